@@ -1,0 +1,268 @@
+//! The one error type: every way in which calipers refuses to answer.
+
+/// A refusal. The text gives the rule, the value and the place; rows are counted from 0.
+///
+/// The cases under test are one table, `fixtures/refusals.json`, which runs through Rust, the
+/// command line and Python; [`Error::CODES`] is what the table is checked against.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Nothing to measure.
+    #[error("no rows: at least one prediction is needed")]
+    NoRows,
+
+    /// Every row was invalid and `invalid = "count"` left it out.
+    #[error("no rows left: all {n_rows} were left out as invalid ({kinds})")]
+    NoValidRows {
+        /// Rows that were read.
+        n_rows: u64,
+        /// How many of each kind, as `2 missing label, 3 invalid probability`.
+        kinds: String,
+    },
+
+    /// Two columns that belong together differ in length.
+    #[error("{what} must have one value for each row, got {got} values for {expected} rows")]
+    LengthMismatch {
+        /// The column that does not fit.
+        what: &'static str,
+        /// Its length.
+        got: usize,
+        /// The number of rows.
+        expected: usize,
+    },
+
+    /// An array that is neither a column nor rows of classes.
+    #[error("{what} must have shape {expected}, got {got}")]
+    Shape {
+        /// The argument.
+        what: &'static str,
+        /// The shapes that are taken.
+        expected: &'static str,
+        /// The shape that came.
+        got: String,
+    },
+
+    /// A column of a type that calipers cannot read as what it should be.
+    #[error("{what} must be {expected}, got {got}")]
+    WrongType {
+        /// The column.
+        what: String,
+        /// The types that are taken.
+        expected: &'static str,
+        /// The type that came.
+        got: String,
+    },
+
+    /// A null, or an empty cell.
+    #[error("{what} in row {row} is missing")]
+    Missing {
+        /// The column.
+        what: &'static str,
+        /// Row, from 0.
+        row: u64,
+    },
+
+    /// A probability that is none: NaN, infinite, or outside [0, 1] by more than rounding.
+    #[error("probability{} in row {row} must be in [0, 1], got {}", of_class(.class), number(*.value))]
+    InvalidProbability {
+        /// Row, from 0.
+        row: u64,
+        /// Class, from 0, for n x k input.
+        class: Option<usize>,
+        /// The value.
+        value: f64,
+    },
+
+    /// Probabilities that were written as percentages.
+    #[error(
+        "probability{} in row {row} must be in [0, 1], got {}; the values go up to {}: if they are percentages, divide by 100",
+        of_class(.class), number(*.value), number(*.max)
+    )]
+    Percentages {
+        /// Row, from 0.
+        row: u64,
+        /// Class, from 0, for n x k input.
+        class: Option<usize>,
+        /// The value.
+        value: f64,
+        /// The largest value of the batch.
+        max: f64,
+    },
+
+    /// A raw score that is NaN or infinite.
+    #[error("logit{} in row {row} must be finite, got {}", of_class(.class), number(*.value))]
+    InvalidLogit {
+        /// Row, from 0.
+        row: u64,
+        /// Class, from 0, for n x k input.
+        class: Option<usize>,
+        /// The value.
+        value: f64,
+    },
+
+    /// A row of class probabilities that is no distribution.
+    #[error(
+        "probabilities in row {row} must sum to 1 within {tolerance}, got {sum:.6}; a quantised model needs a wider sum_tolerance (--sum-tolerance), raw scores need from_logits (--logits)"
+    )]
+    RowSum {
+        /// Row, from 0.
+        row: u64,
+        /// What the row sums to.
+        sum: f64,
+        /// The tolerance in force.
+        tolerance: f64,
+    },
+
+    /// An outcome that is neither 0 nor 1.
+    #[error("label in row {row} must be 0 or 1, got {value}; name the positive label with pos_label (--positive)")]
+    InvalidOutcome {
+        /// Row, from 0.
+        row: u64,
+        /// The label.
+        value: String,
+    },
+
+    /// A label that is not a class index.
+    #[error("label in row {row} must be a class from 0 to {last}, got {value}")]
+    InvalidLabel {
+        /// Row, from 0.
+        row: u64,
+        /// The label.
+        value: String,
+        /// The last class.
+        last: usize,
+    },
+
+    /// Class labels that count from 1.
+    #[error(
+        "label in row {row} must be a class from 0 to {last}, got {value}; the labels run from 1 to {value}: subtract 1"
+    )]
+    LabelsFromOne {
+        /// Row, from 0.
+        row: u64,
+        /// The label.
+        value: String,
+        /// The last class.
+        last: usize,
+    },
+
+    /// The positive label was named, but no row has it.
+    #[error("positive label {positive:?} must occur in at least one row, got only {found}")]
+    PositiveLabelAbsent {
+        /// The label that was named.
+        positive: String,
+        /// Some of the labels that are there.
+        found: String,
+    },
+
+    /// Labels given as probabilities, and probabilities as labels.
+    #[error(
+        "labels come first and probabilities second, got fractions as labels and only 0 and 1 as probabilities: they look swapped"
+    )]
+    Swapped,
+
+    /// A weight that is NaN, infinite or negative.
+    #[error("weight in row {row} must be finite and not negative, got {}", number(*.value))]
+    InvalidWeight {
+        /// Row, from 0.
+        row: u64,
+        /// The weight.
+        value: f64,
+    },
+
+    /// Weights that sum to nothing.
+    #[error("weights must not all be zero, got {n_rows} rows of weight 0")]
+    ZeroWeights {
+        /// Rows with that weight.
+        n_rows: u64,
+    },
+
+    /// An option outside its range.
+    #[error("{name} must be {rule}, got {value}")]
+    InvalidSetting {
+        /// The option.
+        name: &'static str,
+        /// Its range in words.
+        rule: String,
+        /// What was given.
+        value: String,
+    },
+
+    /// The tolerance is finer than can be proven for this noise, sigma and data.
+    #[error("tolerance {tolerance:e} cannot be met: {reason}; the best bound here is {bound:.1e}")]
+    ToleranceNotMet {
+        /// What was asked.
+        tolerance: f64,
+        /// What could be proven.
+        bound: f64,
+        /// Which part of the computation stands in the way.
+        reason: &'static str,
+    },
+}
+
+fn of_class(class: &Option<usize>) -> String {
+    class.map(|class| format!(" of class {class}")).unwrap_or_default()
+}
+
+/// Plain where a person would write it plainly, else with an exponent.
+pub(crate) fn number(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() || (1e-6..1e16).contains(&value.abs()) {
+        value.to_string()
+    } else {
+        format!("{value:e}")
+    }
+}
+
+impl Error {
+    /// The codes of all variants, so that tests can check that they know every one.
+    pub const CODES: &'static [&'static str] = &[
+        "no_rows",
+        "no_valid_rows",
+        "length_mismatch",
+        "shape",
+        "wrong_type",
+        "missing",
+        "invalid_probability",
+        "percentages",
+        "invalid_logit",
+        "row_sum",
+        "invalid_outcome",
+        "invalid_label",
+        "labels_from_one",
+        "positive_label_absent",
+        "swapped",
+        "invalid_weight",
+        "zero_weights",
+        "invalid_setting",
+        "tolerance_not_met",
+    ];
+
+    /// A name for the kind of refusal that does not change with its text.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::NoRows => "no_rows",
+            Error::NoValidRows { .. } => "no_valid_rows",
+            Error::LengthMismatch { .. } => "length_mismatch",
+            Error::Shape { .. } => "shape",
+            Error::WrongType { .. } => "wrong_type",
+            Error::Missing { .. } => "missing",
+            Error::InvalidProbability { .. } => "invalid_probability",
+            Error::Percentages { .. } => "percentages",
+            Error::InvalidLogit { .. } => "invalid_logit",
+            Error::RowSum { .. } => "row_sum",
+            Error::InvalidOutcome { .. } => "invalid_outcome",
+            Error::InvalidLabel { .. } => "invalid_label",
+            Error::LabelsFromOne { .. } => "labels_from_one",
+            Error::PositiveLabelAbsent { .. } => "positive_label_absent",
+            Error::Swapped => "swapped",
+            Error::InvalidWeight { .. } => "invalid_weight",
+            Error::ZeroWeights { .. } => "zero_weights",
+            Error::InvalidSetting { .. } => "invalid_setting",
+            Error::ToleranceNotMet { .. } => "tolerance_not_met",
+        }
+    }
+
+    pub(crate) fn setting(name: &'static str, rule: impl Into<String>, value: impl ToString) -> Self {
+        Error::InvalidSetting { name, rule: rule.into(), value: value.to_string() }
+    }
+}

@@ -1,0 +1,146 @@
+//! What a measure returns: the value, how far it can be off numerically, and what made it.
+
+use crate::Error;
+use crate::numerics::sum::Sum;
+use crate::predictions::{BinaryView, InputReport};
+
+/// Anything that turns predictions into one figure.
+///
+/// One method, because resampling, tables and reports take any measure.
+pub trait Estimator {
+    /// Measures the rows of `view`.
+    fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error>;
+}
+
+/// A figure with what belongs to it.
+///
+/// `numerical_bound` is about arithmetic: how far `value` can be from the defined quantity of these very
+/// rows. It says nothing of how the rows were sampled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    /// Name of the measure.
+    pub measure: &'static str,
+    /// The figure.
+    pub value: f64,
+    /// Bound on |value - exact value|, proven where the measure is defined.
+    pub numerical_bound: f64,
+    /// Standard error of the measure's own sampling, for the one measure that samples.
+    pub standard_error: Option<f64>,
+    /// Rows measured.
+    pub n: u64,
+    /// Probabilities that were moved off 0 or 1 so that their logit is finite.
+    pub n_clipped: u64,
+    /// What was read, rounded, tied and left out.
+    pub input: InputReport,
+    /// Every option that made the figure, in the order of the measure's signature.
+    pub settings: Settings,
+    /// The estimates of all classes, where this one is their mean; otherwise empty.
+    pub per_class: Vec<Estimate>,
+}
+
+impl Estimate {
+    /// The mean over classes, each counting alike.
+    pub(crate) fn mean_over_classes(per_class: Vec<Estimate>) -> Result<Estimate, Error> {
+        let first = per_class.first().ok_or(Error::NoRows)?;
+        let n_classes = per_class.len() as f64;
+        let mean_of = |field: fn(&Estimate) -> f64| per_class.iter().map(field).collect::<Sum>().value() / n_classes;
+        Ok(Estimate {
+            measure: first.measure,
+            value: mean_of(|estimate| estimate.value),
+            numerical_bound: mean_of(|estimate| estimate.numerical_bound) + 4.0 * f64::EPSILON,
+            // No less than that of the mean, however the classes depend on each other (Minkowski).
+            standard_error: first.standard_error.map(|_| mean_of(|estimate| estimate.standard_error.unwrap_or(0.0))),
+            n: first.n,
+            n_clipped: per_class.iter().map(|estimate| estimate.n_clipped).sum(),
+            input: first.input.clone(),
+            settings: common_settings(first, &per_class),
+            per_class,
+        })
+    }
+}
+
+/// The settings of the first class; where another differs, as sigma by rule does, the text says so.
+fn common_settings(first: &Estimate, estimates: &[Estimate]) -> Settings {
+    first.settings.iter().fold(Settings::default(), |settings, (name, value)| {
+        let same = estimates.iter().all(|estimate| estimate.settings.get(name) == Some(value));
+        settings.with(name, if same { value.clone() } else { Setting::Text("by class".to_owned()) })
+    })
+}
+
+/// Named options, in order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Settings(Vec<(&'static str, Setting)>);
+
+/// The value of an option.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Setting {
+    /// A real number.
+    Number(f64),
+    /// A count.
+    Count(u64),
+    /// A name.
+    Text(String),
+}
+
+impl Settings {
+    /// Adds an option.
+    pub fn with(mut self, name: &'static str, value: impl Into<Setting>) -> Self {
+        self.0.push((name, value.into()));
+        self
+    }
+
+    /// The option of that name.
+    pub fn get(&self, name: &str) -> Option<&Setting> {
+        self.0.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+
+    /// The option of that name, if it is a number.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        match self.get(name)? {
+            Setting::Number(number) => Some(*number),
+            Setting::Count(count) => Some(*count as f64),
+            Setting::Text(_) => None,
+        }
+    }
+
+    /// The option of that name, if it is a text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.get(name)? {
+            Setting::Text(text) => Some(text),
+            Setting::Number(_) | Setting::Count(_) => None,
+        }
+    }
+
+    /// All options in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Setting)> {
+        self.0.iter().map(|(name, value)| (*name, value))
+    }
+}
+
+impl From<f64> for Setting {
+    fn from(value: f64) -> Self {
+        Setting::Number(value)
+    }
+}
+
+impl From<u64> for Setting {
+    fn from(value: u64) -> Self {
+        Setting::Count(value)
+    }
+}
+
+impl From<&str> for Setting {
+    fn from(value: &str) -> Self {
+        Setting::Text(value.to_owned())
+    }
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Setting::Number(value) => value.fmt(f),
+            Setting::Count(value) => value.fmt(f),
+            Setting::Text(value) => value.fmt(f),
+        }
+    }
+}

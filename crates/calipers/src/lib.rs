@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+
+mod binned;
+mod error;
+mod estimate;
+pub mod link;
+mod ls_ece;
+pub mod noise;
+mod numerics;
+mod predictions;
+
+pub use binned::{Bin, BinnedEce, Compat, NBins, Norm, Strategy};
+pub use error::Error;
+pub use estimate::{Estimate, Estimator, Setting, Settings};
+pub use link::{CLogLog, Link, Logistic, Probit};
+pub use ls_ece::{LsCurve, LsEce, LsEceSampled, Sigma};
+pub use noise::{Epanechnikov, Gaussian, Laplace, LogisticNoise, Noise, Uniform};
+pub use predictions::{
+    BinaryView, Floats, Form, Input, InputReport, Invalid, Labels, Multiclass, PositiveLabel, Predictions, Rows, Rules,
+    Scale, Tally, Ties,
+};

@@ -1,0 +1,51 @@
+use super::Link;
+
+/// rho(u) = 1 / (1 + exp(-u)), the default.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Logistic;
+
+/// sup |rho^(m)| for m = 1..=8, rounded up: polynomials in rho, at their extrema.
+const DERIVATIVE_BOUNDS: [f64; 8] = [0.25, 0.096_225_05, 0.125, 0.127_683_93, 0.25, 0.408_327_76, 1.0625, 2.390_079_15];
+
+impl Link for Logistic {
+    fn name(&self) -> &str {
+        "logistic"
+    }
+
+    #[inline]
+    fn response(&self, u: f64) -> f64 {
+        let small = (-u.abs()).exp();
+        if u < 0.0 { small / (1.0 + small) } else { 1.0 / (1.0 + small) }
+    }
+
+    #[inline]
+    fn complement(&self, u: f64) -> f64 {
+        self.response(-u)
+    }
+
+    fn derivative(&self, u: f64) -> f64 {
+        self.response(u) * self.response(-u)
+    }
+
+    fn inverse(&self, p: f64, complement: f64) -> f64 {
+        // Near 0 the logarithm of a ratio close to 1 would lose digits of u, but none that matter:
+        // its absolute error stays below 2 epsilon.
+        (p / complement).ln()
+    }
+
+    fn derivative_bound(&self, order: usize) -> Option<f64> {
+        DERIVATIVE_BOUNDS.get(order.checked_sub(1)?).copied()
+    }
+
+    /// softplus(b) - softplus(a), as one logarithm: relative accuracy on pieces of any length.
+    fn integral(&self, a: f64, b: f64) -> f64 {
+        let length = b - a;
+        if length > 30.0 {
+            let softplus = |u: f64| u.max(0.0) + (-u.abs()).exp().ln_1p();
+            softplus(b) - softplus(a)
+        } else {
+            // (1 + e^b) / (1 + e^a) = 1 + rho(a) (e^(b-a) - 1)
+            (self.response(a) * length.exp_m1()).ln_1p()
+        }
+    }
+}

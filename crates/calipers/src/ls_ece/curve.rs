@@ -1,0 +1,106 @@
+//! The smoothed curve: what every reliability diagram of LS-ECE draws.
+
+use rayon::prelude::*;
+
+use super::plan::Smoothness;
+use super::points::Points;
+use super::regression::{Masses, Regression};
+use super::{Kernel, LsEce};
+use crate::Error;
+use crate::predictions::BinaryView;
+
+/// E[Y | T = t] and the density of T = ρ(h + ξ), point by point: equations (tndensity2) and (tndensity).
+///
+/// LS-ECE is the mean of |outcome_rate - t| under this density.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LsCurve {
+    /// The smoothed probabilities t, in (0, 1).
+    pub probabilities: Vec<f64>,
+    /// E[Y | T = t]; NaN where the density is 0 or within its bound, so that there is nothing to average.
+    pub outcome_rates: Vec<f64>,
+    /// Density of T at t.
+    pub densities: Vec<f64>,
+    /// Bounds on the numerical error of the outcome rates.
+    pub outcome_rate_bounds: Vec<f64>,
+    /// Bounds on the numerical error of the densities.
+    pub density_bounds: Vec<f64>,
+    /// The scale of the noise.
+    pub sigma: f64,
+    /// Rows measured.
+    pub n: u64,
+    /// Probabilities that were moved off 0 or 1 so that their logit is finite.
+    pub n_clipped: u64,
+}
+
+impl LsEce {
+    /// The curve at the probabilities `at`, each inside (0, 1).
+    ///
+    /// # Cost
+    /// A sort, then the rows within reach of the noise for each point.
+    ///
+    /// # Example
+    /// ```
+    /// use calipers::{Input, LsEce};
+    ///
+    /// let predictions = Input::probabilities(&[0.5, 0.5], &[1, 0]).check()?;
+    /// let curve = LsEce::new().sigma(0.3).curve(&predictions.binary()?, &[0.4, 0.5, 0.6])?;
+    /// assert!((curve.outcome_rates[1] - 0.5).abs() < 1e-12);
+    /// assert!(curve.densities[1] > curve.densities[0]);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub fn curve(&self, view: &BinaryView<'_>, at: &[f64]) -> Result<LsCurve, Error> {
+        // Written so that NaN fails.
+        if let Some(t) = at.iter().find(|t| !(**t > 0.0 && **t < 1.0)) {
+            return Err(Error::setting("at", "inside (0, 1)", crate::error::number(*t)));
+        }
+        let points = self.points(view)?;
+        let sigma = self.sigma.resolve(&points)?;
+        let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
+        let smoothness = Smoothness::new(kernel.noise, kernel.link, sigma);
+        let regression = Regression::new(&points, kernel);
+        let evaluate = |t: &f64| {
+            let u = self.link.inverse(*t, 1.0 - t);
+            let masses = regression.at(u);
+            let bound = bound(&points, &kernel, &smoothness, &regression, u, masses.total);
+            (masses, bound, self.link.derivative(u))
+        };
+        let values: Vec<(Masses, f64, f64)> = at.par_iter().map(evaluate).collect();
+
+        let rate =
+            |masses: &Masses, bound: f64| if masses.total > bound { masses.positives / masses.total } else { f64::NAN };
+        let rate_bound = |masses: &Masses, bound: f64| (2.0 * bound / (masses.total - bound).max(0.0)).min(1.0);
+        Ok(LsCurve {
+            probabilities: at.to_vec(),
+            outcome_rates: values.iter().map(|(masses, bound, _)| rate(masses, *bound)).collect(),
+            densities: values.iter().map(|(masses, _, slope)| masses.total / slope).collect(),
+            outcome_rate_bounds: values.iter().map(|(masses, bound, _)| rate_bound(masses, *bound)).collect(),
+            density_bounds: values.iter().map(|(_, bound, slope)| bound / slope * (1.0 + 1e-12)).collect(),
+            sigma,
+            n: points.len() as u64,
+            n_clipped: points.n_clipped,
+        })
+    }
+}
+
+/// How far the masses at u can be off.
+///
+/// An error δ in the logits, or in u, moves a term by at most δ sup|K'| <= δ N_2 / 2, since K' goes from 0 to 0;
+/// noise that jumps has no such bound, and there the rows within δ of a jump are counted in full.
+fn bound(
+    points: &Points,
+    kernel: &Kernel<'_>,
+    smoothness: &Smoothness,
+    regression: &Regression<'_>,
+    u: f64,
+    total: f64,
+) -> f64 {
+    let shift = points.largest_logit_error + kernel.link.inverse_error(u) + 2.0 * f64::EPSILON * u.abs();
+    let by_shift = match kernel.noise.plateau() {
+        Some(half_width) => {
+            let distance = half_width * kernel.sigma;
+            regression.share_at(u, distance, shift + f64::EPSILON * distance) / (2.0 * distance)
+        }
+        None => 0.5 * smoothness.second_variation() * shift,
+    };
+    by_shift + total * 2f64.powi(-44) + 1e-30 / kernel.sigma
+}

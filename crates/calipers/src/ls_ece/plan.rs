@@ -1,0 +1,142 @@
+//! How fine the grid must be for a tolerance, by the bounds that are proven in `smooth.rs`.
+
+use crate::link::Link;
+use crate::noise::Noise;
+use crate::numerics::lagrange::{Lagrange, MAX_ORDER};
+
+/// Nodes that an integral may take at most; beyond, the tolerance is refused.
+pub(super) const MAX_NODES: f64 = (1u64 << 29) as f64;
+
+/// Nodes that a kernel may reach at most: a gigabyte of transforms.
+pub(super) const MAX_REACH: usize = 1 << 20;
+
+/// A grid on the logit axis.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    /// Nodes of a panel's polynomial: 2, 4, 6 or 8.
+    pub(super) order: usize,
+    /// Distance of neighbouring nodes.
+    pub(super) spacing: f64,
+    /// Nodes beyond which the kernel is cut off.
+    pub(super) reach: usize,
+    pub(super) lagrange: Lagrange,
+}
+
+/// Norms of noise and link that the bounds are made of.
+#[derive(Debug, Clone)]
+pub(super) struct Smoothness {
+    sigma: f64,
+    /// Derivatives that exist: the order of the bounds.
+    pub(super) order: usize,
+    /// L1 norms of the kernel's derivatives of order 0..=order at scale 1.
+    variations: Vec<f64>,
+    /// sup |(y - rho)^(j)| for j in 0..=order.
+    link_bounds: Vec<f64>,
+}
+
+impl Smoothness {
+    pub(super) fn new(noise: &dyn Noise, link: &dyn Link, sigma: f64) -> Self {
+        let both = |order| Some((noise.variation(order)?, link.derivative_bound(order)?));
+        let (mut variations, mut link_bounds) = (vec![1.0], vec![1.0]);
+        for (variation, link_bound) in (1..=MAX_ORDER).map_while(both) {
+            variations.push(variation);
+            link_bounds.push(link_bound);
+        }
+        Smoothness { sigma, order: variations.len() - 1, variations, link_bounds }
+    }
+
+    /// `spacing^m` times the L1 norm of the kernel's m-th derivative.
+    fn kernel(&self, m: usize, spacing: f64) -> f64 {
+        self.variations[m] * (spacing / self.sigma).powi(m as i32)
+    }
+
+    /// `spacing^m` times a bound on the L1 norm of the m-th derivative of (y - rho) K, by Leibniz.
+    fn product(&self, m: usize, spacing: f64) -> f64 {
+        let mut binomial = 1.0;
+        let mut total = 0.0;
+        for j in 0..=m {
+            total += binomial * self.link_bounds[j] * spacing.powi(j as i32) * self.kernel(m - j, spacing);
+            binomial *= (m - j) as f64 / (j + 1) as f64;
+        }
+        total
+    }
+
+    /// Moving a logit by `distance` moves LS-ECE by at most this.
+    pub(super) fn shift(&self, distance: f64) -> f64 {
+        self.variations.get(1).map_or(f64::INFINITY, |variation| variation * distance / self.sigma)
+    }
+
+    /// L1 norm of the second derivative of the kernel.
+    pub(super) fn second_variation(&self) -> f64 {
+        self.variations.get(2).map_or(f64::INFINITY, |variation| variation / (self.sigma * self.sigma))
+    }
+
+    /// Cost of spreading points over the nodes around them, `remainder` being the mean of |w| / m!
+    /// over points, or its largest value. See `smooth.rs`, step 1.
+    pub(super) fn deposit(&self, order: usize, spacing: f64, remainder: f64) -> f64 {
+        if self.order >= 2 {
+            remainder * self.kernel(order, spacing)
+        } else {
+            // Linear weights a, 1 - a move mass by 2a(1 - a) spacings, which is 4 |w| / 2!.
+            4.0 * remainder * self.kernel(1, spacing)
+        }
+    }
+
+    /// Cost of a polynomial between nodes in place of the smoothed residual. See `smooth.rs`, step 3.
+    pub(super) fn interpolation(&self, lagrange: &Lagrange, order: usize, spacing: f64) -> f64 {
+        if self.order >= 2 {
+            let m = order as f64;
+            m.min(1.0 + m / (m - 1.0)) * lagrange.mean_remainder() * self.product(order, spacing)
+        } else {
+            0.75 * self.product(1, spacing)
+        }
+    }
+}
+
+impl Plan {
+    /// The coarsest grid whose proven error is within `budget`.
+    pub(super) fn new(noise: &dyn Noise, smoothness: &Smoothness, budget: f64) -> Self {
+        let order = (smoothness.order / 2 * 2).max(2);
+        let lagrange = Lagrange::new(order);
+        let lebesgue = lagrange.lebesgue();
+        let error = |spacing: f64| {
+            smoothness.deposit(order, spacing, lagrange.max_remainder())
+                + lebesgue * smoothness.interpolation(&lagrange, order, spacing)
+        };
+
+        let (tail_budget, grid_budget) = (0.05 * budget, 0.9 * budget);
+        let spacing = bisect(smoothness.sigma * 1e-12, smoothness.sigma, |spacing| error(spacing) <= grid_budget);
+        let tail = |reach: f64| lebesgue * lebesgue * noise.tail(reach - spacing / smoothness.sigma);
+        let reach_sigmas = bisect(1e4, 0.0, |reach| tail(reach.max(spacing / smoothness.sigma)) <= tail_budget);
+        let reach = (reach_sigmas * smoothness.sigma / spacing).ceil() as usize + 1;
+        Plan { order, spacing, reach, lagrange }
+    }
+
+    /// The panel that a logit is in, and where in it, from 0 to 1. It rounds the logit by 2u of itself.
+    #[inline]
+    pub(super) fn panel(&self, logit: f64) -> (f64, f64) {
+        let position = logit / self.spacing;
+        let panel = position.floor();
+        (panel, position - panel)
+    }
+}
+
+/// The number between `good` and `bad` that is closest to `bad` and still `fits`, to a per mille.
+fn bisect(mut good: f64, mut bad: f64, fits: impl Fn(f64) -> bool) -> f64 {
+    if fits(bad) {
+        return bad;
+    }
+    for _ in 0..60 {
+        // The geometric mean where both are positive: the range covers many powers of ten.
+        let middle = if good > 0.0 && bad > 0.0 { (good * bad).sqrt() } else { 0.5 * (good + bad) };
+        if fits(middle) {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+        if (good - bad).abs() <= 1e-3 * good.abs() {
+            break;
+        }
+    }
+    good
+}

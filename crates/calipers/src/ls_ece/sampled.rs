@@ -1,0 +1,204 @@
+//! The paper's own estimator, which samples the outer expectation.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::points::Points;
+use super::regression::Regression;
+use super::{DEFAULT_CLIP, Kernel, Sigma, check_clip};
+use crate::Error;
+use crate::estimate::{Estimate, Estimator, Settings};
+use crate::link::{Link, Logistic};
+use crate::noise::{Gaussian, Noise};
+use crate::numerics::random::Uniforms;
+use crate::numerics::sum::Sum;
+use crate::predictions::BinaryView;
+
+/// Samples that are worked on at once.
+const CHUNK: u64 = 1 << 16;
+
+/// LS-ECE by sampling, as in section 5 of the paper: for those who want to reproduce it.
+///
+/// # Definition
+/// ```text
+/// (1/m) Σ_j |r(u_j) - ρ(u_j)|,   u_j = h_I + ξ,   r(u) = Σ_i s_i y_i p_ξ(u - h_i) / Σ_i s_i p_ξ(u - h_i)
+/// ```
+/// with I drawn by weight and p_ξ the density of the very noise that is drawn.
+///
+/// # Cost
+/// O(n log n) and, for each sample, the rows within reach of the noise; memory O(n).
+///
+/// # Accuracy
+/// Unbiased for [`LsEce`](crate::LsEce), with the standard error in the result: about 1/(2 √m). Prefer
+/// [`LsEce`](crate::LsEce), which is exact to its tolerance and faster.
+///
+/// # Example
+/// ```
+/// use calipers::{Estimator, Input, LsEce, LsEceSampled};
+///
+/// let predictions = Input::probabilities(&[0.9, 0.6, 0.2], &[1, 0, 0]).check()?;
+/// let view = predictions.binary()?;
+/// let exact = LsEce::new().sigma(0.5).estimate(&view)?;
+/// let sampled = LsEceSampled::new(0.5).seed(7).estimate(&view)?;
+/// assert!((sampled.value - exact.value).abs() < 5.0 * sampled.standard_error.unwrap());
+/// # Ok::<(), calipers::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct LsEceSampled {
+    sigma: Sigma,
+    noise: Arc<dyn Noise>,
+    link: Arc<dyn Link>,
+    n_samples: u64,
+    seed: u64,
+    clip: f64,
+}
+
+impl LsEceSampled {
+    /// Gaussian noise of that scale, logistic link, 10,000 samples, seed 0.
+    pub fn new(sigma: impl Into<Sigma>) -> Self {
+        LsEceSampled {
+            sigma: sigma.into(),
+            noise: Arc::new(Gaussian),
+            link: Arc::new(Logistic),
+            n_samples: 10_000,
+            seed: 0,
+            clip: DEFAULT_CLIP,
+        }
+    }
+
+    /// The distribution of the noise, drawn and smoothed with alike.
+    pub fn noise(mut self, noise: impl Noise + 'static) -> Self {
+        self.noise = Arc::new(noise);
+        self
+    }
+
+    /// The distribution of the noise, as [`noise::by_name`](crate::noise::by_name) gives it.
+    pub fn shared_noise(mut self, noise: Arc<dyn Noise>) -> Self {
+        self.noise = noise;
+        self
+    }
+
+    /// The link between logits and probabilities.
+    pub fn link(mut self, link: impl Link + 'static) -> Self {
+        self.link = Arc::new(link);
+        self
+    }
+
+    /// The link, as [`link::by_name`](crate::link::by_name) gives it.
+    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
+        self.link = link;
+        self
+    }
+
+    /// How many samples, at least 2.
+    pub fn n_samples(mut self, n_samples: u64) -> Self {
+        self.n_samples = n_samples;
+        self
+    }
+
+    /// The seed: the same numbers on every machine and any number of threads.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// As for [`LsEce::clip`](crate::LsEce::clip).
+    pub fn clip(mut self, clip: f64) -> Self {
+        self.clip = clip;
+        self
+    }
+}
+
+/// Draws of u = h_I + ξ, one after another from one stream.
+struct Draws<'a> {
+    points: &'a Points,
+    kernel: Kernel<'a>,
+    order: &'a [usize],
+    /// Weights cumulated in the order of the logits.
+    cumulated: Vec<f64>,
+    uniforms: Uniforms,
+}
+
+impl<'a> Draws<'a> {
+    fn new(points: &'a Points, kernel: Kernel<'a>, order: &'a [usize], seed: u64) -> Self {
+        let mut sum = Sum::default();
+        let cumulated = order
+            .iter()
+            .map(|&index| {
+                sum.add(points.weight(index));
+                sum.value()
+            })
+            .collect();
+        Draws { points, kernel, order, cumulated, uniforms: Uniforms::new(seed) }
+    }
+
+    fn draw(&mut self) -> f64 {
+        let target = self.uniforms.next() * self.points.total_weight;
+        let place = self.cumulated.partition_point(|&weight| weight <= target).min(self.order.len() - 1);
+        let noise = self.kernel.noise.sample(&mut || self.uniforms.next());
+        self.points.logits[self.order[place]] + self.kernel.sigma * noise
+    }
+}
+
+impl Estimator for LsEceSampled {
+    fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
+        check_clip(self.clip)?;
+        if self.n_samples < 2 {
+            return Err(Error::setting("n_samples", "at least 2", self.n_samples));
+        }
+        let points = Points::new(view, &*self.link, self.clip)?;
+        let sigma = self.sigma.resolve(&points)?;
+        let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
+        let regression = Regression::new(&points, kernel);
+        let mut draws = Draws::new(&points, kernel, regression.order(), self.seed);
+        let (mut sum, mut squares) = (Sum::default(), Sum::default());
+        let mut n_left = self.n_samples;
+        while n_left > 0 {
+            let n_now = n_left.min(CHUNK);
+            let places: Vec<f64> = (0..n_now).map(|_| draws.draw()).collect();
+            let gap = |&u: &f64| (outcome_rate(&points, &regression, u) - self.link.response(u)).abs();
+            let gaps: Vec<f64> = places.par_iter().map(gap).collect();
+            for gap in gaps {
+                sum.add(gap);
+                squares.add(gap * gap);
+            }
+            n_left -= n_now;
+        }
+        let m = self.n_samples as f64;
+        let mean = sum.value() / m;
+        let variance = ((squares.value() - m * mean * mean) / (m - 1.0)).max(0.0);
+        Ok(Estimate {
+            measure: "ls_ece_sampled",
+            value: mean,
+            // How far the mean that is sampled can be from LS-ECE: the ratios' rounding, and the logits' by the
+            // noise's total variation. The error of sampling itself stands beside it.
+            numerical_bound: 2f64.powi(-43)
+                + self.noise.variation(1).unwrap_or(f64::INFINITY) * points.logit_error / sigma,
+            standard_error: Some((variance / m).sqrt()),
+            n: points.len() as u64,
+            n_clipped: points.n_clipped,
+            input: view.report().clone(),
+            per_class: Vec::new(),
+            settings: Settings::default()
+                .with("sigma", sigma)
+                .with("noise", self.noise.name())
+                .with("link", self.link.name())
+                .with("n_samples", self.n_samples)
+                .with("random_state", self.seed)
+                .with("clip", self.clip),
+        })
+    }
+}
+
+/// E[Y | h + ξ = u]. Rounding may put a draw of bounded noise outside its own kernel, by a last bit: then the
+/// nearest point decides.
+fn outcome_rate(points: &Points, regression: &Regression<'_>, u: f64) -> f64 {
+    let masses = regression.at(u);
+    if masses.total > 0.0 {
+        return masses.positives / masses.total;
+    }
+    let distance = |index: &&usize| (points.logits[**index] - u).abs();
+    let nearest = regression.order().iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    f64::from(u8::from(nearest.is_some_and(|&index| points.outcomes[index])))
+}

@@ -1,0 +1,8 @@
+//! Private tools of the measures; nothing here is specific to calibration.
+
+pub(crate) mod bernstein;
+pub(crate) mod convolution;
+pub(crate) mod lagrange;
+pub(crate) mod parallel;
+pub(crate) mod random;
+pub(crate) mod sum;

@@ -1,0 +1,13 @@
+//! Work on rows in chunks of a fixed size, so that the number of threads changes no bit.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+/// Rows of a chunk: large enough to amortise a task, small enough for the cache.
+pub(crate) const CHUNK: usize = 1 << 14;
+
+/// Applies `work` to the chunks of `0..n` on all cores; results come in the order of the chunks.
+pub(crate) fn map_chunks<T: Send>(n: usize, chunk: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
+    (0..n.div_ceil(chunk)).into_par_iter().map(|index| work(index * chunk..n.min((index + 1) * chunk))).collect()
+}

@@ -1,0 +1,217 @@
+//! The one form that every measure reads: an outcome, a score and a weight for each row.
+
+use std::ops::Range;
+
+use super::columns::{Floats, Labels, PositiveLabel};
+use super::{Form, InputReport, Predictions};
+use crate::Error;
+
+/// What the scores of a view are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// Probabilities of outcome 1, in [0, 1].
+    Probability,
+    /// ln(p / (1 - p)), from scores that never became probabilities and so never saturate.
+    LogOdds,
+    /// The input h of the link itself: the probability is rho(h), whatever rho is.
+    Link,
+}
+
+/// Where the scores of a view come from.
+#[derive(Debug, Clone)]
+enum Scores<'a> {
+    Column(Floats<'a>),
+    /// One class of rows of `n_classes`.
+    Class {
+        values: Floats<'a>,
+        n_classes: usize,
+        class: usize,
+    },
+    /// For the rows of the view, not of the input.
+    Computed(Vec<f64>),
+}
+
+/// Where the outcomes of a view come from.
+#[derive(Debug, Clone)]
+enum Outcomes<'a> {
+    /// 1 where the label is the named one.
+    Positive(Labels<'a>, PositiveLabel),
+    /// 1 where the label is not the named one.
+    Negative(Labels<'a>, PositiveLabel),
+    /// 1 where the label is this class.
+    Class(Labels<'a>, f64),
+    /// For the rows of the view, not of the input.
+    Computed(Vec<bool>),
+}
+
+/// Some rows of a view, copied out as doubles for a measure to work on.
+#[derive(Debug, Clone, Default)]
+pub struct Rows {
+    /// Outcomes.
+    pub outcomes: Vec<bool>,
+    /// Scores, on the view's [`Scale`].
+    pub scores: Vec<f64>,
+    /// Weights; 1 where the predictions have none.
+    pub weights: Vec<f64>,
+}
+
+/// Checked predictions of a binary outcome, read in place.
+#[derive(Debug, Clone)]
+pub struct BinaryView<'a> {
+    outcomes: Outcomes<'a>,
+    scores: Scores<'a>,
+    scale: Scale,
+    weights: Option<Floats<'a>>,
+    /// The input's rows that the view has, where some were left out.
+    kept: Option<&'a [usize]>,
+    n: usize,
+    report: InputReport,
+    /// For scores that were computed from several: see [`BinaryView::score_error`].
+    score_error: Option<f64>,
+    single_precision: bool,
+}
+
+impl<'a> Predictions<'a> {
+    /// The view of a binary outcome: a plain column, or column 1 of two.
+    pub fn binary(&self) -> Result<BinaryView<'_>, Error> {
+        match self.n_classes() {
+            1 => {
+                let scale = match self.input.rules.form {
+                    Form::Probabilities => Scale::Probability,
+                    Form::Logits => Scale::Link,
+                };
+                Ok(self.assemble(Scores::Column(self.input.scores), self.class_outcomes(1), scale))
+            }
+            2 => self.one_class(1),
+            k => {
+                let rule = "\"top_class\", \"classwise\" or a class for more than two classes";
+                Err(Error::setting("multiclass", rule, format!("none for {k} classes")))
+            }
+        }
+    }
+
+    /// One class against the rest, read in place from rows of probabilities.
+    pub(super) fn class_probabilities(&self, class: usize) -> BinaryView<'_> {
+        let scores = Scores::Class { values: self.input.scores, n_classes: self.n_classes(), class };
+        self.assemble(scores, self.class_outcomes(class), Scale::Probability)
+    }
+
+    /// One class against the rest, with log-odds that were computed row by row.
+    pub(super) fn class_log_odds(&self, class: usize, log_odds: Vec<f64>, score_error: Option<f64>) -> BinaryView<'_> {
+        let view = self.assemble(Scores::Computed(log_odds), self.class_outcomes(class), Scale::LogOdds);
+        BinaryView { score_error, ..view }
+    }
+
+    /// A view of scores and outcomes that were computed row by row.
+    pub(super) fn computed_view(
+        &self,
+        scores: Vec<f64>,
+        outcomes: Vec<bool>,
+        scale: Scale,
+        score_error: Option<f64>,
+    ) -> BinaryView<'_> {
+        let view = self.assemble(Scores::Computed(scores), Outcomes::Computed(outcomes), scale);
+        BinaryView { score_error, ..view }
+    }
+
+    fn class_outcomes(&self, class: usize) -> Outcomes<'a> {
+        let labels = self.input.labels;
+        match (&self.input.rules.positive, class) {
+            (Some(positive), 1) => Outcomes::Positive(labels, positive.clone()),
+            (Some(positive), _) => Outcomes::Negative(labels, positive.clone()),
+            (None, class) => Outcomes::Class(labels, class as f64),
+        }
+    }
+
+    fn assemble<'v>(&'v self, scores: Scores<'v>, outcomes: Outcomes<'v>, scale: Scale) -> BinaryView<'v> {
+        BinaryView {
+            outcomes,
+            scores,
+            scale,
+            weights: self.input.weights,
+            kept: self.kept.as_deref(),
+            n: self.len(),
+            report: self.report.clone(),
+            score_error: None,
+            single_precision: matches!(self.input.scores, Floats::F32(_)),
+        }
+    }
+}
+
+impl BinaryView<'_> {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.n
+    }
+
+    /// Whether there is no row; only a batch of a stream can be empty.
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// What the scores are.
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// Whether rows have weights of their own.
+    pub fn is_weighted(&self) -> bool {
+        self.weights.is_some()
+    }
+
+    /// What was read, rounded, tied and left out.
+    pub fn report(&self) -> &InputReport {
+        &self.report
+    }
+
+    /// Bound on the rounding error of a score of that value: 0 where scores are read and not computed.
+    pub fn score_error(&self, score: f64) -> f64 {
+        self.score_error.map_or(0.0, |constant| f64::EPSILON / 2.0 * (4.0 * score.abs() + constant))
+    }
+
+    /// Whether probabilities came in single precision.
+    pub(crate) fn is_single_precision(&self) -> bool {
+        self.single_precision
+    }
+
+    pub(super) fn set_ties(&mut self, n_ties: u64) {
+        self.report.n_ties = n_ties;
+    }
+
+    /// Copies some rows into `rows`, whose former content is dropped.
+    pub fn read(&self, range: Range<usize>, rows: &mut Rows) {
+        rows.outcomes.clear();
+        rows.scores.clear();
+        rows.weights.clear();
+        for index in range {
+            let row = self.kept.map_or(index, |kept| kept[index]);
+            rows.outcomes.push(self.outcome(index, row));
+            rows.scores.push(self.score(index, row));
+            rows.weights.push(self.weights.map_or(1.0, |weights| weights.get(row)));
+        }
+    }
+
+    #[inline]
+    fn outcome(&self, index: usize, row: usize) -> bool {
+        match &self.outcomes {
+            Outcomes::Positive(labels, positive) => labels.is_positive(row, positive),
+            Outcomes::Negative(labels, positive) => !labels.is_positive(row, positive),
+            Outcomes::Class(labels, class) => labels.number(row) == Some(*class),
+            Outcomes::Computed(outcomes) => outcomes[index],
+        }
+    }
+
+    #[inline]
+    fn score(&self, index: usize, row: usize) -> f64 {
+        let score = match &self.scores {
+            Scores::Column(values) => values.get(row),
+            Scores::Class { values, n_classes, class } => values.get(row * n_classes + class),
+            Scores::Computed(values) => values[index],
+        };
+        match self.scale {
+            // Beyond [0, 1] by rounding only: the door has counted it.
+            Scale::Probability => score.clamp(0.0, 1.0),
+            Scale::LogOdds | Scale::Link => score,
+        }
+    }
+}

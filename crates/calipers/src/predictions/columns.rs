@@ -1,0 +1,219 @@
+//! Borrowed columns of the types that users have, read in place.
+
+/// A borrowed column of floating-point numbers.
+#[derive(Debug, Clone, Copy)]
+pub enum Floats<'a> {
+    /// Single precision; every value is read as the double that equals it.
+    F32(&'a [f32]),
+    /// Double precision.
+    F64(&'a [f64]),
+}
+
+impl Floats<'_> {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        match self {
+            Floats::F32(values) => values.len(),
+            Floats::F64(values) => values.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value at `index`, exactly.
+    #[inline]
+    pub fn get(&self, index: usize) -> f64 {
+        match self {
+            Floats::F32(values) => f64::from(values[index]),
+            Floats::F64(values) => values[index],
+        }
+    }
+}
+
+impl<'a> From<&'a [f32]> for Floats<'a> {
+    fn from(values: &'a [f32]) -> Self {
+        Floats::F32(values)
+    }
+}
+
+impl<'a> From<&'a [f64]> for Floats<'a> {
+    fn from(values: &'a [f64]) -> Self {
+        Floats::F64(values)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [f64; N]> for Floats<'a> {
+    fn from(values: &'a [f64; N]) -> Self {
+        Floats::F64(values)
+    }
+}
+
+impl<'a> From<&'a Vec<f64>> for Floats<'a> {
+    fn from(values: &'a Vec<f64>) -> Self {
+        Floats::F64(values)
+    }
+}
+
+/// A borrowed column of outcomes or class labels.
+#[derive(Debug, Clone, Copy)]
+#[allow(missing_docs)] // the variants are the types that they hold
+pub enum Labels<'a> {
+    Bool(&'a [bool]),
+    I8(&'a [i8]),
+    I16(&'a [i16]),
+    I32(&'a [i32]),
+    I64(&'a [i64]),
+    U8(&'a [u8]),
+    U16(&'a [u16]),
+    U32(&'a [u32]),
+    U64(&'a [u64]),
+    F32(&'a [f32]),
+    F64(&'a [f64]),
+    Text(&'a [String]),
+}
+
+/// Runs one expression with `$values` bound to the numeric slice inside a [`Labels`];
+/// the other two forms, which are no numbers, get expressions of their own.
+macro_rules! match_labels {
+    ($labels:expr, $values:ident => $numeric:expr, bool $bools:ident => $boolean:expr, text $texts:ident => $text:expr) => {
+        match $labels {
+            Labels::Bool($bools) => $boolean,
+            Labels::I8($values) => $numeric,
+            Labels::I16($values) => $numeric,
+            Labels::I32($values) => $numeric,
+            Labels::I64($values) => $numeric,
+            Labels::U8($values) => $numeric,
+            Labels::U16($values) => $numeric,
+            Labels::U32($values) => $numeric,
+            Labels::U64($values) => $numeric,
+            Labels::F32($values) => $numeric,
+            Labels::F64($values) => $numeric,
+            Labels::Text($texts) => $text,
+        }
+    };
+}
+
+impl Labels<'_> {
+    /// Number of labels.
+    pub fn len(&self) -> usize {
+        match_labels!(self, values => values.len(), bool values => values.len(), text values => values.len())
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The label at `index` as a number; `None` for text.
+    ///
+    /// A 64-bit integer beyond 2^53 may be rounded: still no valid class, so the checks hold.
+    #[inline]
+    #[allow(clippy::unnecessary_cast)] // of the one variant that is double already
+    pub(crate) fn number(&self, index: usize) -> Option<f64> {
+        match_labels!(self,
+            values => Some(values[index] as f64),
+            bool values => Some(f64::from(u8::from(values[index]))),
+            text _values => None)
+    }
+
+    /// The label at `index` as a user would write it.
+    pub(crate) fn display(&self, index: usize) -> String {
+        match_labels!(self,
+            values => values[index].to_string(),
+            bool values => values[index].to_string(),
+            text values => format!("{:?}", values[index]))
+    }
+
+    /// Whether the label at `index` is the one that the user named as positive.
+    #[inline]
+    pub(crate) fn is_positive(&self, index: usize, positive: &PositiveLabel) -> bool {
+        match_labels!(self,
+            values => values[index].is(positive),
+            bool values => if values[index] { positive.means_true() } else { positive.means_false() },
+            text values => values[index] == positive.text)
+    }
+}
+
+macro_rules! labels_from {
+    ($($type:ty => $variant:ident),*) => {$(
+        impl<'a> From<&'a [$type]> for Labels<'a> {
+            fn from(values: &'a [$type]) -> Self {
+                Labels::$variant(values)
+            }
+        }
+        impl<'a, const N: usize> From<&'a [$type; N]> for Labels<'a> {
+            fn from(values: &'a [$type; N]) -> Self {
+                Labels::$variant(values)
+            }
+        }
+        impl<'a> From<&'a Vec<$type>> for Labels<'a> {
+            fn from(values: &'a Vec<$type>) -> Self {
+                Labels::$variant(values)
+            }
+        }
+    )*};
+}
+labels_from!(bool => Bool, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16,
+             u32 => U32, u64 => U64, f32 => F32, f64 => F64, String => Text);
+
+/// A number that may be the positive label. Integers are compared as integers: doubles do not tell large ones apart.
+trait MaybePositive {
+    fn is(self, positive: &PositiveLabel) -> bool;
+}
+
+macro_rules! maybe_positive {
+    ($field:ident: $wide:ty => $($type:ty),*) => {$(
+        impl MaybePositive for $type {
+            #[inline]
+            fn is(self, positive: &PositiveLabel) -> bool {
+                Some(<$wide>::from(self)) == positive.$field
+            }
+        }
+    )*};
+}
+maybe_positive!(integer: i128 => i8, i16, i32, i64, u8, u16, u32, u64);
+maybe_positive!(number: f64 => f32, f64);
+
+/// The label that counts as outcome 1; every other label counts as 0.
+///
+/// It is held as text, since a command line has nothing else, and compared as a number with
+/// labels that are numbers: `1`, `1.0` and `+1` are the same label.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PositiveLabel {
+    text: String,
+    number: Option<f64>,
+    integer: Option<i128>,
+}
+
+impl PositiveLabel {
+    /// The positive label, as a user writes it.
+    pub fn new(text: impl Into<String>) -> Self {
+        let text = text.into();
+        let number: Option<f64> = text.trim().parse().ok();
+        let whole = number.filter(|number| number.fract() == 0.0 && number.abs() < 2f64.powi(53));
+        let integer = text.trim().parse().ok().or(whole.map(|number| number as i128));
+        PositiveLabel { text, number, integer }
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    fn means_true(&self) -> bool {
+        self.text.eq_ignore_ascii_case("true") || self.number == Some(1.0)
+    }
+
+    fn means_false(&self) -> bool {
+        self.text.eq_ignore_ascii_case("false") || self.number == Some(0.0)
+    }
+}
+
+impl<T: Into<String>> From<T> for PositiveLabel {
+    fn from(text: T) -> Self {
+        PositiveLabel::new(text)
+    }
+}

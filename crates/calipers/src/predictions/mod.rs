@@ -1,0 +1,193 @@
+//! Checked input: everything that calipers measures has come through this door.
+//!
+//! [`Input`] is what a user has, borrowed and not looked at; [`Input::check`] turns it into
+//! [`Predictions`], whose views need no further checks:
+//!
+//! ```text
+//! Input -> check -> Predictions -> binary | top_class | one_class | classwise -> BinaryView
+//! ```
+
+mod binary;
+mod checks;
+mod columns;
+mod multiclass;
+
+pub use binary::{BinaryView, Rows, Scale};
+pub use checks::{InputReport, Invalid, Tally};
+pub use columns::{Floats, Labels, PositiveLabel};
+pub use multiclass::{Multiclass, Ties};
+
+use crate::Error;
+
+/// Whether scores are probabilities or raw scores. It is said, never guessed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// In [0, 1]; rows of classes sum to 1.
+    Probabilities,
+    /// Any finite number: a logit for a binary outcome, the input of a softmax for classes.
+    /// Log-probabilities are a special case.
+    Logits,
+}
+
+/// How input is read and what is done with what is wrong; the same for every batch of a stream.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    pub(crate) form: Form,
+    /// 1: a column for a binary outcome; otherwise rows of so many classes.
+    pub(crate) n_classes: usize,
+    pub(crate) sum_tolerance: f64,
+    pub(crate) invalid: Invalid,
+    pub(crate) positive: Option<PositiveLabel>,
+}
+
+/// Predictions as the user has them, borrowed and not yet checked.
+///
+/// # Example
+/// ```
+/// use calipers::{Estimator, Input, LsEce};
+///
+/// let probabilities = [0.9, 0.8, 0.3, 0.2];
+/// let outcomes = [1, 1, 0, 1];
+/// let predictions = Input::probabilities(&probabilities, &outcomes).check()?;
+/// let estimate = LsEce::new().sigma(0.5).estimate(&predictions.binary()?)?;
+/// assert!(estimate.numerical_bound <= 1e-6);
+/// # Ok::<(), calipers::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Input<'a> {
+    rules: Rules,
+    scores: Floats<'a>,
+    labels: Labels<'a>,
+    weights: Option<Floats<'a>>,
+    missing_scores: Option<&'a [bool]>,
+    missing_labels: Option<&'a [bool]>,
+    missing_weights: Option<&'a [bool]>,
+    first_row: u64,
+}
+
+impl<'a> Input<'a> {
+    /// Probabilities of outcome 1, or with [`classes`](Self::classes) rows of class probabilities.
+    pub fn probabilities(scores: impl Into<Floats<'a>>, labels: impl Into<Labels<'a>>) -> Self {
+        Self::new(Form::Probabilities, scores.into(), labels.into())
+    }
+
+    /// Raw scores: logits of outcome 1, or with [`classes`](Self::classes) rows of class scores.
+    pub fn logits(scores: impl Into<Floats<'a>>, labels: impl Into<Labels<'a>>) -> Self {
+        Self::new(Form::Logits, scores.into(), labels.into())
+    }
+
+    fn new(form: Form, scores: Floats<'a>, labels: Labels<'a>) -> Self {
+        let rules = Rules { form, n_classes: 1, sum_tolerance: 1e-3, invalid: Invalid::Refuse, positive: None };
+        Input {
+            rules,
+            scores,
+            labels,
+            weights: None,
+            missing_scores: None,
+            missing_labels: None,
+            missing_weights: None,
+            first_row: 0,
+        }
+    }
+
+    /// Scores are rows of `n_classes` values, row after row. 1 means a plain column.
+    pub fn classes(mut self, n_classes: usize) -> Self {
+        self.rules.n_classes = n_classes;
+        self
+    }
+
+    /// One weight for each row: finite, not negative, not all zero.
+    pub fn weights(mut self, weights: impl Into<Floats<'a>>) -> Self {
+        self.weights = Some(weights.into());
+        self
+    }
+
+    /// The label that counts as outcome 1, where labels are not 0 and 1.
+    pub fn positive(mut self, label: impl Into<PositiveLabel>) -> Self {
+        self.rules.positive = Some(label.into());
+        self
+    }
+
+    /// How far the sum of a row of class probabilities may be from 1; 0.001 unless set.
+    pub fn sum_tolerance(mut self, tolerance: f64) -> Self {
+        self.rules.sum_tolerance = tolerance;
+        self
+    }
+
+    /// What happens to rows that break a rule; they are refused unless set.
+    pub fn invalid(mut self, invalid: Invalid) -> Self {
+        self.rules.invalid = invalid;
+        self
+    }
+
+    /// Marks the nulls of each column: `true` where a value is missing.
+    pub fn missing(
+        mut self,
+        scores: Option<&'a [bool]>,
+        labels: Option<&'a [bool]>,
+        weights: Option<&'a [bool]>,
+    ) -> Self {
+        (self.missing_scores, self.missing_labels, self.missing_weights) = (scores, labels, weights);
+        self
+    }
+
+    /// The number of the first row, where this is a later batch of a stream.
+    pub fn first_row(mut self, row: u64) -> Self {
+        self.first_row = row;
+        self
+    }
+
+    /// Checks everything, once.
+    pub fn check(self) -> Result<Predictions<'a>, Error> {
+        let mut tally = Tally::default();
+        let predictions = self.check_batch(&mut tally)?;
+        tally.finish()?;
+        Ok(predictions)
+    }
+
+    /// Checks one batch of a stream. What can only be said of the whole, such as that there was
+    /// a row at all, is checked by [`Tally::finish`] after the last batch.
+    pub fn check_batch(self, tally: &mut Tally) -> Result<Predictions<'a>, Error> {
+        let (report, kept) = checks::check(&self, tally)?;
+        Ok(Predictions { input: self, kept, report })
+    }
+
+    fn n_rows(&self) -> usize {
+        self.labels.len()
+    }
+}
+
+/// Predictions that have been checked: the only source of views, and so of every figure.
+#[derive(Debug, Clone)]
+pub struct Predictions<'a> {
+    input: Input<'a>,
+    /// Rows that are measured, where some were left out.
+    kept: Option<Vec<usize>>,
+    report: InputReport,
+}
+
+impl<'a> Predictions<'a> {
+    /// Number of rows that are measured.
+    pub fn len(&self) -> usize {
+        self.kept.as_ref().map_or(self.input.n_rows(), Vec::len)
+    }
+
+    /// Whether no row is left; only a batch of a stream can be empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of classes of a row; 1 for a plain column.
+    pub fn n_classes(&self) -> usize {
+        self.input.rules.n_classes
+    }
+
+    /// What was read, rounded and left out.
+    pub fn report(&self) -> &InputReport {
+        &self.report
+    }
+
+    fn row(&self, index: usize) -> usize {
+        self.kept.as_ref().map_or(index, |kept| kept[index])
+    }
+}
