@@ -1,0 +1,198 @@
+//! What can be typed. Options that name a choice of the core stay text here: the core reads them, so that
+//! a refusal has the same words as in Rust and Python.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use calipers::{
+    BinnedEce, Compat, Error, Invalid, Link, LsEce, Multiclass, NBins, Norm, Sigma, Strategy, Ties, link, noise,
+};
+use clap::{Args, Parser, Subcommand};
+
+use crate::measure::MeasureArgs;
+
+/// How far a classifier's probabilities are from the truth, and how much of that figure can be trusted
+#[derive(Debug, Parser)]
+#[command(name = "calipers", version)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Measure(MeasureArgs),
+}
+
+/// Where predictions are, and how they are read.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct InputArgs {
+    /// Predictions: .csv .tsv .parquet .arrow .feather .ipc .npz, or .npy with --label FILE.npy
+    #[arg(required = true, value_name = "FILE", help_heading = "Arguments")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Column or array of probabilities; give it again for each further model
+    #[arg(long, value_name = "COL")]
+    pub(crate) prob: Vec<String>,
+
+    /// Column or array of outcomes or class labels
+    #[arg(long, value_name = "COL")]
+    pub(crate) label: Option<String>,
+
+    /// Predicted class, where --prob is the probability of that class alone: the outcome is whether it equals the label
+    #[arg(long, value_name = "COL")]
+    pub(crate) pred: Option<String>,
+
+    /// Column or array of weights
+    #[arg(long, value_name = "COL")]
+    pub(crate) weight: Option<String>,
+
+    /// The scores are raw: logits, or log-probabilities
+    #[arg(long)]
+    pub(crate) logits: bool,
+
+    /// The label that counts as outcome 1, where labels are not 0 and 1
+    #[arg(long, value_name = "LABEL", allow_hyphen_values = true)]
+    pub(crate) positive: Option<String>,
+
+    /// How rows of several classes are measured: top_class, classwise or a class from 0.
+    /// Class 1 of two classes and top_class of more, unless given
+    #[arg(long, value_name = "HOW", allow_hyphen_values = true)]
+    pub(crate) multiclass: Option<String>,
+
+    /// The top class, if several tie: first, or any (right if the label is any of them)
+    #[arg(long, value_name = "RULE", default_value = "first")]
+    pub(crate) ties: String,
+
+    /// How far class probabilities of a row may be from summing to 1
+    #[arg(long, value_name = "X", default_value = "0.001", allow_hyphen_values = true)]
+    pub(crate) sum_tolerance: f64,
+
+    /// Rows that break a rule: refuse the file, or leave them out and count them
+    #[arg(long, value_name = "RULE", default_value = "refuse")]
+    pub(crate) invalid: String,
+}
+
+/// The options of LS-ECE.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "LS-ECE")]
+pub(crate) struct LsEceArgs {
+    /// Scale of the noise: a number, or auto
+    #[arg(long, value_name = "X", default_value = "auto", allow_hyphen_values = true)]
+    sigma: String,
+
+    /// Noise: gaussian, uniform, laplace, logistic or epanechnikov
+    #[arg(long, value_name = "NAME", default_value = "gaussian")]
+    noise: String,
+
+    /// Link between logits and probabilities: logistic, probit or cloglog
+    #[arg(long, value_name = "NAME", default_value = "logistic")]
+    link: String,
+
+    /// Largest numerical error that is accepted
+    #[arg(long, value_name = "X", default_value = "1e-6", allow_hyphen_values = true)]
+    tolerance: f64,
+
+    /// Probabilities are clipped to [X, 1 - X], since 0 and 1 have no finite logit
+    #[arg(long, value_name = "X", default_value = "1e-6", allow_hyphen_values = true)]
+    clip: f64,
+}
+
+/// The options of binned ECE.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "ECE")]
+pub(crate) struct BinnedEceArgs {
+    /// Number of bins, or auto (the cube root of n)
+    #[arg(long, value_name = "N", default_value = "15", allow_hyphen_values = true)]
+    n_bins: String,
+
+    /// Bins of equal width or of equal mass: uniform or quantile
+    #[arg(long, value_name = "NAME", default_value = "uniform")]
+    strategy: String,
+
+    /// How gaps are put together: l1 (ECE), l2 (RMSCE) or max (MCE)
+    #[arg(long, value_name = "NAME", default_value = "l1")]
+    norm: String,
+
+    /// Bin edges of another tool, to reproduce its figures: sklearn, netcal or torchmetrics
+    #[arg(long, value_name = "TOOL")]
+    compat: Option<String>,
+}
+
+/// How the command runs and what it prints.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// JSON for programs, with every digit and setting, in place of the table
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Number of threads; all cores unless given. It changes no digit
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+/// The rules of the input, read.
+#[derive(Debug, Clone)]
+pub(crate) struct InputRules {
+    pub(crate) positive: Option<String>,
+    pub(crate) multiclass: Multiclass,
+    pub(crate) ties: Ties,
+    pub(crate) ties_name: String,
+    pub(crate) sum_tolerance: f64,
+    pub(crate) invalid: Invalid,
+    pub(crate) invalid_name: String,
+}
+
+impl InputArgs {
+    pub(crate) fn rules(&self) -> Result<InputRules, Error> {
+        Ok(InputRules {
+            positive: self.positive.clone(),
+            multiclass: self.multiclass.as_deref().map_or(Ok(Multiclass::Auto), str::parse)?,
+            ties: self.ties.parse()?,
+            ties_name: self.ties.clone(),
+            sum_tolerance: self.sum_tolerance,
+            invalid: self.invalid.parse()?,
+            invalid_name: self.invalid.clone(),
+        })
+    }
+}
+
+impl LsEceArgs {
+    pub(crate) fn measure(&self) -> Result<LsEce, Error> {
+        Ok(LsEce::new()
+            .sigma(self.sigma.parse::<Sigma>()?)
+            .shared_noise(noise::by_name(&self.noise)?)
+            .shared_link(self.link()?)
+            .tolerance(self.tolerance)
+            .clip(self.clip))
+    }
+
+    pub(crate) fn link(&self) -> Result<Arc<dyn Link>, Error> {
+        link::by_name(&self.link)
+    }
+}
+
+impl BinnedEceArgs {
+    /// `link` turns raw scores into probabilities, and is that of LS-ECE.
+    pub(crate) fn measure(&self, link: Arc<dyn Link>) -> Result<BinnedEce, Error> {
+        let compat: Option<Compat> = self.compat.as_deref().map(str::parse).transpose()?;
+        Ok(BinnedEce::new()
+            .n_bins(self.n_bins.parse::<NBins>()?)
+            .strategy(self.strategy.parse::<Strategy>()?)
+            .norm(self.norm.parse::<Norm>()?)
+            .compat(compat)
+            .shared_link(link))
+    }
+}
+
+impl OutputArgs {
+    /// Sets the number of threads, before any work is done.
+    pub(crate) fn start_threads(&self) -> anyhow::Result<()> {
+        let Some(threads) = self.threads else { return Ok(()) };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
+        pool.build_global().map_err(|error| anyhow::anyhow!("cannot start {threads} threads: {error}"))
+    }
+}

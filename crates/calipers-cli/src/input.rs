@@ -1,0 +1,172 @@
+//! Columns of a file -> what the core checks.
+
+use calipers::{Error, Form, Input, Invalid, Multiclass};
+
+use crate::args::InputRules;
+use crate::columns::Chosen;
+use crate::read::{Column, Role, Table, Values};
+
+/// The chosen columns of a file, read.
+pub(crate) struct Loaded {
+    /// One column for each model, in the order of [`Chosen::scores`].
+    pub(crate) scores: Vec<Column>,
+    labels: Column,
+    weights: Option<Column>,
+    /// The labels have become: was the predicted class right?
+    compared: bool,
+}
+
+impl Loaded {
+    pub(crate) fn read(table: &mut dyn Table, chosen: &Chosen, rules: &InputRules) -> anyhow::Result<Self> {
+        let label_role = match chosen.predicted {
+            Some(_) => Role::Classes,
+            None => Role::Labels { as_text: rules.positive.is_some() },
+        };
+        let scores = chosen.scores.iter().map(|scores| match scores.form {
+            Form::Probabilities => (scores.place, Role::Probabilities),
+            Form::Logits => (scores.place, Role::Logits),
+        });
+        let wanted: Vec<(usize, Role)> = scores
+            .chain([(chosen.label, label_role)])
+            .chain(chosen.predicted.map(|place| (place, Role::Classes)))
+            .chain(chosen.weight.map(|place| (place, Role::Weights)))
+            .collect();
+        let mut columns = table.read(&wanted)?.into_iter();
+        let scores: Vec<Column> = columns.by_ref().take(chosen.scores.len()).collect();
+        // proof: a table returns a column for each that is wanted, in order
+        let mut next = || columns.next().unwrap_or_else(|| Column::plain(Values::Bool(Vec::new())));
+        let labels = next();
+        let (labels, compared) = match chosen.predicted {
+            Some(_) => (agreement(&next(), &labels, rules.invalid)?, true),
+            None => (labels, false),
+        };
+        let weights = chosen.weight.map(|_| next());
+        let loaded = Loaded { scores, labels, weights, compared };
+        loaded.check_compared(rules)?;
+        Ok(loaded)
+    }
+
+    /// The probability of a predicted class is one number, and the labels are used up.
+    fn check_compared(&self, rules: &InputRules) -> Result<(), Error> {
+        if !self.compared {
+            return Ok(());
+        }
+        let refused = |name, rule: &str, value| Err(Error::InvalidSetting { name, rule: rule.to_owned(), value });
+        if let Some(positive) = &rules.positive {
+            return refused("pos_label", "left out with a predicted class", format!("{positive:?}"));
+        }
+        match rules.multiclass {
+            Multiclass::Auto | Multiclass::TopClass => {}
+            Multiclass::Classwise => {
+                return refused("multiclass", "\"top_class\" with a predicted class", "\"classwise\"".to_owned());
+            }
+            Multiclass::Class(class) => {
+                return refused("multiclass", "\"top_class\" with a predicted class", class.to_string());
+            }
+        }
+        match self.scores.iter().find(|scores| scores.n_classes > 1) {
+            Some(scores) => {
+                let got = format!("(n, {})", scores.n_classes);
+                Err(Error::Shape { what: "probabilities", expected: "(n,) with a predicted class", got })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// How the scores of a model are measured; rules have been checked to fit.
+    pub(crate) fn multiclass(&self, rules: &InputRules) -> Multiclass {
+        if self.compared { Multiclass::Auto } else { rules.multiclass }
+    }
+
+    /// How they were measured, for people: the probability of a predicted class is that of the top class.
+    pub(crate) fn shown_multiclass(&self, scores: &Column, rules: &InputRules) -> Multiclass {
+        if self.compared { Multiclass::TopClass } else { rules.multiclass.resolved(scores.n_classes) }
+    }
+
+    /// The input of one model, borrowed.
+    pub(crate) fn input<'a>(&'a self, scores: &'a Column, form: Form, rules: &InputRules) -> Result<Input<'a>, Error> {
+        let floats =
+            |column: &'a Column| column.floats().ok_or_else(|| Role::Weights.wrong_type(column.values.type_name()));
+        let (values, labels) = (floats(scores)?, self.labels.labels());
+        let mut input = match form {
+            Form::Probabilities => Input::probabilities(values, labels),
+            Form::Logits => Input::logits(values, labels),
+        };
+        if let Some(weights) = &self.weights {
+            input = input.weights(floats(weights)?);
+        }
+        if let Some(positive) = &rules.positive {
+            input = input.positive(positive.as_str());
+        }
+        let missing = |column: &'a Column| column.missing.as_deref();
+        Ok(input.classes(scores.n_classes).sum_tolerance(rules.sum_tolerance).invalid(rules.invalid).missing(
+            missing(scores),
+            missing(&self.labels),
+            self.weights.as_ref().and_then(missing),
+        ))
+    }
+}
+
+/// A class, for comparing columns of different types.
+enum Class<'a> {
+    Integer(i128),
+    Number(f64),
+    Text(&'a str),
+}
+
+fn class(values: &Values, row: usize) -> Class<'_> {
+    match values {
+        Values::Bool(values) => Class::Integer(values[row].into()),
+        Values::I8(values) => Class::Integer(values[row].into()),
+        Values::I16(values) => Class::Integer(values[row].into()),
+        Values::I32(values) => Class::Integer(values[row].into()),
+        Values::I64(values) => Class::Integer(values[row].into()),
+        Values::U8(values) => Class::Integer(values[row].into()),
+        Values::U16(values) => Class::Integer(values[row].into()),
+        Values::U32(values) => Class::Integer(values[row].into()),
+        Values::U64(values) => Class::Integer(values[row].into()),
+        Values::F32(values) => Class::Number(values[row].into()),
+        Values::F64(values) => Class::Number(values[row]),
+        Values::Text(values) => Class::Text(&values[row]),
+    }
+}
+
+/// The outcome: whether the predicted class is the label, and NaN where either is.
+fn agreement(predicted: &Column, labels: &Column, invalid: Invalid) -> Result<Column, Error> {
+    let n = labels.values.len();
+    if predicted.values.len() != n {
+        return Err(Error::LengthMismatch { what: "predicted classes", got: predicted.values.len(), expected: n });
+    }
+    let is_text = |column: &Column| matches!(column.values, Values::Text(_));
+    if is_text(predicted) != is_text(labels) {
+        let what = "predicted classes and labels".to_owned();
+        let got = format!("{} and {}", predicted.values.type_name(), labels.values.type_name());
+        return Err(Error::WrongType { what, expected: "of one type", got });
+    }
+    let is_missing = |column: &Column, row: usize| column.missing.as_ref().is_some_and(|missing| missing[row]);
+    if let (Invalid::Refuse, Some(row)) = (invalid, (0..n).find(|&row| is_missing(predicted, row))) {
+        return Err(Error::Missing { what: "predicted class", row: row as u64 });
+    }
+    let outcome = |row: usize| match (class(&predicted.values, row), class(&labels.values, row)) {
+        (Class::Integer(a), Class::Integer(b)) => f64::from(a == b),
+        (Class::Text(a), Class::Text(b)) => f64::from(a == b),
+        (a, b) => {
+            let (a, b) = (number(&a), number(&b));
+            if a.is_nan() || b.is_nan() { f64::NAN } else { f64::from(a == b) }
+        }
+    };
+    let missing: Vec<bool> = (0..n).map(|row| is_missing(predicted, row) || is_missing(labels, row)).collect();
+    Ok(Column {
+        values: Values::F64((0..n).map(outcome).collect()),
+        n_classes: 1,
+        missing: missing.contains(&true).then_some(missing),
+    })
+}
+
+fn number(class: &Class<'_>) -> f64 {
+    match class {
+        Class::Integer(class) => *class as f64,
+        Class::Number(class) => *class,
+        Class::Text(_) => f64::NAN,
+    }
+}

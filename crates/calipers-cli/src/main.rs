@@ -1,0 +1,56 @@
+//! The `calipers` command: files in, a table or JSON out.
+//!
+//! ```text
+//! args -> read (file -> columns) -> columns (which is which) -> input -> calipers -> table | json
+//! ```
+//!
+//! A verb is a file: [`measure`]. Everything is computed before anything is printed, so a refusal
+//! leaves standard output empty.
+
+mod args;
+mod columns;
+mod input;
+mod json;
+mod measure;
+mod number;
+mod read;
+mod table;
+
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Verb};
+
+/// Could not measure.
+const FAILED: u8 = 2;
+
+fn main() -> ExitCode {
+    let output = match Arguments::parse().verb {
+        Verb::Measure(arguments) => measure::run(&arguments),
+    };
+    match output {
+        Ok(text) => print(&text),
+        Err(error) => fail(&format!("{error:#}")),
+    }
+}
+
+fn print(text: &str) -> ExitCode {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // Whoever reads has seen enough, as `head` does.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => fail(&format!("cannot write to standard output: {error}")),
+        Ok(()) => ExitCode::SUCCESS,
+    }
+}
+
+/// Says why, in one line whatever names and messages hold.
+fn fail(text: &str) -> ExitCode {
+    let line: String =
+        text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect();
+    // Where standard error is closed, the exit code has to do.
+    let _ = writeln!(std::io::stderr(), "calipers: {line}");
+    ExitCode::from(FAILED)
+}

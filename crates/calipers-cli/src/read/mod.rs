@@ -1,0 +1,91 @@
+//! Files -> columns. Each format is a [`Table`]: names first, then only the columns that are wanted.
+
+mod arrow;
+mod column;
+mod csv;
+mod ipc;
+mod ipc_sizes;
+mod npy;
+mod numpy;
+mod parquet;
+
+pub(crate) use column::{Column, Role, Values};
+pub(crate) use numpy::NpyFiles;
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+use calipers::Invalid;
+
+/// A file of named columns.
+pub(crate) trait Table {
+    /// What a column is called in such a file.
+    fn noun(&self) -> &'static str {
+        "column"
+    }
+
+    /// The names of all columns, in the order of the file.
+    fn names(&self) -> &[String];
+
+    /// Reads some columns, by their place among the names.
+    fn read(&mut self, wanted: &[(usize, Role)]) -> Result<Vec<Column>>;
+}
+
+/// Opens a file as what its name says that it is.
+///
+/// `invalid` is for CSV, where a cell that is no number is a bad row and not a wrong type of the column.
+pub(crate) fn open(path: &Path, invalid: Invalid) -> Result<Box<dyn Table>> {
+    Ok(match extension(path).as_str() {
+        "csv" => Box::new(csv::CsvTable::open(path, b',', invalid)?),
+        "tsv" => Box::new(csv::CsvTable::open(path, b'\t', invalid)?),
+        "parquet" => Box::new(parquet::ParquetTable::open(path)?),
+        "arrow" | "feather" | "ipc" => Box::new(ipc::IpcTable::open(path)?),
+        "npz" => Box::new(numpy::NpzTable::open(path)?),
+        _ => {
+            // A name without a file is the likelier mistake.
+            open_file(path)?;
+            bail!(
+                "the name must say the format: .csv, .tsv, .parquet, .arrow, .feather, .ipc, .npy and .npz can be read"
+            );
+        }
+    })
+}
+
+/// The extension in lower case, without its dot.
+pub(crate) fn extension(path: &Path) -> String {
+    path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default()
+}
+
+/// Opens a file that has something in it.
+fn open_file(path: &Path) -> Result<File> {
+    let (file, metadata) = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata))).map_err(
+        |error| match error.kind() {
+            ErrorKind::NotFound => anyhow!("no such file"),
+            ErrorKind::PermissionDenied => anyhow!("permission denied"),
+            _ => anyhow!("cannot open: {error}"),
+        },
+    )?;
+    if metadata.is_dir() {
+        bail!("is a directory, not a file");
+    }
+    if metadata.is_file() && metadata.len() == 0 {
+        bail!("the file is empty");
+    }
+    Ok(file)
+}
+
+/// Reads with a library that panics on some damaged files, as parquet and arrow-ipc do: they cannot be read either.
+fn guarded<T>(format: &'static str, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
+    std::panic::set_hook(hook);
+    result.unwrap_or_else(|_| Err(anyhow!("cannot read as {format}: the file is damaged")))
+}
+
+/// For errors of the libraries that know a format: what was tried, and their reason.
+fn cannot_read(format: &'static str) -> impl Fn(Box<dyn std::error::Error>) -> anyhow::Error {
+    move |error| anyhow!("cannot read as {format}: {error}")
+}

@@ -1,0 +1,7 @@
+//! The command as users meet it: every test runs the built binary on files.
+
+mod files;
+mod measure;
+mod real_files;
+mod refusals;
+mod support;

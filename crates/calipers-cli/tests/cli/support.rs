@@ -1,0 +1,184 @@
+//! Running the command, and writing the files that it reads.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use npyz::WriterBuilder;
+use npyz::npz::NpzWriter;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use serde_json::Value;
+
+/// What a run left behind.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+pub(crate) fn calipers(args: &[&str]) -> Run {
+    let output = Command::new(env!("CARGO_BIN_EXE_calipers")).args(args).output().unwrap();
+    Run {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// `calipers measure`, which must succeed; its standard output.
+pub(crate) fn measure(path: &Path, args: &[&str]) -> String {
+    let run = calipers(&[&["measure", path.to_str().unwrap()], args].concat());
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{} {args:?}", path.display());
+    run.stdout
+}
+
+/// The first result of `calipers measure --json`.
+pub(crate) fn json(path: &Path, args: &[&str]) -> Value {
+    let mut all: Value = serde_json::from_str(&measure(path, &[args, &["--json"]].concat())).unwrap();
+    all["results"][0].take()
+}
+
+/// `calipers measure` must refuse: exit code 2, nothing on standard output and this one line after the file's name.
+pub(crate) fn assert_refused(path: &Path, args: &[&str], text: &str) {
+    let run = calipers(&[&["measure", path.to_str().unwrap()], args].concat());
+    let stderr = format!("calipers: {}: {text}\n", path.display());
+    assert_eq!(run, Run { code: Some(2), stdout: String::new(), stderr }, "{} {args:?}", path.display());
+}
+
+/// Files of one test, gone after it.
+pub(crate) struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub(crate) fn parquet(&self, name: &str, columns: &[(&str, ArrayRef)], compression: Compression) -> PathBuf {
+        let path = self.path(name);
+        let batch = batch(columns);
+        let properties = WriterProperties::builder().set_compression(compression).build();
+        let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        path
+    }
+
+    /// An Arrow IPC file, in batches of at most seven rows so that readers have to put them together.
+    pub(crate) fn arrow(
+        &self,
+        name: &str,
+        columns: &[(&str, ArrayRef)],
+        compression: Option<CompressionType>,
+    ) -> PathBuf {
+        let path = self.path(name);
+        let batch = batch(columns);
+        let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
+        let file = File::create(&path).unwrap();
+        let mut writer = FileWriter::try_new_with_options(file, &batch.schema(), options).unwrap();
+        slices(&batch).for_each(|slice| writer.write(&slice).unwrap());
+        writer.finish().unwrap();
+        path
+    }
+
+    pub(crate) fn arrow_stream(&self, name: &str, columns: &[(&str, ArrayRef)]) -> PathBuf {
+        let path = self.path(name);
+        let batch = batch(columns);
+        let mut writer = StreamWriter::try_new(File::create(&path).unwrap(), &batch.schema()).unwrap();
+        slices(&batch).for_each(|slice| writer.write(&slice).unwrap());
+        writer.finish().unwrap();
+        path
+    }
+
+    pub(crate) fn npz(&self, name: &str, arrays: &[(&str, Array)]) -> PathBuf {
+        let path = self.path(name);
+        let mut writer = NpzWriter::create(&path).unwrap();
+        for (name, array) in arrays {
+            array.write(&mut writer, name);
+        }
+        path
+    }
+}
+
+fn batch(columns: &[(&str, ArrayRef)]) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.iter().map(|(name, column)| (*name, Arc::clone(column), true)))
+        .unwrap()
+}
+
+fn slices(batch: &RecordBatch) -> impl Iterator<Item = RecordBatch> + '_ {
+    (0..batch.num_rows()).step_by(7).map(|start| batch.slice(start, 7.min(batch.num_rows() - start)))
+}
+
+/// An array of an .npz file, with its shape.
+pub(crate) enum Array {
+    Integers(Vec<u64>, Vec<i64>),
+    Single(Vec<u64>, Vec<f32>),
+    Double(Vec<u64>, Vec<f64>),
+    /// Doubles as numpy type `dtype`, by columns if `fortran`; the values stay in the order of rows.
+    As {
+        dtype: &'static str,
+        fortran: bool,
+        shape: Vec<u64>,
+        values: Vec<f64>,
+    },
+}
+
+impl Array {
+    fn write(&self, npz: &mut NpzWriter<std::io::BufWriter<File>>, name: &str) {
+        macro_rules! write {
+            ($shape:expr, $order:expr, $dtype:expr, $values:expr) => {{
+                let options = npyz::zip::write::FileOptions::default();
+                let builder = npz.array(name, options).unwrap().order($order).shape($shape);
+                let mut writer = builder.dtype(npyz::DType::Plain($dtype.parse().unwrap())).begin_nd().unwrap();
+                writer.extend($values).unwrap();
+                writer.finish().unwrap();
+            }};
+        }
+        match self {
+            Array::Integers(shape, values) => write!(shape, npyz::Order::C, "<i8", values),
+            Array::Single(shape, values) => write!(shape, npyz::Order::C, "<f4", values),
+            Array::Double(shape, values) => write!(shape, npyz::Order::C, "<f8", values),
+            Array::As { dtype, fortran, shape, values } => {
+                let order = if *fortran { npyz::Order::Fortran } else { npyz::Order::C };
+                let values = if *fortran { transposed(shape, values) } else { values.clone() };
+                let kind = &dtype[1..];
+                match kind {
+                    "f8" => write!(shape, order, dtype, values),
+                    "f4" => write!(shape, order, dtype, values.iter().map(|value| *value as f32)),
+                    "f2" => write!(shape, order, dtype, values.iter().map(|value| half::f16::from_f64(*value))),
+                    "i1" => write!(shape, order, dtype, values.iter().map(|value| *value as i8)),
+                    "i2" => write!(shape, order, dtype, values.iter().map(|value| *value as i16)),
+                    "i4" => write!(shape, order, dtype, values.iter().map(|value| *value as i32)),
+                    "i8" => write!(shape, order, dtype, values.iter().map(|value| *value as i64)),
+                    "u1" => write!(shape, order, dtype, values.iter().map(|value| *value as u8)),
+                    "u2" => write!(shape, order, dtype, values.iter().map(|value| *value as u16)),
+                    "u4" => write!(shape, order, dtype, values.iter().map(|value| *value as u32)),
+                    "u8" => write!(shape, order, dtype, values.iter().map(|value| *value as u64)),
+                    "b1" => write!(shape, order, dtype, values.iter().map(|value| *value != 0.0)),
+                    _ => panic!("no writer for {dtype}"),
+                }
+            }
+        }
+    }
+}
+
+fn transposed(shape: &[u64], values: &[f64]) -> Vec<f64> {
+    let (n, k) = (shape[0] as usize, shape[1] as usize);
+    (0..n * k).map(|place| values[place % n * k + place / n]).collect()
+}
