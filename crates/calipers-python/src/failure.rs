@@ -1,0 +1,75 @@
+//! One way out for everything that goes wrong.
+
+use calipers::Error;
+use pyo3::create_exception;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+create_exception!(
+    calipers,
+    CalipersError,
+    PyValueError,
+    "calipers refuses to answer: the text gives the rule, the value and the row.\n\n\
+     `code` names the kind of refusal, such as \"invalid_probability\"; it stays when the text changes."
+);
+
+/// A refusal of the core, or an exception of Python.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Refused(Error),
+    Raised(PyErr),
+}
+
+impl Failure {
+    /// A `TypeError` for an option of a type that it cannot have.
+    pub(crate) fn option_type(name: &str, expected: &str, got: &Bound<'_, PyAny>) -> Self {
+        match got.get_type().name() {
+            Ok(type_name) => PyTypeError::new_err(format!("{name} must be {expected}, got {type_name}")).into(),
+            Err(error) => error.into(),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Refused(error)
+    }
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Failure::Raised(error)
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Raised(error) => error,
+            Failure::Refused(error) => Python::attach(|py| {
+                let raised = CalipersError::new_err(error.to_string());
+                match raised.value(py).setattr("code", error.code()) {
+                    Ok(()) => raised,
+                    Err(other) => other,
+                }
+            }),
+        }
+    }
+}
+
+/// The exception for an argument that cannot become columns; Python finds it, the core has the text.
+#[pyfunction]
+pub(crate) fn refusal(code: &str, what: &str, got: String) -> PyErr {
+    let (what, types, shapes) = match what {
+        "probabilities" => ("probabilities", "numbers", "(n,) or (n, k)"),
+        "logits" => ("logits", "numbers", "(n,) or (n, k)"),
+        "labels" => ("labels", "numbers, true and false, or text", "(n,)"),
+        "weights" => ("weights", "numbers", "(n,)"),
+        _ => ("at", "numbers", "(m,)"),
+    };
+    Failure::from(match code {
+        "shape" => Error::Shape { what, expected: shapes, got },
+        _ => Error::WrongType { what: what.to_owned(), expected: types, got },
+    })
+    .into()
+}

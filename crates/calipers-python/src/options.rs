@@ -1,0 +1,132 @@
+//! Keyword options, by name: types are checked here, values in the core.
+
+use std::fmt::Display;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use calipers::{BinnedEce, Compat, Error, Link, LsEce, Multiclass, NBins, Noise, Sigma, link, noise};
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyInt, PyString};
+
+use crate::failure::Failure;
+
+/// What the user passed by keyword, defaults filled in by Python.
+pub(crate) struct Options<'py>(Bound<'py, PyDict>);
+
+impl<'py> Options<'py> {
+    pub(crate) fn new(options: Bound<'py, PyDict>) -> Self {
+        Options(options)
+    }
+
+    pub(crate) fn get(&self, name: &'static str) -> Result<Bound<'py, PyAny>, Failure> {
+        self.0.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name).into())
+    }
+
+    pub(crate) fn number(&self, name: &'static str) -> Result<f64, Failure> {
+        let value = self.get(name)?;
+        value.extract().map_err(|_| Failure::option_type(name, "a number", &value))
+    }
+
+    pub(crate) fn text(&self, name: &'static str) -> Result<String, Failure> {
+        let value = self.get(name)?;
+        value.extract().map_err(|_| Failure::option_type(name, "text", &value))
+    }
+
+    pub(crate) fn optional_text(&self, name: &'static str, expected: &str) -> Result<Option<String>, Failure> {
+        let value = self.get(name)?;
+        value.extract().map_err(|_| Failure::option_type(name, expected, &value))
+    }
+
+    /// A choice that the core knows by name.
+    pub(crate) fn named<T: FromStr<Err = Error>>(&self, name: &'static str) -> Result<T, Failure> {
+        Ok(self.text(name)?.parse()?)
+    }
+
+    /// An integer that is not negative.
+    pub(crate) fn count(&self, name: &'static str) -> Result<u64, Failure> {
+        let value = integer(name, &self.get(name)?)?;
+        value.extract().map_err(|_| out_of_range(name, "an integer from 0 to 2^64 - 1", &value))
+    }
+
+    pub(crate) fn flag(&self, name: &'static str) -> Result<bool, Failure> {
+        let value = self.get(name)?;
+        value.extract().map_err(|_| Failure::option_type(name, "True or False", &value))
+    }
+
+    pub(crate) fn sigma(&self) -> Result<Sigma, Failure> {
+        let value = self.get("sigma")?;
+        if let Ok(text) = value.cast::<PyString>() {
+            return Ok(text.to_str()?.parse()?);
+        }
+        let number: f64 = value.extract().map_err(|_| Failure::option_type("sigma", "a number or \"auto\"", &value))?;
+        Ok(number.into())
+    }
+
+    pub(crate) fn noise(&self) -> Result<Arc<dyn Noise>, Failure> {
+        Ok(noise::by_name(&self.text("noise")?)?)
+    }
+
+    pub(crate) fn link(&self) -> Result<Arc<dyn Link>, Failure> {
+        Ok(link::by_name(&self.text("link")?)?)
+    }
+
+    pub(crate) fn multiclass(&self) -> Result<Multiclass, Failure> {
+        let value = self.get("multiclass")?;
+        if value.is_none() {
+            return Ok(Multiclass::Auto);
+        }
+        if let Ok(text) = value.cast::<PyString>() {
+            return Ok(text.to_str()?.parse()?);
+        }
+        // By its text, so that -1 is refused by the core's own rule.
+        let class = integer("multiclass", &value)?;
+        Ok(class.str()?.to_str()?.parse()?)
+    }
+
+    /// A one-dimensional array of doubles, which Python has made.
+    pub(crate) fn probabilities(&self, name: &'static str) -> Result<Vec<f64>, Failure> {
+        let array: PyReadonlyArray1<'_, f64> = self.get(name)?.extract()?;
+        Ok(array.as_array().to_vec())
+    }
+
+    pub(crate) fn ls_ece(&self) -> Result<LsEce, Failure> {
+        Ok(LsEce::new()
+            .sigma(self.sigma()?)
+            .shared_noise(self.noise()?)
+            .shared_link(self.link()?)
+            .tolerance(self.number("tolerance")?)
+            .clip(self.number("clip")?))
+    }
+
+    pub(crate) fn binned_ece(&self) -> Result<BinnedEce, Failure> {
+        let n_bins = self.get("n_bins")?;
+        let n_bins = match n_bins.cast::<PyString>() {
+            Ok(_) => n_bins,
+            Err(_) => integer("n_bins", &n_bins)?.into_any(),
+        };
+        let compat: Option<Compat> =
+            self.optional_text("compat", "text or None")?.map(|name| name.parse()).transpose()?;
+        Ok(BinnedEce::new()
+            // By its text, so that -1 is refused by the core's own rule.
+            .n_bins(n_bins.str()?.to_str()?.parse::<NBins>()?)
+            .strategy(self.named("strategy")?)
+            .norm(self.named("norm")?)
+            .compat(compat)
+            .shared_link(self.link()?))
+    }
+}
+
+/// Anything that is an integer to Python, those of numpy included; 2.0 and True are none.
+fn integer<'py>(name: &str, value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyInt>, Failure> {
+    let wrong = || Failure::option_type(name, "an integer", value);
+    if value.is_instance_of::<pyo3::types::PyBool>() {
+        return Err(wrong());
+    }
+    value.call_method0("__index__").ok().and_then(|index| index.cast_into().ok()).ok_or_else(wrong)
+}
+
+fn out_of_range(name: &'static str, rule: &str, value: &impl Display) -> Failure {
+    Error::InvalidSetting { name, rule: rule.to_owned(), value: value.to_string() }.into()
+}

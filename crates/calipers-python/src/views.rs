@@ -1,0 +1,36 @@
+//! Which binary question is asked of the rows, and the core's answer.
+
+use calipers::{BinaryView, Error, Estimator};
+use pyo3::prelude::*;
+
+use crate::columns::Columns;
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::results::Measured;
+
+/// Checks and measures without the GIL; class by class where that is asked.
+pub(crate) fn estimate<'py>(
+    py: Python<'py>,
+    columns: &Columns<'py>,
+    estimator: impl Estimator + Sync,
+    options: Options<'py>,
+) -> Result<Measured<'py>, Failure> {
+    let input = columns.input(&options)?;
+    let (multiclass, ties) = (options.multiclass()?, options.named("ties")?);
+    let estimate = py.detach(|| input.check()?.estimate(multiclass, ties, &estimator))?;
+    let multiclass = multiclass.resolved(columns.n_classes());
+    Ok(Measured { estimate, multiclass, weighted: columns.is_weighted(), options })
+}
+
+/// Checks the rows and applies `work` to the one view of them, without the GIL.
+pub(crate) fn one_view<T: Send>(
+    py: Python<'_>,
+    columns: &Columns<'_>,
+    options: &Options<'_>,
+    work: impl Fn(&BinaryView<'_>) -> Result<T, Error> + Sync,
+) -> Result<T, Failure> {
+    let input = columns.input(options)?;
+    let (multiclass, ties) = (options.multiclass()?, options.named("ties")?);
+    let result = py.detach(|| work(&input.check()?.view(multiclass, ties)?))?;
+    Ok(result)
+}

@@ -1,0 +1,188 @@
+"""What displays draw: the smoothed curve behind LS-ECE, and the table behind binned ECE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calipers import _core
+from calipers._inputs import Invalid, Link, Noise, Options, PosLabel, Ties, columns, float_column, positive_label
+
+
+@dataclass(frozen=True, eq=False)
+class LsCurve:
+    """E[Y | T = t] and the density of T = ρ(h + ξ), point by point.
+
+    LS-ECE is the mean of |outcome rate - t| under this density.
+
+    Attributes
+    ----------
+    probabilities : array
+        The smoothed probabilities t.
+    outcome_rates : array
+        E[Y | T = t]; NaN where the density is 0 within its bound, so that there is nothing to average.
+    densities : array
+        Density of T at t.
+    outcome_rate_bounds, density_bounds : array
+        Bounds on the numerical errors of both.
+    sigma : float
+        The scale of the noise.
+    """
+
+    probabilities: NDArray[np.float64]
+    outcome_rates: NDArray[np.float64]
+    densities: NDArray[np.float64]
+    outcome_rate_bounds: NDArray[np.float64]
+    density_bounds: NDArray[np.float64]
+    sigma: float
+
+
+class Bin(NamedTuple):
+    """What a bin holds; the means are NaN if it has no weight."""
+
+    lower: float
+    upper: float
+    n: int
+    weight: float
+    mean_probability: float
+    outcome_rate: float
+
+
+def ls_curve(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    at: ArrayLike | None = None,
+    sigma: float | Literal["auto"] = "auto",
+    noise: Noise = "gaussian",
+    link: Link = "logistic",
+    clip: float = 1e-6,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    multiclass: Literal["top_class"] | int | None = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+) -> LsCurve:
+    """The smoothed reliability curve whose mean gap is LS-ECE.
+
+        density(t) = f(u) / ρ'(u),  E[Y | T = t] = f_1(u) / f(u),  u = ρ^-1(t)
+        f(u) = Σ_i s_i p_ξ(u - h_i),  f_1(u) = Σ_i s_i y_i p_ξ(u - h_i)
+
+    Parameters
+    ----------
+    y_true, y_prob
+        As for `ls_ece`, and so are the options that are not named here.
+    at : array-like of shape (m,), optional
+        Where to evaluate the curve, inside (0, 1); 201 equally spaced points unless given.
+    multiclass : {None, "top_class"} or int
+        As for `ls_ece`, but for "classwise", which has no one curve.
+
+    Returns
+    -------
+    LsCurve
+        Arrays of m values.
+
+    References
+    ----------
+    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024,
+    equations tndensity and tndensity2.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> curve = cal.ls_curve([1, 0], [0.5, 0.5], at=[0.4, 0.5, 0.6], sigma=0.3)
+    >>> curve.outcome_rates.round(12).tolist()
+    [0.5, 0.5, 0.5]
+    >>> bool(curve.densities[1] > curve.densities[0])
+    True
+    """
+    data = columns(y_true, y_prob, sample_weight, from_logits)
+    options: Options = {
+        "at": _points(at),
+        "sigma": sigma,
+        "noise": noise,
+        "link": link,
+        # The curve has bounds, not a tolerance.
+        "tolerance": 1e-6,
+        "clip": clip,
+        "from_logits": from_logits,
+        "multiclass": multiclass,
+        "ties": ties,
+        "pos_label": positive_label(pos_label, data.labels),
+        "sum_tolerance": sum_tolerance,
+        "invalid": invalid,
+    }
+    return LsCurve(**_core.ls_curve(data, options))
+
+
+def calibration_bins(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    n_bins: int | Literal["auto"] = 15,
+    strategy: Literal["uniform", "quantile"] = "uniform",
+    compat: Literal["sklearn", "netcal", "torchmetrics"] | None = None,
+    link: Link = "logistic",
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    multiclass: Literal["top_class"] | int | None = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+) -> list[Bin]:
+    """The table behind `expected_calibration_error`: one `Bin` for each bin, empty ones included.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        As for `expected_calibration_error`, and so are the options.
+    multiclass : {None, "top_class"} or int
+        As for `ls_ece`, but for "classwise", which has no one table.
+
+    Returns
+    -------
+    list of Bin
+        Named tuples ``(lower, upper, n, weight, mean_probability, outcome_rate)``.
+
+    References
+    ----------
+    Naeini, Cooper, Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning", AAAI 2015.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> for bin in cal.calibration_bins([0, 1, 1], [0.25, 0.25, 1.0], n_bins=2):
+    ...     print(bin)
+    Bin(lower=0.0, upper=0.5, n=2, weight=2.0, mean_probability=0.25, outcome_rate=0.5)
+    Bin(lower=0.5, upper=1.0, n=1, weight=1.0, mean_probability=1.0, outcome_rate=1.0)
+    """
+    data = columns(y_true, y_prob, sample_weight, from_logits)
+    options: Options = {
+        "n_bins": n_bins,
+        "strategy": strategy,
+        # How gaps are put together, which a table leaves to its reader.
+        "norm": "l1",
+        "compat": compat,
+        "link": link,
+        "from_logits": from_logits,
+        "multiclass": multiclass,
+        "ties": ties,
+        "pos_label": positive_label(pos_label, data.labels),
+        "sum_tolerance": sum_tolerance,
+        "invalid": invalid,
+    }
+    return [Bin(*row) for row in _core.calibration_bins(data, options)]
+
+
+def _points(at: ArrayLike | None) -> NDArray[np.float64]:
+    if at is None:
+        return np.linspace(0.0, 1.0, 203)[1:-1]
+    points, missing = float_column(at, "at")
+    # A missing point is none, which the core says of NaN.
+    return np.where(False if missing is None else missing, np.nan, points.astype(np.float64).ravel())

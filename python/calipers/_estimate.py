@@ -1,0 +1,164 @@
+"""What a measure returns: a float with what belongs to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from calipers._core import _Measured
+
+# Settings that the repr shows, where they say something.
+_SHOWN = ("sigma", "noise", "link", "n_samples", "random_state", "n_bins", "strategy", "norm", "compat", "multiclass")
+
+
+class Estimate(float):
+    """A figure that never stands alone: a float that knows how it was made.
+
+    It computes, formats, compares and serialises as the plain float that it is.
+
+    Attributes
+    ----------
+    measure : str
+        Name of the measure.
+    numerical_bound : float
+        Proven bound on the numerical error: how far the value can be from the defined quantity of
+        these very rows. It says nothing of how the rows were sampled.
+    standard_error : float or None
+        Standard error of the measure's own sampling; None for measures that do not sample.
+    n : int
+        Rows measured.
+    n_clipped : int
+        Probabilities that were moved off 0 or 1 so that their logit is finite.
+    n_ties : int
+        Rows in which several classes tie for the top.
+    n_rounded : int
+        Probabilities outside [0, 1] by at most 1e-6, which were taken as 0 or 1.
+    left_out : dict
+        Rows that ``invalid="count"`` left out, by kind.
+    settings : dict
+        Every option that made the figure, sigma as it was used.
+    per_class : tuple of Estimate or None
+        The classes behind a class-wise mean.
+
+    Examples
+    --------
+    >>> import calipers
+    >>> estimate = calipers.ls_ece([1, 0, 1, 1], [0.9, 0.2, 0.6, 0.8], sigma=0.5)
+    >>> estimate.n, estimate.settings["sigma"]
+    (4, 0.5)
+    >>> f"{estimate:.3f}"
+    '0.215'
+    >>> estimate.numerical_bound <= 1e-6
+    True
+    """
+
+    __slots__ = (
+        "left_out",
+        "measure",
+        "n",
+        "n_clipped",
+        "n_rounded",
+        "n_ties",
+        "numerical_bound",
+        "per_class",
+        "settings",
+        "standard_error",
+    )
+
+    measure: str
+    numerical_bound: float
+    standard_error: float | None
+    n: int
+    n_clipped: int
+    n_ties: int
+    n_rounded: int
+    left_out: dict[str, int]
+    settings: dict[str, Any]
+    per_class: tuple[Estimate, ...] | None
+
+    def __new__(
+        cls,
+        value: float,
+        *,
+        measure: str,
+        numerical_bound: float,
+        n: int,
+        settings: dict[str, Any],
+        standard_error: float | None = None,
+        n_clipped: int = 0,
+        n_ties: int = 0,
+        n_rounded: int = 0,
+        left_out: dict[str, int] | None = None,
+        per_class: tuple[Estimate, ...] | None = None,
+    ) -> Estimate:
+        self = super().__new__(cls, value)
+        for name, attribute in [
+            ("measure", measure),
+            ("numerical_bound", numerical_bound),
+            ("standard_error", standard_error),
+            ("n", n),
+            ("n_clipped", n_clipped),
+            ("n_ties", n_ties),
+            ("n_rounded", n_rounded),
+            ("left_out", {} if left_out is None else left_out),
+            ("settings", settings),
+            ("per_class", per_class),
+        ]:
+            object.__setattr__(self, name, attribute)
+        return self
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"an Estimate does not change, so {name!r} cannot be set")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"an Estimate does not change, so {name!r} cannot be deleted")
+
+    def __repr__(self) -> str:
+        shown = [f"{float(self):.6g}"]
+        if self.standard_error is not None:
+            shown.append(f"standard_error={self.standard_error:.2g}")
+        shown += [f"numerical_bound={self.numerical_bound:.2g}", f"n={self.n}"]
+        for name in _SHOWN:
+            value = self.settings.get(name)
+            if value is not None:
+                shown.append(f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value!r}")
+        for name in ("n_clipped", "n_ties", "n_rounded", "left_out"):
+            if getattr(self, name):
+                shown.append(f"{name}={getattr(self, name)!r}")
+        return f"Estimate({', '.join(shown)})"
+
+    # print, csv and f-strings without a format get the number, in full.
+    __str__ = float.__repr__
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain Python objects, ready for JSON.
+
+        >>> import calipers
+        >>> calipers.expected_calibration_error([0, 1], [0.25, 0.75]).to_dict()["value"]
+        0.25
+        """
+        return {
+            "measure": self.measure,
+            "value": float(self),
+            "numerical_bound": self.numerical_bound,
+            "standard_error": self.standard_error,
+            "n": self.n,
+            "n_clipped": self.n_clipped,
+            "n_ties": self.n_ties,
+            "n_rounded": self.n_rounded,
+            "left_out": dict(self.left_out),
+            "settings": dict(self.settings),
+            "per_class": None if self.per_class is None else [each.to_dict() for each in self.per_class],
+        }
+
+    def __reduce__(self) -> tuple[Callable[[dict[str, Any]], Estimate], tuple[dict[str, Any]]]:
+        return from_dict, (self.to_dict(),)
+
+
+def from_dict(parts: _Measured | dict[str, Any]) -> Estimate:
+    """The estimate that the compiled half has made, or that `Estimate.to_dict` was asked of."""
+    per_class = parts["per_class"]
+    classes = None if per_class is None else tuple(map(from_dict, per_class))
+    return Estimate(**{**parts, "per_class": classes})

@@ -1,0 +1,171 @@
+"""Whatever users have -> contiguous columns that the compiled half borrows in place.
+
+    numpy, lists, anything with __array__ -> array, missing -> floats | labels -> Columns
+
+Only form is settled here: shapes and types. Values are looked at once, in the core.
+"""
+
+import json
+import math
+from typing import Any, Literal, NamedTuple, SupportsFloat, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calipers import _core
+
+Array: TypeAlias = NDArray[Any]
+Mask: TypeAlias = NDArray[np.bool_]
+Options: TypeAlias = dict[str, object]
+
+# The words that options take; the core has the last word on all of them. Each is a union of words, since
+# stubtest takes an alias of one Literal with several for no union at all.
+Noise: TypeAlias = (
+    Literal["gaussian"] | Literal["uniform"] | Literal["laplace"] | Literal["logistic"] | Literal["epanechnikov"]
+)
+Link: TypeAlias = Literal["logistic"] | Literal["probit"] | Literal["cloglog"]
+Multiclass: TypeAlias = Literal["top_class", "classwise"] | int | None
+Ties: TypeAlias = Literal["first"] | Literal["any"]
+Invalid: TypeAlias = Literal["refuse"] | Literal["count"]
+PosLabel: TypeAlias = str | bool | int | float | None
+
+
+class Columns(NamedTuple):
+    """The arrays of one call: in C order, aligned, of types that the core reads."""
+
+    labels: Array | list[str]
+    scores: Array
+    weights: Array | None
+    missing_labels: Mask | None
+    missing_scores: Mask | None
+    missing_weights: Mask | None
+
+
+def columns(y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None, from_logits: bool) -> Columns:
+    """The columns of a call, each refused if its shape or type cannot be one."""
+    labels, missing_labels = label_column(y_true)
+    scores, missing_scores = float_column(y_prob, "logits" if from_logits else "probabilities", max_ndim=2)
+    weights, missing_weights = None, None
+    if sample_weight is not None:
+        weights, missing_weights = float_column(sample_weight, "weights")
+    return Columns(labels, scores, weights, missing_labels, missing_scores, missing_weights)
+
+
+def float_column(values: ArrayLike, what: str, max_ndim: int = 1) -> tuple[Array, Mask | None]:
+    """float32 and float64 as they are; every other number as float64."""
+    array, missing = _array(values, what, max_ndim)
+    if array.dtype.kind in "OUST":
+        array, nulls = _numbers_of(array, what)
+        missing = nulls if missing is None else missing | nulls
+    if array.dtype.kind not in "fiub":
+        raise _core.refusal("wrong_type", what, str(array.dtype))
+    single = array.dtype.kind == "f" and array.dtype.itemsize == 4
+    return _in_place(array, np.float32 if single else np.float64), _by_row(missing)
+
+
+def label_column(values: ArrayLike) -> tuple[Array | list[str], Mask | None]:
+    """Numbers and bools as they are, text as a list of strings."""
+    array, missing = _array(values, "labels", 1)
+    if array.dtype.kind in "UST":
+        array = array.astype(object)
+    if array.dtype.kind == "O":
+        labels, nulls = _labels_of(array)
+        return labels, _by_row(nulls if missing is None else missing | nulls)
+    if array.dtype.kind == "b":
+        # A bool made by reinterpreting bytes may hold a byte that is neither 0 nor 1.
+        array = array.view(np.uint8) != 0
+    elif array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
+        array = array.astype(np.float64)
+    elif array.dtype.kind not in "iuf":
+        raise _core.refusal("wrong_type", "labels", str(array.dtype))
+    return _in_place(array, array.dtype.newbyteorder("=")), _by_row(missing)
+
+
+def positive_label(pos_label: PosLabel, labels: Array | list[str]) -> str | None:
+    """The positive label as the core takes it: text, which numbers are compared with by value."""
+    if isinstance(pos_label, (bool, np.bool_)) and not isinstance(labels, list):
+        return str(int(pos_label))
+    return str(pos_label) if isinstance(pos_label, (str, int, float, np.generic)) else pos_label
+
+
+def _array(values: ArrayLike, what: str, max_ndim: int) -> tuple[Array, Mask | None]:
+    """The values without a copy, and what a masked array masks; (n, 1) is a column too."""
+    missing = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
+    try:
+        array: Array = np.asarray(values)
+    except ValueError:
+        if not isinstance(values, (list, tuple)):
+            raise
+        raise _core.refusal("shape", what, "rows of different lengths") from None
+    if array.ndim == 0 and array.dtype.kind == "O":
+        raise _core.refusal("wrong_type", what, type(values).__name__)
+    width = array.shape[1] if array.ndim == 2 else 1
+    if array.ndim not in (1, 2) or width == 0 or (width > 1 and max_ndim == 1):
+        raise _core.refusal("shape", what, str(array.shape))
+    return array, missing
+
+
+def _in_place(array: Array, dtype: np.typing.DTypeLike) -> Array:
+    """The array itself where it has that type in C order, aligned and in this machine's byte order."""
+    return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
+
+
+def _by_row(missing: Mask | None) -> Mask | None:
+    """One mark for each row, or none at all."""
+    if missing is None or not missing.any():
+        return None
+    return np.ascontiguousarray(missing if missing.ndim == 1 else missing.any(axis=1))
+
+
+def _numbers_of(array: Array, what: str) -> tuple[NDArray[np.float64], Mask]:
+    """Python objects as doubles, and which of them stand for nothing."""
+    nulls = _nulls(array)
+    numbers = np.zeros(array.shape)
+    for place, value in np.ndenumerate(array):
+        if not nulls[place]:
+            numbers[place] = _number(value, what, row=place[0])
+    return numbers, nulls
+
+
+def _number(value: object, what: str, row: int) -> float:
+    if isinstance(value, str):
+        raise _core.refusal("wrong_type", what, f"text {json.dumps(value, ensure_ascii=False)} in row {row}")
+    if isinstance(value, bytes) or not isinstance(value, SupportsFloat):
+        raise _core.refusal("wrong_type", what, f"{type(value).__name__} in row {row}")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _labels_of(array: Array) -> tuple[Array | list[str], Mask]:
+    """Python objects as labels of one type, and which of them stand for nothing."""
+    nulls = _nulls(array)
+    if any(isinstance(value, str) for value in array.flat):
+        # pandas writes a missing string as NaN.
+        nulls |= np.array([isinstance(value, float) and math.isnan(value) for value in array.flat]).reshape(array.shape)
+    values: list[Any] = array[~nulls].tolist()
+    if all(isinstance(value, str) for value in values):
+        return np.where(nulls, "", array).ravel().tolist(), nulls
+    for dtype, types in _LABEL_TYPES:
+        if all(isinstance(value, types) for value in values):
+            try:
+                return np.where(nulls, 0, array).astype(dtype), nulls
+            except OverflowError:
+                continue
+    names = {type(value).__name__ for value in values}
+    raise _core.refusal("wrong_type", "labels", " and ".join(sorted(names)))
+
+
+# The type that holds labels that are all of these; the first that fits.
+_LABEL_TYPES: list[tuple[type, tuple[type, ...]]] = [
+    (np.bool_, (bool, np.bool_)),
+    (np.int64, (int, np.integer, np.bool_)),
+    (np.float64, (int, float, np.integer, np.floating, np.bool_)),
+]
+
+
+def _nulls(array: Array) -> Mask:
+    """None, and the NA and NaT of pandas, which is not imported for that."""
+    null_types = ("NoneType", "NAType", "NaTType")
+    return np.array([type(value).__name__ in null_types for value in array.flat], dtype=bool).reshape(array.shape)

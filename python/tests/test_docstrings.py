@@ -1,0 +1,39 @@
+"""Every public function has a docstring with a reference and an example, and the examples run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+
+import calipers
+import pytest
+
+MODULES = ["calipers", *(f"calipers.{module.name}" for module in pkgutil.iter_modules(calipers.__path__))]
+FUNCTIONS = [getattr(calipers, name) for name in calipers.__all__ if inspect.isfunction(getattr(calipers, name))]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_run(name: str) -> None:
+    failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    assert failed == 0
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_docstrings_are_complete(function: object) -> None:
+    documentation = inspect.getdoc(function)
+    assert documentation is not None
+    for heading in ("Parameters", "Returns", "References", "Examples"):
+        assert re.search(rf"^{heading}\n-+$", documentation, re.MULTILINE), heading
+    assert ">>> " in documentation
+
+
+def test_the_version_is_that_of_the_crate() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+.*", calipers.__version__)
+
+
+def test_nothing_else_is_public() -> None:
+    public = {name for name in vars(calipers) if not name.startswith("_")}
+    assert public == set(calipers.__all__) - {"__version__"}
