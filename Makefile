@@ -1,0 +1,144 @@
+# `make help` lists the commands. CI runs the same `make test` as people do: see .ci/run.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+SHELL := bash
+PYTHON ?= python3
+
+# Demo and tests share one cargo profile, so that dependencies are compiled once.
+PROFILE := --profile fast
+CARGO_TARGET_DIR ?= target
+export CARGO_TARGET_DIR := $(abspath $(CARGO_TARGET_DIR))
+CALIPERS := $(CARGO_TARGET_DIR)/fast/calipers
+# On a terminal the builds show their progress, elsewhere only their problems.
+CARGO_TERM_QUIET ?= $(shell [ -t 2 ] && echo false || echo true)
+export CARGO_TERM_QUIET := $(CARGO_TERM_QUIET)
+ifeq ($(CARGO_TERM_QUIET),true)
+quietly = @log=$$($(1) 2>&1) || { echo "$$log"; exit 1; }
+else
+quietly = @$(1)
+endif
+
+VENV := $(CURDIR)/.venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# Real predictions, too large for this repository. Tests that read them are skipped without.
+override CALIPERS_DATA := \
+  $(shell cd "$(or $(CALIPERS_DATA),../shared/data)" >/dev/null 2>&1 && pwd)
+ifneq ($(CALIPERS_DATA),)
+export CALIPERS_DATA
+else
+unexport CALIPERS_DATA
+endif
+
+heading = @printf '\n== %s\n' $(1)
+
+##@ To see it work
+
+help: ## this list
+	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: check-demo-tools build ## build the command and measure the example predictions
+	@printf '\nIs a tumour malignant? Four models on 569 cases; how far are their probabilities from the truth?\n\n'
+	@$(CALIPERS) measure examples/breast_cancer.csv --label label \
+	  --prob logistic_regression --prob naive_bayes --prob random_forest --prob mlp
+	@printf '\nWhich digit is it? The same models on 1,797 images; can their confidence in the top class be believed?\n\n'
+	@$(CALIPERS) measure examples/digits_*.npz
+
+##@ To check a change
+
+test: check-tools lint test-rust test-python test-docs ## everything that a change must pass
+
+check-tools: ## are the tools here that the tests need?
+	@scripts/check-tools.sh test
+
+fmt: $(VENV)/installed ## format the Rust and Python sources
+	$(call heading,'format')
+	@cargo fmt --all
+	@$(BIN)/ruff format --quiet python scripts examples
+
+lint: $(VENV)/installed ## formatting, clippy and rustdoc, no warning allowed
+	$(call heading,'cargo fmt')
+	@cargo fmt --all --check
+	$(call heading,'clippy')
+	@cargo clippy $(PROFILE) --workspace --all-targets -- -D warnings
+	$(call heading,'rustdoc')
+	@RUSTDOCFLAGS="-D warnings" cargo doc $(PROFILE) --no-deps -p calipers
+
+test-rust: data-note ## tests and doctests of the core and the command
+	$(call heading,'Rust tests')
+	@cargo test $(PROFILE) --workspace --exclude calipers-python
+
+test-python: data-note develop ## style, types, stubs and tests of the Python package
+	$(call heading,'ruff')
+	@$(BIN)/ruff check --quiet python scripts examples
+	@$(BIN)/ruff format --quiet --check python scripts examples
+	$(call heading,'mypy and stubtest')
+	@$(BIN)/mypy --strict python/calipers
+	@$(BIN)/python -m mypy.stubtest calipers
+	$(call heading,'Python tests')
+	@$(BIN)/pytest -q python/tests
+
+test-docs: build develop ## run the examples of README.md and docs/
+	$(call heading,'examples in the documents')
+	@$(BIN)/pytest -q scripts/test_check_docs.py
+	@$(BIN)/python scripts/check_docs.py
+
+test-slow: data-note ## the long tests of the core, which `make test` leaves out
+	$(call heading,'slow tests')
+	@cargo test $(PROFILE) -p calipers --features slow-tests
+
+check-examples: $(VENV)/examples-installed ## are the files in examples/ what their script makes?
+	$(call heading,'examples')
+	@$(BIN)/python examples/make_examples.py --check
+
+##@ To build
+
+build: ## the command, as target/fast/calipers
+	$(call heading,'build the calipers command')
+	@cargo build $(PROFILE) -p calipers-cli
+
+develop: $(VENV)/installed ## the Python package, into .venv
+	$(call heading,'build the Python package')
+	$(call quietly,VIRTUAL_ENV=$(VENV) $(BIN)/maturin develop $(PROFILE))
+
+wheel: $(VENV)/installed ## an optimised wheel, in dist/
+	$(call heading,'wheel')
+	$(call quietly,$(BIN)/maturin build --release --out dist)
+	@ls dist/*.whl
+
+examples: $(VENV)/examples-installed ## make the files in examples/ again
+	$(call heading,'examples')
+	@$(BIN)/python examples/make_examples.py
+
+clean: ## remove all that make has made
+	@cargo clean --quiet
+	@rm -rf $(VENV) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -f python/calipers/_core*.so
+	@find python scripts examples -name __pycache__ -prune -exec rm -rf {} +
+
+# Not in the list.
+
+check-demo-tools:
+	@scripts/check-tools.sh demo
+
+data-note:
+	@[ -n "$$CALIPERS_DATA" ] || \
+	  echo 'shared data not found: tests on real predictions are skipped (set CALIPERS_DATA)'
+
+$(VENV)/installed: pyproject.toml requirements-dev.txt
+	$(call heading,'virtual environment')
+	@scripts/check-tools.sh test
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet -r requirements-dev.txt
+	@touch $@
+
+$(VENV)/examples-installed: $(VENV)/installed examples/requirements.txt
+	@$(BIN)/pip install --quiet -r examples/requirements.txt
+	@touch $@
+
+.PHONY: help demo test check-tools fmt lint test-rust test-python test-docs test-slow \
+  check-examples build develop wheel examples clean check-demo-tools \
+  data-note

@@ -1,0 +1,238 @@
+"""Run the examples of README.md and docs/*.md, so that what they show stays true.
+
+A ```python block is executed; the blocks of one file share one namespace. With `>>>`
+prompts it is a doctest: the output is compared too.
+
+In a ```console block a line `$ command` is run by bash, with `calipers` and the
+virtual environment on PATH (`\\` at its end continues it). The lines up to the next
+`$` are what it must print, on standard output and error together: `...` alone on a
+line stands for any lines, `[..]` for any run of characters within one. The command
+must succeed; to show one that does not, write `$ command; echo "exit code $?"`.
+
+Everything runs from the root of the repository. A block is skipped if the line above it
+is `<!-- not run: reason -->`.
+
+    python scripts/check_docs.py [FILE ...]
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import doctest
+import io
+import os
+import re
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+TIME_LIMIT = 600  # seconds for one command
+
+FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)$")
+NOT_RUN = re.compile(r"^\s*<!--\s*not run:\s*(?P<reason>\S.*?)\s*-->\s*$")
+
+
+@dataclass
+class Block:
+    """A fenced block: its language, its first line's number in the file, its lines."""
+
+    language: str
+    line: int
+    lines: list[str]
+    not_run: str | None = None
+
+
+@dataclass
+class Command:
+    """One `$` line of a console block, and the output that must follow."""
+
+    line: int
+    text: str
+    expected: list[str]
+
+
+@dataclass
+class Outcome:
+    """What became of one example. `problem` is None if it passed."""
+
+    line: int
+    problem: str | None = None
+
+
+class Malformed(Exception):
+    """A file that cannot be read further."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(problem)
+        self.line = line
+
+
+def blocks(text: str) -> Iterator[Block]:
+    lines = text.splitlines()
+    above = ""  # the last line before the fence that is not blank
+    number = 0
+    while number < len(lines):
+        opening = FENCE.match(lines[number])
+        if opening is None:
+            above = lines[number] if lines[number].strip() else above
+            number += 1
+            continue
+        indent, fence = opening["indent"], opening["fence"]
+        closing = re.compile(rf"^\s*{fence[0]}{{{len(fence)},}}\s*$")
+        info = opening["info"].split()
+        skipped = NOT_RUN.match(above)
+        block = Block(
+            language=info[0].lower() if info else "",
+            line=number + 2,
+            lines=[],
+            not_run=skipped["reason"] if skipped else None,
+        )
+        number += 1
+        while number < len(lines) and not closing.match(lines[number]):
+            block.lines.append(lines[number].removeprefix(indent))
+            number += 1
+        if number == len(lines):
+            raise Malformed(block.line - 1, "the block is never closed")
+        above = ""
+        number += 1
+        yield block
+
+
+def commands(block: Block) -> list[Command]:
+    result: list[Command] = []
+    for number, line in enumerate(block.lines, block.line):
+        if line.startswith("$ "):
+            result.append(Command(number, line[2:], []))
+        elif not result:
+            raise Malformed(number, "output before the first `$ command`")
+        elif result[-1].text.endswith("\\") and not result[-1].expected:
+            result[-1].text += "\n" + line.removeprefix("> ")
+        else:
+            result[-1].expected.append(line)
+    return result
+
+
+def tidy(lines: list[str]) -> list[str]:
+    """Without white space at the ends of lines, nor blank lines at the end."""
+    return "\n".join(line.rstrip() for line in lines).rstrip("\n").splitlines()
+
+
+def matches(expected: list[str], actual: list[str]) -> bool:
+    pattern = ""
+    for line in tidy(expected):
+        if line.strip() == "...":
+            pattern += r"(?:[^\n]*\n)*"
+        else:
+            pattern += r"[^\n]*".join(map(re.escape, line.split("[..]"))) + r"\n"
+    return re.fullmatch(pattern, "".join(f"{x}\n" for x in tidy(actual))) is not None
+
+
+def environment(root: Path) -> dict[str, str]:
+    target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
+    first = [root / target / "fast", root / ".venv" / "bin"]
+    path = os.pathsep.join([*map(str, first), os.environ.get("PATH", os.defpath)])
+    return {**os.environ, "PATH": path, "NO_COLOR": "1"}
+
+
+def run_command(command: Command, root: Path) -> Outcome:
+    try:
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command.text],
+            check=False,
+            cwd=root,
+            env=environment(root),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            timeout=TIME_LIMIT,
+        )
+    except subprocess.TimeoutExpired:
+        return Outcome(command.line, f"$ {command.text}\ntook over {TIME_LIMIT} s")
+    actual = done.stdout.splitlines()
+    problem = [f"$ {command.text}"]
+    if not matches(command.expected, actual):
+        expected, actual = tidy(command.expected), tidy(actual)
+        diff = difflib.unified_diff(expected, actual, "expected", "printed", lineterm="")
+        problem += diff
+    elif done.returncode != 0:
+        problem += actual
+    if done.returncode != 0:
+        problem.append(f"exit code {done.returncode}")
+    return Outcome(command.line, "\n".join(problem) if len(problem) > 1 else None)
+
+
+def run_python(block: Block, path: Path, namespace: dict[str, Any]) -> Outcome:
+    source = "\n".join(block.lines) + "\n"
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        try:
+            if re.search(r"^\s*>>> ", source, re.MULTILINE):
+                test = doctest.DocTestParser().get_doctest(source, namespace, path.name, str(path), block.line - 1)
+                runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+                failed = runner.run(test, clear_globs=False).failed > 0
+                namespace.update(test.globs)  # get_doctest works on a copy
+            else:
+                # The blank lines make tracebacks show the line of the Markdown file.
+                shifted = "\n" * (block.line - 1) + source
+                exec(compile(shifted, str(path), "exec"), namespace)  # noqa: S102
+                failed = False
+        # No example may end the check, whatever it raises.
+        except (Exception, SystemExit) as error:  # noqa: BLE001
+            own = error.__traceback__  # this frame: of no use to the reader
+            traceback.print_exception(type(error), error, own and own.tb_next)
+            failed = True
+    return Outcome(block.line, printed.getvalue().rstrip() if failed else None)
+
+
+def shown(path: Path, root: Path) -> str:
+    return os.path.relpath(path, root)
+
+
+def check_file(path: Path, root: Path) -> list[Outcome]:
+    """Run all the examples of one file, in order."""
+    outcomes: list[Outcome] = []
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    before = Path.cwd()
+    os.chdir(root)
+    try:
+        for block in blocks(path.read_text(encoding="utf-8")):
+            if block.language not in ("python", "pycon", "console"):
+                continue
+            if block.not_run is not None:
+                print(f"{shown(path, root)}:{block.line}: not run: {block.not_run}")
+            elif block.language == "console":
+                outcomes += [run_command(c, root) for c in commands(block)]
+            else:
+                outcomes.append(run_python(block, path, namespace))
+    except Malformed as malformed:
+        outcomes.append(Outcome(malformed.line, str(malformed)))
+    finally:
+        os.chdir(before)
+    return outcomes
+
+
+def main(arguments: list[str], root: Path = ROOT) -> int:
+    files = [Path(a).resolve() for a in arguments]
+    files = files or [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+    n_passed = n_failed = 0
+    for path in files:
+        outcomes = check_file(path, root)
+        for outcome in outcomes:
+            if outcome.problem is not None:
+                n_failed += 1
+                print(f"{shown(path, root)}:{outcome.line}: failed\n{outcome.problem}\n")
+        n_passed += sum(o.problem is None for o in outcomes)
+    print(f"{n_passed} passed, {n_failed} failed")
+    return 1 if n_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
