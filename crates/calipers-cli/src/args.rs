@@ -54,12 +54,12 @@ pub(crate) struct InputArgs {
     pub(crate) logits: bool,
 
     /// The label that counts as outcome 1, where labels are not 0 and 1
-    #[arg(long, value_name = "LABEL", allow_hyphen_values = true)]
+    #[arg(long, value_name = "LABEL", allow_negative_numbers = true)]
     pub(crate) positive: Option<String>,
 
     /// How rows of several classes are measured: top_class, classwise or a class from 0.
     /// Class 1 of two classes and top_class of more, unless given
-    #[arg(long, value_name = "HOW", allow_hyphen_values = true)]
+    #[arg(long, value_name = "HOW", allow_negative_numbers = true)]
     pub(crate) multiclass: Option<String>,
 
     /// The top class, if several tie: first, or any (right if the label is any of them)
@@ -67,7 +67,7 @@ pub(crate) struct InputArgs {
     pub(crate) ties: String,
 
     /// How far class probabilities of a row may be from summing to 1
-    #[arg(long, value_name = "X", default_value = "0.001", allow_hyphen_values = true)]
+    #[arg(long, value_name = "X", default_value = "0.001", allow_negative_numbers = true)]
     pub(crate) sum_tolerance: f64,
 
     /// Rows that break a rule: refuse the file, or leave them out and count them
@@ -80,7 +80,7 @@ pub(crate) struct InputArgs {
 #[command(next_help_heading = "LS-ECE")]
 pub(crate) struct LsEceArgs {
     /// Scale of the noise: a number, or auto
-    #[arg(long, value_name = "X", default_value = "auto", allow_hyphen_values = true)]
+    #[arg(long, value_name = "X", default_value = "auto", allow_negative_numbers = true)]
     sigma: String,
 
     /// Noise: gaussian, uniform, laplace, logistic or epanechnikov
@@ -92,11 +92,11 @@ pub(crate) struct LsEceArgs {
     link: String,
 
     /// Largest numerical error that is accepted
-    #[arg(long, value_name = "X", default_value = "1e-6", allow_hyphen_values = true)]
+    #[arg(long, value_name = "X", default_value = "1e-6", allow_negative_numbers = true)]
     tolerance: f64,
 
     /// Probabilities are clipped to [X, 1 - X], since 0 and 1 have no finite logit
-    #[arg(long, value_name = "X", default_value = "1e-6", allow_hyphen_values = true)]
+    #[arg(long, value_name = "X", default_value = "1e-6", allow_negative_numbers = true)]
     clip: f64,
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct LsEceArgs {
 #[command(next_help_heading = "ECE")]
 pub(crate) struct BinnedEceArgs {
     /// Number of bins, or auto (the cube root of n)
-    #[arg(long, value_name = "N", default_value = "15", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value = "15", allow_negative_numbers = true)]
     n_bins: String,
 
     /// Bins of equal width or of equal mass: uniform or quantile

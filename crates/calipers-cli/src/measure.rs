@@ -81,6 +81,8 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<String> {
 impl Plan<'_> {
     fn measure_file(&self, file: &Path) -> Result<Vec<Measured>> {
         let (mut table, chosen): (Box<dyn Table>, Chosen) = if read::extension(file) == "npy" {
+            // A name without a file is the likelier mistake.
+            read::open_file(file)?;
             let (files, chosen) = columns::choose_files(file, self.args)?;
             (Box::new(files), chosen)
         } else {
@@ -90,7 +92,13 @@ impl Plan<'_> {
         };
         let loaded = Loaded::read(&mut *table, &chosen, &self.rules)?;
         let models = chosen.scores.iter().zip(&loaded.scores);
-        models.map(|(scores, column)| self.measure_model(file, &*table, &chosen, &loaded, scores, column)).collect()
+        let mut measured = Vec::with_capacity(chosen.scores.len());
+        for (scores, column) in models {
+            let result = self.measure_model(file, &*table, &chosen, &loaded, scores, column);
+            let model = || format!("{} {}", table.noun(), table.names()[scores.place]);
+            measured.push(if chosen.scores.len() > 1 { result.with_context(model)? } else { result? });
+        }
+        Ok(measured)
     }
 
     fn measure_model(

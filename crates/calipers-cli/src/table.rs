@@ -144,7 +144,7 @@ fn explanation(results: &[Measured]) -> String {
     let rule = if text(&first.ls_ece, "sigma_rule") == "auto" { "by rule (auto)" } else { "as given" };
     format!(
         "LS-ECE: the mean gap between predicted probability and observed frequency, smoothed; 0 is perfect.\n\
-         {asked}± bounds its numerical error, not chance. Noise {}, link {}, sigma {rule}.\n",
+         ± bounds its numerical error, not chance. Noise {}, link {}, sigma {rule}.\n{asked}",
         text(&first.ls_ece, "noise"),
         text(&first.ls_ece, "link"),
     )

@@ -217,7 +217,7 @@ fn dictionary(array: &dyn Array, role: Role) -> Option<Values> {
         words.extend_blank(array.len());
         return Some(words);
     }
-    Some(words.gather(&dictionary.normalized_keys()))
+    Some(words.gather(dictionary.normalized_keys().into_iter()))
 }
 
 fn type_name(data_type: &DataType) -> String {

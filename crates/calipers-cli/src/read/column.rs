@@ -107,7 +107,7 @@ impl Values {
     }
 
     /// The values at the given places.
-    pub(crate) fn gather(&self, places: &[usize]) -> Values {
+    pub(crate) fn gather(&self, places: impl Iterator<Item = usize>) -> Values {
         each!(self, values => gathered(values, places).into())
     }
 
@@ -157,8 +157,8 @@ impl Values {
     }
 }
 
-fn gathered<T: Clone>(values: &[T], places: &[usize]) -> Vec<T> {
-    places.iter().map(|&place| values[place].clone()).collect()
+fn gathered<T: Clone>(values: &[T], places: impl Iterator<Item = usize>) -> Vec<T> {
+    places.map(|place| values[place].clone()).collect()
 }
 
 /// A column of a file.

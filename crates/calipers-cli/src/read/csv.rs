@@ -56,11 +56,14 @@ impl Table for CsvTable {
             for (cells, (place, _)) in cells.iter_mut().zip(wanted) {
                 let cell = std::str::from_utf8(record.get(*place).unwrap_or_default())
                     .map_err(|_| anyhow!("column {} in row {row} is not UTF-8", self.names[*place]))?;
-                cells.push(row, cell)?;
+                cells.push(row, cell).map_err(|error| self.in_column(error, wanted, *place))?;
             }
             row += 1;
         }
-        cells.into_iter().map(|cells| Ok(cells.finish()?)).collect()
+        let columns = cells.into_iter().zip(wanted);
+        columns
+            .map(|(cells, (place, _))| cells.finish().map_err(|error| self.in_column(error, wanted, *place)))
+            .collect()
     }
 }
 

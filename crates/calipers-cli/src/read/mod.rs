@@ -17,7 +17,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use calipers::Invalid;
+use calipers::{Error, Invalid};
 
 /// A file of named columns.
 pub(crate) trait Table {
@@ -31,6 +31,13 @@ pub(crate) trait Table {
 
     /// Reads some columns, by their place among the names.
     fn read(&mut self, wanted: &[(usize, Role)]) -> Result<Vec<Column>>;
+
+    /// A refusal of a column, which is named where several models could have caused it.
+    fn in_column(&self, refusal: Error, wanted: &[(usize, Role)], place: usize) -> anyhow::Error {
+        let n_models = wanted.iter().filter(|(_, role)| role.may_have_classes()).count();
+        let error = anyhow::Error::from(refusal);
+        if n_models > 1 { error.context(format!("{} {}", self.noun(), self.names()[place])) } else { error }
+    }
 }
 
 /// Opens a file as what its name says that it is.
@@ -59,7 +66,7 @@ pub(crate) fn extension(path: &Path) -> String {
 }
 
 /// Opens a file that has something in it.
-fn open_file(path: &Path) -> Result<File> {
+pub(crate) fn open_file(path: &Path) -> Result<File> {
     let (file, metadata) = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata))).map_err(
         |error| match error.kind() {
             ErrorKind::NotFound => anyhow!("no such file"),

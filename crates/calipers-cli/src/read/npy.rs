@@ -35,8 +35,7 @@ pub(crate) fn read(mut source: impl Read, role: Role) -> Result<Column> {
     let mut values = elements(&mut source, &header.descr, n, role)?;
     if header.fortran_order && n_classes > 1 {
         let n_rows = header.shape[0];
-        let places: Vec<usize> = (0..n).map(|place| place % n_classes * n_rows + place / n_classes).collect();
-        values = values.gather(&places);
+        values = values.gather((0..n).map(|place| place % n_classes * n_rows + place / n_classes));
     }
     Ok(Column { values, n_classes, missing: None })
 }

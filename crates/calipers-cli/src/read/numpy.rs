@@ -52,18 +52,14 @@ impl Table for NpzTable {
         let mut columns = Vec::with_capacity(wanted.len());
         for &(index, role) in wanted {
             let file = self.archive.by_index(self.places[index]).map_err(failed)?;
-            columns.push(in_array(npy::read(file, role), &self.names[index])?);
+            let column = npy::read(file, role).map_err(|error| match error.downcast::<calipers::Error>() {
+                Ok(refusal) => self.in_column(refusal, wanted, index),
+                Err(error) => error.context(format!("array {}", self.names[index])),
+            });
+            columns.push(column?);
         }
         Ok(columns)
     }
-}
-
-/// Names the array, unless the error is the core's own, whose text stands as it is.
-fn in_array(column: Result<Column>, name: &str) -> Result<Column> {
-    column.map_err(|error| match error.is::<calipers::Error>() {
-        true => error,
-        false => error.context(format!("array {name}")),
-    })
 }
 
 /// .npy files that belong together: scores, then labels and whatever else was named.

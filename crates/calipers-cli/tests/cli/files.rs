@@ -359,7 +359,7 @@ fn shapes_and_types_of_arrays_are_refused() {
 #[test]
 fn what_is_no_file_of_predictions_is_refused() {
     let folder = Folder::new();
-    for extension in ["csv", "tsv", "parquet", "arrow", "feather", "ipc", "npz", "txt"] {
+    for extension in ["csv", "tsv", "parquet", "arrow", "feather", "ipc", "npy", "npz", "txt"] {
         assert_refused(&folder.path(&format!("absent.{extension}")), &[], "no such file");
         assert_refused(&folder.write(&format!("empty.{extension}"), ""), &[], "the file is empty");
         let directory = folder.path(&format!("directory.{extension}"));

@@ -124,6 +124,13 @@ fn several_models_give_a_row_each() {
     let table = measure(&path, &["--prob", "a", "--prob", "b"]);
     let names: Vec<&str> = table.lines().skip(2).take(2).map(|line| line.split(' ').next().unwrap()).collect();
     assert_eq!(names, ["a", "b"]);
+    let probability = "probability in row 1 must be in [0, 1], got -1";
+    let bad = folder.write("bad.csv", "label,a,b\n1,0.9,0.5\n0,0.1,-1\n");
+    assert_refused(&bad, &["--prob", "a", "--prob", "b"], &format!("column b: {probability}"));
+    assert_refused(&bad, &["--prob", "b"], probability);
+    let text = folder.write("text.csv", "label,a,b\n1,0.9,0.5\n0,0.1,low\n");
+    let number = "column b: probabilities must be numbers, got text \"low\" in row 1";
+    assert_refused(&text, &["--prob", "a", "--prob", "b"], number);
     let other = folder.write("other.csv", "label,a,b\n1,0.9,0.5\n0,0.1,0.5\n");
     let both = measure(&path, &[other.to_str().unwrap(), "--prob", "a", "--prob", "b"]);
     let names: Vec<&str> = both.lines().skip(2).take(4).map(|line| line.split("  ").next().unwrap()).collect();

@@ -38,15 +38,18 @@ impl std::str::FromStr for Sigma {
 const RULE: &str = "in (0, 1e6], or \"auto\"";
 
 /// Beyond a million, noise drowns every logit that is one. Written so that NaN fails.
-fn in_range(sigma: f64) -> Result<f64, Error> {
-    if sigma > 0.0 && sigma <= 1e6 { Ok(sigma) } else { Err(Error::setting("sigma", RULE, error::number(sigma))) }
+fn in_range(sigma: f64, origin: &str) -> Result<f64, Error> {
+    if sigma > 0.0 && sigma <= 1e6 {
+        return Ok(sigma);
+    }
+    Err(Error::setting("sigma", RULE, format!("{}{origin}", error::number(sigma))))
 }
 
 impl Sigma {
     pub(super) fn resolve(self, points: &Points) -> Result<f64, Error> {
         match self {
-            Sigma::Value(sigma) => in_range(sigma),
-            Sigma::Auto => in_range(1.5 * spread(points) * points.effective_n.powf(-1.0 / 3.0)),
+            Sigma::Value(sigma) => in_range(sigma, ""),
+            Sigma::Auto => in_range(1.5 * spread(points) * points.effective_n.powf(-1.0 / 3.0), " by rule"),
         }
     }
 }

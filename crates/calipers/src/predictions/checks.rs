@@ -366,7 +366,8 @@ fn labels_start_at_one(input: &Input<'_>) -> bool {
 /// Remembers the first few distinct labels of a batch.
 fn note_labels(input: &Input<'_>, seen: &mut Vec<String>) {
     const ENOUGH: usize = 5;
-    for row in 0..input.n_rows() {
+    let is_missing = |row: &usize| input.missing_labels.is_some_and(|missing| missing[*row]);
+    for row in (0..input.n_rows()).filter(|row| !is_missing(row)) {
         if seen.len() >= ENOUGH {
             break;
         }
