@@ -90,7 +90,7 @@ pub enum Error {
     },
 
     /// A raw score that is NaN or infinite.
-    #[error("logit{} in row {row} must be finite, got {}", of_class(.class), number(*.value))]
+    #[error("logit{} in row {row} must be finite and at most 1e300 in size, got {}", of_class(.class), number(*.value))]
     InvalidLogit {
         /// Row, from 0.
         row: u64,

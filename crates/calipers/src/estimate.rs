@@ -28,7 +28,7 @@ pub struct Estimate {
     pub standard_error: Option<f64>,
     /// Rows measured.
     pub n: u64,
-    /// Probabilities that were moved off 0 or 1 so that their logit is finite.
+    /// Probabilities within `clip` of 0 or 1, which were moved to that distance so that their logit is finite.
     pub n_clipped: u64,
     /// What was read, rounded, tied and left out.
     pub input: InputReport,

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod binned;
+mod cells;
 mod error;
 mod estimate;
 pub mod link;
@@ -16,6 +17,6 @@ pub use link::{CLogLog, Link, Logistic, Probit};
 pub use ls_ece::{LsCurve, LsEce, LsEceSampled, Sigma};
 pub use noise::{Epanechnikov, Gaussian, Laplace, LogisticNoise, Noise, Uniform};
 pub use predictions::{
-    BinaryView, Floats, Form, Input, InputReport, Invalid, Labels, Multiclass, PositiveLabel, Predictions, Rows, Rules,
-    Scale, Tally, Ties,
+    BinaryView, Floats, Form, Input, InputReport, Invalid, Labels, Multiclass, PositiveLabel, Predictions, Rows, Scale,
+    Tally, Ties,
 };

@@ -120,3 +120,31 @@ fn integrals_of_links_match_fine_sums_and_short_pieces_keep_their_digits() {
         assert!((link.integral(a, b) / (link.response(1.0) * (b - a)) - 1.0).abs() < 1e-9, "{name}");
     }
 }
+
+#[test]
+fn log_odds_become_logits_without_a_probability_that_saturates() {
+    // Values by 40-digit arithmetic: the u with ln(rho / (1 - rho)) = log-odds.
+    let cases = [
+        ("probit", 30.0, 7.357_666_815_008_76),
+        ("probit", 700.0, 37.295_079_632_647_4),
+        ("probit", 746.0, 38.507_908_917_011_8),
+        ("probit", -10_000.0, -141.379_839_873_127),
+        ("cloglog", 746.0, 746f64.ln()),
+        ("cloglog", -746.0, -746.0),
+        ("cloglog", 0.0, 2f64.ln().ln()),
+        ("logistic", 1e6, 1e6),
+    ];
+    for (name, log_odds, expected) in cases {
+        let (u, error) = link::by_name(name).unwrap().inverse_log_odds(log_odds, 0.0);
+        assert!((u - expected).abs() <= error + 1e-13 * expected.abs(), "{name} at {log_odds}: {u}");
+    }
+    for name in link::NAMES {
+        let link = link::by_name(name).unwrap();
+        for k in -60..=60 {
+            let log_odds = f64::from(k) / 3.0;
+            let p = 1.0 / (1.0 + (-log_odds).exp());
+            let (u, error) = link.inverse_log_odds(log_odds, 0.0);
+            assert!((link.response(u) - p).abs() < 1e-15 + error, "{name} at {log_odds}");
+        }
+    }
+}

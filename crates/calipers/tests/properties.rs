@@ -138,6 +138,96 @@ fn the_number_of_threads_changes_no_bit() {
 }
 
 #[test]
+fn cells_and_rows_agree_within_their_bounds() {
+    // A weight of 1 for each row changes nothing but the way: weighted rows are taken one by one.
+    let rows = many(300_000);
+    let weights = vec![1.0; rows.len()];
+    let (p, y): (Vec<f64>, Vec<bool>) = rows.into_iter().unzip();
+    let plain = Input::probabilities(&p, &y).check().unwrap();
+    let weighted = Input::probabilities(&p, &y).weights(&weights).check().unwrap();
+    for link_name in link::NAMES {
+        for noise_name in ["gaussian", "logistic"] {
+            for sigma in [calipers::Sigma::Auto, 0.5.into(), 0.02.into()] {
+                let measure = LsEce::new()
+                    .sigma(sigma)
+                    .shared_noise(noise::by_name(noise_name).unwrap())
+                    .shared_link(link::by_name(link_name).unwrap());
+                let by_cells = measure.estimate(&plain.binary().unwrap()).unwrap();
+                let by_rows = measure.estimate(&weighted.binary().unwrap()).unwrap();
+                let (a, b) = (by_cells.settings.number("sigma").unwrap(), by_rows.settings.number("sigma").unwrap());
+                assert!((a / b - 1.0).abs() < 1e-8, "{link_name}, {noise_name}: sigma {a} against {b}");
+                let allowed = by_cells.numerical_bound + by_rows.numerical_bound;
+                let difference = (by_cells.value - by_rows.value).abs();
+                assert!(difference <= allowed, "{link_name}, {noise_name}, {sigma:?}: {difference:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn weights_of_any_size_are_relative() {
+    let (p, y) = ([0.2, 0.2, 0.9, 0.7], [0, 1, 1, 0]);
+    for weight in [1.0, 9e307, 5e-324, 1e-320] {
+        let weights = [weight; 4];
+        let predictions = Input::probabilities(&p, &y).weights(&weights).check().unwrap();
+        for strategy in [calipers::Strategy::Uniform, calipers::Strategy::Quantile] {
+            let ece = BinnedEce::new().strategy(strategy).estimate(&predictions.binary().unwrap()).unwrap();
+            assert!((ece.value - 0.35).abs() < 1e-14, "{weight:e}: {}", ece.value);
+        }
+        let plain = Input::probabilities(&p, &y).check().unwrap();
+        let of = |predictions: &calipers::Predictions<'_>| {
+            LsEce::new().sigma(0.3).estimate(&predictions.binary().unwrap()).unwrap().value
+        };
+        assert!((of(&predictions) - of(&plain)).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn rows_of_no_weight_have_no_say() {
+    let h = [0.0, 1e12, 0.4];
+    let predictions = Input::logits(&h, &[1, 0, 0]).weights(&[1.0, 0.0, 1.0]).check().unwrap();
+    let without = Input::logits(&[0.0, 0.4], &[1, 0]).check().unwrap();
+    let of = |predictions: &calipers::Predictions<'_>| {
+        LsEce::new().sigma(0.01).estimate(&predictions.binary().unwrap()).unwrap().value
+    };
+    assert!((of(&predictions) - of(&without)).abs() < 1e-12);
+}
+
+#[test]
+fn logits_that_differ_by_rounding_only_have_no_spread() {
+    for p in [
+        vec![0.3, 0.300_000_000_000_000_04, 0.3, 0.1 + 0.2],
+        [vec![0.8; 6], vec![0.800_000_000_000_000_2; 6], vec![0.1, 0.99]].concat(),
+    ] {
+        let y = vec![true; p.len()];
+        let predictions = Input::probabilities(&p, &y).check().unwrap();
+        let estimate = LsEce::new().estimate(&predictions.binary().unwrap()).unwrap();
+        assert!(estimate.settings.number("sigma").unwrap() > 0.1);
+    }
+}
+
+#[test]
+fn masked_classes_can_be_measured_class_by_class() {
+    let z = [1.0, 0.5, -1e9, 746.0, 0.0, -1e9, -0.3, 0.2, f64::from(f32::MIN)];
+    let predictions = Input::logits(&z, &[0, 0, 1]).classes(3).check().unwrap();
+    for link_name in link::NAMES {
+        let measure = LsEce::new().sigma(0.3).shared_link(link::by_name(link_name).unwrap());
+        let estimate = predictions.estimate(Multiclass::Classwise, Ties::First, &measure).unwrap();
+        assert!(estimate.value.is_finite() && estimate.numerical_bound <= 1e-6, "{link_name}");
+        // Nobody ever expects the masked class, and it never comes.
+        assert!(estimate.per_class[2].value <= estimate.per_class[2].numerical_bound + 1e-12);
+    }
+}
+
+#[test]
+fn marks_of_missing_values_must_fit_the_rows() {
+    let refusal = Input::probabilities(&[0.2, 0.3], &[0, 1]).missing(Some(&[false]), None, None).check().unwrap_err();
+    assert_eq!(refusal.code(), "length_mismatch");
+    let nothing: [f64; 0] = [];
+    assert!(Input::probabilities(&nothing, &[0, 1]).classes(1 << 63).check().is_err());
+}
+
+#[test]
 fn single_precision_is_read_as_the_doubles_that_it_holds() {
     let rows = many(3000);
     let single: Vec<f32> = rows.iter().map(|row| row.0 as f32).collect();
@@ -305,6 +395,7 @@ fn mirrored_predictions_have_the_same_sigma() {
 fn silly_options_are_refused_and_neither_hang_nor_exhaust_memory() {
     let predictions = Input::logits(&[-1e300, 1e300, 0.5], &[1, 0, 1]).check().unwrap();
     let view = predictions.binary().unwrap();
+    assert_eq!(Input::logits(&[1e308], &[1]).check().unwrap_err().code(), "invalid_logit");
     for noise_name in noise::NAMES {
         for link_name in link::NAMES {
             let measure = LsEce::new()

@@ -80,11 +80,12 @@ pub struct Bin {
 /// Independent rows. Gaps that cancel inside a bin are not seen, and a probability next to an edge can jump.
 ///
 /// # Cost
-/// O(n) time and O(B) memory for equal-width bins, a sort for equal-mass bins.
+/// O(n) time and a few bytes for each row for equal-width bins, a sort for equal-mass bins.
 ///
 /// # Accuracy
 /// Numerical: the sums are compensated; `numerical_bound` is a few units of rounding. Probabilities are
-/// compared with the edges in double precision, also where they are given in single precision. Statistical:
+/// compared with the edges in double precision, also where they are given in single precision; those of raw scores
+/// are rounded to double precision first, and the measure is that of the rounded ones. Statistical:
 /// biased up at small n even when calibrated, as n grows never above the true ECE.
 ///
 /// # Reference
@@ -152,6 +153,12 @@ impl BinnedEce {
     }
 
     /// The link that turns raw binary scores into probabilities.
+    pub fn link(mut self, link: impl Link + 'static) -> Self {
+        self.link = Arc::new(link);
+        self
+    }
+
+    /// The link, as [`link::by_name`](crate::link::by_name) gives it.
     pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
         self.link = link;
         self
@@ -160,6 +167,7 @@ impl BinnedEce {
     /// The table behind the figure: one entry for each bin, empty ones included.
     pub fn bins(&self, view: &BinaryView<'_>) -> Result<Vec<Bin>, Error> {
         let (bins, sums) = self.sums(view)?;
+        let largest_weight = view.largest_weight();
         let entry = |(index, sums): (usize, &BinSums)| {
             let weight = sums.weight.value();
             let (lower, upper) = bins.limits(index);
@@ -167,7 +175,7 @@ impl BinnedEce {
                 lower,
                 upper,
                 n: sums.n,
-                weight,
+                weight: weight * largest_weight,
                 mean_probability: sums.probability.value() / weight,
                 outcome_rate: sums.outcome.value() / weight,
             }
@@ -180,14 +188,18 @@ impl BinnedEce {
         if n == 0 {
             return Err(Error::NoRows);
         }
+        let largest_weight = view.largest_weight();
         let read = |range| {
             let mut rows = Rows::default();
             view.read(range, &mut rows);
+            rows.weights.iter_mut().for_each(|weight| *weight /= largest_weight);
             self.to_probabilities(view.scale(), &mut rows.scores);
             rows
         };
         let bins = Bins::new(self.n_bins, self.strategy, self.compat, view, &read)?;
-        let chunks = parallel::map_chunks(n, parallel::CHUNK, |range| {
+        // Long enough that the sums of all chunks take no more room than the rows.
+        let chunk = parallel::CHUNK.max(64 * bins.len());
+        let chunks = parallel::map_chunks(n, chunk, |range| {
             let rows = read(range);
             let mut sums = vec![BinSums::default(); bins.len()];
             for ((&p, &outcome), &weight) in rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights) {
@@ -199,6 +211,9 @@ impl BinnedEce {
         let mut totals = vec![BinSums::default(); bins.len()];
         for chunk in chunks {
             totals.iter_mut().zip(chunk).for_each(|(total, sums)| total.merge(sums));
+        }
+        if !totals.iter().any(|bin| bin.weight.value() > 0.0) {
+            return Err(Error::ZeroWeights { n_rows: n as u64 });
         }
         Ok((bins, totals))
     }
@@ -247,6 +262,7 @@ impl Estimator for BinnedEce {
                 .with("strategy", self.strategy.name())
                 .with("norm", self.norm.name())
                 .with("compat", self.compat.map_or("none", Compat::name))
+                .with("link", self.link.name())
                 .with("edges", bins.describe()),
         })
     }

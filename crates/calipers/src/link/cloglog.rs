@@ -38,7 +38,21 @@ impl Link for CLogLog {
         hazard.ln()
     }
 
+    /// -ln(1 - p) is softplus(log-odds): no probability is needed, and none saturates. The slope is below 1.
+    fn inverse_log_odds(&self, log_odds: f64, error: f64) -> (f64, f64) {
+        let tail = (-log_odds.abs()).exp().ln_1p();
+        // Far below 0, softplus(l) is e^l to all digits, and its logarithm l.
+        let u = if log_odds < -40.0 { log_odds } else { (log_odds.max(0.0) + tail).ln() };
+        (u, error + self.inverse_error(u))
+    }
+
     fn derivative_bound(&self, order: usize) -> Option<f64> {
         DERIVATIVE_BOUNDS.get(order.checked_sub(1)?).copied()
+    }
+
+    /// 1 - x and 1 - 3x + x² with x = e^u.
+    fn curvature(&self, _a: f64, b: f64) -> Option<(f64, f64)> {
+        let x = b.exp();
+        Some((x.max(1.0), 1.25 + x * x))
     }
 }

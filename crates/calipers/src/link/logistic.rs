@@ -33,8 +33,18 @@ impl Link for Logistic {
         (p / complement).ln()
     }
 
+    /// Log-odds are the logit.
+    fn inverse_log_odds(&self, log_odds: f64, error: f64) -> (f64, f64) {
+        (log_odds, error)
+    }
+
     fn derivative_bound(&self, order: usize) -> Option<f64> {
         DERIVATIVE_BOUNDS.get(order.checked_sub(1)?).copied()
+    }
+
+    /// 1 - 2 rho and 1 - 6 rho (1 - rho), which lie in [-1, 1] and [-1/2, 1].
+    fn curvature(&self, _a: f64, _b: f64) -> Option<(f64, f64)> {
+        Some((1.0, 1.0))
     }
 
     /// softplus(b) - softplus(a), as one logarithm: relative accuracy on pieces of any length.

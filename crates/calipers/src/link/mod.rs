@@ -33,6 +33,22 @@ pub trait Link: Debug + Send + Sync {
     /// rho^-1(p), where `complement` is 1 - p without cancellation.
     fn inverse(&self, p: f64, complement: f64) -> f64;
 
+    /// rho^-1 of the probability that has these log-odds, and a bound on its error where the log-odds are off by at
+    /// most `error`. NaN says that it cannot be had: the row is then refused.
+    ///
+    /// Unless overridden: by way of p and 1 - p, which have all their digits up to log-odds of 700.
+    fn inverse_log_odds(&self, log_odds: f64, error: f64) -> (f64, f64) {
+        if log_odds.abs() > 700.0 {
+            return (f64::NAN, f64::NAN);
+        }
+        let small = (-log_odds.abs()).exp();
+        let (less, more) = (small / (1.0 + small), 1.0 / (1.0 + small));
+        let (p, complement) = if log_odds < 0.0 { (less, more) } else { (more, less) };
+        let u = self.inverse(p, complement);
+        let slope = p * complement / self.derivative(u);
+        (u, self.inverse_error(u) + slope * (error + 4.0 * f64::EPSILON))
+    }
+
     /// Bound on the rounding error of [`inverse`](Self::inverse) where it returns `u`.
     fn inverse_error(&self, u: f64) -> f64 {
         4.0 * f64::EPSILON * (1.0 + u.abs())
@@ -41,11 +57,18 @@ pub trait Link: Debug + Send + Sync {
     /// sup |rho^(order)|, or more, for orders from 1 to 8; `None` where it is not known.
     fn derivative_bound(&self, order: usize) -> Option<f64>;
 
-    /// The integral of rho over [a, b], to a relative error of at most 2^-44.
+    /// Bounds on |rho″ / rho′| and |rho‴ / rho′| over [a, b], for a link whose slope has one peak: they let many rows
+    /// be taken together. Without them (`None`) every row is taken by itself, which is slower.
+    fn curvature(&self, a: f64, b: f64) -> Option<(f64, f64)> {
+        let _ = (a, b);
+        None
+    }
+
+    /// The integral of rho over [a, b], to an error of at most 2^-43 (b - a).
     ///
-    /// Unless overridden: Gauss's rule of 4 points on pieces of length at most 1/16. With
-    /// R_8 = sup |rho^(8)| its error on a piece of length l is below `5.7e-10 R_8 l^9`. Where rho is 0 or 1
-    /// in all its digits, no piece is needed.
+    /// Unless overridden: Gauss's rule of 4 points on pieces so short that its error on a piece of length l, which is
+    /// below `5.7e-10 R_8 l^9` with R_8 = sup |rho^(8)|, is below 2^-46 l. Where rho is 0 or 1 in all its
+    /// digits, no piece is needed; where R_8 is not known, the result is NaN, and uniform noise is refused.
     fn integral(&self, a: f64, b: f64) -> f64 {
         if self.response(b) == 0.0 {
             return 0.0;
@@ -57,7 +80,9 @@ pub trait Link: Debug + Send + Sync {
             let middle = a + 0.5 * (b - a);
             return self.integral(a, middle) + self.integral(middle, b);
         }
-        let n_pieces = ((b - a) * 16.0).ceil().max(1.0);
+        let Some(r_8) = self.derivative_bound(8) else { return f64::NAN };
+        let longest = (2f64.powi(-46) / (5.7e-10 * r_8)).powf(0.125);
+        let n_pieces = ((b - a) / longest.min(1.0 / 16.0)).ceil().max(1.0);
         let length = (b - a) / n_pieces;
         let piece = |index: f64| {
             let middle = a + (index + 0.5) * length;

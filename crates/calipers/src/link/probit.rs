@@ -45,6 +45,24 @@ fn upper_quantile(tail: f64) -> f64 {
     u
 }
 
+/// The u > 0 with ln P(Z > u) = `log_tail`, for tails too small for a double.
+///
+/// P(Z > u) is the density over the continued fraction u + 1/(u + 2/(u + 3/(u + ...))), of which 30 terms give all
+/// digits for u > 30. Newton's method as in [`upper_quantile`].
+fn far_upper_quantile(log_tail: f64) -> f64 {
+    const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
+    let mut u = (-2.0 * log_tail).sqrt();
+    for _ in 0..30 {
+        let hazard = (1..=30).rev().fold(u, |fraction, k| u + f64::from(k) / fraction);
+        let step = (-0.5 * u * u - LN_SQRT_2PI - hazard.ln() - log_tail) / hazard;
+        u += step;
+        if step.abs() <= 2.0 * f64::EPSILON * u {
+            break;
+        }
+    }
+    u
+}
+
 impl Link for Probit {
     fn name(&self) -> &str {
         "probit"
@@ -66,6 +84,17 @@ impl Link for Probit {
         if p <= complement { -upper_quantile(p) } else { upper_quantile(complement) }
     }
 
+    /// In the far tails ln(1 - p) is -log-odds to all digits. The slope is below 0.63 everywhere.
+    fn inverse_log_odds(&self, log_odds: f64, error: f64) -> (f64, f64) {
+        let u = if log_odds.abs() > 600.0 {
+            far_upper_quantile(-log_odds.abs()).copysign(log_odds)
+        } else {
+            let small = (-log_odds.abs()).exp();
+            upper_quantile(small / (1.0 + small)).copysign(log_odds)
+        };
+        (u, 0.63 * error + self.inverse_error(u))
+    }
+
     fn inverse_error(&self, u: f64) -> f64 {
         // erfc of libm is good to a few ulp; the argument's rounding is u² ulp in the tail,
         // and dividing by the slope of ln P(Z > u), about u, leaves u ulp.
@@ -74,5 +103,11 @@ impl Link for Probit {
 
     fn derivative_bound(&self, order: usize) -> Option<f64> {
         DERIVATIVE_BOUNDS.get(order.checked_sub(1)?).copied()
+    }
+
+    /// -u and u² - 1.
+    fn curvature(&self, a: f64, b: f64) -> Option<(f64, f64)> {
+        let largest = a.abs().max(b.abs());
+        Some((largest, (largest * largest).max(1.0)))
     }
 }

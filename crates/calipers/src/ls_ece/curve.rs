@@ -53,7 +53,8 @@ impl LsEce {
         if let Some(t) = at.iter().find(|t| !(**t > 0.0 && **t < 1.0)) {
             return Err(Error::setting("at", "inside (0, 1)", crate::error::number(*t)));
         }
-        let points = self.points(view)?;
+        self.check_settings()?;
+        let points = Points::new(view, &*self.link, self.clip)?;
         let sigma = self.sigma.resolve(&points)?;
         let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
         let smoothness = Smoothness::new(kernel.noise, kernel.link, sigma);
@@ -62,23 +63,41 @@ impl LsEce {
             let u = self.link.inverse(*t, 1.0 - t);
             let masses = regression.at(u);
             let bound = bound(&points, &kernel, &smoothness, &regression, u, masses.total);
-            (masses, bound, self.link.derivative(u))
+            let slope = self.link.derivative(u);
+            // The slope is off by as much as the second derivative lets it for an error in u, and by its own rounding.
+            let second = self.link.derivative_bound(2).unwrap_or(f64::INFINITY);
+            let slope_error = (second * self.link.inverse_error(u) / slope).min(1.0) + 2f64.powi(-44);
+            let density_bound = (bound + masses.total * slope_error) / slope * (1.0 + 1e-12);
+            Place { rate: rate(&masses, bound), density: masses.total / slope, density_bound }
         };
-        let values: Vec<(Masses, f64, f64)> = at.par_iter().map(evaluate).collect();
-
-        let rate =
-            |masses: &Masses, bound: f64| if masses.total > bound { masses.positives / masses.total } else { f64::NAN };
-        let rate_bound = |masses: &Masses, bound: f64| (2.0 * bound / (masses.total - bound).max(0.0)).min(1.0);
+        let places: Vec<Place> = at.par_iter().map(evaluate).collect();
         Ok(LsCurve {
             probabilities: at.to_vec(),
-            outcome_rates: values.iter().map(|(masses, bound, _)| rate(masses, *bound)).collect(),
-            densities: values.iter().map(|(masses, _, slope)| masses.total / slope).collect(),
-            outcome_rate_bounds: values.iter().map(|(masses, bound, _)| rate_bound(masses, *bound)).collect(),
-            density_bounds: values.iter().map(|(_, bound, slope)| bound / slope * (1.0 + 1e-12)).collect(),
+            outcome_rates: places.iter().map(|place| place.rate.0).collect(),
+            densities: places.iter().map(|place| place.density).collect(),
+            outcome_rate_bounds: places.iter().map(|place| place.rate.1).collect(),
+            density_bounds: places.iter().map(|place| place.density_bound).collect(),
             sigma,
             n: points.len() as u64,
             n_clipped: points.n_clipped,
         })
+    }
+}
+
+/// The curve at one place.
+struct Place {
+    /// Outcome rate and its bound.
+    rate: (f64, f64),
+    density: f64,
+    density_bound: f64,
+}
+
+/// The outcome rate and its bound, from masses that are off by at most `bound`.
+fn rate(masses: &Masses, bound: f64) -> (f64, f64) {
+    if masses.total > bound {
+        (masses.positives / masses.total, (2.0 * bound / (masses.total - bound)).min(1.0))
+    } else {
+        (f64::NAN, 1.0)
     }
 }
 
@@ -102,5 +121,5 @@ fn bound(
         }
         None => 0.5 * smoothness.second_variation() * shift,
     };
-    by_shift + total * 2f64.powi(-44) + 1e-30 / kernel.sigma
+    by_shift + total * 2f64.powi(-44) + regression.neglected
 }

@@ -2,13 +2,10 @@
 
 use std::ops::Range;
 
-use super::plan::Plan;
+use super::plan::{MAX_OCCUPIED, PAGE, Plan};
 use super::points::Points;
 use crate::numerics::lagrange::MAX_ORDER;
 use crate::numerics::parallel;
-
-/// Panels of a page.
-const PAGE: i64 = 512;
 
 /// Pages that the table of a grid may have.
 const MAX_PAGES: f64 = (1u64 << 26) as f64;
@@ -34,6 +31,8 @@ pub(super) struct Grid {
     pub(super) remainder: f64,
     /// Rows added up one after another, and such sums added up in turn: what rounding is made of.
     pub(super) longest_sum: f64,
+    /// More pages would have been needed than may be.
+    overflowed: bool,
 }
 
 impl Grid {
@@ -57,6 +56,7 @@ impl Grid {
             margin: plan.order as i64 / 2 - 1,
             remainder: 0.0,
             longest_sum: 0.0,
+            overflowed: false,
         };
 
         // As many sums as fit into 128 MiB: a number that depends on data and settings, not on threads.
@@ -74,7 +74,7 @@ impl Grid {
         let mut grid = segments.next()?;
         segments.for_each(|other| grid.absorb(other));
         grid.longest_sum = (segment + n.div_ceil(segment)) as f64;
-        Some(grid)
+        (!grid.overflowed && grid.pages.len() <= MAX_OCCUPIED).then_some(grid)
     }
 
     fn deposit(&mut self, points: &Points, plan: &Plan, rows: Range<usize>) {
@@ -90,25 +90,33 @@ impl Grid {
             let page = panel.div_euclid(PAGE);
             let offset = panel.rem_euclid(PAGE) as usize;
             let outcome = usize::from(points.outcomes[index]);
-            let masses = &mut self.page_mut(page, plan.order).masses[outcome][offset..offset + plan.order];
+            let Some(page) = self.page_mut(page, plan.order) else {
+                self.overflowed = true;
+                return;
+            };
+            let masses = &mut page.masses[outcome][offset..offset + plan.order];
             for (mass, weight) in masses.iter_mut().zip(&weights) {
                 *mass += share * weight;
             }
         }
     }
 
-    fn page_mut(&mut self, page: i64, order: usize) -> &mut Page {
+    fn page_mut(&mut self, page: i64, order: usize) -> Option<&mut Page> {
         let slot = &mut self.table[(page - self.first_page) as usize];
         if *slot == 0 {
+            if self.pages.len() == MAX_OCCUPIED {
+                return None;
+            }
             let zeros = vec![0.0; PAGE as usize + order - 1].into_boxed_slice();
             self.pages.push(Page { masses: [zeros.clone(), zeros] });
             *slot = self.pages.len() as u32;
         }
-        &mut self.pages[*slot as usize - 1]
+        Some(&mut self.pages[*slot as usize - 1])
     }
 
     fn absorb(&mut self, mut other: Grid) {
         self.remainder += other.remainder;
+        self.overflowed |= other.overflowed;
         for index in 0..self.table.len() {
             let theirs = other.table[index];
             if theirs == 0 {
@@ -138,7 +146,7 @@ impl Grid {
             let nodes = self.occupied(index);
             let (start, end) = (nodes.start - halo, nodes.end + halo);
             match windows.last_mut() {
-                Some(last) if start <= last.end => last.end = last.end.max(end),
+                Some(last) if start <= last.end => *last = last.start.min(start)..last.end.max(end),
                 _ => windows.push(start..end),
             }
         }

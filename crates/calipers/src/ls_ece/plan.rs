@@ -5,10 +5,16 @@ use crate::noise::Noise;
 use crate::numerics::lagrange::{Lagrange, MAX_ORDER};
 
 /// Nodes that an integral may take at most; beyond, the tolerance is refused.
-pub(super) const MAX_NODES: f64 = (1u64 << 29) as f64;
+pub(super) const MAX_NODES: f64 = (1u64 << 28) as f64;
 
 /// Nodes that a kernel may reach at most: a gigabyte of transforms.
 pub(super) const MAX_REACH: usize = 1 << 20;
+
+/// Panels of a page of the grid.
+pub(super) const PAGE: i64 = 512;
+
+/// Pages that may hold points: a gigabyte.
+pub(super) const MAX_OCCUPIED: usize = 1 << 17;
 
 /// A grid on the logit axis.
 #[derive(Debug, Clone)]
@@ -88,7 +94,8 @@ impl Smoothness {
             let m = order as f64;
             m.min(1.0 + m / (m - 1.0)) * lagrange.mean_remainder() * self.product(order, spacing)
         } else {
-            0.75 * self.product(1, spacing)
+            // By (1 - θ) V(0, θ) + θ V(θ, 1): a jump at s adds (1 - s)²/2 + s²/2 of itself.
+            0.5 * self.product(1, spacing)
         }
     }
 }
@@ -104,12 +111,24 @@ impl Plan {
                 + lebesgue * smoothness.interpolation(&lagrange, order, spacing)
         };
 
-        let (tail_budget, grid_budget) = (0.05 * budget, 0.9 * budget);
+        // Noise promises to fall from where its tail is below 1/100.
+        let (tail_budget, grid_budget) = ((0.05 * budget).min(0.01), 0.9 * budget);
         let spacing = bisect(smoothness.sigma * 1e-12, smoothness.sigma, |spacing| error(spacing) <= grid_budget);
         let tail = |reach: f64| lebesgue * lebesgue * noise.tail(reach - spacing / smoothness.sigma);
         let reach_sigmas = bisect(1e4, 0.0, |reach| tail(reach.max(spacing / smoothness.sigma)) <= tail_budget);
-        let reach = (reach_sigmas * smoothness.sigma / spacing).ceil() as usize + 1;
+        let reach = match tail(reach_sigmas) <= tail_budget {
+            true => (reach_sigmas * smoothness.sigma / spacing).ceil() as usize + 1,
+            false => usize::MAX,
+        };
         Plan { order, spacing, reach, lagrange }
+    }
+
+    /// Whether a grid of these points can be held and worked through.
+    pub(super) fn is_feasible(&self, n_points: usize, span: f64) -> bool {
+        let n_pages = (span / self.spacing / PAGE as f64).min(n_points as f64) + 1.0;
+        let n_nodes = n_pages * PAGE as f64 + 2.0 * n_pages.min(n_points as f64) * self.reach as f64;
+        let n_nodes = n_nodes.min(span / self.spacing + 2.0 * self.reach as f64);
+        self.reach <= MAX_REACH && n_pages <= MAX_OCCUPIED as f64 && n_nodes <= MAX_NODES
     }
 
     /// The panel that a logit is in, and where in it, from 0 to 1. It rounds the logit by 2u of itself.
@@ -121,7 +140,7 @@ impl Plan {
     }
 }
 
-/// The number between `good` and `bad` that is closest to `bad` and still `fits`, to a per mille.
+/// The number between `good` and `bad` that is closest to `bad` and still `fits`, to a per mille; `good` if none does.
 fn bisect(mut good: f64, mut bad: f64, fits: impl Fn(f64) -> bool) -> f64 {
     if fits(bad) {
         return bad;

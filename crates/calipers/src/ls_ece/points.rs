@@ -6,21 +6,24 @@ use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
 use crate::predictions::{BinaryView, Rows, Scale};
 
+/// Beyond this, where a logit is does not matter: see `far.rs`. Its rounding does not either.
+pub(super) const FAR: f64 = 1e8;
+
 /// Rows as points on the logit axis.
 #[derive(Debug, Clone)]
-pub(super) struct Points {
-    pub(super) logits: Vec<f64>,
-    pub(super) outcomes: Vec<bool>,
+pub(crate) struct Points {
+    pub(crate) logits: Vec<f64>,
+    pub(crate) outcomes: Vec<bool>,
     /// `None`: all weights are 1.
-    pub(super) weights: Option<Vec<f64>>,
-    pub(super) total_weight: f64,
+    pub(crate) weights: Option<Vec<f64>>,
+    pub(crate) total_weight: f64,
     /// (Σw)² / Σw²: how many rows of equal weight would say as much.
-    pub(super) effective_n: f64,
+    pub(crate) effective_n: f64,
     /// How far rounding moved logits and their places on the axis, on average by weight.
-    pub(super) logit_error: f64,
+    pub(crate) logit_error: f64,
     /// The same, at most.
-    pub(super) largest_logit_error: f64,
-    pub(super) n_clipped: u64,
+    pub(crate) largest_logit_error: f64,
+    pub(crate) n_clipped: u64,
 }
 
 /// One chunk of points, before they are put together.
@@ -34,14 +37,14 @@ struct Chunk {
 
 impl Points {
     /// Reads a view, with probabilities clipped to [clip, 1 - clip].
-    pub(super) fn new(view: &BinaryView<'_>, link: &dyn Link, clip: f64) -> Result<Self, Error> {
+    pub(crate) fn new(view: &BinaryView<'_>, link: &dyn Link, clip: f64) -> Result<Self, Error> {
         let n = view.len();
         if n == 0 {
             return Err(Error::NoRows);
         }
         let to_logit = ToLogit { view, link, clip };
         // Divided by the largest weight, so that squares neither overflow nor vanish.
-        let largest_weight = largest_weight(view);
+        let largest_weight = view.largest_weight();
         let chunks = parallel::map_chunks(n, parallel::CHUNK, |range| {
             let mut rows = Rows::default();
             view.read(range, &mut rows);
@@ -60,6 +63,10 @@ impl Points {
             n_clipped: 0,
         };
         for chunk in chunks {
+            if let Some(place) = chunk.rows.scores.iter().position(|logit| !logit.is_finite()) {
+                let row = (points.logits.len() + place) as u64;
+                return Err(Error::InvalidLogit { row, class: None, value: chunk.rows.scores[place] });
+            }
             points.logits.extend_from_slice(&chunk.rows.scores);
             points.outcomes.extend_from_slice(&chunk.rows.outcomes);
             if let Some(weights) = &mut points.weights {
@@ -69,54 +76,66 @@ impl Points {
             points.logit_error += chunk.logit_error;
             points.largest_logit_error = points.largest_logit_error.max(chunk.largest_logit_error);
         }
-        if let Some(weights) = &points.weights {
-            points.total_weight = weights.iter().copied().collect::<Sum>().value();
-            let squares = weights.iter().map(|weight| weight * weight).collect::<Sum>().value();
-            points.effective_n = points.total_weight * points.total_weight / squares;
+        points.sum_weights();
+        if !(points.total_weight > 0.0) {
+            return Err(Error::ZeroWeights { n_rows: n as u64 });
         }
         points.logit_error /= points.total_weight;
         Ok(points)
     }
 
-    pub(super) fn len(&self) -> usize {
+    fn sum_weights(&mut self) {
+        if let Some(weights) = &self.weights {
+            self.total_weight = weights.iter().copied().collect::<Sum>().value();
+            let squares = weights.iter().map(|weight| weight * weight).collect::<Sum>().value();
+            self.effective_n = self.total_weight * self.total_weight / squares;
+        }
+    }
+
+    /// Points that stand for many rows each; `effective_n` is theirs, not that of the rows.
+    pub(crate) fn from_atoms(logits: Vec<f64>, outcomes: Vec<bool>, weights: Vec<f64>, logit_error: f64) -> Self {
+        let mut points = Points {
+            logits,
+            outcomes,
+            weights: Some(weights),
+            total_weight: 0.0,
+            effective_n: 0.0,
+            logit_error,
+            largest_logit_error: logit_error,
+            n_clipped: 0,
+        };
+        points.sum_weights();
+        points
+    }
+
+    pub(crate) fn len(&self) -> usize {
         self.logits.len()
     }
 
     /// The share of a point in the total weight.
     #[inline]
-    pub(super) fn share(&self, index: usize) -> f64 {
+    pub(crate) fn share(&self, index: usize) -> f64 {
         self.weight(index) / self.total_weight
     }
 
     #[inline]
-    pub(super) fn weight(&self, index: usize) -> f64 {
+    pub(crate) fn weight(&self, index: usize) -> f64 {
         self.weights.as_ref().map_or(1.0, |weights| weights[index])
     }
 
-    /// Smallest and largest logit.
-    pub(super) fn range(&self) -> (f64, f64) {
-        self.logits.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), &h| (min.min(h), max.max(h)))
+    /// Smallest and largest logit that has weight.
+    pub(crate) fn range(&self) -> (f64, f64) {
+        let weighty = (0..self.len()).filter(|&index| self.weight(index) > 0.0).map(|index| self.logits[index]);
+        weighty.fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), h| (min.min(h), max.max(h)))
     }
 
     /// Row numbers in the order of their logits; equal logits in the order of their rows.
-    pub(super) fn sorted(&self) -> Vec<usize> {
+    pub(crate) fn sorted(&self) -> Vec<usize> {
         use rayon::prelude::*;
         let mut order: Vec<usize> = (0..self.len()).collect();
         order.par_sort_unstable_by(|&a, &b| self.logits[a].total_cmp(&self.logits[b]).then(a.cmp(&b)));
         order
     }
-}
-
-fn largest_weight(view: &BinaryView<'_>) -> f64 {
-    if !view.is_weighted() {
-        return 1.0;
-    }
-    let largest = parallel::map_chunks(view.len(), parallel::CHUNK, |range| {
-        let mut rows = Rows::default();
-        view.read(range, &mut rows);
-        rows.weights.into_iter().fold(0.0, f64::max)
-    });
-    largest.into_iter().fold(0.0, f64::max)
 }
 
 /// How the scores of a view become logits under a link.
@@ -132,7 +151,7 @@ impl ToLogit<'_> {
         for (score, weight) in rows.scores.iter_mut().zip(&rows.weights) {
             let (logit, error) = match self.view.scale() {
                 Scale::Link => (*score, 0.0),
-                Scale::LogOdds => self.logit_of_log_odds(*score),
+                Scale::LogOdds => self.link.inverse_log_odds(*score, self.view.score_error(*score)),
                 Scale::Probability => {
                     let p = score.clamp(self.clip, 1.0 - self.clip);
                     n_clipped += u64::from(p != *score);
@@ -142,25 +161,10 @@ impl ToLogit<'_> {
             };
             *score = logit;
             // Places on a grid, or h ± a, are rounded by up to four units of 2^-53 more.
-            let error = error + 2.0 * f64::EPSILON * logit.abs();
+            let error = if logit.abs() > FAR { 0.0 } else { error + 2.0 * f64::EPSILON * logit.abs() };
             logit_error += weight * error;
             largest_logit_error = largest_logit_error.max(error);
         }
         Chunk { rows, n_clipped, logit_error, largest_logit_error }
-    }
-
-    /// With the logistic link, log-odds are the logit; otherwise p and 1 - p are both taken from them
-    /// without cancellation, and the error grows by dh/d(log-odds) = p(1 - p) / rho'(h).
-    fn logit_of_log_odds(&self, log_odds: f64) -> (f64, f64) {
-        let error = self.view.score_error(log_odds);
-        if self.link.name() == "logistic" {
-            return (log_odds, error);
-        }
-        let small = (-log_odds.abs()).exp();
-        let (less, more) = (small / (1.0 + small), 1.0 / (1.0 + small));
-        let (p, complement) = if log_odds < 0.0 { (less, more) } else { (more, less) };
-        let logit = self.link.inverse(p, complement);
-        let slope = p * complement / self.link.derivative(logit);
-        (logit, self.link.inverse_error(logit) + slope * (error + 4.0 * f64::EPSILON))
     }
 }

@@ -10,6 +10,8 @@ pub(super) struct Regression<'a> {
     kernel: Kernel<'a>,
     order: Vec<usize>,
     reach: f64,
+    /// The most that a row beyond reach can add to the smoothed mass.
+    pub(super) neglected: f64,
 }
 
 /// The smoothed masses at one place.
@@ -22,7 +24,10 @@ pub(super) struct Masses {
 
 impl<'a> Regression<'a> {
     pub(super) fn new(points: &'a Points, kernel: Kernel<'a>) -> Self {
-        Regression { points, kernel, order: points.sorted(), reach: negligible_beyond(&kernel) }
+        let reach = negligible_beyond(&kernel);
+        // The density falls out there, so that it is at most the probability of the unit before.
+        let neglected = kernel.noise.tail(reach / kernel.sigma - 1.0) / kernel.sigma;
+        Regression { points, kernel, order: points.sorted(), reach, neglected }
     }
 
     /// Row numbers in the order of their logits.
@@ -38,8 +43,8 @@ impl<'a> Regression<'a> {
         &self.order[first..last]
     }
 
-    /// The sums of equations (tndensity) and (tndensity2), on the logit axis. Rows beyond reach add less than
-    /// 1e-30 in all; the others have a relative error of 2^-45 each, and the sums are compensated.
+    /// The sums of equations (tndensity) and (tndensity2), on the logit axis. Rows beyond reach are
+    /// neglected; the others have a relative error of 2^-45 each, and the sums are compensated.
     pub(super) fn at(&self, u: f64) -> Masses {
         let (mut positives, mut total) = (Sum::default(), Sum::default());
         for &index in self.near(u, self.reach) {
@@ -60,10 +65,11 @@ impl<'a> Regression<'a> {
     }
 }
 
-/// The distance beyond which the noise has a probability below 1e-30, and so a point no say.
+/// The distance beyond which a point has no say: noise goes a unit less far but for a probability of 1e-30. For noise
+/// with a heavier tail than any built-in one it is a million units.
 fn negligible_beyond(kernel: &Kernel<'_>) -> f64 {
-    let mut reach = 1.0;
-    while kernel.noise.tail(reach) > 1e-30 && reach < 1e6 {
+    let mut reach = 2.0;
+    while kernel.noise.tail(reach - 1.0) > 1e-30 && reach < 1e6 {
         reach *= 1.1;
     }
     reach * kernel.sigma

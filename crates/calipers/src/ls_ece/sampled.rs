@@ -174,6 +174,7 @@ impl Estimator for LsEceSampled {
             // How far the mean that is sampled can be from LS-ECE: the ratios' rounding, and the logits' by the
             // noise's total variation. The error of sampling itself stands beside it.
             numerical_bound: 2f64.powi(-43)
+                + 2.0 * regression.neglected * sigma
                 + self.noise.variation(1).unwrap_or(f64::INFINITY) * points.logit_error / sigma,
             standard_error: Some((variance / m).sqrt()),
             n: points.len() as u64,
@@ -182,6 +183,7 @@ impl Estimator for LsEceSampled {
             per_class: Vec::new(),
             settings: Settings::default()
                 .with("sigma", sigma)
+                .with("sigma_rule", if self.sigma == Sigma::Auto { "auto" } else { "given" })
                 .with("noise", self.noise.name())
                 .with("link", self.link.name())
                 .with("n_samples", self.n_samples)

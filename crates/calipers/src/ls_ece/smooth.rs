@@ -21,10 +21,11 @@
 //! 5. *Logits.* An error δ_i in a logit, or in its place on the grid, costs at most s_i N_1 δ_i.
 //! 6. *Rounding*, by the count of operations of each sum.
 //!
-//! For noise of first order only (m = 1), masses are linear and steps 1 and 3 have first-order bounds.
+//! For noise of first order only, masses and interpolation are linear; step 1 costs 2 θ (1 - θ) Δ N_1, since so much mass
+//! moves so far, and step 3 at most S Δ / 2 times the total variation of (y - ρ) K.
 
 use super::grid::Grid;
-use super::plan::{MAX_NODES, MAX_REACH, Plan, Smoothness};
+use super::plan::{MAX_NODES, Plan, Smoothness};
 use super::points::Points;
 use super::{Integral, Kernel};
 use crate::Error;
@@ -61,13 +62,16 @@ pub(super) fn integrate(points: &Points, kernel: &Kernel<'_>, tolerance: f64) ->
 
     let plan = Plan::new(kernel.noise, &smoothness, budget);
     let too_large = || {
-        // The finest grid allowed, for what it would have proven.
-        let spacing = ((max - min) / MAX_NODES).max(plan.spacing) * 2.0;
-        let bound = smoothness.deposit(plan.order, spacing, plan.lagrange.max_remainder())
-            + plan.lagrange.lebesgue() * smoothness.interpolation(&plan.lagrange, plan.order, spacing);
-        refuse(bound + logit_cost, "the grid would be too large for this noise, sigma and span of logits")
+        // The finest of some coarser tolerances whose grid can be had.
+        let coarser = (1..60).map(|doublings| tolerance * 2f64.powi(doublings));
+        let feasible = |tolerance: &f64| {
+            let budget = tolerance - logit_cost;
+            Plan::new(kernel.noise, &smoothness, budget).is_feasible(points.len(), max - min)
+        };
+        let bound = coarser.take_while(|tolerance| *tolerance < 1.0).find(feasible).unwrap_or(1.0);
+        refuse(bound, "the grid would be too large for this noise, sigma and span of logits")
     };
-    if plan.reach > MAX_REACH {
+    if !plan.is_feasible(1, 0.0) {
         return too_large();
     }
     let Some(grid) = Grid::new(points, &plan) else { return too_large() };
@@ -106,10 +110,11 @@ pub(super) fn integrate(points: &Points, kernel: &Kernel<'_>, tolerance: f64) ->
     let cut = lebesgue * total_mass * kernel.noise.tail(reach_sigmas);
     let interpolation = total_mass * smoothness.interpolation(&plan.lagrange, plan.order, plan.spacing);
     let operations = 4.0 * m + grid.longest_sum + taps.len() as f64 + m * panels.norm() + 64.0;
-    let rounding = lebesgue * total_mass * (U * operations + 2f64.powi(-45)) + lebesgue * convolution;
+    // Spreading and interpolating both weigh what was rounded before them.
+    let rounding = lebesgue * lebesgue * total_mass * (U * operations + 2f64.powi(-45)) + lebesgue * convolution;
     let bound = deposit + cut + interpolation + slack + logit_cost + rounding;
     if !(bound <= tolerance) {
-        return refuse(bound, "rounding alone may cost more");
+        return refuse(bound, "rounding may cost more");
     }
     Ok(Integral { value, bound })
 }

@@ -5,6 +5,8 @@ use std::ops::Range;
 use super::columns::{Floats, Labels, PositiveLabel};
 use super::{Form, InputReport, Predictions};
 use crate::Error;
+use crate::cells::PlainRows;
+use crate::numerics::parallel;
 
 /// What the scores of a view are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,6 +169,28 @@ impl BinaryView<'_> {
     /// Bound on the rounding error of a score of that value: 0 where scores are read and not computed.
     pub fn score_error(&self, score: f64) -> f64 {
         self.score_error.map_or(0.0, |constant| f64::EPSILON / 2.0 * (4.0 * score.abs() + constant))
+    }
+
+    /// The columns themselves, where outcomes are the labels and nothing is weighted or left out.
+    pub(crate) fn plain(&self) -> Option<PlainRows<'_>> {
+        match (&self.scores, &self.outcomes, self.kept, self.weights, self.scale) {
+            (Scores::Column(scores), Outcomes::Class(labels, 1.0), None, None, Scale::Probability) => {
+                Some(PlainRows { probabilities: *scores, labels: *labels })
+            }
+            _ => None,
+        }
+    }
+
+    /// The largest weight, by which others are divided so that sums neither overflow nor vanish; 1 without weights, and
+    /// where all are 0.
+    pub(crate) fn largest_weight(&self) -> f64 {
+        let Some(weights) = self.weights else { return 1.0 };
+        let largest = parallel::map_chunks(self.n, parallel::CHUNK, |range| {
+            let row = |index: usize| self.kept.map_or(index, |kept| kept[index]);
+            range.map(|index| weights.get(row(index))).fold(0.0, f64::max)
+        });
+        let largest = largest.into_iter().fold(0.0, f64::max);
+        if largest > 0.0 { largest } else { 1.0 }
     }
 
     /// Whether probabilities came in single precision.

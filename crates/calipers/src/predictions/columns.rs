@@ -1,5 +1,7 @@
 //! Borrowed columns of the types that users have, read in place.
 
+use std::ops::Range;
+
 /// A borrowed column of floating-point numbers.
 #[derive(Debug, Clone, Copy)]
 pub enum Floats<'a> {
@@ -45,17 +47,21 @@ impl<'a> From<&'a [f64]> for Floats<'a> {
     }
 }
 
-impl<'a, const N: usize> From<&'a [f64; N]> for Floats<'a> {
-    fn from(values: &'a [f64; N]) -> Self {
-        Floats::F64(values)
-    }
+macro_rules! floats_from {
+    ($($type:ty => $variant:ident),*) => {$(
+        impl<'a, const N: usize> From<&'a [$type; N]> for Floats<'a> {
+            fn from(values: &'a [$type; N]) -> Self {
+                Floats::$variant(values)
+            }
+        }
+        impl<'a> From<&'a Vec<$type>> for Floats<'a> {
+            fn from(values: &'a Vec<$type>) -> Self {
+                Floats::$variant(values)
+            }
+        }
+    )*};
 }
-
-impl<'a> From<&'a Vec<f64>> for Floats<'a> {
-    fn from(values: &'a Vec<f64>) -> Self {
-        Floats::F64(values)
-    }
-}
+floats_from!(f32 => F32, f64 => F64);
 
 /// A borrowed column of outcomes or class labels.
 #[derive(Debug, Clone, Copy)]
@@ -119,10 +125,18 @@ impl Labels<'_> {
             text _values => None)
     }
 
+    /// Whether all labels of these rows are 0 or 1: the quick way through, without a branch for each row.
+    pub(crate) fn are_outcomes(&self, rows: Range<usize>) -> bool {
+        match_labels!(self,
+            values => values[rows].iter().fold(true, |all, &label| all & ((label == 0 as _) | (label == 1 as _))),
+            bool _values => true,
+            text _values => false)
+    }
+
     /// The label at `index` as a user would write it.
     pub(crate) fn display(&self, index: usize) -> String {
         match_labels!(self,
-            values => values[index].to_string(),
+            values => shown(values[index].to_string()),
             bool values => values[index].to_string(),
             text values => format!("{:?}", values[index]))
     }
@@ -158,6 +172,11 @@ macro_rules! labels_from {
 }
 labels_from!(bool => Bool, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16,
              u32 => U32, u64 => U64, f32 => F32, f64 => F64, String => Text);
+
+/// Numbers as they are written, but those of many digits with an exponent.
+fn shown(text: String) -> String {
+    if text.len() <= 24 { text } else { text.parse().map(crate::error::number).unwrap_or(text) }
+}
 
 /// A number that may be the positive label. Integers are compared as integers: doubles do not tell large ones apart.
 trait MaybePositive {

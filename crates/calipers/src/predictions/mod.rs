@@ -31,7 +31,7 @@ pub enum Form {
 
 /// How input is read and what is done with what is wrong; the same for every batch of a stream.
 #[derive(Debug, Clone)]
-pub struct Rules {
+pub(crate) struct Rules {
     pub(crate) form: Form,
     /// 1: a column for a binary outcome; otherwise rows of so many classes.
     pub(crate) n_classes: usize,

@@ -63,6 +63,7 @@ impl std::str::FromStr for Multiclass {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         match text {
+            "auto" => Ok(Multiclass::Auto),
             "top_class" => Ok(Multiclass::TopClass),
             "classwise" => Ok(Multiclass::Classwise),
             other => {

@@ -1,0 +1,47 @@
+//! Many rows in a fixed number of cells: how LS-ECE of millions of rows costs one pass over them.
+//!
+//! ```text
+//! plain columns -> pass -> Cells -> atoms (points for the integral, with their price)
+//!                                -> order (exact quantiles)
+//! ```
+
+mod atoms;
+mod cell;
+mod order;
+mod pass;
+
+pub(crate) use atoms::Atoms;
+pub(crate) use pass::PlainRows;
+
+use cell::{Content, Resolution};
+
+/// Which half of (0, 1), and which outcome: four tables of cells.
+const N_TABLES: usize = 4;
+
+/// Counts and moments of rows, by cell, half and outcome.
+#[derive(Debug, Clone)]
+pub(crate) struct Cells {
+    resolution: Resolution,
+    /// Cells of one table: down to the smallest q that clipping leaves.
+    n_cells: usize,
+    /// Table after table; table 2 · upper + outcome.
+    contents: Vec<Content>,
+    /// Probabilities that were moved off 0 or 1.
+    pub(crate) n_clipped: u64,
+}
+
+impl Cells {
+    /// One pass over the rows, clipped to [clip, 1 - clip], into cells of about 2^-resolution logits.
+    pub(crate) fn new(rows: PlainRows<'_>, resolution: u32, clip: f64) -> Self {
+        pass::run(rows, Resolution(resolution), clip)
+    }
+
+    /// Occupied cells: upper half or lower, outcome, number and content.
+    fn occupied(&self) -> impl Iterator<Item = (bool, bool, usize, Content)> {
+        let occupied = self.contents.iter().enumerate().filter(|(_, content)| content.count > 0);
+        occupied.map(|(index, content)| {
+            let table = index / self.n_cells;
+            (table >= 2, table % 2 == 1, index % self.n_cells, *content)
+        })
+    }
+}
