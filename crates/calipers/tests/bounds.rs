@@ -1,5 +1,6 @@
 //! The bound on hard cases made for it: ties, near ties, far clusters, heavy tails, few points, wild weights.
 
+#[macro_use]
 mod oracle;
 
 use std::sync::Mutex;
@@ -100,7 +101,7 @@ fn run(noise: &str, link: &str, tolerance: f64, n_cases: u32) {
         .unwrap();
     let mut ratios = ratios.into_inner().unwrap();
     ratios.sort_by(f64::total_cmp);
-    println!(
+    say!(
         "{noise}, {link}, tolerance {tolerance:e}: bound / true error: min {:.1}, median {:.0}",
         ratios[0],
         ratios[ratios.len() / 2]

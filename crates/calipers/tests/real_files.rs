@@ -1,5 +1,6 @@
 //! Every real file, five scales, two noises: within the tolerance and within the bound of the slow truth.
 
+#[macro_use]
 mod oracle;
 mod real;
 
@@ -64,7 +65,7 @@ fn print_distribution<'a>(noise: &str, outcomes: impl Iterator<Item = &'a Outcom
     ratios.sort_by(f64::total_cmp);
     errors.sort_by(f64::total_cmp);
     let at = |sorted: &[f64], level: f64| sorted[(level * (sorted.len() - 1) as f64) as usize];
-    println!(
+    say!(
         "{noise}: {} cases; bound / true error: min {:.1}, quartiles {:.0} {:.0} {:.0}, max {:.0}; true error: median {:.1e}, max {:.1e}",
         ratios.len(),
         ratios[0],

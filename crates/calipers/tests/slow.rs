@@ -1,6 +1,7 @@
 //! Minutes, not seconds: `make test-slow`.
 #![cfg(feature = "slow-tests")]
 
+#[macro_use]
 mod oracle;
 
 use calipers::{BinnedEce, Estimator, Input, LsEce, Uniform};
@@ -34,12 +35,12 @@ fn a_hundred_million_rows_keep_the_bound() {
         let gaussian = LsEce::new().sigma(sigma).estimate(&view).unwrap();
         let truth = oracle::ls_ece(&points, oracle::GAUSSIAN, oracle::logistic, sigma);
         let error = (gaussian.value - truth).abs();
-        println!("gaussian, sigma {sigma}: error {error:e}, bound {:e}", gaussian.numerical_bound);
+        say!("gaussian, sigma {sigma}: error {error:e}, bound {:e}", gaussian.numerical_bound);
         assert!(error <= gaussian.numerical_bound + 1e-10 && gaussian.numerical_bound <= 1e-6);
 
         let uniform = LsEce::new().sigma(sigma).noise(Uniform).estimate(&view).unwrap();
         let error = (uniform.value - oracle::ls_ece_uniform(&points, sigma)).abs();
-        println!("uniform, sigma {sigma}: error {error:e}, bound {:e}", uniform.numerical_bound);
+        say!("uniform, sigma {sigma}: error {error:e}, bound {:e}", uniform.numerical_bound);
         assert!(error <= uniform.numerical_bound + 1e-12 && uniform.numerical_bound <= 1e-6);
     }
 

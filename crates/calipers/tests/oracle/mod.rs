@@ -6,6 +6,15 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
+/// Prints a line that is seen although the test passes: what is measured here is worth reading.
+#[allow(unused_macros)] // by the test files that measure nothing
+macro_rules! say {
+    ($($words:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), $($words)*);
+    }};
+}
+
 /// A weighted point on the logit axis.
 #[derive(Debug, Clone, Copy)]
 pub struct Point {

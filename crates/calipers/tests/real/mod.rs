@@ -19,7 +19,7 @@ pub fn folder() -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    println!("skipped: no real predictions (set CALIPERS_DATA)");
+    say!("skipped: no real predictions (set CALIPERS_DATA)");
     None
 }
 
