@@ -42,7 +42,7 @@ help: ## this list
 
 demo: check-demo-tools build ## build the command and measure the example predictions
 	@printf '\nIs a tumour malignant? Four models on 569 cases; how far are their probabilities from the truth?\n\n'
-	@$(CALIPERS) measure examples/breast_cancer.csv --label label \
+	@$(CALIPERS) measure examples/breast_cancer.csv --label label --sigma 0.5 \
 	  --prob logistic_regression --prob naive_bayes --prob random_forest --prob mlp
 	@printf '\nWhich digit is it? The same models on 1,797 images; can their confidence in the top class be believed?\n\n'
 	@$(CALIPERS) measure examples/digits_*.npz

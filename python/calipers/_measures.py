@@ -57,7 +57,7 @@ def ls_ece(
     clip : float
         Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit.
     sample_weight : array-like of shape (n,), optional
-        One weight for each row; weight 2 is the same as the row twice.
+        One weight for each row; at a given sigma, weight 2 is the same as the row twice.
     from_logits : bool
         Whether `y_prob` has raw scores: logits of outcome 1, or the input of a softmax (so
         log-probabilities too). It is never guessed. Nothing saturates and nothing is clipped.
@@ -84,7 +84,9 @@ def ls_ece(
     Raises
     ------
     CalipersError
-        A ValueError, with rule, value and row.
+        A ValueError whose text has the rule, the value and the row (from 0), and whose `code` names the rule.
+    TypeError
+        For an option of a wrong type.
 
     References
     ----------

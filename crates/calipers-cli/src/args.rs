@@ -20,6 +20,9 @@ pub(crate) struct Arguments {
     pub(crate) verb: Verb,
 }
 
+/// More would take longer to start than to work.
+const MOST_THREADS: usize = 1024;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Measure(MeasureArgs),
@@ -45,11 +48,11 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "COL")]
     pub(crate) pred: Option<String>,
 
-    /// Column or array of weights
+    /// Column or array of weights; only sample_weight is taken without being named
     #[arg(long, value_name = "COL")]
     pub(crate) weight: Option<String>,
 
-    /// The scores are raw: logits, or log-probabilities
+    /// The scores are raw: logits, or log-probabilities; columns and arrays that are called logits are raw anyway
     #[arg(long)]
     pub(crate) logits: bool,
 
@@ -70,7 +73,7 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "X", default_value = "0.001", allow_negative_numbers = true)]
     pub(crate) sum_tolerance: f64,
 
-    /// Rows that break a rule: refuse the file, or leave them out and count them
+    /// Rows that break a rule: refuse the file, or leave them out and count them. Rows are counted from 0
     #[arg(long, value_name = "RULE", default_value = "refuse")]
     pub(crate) invalid: String,
 }
@@ -192,6 +195,9 @@ impl OutputArgs {
     /// Sets the number of threads, before any work is done.
     pub(crate) fn start_threads(&self) -> anyhow::Result<()> {
         let Some(threads) = self.threads else { return Ok(()) };
+        if threads.get() > MOST_THREADS {
+            anyhow::bail!("threads must be from 1 to {MOST_THREADS}, got {threads}");
+        }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
         pool.build_global().map_err(|error| anyhow::anyhow!("cannot start {threads} threads: {error}"))
     }

@@ -8,13 +8,14 @@ use calipers::Form;
 use crate::args::InputArgs;
 use crate::read::{NpyFiles, Table};
 
-const PROBABILITY: &[&str] = &["prob", "probability", "y_prob", "probs", "conf", "confidence"];
-/// Those among them that are the probability of a predicted class, if there is one.
+const PROBABILITY: &[&str] = &["prob", "probability", "y_prob", "probs"];
+/// The probability of a predicted class: nothing without one.
 const CONFIDENCE: &[&str] = &["conf", "confidence"];
 const LOGIT: &[&str] = &["logit", "logits"];
 const LABEL: &[&str] = &["label", "labels", "y_true", "target", "outcome"];
 const PREDICTED: &[&str] = &["pred"];
-const WEIGHT: &[&str] = &["weight", "weights", "sample_weight"];
+/// Not `weight`: it may be that of a patient.
+const WEIGHT: &[&str] = &["sample_weight", "sample_weights"];
 
 /// How many names an error lists.
 const MOST_LISTED: usize = 12;
@@ -53,7 +54,7 @@ pub(crate) fn choose(table: &dyn Table, args: &InputArgs) -> Result<Chosen> {
     let named = |option: &str, name: &str| find(table, option, name);
     let scores: Vec<usize> = match args.prob.is_empty() {
         false => args.prob.iter().map(|name| named("--prob", name)).collect::<Result<_>>()?,
-        true => vec![guess_scores(table, args.logits)?],
+        true => vec![guess_scores(table, args)?],
     };
     let label = match &args.label {
         Some(name) => named("--label", name)?,
@@ -66,6 +67,11 @@ pub(crate) fn choose(table: &dyn Table, args: &InputArgs) -> Result<Chosen> {
     let predicted = args.pred.as_ref().map_or_else(guess_predicted, |name| named("--pred", name).map(Some))?;
     let guess_weight = || at_most_one(table, "weight", "--weight", WEIGHT);
     let weight = args.weight.as_ref().map_or_else(guess_weight, |name| named("--weight", name).map(Some))?;
+    let mut places: Vec<usize> = scores.iter().copied().chain([label]).chain(predicted).chain(weight).collect();
+    places.sort_unstable();
+    if let Some(twice) = places.windows(2).find(|pair| pair[0] == pair[1]) {
+        bail!("{} {} is named for two things", table.noun(), table.names()[twice[0]]);
+    }
     let scores = scores.into_iter().map(|place| {
         let form_guessed = !args.logits && is_any(&table.names()[place], LOGIT);
         let form = if args.logits || form_guessed { Form::Logits } else { Form::Probabilities };
@@ -131,10 +137,12 @@ fn find(table: &dyn Table, option: &str, name: &str) -> Result<usize> {
 }
 
 /// With `--logits`, columns that are called logits come before those that are called probabilities.
-fn guess_scores(table: &dyn Table, logits: bool) -> Result<usize> {
+fn guess_scores(table: &dyn Table, args: &InputArgs) -> Result<usize> {
     let raw = at_most_one(table, "probability", "--prob", LOGIT)?;
-    match (raw, logits) {
+    let predicted = args.pred.is_some() || at_most_one(table, "predicted class", "--pred", PREDICTED)?.is_some();
+    match (raw, args.logits) {
         (Some(place), true) => Ok(place),
+        _ if predicted => guess_one(table, "probability", "--prob", &[PROBABILITY, CONFIDENCE, LOGIT].concat()),
         _ => guess_one(table, "probability", "--prob", &[PROBABILITY, LOGIT].concat()),
     }
 }

@@ -46,10 +46,14 @@ fn print(text: &str) -> ExitCode {
     }
 }
 
+/// Text from files and options, with control characters written out: none reaches a terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
+}
+
 /// Says why, in one line whatever names and messages hold.
 fn fail(text: &str) -> ExitCode {
-    let line: String =
-        text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect();
+    let line = printable(text);
     // Where standard error is closed, the exit code has to do.
     let _ = writeln!(std::io::stderr(), "calipers: {line}");
     ExitCode::from(FAILED)

@@ -20,7 +20,7 @@ fn table(results: &[Measured]) -> String {
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_style(TableComponent::HeaderLines, '-').set_style(TableComponent::MiddleHeaderIntersections, '-');
     let ece = ece_name(results);
-    let mut header = vec!["predictions", "n", "LS-ECE", "±", "sigma", ece.as_str()];
+    let mut header = vec!["predictions", "n", "LS-ECE", "num. ±", "sigma", ece.as_str()];
     header.extend(has_notes.then_some("notes"));
     table.set_header(header);
     for (measured, notes) in results.iter().zip(notes) {
@@ -46,6 +46,10 @@ fn table(results: &[Measured]) -> String {
 
 /// The shortest name that tells a row from all others.
 fn name(measured: &Measured, results: &[Measured]) -> String {
+    crate::printable(&raw_name(measured, results))
+}
+
+fn raw_name(measured: &Measured, results: &[Measured]) -> String {
     let stem = |path: &Path| path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let files: BTreeSet<&Path> = results.iter().map(|other| other.file.as_path()).collect();
     let stems: BTreeSet<String> = files.iter().map(|file| stem(file)).collect();
@@ -128,6 +132,11 @@ fn all_alike(results: &[Measured]) -> bool {
     results.windows(2).all(|pair| pair[0].multiclass == pair[1].multiclass)
 }
 
+fn sigmas_differ(results: &[Measured]) -> bool {
+    let sigma = |measured: &Measured| measured.ls_ece.settings.number("sigma");
+    results.windows(2).any(|pair| sigma(&pair[0]) != sigma(&pair[1]))
+}
+
 /// What the figures mean, for one who has never seen them.
 fn explanation(results: &[Measured]) -> String {
     let Some(first) = results.first() else { return String::new() };
@@ -144,9 +153,14 @@ fn explanation(results: &[Measured]) -> String {
     let rule = if text(&first.ls_ece, "sigma_rule") == "auto" { "by rule (auto)" } else { "as given" };
     format!(
         "LS-ECE: the mean gap between predicted probability and observed frequency, smoothed; 0 is perfect.\n\
-         ± bounds its numerical error, not chance. Noise {}, link {}, sigma {rule}.\n{asked}",
+         num. ± bounds its numerical error, not chance. Noise {}, link {}, sigma {rule}.\n{}{asked}",
         text(&first.ls_ece, "noise"),
         text(&first.ls_ece, "link"),
+        if sigmas_differ(results) {
+            "Sigma differs from row to row: to compare rows, give all one --sigma.\n"
+        } else {
+            ""
+        },
     )
 }
 

@@ -189,12 +189,12 @@ pub enum Error {
     },
 
     /// The tolerance is finer than can be proven for this noise, sigma and data.
-    #[error("tolerance {tolerance:e} cannot be met: {reason}; the best bound here is {bound:.1e}")]
+    #[error("tolerance {tolerance:e} cannot be met: {reason}{}", what_can_be_met(*.attainable))]
     ToleranceNotMet {
         /// What was asked.
         tolerance: f64,
-        /// What could be proven.
-        bound: f64,
+        /// A tolerance that can be met; infinite if none is known.
+        attainable: f64,
         /// Which part of the computation stands in the way.
         reason: &'static str,
     },
@@ -202,6 +202,10 @@ pub enum Error {
 
 fn of_class(class: &Option<usize>) -> String {
     class.map(|class| format!(" of class {class}")).unwrap_or_default()
+}
+
+fn what_can_be_met(tolerance: f64) -> String {
+    if tolerance < 1.0 { format!("; a tolerance of {tolerance:.1e} can be met here") } else { String::new() }
 }
 
 /// Plain where a person would write it plainly, else with an exponent.

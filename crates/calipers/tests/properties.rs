@@ -220,6 +220,26 @@ fn masked_classes_can_be_measured_class_by_class() {
 }
 
 #[test]
+fn what_is_wrong_with_all_rows_is_refused_even_where_bad_rows_are_counted() {
+    let code = |input: Input<'_>| input.invalid(Invalid::Count).check().unwrap_err().code();
+    assert_eq!(code(Input::probabilities(&[87.5, 40.0, 0.5], &[1, 0, 0])), "percentages");
+    assert_eq!(code(Input::probabilities(&[1.0, 0.0, 0.0], &[0.9, 0.4, 0.2])), "swapped");
+    let p = [0.2, 0.3, 0.5, 0.5, 0.25, 0.25, 0.2, 0.3, 0.5];
+    assert_eq!(code(Input::probabilities(&p, &[1, 2, 3]).classes(3)), "labels_from_one");
+    // One slip among good rows is a slip.
+    let counted = Input::probabilities(&[87.5, 0.4, 0.5], &[1, 0, 0]).invalid(Invalid::Count).check().unwrap();
+    assert_eq!(counted.report().n_left_out(), 1);
+}
+
+#[test]
+fn a_label_that_is_nan_is_missing() {
+    let refusal = Input::probabilities(&[0.5, 0.5], &[1.0, f64::NAN]).check().unwrap_err();
+    assert_eq!(refusal.to_string(), "label in row 1 is missing");
+    let refusal = Input::probabilities(&[0.5, 0.5], &[1.0, f64::NAN]).positive("1").check().unwrap_err();
+    assert_eq!(refusal.to_string(), "label in row 1 is missing");
+}
+
+#[test]
 fn marks_of_missing_values_must_fit_the_rows() {
     let refusal = Input::probabilities(&[0.2, 0.3], &[0, 1]).missing(Some(&[false]), None, None).check().unwrap_err();
     assert_eq!(refusal.code(), "length_mismatch");

@@ -191,7 +191,7 @@ fn labels(texts: &Texts, role: Role, invalid: Invalid) -> Result<Values, Error> 
         {
             return Err(Error::InvalidOutcome { row: row as u64, value: format!("{text:?}") });
         }
-        return Ok(Values::F64(texts.iter().map(|text| number(text).unwrap_or(f64::NAN)).collect()));
+        return Ok(Values::F64(texts.iter().map(|text| number(text).unwrap_or(f64::INFINITY)).collect()));
     }
     Ok(Values::Text(texts.iter().map(str::to_owned).collect()))
 }

@@ -35,12 +35,12 @@ fn text(delimiter: char) -> String {
         format!("{label}{delimiter}x{delimiter}{prob}{delimiter}{weight}\n")
     };
     let rows: String = labels().iter().zip(&probs()).zip(&weights()).map(row).collect();
-    format!("label{delimiter}unused{delimiter}prob{delimiter}weight\n{rows}")
+    format!("label{delimiter}unused{delimiter}prob{delimiter}sample_weight\n{rows}")
 }
 
 fn columns() -> Vec<(&'static str, ArrayRef)> {
     vec![
-        ("weight", Arc::new(Float64Array::from(weights())) as ArrayRef),
+        ("sample_weight", Arc::new(Float64Array::from(weights())) as ArrayRef),
         ("unused", Arc::new(StringArray::from(vec!["x"; N]))),
         ("label", Arc::new(Int64Array::from(labels()))),
         ("prob", Arc::new(Float64Array::from(probs()))),
@@ -59,7 +59,7 @@ fn all_formats_give_the_same_figures() {
     let n = N as u64;
     let arrays = [
         ("labels", Array::Integers(vec![n], labels())),
-        ("weights", Array::Double(vec![n], weights())),
+        ("sample_weights", Array::Double(vec![n], weights())),
         ("probs", Array::Double(vec![n], probs())),
     ];
     let gzip = Compression::GZIP(GzipLevel::default());
@@ -211,9 +211,9 @@ fn nulls_are_missing_in_every_format() {
     let prob = || Arc::new(Float64Array::from(vec![None, Some(0.5), Some(0.5), Some(0.5)])) as ArrayRef;
     let label = || Arc::new(Int32Array::from(vec![Some(1), None, Some(0), Some(1)])) as ArrayRef;
     let weight = || Arc::new(Float32Array::from(vec![Some(1.0), Some(1.0), None, Some(1.0)])) as ArrayRef;
-    let columns = [("prob", prob()), ("label", label()), ("weight", weight())];
+    let columns = [("prob", prob()), ("label", label()), ("sample_weight", weight())];
     let files = [
-        folder.write("a.csv", "prob,label,weight\n,1,1\n0.5,,1\n0.5,0,\n0.5,1,1\n"),
+        folder.write("a.csv", "prob,label,sample_weight\n,1,1\n0.5,,1\n0.5,0,\n0.5,1,1\n"),
         folder.parquet("a.parquet", &columns, Compression::SNAPPY),
         folder.arrow("a.arrow", &columns, None),
     ];
@@ -315,7 +315,7 @@ fn shapes_and_types_of_arrays_are_refused() {
     refused(&[probs(&[3]), labels()], "labels must have one value for each row, got 2 values for 3 rows");
     refused(
         &[labels()],
-        "no array is named like a probability (prob, probability, y_prob, probs, conf, confidence, logit, logits): choose one with --prob; the arrays are labels",
+        "no array is named like a probability (prob, probability, y_prob, probs, logit, logits): choose one with --prob; the arrays are labels",
     );
     let column = folder.npz("column.npz", &[probs(&[2, 1]), ("labels", Array::Integers(vec![2, 1], vec![0, 1]))]);
     assert_eq!(json(&column, &[])["n"], 2);

@@ -32,12 +32,12 @@ fn the_table_is_plain_and_says_what_it_shows() {
     let mut rows: Vec<Vec<&str>> = rows.lines().map(|line| line.split_whitespace().collect()).collect();
     let bound: f64 = rows[2].remove(3).parse().unwrap();
     assert!(0.0 < bound && bound <= 1e-3);
-    assert_eq!(rows[0], ["predictions", "n", "LS-ECE", "±", "sigma", "ECE", "(15", "bins)", "notes"]);
+    assert_eq!(rows[0], ["predictions", "n", "LS-ECE", "num.", "±", "sigma", "ECE", "(15", "bins)", "notes"]);
     assert!(rows[1].concat().chars().all(|c| c == '-'));
     assert_eq!(rows[2], ["three", "3", "0.3333", "1.000", "0.3333", "1", "clipped"]);
     let expected = "\
 LS-ECE: the mean gap between predicted probability and observed frequency, smoothed; 0 is perfect.
-± bounds its numerical error, not chance. Noise uniform, link logistic, sigma as given.
+num. ± bounds its numerical error, not chance. Noise uniform, link logistic, sigma as given.
 clipped: closer than 1e-6 to 0 or 1, so moved to that distance: 0 and 1 have no finite logit
 probability from column prob, outcome from column label
 ";
@@ -80,7 +80,7 @@ fn columns_without_an_unmistakable_name_are_not_guessed() {
     let cases = [
         (
             "a,b\n1,0.5\n",
-            "no column is named like a probability (prob, probability, y_prob, probs, conf, confidence, logit, logits): \
+            "no column is named like a probability (prob, probability, y_prob, probs, logit, logits): \
              choose one with --prob; the columns are a, b",
         ),
         (
@@ -323,4 +323,30 @@ fn a_closed_pipe_is_no_error() {
     let mut stderr = String::new();
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
     assert_eq!((child.wait().unwrap().code(), stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_column_called_weight_may_be_a_patients_and_is_not_guessed() {
+    let folder = Folder::new();
+    let path = folder.write("a.csv", "label,prob,weight\n1,0.5,70\n0,0.25,-1\n");
+    let result = json(&path, &[]);
+    assert!(result["weight"].is_null());
+}
+
+#[test]
+fn a_column_for_two_things_and_too_many_threads_are_refused() {
+    let folder = Folder::new();
+    let path = folder.write("a.csv", "label,prob\n1,0.5\n0,0.25\n");
+    assert_refused(&path, &["--prob", "label", "--label", "label"], "column label is named for two things");
+    let run = calipers(&["measure", path.to_str().unwrap(), "--threads", "9999"]);
+    assert_eq!(run.stderr, "calipers: threads must be from 1 to 1024, got 9999\n");
+}
+
+#[test]
+fn rows_with_different_sigmas_are_said_to_be_so() {
+    let folder = Folder::new();
+    let path = folder.write("a.csv", "label,a,b\n1,0.5,0.9\n0,0.25,0.1\n0,0.3,0.2\n");
+    let note = "Sigma differs from row to row";
+    assert!(measure(&path, &["--prob", "a", "--prob", "b"]).contains(note));
+    assert!(!measure(&path, &["--prob", "a", "--prob", "b", "--sigma", "1"]).contains(note));
 }

@@ -45,7 +45,7 @@ fn flags(options: &Map<String, Value>) -> Vec<String> {
 
 /// A CSV file for columns of one length, else an .npz file.
 fn write(folder: &Folder, case: &Value) -> PathBuf {
-    let columns = [("label", &case["y_true"]), ("prob", &case["y_prob"]), ("weight", &case["sample_weight"])];
+    let columns = [("label", &case["y_true"]), ("prob", &case["y_prob"]), ("sample_weight", &case["sample_weight"])];
     let columns: Vec<(&str, &Vec<Value>)> =
         columns.into_iter().filter_map(|(name, values)| values.as_array().map(|values| (name, values))).collect();
     let n = columns[0].1.len();

@@ -66,7 +66,7 @@ pub(super) fn integrate(
     let bound = (points.logit_error + f64::EPSILON * a) / a + 2f64.powi(-42);
     if !(bound <= tolerance) {
         let reason = "the logits are rounded more coarsely than that at this sigma";
-        return Err(Error::ToleranceNotMet { tolerance, bound, reason });
+        return Err(Error::ToleranceNotMet { tolerance, attainable: 1.1 * bound, reason });
     }
     Ok(Integral { value: integral.value(), bound })
 }

@@ -7,7 +7,8 @@ use crate::{Error, error};
 /// The scale of the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Sigma {
-    /// `1.5 s n^(-1/3)` with s = min(standard deviation, interquartile range / 1.349) of the logits.
+    /// `1.5 s n^(-1/3)` with s = min(standard deviation, interquartile range / 1.349) of the logits after clipping. A
+    /// quartile is the logit at which the cumulated weight passes its level; where it meets it, the mean of both sides.
     ///
     /// n is the effective sample size under weights, (Σw)² / Σw², which does not change when all weights double: so a
     /// weight of 2 is a repeated row for every measure at a given sigma, but not for this rule. Where the interquartile range is 0, s is the standard

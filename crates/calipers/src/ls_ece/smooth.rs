@@ -51,13 +51,13 @@ pub(super) fn integrate(points: &Points, kernel: &Kernel<'_>, tolerance: f64) ->
     let smoothness = Smoothness::new(kernel.noise, kernel.link, kernel.sigma);
     let (min, max) = points.range();
     let logit_cost = smoothness.shift(points.logit_error * (1.0 + 1e-9));
-    let refuse = |bound: f64, reason| Err(Error::ToleranceNotMet { tolerance, bound, reason });
+    let refuse = |attainable: f64, reason| Err(Error::ToleranceNotMet { tolerance, attainable, reason });
     let budget = tolerance - logit_cost;
     if smoothness.order == 0 {
         return refuse(f64::INFINITY, "the noise has no bounded variation, or the link no bounded slope");
     }
     if !(budget > 0.0) {
-        return refuse(logit_cost, "the logits are rounded more coarsely than that at this sigma");
+        return refuse(f64::INFINITY, "the logits are rounded more coarsely than that at this sigma");
     }
 
     let plan = Plan::new(kernel.noise, &smoothness, budget);
@@ -68,8 +68,8 @@ pub(super) fn integrate(points: &Points, kernel: &Kernel<'_>, tolerance: f64) ->
             let budget = tolerance - logit_cost;
             Plan::new(kernel.noise, &smoothness, budget).is_feasible(points.len(), max - min)
         };
-        let bound = coarser.take_while(|tolerance| *tolerance < 1.0).find(feasible).unwrap_or(1.0);
-        refuse(bound, "the grid would be too large for this noise, sigma and span of logits")
+        let attainable = coarser.take_while(|tolerance| *tolerance < 1.0).find(feasible).unwrap_or(f64::INFINITY);
+        refuse(attainable, "the grid would be too large for this noise, sigma and span of logits")
     };
     if !plan.is_feasible(1, 0.0) {
         return too_large();
@@ -114,7 +114,7 @@ pub(super) fn integrate(points: &Points, kernel: &Kernel<'_>, tolerance: f64) ->
     let rounding = lebesgue * lebesgue * total_mass * (U * operations + 2f64.powi(-45)) + lebesgue * convolution;
     let bound = deposit + cut + interpolation + slack + logit_cost + rounding;
     if !(bound <= tolerance) {
-        return refuse(bound, "rounding may cost more");
+        return refuse(f64::INFINITY, "rounding may cost more");
     }
     Ok(Integral { value, bound })
 }

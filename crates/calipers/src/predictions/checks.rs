@@ -151,6 +151,9 @@ pub(super) fn check(input: &Input<'_>, tally: &mut Tally) -> Result<(InputReport
 
     let mut report = InputReport { n_rows: n_rows as u64, ..InputReport::default() };
     let mut bad_rows = Vec::new();
+    if let Some((row, fault)) = systematic(input, chunks.iter().flat_map(|chunk| &chunk.faults)) {
+        return Err(refusal(input, row, fault));
+    }
     for chunk in chunks {
         report.n_rounded += chunk.n_rounded;
         tally.positive_weight |= chunk.positive_weight;
@@ -174,6 +177,25 @@ pub(super) fn check(input: &Input<'_>, tally: &mut Tally) -> Result<(InputReport
     tally.report.absorb(&report);
     let kept = (!bad_rows.is_empty()).then(|| all_but(n_rows, &bad_rows));
     Ok((report, kept))
+}
+
+/// A fault that is not of some rows but of all, whose other rows would be measured wrongly: classes that count from 1,
+/// percentages, swapped arguments. They are refused even where bad rows are counted.
+fn systematic<'a>(
+    input: &Input<'_>,
+    faults: impl Iterator<Item = &'a (usize, Fault)> + Clone,
+) -> Option<(usize, Fault)> {
+    let label = faults.clone().find(|(_, fault)| matches!(fault, Fault::Label));
+    let score = faults.clone().find(|(_, fault)| matches!(fault, Fault::Score { .. }));
+    let k = input.rules.n_classes;
+    if let Some(&(row, fault)) = label
+        && ((k > 2 && labels_start_at_one(input)) || looks_swapped(input))
+    {
+        return Some((row, fault));
+    }
+    let percentages = || input.rules.form == Form::Probabilities && percentage_scale(input).is_some();
+    let n_bad = || faults.filter(|(_, fault)| matches!(fault, Fault::Score { .. })).count();
+    score.filter(|_| percentages() && 2 * n_bad() > input.n_rows()).copied()
 }
 
 /// The rows below `n_rows` that are not in the ascending list `bad_rows`.
@@ -273,7 +295,8 @@ fn check_row(input: &Input<'_>, row: usize) -> Result<u64, Fault> {
         return Err(Fault::MissingScore);
     }
     let n_rounded = check_scores(input, row)?;
-    if missing(input.missing_labels) {
+    // A label that is NaN is one that is missing: so tables of numbers have it.
+    if missing(input.missing_labels) || input.labels.number(row).is_some_and(f64::is_nan) {
         return Err(Fault::MissingLabel);
     }
     if !label_is_valid(input, row) {
@@ -378,11 +401,11 @@ fn looks_swapped(input: &Input<'_>) -> bool {
         && labels().all(|label| (0.0..=1.0).contains(&label))
 }
 
-/// The largest score, if all are in [0, 100] and the largest is at least 2: no rounding, but a scale.
+/// The largest score, if all are in [0, 100] and the largest is above 10: no slip, but a scale.
 fn percentage_scale(input: &Input<'_>) -> Option<f64> {
     let scores = || (0..input.scores.len()).map(|index| input.scores.get(index));
     let max = scores().fold(f64::NEG_INFINITY, f64::max);
-    (scores().all(|score| (0.0..=100.0).contains(&score)) && max >= 2.0).then_some(max)
+    (scores().all(|score| (0.0..=100.0).contains(&score)) && max > 10.0).then_some(max)
 }
 
 fn labels_start_at_one(input: &Input<'_>) -> bool {
