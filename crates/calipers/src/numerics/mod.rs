@@ -2,6 +2,7 @@
 
 pub(crate) mod bernstein;
 pub(crate) mod convolution;
+pub(crate) mod dispatch;
 pub(crate) mod lagrange;
 pub(crate) mod parallel;
 pub(crate) mod random;
