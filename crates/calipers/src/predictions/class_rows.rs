@@ -144,13 +144,13 @@ dispatched! {
 ///
 /// With m the largest of the others, log-odds of a score z are L = (z - m) - ln S, where S sums exp(d) over the
 /// differences d = z' - m of the others z' from m, and is in [1, k]. A difference is rounded by |d| u and its
-/// exponential by (5 + 2 |d|) u, relative to a term. So S is off by the mean of 5 + 3 |d| with the terms as weights,
-/// where the mean of |d| is the entropy of the weights less ln S, and so at most ln k; and by its additions,
-/// k / 8 + 4 in each of the two parts and 1 for both. What is off relative in S is off in ln S, which is rounded by
-/// 2 ln S more; z - m by |L| + ln k, and the last subtraction by |L|.
+/// exponential by (6 + 2 |d|) u, relative to a term. So S is off by the mean of 6 + 3 |d| with the terms as weights,
+/// where the mean of |d| is the entropy of the weights less ln S, and so at most ln k; and by its additions, at most
+/// k / 16 in a lane and 4 of lanes. What is off relative in S is off in ln S, which is rounded by 2 ln S more;
+/// z - m by |L| + ln k, and the last subtraction by |L|. The sum is 2 |L| + k / 16 + 6 ln k + 10.
 pub(super) fn log_odds_error(n_classes: usize) -> f64 {
     let k = n_classes as f64;
-    k / 8.0 + 6.0 * k.ln() + 16.0
+    k / LANES as f64 + 6.0 * k.ln() + 12.0
 }
 
 /// ln(p / (1 - p)) of a class under softmax: its score less the log-sum-exp of the others. `exponentials` is room for
@@ -251,5 +251,135 @@ fn for_each_block<T: Score>(values: &[T], filler: T, mut work: impl FnMut(&[T; L
         let mut block = [filler; LANES];
         block[..rest.len()].copy_from_slice(rest);
         work(&block);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows as models have them and rows that are nasty, from a plain generator.
+    fn rows_of<T: From<f32>>(n_classes: usize) -> Vec<T> {
+        let mut state = 7_u64;
+        let mut noise = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 40) as f32 / (1 << 20) as f32 - 8.0
+        };
+        let mut values: Vec<f32> = Vec::new();
+        let spike = |class: usize, at: usize, height: f32| if class == at { height } else { 0.0 };
+        for row in 0..40 {
+            let at = row * 7 % n_classes;
+            for class in 0..n_classes {
+                values.push(match row % 8 {
+                    0..3 => noise(),
+                    3 => 0.25,
+                    4 => noise().round(),
+                    5 => spike(class, at, 1e9),
+                    6 => spike(class, at, -1e9) + noise(),
+                    _ => 1e30 * noise() + spike(class, at, 3e38),
+                });
+            }
+        }
+        values.into_iter().map(T::from).collect()
+    }
+
+    /// The definition, one value after the other.
+    fn slow_log_odds(row: &[f64], class: usize) -> f64 {
+        let others = || row.iter().enumerate().filter(|(other, _)| *other != class).map(|(_, score)| *score);
+        let largest = others().fold(f64::NEG_INFINITY, f64::max);
+        let sum: crate::numerics::sum::Sum = others().map(|score| (score - largest).exp()).collect();
+        (row[class] - largest) - sum.value().ln()
+    }
+
+    fn is_close(fast: f64, slow: f64, n_classes: usize) -> bool {
+        (fast - slow).abs() <= f64::EPSILON / 2.0 * (4.0 * slow.abs() + log_odds_error(n_classes))
+    }
+
+    fn compare_with_the_definition<T: Score + From<f32>>(n_classes: usize) {
+        let values: Vec<T> = rows_of(n_classes);
+        let wide: Vec<f64> = values.iter().map(|value| (*value).into()).collect();
+        let rows = ClassRows { values: &values, n_classes, kept: None };
+        let n = values.len() / n_classes;
+        assert!(are_logits(&values));
+
+        let found = tops(&rows, 0..n, Form::Logits);
+        assert_eq!(found, tops_portable(&rows, 0..n, Form::Logits), "the same bits on every processor");
+        let probable = tops(&rows, 0..n, Form::Probabilities);
+        for ((top, probable), row) in found.iter().zip(probable).zip(wide.chunks(n_classes)) {
+            let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            assert_eq!(row.iter().position(|score| *score == largest), Some(top.class));
+            assert_eq!(row.iter().filter(|score| **score == largest).count() > 1, top.tied);
+            assert!(is_close(top.score, slow_log_odds(row, top.class), n_classes), "{top:?}");
+            assert_eq!(probable, Top { score: largest, ..*top });
+        }
+
+        for class in [0, n_classes / 2, n_classes - 1] {
+            let fast = log_odds(&rows, 0..n, class);
+            assert_eq!(fast, log_odds_portable(&rows, 0..n, class), "the same bits on every processor");
+            for (fast, row) in fast.iter().zip(wide.chunks(n_classes)) {
+                assert!(is_close(*fast, slow_log_odds(row, class), n_classes), "class {class}: {fast}");
+            }
+        }
+    }
+
+    #[test]
+    fn fast_rows_are_as_the_definition_says() {
+        for n_classes in [2, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 1000] {
+            compare_with_the_definition::<f32>(n_classes);
+            compare_with_the_definition::<f64>(n_classes);
+        }
+    }
+
+    #[test]
+    fn the_ends_of_the_range_of_logits_give_no_nan() {
+        let values = [1e300, -1e300, -1e300, -1e300, -1e300, 1e300, 0.0, -1e300, -1e9];
+        let rows = ClassRows { values: &values, n_classes: 3, kept: None };
+        let scores: Vec<f64> = tops(&rows, 0..3, Form::Logits).iter().map(|top| top.score).collect();
+        assert_eq!(scores, [2e300, 2e300, 1e9]);
+    }
+
+    #[test]
+    fn two_classes_have_the_difference_as_log_odds_exactly() {
+        let values = [0.0, 1e-20, 3.0, 1.0, -5.0, 700.25];
+        let rows = ClassRows { values: &values, n_classes: 2, kept: None };
+        assert_eq!(log_odds(&rows, 0..3, 1), [1e-20, -2.0, 705.25]);
+    }
+
+    #[test]
+    fn rows_that_were_left_out_are_not_read() {
+        let values = [f64::NAN, f64::NAN, 1.0, 4.0, f64::NAN, 0.0, 6.0, 2.0];
+        let rows = ClassRows { values: &values, n_classes: 2, kept: Some(&[1, 3]) };
+        assert_eq!(log_odds(&rows, 0..2, 0), [-3.0, 4.0]);
+    }
+
+    #[test]
+    fn one_bad_value_anywhere_is_seen() {
+        for n in [1, 7, 8, 9, 31, 32, 33, 1000] {
+            for at in [0, n / 2, n - 1] {
+                for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+                    let mut values = vec![0.5; n];
+                    values[at] = bad;
+                    assert!(!are_logits(&values) && !are_logits_portable(&values));
+                    assert!(!are_distributions(&values, n, 1e9));
+                }
+                let mut values = vec![0.5; n];
+                values[at] = 1.1e300;
+                assert!(!are_logits(&values));
+                values[at] = -1e-9;
+                assert!(!are_distributions(&values, n, 1e9));
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_sum_near_the_tolerance_is_left_to_the_slow_check() {
+        let row = |sum: f64| vec![sum / 1000.0; 1000];
+        assert!(are_distributions(&row(1.0), 1000, 1e-3));
+        assert!(are_distributions(&row(1.000_999), 1000, 1e-3));
+        assert!(!are_distributions(&row(1.001), 1000, 1e-3));
+        assert!(!are_distributions(&row(0.998), 1000, 1e-3));
+        assert!(!are_distributions(&row(1.0), 1000, 0.0));
+        let two_rows = [row(1.0), row(1.1)].concat();
+        assert!(!are_distributions(&two_rows, 1000, 1e-3) && !are_distributions_portable(&two_rows, 1000, 1e-3));
     }
 }
