@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::numerics::sum::Sum;
-use crate::predictions::{BinaryView, InputReport};
+use crate::predictions::{BinaryView, InputReport, PlainRows};
 
 /// Anything that turns predictions into one figure.
 ///
@@ -10,6 +10,15 @@ use crate::predictions::{BinaryView, InputReport};
 pub trait Estimator {
     /// Measures the rows of `view`.
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error>;
+
+    /// Measures rows that nobody has checked, looking at them in its own pass. `None` where a measure does not do that, where
+    /// a row breaks a rule, and where the answer would be a refusal: then the rows are checked first and measured next,
+    /// and what is wrong is said in that order.
+    #[doc(hidden)]
+    fn estimate_unchecked(&self, rows: PlainRows<'_>) -> Option<Estimate> {
+        let _ = rows;
+        None
+    }
 }
 
 /// A figure with what belongs to it.

@@ -11,8 +11,8 @@ mod order;
 mod pass;
 
 pub(crate) use atoms::Atoms;
-pub(crate) use pass::PlainRows;
 
+use crate::predictions::PlainRows;
 use cell::{Content, Resolution};
 
 /// Which half of (0, 1), and which outcome: four tables of cells.
@@ -31,8 +31,9 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// One pass over the rows, clipped to [clip, 1 - clip], into cells of about 2^-resolution logits.
-    pub(crate) fn new(rows: PlainRows<'_>, resolution: u32, clip: f64) -> Self {
+    /// One pass over the rows, clipped to [clip, 1 - clip], into cells of about 2^-resolution logits. `None` if rows that
+    /// nobody has checked break a rule.
+    pub(crate) fn new(rows: PlainRows<'_>, resolution: u32, clip: f64) -> Option<Self> {
         pass::run(rows, Resolution(resolution), clip)
     }
 

@@ -29,7 +29,7 @@ use crate::estimate::{Estimate, Estimator, Settings};
 use crate::link::{Link, Logistic};
 use crate::noise::{Gaussian, Noise};
 use crate::numerics::convolution::Taps;
-use crate::predictions::BinaryView;
+use crate::predictions::{BinaryView, InputReport, PlainRows};
 use crate::{Error, error};
 use far::Near;
 use plan::Plan;
@@ -164,18 +164,32 @@ impl LsEce {
 impl Estimator for LsEce {
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         self.check_settings()?;
-        let Measured { integral, sigma, n_clipped } = match self.measure_cells(view)? {
+        let by_cells = view.plain().map_or(Ok(None), |rows| self.measure_cells(rows))?;
+        let measured = match by_cells {
             Some(measured) => measured,
             None => self.measure_rows(view)?,
         };
-        Ok(Estimate {
+        Ok(self.answer(measured, view.len(), view.report().clone()))
+    }
+
+    fn estimate_unchecked(&self, rows: PlainRows<'_>) -> Option<Estimate> {
+        self.check_settings().ok()?;
+        let measured = self.measure_cells(rows).ok()??;
+        Some(self.answer(measured, rows.len(), InputReport { n_rows: rows.len() as u64, ..InputReport::default() }))
+    }
+}
+
+impl LsEce {
+    fn answer(&self, measured: Measured, n: usize, input: InputReport) -> Estimate {
+        let Measured { integral, sigma, n_clipped } = measured;
+        Estimate {
             measure: "ls_ece",
             value: integral.value,
             numerical_bound: integral.bound,
             standard_error: None,
-            n: view.len() as u64,
+            n: n as u64,
             n_clipped,
-            input: view.report().clone(),
+            input,
             per_class: Vec::new(),
             settings: Settings::default()
                 .with("sigma", sigma)
@@ -184,7 +198,7 @@ impl Estimator for LsEce {
                 .with("link", self.link.name())
                 .with("tolerance", self.tolerance)
                 .with("clip", self.clip),
-        })
+        }
     }
 }
 

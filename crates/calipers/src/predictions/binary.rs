@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use super::columns::{Floats, Labels, PositiveLabel};
-use super::{Form, InputReport, Predictions};
+use super::{Form, InputReport, PlainRows, Predictions};
 use crate::Error;
-use crate::cells::PlainRows;
 use crate::numerics::parallel;
 
 /// What the scores of a view are.
@@ -175,7 +174,7 @@ impl BinaryView<'_> {
     pub(crate) fn plain(&self) -> Option<PlainRows<'_>> {
         match (&self.scores, &self.outcomes, self.kept, self.weights, self.scale) {
             (Scores::Column(scores), Outcomes::Class(labels, 1.0), None, None, Scale::Probability) => {
-                Some(PlainRows { probabilities: *scores, labels: *labels })
+                Some(PlainRows { probabilities: *scores, labels: *labels, checked: true })
             }
             _ => None,
         }
