@@ -158,7 +158,7 @@ dispatched! {
         frame: Frame,
         narrow: &mut [[u64; 2]],
     ) -> Seen {
-        const LANES: usize = 16;
+        const LANES: usize = 32;
         let (p_lanes, p_rest) = probabilities.as_chunks::<LANES>();
         let (label_lanes, label_rest) = labels.as_chunks::<LANES>();
         let (mut n_clipped, mut faults) = (0, 0);

@@ -15,10 +15,9 @@ const RESOLUTIONS: std::ops::Range<u32> = 6..14;
 /// What cells may cost of the tolerance. The grid gets the rest, whose size hardly depends on it.
 const SHARE: f64 = 0.75;
 
-/// What cells of width w cost in units of w³ N_3 for rows with a density, N_3 being the norm of the kernel's third
-/// derivative: a third moment of 1/15 of the cell's on both sides, and cells from 1/2 to 1 of their nominal width. Only
-/// a guess of the resolution depends on it.
-const TYPICAL_COST: f64 = 0.0045;
+/// What cells of nominal width w cost in units of w³ N_3 for rows with a density, N_3 being the norm of the kernel's third
+/// derivative, as real files have it. Only the first guess of a resolution depends on it.
+const TYPICAL_COST: f64 = 0.012;
 
 impl LsEce {
     /// The measure by cells; `None` where rows have to be taken one by one: few of them, noise without a third derivative, or
