@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::class_rows;
 use super::columns::{Floats, PositiveLabel};
-use super::{Form, Input};
+use super::{Form, Input, PlainRows};
 use crate::Error;
 use crate::numerics::parallel;
 
@@ -285,10 +285,17 @@ fn check_rows(input: &Input<'_>, rows: Range<usize>, stop_at_first: bool) -> Chu
     found
 }
 
+/// The columns as they are, unchecked but for their lengths, where there is nothing else to look at.
+pub(super) fn plain_rows<'a>(input: &Input<'a>) -> Option<PlainRows<'a>> {
+    let plain = is_plain(input) && check_shape(input).is_ok();
+    plain.then_some(PlainRows { probabilities: input.scores, labels: input.labels, checked: false })
+}
+
 /// Whether there is nothing to look at but a column of probabilities and one of outcomes.
 fn is_plain(input: &Input<'_>) -> bool {
     let rules = &input.rules;
-    let nothing_missing = input.missing_scores.is_none() && input.missing_labels.is_none();
+    let nothing_missing =
+        input.missing_scores.is_none() && input.missing_labels.is_none() && input.missing_weights.is_none();
     rules.n_classes == 1
         && rules.form == Form::Probabilities
         && rules.positive.is_none()

@@ -12,14 +12,18 @@ mod checks;
 mod class_rows;
 mod columns;
 mod multiclass;
+mod plain;
 
 pub use binary::{BinaryView, Rows, Scale};
 pub(crate) use checks::KINDS;
 pub use checks::{InputReport, Invalid, Tally};
 pub use columns::{Floats, Labels, PositiveLabel};
 pub use multiclass::{Multiclass, Ties};
+pub use plain::PlainRows;
+pub(crate) use plain::{Outcome, PlainPass, Probability};
 
 use crate::Error;
+use crate::estimate::{Estimate, Estimator};
 
 /// Whether scores are probabilities or raw scores. It is said, never guessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,6 +156,19 @@ impl<'a> Input<'a> {
     pub fn check_batch(self, tally: &mut Tally) -> Result<Predictions<'a>, Error> {
         let (report, kept) = checks::check(&self, tally)?;
         Ok(Predictions { input: self, kept, report })
+    }
+
+    /// Checks everything and asks a measure: [`check`](Self::check), then [`Predictions::estimate`].
+    ///
+    /// Where a measure can look at plain rows in its own pass, they are read once rather than twice.
+    pub fn estimate(self, multiclass: Multiclass, ties: Ties, measure: &dyn Estimator) -> Result<Estimate, Error> {
+        if multiclass == Multiclass::Auto
+            && let Some(rows) = checks::plain_rows(&self)
+            && let Some(estimate) = measure.estimate_unchecked(rows)
+        {
+            return Ok(estimate);
+        }
+        self.check()?.estimate(multiclass, ties, measure)
     }
 
     fn n_rows(&self) -> usize {

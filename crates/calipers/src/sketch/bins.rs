@@ -1,8 +1,8 @@
 //! Sums of declared bins, kept exactly beside the cells: cells do not end where bins do.
 
 use crate::binned::EqualWidth;
-use crate::cells::PlainRows;
 use crate::numerics::parallel;
+use crate::predictions::PlainRows;
 
 /// A probability is kept as a multiple of 2^-56: exact from 1/16 on, and off by less than that below.
 pub(crate) const PROBABILITY_BITS: u32 = 56;

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use super::content::{Sums, Weighted};
 use super::options::LARGEST_WEIGHT;
 use super::{Cells, LARGEST_LOGIT, Sketch, name, wider};
-use crate::cells::{self, Content, PlainRows, Resolution};
-use crate::predictions::{BinaryView, Rows, Scale};
+use crate::cells::{self, Content, Resolution};
+use crate::predictions::{BinaryView, PlainRows, Rows, Scale};
 use crate::{Error, error};
 
 /// Rows from which on threads, and a table of their own, pay.
@@ -158,7 +158,8 @@ impl Sketch {
     /// Many plain rows: cells by the pass that large inputs in memory take, bins chunk by chunk.
     fn add_plain(&mut self, rows: PlainRows<'_>) {
         let fine = Resolution(self.resolution().0.max(FINEST_OFFSETS.0));
-        let cells = cells::Cells::new(rows, fine.0, self.options().clip_value());
+        // proof: the door has let the rows through
+        let Some(cells) = cells::Cells::new(rows, fine.0, self.options().clip_value()) else { return };
         self.n_clipped += cells.n_clipped;
         let to = self.resolution();
         let weight_bits = self.options().weight_unit_bits();
