@@ -27,6 +27,7 @@ use args::{Arguments, Verb};
 const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
+    read::keep_damage_quiet();
     let output = match Arguments::parse().verb {
         Verb::Measure(arguments) => measure::run(&arguments),
     };

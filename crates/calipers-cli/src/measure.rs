@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::args::{BinnedEceArgs, InputArgs, InputRules, LsEceArgs, OutputArgs};
 use crate::columns::{self, Chosen, Scores};
-use crate::input::Loaded;
+use crate::input::{self, Loaded};
 use crate::read::{self, Column, Table};
 use crate::{json, table};
 
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<String> {
 
 impl Plan<'_> {
     fn measure_file(&self, file: &Path) -> Result<Vec<Measured>> {
-        let (mut table, chosen): (Box<dyn Table>, Chosen) = if read::extension(file) == "npy" {
+        let (table, chosen): (Box<dyn Table>, Chosen) = if read::extension(file) == "npy" {
             // A name without a file is the likelier mistake.
             read::open_file(file)?;
             let (files, chosen) = columns::choose_files(file, self.args)?;
@@ -90,7 +90,8 @@ impl Plan<'_> {
             let chosen = columns::choose(&*table, self.args)?;
             (table, chosen)
         };
-        let loaded = Loaded::read(&mut *table, &chosen, &self.rules)?;
+        let columns = read::collect(&*table, &input::wanted(&chosen, &self.rules), u64::MAX)?.unwrap_or_default();
+        let loaded = Loaded::new(columns, 0, &chosen, &self.rules)?;
         let models = chosen.scores.iter().zip(&loaded.scores);
         let mut measured = Vec::with_capacity(chosen.scores.len());
         for (scores, column) in models {
