@@ -31,11 +31,12 @@ pub(crate) fn wanted(chosen: &Chosen, rules: &InputRules) -> Vec<(usize, Role)> 
         .chain([(chosen.label, label_role)])
         .chain(chosen.predicted.map(|place| (place, Role::Classes)))
         .chain(chosen.weight.map(|place| (place, Role::Weights)))
+        .chain(chosen.by.map(|place| (place, Role::Groups)))
         .collect()
 }
 
 impl Loaded {
-    /// `columns` are those that are [`wanted`], from that row of the file on.
+    /// `columns` are those that are [`wanted`], but for groups, from that row of the file on.
     pub(crate) fn new(columns: Vec<Column>, first_row: u64, chosen: &Chosen, rules: &InputRules) -> Result<Self, Error> {
         let mut columns = columns.into_iter();
         let scores: Vec<Column> = columns.by_ref().take(chosen.scores.len()).collect();
@@ -82,11 +83,6 @@ impl Loaded {
     /// How the scores of a model are measured; rules have been checked to fit.
     pub(crate) fn multiclass(&self, rules: &InputRules) -> Multiclass {
         if self.compared { Multiclass::Auto } else { rules.multiclass }
-    }
-
-    /// How they were measured, for people: the probability of a predicted class is that of the top class.
-    pub(crate) fn shown_multiclass(&self, scores: &Column, rules: &InputRules) -> Multiclass {
-        if self.compared { Multiclass::TopClass } else { rules.multiclass.resolved(scores.n_classes) }
     }
 
     /// The input of one model, borrowed.

@@ -12,7 +12,7 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::SchemaRef;
 
 use super::{
-    Extent, Failure, Part, Parts, Role, Stream, Table, arrow, arrow::Projection, cannot_read, guarded, ipc_sizes,
+    Extent, Failure, Parts, Role, Stream, Table, arrow, arrow::Projection, cannot_read, guarded, ipc_sizes,
     open_file,
 };
 

@@ -23,6 +23,12 @@ pub(crate) struct Part {
     pub(crate) extent: u64,
 }
 
+impl Part {
+    pub(crate) fn n_rows(&self) -> usize {
+        self.columns.first().map_or(0, Column::n_rows)
+    }
+}
+
 /// How long a stream is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
@@ -91,7 +97,7 @@ pub(crate) fn collect(table: &dyn Table, wanted: &[(usize, Role)], most_rows: u6
         let mut n_rows = 0;
         for part in stream.parts() {
             let part = part.map_err(|failure| failure.error)?;
-            n_rows += part.columns.first().map_or(0, Column::n_rows) as u64;
+            n_rows += part.n_rows() as u64;
             if n_rows > most_rows {
                 return Ok(None);
             }
