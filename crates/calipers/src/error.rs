@@ -188,6 +188,24 @@ pub enum Error {
         value: String,
     },
 
+    /// Sketches that cannot be merged, or rows that do not belong to a sketch.
+    #[error("sketches must have the same {what} to be merged, got {ours} and {theirs}")]
+    UnlikeSketches {
+        /// What differs.
+        what: &'static str,
+        /// That of the sketch.
+        ours: String,
+        /// That of what was to be added.
+        theirs: String,
+    },
+
+    /// Bytes that are no sketch, or one that was damaged.
+    #[error("bytes must be a calipers sketch: {reason}")]
+    InvalidSketch {
+        /// What is wrong, and where.
+        reason: String,
+    },
+
     /// The tolerance is finer than can be proven for this noise, sigma and data.
     #[error("tolerance {tolerance:e} cannot be met: {reason}{}", what_can_be_met(*.attainable))]
     ToleranceNotMet {
@@ -238,6 +256,8 @@ impl Error {
         "invalid_weight",
         "zero_weights",
         "invalid_setting",
+        "unlike_sketches",
+        "invalid_sketch",
         "tolerance_not_met",
     ];
 
@@ -262,6 +282,8 @@ impl Error {
             Error::InvalidWeight { .. } => "invalid_weight",
             Error::ZeroWeights { .. } => "zero_weights",
             Error::InvalidSetting { .. } => "invalid_setting",
+            Error::UnlikeSketches { .. } => "unlike_sketches",
+            Error::InvalidSketch { .. } => "invalid_sketch",
             Error::ToleranceNotMet { .. } => "tolerance_not_met",
         }
     }

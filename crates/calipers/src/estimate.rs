@@ -3,13 +3,21 @@
 use crate::Error;
 use crate::numerics::sum::Sum;
 use crate::predictions::{BinaryView, InputReport};
+use crate::sketch::Sketch;
 
 /// Anything that turns predictions into one figure.
 ///
-/// One method, because resampling, tables and reports take any measure.
+/// One method to write, because resampling, tables and reports take any measure.
 pub trait Estimator {
     /// Measures the rows of `view`.
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error>;
+
+    /// Measures the rows of a sketch, which has at least one with weight; [`Sketch::estimate`] has seen to that. Unless
+    /// overridden, the measure needs the rows themselves and says so.
+    fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
+        let _ = sketch;
+        Err(Error::setting("measure", "one that a sketch can answer", "one that needs the rows themselves"))
+    }
 }
 
 /// A figure with what belongs to it.

@@ -6,17 +6,21 @@ mod error;
 mod estimate;
 pub mod link;
 mod ls_ece;
+mod measures;
 pub mod noise;
 mod numerics;
 mod predictions;
+mod sketch;
 
 pub use binned::{Bin, BinnedEce, Compat, NBins, Norm, Strategy};
 pub use error::Error;
 pub use estimate::{Estimate, Estimator, Setting, Settings};
 pub use link::{CLogLog, Link, Logistic, Probit};
 pub use ls_ece::{LsCurve, LsEce, LsEceSampled, Sigma};
+pub use measures::{BrierScore, LogLoss};
 pub use noise::{Epanechnikov, Gaussian, Laplace, LogisticNoise, Noise, Uniform};
 pub use predictions::{
     BinaryView, Floats, Form, Input, InputReport, Invalid, Labels, Multiclass, PositiveLabel, Predictions, Rows, Scale,
     Tally, Ties,
 };
+pub use sketch::{Sketch, SketchOptions};

@@ -4,7 +4,7 @@
 mod oracle;
 mod real;
 
-use calipers::{BinnedEce, Estimator, Gaussian, LsEce, Uniform};
+use calipers::{BinnedEce, BrierScore, Estimator, Gaussian, LsEce, Sketch, Uniform};
 use rayon::prelude::*;
 
 const SIGMAS: [f64; 5] = [1.0, 0.2, 0.1, 0.05, 0.02];
@@ -99,4 +99,31 @@ fn binned_ece_of_every_file_is_the_published_one() {
         let estimate = BinnedEce::new().estimate(&real::view(&predictions)).unwrap();
         assert!((estimate.value - ece).abs() < 5.1e-5, "{name}: {} against {ece}", estimate.value);
     }
+}
+
+#[test]
+fn every_file_has_the_same_figures_by_sketch() {
+    let apart: Vec<f64> = real::files()
+        .par_iter()
+        .flat_map_iter(|file| {
+            let content = real::read(file);
+            let predictions = content.check().unwrap();
+            let view = real::view(&predictions);
+            let mut sketch = Sketch::new();
+            sketch.update(&view).unwrap();
+            assert_eq!(Sketch::from_bytes(&sketch.to_bytes()).unwrap(), sketch);
+            let apart = |measure: &dyn Estimator| {
+                let (rows, cells) = (measure.estimate(&view).unwrap(), sketch.estimate(measure).unwrap());
+                let apart = (rows.value - cells.value).abs();
+                assert!(apart <= rows.numerical_bound + cells.numerical_bound, "{}: {cells:?}", file.display());
+                apart
+            };
+            for measure in [&BinnedEce::new() as &dyn Estimator, &BinnedEce::new().n_bins(12), &BrierScore::new()] {
+                apart(measure);
+            }
+            SIGMAS.map(|sigma| apart(&LsEce::new().sigma(sigma)))
+        })
+        .collect();
+    let largest = apart.iter().copied().fold(0.0, f64::max);
+    say!("{} cases of real files by sketch: at most {largest:.1e} from the rows", apart.len());
 }

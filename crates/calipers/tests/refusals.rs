@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use calipers::{
-    BinaryView, BinnedEce, Error, Estimate, Estimator, Input, LsEce, LsEceSampled, NBins, Sigma, Ties, link, noise,
+    BinaryView, BinnedEce, Error, Estimate, Estimator, Input, LsEce, LsEceSampled, NBins, Sigma, Sketch, SketchOptions,
+    Ties, link, noise,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -53,6 +54,19 @@ impl Case {
     }
 
     fn run(&self) -> Result<Estimate, Error> {
+        match self.measure.as_str() {
+            "sketch_bytes" => Sketch::from_bytes(self.option("bytes").unwrap().as_bytes())?.estimate(&LsEce::new()),
+            "sketch_merge" => {
+                let with_clip = |name| Sketch::with(&SketchOptions::new().clip(self.number(name).unwrap()));
+                let mut sketch = with_clip("clip")?;
+                sketch.merge(&with_clip("other_clip")?)?;
+                sketch.estimate(&LsEce::new())
+            }
+            _ => self.run_measure(),
+        }
+    }
+
+    fn run_measure(&self) -> Result<Estimate, Error> {
         let n_classes = self.y_prob.first().and_then(Value::as_array).map_or(1, Vec::len);
         let flat: Vec<Value> = match n_classes {
             1 => self.y_prob.clone(),

@@ -35,7 +35,7 @@ impl std::str::FromStr for NBins {
 const RULE: &str = "from 1 to 1000000, or \"auto\"";
 
 impl NBins {
-    fn resolve(self, n: usize) -> Result<usize, Error> {
+    pub(super) fn resolve(self, n: usize) -> Result<usize, Error> {
         match self {
             NBins::Fixed(n_bins @ 1..=1_000_000) => Ok(n_bins),
             NBins::Fixed(n_bins) => Err(Error::setting("n_bins", RULE, n_bins)),

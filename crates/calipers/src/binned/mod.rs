@@ -1,6 +1,8 @@
 //! Binned calibration error, with every choice that makes its figures differ named.
 
 mod edges;
+mod equal_width;
+mod from_sketch;
 
 pub use edges::{Compat, NBins, Strategy};
 
@@ -11,8 +13,10 @@ use crate::estimate::{Estimate, Estimator, Settings};
 use crate::link::{Link, Logistic};
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
-use crate::predictions::{BinaryView, Rows, Scale};
+use crate::predictions::{BinaryView, InputReport, Rows, Scale};
+use crate::sketch::Sketch;
 use edges::Bins;
+pub(crate) use equal_width::EqualWidth;
 
 /// How the gaps of the bins are put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -245,26 +249,47 @@ impl Estimator for BinnedEce {
             Norm::L2 => gaps().map(|(share, gap)| share * gap * gap).collect::<Sum>().value().sqrt(),
             Norm::Max => gaps().map(|(_, gap)| gap).fold(0.0, f64::max),
         };
-        Ok(Estimate {
+        // Means of numbers in [0, 1] by compensated sums: no bin is off by more than this, nor any mean of bins.
+        // Probabilities from raw scores have an error of their own: that of the score at a slope of p(1 - p), so that
+        // scores far from 0 have less.
+        let bound = 32.0 * f64::EPSILON + view.score_error(1.0);
+        let shape = (bins.n_asked(), bins.describe());
+        Ok(self.estimate_of(value, bound, shape, view.len() as u64, view.report()))
+    }
+
+    fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
+        let found = self.measure_sketch(sketch)?;
+        let shape = (found.n_bins as u64, found.edges);
+        Ok(self.estimate_of(found.value, found.bound, shape, sketch.n(), sketch.report()))
+    }
+}
+
+impl BinnedEce {
+    fn estimate_of(
+        &self,
+        value: f64,
+        numerical_bound: f64,
+        (n_bins, edges): (u64, &str),
+        n: u64,
+        report: &InputReport,
+    ) -> Estimate {
+        Estimate {
             measure: "expected_calibration_error",
             value,
-            // Means of numbers in [0, 1] by compensated sums: no bin is off by more than this, nor any mean of bins.
-            // Probabilities from raw scores have an error of their own: that of the score at a slope of p(1 - p), so that
-            // scores far from 0 have less.
-            numerical_bound: 32.0 * f64::EPSILON + view.score_error(1.0),
+            numerical_bound,
             standard_error: None,
-            n: view.len() as u64,
+            n,
             n_clipped: 0,
-            input: view.report().clone(),
+            input: report.clone(),
             per_class: Vec::new(),
             settings: Settings::default()
-                .with("n_bins", bins.n_asked())
+                .with("n_bins", n_bins)
                 .with("strategy", self.strategy.name())
                 .with("norm", self.norm.name())
                 .with("compat", self.compat.map_or("none", Compat::name))
                 .with("link", self.link.name())
-                .with("edges", bins.describe()),
-        })
+                .with("edges", edges),
+        }
     }
 }
 

@@ -15,116 +15,151 @@
 //! E|d|³ is at most E[d²] times the largest distance of the mean from an end of the cell. Offsets are cut: a point
 //! is off by half a step at most, which costs h' N_1 times that. All of it is measured cell by cell and
 //! weighted by the cell's share.
+//!
+//! At a single u the same holds with S_j = sup |K^(j)| in place of N_j; S_j is at most N_(j+1) / 2, since K^(j) goes from 0
+//! to 0.
 
-use super::Cells;
-use super::cell::{Content, N_OFFSETS};
+use super::summary::Summary;
+use crate::link::Link;
 use crate::ls_ece::{Kernel, Points};
 use crate::numerics::sum::Sum;
 
-/// Points in place of cells, and how far LS-ECE of the points can be from that of the rows.
+/// Points in place of cells, and what that costs.
 pub(crate) struct Atoms {
     pub(crate) points: Points,
+    /// How far LS-ECE of the points can be from that of the rows.
     pub(crate) bound: f64,
+    /// How far the smoothed mass at any one place can be; infinite for noise that jumps.
+    pub(crate) pointwise: f64,
+    /// How far a row can be from the points that stand for it, on the logit axis.
+    pub(crate) farthest: f64,
 }
 
-/// L1 norms of the kernel's first derivatives, as far as there are any.
+/// Norms of the kernel's first derivatives, as far as there are any.
 struct Norms {
     first: f64,
     second: Option<f64>,
     third: Option<f64>,
 }
 
+impl Norms {
+    fn new(norm: impl Fn(usize) -> Option<f64>) -> Self {
+        Norms { first: norm(1).unwrap_or(f64::INFINITY), second: norm(2), third: norm(3) }
+    }
+}
+
 impl Atoms {
-    pub(crate) fn new(cells: &Cells, kernel: &Kernel<'_>) -> Self {
-        let norm = |order: usize| kernel.noise.variation(order).map(|v| v / kernel.sigma.powi(order as i32));
-        let norms = Norms { first: norm(1).unwrap_or(f64::INFINITY), second: norm(2), third: norm(3) };
+    /// `coordinate` is the link by which a logit has its probability; that of the kernel, unless rows came as raw scores,
+    /// whose cells are those of the logistic link whatever the kernel's is.
+    pub(crate) fn new(cells: impl Iterator<Item = Summary>, kernel: &Kernel<'_>, coordinate: &dyn Link) -> Self {
+        let variation = |order: usize| kernel.noise.variation(order).map(|v| v / kernel.sigma.powi(order as i32));
+        let integrated = Norms::new(variation);
+        let largest = Norms::new(|order| variation(order + 1).map(|norm| 0.5 * norm));
         let (mut logits, mut outcomes, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut cost, mut error, mut n) = (Sum::default(), Sum::default(), 0);
-        for (upper, outcome, cell, content) in cells.occupied() {
-            let summary = Summary::new(cells, cell, content);
-            let shape = Shape::new(kernel, &summary, upper);
-            let count = content.count as f64;
-            n += content.count;
-            let (atoms, price) = summary.replace(&norms, &shape);
-            cost.add(count * (price + norms.first * shape.slope * 0.5 * summary.step));
-            for q in &atoms {
-                let logit = logit(kernel, *q, upper);
-                let weight = count / atoms.len() as f64;
-                error.add(weight * (kernel.link.inverse_error(logit) + 2.0 * f64::EPSILON * logit.abs()));
+        let (mut cost, mut pointwise, mut error, mut total) =
+            (Sum::default(), Sum::default(), Sum::default(), Sum::default());
+        let (mut farthest, mut largest_error) = (0.0, 0.0_f64);
+        for cell in cells.filter(|cell| cell.weight > 0.0) {
+            let shape = Shape::new(coordinate, &cell);
+            let order = Order::new(&integrated, &shape);
+            total.add(cell.weight);
+            cost.add(cell.weight * order.price(&integrated, &shape));
+            pointwise.add(cell.weight * order.price_at_a_place(&largest, &shape));
+            farthest = f64::max(farthest, shape.reach + shape.deviation + 0.5 * shape.step);
+            let atoms: &[f64] = match order {
+                Order::Third if cell.deviation > 0.0 => &[cell.mean - cell.deviation, cell.mean + cell.deviation],
+                _ => &[cell.mean],
+            };
+            for q in atoms {
+                let (p, complement) = cell.probability(*q);
+                let logit = coordinate.inverse(p, complement);
+                let weight = cell.weight / atoms.len() as f64;
+                let rounding = coordinate.inverse_error(logit) + 2.0 * f64::EPSILON * logit.abs();
+                error.add(weight * rounding);
+                largest_error = largest_error.max(rounding);
                 logits.push(logit);
-                outcomes.push(outcome);
+                outcomes.push(cell.outcome);
                 weights.push(weight);
             }
         }
-        let bound = cost.value() / n as f64 * (1.0 + 1e-9);
-        Atoms { points: Points::from_atoms(logits, outcomes, weights, error.value() / n as f64), bound }
+        let total = total.value();
+        let mean = |sum: Sum| sum.value() / total * (1.0 + 1e-9);
+        let points = Points::from_atoms(logits, outcomes, weights, mean(error), largest_error);
+        Atoms { points, bound: mean(cost), pointwise: mean(pointwise), farthest }
     }
 }
 
-/// The points of a cell in q: where they are and how they spread.
-struct Summary {
-    mean: f64,
-    variance: f64,
-    /// Largest distance of the mean from an end of the cell.
-    reach: f64,
-    /// Distance of two offsets.
-    step: f64,
+/// How many moments of a cell its points keep, and so the order of their price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Order {
+    /// One point at the mean, for noise that may jump.
+    First,
+    /// One point at the mean.
+    Second,
+    /// Two points at mean ± deviation.
+    Third,
 }
 
-impl Summary {
-    fn new(cells: &Cells, cell: usize, content: Content) -> Self {
-        let (lower, step) = cells.resolution.limits(cell);
-        let count = content.count as f64;
-        let (first, second) = (content.first as f64 / count, content.second as f64 / count);
-        let width = step * N_OFFSETS;
-        // A point is taken to be in the middle of what its offset leaves open.
-        let mean = lower + step * (first + 0.5);
-        Summary {
-            mean,
-            variance: (second - first * first).max(0.0) * step * step,
-            reach: (mean - lower).max(lower + width - mean),
-            step,
-        }
-    }
-
-    /// The points that stand for the cell, and their price for each unit of weight.
-    fn replace(&self, norms: &Norms, shape: &Shape) -> (Vec<f64>, f64) {
-        let deviation = self.variance.sqrt();
+impl Order {
+    fn new(norms: &Norms, shape: &Shape) -> Self {
         match (norms.second, norms.third, shape.curvature) {
-            (Some(second), Some(third), Some((a, b))) => {
-                let moments = self.variance * (self.reach + deviation) / 6.0;
-                let derivative = third + 3.0 * a * second + (3.0 * a * a + b) * norms.first;
-                let atoms =
-                    if deviation > 0.0 { vec![self.mean - deviation, self.mean + deviation] } else { vec![self.mean] };
-                (atoms, moments * shape.slope.powi(3) * derivative)
-            }
-            (Some(second), None, Some((a, _))) => {
-                let derivative = second + a * norms.first;
-                (vec![self.mean], 0.5 * self.variance * shape.slope.powi(2) * derivative)
-            }
-            _ => (vec![self.mean], deviation * shape.slope * norms.first),
+            (Some(_), Some(_), Some(_)) => Order::Third,
+            (Some(_), None, Some(_)) => Order::Second,
+            _ => Order::First,
         }
+    }
+
+    /// The price where less is known of the kernel than its points were made for: two points in place of one spread as
+    /// much as the rows themselves, so that both sides of the difference count.
+    fn price_at_a_place(self, largest: &Norms, shape: &Shape) -> f64 {
+        let known = Order::new(largest, shape);
+        if known < self { 2.0 * known.price(largest, shape) } else { self.price(largest, shape) }
+    }
+
+    /// What a cell costs for each unit of its weight.
+    fn price(self, norms: &Norms, shape: &Shape) -> f64 {
+        let (a, b) = shape.curvature.unwrap_or_default();
+        let (second, third) = (norms.second.unwrap_or_default(), norms.third.unwrap_or_default());
+        let Shape { reach, deviation, step, .. } = *shape;
+        let variance = deviation * deviation;
+        let spread = match self {
+            Order::First => deviation * norms.first,
+            Order::Second => 0.5 * variance * (second + a * norms.first),
+            Order::Third => {
+                let derivative = third + 3.0 * a * second + (3.0 * a * a + b) * norms.first;
+                variance * (reach + deviation) / 6.0 * derivative
+            }
+        };
+        // Noise that jumps has no norm at a place, and NaN for cells without a spread would say less than that.
+        if norms.first.is_finite() { spread + norms.first * 0.5 * step } else { f64::INFINITY }
     }
 }
 
-/// The link over the part of the axis where a cell and its atoms are.
+/// A cell on the logit axis: its lengths there at most, and the link over the part where it and its points are.
 struct Shape {
-    /// Largest |dh/dq|.
-    slope: f64,
+    reach: f64,
+    deviation: f64,
+    step: f64,
     curvature: Option<(f64, f64)>,
 }
 
 impl Shape {
-    fn new(kernel: &Kernel<'_>, summary: &Summary, upper: bool) -> Self {
-        // Atoms may lie outside their cell, but within the reach of its mean.
-        let ends = [summary.mean - summary.reach, summary.mean + summary.reach].map(|q| logit(kernel, q, upper));
+    fn new(coordinate: &dyn Link, cell: &Summary) -> Self {
+        // Points may lie outside their cell, but within the reach of its mean.
+        let reach = cell.reach();
+        let ends = [cell.mean - reach, cell.mean + reach].map(|q| {
+            let (p, complement) = cell.probability(q);
+            coordinate.inverse(p, complement)
+        });
         let (from, to) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
-        let flattest = kernel.link.derivative(from).min(kernel.link.derivative(to));
-        Shape { slope: (1.0 + 1e-9) / flattest, curvature: kernel.link.curvature(from, to) }
+        let flattest = coordinate.derivative(from).min(coordinate.derivative(to));
+        // Largest |dh/dq|, for q in scales.
+        let slope = cell.scale / flattest * (1.0 + 1e-9);
+        Shape {
+            reach: reach * slope,
+            deviation: cell.deviation * slope,
+            step: cell.step * slope,
+            curvature: coordinate.curvature(from, to),
+        }
     }
-}
-
-/// rho^-1 of q, or of 1 - q in the upper half.
-fn logit(kernel: &Kernel<'_>, q: f64, upper: bool) -> f64 {
-    if upper { kernel.link.inverse(1.0 - q, q) } else { kernel.link.inverse(q, 1.0 - q) }
 }

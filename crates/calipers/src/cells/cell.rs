@@ -5,59 +5,63 @@
 //! everywhere. The bits below are the offset inside the cell, cut after [`OFFSET_BITS`]. Counts and sums of
 //! offsets and of their squares are integers, so that adding them in any order gives the same bits.
 
-/// Bits of the offset that are kept.
+/// Bits of the offset that are kept, at most.
 pub(super) const OFFSET_BITS: u32 = 20;
 
-/// Offsets of a cell.
-pub(super) const N_OFFSETS: f64 = (1u64 << OFFSET_BITS) as f64;
+/// Bits of the mantissa that cell and offset tell apart, at most: sketches of any resolution from 12 on have these, and so
+/// can be made coarser without a rounding.
+pub(crate) const DEPTH: u32 = 32;
 
 /// Mantissa bits of a double.
 const MANTISSA: u32 = 52;
 
 /// How fine cells are: mantissa bits of q that tell them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Resolution(pub(super) u32);
+pub(crate) struct Resolution(pub(crate) u32);
 
 /// A cell, counted from q = 1/2 downwards, and the offset inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) cell: usize,
-    pub(super) offset: u64,
+pub(crate) struct Place {
+    pub(crate) cell: usize,
+    pub(crate) offset: u64,
 }
 
 impl Resolution {
+    /// Bits of an offset.
+    #[inline(always)]
+    pub(crate) fn offset_bits(self) -> u32 {
+        OFFSET_BITS.min(DEPTH - self.0)
+    }
+
     /// The place of q = min(p, 1 - p), a normal number in (0, 1/2].
     #[inline(always)]
-    pub(super) fn place(self, q: f64) -> Place {
+    pub(crate) fn place(self, q: f64) -> Place {
         let bits = q.to_bits();
         // The bits of 1/2 are the largest that q can have.
         let cell = (0.5f64.to_bits() >> (MANTISSA - self.0)) - (bits >> (MANTISSA - self.0));
-        let offset = (bits >> (MANTISSA - self.0 - OFFSET_BITS)) & ((1 << OFFSET_BITS) - 1);
+        let offset = (bits >> (MANTISSA - self.0 - self.offset_bits())) & ((1 << self.offset_bits()) - 1);
         Place { cell: cell as usize, offset }
     }
 
-    /// Smallest q of a cell, and the step between offsets.
-    pub(super) fn limits(self, cell: usize) -> (f64, f64) {
-        let bits = ((0.5f64.to_bits() >> (MANTISSA - self.0)) - cell as u64) << (MANTISSA - self.0);
-        let lower = f64::from_bits(bits);
-        let next = f64::from_bits(bits + (1 << (MANTISSA - self.0)));
-        (lower, (next - lower) / N_OFFSETS)
+    /// Smallest q of a cell.
+    pub(crate) fn lower(self, cell: usize) -> f64 {
+        f64::from_bits(((0.5f64.to_bits() >> (MANTISSA - self.0)) - cell as u64) << (MANTISSA - self.0))
     }
 }
 
 /// What a cell holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Content {
-    pub(super) count: u64,
+pub(crate) struct Content {
+    pub(crate) count: u64,
     /// Sum of offsets.
-    pub(super) first: u64,
+    pub(crate) first: u64,
     /// Sum of squared offsets.
-    pub(super) second: u128,
+    pub(crate) second: u128,
 }
 
 impl Content {
     #[inline]
-    pub(super) fn add(&mut self, other: Content) {
+    pub(crate) fn add(&mut self, other: Content) {
         self.count += other.count;
         self.first += other.first;
         self.second += other.second;
@@ -68,14 +72,21 @@ impl Content {
 mod tests {
     use super::*;
 
+    fn ends(resolution: Resolution, cell: usize) -> (f64, f64) {
+        let lower = resolution.lower(cell);
+        (lower, f64::from_bits(lower.to_bits() + (1 << (MANTISSA - resolution.0))))
+    }
+
     #[test]
     fn cells_and_offsets_give_q_back_to_half_a_step() {
-        let resolution = Resolution(10);
-        for q in [0.5, 0.499_999, 0.25, 0.249_999, 0.1, 1e-3, 1e-6, 3e-200] {
-            let place = resolution.place(q);
-            let (lower, step) = resolution.limits(place.cell);
-            let restored = lower + step * (place.offset as f64 + 0.5);
-            assert!((restored - q).abs() <= 0.500_001 * step, "{q}: {restored}");
+        for resolution in [10, 12, 14].map(Resolution) {
+            for q in [0.5, 0.499_999, 0.25, 0.249_999, 0.1, 1e-3, 1e-6, 3e-200] {
+                let place = resolution.place(q);
+                let (lower, upper) = ends(resolution, place.cell);
+                let step = (upper - lower) / f64::from(1 << resolution.offset_bits());
+                let restored = lower + step * (place.offset as f64 + 0.5);
+                assert!((restored - q).abs() <= 0.500_001 * step, "{q}: {restored}");
+            }
         }
     }
 
@@ -83,8 +94,7 @@ mod tests {
     fn cells_are_as_wide_as_promised() {
         let resolution = Resolution(10);
         for cell in [1, 2, 500, 1024, 1025, 5000, 20_000] {
-            let (lower, step) = resolution.limits(cell);
-            let upper = lower + step * N_OFFSETS;
+            let (lower, upper) = ends(resolution, cell);
             let width = ((upper / lower) * (1.0 - lower) / (1.0 - upper)).ln() * 1024.0;
             assert!((0.49..1.34).contains(&width), "cell {cell}: {width}");
         }

@@ -9,11 +9,12 @@ mod atoms;
 mod cell;
 mod order;
 mod pass;
+mod summary;
 
 pub(crate) use atoms::Atoms;
+pub(crate) use cell::{Content, DEPTH, Resolution};
 pub(crate) use pass::PlainRows;
-
-use cell::{Content, Resolution};
+pub(crate) use summary::{Moments, Summary};
 
 /// Which half of (0, 1), and which outcome: four tables of cells.
 const N_TABLES: usize = 4;
@@ -36,8 +37,18 @@ impl Cells {
         pass::run(rows, Resolution(resolution), clip)
     }
 
+    /// Occupied cells, for measures to read.
+    pub(crate) fn summaries(&self) -> impl Iterator<Item = Summary> {
+        self.occupied().map(|(upper, outcome, cell, content)| {
+            let weight = content.count as f64;
+            let moments =
+                Moments { weight, first: content.first as f64 / weight, second: content.second as f64 / weight };
+            Summary::new(self.resolution, self.resolution.offset_bits(), cell, upper, outcome, moments)
+        })
+    }
+
     /// Occupied cells: upper half or lower, outcome, number and content.
-    fn occupied(&self) -> impl Iterator<Item = (bool, bool, usize, Content)> {
+    pub(crate) fn occupied(&self) -> impl Iterator<Item = (bool, bool, usize, Content)> {
         let occupied = self.contents.iter().enumerate().filter(|(_, content)| content.count > 0);
         occupied.map(|(index, content)| {
             let table = index / self.n_cells;

@@ -49,20 +49,23 @@ impl LsEce {
     /// # Ok::<(), calipers::Error>(())
     /// ```
     pub fn curve(&self, view: &BinaryView<'_>, at: &[f64]) -> Result<LsCurve, Error> {
-        // Written so that NaN fails.
-        if let Some(t) = at.iter().find(|t| !(**t > 0.0 && **t < 1.0)) {
-            return Err(Error::setting("at", "inside (0, 1)", crate::error::number(*t)));
-        }
+        check_places(at)?;
         self.check_settings()?;
         let points = Points::new(view, &*self.link, self.clip)?;
         let sigma = self.sigma.resolve(&points)?;
         let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
+        Ok(self.curve_of(&points, kernel, at, Spread::default()))
+    }
+
+    /// The curve of points, each of which may stand for rows that are spread.
+    pub(super) fn curve_of(&self, points: &Points, kernel: Kernel<'_>, at: &[f64], spread: Spread) -> LsCurve {
+        let sigma = kernel.sigma;
         let smoothness = Smoothness::new(kernel.noise, kernel.link, sigma);
-        let regression = Regression::new(&points, kernel);
+        let regression = Regression::new(points, kernel);
         let evaluate = |t: &f64| {
             let u = self.link.inverse(*t, 1.0 - t);
             let masses = regression.at(u);
-            let bound = bound(&points, &kernel, &smoothness, &regression, u, masses.total);
+            let bound = bound(points, &kernel, &smoothness, &regression, spread, u, masses.total);
             let slope = self.link.derivative(u);
             // The slope is off by as much as the second derivative lets it for an error in u, and by its own rounding.
             let second = self.link.derivative_bound(2).unwrap_or(f64::INFINITY);
@@ -71,7 +74,7 @@ impl LsEce {
             Place { rate: rate(&masses, bound), density: masses.total / slope, density_bound }
         };
         let places: Vec<Place> = at.par_iter().map(evaluate).collect();
-        Ok(LsCurve {
+        LsCurve {
             probabilities: at.to_vec(),
             outcome_rates: places.iter().map(|place| place.rate.0).collect(),
             densities: places.iter().map(|place| place.density).collect(),
@@ -80,7 +83,24 @@ impl LsEce {
             sigma,
             n: points.len() as u64,
             n_clipped: points.n_clipped,
-        })
+        }
+    }
+}
+
+/// How far rows may be from the points that stand for them; nowhere, where a point is a row.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Spread {
+    /// What that moves the mass at a place by, at most.
+    pub(super) pointwise: f64,
+    /// The distance itself, for noise that jumps.
+    pub(super) farthest: f64,
+}
+
+pub(super) fn check_places(at: &[f64]) -> Result<(), Error> {
+    // Written so that NaN fails.
+    match at.iter().find(|t| !(**t > 0.0 && **t < 1.0)) {
+        Some(t) => Err(Error::setting("at", "inside (0, 1)", crate::error::number(*t))),
+        None => Ok(()),
     }
 }
 
@@ -110,6 +130,7 @@ fn bound(
     kernel: &Kernel<'_>,
     smoothness: &Smoothness,
     regression: &Regression<'_>,
+    spread: Spread,
     u: f64,
     total: f64,
 ) -> f64 {
@@ -117,9 +138,9 @@ fn bound(
     let by_shift = match kernel.noise.plateau() {
         Some(half_width) => {
             let distance = half_width * kernel.sigma;
-            regression.share_at(u, distance, shift + f64::EPSILON * distance) / (2.0 * distance)
+            regression.share_at(u, distance, shift + spread.farthest + f64::EPSILON * distance) / (2.0 * distance)
         }
         None => 0.5 * smoothness.second_variation() * shift,
     };
-    by_shift + total * 2f64.powi(-44) + regression.neglected
+    by_shift + spread.pointwise + total * 2f64.powi(-44) + regression.neglected
 }

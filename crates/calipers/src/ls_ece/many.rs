@@ -30,7 +30,7 @@ impl LsEce {
             Sigma::Auto => self.sigma_by_rule(&cells, rows),
         })?;
         let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
-        let mut atoms = Atoms::new(&cells, &kernel);
+        let mut atoms = Atoms::new(cells.summaries(), &kernel, kernel.link);
         let budget = 0.5 * self.tolerance;
         if !(atoms.bound <= budget) {
             // The price falls with the third power of the width; one bit more than that asks for, to be sure.
@@ -40,7 +40,7 @@ impl LsEce {
                 return Ok(None);
             }
             cells = Cells::new(rows, resolution, self.clip);
-            atoms = Atoms::new(&cells, &kernel);
+            atoms = Atoms::new(cells.summaries(), &kernel, kernel.link);
         }
         if !(atoms.bound <= budget) {
             return Ok(None);
@@ -59,7 +59,7 @@ impl LsEce {
     fn sigma_by_rule(&self, cells: &Cells, rows: PlainRows<'_>) -> f64 {
         let n = rows.labels.len();
         let at_scale_one = Kernel { noise: &*self.noise, link: &*self.link, sigma: 1.0 };
-        let deviation = sigma::standard_deviation(&Atoms::new(cells, &at_scale_one).points);
+        let deviation = sigma::standard_deviation(&Atoms::new(cells.summaries(), &at_scale_one, &*self.link).points);
         let quartiles = sigma::quartile_ranks(n).map(|ranks| {
             let logit = |rank: usize| {
                 let p = cells.probability_of_rank(rows, self.clip, rank as u64);

@@ -10,6 +10,7 @@
 mod closed_form;
 mod curve;
 mod far;
+mod from_sketch;
 mod grid;
 mod many;
 mod plan;
@@ -29,7 +30,8 @@ use crate::estimate::{Estimate, Estimator, Settings};
 use crate::link::{Link, Logistic};
 use crate::noise::{Gaussian, Noise};
 use crate::numerics::convolution::Taps;
-use crate::predictions::BinaryView;
+use crate::predictions::{BinaryView, InputReport};
+use crate::sketch::Sketch;
 use crate::{Error, error};
 use far::Near;
 use plan::Plan;
@@ -164,27 +166,40 @@ impl LsEce {
 impl Estimator for LsEce {
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         self.check_settings()?;
-        let Measured { integral, sigma, n_clipped } = match self.measure_cells(view)? {
+        let measured = match self.measure_cells(view)? {
             Some(measured) => measured,
             None => self.measure_rows(view)?,
         };
-        Ok(Estimate {
+        let rule = if self.sigma == Sigma::Auto { "auto" } else { "given" };
+        Ok(self.estimate_of(measured, rule, view.len() as u64, view.report()))
+    }
+
+    fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
+        self.check_settings()?;
+        let (measured, rule) = self.measure_sketch(sketch)?;
+        Ok(self.estimate_of(measured, rule, sketch.n(), sketch.report()))
+    }
+}
+
+impl LsEce {
+    fn estimate_of(&self, measured: Measured, sigma_rule: &str, n: u64, report: &InputReport) -> Estimate {
+        Estimate {
             measure: "ls_ece",
-            value: integral.value,
-            numerical_bound: integral.bound,
+            value: measured.integral.value,
+            numerical_bound: measured.integral.bound,
             standard_error: None,
-            n: view.len() as u64,
-            n_clipped,
-            input: view.report().clone(),
+            n,
+            n_clipped: measured.n_clipped,
+            input: report.clone(),
             per_class: Vec::new(),
             settings: Settings::default()
-                .with("sigma", sigma)
-                .with("sigma_rule", if self.sigma == Sigma::Auto { "auto" } else { "given" })
+                .with("sigma", measured.sigma)
+                .with("sigma_rule", sigma_rule)
                 .with("noise", self.noise.name())
                 .with("link", self.link.name())
                 .with("tolerance", self.tolerance)
                 .with("clip", self.clip),
-        })
+        }
     }
 }
 
@@ -195,7 +210,7 @@ struct Measured {
     n_clipped: u64,
 }
 
-fn check_clip(clip: f64) -> Result<(), Error> {
+pub(crate) fn check_clip(clip: f64) -> Result<(), Error> {
     // Below 1e-15, 1 - clip would round to 1 or close to it. Written so that NaN fails.
     if (1e-15..0.5).contains(&clip) {
         return Ok(());

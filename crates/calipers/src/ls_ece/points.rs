@@ -93,7 +93,13 @@ impl Points {
     }
 
     /// Points that stand for many rows each; `effective_n` is theirs, not that of the rows.
-    pub(crate) fn from_atoms(logits: Vec<f64>, outcomes: Vec<bool>, weights: Vec<f64>, logit_error: f64) -> Self {
+    pub(crate) fn from_atoms(
+        logits: Vec<f64>,
+        outcomes: Vec<bool>,
+        weights: Vec<f64>,
+        logit_error: f64,
+        largest_logit_error: f64,
+    ) -> Self {
         let mut points = Points {
             logits,
             outcomes,
@@ -101,7 +107,7 @@ impl Points {
             total_weight: 0.0,
             effective_n: 0.0,
             logit_error,
-            largest_logit_error: logit_error,
+            largest_logit_error,
             n_clipped: 0,
         };
         points.sum_weights();

@@ -89,7 +89,7 @@ pub(super) fn quartile_ranks(n: usize) -> [[usize; 2]; 2] {
 
 /// Weighted quartiles, the same whether a row has weight 2 or stands twice, and mirrored by mirrored logits: where
 /// the cumulated weight meets the level exactly, the mean of the logits on both sides.
-fn quartiles(points: &Points) -> [f64; 2] {
+pub(super) fn quartiles(points: &Points) -> [f64; 2] {
     if points.weights.is_none() {
         let mut logits = points.logits.clone();
         return quartile_ranks(logits.len()).map(|ranks| {

@@ -32,6 +32,7 @@ macro_rules! dispatched {
         }
     };
 }
+#[allow(unused_imports)]
 pub(crate) use dispatched;
 
 #[cfg(test)]

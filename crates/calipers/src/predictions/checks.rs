@@ -135,6 +135,19 @@ enum Fault {
     Weight,
 }
 
+/// The kinds of rows that can be left out.
+pub(crate) const KINDS: [&str; 9] = [
+    "missing probability",
+    "missing logit",
+    "missing label",
+    "missing weight",
+    "invalid probability",
+    "invalid logit",
+    "invalid row sum",
+    "invalid label",
+    "invalid weight",
+];
+
 impl Fault {
     fn kind(self, form: Form) -> &'static str {
         match (self, form) {

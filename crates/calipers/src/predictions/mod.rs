@@ -13,6 +13,7 @@ mod columns;
 mod multiclass;
 
 pub use binary::{BinaryView, Rows, Scale};
+pub(crate) use checks::KINDS;
 pub use checks::{InputReport, Invalid, Tally};
 pub use columns::{Floats, Labels, PositiveLabel};
 pub use multiclass::{Multiclass, Ties};

@@ -1,0 +1,326 @@
+//! Proper scores: they see calibration and sharpness together.
+
+use std::sync::Arc;
+
+use crate::cells::Summary;
+use crate::estimate::{Estimate, Estimator, Settings};
+use crate::link::{Link, Logistic};
+use crate::ls_ece::check_clip;
+use crate::numerics::parallel;
+use crate::numerics::sum::Sum;
+use crate::predictions::{BinaryView, InputReport, Rows, Scale};
+use crate::sketch::Sketch;
+use crate::{Error, error};
+
+/// Brier score: mean squared distance between outcome and probability.
+///
+/// # Definition
+/// ```text
+/// Brier = Σ_i s_i (y_i - p_i)²        s_i shares of the weight
+/// ```
+/// # Assumptions
+/// None. A strictly proper score: its expectation is smallest at the true probabilities.
+///
+/// # Cost
+/// O(n) time, some kilobytes, one pass; from a sketch O(cells).
+///
+/// # Accuracy
+/// Numerical: compensated sums, a few units of rounding; from a sketch about 2^-33, and where rows were clipped up to twice the clip for
+/// their share of the weight. Statistical: unbiased.
+///
+/// # Reference
+/// Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78, 1950.
+///
+/// # Example
+/// ```
+/// use calipers::{BrierScore, Estimator, Input};
+///
+/// let predictions = Input::probabilities(&[0.9, 0.4], &[1, 0]).check()?;
+/// let score = BrierScore::new().estimate(&predictions.binary()?)?;
+/// assert!((score.value - (0.01 + 0.16) / 2.0).abs() < 1e-15);
+/// # Ok::<(), calipers::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct BrierScore {
+    link: Arc<dyn Link>,
+}
+
+/// Log loss: mean negative logarithm of the probability that the outcome was given.
+///
+/// # Definition
+/// ```text
+/// log loss = - Σ_i s_i (y_i ln p_i + (1 - y_i) ln(1 - p_i))        p_i clipped to [clip, 1 - clip]
+/// ```
+/// Raw scores are not clipped: ln p and ln(1 - p) are computed from them directly and stay finite.
+///
+/// # Assumptions
+/// None. A strictly proper score; one confident mistake can dominate it, and then the clip does.
+///
+/// # Cost
+/// O(n) time, some kilobytes, one pass; from a sketch O(cells).
+///
+/// # Accuracy
+/// Numerical: compensated sums, a few units of rounding; from a sketch about 2^-32 and a third-order term in the width of
+/// its cells. Statistical: unbiased.
+///
+/// # Reference
+/// Good, "Rational decisions", Journal of the Royal Statistical Society B 14, 1952.
+///
+/// # Example
+/// ```
+/// use calipers::{Estimator, Input, LogLoss};
+///
+/// let predictions = Input::probabilities(&[0.5, 0.25], &[1, 0]).check()?;
+/// let loss = LogLoss::new().estimate(&predictions.binary()?)?;
+/// assert!((loss.value - (2f64.ln() + (4.0f64 / 3.0).ln()) / 2.0).abs() < 1e-15);
+/// # Ok::<(), calipers::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct LogLoss {
+    link: Arc<dyn Link>,
+    clip: f64,
+}
+
+impl Default for BrierScore {
+    fn default() -> Self {
+        BrierScore { link: Arc::new(Logistic) }
+    }
+}
+
+impl Default for LogLoss {
+    fn default() -> Self {
+        LogLoss { link: Arc::new(Logistic), clip: 1e-15 }
+    }
+}
+
+impl BrierScore {
+    /// With the logistic link for raw scores.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The link that turns raw binary scores into probabilities.
+    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
+        self.link = link;
+        self
+    }
+}
+
+impl LogLoss {
+    /// With the logistic link for raw scores, and a clip of 1e-15.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The link that turns raw binary scores into probabilities.
+    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
+        self.link = link;
+        self
+    }
+
+    /// Probabilities are clipped to [clip, 1 - clip].
+    pub fn clip(mut self, clip: f64) -> Self {
+        self.clip = clip;
+        self
+    }
+}
+
+impl Estimator for BrierScore {
+    fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
+        let link = link_of(view.scale(), &*self.link);
+        let mean = mean_of(view, |score, outcome| {
+            let miss = match (link, outcome) {
+                (None, true) => 1.0 - score,
+                (None, false) => score,
+                (Some(link), true) => link.complement(score),
+                (Some(link), false) => link.response(score),
+            };
+            (miss * miss, false)
+        })?;
+        // A score that is off by e moves p by at most e / 4 or so, and the square by twice that.
+        let bound = 16.0 * f64::EPSILON + view.score_error(1.0);
+        Ok(self.estimate_of(mean.value, bound, view.len() as u64, view.report()))
+    }
+
+    /// Exact in the first two moments of each cell; an offset that is cut by half a step moves a square by at most one.
+    fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
+        check_link(sketch, &*self.link)?;
+        let clip = sketch.options().clip_value();
+        let mean = mean_of_cells(sketch, |cell| {
+            let (q, variance) = (cell.mean * cell.scale, (cell.deviation * cell.scale).powi(2));
+            let miss = if cell.upper == cell.outcome { q } else { 1.0 - q };
+            let clipped = if sketch.is_clipped(cell) { 2.0 * clip } else { 0.0 };
+            (miss * miss + variance, cell.step * cell.scale + clipped)
+        });
+        let bound = mean.bound + 2.0 * sketch.weight_error() + 16.0 * f64::EPSILON + sketch.score_error();
+        Ok(self.estimate_of(mean.value, bound, sketch.n(), sketch.report()))
+    }
+}
+
+impl BrierScore {
+    fn estimate_of(&self, value: f64, numerical_bound: f64, n: u64, report: &InputReport) -> Estimate {
+        let settings = Settings::default().with("link", self.link.name());
+        score("brier_score", value, numerical_bound, n, 0, report, settings)
+    }
+}
+
+impl Estimator for LogLoss {
+    fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
+        check_clip(self.clip)?;
+        let link = link_of(view.scale(), &*self.link);
+        let mean = mean_of(view, |score, outcome| match link {
+            None => {
+                let p = score.clamp(self.clip, 1.0 - self.clip);
+                (-if outcome { p.ln() } else { (-p).ln_1p() }, p != score)
+            }
+            Some(link) => {
+                let towards = if outcome { score } else { -score };
+                // Of the logistic link without a detour by p, which may be 0.
+                let loss = match link.name() == Logistic.name() {
+                    true => (-towards).max(0.0) + (-towards.abs()).exp().ln_1p(),
+                    false if outcome => -link.response(score).ln(),
+                    false => -link.complement(score).ln(),
+                };
+                (loss, false)
+            }
+        })?;
+        if !mean.value.is_finite() {
+            let rule = format!("such that no probability of {} is 0", self.link.name());
+            return Err(Error::setting("logits", rule, "one whose outcome has probability 0"));
+        }
+        let bound = (1.0 + mean.value) * 16.0 * f64::EPSILON + view.score_error(mean.value);
+        Ok(self.estimate_of(mean, bound, view.len() as u64, view.report()))
+    }
+
+    /// For each cell by Taylor: f(mean) + f''(mean) variance / 2, and sup |f'''| variance · reach / 6 as the price, and
+    /// sup |f'| times half a step.
+    fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
+        check_link(sketch, &*self.link)?;
+        let clip = sketch.options().clip_value();
+        let of_probabilities = sketch.scale() == Some(Scale::Probability);
+        if of_probabilities && self.clip != clip {
+            let rule = format!("{}, that of the sketch", error::number(clip));
+            return Err(Error::setting("clip", rule, error::number(self.clip)));
+        }
+        if !of_probabilities && sketch.n_clipped() > 0 {
+            let got = format!("{} beyond", sketch.n_clipped());
+            return Err(Error::setting("logits", "within ±708 for the log loss of a sketch", got));
+        }
+        let mean = mean_of_cells(sketch, |cell| {
+            let variance = cell.deviation * cell.deviation;
+            // -ln of q or of 1 - q, in which lengths are those of the cell over the distance from 0.
+            let (value, nearest, at_mean) = if cell.upper == cell.outcome {
+                let most = (cell.lower + cell.width) * cell.scale;
+                let left = 1.0 - cell.mean * cell.scale;
+                (-(-cell.mean * cell.scale).ln_1p(), (1.0 - most) / cell.scale, left / cell.scale)
+            } else {
+                (-(cell.mean * cell.scale).ln(), cell.lower, cell.mean)
+            };
+            let taylor = value + 0.5 * variance / (at_mean * at_mean);
+            let price = variance * cell.reach() / (3.0 * nearest.powi(3)) + 0.5 * cell.step / nearest;
+            (taylor, price)
+        });
+        // Weights: the largest loss is that at the clip, or at 708.
+        let largest = if of_probabilities { -clip.ln() + 1e-9 } else { 709.0 };
+        let rounding = (1.0 + mean.value) * 16.0 * f64::EPSILON;
+        let bound = mean.bound
+            + 2.0 * largest * sketch.weight_error()
+            + rounding
+            + 2.0 * sketch.score_error()
+            + 4.0 * f64::EPSILON * mean.value;
+        let mean = Mean { n_clipped: if of_probabilities { sketch.n_clipped() } else { 0 }, ..mean };
+        Ok(self.estimate_of(mean, bound, sketch.n(), sketch.report()))
+    }
+}
+
+impl LogLoss {
+    fn estimate_of(&self, mean: Mean, numerical_bound: f64, n: u64, report: &InputReport) -> Estimate {
+        let settings = Settings::default().with("link", self.link.name()).with("clip", self.clip);
+        score("log_loss", mean.value, numerical_bound, n, mean.n_clipped, report, settings)
+    }
+}
+
+fn score(
+    measure: &'static str,
+    value: f64,
+    numerical_bound: f64,
+    n: u64,
+    n_clipped: u64,
+    report: &InputReport,
+    settings: Settings,
+) -> Estimate {
+    let input = report.clone();
+    Estimate { measure, value, numerical_bound, standard_error: None, n, n_clipped, input, settings, per_class: vec![] }
+}
+
+/// What turns scores into probabilities, if they are none.
+fn link_of(scale: Scale, link: &dyn Link) -> Option<&dyn Link> {
+    match scale {
+        Scale::Probability => None,
+        Scale::LogOdds => Some(&Logistic),
+        Scale::Link => Some(link),
+    }
+}
+
+/// The cells of raw scores are those of the logistic link.
+fn check_link(sketch: &Sketch, link: &dyn Link) -> Result<(), Error> {
+    if sketch.scale() == Some(Scale::Link) && link.name() != Logistic.name() {
+        let rule = "\"logistic\" for the scores of a sketch of raw scores";
+        return Err(Error::setting("link", rule, format!("{:?}", link.name())));
+    }
+    Ok(())
+}
+
+/// A weighted mean over rows or cells.
+struct Mean {
+    value: f64,
+    bound: f64,
+    n_clipped: u64,
+}
+
+/// The weighted mean of what `of_row` says of score and outcome; it also says whether the score was clipped.
+fn mean_of(view: &BinaryView<'_>, of_row: impl Fn(f64, bool) -> (f64, bool) + Sync) -> Result<Mean, Error> {
+    let n = view.len();
+    if n == 0 {
+        return Err(Error::NoRows);
+    }
+    // Divided by the largest weight, so that sums neither overflow nor vanish.
+    let largest_weight = view.largest_weight();
+    let chunks = parallel::map_chunks(n, parallel::CHUNK, |range| {
+        let mut rows = Rows::default();
+        view.read(range, &mut rows);
+        let (mut sum, mut weights, mut n_clipped) = (Sum::default(), Sum::default(), 0);
+        for ((&score, &outcome), &weight) in rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights) {
+            let (value, clipped) = of_row(score, outcome);
+            let weight = weight / largest_weight;
+            if weight > 0.0 {
+                sum.add(weight * value);
+                weights.add(weight);
+            }
+            n_clipped += u64::from(clipped);
+        }
+        (sum, weights, n_clipped)
+    });
+    let (mut sum, mut weights, mut n_clipped) = (Sum::default(), Sum::default(), 0);
+    for (part, part_weights, part_clipped) in chunks {
+        sum.merge(part);
+        weights.merge(part_weights);
+        n_clipped += part_clipped;
+    }
+    if !(weights.value() > 0.0) {
+        return Err(Error::ZeroWeights { n_rows: n as u64 });
+    }
+    Ok(Mean { value: sum.value() / weights.value(), bound: 0.0, n_clipped })
+}
+
+/// The weighted mean of what `of_cell` says: a value, and how far it can be off.
+fn mean_of_cells(sketch: &Sketch, of_cell: impl Fn(&Summary) -> (f64, f64)) -> Mean {
+    let (mut value, mut bound) = (Sum::default(), Sum::default());
+    for cell in sketch.summaries().filter(|cell| cell.weight > 0.0) {
+        let (of_cell, price) = of_cell(&cell);
+        value.add(cell.weight * of_cell);
+        bound.add(cell.weight * price);
+    }
+    let total = sketch.total_units() as f64;
+    Mean { value: value.value() / total, bound: bound.value() / total * (1.0 + 1e-9), n_clipped: 0 }
+}

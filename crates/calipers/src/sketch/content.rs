@@ -1,0 +1,133 @@
+//! What the cells of a sketch hold: integers, so that adding in any order gives the same bits.
+
+use crate::cells::{Content, Moments};
+
+/// Sums over the rows of a cell that can be added and moved to a wider cell, exactly.
+pub(super) trait Sums: Copy + Default + PartialEq {
+    fn add(&mut self, other: Self);
+
+    /// The same rows in a cell in which every offset is larger by `shift`.
+    fn shifted(self, shift: u64) -> Self;
+
+    /// Whether no row is there.
+    fn is_empty(&self) -> bool;
+
+    /// Rows, whatever their weight.
+    fn count(&self) -> u64;
+
+    /// Their weight in units; their number where they have none.
+    fn units(&self) -> u128;
+
+    /// The sums as a measure reads them; weights in units.
+    fn moments(&self) -> Moments;
+}
+
+impl Sums for Content {
+    fn add(&mut self, other: Self) {
+        Content::add(self, other);
+    }
+
+    fn shifted(self, shift: u64) -> Self {
+        let (count, first, by) = (u128::from(self.count), u128::from(self.first), u128::from(shift));
+        Content {
+            count: self.count,
+            first: self.first + shift * self.count,
+            second: self.second + 2 * by * first + by * by * count,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn units(&self) -> u128 {
+        self.count.into()
+    }
+
+    fn moments(&self) -> Moments {
+        moments(u128::from(self.count), u128::from(self.first), self.second)
+    }
+}
+
+/// The sums of a cell whose rows have weights, in units of the sketch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Weighted {
+    pub(super) count: u64,
+    pub(super) weight: u128,
+    /// Sum of squared weights, each cut to the units of weights.
+    pub(super) square: u128,
+    /// Sum of weight times offset.
+    pub(super) first: u128,
+    /// Sum of weight times squared offset.
+    pub(super) second: u128,
+}
+
+impl Weighted {
+    /// One row.
+    pub(super) fn row(units: u64, offset: u64, weight_bits: u32) -> Self {
+        let (weight, offset) = (u128::from(units), u128::from(offset));
+        Weighted {
+            count: 1,
+            weight,
+            square: weight * weight >> weight_bits,
+            first: weight * offset,
+            second: weight * offset * offset,
+        }
+    }
+
+    /// Rows that had no weights have weight 1.
+    pub(super) fn from_plain(content: Content, weight_bits: u32) -> Self {
+        let weight = u128::from(content.count) << weight_bits;
+        Weighted {
+            count: content.count,
+            weight,
+            square: weight,
+            first: u128::from(content.first) << weight_bits,
+            second: content.second << weight_bits,
+        }
+    }
+}
+
+impl Sums for Weighted {
+    fn add(&mut self, other: Self) {
+        self.count += other.count;
+        self.weight += other.weight;
+        self.square += other.square;
+        self.first += other.first;
+        self.second += other.second;
+    }
+
+    fn shifted(self, shift: u64) -> Self {
+        let by = u128::from(shift);
+        Weighted {
+            first: self.first + by * self.weight,
+            second: self.second + 2 * by * self.first + by * by * self.weight,
+            ..self
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn units(&self) -> u128 {
+        self.weight
+    }
+
+    fn moments(&self) -> Moments {
+        moments(self.weight, self.first, self.second)
+    }
+}
+
+fn moments(weight: u128, first: u128, second: u128) -> Moments {
+    let mean = |sum: u128| if weight == 0 { 0.0 } else { sum as f64 / weight as f64 };
+    Moments { weight: weight as f64, first: mean(first), second: mean(second) }
+}

@@ -1,0 +1,137 @@
+//! What a sketch is made for: part of its identity, and the same for all that are merged.
+
+use crate::binned::EqualWidth;
+use crate::ls_ece::check_clip;
+use crate::{Error, error};
+
+/// Mantissa bits that tell cells apart.
+const RESOLUTIONS: std::ops::RangeInclusive<u32> = 6..=20;
+
+/// The largest weight of a row, in units.
+pub(super) const LARGEST_WEIGHT: f64 = (1u64 << 56) as f64;
+
+/// How fine a [`Sketch`](crate::Sketch) is, and which binnings it keeps exactly.
+///
+/// # Example
+/// ```
+/// use calipers::{Sketch, SketchOptions};
+///
+/// let sketch = Sketch::with(&SketchOptions::new().serving(1e-6, 0.1))?;
+/// assert_eq!(sketch.options().resolution_bits(), 10);
+/// # Ok::<(), calipers::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct SketchOptions {
+    resolution: u32,
+    clip: f64,
+    /// Ascending, each once.
+    n_bins: Vec<usize>,
+    /// A weight of 1 is 2^weight_bits units.
+    weight_bits: u32,
+}
+
+impl Default for SketchOptions {
+    fn default() -> Self {
+        SketchOptions { resolution: 12, clip: 1e-6, n_bins: vec![10, 15], weight_bits: 32 }
+    }
+}
+
+impl SketchOptions {
+    /// Cells of 2^-12 logits, which serve Gaussian noise from sigma 0.02 on to 1e-6 whatever the data (and typically from 0.01
+    /// on); clip 1e-6; 10 and 15 bins of equal width kept exactly; weights in units of 2^-32.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Cells of about 2^-bits logits, from 6 to 20 bits.
+    pub fn resolution(mut self, bits: u32) -> Self {
+        self.resolution = bits;
+        self
+    }
+
+    /// The coarsest cells that answer LS-ECE with Gaussian noise and logistic link to within `tolerance`, for any data and any
+    /// sigma from `smallest_sigma` on.
+    ///
+    /// # Bound
+    /// By `cells/atoms.rs` a cell of width w costs at most 0.0437 w³ (N_3 + 3 N_2 + 4 N_1), the first factor being the
+    /// largest value of v (r + √v) / 6 for the variance v and reach r of points in a unit cell; w is at most 4/3 of
+    /// 2^-bits. Half of the tolerance is left to the integral.
+    pub fn serving(mut self, tolerance: f64, smallest_sigma: f64) -> Self {
+        let s = smallest_sigma;
+        let derivative = 1.5101 / s.powi(3) + 3.0 * 0.9679 / s.powi(2) + 4.0 * 0.7979 / s;
+        let cost = |bits: u32| 0.0437 * (4.0 / 3.0 * 2f64.powi(-(bits as i32))).powi(3) * derivative;
+        let fits = |bits: &u32| cost(*bits) <= 0.5 * tolerance;
+        // Where none fits, the finest does what it can, and answers say how much that is.
+        self.resolution = RESOLUTIONS.into_iter().find(fits).unwrap_or(*RESOLUTIONS.end());
+        self
+    }
+
+    /// Probabilities are clipped to [clip, 1 - clip] when they come in; 1e-6 unless set.
+    pub fn clip(mut self, clip: f64) -> Self {
+        self.clip = clip;
+        self
+    }
+
+    /// Numbers of equal-width bins whose sums are kept exactly; 10 and 15 unless set.
+    pub fn n_bins(mut self, n_bins: &[usize]) -> Self {
+        self.n_bins = n_bins.to_vec();
+        self.n_bins.sort_unstable();
+        self.n_bins.dedup();
+        self
+    }
+
+    /// Weights are kept as multiples of 2^-bits; 32 unless set, for weights of about 1. Weights go up to 2^(56 - bits).
+    pub fn weight_bits(mut self, bits: u32) -> Self {
+        self.weight_bits = bits;
+        self
+    }
+
+    /// Mantissa bits that tell cells apart.
+    pub fn resolution_bits(&self) -> u32 {
+        self.resolution
+    }
+
+    /// The clip.
+    pub fn clip_value(&self) -> f64 {
+        self.clip
+    }
+
+    /// Numbers of equal-width bins that are kept exactly, ascending.
+    pub fn declared_bins(&self) -> &[usize] {
+        &self.n_bins
+    }
+
+    /// A weight of 1 is 2 to the power of this many units.
+    pub fn weight_unit_bits(&self) -> u32 {
+        self.weight_bits
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        check_clip(self.clip)?;
+        if !RESOLUTIONS.contains(&self.resolution) {
+            return Err(Error::setting("resolution", "from 6 to 20", self.resolution));
+        }
+        if self.weight_bits > 64 {
+            return Err(Error::setting("weight_bits", "from 0 to 64", self.weight_bits));
+        }
+        if self.n_bins.len() > 16 {
+            return Err(Error::setting("n_bins", "at most 16 numbers", format!("{}", self.n_bins.len())));
+        }
+        self.n_bins.iter().try_for_each(|n_bins| EqualWidth::check(*n_bins))
+    }
+
+    /// What stands in the way of merging, but for the resolution, which the finer of two gives up.
+    pub(super) fn check_mergeable(&self, other: &SketchOptions) -> Result<(), Error> {
+        let unlike = |what, ours: String, theirs: String| Err(Error::UnlikeSketches { what, ours, theirs });
+        if self.clip != other.clip {
+            return unlike("clip", error::number(self.clip), error::number(other.clip));
+        }
+        if self.n_bins != other.n_bins {
+            return unlike("n_bins", format!("{:?}", self.n_bins), format!("{:?}", other.n_bins));
+        }
+        if self.weight_bits != other.weight_bits {
+            return unlike("weight_bits", self.weight_bits.to_string(), other.weight_bits.to_string());
+        }
+        Ok(())
+    }
+}

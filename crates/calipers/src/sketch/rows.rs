@@ -1,0 +1,199 @@
+//! Rows into a sketch.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::content::{Sums, Weighted};
+use super::options::LARGEST_WEIGHT;
+use super::{Cells, LARGEST_LOGIT, Sketch, name, wider};
+use crate::cells::{self, Content, PlainRows, Resolution};
+use crate::predictions::{BinaryView, Rows, Scale};
+use crate::{Error, error};
+
+/// Rows from which on threads, and a table of their own, pay.
+const MANY: usize = 1 << 15;
+
+/// Rows that are read at once.
+const CHUNK: usize = 1 << 12;
+
+/// From this resolution on a sketch's cells are those of `cells/`; a coarser one takes these and widens them.
+const FINEST_OFFSETS: Resolution = Resolution(12);
+
+impl Sketch {
+    /// Adds the rows of a batch. Nothing changes where an error is returned.
+    pub fn update(&mut self, view: &BinaryView<'_>) -> Result<(), Error> {
+        self.prepare(view, view.len())?;
+        match view.plain() {
+            Some(rows) if view.len() >= MANY => self.add_plain(rows),
+            _ if view.len() >= MANY => self.add_in_parallel(view)?,
+            _ => self.add_range(view, 0..view.len()),
+        }
+        self.report.absorb(view.report());
+        Ok(())
+    }
+
+    /// Adds the rows of a batch at the given places, as for one group of several. Of what happened to rows on their way in, only
+    /// their number is noted. Nothing changes where an error is returned.
+    pub fn update_selected(&mut self, view: &BinaryView<'_>, places: &[usize]) -> Result<(), Error> {
+        if let Some(place) = places.iter().find(|place| **place >= view.len()) {
+            return Err(Error::setting("places", format!("below {}, the number of rows", view.len()), place));
+        }
+        self.prepare(view, places.len())?;
+        let mut rows = Rows::default();
+        for &place in places {
+            view.read(place..place + 1, &mut rows);
+            self.add_rows(&rows);
+        }
+        self.report.n_rows += places.len() as u64;
+        Ok(())
+    }
+
+    /// Checks that `n` rows of the view can be added, and makes room for their kind.
+    fn prepare(&mut self, view: &BinaryView<'_>, n: usize) -> Result<(), Error> {
+        if n == 0 {
+            return Ok(());
+        }
+        if let Some(ours) = self.scale
+            && ours != view.scale()
+        {
+            let (ours, theirs) = (name(ours).to_owned(), name(view.scale()).to_owned());
+            return Err(Error::UnlikeSketches { what: "kind of scores", ours, theirs });
+        }
+        let unit = 2f64.powi(self.options().weight_unit_bits() as i32);
+        let weighted = view.is_weighted() || self.is_weighted();
+        let largest = if view.is_weighted() { largest_weight(view, LARGEST_WEIGHT / unit)? } else { 1.0 };
+        let more = n as u128 * if weighted { (largest * unit).ceil() as u128 } else { 1 };
+        let shift = if weighted && !self.is_weighted() { self.options().weight_unit_bits() } else { 0 };
+        self.check_room(n as u64, more, self.total_units() << shift)?;
+        if view.is_weighted() {
+            self.make_weighted();
+        }
+        self.scale = Some(view.scale());
+        // That of exp(-|h|), of the ratio and of its logarithm, where scores are no probabilities.
+        let conversion = if view.scale() == Scale::Probability { 0.0 } else { 8.0 * f64::EPSILON };
+        self.score_error = self.score_error.max(view.score_error(0.0) + conversion);
+        Ok(())
+    }
+
+    /// Each thread fills a sketch of its own, and they are merged.
+    fn add_in_parallel(&mut self, view: &BinaryView<'_>) -> Result<(), Error> {
+        let n = view.len();
+        let n_parts = rayon::current_num_threads().min(n.div_ceil(MANY)).max(1);
+        let share = n.div_ceil(n_parts);
+        let fill = |part: usize| {
+            let mut sketch = self.empty_like();
+            if self.is_weighted() {
+                sketch.make_weighted();
+            }
+            sketch.scale = self.scale;
+            sketch.add_range(view, (part * share).min(n)..n.min((part + 1) * share));
+            sketch
+        };
+        let parts: Vec<Sketch> = (0..n_parts).into_par_iter().map(fill).collect();
+        parts.iter().try_for_each(|part| self.merge(part))
+    }
+
+    fn add_range(&mut self, view: &BinaryView<'_>, range: Range<usize>) {
+        let mut rows = Rows::default();
+        let mut start = range.start;
+        while start < range.end {
+            let end = range.end.min(start + CHUNK);
+            view.read(start..end, &mut rows);
+            self.add_rows(&rows);
+            start = end;
+        }
+    }
+
+    /// Adds rows that [`prepare`](Self::prepare) has let through.
+    fn add_rows(&mut self, rows: &Rows) {
+        let is_probability = self.scale == Some(Scale::Probability);
+        let unit = self.unit();
+        for ((&score, &outcome), &weight) in rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights) {
+            let side = if is_probability { self.probability_side(score) } else { self.logit_side(score) };
+            let scaled = weight * unit;
+            let units = (scaled + 0.5).floor();
+            self.n_rounded_weights += u64::from(units != scaled);
+            self.add_row(side, outcome, units as u64);
+        }
+    }
+
+    fn add_row(&mut self, side: Side, outcome: bool, units: u64) {
+        let fine = Resolution(self.resolution().0.max(FINEST_OFFSETS.0));
+        let place = fine.place(side.q);
+        let (cell, shift) = wider(place.cell as u32, fine, self.resolution());
+        let offset = place.offset + shift;
+        let table = 2 * usize::from(side.upper) + usize::from(outcome);
+        let weight_bits = self.options().weight_unit_bits();
+        self.n += 1;
+        self.units += u128::from(units);
+        match &mut self.cells {
+            Cells::Plain(tables) => {
+                let second = u128::from(offset) * u128::from(offset);
+                tables[table].add(cell, Content { count: 1, first: offset, second });
+            }
+            Cells::Weighted(tables) => tables[table].add(cell, Weighted::row(units, offset, weight_bits)),
+        }
+        for (totals, binning) in self.bins.iter_mut().zip(&self.shape.binnings) {
+            totals[binning.place(side.probability)].add_row(side.probability, outcome, units);
+        }
+    }
+
+    fn probability_side(&mut self, p: f64) -> Side {
+        let clip = self.options().clip_value();
+        let clipped = p.max(clip).min(1.0 - clip);
+        self.n_clipped += u64::from(clipped != p);
+        Side { q: clipped.min(1.0 - clipped), upper: clipped > 0.5, probability: p }
+    }
+
+    fn logit_side(&mut self, logit: f64) -> Side {
+        let clamped = logit.clamp(-LARGEST_LOGIT, LARGEST_LOGIT);
+        self.n_clipped += u64::from(clamped != logit);
+        // Not the system's exp, which has other bits on other systems.
+        let small = libm::exp(-clamped.abs());
+        let (q, upper) = (small / (1.0 + small), clamped > 0.0);
+        Side { q, upper, probability: if upper { 1.0 / (1.0 + small) } else { q } }
+    }
+
+    /// Many plain rows: cells by the pass that large inputs in memory take, bins chunk by chunk.
+    fn add_plain(&mut self, rows: PlainRows<'_>) {
+        let fine = Resolution(self.resolution().0.max(FINEST_OFFSETS.0));
+        let cells = cells::Cells::new(rows, fine.0, self.options().clip_value());
+        self.n_clipped += cells.n_clipped;
+        let to = self.resolution();
+        let weight_bits = self.options().weight_unit_bits();
+        for (upper, outcome, cell, content) in cells.occupied() {
+            let (cell, shift) = wider(cell as u32, fine, to);
+            let table = 2 * usize::from(upper) + usize::from(outcome);
+            let content = content.shifted(shift);
+            match &mut self.cells {
+                Cells::Plain(tables) => tables[table].add(cell, content),
+                Cells::Weighted(tables) => tables[table].add(cell, Weighted::from_plain(content, weight_bits)),
+            }
+        }
+        let shift = if self.is_weighted() { weight_bits } else { 0 };
+        self.n += rows.labels.len() as u64;
+        self.units += (rows.labels.len() as u128) << shift;
+        for (totals, binning) in self.bins.iter_mut().zip(&self.shape.binnings) {
+            let more = super::bins::of_plain(rows, binning);
+            totals.iter_mut().zip(more).for_each(|(totals, more)| totals.add(more.weighted(shift)));
+        }
+    }
+}
+
+/// A score as the cells have it, and its probability as bins have it.
+struct Side {
+    q: f64,
+    upper: bool,
+    probability: f64,
+}
+
+/// The largest weight of a view, none of which may be above `most`.
+fn largest_weight(view: &BinaryView<'_>, most: f64) -> Result<f64, Error> {
+    let largest = view.largest_weight();
+    if largest <= most {
+        return Ok(largest);
+    }
+    let rule = format!("at most {} in a sketch; divide all weights, or give it fewer weight_bits", error::number(most));
+    Err(Error::setting("weights", rule, error::number(largest)))
+}

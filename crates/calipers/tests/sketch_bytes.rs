@@ -1,0 +1,132 @@
+//! The bytes of a sketch: golden ones, and those of strangers.
+
+use calipers::{Error, Input, LsEce, Sketch, SketchOptions};
+
+const GOLDEN_PLAIN: &[u8] = include_bytes!("../../../fixtures/sketch_v1_plain.calipers");
+const GOLDEN_WEIGHTED: &[u8] = include_bytes!("../../../fixtures/sketch_v1_weighted.calipers");
+
+fn plain() -> Sketch {
+    let p: Vec<f64> = (0..=40).map(|k| f64::from(k) / 40.0).collect();
+    let y: Vec<u8> = (0..=40).map(|k| u8::from(k % 3 == 0)).collect();
+    let mut sketch = Sketch::new();
+    sketch.update(&Input::probabilities(&p, &y).check().unwrap().binary().unwrap()).unwrap();
+    sketch
+}
+
+fn weighted() -> Sketch {
+    let h: Vec<f64> = (-10..=10).map(f64::from).collect();
+    let y: Vec<u8> = (-10..=10).map(|k| u8::from(k > 1)).collect();
+    let w: Vec<f64> = (0..21).map(|k| f64::from(k) * 0.1).collect();
+    let mut sketch = Sketch::with(&SketchOptions::new().resolution(9).n_bins(&[5])).unwrap();
+    sketch.update(&Input::logits(&h, &y).weights(&w).check().unwrap().binary().unwrap()).unwrap();
+    sketch
+}
+
+/// Run with `CALIPERS_WRITE_GOLDEN=1` to write the files anew, when the version of the format changes.
+#[test]
+fn bytes_of_version_1_do_not_change() {
+    if std::env::var_os("CALIPERS_WRITE_GOLDEN").is_some() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures");
+        std::fs::write(format!("{folder}/sketch_v1_plain.calipers"), plain().to_bytes()).unwrap();
+        std::fs::write(format!("{folder}/sketch_v1_weighted.calipers"), weighted().to_bytes()).unwrap();
+        return;
+    }
+    assert_eq!(plain().to_bytes(), GOLDEN_PLAIN);
+    assert_eq!(weighted().to_bytes(), GOLDEN_WEIGHTED);
+    assert_eq!(Sketch::from_bytes(GOLDEN_PLAIN).unwrap(), plain());
+    assert_eq!(Sketch::from_bytes(GOLDEN_WEIGHTED).unwrap(), weighted());
+}
+
+#[test]
+fn what_is_no_sketch_is_refused_with_the_reason() {
+    let reason = |bytes: &[u8]| Sketch::from_bytes(bytes).unwrap_err().to_string();
+    let mut newer = GOLDEN_PLAIN.to_vec();
+    newer[8] = 2;
+    let mut damaged = GOLDEN_PLAIN.to_vec();
+    damaged[100] ^= 1;
+    let longer = [GOLDEN_PLAIN, &[0]].concat();
+    let cases: [(&[u8], &str); 6] = [
+        (b"", "they do not begin with \"calipers\""),
+        (b"PAR1", "they do not begin with \"calipers\""),
+        (b"calipers", "they end early"),
+        (&newer, "version must be 1, got 2"),
+        (&damaged, "the checksum is wrong, so they were damaged or cut"),
+        (&longer, "the checksum is wrong, so they were damaged or cut"),
+    ];
+    for (bytes, text) in cases {
+        assert_eq!(reason(bytes), format!("bytes must be a calipers sketch: {text}"));
+    }
+}
+
+fn with_checksum(content: &[u8]) -> Vec<u8> {
+    [content, &crc32fast::hash(content).to_le_bytes()].concat()
+}
+
+/// What is read is either refused, or a sketch that has these very bytes and can be asked and merged.
+fn check_stranger(bytes: &[u8]) -> bool {
+    match Sketch::from_bytes(bytes) {
+        Err(Error::InvalidSketch { .. }) => false,
+        Err(other) => panic!("{other}"),
+        Ok(sketch) => {
+            assert_eq!(sketch.to_bytes(), bytes);
+            let _ = sketch.estimate(&LsEce::new().sigma(0.5));
+            let _ = sketch.estimate(&calipers::BinnedEce::new().n_bins(7));
+            let _ = sketch.clone().merge(&plain());
+            let _ = sketch.clone().merge(&sketch);
+            true
+        }
+    }
+}
+
+#[test]
+fn bytes_of_a_stranger_give_an_error_or_a_sketch_and_never_a_panic() {
+    let mut n_read = 0;
+    for golden in [GOLDEN_PLAIN, GOLDEN_WEIGHTED] {
+        let content = &golden[..golden.len() - 4];
+        for end in 0..content.len() {
+            assert!(!check_stranger(&with_checksum(&content[..end])), "cut at {end}");
+        }
+        // Each byte in turn, with a checksum that fits.
+        for place in 0..content.len() {
+            for value in [0, 1, 2, 0x7f, 0x80, 0xff, content[place].wrapping_add(1), content[place] ^ 0x40] {
+                let mut changed = content.to_vec();
+                changed[place] = value;
+                n_read += usize::from(check_stranger(&with_checksum(&changed)));
+            }
+        }
+        // Several at once, by a small generator of our own; inserted and removed ones, too.
+        let mut state = 0x2545_f491_4f6c_dd1d_u64;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        for _ in 0..20_000 {
+            let mut changed = content.to_vec();
+            for _ in 0..1 + next() % 4 {
+                let place = (next() % changed.len() as u64) as usize;
+                match next() % 3 {
+                    0 => changed[place] = next() as u8,
+                    1 => changed.insert(place, next() as u8),
+                    _ => drop(changed.remove(place)),
+                }
+            }
+            n_read += usize::from(check_stranger(&with_checksum(&changed)));
+        }
+    }
+    // Some changes are sketches of other rows, such as a larger count of ties.
+    assert!(n_read > 0);
+}
+
+/// Numbers that promise much more than there is must not be believed before it is read.
+#[test]
+fn promises_of_many_cells_are_not_allocated() {
+    let header = &GOLDEN_PLAIN[..GOLDEN_PLAIN.len() - 4];
+    for place in 9..header.len() {
+        let mut changed = header[..place].to_vec();
+        changed.extend([0xff; 18]);
+        changed.push(0x03);
+        assert!(!check_stranger(&with_checksum(&changed)));
+    }
+}
