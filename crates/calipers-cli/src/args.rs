@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use calipers::{
-    BinnedEce, Compat, Error, Invalid, Link, LsEce, Multiclass, NBins, Norm, Sigma, SketchOptions, Strategy, Ties, link,
-    noise,
+    BinnedEce, Compat, Error, Invalid, Link, LsEce, Multiclass, NBins, Norm, Sigma, SketchOptions, Strategy, Ties,
+    link, noise,
 };
 use clap::{Args, Parser, Subcommand};
 

@@ -53,7 +53,12 @@ pub(crate) struct Guessed {
 
 impl Chosen {
     /// A failure of a model, which is named where there are several.
-    pub(crate) fn in_model(&self, table: &dyn Table, scores: &Scores, error: impl Into<anyhow::Error>) -> anyhow::Error {
+    pub(crate) fn in_model(
+        &self,
+        table: &dyn Table,
+        scores: &Scores,
+        error: impl Into<anyhow::Error>,
+    ) -> anyhow::Error {
         match self.scores.len() {
             1 => error.into(),
             _ => error.into().context(format!("{} {}", table.noun(), table.names()[scores.place])),

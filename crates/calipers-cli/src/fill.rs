@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
-use calipers::{BinaryView, Error, Predictions, Sketch, SketchOptions, Tally};
+use calipers::{BinaryView, Error, Filling, Predictions, Sketch, SketchOptions, Tally};
 
 use crate::args::InputRules;
 use crate::columns::{Chosen, Scores};
@@ -65,7 +65,7 @@ struct Model {
     empty: Sketch,
     /// Sketches that no thread is filling: as many as ever were filled at once. Sums are integers, so it does not matter which rows
     /// went into which.
-    idle: Mutex<Vec<Sketch>>,
+    idle: Mutex<Vec<Filling>>,
     shards: Vec<Mutex<HashMap<String, Sketch>>>,
     hasher: std::hash::RandomState,
     tally: Mutex<Tally>,
@@ -90,7 +90,7 @@ impl Model {
         let mut tally = Tally::default();
         let predictions = loaded.input(scores, self.scores.form, rules)?.check_batch(&mut tally)?;
         let view = predictions.view(loaded.multiclass(rules), rules.ties)?;
-        let mut sketch = lock(&self.idle).pop().unwrap_or_else(|| self.empty.empty_like());
+        let mut sketch = lock(&self.idle).pop().unwrap_or_else(|| Filling::new(self.empty.empty_like()));
         sketch.update(&view)?;
         lock(&self.idle).push(sketch);
         if let Some(groups) = groups {
@@ -117,13 +117,10 @@ impl Model {
 
     fn finish(self, by: Option<String>) -> Result<Filled, Error> {
         into_inner(self.tally).finish()?;
-        let mut all = self.empty;
-        let mut filled = into_inner(self.idle);
+        let mut filled = into_inner(self.idle).into_iter().map(Filling::finish);
         // Into the first, which is large already.
-        if let Some(first) = filled.pop() {
-            all = first;
-        }
-        filled.iter().try_for_each(|sketch| all.merge(sketch))?;
+        let mut all = filled.next().unwrap_or(self.empty);
+        filled.try_for_each(|sketch| all.merge(&sketch))?;
         let groups = by.map(|by| {
             let sketches: BTreeMap<String, Sketch> = self.shards.into_iter().flat_map(into_inner).collect();
             Groups { by, sketches }

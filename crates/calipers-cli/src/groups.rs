@@ -42,7 +42,8 @@ impl Sketches {
                 }
             }
             (ours, theirs) => {
-                let name = |groups: &Option<Groups>| groups.as_ref().map_or("none".to_owned(), |groups| groups.by.clone());
+                let name =
+                    |groups: &Option<Groups>| groups.as_ref().map_or("none".to_owned(), |groups| groups.by.clone());
                 bail!("sketches must have the same groups to be merged, got {} and {}", name(ours), name(theirs));
             }
         }
@@ -110,7 +111,8 @@ fn number(rest: &mut &[u8]) -> Result<u64> {
 
 fn take<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8]> {
     let length = number(rest)?;
-    let (taken, after) = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length)).ok_or_else(cut)?;
+    let (taken, after) =
+        usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length)).ok_or_else(cut)?;
     *rest = after;
     Ok(taken)
 }

@@ -37,7 +37,12 @@ pub(crate) fn wanted(chosen: &Chosen, rules: &InputRules) -> Vec<(usize, Role)> 
 
 impl Loaded {
     /// `columns` are those that are [`wanted`], but for groups, from that row of the file on.
-    pub(crate) fn new(columns: Vec<Column>, first_row: u64, chosen: &Chosen, rules: &InputRules) -> Result<Self, Error> {
+    pub(crate) fn new(
+        columns: Vec<Column>,
+        first_row: u64,
+        chosen: &Chosen,
+        rules: &InputRules,
+    ) -> Result<Self, Error> {
         let mut columns = columns.into_iter();
         let scores: Vec<Column> = columns.by_ref().take(chosen.scores.len()).collect();
         // proof: a table returns a column for each that is wanted, in order

@@ -130,7 +130,13 @@ impl Plan<'_> {
         }
     }
 
-    fn measure_rows(&self, file: &Path, table: &dyn Table, chosen: &Chosen, columns: Vec<Column>) -> Result<Vec<Measured>> {
+    fn measure_rows(
+        &self,
+        file: &Path,
+        table: &dyn Table,
+        chosen: &Chosen,
+        columns: Vec<Column>,
+    ) -> Result<Vec<Measured>> {
         let loaded = Loaded::new(columns, 0, chosen, &self.rules)?;
         let models = chosen.scores.iter().zip(&loaded.scores);
         let measured = models.map(|(scores, column)| {

@@ -74,7 +74,13 @@ impl Measured {
 }
 
 impl Columns {
-    pub(crate) fn new(table: &dyn Table, chosen: &Chosen, scores: &Scores, n_classes: usize, rules: &InputRules) -> Self {
+    pub(crate) fn new(
+        table: &dyn Table,
+        chosen: &Chosen,
+        scores: &Scores,
+        n_classes: usize,
+        rules: &InputRules,
+    ) -> Self {
         let name = |place: usize| table.names()[place].clone();
         Columns {
             prob: name(scores.place),

@@ -79,7 +79,8 @@ pub(crate) fn run(args: &SketchArgs) -> Result<String> {
         bail!("a sketch has one model, got --prob {}: make one for each", args.input.prob.join(" and --prob "));
     }
     check_sigma("smallest_sigma", args.smallest_sigma)?;
-    let options = SketchOptions::new().serving(args.tolerance, args.smallest_sigma).clip(args.clip).n_bins(&args.n_bins);
+    let options =
+        SketchOptions::new().serving(args.tolerance, args.smallest_sigma).clip(args.clip).n_bins(&args.n_bins);
     args.threads.start()?;
     write_all(&args.input.files, &args.output, |file| {
         if sketch_files::is_one(file) {

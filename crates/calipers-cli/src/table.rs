@@ -11,7 +11,8 @@ use crate::number;
 
 pub(crate) fn render(results: &[Measured]) -> String {
     let names = names(results);
-    [table(results, &names), "\n".to_owned(), explanation(results), glossary(results), guesses(results, &names)].concat()
+    [table(results, &names), "\n".to_owned(), explanation(results), glossary(results), guesses(results, &names)]
+        .concat()
 }
 
 fn table(results: &[Measured], names: &[String]) -> String {

@@ -71,6 +71,9 @@ fn cannot_write(error: std::io::Error) -> anyhow::Error {
         std::io::ErrorKind::NotFound => anyhow!("cannot write: no such folder"),
         std::io::ErrorKind::PermissionDenied => anyhow!("cannot write: permission denied"),
         // The error of a temporary file names the temporary file.
-        _ => anyhow!("cannot write: {}", error.get_ref().and_then(|inner| inner.source()).map_or(error.to_string(), |source| source.to_string())),
+        _ => anyhow!(
+            "cannot write: {}",
+            error.get_ref().and_then(|inner| inner.source()).map_or(error.to_string(), |source| source.to_string())
+        ),
     }
 }

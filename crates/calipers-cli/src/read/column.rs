@@ -168,7 +168,9 @@ impl Values {
     pub(crate) fn into_floats(self) -> Option<Values> {
         match self {
             Values::F32(_) | Values::F64(_) => Some(self),
-            Values::Bool(values) => Some(values.iter().map(|value| f64::from(u8::from(*value))).collect::<Vec<_>>().into()),
+            Values::Bool(values) => {
+                Some(values.iter().map(|value| f64::from(u8::from(*value))).collect::<Vec<_>>().into())
+            }
             Values::I8(values) => Some(doubles(&values, f64::from)),
             Values::I16(values) => Some(doubles(&values, f64::from)),
             Values::I32(values) => Some(doubles(&values, f64::from)),
@@ -222,7 +224,11 @@ impl Column {
     /// The parts of a column, put together.
     pub(crate) fn concat(parts: Vec<Column>, role: Role) -> Result<Self, Error> {
         if parts.is_empty() {
-            return Ok(Column::plain(if role.is_numeric() { Vec::<f64>::new().into() } else { Vec::<bool>::new().into() }));
+            return Ok(Column::plain(if role.is_numeric() {
+                Vec::<f64>::new().into()
+            } else {
+                Vec::<bool>::new().into()
+            }));
         }
         let n_classes = parts.first().map_or(1, |part| part.n_classes);
         let missing = parts.iter().any(|part| part.missing.is_some()).then(|| {

@@ -12,8 +12,7 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::SchemaRef;
 
 use super::{
-    Extent, Failure, Parts, Role, Stream, Table, arrow, arrow::Projection, cannot_read, guarded, ipc_sizes,
-    open_file,
+    Extent, Failure, Parts, Role, Stream, Table, arrow, arrow::Projection, cannot_read, guarded, ipc_sizes, open_file,
 };
 
 pub(super) const FORMAT: &str = "Arrow IPC";

@@ -250,7 +250,14 @@ fn texts(bytes: &[u8], kind: &str, big: bool) -> Option<Vec<String>> {
     let code = if big { u32::from_be_bytes } else { u32::from_le_bytes };
     let text = |bytes: &[u8]| match letter {
         "S" => Some(String::from_utf8_lossy(bytes).into_owned()),
-        "U" => Some(bytes.as_chunks::<4>().0.iter().map(|bytes| char::from_u32(code(*bytes)).unwrap_or(char::REPLACEMENT_CHARACTER)).collect()),
+        "U" => Some(
+            bytes
+                .as_chunks::<4>()
+                .0
+                .iter()
+                .map(|bytes| char::from_u32(code(*bytes)).unwrap_or(char::REPLACEMENT_CHARACTER))
+                .collect(),
+        ),
         _ => None,
     };
     let size = if letter == "U" { width.checked_mul(4)? } else { width };

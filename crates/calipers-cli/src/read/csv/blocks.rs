@@ -62,7 +62,11 @@ impl Blocks {
             let Cut { end, n_rows, is_plain } = cut(&bytes, self.delimiter, at_end);
             if end == 0 && !at_end {
                 if size >= LONGEST_RECORD {
-                    bail!("line {} begins a row of more than {} MiB: is a quote left open?", self.next_line, size >> 20);
+                    bail!(
+                        "line {} begins a row of more than {} MiB: is a quote left open?",
+                        self.next_line,
+                        size >> 20
+                    );
                 }
                 size *= 2;
                 continue;
