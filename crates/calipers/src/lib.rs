@@ -25,4 +25,4 @@ pub use predictions::{
     BinaryView, Floats, Form, Input, InputReport, Invalid, Labels, Multiclass, PositiveLabel, Predictions, Rows, Scale,
     Tally, Ties,
 };
-pub use sketch::{Sketch, SketchOptions};
+pub use sketch::{Filling, Sketch, SketchOptions};

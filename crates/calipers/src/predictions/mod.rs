@@ -206,7 +206,8 @@ impl<'a> Predictions<'a> {
         &self.report
     }
 
-    fn row(&self, index: usize) -> usize {
+    /// The row of the batch that is measured as number `index`: the same, unless rows were left out.
+    pub fn row(&self, index: usize) -> usize {
         self.kept.as_ref().map_or(index, |kept| kept[index])
     }
 }

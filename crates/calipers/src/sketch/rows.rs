@@ -18,12 +18,12 @@ const MANY: usize = 1 << 15;
 const CHUNK: usize = 1 << 12;
 
 /// From this resolution on a sketch's cells are those of `cells/`; a coarser one takes these and widens them.
-const FINEST_OFFSETS: Resolution = Resolution(12);
+pub(super) const FINEST_OFFSETS: Resolution = Resolution(12);
 
 impl Sketch {
     /// Adds the rows of a batch. Nothing changes where an error is returned.
     pub fn update(&mut self, view: &BinaryView<'_>) -> Result<(), Error> {
-        self.prepare(view, view.len())?;
+        self.prepare(view, view.len(), None)?;
         match view.plain() {
             Some(rows) if view.len() >= MANY => self.add_plain(rows),
             _ if view.len() >= MANY => self.add_in_parallel(view)?,
@@ -39,18 +39,22 @@ impl Sketch {
         if let Some(place) = places.iter().find(|place| **place >= view.len()) {
             return Err(Error::setting("places", format!("below {}, the number of rows", view.len()), place));
         }
-        self.prepare(view, places.len())?;
-        let mut rows = Rows::default();
+        let (mut rows, mut row) = (Rows::default(), Rows::default());
         for &place in places {
-            view.read(place..place + 1, &mut rows);
-            self.add_rows(&rows);
+            view.read(place..place + 1, &mut row);
+            rows.outcomes.append(&mut row.outcomes);
+            rows.scores.append(&mut row.scores);
+            rows.weights.append(&mut row.weights);
         }
+        self.prepare(view, places.len(), Some(&rows.weights))?;
+        self.add_rows(&rows);
         self.report.n_rows += places.len() as u64;
         Ok(())
     }
 
-    /// Checks that `n` rows of the view can be added, and makes room for their kind.
-    fn prepare(&mut self, view: &BinaryView<'_>, n: usize) -> Result<(), Error> {
+    /// Checks that `n` rows of the view can be added, and makes room for their kind; `weights` are those of the rows, if not all of
+    /// the view's.
+    pub(super) fn prepare(&mut self, view: &BinaryView<'_>, n: usize, weights: Option<&[f64]>) -> Result<(), Error> {
         if n == 0 {
             return Ok(());
         }
@@ -62,7 +66,12 @@ impl Sketch {
         }
         let unit = 2f64.powi(self.options().weight_unit_bits() as i32);
         let weighted = view.is_weighted() || self.is_weighted();
-        let largest = if view.is_weighted() { largest_weight(view, LARGEST_WEIGHT / unit)? } else { 1.0 };
+        let largest = match (view.is_weighted(), weights) {
+            (false, _) => 1.0,
+            (true, None) => view.largest_weight(),
+            (true, Some(weights)) => weights.iter().copied().fold(0.0, f64::max),
+        };
+        check_weight(largest, LARGEST_WEIGHT / unit)?;
         let more = n as u128 * if weighted { (largest * unit).ceil() as u128 } else { 1 };
         let shift = if weighted && !self.is_weighted() { self.options().weight_unit_bits() } else { 0 };
         self.check_room(n as u64, more, self.total_units() << shift)?;
@@ -94,7 +103,7 @@ impl Sketch {
         parts.iter().try_for_each(|part| self.merge(part))
     }
 
-    fn add_range(&mut self, view: &BinaryView<'_>, range: Range<usize>) {
+    pub(super) fn add_range(&mut self, view: &BinaryView<'_>, range: Range<usize>) {
         let mut rows = Rows::default();
         let mut start = range.start;
         while start < range.end {
@@ -189,11 +198,10 @@ struct Side {
     probability: f64,
 }
 
-/// The largest weight of a view, none of which may be above `most`.
-fn largest_weight(view: &BinaryView<'_>, most: f64) -> Result<f64, Error> {
-    let largest = view.largest_weight();
+/// Refuses a weight that no sum has room for.
+fn check_weight(largest: f64, most: f64) -> Result<(), Error> {
     if largest <= most {
-        return Ok(largest);
+        return Ok(());
     }
     let rule = format!("at most {} in a sketch; divide all weights, or give it fewer weight_bits", error::number(most));
     Err(Error::setting("weights", rule, error::number(largest)))
