@@ -13,6 +13,7 @@ mod summary;
 
 pub(crate) use atoms::Atoms;
 pub(crate) use cell::{Content, DEPTH, Resolution};
+pub(crate) use pass::{Frame, Narrow};
 pub(crate) use summary::{Moments, Summary};
 
 use crate::predictions::PlainRows;

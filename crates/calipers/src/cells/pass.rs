@@ -3,22 +3,16 @@
 //! Each worker adds to a small table of two words for each cell, which stays in its cache, and empties it into the wide
 //! sums that all share before a word can overflow. Sums of integers do not depend on who adds what when.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::cell::{Content, OFFSET_BITS, Resolution};
+use super::cell::{Content, Resolution};
 use super::{Cells, N_TABLES};
 use crate::numerics::dispatch::dispatched;
 use crate::predictions::{Outcome, PlainPass, PlainRows, Probability};
-
-/// Rows after which a small table is emptied at the latest: then a count is below 2^22, a sum of offsets below 2^42 and
-/// one of squares below 2^62.
-const ROWS: usize = (1 << COUNT_BITS) - 1;
-
-const COUNT_BITS: u32 = 22;
-const _: () = assert!(COUNT_BITS + OFFSET_BITS + COUNT_BITS <= 64 && COUNT_BITS + 2 * OFFSET_BITS < 64);
 
 /// Rows that a worker takes at a time.
 const SHARE: usize = 1 << 15;
@@ -26,69 +20,94 @@ const SHARE: usize = 1 << 15;
 /// What the small tables of all workers may take.
 const MAX_BYTES: usize = 1 << 25;
 
-/// [count | sum of offsets, sum of squares], for each cell the four tables side by side.
-type Narrow = Vec<[u64; 2]>;
-
 /// The cells of the rows; `None` if rows that nobody has checked break a rule.
 pub(super) fn run(rows: PlainRows<'_>, resolution: Resolution, clip: f64) -> Option<Cells> {
-    let frame = Frame { resolution, clip };
-    let cells = frame.empty();
-    let n_narrow = cells.contents.len();
+    let frame = Frame::new(resolution, resolution.offset_bits(), clip);
+    let n_cells = frame.n_cells();
+    let contents = vec![Content::default(); n_cells * N_TABLES];
     let n_workers = rayon::current_num_threads()
         .min(rows.len().div_ceil(SHARE))
-        .min(MAX_BYTES / (n_narrow * size_of::<[u64; 2]>()))
+        .min(MAX_BYTES / (contents.len() * size_of::<[u64; 2]>()))
         .max(1);
-    let (next, sound, cells) = (AtomicUsize::new(0), AtomicBool::new(true), Mutex::new(cells));
+    let cells = Mutex::new(Cells { resolution, n_cells, contents, n_clipped: 0 });
+    let (next, sound) = (AtomicUsize::new(0), AtomicBool::new(true));
     (0..n_workers).into_par_iter().for_each(|_| {
-        let mut narrow: Narrow = vec![[0; 2]; n_narrow];
-        let (mut n_waiting, mut n_clipped) = (0, 0);
+        let mut narrow = Narrow::new(frame);
         while sound.load(Ordering::Relaxed) {
             let start = next.fetch_add(SHARE, Ordering::Relaxed);
             if start >= rows.len() {
                 break;
             }
             let share = start..rows.len().min(start + SHARE);
-            if n_waiting + share.len() > ROWS {
+            if !narrow.has_room(share.len()) {
                 widen(&mut narrow, &cells);
-                n_waiting = 0;
             }
-            n_waiting += share.len();
-            let seen = rows.visit(share, AddTo { frame, narrow: &mut narrow });
-            n_clipped += seen.as_ref().map_or(0, |seen| seen.n_clipped);
-            if !rows.checked && !seen.is_some_and(|seen| seen.sound) {
+            if !narrow.add(rows, share) && !rows.checked {
                 sound.store(false, Ordering::Relaxed);
             }
         }
         widen(&mut narrow, &cells);
-        lock(&cells).n_clipped += n_clipped;
     });
     sound.into_inner().then(|| cells.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn lock(cells: &Mutex<Cells>) -> std::sync::MutexGuard<'_, Cells> {
-    cells.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Moves the narrow sums to the wide ones.
 fn widen(narrow: &mut Narrow, cells: &Mutex<Cells>) {
-    let mut cells = lock(cells);
+    let mut cells = cells.lock().unwrap_or_else(PoisonError::into_inner);
     let n_cells = cells.n_cells;
-    for (cell, tables) in narrow.chunks_exact_mut(N_TABLES).enumerate() {
-        for (table, sums) in tables.iter_mut().enumerate().filter(|(_, sums)| sums[0] != 0) {
-            let [count_and_sum, squares] = std::mem::take(sums);
-            cells.contents[table * n_cells + cell].add(Content {
-                count: count_and_sum & ((1 << COUNT_BITS) - 1),
-                first: count_and_sum >> COUNT_BITS,
-                second: squares.into(),
-            });
+    cells.n_clipped += narrow.empty(|table, cell, content| cells.contents[table * n_cells + cell].add(content));
+}
+
+/// What one worker adds to: small enough for a cache, so that it has to be emptied now and then.
+#[derive(Debug, Clone)]
+pub(crate) struct Narrow {
+    frame: Frame,
+    /// [count | sum of offsets, sum of squares], for each cell the four tables side by side.
+    sums: Vec<[u64; 2]>,
+    n_waiting: usize,
+    n_clipped: u64,
+}
+
+impl Narrow {
+    pub(crate) fn new(frame: Frame) -> Self {
+        Narrow { frame, sums: vec![[0; 2]; frame.n_cells() * N_TABLES], n_waiting: 0, n_clipped: 0 }
+    }
+
+    /// Whether no word could overflow if so many rows came.
+    pub(crate) fn has_room(&self, n: usize) -> bool {
+        self.n_waiting + n <= self.frame.most_rows()
+    }
+
+    /// Adds rows for which there is room; `false` if any of them breaks a rule.
+    pub(crate) fn add(&mut self, rows: PlainRows<'_>, range: Range<usize>) -> bool {
+        self.n_waiting += range.len();
+        let seen = rows.visit(range, AddTo { frame: self.frame, narrow: &mut self.sums });
+        self.n_clipped += seen.as_ref().map_or(0, |seen| seen.n_clipped);
+        seen.is_some_and(|seen| seen.sound)
+    }
+
+    /// Hands over what has been added, by table and cell, and returns how many rows of it were clipped.
+    pub(crate) fn empty(&mut self, mut take: impl FnMut(usize, usize, Content)) -> u64 {
+        let count_bits = self.frame.count_bits;
+        for (cell, tables) in self.sums.chunks_exact_mut(N_TABLES).enumerate() {
+            for (table, sums) in tables.iter_mut().enumerate().filter(|(_, sums)| sums[0] != 0) {
+                let [count_and_sum, squares] = std::mem::take(sums);
+                let count = count_and_sum & ((1 << count_bits) - 1);
+                take(table, cell, Content { count, first: count_and_sum >> count_bits, second: squares.into() });
+            }
         }
+        self.n_waiting = 0;
+        std::mem::take(&mut self.n_clipped)
     }
 }
 
 /// Where rows go.
 #[derive(Debug, Clone, Copy)]
-struct Frame {
+pub(crate) struct Frame {
     resolution: Resolution,
+    offset_bits: u32,
+    /// The low bits of a word that has a count and a sum of offsets.
+    count_bits: u32,
     clip: f64,
 }
 
@@ -103,12 +122,21 @@ struct Placed {
 }
 
 impl Frame {
-    fn empty(self) -> Cells {
+    /// With c bits for a count there are fewer than 2^c rows, whose sum of offsets of b bits has c + b bits, in one word with the
+    /// count, and whose sum of squares has c + 2 b.
+    pub(crate) fn new(resolution: Resolution, offset_bits: u32, clip: f64) -> Self {
+        let count_bits = ((64 - offset_bits) / 2).min(64 - 2 * offset_bits);
+        Frame { resolution, offset_bits, count_bits, clip }
+    }
+
+    fn most_rows(self) -> usize {
+        (1 << self.count_bits) - 1
+    }
+
+    /// Cells of one table: down to the smallest q that clipping leaves.
+    fn n_cells(self) -> usize {
         // 1 - (1 - clip) is clip with a rounding: the smaller of the two has the last cell.
-        let smallest = self.clip.min(1.0 - (1.0 - self.clip));
-        let n_cells = self.resolution.place(smallest).cell + 1;
-        let contents = vec![Content::default(); n_cells * N_TABLES];
-        Cells { resolution: self.resolution, n_cells, contents, n_clipped: 0 }
+        self.resolution.place(self.clip.min(1.0 - (1.0 - self.clip))).cell + 1
     }
 
     /// Whatever p is, NaN included, its place is one of the table: clipping sees to that.
@@ -119,10 +147,11 @@ impl Frame {
         let raised = if p > self.clip { p } else { self.clip };
         let clipped = if raised < 1.0 - self.clip { raised } else { 1.0 - self.clip };
         let complement = 1.0 - clipped;
-        let at = self.resolution.place(if clipped < complement { clipped } else { complement });
+        let q = if clipped < complement { clipped } else { complement };
+        let at = self.resolution.place_among(q, self.offset_bits);
         Placed {
             index: (at.cell as u64) << 2 | u64::from(clipped > 0.5) << 1 | label.bit(),
-            count_and_offset: 1 | at.offset << COUNT_BITS,
+            count_and_offset: 1 | at.offset << self.count_bits,
             square: at.offset * at.offset,
             clipped: u64::from(clipped != p),
             fault: u64::from(!probability.is_sound()) | label.excess(),
@@ -133,7 +162,7 @@ impl Frame {
 /// The pass over one share.
 struct AddTo<'a> {
     frame: Frame,
-    narrow: &'a mut Narrow,
+    narrow: &'a mut [[u64; 2]],
 }
 
 /// What a share has shown.
@@ -203,8 +232,8 @@ mod tests {
     fn both_compilations_count_alike() {
         let p = probabilities(1003);
         let labels: Vec<i64> = (0..p.len() as i64).map(|k| k % 3 % 2).collect();
-        let frame = Frame { resolution: Resolution(9), clip: 1e-6 };
-        let n = frame.empty().contents.len();
+        let frame = Frame::new(Resolution(9), 20, 1e-6);
+        let n = frame.n_cells() * N_TABLES;
         let (mut fast, mut portable) = (vec![[0; 2]; n], vec![[0; 2]; n]);
         let seen = [add_rows(&p, &labels, frame, &mut fast), add_rows_portable(&p, &labels, frame, &mut portable)];
         assert_eq!(fast, portable);

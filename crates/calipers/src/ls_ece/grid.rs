@@ -232,7 +232,7 @@ mod tests {
         let logits: Vec<f64> = (0..1000).map(|k| f64::from(k * k % 997) / 70.0 - 7.0).collect();
         let outcomes = (0..1000).map(|k| k % 3 == 0).collect();
         let weights = (0..1000).map(|k| f64::from(k % 5)).collect();
-        let points = Points::from_atoms(logits, outcomes, weights, 0.0);
+        let points = Points::from_atoms(logits, outcomes, weights, 0.0, 0.0);
         for noise in [&Gaussian as &dyn Noise, &Laplace] {
             let plan = Plan::new(noise, &Smoothness::new(noise, &Logistic, 0.1), 1e-5);
             let mut grid = Grid::new(&points, &plan).unwrap();

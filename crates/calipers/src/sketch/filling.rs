@@ -1,21 +1,19 @@
 //! A sketch that one thread fills with many batches: plain rows wait in small tables, which pay for themselves over all batches.
 
-use super::bins::BinTotals;
-use super::rows::FINEST_OFFSETS;
-use super::{Cells, N_TABLES, Sketch, wider};
+use std::ops::Range;
+
+use super::content::{Sums, Weighted};
+use super::{Cells, Sketch, bins, offset_bits, wider};
 use crate::Error;
-use crate::cells::{Content, PlainRows, Resolution};
-use crate::predictions::{BinaryView, Floats, Labels};
+use crate::cells::{Frame, Narrow, Resolution};
+use crate::predictions::{BinaryView, PlainRows};
 
-/// A count has so many bits of its word, and the sum of offsets the others.
-const COUNT_BITS: u32 = 22;
+/// Rows that go into cells and bins at once, few enough to stay in a cache.
+const CHUNK: usize = 1 << 14;
 
-/// Rows after which the small tables are emptied at the latest: then a count is below 2^22, a sum of offsets below 2^42 and one of
-/// squares below 2^62, offsets having at most 20 bits.
-const MOST_WAITING: usize = (1 << COUNT_BITS) - 1;
-
-/// Rows that are converted at once.
-const CHUNK: usize = 1 << 12;
+/// The coarsest cells in which rows wait: offsets in coarser ones are so long that their sums would have to be emptied all the
+/// time. Where the sketch is coarser, they are widened when they are moved there.
+const COARSEST: Resolution = Resolution(10);
 
 /// A [`Sketch`] in the making, for streams: [`update`](Sketch::update) of many small batches, each a fraction of its cost.
 ///
@@ -43,147 +41,91 @@ const CHUNK: usize = 1 << 12;
 pub struct Filling {
     /// All rows, but for the cells of those that wait.
     sketch: Sketch,
-    /// [count | sum of offsets, sum of squares], table after table; empty while no plain rows have come.
-    waiting: Vec<[u64; 2]>,
-    n_waiting: usize,
-    probabilities: Vec<f64>,
-    outcomes: Vec<u8>,
+    /// `None` while no plain rows have come.
+    waiting: Option<Narrow>,
 }
 
 impl Filling {
     /// Goes on filling a sketch.
     pub fn new(sketch: Sketch) -> Self {
-        Filling { sketch, waiting: Vec::new(), n_waiting: 0, probabilities: Vec::new(), outcomes: Vec::new() }
+        Filling { sketch, waiting: None }
     }
 
     /// Adds the rows of a batch. Nothing changes where an error is returned.
     pub fn update(&mut self, view: &BinaryView<'_>) -> Result<(), Error> {
         self.sketch.prepare(view, view.len(), None)?;
-        match view.plain() {
-            Some(rows) if !self.sketch.is_weighted() => self.add_plain(rows),
-            _ => self.sketch.add_range(view, 0..view.len()),
-        }
+        self.add(view, 0..view.len());
         self.sketch.report.absorb(view.report());
         Ok(())
     }
 
     /// The sketch of all rows.
     pub fn finish(mut self) -> Sketch {
-        self.empty();
+        if let Some(mut waiting) = self.waiting.take() {
+            self.sketch.take_from(&mut waiting);
+        }
         self.sketch
     }
 
-    fn resolution(&self) -> Resolution {
-        Resolution(self.sketch.resolution().0.max(FINEST_OFFSETS.0))
-    }
-
-    /// Cells of one table: down to the smallest q that clipping leaves.
-    fn n_cells(&self) -> usize {
-        let clip = self.sketch.options().clip_value();
-        self.resolution().place(clip.min(1.0 - (1.0 - clip))).cell + 1
-    }
-
-    fn add_plain(&mut self, rows: PlainRows<'_>) {
-        let n = rows.labels.len();
-        if self.waiting.is_empty() {
-            self.waiting = vec![[0; 2]; N_TABLES * self.n_cells()];
+    /// Adds rows for whose kind the sketch is prepared.
+    pub(super) fn add(&mut self, view: &BinaryView<'_>, range: Range<usize>) {
+        match view.plain() {
+            Some(rows) => self.add_plain(rows, range),
+            None => self.sketch.add_range(view, range),
         }
-        let (mut probabilities, mut outcomes) =
-            (std::mem::take(&mut self.probabilities), std::mem::take(&mut self.outcomes));
-        for start in (0..n).step_by(CHUNK) {
-            let range = start..n.min(start + CHUNK);
-            bits(rows.labels, range.clone(), &mut outcomes);
-            let p = match rows.probabilities {
-                Floats::F64(values) => &values[range],
-                Floats::F32(values) => {
-                    probabilities.clear();
-                    probabilities.extend(values[range].iter().map(|p| f64::from(*p)));
-                    &probabilities
-                }
-            };
-            if self.n_waiting + p.len() > MOST_WAITING {
-                self.empty();
+    }
+
+    fn add_plain(&mut self, rows: PlainRows<'_>, range: Range<usize>) {
+        let waiting = self.waiting.get_or_insert_with(|| self.sketch.narrow());
+        for start in range.clone().step_by(CHUNK) {
+            let chunk = start..range.end.min(start + CHUNK);
+            if !waiting.has_room(chunk.len()) {
+                self.sketch.take_from(waiting);
             }
-            self.n_waiting += p.len();
-            self.add_to_cells(p, &outcomes);
-            self.add_to_bins(p, &outcomes);
+            // Whether rows are sound the door has said.
+            waiting.add(rows, chunk.clone());
+            self.sketch.add_to_bins(rows, chunk);
         }
-        (self.probabilities, self.outcomes) = (probabilities, outcomes);
-        self.sketch.n += n as u64;
-        self.sketch.units += n as u128;
-    }
-
-    fn add_to_cells(&mut self, p: &[f64], outcomes: &[u8]) {
-        let (resolution, clip, n_cells) = (self.resolution(), self.sketch.options().clip_value(), self.n_cells());
-        let mut n_clipped = 0;
-        for (&p, &outcome) in p.iter().zip(outcomes) {
-            let clipped = p.max(clip).min(1.0 - clip);
-            n_clipped += u64::from(clipped != p);
-            let place = resolution.place(clipped.min(1.0 - clipped));
-            let table = 2 * usize::from(clipped > 0.5) + usize::from(outcome);
-            let [count_and_sum, squares] = &mut self.waiting[table * n_cells + place.cell];
-            *count_and_sum += 1 | place.offset << COUNT_BITS;
-            *squares += place.offset * place.offset;
-        }
-        self.sketch.n_clipped += n_clipped;
-    }
-
-    fn add_to_bins(&mut self, p: &[f64], outcomes: &[u8]) {
-        for (totals, binning) in self.sketch.bins.iter_mut().zip(&self.sketch.shape.binnings) {
-            for (&p, &outcome) in p.iter().zip(outcomes) {
-                let p = p.clamp(0.0, 1.0);
-                let totals: &mut BinTotals = &mut totals[binning.place(p)];
-                totals.add_row(p, outcome == 1, 1);
-            }
-        }
-    }
-
-    /// Moves what waits into the sketch.
-    fn empty(&mut self) {
-        let (from, to, n_cells) = (self.resolution(), self.sketch.resolution(), self.n_cells());
-        let weight_bits = self.sketch.options().weight_unit_bits();
-        for (index, sums) in self.waiting.iter_mut().enumerate().filter(|(_, sums)| sums[0] != 0) {
-            let [count_and_sum, squares] = std::mem::take(sums);
-            let content = Content {
-                count: count_and_sum & ((1 << COUNT_BITS) - 1),
-                first: count_and_sum >> COUNT_BITS,
-                second: squares.into(),
-            };
-            let (table, cell) = (index / n_cells, index % n_cells);
-            let (cell, shift) = wider(cell as u32, from, to);
-            let content = super::content::Sums::shifted(content, shift);
-            match &mut self.sketch.cells {
-                Cells::Plain(tables) => tables[table].add(cell, content),
-                Cells::Weighted(tables) => {
-                    tables[table].add(cell, super::content::Weighted::from_plain(content, weight_bits));
-                }
-            }
-        }
-        self.n_waiting = 0;
+        self.sketch.n += range.len() as u64;
+        self.sketch.units += (range.len() as u128) << self.sketch.weight_shift();
     }
 }
 
-/// Labels that the door let through, as bits.
-fn bits(labels: Labels<'_>, range: std::ops::Range<usize>, bits: &mut Vec<u8>) {
-    bits.clear();
-    macro_rules! bits {
-        ($labels:expr) => {
-            bits.extend($labels[range].iter().map(|label| *label as u8 & 1))
-        };
+impl Sketch {
+    /// A table in which plain rows of this sketch wait.
+    fn narrow(&self) -> Narrow {
+        let fine = self.resolution_of_waiting();
+        Narrow::new(Frame::new(fine, offset_bits(fine), self.options().clip_value()))
     }
-    match labels {
-        Labels::Bool(labels) => bits!(labels),
-        Labels::I8(labels) => bits!(labels),
-        Labels::I16(labels) => bits!(labels),
-        Labels::I32(labels) => bits!(labels),
-        Labels::I64(labels) => bits!(labels),
-        Labels::U8(labels) => bits!(labels),
-        Labels::U16(labels) => bits!(labels),
-        Labels::U32(labels) => bits!(labels),
-        Labels::U64(labels) => bits!(labels),
-        Labels::F32(labels) => bits!(labels),
-        Labels::F64(labels) => bits!(labels),
-        // proof: text needs a positive label, and rows with one are not plain
-        Labels::Text(_) => {}
+
+    fn resolution_of_waiting(&self) -> Resolution {
+        Resolution(self.resolution().0.max(COARSEST.0))
+    }
+
+    /// By how many bits a row without a weight is less than a weight of 1.
+    fn weight_shift(&self) -> u32 {
+        if self.is_weighted() { self.options().weight_unit_bits() } else { 0 }
+    }
+
+    /// Adds the cells of rows that have waited.
+    fn take_from(&mut self, waiting: &mut Narrow) {
+        let (from, to, weight_bits) =
+            (self.resolution_of_waiting(), self.resolution(), self.options().weight_unit_bits());
+        let cells = &mut self.cells;
+        self.n_clipped += waiting.empty(|table, cell, content| {
+            let (cell, shift) = wider(cell as u32, from, to);
+            let content = content.shifted(shift);
+            match cells {
+                Cells::Plain(tables) => tables[table].add(cell, content),
+                Cells::Weighted(tables) => tables[table].add(cell, Weighted::from_plain(content, weight_bits)),
+            }
+        });
+    }
+
+    fn add_to_bins(&mut self, rows: PlainRows<'_>, range: Range<usize>) {
+        let shift = self.weight_shift();
+        for (totals, binning) in self.bins.iter_mut().zip(&self.shape.binnings) {
+            bins::add_plain(totals, binning, rows, range.clone(), shift);
+        }
     }
 }

@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::content::{Sums, Weighted};
+use super::content::Weighted;
+use super::filling::Filling;
 use super::options::LARGEST_WEIGHT;
-use super::{Cells, LARGEST_LOGIT, Sketch, name, wider};
-use crate::cells::{self, Content, Resolution};
-use crate::predictions::{BinaryView, PlainRows, Rows, Scale};
+use super::{Cells, LARGEST_LOGIT, Sketch, name, offset_bits};
+use crate::cells::Content;
+use crate::predictions::{BinaryView, Rows, Scale};
 use crate::{Error, error};
 
 /// Rows from which on threads, and a table of their own, pay.
@@ -17,17 +18,14 @@ const MANY: usize = 1 << 15;
 /// Rows that are read at once.
 const CHUNK: usize = 1 << 12;
 
-/// From this resolution on a sketch's cells are those of `cells/`; a coarser one takes these and widens them.
-pub(super) const FINEST_OFFSETS: Resolution = Resolution(12);
-
 impl Sketch {
     /// Adds the rows of a batch. Nothing changes where an error is returned.
     pub fn update(&mut self, view: &BinaryView<'_>) -> Result<(), Error> {
         self.prepare(view, view.len(), None)?;
-        match view.plain() {
-            Some(rows) if view.len() >= MANY => self.add_plain(rows),
-            _ if view.len() >= MANY => self.add_in_parallel(view)?,
-            _ => self.add_range(view, 0..view.len()),
+        if view.len() < MANY {
+            self.add_range(view, 0..view.len());
+        } else {
+            self.add_in_parallel(view)?;
         }
         self.report.absorb(view.report());
         Ok(())
@@ -96,8 +94,9 @@ impl Sketch {
                 sketch.make_weighted();
             }
             sketch.scale = self.scale;
-            sketch.add_range(view, (part * share).min(n)..n.min((part + 1) * share));
-            sketch
+            let mut filling = Filling::new(sketch);
+            filling.add(view, (part * share).min(n)..n.min((part + 1) * share));
+            filling.finish()
         };
         let parts: Vec<Sketch> = (0..n_parts).into_par_iter().map(fill).collect();
         parts.iter().try_for_each(|part| self.merge(part))
@@ -128,10 +127,9 @@ impl Sketch {
     }
 
     fn add_row(&mut self, side: Side, outcome: bool, units: u64) {
-        let fine = Resolution(self.resolution().0.max(FINEST_OFFSETS.0));
-        let place = fine.place(side.q);
-        let (cell, shift) = wider(place.cell as u32, fine, self.resolution());
-        let offset = place.offset + shift;
+        let resolution = self.resolution();
+        let place = resolution.place_among(side.q, offset_bits(resolution));
+        let (cell, offset) = (place.cell as u32, place.offset);
         let table = 2 * usize::from(side.upper) + usize::from(outcome);
         let weight_bits = self.options().weight_unit_bits();
         self.n += 1;
@@ -162,32 +160,6 @@ impl Sketch {
         let small = libm::exp(-clamped.abs());
         let (q, upper) = (small / (1.0 + small), clamped > 0.0);
         Side { q, upper, probability: if upper { 1.0 / (1.0 + small) } else { q } }
-    }
-
-    /// Many plain rows: cells by the pass that large inputs in memory take, bins chunk by chunk.
-    fn add_plain(&mut self, rows: PlainRows<'_>) {
-        let fine = Resolution(self.resolution().0.max(FINEST_OFFSETS.0));
-        // proof: the door has let the rows through
-        let Some(cells) = cells::Cells::new(rows, fine.0, self.options().clip_value()) else { return };
-        self.n_clipped += cells.n_clipped;
-        let to = self.resolution();
-        let weight_bits = self.options().weight_unit_bits();
-        for (upper, outcome, cell, content) in cells.occupied() {
-            let (cell, shift) = wider(cell as u32, fine, to);
-            let table = 2 * usize::from(upper) + usize::from(outcome);
-            let content = content.shifted(shift);
-            match &mut self.cells {
-                Cells::Plain(tables) => tables[table].add(cell, content),
-                Cells::Weighted(tables) => tables[table].add(cell, Weighted::from_plain(content, weight_bits)),
-            }
-        }
-        let shift = if self.is_weighted() { weight_bits } else { 0 };
-        self.n += rows.labels.len() as u64;
-        self.units += (rows.labels.len() as u128) << shift;
-        for (totals, binning) in self.bins.iter_mut().zip(&self.shape.binnings) {
-            let more = super::bins::of_plain(rows, binning);
-            totals.iter_mut().zip(more).for_each(|(totals, more)| totals.add(more.weighted(shift)));
-        }
     }
 }
 
