@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import calipers
+
 from bench import checks, contenders, data, machine, report, truth
 from bench.contenders import CONTENDERS, Contender
 from bench.data import Sample

@@ -1,7 +1,7 @@
 """Who runs: calipers, the numpy lines that it is set against, and one function for each peer.
 
-A contender is given the arrays and returns the call that is timed. It imports its package when it is asked, so that a child
-process which measures memory has that package alone.
+A contender is given the arrays and returns the call that is timed. It imports its package when it is asked, so
+that a child process which measures memory has that package alone.
 """
 
 from __future__ import annotations

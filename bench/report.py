@@ -30,8 +30,8 @@ def markdown(results: Results, found: list[Check]) -> str:
         "Written by `make bench`"
         + (" QUICK=1." if results.quick else ".")
         + " Do not edit: words of ours are in NOTES.md.",
-        f"{facts['processor']}, {facts['cores']} cores, {facts['memory']}; {facts['system']}, Python {facts['Python']}. "
-        f"The run took {results.seconds / 60:.0f} minutes.",
+        f"{facts['processor']}, {facts['cores']} cores, {facts['memory']}; {facts['system']}, Python {facts['Python']}."
+        f" The run took {results.seconds / 60:.0f} minutes.",
         "## Does it hold?",
         table(
             ["claim", "limit", "measured", "holds"],
@@ -61,11 +61,12 @@ def markdown(results: Results, found: list[Check]) -> str:
 
 
 METHOD = """\
-Everyone gets the same arrays (float64 probabilities, int64 outcomes, unless the row says float32) in one process, in turn,
-and the best time counts; `runs` says of how many. Slow peers have fewer. Calls are made from Python as users make them, with all that a call checks and converts.
-The rows are those of an over-confident model with normal logits (`bench/data.py`), whose own ECE is {population_ece:.6f}.
+Everyone gets the same arrays (float64 probabilities and int64 outcomes, unless the row says float32) in one process,
+in turn, and the best time counts; `runs` says of how many. Slow peers have fewer. Calls are made from Python as users
+make them, with all that a call checks and converts. The rows are those of an over-confident model with normal logits
+(`bench/data.py`), whose own ECE is {population_ece:.6f}.
 
-Extra memory is the peak of the resident set during one call, less what was resident before, in a fresh process for each.
+Extra memory is the peak of the resident set during one call, less what was resident before; a fresh process for each.
 
 Each row says which quantity it is, and its distance is from the truth of that very quantity: for LS-ECE up to
 n = 50,000 a quadrature in numpy that shares no code with calipers, above that calipers at the smallest tolerance that
@@ -112,16 +113,19 @@ def _top_class_table(results: Results) -> str:
 def _parquet_part(race: ParquetRace | str) -> str:
     if isinstance(race, str):
         return f"Not run: {race}."
+    command = "`calipers measure FILE --prob p --label y --sigma 0.05 --json`, the process"
+    query = "DuckDB, 2 threads: `select sum(p), sum(y)`, the query alone"
+    process = "the same, with the process that runs it"
     cells = [
-        ["`calipers measure FILE --prob p --label y --sigma 0.05 --json`, the process",
-         duration(race.calipers_seconds), f"{race.calipers_peak_mib:,.0f}"],
-        ["DuckDB, 2 threads: `select sum(p), sum(y)`, the query alone", duration(race.duckdb_query_seconds), ""],
-        ["the same, with the process that runs it", duration(race.duckdb_process_seconds), f"{race.duckdb_peak_mib:,.0f}"],
-    ]  # fmt: skip
-    about = f"{race.n:,} rows, two columns (double, int64), {race.file_mib:,.0f} MiB, in the page cache; best of {race.runs}, in turn."
-    return f"{about} calipers' value: {race.calipers_value:.9f}.\n\n" + table(
-        ["what", "time", "largest resident MiB"], cells
+        [command, duration(race.calipers_seconds), f"{race.calipers_peak_mib:,.0f}"],
+        [query, duration(race.duckdb_query_seconds), ""],
+        [process, duration(race.duckdb_process_seconds), f"{race.duckdb_peak_mib:,.0f}"],
+    ]
+    about = (
+        f"{race.n:,} rows, two columns (double, int64), {race.file_mib:,.0f} MiB, in the page cache; "
+        f"best of {race.runs}, in turn. calipers' value: {race.calipers_value:.9f}."
     )
+    return about + "\n\n" + table(["what", "time", "largest resident MiB"], cells)
 
 
 def table(heads: list[str], cells: list[list[str]]) -> str:

@@ -1,11 +1,11 @@
-"""50,000 rows of 1,000 raw scores: calipers' whole LS-ECE of the top class against what users write to get the top class."""
+"""Raw scores of many classes: calipers' whole LS-ECE of the top class against what users write to get that class."""
 
 from __future__ import annotations
 
+import calipers
 import numpy as np
 from scipy.special import softmax
 
-import calipers
 from bench.contenders import SIGMA
 from bench.data import SEED
 from bench.timing import Timing, race

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -16,7 +17,7 @@ N_NODES = 10
 
 
 def binned_ece(p: Floats, y: Labels, n_bins: int) -> float:
-    """Sum over bins of |sum of y - sum of p| / n, the sums correctly rounded. Bins [b / B, (b + 1) / B), the last closed."""
+    """Sum over bins of |sum of y - sum of p| / n, sums correctly rounded; bins [b / B, (b + 1) / B), the last closed."""
     edges = np.arange(1, n_bins) / n_bins
     bins = np.searchsorted(edges, p, side="right")
     # Sorting by bin costs less than a mask for each one.
@@ -51,7 +52,8 @@ def ls_ece(sample: Sample, sigma: float) -> float:
         kernel = np.exp(-0.5 * ((u[:, None] - h[None, first:last]) / sigma) ** 2)
         ones = kernel @ y[first:last]
         zeros = kernel @ (1 - y[first:last])
-        return ((1 - rho(u)) * ones - rho(u) * zeros) / (len(h) * sigma * math.sqrt(2 * math.pi))
+        values: Floats = ((1 - rho(u)) * ones - rho(u) * zeros) / (len(h) * sigma * math.sqrt(2 * math.pi))
+        return values
 
     nodes, weights = np.polynomial.legendre.leggauss(N_NODES)
 
@@ -61,7 +63,7 @@ def ls_ece(sample: Sample, sigma: float) -> float:
     start, stop = float(h[0] - REACH * sigma), float(h[-1] + REACH * sigma)
     ends = np.linspace(start, stop, math.ceil((stop - start) / (sigma / 4)) + 1)
     pieces = []
-    for a, b in zip(ends[:-1], ends[1:], strict=True):
+    for a, b in itertools.pairwise(ends):
         u = np.concatenate([[a], (a + b) / 2 + (b - a) / 2 * nodes, [b]])
         values = g(u)
         if np.all(values >= 0) or np.all(values <= 0):
@@ -70,5 +72,5 @@ def ls_ece(sample: Sample, sigma: float) -> float:
         changes = np.flatnonzero(values[:-1] * values[1:] < 0)
         roots = [brentq(lambda x: float(g(np.array([x]))[0]), u[i], u[i + 1], xtol=1e-14) for i in changes]
         cuts = [a, *roots, b]
-        pieces += [abs(integral(c, d)) for c, d in zip(cuts[:-1], cuts[1:], strict=True)]
+        pieces += [abs(integral(c, d)) for c, d in itertools.pairwise(cuts)]
     return math.fsum(pieces)
