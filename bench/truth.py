@@ -17,7 +17,7 @@ N_NODES = 10
 
 
 def binned_ece(p: Floats, y: Labels, n_bins: int) -> float:
-    """Sum over bins of |sum of y - sum of p| / n, sums correctly rounded; bins [b / B, (b + 1) / B), the last closed."""
+    """The sum over bins of |sum of y - sum of p| / n, correctly rounded; bins [b / B, (b + 1) / B), the last closed."""
     edges = np.arange(1, n_bins) / n_bins
     bins = np.searchsorted(edges, p, side="right")
     # Sorting by bin costs less than a mask for each one.
