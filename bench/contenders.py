@@ -146,7 +146,7 @@ CONTENDERS = [
     ),
     Contender("paper", "torch", "the paper's estimator, 10,000 samples, float32", LS_ECE, paper_ls_ece, 50_000),
     Contender("numpy_mean", "numpy", "(y - p).mean()", MEAN_GAP, numpy_mean),
-    Contender("numpy_ece", "numpy", "abs(bincount(minimum(...), y - p)).sum() / n", ECE, numpy_ece),
+    Contender("numpy_ece", "numpy", "abs(bincount(minimum((p*15).astype(int), 14), y-p)).sum()/n", ECE, numpy_ece),
     Contender("calipers_ece", "calipers", "expected_calibration_error(y, p)", ECE, calipers_ece),
     Contender("torchmetrics", "torchmetrics", "binary_calibration_error(p, y)", ECE, torchmetrics_ece),
     Contender("netcal", "netcal", "ECE(15).measure(p, y)", ECE, netcal_ece),
