@@ -99,7 +99,7 @@ check-examples: $(VENV)/examples-installed ## are the files in examples/ what th
 
 # QUICK=1: smaller sizes, and a report of its own that is not kept.
 bench: $(BENCH)/installed ## calipers against its peers, into bench/RESULTS.md (about 20 minutes; QUICK=1: a few)
-	$(call heading,'build the wheel and the command, as released')
+	$(call heading,'build the wheel and the command as released')
 	@rm -rf $(BENCH)/dist
 	$(call quietly,$(BENCH)/bin/maturin build --release --out $(BENCH)/dist)
 	@$(BENCH)/bin/pip install --quiet --force-reinstall --no-deps $(BENCH)/dist/*.whl
