@@ -3,6 +3,7 @@
 pub(crate) mod bernstein;
 pub(crate) mod convolution;
 pub(crate) mod dispatch;
+pub(crate) mod exp;
 pub(crate) mod lagrange;
 pub(crate) mod parallel;
 pub(crate) mod random;

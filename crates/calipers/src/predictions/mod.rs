@@ -9,6 +9,7 @@
 
 mod binary;
 mod checks;
+mod class_rows;
 mod columns;
 mod multiclass;
 
