@@ -84,9 +84,7 @@ fn sum_of_order<const M: usize>(panels: &PanelIntegral, values: &[f64]) -> AbsIn
                 }
             }
         }
-        for lane in 0..LANES {
-            add(&std::array::from_fn(|i| coefficients[i][lane]));
-        }
+        (0..LANES).for_each(|lane| add(&coefficients.map(|coefficient| coefficient[lane])));
         panel += LANES;
     }
     for values in values[panel..].windows(M) {

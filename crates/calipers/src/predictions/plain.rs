@@ -47,8 +47,7 @@ pub(crate) trait Probability: Copy + Into<f64> {
     /// Whether it is in [0, 1] as it is. NaN is not.
     #[inline(always)]
     fn is_sound(self) -> bool {
-        let p: f64 = self.into();
-        (p >= 0.0) & (p <= 1.0)
+        (0.0..=1.0).contains(&self.into())
     }
 }
 
