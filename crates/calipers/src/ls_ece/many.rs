@@ -23,18 +23,14 @@ impl LsEce {
     /// The measure by cells; `None` where rows have to be taken one by one: few of them, noise without a third derivative, or
     /// a tolerance or sigma that cells of this size do not serve; and for unchecked rows that break a rule.
     pub(super) fn measure_cells(&self, rows: PlainRows<'_>) -> Result<Option<Measured>, Error> {
+        let third = self.noise.variation(3).filter(|_| self.link.curvature(0.0, 0.0).is_some());
+        let Some(third) = third.filter(|_| rows.len() >= MANY) else { return Ok(None) };
         let budget = SHARE * self.tolerance;
         let guess = match self.sigma {
             Sigma::Value(sigma) => sigma,
             Sigma::Auto => self.sigma_of_some(rows),
         };
-        let Some(third) = self.noise.variation(3) else { return Ok(None) };
-        let typical = TYPICAL_COST * third / guess.powi(3);
-        let Some(resolution) =
-            bits_for(typical, budget).filter(|_| rows.len() >= MANY && self.link.curvature(0.0, 0.0).is_some())
-        else {
-            return Ok(None);
-        };
+        let Some(resolution) = bits_for(TYPICAL_COST * third / guess.powi(3), budget) else { return Ok(None) };
         let Some(cells) = Cells::new(rows, resolution, self.clip) else { return Ok(None) };
         let sigma = self.sigma.in_range(match self.sigma {
             Sigma::Value(sigma) => sigma,
