@@ -22,7 +22,7 @@
 use super::summary::Summary;
 use crate::link::Link;
 use crate::ls_ece::{Kernel, Points};
-use crate::numerics::sum::Sum;
+use crate::numerics::parallel;
 
 /// Points in place of cells, and what that costs.
 pub(crate) struct Atoms {
@@ -48,6 +48,24 @@ impl Norms {
     }
 }
 
+/// Cells that are replaced at once.
+const CHUNK: usize = 1 << 11;
+
+/// What some cells have become.
+#[derive(Default)]
+struct Part {
+    logits: Vec<f64>,
+    outcomes: Vec<bool>,
+    weights: Vec<f64>,
+    /// Sums over the cells, by their weight.
+    cost: f64,
+    pointwise: f64,
+    error: f64,
+    total: f64,
+    largest_error: f64,
+    farthest: f64,
+}
+
 impl Atoms {
     /// `coordinate` is the link by which a logit has its probability; that of the kernel, unless rows came as raw scores,
     /// whose cells are those of the logistic link whatever the kernel's is.
@@ -55,37 +73,56 @@ impl Atoms {
         let variation = |order: usize| kernel.noise.variation(order).map(|v| v / kernel.sigma.powi(order as i32));
         let integrated = Norms::new(variation);
         let largest = Norms::new(|order| variation(order + 1).map(|norm| 0.5 * norm));
-        let (mut logits, mut outcomes, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut cost, mut pointwise, mut error, mut total) =
-            (Sum::default(), Sum::default(), Sum::default(), Sum::default());
-        let (mut farthest, mut largest_error) = (0.0, 0.0_f64);
-        for cell in cells.filter(|cell| cell.weight > 0.0) {
-            let shape = Shape::new(coordinate, &cell);
-            let order = Order::new(&integrated, &shape);
-            total.add(cell.weight);
-            cost.add(cell.weight * order.price(&integrated, &shape));
-            pointwise.add(cell.weight * order.price_at_a_place(&largest, &shape));
-            farthest = f64::max(farthest, shape.reach + shape.deviation + 0.5 * shape.step);
-            let atoms: &[f64] = match order {
-                Order::Third if cell.deviation > 0.0 => &[cell.mean - cell.deviation, cell.mean + cell.deviation],
-                _ => &[cell.mean],
-            };
-            for q in atoms {
-                let (p, complement) = cell.probability(*q);
-                let logit = coordinate.inverse(p, complement);
-                let weight = cell.weight / atoms.len() as f64;
-                let rounding = coordinate.inverse_error(logit) + 2.0 * f64::EPSILON * logit.abs();
-                error.add(weight * rounding);
-                largest_error = largest_error.max(rounding);
-                logits.push(logit);
-                outcomes.push(cell.outcome);
-                weights.push(weight);
-            }
+        let cells: Vec<Summary> = cells.filter(|cell| cell.weight > 0.0).collect();
+        let parts = parallel::map_chunks(cells.len(), CHUNK, |range| {
+            let mut part = Part::default();
+            cells[range].iter().for_each(|cell| part.add(cell, coordinate, &integrated, &largest));
+            part
+        });
+        let mut all = Part::default();
+        for part in parts {
+            all.logits.extend(part.logits);
+            all.outcomes.extend(part.outcomes);
+            all.weights.extend(part.weights);
+            all.cost += part.cost;
+            all.pointwise += part.pointwise;
+            all.error += part.error;
+            all.total += part.total;
+            all.largest_error = all.largest_error.max(part.largest_error);
+            all.farthest = all.farthest.max(part.farthest);
         }
-        let total = total.value();
-        let mean = |sum: Sum| sum.value() / total * (1.0 + 1e-9);
-        let points = Points::from_atoms(logits, outcomes, weights, mean(error), largest_error);
-        Atoms { points, bound: mean(cost), pointwise: mean(pointwise), farthest }
+        // The factor covers the rounding of sums over up to millions of cells.
+        let mean = |sum: f64| sum / all.total * (1.0 + 1e-9);
+        Atoms {
+            bound: mean(all.cost),
+            pointwise: mean(all.pointwise),
+            farthest: all.farthest,
+            points: Points::from_atoms(all.logits, all.outcomes, all.weights, mean(all.error), all.largest_error),
+        }
+    }
+}
+
+impl Part {
+    fn add(&mut self, cell: &Summary, coordinate: &dyn Link, integrated: &Norms, largest: &Norms) {
+        let shape = Shape::new(coordinate, cell);
+        let order = Order::new(integrated, &shape);
+        self.total += cell.weight;
+        self.cost += cell.weight * order.price(integrated, &shape);
+        self.pointwise += cell.weight * order.price_at_a_place(largest, &shape);
+        self.farthest = self.farthest.max(shape.reach + shape.deviation + 0.5 * shape.step);
+        let two = [cell.mean - cell.deviation, cell.mean + cell.deviation];
+        let atoms = if order == Order::Third && cell.deviation > 0.0 { &two } else { std::slice::from_ref(&cell.mean) };
+        for q in atoms {
+            let (p, complement) = cell.probability(*q);
+            let logit = coordinate.inverse(p, complement);
+            let weight = cell.weight / atoms.len() as f64;
+            let rounding = coordinate.inverse_error(logit) + 2.0 * f64::EPSILON * logit.abs();
+            self.error += weight * rounding;
+            self.largest_error = self.largest_error.max(rounding);
+            self.logits.push(logit);
+            self.outcomes.push(cell.outcome);
+            self.weights.push(weight);
+        }
     }
 }
 
@@ -147,19 +184,10 @@ impl Shape {
     fn new(coordinate: &dyn Link, cell: &Summary) -> Self {
         // Points may lie outside their cell, but within the reach of its mean.
         let reach = cell.reach();
-        let ends = [cell.mean - reach, cell.mean + reach].map(|q| {
-            let (p, complement) = cell.probability(q);
-            coordinate.inverse(p, complement)
-        });
-        let (from, to) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
-        let flattest = coordinate.derivative(from).min(coordinate.derivative(to));
+        let ends = [cell.mean - reach, cell.mean + reach].map(|q| cell.probability(q));
+        let (steepest, curvature) = coordinate.steepness(ends[0], ends[1]);
         // Largest |dh/dq|, for q in scales.
-        let slope = cell.scale / flattest * (1.0 + 1e-9);
-        Shape {
-            reach: reach * slope,
-            deviation: cell.deviation * slope,
-            step: cell.step * slope,
-            curvature: coordinate.curvature(from, to),
-        }
+        let slope = cell.scale * steepest * (1.0 + 1e-9);
+        Shape { reach: reach * slope, deviation: cell.deviation * slope, step: cell.step * slope, curvature }
     }
 }

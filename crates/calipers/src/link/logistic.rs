@@ -63,6 +63,11 @@ impl Link for Logistic {
         Some((1.0, 1.0))
     }
 
+    /// The slope is 1 / (p (1 - p)): no logarithm is needed.
+    fn steepness(&self, from: (f64, f64), to: (f64, f64)) -> (f64, Option<(f64, f64)>) {
+        (1.0 / (from.0 * from.1).min(to.0 * to.1), Some((1.0, 1.0)))
+    }
+
     /// softplus(b) - softplus(a), as one logarithm: relative accuracy on pieces of any length.
     fn integral(&self, a: f64, b: f64) -> f64 {
         let length = b - a;

@@ -79,6 +79,16 @@ pub trait Link: Debug + Send + Sync {
         None
     }
 
+    /// The steepest slope of rho^-1 between two probabilities, each given with its complement, or more; and
+    /// [`curvature`](Self::curvature) there. For a link whose slope has one peak.
+    #[doc(hidden)]
+    fn steepness(&self, from: (f64, f64), to: (f64, f64)) -> (f64, Option<(f64, f64)>) {
+        let ends = [from, to].map(|(p, complement)| self.inverse(p, complement));
+        let (a, b) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+        let flattest = self.derivative(a).min(self.derivative(b));
+        (1.0 / flattest, self.curvature(a, b))
+    }
+
     /// The integral of rho over [a, b], to an error of at most 2^-43 (b - a).
     ///
     /// Unless overridden: Gauss's rule of 4 points on pieces so short that its error on a piece of length l, which is

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::plan::{MAX_OCCUPIED, PAGE, Plan};
 use super::points::Points;
 use crate::numerics::dispatch::dispatched;
-use crate::numerics::lagrange::MAX_ORDER;
+use crate::numerics::lagrange::{Lagrange, MAX_ORDER};
 use crate::numerics::parallel;
 
 /// Pages that the table of a grid may have.
@@ -65,7 +65,7 @@ impl Grid {
         let page_bytes = (size_of::<f64>() * PAGE_MASSES) as f64;
         let bytes = n_pages.min(n as f64) * page_bytes + 4.0 * n_pages;
         let n_segments = ((1u64 << 25) as f64 / bytes).clamp(2.0, 64.0) as usize;
-        let segment = n.div_ceil(n_segments).max(parallel::CHUNK);
+        let segment = n.div_ceil(n_segments).max(parallel::chunk_of(n));
         let mut segments = parallel::map_chunks(n, segment, |rows| {
             let mut grid = empty.clone();
             deposit(points, plan, rows, &mut grid);
@@ -194,30 +194,44 @@ dispatched! {
     }
 }
 
+/// Places of some rows at once, which the compiler does in vectors, and then their masses row by row.
 #[inline(always)]
 fn spread<const M: usize>(points: &Points, plan: &Plan, rows: Range<usize>, grid: &mut Grid) {
-    let weights = points.weights.as_ref().map(|weights| &weights[rows.clone()]);
-    let points = points.logits[rows.clone()].iter().zip(&points.outcomes[rows]).enumerate();
-    let mut remainder_sum = 0.0;
-    for (index, (logit, outcome)) in points {
-        let weight = weights.map_or(1.0, |weights| weights[index]);
-        if weight == 0.0 {
-            continue;
+    const LANES: usize = 16;
+    let mut remainders = [0.0; LANES];
+    for start in rows.clone().step_by(LANES) {
+        let n = LANES.min(rows.end - start);
+        let (mut weights, mut panels, mut places) = ([0.0; LANES], [0; LANES], [0.0; LANES]);
+        match &points.weights {
+            Some(all) => weights[..n].copy_from_slice(&all[start..start + n]),
+            None => weights[..n].fill(1.0),
         }
-        let (panel, theta) = plan.panel(*logit);
-        let (node_weights, remainder) = plan.lagrange.weights::<M>(theta);
-        remainder_sum += weight * remainder;
-        let Some(page) = grid.page(panel.div_euclid(PAGE)) else {
-            grid.overflowed = true;
-            return;
-        };
-        let start = page + usize::from(*outcome) * PAGE_NODES + panel.rem_euclid(PAGE) as usize;
-        let masses = &mut grid.masses[start..start + M];
-        for (mass, node_weight) in masses.iter_mut().zip(&node_weights) {
-            *mass += weight * node_weight;
+        let mut logits = [0.0; LANES];
+        logits[..n].copy_from_slice(&points.logits[start..start + n]);
+        for lane in 0..LANES {
+            let (panel, theta) = plan.panel(logits[lane]);
+            (panels[lane], places[lane]) = (panel, theta - 0.5);
+            remainders[lane] += weights[lane] * Lagrange::remainder::<M>(places[lane]);
+        }
+        for lane in 0..n {
+            // A row without weight may be beyond the pages.
+            if weights[lane] == 0.0 {
+                continue;
+            }
+            let Some(page) = grid.page(panels[lane].div_euclid(PAGE)) else {
+                grid.overflowed = true;
+                return;
+            };
+            let outcome = usize::from(points.outcomes[start + lane]);
+            let first = page + outcome * PAGE_NODES + panels[lane].rem_euclid(PAGE) as usize;
+            let masses = &mut grid.masses[first..first + M];
+            let node_weights = plan.lagrange.weights::<M>(places[lane]);
+            for (mass, node_weight) in masses.iter_mut().zip(&node_weights) {
+                *mass += weights[lane] * node_weight;
+            }
         }
     }
-    grid.remainder += remainder_sum;
+    grid.remainder += remainders.iter().sum::<f64>();
 }
 
 #[cfg(test)]

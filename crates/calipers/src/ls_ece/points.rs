@@ -55,7 +55,7 @@ impl Points {
         let to_logit = ToLogit { view, link, clip };
         // Divided by the largest weight, so that squares neither overflow nor vanish.
         let largest_weight = view.largest_weight();
-        let chunks = parallel::map_chunks(n, parallel::CHUNK, |range| {
+        let chunks = parallel::map_chunks(n, parallel::chunk_of(n), |range| {
             let mut rows = Rows::default();
             view.read(range, &mut rows);
             if view.is_weighted() {

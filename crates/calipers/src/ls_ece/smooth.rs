@@ -17,7 +17,7 @@
 //!    error at θ is w(θ) Δ^m / m! times an average of G^(m) with a B-spline of order m over m - 1 panels as
 //!    weight. That weight is unimodal and at most m / ((m - 1) Δ), so its copies for all panels sum to
 //!    at most min(m, 1 + m / (m - 1)) / Δ at any point. In all: that factor, times the mean of |w| / m!, times S Δ^m M.
-//! 4. *Sign changes.* ∫|P| is exact up to pieces of 2^-26 panels that may hide a root; they are added up.
+//! 4. *Sign changes.* ∫|P| is exact up to pieces of at most 2^-8 panels that may hide a root; they are added up.
 //! 5. *Logits.* An error δ_i in a logit, or in its place on the grid, costs at most s_i N_1 δ_i.
 //! 6. *Rounding*, by the count of operations of each sum.
 //!
@@ -37,7 +37,7 @@ use crate::numerics::sum::Sum;
 const U: f64 = f64::EPSILON / 2.0;
 
 /// Panels that are worked on at once.
-const BLOCK: i64 = 1 << 13;
+const BLOCK: i64 = 1 << 9;
 
 /// What one block of panels adds to the integral.
 struct BlockIntegral {
@@ -83,7 +83,7 @@ pub(super) fn integrate(points: &Points, kernel: &Kernel<'_>, tolerance: f64) ->
     }
 
     let taps = kernel.taps(&plan);
-    let panels = PanelIntegral::new(&plan.lagrange, plan.order);
+    let panels = PanelIntegral::new(&plan.lagrange, plan.order, 1e-4 * tolerance);
     let mut blocks = Vec::new();
     let block_length = BLOCK.max(2 * taps.len() as i64);
     for window in windows {

@@ -4,7 +4,7 @@ use super::dispatch::dispatched;
 use super::lagrange::{Lagrange, MAX_ORDER};
 use super::sum::Sum;
 
-/// Halvings after which a piece that may hide a sign change is taken as it is.
+/// Halvings after which a piece that may hide a sign change is taken as it is, at most.
 const MAX_DEPTH: u32 = 26;
 
 /// Turns values at the nodes of [`Lagrange`] into Bernstein coefficients on the middle panel.
@@ -14,6 +14,9 @@ const MAX_DEPTH: u32 = 26;
 #[derive(Debug, Clone)]
 pub(crate) struct PanelIntegral {
     order: usize,
+    /// Halvings after which a piece that may hide a sign change is taken as it is: there P is as small as the piece is short, so
+    /// that each halving more makes the doubt four times smaller.
+    depth: u32,
     /// Row i: the weights of the nodal values in coefficient i.
     matrix: [[f64; MAX_ORDER]; MAX_ORDER],
 }
@@ -26,7 +29,9 @@ pub(crate) struct AbsIntegral {
 }
 
 impl PanelIntegral {
-    pub(crate) fn new(lagrange: &Lagrange, order: usize) -> Self {
+    /// For panels whose doubts may add up to about `negligible`.
+    pub(crate) fn new(lagrange: &Lagrange, order: usize, negligible: f64) -> Self {
+        let depth = (-0.5 * negligible.log2()).ceil().clamp(8.0, f64::from(MAX_DEPTH)) as u32;
         let mut matrix = [[0.0; MAX_ORDER]; MAX_ORDER];
         for k in 0..order {
             let monomials = lagrange.basis(k, 0.0);
@@ -35,7 +40,7 @@ impl PanelIntegral {
                 row[k] = terms.sum();
             }
         }
-        PanelIntegral { order, matrix }
+        PanelIntegral { order, depth, matrix }
     }
 
     /// Largest sum of absolute weights in a coefficient: how much rounding can grow.
@@ -69,10 +74,10 @@ fn sum_of_order<const M: usize>(panels: &PanelIntegral, values: &[f64]) -> AbsIn
     const LANES: usize = 4;
     let n_panels = (values.len() + 1).saturating_sub(M);
     let (mut value, mut slack) = (Sum::default(), 0.0);
-    let mut add = |coefficients: &[f64; M]| {
-        let panel = abs_integral(coefficients, 0);
-        value.add(panel.value);
+    let mut split = |coefficients: [f64; M]| {
+        let panel = abs_integral(&coefficients, panels.depth);
         slack += panel.slack;
+        panel.value
     };
     let mut panel = 0;
     while panel + LANES <= n_panels {
@@ -84,15 +89,31 @@ fn sum_of_order<const M: usize>(panels: &PanelIntegral, values: &[f64]) -> AbsIn
                 }
             }
         }
-        (0..LANES).for_each(|lane| add(&coefficients.map(|coefficient| coefficient[lane])));
+        let (mut sum, mut sum_of_sizes) = ([0.0; LANES], [0.0; LANES]);
+        for coefficient in &coefficients {
+            for lane in 0..LANES {
+                sum[lane] += coefficient[lane];
+                sum_of_sizes[lane] += coefficient[lane].abs();
+            }
+        }
+        for lane in 0..LANES {
+            // Of one sign, sizes add up to the size of the sum, to the last bit; if others do, it is by a rounding.
+            let one_sign = sum[lane].abs() == sum_of_sizes[lane];
+            value.add(if one_sign {
+                sum_of_sizes[lane] / M as f64
+            } else {
+                split(coefficients.map(|coefficient| coefficient[lane]))
+            });
+        }
         panel += LANES;
     }
     for values in values[panel..].windows(M) {
-        add(&std::array::from_fn(|i| (0..M).fold(0.0, |sum, k| sum + panels.matrix[i][k] * values[k])));
+        value.add(split(std::array::from_fn(|i| (0..M).fold(0.0, |sum, k| sum + panels.matrix[i][k] * values[k]))));
     }
     AbsIntegral { value: value.value(), slack }
 }
 
+/// `depth` is how many halvings are left.
 #[inline]
 fn abs_integral(coefficients: &[f64], depth: u32) -> AbsIntegral {
     let min = coefficients.iter().copied().fold(f64::INFINITY, f64::min);
@@ -101,13 +122,13 @@ fn abs_integral(coefficients: &[f64], depth: u32) -> AbsIntegral {
     if min >= 0.0 || max <= 0.0 {
         return AbsIntegral { value: mean.abs(), slack: 0.0 };
     }
-    if depth == MAX_DEPTH {
+    if depth == 0 {
         // |integral P| <= integral |P| <= max |P|
         return AbsIntegral { value: mean.abs(), slack: max.max(-min) };
     }
     let (left, right) = halves(coefficients);
     let (left, right) =
-        (abs_integral(&left[..coefficients.len()], depth + 1), abs_integral(&right[..coefficients.len()], depth + 1));
+        (abs_integral(&left[..coefficients.len()], depth - 1), abs_integral(&right[..coefficients.len()], depth - 1));
     AbsIntegral { value: 0.5 * (left.value + right.value), slack: 0.5 * (left.slack + right.slack) }
 }
 
@@ -137,7 +158,7 @@ mod tests {
     fn of_function(order: usize, f: impl Fn(f64) -> f64) -> AbsIntegral {
         let lagrange = Lagrange::new(order);
         let values: Vec<f64> = (0..order).map(|k| f(lagrange.first_node() + k as f64)).collect();
-        PanelIntegral::new(&lagrange, order).of_abs(&values)
+        PanelIntegral::new(&lagrange, order, 0.0).of_abs(&values)
     }
 
     #[test]
@@ -162,7 +183,7 @@ mod tests {
     fn both_compilations_add_the_same_panels() {
         let values: Vec<f64> = (0..203).map(|k| (f64::from(k) * 0.37).sin() + 0.3).collect();
         for order in [2, 4, 6, 8] {
-            let panels = PanelIntegral::new(&Lagrange::new(order), order);
+            let panels = PanelIntegral::new(&Lagrange::new(order), order, 0.0);
             let all = sum_panels(&panels, &values);
             let portable = sum_panels_portable(&panels, &values);
             assert_eq!(all.value.to_bits(), portable.value.to_bits());

@@ -10,17 +10,25 @@ pub(crate) const MAX_ORDER: usize = 8;
 #[derive(Debug, Clone)]
 pub(crate) struct Lagrange {
     order: usize,
-    /// The weights of all nodes as polynomials in theta - 1/2: row d has the coefficients of degree d.
-    coefficients: [[f64; MAX_ORDER]; MAX_ORDER],
+    /// The weights of the first half of the nodes as polynomials in x = theta - 1/2: row d has the coefficients of x^(2d) and
+    /// those of x^(2d + 1). The weight of a node's mirror image is that of the node at -x.
+    even: [[f64; MAX_PAIRS]; MAX_PAIRS],
+    odd: [[f64; MAX_PAIRS]; MAX_PAIRS],
 }
+
+/// Nodes of one half.
+const MAX_PAIRS: usize = MAX_ORDER / 2;
 
 impl Lagrange {
     pub(crate) fn new(order: usize) -> Self {
         debug_assert!(order.is_multiple_of(2) && (2..=MAX_ORDER).contains(&order));
-        let mut lagrange = Lagrange { order, coefficients: [[0.0; MAX_ORDER]; MAX_ORDER] };
-        for k in 0..order {
+        let mut lagrange = Lagrange { order, even: [[0.0; MAX_PAIRS]; MAX_PAIRS], odd: [[0.0; MAX_PAIRS]; MAX_PAIRS] };
+        for k in 0..order / 2 {
             let monomials = lagrange.basis(k, 0.5);
-            lagrange.coefficients.iter_mut().zip(monomials).for_each(|(row, monomial)| row[k] = monomial);
+            for degree in 0..order / 2 {
+                lagrange.even[degree][k] = monomials[2 * degree];
+                lagrange.odd[degree][k] = monomials[2 * degree + 1];
+            }
         }
         lagrange
     }
@@ -46,28 +54,40 @@ impl Lagrange {
         monomials
     }
 
-    /// The weights of the M nodes at `theta`, M being the order, and |w(theta)|.
+    /// The weights of the M nodes at theta = 1/2 + x, M being the order.
     ///
-    /// By Horner's scheme for all nodes at once, about the middle of the panel: |theta - 1/2| is at most 1/2, so that the
+    /// By Horner's scheme for half of the nodes at once, about the middle of the panel, for even and odd powers apart: their
+    /// sum is the weight of a node, their difference that of its mirror image. |x| is at most 1/2, so that the
     /// terms of all weights add up to less than 4 in size, and rounding costs the weights less than 16 m units of 2^-53
     /// in sum.
     #[inline(always)]
-    pub(crate) fn weights<const M: usize>(&self, theta: f64) -> ([f64; M], f64) {
+    pub(crate) fn weights<const M: usize>(&self, x: f64) -> [f64; M] {
         debug_assert_eq!(M, self.order);
-        let x = theta - 0.5;
-        let mut weights = [0.0; M];
-        for row in self.coefficients[..M].iter().rev() {
-            for (weight, coefficient) in weights.iter_mut().zip(row) {
-                *weight = *weight * x + coefficient;
+        let square = x * x;
+        let (mut even, mut odd) = ([0.0; MAX_PAIRS], [0.0; MAX_PAIRS]);
+        for degree in (0..M / 2).rev() {
+            for k in 0..MAX_PAIRS {
+                even[k] = even[k] * square + self.even[degree][k];
+                odd[k] = odd[k] * square + self.odd[degree][k];
             }
         }
-        // The nodes lie at ±1/2, ±3/2, ... from the middle.
+        let mut weights = [0.0; M];
+        for k in 0..M / 2 {
+            weights[k] = even[k] + x * odd[k];
+            weights[M - 1 - k] = even[k] - x * odd[k];
+        }
+        weights
+    }
+
+    /// |w| at theta = 1/2 + x, M being the order: the nodes lie at ±1/2, ±3/2, ... from the middle.
+    #[inline(always)]
+    pub(crate) fn remainder<const M: usize>(x: f64) -> f64 {
         let mut remainder = 1.0;
         for k in 0..M / 2 {
             let distance = k as f64 + 0.5;
             remainder *= x * x - distance * distance;
         }
-        (weights, remainder.abs())
+        remainder.abs()
     }
 
     /// max |w| / m! on the panel.
@@ -107,7 +127,7 @@ mod tests {
 
     fn weights(lagrange: &Lagrange, theta: f64) -> (Vec<f64>, f64) {
         fn of<const M: usize>(lagrange: &Lagrange, theta: f64) -> (Vec<f64>, f64) {
-            let (weights, remainder) = lagrange.weights::<M>(theta);
+            let (weights, remainder) = (lagrange.weights::<M>(theta - 0.5), Lagrange::remainder::<M>(theta - 0.5));
             (weights.to_vec(), remainder)
         }
         match lagrange.order {

@@ -7,6 +7,11 @@ use rayon::prelude::*;
 /// Rows of a chunk: large enough to amortise a task, small enough for the cache.
 pub(crate) const CHUNK: usize = 1 << 14;
 
+/// Rows of a chunk where n rows are few: a quarter of them, so that there is some for each of a few threads.
+pub(crate) fn chunk_of(n: usize) -> usize {
+    n.div_ceil(4).clamp(1 << 11, CHUNK)
+}
+
 /// Applies `work` to the chunks of `0..n` on all cores; results come in the order of the chunks.
 pub(crate) fn map_chunks<T: Send>(n: usize, chunk: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
     let rows = |index: usize| index * chunk..n.min((index + 1) * chunk);
