@@ -1,6 +1,6 @@
 //! The rules that input must keep, applied to a batch of rows in parallel.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::columns::{Floats, PositiveLabel};
@@ -71,14 +71,37 @@ pub struct Tally {
     positive_weight: bool,
     positive: Option<PositiveLabel>,
     positive_seen: bool,
-    /// The first few distinct labels, for the message that the positive one is absent.
-    labels_seen: Vec<String>,
+    /// The first few distinct labels and the rows where they stand, for the message that the positive one is absent.
+    labels_seen: Vec<(u64, String)>,
 }
+
+/// How many labels that message has.
+const LABELS_SEEN: usize = 5;
 
 impl Tally {
     /// Counts over all batches so far.
     pub fn report(&self) -> &InputReport {
         &self.report
+    }
+
+    /// What the rows of a sketch tell of the stream that they came from.
+    pub(crate) fn of_sketch(report: &InputReport, weighted: bool, positive_weight: bool, positive_seen: bool) -> Self {
+        Tally { report: report.clone(), weighted, positive_weight, positive_seen, ..Tally::default() }
+    }
+
+    /// Adds what is known of other batches of the same stream, wherever in it they stand.
+    pub fn absorb(&mut self, other: &Tally) {
+        self.report.absorb(&other.report);
+        self.weighted |= other.weighted;
+        self.positive_weight |= other.positive_weight;
+        self.positive_seen |= other.positive_seen;
+        self.positive = self.positive.take().or_else(|| other.positive.clone());
+        // Of each label its first row, and of these the first few: the same whoever has read what.
+        self.labels_seen.extend(other.labels_seen.iter().cloned());
+        self.labels_seen.sort();
+        let mut seen = BTreeSet::new();
+        self.labels_seen.retain(|(_, label)| seen.insert(label.clone()));
+        self.labels_seen.truncate(LABELS_SEEN);
     }
 
     /// Refuses what can only be judged at the end: no rows, no weight, no positive label.
@@ -98,7 +121,7 @@ impl Tally {
         match &self.positive {
             Some(positive) if !self.positive_seen => Err(Error::PositiveLabelAbsent {
                 positive: positive.as_str().to_owned(),
-                found: self.labels_seen.join(", "),
+                found: self.labels_seen.iter().map(|(_, label)| label.as_str()).collect::<Vec<_>>().join(", "),
             }),
             _ => Ok(()),
         }
@@ -187,6 +210,8 @@ pub(super) fn check(input: &Input<'_>, tally: &mut Tally) -> Result<(InputReport
             note_labels(input, &mut tally.labels_seen);
         }
     }
+    // Beside rows with weights, those without count 1.
+    tally.positive_weight |= input.weights.is_none() && report.n_rows > report.n_left_out();
     tally.report.absorb(&report);
     let kept = (!bad_rows.is_empty()).then(|| all_but(n_rows, &bad_rows));
     Ok((report, kept))
@@ -428,16 +453,15 @@ fn labels_start_at_one(input: &Input<'_>) -> bool {
 }
 
 /// Remembers the first few distinct labels of a batch.
-fn note_labels(input: &Input<'_>, seen: &mut Vec<String>) {
-    const ENOUGH: usize = 5;
+fn note_labels(input: &Input<'_>, seen: &mut Vec<(u64, String)>) {
     let is_missing = |row: &usize| input.missing_labels.is_some_and(|missing| missing[*row]);
     for row in (0..input.n_rows()).filter(|row| !is_missing(row)) {
-        if seen.len() >= ENOUGH {
+        if seen.len() >= LABELS_SEEN {
             break;
         }
         let label = input.labels.display(row);
-        if !seen.contains(&label) {
-            seen.push(label);
+        if !seen.iter().any(|(_, earlier)| *earlier == label) {
+            seen.push((input.first_row + row as u64, label));
         }
     }
 }
