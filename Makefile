@@ -21,6 +21,7 @@ endif
 
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
+BENCH := $(CURDIR)/bench/.venv
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # Real predictions, too large for this repository. Tests that read them are skipped without.
@@ -57,7 +58,7 @@ check-tools: ## are the tools here that the tests need?
 fmt: $(VENV)/installed ## format the Rust and Python sources
 	$(call heading,'format')
 	@cargo fmt --all
-	@$(BIN)/ruff format --quiet python scripts examples
+	@$(BIN)/ruff format --quiet python scripts examples bench
 
 lint: $(VENV)/installed ## formatting, clippy and rustdoc, no warning allowed
 	$(call heading,'cargo fmt')
@@ -73,8 +74,8 @@ test-rust: data-note ## tests and doctests of the core and the command
 
 test-python: data-note develop ## style, types, stubs and tests of the Python package
 	$(call heading,'ruff')
-	@$(BIN)/ruff check --quiet python scripts examples
-	@$(BIN)/ruff format --quiet --check python scripts examples
+	@$(BIN)/ruff check --quiet python scripts examples bench
+	@$(BIN)/ruff format --quiet --check python scripts examples bench
 	$(call heading,'mypy and stubtest')
 	@$(BIN)/mypy --strict python/calipers
 	@$(BIN)/python -m mypy.stubtest calipers
@@ -93,6 +94,21 @@ test-slow: data-note ## the long tests of the core, which `make test` leaves out
 check-examples: $(VENV)/examples-installed ## are the files in examples/ what their script makes?
 	$(call heading,'examples')
 	@$(BIN)/python examples/make_examples.py --check
+
+##@ To compare
+
+# QUICK=1: smaller sizes, and a report of its own that is not kept.
+bench: $(BENCH)/installed ## calipers against its peers, into bench/RESULTS.md (about 20 minutes; QUICK=1: a few)
+	$(call heading,'build the wheel and the command as released')
+	@rm -rf $(BENCH)/dist
+	$(call quietly,$(BENCH)/bin/maturin build --release --out $(BENCH)/dist)
+	@$(BENCH)/bin/pip install --quiet --force-reinstall --no-deps $(BENCH)/dist/*.whl
+	@cargo build --release -p calipers-cli
+	$(call heading,'bench')
+	@$(BENCH)/bin/python -m bench --command $(CARGO_TARGET_DIR)/release/calipers $(if $(QUICK),--quick)
+
+bench-core: ## Criterion benches of the core
+	@cargo bench -p calipers --benches
 
 ##@ To build
 
@@ -115,9 +131,9 @@ examples: $(VENV)/examples-installed ## make the files in examples/ again
 
 clean: ## remove all that make has made
 	@cargo clean --quiet
-	@rm -rf $(VENV) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) $(BENCH) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@rm -f python/calipers/_core*.so
-	@find python scripts examples -name __pycache__ -prune -exec rm -rf {} +
+	@find python scripts examples bench -name __pycache__ -prune -exec rm -rf {} +
 
 # Not in the list.
 
@@ -135,10 +151,16 @@ $(VENV)/installed: pyproject.toml requirements-dev.txt
 	@$(BIN)/pip install --quiet -r requirements-dev.txt
 	@touch $@
 
+$(BENCH)/installed: bench/requirements.txt
+	$(call heading,'virtual environment of the bench')
+	@$(PYTHON) -m venv $(BENCH)
+	@$(BENCH)/bin/pip install --quiet -r bench/requirements.txt
+	@touch $@
+
 $(VENV)/examples-installed: $(VENV)/installed examples/requirements.txt
 	@$(BIN)/pip install --quiet -r examples/requirements.txt
 	@touch $@
 
 .PHONY: help demo test check-tools fmt lint test-rust test-python test-docs test-slow \
-  check-examples build develop wheel examples clean check-demo-tools \
+  check-examples bench bench-core build develop wheel examples clean check-demo-tools \
   data-note

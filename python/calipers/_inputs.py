@@ -72,8 +72,10 @@ def label_column(values: ArrayLike) -> tuple[Array | list[str], Mask | None]:
         labels, nulls = _labels_of(array)
         return labels, _by_row(nulls if missing is None else missing | nulls)
     if array.dtype.kind == "b":
-        # A bool made by reinterpreting bytes may hold a byte that is neither 0 nor 1.
-        array = array.view(np.uint8) != 0
+        # A bool made by reinterpreting bytes may hold a byte that is neither 0 nor 1; others are read in place.
+        as_bytes = array.view(np.uint8)
+        if as_bytes.max(initial=0) > 1:
+            array = as_bytes != 0
     elif array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
         array = array.astype(np.float64)
     elif array.dtype.kind not in "iuf":

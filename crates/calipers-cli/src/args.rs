@@ -6,11 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use calipers::{
-    BinnedEce, Compat, Error, Invalid, Link, LsEce, Multiclass, NBins, Norm, Sigma, Strategy, Ties, link, noise,
+    BinnedEce, Compat, Error, Invalid, Link, LsEce, Multiclass, NBins, Norm, Sigma, SketchOptions, Strategy, Ties,
+    link, noise,
 };
 use clap::{Args, Parser, Subcommand};
 
 use crate::measure::MeasureArgs;
+use crate::sketch::{MergeArgs, SketchArgs};
 
 /// How far a classifier's probabilities are from the truth, and how much of that figure can be trusted
 #[derive(Debug, Parser)]
@@ -20,19 +22,24 @@ pub(crate) struct Arguments {
     pub(crate) verb: Verb,
 }
 
+/// Cells of a sketch that stands for the rows of a file: finer ones would need hundreds of megabytes.
+const FINEST_RESOLUTION: u32 = 14;
+
 /// More would take longer to start than to work.
 const MOST_THREADS: usize = 1024;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Measure(MeasureArgs),
+    Sketch(SketchArgs),
+    Merge(MergeArgs),
 }
 
 /// Where predictions are, and how they are read.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Predictions: .csv .tsv .parquet .arrow .feather .ipc .npz, or .npy with --label FILE.npy
+    /// Predictions: .csv .tsv .parquet .arrow .feather .ipc .npz, or .npy with --label FILE.npy; patterns such as 'logs/*.csv'
     #[arg(required = true, value_name = "FILE", help_heading = "Arguments")]
     pub(crate) files: Vec<PathBuf>,
 
@@ -51,6 +58,10 @@ pub(crate) struct InputArgs {
     /// Column or array of weights; only sample_weight is taken without being named
     #[arg(long, value_name = "COL")]
     pub(crate) weight: Option<String>,
+
+    /// Column or array whose values tell groups apart, each of which is summed on its own
+    #[arg(long, value_name = "COL")]
+    pub(crate) by: Option<String>,
 
     /// The scores are raw: logits, or log-probabilities; columns and arrays that are called logits are raw anyway
     #[arg(long)]
@@ -132,9 +143,16 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    #[command(flatten)]
+    threads: ThreadArgs,
+}
+
+/// How many threads work.
+#[derive(Debug, Args)]
+pub(crate) struct ThreadArgs {
     /// Number of threads; all cores unless given. It changes no digit
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", help_heading = "Output")]
+    threads: Option<NonZeroUsize>,
 }
 
 /// The rules of the input, read.
@@ -176,6 +194,17 @@ impl LsEceArgs {
     pub(crate) fn link(&self) -> Result<Arc<dyn Link>, Error> {
         link::by_name(&self.link)
     }
+
+    /// A sketch small enough to replace the rows, and fine enough for sigma and tolerance; `None` if there is none.
+    pub(crate) fn sketch_options(&self) -> Option<SketchOptions> {
+        let has_bound = matches!(self.noise.as_str(), "gaussian" | "logistic") && self.link == "logistic";
+        let options = match self.sigma.parse() {
+            Ok(Sigma::Auto) => SketchOptions::new().resolution(FINEST_RESOLUTION),
+            Ok(Sigma::Value(sigma)) => SketchOptions::new().serving(self.tolerance, sigma),
+            Err(_) => return None,
+        };
+        (has_bound && options.resolution_bits() <= FINEST_RESOLUTION).then(|| options.clip(self.clip))
+    }
 }
 
 impl BinnedEceArgs {
@@ -189,11 +218,24 @@ impl BinnedEceArgs {
             .compat(compat)
             .shared_link(link))
     }
+
+    /// The number of bins that a sketch has to keep; `None` if sums of bins of equal width are not enough.
+    pub(crate) fn n_bins_of_a_sketch(&self) -> Option<usize> {
+        let plain = self.strategy == "uniform" && self.compat.is_none();
+        self.n_bins.parse().ok().filter(|_| plain)
+    }
 }
 
 impl OutputArgs {
     /// Sets the number of threads, before any work is done.
     pub(crate) fn start_threads(&self) -> anyhow::Result<()> {
+        self.threads.start()
+    }
+}
+
+impl ThreadArgs {
+    /// Sets the number of threads, before any work is done.
+    pub(crate) fn start(&self) -> anyhow::Result<()> {
         let Some(threads) = self.threads else { return Ok(()) };
         if threads.get() > MOST_THREADS {
             anyhow::bail!("threads must be from 1 to {MOST_THREADS}, got {threads}");
@@ -201,4 +243,12 @@ impl OutputArgs {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
         pool.build_global().map_err(|error| anyhow::anyhow!("cannot start {threads} threads: {error}"))
     }
+}
+
+/// The range of sigma, for an option that is one. Written so that NaN fails.
+pub(crate) fn check_sigma(name: &'static str, sigma: f64) -> Result<(), Error> {
+    if (1e-9..=1e6).contains(&sigma) {
+        return Ok(());
+    }
+    Err(Error::InvalidSetting { name, rule: "in [1e-9, 1e6]".to_owned(), value: sigma.to_string() })
 }

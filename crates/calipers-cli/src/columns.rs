@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
-use calipers::Form;
+use calipers::{Form, Invalid};
 
 use crate::args::InputArgs;
-use crate::read::{NpyFiles, Table};
+use crate::read::{self, NpyFiles, Table};
 
 const PROBABILITY: &[&str] = &["prob", "probability", "y_prob", "probs"];
 /// The probability of a predicted class: nothing without one.
@@ -28,6 +28,8 @@ pub(crate) struct Chosen {
     /// The predicted class, whose probability the scores are.
     pub(crate) predicted: Option<usize>,
     pub(crate) weight: Option<usize>,
+    /// What tells groups apart.
+    pub(crate) by: Option<usize>,
     pub(crate) guessed: Guessed,
 }
 
@@ -49,8 +51,36 @@ pub(crate) struct Guessed {
     pub(crate) weight: bool,
 }
 
+impl Chosen {
+    /// A failure of a model, which is named where there are several.
+    pub(crate) fn in_model(
+        &self,
+        table: &dyn Table,
+        scores: &Scores,
+        error: impl Into<anyhow::Error>,
+    ) -> anyhow::Error {
+        match self.scores.len() {
+            1 => error.into(),
+            _ => error.into().context(format!("{} {}", table.noun(), table.names()[scores.place])),
+        }
+    }
+}
+
+/// A file of predictions, and which of its columns is what.
+pub(crate) fn open(file: &Path, args: &InputArgs, invalid: Invalid) -> Result<(Box<dyn Table>, Chosen)> {
+    if read::extension(file) == "npy" {
+        // A name without a file is the likelier mistake.
+        read::open_file(file)?;
+        let (files, chosen) = choose_files(file, args)?;
+        return Ok((Box::new(files), chosen));
+    }
+    let table = read::open(file, invalid)?;
+    let chosen = choose(&*table, args)?;
+    Ok((table, chosen))
+}
+
 /// The columns of a table.
-pub(crate) fn choose(table: &dyn Table, args: &InputArgs) -> Result<Chosen> {
+fn choose(table: &dyn Table, args: &InputArgs) -> Result<Chosen> {
     let named = |option: &str, name: &str| find(table, option, name);
     let scores: Vec<usize> = match args.prob.is_empty() {
         false => args.prob.iter().map(|name| named("--prob", name)).collect::<Result<_>>()?,
@@ -67,6 +97,7 @@ pub(crate) fn choose(table: &dyn Table, args: &InputArgs) -> Result<Chosen> {
     let predicted = args.pred.as_ref().map_or_else(guess_predicted, |name| named("--pred", name).map(Some))?;
     let guess_weight = || at_most_one(table, "weight", "--weight", WEIGHT);
     let weight = args.weight.as_ref().map_or_else(guess_weight, |name| named("--weight", name).map(Some))?;
+    let by = args.by.as_ref().map(|name| named("--by", name)).transpose()?;
     let mut places: Vec<usize> = scores.iter().copied().chain([label]).chain(predicted).chain(weight).collect();
     places.sort_unstable();
     if let Some(twice) = places.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -82,6 +113,7 @@ pub(crate) fn choose(table: &dyn Table, args: &InputArgs) -> Result<Chosen> {
         label,
         predicted,
         weight,
+        by,
         guessed: Guessed {
             scores: args.prob.is_empty(),
             label: args.label.is_none(),
@@ -92,7 +124,7 @@ pub(crate) fn choose(table: &dyn Table, args: &InputArgs) -> Result<Chosen> {
 }
 
 /// An .npy file has one array without a name: the options name the files of the others.
-pub(crate) fn choose_files(path: &Path, args: &InputArgs) -> Result<(NpyFiles, Chosen)> {
+fn choose_files(path: &Path, args: &InputArgs) -> Result<(NpyFiles, Chosen)> {
     if !args.prob.is_empty() {
         bail!("an .npy file is one array: --prob has nothing to choose from");
     }
@@ -108,10 +140,10 @@ pub(crate) fn choose_files(path: &Path, args: &InputArgs) -> Result<(NpyFiles, C
             paths.len() - 1
         })
     };
-    let (predicted, weight) = (place_of(&args.pred), place_of(&args.weight));
+    let (predicted, weight, by) = (place_of(&args.pred), place_of(&args.weight), place_of(&args.by));
     let form = if args.logits { Form::Logits } else { Form::Probabilities };
     let scores = vec![Scores { place: 0, form, form_guessed: false }];
-    Ok((NpyFiles::new(paths), Chosen { scores, label: 1, predicted, weight, guessed: Guessed::default() }))
+    Ok((NpyFiles::new(paths), Chosen { scores, label: 1, predicted, weight, by, guessed: Guessed::default() }))
 }
 
 /// The column of that name, exactly; or else the only one that differs in case alone.

@@ -4,7 +4,7 @@ use calipers::{Error, Form, Input, Invalid, Multiclass};
 
 use crate::args::InputRules;
 use crate::columns::Chosen;
-use crate::read::{Column, Role, Table, Values};
+use crate::read::{Column, Role, Values};
 
 /// The chosen columns of a file, read.
 pub(crate) struct Loaded {
@@ -14,34 +14,46 @@ pub(crate) struct Loaded {
     weights: Option<Column>,
     /// The labels have become: was the predicted class right?
     compared: bool,
+    first_row: u64,
+}
+
+/// The columns that are read, each for what it is: scores, labels, then what else was chosen.
+pub(crate) fn wanted(chosen: &Chosen, rules: &InputRules) -> Vec<(usize, Role)> {
+    let label_role = match chosen.predicted {
+        Some(_) => Role::Classes,
+        None => Role::Labels { as_text: rules.positive.is_some() },
+    };
+    let scores = chosen.scores.iter().map(|scores| match scores.form {
+        Form::Probabilities => (scores.place, Role::Probabilities),
+        Form::Logits => (scores.place, Role::Logits),
+    });
+    scores
+        .chain([(chosen.label, label_role)])
+        .chain(chosen.predicted.map(|place| (place, Role::Classes)))
+        .chain(chosen.weight.map(|place| (place, Role::Weights)))
+        .chain(chosen.by.map(|place| (place, Role::Groups)))
+        .collect()
 }
 
 impl Loaded {
-    pub(crate) fn read(table: &mut dyn Table, chosen: &Chosen, rules: &InputRules) -> anyhow::Result<Self> {
-        let label_role = match chosen.predicted {
-            Some(_) => Role::Classes,
-            None => Role::Labels { as_text: rules.positive.is_some() },
-        };
-        let scores = chosen.scores.iter().map(|scores| match scores.form {
-            Form::Probabilities => (scores.place, Role::Probabilities),
-            Form::Logits => (scores.place, Role::Logits),
-        });
-        let wanted: Vec<(usize, Role)> = scores
-            .chain([(chosen.label, label_role)])
-            .chain(chosen.predicted.map(|place| (place, Role::Classes)))
-            .chain(chosen.weight.map(|place| (place, Role::Weights)))
-            .collect();
-        let mut columns = table.read(&wanted)?.into_iter();
+    /// `columns` are those that are [`wanted`], but for groups, from that row of the file on.
+    pub(crate) fn new(
+        columns: Vec<Column>,
+        first_row: u64,
+        chosen: &Chosen,
+        rules: &InputRules,
+    ) -> Result<Self, Error> {
+        let mut columns = columns.into_iter();
         let scores: Vec<Column> = columns.by_ref().take(chosen.scores.len()).collect();
         // proof: a table returns a column for each that is wanted, in order
         let mut next = || columns.next().unwrap_or_else(|| Column::plain(Values::Bool(Vec::new())));
         let labels = next();
         let (labels, compared) = match chosen.predicted {
-            Some(_) => (agreement(&next(), &labels, rules.invalid)?, true),
+            Some(_) => (agreement(&next(), &labels, first_row, rules.invalid)?, true),
             None => (labels, false),
         };
         let weights = chosen.weight.map(|_| next());
-        let loaded = Loaded { scores, labels, weights, compared };
+        let loaded = Loaded { scores, labels, weights, compared, first_row };
         loaded.check_compared(rules)?;
         Ok(loaded)
     }
@@ -78,11 +90,6 @@ impl Loaded {
         if self.compared { Multiclass::Auto } else { rules.multiclass }
     }
 
-    /// How they were measured, for people: the probability of a predicted class is that of the top class.
-    pub(crate) fn shown_multiclass(&self, scores: &Column, rules: &InputRules) -> Multiclass {
-        if self.compared { Multiclass::TopClass } else { rules.multiclass.resolved(scores.n_classes) }
-    }
-
     /// The input of one model, borrowed.
     pub(crate) fn input<'a>(&'a self, scores: &'a Column, form: Form, rules: &InputRules) -> Result<Input<'a>, Error> {
         let floats =
@@ -98,6 +105,7 @@ impl Loaded {
         if let Some(positive) = &rules.positive {
             input = input.positive(positive.as_str());
         }
+        input = input.first_row(self.first_row);
         let missing = |column: &'a Column| column.missing.as_deref();
         Ok(input.classes(scores.n_classes).sum_tolerance(rules.sum_tolerance).invalid(rules.invalid).missing(
             missing(scores),
@@ -132,7 +140,7 @@ fn class(values: &Values, row: usize) -> Class<'_> {
 }
 
 /// The outcome: whether the predicted class is the label, and NaN where either is.
-fn agreement(predicted: &Column, labels: &Column, invalid: Invalid) -> Result<Column, Error> {
+fn agreement(predicted: &Column, labels: &Column, first_row: u64, invalid: Invalid) -> Result<Column, Error> {
     let n = labels.values.len();
     if predicted.values.len() != n {
         return Err(Error::LengthMismatch { what: "predicted classes", got: predicted.values.len(), expected: n });
@@ -143,9 +151,8 @@ fn agreement(predicted: &Column, labels: &Column, invalid: Invalid) -> Result<Co
         let got = format!("{} and {}", predicted.values.type_name(), labels.values.type_name());
         return Err(Error::WrongType { what, expected: "of one type", got });
     }
-    let is_missing = |column: &Column, row: usize| column.missing.as_ref().is_some_and(|missing| missing[row]);
-    if let (Invalid::Refuse, Some(row)) = (invalid, (0..n).find(|&row| is_missing(predicted, row))) {
-        return Err(Error::Missing { what: "predicted class", row: row as u64 });
+    if let (Invalid::Refuse, Some(row)) = (invalid, (0..n).find(|&row| predicted.is_missing(row))) {
+        return Err(Error::Missing { what: "predicted class", row: first_row + row as u64 });
     }
     let outcome = |row: usize| match (class(&predicted.values, row), class(&labels.values, row)) {
         (Class::Integer(a), Class::Integer(b)) => f64::from(a == b),
@@ -155,9 +162,9 @@ fn agreement(predicted: &Column, labels: &Column, invalid: Invalid) -> Result<Co
             if a.is_nan() || b.is_nan() { f64::NAN } else { f64::from(a == b) }
         }
     };
-    let missing: Vec<bool> = (0..n).map(|row| is_missing(predicted, row) || is_missing(labels, row)).collect();
+    let missing: Vec<bool> = (0..n).map(|row| predicted.is_missing(row) || labels.is_missing(row)).collect();
     Ok(Column {
-        values: Values::F64((0..n).map(outcome).collect()),
+        values: (0..n).map(outcome).collect::<Vec<f64>>().into(),
         n_classes: 1,
         missing: missing.contains(&true).then_some(missing),
     })

@@ -3,7 +3,7 @@
 use calipers::{Estimate, Form, InputReport, Multiclass, Setting, Settings};
 use serde_json::{Value, json};
 
-use crate::measure::Measured;
+use crate::measured::{Measured, Method};
 
 pub(crate) fn render(results: &[Measured]) -> String {
     let results: Vec<Value> = results.iter().map(result).collect();
@@ -12,26 +12,37 @@ pub(crate) fn render(results: &[Measured]) -> String {
 }
 
 fn result(measured: &Measured) -> Value {
-    let rules = &measured.rules;
-    json!({
-        "file": measured.file.display().to_string(),
-        "prob": measured.prob,
-        "label": measured.label,
-        "pred": measured.predicted,
-        "weight": measured.weight,
-        "from_logits": measured.form == Form::Logits,
-        "multiclass": multiclass(measured.multiclass),
-        "n_classes": (measured.n_classes > 1).then_some(measured.n_classes),
-        "ties": rules.ties_name,
-        "pos_label": rules.positive,
-        "sum_tolerance": rules.sum_tolerance,
-        "invalid": rules.invalid_name,
+    let columns = measured.columns.as_ref();
+    let rules = columns.map(|columns| &columns.rules);
+    let files: Vec<String> = measured.files.iter().map(|file| file.display().to_string()).collect();
+    let mut object = json!({
+        "file": if let [file] = &files[..] { json!(file) } else { json!(files) },
+        "prob": columns.map(|columns| &columns.prob),
+        "label": columns.map(|columns| &columns.label),
+        "pred": columns.and_then(|columns| columns.predicted.as_ref()),
+        "weight": columns.and_then(|columns| columns.weight.as_ref()),
+        "from_logits": columns.map(|columns| columns.form == Form::Logits),
+        "multiclass": multiclass(measured.multiclass()),
+        "n_classes": columns.map(|columns| columns.n_classes).filter(|n_classes| *n_classes > 1),
+        "ties": rules.map(|rules| &rules.ties_name),
+        "pos_label": rules.and_then(|rules| rules.positive.as_ref()),
+        "sum_tolerance": rules.map(|rules| rules.sum_tolerance),
+        "invalid": rules.map(|rules| &rules.invalid_name),
+        "method": match measured.method {
+            Method::Rows => "rows",
+            Method::Sketch => "sketch",
+        },
         "n": measured.ls_ece.n,
         "ls_ece": figure(&measured.ls_ece),
         "ece": figure(&measured.ece),
         "input": input(&measured.ls_ece.input),
-        "guessed": measured.guessed,
-    })
+        "guessed": columns.map_or(&[][..], |columns| &columns.guessed),
+    });
+    if let Some(group) = &measured.group {
+        object["by"] = group.by.clone().into();
+        object["group"] = group.key.clone().into();
+    }
+    object
 }
 
 fn figure(estimate: &Estimate) -> Value {

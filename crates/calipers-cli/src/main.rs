@@ -1,20 +1,29 @@
 //! The `calipers` command: files in, a table or JSON out.
 //!
 //! ```text
-//! args -> read (file -> columns) -> columns (which is which) -> input -> calipers -> table | json
+//! args -> columns (which is which) -> read (file -> columns) -> input -> calipers -> table | json
+//!                                                                -> fill -> sketches -> write
 //! ```
 //!
-//! A verb is a file: [`measure`]. Everything is computed before anything is printed, so a refusal
-//! leaves standard output empty.
+//! A verb is a file: [`measure`], [`sketch`] (with merge). Everything is computed before anything is printed or
+//! written, so a refusal leaves standard output empty and files as they were.
 
 mod args;
 mod columns;
+mod files;
+mod fill;
+mod groups;
 mod input;
 mod json;
 mod measure;
+mod measured;
 mod number;
+mod progress;
 mod read;
+mod sketch;
+mod sketch_files;
 mod table;
+mod write;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -27,8 +36,11 @@ use args::{Arguments, Verb};
 const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
+    read::keep_damage_quiet();
     let output = match Arguments::parse().verb {
         Verb::Measure(arguments) => measure::run(&arguments),
+        Verb::Sketch(arguments) => sketch::run(&arguments),
+        Verb::Merge(arguments) => sketch::merge(&arguments),
     };
     match output {
         Ok(text) => print(&text),

@@ -1,33 +1,52 @@
 //! `calipers measure`: LS-ECE and binned ECE of the predictions in files.
+//!
+//! ```text
+//! few rows  -> columns in memory -> measures
+//! many rows -> fill -> sketches  -> measures      and so are groups, files together, and files of sketches
+//! ```
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use calipers::{BinnedEce, Estimate, Estimator, Form, LsEce, Multiclass};
+use anyhow::{Context, Result, bail};
+use calipers::{BinnedEce, Estimator, LsEce, Multiclass, SketchOptions};
 use clap::Args;
+use rayon::prelude::*;
 
 use crate::args::{BinnedEceArgs, InputArgs, InputRules, LsEceArgs, OutputArgs};
 use crate::columns::{self, Chosen, Scores};
-use crate::input::Loaded;
+use crate::fill;
+use crate::groups::Sketches;
+use crate::input::{self, Loaded};
+use crate::measured::{Columns, Group, Measured, Method};
 use crate::read::{self, Column, Table};
-use crate::{json, table};
+use crate::{files, json, sketch_files, table};
+
+/// Files of more rows are not kept in memory, if a sketch can answer.
+const MOST_ROWS_IN_MEMORY: u64 = 1 << 20;
 
 /// Measure the calibration error of predictions: LS-ECE, with a bound on its numerical error, and binned ECE
 ///
 /// Each file and each --prob gives one row. Columns that are not named are taken by names that leave no doubt,
 /// such as prob and label, and the output says so. An .npz file has arrays probs or logits, (n) or (n, k), or
-/// conf and pred, with labels.
+/// conf and pred, with labels. A file of sketches (`calipers sketch`) is measured as the rows that it was made from.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   calipers measure predictions.csv
   calipers measure predictions.parquet --prob model_a --prob model_b --label bought --positive yes
   calipers measure cifar10_*.npz --sigma 0.1 --json
+  calipers measure 'logs/*.parquet' --together --by country
+  calipers measure week.calipers
+
+Files of more than a million rows are read in constant memory, through a sketch whose error is part of the bound.
 
 Exit code: 0 fine, 2 could not measure.")]
 pub(crate) struct MeasureArgs {
     #[command(flatten)]
     input: InputArgs,
+    /// Measure the rows of all files together, in place of a row for each file
+    #[arg(long, help_heading = "Input")]
+    together: bool,
     #[command(flatten)]
     ls_ece: LsEceArgs,
     #[command(flatten)]
@@ -36,69 +55,95 @@ pub(crate) struct MeasureArgs {
     output: OutputArgs,
 }
 
-/// One model in one file, measured.
-#[derive(Debug)]
-pub(crate) struct Measured {
-    pub(crate) file: PathBuf,
-    pub(crate) prob: String,
-    pub(crate) label: String,
-    pub(crate) predicted: Option<String>,
-    pub(crate) weight: Option<String>,
-    pub(crate) form: Form,
-    pub(crate) multiclass: Multiclass,
-    /// 1 for a plain column.
-    pub(crate) n_classes: usize,
-    pub(crate) ls_ece: Estimate,
-    pub(crate) ece: Estimate,
-    pub(crate) rules: InputRules,
-    /// What was not named, in words: `probability from column prob`.
-    pub(crate) guessed: Vec<String>,
-}
-
 /// Everything that the options say, read before any file is.
 struct Plan<'a> {
     args: &'a InputArgs,
     rules: InputRules,
     ls_ece: LsEce,
     ece: BinnedEce,
+    /// A sketch that answers both measures, if there is one.
+    sketch: Option<SketchOptions>,
+}
+
+/// Sketches, and what they were made from.
+struct Summed {
+    files: Vec<PathBuf>,
+    columns: Option<Columns>,
+    sketches: Sketches,
 }
 
 pub(crate) fn run(args: &MeasureArgs) -> Result<String> {
+    let rules = args.input.rules()?;
     let plan = Plan {
         args: &args.input,
-        rules: args.input.rules()?,
         ls_ece: args.ls_ece.measure()?,
         ece: args.ece.measure(args.ls_ece.link()?)?,
+        sketch: args.ls_ece.sketch_options().zip(args.ece.n_bins_of_a_sketch()).and_then(|(options, n_bins)| {
+            (rules.multiclass != Multiclass::Classwise).then(|| options.n_bins(&[n_bins]))
+        }),
+        rules,
     };
     args.output.start_threads()?;
-    let mut results = Vec::new();
-    for file in &args.input.files {
-        results.extend(plan.measure_file(file).with_context(|| file.display().to_string())?);
-    }
+    let files = files::expand(&args.input.files)?;
+    let results = match args.together {
+        true => plan.measure_together(&files)?,
+        false => {
+            let mut results = Vec::new();
+            for file in &files {
+                results.extend(plan.measure_file(file).with_context(|| file.display().to_string())?);
+            }
+            results
+        }
+    };
     Ok(if args.output.json { json::render(&results) } else { table::render(&results) })
 }
 
 impl Plan<'_> {
     fn measure_file(&self, file: &Path) -> Result<Vec<Measured>> {
-        let (mut table, chosen): (Box<dyn Table>, Chosen) = if read::extension(file) == "npy" {
-            // A name without a file is the likelier mistake.
-            read::open_file(file)?;
-            let (files, chosen) = columns::choose_files(file, self.args)?;
-            (Box::new(files), chosen)
-        } else {
-            let table = read::open(file, self.rules.invalid)?;
-            let chosen = columns::choose(&*table, self.args)?;
-            (table, chosen)
-        };
-        let loaded = Loaded::read(&mut *table, &chosen, &self.rules)?;
-        let models = chosen.scores.iter().zip(&loaded.scores);
-        let mut measured = Vec::with_capacity(chosen.scores.len());
-        for (scores, column) in models {
-            let result = self.measure_model(file, &*table, &chosen, &loaded, scores, column);
-            let model = || format!("{} {}", table.noun(), table.names()[scores.place]);
-            measured.push(if chosen.scores.len() > 1 { result.with_context(model)? } else { result? });
+        if sketch_files::is_one(file) {
+            let sketches = sketch_files::read(file)?;
+            return self.measure_sketches(Summed { files: vec![file.to_owned()], columns: None, sketches });
         }
-        Ok(measured)
+        let (table, chosen) = columns::open(file, self.args, self.rules.invalid)?;
+        let most_rows = match &self.sketch {
+            Some(_) if chosen.by.is_some() => 0,
+            Some(_) => MOST_ROWS_IN_MEMORY,
+            None => u64::MAX,
+        };
+        if self.sketch.is_none() && chosen.by.is_some() {
+            bail!(NEEDS_ROWS);
+        }
+        let in_memory = match chosen.by {
+            Some(_) => None,
+            None => read::collect(&*table, &input::wanted(&chosen, &self.rules), most_rows)?,
+        };
+        match in_memory {
+            Some(columns) => self.measure_rows(file, &*table, &chosen, columns),
+            None => {
+                let mut measured = Vec::new();
+                for (scores, summed) in chosen.scores.iter().zip(self.sum(file, &*table, &chosen)?) {
+                    let result = self.measure_sketches(summed);
+                    measured.extend(result.map_err(|error| chosen.in_model(&*table, scores, error))?);
+                }
+                Ok(measured)
+            }
+        }
+    }
+
+    fn measure_rows(
+        &self,
+        file: &Path,
+        table: &dyn Table,
+        chosen: &Chosen,
+        columns: Vec<Column>,
+    ) -> Result<Vec<Measured>> {
+        let loaded = Loaded::new(columns, 0, chosen, &self.rules)?;
+        let models = chosen.scores.iter().zip(&loaded.scores);
+        let measured = models.map(|(scores, column)| {
+            let result = self.measure_model(file, table, chosen, &loaded, scores, column);
+            result.map_err(|error| chosen.in_model(table, scores, error))
+        });
+        measured.collect()
     }
 
     fn measure_model(
@@ -120,43 +165,94 @@ impl Plan<'_> {
             let view = predictions.view(multiclass, ties)?;
             (self.ls_ece.estimate(&view)?, self.ece.estimate(&view)?)
         };
-        let name = |place: usize| table.names()[place].clone();
-        Ok(Measured {
-            file: file.to_owned(),
-            prob: name(scores.place),
-            label: name(chosen.label),
-            predicted: chosen.predicted.map(name),
-            weight: chosen.weight.map(name),
-            form: scores.form,
-            multiclass: loaded.shown_multiclass(column, &self.rules),
-            n_classes: column.n_classes,
+        let columns = Some(Columns::new(table, chosen, scores, column.n_classes, &self.rules));
+        Ok(Measured { files: vec![file.to_owned()], columns, group: None, method: Method::Rows, ls_ece, ece })
+    }
+
+    /// The sketches of each model in a file.
+    fn sum(&self, file: &Path, table: &dyn Table, chosen: &Chosen) -> Result<Vec<Summed>> {
+        let Some(options) = &self.sketch else { bail!(NEEDS_ROWS) };
+        let filled = fill::fill(file, table, chosen, &self.rules, options)?;
+        let summed = chosen.scores.iter().zip(filled).map(|(scores, filled)| Summed {
+            files: vec![file.to_owned()],
+            columns: Some(Columns::new(table, chosen, scores, filled.n_classes, &self.rules)),
+            sketches: filled.sketches,
+        });
+        Ok(summed.collect())
+    }
+
+    fn sum_file(&self, file: &Path) -> Result<Vec<Summed>> {
+        if sketch_files::is_one(file) {
+            let sketches = sketch_files::read(file)?;
+            return Ok(vec![Summed { files: vec![file.to_owned()], columns: None, sketches }]);
+        }
+        let (table, chosen) = columns::open(file, self.args, self.rules.invalid)?;
+        self.sum(file, &*table, &chosen)
+    }
+
+    /// All files as one.
+    fn measure_together(&self, files: &[PathBuf]) -> Result<Vec<Measured>> {
+        if self.sketch.is_none() {
+            bail!(NEEDS_ROWS);
+        }
+        let mut all: Vec<Summed> = Vec::new();
+        for file in files {
+            let name = || file.display().to_string();
+            let more = self.sum_file(file).with_context(name)?;
+            if all.is_empty() {
+                all = more;
+                continue;
+            }
+            if more.len() != all.len() {
+                bail!("{}: must have the models of the files before it, got {} and {}", name(), more.len(), all.len());
+            }
+            for (summed, more) in all.iter_mut().zip(more) {
+                summed.sketches.merge(&more.sketches).with_context(name)?;
+                summed.files.extend(more.files);
+            }
+        }
+        let measured = all.into_iter().map(|summed| self.measure_sketches(summed));
+        Ok(measured.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    }
+
+    /// All rows, and each group of them at the sigma of all: what is compared has one.
+    fn measure_sketches(&self, summed: Summed) -> Result<Vec<Measured>> {
+        let Summed { files, columns, sketches } = summed;
+        let measured = |group, ls_ece, ece| Measured {
+            files: files.clone(),
+            columns: columns.clone(),
+            group,
+            method: Method::Sketch,
             ls_ece,
             ece,
-            rules: self.rules.clone(),
-            guessed: guesses(table, chosen, scores, column.n_classes),
-        })
+        };
+        let (ls_ece, ece) = (sketches.all.estimate(&self.ls_ece)?, sketches.all.estimate(&self.ece)?);
+        let Some(groups) = sketches.groups else { return Ok(vec![measured(None, ls_ece, ece)]) };
+        let at_one_sigma = match ls_ece.settings.number("sigma") {
+            Some(sigma) => self.ls_ece.clone().sigma(sigma),
+            None => self.ls_ece.clone(),
+        };
+        let of_group = |key: Option<String>| Some(Group { by: groups.by.clone(), key });
+        let mut keys: Vec<&String> = groups.sketches.keys().collect();
+        sort_as_people_do(&mut keys);
+        let rows = keys.into_par_iter().map(|key| {
+            let sketch = &groups.sketches[key];
+            let figures = sketch.estimate(&at_one_sigma).and_then(|ls_ece| Ok((ls_ece, sketch.estimate(&self.ece)?)));
+            let (ls_ece, ece) = figures.with_context(|| format!("{} {key}", groups.by))?;
+            Ok(measured(of_group(Some(key.clone())), ls_ece, ece))
+        });
+        let rows = rows.collect::<Result<Vec<_>>>()?;
+        Ok(std::iter::once(measured(of_group(None), ls_ece, ece)).chain(rows).collect())
     }
 }
 
-/// What was not named, in words.
-fn guesses(table: &dyn Table, chosen: &Chosen, scores: &Scores, n_classes: usize) -> Vec<String> {
-    let from = |place: usize| format!("{} {}", table.noun(), table.names()[place]);
-    let score = match (scores.form, n_classes) {
-        (Form::Probabilities, 1) => "probability",
-        (Form::Probabilities, _) => "probabilities",
-        (Form::Logits, 1) => "raw logit",
-        (Form::Logits, _) => "raw logits",
-    };
-    let guessed = &chosen.guessed;
-    let label = match (chosen.predicted, n_classes) {
-        (Some(predicted), _) => format!("outcome from whether {} equals {}", from(predicted), from(chosen.label)),
-        (None, 1) => format!("outcome from {}", from(chosen.label)),
-        (None, _) => format!("labels from {}", from(chosen.label)),
-    };
-    let all = [
-        (guessed.scores || scores.form_guessed).then(|| format!("{score} from {}", from(scores.place))),
-        (guessed.label || guessed.predicted).then_some(label),
-        chosen.weight.filter(|_| guessed.weight).map(|weight| format!("weight from {}", from(weight))),
-    ];
-    all.into_iter().flatten().collect()
+const NEEDS_ROWS: &str = "--by and --together need what a sketch can answer: --noise gaussian or logistic, --link logistic, a number \
+     of --n-bins of equal width without --compat, and no --multiclass classwise";
+
+/// By number if all are numbers.
+fn sort_as_people_do(keys: &mut [&String]) {
+    let number = |key: &String| key.parse::<f64>().ok();
+    if keys.iter().all(|key| number(key).is_some()) {
+        keys.sort_by(|a, b| number(a).partial_cmp(&number(b)).unwrap_or(std::cmp::Ordering::Equal));
+    }
 }

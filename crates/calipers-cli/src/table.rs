@@ -6,26 +6,30 @@ use std::path::Path;
 use calipers::{Estimate, Multiclass, Ties};
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 
-use crate::measure::Measured;
+use crate::measured::Measured;
 use crate::number;
 
 pub(crate) fn render(results: &[Measured]) -> String {
-    [table(results), "\n".to_owned(), explanation(results), glossary(results), guesses(results)].concat()
+    let names = names(results);
+    [table(results, &names), "\n".to_owned(), explanation(results), glossary(results), guesses(results, &names)]
+        .concat()
 }
 
-fn table(results: &[Measured]) -> String {
-    let notes: Vec<String> = results.iter().map(|measured| notes(measured, results)).collect();
+fn table(results: &[Measured], names: &[String]) -> String {
+    let (alike, one_n_bins) = (all_alike(results), n_bins(results).is_some());
+    let notes: Vec<String> = results.iter().map(|measured| notes(measured, alike, one_n_bins)).collect();
     let has_notes = notes.iter().any(|notes| !notes.is_empty());
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_style(TableComponent::HeaderLines, '-').set_style(TableComponent::MiddleHeaderIntersections, '-');
     let ece = ece_name(results);
-    let mut header = vec!["predictions", "n", "LS-ECE", "num. ±", "sigma", ece.as_str()];
+    let by = results.first().and_then(|measured| measured.group.as_ref()).map(|group| crate::printable(&group.by));
+    let mut header = vec![by.as_deref().unwrap_or("predictions"), "n", "LS-ECE", "num. ±", "sigma", ece.as_str()];
     header.extend(has_notes.then_some("notes"));
     table.set_header(header);
-    for (measured, notes) in results.iter().zip(notes) {
+    for ((measured, name), notes) in results.iter().zip(names).zip(notes) {
         let mut row = vec![
-            name(measured, results),
+            name.clone(),
             number::count(measured.ls_ece.n),
             number::significant(measured.ls_ece.value),
             number::bound(measured.ls_ece.numerical_bound),
@@ -44,22 +48,36 @@ fn table(results: &[Measured]) -> String {
     table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// The shortest name that tells a row from all others.
-fn name(measured: &Measured, results: &[Measured]) -> String {
-    crate::printable(&raw_name(measured, results))
-}
-
-fn raw_name(measured: &Measured, results: &[Measured]) -> String {
+/// The shortest names that tell each row from all others.
+fn names(results: &[Measured]) -> Vec<String> {
     let stem = |path: &Path| path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    let files: BTreeSet<&Path> = results.iter().map(|other| other.file.as_path()).collect();
+    let models: BTreeSet<(&Path, Option<&str>)> =
+        results.iter().map(|measured| (measured.file(), measured.prob())).collect();
+    let files: BTreeSet<&Path> = models.iter().map(|(file, _)| *file).collect();
     let stems: BTreeSet<String> = files.iter().map(|file| stem(file)).collect();
-    let several_models = results.iter().filter(|other| other.file == measured.file).count() > 1;
-    let file = if stems.len() == files.len() { stem(&measured.file) } else { measured.file.display().to_string() };
-    match (several_models, files.len()) {
-        (false, _) => file,
-        (true, 1) => measured.prob.clone(),
-        (true, _) => format!("{file} {}", measured.prob),
-    }
+    let name = |measured: &Measured| {
+        let mut file = match stems.len() == files.len() {
+            true => stem(measured.file()),
+            false => measured.file().display().to_string(),
+        };
+        if measured.files.len() > 1 {
+            file += &format!(" and {} more", measured.files.len() - 1);
+        }
+        let several_models = models.range((measured.file(), None)..).take_while(|(file, _)| *file == measured.file());
+        let model = match (several_models.count() > 1, files.len()) {
+            (false, _) => file,
+            (true, 1) => measured.prob().unwrap_or_default().to_owned(),
+            (true, _) => format!("{file} {}", measured.prob().unwrap_or_default()),
+        };
+        let Some(group) = &measured.group else { return model };
+        let key = match &group.key {
+            None => "all",
+            Some(key) if key.is_empty() => "(none)",
+            Some(key) => key,
+        };
+        if models.len() > 1 { format!("{model} {key}") } else { key.to_owned() }
+    };
+    results.iter().map(|measured| crate::printable(&name(measured))).collect()
 }
 
 fn sigma(estimate: &Estimate) -> String {
@@ -101,15 +119,13 @@ fn n_bins(results: &[Measured]) -> Option<f64> {
 }
 
 /// What was clipped, tied, rounded or left out, and what sets this row apart from others.
-fn notes(measured: &Measured, results: &[Measured]) -> String {
+fn notes(measured: &Measured, alike: bool, one_n_bins: bool) -> String {
     let input = &measured.ls_ece.input;
     let counted = |n: u64, what: &str| (n > 0).then(|| format!("{} {what}", number::count(n)));
     let kinds: Vec<String> = input.left_out.iter().map(|(kind, n)| format!("{} {kind}", number::count(*n))).collect();
     let notes = [
-        (!all_alike(results)).then(|| view(measured)).flatten(),
-        n_bins(results)
-            .is_none()
-            .then(|| format!("{} bins", measured.ece.settings.number("n_bins").unwrap_or_default())),
+        (!alike).then(|| view(measured)).flatten(),
+        (!one_n_bins).then(|| format!("{} bins", measured.ece.settings.number("n_bins").unwrap_or_default())),
         counted(measured.ls_ece.n_clipped, "clipped"),
         counted(input.n_ties, "tied"),
         counted(input.n_rounded, "rounded"),
@@ -120,7 +136,7 @@ fn notes(measured: &Measured, results: &[Measured]) -> String {
 
 /// Which question was asked of rows of classes, in short.
 fn view(measured: &Measured) -> Option<String> {
-    match measured.multiclass {
+    match measured.multiclass() {
         Multiclass::Auto => None,
         Multiclass::TopClass => Some("top class".to_owned()),
         Multiclass::Classwise => Some("mean over classes".to_owned()),
@@ -129,7 +145,7 @@ fn view(measured: &Measured) -> Option<String> {
 }
 
 fn all_alike(results: &[Measured]) -> bool {
-    results.windows(2).all(|pair| pair[0].multiclass == pair[1].multiclass)
+    results.windows(2).all(|pair| pair[0].multiclass() == pair[1].multiclass())
 }
 
 fn sigmas_differ(results: &[Measured]) -> bool {
@@ -140,7 +156,7 @@ fn sigmas_differ(results: &[Measured]) -> bool {
 /// What the figures mean, for one who has never seen them.
 fn explanation(results: &[Measured]) -> String {
     let Some(first) = results.first() else { return String::new() };
-    let asked = match (all_alike(results), first.multiclass) {
+    let asked = match (all_alike(results), first.multiclass()) {
         (true, Multiclass::TopClass) => {
             "Measured on the top class: its probability, and whether it was right.\n".to_owned()
         }
@@ -169,7 +185,7 @@ fn glossary(results: &[Measured]) -> String {
     let any = |count: fn(&Measured) -> u64| results.iter().any(|measured| count(measured) > 0);
     let first = results.first().map(|measured| &measured.ls_ece);
     let clip = first.and_then(|figure| figure.settings.number("clip")).unwrap_or_default();
-    let rule = match results.first().map(|measured| measured.rules.ties) {
+    let rule = match results.first().map(Measured::ties) {
         Some(Ties::Any) => "right if the label is any of them",
         _ => "the first of them counts",
     };
@@ -187,13 +203,13 @@ fn glossary(results: &[Measured]) -> String {
 }
 
 /// Where columns were guessed, a line that says which; where files differ, a line for each kind of them.
-fn guesses(results: &[Measured]) -> String {
+fn guesses(results: &[Measured], names: &[String]) -> String {
     let mut kinds: Vec<(String, Vec<String>)> = Vec::new();
-    for measured in results {
-        let guessed = measured.guessed.join(", ");
+    for (measured, name) in results.iter().zip(names) {
+        let guessed = measured.columns.as_ref().map_or(String::new(), |columns| columns.guessed.join(", "));
         match kinds.iter_mut().find(|(kind, _)| *kind == guessed) {
-            Some((_, names)) => names.push(name(measured, results)),
-            None => kinds.push((guessed, vec![name(measured, results)])),
+            Some((_, names)) => names.push(name.clone()),
+            None => kinds.push((guessed, vec![name.clone()])),
         }
     }
     let several = kinds.len() > 1;

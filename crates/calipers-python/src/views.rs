@@ -17,7 +17,7 @@ pub(crate) fn estimate<'py>(
 ) -> Result<Measured<'py>, Failure> {
     let input = columns.input(&options)?;
     let (multiclass, ties) = (options.multiclass()?, options.named("ties")?);
-    let estimate = py.detach(|| input.check()?.estimate(multiclass, ties, &estimator))?;
+    let estimate = py.detach(|| input.estimate(multiclass, ties, &estimator))?;
     let multiclass = multiclass.resolved(columns.n_classes());
     Ok(Measured { estimate, multiclass, weighted: columns.is_weighted(), options })
 }

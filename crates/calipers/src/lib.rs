@@ -19,8 +19,10 @@ pub use link::{CLogLog, Link, Logistic, Probit};
 pub use ls_ece::{LsCurve, LsEce, LsEceSampled, Sigma};
 pub use measures::{BrierScore, LogLoss};
 pub use noise::{Epanechnikov, Gaussian, Laplace, LogisticNoise, Noise, Uniform};
+#[doc(hidden)]
+pub use predictions::PlainRows;
 pub use predictions::{
     BinaryView, Floats, Form, Input, InputReport, Invalid, Labels, Multiclass, PositiveLabel, Predictions, Rows, Scale,
     Tally, Ties,
 };
-pub use sketch::{Sketch, SketchOptions};
+pub use sketch::{Filling, Sketch, SketchOptions};

@@ -306,7 +306,7 @@ fn bytes_are_the_same_for_any_split_order_and_number_of_threads() {
     for weighted in [false, true] {
         // Enough that a large batch goes through threads and the pass for many rows.
         let data = Data::new(150_000, 31, weighted);
-        for resolution in [8, 12, 13] {
+        for resolution in [8, 10, 12, 13] {
             let options = SketchOptions::new().resolution(resolution);
             let whole = data.sketch(&options, &[]).to_bytes();
             assert_eq!(data.sketch(&options, &[1, 2, 40_000, 40_100, 149_999]).to_bytes(), whole);
@@ -527,7 +527,7 @@ proptest! {
     fn nasty_rows_agree(
         rows in prop::collection::vec(
             (
-                prop_oneof![0.0..1.0, Just(0.0), Just(1.0), Just(0.5), Just(0.25), Just(1e-6), Just(1.0 - 1e-6), (0u8..=30).prop_map(|k| f64::from(k) / 30.0)],
+                prop_oneof![0.0..1.0, Just(0.0), Just(-0.0), Just(1.0), Just(0.5), Just(0.25), Just(1e-6), Just(1.0 - 1e-6), (0u8..=30).prop_map(|k| f64::from(k) / 30.0)],
                 any::<bool>(),
                 prop_oneof![Just(0.0), Just(1.0), 0.0..5.0],
             ),

@@ -7,33 +7,60 @@ use arrow_array::types::{
     UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, OffsetSizeTrait, RecordBatch};
+use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, Field, Schema};
 use calipers::Error;
 
-use super::{Column, Role, Values};
+use super::{Column, Part, Role, Values};
 
 pub(crate) fn names(schema: &Schema) -> Vec<String> {
     schema.fields().iter().map(|field| field.name().clone()).collect()
 }
 
-/// The wanted columns, of which record batches are made one.
+/// The batches of one column alone, in the order of the file.
+type OneColumn<'a> = Box<dyn Iterator<Item = Result<RecordBatch>> + 'a>;
+
+/// The wanted columns, which are taken from record batches.
 pub(crate) struct Projection {
     /// Their places in the schema, ascending and each once.
     places: Vec<usize>,
     /// For each wanted column its place among `places`.
-    columns: Vec<(usize, Builder)>,
+    columns: Vec<(usize, Wanted)>,
+}
+
+/// A wanted column.
+struct Wanted {
+    name: String,
+    role: Role,
+    /// Values of a row: 1 for a plain column, and for lists the length of the first in the file.
+    n_classes: usize,
 }
 
 impl Projection {
-    /// Refuses what cannot be read by its type, before anything is read.
-    pub(crate) fn new(schema: &Schema, wanted: &[(usize, Role)]) -> Result<Self, Error> {
+    /// Refuses what cannot be read by its type, before anything is read. Where rows are lists, `column` is read up to the first
+    /// that is not null.
+    pub(crate) fn new<'a>(
+        schema: &Schema,
+        wanted: &[(usize, Role)],
+        column: impl Fn(usize) -> Result<OneColumn<'a>>,
+    ) -> Result<Self> {
         let mut places: Vec<usize> = wanted.iter().map(|(place, _)| *place).collect();
         places.sort_unstable();
         places.dedup();
-        let column = |&(place, role): &(usize, Role)| {
-            Ok((places.partition_point(|earlier| *earlier < place), Builder::new(schema.field(place), role)?))
-        };
-        let columns = wanted.iter().map(column).collect::<Result<_, Error>>()?;
+        for &(place, role) in wanted {
+            check_type(schema.field(place), role)?;
+        }
+        let wanted = wanted.iter().map(|&(place, role)| {
+            let field = schema.field(place);
+            let n_classes = match field.data_type() {
+                DataType::List(_) | DataType::LargeList(_) => first_length(column(place)?, field.name(), role)?,
+                DataType::FixedSizeList(_, k) => usize::try_from(*k).unwrap_or(0),
+                _ => 1,
+            };
+            let wanted = Wanted { name: field.name().clone(), role, n_classes };
+            Ok((places.partition_point(|earlier| *earlier < place), wanted))
+        });
+        let columns = wanted.collect::<Result<_>>()?;
         Ok(Projection { places, columns })
     }
 
@@ -41,129 +68,106 @@ impl Projection {
         &self.places
     }
 
-    /// Puts batches together, each of which has the columns at [`places`](Self::places).
-    pub(crate) fn read(mut self, batches: impl Iterator<Item = Result<RecordBatch>>) -> Result<Vec<Column>> {
-        for batch in batches {
-            let batch = batch?;
-            for (place, builder) in &mut self.columns {
-                builder.push(batch.column(*place))?;
-            }
-        }
-        Ok(self.columns.into_iter().map(|(_, builder)| builder.finish()).collect())
+    /// The wanted columns of a batch that has the columns at [`places`](Self::places).
+    pub(crate) fn part(&self, batch: &RecordBatch, first_row: u64) -> Result<Part> {
+        let columns = self.columns.iter().map(|(place, wanted)| wanted.column(batch.column(*place), first_row));
+        let columns = columns.collect::<Result<_, Error>>()?;
+        Ok(Part { first_row, columns, extent: batch.num_rows() as u64 })
     }
 }
 
-/// One column so far.
-struct Builder {
-    name: String,
-    role: Role,
-    values: Values,
-    /// For a column of lists their length, once a row has shown it; 1 for a plain column.
-    n_classes: Option<usize>,
-    n_rows: usize,
-    missing: Option<Vec<bool>>,
+fn check_type(field: &Field, role: Role) -> Result<(), Error> {
+    let refused = || role.wrong_type(format!("{} in column {}", type_name(field.data_type()), field.name()));
+    let items = match field.data_type() {
+        DataType::List(items) | DataType::LargeList(items) | DataType::FixedSizeList(items, _)
+            if role.may_have_classes() =>
+        {
+            items.data_type()
+        }
+        plain => plain,
+    };
+    plain_values(&*arrow_array::new_empty_array(items), role).map(|_| ()).ok_or_else(refused)
 }
 
-impl Builder {
-    fn new(field: &Field, role: Role) -> Result<Self, Error> {
-        let refused = || role.wrong_type(format!("{} in column {}", type_name(field.data_type()), field.name()));
-        let (items, n_classes) = match field.data_type() {
-            DataType::List(items) | DataType::LargeList(items) if role.may_have_classes() => (items.data_type(), None),
-            DataType::FixedSizeList(items, k) if role.may_have_classes() => {
-                (items.data_type(), usize::try_from(*k).ok())
-            }
-            plain => (plain, Some(1)),
-        };
-        let values = plain_values(&*arrow_array::new_empty_array(items), role).ok_or_else(refused)?;
-        Ok(Builder { name: field.name().clone(), role, values, n_classes, n_rows: 0, missing: None })
-    }
-
-    fn push(&mut self, array: &dyn Array) -> Result<(), Error> {
-        if let Some(lists) = array.as_list_opt::<i32>() {
-            self.push_lists(array, lists.values(), &bounds(lists.value_offsets()))
-        } else if let Some(lists) = array.as_list_opt::<i64>() {
-            self.push_lists(array, lists.values(), &bounds(lists.value_offsets()))
-        } else if let Some(lists) = array.as_fixed_size_list_opt() {
-            let k = usize::try_from(lists.value_length()).unwrap_or(0);
-            let bounds: Vec<_> = (0..lists.len()).map(|row| (row * k, (row + 1) * k)).collect();
-            self.push_lists(array, lists.values(), &bounds)
-        } else {
-            self.push_values(array)?;
-            let nulls = array.logical_nulls();
-            self.mark(array.len(), |row| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)));
-            Ok(())
+/// The length of the first list that is not null; 1 if all are.
+fn first_length(batches: OneColumn<'_>, name: &str, role: Role) -> Result<usize> {
+    let mut first_row = 0;
+    for batch in batches {
+        let lists = batch?.column(0).clone();
+        let (_, bounds) = items(&*lists).unwrap_or((&*lists, Vec::new()));
+        if let Some(row) = (0..bounds.len()).find(|row| lists.is_valid(*row)) {
+            return match bounds[row].1 - bounds[row].0 {
+                0 => Err(no_values(role, first_row + row, name).into()),
+                length => Ok(length),
+            };
         }
+        first_row += lists.len();
     }
+    Ok(1)
+}
 
-    fn push_values(&mut self, array: &dyn Array) -> Result<(), Error> {
-        let refused = || self.role.wrong_type(format!("{} in column {}", type_name(array.data_type()), self.name));
-        let values = plain_values(array, self.role).ok_or_else(refused)?;
-        self.values.append(values)
-    }
+fn no_values(role: Role, row: usize, name: &str) -> Error {
+    role.wrong_shape(format!("no values in row {row} of column {name}"))
+}
 
-    /// Adds rows that are lists: `bounds` has where each begins and ends among `items`.
-    fn push_lists(&mut self, lists: &dyn Array, items: &dyn Array, bounds: &[(usize, usize)]) -> Result<(), Error> {
-        let nulls = lists.logical_nulls();
+impl Wanted {
+    fn column(&self, array: &dyn Array, first_row: u64) -> Result<Column, Error> {
+        let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
         let is_null = |row: usize| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
-        for (row, (start, end)) in bounds.iter().enumerate() {
-            if !is_null(row) {
-                self.check_length(self.n_rows + row, end - start)?;
-            }
+        let Some((items, bounds)) = items(array) else {
+            let missing = nulls.is_some().then(|| (0..array.len()).map(is_null).collect());
+            return Ok(Column { values: self.values(array)?, n_classes: 1, missing });
+        };
+        let k = self.n_classes;
+        for (row, (start, end)) in bounds.iter().enumerate().filter(|(row, _)| !is_null(*row)) {
+            self.check_length(first_row as usize + row, end - start)?;
         }
-        match bounds.first().zip(bounds.last()) {
+        let values = match bounds.first().zip(bounds.last()) {
             // Lists without gaps are one run of values.
-            Some(((start, _), (_, end))) if nulls.is_none() => self.push_values(&*items.slice(*start, end - start))?,
+            Some(((start, _), (_, end))) if nulls.is_none() => self.values(&*items.slice(*start, end - start))?,
             _ => {
-                for (row, (start, end)) in bounds.iter().enumerate() {
-                    if is_null(row) {
-                        self.values.extend_blank(self.n_classes.unwrap_or(0));
-                    } else {
-                        self.push_values(&*items.slice(*start, end - start))?;
-                    }
-                }
+                let places = bounds.iter().enumerate().flat_map(|(row, (start, _))| {
+                    let start = (!is_null(row)).then_some(*start);
+                    (0..k).map(move |class| start.map(|start| start + class))
+                });
+                self.values(items)?.gather(places)
             }
-        }
+        };
         let item_nulls = items.logical_nulls().filter(|nulls| nulls.null_count() > 0);
-        let has_null_item = |row: usize| {
-            let (start, end) = bounds[row];
+        let has_null_item = |(start, end): (usize, usize)| {
             item_nulls.as_ref().is_some_and(|nulls| (start..end).any(|item| nulls.is_null(item)))
         };
-        self.mark(bounds.len(), |row| is_null(row) || has_null_item(row));
-        Ok(())
+        let is_missing = |(row, bounds): (usize, &(usize, usize))| is_null(row) || has_null_item(*bounds);
+        let missing: Vec<bool> = bounds.iter().enumerate().map(is_missing).collect();
+        Ok(Column { values, n_classes: k, missing: missing.contains(&true).then_some(missing) })
     }
 
-    /// All lists have the length of the first; rows before it, which were null, get their blanks now.
-    fn check_length(&mut self, row: usize, length: usize) -> Result<(), Error> {
-        match self.n_classes {
-            Some(k) if k == length && k > 0 => Ok(()),
-            None if length > 0 => {
-                self.values.extend_blank(self.n_rows * length);
-                self.n_classes = Some(length);
-                Ok(())
-            }
-            Some(k) if length > 0 => Err(self
-                .role
-                .wrong_shape(format!("{length} values in row {row} of column {} and {k} before it", self.name))),
-            _ => Err(self.role.wrong_shape(format!("no values in row {row} of column {}", self.name))),
-        }
+    fn values(&self, array: &dyn Array) -> Result<Values, Error> {
+        let refused = || self.role.wrong_type(format!("{} in column {}", type_name(array.data_type()), self.name));
+        plain_values(array, self.role).ok_or_else(refused)
     }
 
-    fn mark(&mut self, n_rows: usize, is_missing: impl Fn(usize) -> bool) {
-        let marks: Vec<bool> = (0..n_rows).map(is_missing).collect();
-        if self.missing.is_none() && marks.contains(&true) {
-            self.missing = Some(vec![false; self.n_rows]);
+    /// All lists have the length of the first.
+    fn check_length(&self, row: usize, length: usize) -> Result<(), Error> {
+        let (k, name) = (self.n_classes, &self.name);
+        match length {
+            0 => Err(no_values(self.role, row, name)),
+            _ if length == k => Ok(()),
+            _ => Err(self.role.wrong_shape(format!("{length} values in row {row} of column {name} and {k} before it"))),
         }
-        if let Some(missing) = &mut self.missing {
-            missing.extend(marks);
-        }
-        self.n_rows += n_rows;
     }
+}
 
-    fn finish(mut self) -> Column {
-        if self.n_classes.is_none() {
-            self.values.extend_blank(self.n_rows);
-        }
-        Column { values: self.values, n_classes: self.n_classes.unwrap_or(1), missing: self.missing }
+/// The values of an array of lists, and where each list begins and ends among them.
+fn items(array: &dyn Array) -> Option<(&dyn Array, Vec<(usize, usize)>)> {
+    if let Some(lists) = array.as_list_opt::<i32>() {
+        Some((lists.values(), bounds(lists.value_offsets())))
+    } else if let Some(lists) = array.as_list_opt::<i64>() {
+        Some((lists.values(), bounds(lists.value_offsets())))
+    } else {
+        let lists = array.as_fixed_size_list_opt()?;
+        let k = usize::try_from(lists.value_length()).unwrap_or(0);
+        Some((lists.values(), (0..lists.len()).map(|row| (row * k, (row + 1) * k)).collect()))
     }
 }
 
@@ -185,7 +189,8 @@ fn plain_values(array: &dyn Array, role: Role) -> Option<Values> {
         DataType::UInt32 => primitive::<UInt32Type>(array),
         DataType::UInt64 => primitive::<UInt64Type>(array),
         DataType::Float16 => {
-            Values::F32(array.as_primitive::<Float16Type>().values().iter().map(|value| value.to_f32()).collect())
+            let halves = array.as_primitive::<Float16Type>().values().iter();
+            halves.map(|value| value.to_f32()).collect::<Vec<f32>>().into()
         }
         DataType::Float32 => primitive::<Float32Type>(array),
         DataType::Float64 => primitive::<Float64Type>(array),
@@ -200,9 +205,9 @@ fn plain_values(array: &dyn Array, role: Role) -> Option<Values> {
 
 fn primitive<T: ArrowPrimitiveType>(array: &dyn Array) -> Values
 where
-    Values: From<Vec<T::Native>>,
+    Values: From<ScalarBuffer<T::Native>>,
 {
-    array.as_primitive::<T>().values().to_vec().into()
+    array.as_primitive::<T>().values().clone().into()
 }
 
 fn texts<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Values {
@@ -211,13 +216,12 @@ fn texts<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Values {
 
 fn dictionary(array: &dyn Array, role: Role) -> Option<Values> {
     let dictionary = array.as_any_dictionary_opt()?;
-    let mut words = plain_values(dictionary.values(), role)?;
+    let words = plain_values(dictionary.values(), role)?;
     if words.len() == 0 {
         // All rows are null.
-        words.extend_blank(array.len());
-        return Some(words);
+        return Some(words.blanks(array.len()));
     }
-    Some(words.gather(dictionary.normalized_keys().into_iter()))
+    Some(words.gather(dictionary.normalized_keys().into_iter().map(Some)))
 }
 
 fn type_name(data_type: &DataType) -> String {

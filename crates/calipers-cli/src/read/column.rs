@@ -1,5 +1,6 @@
 //! A column as it was in the file: its own type, row after row, with the rows that are missing.
 
+use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 use calipers::{Error, Floats, Labels};
 
 /// What a column is read for.
@@ -14,6 +15,8 @@ pub(crate) enum Role {
     },
     /// Labels or predicted classes, which are compared with each other.
     Classes,
+    /// What tells groups of rows apart.
+    Groups,
 }
 
 impl Role {
@@ -33,6 +36,7 @@ impl Role {
             Role::Logits => "logits",
             Role::Weights => "weights",
             Role::Labels { .. } | Role::Classes => "labels",
+            Role::Groups => "groups",
         }
     }
 
@@ -47,24 +51,25 @@ impl Role {
     }
 }
 
-/// Values of the types that the core reads in place.
+/// Values of the types that the core reads in place. Numbers may be in memory that a reader owns: a mapped file, or the buffer
+/// that a library decoded into.
 #[derive(Debug, Clone)]
 pub(crate) enum Values {
     Bool(Vec<bool>),
-    I8(Vec<i8>),
-    I16(Vec<i16>),
-    I32(Vec<i32>),
-    I64(Vec<i64>),
-    U8(Vec<u8>),
-    U16(Vec<u16>),
-    U32(Vec<u32>),
-    U64(Vec<u64>),
-    F32(Vec<f32>),
-    F64(Vec<f64>),
+    I8(ScalarBuffer<i8>),
+    I16(ScalarBuffer<i16>),
+    I32(ScalarBuffer<i32>),
+    I64(ScalarBuffer<i64>),
+    U8(ScalarBuffer<u8>),
+    U16(ScalarBuffer<u16>),
+    U32(ScalarBuffer<u32>),
+    U64(ScalarBuffer<u64>),
+    F32(ScalarBuffer<f32>),
+    F64(ScalarBuffer<f64>),
     Text(Vec<String>),
 }
 
-/// One expression for the vector inside of any variant.
+/// One expression for the values inside of any variant.
 macro_rules! each {
     ($values:expr, $vec:ident => $result:expr) => {
         match $values {
@@ -88,7 +93,7 @@ macro_rules! values_from {
     ($($type:ty => $variant:ident),*) => {$(
         impl From<Vec<$type>> for Values {
             fn from(values: Vec<$type>) -> Self {
-                Values::$variant(values)
+                Values::$variant(values.into())
             }
         }
     )*};
@@ -96,33 +101,59 @@ macro_rules! values_from {
 values_from!(bool => Bool, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16,
              u32 => U32, u64 => U64, f32 => F32, f64 => F64, String => Text);
 
+macro_rules! values_from_buffer {
+    ($($type:ty => $variant:ident),*) => {$(
+        impl From<ScalarBuffer<$type>> for Values {
+            fn from(values: ScalarBuffer<$type>) -> Self {
+                Values::$variant(values)
+            }
+        }
+    )*};
+}
+values_from_buffer!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16,
+                    u32 => U32, u64 => U64, f32 => F32, f64 => F64);
+
 impl Values {
     pub(crate) fn len(&self) -> usize {
         each!(self, values => values.len())
     }
 
-    /// Adds zeros, or empty texts: for rows that are missing.
-    pub(crate) fn extend_blank(&mut self, n: usize) {
-        each!(self, values => values.resize(values.len() + n, Default::default()));
-    }
-
-    /// The values at the given places.
-    pub(crate) fn gather(&self, places: impl Iterator<Item = usize>) -> Values {
+    /// The values at the given places; zero, or an empty text, where there is none.
+    pub(crate) fn gather(&self, places: impl Iterator<Item = Option<usize>>) -> Values {
         each!(self, values => gathered(values, places).into())
     }
 
-    /// Moves all values of `other` to the end; both have the same type.
-    pub(crate) fn append(&mut self, other: Values) -> Result<(), Error> {
-        macro_rules! same {
+    /// So many zeros, or empty texts, of the same type.
+    pub(crate) fn blanks(&self, n: usize) -> Values {
+        self.gather(std::iter::repeat_n(None, n))
+    }
+
+    /// All values in order, of parts of one type.
+    pub(crate) fn concat(mut parts: Vec<Values>) -> Result<Values, Error> {
+        if parts.len() == 1
+            && let Some(part) = parts.pop()
+        {
+            return Ok(part);
+        }
+        let mixed = |other: &Values| Role::Classes.wrong_type(format!("several types, the last {}", other.type_name()));
+        macro_rules! concat {
             ($($variant:ident)*) => {
-                match (&mut *self, other) {
-                    $((Values::$variant(values), Values::$variant(mut more)) => values.append(&mut more),)*
-                    (_, other) => return Err(Role::Classes.wrong_type(format!("several types, the last {}", other.type_name()))),
+                match parts.first() {
+                    $(Some(Values::$variant(_)) => {
+                        let mut all = Vec::with_capacity(parts.iter().map(Values::len).sum());
+                        for part in parts {
+                            match part {
+                                Values::$variant(values) => all.extend_from_slice(&values),
+                                other => return Err(mixed(&other)),
+                            }
+                        }
+                        Ok(all.into())
+                    })*
+                    None => Ok(Values::Bool(Vec::new())),
                 }
             };
         }
-        same!(Bool I8 I16 I32 I64 U8 U16 U32 U64 F32 F64 Text);
-        Ok(())
+        concat!(Bool I8 I16 I32 I64 U8 U16 U32 U64 F32 F64 Text)
     }
 
     pub(crate) fn type_name(&self) -> &'static str {
@@ -135,33 +166,39 @@ impl Values {
 
     /// Every type of number but f32 as f64; text has no numbers.
     pub(crate) fn into_floats(self) -> Option<Values> {
-        macro_rules! convert {
-            ($values:ident, $to_float:expr) => {
-                Some(Values::F64($values.into_iter().map($to_float).collect()))
-            };
-        }
         match self {
             Values::F32(_) | Values::F64(_) => Some(self),
-            Values::Bool(values) => convert!(values, |value| f64::from(u8::from(value))),
-            Values::I8(values) => convert!(values, f64::from),
-            Values::I16(values) => convert!(values, f64::from),
-            Values::I32(values) => convert!(values, f64::from),
-            Values::U8(values) => convert!(values, f64::from),
-            Values::U16(values) => convert!(values, f64::from),
-            Values::U32(values) => convert!(values, f64::from),
+            Values::Bool(values) => {
+                Some(values.iter().map(|value| f64::from(u8::from(*value))).collect::<Vec<_>>().into())
+            }
+            Values::I8(values) => Some(doubles(&values, f64::from)),
+            Values::I16(values) => Some(doubles(&values, f64::from)),
+            Values::I32(values) => Some(doubles(&values, f64::from)),
+            Values::U8(values) => Some(doubles(&values, f64::from)),
+            Values::U16(values) => Some(doubles(&values, f64::from)),
+            Values::U32(values) => Some(doubles(&values, f64::from)),
             // Beyond 2^53 rounded: no probability, and as a weight or logit no worse than a double ever is.
-            Values::I64(values) => convert!(values, |value| value as f64),
-            Values::U64(values) => convert!(values, |value| value as f64),
+            Values::I64(values) => Some(doubles(&values, |value| value as f64)),
+            Values::U64(values) => Some(doubles(&values, |value| value as f64)),
             Values::Text(_) => None,
         }
     }
+
+    /// The value of a row as a user would write it.
+    pub(crate) fn display(&self, row: usize) -> String {
+        each!(self, values => values[row].to_string())
+    }
 }
 
-fn gathered<T: Clone>(values: &[T], places: impl Iterator<Item = usize>) -> Vec<T> {
-    places.map(|place| values[place].clone()).collect()
+fn doubles<T: ArrowNativeType>(values: &ScalarBuffer<T>, convert: impl Fn(T) -> f64) -> Values {
+    values.iter().map(|value| convert(*value)).collect::<Vec<f64>>().into()
 }
 
-/// A column of a file.
+fn gathered<T: Clone + Default>(values: &[T], places: impl Iterator<Item = Option<usize>>) -> Vec<T> {
+    places.map(|place| place.map_or_else(T::default, |place| values[place].clone())).collect()
+}
+
+/// A column of a file, or of a part of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
     pub(crate) values: Values,
@@ -176,6 +213,30 @@ impl Column {
         Column { values, n_classes: 1, missing: None }
     }
 
+    pub(crate) fn n_rows(&self) -> usize {
+        self.values.len() / self.n_classes.max(1)
+    }
+
+    pub(crate) fn is_missing(&self, row: usize) -> bool {
+        self.missing.as_ref().is_some_and(|missing| missing[row])
+    }
+
+    /// The parts of a column, put together.
+    pub(crate) fn concat(parts: Vec<Column>, role: Role) -> Result<Self, Error> {
+        if parts.is_empty() {
+            return Ok(Column::plain(if role.is_numeric() {
+                Vec::<f64>::new().into()
+            } else {
+                Vec::<bool>::new().into()
+            }));
+        }
+        let n_classes = parts.first().map_or(1, |part| part.n_classes);
+        let missing = parts.iter().any(|part| part.missing.is_some()).then(|| {
+            parts.iter().flat_map(|part| part.missing.clone().unwrap_or_else(|| vec![false; part.n_rows()])).collect()
+        });
+        Ok(Column { values: Values::concat(parts.into_iter().map(|part| part.values).collect())?, n_classes, missing })
+    }
+
     pub(crate) fn floats(&self) -> Option<Floats<'_>> {
         match &self.values {
             Values::F32(values) => Some(Floats::F32(values)),
@@ -185,6 +246,6 @@ impl Column {
     }
 
     pub(crate) fn labels(&self) -> Labels<'_> {
-        each!(&self.values, values => Labels::from(values))
+        each!(&self.values, values => Labels::from(&values[..]))
     }
 }

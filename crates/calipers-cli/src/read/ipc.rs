@@ -1,15 +1,19 @@
-//! Arrow IPC, as a file (Feather version 2 is the same) or as a stream.
+//! Arrow IPC, as a file (Feather version 2 is the same) or as a stream: one record batch at a time.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Result, bail};
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::SchemaRef;
 
-use super::{Column, Role, Table, arrow, cannot_read, guarded, ipc_sizes, open_file};
+use super::{
+    Extent, Failure, Parts, Role, Stream, Table, arrow, arrow::Projection, cannot_read, guarded, ipc_sizes, open_file,
+};
 
 pub(super) const FORMAT: &str = "Arrow IPC";
 const FILE_MAGIC: &[u8] = b"ARROW1";
@@ -17,50 +21,66 @@ const FEATHER_1_MAGIC: &[u8] = b"FEA1";
 
 pub(crate) struct IpcTable {
     path: PathBuf,
+    is_stream: bool,
     schema: SchemaRef,
     names: Vec<String>,
+    /// The first row of each batch, and at last the number of all rows.
+    first_rows: Vec<u64>,
 }
 
-/// Record batches, with the schema of the whole file.
-struct Batches {
-    schema: SchemaRef,
-    batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
+/// One of the two forms.
+enum Reader {
+    /// Can go to any batch, so that each thread has one of its own.
+    File(FileReader<BufReader<File>>),
+    Stream(StreamReader<BufReader<File>>),
 }
 
 impl IpcTable {
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let schema = guarded(FORMAT, || Ok(batches(path, None)?.schema))?;
-        Ok(IpcTable { path: path.to_owned(), names: arrow::names(&schema), schema })
+        let mut file = open_file(path)?;
+        let mut magic = Vec::new();
+        (&mut file).take(8).read_to_end(&mut magic).map_err(failed)?;
+        if magic.starts_with(FEATHER_1_MAGIC) {
+            bail!("is Feather version 1: write it again as version 2, which is Arrow IPC");
+        }
+        let is_stream = !magic.starts_with(FILE_MAGIC);
+        file.rewind().map_err(failed)?;
+        let n_rows = if is_stream { ipc_sizes::check_stream(&mut file)? } else { ipc_sizes::check_file(&mut file)? };
+        let mut first_rows = vec![0];
+        for n_rows in n_rows {
+            first_rows.push(first_rows.last().map_or(0, |first: &u64| first.saturating_add(n_rows)));
+        }
+        let schema = guarded(FORMAT, || {
+            Ok(match Reader::open(path, is_stream, None)? {
+                Reader::File(reader) => reader.schema(),
+                Reader::Stream(reader) => reader.schema(),
+            })
+        })?;
+        Ok(IpcTable { path: path.to_owned(), is_stream, names: arrow::names(&schema), schema, first_rows })
+    }
+
+    fn reader(&self, places: &[usize]) -> Result<Reader> {
+        guarded(FORMAT, || Reader::open(&self.path, self.is_stream, Some(places.to_vec())))
     }
 }
 
-fn batches(path: &Path, projection: Option<Vec<usize>>) -> Result<Batches> {
-    let mut file = open_file(path)?;
-    let magic = magic(&mut file)?;
-    if magic.starts_with(FEATHER_1_MAGIC) {
-        bail!("is Feather version 1: write it again as version 2, which is Arrow IPC");
+impl Reader {
+    fn open(path: &Path, is_stream: bool, projection: Option<Vec<usize>>) -> Result<Self> {
+        let file = BufReader::new(open_file(path)?);
+        Ok(match is_stream {
+            true => Reader::Stream(StreamReader::try_new(file, projection).map_err(failed)?),
+            false => Reader::File(FileReader::try_new(file, projection).map_err(failed)?),
+        })
     }
-    if magic.starts_with(FILE_MAGIC) {
-        ipc_sizes::check_file(&mut file)?;
-        rewind(&mut file)?;
-        let reader = FileReader::try_new(BufReader::new(file), projection).map_err(failed)?;
-        return Ok(Batches { schema: reader.schema(), batches: Box::new(reader) });
+
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        match self {
+            Reader::File(reader) => reader.next(),
+            Reader::Stream(reader) => reader.next(),
+        }
+        .transpose()
+        .map_err(failed)
     }
-    ipc_sizes::check_stream(&mut file)?;
-    rewind(&mut file)?;
-    let reader = StreamReader::try_new(BufReader::new(file), projection).map_err(failed)?;
-    Ok(Batches { schema: reader.schema(), batches: Box::new(reader) })
-}
-
-fn magic(file: &mut File) -> Result<Vec<u8>> {
-    let mut magic = Vec::new();
-    file.take(8).read_to_end(&mut magic).map_err(failed)?;
-    rewind(file)?;
-    Ok(magic)
-}
-
-fn rewind(file: &mut File) -> Result<()> {
-    file.rewind().map_err(failed)
 }
 
 fn failed(error: impl std::error::Error + 'static) -> anyhow::Error {
@@ -72,11 +92,84 @@ impl Table for IpcTable {
         &self.names
     }
 
-    fn read(&mut self, wanted: &[(usize, Role)]) -> Result<Vec<Column>> {
-        let projection = arrow::Projection::new(&self.schema, wanted)?;
-        guarded(FORMAT, || {
-            let batches = batches(&self.path, Some(projection.places().to_vec()))?.batches;
-            projection.read(batches.map(|batch| batch.map_err(failed)))
+    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)]) -> Result<Box<dyn Stream + 'a>> {
+        let projection = Projection::new(&self.schema, wanted, |place| {
+            let mut reader = self.reader(&[place])?;
+            Ok(Box::new(std::iter::from_fn(move || guarded(FORMAT, || reader.next()).transpose())))
+        })?;
+        Ok(match self.is_stream {
+            true => {
+                let reader = self.reader(projection.places())?;
+                Box::new(StreamBatches { table: self, projection, reader: Mutex::new((0, reader)) })
+            }
+            false => Box::new(FileBatches { table: self, projection, next: AtomicUsize::new(0) }),
         })
+    }
+}
+
+struct FileBatches<'a> {
+    table: &'a IpcTable,
+    projection: Projection,
+    /// The first batch that no thread has taken.
+    next: AtomicUsize,
+}
+
+impl Stream for FileBatches<'_> {
+    fn extent(&self) -> Extent {
+        self.table.extent()
+    }
+
+    fn parts(&self) -> Parts<'_> {
+        let mut reader = None;
+        Box::new(std::iter::from_fn(move || {
+            let place = self.next.fetch_add(1, Ordering::Relaxed);
+            let first_row = *self.table.first_rows[..self.table.first_rows.len() - 1].get(place)?;
+            let part = guarded(FORMAT, || {
+                let reader = match &mut reader {
+                    Some(reader) => reader,
+                    None => reader.insert(self.table.reader(self.projection.places())?),
+                };
+                if let Reader::File(reader) = reader {
+                    reader.set_index(place).map_err(failed)?;
+                }
+                reader.next()?.map(|batch| self.projection.part(&batch, first_row)).transpose()
+            });
+            part.map_err(|error| Failure { first_row, error }).transpose()
+        }))
+    }
+}
+
+struct StreamBatches<'a> {
+    table: &'a IpcTable,
+    projection: Projection,
+    /// With the first row of the next batch.
+    reader: Mutex<(u64, Reader)>,
+}
+
+impl Stream for StreamBatches<'_> {
+    fn extent(&self) -> Extent {
+        self.table.extent()
+    }
+
+    fn parts(&self) -> Parts<'_> {
+        Box::new(std::iter::from_fn(move || {
+            let (first_row, batch) = {
+                let mut guard = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+                let (next_row, reader) = &mut *guard;
+                let (first_row, batch) = (*next_row, guarded(FORMAT, || reader.next()));
+                *next_row += batch.as_ref().ok().and_then(Option::as_ref).map_or(0, |batch| batch.num_rows() as u64);
+                (first_row, batch)
+            };
+            let part = batch.and_then(|batch| {
+                guarded(FORMAT, || batch.map(|batch| self.projection.part(&batch, first_row)).transpose())
+            });
+            part.map_err(|error| Failure { first_row, error }).transpose()
+        }))
+    }
+}
+
+impl IpcTable {
+    fn extent(&self) -> Extent {
+        Extent::Rows(self.first_rows.last().copied().unwrap_or(0))
     }
 }

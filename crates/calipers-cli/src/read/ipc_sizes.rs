@@ -18,8 +18,8 @@ use super::ipc::FORMAT;
 const CONTINUATION: [u8; 4] = [0xff; 4];
 const FOOTER_END: usize = 10;
 
-/// Checks all messages that the footer of a file lists.
-pub(crate) fn check_file(file: &mut File) -> Result<()> {
+/// Checks all messages that the footer of a file lists; returns the number of rows of each record batch.
+pub(crate) fn check_file(file: &mut File) -> Result<Vec<u64>> {
     let file_length = length(file)?;
     let Some(end) = file_length.checked_sub(FOOTER_END as u64) else { bail!(damaged()) };
     let mut ending = [0; FOOTER_END];
@@ -27,6 +27,7 @@ pub(crate) fn check_file(file: &mut File) -> Result<()> {
     let footer_length = read_footer_length(ending).map_err(|error| cannot_read(FORMAT)(Box::new(error)))? as u64;
     let footer = read(file, end.checked_sub(footer_length).ok_or_else(damaged)?, footer_length)?;
     let footer = root_as_footer(&footer).map_err(|_| damaged())?;
+    let mut n_rows = Vec::new();
     for block in footer.dictionaries().into_iter().flatten().chain(footer.recordBatches().into_iter().flatten()) {
         let (start, metadata, body) =
             (size(block.offset())?, size(block.metaDataLength().into())?, size(block.bodyLength())?);
@@ -38,14 +39,16 @@ pub(crate) fn check_file(file: &mut File) -> Result<()> {
         let prefix = if bytes.starts_with(&CONTINUATION) { 8 } else { 4 };
         let message = root_as_message(bytes.get(prefix..).ok_or_else(damaged)?).map_err(|_| damaged())?;
         check_buffers(file, &message, body_start, body)?;
+        n_rows.extend(rows(&message)?);
     }
-    Ok(())
+    Ok(n_rows)
 }
 
-/// Checks the messages of a stream, one after the other.
-pub(crate) fn check_stream(file: &mut File) -> Result<()> {
+/// Checks the messages of a stream, one after the other; returns the number of rows of each record batch.
+pub(crate) fn check_stream(file: &mut File) -> Result<Vec<u64>> {
     let file_length = length(file)?;
     let mut place = 0;
+    let mut n_rows = Vec::new();
     while place < file_length {
         let mut prefix = read(file, place, 4)?;
         place += 4;
@@ -63,9 +66,15 @@ pub(crate) fn check_stream(file: &mut File) -> Result<()> {
         let body = size(message.bodyLength())?;
         let end = place.checked_add(body).filter(|end| *end <= file_length).ok_or_else(damaged)?;
         check_buffers(file, &message, place, body)?;
+        n_rows.extend(rows(&message)?);
         place = end;
     }
-    Ok(())
+    Ok(n_rows)
+}
+
+/// The number of rows of a record batch; `None` for other messages.
+fn rows(message: &Message<'_>) -> Result<Option<u64>> {
+    message.header_as_record_batch().map(|batch| size(batch.length())).transpose()
 }
 
 /// Each compressed buffer begins with the size that it will have.

@@ -1,17 +1,21 @@
-//! Files -> columns. Each format is a [`Table`]: names first, then only the columns that are wanted.
+//! Files -> columns. Each format is a [`Table`]: names first, then only the columns that are wanted, part by part.
 
 mod arrow;
 mod column;
 mod csv;
 mod ipc;
 mod ipc_sizes;
+mod mapped;
 mod npy;
 mod numpy;
 mod parquet;
+mod parts;
 
 pub(crate) use column::{Column, Role, Values};
 pub(crate) use numpy::NpyFiles;
+pub(crate) use parts::{Extent, Failure, PART_ROWS, Part, Parts, ReadAgain, Stream, collect, for_each};
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -20,7 +24,7 @@ use anyhow::{Result, anyhow, bail};
 use calipers::{Error, Invalid};
 
 /// A file of named columns.
-pub(crate) trait Table {
+pub(crate) trait Table: Sync {
     /// What a column is called in such a file.
     fn noun(&self) -> &'static str {
         "column"
@@ -29,8 +33,8 @@ pub(crate) trait Table {
     /// The names of all columns, in the order of the file.
     fn names(&self) -> &[String];
 
-    /// Reads some columns, by their place among the names.
-    fn read(&mut self, wanted: &[(usize, Role)]) -> Result<Vec<Column>>;
+    /// The rows of some columns, by their place among the names.
+    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)]) -> Result<Box<dyn Stream + 'a>>;
 
     /// A refusal of a column, which is named where several models could have caused it.
     fn in_column(&self, refusal: Error, wanted: &[(usize, Role)], place: usize) -> anyhow::Error {
@@ -83,12 +87,26 @@ pub(crate) fn open_file(path: &Path) -> Result<File> {
     Ok(file)
 }
 
+thread_local! {
+    /// Whether a panic on this thread is a damaged file, of which [`guarded`] speaks.
+    static READING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Keeps panics quiet that [`guarded`] turns into a refusal; all others are bugs and say so.
+pub(crate) fn keep_damage_quiet() {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !READING.get() {
+            hook(panic);
+        }
+    }));
+}
+
 /// Reads with a library that panics on some damaged files, as parquet and arrow-ipc do: they cannot be read either.
 fn guarded<T>(format: &'static str, read: impl FnOnce() -> Result<T>) -> Result<T> {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
+    let outer = READING.replace(true);
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
-    std::panic::set_hook(hook);
+    READING.set(outer);
     result.unwrap_or_else(|_| Err(anyhow!("cannot read as {format}: the file is damaged")))
 }
 

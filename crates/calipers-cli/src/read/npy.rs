@@ -1,16 +1,18 @@
 //! The .npy format: a header that is a Python dictionary, then the elements.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+use std::ops::Range;
 
 use anyhow::{Result, anyhow, bail};
+use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
+use bytes::Bytes;
 
-use super::{Column, Role, Values};
+use super::{Column, Role, Values, mapped};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// numpy refuses longer headers too.
 const MAX_HEADER: usize = 10_000;
-/// Elements that are converted at a time.
-const CHUNK: usize = 1 << 16;
 
 /// What the header says.
 #[derive(Debug, PartialEq)]
@@ -21,23 +23,105 @@ struct Header {
     shape: Vec<usize>,
 }
 
-/// Reads one array, (n,) or where the role allows it (n, k).
-pub(crate) fn read(mut source: impl Read, role: Role) -> Result<Column> {
-    let header = read_header(&mut source)?;
-    let n_classes = match header.shape[..] {
-        [_] => 1,
-        [_, 1] => 1,
-        [_, k] if role.may_have_classes() && k > 0 => k,
-        _ => return Err(role.wrong_shape(python_shape(&header.shape)).into()),
-    };
-    let n = header.shape.iter().try_fold(1_usize, |n, length| n.checked_mul(*length));
-    let n = n.ok_or_else(|| anyhow!("cannot read as NumPy: shape {} is too large", python_shape(&header.shape)))?;
-    let mut values = elements(&mut source, &header.descr, n, role)?;
-    if header.fortran_order && n_classes > 1 {
-        let n_rows = header.shape[0];
-        values = values.gather((0..n).map(|place| place % n_classes * n_rows + place / n_classes));
+/// One array, (n,) or where the role allows it (n, k), of which rows are read as they are wanted.
+pub(crate) struct NpyArray {
+    header: Header,
+    role: Role,
+    n_classes: usize,
+    /// Bytes of an element.
+    size: usize,
+    source: Source,
+}
+
+/// Where the elements are.
+enum Source {
+    /// In a file, from this byte on.
+    File(File, u64),
+    Memory(Bytes),
+}
+
+impl NpyArray {
+    /// An array in a file, which is mapped and not read as a whole.
+    pub(crate) fn open(mut file: File, role: Role) -> Result<Self> {
+        let metadata = file.metadata().map_err(failed)?;
+        if !metadata.is_file() {
+            return Self::read(file, role);
+        }
+        let mut reader = BufReader::new(&mut file);
+        let header = read_header(&mut reader)?;
+        let start = reader.stream_position().map_err(failed)?;
+        let n_bytes = metadata.len().saturating_sub(start);
+        Self::new(header, role, |_| Ok((Source::File(file, start), n_bytes)))
     }
-    Ok(Column { values, n_classes, missing: None })
+
+    /// An array in an archive.
+    pub(crate) fn read(mut source: impl Read, role: Role) -> Result<Self> {
+        let header = read_header(&mut source)?;
+        Self::new(header, role, |n_bytes| {
+            // A file is not believed about its length: memory grows with what is read.
+            let mut bytes = Vec::new();
+            source.take(n_bytes).read_to_end(&mut bytes).map_err(failed)?;
+            let n_bytes = bytes.len() as u64;
+            Ok((Source::Memory(bytes.into()), n_bytes))
+        })
+    }
+
+    /// `source` gets the number of bytes that there should be, and says how many there are.
+    fn new(header: Header, role: Role, source: impl FnOnce(u64) -> Result<(Source, u64)>) -> Result<Self> {
+        let n_classes = match header.shape[..] {
+            [_] => 1,
+            [_, 1] => 1,
+            [_, k] if role.may_have_classes() && k > 0 => k,
+            _ => return Err(role.wrong_shape(python_shape(&header.shape)).into()),
+        };
+        let too_large = || anyhow!("cannot read as NumPy: shape {} is too large", python_shape(&header.shape));
+        let n = header.shape.iter().try_fold(1_usize, |n, length| n.checked_mul(*length)).ok_or_else(too_large)?;
+        let size = element_size(&header.descr).ok_or_else(|| role.wrong_type(type_name(&header.descr)))?;
+        let n_bytes = n.checked_mul(size).ok_or_else(too_large)? as u64;
+        let (source, found) = source(n_bytes)?;
+        if found < n_bytes {
+            bail!("cannot read as NumPy: it ends before its {n} elements do");
+        }
+        let array = NpyArray { header, role, n_classes, size, source };
+        if let (true, Values::Text(first)) = (role.is_numeric(), array.elements(0, n.min(1))?) {
+            let got = first.first().map_or("text".to_owned(), |text| format!("text {text:?} in row 0"));
+            return Err(role.wrong_type(got).into());
+        }
+        Ok(array)
+    }
+
+    pub(crate) fn n_rows(&self) -> usize {
+        self.header.shape[0]
+    }
+
+    pub(crate) fn n_classes(&self) -> usize {
+        self.n_classes
+    }
+
+    /// Some rows, all of which the array has.
+    pub(crate) fn rows(&self, rows: Range<usize>) -> Result<Column> {
+        let (n, k) = (rows.len(), self.n_classes);
+        let values = if self.header.fortran_order && k > 1 {
+            let classes = (0..k).map(|class| self.elements(class * self.n_rows() + rows.start, n));
+            let by_class = Values::concat(classes.collect::<Result<_>>()?)?;
+            by_class.gather((0..n * k).map(|place| Some(place % k * n + place / k)))
+        } else {
+            self.elements(rows.start * k, n * k)?
+        };
+        let type_name = values.type_name();
+        let values = if self.role.is_numeric() { values.into_floats() } else { Some(values) };
+        Ok(Column { values: values.ok_or_else(|| self.role.wrong_type(type_name))?, n_classes: k, missing: None })
+    }
+
+    /// Some elements, in the order of the file.
+    fn elements(&self, start: usize, n: usize) -> Result<Values> {
+        let (start, length) = (start * self.size, n * self.size);
+        let bytes = match &self.source {
+            Source::File(file, data) => mapped::window(file, data + start as u64, length).map_err(failed)?,
+            Source::Memory(bytes) => bytes.slice(start..start + length),
+        };
+        decode(bytes, &self.header.descr).ok_or_else(|| self.role.wrong_type(type_name(&self.header.descr)).into())
+    }
 }
 
 fn read_header(source: &mut impl Read) -> Result<Header> {
@@ -98,94 +182,91 @@ fn python_shape(shape: &[usize]) -> String {
     }
 }
 
-fn elements(source: &mut impl Read, descr: &str, n: usize, role: Role) -> Result<Values> {
-    let (order, kind) = descr.split_at_checked(1).unwrap_or((descr, ""));
-    let big = order == ">" || (order == "=" && cfg!(target_endian = "big"));
-    macro_rules! read {
-        ($type:ty) => {{
-            let convert = if big { <$type>::from_be_bytes } else { <$type>::from_le_bytes };
-            fixed(source, n, convert)?.into()
-        }};
-    }
-    let values: Values = match kind {
-        "b1" => fixed(source, n, |[byte]: [u8; 1]| byte != 0)?.into(),
-        "i1" => read!(i8),
-        "i2" => read!(i16),
-        "i4" => read!(i32),
-        "i8" => read!(i64),
-        "u1" => read!(u8),
-        "u2" => read!(u16),
-        "u4" => read!(u32),
-        "u8" => read!(u64),
-        "f2" => {
-            let convert = if big { half::f16::from_be_bytes } else { half::f16::from_le_bytes };
-            fixed(source, n, |bytes| convert(bytes).to_f32())?.into()
-        }
-        "f4" => read!(f32),
-        "f8" => read!(f64),
-        _ => texts(source, kind, n, big)?.ok_or_else(|| role.wrong_type(type_name(descr)))?,
-    };
-    match values {
-        Values::Text(texts) if role.is_numeric() => Err(role
-            .wrong_type(texts.first().map_or("text".to_owned(), |text| format!("text {text:?} in row 0")))
-            .into()),
-        values if role.is_numeric() => values.into_floats().ok_or_else(|| role.wrong_type(type_name(descr)).into()),
-        values => Ok(values),
-    }
+/// Byte order, and what an element is.
+fn split_descr(descr: &str) -> (&str, &str) {
+    descr.split_at_checked(1).unwrap_or((descr, ""))
 }
 
-/// Elements of N bytes each. A file is not believed about its length: memory grows with what is read.
-fn fixed<const N: usize, T>(source: &mut impl Read, n: usize, convert: impl Fn([u8; N]) -> T) -> Result<Vec<T>> {
-    let mut values = Vec::new();
-    let mut bytes = vec![0; CHUNK.min(n) * N];
-    while values.len() < n {
-        let chunk = &mut bytes[..CHUNK.min(n - values.len()) * N];
-        source.read_exact(chunk).map_err(|error| cut(error, n))?;
-        let (elements, _) = chunk.as_chunks::<N>();
-        values.extend(elements.iter().map(|element| convert(*element)));
+/// Bytes of an element; `None` for a type that cannot be read.
+fn element_size(descr: &str) -> Option<usize> {
+    let (letter, width) = split_descr(split_descr(descr).1);
+    let width: usize = width.parse().ok()?;
+    match (letter, width) {
+        ("b", 1) | ("i" | "u", 1 | 2 | 4 | 8) | ("f", 2 | 4 | 8) => Some(width),
+        ("U", _) => width.checked_mul(4),
+        ("S", _) => Some(width),
+        _ => None,
     }
-    Ok(values)
+    .filter(|size| *size > 0)
+}
+
+/// Whole elements as values; `None` for a type that cannot be read.
+fn decode(bytes: Bytes, descr: &str) -> Option<Values> {
+    let (order, kind) = split_descr(descr);
+    let big = order == ">" || (order == "=" && cfg!(target_endian = "big"));
+    macro_rules! numbers {
+        ($type:ty) => {{
+            let convert = if big { <$type>::from_be_bytes } else { <$type>::from_le_bytes };
+            match in_place::<$type>(&bytes).filter(|_| big == cfg!(target_endian = "big")) {
+                Some(values) => values.into(),
+                None => fixed(&bytes, convert).into(),
+            }
+        }};
+    }
+    Some(match kind {
+        "b1" => fixed(&bytes, |[byte]: [u8; 1]| byte != 0).into(),
+        "i1" => numbers!(i8),
+        "i2" => numbers!(i16),
+        "i4" => numbers!(i32),
+        "i8" => numbers!(i64),
+        "u1" => numbers!(u8),
+        "u2" => numbers!(u16),
+        "u4" => numbers!(u32),
+        "u8" => numbers!(u64),
+        "f2" => {
+            let convert = if big { half::f16::from_be_bytes } else { half::f16::from_le_bytes };
+            fixed(&bytes, |bytes| convert(bytes).to_f32()).into()
+        }
+        "f4" => numbers!(f32),
+        "f8" => numbers!(f64),
+        _ => texts(&bytes, kind, big)?.into(),
+    })
+}
+
+/// The bytes themselves as numbers, if they are aligned as such.
+fn in_place<T: ArrowNativeType>(bytes: &Bytes) -> Option<ScalarBuffer<T>> {
+    let aligned = bytes.as_ptr().align_offset(std::mem::align_of::<T>()) == 0;
+    aligned.then(|| ScalarBuffer::new(Buffer::from(bytes.clone()), 0, bytes.len() / std::mem::size_of::<T>()))
+}
+
+fn fixed<const N: usize, T>(bytes: &[u8], convert: impl Fn([u8; N]) -> T) -> Vec<T> {
+    bytes.as_chunks::<N>().0.iter().map(|element| convert(*element)).collect()
 }
 
 /// Text of a fixed width: `U` has four bytes for each character, `S` one. `None` for any other kind.
-fn texts(source: &mut impl Read, kind: &str, n: usize, big: bool) -> Result<Option<Values>> {
-    let (letter, width) = kind.split_at_checked(1).unwrap_or((kind, ""));
-    let bytes_each = match letter {
-        "U" => 4,
-        "S" => 1,
-        _ => return Ok(None),
+fn texts(bytes: &[u8], kind: &str, big: bool) -> Option<Vec<String>> {
+    let (letter, width) = split_descr(kind);
+    let width: usize = width.parse().ok()?;
+    let code = if big { u32::from_be_bytes } else { u32::from_le_bytes };
+    let text = |bytes: &[u8]| match letter {
+        "S" => Some(String::from_utf8_lossy(bytes).into_owned()),
+        "U" => Some(
+            bytes
+                .as_chunks::<4>()
+                .0
+                .iter()
+                .map(|bytes| char::from_u32(code(*bytes)).unwrap_or(char::REPLACEMENT_CHARACTER))
+                .collect(),
+        ),
+        _ => None,
     };
-    let size = width.parse::<usize>().ok().and_then(|width| width.checked_mul(bytes_each));
-    let Some(size) = size else { return Ok(None) };
-    let mut values = Vec::new();
-    let mut bytes = Vec::new();
-    for _ in 0..n {
-        bytes.clear();
-        source.take(size as u64).read_to_end(&mut bytes).map_err(|error| cut(error, n))?;
-        if bytes.len() < size {
-            bail!("cannot read as NumPy: it ends before its {n} elements do");
-        }
-        let text = match bytes_each {
-            1 => String::from_utf8_lossy(&bytes).into_owned(),
-            _ => {
-                let code = if big { u32::from_be_bytes } else { u32::from_le_bytes };
-                let (characters, _) = bytes.as_chunks::<4>();
-                characters
-                    .iter()
-                    .map(|bytes| char::from_u32(code(*bytes)).unwrap_or(char::REPLACEMENT_CHARACTER))
-                    .collect()
-            }
-        };
-        values.push(text.trim_end_matches('\0').to_owned());
-    }
-    Ok(Some(Values::Text(values)))
+    let size = if letter == "U" { width.checked_mul(4)? } else { width };
+    let padded = |bytes| text(bytes).map(|text: String| text.trim_end_matches('\0').to_owned());
+    bytes.chunks_exact(size.max(1)).map(padded).collect()
 }
 
-fn cut(error: std::io::Error, n: usize) -> anyhow::Error {
-    match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => anyhow!("cannot read as NumPy: it ends before its {n} elements do"),
-        _ => anyhow!("cannot read as NumPy: {error}"),
-    }
+fn failed(error: std::io::Error) -> anyhow::Error {
+    anyhow!("cannot read as NumPy: {error}")
 }
 
 fn type_name(descr: &str) -> String {
@@ -232,7 +313,7 @@ mod tests {
         let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000000,), }";
         let mut file = [&MAGIC[..], &[1, 0], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
         file.extend([0; 100]);
-        let error = read(&file[..], Role::Weights).map(|_| ()).map_err(|error| error.to_string());
+        let error = NpyArray::read(&file[..], Role::Weights).map(|_| ()).map_err(|error| error.to_string());
         assert_eq!(error, Err("cannot read as NumPy: it ends before its 1000000000000000 elements do".to_owned()));
     }
 }

@@ -3,14 +3,18 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
+use calipers::Error;
 use zip::ZipArchive;
 
-use super::{Column, Role, Table, cannot_read, npy, open_file};
+use super::npy::NpyArray;
+use super::{Extent, Failure, PART_ROWS, Part, Parts, Role, Stream, Table, cannot_read, open_file};
 
 pub(crate) struct NpzTable {
-    archive: ZipArchive<BufReader<File>>,
+    archive: Mutex<ZipArchive<BufReader<File>>>,
     names: Vec<String>,
     /// For each name its place in the archive, which may have other files.
     places: Vec<usize>,
@@ -31,7 +35,7 @@ impl NpzTable {
         if names.is_empty() {
             bail!("no arrays in it: numpy.savez writes such a file");
         }
-        Ok(NpzTable { archive, names, places })
+        Ok(NpzTable { archive: Mutex::new(archive), names, places })
     }
 }
 
@@ -48,17 +52,18 @@ impl Table for NpzTable {
         &self.names
     }
 
-    fn read(&mut self, wanted: &[(usize, Role)]) -> Result<Vec<Column>> {
-        let mut columns = Vec::with_capacity(wanted.len());
+    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)]) -> Result<Box<dyn Stream + 'a>> {
+        let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut arrays = Vec::with_capacity(wanted.len());
         for &(index, role) in wanted {
-            let file = self.archive.by_index(self.places[index]).map_err(failed)?;
-            let column = npy::read(file, role).map_err(|error| match error.downcast::<calipers::Error>() {
+            let file = archive.by_index(self.places[index]).map_err(failed)?;
+            let array = NpyArray::read(file, role).map_err(|error| match error.downcast::<calipers::Error>() {
                 Ok(refusal) => self.in_column(refusal, wanted, index),
                 Err(error) => error.context(format!("array {}", self.names[index])),
             });
-            columns.push(column?);
+            arrays.push(array?);
         }
-        Ok(columns)
+        Ok(Box::new(Arrays::new(self, wanted, arrays)?))
     }
 }
 
@@ -84,13 +89,66 @@ impl Table for NpyFiles {
         &self.names
     }
 
-    fn read(&mut self, wanted: &[(usize, Role)]) -> Result<Vec<Column>> {
-        let mut columns = Vec::with_capacity(wanted.len());
+    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)]) -> Result<Box<dyn Stream + 'a>> {
+        let mut arrays = Vec::with_capacity(wanted.len());
         for &(index, role) in wanted {
-            let column = open_file(&self.paths[index]).and_then(|file| npy::read(BufReader::new(file), role));
+            let array = open_file(&self.paths[index]).and_then(|file| NpyArray::open(file, role));
             // The first is the file that is measured, which every error names.
-            columns.push(if index == 0 { column? } else { column.with_context(|| self.names[index].clone())? });
+            arrays.push(if index == 0 { array? } else { array.with_context(|| self.names[index].clone())? });
         }
-        Ok(columns)
+        Ok(Box::new(Arrays::new(self, wanted, arrays)?))
+    }
+}
+
+/// Arrays of one length, some rows at a time.
+struct Arrays {
+    arrays: Vec<NpyArray>,
+    n_rows: usize,
+    part_rows: usize,
+    /// The first row that no thread has taken.
+    next: AtomicUsize,
+}
+
+impl Arrays {
+    fn new(table: &dyn Table, wanted: &[(usize, Role)], arrays: Vec<NpyArray>) -> Result<Self> {
+        let length = |array: Option<&NpyArray>| array.map_or(0, NpyArray::n_rows);
+        let n_labels = arrays.iter().zip(wanted).find(|(_, (_, role))| !role.is_numeric()).map(|(array, _)| array);
+        let n_labels = length(n_labels);
+        for (array, &(index, role)) in arrays.iter().zip(wanted) {
+            let (what, got, expected) = match role {
+                // Scores say how many rows there are, and for one model after the other the labels do not fit.
+                role if role.may_have_classes() => ("labels", n_labels, array.n_rows()),
+                Role::Weights => ("weights", array.n_rows(), n_labels),
+                Role::Groups => ("groups", array.n_rows(), n_labels),
+                _ => ("predicted classes", array.n_rows(), n_labels),
+            };
+            if got != expected {
+                let refusal = Error::LengthMismatch { what, got, expected };
+                return Err(if what == "labels" { table.in_column(refusal, wanted, index) } else { refusal.into() });
+            }
+        }
+        let n_classes = arrays.iter().map(NpyArray::n_classes).max().unwrap_or(1);
+        let part_rows = (4 * PART_ROWS / n_classes).clamp(1 << 10, PART_ROWS);
+        Ok(Arrays { n_rows: length(arrays.first()), arrays, part_rows, next: AtomicUsize::new(0) })
+    }
+}
+
+impl Stream for Arrays {
+    fn extent(&self) -> Extent {
+        Extent::Rows(self.n_rows as u64)
+    }
+
+    fn parts(&self) -> Parts<'_> {
+        Box::new(std::iter::from_fn(|| {
+            let start = self.next.fetch_add(self.part_rows, Ordering::Relaxed);
+            let rows = start..self.n_rows.min(start.saturating_add(self.part_rows));
+            if rows.is_empty() {
+                return None;
+            }
+            let columns = self.arrays.iter().map(|array| array.rows(rows.clone())).collect::<Result<_>>();
+            let (first_row, extent) = (start as u64, rows.len() as u64);
+            let part = columns.map(|columns| Part { first_row, columns, extent });
+            Some(part.map_err(|error| Failure { first_row, error }))
+        }))
     }
 }

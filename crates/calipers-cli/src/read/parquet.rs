@@ -1,30 +1,43 @@
-//! Parquet: only the chunks of the wanted columns are read.
+//! Parquet: only the chunks of the wanted columns are read, and row groups by several threads at once.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
 use arrow_schema::SchemaRef;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
-use super::{Column, Role, Table, arrow, cannot_read, guarded, open_file};
+use super::{
+    Extent, Failure, PART_ROWS, Part, Parts, Role, Stream, Table, arrow::Projection, cannot_read, guarded, open_file,
+};
 
 const FORMAT: &str = "Parquet";
-/// Rows of a batch.
-const ROWS: usize = 1 << 16;
 
 pub(crate) struct ParquetTable {
     path: PathBuf,
-    schema: SchemaRef,
+    metadata: ArrowReaderMetadata,
     names: Vec<String>,
 }
 
 impl ParquetTable {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let file = open_file(path)?;
-        let schema =
-            guarded(FORMAT, || Ok(ParquetRecordBatchReaderBuilder::try_new(file).map_err(failed)?.schema().clone()))?;
-        Ok(ParquetTable { path: path.to_owned(), names: arrow::names(&schema), schema })
+        let metadata = guarded(FORMAT, || ArrowReaderMetadata::load(&file, Default::default()).map_err(failed))?;
+        Ok(ParquetTable { path: path.to_owned(), names: super::arrow::names(metadata.schema()), metadata })
+    }
+
+    fn schema(&self) -> &SchemaRef {
+        self.metadata.schema()
+    }
+
+    /// The batches of some row groups; each reader has a file of its own, since it moves in it.
+    fn batches(&self, row_groups: Vec<usize>, places: &[usize]) -> Result<ParquetRecordBatchReader> {
+        let file = open_file(&self.path)?;
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
+        let mask = ProjectionMask::roots(builder.parquet_schema(), places.iter().copied());
+        let builder = builder.with_projection(mask).with_row_groups(row_groups).with_batch_size(PART_ROWS);
+        builder.build().map_err(failed)
     }
 }
 
@@ -37,14 +50,82 @@ impl Table for ParquetTable {
         &self.names
     }
 
-    fn read(&mut self, wanted: &[(usize, Role)]) -> Result<Vec<Column>> {
-        let projection = arrow::Projection::new(&self.schema, wanted)?;
-        let file = open_file(&self.path)?;
-        guarded(FORMAT, || {
-            let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(failed)?;
-            let mask = ProjectionMask::roots(builder.parquet_schema(), projection.places().iter().copied());
-            let batches = builder.with_projection(mask).with_batch_size(ROWS).build().map_err(failed)?;
-            projection.read(batches.map(|batch| batch.map_err(failed)))
-        })
+    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)]) -> Result<Box<dyn Stream + 'a>> {
+        let mut first_rows = vec![0];
+        for group in self.metadata.metadata().row_groups() {
+            let n_rows = u64::try_from(group.num_rows()).unwrap_or(0);
+            first_rows.push(first_rows.last().map_or(0, |first: &u64| first.saturating_add(n_rows)));
+        }
+        let all = || (0..first_rows.len() - 1).collect();
+        let projection = Projection::new(self.schema(), wanted, |place| {
+            let mut batches = guarded(FORMAT, || self.batches(all(), &[place]))?;
+            Ok(Box::new(std::iter::from_fn(move || {
+                guarded(FORMAT, || batches.next().transpose().map_err(failed)).transpose()
+            })))
+        })?;
+        Ok(Box::new(RowGroups { table: self, projection, first_rows, next: AtomicUsize::new(0) }))
+    }
+}
+
+struct RowGroups<'a> {
+    table: &'a ParquetTable,
+    projection: Projection,
+    /// Of each row group, and at last the number of all rows.
+    first_rows: Vec<u64>,
+    /// The first row group that no thread has taken.
+    next: AtomicUsize,
+}
+
+impl Stream for RowGroups<'_> {
+    fn extent(&self) -> Extent {
+        Extent::Rows(self.first_rows.last().copied().unwrap_or(0))
+    }
+
+    fn parts(&self) -> Parts<'_> {
+        Box::new(GroupParts { groups: self, batches: None, first_row: 0 })
+    }
+}
+
+/// Row group after row group, batch by batch.
+struct GroupParts<'a> {
+    groups: &'a RowGroups<'a>,
+    batches: Option<ParquetRecordBatchReader>,
+    /// Of the next batch.
+    first_row: u64,
+}
+
+impl GroupParts<'_> {
+    fn next_part(&mut self) -> Result<Option<Part>> {
+        let RowGroups { table, projection, first_rows, next } = self.groups;
+        loop {
+            let batches = match &mut self.batches {
+                Some(batches) => batches,
+                None => {
+                    let group = next.fetch_add(1, Ordering::Relaxed);
+                    if group + 1 >= first_rows.len() {
+                        return Ok(None);
+                    }
+                    self.first_row = first_rows[group];
+                    self.batches.insert(table.batches(vec![group], projection.places())?)
+                }
+            };
+            match batches.next().transpose().map_err(failed)? {
+                Some(batch) => {
+                    let first_row = self.first_row;
+                    self.first_row += batch.num_rows() as u64;
+                    return projection.part(&batch, first_row).map(Some);
+                }
+                None => self.batches = None,
+            }
+        }
+    }
+}
+
+impl Iterator for GroupParts<'_> {
+    type Item = Result<Part, Failure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let part = guarded(FORMAT, || self.next_part());
+        part.map_err(|error| Failure { first_row: self.first_row, error }).transpose()
     }
 }

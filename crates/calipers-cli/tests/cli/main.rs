@@ -4,4 +4,7 @@ mod files;
 mod measure;
 mod real_files;
 mod refusals;
+mod sketches;
+mod streams;
 mod support;
+mod writing;

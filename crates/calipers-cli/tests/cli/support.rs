@@ -45,6 +45,25 @@ pub(crate) fn json(path: &Path, args: &[&str]) -> Value {
     all["results"][0].take()
 }
 
+/// The command, which must succeed; its standard output.
+pub(crate) fn succeed(args: &[&str]) -> String {
+    let run = calipers(args);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{args:?}");
+    run.stdout
+}
+
+/// The command must fail: exit code 2, nothing on standard output and this one line.
+pub(crate) fn assert_fails(args: &[&str], text: &str) {
+    let run = calipers(args);
+    assert_eq!(run, Run { code: Some(2), stdout: String::new(), stderr: format!("calipers: {text}\n") }, "{args:?}");
+}
+
+/// All results of `calipers measure --json`.
+pub(crate) fn results(args: &[&str]) -> Vec<Value> {
+    let all: Value = serde_json::from_str(&succeed(&[&["measure", "--json"], args].concat())).unwrap();
+    all["results"].as_array().unwrap().clone()
+}
+
 /// `calipers measure` must refuse: exit code 2, nothing on standard output and this one line after the file's name.
 pub(crate) fn assert_refused(path: &Path, args: &[&str], text: &str) {
     let run = calipers(&[&["measure", path.to_str().unwrap()], args].concat());
@@ -80,7 +99,26 @@ impl Folder {
         path
     }
 
-    /// An Arrow IPC file, in batches of at most seven rows so that readers have to put them together.
+    /// A Parquet file in row groups of so many rows.
+    pub(crate) fn row_groups(&self, name: &str, columns: &[(&str, ArrayRef)], rows: usize) -> PathBuf {
+        let path = self.path(name);
+        let batch = batch(columns);
+        let properties = WriterProperties::builder().set_max_row_group_row_count(Some(rows)).build();
+        let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        path
+    }
+
+    /// The names of all files, sorted.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// An Arrow IPC file, in batches of few rows.
     pub(crate) fn arrow(
         &self,
         name: &str,
@@ -92,16 +130,21 @@ impl Folder {
         let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
         let file = File::create(&path).unwrap();
         let mut writer = FileWriter::try_new_with_options(file, &batch.schema(), options).unwrap();
-        slices(&batch).for_each(|slice| writer.write(&slice).unwrap());
+        slices(&batch, FEW).for_each(|slice| writer.write(&slice).unwrap());
         writer.finish().unwrap();
         path
     }
 
     pub(crate) fn arrow_stream(&self, name: &str, columns: &[(&str, ArrayRef)]) -> PathBuf {
+        self.arrow_batches(name, columns, FEW)
+    }
+
+    /// An Arrow IPC stream, in batches of so many rows.
+    pub(crate) fn arrow_batches(&self, name: &str, columns: &[(&str, ArrayRef)], rows: usize) -> PathBuf {
         let path = self.path(name);
         let batch = batch(columns);
         let mut writer = StreamWriter::try_new(File::create(&path).unwrap(), &batch.schema()).unwrap();
-        slices(&batch).for_each(|slice| writer.write(&slice).unwrap());
+        slices(&batch, rows).for_each(|slice| writer.write(&slice).unwrap());
         writer.finish().unwrap();
         path
     }
@@ -121,9 +164,12 @@ fn batch(columns: &[(&str, ArrayRef)]) -> RecordBatch {
         .unwrap()
 }
 
-fn slices(batch: &RecordBatch) -> impl Iterator<Item = RecordBatch> + '_ {
-    (0..batch.num_rows()).step_by(7).map(|start| batch.slice(start, 7.min(batch.num_rows() - start)))
+fn slices(batch: &RecordBatch, rows: usize) -> impl Iterator<Item = RecordBatch> + '_ {
+    (0..batch.num_rows()).step_by(rows).map(move |start| batch.slice(start, rows.min(batch.num_rows() - start)))
 }
+
+/// Rows of a batch, so that readers have to put batches together.
+const FEW: usize = 7;
 
 /// An array of an .npz file, with its shape.
 pub(crate) enum Array {

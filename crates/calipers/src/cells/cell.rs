@@ -5,11 +5,11 @@
 //! everywhere. The bits below are the offset inside the cell, cut after [`OFFSET_BITS`]. Counts and sums of
 //! offsets and of their squares are integers, so that adding them in any order gives the same bits.
 
-/// Bits of the offset that are kept, at most.
-pub(super) const OFFSET_BITS: u32 = 20;
+/// Bits of the offset that are kept in memory, at most.
+const OFFSET_BITS: u32 = 20;
 
-/// Bits of the mantissa that cell and offset tell apart, at most: sketches of any resolution from 12 on have these, and so
-/// can be made coarser without a rounding.
+/// Bits of the mantissa that cell and offset tell apart, at most. Sketches of any resolution have them all, and so can be made
+/// coarser without a rounding.
 pub(crate) const DEPTH: u32 = 32;
 
 /// Mantissa bits of a double.
@@ -36,10 +36,16 @@ impl Resolution {
     /// The place of q = min(p, 1 - p), a normal number in (0, 1/2].
     #[inline(always)]
     pub(crate) fn place(self, q: f64) -> Place {
+        self.place_among(q, self.offset_bits())
+    }
+
+    /// The same, for offsets of so many bits.
+    #[inline(always)]
+    pub(crate) fn place_among(self, q: f64, offset_bits: u32) -> Place {
         let bits = q.to_bits();
         // The bits of 1/2 are the largest that q can have.
         let cell = (0.5f64.to_bits() >> (MANTISSA - self.0)) - (bits >> (MANTISSA - self.0));
-        let offset = (bits >> (MANTISSA - self.0 - self.offset_bits())) & ((1 << self.offset_bits()) - 1);
+        let offset = (bits >> (MANTISSA - self.0 - offset_bits)) & ((1 << offset_bits) - 1);
         Place { cell: cell as usize, offset }
     }
 

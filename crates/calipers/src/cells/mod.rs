@@ -13,8 +13,10 @@ mod summary;
 
 pub(crate) use atoms::Atoms;
 pub(crate) use cell::{Content, DEPTH, Resolution};
-pub(crate) use pass::PlainRows;
+pub(crate) use pass::{Frame, Narrow};
 pub(crate) use summary::{Moments, Summary};
+
+use crate::predictions::PlainRows;
 
 /// Which half of (0, 1), and which outcome: four tables of cells.
 const N_TABLES: usize = 4;
@@ -32,8 +34,9 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// One pass over the rows, clipped to [clip, 1 - clip], into cells of about 2^-resolution logits.
-    pub(crate) fn new(rows: PlainRows<'_>, resolution: u32, clip: f64) -> Self {
+    /// One pass over the rows, clipped to [clip, 1 - clip], into cells of about 2^-resolution logits. `None` if rows that
+    /// nobody has checked break a rule.
+    pub(crate) fn new(rows: PlainRows<'_>, resolution: u32, clip: f64) -> Option<Self> {
         pass::run(rows, Resolution(resolution), clip)
     }
 

@@ -1,171 +1,256 @@
 //! One pass over rows into cells: the part whose speed is that of reading the data.
 //!
-//! Each worker adds to a small table of two words for each cell, which stays in its cache, and empties it into wide
-//! sums before a word can overflow. Sums of integers do not depend on who adds what when.
+//! Each worker adds to a small table of two words for each cell, which stays in its cache, and empties it into the wide
+//! sums that all share before a word can overflow. Sums of integers do not depend on who adds what when.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::cell::{Content, OFFSET_BITS, Resolution};
+use super::cell::{Content, Resolution};
 use super::{Cells, N_TABLES};
-use crate::predictions::{Floats, Labels};
+use crate::numerics::dispatch::dispatched;
+use crate::predictions::{Outcome, PlainPass, PlainRows, Probability};
 
-/// Rows after which the small table is emptied: then a count is below 2^24, a sum of offsets below 2^40 and one of
-/// squares below 2^60.
-const ROWS: usize = 1 << 20;
+/// Rows that a worker takes at a time.
+const SHARE: usize = 1 << 15;
 
-const COUNT_BITS: u32 = 24;
-const _: () = assert!(ROWS < 1 << COUNT_BITS && ROWS.ilog2() + OFFSET_BITS + COUNT_BITS <= 64);
+/// What the small tables of all workers may take.
+const MAX_BYTES: usize = 1 << 25;
 
-/// Rows for which a worker's own tables pay.
-const ENOUGH: usize = 1 << 16;
+/// The cells of the rows; `None` if rows that nobody has checked break a rule.
+pub(super) fn run(rows: PlainRows<'_>, resolution: Resolution, clip: f64) -> Option<Cells> {
+    let frame = Frame::new(resolution, resolution.offset_bits(), clip);
+    let n_cells = frame.n_cells();
+    let contents = vec![Content::default(); n_cells * N_TABLES];
+    let n_workers = rayon::current_num_threads()
+        .min(rows.len().div_ceil(SHARE))
+        .min(MAX_BYTES / (contents.len() * size_of::<[u64; 2]>()))
+        .max(1);
+    let cells = Mutex::new(Cells { resolution, n_cells, contents, n_clipped: 0 });
+    let (next, sound) = (AtomicUsize::new(0), AtomicBool::new(true));
+    (0..n_workers).into_par_iter().for_each(|_| {
+        let mut narrow = Narrow::new(frame);
+        while sound.load(Ordering::Relaxed) {
+            let start = next.fetch_add(SHARE, Ordering::Relaxed);
+            if start >= rows.len() {
+                break;
+            }
+            let share = start..rows.len().min(start + SHARE);
+            if !narrow.has_room(share.len()) {
+                widen(&mut narrow, &cells);
+            }
+            if !narrow.add(rows, share) && !rows.checked {
+                sound.store(false, Ordering::Relaxed);
+            }
+        }
+        widen(&mut narrow, &cells);
+    });
+    sound.into_inner().then(|| cells.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
 
-/// Checked probabilities of outcome 1, and labels that are 0 or 1, as they are in memory.
+/// Moves the narrow sums to the wide ones.
+fn widen(narrow: &mut Narrow, cells: &Mutex<Cells>) {
+    let mut cells = cells.lock().unwrap_or_else(PoisonError::into_inner);
+    let n_cells = cells.n_cells;
+    cells.n_clipped += narrow.empty(|table, cell, content| cells.contents[table * n_cells + cell].add(content));
+}
+
+/// What one worker adds to: small enough for a cache, so that it has to be emptied now and then.
+#[derive(Debug, Clone)]
+pub(crate) struct Narrow {
+    frame: Frame,
+    /// [count | sum of offsets, sum of squares], for each cell the four tables side by side.
+    sums: Vec<[u64; 2]>,
+    n_waiting: usize,
+    n_clipped: u64,
+}
+
+impl Narrow {
+    pub(crate) fn new(frame: Frame) -> Self {
+        Narrow { frame, sums: vec![[0; 2]; frame.n_cells() * N_TABLES], n_waiting: 0, n_clipped: 0 }
+    }
+
+    /// Whether no word could overflow if so many rows came.
+    pub(crate) fn has_room(&self, n: usize) -> bool {
+        self.n_waiting + n <= self.frame.most_rows()
+    }
+
+    /// Adds rows for which there is room; `false` if any of them breaks a rule.
+    pub(crate) fn add(&mut self, rows: PlainRows<'_>, range: Range<usize>) -> bool {
+        self.n_waiting += range.len();
+        let seen = rows.visit(range, AddTo { frame: self.frame, narrow: &mut self.sums });
+        self.n_clipped += seen.as_ref().map_or(0, |seen| seen.n_clipped);
+        seen.is_some_and(|seen| seen.sound)
+    }
+
+    /// Hands over what has been added, by table and cell, and returns how many rows of it were clipped.
+    pub(crate) fn empty(&mut self, mut take: impl FnMut(usize, usize, Content)) -> u64 {
+        let count_bits = self.frame.count_bits;
+        for (cell, tables) in self.sums.chunks_exact_mut(N_TABLES).enumerate() {
+            for (table, sums) in tables.iter_mut().enumerate().filter(|(_, sums)| sums[0] != 0) {
+                let [count_and_sum, squares] = std::mem::take(sums);
+                let count = count_and_sum & ((1 << count_bits) - 1);
+                take(table, cell, Content { count, first: count_and_sum >> count_bits, second: squares.into() });
+            }
+        }
+        self.n_waiting = 0;
+        std::mem::take(&mut self.n_clipped)
+    }
+}
+
+/// Where rows go.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct PlainRows<'a> {
-    pub(crate) probabilities: Floats<'a>,
-    pub(crate) labels: Labels<'a>,
-}
-
-pub(super) fn run(rows: PlainRows<'_>, resolution: Resolution, clip: f64) -> Cells {
-    let n = rows.labels.len();
-    let n_workers = rayon::current_num_threads().min(n.div_ceil(ENOUGH)).max(1);
-    let share = n.div_ceil(n_workers);
-    let cells: Vec<Cells> = (0..n_workers)
-        .into_par_iter()
-        .map(|worker| {
-            let mut tables = Tables::new(resolution, clip);
-            tables.add_rows(rows, (worker * share).min(n)..n.min((worker + 1) * share));
-            tables.finish()
-        })
-        .collect();
-    let empty = Tables::new(resolution, clip).finish();
-    cells.into_iter().reduce(merge).unwrap_or(empty)
-}
-
-fn merge(mut cells: Cells, other: Cells) -> Cells {
-    cells.contents.iter_mut().zip(other.contents).for_each(|(content, other)| content.add(other));
-    cells.n_clipped += other.n_clipped;
-    cells
-}
-
-/// The cells as one worker fills them.
-struct Tables {
+pub(crate) struct Frame {
+    resolution: Resolution,
+    offset_bits: u32,
+    /// The low bits of a word that has a count and a sum of offsets.
+    count_bits: u32,
     clip: f64,
-    /// [count | sum of offsets, sum of squares]
-    narrow: Vec<[u64; 2]>,
-    wide: Cells,
 }
 
-/// A label that the door let through, as a bit.
-trait Outcome: Copy {
-    fn bit(self) -> usize;
+/// A row on its way into a narrow table.
+struct Placed {
+    index: u64,
+    count_and_offset: u64,
+    square: u64,
+    clipped: u64,
+    /// Not 0 for a row that breaks a rule.
+    fault: u64,
 }
 
-macro_rules! outcome {
-    ($($type:ty),*) => {$(
-        impl Outcome for $type {
-            #[inline(always)]
-            fn bit(self) -> usize {
-                self as usize & 1
-            }
-        }
-    )*};
-}
-outcome!(bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+impl Frame {
+    /// With c bits for a count there are fewer than 2^c rows, whose sum of offsets of b bits has c + b bits, in one word with the
+    /// count, and whose sum of squares has c + 2 b.
+    pub(crate) fn new(resolution: Resolution, offset_bits: u32, clip: f64) -> Self {
+        let count_bits = ((64 - offset_bits) / 2).min(64 - 2 * offset_bits);
+        Frame { resolution, offset_bits, count_bits, clip }
+    }
 
-impl Tables {
-    fn new(resolution: Resolution, clip: f64) -> Self {
+    fn most_rows(self) -> usize {
+        (1 << self.count_bits) - 1
+    }
+
+    /// Cells of one table: down to the smallest q that clipping leaves.
+    fn n_cells(self) -> usize {
         // 1 - (1 - clip) is clip with a rounding: the smaller of the two has the last cell.
-        let smallest = clip.min(1.0 - (1.0 - clip));
-        let n_cells = resolution.place(smallest).cell + 1;
-        let contents = vec![Content::default(); n_cells * N_TABLES];
-        Tables {
-            clip,
-            narrow: vec![[0; 2]; n_cells * N_TABLES],
-            wide: Cells { resolution, n_cells, contents, n_clipped: 0 },
-        }
+        self.resolution.place(self.clip.min(1.0 - (1.0 - self.clip))).cell + 1
     }
 
-    fn add_rows(&mut self, rows: PlainRows<'_>, range: Range<usize>) {
-        let mut start = range.start;
-        while start < range.end {
-            let end = range.end.min(start + ROWS);
-            match rows.probabilities {
-                Floats::F32(values) => self.add_probabilities(&values[start..end], rows.labels, start..end),
-                Floats::F64(values) => self.add_probabilities(&values[start..end], rows.labels, start..end),
-            }
-            self.widen();
-            start = end;
+    /// Whatever p is, NaN included, its place is one of the table: clipping sees to that.
+    #[inline(always)]
+    fn place<P: Probability, L: Outcome>(self, probability: P, label: L) -> Placed {
+        let p: f64 = probability.into();
+        // Comparisons rather than `clamp`, which the compiler does not turn into two instructions.
+        let raised = if p > self.clip { p } else { self.clip };
+        let clipped = if raised < 1.0 - self.clip { raised } else { 1.0 - self.clip };
+        let complement = 1.0 - clipped;
+        let q = if clipped < complement { clipped } else { complement };
+        let at = self.resolution.place_among(q, self.offset_bits);
+        Placed {
+            index: (at.cell as u64) << 2 | u64::from(clipped > 0.5) << 1 | label.bit(),
+            count_and_offset: 1 | at.offset << self.count_bits,
+            square: at.offset * at.offset,
+            clipped: u64::from(clipped != p),
+            fault: u64::from(!probability.is_sound()) | label.excess(),
         }
     }
+}
 
-    fn add_probabilities<P: Copy + Into<f64>>(&mut self, p: &[P], labels: Labels<'_>, range: Range<usize>) {
-        match labels {
-            Labels::Bool(labels) => self.add_typed(p, &labels[range]),
-            Labels::I8(labels) => self.add_typed(p, &labels[range]),
-            Labels::I16(labels) => self.add_typed(p, &labels[range]),
-            Labels::I32(labels) => self.add_typed(p, &labels[range]),
-            Labels::I64(labels) => self.add_typed(p, &labels[range]),
-            Labels::U8(labels) => self.add_typed(p, &labels[range]),
-            Labels::U16(labels) => self.add_typed(p, &labels[range]),
-            Labels::U32(labels) => self.add_typed(p, &labels[range]),
-            Labels::U64(labels) => self.add_typed(p, &labels[range]),
-            Labels::F32(labels) => self.add_typed(p, &labels[range]),
-            Labels::F64(labels) => self.add_typed(p, &labels[range]),
-            // proof: text needs a positive label, and rows with one are not plain
-            Labels::Text(_) => {}
-        }
+/// The pass over one share.
+struct AddTo<'a> {
+    frame: Frame,
+    narrow: &'a mut [[u64; 2]],
+}
+
+/// What a share has shown.
+struct Seen {
+    n_clipped: u64,
+    sound: bool,
+}
+
+impl PlainPass for AddTo<'_> {
+    type Output = Seen;
+
+    fn run<P: Probability, L: Outcome>(self, probabilities: &[P], labels: &[L]) -> Seen {
+        add_rows(probabilities, labels, self.frame, self.narrow)
     }
+}
 
+dispatched! {
     /// The inner loop: the places of some rows at once, without a branch, and then their sums.
-    fn add_typed<P: Copy + Into<f64>, L: Outcome>(&mut self, p: &[P], labels: &[L]) {
-        const LANES: usize = 8;
-        let (p_lanes, p_rest) = p.as_chunks::<LANES>();
+    fn add_rows / add_rows_portable<P: Probability, L: Outcome>(
+        probabilities: &[P],
+        labels: &[L],
+        frame: Frame,
+        narrow: &mut [[u64; 2]],
+    ) -> Seen {
+        const LANES: usize = 32;
+        let (p_lanes, p_rest) = probabilities.as_chunks::<LANES>();
         let (label_lanes, label_rest) = labels.as_chunks::<LANES>();
+        let (mut n_clipped, mut faults) = (0, 0);
         for (p, labels) in p_lanes.iter().zip(label_lanes) {
-            let places: [(usize, u64); LANES] =
-                std::array::from_fn(|lane| self.place(p[lane].into(), labels[lane].bit()));
-            for (index, offset) in places {
-                self.add(index, offset);
+            let (mut indices, mut counts, mut squares) = ([0; LANES], [0; LANES], [0; LANES]);
+            for lane in 0..LANES {
+                let placed = frame.place(p[lane], labels[lane]);
+                indices[lane] = placed.index;
+                counts[lane] = placed.count_and_offset;
+                squares[lane] = placed.square;
+                n_clipped += placed.clipped;
+                faults |= placed.fault;
+            }
+            for lane in 0..LANES {
+                let sums = &mut narrow[indices[lane] as usize];
+                sums[0] += counts[lane];
+                sums[1] += squares[lane];
             }
         }
         for (p, label) in p_rest.iter().zip(label_rest) {
-            let (index, offset) = self.place((*p).into(), label.bit());
-            self.add(index, offset);
+            let placed = frame.place(*p, *label);
+            let sums = &mut narrow[placed.index as usize];
+            sums[0] += placed.count_and_offset;
+            sums[1] += placed.square;
+            n_clipped += placed.clipped;
+            faults |= placed.fault;
         }
+        Seen { n_clipped, sound: faults == 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::predictions::{Floats, Labels};
+
+    fn probabilities(n: u32) -> Vec<f64> {
+        (0..n).map(|k| (f64::from(k) * 0.618_033_988_749_895).fract()).chain([0.0, 0.5, 1.0, 1e-7]).collect()
     }
 
-    #[inline(always)]
-    fn place(&mut self, p: f64, outcome: usize) -> (usize, u64) {
-        let clipped = p.max(self.clip).min(1.0 - self.clip);
-        self.wide.n_clipped += u64::from(clipped != p);
-        let upper = usize::from(clipped > 0.5);
-        let at = self.wide.resolution.place(clipped.min(1.0 - clipped));
-        (at.cell + self.wide.n_cells * (2 * upper + outcome), at.offset)
+    #[test]
+    fn both_compilations_count_alike() {
+        let p = probabilities(1003);
+        let labels: Vec<i64> = (0..p.len() as i64).map(|k| k % 3 % 2).collect();
+        let frame = Frame::new(Resolution(9), 20, 1e-6);
+        let n = frame.n_cells() * N_TABLES;
+        let (mut fast, mut portable) = (vec![[0; 2]; n], vec![[0; 2]; n]);
+        let seen = [add_rows(&p, &labels, frame, &mut fast), add_rows_portable(&p, &labels, frame, &mut portable)];
+        assert_eq!(fast, portable);
+        assert_eq!(seen.map(|seen| (seen.n_clipped, seen.sound)), [(4, true); 2]);
     }
 
-    #[inline(always)]
-    fn add(&mut self, index: usize, offset: u64) {
-        let [count_and_sum, squares] = &mut self.narrow[index];
-        *count_and_sum += 1 | offset << COUNT_BITS;
-        *squares += offset * offset;
-    }
-
-    /// Moves the narrow sums to the wide ones.
-    fn widen(&mut self) {
-        for (content, narrow) in self.wide.contents.iter_mut().zip(&mut self.narrow) {
-            let [count_and_sum, squares] = std::mem::take(narrow);
-            content.add(Content {
-                count: count_and_sum & ((1 << COUNT_BITS) - 1),
-                first: count_and_sum >> COUNT_BITS,
-                second: squares.into(),
-            });
+    #[test]
+    fn unchecked_rows_that_break_a_rule_have_no_cells() {
+        for (bad_p, bad_label) in [(f64::NAN, 0), (1.5, 1), (-1e-9, 0), (0.5, 2), (0.5, -1)] {
+            let mut p = probabilities(100_000);
+            let mut labels = vec![0i8; p.len()];
+            (p[70_001], labels[70_001]) = (bad_p, bad_label);
+            let rows = PlainRows { probabilities: Floats::F64(&p), labels: Labels::I8(&labels), checked: false };
+            assert!(run(rows, Resolution(9), 1e-6).is_none(), "{bad_p} {bad_label}");
+            (p[70_001], labels[70_001]) = (0.25, 1);
+            let rows = PlainRows { probabilities: Floats::F64(&p), labels: Labels::I8(&labels), checked: false };
+            assert!(run(rows, Resolution(9), 1e-6).is_some());
         }
-    }
-
-    fn finish(self) -> Cells {
-        self.wide
     }
 }

@@ -27,11 +27,26 @@ pub trait Link: Debug + Send + Sync {
     /// 1 - rho(u), to the same error and without cancellation: small values have all their digits.
     fn complement(&self, u: f64) -> f64;
 
+    /// rho(u) and 1 - rho(u), where that is cheaper than one after the other.
+    fn both(&self, u: f64) -> (f64, f64) {
+        (self.response(u), self.complement(u))
+    }
+
     /// rho'(u).
     fn derivative(&self, u: f64) -> f64;
 
     /// rho^-1(p), where `complement` is 1 - p without cancellation.
     fn inverse(&self, p: f64, complement: f64) -> f64;
+
+    /// Puts rho^-1(p) in the place of each p inside (0, 1), and its [error](Self::inverse_error) beside it.
+    ///
+    /// Unless overridden, one after another.
+    fn inverse_all(&self, probabilities: &mut [f64], errors: &mut [f64]) {
+        for (p, error) in probabilities.iter_mut().zip(errors) {
+            *p = self.inverse(*p, 1.0 - *p);
+            *error = self.inverse_error(*p);
+        }
+    }
 
     /// rho^-1 of the probability that has these log-odds, and a bound on its error where the log-odds are off by at
     /// most `error`. NaN says that it cannot be had: the row is then refused.

@@ -33,7 +33,7 @@ impl Kernel<'_> {
             return Ok(None);
         }
         let mut points = points.clone();
-        points.logits.iter_mut().for_each(|logit| *logit = logit.clamp(-limit, limit));
+        points.clamp(limit);
         Ok(Some(Near { points, cost }))
     }
 

@@ -4,27 +4,29 @@ use std::ops::Range;
 
 use super::plan::{MAX_OCCUPIED, PAGE, Plan};
 use super::points::Points;
+use crate::numerics::dispatch::dispatched;
 use crate::numerics::lagrange::MAX_ORDER;
 use crate::numerics::parallel;
 
 /// Pages that the table of a grid may have.
 const MAX_PAGES: f64 = (1u64 << 26) as f64;
 
-/// Masses of both outcomes at the nodes of one page. A point of the page's last panel reaches nodes of the
-/// next page: the page has room for them, and they are added up when nodes are read.
-#[derive(Debug, Clone)]
-struct Page {
-    masses: [Box<[f64]>; 2],
-}
+/// Nodes that a page has masses for. A point of the page's last panel reaches nodes of the next page: the page has
+/// room for them, and they are added up when nodes are read.
+const PAGE_NODES: usize = PAGE as usize + MAX_ORDER;
+
+/// Masses of a page: those of outcome 0, then those of outcome 1.
+const PAGE_MASSES: usize = 2 * PAGE_NODES;
 
 /// Masses at nodes. Node j is at logit j · spacing.
 #[derive(Debug, Clone)]
 pub(super) struct Grid {
     /// Number of the first page.
     first_page: i64,
-    /// For each page, 0 or 1 + its place in `pages`.
+    /// For each page, 0 or 1 + its place in `masses`.
     table: Vec<u32>,
-    pages: Vec<Page>,
+    /// Page after page, in the order in which points came.
+    masses: Vec<f64>,
     /// First node that a point in panel 0 of a page touches, relative to the page.
     margin: i64,
     /// Σ share · |w(theta)|: what the deposit's bound is made of.
@@ -39,111 +41,91 @@ impl Grid {
     /// Spreads all points, or says that the grid would be too large.
     pub(super) fn new(points: &Points, plan: &Plan) -> Option<Self> {
         let (min, max) = points.range();
-        let (first_panel, last_panel) = (plan.panel(min).0, plan.panel(max).0);
-        // Panels are counted in doubles: beyond 2^52 they would not be told apart. NaN fails, too.
-        if !(first_panel.abs().max(last_panel.abs()) < 4e15) {
+        // Panels are counted in the last bits of doubles. NaN fails, too.
+        if !(plan.position(min).abs().max(plan.position(max).abs()) < 2e15) {
             return None;
         }
-        let first_page = (first_panel as i64).div_euclid(PAGE);
-        let n_pages = ((last_panel as i64).div_euclid(PAGE) - first_page + 1) as f64;
+        let first_page = plan.panel(min).0.div_euclid(PAGE);
+        let n_pages = (plan.panel(max).0.div_euclid(PAGE) - first_page + 1) as f64;
         if n_pages > MAX_PAGES {
             return None;
         }
         let empty = Grid {
             first_page,
             table: vec![0; n_pages as usize],
-            pages: Vec::new(),
+            masses: Vec::new(),
             margin: plan.order as i64 / 2 - 1,
             remainder: 0.0,
             longest_sum: 0.0,
             overflowed: false,
         };
 
-        // As many sums as fit into 128 MiB: a number that depends on data and settings, not on threads.
+        // As many sums as fit into 32 MiB: a number that depends on data and settings, not on threads.
         let n = points.len();
-        let page_bytes = 16.0 * (PAGE as f64 + MAX_ORDER as f64);
+        let page_bytes = (size_of::<f64>() * PAGE_MASSES) as f64;
         let bytes = n_pages.min(n as f64) * page_bytes + 4.0 * n_pages;
-        let n_segments = ((1u64 << 27) as f64 / bytes).clamp(2.0, 64.0) as usize;
+        let n_segments = ((1u64 << 25) as f64 / bytes).clamp(2.0, 64.0) as usize;
         let segment = n.div_ceil(n_segments).max(parallel::CHUNK);
         let mut segments = parallel::map_chunks(n, segment, |rows| {
             let mut grid = empty.clone();
-            grid.deposit(points, plan, rows);
+            deposit(points, plan, rows, &mut grid);
             grid
         })
         .into_iter();
         let mut grid = segments.next()?;
-        segments.for_each(|other| grid.absorb(other));
+        segments.for_each(|other| grid.absorb(&other));
         grid.longest_sum = (segment + n.div_ceil(segment)) as f64;
-        (!grid.overflowed && grid.pages.len() <= MAX_OCCUPIED).then_some(grid)
-    }
-
-    fn deposit(&mut self, points: &Points, plan: &Plan, rows: Range<usize>) {
-        for index in rows {
-            let share = points.share(index);
-            if share == 0.0 {
-                continue;
-            }
-            let (panel, theta) = plan.panel(points.logits[index]);
-            let (weights, remainder) = plan.lagrange.weights(theta);
-            self.remainder += share * remainder;
-            let panel = panel as i64;
-            let page = panel.div_euclid(PAGE);
-            let offset = panel.rem_euclid(PAGE) as usize;
-            let outcome = usize::from(points.outcomes[index]);
-            let Some(page) = self.page_mut(page, plan.order) else {
-                self.overflowed = true;
-                return;
-            };
-            let masses = &mut page.masses[outcome][offset..offset + plan.order];
-            for (mass, weight) in masses.iter_mut().zip(&weights) {
-                *mass += share * weight;
-            }
+        if grid.overflowed {
+            return None;
         }
+        // Weights become shares at the end: one rounding for each node rather than one for each point.
+        grid.masses.iter_mut().for_each(|mass| *mass /= points.total_weight);
+        grid.remainder /= points.total_weight;
+        Some(grid)
     }
 
-    fn page_mut(&mut self, page: i64, order: usize) -> Option<&mut Page> {
-        let slot = &mut self.table[(page - self.first_page) as usize];
-        if *slot == 0 {
-            if self.pages.len() == MAX_OCCUPIED {
-                return None;
-            }
-            let zeros = vec![0.0; PAGE as usize + order - 1].into_boxed_slice();
-            self.pages.push(Page { masses: [zeros.clone(), zeros] });
-            *slot = self.pages.len() as u32;
+    /// The place of a page's first mass in `masses`; `None` if there are too many pages.
+    #[inline(always)]
+    fn page(&mut self, page: i64) -> Option<usize> {
+        let slot = self.table[(page - self.first_page) as usize] as usize;
+        if slot > 0 { Some((slot - 1) * PAGE_MASSES) } else { self.new_page((page - self.first_page) as usize) }
+    }
+
+    #[cold]
+    fn new_page(&mut self, index: usize) -> Option<usize> {
+        let start = self.masses.len();
+        let n_pages = start / PAGE_MASSES;
+        if n_pages == MAX_OCCUPIED {
+            return None;
         }
-        Some(&mut self.pages[*slot as usize - 1])
+        self.masses.resize(start + PAGE_MASSES, 0.0);
+        self.table[index] = n_pages as u32 + 1;
+        Some(start)
     }
 
-    fn absorb(&mut self, mut other: Grid) {
+    fn absorb(&mut self, other: &Grid) {
         self.remainder += other.remainder;
         self.overflowed |= other.overflowed;
         for index in 0..self.table.len() {
-            let theirs = other.table[index];
-            if theirs == 0 {
-                continue;
-            }
-            let page = &mut other.pages[theirs as usize - 1];
-            match self.table[index] {
-                0 => {
-                    let moved = std::mem::replace(page, Page { masses: [Box::new([]), Box::new([])] });
-                    self.pages.push(moved);
-                    self.table[index] = self.pages.len() as u32;
-                }
-                ours => {
-                    let ours = &mut self.pages[ours as usize - 1];
-                    for (sums, masses) in ours.masses.iter_mut().zip(&page.masses) {
-                        sums.iter_mut().zip(masses).for_each(|(sum, mass)| *sum += mass);
-                    }
-                }
-            }
+            let Some(theirs) = other.masses_of(index) else { continue };
+            let Some(ours) = self.page(self.first_page + index as i64) else {
+                self.overflowed = true;
+                return;
+            };
+            self.masses[ours..][..PAGE_MASSES].iter_mut().zip(theirs).for_each(|(sum, mass)| *sum += mass);
         }
+    }
+
+    /// Both outcomes' masses of the page at `index` of the table, if there are any.
+    fn masses_of(&self, index: usize) -> Option<&[f64]> {
+        let slot = self.table[index] as usize;
+        (slot > 0).then(|| &self.masses[(slot - 1) * PAGE_MASSES..][..PAGE_MASSES])
     }
 
     /// Nodes that have mass, as ranges that neither touch nor overlap after growing by `halo` on both sides.
     pub(super) fn windows(&self, halo: i64) -> Vec<Range<i64>> {
         let mut windows: Vec<Range<i64>> = Vec::new();
-        for (index, _) in self.table.iter().enumerate().filter(|(_, slot)| **slot != 0) {
-            let nodes = self.occupied(index);
+        for nodes in (0..self.table.len()).filter_map(|index| self.occupied(index)) {
             let (start, end) = (nodes.start - halo, nodes.end + halo);
             match windows.last_mut() {
                 Some(last) if start <= last.end => *last = last.start.min(start)..last.end.max(end),
@@ -154,14 +136,13 @@ impl Grid {
     }
 
     /// The nodes from the first to the last that has mass, in the page at `index` of the table.
-    fn occupied(&self, index: usize) -> Range<i64> {
-        let page = &self.pages[self.table[index] as usize - 1];
+    fn occupied(&self, index: usize) -> Option<Range<i64>> {
+        let (negatives, positives) = self.masses_of(index)?.split_at(PAGE_NODES);
         let start = self.start_of(index);
-        let has_mass = |k: &usize| page.masses.iter().any(|masses| masses[*k] != 0.0);
-        let n = page.masses[0].len();
-        let first = (0..n).find(has_mass).unwrap_or(0) as i64;
-        let last = (0..n).rev().find(has_mass).unwrap_or(0) as i64;
-        start + first..start + last + 1
+        let has_mass = |k: &usize| negatives[*k] != 0.0 || positives[*k] != 0.0;
+        let first = (0..PAGE_NODES).find(has_mass).unwrap_or(0) as i64;
+        let last = (0..PAGE_NODES).rev().find(has_mass).unwrap_or(0) as i64;
+        Some(start + first..start + last + 1)
     }
 
     /// The node of the first mass of the page at `index` of the table.
@@ -177,14 +158,14 @@ impl Grid {
         let last = (nodes.end.div_euclid(PAGE) + 1).min(last_table_page);
         for page in first..=last {
             let index = (page - self.first_page) as usize;
-            if self.table[index] == 0 {
-                continue;
-            }
-            let masses = &self.pages[self.table[index] as usize - 1].masses[usize::from(outcome)];
+            let Some(masses) = self.masses_of(index) else { continue };
+            let masses = &masses[usize::from(outcome) * PAGE_NODES..][..PAGE_NODES];
             let start = self.start_of(index);
-            let (from, to) = (start.max(nodes.start), (start + masses.len() as i64).min(nodes.end));
-            for node in from..to {
-                out[(node - nodes.start) as usize] += masses[(node - start) as usize];
+            let (from, to) = (start.max(nodes.start), (start + PAGE_NODES as i64).min(nodes.end));
+            if from < to {
+                let sums = &mut out[(from - nodes.start) as usize..(to - nodes.start) as usize];
+                let masses = &masses[(from - start) as usize..(to - start) as usize];
+                sums.iter_mut().zip(masses).for_each(|(sum, mass)| *sum += mass);
             }
         }
         out
@@ -192,7 +173,76 @@ impl Grid {
 
     /// Σ |mass|: 1 if no weights were negative, and somewhat more for sparse points.
     pub(super) fn total_mass(&self) -> f64 {
-        let pages = self.pages.iter().flat_map(|page| &page.masses);
-        pages.map(|masses| masses.iter().map(|mass| mass.abs()).sum::<f64>()).sum()
+        // Eight sums side by side: in one, each addition would wait for the one before.
+        let mut sums = [0.0; 8];
+        for masses in self.masses.chunks(8) {
+            masses.iter().zip(&mut sums).for_each(|(mass, sum)| *sum += mass.abs());
+        }
+        sums.iter().sum()
+    }
+}
+
+dispatched! {
+    /// Spreads some of the points over the nodes around them, by weight.
+    fn deposit / deposit_portable(points: &Points, plan: &Plan, rows: Range<usize>, grid: &mut Grid) {
+        match plan.order {
+            2 => spread::<2>(points, plan, rows, grid),
+            4 => spread::<4>(points, plan, rows, grid),
+            6 => spread::<6>(points, plan, rows, grid),
+            _ => spread::<8>(points, plan, rows, grid),
+        }
+    }
+}
+
+#[inline(always)]
+fn spread<const M: usize>(points: &Points, plan: &Plan, rows: Range<usize>, grid: &mut Grid) {
+    let weights = points.weights.as_ref().map(|weights| &weights[rows.clone()]);
+    let points = points.logits[rows.clone()].iter().zip(&points.outcomes[rows]).enumerate();
+    let mut remainder_sum = 0.0;
+    for (index, (logit, outcome)) in points {
+        let weight = weights.map_or(1.0, |weights| weights[index]);
+        if weight == 0.0 {
+            continue;
+        }
+        let (panel, theta) = plan.panel(*logit);
+        let (node_weights, remainder) = plan.lagrange.weights::<M>(theta);
+        remainder_sum += weight * remainder;
+        let Some(page) = grid.page(panel.div_euclid(PAGE)) else {
+            grid.overflowed = true;
+            return;
+        };
+        let start = page + usize::from(*outcome) * PAGE_NODES + panel.rem_euclid(PAGE) as usize;
+        let masses = &mut grid.masses[start..start + M];
+        for (mass, node_weight) in masses.iter_mut().zip(&node_weights) {
+            *mass += weight * node_weight;
+        }
+    }
+    grid.remainder += remainder_sum;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::Logistic;
+    use crate::ls_ece::plan::Smoothness;
+    use crate::noise::{Gaussian, Laplace, Noise};
+
+    #[test]
+    fn both_compilations_spread_alike() {
+        let logits: Vec<f64> = (0..1000).map(|k| f64::from(k * k % 997) / 70.0 - 7.0).collect();
+        let outcomes = (0..1000).map(|k| k % 3 == 0).collect();
+        let weights = (0..1000).map(|k| f64::from(k % 5)).collect();
+        let points = Points::from_atoms(logits, outcomes, weights, 0.0, 0.0);
+        for noise in [&Gaussian as &dyn Noise, &Laplace] {
+            let plan = Plan::new(noise, &Smoothness::new(noise, &Logistic, 0.1), 1e-5);
+            let mut grid = Grid::new(&points, &plan).unwrap();
+            (grid.masses, grid.remainder) = (Vec::new(), 0.0);
+            grid.table.fill(0);
+            let mut portable = grid.clone();
+            deposit(&points, &plan, 0..1000, &mut grid);
+            deposit_portable(&points, &plan, 0..1000, &mut portable);
+            assert_eq!(grid.remainder.to_bits(), portable.remainder.to_bits());
+            assert!(grid.masses.iter().zip(&portable.masses).all(|(a, b)| a.to_bits() == b.to_bits()));
+        }
     }
 }

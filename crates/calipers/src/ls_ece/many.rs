@@ -1,45 +1,48 @@
 //! LS-ECE of many rows, by cells: the same number to the same tolerance, in one pass.
 
 use super::sigma::{self, Sigma};
-use super::{Kernel, LsEce, Measured};
+use super::{Kernel, LsEce, Measured, points};
 use crate::Error;
-use crate::cells::{Atoms, Cells, PlainRows};
-use crate::predictions::BinaryView;
+use crate::cells::{Atoms, Cells};
+use crate::predictions::PlainRows;
 
 /// Rows from which on cells are faster than the rows themselves.
-const MANY: usize = 1 << 17;
+const MANY: usize = 1 << 19;
 
-/// Mantissa bits that tell cells apart: from a table that fits a cache to one that is still faster than rows.
-const RESOLUTIONS: std::ops::Range<u32> = 10..14;
+/// Mantissa bits that tell cells apart: from tables that fit any cache to one that is still faster than rows.
+const RESOLUTIONS: std::ops::Range<u32> = 6..14;
+
+/// What cells may cost of the tolerance. The grid gets the rest, whose size hardly depends on it.
+const SHARE: f64 = 0.75;
+
+/// What cells of nominal width w cost in units of w³ N_3 for rows with a density, N_3 being the norm of the kernel's third
+/// derivative, as real files have it. Only the first guess of a resolution depends on it.
+const TYPICAL_COST: f64 = 0.012;
 
 impl LsEce {
-    /// The measure by cells; `None` where rows have to be taken one by one: few of them, weights, raw scores, noise
-    /// without a third derivative, or a tolerance or sigma that cells of this size do not serve.
-    pub(super) fn measure_cells(&self, view: &BinaryView<'_>) -> Result<Option<Measured>, Error> {
-        let serves = view.len() >= MANY && self.noise.variation(3).is_some() && self.link.curvature(0.0, 0.0).is_some();
-        match view.plain() {
-            Some(rows) if serves => self.measure_plain(rows),
-            _ => Ok(None),
-        }
-    }
-
-    fn measure_plain(&self, rows: PlainRows<'_>) -> Result<Option<Measured>, Error> {
-        let mut cells = Cells::new(rows, RESOLUTIONS.start, self.clip);
+    /// The measure by cells; `None` where rows have to be taken one by one: few of them, noise without a third derivative, or
+    /// a tolerance or sigma that cells of this size do not serve; and for unchecked rows that break a rule.
+    pub(super) fn measure_cells(&self, rows: PlainRows<'_>) -> Result<Option<Measured>, Error> {
+        let third = self.noise.variation(3).filter(|_| self.link.curvature(0.0, 0.0).is_some());
+        let Some(third) = third.filter(|_| rows.len() >= MANY) else { return Ok(None) };
+        let budget = SHARE * self.tolerance;
+        let guess = match self.sigma {
+            Sigma::Value(sigma) => sigma,
+            Sigma::Auto => self.sigma_of_some(rows),
+        };
+        let Some(resolution) = bits_for(TYPICAL_COST * third / guess.powi(3), budget) else { return Ok(None) };
+        let Some(cells) = Cells::new(rows, resolution, self.clip) else { return Ok(None) };
         let sigma = self.sigma.in_range(match self.sigma {
             Sigma::Value(sigma) => sigma,
             Sigma::Auto => self.sigma_by_rule(&cells, rows),
         })?;
         let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
         let mut atoms = Atoms::new(cells.summaries(), &kernel, kernel.link);
-        let budget = 0.5 * self.tolerance;
         if !(atoms.bound <= budget) {
-            // The price falls with the third power of the width; one bit more than that asks for, to be sure.
-            let more_bits = ((atoms.bound / budget).log2() / 3.0).ceil() + 1.0;
-            let resolution = RESOLUTIONS.start + more_bits.min(64.0) as u32;
-            if !RESOLUTIONS.contains(&resolution) {
-                return Ok(None);
-            }
-            cells = Cells::new(rows, resolution, self.clip);
+            // The price falls with the third power of the width.
+            let price = atoms.bound * 2f64.powi(3 * resolution as i32) * 1.1;
+            let finer = bits_for(price, budget).filter(|finer| *finer > resolution);
+            let Some(cells) = finer.and_then(|finer| Cells::new(rows, finer, self.clip)) else { return Ok(None) };
             atoms = Atoms::new(cells.summaries(), &kernel, kernel.link);
         }
         if !(atoms.bound <= budget) {
@@ -57,16 +60,41 @@ impl LsEce {
 
     /// The rule of [`Sigma::Auto`]: quartiles are exact, the standard deviation is that of the cells' moments.
     fn sigma_by_rule(&self, cells: &Cells, rows: PlainRows<'_>) -> f64 {
-        let n = rows.labels.len();
+        let n = rows.len();
         let at_scale_one = Kernel { noise: &*self.noise, link: &*self.link, sigma: 1.0 };
-        let deviation = sigma::standard_deviation(&Atoms::new(cells.summaries(), &at_scale_one, &*self.link).points);
-        let quartiles = sigma::quartile_ranks(n).map(|ranks| {
-            let logit = |rank: usize| {
-                let p = cells.probability_of_rank(rows, self.clip, rank as u64);
-                self.link.inverse(p, 1.0 - p)
-            };
-            if ranks[0] == ranks[1] { logit(ranks[0]) } else { 0.5 * (logit(ranks[0]) + logit(ranks[1])) }
-        });
-        sigma::rule(deviation, quartiles, n as f64)
+        let [[a, b], [c, d]] = sigma::quartile_ranks(n);
+        let (deviation, quartiles) = rayon::join(
+            || sigma::standard_deviation(&Atoms::new(cells.summaries(), &at_scale_one, &*self.link).points),
+            || cells.probabilities_of_ranks(rows, self.clip, [a, b, c, d]),
+        );
+        let [a, b, c, d] = quartiles.map(|p| self.link.inverse(p, 1.0 - p));
+        sigma::rule(deviation, [0.5 * (a + b), 0.5 * (c + d)], n as f64)
     }
+
+    /// About the sigma of the rule, from some of the rows: cells are made for it.
+    fn sigma_of_some(&self, rows: PlainRows<'_>) -> f64 {
+        const SOME: usize = 1 << 10;
+        let n = rows.len();
+        let step = (n / SOME).max(1);
+        let mut logits: Vec<f64> = (0..n)
+            .step_by(step)
+            .map(|row| {
+                let p = points::clipped(rows.probabilities.get(row), self.clip);
+                self.link.inverse(p, 1.0 - p)
+            })
+            .collect();
+        logits.sort_unstable_by(f64::total_cmp);
+        let m = logits.len() as f64;
+        let mean = logits.iter().sum::<f64>() / m;
+        let variance = logits.iter().map(|logit| (logit - mean).powi(2)).sum::<f64>() / m;
+        let quartiles = sigma::quartile_ranks(logits.len()).map(|[below, _]| logits[below]);
+        sigma::rule(variance.sqrt(), quartiles, n as f64)
+    }
+}
+
+/// The coarsest resolution at which cells that cost `price` at width 1 are within a budget; `None` if none is.
+fn bits_for(price: f64, budget: f64) -> Option<u32> {
+    let bits = ((price / budget).log2() / 3.0).ceil().max(f64::from(RESOLUTIONS.start));
+    // Written so that NaN fails.
+    (bits < f64::from(RESOLUTIONS.end)).then_some(bits as u32)
 }

@@ -30,7 +30,7 @@ use crate::estimate::{Estimate, Estimator, Settings};
 use crate::link::{Link, Logistic};
 use crate::noise::{Gaussian, Noise};
 use crate::numerics::convolution::Taps;
-use crate::predictions::{BinaryView, InputReport};
+use crate::predictions::{BinaryView, InputReport, PlainRows};
 use crate::sketch::Sketch;
 use crate::{Error, error};
 use far::Near;
@@ -162,12 +162,19 @@ impl LsEce {
 impl Estimator for LsEce {
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         self.check_settings()?;
-        let measured = match self.measure_cells(view)? {
+        let by_cells = view.plain().map_or(Ok(None), |rows| self.measure_cells(rows))?;
+        let measured = match by_cells {
             Some(measured) => measured,
             None => self.measure_rows(view)?,
         };
-        let rule = if self.sigma == Sigma::Auto { "auto" } else { "given" };
-        Ok(self.estimate_of(measured, rule, view.len() as u64, view.report()))
+        Ok(self.estimate_of(measured, self.sigma_rule(), view.len() as u64, view.report()))
+    }
+
+    fn estimate_unchecked(&self, rows: PlainRows<'_>) -> Option<Estimate> {
+        self.check_settings().ok()?;
+        let measured = self.measure_cells(rows).ok()??;
+        let n = rows.len() as u64;
+        Some(self.estimate_of(measured, self.sigma_rule(), n, &InputReport { n_rows: n, ..InputReport::default() }))
     }
 
     fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
@@ -178,6 +185,10 @@ impl Estimator for LsEce {
 }
 
 impl LsEce {
+    fn sigma_rule(&self) -> &'static str {
+        if self.sigma == Sigma::Auto { "auto" } else { "given" }
+    }
+
     fn estimate_of(&self, measured: Measured, sigma_rule: &str, n: u64, report: &InputReport) -> Estimate {
         Estimate {
             measure: "ls_ece",

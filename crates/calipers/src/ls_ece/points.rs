@@ -24,6 +24,8 @@ pub(crate) struct Points {
     /// The same, at most.
     pub(crate) largest_logit_error: f64,
     pub(crate) n_clipped: u64,
+    /// Smallest and largest logit that has weight.
+    range: (f64, f64),
 }
 
 /// One chunk of points, before they are put together.
@@ -33,6 +35,14 @@ struct Chunk {
     /// Σ weight · error
     logit_error: f64,
     largest_logit_error: f64,
+    range: (f64, f64),
+}
+
+/// No logit at all.
+const EMPTY: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
+
+fn hull(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    (a.0.min(b.0), a.1.max(b.1))
 }
 
 impl Points {
@@ -48,7 +58,9 @@ impl Points {
         let chunks = parallel::map_chunks(n, parallel::CHUNK, |range| {
             let mut rows = Rows::default();
             view.read(range, &mut rows);
-            rows.weights.iter_mut().for_each(|weight| *weight /= largest_weight);
+            if view.is_weighted() {
+                rows.weights.iter_mut().for_each(|weight| *weight /= largest_weight);
+            }
             to_logit.apply(rows)
         });
 
@@ -61,6 +73,7 @@ impl Points {
             logit_error: 0.0,
             largest_logit_error: 0.0,
             n_clipped: 0,
+            range: EMPTY,
         };
         for chunk in chunks {
             if let Some(place) = chunk.rows.scores.iter().position(|logit| !logit.is_finite()) {
@@ -75,6 +88,7 @@ impl Points {
             points.n_clipped += chunk.n_clipped;
             points.logit_error += chunk.logit_error;
             points.largest_logit_error = points.largest_logit_error.max(chunk.largest_logit_error);
+            points.range = hull(points.range, chunk.range);
         }
         points.sum_weights();
         if !(points.total_weight > 0.0) {
@@ -100,6 +114,7 @@ impl Points {
         logit_error: f64,
         largest_logit_error: f64,
     ) -> Self {
+        let range = range_of(&logits, &weights);
         let mut points = Points {
             logits,
             outcomes,
@@ -109,6 +124,7 @@ impl Points {
             logit_error,
             largest_logit_error,
             n_clipped: 0,
+            range,
         };
         points.sum_weights();
         points
@@ -131,8 +147,13 @@ impl Points {
 
     /// Smallest and largest logit that has weight.
     pub(crate) fn range(&self) -> (f64, f64) {
-        let weighty = (0..self.len()).filter(|&index| self.weight(index) > 0.0).map(|index| self.logits[index]);
-        weighty.fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), h| (min.min(h), max.max(h)))
+        self.range
+    }
+
+    /// Brings all logits to within `limit` of 0.
+    pub(super) fn clamp(&mut self, limit: f64) {
+        self.logits.iter_mut().for_each(|logit| *logit = logit.clamp(-limit, limit));
+        self.range = (self.range.0.clamp(-limit, limit), self.range.1.clamp(-limit, limit));
     }
 
     /// Row numbers in the order of their logits; equal logits in the order of their rows.
@@ -144,6 +165,14 @@ impl Points {
     }
 }
 
+/// A probability within [clip, 1 - clip].
+#[inline(always)]
+pub(super) fn clipped(p: f64, clip: f64) -> f64 {
+    // Comparisons rather than `clamp`, which the compiler does not turn into two instructions.
+    let raised = if p > clip { p } else { clip };
+    if raised < 1.0 - clip { raised } else { 1.0 - clip }
+}
+
 /// How the scores of a view become logits under a link.
 struct ToLogit<'a> {
     view: &'a BinaryView<'a>,
@@ -153,24 +182,59 @@ struct ToLogit<'a> {
 
 impl ToLogit<'_> {
     fn apply(&self, mut rows: Rows) -> Chunk {
-        let (mut n_clipped, mut logit_error, mut largest_logit_error) = (0, 0.0, 0.0_f64);
-        for (score, weight) in rows.scores.iter_mut().zip(&rows.weights) {
-            let (logit, error) = match self.view.scale() {
-                Scale::Link => (*score, 0.0),
-                Scale::LogOdds => self.link.inverse_log_odds(*score, self.view.score_error(*score)),
-                Scale::Probability => {
-                    let p = score.clamp(self.clip, 1.0 - self.clip);
-                    n_clipped += u64::from(p != *score);
-                    let logit = self.link.inverse(p, 1.0 - p);
-                    (logit, self.link.inverse_error(logit))
+        let mut n_clipped = 0;
+        let mut errors = vec![0.0; rows.scores.len()];
+        match self.view.scale() {
+            Scale::Link => {}
+            Scale::LogOdds => {
+                for (score, error) in rows.scores.iter_mut().zip(&mut errors) {
+                    (*score, *error) = self.link.inverse_log_odds(*score, self.view.score_error(*score));
                 }
-            };
-            *score = logit;
-            // Places on a grid, or h ± a, are rounded by up to four units of 2^-53 more.
-            let error = if logit.abs() > FAR { 0.0 } else { error + 2.0 * f64::EPSILON * logit.abs() };
-            logit_error += weight * error;
-            largest_logit_error = largest_logit_error.max(error);
+            }
+            Scale::Probability => {
+                for score in &mut rows.scores {
+                    let p = clipped(*score, self.clip);
+                    n_clipped += u64::from(p != *score);
+                    *score = p;
+                }
+                self.link.inverse_all(&mut rows.scores, &mut errors);
+            }
         }
-        Chunk { rows, n_clipped, logit_error, largest_logit_error }
+        let (mut logit_error, mut largest_logit_error) = ([0.0; LANES], [0.0_f64; LANES]);
+        let lanes = rows.scores.chunks(LANES).zip(rows.weights.chunks(LANES)).zip(errors.chunks(LANES));
+        for ((logits, weights), errors) in lanes {
+            for lane in 0..logits.len() {
+                let logit = logits[lane];
+                // Places on a grid, or h ± a, are rounded by up to four units of 2^-53 more.
+                let error = errors[lane] + 2.0 * f64::EPSILON * logit.abs();
+                let error = if logit.abs() > FAR { 0.0 } else { error };
+                logit_error[lane] += weights[lane] * error;
+                largest_logit_error[lane] = largest_logit_error[lane].max(error);
+            }
+        }
+        let range = range_of(&rows.scores, &rows.weights);
+        Chunk {
+            rows,
+            n_clipped,
+            logit_error: logit_error.iter().sum(),
+            largest_logit_error: largest_logit_error.into_iter().fold(0.0, f64::max),
+            range,
+        }
     }
+}
+
+/// Sums side by side: in one, each addition would wait for the one before.
+const LANES: usize = 8;
+
+/// Smallest and largest logit that has weight.
+fn range_of(logits: &[f64], weights: &[f64]) -> (f64, f64) {
+    let (mut min, mut max) = ([EMPTY.0; LANES], [EMPTY.1; LANES]);
+    for (logits, weights) in logits.chunks(LANES).zip(weights.chunks(LANES)) {
+        for lane in 0..logits.len() {
+            let (low, high) = if weights[lane] > 0.0 { (logits[lane], logits[lane]) } else { EMPTY };
+            min[lane] = if low < min[lane] { low } else { min[lane] };
+            max[lane] = if high > max[lane] { high } else { max[lane] };
+        }
+    }
+    min.into_iter().zip(max).fold(EMPTY, hull)
 }

@@ -29,7 +29,7 @@ use super::plan::{MAX_NODES, Plan, Smoothness};
 use super::points::Points;
 use super::{Integral, Kernel};
 use crate::Error;
-use crate::numerics::bernstein::PanelIntegral;
+use crate::numerics::bernstein::{AbsIntegral, PanelIntegral};
 use crate::numerics::convolution::Taps;
 use crate::numerics::sum::Sum;
 
@@ -109,7 +109,7 @@ pub(super) fn integrate(points: &Points, kernel: &Kernel<'_>, tolerance: f64) ->
     let reach_sigmas = (plan.reach as f64 - 1.0) * plan.spacing / kernel.sigma;
     let cut = lebesgue * total_mass * kernel.noise.tail(reach_sigmas);
     let interpolation = total_mass * smoothness.interpolation(&plan.lagrange, plan.order, plan.spacing);
-    let operations = 4.0 * m + grid.longest_sum + taps.len() as f64 + m * panels.norm() + 64.0;
+    let operations = 16.0 * m + grid.longest_sum + taps.len() as f64 + m * panels.norm() + 64.0;
     // Spreading and interpolating both weigh what was rounded before them.
     let rounding = lebesgue * lebesgue * total_mass * (U * operations + 2f64.powi(-45)) + lebesgue * convolution;
     let bound = deposit + cut + interpolation + slack + logit_cost + rounding;
@@ -138,16 +138,11 @@ fn integrate_block(
         .zip(smoothed[0].values.iter().zip(&smoothed[1].values))
         .map(|(node, (negatives, positives))| {
             let u = node as f64 * plan.spacing;
-            kernel.link.complement(u) * positives - kernel.link.response(u) * negatives
+            let (response, complement) = kernel.link.both(u);
+            complement * positives - response * negatives
         })
         .collect();
-
-    let (mut value, mut slack) = (Sum::default(), 0.0);
-    for values in residuals.windows(plan.order) {
-        let panel = panels.of_abs(values);
-        value.add(panel.value);
-        slack += panel.slack;
-    }
+    let AbsIntegral { value, slack } = panels.of_abs(&residuals);
     let convolution_error = smoothed.iter().map(|part| part.extra_error).sum();
-    BlockIntegral { value: value.value(), slack, convolution_error }
+    BlockIntegral { value, slack, convolution_error }
 }

@@ -2,6 +2,8 @@
 
 use realfft::RealFftPlanner;
 
+use super::dispatch::dispatched;
+
 /// Samples of a kernel at the offsets `-reach..=reach`.
 #[derive(Debug, Clone)]
 pub(crate) struct Taps {
@@ -39,8 +41,10 @@ impl Taps {
         let n_out = masses.len() - 2 * self.reach;
         let n_masses = masses.iter().filter(|mass| **mass != 0.0).count();
         let fft_cost = 40 * masses.len().next_power_of_two();
-        if n_masses * self.len().min(n_out) <= fft_cost {
+        if 4 * n_masses < masses.len() && n_masses * self.len().min(n_out) <= fft_cost {
             Convolved { values: self.scatter(masses, n_out), extra_error: 0.0 }
+        } else if n_out * self.len() <= 4 * fft_cost {
+            Convolved { values: gather(&self.values, masses), extra_error: 0.0 }
         } else {
             self.transform(masses, n_out)
         }
@@ -95,6 +99,34 @@ impl Taps {
     }
 }
 
+dispatched! {
+    /// The sums themselves, output by output, as many side by side as registers hold.
+    fn gather / gather_portable(taps: &[f64], masses: &[f64]) -> Vec<f64> {
+        const LANES: usize = 16;
+        let n_out = masses.len() + 1 - taps.len();
+        let mut out = vec![0.0; n_out.next_multiple_of(LANES)];
+        for (block, out) in out.chunks_exact_mut(LANES).enumerate() {
+            let start = block * LANES;
+            let mut sums = [0.0; LANES];
+            if start + LANES <= n_out {
+                for (place, tap) in taps.iter().rev().enumerate() {
+                    let masses = &masses[start + place..][..LANES];
+                    for lane in 0..LANES {
+                        sums[lane] += tap * masses[lane];
+                    }
+                }
+            } else {
+                for (place, tap) in taps.iter().rev().enumerate() {
+                    sums.iter_mut().zip(&masses[start + place..]).for_each(|(sum, mass)| *sum += tap * mass);
+                }
+            }
+            out.copy_from_slice(&sums);
+        }
+        out.truncate(n_out);
+        out
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,15 +152,17 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_give_the_sum_of_shifted_kernels() {
+    fn all_ways_give_the_sum_of_shifted_kernels() {
         let taps = Taps::new(50, |x| (-0.01 * (x - 3.0) * (x - 3.0)).exp());
         let masses: Vec<f64> = (0..700).map(|i| f64::from(i * i % 31) - 11.0).collect();
         let direct = taps.scatter(&masses, 600);
+        let gathered = gather(&taps.values, &masses);
+        assert_eq!(gathered, gather_portable(&taps.values, &masses));
         let fast = taps.transform(&masses, 600);
         for (i, value) in direct.iter().enumerate() {
             let sum: f64 =
                 (0..700).filter(|&j| (i + 50).abs_diff(j) <= 50).map(|j| masses[j] * taps.values[i + 100 - j]).sum();
-            assert!((value - sum).abs() < 1e-11);
+            assert!((value - sum).abs() < 1e-11 && (gathered[i] - sum).abs() < 1e-11);
         }
         let error: f64 = direct.iter().zip(&fast.values).map(|(a, b)| (a - b).abs()).sum();
         assert!(error <= fast.extra_error, "{error} > {}", fast.extra_error);

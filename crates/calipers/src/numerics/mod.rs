@@ -3,7 +3,9 @@
 pub(crate) mod bernstein;
 pub(crate) mod convolution;
 pub(crate) mod dispatch;
+pub(crate) mod exp;
 pub(crate) mod lagrange;
+pub(crate) mod logarithm;
 pub(crate) mod parallel;
 pub(crate) mod random;
 pub(crate) mod sum;

@@ -9,5 +9,10 @@ pub(crate) const CHUNK: usize = 1 << 14;
 
 /// Applies `work` to the chunks of `0..n` on all cores; results come in the order of the chunks.
 pub(crate) fn map_chunks<T: Send>(n: usize, chunk: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
-    (0..n.div_ceil(chunk)).into_par_iter().map(|index| work(index * chunk..n.min((index + 1) * chunk))).collect()
+    let rows = |index: usize| index * chunk..n.min((index + 1) * chunk);
+    match n.div_ceil(chunk) {
+        // Waking another thread takes longer than a chunk of few rows.
+        1 => vec![work(rows(0))],
+        n_chunks => (0..n_chunks).into_par_iter().map(|index| work(rows(index))).collect(),
+    }
 }

@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use super::columns::{Floats, Labels, PositiveLabel};
-use super::{Form, InputReport, Predictions};
+use super::{Form, InputReport, Outcome, PlainPass, PlainRows, Predictions, Probability};
 use crate::Error;
-use crate::cells::PlainRows;
 use crate::numerics::parallel;
 
 /// What the scores of a view are.
@@ -175,7 +174,7 @@ impl BinaryView<'_> {
     pub(crate) fn plain(&self) -> Option<PlainRows<'_>> {
         match (&self.scores, &self.outcomes, self.kept, self.weights, self.scale) {
             (Scores::Column(scores), Outcomes::Class(labels, 1.0), None, None, Scale::Probability) => {
-                Some(PlainRows { probabilities: *scores, labels: *labels })
+                Some(PlainRows { probabilities: *scores, labels: *labels, checked: true })
             }
             _ => None,
         }
@@ -207,6 +206,10 @@ impl BinaryView<'_> {
         rows.outcomes.clear();
         rows.scores.clear();
         rows.weights.clear();
+        if let Some(plain) = self.plain() {
+            plain.visit(range, CopyTo(rows));
+            return;
+        }
         for index in range {
             let row = self.kept.map_or(index, |kept| kept[index]);
             rows.outcomes.push(self.outcome(index, row));
@@ -237,5 +240,19 @@ impl BinaryView<'_> {
             Scale::Probability => score.clamp(0.0, 1.0),
             Scale::LogOdds | Scale::Link => score,
         }
+    }
+}
+
+/// Copies plain rows, which is quick for columns of any type.
+struct CopyTo<'a>(&'a mut Rows);
+
+impl PlainPass for CopyTo<'_> {
+    type Output = ();
+
+    fn run<P: Probability, L: Outcome>(self, probabilities: &[P], labels: &[L]) {
+        self.0.outcomes.extend(labels.iter().map(|label| label.bit() == 1));
+        // Beyond [0, 1] by rounding only: the door has counted it.
+        self.0.scores.extend(probabilities.iter().map(|p| -> f64 { (*p).into() }).map(|p| p.clamp(0.0, 1.0)));
+        self.0.weights.resize(labels.len(), 1.0);
     }
 }

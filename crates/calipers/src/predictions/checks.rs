@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::class_rows;
 use super::columns::{Floats, PositiveLabel};
-use super::{Form, Input};
+use super::{Form, Input, PlainRows};
 use crate::Error;
 use crate::numerics::parallel;
 
@@ -183,7 +184,8 @@ pub(super) fn check(input: &Input<'_>, tally: &mut Tally) -> Result<(InputReport
     check_shape(input)?;
     let n_rows = input.n_rows();
     let refuse = input.rules.invalid == Invalid::Refuse;
-    let chunks = parallel::map_chunks(n_rows, parallel::CHUNK, |rows| check_rows(input, rows, refuse));
+    let rows_per_chunk = class_rows::rows_per_chunk(input.rules.n_classes);
+    let chunks = parallel::map_chunks(n_rows, rows_per_chunk, |rows| check_rows(input, rows, refuse));
 
     let mut report = InputReport { n_rows: n_rows as u64, ..InputReport::default() };
     let mut bad_rows = Vec::new();
@@ -287,8 +289,9 @@ fn check_rows(input: &Input<'_>, rows: Range<usize>, stop_at_first: bool) -> Chu
     if is_plain(input) && holds_probabilities(input, rows.clone()) && input.labels.are_outcomes(rows.clone()) {
         return found;
     }
+    let scores_are_valid = holds_classes(input, rows.clone());
     for row in rows {
-        match check_row(input, row) {
+        match check_row(input, row, scores_are_valid) {
             Ok(n_rounded) => {
                 found.n_rounded += n_rounded;
                 found.positive_weight |= input.weights.is_some_and(|weights| weights.get(row) > 0.0);
@@ -307,10 +310,17 @@ fn check_rows(input: &Input<'_>, rows: Range<usize>, stop_at_first: bool) -> Chu
     found
 }
 
+/// The columns as they are, unchecked but for their lengths, where there is nothing else to look at.
+pub(super) fn plain_rows<'a>(input: &Input<'a>) -> Option<PlainRows<'a>> {
+    let plain = is_plain(input) && check_shape(input).is_ok();
+    plain.then_some(PlainRows { probabilities: input.scores, labels: input.labels, checked: false })
+}
+
 /// Whether there is nothing to look at but a column of probabilities and one of outcomes.
 fn is_plain(input: &Input<'_>) -> bool {
     let rules = &input.rules;
-    let nothing_missing = input.missing_scores.is_none() && input.missing_labels.is_none();
+    let nothing_missing =
+        input.missing_scores.is_none() && input.missing_labels.is_none() && input.missing_weights.is_none();
     rules.n_classes == 1
         && rules.form == Form::Probabilities
         && rules.positive.is_none()
@@ -326,13 +336,29 @@ fn holds_probabilities(input: &Input<'_>, rows: Range<usize>) -> bool {
     }
 }
 
-/// Checks one row; returns how many of its probabilities were off by rounding only.
-fn check_row(input: &Input<'_>, row: usize) -> Result<u64, Fault> {
+/// Whether all rows are rows of classes with scores that are valid for certain: the quick way through, which leaves the
+/// labels and weights to be looked at.
+fn holds_classes(input: &Input<'_>, rows: Range<usize>) -> bool {
+    let k = input.rules.n_classes;
+    let values = rows.start * k..rows.end * k;
+    let tolerance = input.rules.sum_tolerance;
+    k > 1
+        && match (input.scores, input.rules.form) {
+            (Floats::F32(scores), Form::Logits) => class_rows::are_logits(&scores[values]),
+            (Floats::F64(scores), Form::Logits) => class_rows::are_logits(&scores[values]),
+            (Floats::F32(scores), Form::Probabilities) => class_rows::are_distributions(&scores[values], k, tolerance),
+            (Floats::F64(scores), Form::Probabilities) => class_rows::are_distributions(&scores[values], k, tolerance),
+        }
+}
+
+/// Checks one row, whose scores may be known to be valid; returns how many of its probabilities were off by rounding
+/// only.
+fn check_row(input: &Input<'_>, row: usize, scores_are_valid: bool) -> Result<u64, Fault> {
     let missing = |column: Option<&[bool]>| column.is_some_and(|column| column[row]);
     if missing(input.missing_scores) {
         return Err(Fault::MissingScore);
     }
-    let n_rounded = check_scores(input, row)?;
+    let n_rounded = if scores_are_valid { 0 } else { check_scores(input, row)? };
     // A label that is NaN is one that is missing: so tables of numbers have it.
     if missing(input.missing_labels) || input.labels.number(row).is_some_and(f64::is_nan) {
         return Err(Fault::MissingLabel);

@@ -9,16 +9,21 @@
 
 mod binary;
 mod checks;
+mod class_rows;
 mod columns;
 mod multiclass;
+mod plain;
 
 pub use binary::{BinaryView, Rows, Scale};
 pub(crate) use checks::KINDS;
 pub use checks::{InputReport, Invalid, Tally};
 pub use columns::{Floats, Labels, PositiveLabel};
 pub use multiclass::{Multiclass, Ties};
+pub use plain::PlainRows;
+pub(crate) use plain::{Outcome, PlainPass, Probability};
 
 use crate::Error;
+use crate::estimate::{Estimate, Estimator};
 
 /// Whether scores are probabilities or raw scores. It is said, never guessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,6 +158,19 @@ impl<'a> Input<'a> {
         Ok(Predictions { input: self, kept, report })
     }
 
+    /// Checks everything and asks a measure: [`check`](Self::check), then [`Predictions::estimate`].
+    ///
+    /// Where a measure can look at plain rows in its own pass, they are read once rather than twice.
+    pub fn estimate(self, multiclass: Multiclass, ties: Ties, measure: &dyn Estimator) -> Result<Estimate, Error> {
+        if multiclass == Multiclass::Auto
+            && let Some(rows) = checks::plain_rows(&self)
+            && let Some(estimate) = measure.estimate_unchecked(rows)
+        {
+            return Ok(estimate);
+        }
+        self.check()?.estimate(multiclass, ties, measure)
+    }
+
     fn n_rows(&self) -> usize {
         self.labels.len()
     }
@@ -188,7 +206,8 @@ impl<'a> Predictions<'a> {
         &self.report
     }
 
-    fn row(&self, index: usize) -> usize {
+    /// The row of the batch that is measured as number `index`: the same, unless rows were left out.
+    pub fn row(&self, index: usize) -> usize {
         self.kept.as_ref().map_or(index, |kept| kept[index])
     }
 }

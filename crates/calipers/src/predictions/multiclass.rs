@@ -1,6 +1,8 @@
 //! Views of rows of classes: the top class, one class against the rest, each class in turn.
 
 use super::binary::{BinaryView, Scale};
+use super::class_rows::{self, ClassRows, Top};
+use super::columns::Floats;
 use super::{Form, Predictions};
 use crate::Error;
 use crate::estimate::{Estimate, Estimator};
@@ -74,11 +76,21 @@ impl std::str::FromStr for Multiclass {
     }
 }
 
-/// The top class of one row.
-struct Top {
-    score: f64,
-    right: bool,
-    tied: bool,
+/// Runs one expression with `$rows` bound to the [`ClassRows`] of some predictions, of whichever type they are.
+macro_rules! with_class_rows {
+    ($predictions:expr, $rows:ident => $expression:expr) => {{
+        let (n_classes, kept) = ($predictions.n_classes(), $predictions.kept.as_deref());
+        match $predictions.input.scores {
+            Floats::F32(values) => {
+                let $rows = ClassRows { values, n_classes, kept };
+                $expression
+            }
+            Floats::F64(values) => {
+                let $rows = ClassRows { values, n_classes, kept };
+                $expression
+            }
+        }
+    }};
 }
 
 impl Predictions<'_> {
@@ -119,45 +131,30 @@ impl Predictions<'_> {
         if self.input.rules.positive.is_some() {
             return Err(Error::setting("pos_label", "left out with multiclass", "both"));
         }
-        let chunks = parallel::map_chunks(self.len(), parallel::CHUNK, |rows| {
-            rows.map(|index| self.top(self.row(index), ties)).collect::<Vec<Top>>()
+        let rows_per_chunk = class_rows::rows_per_chunk(self.n_classes());
+        let chunks = parallel::map_chunks(self.len(), rows_per_chunk, |range| {
+            let tops = with_class_rows!(self, rows => class_rows::tops(&rows, range.clone(), self.input.rules.form));
+            range.zip(tops).map(|(index, top)| (top, self.is_right(index, top, ties))).collect::<Vec<(Top, bool)>>()
         });
         let tops = || chunks.iter().flatten();
-        let scores = tops().map(|top| top.score).collect();
-        let outcomes = tops().map(|top| top.right).collect();
-        let n_ties = tops().filter(|top| top.tied).count() as u64;
+        let scores = tops().map(|(top, _)| top.score).collect();
+        let outcomes = tops().map(|(_, right)| *right).collect();
+        let n_ties = tops().filter(|(top, _)| top.tied).count() as u64;
         let (scale, error) = match self.input.rules.form {
             Form::Probabilities => (Scale::Probability, None),
-            Form::Logits => (Scale::LogOdds, Some(self.log_odds_error())),
+            Form::Logits => (Scale::LogOdds, Some(class_rows::log_odds_error(self.n_classes()))),
         };
         let mut view = self.computed_view(scores, outcomes, scale, error);
         view.set_ties(n_ties);
         Ok(view)
     }
 
-    fn top(&self, row: usize, ties: Ties) -> Top {
-        let k = self.n_classes();
-        let score = |class: usize| self.input.scores.get(row * k + class);
-        let mut top = 0;
-        let mut n_top = 1;
-        for class in 1..k {
-            if score(class) > score(top) {
-                (top, n_top) = (class, 1);
-            } else if score(class) == score(top) {
-                n_top += 1;
-            }
-        }
+    fn is_right(&self, index: usize, top: Top, ties: Ties) -> bool {
+        let row = self.row(index);
         // proof: the door has checked that labels are classes
         let label = self.input.labels.number(row).map_or(usize::MAX, |label| label as usize);
-        let right = match ties {
-            Ties::First => label == top,
-            Ties::Any => score(label) == score(top),
-        };
-        let score = match self.input.rules.form {
-            Form::Probabilities => score(top),
-            Form::Logits => self.log_odds(row, top),
-        };
-        Top { score, right, tied: n_top > 1 }
+        let score = |class: usize| self.input.scores.get(row * self.n_classes() + class);
+        label == top.class || (ties == Ties::Any && top.tied && score(label) == score(top.class))
     }
 
     /// One class against the rest.
@@ -172,35 +169,16 @@ impl Predictions<'_> {
         if self.input.rules.form == Form::Probabilities {
             return Ok(self.class_probabilities(class));
         }
-        let chunks = parallel::map_chunks(self.len(), parallel::CHUNK, |rows| {
-            rows.map(|index| self.log_odds(self.row(index), class)).collect::<Vec<f64>>()
-        });
-        Ok(self.class_log_odds(class, chunks.concat(), Some(self.log_odds_error())))
+        let chunks = parallel::map_chunks(
+            self.len(),
+            class_rows::rows_per_chunk(k),
+            |range| with_class_rows!(self, rows => class_rows::log_odds(&rows, range, class)),
+        );
+        Ok(self.class_log_odds(class, chunks.concat(), Some(class_rows::log_odds_error(k))))
     }
 
     /// Each class against the rest, in order.
     fn classwise(&self) -> impl Iterator<Item = Result<BinaryView<'_>, Error>> {
         (0..self.n_classes()).map(|class| self.one_class(class))
-    }
-
-    /// ln(p / (1 - p)) of a class under softmax: less the log-sum-exp of what the other scores are above its own.
-    fn log_odds(&self, row: usize, class: usize) -> f64 {
-        let k = self.n_classes();
-        let score = |class: usize| self.input.scores.get(row * k + class);
-        let above = || (0..k).filter(|&other| other != class).map(|other| score(other) - score(class));
-        let largest = above().fold(f64::NEG_INFINITY, f64::max);
-        let sum: f64 = above().map(|above| (above - largest).exp()).sum();
-        -(largest + sum.ln())
-    }
-
-    /// The part of the rounding error of [`log_odds`](Self::log_odds) that does not grow with their size, in units of
-    /// 2^-53; the other part is at most 4 |log-odds|.
-    ///
-    /// With m the largest difference, |m| is at most |log-odds| + ln k. A difference d is rounded by |d|, and d - m by
-    /// |d - m| more, where |d| <= |m| + |d - m| and |d - m| exp(d - m) <= 1/e; exp itself and the sum of k - 1
-    /// terms of one sign add k + 2 relative, the logarithm ln k, the last addition |log-odds|.
-    fn log_odds_error(&self) -> f64 {
-        let k = self.n_classes() as f64;
-        3.0 * k + 4.0 * k.ln() + 8.0
     }
 }

@@ -1,8 +1,9 @@
 //! Sums of declared bins, kept exactly beside the cells: cells do not end where bins do.
 
+use std::ops::Range;
+
 use crate::binned::EqualWidth;
-use crate::cells::PlainRows;
-use crate::numerics::parallel;
+use crate::predictions::{Outcome, PlainPass, PlainRows, Probability};
 
 /// A probability is kept as a multiple of 2^-56: exact from 1/16 on, and off by less than that below.
 pub(crate) const PROBABILITY_BITS: u32 = 56;
@@ -47,29 +48,50 @@ impl BinTotals {
     }
 }
 
-/// The sums of plain rows, each counting 1.
-pub(super) fn of_plain(rows: PlainRows<'_>, binning: &EqualWidth) -> Vec<BinTotals> {
-    let chunk = parallel::CHUNK.max(64 * binning.len());
-    let chunks = parallel::map_chunks(rows.labels.len(), chunk, |range| {
-        let mut totals = vec![BinTotals::default(); binning.len()];
-        for row in range {
-            let p = rows.probabilities.get(row).clamp(0.0, 1.0);
-            totals[binning.place(p)].add_row(p, rows.labels.number(row) == Some(1.0), 1);
-        }
-        totals
-    });
-    let mut all = vec![BinTotals::default(); binning.len()];
-    for totals in chunks {
-        all.iter_mut().zip(totals).for_each(|(sum, totals)| sum.add(totals));
+/// Adds plain rows, each of weight 1 in units of so many bits.
+pub(super) fn add_plain(
+    totals: &mut [BinTotals],
+    binning: &EqualWidth,
+    rows: PlainRows<'_>,
+    range: Range<usize>,
+    weight_bits: u32,
+) {
+    let mut more = vec![[0; 3]; binning.len()];
+    // proof: plain rows have no labels that are text
+    let _ = rows.visit(range, AddTo { binning, sums: &mut more });
+    for (totals, [count, positive, probability]) in totals.iter_mut().zip(more) {
+        let count = count as u64;
+        totals.add(BinTotals { count, weight: count.into(), positive, probability }.weighted(weight_bits));
     }
-    all
+}
+
+/// The pass over some plain rows; for each bin the number of rows, those of outcome 1, and the sum of probabilities.
+struct AddTo<'a> {
+    binning: &'a EqualWidth,
+    sums: &'a mut [[u128; 3]],
+}
+
+impl PlainPass for AddTo<'_> {
+    type Output = ();
+
+    fn run<P: Probability, L: Outcome>(self, probabilities: &[P], labels: &[L]) {
+        for (&p, &label) in probabilities.iter().zip(labels) {
+            // Outside [0, 1] by rounding only: the door has counted it.
+            let p: f64 = p.into().clamp(0.0, 1.0);
+            let [count, positive, probability] = &mut self.sums[self.binning.place(p)];
+            *count += 1;
+            *positive += u128::from(label.bit());
+            *probability += u128::from(fixed_point(p));
+        }
+    }
 }
 
 /// p in [0, 1] as a multiple of 2^-56, cut: the mantissa, shifted by the exponent.
 #[inline(always)]
 fn fixed_point(p: f64) -> u64 {
     let bits = p.to_bits();
-    let exponent = (bits >> 52) as u32;
+    // Without the sign, which 0 may have.
+    let exponent = (bits >> 52) as u32 & 0x7ff;
     let mantissa = (bits & ((1 << 52) - 1)) | 1 << 52;
     // 1 has exponent 1023; from 2^-57 on nothing is left, nor of subnormal numbers and 0.
     (mantissa << (PROBABILITY_BITS - 52)) >> (1023 - exponent).min(63)
@@ -82,7 +104,7 @@ mod tests {
     #[test]
     fn fixed_points_are_probabilities_cut() {
         let unit = 2f64.powi(56);
-        for p in [0.0, 1.0, 0.5, 0.1, 0.9, 1.0 - f64::EPSILON / 2.0, 1e-3, 1e-9, 1e-16, 1e-17, 1e-300, 5e-324] {
+        for p in [0.0, -0.0, 1.0, 0.5, 0.1, 0.9, 1.0 - f64::EPSILON / 2.0, 1e-3, 1e-9, 1e-16, 1e-17, 1e-300, 5e-324] {
             assert_eq!(fixed_point(p), (p * unit).floor() as u64, "{p}");
         }
     }

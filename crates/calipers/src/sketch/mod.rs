@@ -10,12 +10,14 @@
 mod bins;
 mod bytes;
 mod content;
+mod filling;
 mod options;
 mod rows;
 mod table;
 
 use std::sync::Arc;
 
+pub use filling::Filling;
 pub use options::SketchOptions;
 
 use crate::binned::EqualWidth;

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::content::{Sums, Weighted};
+use super::content::Weighted;
+use super::filling::Filling;
 use super::options::LARGEST_WEIGHT;
-use super::{Cells, LARGEST_LOGIT, Sketch, name, wider};
-use crate::cells::{self, Content, PlainRows, Resolution};
+use super::{Cells, LARGEST_LOGIT, Sketch, name, offset_bits};
+use crate::cells::Content;
 use crate::predictions::{BinaryView, Rows, Scale};
 use crate::{Error, error};
 
@@ -17,17 +18,14 @@ const MANY: usize = 1 << 15;
 /// Rows that are read at once.
 const CHUNK: usize = 1 << 12;
 
-/// From this resolution on a sketch's cells are those of `cells/`; a coarser one takes these and widens them.
-const FINEST_OFFSETS: Resolution = Resolution(12);
-
 impl Sketch {
     /// Adds the rows of a batch. Nothing changes where an error is returned.
     pub fn update(&mut self, view: &BinaryView<'_>) -> Result<(), Error> {
-        self.prepare(view, view.len())?;
-        match view.plain() {
-            Some(rows) if view.len() >= MANY => self.add_plain(rows),
-            _ if view.len() >= MANY => self.add_in_parallel(view)?,
-            _ => self.add_range(view, 0..view.len()),
+        self.prepare(view, view.len(), None)?;
+        if view.len() < MANY {
+            self.add_range(view, 0..view.len());
+        } else {
+            self.add_in_parallel(view)?;
         }
         self.report.absorb(view.report());
         Ok(())
@@ -39,18 +37,22 @@ impl Sketch {
         if let Some(place) = places.iter().find(|place| **place >= view.len()) {
             return Err(Error::setting("places", format!("below {}, the number of rows", view.len()), place));
         }
-        self.prepare(view, places.len())?;
-        let mut rows = Rows::default();
+        let (mut rows, mut row) = (Rows::default(), Rows::default());
         for &place in places {
-            view.read(place..place + 1, &mut rows);
-            self.add_rows(&rows);
+            view.read(place..place + 1, &mut row);
+            rows.outcomes.append(&mut row.outcomes);
+            rows.scores.append(&mut row.scores);
+            rows.weights.append(&mut row.weights);
         }
+        self.prepare(view, places.len(), Some(&rows.weights))?;
+        self.add_rows(&rows);
         self.report.n_rows += places.len() as u64;
         Ok(())
     }
 
-    /// Checks that `n` rows of the view can be added, and makes room for their kind.
-    fn prepare(&mut self, view: &BinaryView<'_>, n: usize) -> Result<(), Error> {
+    /// Checks that `n` rows of the view can be added, and makes room for their kind; `weights` are those of the rows, if not all of
+    /// the view's.
+    pub(super) fn prepare(&mut self, view: &BinaryView<'_>, n: usize, weights: Option<&[f64]>) -> Result<(), Error> {
         if n == 0 {
             return Ok(());
         }
@@ -62,7 +64,12 @@ impl Sketch {
         }
         let unit = 2f64.powi(self.options().weight_unit_bits() as i32);
         let weighted = view.is_weighted() || self.is_weighted();
-        let largest = if view.is_weighted() { largest_weight(view, LARGEST_WEIGHT / unit)? } else { 1.0 };
+        let largest = match (view.is_weighted(), weights) {
+            (false, _) => 1.0,
+            (true, None) => view.largest_weight(),
+            (true, Some(weights)) => weights.iter().copied().fold(0.0, f64::max),
+        };
+        check_weight(largest, LARGEST_WEIGHT / unit)?;
         let more = n as u128 * if weighted { (largest * unit).ceil() as u128 } else { 1 };
         let shift = if weighted && !self.is_weighted() { self.options().weight_unit_bits() } else { 0 };
         self.check_room(n as u64, more, self.total_units() << shift)?;
@@ -87,14 +94,15 @@ impl Sketch {
                 sketch.make_weighted();
             }
             sketch.scale = self.scale;
-            sketch.add_range(view, (part * share).min(n)..n.min((part + 1) * share));
-            sketch
+            let mut filling = Filling::new(sketch);
+            filling.add(view, (part * share).min(n)..n.min((part + 1) * share));
+            filling.finish()
         };
         let parts: Vec<Sketch> = (0..n_parts).into_par_iter().map(fill).collect();
         parts.iter().try_for_each(|part| self.merge(part))
     }
 
-    fn add_range(&mut self, view: &BinaryView<'_>, range: Range<usize>) {
+    pub(super) fn add_range(&mut self, view: &BinaryView<'_>, range: Range<usize>) {
         let mut rows = Rows::default();
         let mut start = range.start;
         while start < range.end {
@@ -119,10 +127,9 @@ impl Sketch {
     }
 
     fn add_row(&mut self, side: Side, outcome: bool, units: u64) {
-        let fine = Resolution(self.resolution().0.max(FINEST_OFFSETS.0));
-        let place = fine.place(side.q);
-        let (cell, shift) = wider(place.cell as u32, fine, self.resolution());
-        let offset = place.offset + shift;
+        let resolution = self.resolution();
+        let place = resolution.place_among(side.q, offset_bits(resolution));
+        let (cell, offset) = (place.cell as u32, place.offset);
         let table = 2 * usize::from(side.upper) + usize::from(outcome);
         let weight_bits = self.options().weight_unit_bits();
         self.n += 1;
@@ -154,31 +161,6 @@ impl Sketch {
         let (q, upper) = (small / (1.0 + small), clamped > 0.0);
         Side { q, upper, probability: if upper { 1.0 / (1.0 + small) } else { q } }
     }
-
-    /// Many plain rows: cells by the pass that large inputs in memory take, bins chunk by chunk.
-    fn add_plain(&mut self, rows: PlainRows<'_>) {
-        let fine = Resolution(self.resolution().0.max(FINEST_OFFSETS.0));
-        let cells = cells::Cells::new(rows, fine.0, self.options().clip_value());
-        self.n_clipped += cells.n_clipped;
-        let to = self.resolution();
-        let weight_bits = self.options().weight_unit_bits();
-        for (upper, outcome, cell, content) in cells.occupied() {
-            let (cell, shift) = wider(cell as u32, fine, to);
-            let table = 2 * usize::from(upper) + usize::from(outcome);
-            let content = content.shifted(shift);
-            match &mut self.cells {
-                Cells::Plain(tables) => tables[table].add(cell, content),
-                Cells::Weighted(tables) => tables[table].add(cell, Weighted::from_plain(content, weight_bits)),
-            }
-        }
-        let shift = if self.is_weighted() { weight_bits } else { 0 };
-        self.n += rows.labels.len() as u64;
-        self.units += (rows.labels.len() as u128) << shift;
-        for (totals, binning) in self.bins.iter_mut().zip(&self.shape.binnings) {
-            let more = super::bins::of_plain(rows, binning);
-            totals.iter_mut().zip(more).for_each(|(totals, more)| totals.add(more.weighted(shift)));
-        }
-    }
 }
 
 /// A score as the cells have it, and its probability as bins have it.
@@ -188,11 +170,10 @@ struct Side {
     probability: f64,
 }
 
-/// The largest weight of a view, none of which may be above `most`.
-fn largest_weight(view: &BinaryView<'_>, most: f64) -> Result<f64, Error> {
-    let largest = view.largest_weight();
+/// Refuses a weight that no sum has room for.
+fn check_weight(largest: f64, most: f64) -> Result<(), Error> {
     if largest <= most {
-        return Ok(largest);
+        return Ok(());
     }
     let rule = format!("at most {} in a sketch; divide all weights, or give it fewer weight_bits", error::number(most));
     Err(Error::setting("weights", rule, error::number(largest)))

@@ -1,0 +1,216 @@
+"""Run everything, say which claims hold, write the report.
+
+python -m bench --command PATH-OF-CALIPERS [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import calipers
+
+from bench import checks, contenders, data, machine, report, truth
+from bench.contenders import CONTENDERS, Contender
+from bench.data import Sample
+from bench.memory import extra_memory
+from bench.parquet import ParquetRace, race_parquet
+from bench.results import Results, Row
+from bench.timing import Timing, race
+from bench.topclass import race_top_class
+
+# Just below where calipers turns to cells: it holds every row, so memory is largest there.
+BEFORE_CELLS = 131_071
+# Up to here the truth of LS-ECE is a quadrature over all rows.
+MOST_QUADRATURE = 50_000
+# Half a dozen matrices of 10,000 by n in float32.
+PAPER_GIB = 12
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="calipers against its peers")
+    parser.add_argument("--command", type=Path, required=True, help="the calipers command, as released")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer turns")
+    arguments = parser.parse_args()
+
+    start = time.perf_counter()
+    results = Results(arguments.quick, machine.facts(), data.population_ece())
+    with tempfile.TemporaryDirectory(prefix="calipers-bench-") as name:
+        folder = Path(name)
+        sizes = [10**4, 50_000, 10**6] if arguments.quick else [10**4, 50_000, 10**6, 10**7]
+        for n in sizes:
+            run_size(results, n, folder)
+        run_largest(results, sizes[-1], folder)
+        run_top_class(results)
+        run_parquet(results, arguments.command, folder)
+    results.seconds = time.perf_counter() - start
+    found = checks.checks(results)
+    report.write(results, found)
+    say_checks(found)
+
+
+def run_size(results: Results, n: int, folder: Path) -> None:
+    """Time, memory and value of everyone at one size."""
+    say(f"n = {n:,}")
+    rows = data.sample(n)
+    rows.save(folder)
+    who = [contender for contender in CONTENDERS if n <= contender.n_most and can_run(contender, n, results)]
+    calls = {contender.key: contender.prepare(rows) for contender in who}
+    timings = race(calls, turns=5 if results.quick else 15, budget=2 if results.quick else 12)
+    del calls
+    truths = Truths(rows)
+    for contender in who:
+        timing = timings[contender.key]
+        value, by = truths.of(contender.quantity)
+        extra = extra_memory(contender.key, n, folder)
+        results.rows.append(
+            Row(
+                n=n,
+                key=contender.key,
+                package=contender.package,
+                call=contender.call,
+                quantity=contender.quantity,
+                seconds=timing.seconds,
+                runs=timing.runs,
+                value=float(timing.value),
+                truth=value,
+                truth_by=by,
+                extra_mib=extra,
+            )
+        )
+        say(f"  {contender.key:24} {report.duration(timing.seconds):>9} {extra or 0:9.1f} MiB  {timing.value:.9f}")
+        if contender.package == "calipers" and contender.quantity.startswith("LS-ECE") and extra is not None:
+            results.calipers_memory.append((n, sigma_of(contender), extra))
+
+
+def can_run(contender: Contender, n: int, results: Results) -> bool:
+    """Whether the paper's matrices fit into this machine's memory, and into the time of a quick run."""
+    if contender.key != "paper" or n <= 10**4:
+        return True
+    if results.quick:
+        results.notes.append(f"the paper's estimator at n = {n:,}, in a quick run.")
+        return False
+    if machine.available_gib() < PAPER_GIB:
+        results.notes.append(f"the paper's estimator at n = {n:,}: it needs {PAPER_GIB} GiB of free memory.")
+        return False
+    return True
+
+
+def run_largest(results: Results, n: int, folder: Path) -> None:
+    """calipers alone at ten times the rows of the largest race, and its memory where it should be largest."""
+    largest = 10 * n
+    say(f"n = {largest:,}, calipers alone")
+    rows = data.sample(largest)
+    rows.save(folder)
+    before_cells = Sample(rows.p[:BEFORE_CELLS], rows.y[:BEFORE_CELLS])
+    before_cells.save(folder)
+    first = Sample(rows.p[:n], rows.y[:n])
+    prepare = contenders.BY_KEY["calipers"].prepare
+    timings = race({"small": prepare(first), "large": prepare(rows)}, turns=5, budget=20)
+    results.growth = {n: timings["small"], largest: timings["large"]}
+    for contender in CONTENDERS:
+        if contender.n_most < largest or contender.package != "calipers" or "LS-ECE" not in contender.quantity:
+            continue
+        for size in (BEFORE_CELLS, largest):
+            extra = extra_memory(contender.key, size, folder)
+            if extra is not None:
+                results.calipers_memory.append((size, sigma_of(contender), extra))
+        if contender.key == "calipers":
+            results.rows.append(largest_row(contender, largest, timings["large"], results.calipers_memory[-1][2], rows))
+    results.calipers_memory.sort(key=lambda entry: (entry[1], entry[0]))
+
+
+def largest_row(contender: Contender, n: int, timing: Timing, extra: float, rows: Sample) -> Row:
+    value, by = Truths(rows).of(contender.quantity)
+    return Row(
+        n=n,
+        key=contender.key,
+        package=contender.package,
+        call=contender.call,
+        quantity=contender.quantity,
+        seconds=timing.seconds,
+        runs=timing.runs,
+        value=float(timing.value),
+        truth=value,
+        truth_by=by,
+        extra_mib=extra,
+    )
+
+
+def run_top_class(results: Results) -> None:
+    results.top_class_shape = (5_000, 1_000) if results.quick else (50_000, 1_000)
+    say("raw scores {:,} x {:,}".format(*results.top_class_shape))
+    results.top_class = race_top_class(*results.top_class_shape, turns=7, budget=15)
+
+
+def run_parquet(results: Results, command: Path, folder: Path) -> None:
+    n = 10**7 if results.quick else 10**8
+    say(f"Parquet, {n:,} rows")
+    # The arrays of the races are no longer needed, and the file may want their room.
+    for array in folder.glob("*.npy"):
+        array.unlink()
+    results.parquet = race_parquet(n, command, folder, turns=3 if results.quick else 5)
+    if isinstance(results.parquet, ParquetRace):
+        times = results.parquet.calipers_seconds, results.parquet.duckdb_query_seconds
+        say("  calipers {}, DuckDB {}".format(*map(report.duration, times)))
+
+
+class Truths:
+    """The truth of each quantity for one sample, and where it is from; each worked out once."""
+
+    def __init__(self, rows: Sample) -> None:
+        self.rows = rows
+        self.known: dict[str, tuple[float | None, str]] = {}
+
+    def of(self, quantity: str) -> tuple[float | None, str]:
+        if quantity not in self.known:
+            self.known[quantity] = self.work_out(quantity)
+        return self.known[quantity]
+
+    def work_out(self, quantity: str) -> tuple[float | None, str]:
+        p, y = self.rows.p, self.rows.y
+        if quantity in (contenders.LS_ECE, contenders.LS_ECE_FINE):
+            sigma = contenders.SIGMA if quantity == contenders.LS_ECE else contenders.FINE_SIGMA
+            if self.rows.n <= MOST_QUADRATURE:
+                return truth.ls_ece(self.rows, sigma), "quadrature in numpy"
+            return smallest_tolerance(self.rows, sigma)
+        if quantity == contenders.ECE:
+            return truth.binned_ece(p, y, contenders.N_BINS), "exact sums"
+        if quantity == contenders.ECE_SINGLE:
+            single = p.astype("float32").astype("float64")
+            return truth.binned_ece(single, y, contenders.N_BINS), "exact sums of the float32 values"
+        if quantity == contenders.MEAN_GAP:
+            return truth.mean_gap(p, y), "exact sums"
+        return None, "no other definition"
+
+
+def smallest_tolerance(rows: Sample, sigma: float) -> tuple[float, str]:
+    """calipers at the smallest tolerance that it grants."""
+    for exponent in range(12, 7, -1):
+        try:
+            estimate = calipers.ls_ece(rows.y, rows.p, sigma=sigma, tolerance=10.0**-exponent)
+        except calipers.CalipersError:
+            continue
+        return float(estimate), f"calipers, tolerance 1e-{exponent}"
+    raise RuntimeError("no tolerance below 1e-7 is granted")
+
+
+def sigma_of(contender: Contender) -> float:
+    return contenders.SIGMA if contender.quantity == contenders.LS_ECE else contenders.FINE_SIGMA
+
+
+def say_checks(found: list[checks.Check]) -> None:
+    say("")
+    for check in found:
+        verdict = {True: "holds  ", False: "FAILS  ", None: "not run"}[check.holds]
+        say(f"{verdict}  {check.claim}: {check.measured} ({check.limit})")
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""What the bench must show, each with the figure that was measured and whether it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bench.parquet import ParquetRace
+from bench.results import Results
+
+MOST_MEMORY_MIB = 64
+MOST_RESIDENT_MIB = 300
+
+
+@dataclass(frozen=True)
+class Check:
+    """A claim, its limit and what was measured; `holds` is None where it was not."""
+
+    claim: str
+    limit: str
+    measured: str
+    holds: bool | None
+
+
+def checks(results: Results) -> list[Check]:
+    """All of them, in the order of the report."""
+    return [
+        _at_most(results, 10**7, "numpy_mean", "numpy's `(y - p).mean()`", 1.0),
+        _faster(results, 10**7, "numpy_ece", "numpy's binned one-liner", 4),
+        _faster(results, 10**7, "torchmetrics", "torchmetrics' ECE", 25),
+        _faster(results, 10**7, "relplot", "relplot's smECE", 250),
+        _faster(results, 50_000, "paper", "the paper's estimator", 20_000),
+        _closer(results, 50_000),
+        _at_most(results, 10_000, "numpy_ece", "numpy's binned one-liner", 4),
+        _top_class(results),
+        _growth(results),
+        _memory(results),
+        *_parquet(results),
+        _exact_sums(results, 10**7),
+    ]
+
+
+def _ratio(results: Results, n: int, above: str, below: str) -> float | None:
+    first, second = results.row(above, n), results.row(below, n)
+    return first.seconds / second.seconds if first and second else None
+
+
+def _at_most(results: Results, n: int, key: str, name: str, limit: float) -> Check:
+    ratio = _ratio(results, n, "calipers", key)
+    return _check(f"n = {n:,}: time of LS-ECE over {name}", ratio, f"at most {limit:g}", lambda x: x <= limit)
+
+
+def _faster(results: Results, n: int, key: str, name: str, limit: float) -> Check:
+    ratio = _ratio(results, n, key, "calipers")
+    return _check(f"n = {n:,}: time of {name} over LS-ECE", ratio, f"at least {limit:,g}", lambda x: x >= limit)
+
+
+def _closer(results: Results, n: int) -> Check:
+    claim, limit = f"n = {n:,}: distance from the truth, calipers and the paper's estimator", "calipers is closer"
+    ours, theirs = results.row("calipers", n), results.row("paper", n)
+    if not ours or not theirs or ours.distance is None or theirs.distance is None:
+        return Check(claim, limit, "not run", None)
+    measured = f"{ours.distance:.1e}, {theirs.distance:.1e}"
+    return Check(claim, limit, measured, ours.distance < theirs.distance)
+
+
+def _top_class(results: Results) -> Check:
+    n_rows, n_classes = results.top_class_shape
+    claim = (
+        f"{n_rows:,} x {n_classes:,} float32 scores: time of scipy softmax + max + argmax over LS-ECE of the top class"
+    )
+    timings = results.top_class
+    ratio = timings["scipy"].seconds / timings["calipers"].seconds if timings else None
+    return _check(claim, ratio, "at least 5", lambda x: x >= 5)
+
+
+def _growth(results: Results) -> Check:
+    if len(results.growth) != 2:
+        return Check("time at ten times the rows", "at most 11", "not run", None)
+    (small, at_small), (large, at_large) = sorted(results.growth.items())
+    claim = f"time from n = {small:,} to {large:,}"
+    return _check(claim, at_large.seconds / at_small.seconds, "at most 11", lambda x: x <= 11)
+
+
+def _memory(results: Results) -> Check:
+    claim, limit = "extra memory of LS-ECE, sigma >= 0.01, the most of all n", f"at most {MOST_MEMORY_MIB} MiB"
+    if not results.calipers_memory:
+        return Check(claim, limit, "not run", None)
+    n, sigma, most = max(results.calipers_memory, key=lambda entry: entry[2])
+    return Check(claim, limit, f"{most:.1f} MiB (n = {n:,}, sigma {sigma:g})", most <= MOST_MEMORY_MIB)
+
+
+def _parquet(results: Results) -> list[Check]:
+    race = results.parquet
+    rows = f"Parquet, {race.n:,} rows" if isinstance(race, ParquetRace) else "Parquet"
+    ratio, peak = None, None
+    if isinstance(race, ParquetRace):
+        ratio = race.calipers_seconds / race.duckdb_query_seconds
+        peak = race.calipers_peak_mib
+    claim = f"{rows}: time of `calipers measure`, start to end, over DuckDB's query alone"
+    return [
+        _check(claim, ratio, "at most 2", lambda x: x <= 2),
+        _check(
+            f"{rows}: largest resident set of `calipers measure`, MiB",
+            peak,
+            f"below {MOST_RESIDENT_MIB}",
+            lambda x: x < MOST_RESIDENT_MIB,
+        ),
+    ]
+
+
+def _exact_sums(results: Results, n: int) -> Check:
+    claim = f"n = {n:,}, float32 input: distance of ECE from the truth"
+    limit = "calipers at most 1e-12"
+    ours, theirs = results.row("calipers_ece_single", n), results.row("torchmetrics_single", n)
+    if not ours or not theirs or ours.distance is None or theirs.distance is None or not theirs.truth:
+        return Check(claim, limit, "not run", None)
+    measured = f"{ours.distance:.0e}; torchmetrics {theirs.distance:.1e}, {theirs.distance / theirs.truth:.0%} off"
+    return Check(claim, limit, measured, ours.distance <= 1e-12)
+
+
+def _check(claim: str, figure: float | None, limit: str, holds: Callable[[float], bool]) -> Check:
+    if figure is None:
+        return Check(claim, limit, "not run", None)
+    return Check(claim, limit, f"{figure:,.0f}" if figure >= 1000 else f"{figure:.3g}", holds(figure))

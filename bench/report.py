@@ -1,0 +1,141 @@
+"""RESULTS.md for people, results.json for programs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from bench.checks import Check
+from bench.parquet import ParquetRace
+from bench.results import Results, Row
+
+FOLDER = Path(__file__).parent
+VERDICT = {True: "yes", False: "**no**", None: "not run"}
+
+
+def write(results: Results, found: list[Check]) -> None:
+    """Both files, in this folder; a quick run has files of its own, since its figures are not the ones to keep."""
+    suffix = "_quick" if results.quick else ""
+    text = json.dumps({**results.to_dict(), "checks": [asdict(check) for check in found]}, indent=2)
+    (FOLDER / f"results{suffix}.json").write_text(text + "\n")
+    (FOLDER / f"RESULTS{suffix.upper()}.md").write_text(markdown(results, found))
+
+
+def markdown(results: Results, found: list[Check]) -> str:
+    """The report."""
+    facts = results.machine
+    parts = [
+        "# calipers and its peers",
+        "Written by `make bench`"
+        + (" QUICK=1." if results.quick else ".")
+        + " Do not edit: words of ours are in NOTES.md.",
+        f"{facts['processor']}, {facts['cores']} cores, {facts['memory']}; {facts['system']}, Python {facts['Python']}."
+        f" The run took {results.seconds / 60:.0f} minutes.",
+        "## Does it hold?",
+        table(
+            ["claim", "limit", "measured", "holds"],
+            [[check.claim, check.limit, check.measured, VERDICT[check.holds]] for check in found],
+        ),
+    ]
+    notes = FOLDER / "NOTES.md"
+    if notes.exists():
+        parts.append(notes.read_text().strip())
+    parts += [
+        "## How it is measured",
+        METHOD.format(population_ece=results.population_ece),
+        *[f"Not run: {note}" for note in results.notes],
+    ]
+    for n in sorted({row.n for row in results.rows}):
+        parts += [f"## n = {n:,}", _size_table([row for row in results.rows if row.n == n])]
+    parts += ["## Extra memory of calipers' LS-ECE", _memory_table(results)]
+    if results.growth:
+        growth = ", ".join(f"n = {n:,}: {duration(timing.seconds)}" for n, timing in sorted(results.growth.items()))
+        parts += ["## Growth", f"LS-ECE at both sizes in turn: {growth}."]
+    if results.top_class:
+        parts += ["## Raw scores to the top class", _top_class_table(results)]
+    parts += ["## A Parquet file", _parquet_part(results.parquet)]
+    versions = [[package, number] for package, number in list(facts.items())[5:]]
+    parts += ["## Versions", table(["package", "version"], versions)]
+    return "\n\n".join(parts) + "\n"
+
+
+METHOD = """\
+Everyone gets the same arrays (float64 probabilities and int64 outcomes, unless the row says float32) in one process,
+in turn, and the best time counts; `runs` says of how many. Slow peers have fewer. Calls are made from Python as users
+make them, with all that a call checks and converts. The rows are those of an over-confident model with normal logits
+(`bench/data.py`), whose own ECE is {population_ece:.6f}.
+
+Extra memory is the peak of the resident set during one call, less what was resident before; a fresh process for each.
+
+Each row says which quantity it is, and its distance is from the truth of that very quantity: for LS-ECE up to
+n = 50,000 a quadrature in numpy that shares no code with calipers, above that calipers at the smallest tolerance that
+it grants; for binned ECE correctly rounded sums (`math.fsum`) of the input as it is. smECE has no truth but its own."""
+
+
+def _size_table(rows: list[Row]) -> str:
+    ours = next((row.seconds for row in rows if row.key == "calipers"), None)
+    cells = []
+    for row in sorted(rows, key=lambda row: (row.quantity, row.seconds)):
+        cells.append(
+            [
+                row.quantity,
+                row.package,
+                f"`{row.call}`",
+                duration(row.seconds),
+                "" if ours is None else f"{row.seconds / ours:.3g}",
+                str(row.runs),
+                "" if row.extra_mib is None else f"{row.extra_mib:,.1f}",
+                f"{row.value:.9f}",
+                "" if row.distance is None else f"{row.distance:.1e}",
+                row.truth_by,
+            ]
+        )
+    heads = ["quantity", "by", "call", "time", "of calipers' LS-ECE", "runs", "extra MiB", "value", "distance", "from"]
+    return table(heads, cells)
+
+
+def _memory_table(results: Results) -> str:
+    cells = [[f"{n:,}", f"{sigma:g}", f"{mib:.1f}"] for n, sigma, mib in results.calipers_memory]
+    return table(["n", "sigma", "extra MiB"], cells)
+
+
+def _top_class_table(results: Results) -> str:
+    does = {
+        "calipers": "the whole of LS-ECE: log-odds of the top class, outcomes, the integral",
+        "scipy": "softmax, max and argmax alone",
+    }
+    cells = [[key, does[key], duration(timing.seconds), str(timing.runs)] for key, timing in results.top_class.items()]
+    n_rows, n_classes = results.top_class_shape
+    return f"{n_rows:,} rows of {n_classes:,} float32 scores.\n\n" + table(["by", "what", "time", "runs"], cells)
+
+
+def _parquet_part(race: ParquetRace | str) -> str:
+    if isinstance(race, str):
+        return f"Not run: {race}."
+    command = "`calipers measure FILE --prob p --label y --sigma 0.05 --json`, the process"
+    query = "DuckDB, 2 threads: `select sum(p), sum(y)`, the query alone"
+    process = "the same, with the process that runs it"
+    cells = [
+        [command, duration(race.calipers_seconds), f"{race.calipers_peak_mib:,.0f}"],
+        [query, duration(race.duckdb_query_seconds), ""],
+        [process, duration(race.duckdb_process_seconds), f"{race.duckdb_peak_mib:,.0f}"],
+    ]
+    about = (
+        f"{race.n:,} rows, two columns (double, int64), {race.file_mib:,.0f} MiB, in the page cache; "
+        f"best of {race.runs}, in turn. calipers' value: {race.calipers_value:.9f}."
+    )
+    return about + "\n\n" + table(["what", "time", "largest resident MiB"], cells)
+
+
+def table(heads: list[str], cells: list[list[str]]) -> str:
+    """A Markdown table."""
+    lines = [heads, ["---"] * len(heads), *cells]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def duration(seconds: float) -> str:
+    """Three digits, in the unit that suits them."""
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.3g} µs"
+    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"

@@ -1,0 +1,52 @@
+//! How far a long reading has come, for people who wait at a terminal; nobody else sees it.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::number;
+use crate::read::{Extent, Part};
+
+/// One file that is being read.
+pub(crate) struct Progress {
+    bar: Option<ProgressBar>,
+    start: Instant,
+    n_rows: AtomicU64,
+}
+
+impl Progress {
+    pub(crate) fn new(file: &Path, extent: Extent) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let (Extent::Rows(length) | Extent::Bytes(length)) = extent;
+            let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("{prefix} {percent:>3}% {msg}, {eta} left") {
+                bar.set_style(style);
+            }
+            let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
+            bar.set_prefix(crate::printable(&name));
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        Progress { bar, start: Instant::now(), n_rows: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn add(&self, part: &Part) {
+        let more = part.n_rows() as u64;
+        let n_rows = self.n_rows.fetch_add(more, Ordering::Relaxed) + more;
+        let Some(bar) = &self.bar else { return };
+        let rate = n_rows as f64 / self.start.elapsed().as_secs_f64().max(1e-3);
+        bar.set_message(format!("{} rows, {} rows/s", number::count(n_rows), number::count(rate as u64)));
+        bar.inc(part.extent);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! A file as a stream of parts: so many rows at a time that memory stays the same however long the file is.
+//!
+//! Several threads take parts from one [`Stream`]. Each takes them in ascending order, so of several faults the one of the first row
+//! is known, however the parts fall to threads.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::Result;
+
+use super::{Column, Role, Table};
+
+/// Rows of a part, where the format leaves the choice: enough to amortise what a part costs, few enough for the cache.
+pub(crate) const PART_ROWS: usize = 1 << 16;
+
+/// Some rows of the wanted columns.
+#[derive(Debug)]
+pub(crate) struct Part {
+    /// The first row's number in the file.
+    pub(crate) first_row: u64,
+    pub(crate) columns: Vec<Column>,
+    /// How much of the stream's [`Extent`] this part is.
+    pub(crate) extent: u64,
+}
+
+impl Part {
+    pub(crate) fn n_rows(&self) -> usize {
+        self.columns.first().map_or(0, Column::n_rows)
+    }
+}
+
+/// How long a stream is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Rows(u64),
+    /// Where rows are not known before they are read.
+    Bytes(u64),
+}
+
+/// Why a part could not be read, or was refused, and where it begins.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) first_row: u64,
+    pub(crate) error: anyhow::Error,
+}
+
+/// The parts that fall to one thread, in ascending order.
+pub(crate) type Parts<'a> = Box<dyn Iterator<Item = Result<Part, Failure>> + 'a>;
+
+/// The wanted columns of a file, from which several threads take parts.
+pub(crate) trait Stream: Sync {
+    fn extent(&self) -> Extent;
+
+    /// Parts for one thread. Each part of the file falls to one thread; to the only one, all fall in order.
+    fn parts(&self) -> Parts<'_>;
+
+    /// What can be said only after the last part.
+    fn finish(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A part does not fit what the parts before it were taken for: the file has to be read again from its start. The table
+/// has learnt, so it will fit then.
+#[derive(Debug)]
+pub(crate) struct ReadAgain;
+
+impl std::fmt::Display for ReadAgain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the file changed while it was read")
+    }
+}
+
+impl std::error::Error for ReadAgain {}
+
+/// A column learns at most from integers to numbers to text: one that learns more is a file that somebody writes to.
+const MOST_READINGS: usize = 64;
+
+fn until_it_fits<T>(mut read: impl FnMut() -> Result<T>) -> Result<T> {
+    for _ in 1..MOST_READINGS {
+        match read() {
+            Err(error) if error.is::<ReadAgain>() => {}
+            result => return result,
+        }
+    }
+    read()
+}
+
+/// The wanted columns whole, if the file has at most so many rows.
+pub(crate) fn collect(table: &dyn Table, wanted: &[(usize, Role)], most_rows: u64) -> Result<Option<Vec<Column>>> {
+    until_it_fits(|| {
+        let stream = table.stream(wanted)?;
+        if matches!(stream.extent(), Extent::Rows(n_rows) if n_rows > most_rows) {
+            return Ok(None);
+        }
+        let mut columns: Vec<Vec<Column>> = wanted.iter().map(|_| Vec::new()).collect();
+        let mut n_rows = 0;
+        for part in stream.parts() {
+            let part = part.map_err(|failure| failure.error)?;
+            n_rows += part.n_rows() as u64;
+            if n_rows > most_rows {
+                return Ok(None);
+            }
+            columns.iter_mut().zip(part.columns).for_each(|(column, part)| column.push(part));
+        }
+        stream.finish()?;
+        let whole = columns.into_iter().zip(wanted).map(|(parts, (_, role))| Ok(Column::concat(parts, *role)?));
+        whole.collect::<Result<_>>().map(Some)
+    })
+}
+
+/// Hands all parts to `take`, on all threads; `start` makes what a reading of the file begins with, `state` of which all
+/// threads share.
+pub(crate) fn for_each<S: Sync>(
+    table: &dyn Table,
+    wanted: &[(usize, Role)],
+    start: impl Fn(Extent) -> S,
+    take: impl Fn(&S, Part) -> Result<()> + Sync,
+) -> Result<S> {
+    until_it_fits(|| {
+        let stream = table.stream(wanted)?;
+        let state = start(stream.extent());
+        let failures = Failures::default();
+        rayon::broadcast(|_| {
+            for part in stream.parts() {
+                let result = part.and_then(|part| {
+                    let first_row = part.first_row;
+                    if failures.precede(first_row) {
+                        return Ok(false);
+                    }
+                    take(&state, part).map(|()| true).map_err(|error| Failure { first_row, error })
+                });
+                match result {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(failure) => {
+                        failures.add(failure);
+                        break;
+                    }
+                }
+            }
+        });
+        failures.first()?;
+        stream.finish()?;
+        Ok(state)
+    })
+}
+
+/// The failures of all threads, of which the one that is first in the file counts.
+struct Failures {
+    first_row: AtomicU64,
+    all: Mutex<Vec<Failure>>,
+}
+
+impl Default for Failures {
+    fn default() -> Self {
+        Failures { first_row: AtomicU64::new(u64::MAX), all: Mutex::default() }
+    }
+}
+
+impl Failures {
+    /// Whether a failure before that row makes all later parts pointless.
+    fn precede(&self, row: u64) -> bool {
+        self.first_row.load(Ordering::Relaxed) < row
+    }
+
+    fn add(&self, failure: Failure) {
+        self.first_row.fetch_min(failure.first_row, Ordering::Relaxed);
+        self.all.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(failure);
+    }
+
+    fn first(self) -> Result<()> {
+        let mut all = self.all.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        all.sort_by_key(|failure| failure.first_row);
+        // What was learnt is kept, and the failure will come again if it still is one.
+        if all.iter().any(|failure| failure.error.is::<ReadAgain>()) {
+            return Err(ReadAgain.into());
+        }
+        all.into_iter().next().map_or(Ok(()), |failure| Err(failure.error))
+    }
+}

@@ -1,0 +1,114 @@
+//! A column of probabilities beside one of outcomes: what most users have, and what the fastest passes read as it is.
+
+use std::ops::Range;
+
+use super::columns::{Floats, Labels, match_labels};
+
+/// Probabilities of outcome 1 and labels that are 0 or 1, as they are in memory: nothing weighted, missing or left out.
+#[derive(Debug, Clone, Copy)]
+pub struct PlainRows<'a> {
+    pub(crate) probabilities: Floats<'a>,
+    pub(crate) labels: Labels<'a>,
+    /// Whether the door has let the rows through. If not, a pass over them looks at each row itself, and gives up where
+    /// one is not [sound](Self::visit): then the door has its say.
+    pub(crate) checked: bool,
+}
+
+/// A pass over plain rows, whatever the types of their columns.
+pub(crate) trait PlainPass {
+    type Output;
+
+    fn run<P: Probability, L: Outcome>(self, probabilities: &[P], labels: &[L]) -> Self::Output;
+}
+
+impl PlainRows<'_> {
+    pub(crate) fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Runs a pass over some of the rows; `None` for labels that are text, which no plain rows have.
+    pub(crate) fn visit<V: PlainPass>(&self, rows: Range<usize>, pass: V) -> Option<V::Output> {
+        match self.probabilities {
+            Floats::F32(values) => self.visit_labels(&values[rows.clone()], rows, pass),
+            Floats::F64(values) => self.visit_labels(&values[rows.clone()], rows, pass),
+        }
+    }
+
+    fn visit_labels<P: Probability, V: PlainPass>(&self, p: &[P], rows: Range<usize>, pass: V) -> Option<V::Output> {
+        match_labels!(self.labels,
+            labels => Some(pass.run(p, &labels[rows])),
+            bool labels => Some(pass.run(p, &labels[rows])),
+            text _labels => None)
+    }
+}
+
+/// A probability of either precision.
+pub(crate) trait Probability: Copy + Into<f64> {
+    /// Whether it is in [0, 1] as it is. NaN is not.
+    #[inline(always)]
+    fn is_sound(self) -> bool {
+        (0.0..=1.0).contains(&self.into())
+    }
+}
+
+impl Probability for f32 {}
+impl Probability for f64 {}
+
+/// A label of any type, read as an outcome without a branch.
+pub(crate) trait Outcome: Copy {
+    /// 1 for outcome 1, 0 for outcome 0; either for a label that is neither.
+    fn bit(self) -> u64;
+
+    /// 0 for outcomes, something else for a label that is none.
+    fn excess(self) -> u64;
+}
+
+macro_rules! outcome {
+    ($($type:ty),*) => {$(
+        impl Outcome for $type {
+            #[inline(always)]
+            fn bit(self) -> u64 {
+                self as u64 & 1
+            }
+
+            #[inline(always)]
+            fn excess(self) -> u64 {
+                self as u64 & !1
+            }
+        }
+    )*};
+    (float: $($type:ty),*) => {$(
+        impl Outcome for $type {
+            #[inline(always)]
+            fn bit(self) -> u64 {
+                u64::from(self != 0.0)
+            }
+
+            #[inline(always)]
+            fn excess(self) -> u64 {
+                u64::from((self != 0.0) & (self != 1.0))
+            }
+        }
+    )*};
+}
+outcome!(bool, i8, i16, i32, i64, u8, u16, u32, u64);
+outcome!(float: f32, f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_zero_and_one_are_outcomes() {
+        assert_eq!([0i8, 1, 2, -1].map(|label| label.excess() == 0), [true, true, false, false]);
+        assert_eq!([0u64, 1, 1 << 63].map(|label| label.excess() == 0), [true, true, false]);
+        assert_eq!([0.0, -0.0, 1.0, 0.5, f64::NAN].map(|label| label.excess() == 0), [true, true, true, false, false]);
+        assert_eq!([0.0, -0.0, 1.0].map(Outcome::bit), [0, 0, 1]);
+    }
+
+    #[test]
+    fn only_numbers_from_zero_to_one_are_probabilities() {
+        assert_eq!([0.0, -0.0, 1.0, 0.5].map(Probability::is_sound), [true; 4]);
+        assert_eq!([-1e-9, 1.0 + 1e-9, f64::NAN, f64::INFINITY].map(Probability::is_sound), [false; 4]);
+    }
+}
