@@ -103,7 +103,7 @@ def ls_curve(
     """
     data = columns(y_true, y_prob, sample_weight, from_logits)
     options: Options = {
-        "at": _points(at),
+        "at": points(at),
         "sigma": sigma,
         "noise": noise,
         "link": link,
@@ -180,7 +180,8 @@ def calibration_bins(
     return [Bin(*row) for row in _core.calibration_bins(data, options)]
 
 
-def _points(at: ArrayLike | None) -> NDArray[np.float64]:
+def points(at: ArrayLike | None) -> NDArray[np.float64]:
+    """Where a curve is evaluated: as asked, or at 201 equally spaced points."""
     if at is None:
         return np.linspace(0.0, 1.0, 203)[1:-1]
     points, missing = float_column(at, "at")

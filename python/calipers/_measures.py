@@ -269,3 +269,122 @@ def expected_calibration_error(
         "invalid": invalid,
     }
     return from_dict(_core.expected_calibration_error(data, options))
+
+
+def brier_score(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    link: Link = "logistic",
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    multiclass: Multiclass = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+) -> Estimate:
+    r"""Brier score: mean squared distance between outcome and probability.
+
+        Brier = Σ_i s_i (y_i - p_i)²
+
+    with s_i the shares of the weight. A strictly proper score: it sees calibration and sharpness
+    together, and is smallest in the mean at the true probabilities.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        As for `ls_ece`, and so are the options that are not named here.
+    link : {"logistic", "probit", "cloglog"}
+        What turns raw binary scores into probabilities.
+    multiclass : {None, "top_class", "classwise"} or int
+        As for `ls_ece`. Brier's own sum over k classes is k times the "classwise" mean.
+
+    Returns
+    -------
+    Estimate
+        A float from 0 to 1.
+
+    References
+    ----------
+    Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78, 1950.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> round(cal.brier_score([1, 0], [0.9, 0.4]), 12) == round((0.1**2 + 0.4**2) / 2, 12)
+    True
+    """
+    data = columns(y_true, y_prob, sample_weight, from_logits)
+    options: Options = {
+        "link": link,
+        "from_logits": from_logits,
+        "multiclass": multiclass,
+        "ties": ties,
+        "pos_label": positive_label(pos_label, data.labels),
+        "sum_tolerance": sum_tolerance,
+        "invalid": invalid,
+    }
+    return from_dict(_core.brier_score(data, options))
+
+
+def log_loss(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    clip: float = 1e-15,
+    link: Link = "logistic",
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    multiclass: Multiclass = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+) -> Estimate:
+    r"""Log loss: mean negative logarithm of the probability that the outcome was given.
+
+        log loss = - Σ_i s_i (y_i ln p_i + (1 - y_i) ln(1 - p_i))
+
+    with s_i the shares of the weight. A strictly proper score; one confident mistake can dominate it,
+    and then `clip` does. Raw scores need no clip: their logarithms are computed directly.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        As for `ls_ece`, and so are the options that are not named here.
+    clip : float
+        Probabilities are clipped to [clip, 1 - clip]; a `Sketch` has a clip of its own, 1e-6 unless set.
+    link : {"logistic", "probit", "cloglog"}
+        What turns raw binary scores into probabilities.
+    multiclass : {None, "top_class", "classwise"} or int
+        As for `ls_ece`. All are losses of a binary question: the cross-entropy of k classes is none of them.
+
+    Returns
+    -------
+    Estimate
+        A float, in nats.
+
+    References
+    ----------
+    Good, "Rational decisions", Journal of the Royal Statistical Society B 14, 1952.
+
+    Examples
+    --------
+    >>> import math
+    >>> import calipers as cal
+    >>> round(cal.log_loss([1, 0], [0.5, 0.25]), 12) == round((math.log(2) + math.log(4 / 3)) / 2, 12)
+    True
+    """
+    data = columns(y_true, y_prob, sample_weight, from_logits)
+    options: Options = {
+        "clip": clip,
+        "link": link,
+        "from_logits": from_logits,
+        "multiclass": multiclass,
+        "ties": ties,
+        "pos_label": positive_label(pos_label, data.labels),
+        "sum_tolerance": sum_tolerance,
+        "invalid": invalid,
+    }
+    return from_dict(_core.log_loss(data, options))

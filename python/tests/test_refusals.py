@@ -23,9 +23,23 @@ def values(written: Any) -> Any:
     return float(written) if written in ("nan", "inf", "-inf") else written
 
 
+def sketch_merge(y_true: Any, y_prob: Any, *, sample_weight: Any, clip: float, other_clip: float) -> None:
+    sketch, other = (
+        calipers.Sketch(clip=each).update(y_true, y_prob, sample_weight=sample_weight) for each in (clip, other_clip)
+    )
+    sketch.merge(other)
+
+
+def sketch_bytes(*_: Any, sample_weight: Any, bytes: str) -> None:  # noqa: A002, ARG001
+    calipers.Sketch.from_bytes(bytes.encode())
+
+
+MEASURES: dict[str, Any] = {**vars(calipers), "sketch_merge": sketch_merge, "sketch_bytes": sketch_bytes}
+
+
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_refused_with_the_text_of_the_table(case: dict[str, Any]) -> None:
-    measure = getattr(calipers, case["measure"])
+    measure = MEASURES[case["measure"]]
     with pytest.raises(calipers.CalipersError) as refused:
         measure(
             values(case["y_true"]),
@@ -77,7 +91,7 @@ def test_an_option_of_the_wrong_type_is_a_type_error(options: dict[str, Any], te
         (
             "ls_curve",
             {"multiclass": "classwise"},
-            'multiclass must be "top_class" or a class for one curve or table, got "classwise"',
+            'multiclass must be "top_class" or a class for one curve, table or sketch, got "classwise"',
         ),
         ("ls_curve", {"at": [0.5, 1.0]}, "at must be inside (0, 1), got 1"),
         ("ls_curve", {"at": 0.5}, "at must have shape (m,), got ()"),

@@ -10,6 +10,7 @@ mod columns;
 mod failure;
 mod options;
 mod results;
+mod sketch;
 mod views;
 
 use pyo3::prelude::*;
@@ -17,7 +18,7 @@ use pyo3::prelude::*;
 /// What python/calipers calls. Nothing here is part of the public interface.
 #[pymodule]
 mod _core {
-    use calipers::{BinnedEce, LsEce, LsEceSampled};
+    use calipers::{BinnedEce, BrierScore, LogLoss, LsEce, LsEceSampled};
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
@@ -27,6 +28,8 @@ mod _core {
     use crate::failure::{CalipersError, refusal};
     use crate::options::Options;
     use crate::results::{BinRow, Curve, Measured};
+    #[pymodule_export]
+    use crate::sketch::Sketch;
     use crate::views::{estimate, one_view};
 
     #[pymodule_init]
@@ -70,6 +73,27 @@ mod _core {
     ) -> Result<Measured<'py>, Failure> {
         let options = Options::new(options);
         estimate(py, &columns, options.binned_ece()?, options)
+    }
+
+    #[pyfunction]
+    fn brier_score<'py>(
+        py: Python<'py>,
+        columns: Columns<'py>,
+        options: Bound<'py, PyDict>,
+    ) -> Result<Measured<'py>, Failure> {
+        let options = Options::new(options);
+        estimate(py, &columns, BrierScore::new().shared_link(options.link()?), options)
+    }
+
+    #[pyfunction]
+    fn log_loss<'py>(
+        py: Python<'py>,
+        columns: Columns<'py>,
+        options: Bound<'py, PyDict>,
+    ) -> Result<Measured<'py>, Failure> {
+        let options = Options::new(options);
+        let estimator = LogLoss::new().shared_link(options.link()?).clip(options.number("clip")?);
+        estimate(py, &columns, estimator, options)
     }
 
     #[pyfunction]

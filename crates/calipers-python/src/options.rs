@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use calipers::{BinnedEce, Compat, Error, Link, LsEce, Multiclass, NBins, Noise, Sigma, link, noise};
+use calipers::{BinnedEce, Compat, Error, Link, LsEce, Multiclass, NBins, Noise, Sigma, SketchOptions, link, noise};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -48,6 +48,12 @@ impl<'py> Options<'py> {
     pub(crate) fn count(&self, name: &'static str) -> Result<u64, Failure> {
         let value = integer(name, &self.get(name)?)?;
         value.extract().map_err(|_| out_of_range(name, "an integer from 0 to 2^64 - 1", &value))
+    }
+
+    /// One that is small, too, as numbers of bits are.
+    pub(crate) fn small_count(&self, name: &'static str) -> Result<u32, Failure> {
+        let value = integer(name, &self.get(name)?)?;
+        value.extract().map_err(|_| out_of_range(name, "an integer from 0 to 2^32 - 1", &value))
     }
 
     pub(crate) fn flag(&self, name: &'static str) -> Result<bool, Failure> {
@@ -115,6 +121,45 @@ impl<'py> Options<'py> {
             .norm(self.named("norm")?)
             .compat(compat)
             .shared_link(self.link()?))
+    }
+
+    /// How fine a sketch is, in bits or by what it shall answer, and what else makes it.
+    pub(crate) fn sketch(&self) -> Result<SketchOptions, Failure> {
+        let n_bins = self.get("n_bins")?;
+        let n_bins: Vec<Bound<'py, PyAny>> =
+            n_bins.extract().map_err(|_| Failure::option_type("n_bins", "a sequence of integers", &n_bins))?;
+        let count = |value: &Bound<'py, PyAny>| {
+            let value = integer("n_bins", value)?;
+            value.extract().map_err(|_| out_of_range("n_bins", "integers from 0 to 2^64 - 1", &value))
+        };
+        let n_bins: Vec<usize> = n_bins.iter().map(count).collect::<Result<_, _>>()?;
+        let options = SketchOptions::new()
+            .clip(self.number("clip")?)
+            .n_bins(&n_bins)
+            .weight_bits(self.small_count("weight_bits")?);
+        let given: Vec<&str> = self.given(["resolution", "tolerance", "smallest_sigma"])?;
+        match given[..] {
+            [] => Ok(options),
+            ["resolution"] => Ok(options.resolution(self.small_count("resolution")?)),
+            ["tolerance", "smallest_sigma"] => {
+                Ok(options.serving(self.number("tolerance")?, self.number("smallest_sigma")?))
+            }
+            _ => {
+                let rule = "given alone, or tolerance and smallest_sigma together";
+                Err(out_of_range("resolution", rule, &given.join(" and ")))
+            }
+        }
+    }
+
+    /// Which of these options are not `None`.
+    fn given<const N: usize>(&self, names: [&'static str; N]) -> Result<Vec<&'static str>, Failure> {
+        let mut given = Vec::new();
+        for name in names {
+            if !self.get(name)?.is_none() {
+                given.push(name);
+            }
+        }
+        Ok(given)
     }
 }
 

@@ -35,32 +35,12 @@ impl<'py> IntoPyObject<'py> for Measured<'py> {
 
 impl<'py> Measured<'py> {
     fn parts(&self, py: Python<'py>, estimate: &Estimate, multiclass: Multiclass) -> PyResult<Bound<'py, PyDict>> {
-        let parts = PyDict::new(py);
-        parts.set_item("measure", estimate.measure)?;
-        parts.set_item("value", estimate.value)?;
-        parts.set_item("numerical_bound", estimate.numerical_bound)?;
-        parts.set_item("standard_error", estimate.standard_error)?;
-        parts.set_item("n", estimate.n)?;
-        parts.set_item("n_clipped", estimate.n_clipped)?;
-        parts.set_item("n_ties", estimate.input.n_ties)?;
-        parts.set_item("n_rounded", estimate.input.n_rounded)?;
-        parts.set_item("left_out", &estimate.input.left_out)?;
-        parts.set_item("settings", self.settings(py, estimate, multiclass)?)?;
-        parts.set_item("per_class", py.None())?;
-        Ok(parts)
+        parts(py, estimate, self.settings(py, estimate, multiclass)?)
     }
 
-    /// The options of the measure as the core has them, then those of the input.
+    /// The options of the measure, then those of the input.
     fn settings(&self, py: Python<'py>, estimate: &Estimate, multiclass: Multiclass) -> PyResult<Bound<'py, PyDict>> {
-        let settings = PyDict::new(py);
-        for (name, value) in estimate.settings.iter() {
-            match value {
-                Setting::Number(number) => settings.set_item(name, number)?,
-                Setting::Count(count) => settings.set_item(name, count)?,
-                Setting::Text(text) if text == "none" => settings.set_item(name, py.None())?,
-                Setting::Text(text) => settings.set_item(name, text)?,
-            }
-        }
+        let settings = settings(py, estimate)?;
         match multiclass {
             Multiclass::Auto => settings.set_item("multiclass", py.None())?,
             Multiclass::TopClass => settings.set_item("multiclass", "top_class")?,
@@ -73,6 +53,59 @@ impl<'py> Measured<'py> {
         settings.set_item("weighted", self.weighted)?;
         Ok(settings)
     }
+}
+
+/// An estimate of a sketch with what that knows of its rows: of the options that they were read with, only the form.
+pub(crate) struct FromSketch {
+    pub(crate) estimate: Estimate,
+    pub(crate) from_logits: bool,
+    pub(crate) weighted: bool,
+    pub(crate) resolution: u32,
+}
+
+impl<'py> IntoPyObject<'py> for FromSketch {
+    type Target = PyDict;
+    type Output = Bound<'py, PyDict>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let settings = settings(py, &self.estimate)?;
+        settings.set_item("from_logits", self.from_logits)?;
+        settings.set_item("weighted", self.weighted)?;
+        settings.set_item("resolution", self.resolution)?;
+        parts(py, &self.estimate, settings)
+    }
+}
+
+/// What Python's `Estimate` is made from, without classes.
+fn parts<'py>(py: Python<'py>, estimate: &Estimate, settings: Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+    let parts = PyDict::new(py);
+    parts.set_item("measure", estimate.measure)?;
+    parts.set_item("value", estimate.value)?;
+    parts.set_item("numerical_bound", estimate.numerical_bound)?;
+    parts.set_item("standard_error", estimate.standard_error)?;
+    parts.set_item("n", estimate.n)?;
+    parts.set_item("n_clipped", estimate.n_clipped)?;
+    parts.set_item("n_ties", estimate.input.n_ties)?;
+    parts.set_item("n_rounded", estimate.input.n_rounded)?;
+    parts.set_item("left_out", &estimate.input.left_out)?;
+    parts.set_item("settings", settings)?;
+    parts.set_item("per_class", py.None())?;
+    Ok(parts)
+}
+
+/// The options of the measure as the core has them.
+fn settings<'py>(py: Python<'py>, estimate: &Estimate) -> PyResult<Bound<'py, PyDict>> {
+    let settings = PyDict::new(py);
+    for (name, value) in estimate.settings.iter() {
+        match value {
+            Setting::Number(number) => settings.set_item(name, number)?,
+            Setting::Count(count) => settings.set_item(name, count)?,
+            Setting::Text(text) if text == "none" => settings.set_item(name, py.None())?,
+            Setting::Text(text) => settings.set_item(name, text)?,
+        }
+    }
+    Ok(settings)
 }
 
 /// A bin, in the order of Python's `Bin`.

@@ -377,6 +377,15 @@ fn batches_of_a_stream_name_rows_of_the_whole() {
 }
 
 #[test]
+fn rows_without_weights_count_beside_rows_of_weight_0() {
+    let mut tally = calipers::Tally::default();
+    Input::probabilities(&[0.5], &[1]).weights(&[0.0]).check_batch(&mut tally).unwrap();
+    assert!(tally.finish().is_err());
+    Input::probabilities(&[0.5], &[1]).check_batch(&mut tally).unwrap();
+    tally.finish().unwrap();
+}
+
+#[test]
 fn sigma_auto_is_the_documented_rule() {
     let sigma = |p: &[f64]| {
         let y = vec![true; p.len()];

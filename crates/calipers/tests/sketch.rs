@@ -469,6 +469,28 @@ fn an_empty_sketch_has_bytes_but_no_figure() {
 }
 
 #[test]
+fn rows_without_weight_have_no_figure_and_no_curve() {
+    let zeros = Input::probabilities(&[0.5], &[1]).weights(&[0.0]).check_batch(&mut Tally::default()).unwrap();
+    let sketch = sketch_of(&zeros.binary().unwrap());
+    assert_eq!(sketch.estimate(&LsEce::new()).unwrap_err(), Error::ZeroWeights { n_rows: 1 });
+    assert_eq!(LsEce::new().curve_from_sketch(&sketch, &[0.5]).unwrap_err(), Error::ZeroWeights { n_rows: 1 });
+}
+
+#[test]
+fn nothing_can_be_served_to_a_tolerance_or_sigma_that_is_none() {
+    let cases = [
+        (0.0, 0.1, "tolerance must be positive and finite, got 0"),
+        (f64::NAN, 0.1, "tolerance must be positive and finite, got NaN"),
+        (1e-6, -0.1, "smallest_sigma must be in [1e-9, 1e6], got -0.1"),
+        (1e-6, f64::NAN, "smallest_sigma must be in [1e-9, 1e6], got NaN"),
+    ];
+    for (tolerance, sigma, text) in cases {
+        let options = SketchOptions::new().serving(tolerance, sigma);
+        assert_eq!(Sketch::with(&options).unwrap_err().to_string(), text);
+    }
+}
+
+#[test]
 fn a_sketch_of_a_hundred_rows_is_small() {
     let data = Data::new(100, 67, false);
     let bytes = data.sketch(&SketchOptions::new(), &[]).to_bytes();

@@ -130,3 +130,35 @@ fn promises_of_many_cells_are_not_allocated() {
         assert!(!check_stranger(&with_checksum(&changed)));
     }
 }
+
+/// The bytes of an empty sketch of which a stranger says that so many rows were read and left out.
+fn all_left_out(n_rows: u64) -> Vec<u8> {
+    let mut number = Vec::new();
+    let mut rest = n_rows;
+    while rest >= 0x80 {
+        number.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    number.push(rest as u8);
+    let empty = Sketch::new().to_bytes();
+    // Rows read stand in byte 34, then those rounded and tied, then those left out.
+    let content = [&empty[..34], &number, &empty[35..37], &number, &empty[38..empty.len() - 4]].concat();
+    with_checksum(&content)
+}
+
+#[test]
+fn counts_of_a_stranger_do_not_overflow() {
+    let most = 1 << 38;
+    let refusal = Sketch::from_bytes(&all_left_out(u64::MAX)).unwrap_err();
+    assert!(refusal.to_string().ends_with("rows must be at most 274877906944, got 18446744073709551615"), "{refusal}");
+    assert!(!check_stranger(&all_left_out(most + 1)));
+    assert!(check_stranger(&all_left_out(most)));
+    let mut sketch = Sketch::from_bytes(&all_left_out(most)).unwrap();
+    let before = sketch.clone();
+    assert_eq!(
+        sketch.merge(&before).unwrap_err().to_string(),
+        "rows must be at most 274877906944 in a sketch, got 274877906944 and 274877906944 more"
+    );
+    assert_eq!(sketch, before);
+    assert!(matches!(sketch.estimate(&LsEce::new()), Err(Error::NoValidRows { .. })));
+}

@@ -164,8 +164,8 @@ fn at_equal_widths(pieces: &[Piece], binning: &EqualWidth) -> Vec<Interval> {
     for piece in pieces {
         let (first, last) = (binning.place(piece.least), binning.place(piece.most));
         let taken = binning.place(piece.mean).clamp(first, last);
-        for bin in first..=last {
-            intervals[bin].add(piece, first == last, bin == taken);
+        for (bin, interval) in (first..).zip(&mut intervals[first..=last]) {
+            interval.add(piece, first == last, bin == taken);
         }
     }
     intervals

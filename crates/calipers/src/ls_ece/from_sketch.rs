@@ -49,9 +49,7 @@ impl LsEce {
 
     /// The smoothed curve of a sketch's rows, as [`curve`](Self::curve) gives it for rows; the bounds say how wide cells are.
     pub fn curve_from_sketch(&self, sketch: &Sketch, at: &[f64]) -> Result<LsCurve, Error> {
-        if sketch.n() == 0 {
-            return Err(Error::NoRows);
-        }
+        sketch.tally().finish()?;
         self.check_settings()?;
         super::curve::check_places(at)?;
         let Prepared { atoms, sigma, .. } = self.prepare(sketch)?;

@@ -146,11 +146,7 @@ impl LsEce {
 
     fn check_settings(&self) -> Result<(), Error> {
         check_clip(self.clip)?;
-        // Written so that NaN fails.
-        if !(self.tolerance > 0.0 && self.tolerance < f64::INFINITY) {
-            return Err(Error::setting("tolerance", "positive and finite", error::number(self.tolerance)));
-        }
-        Ok(())
+        check_tolerance(self.tolerance)
     }
 
     /// The measure by the rows themselves: any scores, weights, noise and sigma.
@@ -227,6 +223,14 @@ pub(crate) fn check_clip(clip: f64) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::setting("clip", "in [1e-15, 0.5)", error::number(clip)))
+}
+
+pub(crate) fn check_tolerance(tolerance: f64) -> Result<(), Error> {
+    // Written so that NaN fails.
+    if tolerance > 0.0 && tolerance < f64::INFINITY {
+        return Ok(());
+    }
+    Err(Error::setting("tolerance", "positive and finite", error::number(tolerance)))
 }
 
 /// The value of an integral and a bound on its error.

@@ -85,6 +85,11 @@ impl Tally {
         &self.report
     }
 
+    /// What the rows of a sketch tell of the stream that they came from.
+    pub(crate) fn of_sketch(report: &InputReport, weighted: bool, positive_weight: bool, positive_seen: bool) -> Self {
+        Tally { report: report.clone(), weighted, positive_weight, positive_seen, ..Tally::default() }
+    }
+
     /// Adds what is known of other batches of the same stream, wherever in it they stand.
     pub fn absorb(&mut self, other: &Tally) {
         self.report.absorb(&other.report);
@@ -207,6 +212,8 @@ pub(super) fn check(input: &Input<'_>, tally: &mut Tally) -> Result<(InputReport
             note_labels(input, &mut tally.labels_seen);
         }
     }
+    // Beside rows with weights, those without count 1.
+    tally.positive_weight |= input.weights.is_none() && report.n_rows > report.n_left_out();
     tally.report.absorb(&report);
     let kept = (!bad_rows.is_empty()).then(|| all_but(n_rows, &bad_rows));
     Ok((report, kept))

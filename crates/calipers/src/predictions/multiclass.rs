@@ -100,9 +100,11 @@ impl Predictions<'_> {
             Multiclass::Auto => self.binary(),
             Multiclass::TopClass => self.top_class(ties),
             Multiclass::Class(class) => self.one_class(class),
-            Multiclass::Classwise => {
-                Err(Error::setting("multiclass", "\"top_class\" or a class for one curve or table", "\"classwise\""))
-            }
+            Multiclass::Classwise => Err(Error::setting(
+                "multiclass",
+                "\"top_class\" or a class for one curve, table or sketch",
+                "\"classwise\"",
+            )),
         }
     }
 

@@ -312,19 +312,21 @@ impl Reader<'_> {
     }
 
     fn report(&mut self) -> Result<InputReport, Error> {
+        let n_rows = self.count("rows", MOST_ROWS)?;
         let mut report = InputReport {
-            n_rows: self.count("rows", u64::MAX)?,
-            n_rounded: self.count("rounded probabilities", u64::MAX)?,
-            n_ties: self.count("ties", u64::MAX)?,
+            n_rows,
+            // No row has more classes than that; so merging cannot overflow either.
+            n_rounded: self.count("rounded probabilities", n_rows << 25)?,
+            n_ties: self.count("ties", n_rows)?,
             ..InputReport::default()
         };
         let mut n_left_out = 0u64;
         for kind in KINDS {
-            let count = self.count("rows left out", u64::MAX)?;
+            let count = self.count("rows left out", n_rows)?;
             if count > 0 {
                 report.left_out.insert(kind, count);
             }
-            n_left_out = n_left_out.checked_add(count).ok_or_else(|| invalid("too many rows were left out"))?;
+            n_left_out += count;
         }
         if n_left_out > report.n_rows {
             return Err(invalid(format!("{n_left_out} rows were left out of {}", report.n_rows)));

@@ -73,7 +73,7 @@ impl Weighted {
         Weighted {
             count: 1,
             weight,
-            square: weight * weight >> weight_bits,
+            square: (weight * weight) >> weight_bits,
             first: weight * offset,
             second: weight * offset * offset,
         }

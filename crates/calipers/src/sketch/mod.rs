@@ -23,7 +23,7 @@ pub use options::SketchOptions;
 use crate::binned::EqualWidth;
 use crate::cells::{Content, DEPTH, Resolution, Summary};
 use crate::estimate::{Estimate, Estimator};
-use crate::predictions::{InputReport, Scale};
+use crate::predictions::{InputReport, Scale, Tally};
 use crate::{Error, error};
 use bins::BinTotals;
 pub(crate) use bins::PROBABILITY_BITS;
@@ -33,7 +33,7 @@ use table::Table;
 /// Which half of (0, 1), and which outcome: table 2 · upper + outcome.
 const N_TABLES: usize = 4;
 
-/// So many rows can be added before a sum of offsets could overflow: offsets have at most 26 bits.
+/// So many rows can be read, those left out included, before a sum of offsets could overflow: offsets have at most 26 bits.
 const MOST_ROWS: u64 = 1 << 38;
 
 /// So many units of weight can be added before a sum of probabilities, of 56 bits each, could overflow.
@@ -220,14 +220,18 @@ impl Sketch {
         &self.report
     }
 
+    /// What the rows tell of their stream as a whole. Which label was the positive one they no longer know.
+    pub fn tally(&self) -> Tally {
+        let n_positive = match &self.cells {
+            Cells::Plain(tables) => tables[1].len() + tables[3].len(),
+            Cells::Weighted(tables) => tables[1].len() + tables[3].len(),
+        };
+        Tally::of_sketch(&self.report, self.is_weighted(), self.units > 0, n_positive > 0)
+    }
+
     /// What a measure says of the rows, with a bound on how far that is from what it would say of the rows themselves.
     pub fn estimate(&self, measure: &dyn Estimator) -> Result<Estimate, Error> {
-        if self.n() == 0 {
-            return Err(Error::NoRows);
-        }
-        if self.total_units() == 0 {
-            return Err(Error::ZeroWeights { n_rows: self.n() });
-        }
+        self.tally().finish()?;
         measure.estimate_sketch(self)
     }
 
@@ -247,7 +251,7 @@ impl Sketch {
             false => 0,
         };
         let (shift, more_units) = (shift_of(other), other.units << shift_of(other));
-        self.check_room(other.n, more_units, self.units << shift_of(self))?;
+        self.check_room(other.report.n_rows, more_units, self.units << shift_of(self))?;
         if other.resolution().0 < self.resolution().0 {
             self.coarsen(other.resolution().0)?;
         }
@@ -354,7 +358,7 @@ impl Sketch {
 
     /// Refuses what could overflow a sum.
     fn check_room(&self, more_rows: u64, more_units: u128, units: u128) -> Result<(), Error> {
-        let n = self.n;
+        let n = self.report.n_rows;
         if n.checked_add(more_rows).is_none_or(|n| n > MOST_ROWS) {
             let got = format!("{n} and {more_rows} more");
             return Err(Error::setting("rows", format!("at most {MOST_ROWS} in a sketch"), got));

@@ -1,7 +1,7 @@
 //! What a sketch is made for: part of its identity, and the same for all that are merged.
 
 use crate::binned::EqualWidth;
-use crate::ls_ece::check_clip;
+use crate::ls_ece::{check_clip, check_tolerance};
 use crate::{Error, error};
 
 /// Mantissa bits that tell cells apart.
@@ -28,11 +28,13 @@ pub struct SketchOptions {
     n_bins: Vec<usize>,
     /// A weight of 1 is 2^weight_bits units.
     weight_bits: u32,
+    /// What was wrong with the arguments of [`serving`](Self::serving), until [`check`](Self::check) says so.
+    refused: Option<Error>,
 }
 
 impl Default for SketchOptions {
     fn default() -> Self {
-        SketchOptions { resolution: 12, clip: 1e-6, n_bins: vec![10, 15], weight_bits: 32 }
+        SketchOptions { resolution: 12, clip: 1e-6, n_bins: vec![10, 15], weight_bits: 32, refused: None }
     }
 }
 
@@ -57,6 +59,7 @@ impl SketchOptions {
     /// largest value of v (r + √v) / 6 for the variance v and reach r of points in a unit cell; w is at most 4/3 of
     /// 2^-bits. Half of the tolerance is left to the integral.
     pub fn serving(mut self, tolerance: f64, smallest_sigma: f64) -> Self {
+        self.refused = check_tolerance(tolerance).and_then(|()| check_smallest_sigma(smallest_sigma)).err();
         let s = smallest_sigma;
         let derivative = 1.5101 / s.powi(3) + 3.0 * 0.9679 / s.powi(2) + 4.0 * 0.7979 / s;
         let cost = |bits: u32| 0.0437 * (4.0 / 3.0 * 2f64.powi(-(bits as i32))).powi(3) * derivative;
@@ -107,6 +110,9 @@ impl SketchOptions {
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {
+        if let Some(refusal) = &self.refused {
+            return Err(refusal.clone());
+        }
         check_clip(self.clip)?;
         if !RESOLUTIONS.contains(&self.resolution) {
             return Err(Error::setting("resolution", "from 6 to 20", self.resolution));
@@ -134,4 +140,12 @@ impl SketchOptions {
         }
         Ok(())
     }
+}
+
+fn check_smallest_sigma(sigma: f64) -> Result<(), Error> {
+    // Written so that NaN fails.
+    if (1e-9..=1e6).contains(&sigma) {
+        return Ok(());
+    }
+    Err(Error::setting("smallest_sigma", "in [1e-9, 1e6]", error::number(sigma)))
 }

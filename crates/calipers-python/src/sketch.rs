@@ -1,0 +1,200 @@
+//! A sketch that Python holds: batches in, figures and bytes out.
+
+use std::sync::RwLock;
+
+use calipers::{BrierScore, Error, Estimator, LogLoss, Scale, Tally};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::columns::Columns;
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::results::{Curve, FromSketch};
+
+/// Behind a lock, which is only waited for and held without the GIL: threads may share a sketch, and wait for each other.
+#[pyclass(frozen, module = "calipers._core")]
+pub(crate) struct Sketch(RwLock<State>);
+
+#[derive(Clone)]
+struct State {
+    sketch: calipers::Sketch,
+    /// Of all rows, merged ones included: what can be said of the whole is asked with the first figure.
+    tally: Tally,
+    /// Rows that came by `update`, by which errors count.
+    n_updated: u64,
+}
+
+impl Sketch {
+    fn new(sketch: calipers::Sketch) -> Self {
+        let tally = sketch.tally();
+        Sketch(RwLock::new(State { sketch, tally, n_updated: 0 }))
+    }
+
+    fn read<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&State) -> Result<T, Error> + Send,
+    ) -> Result<T, Failure> {
+        py.detach(|| Ok(work(&*self.0.read().map_err(broken)?)?))
+    }
+
+    fn write<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut State) -> Result<T, Error> + Send,
+    ) -> Result<T, Failure> {
+        py.detach(|| Ok(work(&mut *self.0.write().map_err(broken)?)?))
+    }
+
+    fn get<T: Send>(&self, py: Python<'_>, of: impl FnOnce(&calipers::Sketch) -> T + Send) -> Result<T, Failure> {
+        self.read(py, |state| Ok(of(&state.sketch)))
+    }
+
+    fn estimate(&self, py: Python<'_>, measure: impl Estimator + Sync) -> Result<FromSketch, Failure> {
+        self.read(py, |State { sketch, tally, .. }| {
+            tally.finish()?;
+            Ok(FromSketch {
+                estimate: sketch.estimate(&measure)?,
+                from_logits: sketch.scale() != Some(Scale::Probability),
+                weighted: sketch.is_weighted(),
+                resolution: sketch.options().resolution_bits(),
+            })
+        })
+    }
+}
+
+#[pymethods]
+impl Sketch {
+    #[new]
+    fn with(options: Bound<'_, PyDict>) -> Result<Self, Failure> {
+        let options = Options::new(options).sketch()?;
+        Ok(Sketch::new(calipers::Sketch::with(&options)?))
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> Result<Self, Failure> {
+        Ok(Sketch::new(py.detach(|| calipers::Sketch::from_bytes(data))?))
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>, Failure> {
+        let bytes = self.get(py, calipers::Sketch::to_bytes)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    fn update<'py>(&self, py: Python<'py>, columns: Columns<'py>, options: Bound<'py, PyDict>) -> Result<(), Failure> {
+        let options = Options::new(options);
+        let input = columns.input(&options)?;
+        let (multiclass, ties) = (options.multiclass()?, options.named("ties")?);
+        self.write(py, |state| {
+            // A copy, since a batch that is refused changes nothing.
+            let mut tally = state.tally.clone();
+            let batch = input.first_row(state.n_updated).check_batch(&mut tally)?;
+            state.sketch.update(&batch.view(multiclass, ties)?)?;
+            state.n_updated += batch.report().n_rows;
+            state.tally = tally;
+            Ok(())
+        })
+    }
+
+    fn merge(&self, py: Python<'_>, other: &Sketch) -> Result<(), Failure> {
+        // A copy, so that no thread holds two locks, and a sketch can be merged with itself.
+        let other = other.read(py, |state| Ok(state.clone()))?;
+        self.write(py, |state| {
+            state.sketch.merge(&other.sketch)?;
+            state.tally.absorb(&other.tally);
+            Ok(())
+        })
+    }
+
+    fn coarsen(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<(), Failure> {
+        let resolution = Options::new(options).small_count("resolution")?;
+        self.write(py, |state| state.sketch.coarsen(resolution))
+    }
+
+    fn copy(&self, py: Python<'_>) -> Result<Self, Failure> {
+        Ok(Sketch(RwLock::new(self.read(py, |state| Ok(state.clone()))?)))
+    }
+
+    fn ls_ece(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<FromSketch, Failure> {
+        self.estimate(py, Options::new(options).ls_ece()?)
+    }
+
+    fn ls_curve<'py>(&self, py: Python<'py>, options: Bound<'py, PyDict>) -> Result<Curve<'py>, Failure> {
+        let options = Options::new(options);
+        let (estimator, at) = (options.ls_ece()?, options.probabilities("at")?);
+        let curve = self.read(py, |state| {
+            state.tally.finish()?;
+            estimator.curve_from_sketch(&state.sketch, &at)
+        })?;
+        Ok(Curve::new(py, curve))
+    }
+
+    fn expected_calibration_error(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<FromSketch, Failure> {
+        self.estimate(py, Options::new(options).binned_ece()?)
+    }
+
+    fn brier_score(&self, py: Python<'_>) -> Result<FromSketch, Failure> {
+        self.estimate(py, BrierScore::new())
+    }
+
+    fn log_loss(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<FromSketch, Failure> {
+        self.estimate(py, LogLoss::new().clip(Options::new(options).number("clip")?))
+    }
+
+    #[getter]
+    fn n(&self, py: Python<'_>) -> Result<u64, Failure> {
+        self.get(py, |sketch| sketch.n())
+    }
+
+    #[getter]
+    fn total_weight(&self, py: Python<'_>) -> Result<f64, Failure> {
+        self.get(py, |sketch| sketch.total_weight())
+    }
+
+    #[getter]
+    fn is_weighted(&self, py: Python<'_>) -> Result<bool, Failure> {
+        self.get(py, |sketch| sketch.is_weighted())
+    }
+
+    #[getter]
+    fn n_cells(&self, py: Python<'_>) -> Result<usize, Failure> {
+        self.get(py, |sketch| sketch.n_cells())
+    }
+
+    #[getter]
+    fn n_clipped(&self, py: Python<'_>) -> Result<u64, Failure> {
+        self.get(py, |sketch| sketch.n_clipped())
+    }
+
+    #[getter]
+    fn resolution(&self, py: Python<'_>) -> Result<u32, Failure> {
+        self.get(py, |sketch| sketch.options().resolution_bits())
+    }
+
+    #[getter]
+    fn clip(&self, py: Python<'_>) -> Result<f64, Failure> {
+        self.get(py, |sketch| sketch.options().clip_value())
+    }
+
+    #[getter]
+    fn n_bins(&self, py: Python<'_>) -> Result<Vec<usize>, Failure> {
+        self.get(py, |sketch| sketch.options().declared_bins().to_vec())
+    }
+
+    /// What scores are, `None` while there are none.
+    #[getter]
+    fn scores(&self, py: Python<'_>) -> Result<Option<&'static str>, Failure> {
+        let scale = self.get(py, |sketch| sketch.scale())?;
+        Ok(scale.map(|scale| match scale {
+            Scale::Probability => "probabilities",
+            Scale::LogOdds => "log-odds",
+            Scale::Link => "raw scores",
+        }))
+    }
+}
+
+/// A panic of the core, which is a bug, may have left the sums half changed.
+fn broken<T>(_: T) -> Failure {
+    PyRuntimeError::new_err("an earlier call on this sketch broke off, so what it holds cannot be trusted").into()
+}

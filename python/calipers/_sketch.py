@@ -1,0 +1,292 @@
+"""Predictions that do not fit into memory, or come day by day: what the measures need of them, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from numpy.typing import ArrayLike
+
+from calipers import _core
+from calipers._curve import LsCurve, points
+from calipers._estimate import Estimate, from_dict
+from calipers._inputs import Invalid, Link, Noise, PosLabel, Ties, columns, positive_label
+
+
+class Sketch:
+    """A summary of any number of predictions that answers the measures, each with its numerical bound.
+
+    Rows go into cells by the bits of min(p, 1 - p), and each cell keeps sums as integers: whatever
+    the split into batches and the order of merges, the same rows give the same bytes. The size is
+    that of the occupied cells, at most some megabytes, and not that of the rows.
+
+    One sketch answers one question: all batches have scores of one kind, and the same `multiclass`,
+    `ties` and `pos_label`. Threads may share a sketch; they wait for each other.
+
+    Parameters
+    ----------
+    resolution : int, optional
+        Cells are about 2^-resolution wide, in logits: from 6 to 20, and 12 unless set, which serves
+        Gaussian noise from sigma 0.02 on to a tolerance of 1e-6 whatever the data.
+    tolerance, smallest_sigma : float, optional
+        In place of `resolution`: the coarsest cells that answer LS-ECE with Gaussian noise to within
+        this tolerance, for any data and any sigma from this one on.
+    clip : float
+        Probabilities are clipped to [clip, 1 - clip] on their way in.
+    n_bins : sequence of int
+        The numbers of equal-width bins for which `expected_calibration_error` is exact; for others the
+        bound says how much cells that bins divide leave open.
+    weight_bits : int
+        Weights are kept as multiples of 2^-weight_bits, up to 2^(56 - weight_bits).
+
+    Raises
+    ------
+    CalipersError
+        As the functions do. What is refused changes nothing.
+
+    References
+    ----------
+    That LS-ECE has a sketch at all is its continuity: Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed
+    Is ECE? An Analysis via Logit Smoothing", 2024. ``docs/sketch-format.md`` has the bytes.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> monday = cal.Sketch().update([1, 0, 1], [0.9, 0.2, 0.6])
+    >>> tuesday = cal.Sketch().update([0, 0], [0.3, 0.8])
+    >>> week = monday.copy().merge(cal.Sketch.from_bytes(tuesday.to_bytes()))
+    >>> week
+    Sketch(n=5, scores='probabilities', resolution=12, n_cells=5)
+    >>> estimate = week.ls_ece(sigma=0.1)
+    >>> exact = cal.ls_ece([1, 0, 1, 0, 0], [0.9, 0.2, 0.6, 0.3, 0.8], sigma=0.1)
+    >>> abs(estimate - exact) <= estimate.numerical_bound + exact.numerical_bound
+    True
+    """
+
+    __slots__ = ("_held",)
+
+    _held: _core.Sketch
+
+    def __init__(
+        self,
+        *,
+        resolution: int | None = None,
+        tolerance: float | None = None,
+        smallest_sigma: float | None = None,
+        clip: float = 1e-6,
+        n_bins: Sequence[int] = (10, 15),
+        weight_bits: int = 32,
+    ) -> None:
+        self._held = _core.Sketch(
+            {
+                "resolution": resolution,
+                "tolerance": tolerance,
+                "smallest_sigma": smallest_sigma,
+                "clip": clip,
+                "n_bins": n_bins,
+                "weight_bits": weight_bits,
+            }
+        )
+
+    def update(
+        self,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        from_logits: bool = False,
+        multiclass: Literal["top_class"] | int | None = None,
+        ties: Ties = "first",
+        pos_label: PosLabel = None,
+        sum_tolerance: float = 1e-3,
+        invalid: Invalid = "refuse",
+    ) -> Sketch:
+        """Adds the rows of a batch, and returns the sketch.
+
+        A batch may be empty, or without the positive label: what can be said of all rows only is said
+        with the first figure. Errors count rows over all batches.
+
+        Parameters
+        ----------
+        y_true, y_prob
+            As for `ls_ece`, and so are the options.
+        multiclass : {None, "top_class"} or int
+            As for `ls_ece`, but for "classwise": a sketch for each class does that.
+
+        Examples
+        --------
+        >>> import calipers as cal
+        >>> batches = [([1, 0], [0.9, float("nan")]), ([1, 1], [0.7, 0.6])]
+        >>> sketch = cal.Sketch()
+        >>> for y_true, y_prob in batches:
+        ...     _ = sketch.update(y_true, y_prob, invalid="count")
+        >>> sketch.brier_score().left_out
+        {'invalid probability': 1}
+        """
+        data = columns(y_true, y_prob, sample_weight, from_logits)
+        self._held.update(
+            data,
+            {
+                "from_logits": from_logits,
+                "multiclass": multiclass,
+                "ties": ties,
+                "pos_label": positive_label(pos_label, data.labels),
+                "sum_tolerance": sum_tolerance,
+                "invalid": invalid,
+            },
+        )
+        return self
+
+    def merge(self, other: Sketch) -> Sketch:
+        """Adds the rows of another sketch, and returns this one.
+
+        Clip, n_bins and weight_bits must be the same; of two resolutions the coarser is taken.
+        """
+        if not isinstance(other, Sketch):
+            raise TypeError(f"other must be a Sketch, got {type(other).__name__}")
+        self._held.merge(other._held)
+        return self
+
+    def copy(self) -> Sketch:
+        """A sketch of the same rows, which goes its own way."""
+        return self._holding(self._held.copy())
+
+    def coarsen(self, resolution: int) -> Sketch:
+        """Makes cells wider, down to `resolution`, and returns the sketch: the one that the rows would have given."""
+        self._held.coarsen({"resolution": resolution})
+        return self
+
+    def to_bytes(self) -> bytes:
+        """The sketch as bytes, the same for the same rows however they came."""
+        return self._held.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Sketch:
+        """The sketch that `to_bytes`, or the command ``calipers sketch``, has written.
+
+        Which label was the positive one, bytes no longer know.
+        """
+        # bytes(5) would be five zeros.
+        return cls._holding(_core.Sketch.from_bytes(bytes(memoryview(data))))
+
+    @classmethod
+    def _holding(cls, held: _core.Sketch) -> Sketch:
+        sketch = cls.__new__(cls)
+        sketch._held = held
+        return sketch
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Sketch], tuple[bytes]]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sketch) and self.to_bytes() == other.to_bytes()
+
+    # It changes.
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        scores = self._held.scores
+        shown = f"n={self.n}, " + (f"scores={scores!r}, " if scores else "")
+        return f"Sketch({shown}resolution={self.resolution}, n_cells={self.n_cells})"
+
+    @property
+    def n(self) -> int:
+        """Rows that were added."""
+        return self._held.n
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights, as they were rounded; the number of rows where there are none."""
+        return self._held.total_weight
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether any batch had weights."""
+        return self._held.is_weighted
+
+    @property
+    def n_cells(self) -> int:
+        """Cells that hold a row: what the size grows with."""
+        return self._held.n_cells
+
+    @property
+    def n_clipped(self) -> int:
+        """Probabilities that were clipped, and raw scores beyond ±708, which were taken as ±708."""
+        return self._held.n_clipped
+
+    @property
+    def resolution(self) -> int:
+        """Cells are about 2^-resolution wide, in logits."""
+        return self._held.resolution
+
+    @property
+    def clip(self) -> float:
+        """Probabilities were clipped to [clip, 1 - clip]."""
+        return self._held.clip
+
+    @property
+    def n_bins(self) -> tuple[int, ...]:
+        """The numbers of equal-width bins that are kept exactly, ascending."""
+        return tuple(self._held.n_bins)
+
+    def ls_ece(
+        self,
+        *,
+        sigma: float | Literal["auto"] = "auto",
+        noise: Noise = "gaussian",
+        link: Link = "logistic",
+        tolerance: float = 1e-6,
+    ) -> Estimate:
+        """The function `ls_ece` of the rows; the clip is that of the sketch.
+
+        Where cells are too wide for sigma and tolerance, the refusal has the tolerance that can be met.
+        """
+        return from_dict(
+            self._held.ls_ece({"sigma": sigma, "noise": noise, "link": link, "tolerance": tolerance, "clip": self.clip})
+        )
+
+    def ls_curve(
+        self,
+        *,
+        at: ArrayLike | None = None,
+        sigma: float | Literal["auto"] = "auto",
+        noise: Noise = "gaussian",
+        link: Link = "logistic",
+    ) -> LsCurve:
+        """The function `ls_curve` of the rows; its bounds say how wide cells are."""
+        return LsCurve(
+            **self._held.ls_curve(
+                {
+                    "at": points(at),
+                    "sigma": sigma,
+                    "noise": noise,
+                    "link": link,
+                    # The curve has bounds, not a tolerance; sigma by rule is what cells answer to within this.
+                    "tolerance": 1e-6,
+                    "clip": self.clip,
+                }
+            )
+        )
+
+    def expected_calibration_error(
+        self,
+        *,
+        n_bins: int | Literal["auto"] = 15,
+        strategy: Literal["uniform", "quantile"] = "uniform",
+        norm: Literal["l1", "l2", "max"] = "l1",
+        link: Link = "logistic",
+    ) -> Estimate:
+        """The function `expected_calibration_error` of the rows: exact for equal-width bins that were declared."""
+        return from_dict(
+            self._held.expected_calibration_error(
+                {"n_bins": n_bins, "strategy": strategy, "norm": norm, "compat": None, "link": link}
+            )
+        )
+
+    def brier_score(self) -> Estimate:
+        """The function `brier_score` of the rows."""
+        return from_dict(self._held.brier_score())
+
+    def log_loss(self) -> Estimate:
+        """The function `log_loss` of the rows; the clip is that of the sketch."""
+        return from_dict(self._held.log_loss({"clip": self.clip}))
