@@ -154,6 +154,77 @@ fn scores_beyond_708_count_as_clipped() {
 }
 
 #[test]
+fn scores_beyond_708_are_priced_or_refused() {
+    let far = Input::logits(&[5000.0, -900.0, 1.0], &[0, 0, 1]).check().unwrap();
+    let view = far.binary().unwrap();
+    let sketch = sketch_of(&view);
+    assert_agree(&LsEce::new().sigma(10.0), &view, &sketch, "noise that does not reach that far");
+    let at = [0.1, 0.5, 0.9];
+    let (rows, cells) = [1.0, 1000.0]
+        .map(|sigma| {
+            let measure = LsEce::new().sigma(sigma);
+            (measure.curve(&view, &at).unwrap(), measure.curve_from_sketch(&sketch, &at).unwrap())
+        })
+        .into_iter()
+        .unzip::<_, _, Vec<_>, Vec<_>>();
+    for (rows, cells) in rows.iter().zip(&cells) {
+        for k in 0..at.len() {
+            let apart = (rows.densities[k] - cells.densities[k]).abs();
+            assert!(apart <= rows.density_bounds[k] + cells.density_bounds[k], "{apart}");
+        }
+    }
+    let refusal = sketch.estimate(&LsEce::new().sigma(1000.0)).unwrap_err();
+    assert_eq!(refusal.to_string(), "logits must be within ±708 at this sigma and link in a sketch, got 2 beyond");
+
+    // Under the complementary log-log link log-odds of 708 are a logit of 6.6 only.
+    let logits: Vec<f64> = (0..400).map(|k| 900.0 * (f64::from(k) * 0.7).sin()).collect();
+    let labels: Vec<u8> = (0..100).map(|k| (k % 4) as u8).collect();
+    let classes = Input::logits(&logits, &labels).classes(4).check().unwrap();
+    let view = classes.one_class(2).unwrap();
+    let sketch = sketch_of(&view);
+    assert!(sketch.n_clipped() > 0);
+    assert_agree(&smoothing("gaussian", "logistic", 5.0, 1e-6), &view, &sketch, "logistic");
+    assert_eq!(sketch.estimate(&smoothing("gaussian", "cloglog", 5.0, 1e-6)).unwrap_err().code(), "invalid_setting");
+}
+
+#[test]
+fn quantile_bins_of_scores_that_round_to_one_are_within_their_bounds() {
+    let logits: Vec<f64> = (0..300).map(|k| 20.0 + f64::from(k * 37 % 300) * 0.1).collect();
+    let labels: Vec<u8> = (0..300).map(|k| u8::from(k % 5 != 0)).collect();
+    let predictions = Input::logits(&logits, &labels).check().unwrap();
+    let view = predictions.binary().unwrap();
+    let sketch = sketch_of(&view);
+    for n_bins in [2, 3, 5, 7, 11] {
+        for norm in [Norm::L1, Norm::L2, Norm::Max] {
+            let measure = BinnedEce::new().n_bins(n_bins).norm(norm).strategy(Binning::Quantile);
+            assert_agree(&measure, &view, &sketch, &format!("{n_bins} {norm:?}"));
+        }
+    }
+}
+
+#[test]
+fn one_heavy_row_among_many_fits_however_they_are_split() {
+    let n = 200_000;
+    let (p, y) = (vec![0.5; n], vec![1u8; n]);
+    let mut w = vec![1.0; n];
+    w[77] = 1e7;
+    let data = Data { p, y, w: Some(w) };
+    let whole = data.sketch(&SketchOptions::new(), &[]);
+    assert_eq!(whole.to_bytes(), data.sketch(&SketchOptions::new(), &[50, 100, 1_000]).to_bytes());
+    assert_eq!(whole.total_weight(), 1e7 + 199_999.0);
+}
+
+#[test]
+fn weights_below_the_unit_are_said_to_be_so() {
+    let tiny = Input::probabilities(&[0.5, 0.7], &[1, 0]).weights(&[1e-12, 2e-12]).check().unwrap();
+    let refusal = sketch_of(&tiny.binary().unwrap()).estimate(&LsEce::new()).unwrap_err();
+    assert_eq!(
+        refusal.to_string(),
+        "weights must be at least 1.1641532182693481e-10 in a sketch; multiply all weights, or give it more weight_bits, got smaller ones only"
+    );
+}
+
+#[test]
 fn the_top_class_of_logits_is_kept_as_log_odds() {
     let logits: Vec<f64> =
         (0..3_000).map(|k| 8.0 * (f64::from(k) * 0.7).sin() * (f64::from(k) * 0.013).cos()).collect();

@@ -60,12 +60,13 @@ impl BinnedEce {
 
     /// The cells in the order of their probabilities, both outcomes of a cell next to each other.
     fn pieces(&self, sketch: &Sketch, by_logistic: bool) -> Vec<Piece> {
+        let computed = sketch.scale() != Some(Scale::Probability);
         let mut pieces: Vec<Piece> = sketch
             .summaries()
             .filter(|cell| cell.weight > 0.0)
             .map(|cell| {
                 let clipped = sketch.is_clipped(&cell);
-                if by_logistic { Piece::new(&cell, clipped) } else { Piece::by_link(&cell, &*self.link) }
+                if by_logistic { Piece::new(&cell, clipped, computed) } else { Piece::by_link(&cell, &*self.link) }
             })
             .collect();
         pieces.sort_by(|a, b| a.least.total_cmp(&b.least));
@@ -82,11 +83,16 @@ struct Piece {
     mean_error: f64,
     weight: f64,
     outcome: bool,
+    /// Neighbouring pieces may have rows of equal probability: they were rounded.
+    pooled: bool,
 }
+
+/// Cells that are shorter than this, next to 1, may hold rows of equal probability if that was computed from a raw score.
+const ROUNDED: f64 = 1.0 / (1u64 << 50) as f64;
 
 impl Piece {
     /// `clipped`: some of the rows may have been beyond the cell, up to 0 or 1.
-    fn new(cell: &Summary, clipped: bool) -> Self {
+    fn new(cell: &Summary, clipped: bool, computed: bool) -> Self {
         let q = |scaled: f64| scaled * cell.scale;
         let (mut least, most) = (q(cell.lower), q(cell.lower + cell.width));
         let (mean, mut mean_error) = (q(cell.mean), q(0.5 * cell.step));
@@ -95,7 +101,8 @@ impl Piece {
             mean_error += most;
         }
         let (least, most, mean) = if cell.upper { (1.0 - most, 1.0 - least, 1.0 - mean) } else { (least, most, mean) };
-        Piece { least, most, mean, mean_error, weight: cell.weight, outcome: cell.outcome }
+        let pooled = computed && cell.upper && q(cell.width) < ROUNDED;
+        Piece { least, most, mean, mean_error, weight: cell.weight, outcome: cell.outcome, pooled }
     }
 
     /// For raw scores under another link than the logistic, by which cells were made.
@@ -108,7 +115,8 @@ impl Piece {
         let (least, most) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
         let mean = response(cell.mean).clamp(least, most);
         let mean_error = (mean - least).max(most - mean);
-        Piece { least, most, mean, mean_error, weight: cell.weight, outcome: cell.outcome }
+        let pooled = most - least < ROUNDED;
+        Piece { least, most, mean, mean_error, weight: cell.weight, outcome: cell.outcome, pooled }
     }
 
     /// Σ (outcome - probability), at least, as it is taken, and at most.
@@ -176,7 +184,7 @@ fn at_quantiles(pieces: &[Piece], n_bins: usize, total: f64) -> Vec<Interval> {
     let mut intervals = vec![Interval::default(); n_bins];
     let mut before = Sum::default();
     let mut bin = 0;
-    for cell in pieces.chunk_by(|a, b| a.least == b.least) {
+    for cell in pieces.chunk_by(|a, b| a.least == b.least || (a.pooled && b.pooled)) {
         let mut after = before;
         cell.iter().for_each(|piece| after.add(piece.weight));
         let reached = after.value() * n_bins as f64 * (1.0 + 1e-12);

@@ -54,7 +54,7 @@ impl LsEce {
         let points = Points::new(view, &*self.link, self.clip)?;
         let sigma = self.sigma.resolve(&points)?;
         let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
-        Ok(self.curve_of(&points, kernel, at, Spread::default()))
+        Ok(self.curve_of(&points, kernel, at, Spread::NONE))
     }
 
     /// The curve of points, each of which may stand for rows that are spread.
@@ -88,12 +88,30 @@ impl LsEce {
 }
 
 /// How far rows may be from the points that stand for them; nowhere, where a point is a row.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Spread {
     /// What that moves the mass at a place by, at most.
     pub(super) pointwise: f64,
     /// The distance itself, for noise that jumps.
     pub(super) farthest: f64,
+    /// Any share of the rows may have been anywhere beyond ± this, where their points are; infinite if none was.
+    pub(super) moved_beyond: f64,
+}
+
+impl Spread {
+    pub(super) const NONE: Spread = Spread { pointwise: 0.0, farthest: 0.0, moved_beyond: f64::INFINITY };
+
+    /// The most that rows which were moved can add to the mass at u or take from it: the kernel that far out, where the density
+    /// falls and so is at most the probability of the unit before.
+    fn moved(&self, kernel: &Kernel<'_>, u: f64) -> f64 {
+        if self.moved_beyond == f64::INFINITY {
+            return 0.0;
+        }
+        let units = (self.moved_beyond - u.abs()) / kernel.sigma;
+        let peak = 0.5 * kernel.noise.variation(1).unwrap_or(f64::INFINITY);
+        (if units > 1.0 && kernel.noise.tail(units - 1.0) < 0.01 { kernel.noise.tail(units - 1.0) } else { peak })
+            / kernel.sigma
+    }
 }
 
 pub(super) fn check_places(at: &[f64]) -> Result<(), Error> {
@@ -142,5 +160,5 @@ fn bound(
         }
         None => 0.5 * smoothness.second_variation() * shift,
     };
-    by_shift + spread.pointwise + total * 2f64.powi(-44) + regression.neglected
+    by_shift + spread.pointwise + spread.moved(kernel, u) + total * 2f64.powi(-44) + regression.neglected
 }

@@ -6,7 +6,7 @@ use super::{Integral, Kernel, LsCurve, LsEce, Measured};
 use crate::cells::Atoms;
 use crate::link::{Link, Logistic};
 use crate::predictions::Scale;
-use crate::sketch::Sketch;
+use crate::sketch::{LARGEST_LOGIT, Sketch};
 use crate::{Error, error};
 
 /// What of the tolerance cells may take; the rest is the integral's.
@@ -19,6 +19,8 @@ const MOST_RAISED: f64 = 4.0;
 /// Points for a sketch at some sigma.
 struct Prepared {
     atoms: Atoms,
+    /// What scores beyond the last cell cost, which were taken to be in it.
+    far: f64,
     sigma: f64,
     raised: bool,
 }
@@ -30,9 +32,13 @@ impl LsEce {
     /// To what `cells/atoms.rs` proves comes the rounding of weights: with Σ|δ| of all weight W added or taken, both the
     /// integral before its division by W and W itself move by at most Σ|δ|, so the measure by 2 Σ|δ| / W.
     pub(super) fn measure_sketch(&self, sketch: &Sketch) -> Result<(Measured, &'static str), Error> {
-        let Prepared { atoms, sigma, raised } = self.prepare(sketch)?;
+        let Prepared { atoms, far, sigma, raised } = self.prepare(sketch)?;
         let kernel = self.kernel(sigma);
-        let price = atoms.bound + 2.0 * sketch.weight_error();
+        let price = atoms.bound + far + 2.0 * sketch.weight_error();
+        if !(far <= CELLS_SHARE * self.tolerance) {
+            let rule = "within ±708 at this sigma and link in a sketch";
+            return Err(Error::setting("logits", rule, format!("{} beyond", sketch.n_clipped())));
+        }
         if !(price <= CELLS_SHARE * self.tolerance) {
             return Err(self.cells_too_wide(price));
         }
@@ -49,10 +55,10 @@ impl LsEce {
 
     /// The smoothed curve of a sketch's rows, as [`curve`](Self::curve) gives it for rows; the bounds say how wide cells are.
     pub fn curve_from_sketch(&self, sketch: &Sketch, at: &[f64]) -> Result<LsCurve, Error> {
-        sketch.tally().finish()?;
+        sketch.check_rows()?;
         self.check_settings()?;
         super::curve::check_places(at)?;
-        let Prepared { atoms, sigma, .. } = self.prepare(sketch)?;
+        let Prepared { atoms, far, sigma, .. } = self.prepare(sketch)?;
         let kernel = self.kernel(sigma);
         // A share of the weight, at the kernel's peak.
         let peak = 0.5 * kernel.noise.variation(1).unwrap_or(f64::INFINITY) / sigma;
@@ -61,6 +67,7 @@ impl LsEce {
         let spread = Spread {
             pointwise: weights + if jumps { 0.0 } else { atoms.pointwise },
             farthest: if jumps { atoms.farthest } else { 0.0 },
+            moved_beyond: if far > 0.0 { self.last_logit(sketch) } else { f64::INFINITY },
         };
         Ok(LsCurve { n: sketch.n(), n_clipped: sketch.n_clipped(), ..self.curve_of(&atoms.points, kernel, at, spread) })
     }
@@ -77,7 +84,8 @@ impl LsEce {
         }
         if let Sigma::Value(sigma) = self.sigma {
             let sigma = self.sigma.in_range(sigma)?;
-            return Ok(Prepared { atoms: self.atoms(sketch, sigma), sigma, raised: false });
+            let far = self.price_of_far(sketch, sigma);
+            return Ok(Prepared { atoms: self.atoms(sketch, sigma), far, sigma, raised: false });
         }
         let points = self.atoms(sketch, 1.0).points;
         let by_rule = sigma::rule(sigma::standard_deviation(&points), sigma::quartiles(&points), sketch.effective_n());
@@ -87,7 +95,8 @@ impl LsEce {
             let atoms = self.atoms(sketch, sigma);
             let excess = atoms.bound / (CELLS_SHARE * self.tolerance - 2.0 * sketch.weight_error());
             if excess <= 1.0 {
-                return Ok(Prepared { atoms, sigma, raised: sigma > by_rule });
+                let far = self.price_of_far(sketch, sigma);
+                return Ok(Prepared { atoms, far, sigma, raised: sigma > by_rule });
             }
             // The price falls with the third power of sigma, or with a lower one; so this never goes too far.
             sigma *= (excess.cbrt() * 1.001).max(1.001);
@@ -98,6 +107,39 @@ impl LsEce {
         }
     }
 
+    /// The smaller of the logits, by their size, that stand for raw scores of ±708.
+    fn last_logit(&self, sketch: &Sketch) -> f64 {
+        let small = libm::exp(-LARGEST_LOGIT);
+        let ends = [self.coordinate(sketch).inverse(small, 1.0), self.coordinate(sketch).inverse(1.0, small)];
+        ends[0].abs().min(ends[1].abs())
+    }
+
+    /// What it costs that raw scores beyond ±708 were taken as ±708.
+    ///
+    /// # Bound
+    /// That of `far.rs` with H the logit there: for any d < H, four times ρ(-d) or 1 - ρ(d), and four times the probability that the
+    /// noise goes beyond H - d. Taken at the best of some d.
+    fn price_of_far(&self, sketch: &Sketch, sigma: f64) -> f64 {
+        if sketch.scale() == Some(Scale::Probability) || sketch.n_clipped() == 0 {
+            return 0.0;
+        }
+        let last = self.last_logit(sketch);
+        let price = |d: f64| {
+            let saturation = self.link.response(-d).max(self.link.complement(d));
+            4.0 * saturation + 4.0 * self.noise.tail((last - d) / sigma)
+        };
+        (0..64).map(|step| price(last * f64::from(step) / 64.0)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The link by which a sketch's cells have their logits: those of raw scores are the logistic link's, whatever the link of
+    /// the measure is.
+    fn coordinate(&self, sketch: &Sketch) -> &dyn Link {
+        match sketch.scale() {
+            Some(Scale::Link) => &Logistic,
+            _ => &*self.link,
+        }
+    }
+
     fn cells_too_wide(&self, price: f64) -> Error {
         let reason = "the cells of the sketch are too wide for this noise and sigma";
         // With some room for the integral.
@@ -105,11 +147,7 @@ impl LsEce {
     }
 
     fn atoms(&self, sketch: &Sketch, sigma: f64) -> Atoms {
-        // The cells of raw scores are those of the logistic link, whatever the link of the measure is.
-        let coordinate: &dyn Link = match sketch.scale() {
-            Some(Scale::Link) => &Logistic,
-            _ => &*self.link,
-        };
+        let coordinate = self.coordinate(sketch);
         let mut atoms = Atoms::new(sketch.summaries(), &self.kernel(sigma), coordinate);
         if sketch.score_error() > 0.0 {
             self.add_score_errors(&mut atoms, sketch, coordinate);

@@ -183,13 +183,19 @@ impl BinaryView<'_> {
     /// The largest weight, by which others are divided so that sums neither overflow nor vanish; 1 without weights, and
     /// where all are 0.
     pub(crate) fn largest_weight(&self) -> f64 {
-        let Some(weights) = self.weights else { return 1.0 };
-        let largest = parallel::map_chunks(self.n, parallel::CHUNK, |range| {
-            let row = |index: usize| self.kept.map_or(index, |kept| kept[index]);
-            range.map(|index| weights.get(row(index))).fold(0.0, f64::max)
-        });
-        let largest = largest.into_iter().fold(0.0, f64::max);
+        let largest = if self.is_weighted() { self.weight_extent().0 } else { 1.0 };
         if largest > 0.0 { largest } else { 1.0 }
+    }
+
+    /// The largest weight and the sum of all; those of rows without weights are 1.
+    pub(crate) fn weight_extent(&self) -> (f64, f64) {
+        let Some(weights) = self.weights else { return (1.0, self.n as f64) };
+        let extents = parallel::map_chunks(self.n, parallel::CHUNK, |range| {
+            let row = |index: usize| self.kept.map_or(index, |kept| kept[index]);
+            let weights = range.map(|index| weights.get(row(index)));
+            weights.fold((0.0_f64, 0.0), |(largest, total), weight| (largest.max(weight), total + weight))
+        });
+        extents.into_iter().fold((0.0, 0.0), |all, part| (all.0.max(part.0), all.1 + part.1))
     }
 
     /// Whether probabilities came in single precision.

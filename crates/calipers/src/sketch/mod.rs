@@ -231,8 +231,18 @@ impl Sketch {
 
     /// What a measure says of the rows, with a bound on how far that is from what it would say of the rows themselves.
     pub fn estimate(&self, measure: &dyn Estimator) -> Result<Estimate, Error> {
-        self.tally().finish()?;
+        self.check_rows()?;
         measure.estimate_sketch(self)
+    }
+
+    /// Refuses what has no figure: no row, or no weight.
+    pub(crate) fn check_rows(&self) -> Result<(), Error> {
+        if self.units == 0 && self.n_rounded_weights > 0 {
+            let least = error::number(0.5 / self.unit());
+            let rule = format!("at least {least} in a sketch; multiply all weights, or give it more weight_bits");
+            return Err(Error::setting("weights", rule, "smaller ones only"));
+        }
+        self.tally().finish()
     }
 
     /// Adds the rows of another sketch. Clip, binnings and units must be the same; of two resolutions the coarser is taken,

@@ -64,13 +64,14 @@ impl Sketch {
         }
         let unit = 2f64.powi(self.options().weight_unit_bits() as i32);
         let weighted = view.is_weighted() || self.is_weighted();
-        let largest = match (view.is_weighted(), weights) {
-            (false, _) => 1.0,
-            (true, None) => view.largest_weight(),
-            (true, Some(weights)) => weights.iter().copied().fold(0.0, f64::max),
+        let (largest, total) = match (view.is_weighted(), weights) {
+            (false, _) => (1.0, n as f64),
+            (true, None) => view.weight_extent(),
+            (true, Some(weights)) => (weights.iter().copied().fold(0.0, f64::max), weights.iter().sum()),
         };
         check_weight(largest, LARGEST_WEIGHT / unit)?;
-        let more = n as u128 * if weighted { (largest * unit).ceil() as u128 } else { 1 };
+        // Each row may be rounded up by half a unit; and the sum may have been rounded.
+        let more = if weighted { (total * unit * (1.0 + 1e-6)) as u128 + n as u128 } else { n as u128 };
         let shift = if weighted && !self.is_weighted() { self.options().weight_unit_bits() } else { 0 };
         self.check_room(n as u64, more, self.total_units() << shift)?;
         if view.is_weighted() {
