@@ -5,13 +5,13 @@
 
 use super::edges::Strategy;
 use super::equal_width::EqualWidth;
-use super::{BinnedEce, Norm};
+use super::{BinnedEce, Norm, PROBABILITY_BITS};
 use crate::Error;
 use crate::cells::Summary;
 use crate::link::{Link, Logistic};
 use crate::numerics::sum::Sum;
 use crate::predictions::Scale;
-use crate::sketch::{PROBABILITY_BITS, Sketch};
+use crate::sketch::Sketch;
 
 /// A value, and how far it can be from that of the rows.
 pub(super) struct FromSketch {

@@ -20,6 +20,15 @@ impl Sum {
         self.head = head;
     }
 
+    /// An integer multiple of 2^-bits, with more digits than a double has.
+    pub(crate) fn of_fixed_point(value: u128, bits: u32) -> Self {
+        let unit = 2f64.powi(-(bits as i32));
+        let head = value as f64;
+        // proof: the nearest double is within a few bits of the value, which has at most 127
+        let tail = value as i128 - head as i128;
+        Sum { head: head * unit, tail: tail as f64 * unit }
+    }
+
     pub(crate) fn merge(&mut self, other: Sum) {
         self.add(other.head);
         self.tail += other.tail;

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use super::bins::{BinTotals, PROBABILITY_BITS};
 use super::content::{Sums, Weighted};
 use super::table::Table;
 use super::{Cells, LARGEST_LOGIT, MOST_ROWS, MOST_UNITS, N_TABLES, Shape, Sketch, SketchOptions, offset_bits};
 use crate::Error;
+use crate::binned::{BinTotals, PROBABILITY_BITS};
 use crate::cells::{Content, Resolution};
 use crate::predictions::{InputReport, KINDS, Scale};
 

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use super::content::{Sums, Weighted};
-use super::{Cells, Sketch, bins, offset_bits, wider};
+use super::{Cells, Sketch, offset_bits, wider};
 use crate::Error;
+use crate::binned;
 use crate::cells::{Frame, Narrow, Resolution};
 use crate::predictions::{BinaryView, PlainRows};
 
@@ -125,7 +126,7 @@ impl Sketch {
     fn add_to_bins(&mut self, rows: PlainRows<'_>, range: Range<usize>) {
         let shift = self.weight_shift();
         for (totals, binning) in self.bins.iter_mut().zip(&self.shape.binnings) {
-            bins::add_plain(totals, binning, rows, range.clone(), shift);
+            binned::add_plain(totals, binning, rows, range.clone(), shift);
         }
     }
 }

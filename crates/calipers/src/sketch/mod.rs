@@ -7,7 +7,6 @@
 //! Rows go into the cells of `cells/` and into the bins that were declared. All sums are integers: whatever the split
 //! into batches, threads and files, and whatever the order of merging, the bytes are the same.
 
-mod bins;
 mod bytes;
 mod content;
 mod filling;
@@ -20,13 +19,11 @@ use std::sync::Arc;
 pub use filling::Filling;
 pub use options::SketchOptions;
 
-use crate::binned::EqualWidth;
+use crate::binned::{BinTotals, EqualWidth};
 use crate::cells::{Content, DEPTH, Resolution, Summary};
 use crate::estimate::{Estimate, Estimator};
 use crate::predictions::{InputReport, Scale, Tally};
 use crate::{Error, error};
-use bins::BinTotals;
-pub(crate) use bins::PROBABILITY_BITS;
 use content::{Sums, Weighted};
 use table::Table;
 
