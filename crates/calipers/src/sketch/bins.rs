@@ -67,7 +67,7 @@ pub(super) fn of_plain(rows: PlainRows<'_>, binning: &EqualWidth) -> Vec<BinTota
 
 /// p in [0, 1] as a multiple of 2^-56, cut: the mantissa, shifted by the exponent.
 #[inline(always)]
-fn fixed_point(p: f64) -> u64 {
+pub(super) fn fixed_point(p: f64) -> u64 {
     let bits = p.to_bits();
     let exponent = (bits >> 52) as u32;
     let mantissa = (bits & ((1 << 52) - 1)) | 1 << 52;
