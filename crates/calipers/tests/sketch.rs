@@ -1,7 +1,7 @@
 //! A sketch says what the rows say, within its bounds, and does not care how they came.
 
 use calipers::{
-    BinaryView, BinnedEce, BrierScore, Error, Estimator, Input, LogLoss, LsEce, NBins, Norm, Predictions, Scale,
+    BinaryView, BinnedEce, BrierScore, Error, Estimator, Filling, Input, LogLoss, LsEce, NBins, Norm, Predictions, Scale,
     Sketch, SketchOptions, Strategy as Binning, Tally, Ties, link, noise,
 };
 use proptest::prelude::*;
@@ -403,6 +403,31 @@ fn bytes_are_the_same_for_any_split_order_and_number_of_threads() {
             right.merge(&parts[3]).unwrap();
             left.merge(&right).unwrap();
             assert_eq!(left.to_bytes(), whole);
+        }
+    }
+}
+
+/// However batches are cut and mixed, small ones that need no buckets and weighted ones among them.
+#[test]
+fn a_filling_gives_the_bytes_of_its_batches() {
+    let (plain, weighted) = (Data::new(300_000, 5, false), Data::new(9_000, 6, true));
+    for resolution in [8, 12, 14] {
+        let empty = Sketch::with(&SketchOptions::new().resolution(resolution).n_bins(&[15, 1000])).unwrap();
+        for with_weights in [false, true] {
+            let (mut sketch, mut filling) = (empty.clone(), Filling::new(empty.clone()));
+            let mut start = 0;
+            for length in [10, 100_000, 7, 65_536, 4_096, 130_351] {
+                let batch = plain.rows(start..start + length);
+                sketch.update(&batch.binary().unwrap()).unwrap();
+                filling.update(&batch.binary().unwrap()).unwrap();
+                start += length;
+                if with_weights && length == 7 {
+                    let batch = weighted.rows(0..9_000);
+                    sketch.update(&batch.binary().unwrap()).unwrap();
+                    filling.update(&batch.binary().unwrap()).unwrap();
+                }
+            }
+            assert_eq!(filling.finish().to_bytes(), sketch.to_bytes(), "{resolution} {with_weights}");
         }
     }
 }

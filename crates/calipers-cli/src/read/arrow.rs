@@ -158,8 +158,11 @@ impl Wanted {
     }
 }
 
+/// Where lists begin and end.
+type Bounds = Vec<(usize, usize)>;
+
 /// The values of an array of lists, and where each list begins and ends among them.
-fn items(array: &dyn Array) -> Option<(&dyn Array, Vec<(usize, usize)>)> {
+fn items(array: &dyn Array) -> Option<(&dyn Array, Bounds)> {
     if let Some(lists) = array.as_list_opt::<i32>() {
         Some((lists.values(), bounds(lists.value_offsets())))
     } else if let Some(lists) = array.as_list_opt::<i64>() {
@@ -171,7 +174,7 @@ fn items(array: &dyn Array) -> Option<(&dyn Array, Vec<(usize, usize)>)> {
     }
 }
 
-fn bounds<O: OffsetSizeTrait>(offsets: &[O]) -> Vec<(usize, usize)> {
+fn bounds<O: OffsetSizeTrait>(offsets: &[O]) -> Bounds {
     offsets.windows(2).map(|pair| (pair[0].as_usize(), pair[1].as_usize())).collect()
 }
 
