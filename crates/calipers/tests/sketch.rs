@@ -1,8 +1,8 @@
 //! A sketch says what the rows say, within its bounds, and does not care how they came.
 
 use calipers::{
-    BinaryView, BinnedEce, BrierScore, Error, Estimator, Filling, Input, LogLoss, LsEce, NBins, Norm, Predictions, Scale,
-    Sketch, SketchOptions, Strategy as Binning, Tally, Ties, link, noise,
+    BinaryView, BinnedEce, BrierScore, Error, Estimator, Filling, Input, LogLoss, LsEce, NBins, Norm, Predictions,
+    Scale, Sketch, SketchOptions, Strategy as Binning, Tally, Ties, link, noise,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

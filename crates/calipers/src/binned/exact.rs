@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::EqualWidth;
+use crate::numerics::dispatch::dispatched;
 use crate::numerics::parallel;
 use crate::predictions::{Outcome, PlainPass, PlainRows, Probability};
 
@@ -106,20 +107,50 @@ impl PlainPass for AddTo<'_> {
     type Output = ();
 
     fn run<P: Probability, L: Outcome>(self, probabilities: &[P], labels: &[L]) {
-        let n_bins = self.binning.len();
-        let copies = self.words.len() / n_bins - 1;
-        for (row, (&p, &label)) in probabilities.iter().zip(labels).enumerate() {
-            // Outside [0, 1] by rounding only: the door has counted it.
-            let p: f64 = p.into();
-            let p = if p > 0.0 { p } else { 0.0 };
-            let p = if p < 1.0 { p } else { 1.0 };
-            let fixed = fixed_point(p);
-            let row_words = [1, label.bit(), fixed >> LOW_BITS, fixed & ((1 << LOW_BITS) - 1)];
-            let words = &mut self.words[(row & copies) * n_bins + self.binning.place(p)];
-            words.iter_mut().zip(row_words).for_each(|(word, more)| *word += more);
+        add_rows(probabilities, labels, self.binning, self.words);
+    }
+}
+
+dispatched! {
+    /// The bins and words of some rows at once, which the compiler does in vectors, and then their sums.
+    fn add_rows / add_rows_portable<P: Probability, L: Outcome>(
+        probabilities: &[P],
+        labels: &[L],
+        binning: &EqualWidth,
+        words: &mut [[u64; 4]],
+    ) {
+        const LANES: usize = 16;
+        let n_bins = binning.len();
+        let last_copy = words.len() / n_bins - 1;
+        for (chunk, labels) in probabilities.chunks(LANES).zip(labels.chunks(LANES)) {
+            let mut p = [0.0; LANES];
+            for (p, probability) in p.iter_mut().zip(chunk) {
+                // Outside [0, 1] by rounding only: the door has counted it.
+                let probability: f64 = (*probability).into();
+                let raised = if probability > 0.0 { probability } else { 0.0 };
+                *p = if raised < 1.0 { raised } else { 1.0 };
+            }
+            let bins = binning.places(&p);
+            let (mut high, mut low) = ([0; LANES], [0; LANES]);
+            for lane in 0..LANES {
+                // Exact, as the products by powers of two are, and both parts fit 32 bits, which convert in vectors.
+                let scaled = p[lane] * HALF;
+                let whole = scaled as i32;
+                high[lane] = whole as u64;
+                low[lane] = ((scaled - f64::from(whole)) * HALF) as i32 as u64;
+            }
+            for (lane, label) in labels.iter().enumerate() {
+                let words = &mut words[(lane & last_copy) * n_bins + bins[lane] as usize];
+                let row = [1, label.bit(), high[lane], low[lane]];
+                words.iter_mut().zip(row).for_each(|(word, more)| *word += more);
+            }
         }
     }
 }
+
+/// 2 to the power of half of the bits of a probability.
+const HALF: f64 = (1u64 << LOW_BITS) as f64;
+const _: () = assert!(2 * LOW_BITS == PROBABILITY_BITS);
 
 /// p in [0, 1] as a multiple of 2^-56, cut: the mantissa, shifted by the exponent.
 #[inline(always)]
@@ -135,12 +166,42 @@ fn fixed_point(p: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::predictions::{Floats, Labels};
 
     #[test]
     fn fixed_points_are_probabilities_cut() {
         let unit = 2f64.powi(56);
         for p in [0.0, -0.0, 1.0, 0.5, 0.1, 0.9, 1.0 - f64::EPSILON / 2.0, 1e-3, 1e-9, 1e-16, 1e-17, 1e-300, 5e-324] {
             assert_eq!(fixed_point(p), (p * unit).floor() as u64, "{p}");
+        }
+    }
+
+    /// Rows at and next to edges, and all between.
+    fn rows(n_bins: usize) -> (Vec<f64>, Vec<i64>) {
+        let near = |k: usize| {
+            let edge = k as f64 / n_bins as f64;
+            [edge.next_down().max(0.0), edge, edge.next_up().min(1.0), -0.0, 1e-300]
+        };
+        let between = (0..1000).map(|k| (f64::from(k) * 0.618_033_988_749_895).fract());
+        let p: Vec<f64> = (0..=n_bins).flat_map(near).chain(between).collect();
+        let y = (0..p.len() as i64).map(|k| k % 3 % 2).collect();
+        (p, y)
+    }
+
+    #[test]
+    fn many_rows_at_once_are_rows_one_by_one() {
+        for n_bins in [1, 2, 10, 15, 300, 1000] {
+            let (p, y) = rows(n_bins);
+            let binning = EqualWidth::new(n_bins);
+            let mut expected = vec![BinTotals::default(); n_bins];
+            for (p, y) in p.iter().zip(&y) {
+                expected[binning.place(*p)].add_row(*p, *y == 1, 1);
+            }
+            let plain = PlainRows { probabilities: Floats::F64(&p), labels: Labels::I64(&y), checked: true };
+            assert_eq!(of_plain(plain, &binning), expected, "{n_bins}");
+            let mut portable = vec![[0; 4]; n_bins];
+            add_rows_portable(&p, &y, &binning, &mut portable);
+            assert!(portable.iter().zip(&expected).all(|(words, totals)| words[0] == totals.count));
         }
     }
 }
