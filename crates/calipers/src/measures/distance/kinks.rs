@@ -9,18 +9,13 @@ pub(super) struct Kink {
 }
 
 /// So many kinks are passed one by one in a step before the rest is passed at once.
-const ONE_BY_ONE: usize = 64;
-
-/// So many are taken from a tree when a stack is empty.
-const REFILL: usize = 8;
+const ONE_BY_ONE: usize = 4;
 
 /// No node.
 const NIL: u32 = u32::MAX;
 
-/// The two sides. Near kinks are on stacks; far ones, when a step has passed many, in trees that split and join.
-///
-/// Kinks go to a tree only in a step that has passed `ONE_BY_ONE` of them, and come back a few at a time: a step costs O(log n) with a
-/// constant of some hundred at most, whatever the data, and O(1) where steps pass few kinks.
+/// The two sides. New kinks are on stacks, from which some are passed one by one; the others are in trees that split and join, because on
+/// calibrated rows a step passes about √n of them. A kink goes from a stack to a tree at most once, so a step is O(log n).
 #[derive(Debug)]
 pub(super) struct Kinks {
     near: [Vec<Kink>; 2],
@@ -62,10 +57,7 @@ impl Kinks {
         let (ahead, behind) = (side, 1 - side);
         let mut rest = rising;
         for _ in 0..ONE_BY_ONE {
-            if self.near[ahead].is_empty() {
-                self.refill(ahead);
-            }
-            let Some(kink) = self.near[ahead].pop() else { return self.stop_at_end(side, x, rest) };
+            let Some(kink) = self.near[ahead].pop() else { break };
             let place = kink.base + x;
             if place >= 1.0 {
                 return self.stop_at_end(side, x, rest);
@@ -78,6 +70,9 @@ impl Kinks {
             rest -= kink.drop;
             self.near[behind].push(Kink { base: -place - x, drop: kink.drop });
         }
+        if self.near[ahead].is_empty() && self.far[ahead] == NIL {
+            return self.stop_at_end(side, x, rest);
+        }
         self.bury(ahead);
         self.bury(behind);
         let (passed, kept) = self.split(self.far[ahead], rest, 1.0 - x);
@@ -87,10 +82,10 @@ impl Kinks {
             self.far[behind] = self.join(passed, self.far[behind]);
         }
         self.far[ahead] = kept;
-        match self.take_first(ahead) {
-            Some(kink) if kink.base + x < 1.0 => {
-                let place = kink.base + x;
-                self.near[ahead].push(Kink { drop: (kink.drop - rest).max(0.0), ..kink });
+        match self.first(kept) {
+            Some(base) if base + x < 1.0 => {
+                self.shorten_first(kept, rest);
+                let place = base + x;
                 self.near[behind].push(Kink { base: -place - x, drop: rest });
                 place
             }
@@ -104,15 +99,6 @@ impl Kinks {
         self.far[side] = NIL;
         self.near[1 - side].push(Kink { base: -1.0 - x, drop: rest });
         1.0
-    }
-
-    /// A few from the tree to the stack.
-    fn refill(&mut self, side: usize) {
-        for _ in 0..REFILL {
-            let Some(kink) = self.take_first(side) else { break };
-            self.near[side].push(kink);
-        }
-        self.near[side].reverse();
     }
 
     /// From the stack to the tree.
@@ -205,24 +191,19 @@ impl Kinks {
         }
     }
 
-    fn take_first(&mut self, side: usize) -> Option<Kink> {
-        let root = self.far[side];
-        if root == NIL {
-            return None;
+    /// Takes `less` off the drop of the first kink of a tree.
+    fn shorten_first(&mut self, root: u32, less: f64) {
+        let mut at = root;
+        loop {
+            let first = self.hand_down(at).children[0];
+            let node = &mut self.nodes[at as usize];
+            node.sum = (node.sum - less).max(0.0);
+            if first == NIL {
+                node.kink.drop = (node.kink.drop - less).max(0.0);
+                break;
+            }
+            at = first;
         }
-        let (kink, rest) = self.without_first(root);
-        self.far[side] = rest;
-        Some(kink)
-    }
-
-    fn without_first(&mut self, at: u32) -> (Kink, u32) {
-        let node = self.hand_down(at);
-        if node.children[0] == NIL {
-            return (node.kink, node.children[1]);
-        }
-        let (kink, rest) = self.without_first(node.children[0]);
-        self.set_child(at, 0, rest);
-        (kink, at)
     }
 
     /// The base of the first kink of a tree.
