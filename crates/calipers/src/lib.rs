@@ -17,7 +17,11 @@ pub use error::Error;
 pub use estimate::{Estimate, Estimator, Setting, Settings};
 pub use link::{CLogLog, Link, Logistic, Probit};
 pub use ls_ece::{LsCurve, LsEce, LsEceSampled, Sigma};
-pub use measures::{BrierScore, LogLoss};
+pub use measures::{
+    BrierScore, Corp, CorpDecomposition, CumulativeCalibrationError, CumulativeCurve, CumulativeStatistic,
+    IsotonicCurve, KernelCalibrationError, LogLoss, LowerDistance, ProperScore, SmoothCalibrationError, SmoothWitness,
+    SurrogateIntervalCalibrationError, TCal,
+};
 pub use noise::{Epanechnikov, Gaussian, Laplace, LogisticNoise, Noise, Uniform};
 #[doc(hidden)]
 pub use predictions::PlainRows;

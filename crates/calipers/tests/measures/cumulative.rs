@@ -1,0 +1,50 @@
+use calipers::{CumulativeCalibrationError, CumulativeStatistic, Input};
+use proptest::prelude::*;
+
+use crate::data::{assert_golden, config, measure, rows};
+
+fn maximum() -> CumulativeCalibrationError {
+    CumulativeCalibrationError::new().statistic(CumulativeStatistic::MaximumAbsolute)
+}
+
+proptest! {
+    #![proptest_config(config(100))]
+
+    #[test]
+    fn it_is_the_extreme_of_all_sums(rows in rows(200)) {
+        let total: f64 = rows.iter().map(|row| row.2).sum();
+        let up_to = |p: f64| {
+            let below = rows.iter().filter(|row| row.0 <= p);
+            below.map(|row| row.2 * (f64::from(row.1) - row.0)).sum::<f64>() / total
+        };
+        let sums: Vec<f64> = rows.iter().map(|row| up_to(row.0)).chain([0.0]).collect();
+        let highest = sums.iter().copied().fold(f64::MIN, f64::max);
+        let lowest = sums.iter().copied().fold(f64::MAX, f64::min);
+        let (range, largest) = (measure(&CumulativeCalibrationError::new(), &rows), measure(&maximum(), &rows));
+        prop_assert!((range.value - (highest - lowest)).abs() <= range.numerical_bound + 1e-14);
+        prop_assert!((largest.value - highest.max(-lowest)).abs() <= largest.numerical_bound + 1e-14);
+        prop_assert!(largest.value <= range.value && range.value <= 2.0 * largest.value);
+    }
+}
+
+#[test]
+fn it_agrees_with_what_others_computed() {
+    assert_golden(&CumulativeCalibrationError::new(), 0.0684);
+    assert_golden(&maximum(), 0.05335);
+}
+
+#[test]
+fn the_curve_begins_at_nothing_and_ends_with_all() {
+    let predictions = Input::probabilities(&[0.5, 0.25, 0.5], &[1, 1, 0]).check().unwrap();
+    let curve = CumulativeCalibrationError::new().curve(&predictions.binary().unwrap()).unwrap();
+    assert_eq!(curve.probabilities, [0.25, 0.25, 0.5]);
+    assert_eq!(curve.differences, [0.0, 0.25, 0.25]);
+    assert_eq!(curve.shares, [0.0, 1.0 / 3.0, 1.0]);
+}
+
+#[test]
+fn the_sum_before_the_first_row_counts() {
+    // All sums are positive: without C_0 = 0 the range would be 0.2.
+    let rows = [(0.4, true, 1.0), (0.6, true, 1.0)];
+    assert!((measure(&CumulativeCalibrationError::new(), &rows).value - 0.5).abs() < 1e-15);
+}
