@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use super::pooled::Pooled;
+use super::scores::check_link;
 use crate::Error;
+use crate::cells::Summary;
 use crate::estimate::{Estimate, Estimator, Settings};
 use crate::link::{Link, Logistic};
 use crate::numerics::sum::Sum;
 use crate::predictions::BinaryView;
+use crate::sketch::Sketch;
 
 /// How a cumulative curve becomes one figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -78,7 +81,8 @@ pub struct CumulativeCurve {
 /// O(n log n) time for a sort and one pass.
 ///
 /// # Accuracy
-/// Numerical: the running sum is compensated, so every C_k is off by a few units of rounding of Σ s |y - p|.
+/// Numerical: the running sum is compensated, so every C_k is off by a few units of rounding of Σ s |y - p|. From a sketch the curve is
+/// known between cells, and the bound has what it can do inside the one that matters.
 /// Statistical: biased up, by about the standard deviation of the sum of residuals; it needs no bandwidth.
 ///
 /// # Reference
@@ -157,6 +161,55 @@ impl Estimator for CumulativeCalibrationError {
         let value = self.statistic.of(highest, lowest);
         let bound = 2.0 * pooled.residual_error() + 2.0 * f64::EPSILON * value;
         Ok(pooled.estimate(view, self.measure(), (value, bound), self.settings()))
+    }
+
+    /// Cells are in the order of their probabilities, so C is known between cells. Inside a cell it is not: there it can rise
+    /// by no more than the cell's outcomes 1 bring, and fall by no more than its outcomes 0 take.
+    fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
+        check_link(sketch, &*self.link)?;
+        let mut cells: Vec<(f64, f64, Summary)> = sketch
+            .summaries()
+            .filter(|cell| cell.weight > 0.0)
+            .map(|cell| {
+                let (first, last) = (cell.lower * cell.scale, (cell.lower + cell.width) * cell.scale);
+                // Ascending in p: by q below one half, by -q above, which has all its digits where 1 - q has not.
+                if cell.upper { (1.0, -last, cell) } else { (0.0, first, cell) }
+            })
+            .collect();
+        cells.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.outcome.cmp(&b.2.outcome)));
+        let total = sketch.total_units() as f64;
+        let (mut sum, mut price) = (Sum::default(), Sum::default());
+        // What is certain: the extremes between cells. What is possible: those inside.
+        let (mut highest, mut lowest, mut above, mut below) = (0.0f64, 0.0f64, 0.0f64, 0.0f64);
+        for cell in cells.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let before = sum.value();
+            for (_, _, cell) in cell {
+                let (p, complement) = cell.probability(cell.mean);
+                let share = cell.weight / total;
+                let change = if cell.outcome { share * complement } else { -share * p };
+                let inside = before + change;
+                (above, below) = (above.max(inside), below.min(inside));
+                let clipped = if sketch.is_clipped(cell) { sketch.options().clip_value() } else { 0.0 };
+                sum.add(change);
+                price.add(share * (cell.step * cell.scale + clipped));
+            }
+            (highest, lowest) = (highest.max(sum.value()), lowest.min(sum.value()));
+        }
+        let value = self.statistic.of(highest, lowest);
+        let inside = self.statistic.of(above.max(highest), below.min(lowest)) - value;
+        let rounding =
+            64.0 * f64::EPSILON + price.value() * (1.0 + 1e-9) + 2.0 * sketch.weight_error() + sketch.score_error();
+        Ok(Estimate {
+            measure: self.measure(),
+            value,
+            numerical_bound: inside + 2.0 * rounding,
+            standard_error: None,
+            n: sketch.n(),
+            n_clipped: 0,
+            input: sketch.report().clone(),
+            settings: self.settings(),
+            per_class: Vec::new(),
+        })
     }
 }
 

@@ -263,7 +263,7 @@ fn link_of(scale: Scale, link: &dyn Link) -> Option<&dyn Link> {
 }
 
 /// The cells of raw scores are those of the logistic link.
-fn check_link(sketch: &Sketch, link: &dyn Link) -> Result<(), Error> {
+pub(super) fn check_link(sketch: &Sketch, link: &dyn Link) -> Result<(), Error> {
     if sketch.scale() == Some(Scale::Link) && link.name() != Logistic.name() {
         let rule = "\"logistic\" for the scores of a sketch of raw scores";
         return Err(Error::setting("link", rule, format!("{:?}", link.name())));

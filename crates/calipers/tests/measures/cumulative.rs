@@ -1,4 +1,4 @@
-use calipers::{CumulativeCalibrationError, CumulativeStatistic, Input};
+use calipers::{CumulativeCalibrationError, CumulativeStatistic, Input, Sketch};
 use proptest::prelude::*;
 
 use crate::data::{assert_golden, config, measure, rows};
@@ -24,6 +24,23 @@ proptest! {
         prop_assert!((range.value - (highest - lowest)).abs() <= range.numerical_bound + 1e-14);
         prop_assert!((largest.value - highest.max(-lowest)).abs() <= largest.numerical_bound + 1e-14);
         prop_assert!(largest.value <= range.value && range.value <= 2.0 * largest.value);
+    }
+
+    #[test]
+    fn a_sketch_knows_it_within_its_bound(rows in rows(200), resolution in 6u32..12) {
+        let p: Vec<f64> = rows.iter().map(|row| row.0).collect();
+        let y: Vec<bool> = rows.iter().map(|row| row.1).collect();
+        let weights: Vec<f64> = rows.iter().map(|row| row.2).collect();
+        let predictions = Input::probabilities(&p, &y).weights(&weights).check().unwrap();
+        let mut sketch = Sketch::new();
+        sketch.update(&predictions.binary().unwrap()).unwrap();
+        sketch.coarsen(resolution).unwrap();
+        for statistic in [CumulativeStatistic::Range, CumulativeStatistic::MaximumAbsolute] {
+            let estimator = CumulativeCalibrationError::new().statistic(statistic);
+            let (exact, sketched) = (measure(&estimator, &rows), sketch.estimate(&estimator).unwrap());
+            let error = (exact.value - sketched.value).abs();
+            prop_assert!(error <= exact.numerical_bound + sketched.numerical_bound, "{error:e}");
+        }
     }
 }
 
