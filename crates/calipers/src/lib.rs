@@ -12,12 +12,16 @@ mod numerics;
 mod predictions;
 mod sketch;
 
-pub use binned::{Bin, BinnedEce, Compat, NBins, Norm, Strategy};
+pub use binned::{Bin, BinnedEce, Compat, DebiasedEce, NBins, Norm, Strategy, SweepEce};
 pub use error::Error;
 pub use estimate::{Estimate, Estimator, Setting, Settings};
 pub use link::{CLogLog, Link, Logistic, Probit};
 pub use ls_ece::{LsCurve, LsEce, LsEceSampled, Sigma};
-pub use measures::{BrierScore, LogLoss};
+pub use measures::{
+    Bandwidth, BetaKdeEce, BrierScore, CalibrationIndex, CalibrationIndices, CanonicalKdeEce, CoxCalibration,
+    CoxCoefficient, CoxFit, IndexStatistic, KdeEce, KdeKernel, LogLoss, ObservedExpected, SmoothEce, SmoothMethod,
+    SmoothSigma, Smoothing,
+};
 pub use noise::{Epanechnikov, Gaussian, Laplace, LogisticNoise, Noise, Uniform};
 pub use predictions::{
     BinaryView, Floats, Form, Input, InputReport, Invalid, Labels, Multiclass, PositiveLabel, Predictions, Rows, Scale,

@@ -9,8 +9,10 @@
 
 mod binary;
 mod checks;
+mod class_rows;
 mod columns;
 mod multiclass;
+mod top_label;
 
 pub use binary::{BinaryView, Rows, Scale};
 pub(crate) use checks::KINDS;

@@ -75,9 +75,10 @@ impl std::str::FromStr for Multiclass {
 }
 
 /// The top class of one row.
-struct Top {
-    score: f64,
-    right: bool,
+pub(super) struct Top {
+    pub(super) class: usize,
+    pub(super) score: f64,
+    pub(super) right: bool,
     tied: bool,
 }
 
@@ -133,7 +134,7 @@ impl Predictions<'_> {
         Ok(view)
     }
 
-    fn top(&self, row: usize, ties: Ties) -> Top {
+    pub(super) fn top(&self, row: usize, ties: Ties) -> Top {
         let k = self.n_classes();
         let score = |class: usize| self.input.scores.get(row * k + class);
         let mut top = 0;
@@ -155,7 +156,7 @@ impl Predictions<'_> {
             Form::Probabilities => score(top),
             Form::Logits => self.log_odds(row, top),
         };
-        Top { score, right, tied: n_top > 1 }
+        Top { class: top, score, right, tied: n_top > 1 }
     }
 
     /// One class against the rest.
@@ -197,7 +198,7 @@ impl Predictions<'_> {
     /// With m the largest difference, |m| is at most |log-odds| + ln k. A difference d is rounded by |d|, and d - m by
     /// |d - m| more, where |d| <= |m| + |d - m| and |d - m| exp(d - m) <= 1/e; exp itself and the sum of k - 1
     /// terms of one sign add k + 2 relative, the logarithm ln k, the last addition |log-odds|.
-    fn log_odds_error(&self) -> f64 {
+    pub(super) fn log_odds_error(&self) -> f64 {
         let k = self.n_classes() as f64;
         3.0 * k + 4.0 * k.ln() + 8.0
     }
