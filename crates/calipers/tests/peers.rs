@@ -64,12 +64,12 @@ fn measures() -> Vec<(&'static str, Box<dyn Estimator>, f64)> {
         ("l2_equal_mass", Box::new(binned(uc).strategy(Strategy::Quantile).norm(Norm::L2)), 1e-12),
         ("l2_debiased_equal_mass", Box::new(debiased()), 1e-12),
         ("l2_debiased_equal_width", Box::new(debiased().strategy(Strategy::Uniform)), 1e-12),
-        // The mean of 20,000 draws.
-        ("l1_debiased_equal_mass", Box::new(debiased().norm(Norm::L1)), 2e-4),
+        // The mean of 20,000 draws, for which a bin of 6 rows has a standard deviation of 0.2 each.
+        ("l1_debiased_equal_mass", Box::new(debiased().norm(Norm::L1)), 1e-3),
         ("netcal_ece", Box::new(binned(Compat::Netcal).n_bins(10)), 1e-9),
         ("netcal_ece_equal_mass", Box::new(binned(Compat::Netcal).n_bins(10).strategy(Strategy::Quantile)), 1e-9),
-        ("torchmetrics_l1", Box::new(torchmetrics(Norm::L1)), 1e-7),
-        ("torchmetrics_l2", Box::new(torchmetrics(Norm::L2)), 1e-7),
+        ("torchmetrics_l1", Box::new(torchmetrics(Norm::L1)), 1e-6),
+        ("torchmetrics_l2", Box::new(torchmetrics(Norm::L2)), 1e-6),
         ("torchmetrics_max", Box::new(torchmetrics(Norm::Max)), 1e-6),
         ("cox_slope", Box::new(CoxCalibration::new()), 1e-8),
         ("cox_intercept", Box::new(CoxCalibration::new().coefficient(calipers::CoxCoefficient::Intercept)), 1e-8),

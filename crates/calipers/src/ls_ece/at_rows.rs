@@ -73,7 +73,8 @@ fn one_by_one(points: &Points, kernel: Kernel<'_>) -> (Vec<f64>, Vec<f64>) {
         .map(|group| {
             let masses = regression.at(points.logits[group[0]]);
             let lost = 0.5 * shift(&kernel, points) + regression.neglected + masses.total * 2f64.powi(-44);
-            (masses.positives / masses.total, (2.0 * lost / (masses.total - lost)).clamp(0.0, 1.0))
+            let bound = if masses.total > lost { (2.0 * lost / (masses.total - lost)).min(1.0) } else { 1.0 };
+            (masses.positives / masses.total, bound)
         })
         .collect();
     let (mut rates, mut bounds) = (vec![0.0; points.len()], vec![0.0; points.len()]);
@@ -83,10 +84,11 @@ fn one_by_one(points: &Points, kernel: Kernel<'_>) -> (Vec<f64>, Vec<f64>) {
     (rates, bounds)
 }
 
-/// What errors in the logits can do to a smoothed mass: twice sup|K'| times the error. Unknown for noise with jumps: then 0.
+/// Twice what errors in the logits of row and place can do to a smoothed mass: sup|K'| times both. For noise with jumps there is no
+/// such bound.
 fn shift(kernel: &Kernel<'_>, points: &Points) -> f64 {
-    let second = kernel.noise.variation(2).unwrap_or(0.0) / (kernel.sigma * kernel.sigma);
-    2.0 * second * points.largest_logit_error
+    let second = kernel.noise.variation(2).unwrap_or(f64::INFINITY) / (kernel.sigma * kernel.sigma);
+    if points.largest_logit_error > 0.0 { 2.0 * second * points.largest_logit_error } else { 0.0 }
 }
 
 /// Rates and bounds by a grid, where the noise is Gaussian or as smooth and the logits do not span too many sigmas.

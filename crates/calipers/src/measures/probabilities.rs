@@ -91,8 +91,8 @@ impl<'a> Probabilities<'a> {
     }
 }
 
-/// Sorted as integers: a probability is not negative, so that its bits are in the order of its value, and the outcome
-/// takes the last bit's place in a wider word only where it must. Counts are exact.
+/// Sorted as integers: the bits of a number in [0, 1] are in the order of its value, and the first of them is 0, which makes
+/// room for the outcome. Counts are exact.
 fn plain_groups(rows: Rows) -> Vec<Group> {
     // -0.0 + 0.0 is 0.0, whose bits are the smallest.
     let key = |(p, outcome): (&f64, &bool)| ((p + 0.0).to_bits() << 1) | u64::from(*outcome);

@@ -179,10 +179,10 @@ impl Circle {
                 let end = range.end.min(start + parallel::CHUNK);
                 rows.read(start..end, &mut buffer);
                 match order {
-                    8 => part.add::<8>(&lagrange, &buffer),
-                    6 => part.add::<6>(&lagrange, &buffer),
-                    4 => part.add::<4>(&lagrange, &buffer),
-                    _ => part.add::<2>(&lagrange, &buffer),
+                    8 => part.add::<8>(&buffer),
+                    6 => part.add::<6>(&buffer),
+                    4 => part.add::<4>(&buffer),
+                    _ => part.add::<2>(&buffer),
                 }
                 start = end;
             }
@@ -308,6 +308,30 @@ struct Smoothed {
     error: f64,
 }
 
+/// [`Lagrange::weights`] for an order that the compiler knows, which is several times as fast.
+#[inline(always)]
+fn weights<const ORDER: usize>(theta: f64, scales: &[f64; ORDER]) -> ([f64; ORDER], f64) {
+    let first = 1.0 - (ORDER / 2) as f64;
+    let mut weights = [0.0; ORDER];
+    let mut before = 1.0;
+    for (k, weight) in weights.iter_mut().enumerate() {
+        *weight = before;
+        before *= theta - (first + k as f64);
+    }
+    let mut after = 1.0;
+    for (k, weight) in weights.iter_mut().enumerate().rev() {
+        *weight *= after * scales[k];
+        after *= theta - (first + k as f64);
+    }
+    (weights, before.abs())
+}
+
+/// 1 / product over other nodes of (node - other).
+fn scales<const ORDER: usize>() -> [f64; ORDER] {
+    let others = |k: usize| (0..ORDER).filter(move |&other| other != k);
+    std::array::from_fn(|k| 1.0 / others(k).map(|other| k as f64 - other as f64).product::<f64>())
+}
+
 /// The masses of some rows.
 struct Part {
     deposit: Deposit,
@@ -332,14 +356,15 @@ impl Part {
         }
     }
 
-    fn add<const ORDER: usize>(&mut self, lagrange: &Lagrange, rows: &Rows) {
+    fn add<const ORDER: usize>(&mut self, rows: &Rows) {
+        let scales = scales::<ORDER>();
         // Plain sums of a chunk, put together with compensation.
         let (mut total, mut residuals, mut remainders) = (0.0, 0.0, 0.0);
         for ((&p, &outcome), &weight) in rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights) {
             let position = p * self.n_panels;
             // p = 1 belongs to the last panel.
             let panel = position.floor().min(self.n_panels - 1.0);
-            let (weights, remainder) = lagrange.weights(position - panel);
+            let (weights, remainder) = weights(position - panel, &scales);
             let residual = f64::from(u8::from(outcome)) - p;
             let (channel, amount) = match self.deposit {
                 Deposit::Residuals => (0, weight * residual),
@@ -347,7 +372,7 @@ impl Part {
             };
             let first = panel as usize;
             let masses = &mut self.masses[channel][first..first + ORDER];
-            for (mass, share) in masses.iter_mut().zip(&weights[..ORDER]) {
+            for (mass, share) in masses.iter_mut().zip(&weights) {
                 *mass += amount * share;
             }
             total += weight;
@@ -366,5 +391,26 @@ impl Part {
         self.remainder += other.remainder;
         self.weight.merge(other.weight);
         self.residual.merge(other.residual);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_of_a_known_order_are_those_of_any() {
+        fn check<const ORDER: usize>() {
+            for step in 0..=100 {
+                let theta = f64::from(step) / 100.0;
+                let (known, remainder) = weights(theta, &scales::<ORDER>());
+                let (any, same) = Lagrange::new(ORDER).weights(theta);
+                assert_eq!((&known[..], remainder), (&any[..ORDER], same));
+            }
+        }
+        check::<2>();
+        check::<4>();
+        check::<6>();
+        check::<8>();
     }
 }

@@ -18,6 +18,9 @@ use crate::{Error, error};
 /// Places at which the rule compares bandwidths, at most.
 const RULE_PLACES: usize = 4096;
 
+/// Distinct probabilities that the rule tells apart, at most.
+const RULE_GROUPS: usize = 1 << 16;
+
 /// KDE-ECE with beta kernels: each row against the outcome rate that all other rows predict at its probability.
 ///
 /// # Definition
@@ -31,18 +34,19 @@ const RULE_PLACES: usize = 4096;
 ///
 /// Unless given, h maximises the likelihood of rows under the density that all others make, `Σ_j s_j ln Σ_{i≠j} w_i K(p_j; p_i)`,
 /// over 15 values from 1e-5 to 0.1 and 0.2, 0.4, ..., 1; beyond 4096 distinct probabilities it is the mean over 4096 equal
-/// parts of the weight, each with its middle probability. (The authors' code divides the density by h
+/// parts of the weight, each with its middle probability, and beyond 65,536 neighbours are pooled. (The authors' code divides the density by h
 /// once more, which favours small h.) Many ties favour small h, too: the rows' own copies are others.
 ///
 /// # Assumptions
 /// Independent rows whose probabilities have a density.
 ///
 /// # Cost
-/// A sort, then about 30 cells of 16 moments for each row; rows without neighbours are compared with all. Memory: some
+/// A sort, then about 40 cells of 20 moments for each row, or 20 such sums for all rows of a cell that has many; rows without
+/// neighbours are compared with all. Memory: some
 /// 60 bytes for each row.
 ///
 /// # Accuracy
-/// Numerical: `numerical_bound`: kernel sums are relative to 2e-9 by cells (`kde/beta_sums.rs`) and to some units of rounding over
+/// Numerical: `numerical_bound`: kernel sums are good to 2e-9 of themselves by cells (`kde/beta_sums.rs`) and to some units of rounding over
 /// h. Statistical: leaving out one's own row takes away most of the bias of small n h.
 ///
 /// # Reference
@@ -109,8 +113,24 @@ pub(super) fn candidates() -> impl Iterator<Item = f64> {
     small.chain((1..=5).map(|k| 0.2 * f64::from(k)))
 }
 
+/// Neighbours together, so that there are at most so many.
+fn pooled(groups: &[Group], most: usize) -> Vec<Group> {
+    let size = groups.len().div_ceil(most).max(1);
+    let pool = |members: &[Group]| {
+        let weight: f64 = members.iter().map(|group| group.weight).sum();
+        Group {
+            p: members.iter().map(|group| group.weight * group.p).sum::<f64>() / weight,
+            weight,
+            positive: members.iter().map(|group| group.positive).sum(),
+            n: members.iter().map(|group| group.n).sum(),
+        }
+    };
+    groups.chunks(size).map(pool).collect()
+}
+
 /// The candidate of the largest likelihood; the first of several.
 fn by_likelihood(groups: &[Group]) -> f64 {
+    let groups = &pooled(groups, RULE_GROUPS)[..];
     let total: f64 = groups.iter().map(|group| group.weight).sum();
     let mut places: Vec<(usize, f64)> = Vec::new();
     if groups.len() <= RULE_PLACES {
@@ -203,9 +223,10 @@ impl Estimator for BetaKdeEce {
         }
 
         let sums = BetaSums::new(&groups, bandwidth);
+        let all_others = sums.all_others();
         let members = rows_by_group(&rows, &groups);
         let of_group = |index: usize| {
-            let (others, group) = (sums.others(index), &groups[index]);
+            let (others, group) = (&all_others[index], &groups[index]);
             let mut sum = 0.0;
             for &(p, weight, outcome) in members[index] {
                 let (copies, positive) = (group.weight - weight, group.positive - if outcome { weight } else { 0.0 });

@@ -163,7 +163,7 @@ impl KdeEce {
 }
 
 /// s (2n)^(-1/5).
-fn rule(rows: &Probabilities<'_>) -> f64 {
+fn rule(rows: &Probabilities<'_>) -> Result<f64, Error> {
     let rows = rows.all();
     let weighted = || rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights);
     let deviation = |only_positives: bool| {
@@ -177,10 +177,13 @@ fn rule(rows: &Probabilities<'_>) -> f64 {
     };
     let total = rows.weights.iter().copied().collect::<Sum>().value();
     let squares = rows.weights.iter().map(|weight| weight * weight).collect::<Sum>().value();
+    if !(total > 0.0) {
+        return Err(Error::ZeroWeights { n_rows: rows.weights.len() as u64 });
+    }
     let n = total * total / squares;
     // NaN where no row has outcome 1.
     let spread = [deviation(true), deviation(false)].into_iter().find(|spread| *spread > 1e-9).unwrap_or(1.0);
-    spread * (2.0 * n).powf(-0.2)
+    Ok(spread * (2.0 * n).powf(-0.2))
 }
 
 impl Estimator for KdeEce {
@@ -191,15 +194,15 @@ impl Estimator for KdeEce {
         }
         let rows = Probabilities::new(view, &*self.link)?;
         let (bandwidth, bandwidth_rule) = match self.bandwidth {
-            Bandwidth::Auto => (rule(&rows), "auto"),
+            Bandwidth::Auto => (rule(&rows)?, "auto"),
             Bandwidth::Value(bandwidth) => (bandwidth, "given"),
         };
-        // NaN stands for weights that are all 0, which the circle refuses.
-        if !(1e-5..=100.0).contains(&bandwidth) && !(self.bandwidth == Bandwidth::Auto && bandwidth.is_nan()) {
+        // Written so that NaN fails.
+        if !(1e-5..=100.0).contains(&bandwidth) {
             return Err(Error::setting("bandwidth", "in [1e-5, 100], or \"auto\"", error::number(bandwidth)));
         }
         let noise = self.kernel.noise();
-        let kernel = ReflectedKernel { noise, sigma: if bandwidth.is_nan() { 1.0 } else { bandwidth } };
+        let kernel = ReflectedKernel { noise, sigma: bandwidth };
         let n_panels = kernel.panels(Deposit::Outcomes, self.tolerance)?;
         let found = Circle::new(&rows, noise, Deposit::Outcomes, n_panels)?.integrate(kernel);
         if !(found.bound <= self.tolerance) {
