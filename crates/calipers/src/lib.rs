@@ -12,14 +12,16 @@ mod numerics;
 mod predictions;
 mod sketch;
 
-pub use binned::{Bin, BinnedEce, Compat, NBins, Norm, Strategy};
+pub use binned::{Bin, BinnedEce, Compat, DebiasedEce, NBins, Norm, Strategy, SweepEce};
 pub use error::Error;
 pub use estimate::{Estimate, Estimator, Setting, Settings};
 pub use link::{CLogLog, Link, Logistic, Probit};
 pub use ls_ece::{LsCurve, LsEce, LsEceSampled, Sigma};
 pub use measures::{
-    BrierScore, Corp, CorpDecomposition, CumulativeCalibrationError, CumulativeCurve, CumulativeStatistic,
-    IsotonicCurve, KernelCalibrationError, LogLoss, LowerDistance, ProperScore, SmoothCalibrationError, SmoothWitness,
+    Bandwidth, BetaKdeEce, BrierScore, CalibrationIndex, CalibrationIndices, CanonicalKdeEce, Corp, CorpDecomposition,
+    CoxCalibration, CoxCoefficient, CoxFit, CumulativeCalibrationError, CumulativeCurve, CumulativeStatistic,
+    IndexStatistic, IsotonicCurve, KdeEce, KdeKernel, KernelCalibrationError, LogLoss, LowerDistance, ObservedExpected,
+    ProperScore, SmoothCalibrationError, SmoothEce, SmoothMethod, SmoothSigma, SmoothWitness, Smoothing,
     SurrogateIntervalCalibrationError, TCal,
 };
 pub use noise::{Epanechnikov, Gaussian, Laplace, LogisticNoise, Noise, Uniform};

@@ -89,6 +89,12 @@ pub enum Compat {
     /// torchmetrics: bins [a, b) in single precision, probabilities rounded to it first; a probability of 1 has
     /// a bin of its own.
     Torchmetrics,
+    /// relplot's `binnedECE`: bin number p / (1/B), rounded down, in double precision; a probability of 1 has a bin of its own
+    /// unless rounding puts it into the last.
+    Relplot,
+    /// uncertainty-calibration's `get_ece` and, with [`Strategy::Quantile`], `get_ece_em`: bins (a, b] at k/B, or at the middle
+    /// between the last of one and the first of the next of B parts of the sorted rows, equal edges taken once.
+    UncertaintyCalibration,
 }
 
 impl Compat {
@@ -97,9 +103,13 @@ impl Compat {
             Compat::Sklearn => "sklearn",
             Compat::Netcal => "netcal",
             Compat::Torchmetrics => "torchmetrics",
+            Compat::Relplot => "relplot",
+            Compat::UncertaintyCalibration => "uncertainty-calibration",
         }
     }
 }
+
+const COMPAT_RULE: &str = "\"sklearn\", \"netcal\", \"torchmetrics\", \"relplot\" or \"uncertainty-calibration\"";
 
 impl std::str::FromStr for Compat {
     type Err = Error;
@@ -109,7 +119,9 @@ impl std::str::FromStr for Compat {
             "sklearn" => Ok(Compat::Sklearn),
             "netcal" => Ok(Compat::Netcal),
             "torchmetrics" => Ok(Compat::Torchmetrics),
-            other => Err(Error::setting("compat", "\"sklearn\", \"netcal\" or \"torchmetrics\"", format!("{other:?}"))),
+            "relplot" => Ok(Compat::Relplot),
+            "uncertainty-calibration" => Ok(Compat::UncertaintyCalibration),
+            other => Err(Error::setting("compat", COMPAT_RULE, format!("{other:?}"))),
         }
     }
 }
@@ -132,6 +144,8 @@ enum Rule {
     LeftClosed { epsilon: f64 },
     /// [a, b) after rounding to single precision; the upper end has a bin of its own.
     LeftClosedSingle,
+    /// Number p / width, rounded down; the upper end has a bin of its own.
+    Division { width: f64 },
 }
 
 impl Bins {
@@ -187,6 +201,21 @@ impl Bins {
             (Some(Compat::Torchmetrics), Strategy::Quantile) => {
                 return Err(Error::setting("strategy", "\"uniform\" with compat \"torchmetrics\"", "\"quantile\""));
             }
+            (Some(Compat::Relplot), Strategy::Uniform) => {
+                let width = 1.0 / n_asked as f64;
+                let edges = (0..=n_asked).map(|k| (k as f64 * width).min(1.0)).collect();
+                (edges, Rule::Division { width }, "[a, b) by division, float64")
+            }
+            (Some(Compat::Relplot), Strategy::Quantile) => {
+                return Err(Error::setting("strategy", "\"uniform\" with compat \"relplot\"", "\"quantile\""));
+            }
+            (Some(Compat::UncertaintyCalibration), Strategy::Uniform) => {
+                let edges = (0..=n_asked).map(|k| k as f64 / n_asked as f64).collect();
+                (edges, Rule::RightClosed, "(a, b] at k/B, float64")
+            }
+            (Some(Compat::UncertaintyCalibration), Strategy::Quantile) => {
+                (edges_between_parts(all().scores, n_asked), Rule::RightClosed, "(a, b] between parts, float64")
+            }
         };
         Ok(Bins { n_asked, edges, rule, description })
     }
@@ -194,7 +223,7 @@ impl Bins {
     /// Number of bins, the one for the upper end included where there is one.
     pub(super) fn len(&self) -> usize {
         match self.rule {
-            Rule::LeftClosedSingle => self.edges.len(),
+            Rule::LeftClosedSingle | Rule::Division { .. } => self.edges.len(),
             Rule::RightClosed | Rule::LeftClosed { .. } => self.edges.len() - 1,
         }
     }
@@ -230,6 +259,7 @@ impl Bins {
                 let p = f64::from(p as f32);
                 (self.edges[1..].partition_point(|edge| *edge <= p), p)
             }
+            Rule::Division { width } => (((p / width) as usize).min(last + 1), p),
         }
     }
 }
@@ -263,6 +293,23 @@ fn linear_quantiles(mut values: Vec<f64>, levels: impl Iterator<Item = f64>) -> 
             if fraction < 0.5 { low + (high - low) * fraction } else { high - (high - low) * (1.0 - fraction) }
         })
         .collect()
+}
+
+/// The middle between neighbouring parts of the sorted rows, as many as possible of them with one row more than the others;
+/// equal edges once, and the ends.
+fn edges_between_parts(mut values: Vec<f64>, n_parts: usize) -> Vec<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let n_parts = n_parts.min(values.len());
+    let (size, longer) = (values.len() / n_parts, values.len() % n_parts);
+    let starts = (1..n_parts).map(|part| part * size + part.min(longer));
+    let mut edges = vec![0.0];
+    edges.extend(starts.map(|start| (values[start - 1] + values[start]) / 2.0));
+    edges.push(1.0);
+    // The first edge is the lower end, also where an edge at 0 makes a bin for 0 alone.
+    let mut inner = edges.split_off(1);
+    inner.dedup();
+    edges.extend(inner);
+    edges
 }
 
 /// Relative difference of cumulated weights that is taken for rounding.

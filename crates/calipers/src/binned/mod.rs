@@ -1,11 +1,15 @@
 //! Binned calibration error, with every choice that makes its figures differ named.
 
+mod debiased;
 mod edges;
 mod equal_width;
 mod exact;
 mod from_sketch;
+mod sweep;
 
+pub use debiased::DebiasedEce;
 pub use edges::{Compat, NBins, Strategy};
+pub use sweep::SweepEce;
 
 use std::sync::Arc;
 

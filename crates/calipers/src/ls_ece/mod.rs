@@ -7,6 +7,7 @@
 //!                               -> regression: curve, sampled
 //! ```
 
+mod at_rows;
 mod closed_form;
 mod curve;
 mod far;

@@ -79,6 +79,21 @@ impl Lagrange {
         weights
     }
 
+    /// The weights at `theta` for an order that is known at run time only; beyond the order they are 0.
+    #[inline]
+    pub(crate) fn weights_at(&self, theta: f64) -> [f64; MAX_ORDER] {
+        fn padded<const M: usize>(weights: [f64; M]) -> [f64; MAX_ORDER] {
+            std::array::from_fn(|k| if k < M { weights[k] } else { 0.0 })
+        }
+        let x = theta - 0.5;
+        match self.order {
+            2 => padded(self.weights::<2>(x)),
+            4 => padded(self.weights::<4>(x)),
+            6 => padded(self.weights::<6>(x)),
+            _ => padded(self.weights::<8>(x)),
+        }
+    }
+
     /// |w| at theta = 1/2 + x, M being the order: the nodes lie at ±1/2, ±3/2, ... from the middle.
     #[inline(always)]
     pub(crate) fn remainder<const M: usize>(x: f64) -> f64 {

@@ -115,6 +115,19 @@ impl<'a> Predictions<'a> {
         BinaryView { score_error, ..view }
     }
 
+    /// A view of some rows of the input, whose scores and outcomes were computed.
+    pub(super) fn computed_view_of<'v>(
+        &'v self,
+        rows: &'v [usize],
+        scores: Vec<f64>,
+        outcomes: Vec<bool>,
+        scale: Scale,
+        score_error: Option<f64>,
+    ) -> BinaryView<'v> {
+        let view = self.assemble(Scores::Computed(scores), Outcomes::Computed(outcomes), scale);
+        BinaryView { kept: Some(rows), n: rows.len(), score_error, ..view }
+    }
+
     fn class_outcomes(&self, class: usize) -> Outcomes<'a> {
         let labels = self.input.labels;
         match (&self.input.rules.positive, class) {

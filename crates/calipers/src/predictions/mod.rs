@@ -7,12 +7,14 @@
 //! Input -> check -> Predictions -> binary | top_class | one_class | classwise -> BinaryView
 //! ```
 
+mod all_classes;
 mod binary;
 mod checks;
 mod class_rows;
 mod columns;
 mod multiclass;
 mod plain;
+mod top_label;
 
 pub use binary::{BinaryView, Rows, Scale};
 pub(crate) use checks::KINDS;

@@ -131,11 +131,7 @@ impl Predictions<'_> {
         if self.input.rules.positive.is_some() {
             return Err(Error::setting("pos_label", "left out with multiclass", "both"));
         }
-        let rows_per_chunk = class_rows::rows_per_chunk(self.n_classes());
-        let chunks = parallel::map_chunks(self.len(), rows_per_chunk, |range| {
-            let tops = with_class_rows!(self, rows => class_rows::tops(&rows, range.clone(), self.input.rules.form));
-            range.zip(tops).map(|(index, top)| (top, self.is_right(index, top, ties))).collect::<Vec<(Top, bool)>>()
-        });
+        let chunks = self.tops(ties);
         let tops = || chunks.iter().flatten();
         let scores = tops().map(|(top, _)| top.score).collect();
         let outcomes = tops().map(|(_, right)| *right).collect();
@@ -147,6 +143,15 @@ impl Predictions<'_> {
         let mut view = self.computed_view(scores, outcomes, scale, error);
         view.set_ties(n_ties);
         Ok(view)
+    }
+
+    /// The top class of each row and whether it is right, chunk by chunk.
+    pub(super) fn tops(&self, ties: Ties) -> Vec<Vec<(Top, bool)>> {
+        let rows_per_chunk = class_rows::rows_per_chunk(self.n_classes());
+        parallel::map_chunks(self.len(), rows_per_chunk, |range| {
+            let tops = with_class_rows!(self, rows => class_rows::tops(&rows, range.clone(), self.input.rules.form));
+            range.zip(tops).map(|(index, top)| (top, self.is_right(index, top, ties))).collect()
+        })
     }
 
     fn is_right(&self, index: usize, top: Top, ties: Ties) -> bool {

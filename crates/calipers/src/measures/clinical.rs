@@ -1,0 +1,316 @@
+//! What clinical prediction models are judged by: observed against expected, and gaps of a smoothed curve.
+
+use std::sync::Arc;
+
+use super::probabilities::Probabilities;
+use crate::Error;
+use crate::estimate::{Estimate, Estimator, Settings};
+use crate::link::{Link, Logistic};
+use crate::ls_ece::{LsEce, Sigma};
+use crate::numerics::parallel;
+use crate::numerics::sum::Sum;
+use crate::predictions::{BinaryView, InputReport, Rows};
+
+/// Observed / expected ratio: outcomes that occurred for each that was predicted.
+///
+/// # Definition
+/// ```text
+/// O/E = Σ_i w_i y_i / Σ_i w_i p_i
+/// ```
+/// # Assumptions
+/// None. 1 if calibrated in the large, above 1 where too little was predicted.
+///
+/// # Cost
+/// O(n), one pass.
+///
+/// # Accuracy
+/// Numerical: compensated sums, a few units of rounding of the ratio. Statistical: consistent; the expected count is taken as
+/// known.
+///
+/// # Reference
+/// Miller, Hui, Tierney, "Validation techniques for logistic regression models", Statistics in Medicine 10, 1991.
+///
+/// # Example
+/// ```
+/// use calipers::{Estimator, Input, ObservedExpected};
+///
+/// let predictions = Input::probabilities(&[0.5, 0.25, 0.25], &[1, 1, 0]).check()?;
+/// assert_eq!(ObservedExpected::new().estimate(&predictions.binary()?)?.value, 2.0);
+/// # Ok::<(), calipers::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ObservedExpected {
+    link: Arc<dyn Link>,
+}
+
+impl Default for ObservedExpected {
+    fn default() -> Self {
+        ObservedExpected { link: Arc::new(Logistic) }
+    }
+}
+
+impl ObservedExpected {
+    /// With the logistic link for raw scores.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The link that turns raw binary scores into probabilities.
+    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
+        self.link = link;
+        self
+    }
+}
+
+impl Estimator for ObservedExpected {
+    fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
+        let rows = Probabilities::new(view, &*self.link)?;
+        let parts = parallel::map_chunks(rows.len(), parallel::CHUNK, |range| {
+            let mut buffer = Rows::default();
+            rows.read(range, &mut buffer);
+            let (mut observed, mut expected, mut weights) = (Sum::default(), Sum::default(), Sum::default());
+            for ((&p, &outcome), &weight) in buffer.scores.iter().zip(&buffer.outcomes).zip(&buffer.weights) {
+                expected.add(weight * p);
+                weights.add(weight);
+                if outcome {
+                    observed.add(weight);
+                }
+            }
+            [observed, expected, weights]
+        });
+        let mut sums = [Sum::default(); 3];
+        for part in parts {
+            sums.iter_mut().zip(part).for_each(|(sum, part)| sum.merge(part));
+        }
+        let [observed, expected, weights] = sums.map(Sum::value);
+        if !(weights > 0.0) {
+            return Err(Error::ZeroWeights { n_rows: rows.len() as u64 });
+        }
+        if !(expected > 0.0) {
+            return Err(Error::setting(
+                "probabilities",
+                "not all 0, since outcomes are divided by their sum",
+                "only 0",
+            ));
+        }
+        let value = observed / expected;
+        Ok(Estimate {
+            measure: "observed_expected",
+            value,
+            numerical_bound: value * (8.0 * f64::EPSILON + rows.error() * weights / expected),
+            standard_error: None,
+            n: view.len() as u64,
+            n_clipped: 0,
+            input: view.report().clone(),
+            per_class: Vec::new(),
+            settings: Settings::default().with("link", self.link.name()),
+        })
+    }
+}
+
+/// Which index of the gaps [`CalibrationIndex`] reports as its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IndexStatistic {
+    /// The mean: ICI, the integrated calibration index.
+    #[default]
+    Ici,
+    /// The median.
+    E50,
+    /// The 90th percentile.
+    E90,
+    /// The largest.
+    Emax,
+}
+
+impl IndexStatistic {
+    fn name(self) -> &'static str {
+        match self {
+            IndexStatistic::Ici => "ici",
+            IndexStatistic::E50 => "e50",
+            IndexStatistic::E90 => "e90",
+            IndexStatistic::Emax => "emax",
+        }
+    }
+}
+
+impl std::str::FromStr for IndexStatistic {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "ici" => Ok(IndexStatistic::Ici),
+            "e50" => Ok(IndexStatistic::E50),
+            "e90" => Ok(IndexStatistic::E90),
+            "emax" => Ok(IndexStatistic::Emax),
+            other => Err(Error::setting("statistic", "\"ici\", \"e50\", \"e90\" or \"emax\"", format!("{other:?}"))),
+        }
+    }
+}
+
+/// ICI, E50, E90 and Emax: the gaps between a smoothed curve and the diagonal, at the rows.
+///
+/// # Definition
+/// ```text
+/// gap_i = |E[Y | T = p_i] - p_i|,     T = ρ(h + ξ)        the curve of LS-ECE at each row's own probability
+/// ICI = Σ_i s_i gap_i,   E50, E90 = quantiles by weight,   Emax = the largest of the rows with weight
+/// ```
+/// A quantile is the gap at which the cumulated weight passes its level; where it meets it, the mean of both sides. The
+/// indices are mostly used with LOESS or splines as the smoother. Here it is that of [`LsEce`], a local mean on the
+/// logit axis, with its sigma, noise, link and clip: it depends on no knots or spans, and takes weights as they are.
+///
+/// # Assumptions
+/// Independent rows. The curve is that of the rows themselves, each of which pulls it towards its own outcome.
+///
+/// # Cost
+/// O(n) by a grid for Gaussian noise, and a sort for the quantiles; for other noise, and logits that span
+/// more than 65,000 sigmas, all rows within reach for each row.
+///
+/// # Accuracy
+/// Numerical: `numerical_bound`, the mean or largest of the gaps' own bounds (`ls_ece/at_rows.rs`). Statistical: biased up at small
+/// n sigma, even when calibrated.
+///
+/// # Reference
+/// Austin, Steyerberg, "The Integrated Calibration Index (ICI) and related metrics", Statistics in Medicine 38, 2019; E and Emax:
+/// Harrell, "Regression Modeling Strategies", 2001.
+///
+/// # Example
+/// Three rows at 0.5, two of which occurred: the curve is at 2/3 there, and every gap is 1/6.
+/// ```
+/// use calipers::{CalibrationIndex, Input};
+///
+/// let predictions = Input::probabilities(&[0.5, 0.5, 0.5], &[1, 1, 0]).check()?;
+/// let indices = CalibrationIndex::new().sigma(0.3).indices(&predictions.binary()?)?;
+/// assert!((indices.ici - 1.0 / 6.0).abs() < 1e-12 && (indices.emax - 1.0 / 6.0).abs() < 1e-12);
+/// # Ok::<(), calipers::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct CalibrationIndex {
+    smoother: LsEce,
+    statistic: IndexStatistic,
+}
+
+/// All indices of [`CalibrationIndex`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct CalibrationIndices {
+    /// Mean gap.
+    pub ici: f64,
+    /// Median gap.
+    pub e50: f64,
+    /// 90th percentile of the gaps.
+    pub e90: f64,
+    /// Largest gap.
+    pub emax: f64,
+    /// Bound on the numerical error of the mean.
+    pub ici_bound: f64,
+    /// Bound on the numerical error of the others.
+    pub largest_bound: f64,
+    /// The scale of the noise.
+    pub sigma: f64,
+    /// Rows measured.
+    pub n: u64,
+    /// Probabilities that were moved off 0 or 1 so that their logit is finite.
+    pub n_clipped: u64,
+    /// What was read, rounded, tied and left out.
+    pub input: InputReport,
+}
+
+impl CalibrationIndex {
+    /// ICI, with the smoother that LS-ECE has unless set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Which index is the value.
+    pub fn statistic(mut self, statistic: IndexStatistic) -> Self {
+        self.statistic = statistic;
+        self
+    }
+
+    /// The smoother: noise, link, sigma and clip are taken from it.
+    pub fn smoother(mut self, smoother: LsEce) -> Self {
+        self.smoother = smoother;
+        self
+    }
+
+    /// The scale of the smoother's noise: a number, or [`Sigma::Auto`].
+    pub fn sigma(mut self, sigma: impl Into<Sigma>) -> Self {
+        self.smoother = self.smoother.sigma(sigma);
+        self
+    }
+
+    /// All four indices.
+    pub fn indices(&self, view: &BinaryView<'_>) -> Result<CalibrationIndices, Error> {
+        let at_rows = self.smoother.at_rows(view)?;
+        let weight = |row: usize| at_rows.weights.as_ref().map_or(1.0, |weights| weights[row]);
+        let mut weighted: Vec<(f64, f64)> =
+            at_rows.gaps.iter().enumerate().map(|(row, gap)| (*gap, weight(row))).collect();
+        let total = weighted.iter().map(|row| row.1).collect::<Sum>().value();
+        let mean = |values: &[f64]| {
+            values.iter().enumerate().map(|(row, value)| weight(row) * value).collect::<Sum>().value() / total
+        };
+        let (ici, ici_bound) = (mean(&at_rows.gaps), mean(&at_rows.bounds) * (1.0 + 1e-9) + 16.0 * f64::EPSILON);
+        let largest_bound = at_rows.bounds.iter().enumerate().filter(|(row, _)| weight(*row) > 0.0);
+        let largest_bound = largest_bound.map(|(_, bound)| *bound).fold(0.0, f64::max);
+        weighted.retain(|row| row.1 > 0.0);
+        rayon::prelude::ParallelSliceMut::par_sort_unstable_by(weighted.as_mut_slice(), |a, b| a.0.total_cmp(&b.0));
+        let [e50, e90] = quantiles(&weighted, total, [0.5, 0.9]);
+        Ok(CalibrationIndices {
+            ici,
+            e50,
+            e90,
+            emax: weighted.last().map_or(0.0, |row| row.0),
+            ici_bound,
+            largest_bound: largest_bound + 16.0 * f64::EPSILON,
+            sigma: at_rows.sigma,
+            n: view.len() as u64,
+            n_clipped: at_rows.n_clipped,
+            input: view.report().clone(),
+        })
+    }
+}
+
+/// Weighted quantiles of sorted values, the same whether a row has weight 2 or stands twice.
+fn quantiles<const N: usize>(sorted: &[(f64, f64)], total: f64, levels: [f64; N]) -> [f64; N] {
+    let mut cumulated = Sum::default();
+    let reached: Vec<f64> = sorted
+        .iter()
+        .map(|(_, weight)| {
+            cumulated.add(*weight);
+            cumulated.value()
+        })
+        .collect();
+    let value = |place: usize| sorted[place.min(sorted.len() - 1)].0;
+    levels.map(|level| {
+        let target = level * total;
+        // Met up to rounding: weights 0.1, 0.2 and 0.3 are to have the quantiles of 1, 2 and 3.
+        let below = reached.partition_point(|weight| *weight < target * (1.0 - 1e-12));
+        let above = reached.partition_point(|weight| *weight <= target * (1.0 + 1e-12));
+        0.5 * (value(below) + value(above))
+    })
+}
+
+impl Estimator for CalibrationIndex {
+    fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
+        let indices = self.indices(view)?;
+        let (value, numerical_bound) = match self.statistic {
+            IndexStatistic::Ici => (indices.ici, indices.ici_bound),
+            IndexStatistic::E50 => (indices.e50, indices.largest_bound),
+            IndexStatistic::E90 => (indices.e90, indices.largest_bound),
+            IndexStatistic::Emax => (indices.emax, indices.largest_bound),
+        };
+        Ok(Estimate {
+            measure: "calibration_index",
+            value,
+            numerical_bound,
+            standard_error: None,
+            n: indices.n,
+            n_clipped: indices.n_clipped,
+            input: indices.input,
+            per_class: Vec::new(),
+            settings: Settings::default()
+                .with("statistic", self.statistic.name())
+                .with("smoother", "ls_ece")
+                .with("sigma", indices.sigma),
+        })
+    }
+}

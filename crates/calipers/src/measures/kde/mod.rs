@@ -1,0 +1,229 @@
+//! Calibration error by kernel density estimates.
+
+mod beta;
+mod beta_sums;
+mod dirichlet;
+mod triweight;
+
+pub use beta::BetaKdeEce;
+pub use dirichlet::CanonicalKdeEce;
+
+use std::sync::Arc;
+
+use super::probabilities::Probabilities;
+use super::reflected::{Circle, Deposit, ReflectedKernel};
+use crate::estimate::{Estimate, Estimator, Settings};
+use crate::link::{Link, Logistic};
+use crate::noise::{Gaussian, Noise};
+use crate::numerics::sum::Sum;
+use crate::predictions::BinaryView;
+use crate::{Error, error};
+use triweight::Triweight;
+
+/// How wide the kernel of a density estimate is.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Bandwidth {
+    /// By the measure's own rule.
+    #[default]
+    Auto,
+    /// So wide.
+    Value(f64),
+}
+
+impl From<f64> for Bandwidth {
+    fn from(bandwidth: f64) -> Self {
+        Bandwidth::Value(bandwidth)
+    }
+}
+
+impl std::str::FromStr for Bandwidth {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let refused = |_| Error::setting("bandwidth", "a number, or \"auto\"", format!("{text:?}"));
+        match text {
+            "auto" => Ok(Bandwidth::Auto),
+            _ => text.parse().map(Bandwidth::Value).map_err(refused),
+        }
+    }
+}
+
+/// The kernel of [`KdeEce`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KdeKernel {
+    /// 35/32 (1 - u²)³, whose bandwidth is its standard deviation: it reaches three of them.
+    #[default]
+    Triweight,
+    /// The normal density.
+    Gaussian,
+}
+
+impl KdeKernel {
+    fn noise(self) -> &'static dyn Noise {
+        match self {
+            KdeKernel::Triweight => &Triweight,
+            KdeKernel::Gaussian => &Gaussian,
+        }
+    }
+}
+
+impl std::str::FromStr for KdeKernel {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "triweight" => Ok(KdeKernel::Triweight),
+            "gaussian" => Ok(KdeKernel::Gaussian),
+            other => Err(Error::setting("kernel", "\"triweight\" or \"gaussian\"", format!("{other:?}"))),
+        }
+    }
+}
+
+/// KDE-ECE: the calibration error of a density estimate of probabilities and outcomes.
+///
+/// # Definition
+/// ```text
+/// ∫_0^1 |ŷ(t) - t| f(t) dt = ∫_0^1 |Σ_i s_i (y_i - t) K̃_h(t, p_i)| dt
+/// f(t) = Σ_i s_i K̃_h(t, p_i),     ŷ(t) = Σ_i s_i y_i K̃_h(t, p_i) / f(t)
+/// ```
+/// with K̃ the kernel of standard deviation h, reflected at 0 and 1, so that f integrates to 1 and ŷ is in [0, 1]. Unless given,
+/// `h = s (2n)^(-1/5)` with s the standard deviation of the probabilities of outcome 1, as in the authors' code; of all
+/// probabilities where that is 0, and 1 where that is 0, too. n is the effective number of rows, (Σw)² / Σw².
+///
+/// With the Gaussian kernel this is [`SmoothEce`](crate::SmoothEce) with smoothed predictions.
+///
+/// # Assumptions
+/// Independent rows whose probabilities have a density.
+///
+/// # Cost
+/// O(n) and one pass, with a grid of some hundred nodes for each h (some tens with the Gaussian kernel), and a pass for the rule.
+///
+/// # Accuracy
+/// Numerical: `numerical_bound`, proven in `measures/reflected.rs` and at most the tolerance, 1e-9 unless set. The authors'
+/// code sums over a grid of 16,384 points of [-0.6, 1.6] and differs by about 1e-4 of the value. Statistical: biased up at
+/// small n h.
+///
+/// # Reference
+/// Zhang, Kailkhura, Han, "Mix-n-Match: Ensemble and Compositional Methods for Uncertainty Calibration", ICML 2020;
+/// before it, Bröcker, "Some remarks on the reliability of categorical probability forecasts", Monthly Weather Review 136, 2008.
+///
+/// # Example
+/// One row at 1/2 with outcome 1: the gap is 1 - t, whose mean under any density around 1/2 is 1/2.
+/// ```
+/// use calipers::{Estimator, Input, KdeEce};
+///
+/// let predictions = Input::probabilities(&[0.5], &[1]).check()?;
+/// let estimate = KdeEce::new().bandwidth(0.1).estimate(&predictions.binary()?)?;
+/// assert!((estimate.value - 0.5).abs() <= estimate.numerical_bound);
+/// # Ok::<(), calipers::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct KdeEce {
+    kernel: KdeKernel,
+    bandwidth: Bandwidth,
+    tolerance: f64,
+    link: Arc<dyn Link>,
+}
+
+impl Default for KdeEce {
+    fn default() -> Self {
+        KdeEce { kernel: KdeKernel::Triweight, bandwidth: Bandwidth::Auto, tolerance: 1e-9, link: Arc::new(Logistic) }
+    }
+}
+
+impl KdeEce {
+    /// The triweight kernel, bandwidth by rule, to 1e-9.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The kernel.
+    pub fn kernel(mut self, kernel: KdeKernel) -> Self {
+        self.kernel = kernel;
+        self
+    }
+
+    /// The standard deviation of the kernel: a number, or [`Bandwidth::Auto`].
+    pub fn bandwidth(mut self, bandwidth: impl Into<Bandwidth>) -> Self {
+        self.bandwidth = bandwidth.into();
+        self
+    }
+
+    /// The largest numerical error that is accepted, absolute.
+    pub fn tolerance(mut self, tolerance: f64) -> Self {
+        self.tolerance = tolerance;
+        self
+    }
+
+    /// The link that turns raw binary scores into probabilities.
+    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
+        self.link = link;
+        self
+    }
+}
+
+/// s (2n)^(-1/5).
+fn rule(rows: &Probabilities<'_>) -> Result<f64, Error> {
+    let rows = rows.all();
+    let weighted = || rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights);
+    let deviation = |only_positives: bool| {
+        let of = |value: &dyn Fn(f64) -> f64| {
+            let chosen = weighted().filter(|((_, outcome), _)| **outcome || !only_positives);
+            chosen.map(|((p, _), weight)| weight * value(*p)).collect::<Sum>().value()
+        };
+        let total = of(&|_| 1.0);
+        let mean = of(&|p| p) / total;
+        (of(&|p| (p - mean) * (p - mean)) / total).sqrt()
+    };
+    let total = rows.weights.iter().copied().collect::<Sum>().value();
+    let squares = rows.weights.iter().map(|weight| weight * weight).collect::<Sum>().value();
+    if !(total > 0.0) {
+        return Err(Error::ZeroWeights { n_rows: rows.weights.len() as u64 });
+    }
+    let n = total * total / squares;
+    // NaN where no row has outcome 1.
+    let spread = [deviation(true), deviation(false)].into_iter().find(|spread| *spread > 1e-9).unwrap_or(1.0);
+    Ok(spread * (2.0 * n).powf(-0.2))
+}
+
+impl Estimator for KdeEce {
+    fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
+        // Written so that NaN fails.
+        if !(self.tolerance > 0.0 && self.tolerance < f64::INFINITY) {
+            return Err(Error::setting("tolerance", "positive and finite", error::number(self.tolerance)));
+        }
+        let rows = Probabilities::new(view, &*self.link)?;
+        let (bandwidth, bandwidth_rule) = match self.bandwidth {
+            Bandwidth::Auto => (rule(&rows)?, "auto"),
+            Bandwidth::Value(bandwidth) => (bandwidth, "given"),
+        };
+        // Written so that NaN fails.
+        if !(1e-5..=100.0).contains(&bandwidth) {
+            return Err(Error::setting("bandwidth", "in [1e-5, 100], or \"auto\"", error::number(bandwidth)));
+        }
+        let noise = self.kernel.noise();
+        let kernel = ReflectedKernel { noise, sigma: bandwidth };
+        let n_panels = kernel.panels(Deposit::Outcomes, self.tolerance)?;
+        let found = Circle::new(&rows, noise, Deposit::Outcomes, n_panels)?.integrate(kernel);
+        if !(found.bound <= self.tolerance) {
+            let (tolerance, attainable) = (self.tolerance, 2.0 * found.bound);
+            return Err(Error::ToleranceNotMet { tolerance, attainable, reason: "rounding may cost more" });
+        }
+        Ok(Estimate {
+            measure: "kde_ece",
+            value: found.value,
+            numerical_bound: found.bound,
+            standard_error: None,
+            n: view.len() as u64,
+            n_clipped: 0,
+            input: view.report().clone(),
+            per_class: Vec::new(),
+            settings: Settings::default()
+                .with("bandwidth", bandwidth)
+                .with("bandwidth_rule", bandwidth_rule)
+                .with("kernel", noise.name())
+                .with("tolerance", self.tolerance)
+                .with("link", self.link.name()),
+        })
+    }
+}
