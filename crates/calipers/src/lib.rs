@@ -17,6 +17,7 @@ pub use error::Error;
 pub use estimate::{Estimate, Estimator, Setting, Settings};
 pub use link::{CLogLog, Link, Logistic, Probit};
 pub use ls_ece::{LsCurve, LsEce, LsEceSampled, Sigma};
+pub use measures::catalogue;
 pub use measures::{
     Bandwidth, BetaKdeEce, BrierScore, CalibrationIndex, CalibrationIndices, CanonicalKdeEce, Corp, CorpDecomposition,
     CoxCalibration, CoxCoefficient, CoxFit, CumulativeCalibrationError, CumulativeCurve, CumulativeStatistic,

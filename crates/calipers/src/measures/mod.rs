@@ -1,5 +1,6 @@
 //! Measures that are neither LS-ECE nor binned, one file each.
 
+pub mod catalogue;
 mod clinical;
 mod corp;
 mod cox;
