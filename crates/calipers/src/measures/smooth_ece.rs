@@ -44,8 +44,9 @@ pub enum SmoothMethod {
     #[default]
     Exact,
     /// As relplot 1.0.3 does: residuals on a grid of about a thousand points, a kernel cut at ±1/2 and reflected once, a
-    /// sum over a second grid in place of the integral, and a width that is known to 1/1024. Rows at exactly 0 or 1 count half
-    /// there, since the reflection leaves out their image: with many of them the figure is far from smECE.
+    /// sum over a second grid in place of the integral, and a width that is known to 1/1024. Rows at 0 or 1, and
+    /// less so those within 1/1000 of them, count half there, since the reflection leaves out the image of the last node: with many of
+    /// them, as of a confident model, the figure is far from smECE.
     Relplot,
 }
 
