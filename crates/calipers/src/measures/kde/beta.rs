@@ -41,7 +41,7 @@ const RULE_GROUPS: usize = 1 << 16;
 /// Independent rows whose probabilities have a density.
 ///
 /// # Cost
-/// A sort, then about 40 cells of 20 moments for each row, or 20 such sums for all rows of a cell that has many; rows without
+/// A sort, then about 100 cells of 20 moments for each row, or 20 such sums for all rows of a cell that has many; rows without
 /// neighbours are compared with all. Memory: some
 /// 60 bytes for each row.
 ///

@@ -17,7 +17,7 @@
 //!
 //! Places that share a cell with many others are interpolated: see [`Crowd`].
 //!
-//! In the angle asin √x, the kernel has about the same width everywhere, √h / 2; cells have a third of that.
+//! In the angle asin √x, the kernel has about the same width everywhere, √h / 2; cells have a seventh of that.
 
 use std::ops::Range;
 
@@ -121,7 +121,7 @@ fn logs(z: f64) -> (f64, f64) {
 impl<'a> BetaSums<'a> {
     /// Groups have probabilities inside (0, 1), in ascending order.
     pub(super) fn new(groups: &'a [Group], bandwidth: f64) -> Self {
-        let ranges = cell_ranges(groups, (bandwidth.sqrt() / 6.0).min(0.2));
+        let ranges = cell_ranges(groups, (bandwidth.sqrt() / 14.0).min(0.2));
         let whole = libm::lgamma(1.0 / bandwidth + 2.0);
         let built: Vec<(Cell, Vec<f64>)> =
             ranges.par_iter().map(|range| Cell::new(groups, range.clone(), bandwidth, whole)).collect();
@@ -204,16 +204,22 @@ impl<'a> BetaSums<'a> {
     pub(super) fn all_others(&self) -> Vec<Others> {
         let of_cell = |number: usize| -> Vec<Others> {
             let cell = &self.cells[number];
-            let crowd = if cell.end - cell.start > CROWDED { Crowd::new(self, number) } else { None };
-            let of_group = |own: usize| {
-                let group = &self.groups[own];
-                match &crowd {
+            let mut all = Vec::with_capacity(cell.end - cell.start);
+            while all.len() < cell.end - cell.start {
+                // Next to 0 and 1, a cell spans many logits: one at a time.
+                let start = cell.start + all.len();
+                let edge = self.groups[start].p;
+                let edge = edge / (edge + (1.0 - edge) / std::f64::consts::E);
+                let length = self.groups[start..cell.end].partition_point(|group| group.p <= edge).max(1);
+                let piece = start..start + length;
+                let crowd = if length > CROWDED { Crowd::new(self, number, piece.clone()) } else { None };
+                all.extend(piece.map(|own| match &crowd {
                     // What is left after the group itself is taken away must be most of it.
-                    Some(crowd) if group.weight < 0.1 * cell.weight => crowd.others(self, own),
+                    Some(crowd) if self.groups[own].weight < 0.1 * cell.weight => crowd.others(self, own),
                     _ => self.others(own),
-                }
-            };
-            (cell.start..cell.end).map(of_group).collect()
+                }));
+            }
+            all
         };
         let parts: Vec<Vec<Others>> = (0..self.cells.len()).into_par_iter().map(of_cell).collect();
         parts.concat()
@@ -288,13 +294,13 @@ struct Crowd {
 }
 
 impl Crowd {
-    fn new(sums: &BetaSums<'_>, number: usize) -> Option<Crowd> {
+    fn new(sums: &BetaSums<'_>, number: usize, piece: Range<usize>) -> Option<Crowd> {
         let cell = &sums.cells[number];
         let logit = |p: f64| {
             let (log, log_complement) = logs(p);
             log - log_complement
         };
-        let (low, high) = (logit(sums.groups[cell.start].p), logit(sums.groups[cell.end - 1].p));
+        let (low, high) = (logit(sums.groups[piece.start].p), logit(sums.groups[piece.end - 1].p));
         let (middle, half_range) = (0.5 * (low + high), 0.5 * (high - low) * (1.0 + 1e-12));
         let at = |v: f64| {
             // ln p and ln(1 - p) without cancellation.

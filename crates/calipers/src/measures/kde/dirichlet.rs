@@ -25,7 +25,7 @@ use crate::{Error, error};
 ///
 /// # Cost
 /// Every row against every other: [`cost`](Self::cost) says how many products that takes before it starts, and more than
-/// [`limit`](Self::limit) are refused. About 10^9 in a second on one core.
+/// [`limit`](Self::limit) are refused.
 ///
 /// # Accuracy
 /// Numerical: plain sums over rows on the scale of the largest kernel, exponents rounded by some units over h.

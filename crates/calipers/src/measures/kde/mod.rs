@@ -99,8 +99,8 @@ impl std::str::FromStr for KdeKernel {
 /// O(n) and one pass, with a grid of some hundred nodes for each h (some tens with the Gaussian kernel), and a pass for the rule.
 ///
 /// # Accuracy
-/// Numerical: `numerical_bound`, proven in `measures/reflected.rs` and at most the tolerance, 1e-9 unless set. The authors'
-/// code sums over a grid of 16,384 points of [-0.6, 1.6] and differs by about 1e-4 of the value. Statistical: biased up at
+/// Numerical: `numerical_bound`, proven in `measures/reflected.rs` and at most the tolerance, 1e-9 unless set.
+/// The authors' code sums over a grid of 16,384 points of [-0.6, 1.6]; how far that is off was not measured. Statistical: biased up at
 /// small n h.
 ///
 /// # Reference
