@@ -8,7 +8,7 @@ use crate::sketch::Sketch;
 /// Anything that turns predictions into one figure.
 ///
 /// One method to write, because resampling, tables and reports take any measure.
-pub trait Estimator {
+pub trait Estimator: Send + Sync {
     /// Measures the rows of `view`.
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error>;
 

@@ -33,15 +33,17 @@ impl EqualWidth {
     /// The bins of several p at once. Where none of them is next to an edge, the product says it all, and no edge has to be looked up.
     #[inline(always)]
     pub(crate) fn places<const N: usize>(&self, p: &[f64; N]) -> [u32; N] {
-        // Added to a number, it leaves the nearest integer.
-        const TO_INTEGER: f64 = 1.5 * (1u64 << 52) as f64;
+        // Added to a number, it leaves the nearest integer in the last bits.
+        const TO_INTEGER: f64 = (1u64 << 52) as f64;
         // More than product and edges are rounded by, for up to 10^6 bins.
         const NEAR: f64 = 1e-9;
         let (mut bins, mut nearest) = ([0; N], f64::INFINITY);
         for (bin, p) in bins.iter_mut().zip(p) {
             let product = p * self.n_bins;
-            *bin = product as i32 as u32;
-            let distance = (product - ((product + TO_INTEGER) - TO_INTEGER)).abs();
+            let shifted = product + TO_INTEGER;
+            let integer = shifted - TO_INTEGER;
+            *bin = (shifted.to_bits() - TO_INTEGER.to_bits()) as u32 - u32::from(integer > product);
+            let distance = (product - integer).abs();
             nearest = if distance < nearest { distance } else { nearest };
         }
         if nearest < NEAR {

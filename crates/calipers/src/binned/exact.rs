@@ -74,33 +74,47 @@ pub(crate) fn add_plain(
     range: Range<usize>,
     weight_bits: u32,
 ) {
-    let n_copies = if binning.len() <= FEW_BINS { COPIES } else { 1 };
-    for start in range.clone().step_by(MOST_ROWS) {
-        let mut words = vec![[0; 4]; n_copies * binning.len()];
+    if binning.len() > FEW_BINS {
         // proof: plain rows have no labels that are text
+        let _ = rows.visit(range, AddOneByOne { totals, binning, weight_bits });
+        return;
+    }
+    for start in range.clone().step_by(MOST_ROWS) {
+        let mut words = [[0; 2]; COPIES * FEW_BINS];
+        // proof: as above
         let _ = rows.visit(start..range.end.min(start + MOST_ROWS), AddTo { binning, words: &mut words });
-        for (index, [count, positive, high, low]) in words.into_iter().enumerate() {
-            let probability = (u128::from(high) << LOW_BITS) + u128::from(low);
+        for (index, [count_and_high, positive_and_low]) in words[..COPIES * binning.len()].iter().enumerate() {
+            let (count, positive) = (count_and_high & COUNT, positive_and_low & COUNT);
+            let (high, low) = (count_and_high >> COUNT_BITS, positive_and_low >> COUNT_BITS);
+            let probability = (u128::from(high) << HALF_BITS) + u128::from(low);
             let sums = BinTotals { count, weight: count.into(), positive: positive.into(), probability };
-            totals[index % binning.len()].add(sums.weighted(weight_bits));
+            totals[index / COPIES].add(sums.weighted(weight_bits));
         }
     }
 }
 
-/// Bits of a probability that go into a word of their own, so that neither word of a sum overflows.
-const LOW_BITS: u32 = 28;
+/// A probability is added as two halves, each in a word of its own beside a count.
+const HALF_BITS: u32 = PROBABILITY_BITS / 2;
+const HALF: f64 = (1u64 << HALF_BITS) as f64;
 
-/// Rows after which words are added up: 28 bits for each of them leave room for 2^36.
-const MOST_ROWS: usize = 1 << 31;
+/// Bits of a count.
+const COUNT_BITS: u32 = 16;
+const COUNT: u64 = (1 << COUNT_BITS) - 1;
 
-/// Few bins have several copies of their words, to which rows are added in turn: in one, an addition would have to wait for the one before.
+/// Rows after which words are moved on: then a count has at most 16 bits and a sum of halves 28 + 16.
+const MOST_ROWS: usize = COUNT as usize;
+const _: () = assert!(COUNT_BITS + HALF_BITS + 1 + COUNT_BITS <= 64);
+
+/// Few bins have several copies of their words, to which rows are added in turn: in one, an addition would have to wait for the
+/// one before.
 const COPIES: usize = 4;
-const FEW_BINS: usize = 256;
+const FEW_BINS: usize = 64;
 
-/// The pass over some plain rows: for each bin rows, rows of outcome 1, and the high and the low part of probabilities.
+/// The pass over some plain rows.
 struct AddTo<'a> {
     binning: &'a EqualWidth,
-    words: &'a mut [[u64; 4]],
+    /// For each bin, for each copy: [rows | sum of high halves, rows of outcome 1 | sum of low halves].
+    words: &'a mut [[u64; 2]; COPIES * FEW_BINS],
 }
 
 impl PlainPass for AddTo<'_> {
@@ -117,40 +131,82 @@ dispatched! {
         probabilities: &[P],
         labels: &[L],
         binning: &EqualWidth,
-        words: &mut [[u64; 4]],
+        words: &mut [[u64; 2]; COPIES * FEW_BINS],
     ) {
         const LANES: usize = 16;
-        let n_bins = binning.len();
-        let last_copy = words.len() / n_bins - 1;
-        for (chunk, labels) in probabilities.chunks(LANES).zip(labels.chunks(LANES)) {
-            let mut p = [0.0; LANES];
-            for (p, probability) in p.iter_mut().zip(chunk) {
-                // Outside [0, 1] by rounding only: the door has counted it.
-                let probability: f64 = (*probability).into();
-                let raised = if probability > 0.0 { probability } else { 0.0 };
-                *p = if raised < 1.0 { raised } else { 1.0 };
+        let (p_lanes, p_rest) = probabilities.as_chunks::<LANES>();
+        let (label_lanes, label_rest) = labels.as_chunks::<LANES>();
+        for (chunk, labels) in p_lanes.iter().zip(label_lanes) {
+            let (mut p, mut row_words) = ([0.0; LANES], [[0; 2]; LANES]);
+            for lane in 0..LANES {
+                p[lane] = within_unit(chunk[lane]);
+                row_words[lane] = words_of(p[lane], labels[lane]);
             }
             let bins = binning.places(&p);
-            let (mut high, mut low) = ([0; LANES], [0; LANES]);
             for lane in 0..LANES {
-                // Exact, as the products by powers of two are, and both parts fit 32 bits, which convert in vectors.
-                let scaled = p[lane] * HALF;
-                let whole = scaled as i32;
-                high[lane] = whole as u64;
-                low[lane] = ((scaled - f64::from(whole)) * HALF) as i32 as u64;
+                let words = &mut words[bins[lane] as usize % FEW_BINS * COPIES + lane % COPIES];
+                words[0] += row_words[lane][0];
+                words[1] += row_words[lane][1];
             }
-            for (lane, label) in labels.iter().enumerate() {
-                let words = &mut words[(lane & last_copy) * n_bins + bins[lane] as usize];
-                let row = [1, label.bit(), high[lane], low[lane]];
-                words.iter_mut().zip(row).for_each(|(word, more)| *word += more);
-            }
+        }
+        for (p, label) in p_rest.iter().zip(label_rest) {
+            let p = within_unit(*p);
+            let row_words = words_of(p, *label);
+            let words = &mut words[binning.place(p) % FEW_BINS * COPIES];
+            words[0] += row_words[0];
+            words[1] += row_words[1];
         }
     }
 }
 
-/// 2 to the power of half of the bits of a probability.
-const HALF: f64 = (1u64 << LOW_BITS) as f64;
-const _: () = assert!(2 * LOW_BITS == PROBABILITY_BITS);
+/// Outside [0, 1] by rounding only: the door has counted it.
+#[inline(always)]
+fn within_unit<P: Probability>(probability: P) -> f64 {
+    let p: f64 = probability.into();
+    let raised = if p > 0.0 { p } else { 0.0 };
+    if raised < 1.0 { raised } else { 1.0 }
+}
+
+/// What a row adds to its bin: [`fixed_point`], in halves and without integer shifts that differ from row to row.
+#[inline(always)]
+fn words_of<L: Outcome>(p: f64, label: L) -> [u64; 2] {
+    let scaled = p * HALF;
+    let (high, whole) = floor(scaled);
+    let (low, _) = floor((scaled - whole) * HALF);
+    [1 + (high << COUNT_BITS), label.bit() + (low << COUNT_BITS)]
+}
+
+/// The largest integer that is at most x, as an integer and as a double, for 0 <= x < 2^51: most processors have no conversion of
+/// 64 bits in vectors.
+#[inline(always)]
+fn floor(x: f64) -> (u64, f64) {
+    // Added to a number, it leaves the nearest integer in the last bits.
+    const LAST_BITS: f64 = (1u64 << 52) as f64;
+    let shifted = x + LAST_BITS;
+    let nearest = shifted - LAST_BITS;
+    let above = nearest > x;
+    (shifted.to_bits() - LAST_BITS.to_bits() - u64::from(above), nearest - if above { 1.0 } else { 0.0 })
+}
+
+/// The pass for many bins, whose words would not stay in the cache.
+struct AddOneByOne<'a> {
+    totals: &'a mut [BinTotals],
+    binning: &'a EqualWidth,
+    weight_bits: u32,
+}
+
+impl PlainPass for AddOneByOne<'_> {
+    type Output = ();
+
+    fn run<P: Probability, L: Outcome>(self, probabilities: &[P], labels: &[L]) {
+        for (&p, &label) in probabilities.iter().zip(labels) {
+            let p = within_unit(p);
+            let mut row = BinTotals::default();
+            row.add_row(p, label.bit() == 1, 1);
+            self.totals[self.binning.place(p)].add(row.weighted(self.weight_bits));
+        }
+    }
+}
 
 /// p in [0, 1] as a multiple of 2^-56, cut: the mantissa, shifted by the exponent.
 #[inline(always)]
@@ -190,7 +246,7 @@ mod tests {
 
     #[test]
     fn many_rows_at_once_are_rows_one_by_one() {
-        for n_bins in [1, 2, 10, 15, 300, 1000] {
+        for n_bins in [1, 2, 10, 15, 64, 65, 1000] {
             let (p, y) = rows(n_bins);
             let binning = EqualWidth::new(n_bins);
             let mut expected = vec![BinTotals::default(); n_bins];
@@ -199,9 +255,12 @@ mod tests {
             }
             let plain = PlainRows { probabilities: Floats::F64(&p), labels: Labels::I64(&y), checked: true };
             assert_eq!(of_plain(plain, &binning), expected, "{n_bins}");
-            let mut portable = vec![[0; 4]; n_bins];
-            add_rows_portable(&p, &y, &binning, &mut portable);
-            assert!(portable.iter().zip(&expected).all(|(words, totals)| words[0] == totals.count));
+            if n_bins <= FEW_BINS {
+                let (mut fast, mut portable) = ([[0; 2]; COPIES * FEW_BINS], [[0; 2]; COPIES * FEW_BINS]);
+                add_rows(&p, &y, &binning, &mut fast);
+                add_rows_portable(&p, &y, &binning, &mut portable);
+                assert_eq!(fast, portable);
+            }
         }
     }
 }
