@@ -51,7 +51,7 @@ impl Sketch {
         self.read(py, |state| Ok(of(&state.sketch)))
     }
 
-    fn estimate(&self, py: Python<'_>, measure: impl Estimator + Sync) -> Result<FromSketch, Failure> {
+    fn estimate(&self, py: Python<'_>, measure: impl Estimator) -> Result<FromSketch, Failure> {
         self.read(py, |State { sketch, tally, .. }| {
             tally.finish()?;
             Ok(FromSketch {

@@ -12,7 +12,7 @@ use crate::results::Measured;
 pub(crate) fn estimate<'py>(
     py: Python<'py>,
     columns: &Columns<'py>,
-    estimator: impl Estimator + Sync,
+    estimator: impl Estimator,
     options: Options<'py>,
 ) -> Result<Measured<'py>, Failure> {
     let input = columns.input(&options)?;

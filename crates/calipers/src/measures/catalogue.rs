@@ -22,8 +22,8 @@ pub struct Listed {
     pub definition: &'static str,
 }
 
-/// A measure with its default options, on any thread.
-pub type BoxedEstimator = Box<dyn Estimator + Send + Sync>;
+/// A measure with its default options.
+pub type BoxedEstimator = Box<dyn Estimator>;
 
 macro_rules! catalogue {
     ($($name:literal, $definition:literal, $link:ident => $estimator:expr;)*) => {
