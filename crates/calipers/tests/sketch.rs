@@ -298,12 +298,12 @@ fn the_curve_of_a_sketch_is_that_of_its_rows() {
             let measure = smoothing(noise, "logistic", 0.3, 1e-6);
             let (rows, cells) = (measure.curve(&view, &at).unwrap(), measure.curve_from_sketch(&sketch, &at).unwrap());
             assert_eq!(rows.n, cells.n);
-            for k in 0..at.len() {
+            for (k, t) in at.iter().enumerate() {
                 let apart = (rows.densities[k] - cells.densities[k]).abs();
-                assert!(apart <= rows.density_bounds[k] + cells.density_bounds[k], "{noise} at {}", at[k]);
+                assert!(apart <= rows.density_bounds[k] + cells.density_bounds[k], "{noise} at {}", t);
                 let apart = (rows.outcome_rates[k] - cells.outcome_rates[k]).abs();
                 let allowed = rows.outcome_rate_bounds[k] + cells.outcome_rate_bounds[k];
-                assert!(apart <= allowed || cells.outcome_rates[k].is_nan(), "{noise} at {}: {apart}", at[k]);
+                assert!(apart <= allowed || cells.outcome_rates[k].is_nan(), "{noise} at {}: {apart}", t);
             }
             // Weights are off by 2^-33 each, noise of first order by a cell.
             let most = if noise == "gaussian" && !weighted { 1e-6 } else { 0.3 };
