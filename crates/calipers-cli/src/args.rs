@@ -117,7 +117,8 @@ pub(crate) struct LsEceArgs {
     #[arg(long, value_name = "NAME", default_value = "gaussian")]
     noise: String,
 
-    /// Link between logits and probabilities, of every measure: logistic, probit or cloglog
+    /// Link between logits and probabilities: logistic, probit or cloglog. It is that of every measure but the calibration_ ones
+    /// of Cox, whose regression is logistic
     #[arg(long, value_name = "NAME", default_value = "logistic")]
     link: String,
 
