@@ -31,6 +31,8 @@ const MOST_THREADS: usize = 1024;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Measure(MeasureArgs),
+    /// List all measures with their definitions: the names that `calipers measure --measure` takes
+    Measures,
     Sketch(SketchArgs),
     Merge(MergeArgs),
 }
@@ -89,6 +91,20 @@ pub(crate) struct InputArgs {
     pub(crate) invalid: String,
 }
 
+/// Which measures are asked for.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Measures")]
+pub(crate) struct MeasuresArgs {
+    /// A measure by its name in `calipers measures`, with its default options, in place of LS-ECE and ECE; give it again
+    /// for each further one. ls_ece and expected_calibration_error have the options below
+    #[arg(long, value_name = "NAME", conflicts_with = "all")]
+    pub(crate) measure: Vec<String>,
+
+    /// All measures; those that cannot be computed for the predictions say why
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
 /// The options of LS-ECE.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "LS-ECE")]
@@ -101,7 +117,8 @@ pub(crate) struct LsEceArgs {
     #[arg(long, value_name = "NAME", default_value = "gaussian")]
     noise: String,
 
-    /// Link between logits and probabilities: logistic, probit or cloglog
+    /// Link between logits and probabilities: logistic, probit or cloglog. It is that of every measure but the calibration_ ones
+    /// of Cox, whose regression is logistic
     #[arg(long, value_name = "NAME", default_value = "logistic")]
     link: String,
 
@@ -195,6 +212,12 @@ impl LsEceArgs {
         link::by_name(&self.link)
     }
 
+    /// What options have made of the measure, unless it is what it is called.
+    pub(crate) fn definition(&self) -> Option<String> {
+        let noise = (self.noise != "gaussian").then_some(&self.noise)?;
+        Some(format!("mean |E[y|t] - t| after {noise} noise of scale sigma on the logits"))
+    }
+
     /// A sketch small enough to replace the rows, and fine enough for sigma and tolerance; `None` if there is none.
     pub(crate) fn sketch_options(&self) -> Option<SketchOptions> {
         let has_bound = matches!(self.noise.as_str(), "gaussian" | "logistic") && self.link == "logistic";
@@ -217,6 +240,20 @@ impl BinnedEceArgs {
             .norm(self.norm.parse::<Norm>()?)
             .compat(compat)
             .shared_link(link))
+    }
+
+    /// What options have made of the measure, unless it is what it is called.
+    pub(crate) fn definition(&self) -> Option<String> {
+        let text = (self.n_bins.as_str(), self.strategy.as_str(), self.norm.as_str(), self.compat.as_deref());
+        let gaps = match self.norm.as_str() {
+            "l2" => "root of the mean squared gap",
+            "max" => "largest gap",
+            _ => "mean gap |mean y - mean p|",
+        };
+        let n_bins = if self.n_bins == "auto" { "n^(1/3)" } else { &self.n_bins };
+        let equal = if self.strategy == "quantile" { "mass" } else { "width" };
+        let edges = self.compat.as_ref().map_or(String::new(), |tool| format!(", edges as {tool}"));
+        (text != ("15", "uniform", "l1", None)).then(|| format!("{gaps} over {n_bins} bins of equal {equal}{edges}"))
     }
 
     /// The number of bins that a sketch has to keep; `None` if sums of bins of equal width are not enough.

@@ -1,17 +1,42 @@
 //! JSON for programs: every digit and every setting.
 
 use calipers::{Estimate, Form, InputReport, Multiclass, Setting, Settings};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::measured::{Measured, Method};
+use crate::question::{Answers, Figure, Figures};
 
-pub(crate) fn render(results: &[Measured]) -> String {
-    let results: Vec<Value> = results.iter().map(result).collect();
+pub(crate) fn render(results: &[Measured<Figures>]) -> String {
+    let result = |measured: &Measured<Figures>| {
+        let Figures { ls_ece, ece } = &measured.figures;
+        let figures = [("ls_ece", figure(ls_ece)), ("ece", figure(ece))];
+        result(measured, ls_ece.n, figures, &ls_ece.input)
+    };
+    all(results.iter().map(result).collect())
+}
+
+/// Measures by name.
+pub(crate) fn render_named(results: &[Measured<Answers>]) -> String {
+    let result = |measured: &Measured<Answers>| {
+        let Answers { n, input, figures } = &measured.figures;
+        let figures: Map<String, Value> =
+            figures.iter().map(|figure| (figure.name.to_owned(), figure_or_refusal(figure))).collect();
+        result(measured, *n, [("measures", Value::Object(figures))], input)
+    };
+    all(results.iter().map(result).collect())
+}
+
+fn all(results: Vec<Value>) -> String {
     let all = json!({ "calipers": env!("CARGO_PKG_VERSION"), "results": results });
     format!("{all:#}\n")
 }
 
-fn result(measured: &Measured) -> Value {
+fn result<F, const N: usize>(
+    measured: &Measured<F>,
+    n: u64,
+    figures: [(&str, Value); N],
+    report: &InputReport,
+) -> Value {
     let columns = measured.columns.as_ref();
     let rules = columns.map(|columns| &columns.rules);
     let files: Vec<String> = measured.files.iter().map(|file| file.display().to_string()).collect();
@@ -32,12 +57,13 @@ fn result(measured: &Measured) -> Value {
             Method::Rows => "rows",
             Method::Sketch => "sketch",
         },
-        "n": measured.ls_ece.n,
-        "ls_ece": figure(&measured.ls_ece),
-        "ece": figure(&measured.ece),
-        "input": input(&measured.ls_ece.input),
-        "guessed": columns.map_or(&[][..], |columns| &columns.guessed),
+        "n": n,
     });
+    for (name, value) in figures {
+        object[name] = value;
+    }
+    object["input"] = input(report);
+    object["guessed"] = json!(columns.map_or(&[][..], |columns| &columns.guessed));
     if let Some(group) = &measured.group {
         object["by"] = group.by.clone().into();
         object["group"] = group.key.clone().into();
@@ -52,9 +78,21 @@ fn figure(estimate: &Estimate) -> Value {
         "n_clipped": estimate.n_clipped,
         "settings": settings(&estimate.settings),
     });
+    if !estimate.value.is_finite() {
+        object["value_text"] = estimate.value.to_string().into();
+    }
     if !estimate.per_class.is_empty() {
         object["per_class"] = estimate.per_class.iter().map(figure).collect();
     }
+    object
+}
+
+fn figure_or_refusal(answer: &Figure) -> Value {
+    let mut object = match &answer.outcome {
+        Ok(estimate) => figure(estimate),
+        Err(refusal) => json!({ "value": null, "refused": refusal.to_string() }),
+    };
+    object["definition"] = answer.definition.as_str().into();
     object
 }
 
@@ -84,4 +122,20 @@ fn input(report: &InputReport) -> Value {
         "n_rounded": report.n_rounded,
         "n_ties": report.n_ties,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_infinite_value_is_said_in_words() {
+        let p = [0.25, 0.75];
+        let predictions = calipers::Input::probabilities(&p, &[0, 1]).check().unwrap();
+        let mut estimate =
+            calipers::Estimator::estimate(&calipers::BrierScore::new(), &predictions.binary().unwrap()).unwrap();
+        assert_eq!(figure(&estimate).get("value_text"), None);
+        estimate.value = f64::INFINITY;
+        assert_eq!((&figure(&estimate)["value"], &figure(&estimate)["value_text"]), (&Value::Null, &json!("inf")));
+    }
 }

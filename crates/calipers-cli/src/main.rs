@@ -5,7 +5,7 @@
 //!                                                                -> fill -> sketches -> write
 //! ```
 //!
-//! A verb is a file: [`measure`], [`sketch`] (with merge). Everything is computed before anything is printed or
+//! A verb is a file: [`measure`], [`measures`], [`sketch`] (with merge). Everything is computed before anything is printed or
 //! written, so a refusal leaves standard output empty and files as they were.
 
 mod args;
@@ -17,12 +17,16 @@ mod input;
 mod json;
 mod measure;
 mod measured;
+mod measures;
+mod measures_table;
 mod number;
 mod progress;
+mod question;
 mod read;
 mod sketch;
 mod sketch_files;
 mod table;
+mod words;
 mod write;
 
 use std::io::{ErrorKind, Write};
@@ -39,6 +43,7 @@ fn main() -> ExitCode {
     read::keep_damage_quiet();
     let output = match Arguments::parse().verb {
         Verb::Measure(arguments) => measure::run(&arguments),
+        Verb::Measures => Ok(measures::list()),
         Verb::Sketch(arguments) => sketch::run(&arguments),
         Verb::Merge(arguments) => sketch::merge(&arguments),
     };

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use calipers::{Estimate, Form, Multiclass, Ties};
+use calipers::{Form, Multiclass, Ties};
 
 use crate::args::InputRules;
 use crate::columns::{Chosen, Scores};
@@ -10,15 +10,14 @@ use crate::read::Table;
 
 /// Predictions, measured.
 #[derive(Debug)]
-pub(crate) struct Measured {
+pub(crate) struct Measured<F> {
     /// One, unless files were measured together.
     pub(crate) files: Vec<PathBuf>,
     /// What was read; a sketch does not know.
     pub(crate) columns: Option<Columns>,
     pub(crate) group: Option<Group>,
     pub(crate) method: Method,
-    pub(crate) ls_ece: Estimate,
-    pub(crate) ece: Estimate,
+    pub(crate) figures: F,
 }
 
 /// What figures were made from.
@@ -54,7 +53,7 @@ pub(crate) struct Columns {
     pub(crate) guessed: Vec<String>,
 }
 
-impl Measured {
+impl<F> Measured<F> {
     /// The first file, which stands for all.
     pub(crate) fn file(&self) -> &Path {
         self.files.first().map_or(Path::new(""), PathBuf::as_path)

@@ -2,6 +2,7 @@
 
 mod files;
 mod measure;
+mod measures;
 mod real_files;
 mod refusals;
 mod sketches;

@@ -1,0 +1,61 @@
+//! Measures by name: `calipers measures`, and what `--measure` and `--all` ask for.
+
+use std::sync::Arc;
+
+use calipers::{Error, catalogue};
+
+use crate::args::{BinnedEceArgs, LsEceArgs, MeasuresArgs};
+use crate::question::{Asked, Measure, Named};
+
+/// Measures that a sketch answers as well as the rows do, or nearly: large files are read for these in constant memory.
+const FROM_SKETCHES: [&str; 7] = [
+    "ls_ece",
+    "expected_calibration_error",
+    "root_mean_squared_calibration_error",
+    "maximum_calibration_error",
+    "ecce_r",
+    "ecce_mad",
+    "brier_score",
+];
+
+/// The number of bins of the measures that have no option for it.
+pub(crate) const N_BINS: usize = 15;
+
+/// `calipers measures`: every name with its definition.
+pub(crate) fn list() -> String {
+    let width = catalogue::ALL.iter().map(|listed| listed.name.len()).max().unwrap_or_default();
+    let lines = catalogue::ALL.iter().map(|listed| format!("{:width$}  {}\n", listed.name, listed.definition));
+    let words = "\nHere p are probabilities, y outcomes (0 or 1) and r = y - p.\n";
+    lines.chain([words.to_owned()]).collect()
+}
+
+/// The measures that were asked for by name, each once; `None` if none was.
+pub(crate) fn named(args: &MeasuresArgs, ls_ece: &LsEceArgs, ece: &BinnedEceArgs) -> Result<Option<Named>, Error> {
+    let mut names: Vec<&str> = Vec::new();
+    match args.all {
+        true => names.extend(catalogue::ALL.iter().map(|listed| listed.name)),
+        false => names.extend(args.measure.iter().map(String::as_str)),
+    }
+    let mut asked: Vec<Asked> = Vec::new();
+    for name in names {
+        // Known or refused, with the list of all.
+        let measure = catalogue::by_name(name, ls_ece.link()?)?;
+        let listed = catalogue::ALL.iter().find(|listed| listed.name == name);
+        let Some(listed) = listed.filter(|_| asked.iter().all(|before| before.name != name)) else { continue };
+        let (definition, measure) = match name {
+            "ls_ece" => (ls_ece.definition(), Measure::LsEce(ls_ece.measure()?)),
+            "expected_calibration_error" => (ece.definition(), Measure::Other(Arc::new(ece.measure(ls_ece.link()?)?))),
+            _ => (None, Measure::Other(Arc::from(measure))),
+        };
+        let definition = definition.unwrap_or_else(|| listed.definition.to_owned());
+        asked.push(Asked { name: listed.name, definition, measure });
+    }
+    Ok((!asked.is_empty()).then_some(Named(asked)))
+}
+
+impl Named {
+    /// Whether a sketch that keeps the bins is as good as the rows.
+    pub(crate) fn sketch_is_enough(&self) -> bool {
+        self.0.iter().all(|asked| FROM_SKETCHES.contains(&asked.name))
+    }
+}

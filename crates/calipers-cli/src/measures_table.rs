@@ -1,0 +1,238 @@
+//! The table of many measures: a line for each and a column for each model, or the other way round if models are more.
+
+use std::ops::Range;
+
+use calipers::{Estimate, Setting};
+
+use crate::measured::{Measured, Method};
+use crate::question::{Answers, Figure};
+use crate::{number, table, words};
+
+/// Characters in a line; more models are shown in further tables.
+const WIDTH: usize = 100;
+
+/// Characters in a line of a heading.
+const HEADING: usize = 12;
+
+/// Between two columns.
+const GAP: usize = 2;
+
+/// Settings that the rows decide, or that tell a figure from others of its name.
+const NOTED: [&str; 4] = ["sigma", "bandwidth", "width", "n_bins"];
+
+type Results<'a> = &'a [Measured<Answers>];
+
+pub(crate) fn render(results: Results) -> String {
+    let names = words::names(results);
+    let inputs = results.iter().map(|measured| &measured.figures.input);
+    [
+        tables(results, &names),
+        explanation(results),
+        refusals(results, &names),
+        inputs_noted(results, &names),
+        words::glossary(results, inputs),
+        words::guesses(results, &names),
+    ]
+    .concat()
+}
+
+/// What stands at one place of the table, and how far it can be off.
+struct Cell {
+    text: String,
+    bound: Option<f64>,
+}
+
+impl Cell {
+    fn of(figure: &Figure) -> Self {
+        match &figure.outcome {
+            Ok(estimate) => Cell { text: number::significant(estimate.value), bound: Some(estimate.numerical_bound) },
+            Err(_) => Cell { text: "refused".to_owned(), bound: None },
+        }
+    }
+}
+
+/// One line of the table.
+struct Line {
+    name: String,
+    cells: Vec<Cell>,
+    notes: String,
+}
+
+fn tables(results: Results, names: &[String]) -> String {
+    let shown = shown(results);
+    let n = |measured: &Measured<Answers>| Cell { text: number::count(measured.figures.n), bound: None };
+    let by = words::by(results);
+    if results.len() > shown.len() {
+        let columns: Vec<String> = shown.iter().map(|&(_, name)| name.to_owned()).collect();
+        let lines = results.iter().zip(names).map(|(measured, name)| {
+            let figures = shown.iter().map(|&(place, _)| Cell::of(&measured.figures.figures[place]));
+            Line {
+                name: name.clone(),
+                cells: std::iter::once(n(measured)).chain(figures).collect(),
+                notes: String::new(),
+            }
+        });
+        let columns: Vec<String> = std::iter::once("n".to_owned()).chain(columns).collect();
+        return blocks(by.as_deref().unwrap_or("predictions"), &columns, &lines.collect::<Vec<_>>());
+    }
+    let of_rows = Line { name: "n".to_owned(), cells: results.iter().map(n).collect(), notes: String::new() };
+    let lines = shown.iter().map(|&(place, name)| {
+        let figures: Vec<&Figure> = results.iter().map(|measured| &measured.figures.figures[place]).collect();
+        let notes = match figures[..] {
+            [Figure { outcome: Ok(estimate), .. }] => notes(estimate),
+            _ => String::new(),
+        };
+        Line { name: name.to_owned(), cells: figures.into_iter().map(Cell::of).collect(), notes }
+    });
+    let lines: Vec<Line> = std::iter::once(of_rows).chain(lines).collect();
+    let corner = by.map_or("measure".to_owned(), |by| format!("measure, by {by}"));
+    blocks(&corner, names, &lines)
+}
+
+/// Places and names of the measures. Those that no sketch can answer are not listed one by one.
+fn shown(results: Results) -> Vec<(usize, &'static str)> {
+    let of_rows = results.iter().any(|measured| measured.method == Method::Rows);
+    let answered = |place: usize| results.iter().any(|measured| measured.figures.figures[place].outcome.is_ok());
+    let figures = results.first().map_or(&[][..], |measured| &measured.figures.figures);
+    let places = figures.iter().enumerate().filter(|(place, _)| of_rows || answered(*place));
+    places.map(|(place, figure)| (place, figure.name)).collect()
+}
+
+/// One table if its columns fit, else as few as will do, with as many columns in each.
+fn blocks(corner: &str, columns: &[String], lines: &[Line]) -> String {
+    let columns: Vec<String> = columns.iter().map(|column| in_lines(column)).collect();
+    let length = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
+    let first = lines.iter().map(|line| length(&line.name)).chain([length(corner)]).max().unwrap_or_default();
+    let width = |column: usize| {
+        let cells = lines.iter().map(|line| length(&line.cells[column].text));
+        cells.chain([length(&columns[column])]).max().unwrap_or_default() + GAP
+    };
+    let beside = first + GAP + "num. ±".chars().count();
+    let fits = |range: &Range<usize>| range.len() == 1 || beside + range.clone().map(width).sum::<usize>() <= WIDTH;
+    let n = columns.len();
+    let cut = |n_blocks: usize| {
+        let size = n.div_ceil(n_blocks);
+        (0..n).step_by(size).map(move |start| start..n.min(start + size))
+    };
+    let n_blocks = (1..n).find(|n_blocks| cut(*n_blocks).all(|range| fits(&range)));
+    let blocks = cut(n_blocks.unwrap_or(n)).map(|range| block(corner, &columns, lines, range) + "\n");
+    blocks.collect()
+}
+
+/// A heading, cut where a name can be, so that it is hardly wider than what is under it.
+fn in_lines(name: &str) -> String {
+    let mut lines = vec![String::new()];
+    for piece in name.split_inclusive(['_', '-', ' ', '.']) {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() || line.chars().count() + piece.chars().count() <= HEADING => *line += piece,
+            _ => lines.push(piece.to_owned()),
+        }
+    }
+    lines.join("\n")
+}
+
+fn block(corner: &str, columns: &[String], lines: &[Line], range: Range<usize>) -> String {
+    let has_notes = lines.iter().any(|line| !line.notes.is_empty());
+    let mut table = table::plain();
+    let header = std::iter::once(corner).chain(columns[range.clone()].iter().map(String::as_str));
+    table.set_header(header.chain(["num. ±"]).chain(has_notes.then_some("notes")).collect::<Vec<_>>());
+    for line in lines {
+        let cells = &line.cells[range.clone()];
+        let bound = cells.iter().filter_map(|cell| cell.bound).reduce(f64::max).map_or(String::new(), number::bound);
+        let texts = std::iter::once(line.name.as_str()).chain(cells.iter().map(|cell| cell.text.as_str()));
+        table
+            .add_row(texts.chain([bound.as_str()]).chain(has_notes.then_some(line.notes.as_str())).collect::<Vec<_>>());
+    }
+    table::finished(table, range.len() + 1)
+}
+
+fn notes(estimate: &Estimate) -> String {
+    let setting = |name: &&str| {
+        Some(match (*name, estimate.settings.get(name)?) {
+            ("n_bins", Setting::Count(1)) => "1 bin".to_owned(),
+            ("n_bins", n_bins) => format!("{n_bins} bins"),
+            (name, Setting::Number(value)) => format!("{name} {}", number::significant(*value)),
+            (name, value) => format!("{name} {value}"),
+        })
+    };
+    let clipped = words::counted(estimate.n_clipped, "clipped");
+    NOTED.iter().filter_map(setting).chain(clipped).collect::<Vec<_>>().join(", ")
+}
+
+fn explanation(results: Results) -> String {
+    let estimates = || {
+        results.iter().flat_map(|measured| &measured.figures.figures).filter_map(|figure| figure.outcome.as_ref().ok())
+    };
+    let link = estimates().find_map(|estimate| estimate.settings.text("link"));
+    let sigmas: Vec<Option<f64>> = estimates()
+        .filter(|estimate| estimate.measure == "ls_ece")
+        .map(|estimate| estimate.settings.number("sigma"))
+        .collect();
+    let differ = sigmas.windows(2).any(|pair| pair[0] != pair[1]);
+    let clipped = results.len() == 1 && estimates().any(|estimate| estimate.n_clipped > 0);
+    [
+        "num. ± bounds the numerical error of the values in its line, not chance. Names: calipers measures\n",
+        &link.filter(|link| *link != "logistic").map_or(String::new(), |link| format!("Link {link}.\n")),
+        if differ { "Sigma of ls_ece differs: to compare its values, give all one --sigma.\n" } else { "" },
+        if clipped { "clipped: moved off 0 and 1, which have no finite logit\n" } else { "" },
+        &words::asked(results),
+    ]
+    .concat()
+}
+
+/// Each reason once, with the measures and the models that it is about.
+fn refusals(results: Results, names: &[String]) -> String {
+    let mut reasons: Vec<(String, Vec<String>, Vec<&str>)> = Vec::new();
+    let n_measures = results.first().map_or(0, |measured| measured.figures.figures.len());
+    for place in 0..n_measures {
+        let mut texts: Vec<(String, Vec<String>)> = Vec::new();
+        for (measured, name) in results.iter().zip(names) {
+            let Err(refusal) = &measured.figures.figures[place].outcome else { continue };
+            let text = refusal.to_string();
+            match texts.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, models)) => models.push(name.clone()),
+                None => texts.push((text, vec![name.clone()])),
+            }
+        }
+        let measure = results[0].figures.figures[place].name;
+        for (text, models) in texts {
+            match reasons.iter_mut().find(|(known, of, _)| *known == text && *of == models) {
+                Some((_, _, measures)) => measures.push(measure),
+                None => reasons.push((text, models, vec![measure])),
+            }
+        }
+    }
+    let line = |(text, models, measures): &(String, Vec<String>, Vec<&str>)| {
+        let of = if models.len() == results.len() { String::new() } else { format!(" of {}", words::few(models)) };
+        wrapped(&crate::printable(&format!("refused: {}{of}: {text}", measures.join(", "))))
+    };
+    reasons.iter().map(line).collect()
+}
+
+/// What was tied, rounded or left out, and what sets models apart.
+fn inputs_noted(results: Results, names: &[String]) -> String {
+    let alike = words::all_alike(results);
+    let line = |(measured, name): (&Measured<Answers>, &String)| {
+        let view = (!alike).then(|| words::view(measured)).flatten();
+        let notes: Vec<String> =
+            std::iter::once(view).chain(words::of_input(&measured.figures.input)).flatten().collect();
+        (!notes.is_empty()).then(|| wrapped(&format!("{name}: {}", notes.join(", "))))
+    };
+    results.iter().zip(names).filter_map(line).collect()
+}
+
+/// Lines of at most [`WIDTH`] characters, where words allow it; all but the first are indented.
+fn wrapped(text: &str) -> String {
+    let mut words = text.split(' ');
+    let mut line = words.next().unwrap_or_default().to_owned();
+    let mut lines = String::new();
+    for word in words {
+        if line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines += &std::mem::replace(&mut line, format!("  {word}"));
+            lines += "\n";
+        } else {
+            line = format!("{line} {word}");
+        }
+    }
+    lines + &line + "\n"
+}

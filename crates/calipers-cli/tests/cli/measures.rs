@@ -1,0 +1,211 @@
+//! Measures by name: `--measure`, `--all` and `calipers measures`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use calipers::{Input, catalogue};
+use serde_json::Value;
+
+use crate::support::{Folder, assert_fails, assert_refused, calipers, json, measure, results, succeed};
+
+/// Two points whose outcomes are as far apart as can be: no regression has a finite slope.
+const SEPARATED: &str = "label,prob\n0,0.2\n0,0.3\n1,0.7\n1,0.9\n";
+
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/breast_cancer.csv")
+}
+
+/// Labels and one column of the example.
+fn columns(prob: usize) -> (Vec<u8>, Vec<f64>) {
+    let text = std::fs::read_to_string(example()).unwrap();
+    let cells = text.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
+    cells.map(|cells| (cells[0].parse::<u8>().unwrap(), cells[prob].parse::<f64>().unwrap())).unzip()
+}
+
+fn names(measures: &Value) -> Vec<&str> {
+    measures.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+fn all_names() -> Vec<&'static str> {
+    catalogue::ALL.iter().map(|listed| listed.name).collect()
+}
+
+#[test]
+fn all_measures_are_those_of_the_core() {
+    let (labels, probabilities) = columns(4);
+    let predictions = Input::probabilities(&probabilities, &labels).check().unwrap();
+    let view = predictions.binary().unwrap();
+    let result = json(&example(), &["--prob", "mlp", "--all"]);
+    assert_eq!(names(&result["measures"]), all_names());
+    for listed in catalogue::ALL {
+        let figure = &result["measures"][listed.name];
+        let expected = catalogue::by_name(listed.name, Arc::new(calipers::Logistic)).unwrap().estimate(&view).unwrap();
+        for (field, expected) in [("value", expected.value), ("numerical_bound", expected.numerical_bound)] {
+            // serde_json reads the last digit of a number within one unit.
+            let distance = (figure[field].as_f64().unwrap() - expected).abs();
+            assert!(distance <= f64::EPSILON * expected.abs(), "{} {field}: {distance}", listed.name);
+        }
+        assert_eq!(figure["definition"], listed.definition, "{}", listed.name);
+        assert_eq!(figure["settings"].as_object().unwrap().len(), expected.settings.iter().count(), "{}", listed.name);
+    }
+    assert_eq!([&result["n"], &result["method"]], [&Value::from(569), &Value::from("rows")]);
+}
+
+#[test]
+fn ls_ece_and_ece_keep_their_options() {
+    let options = ["--prob", "mlp", "--sigma", "0.5", "--n-bins", "10", "--norm", "l2", "--noise", "logistic"];
+    let (plain, named) = (json(&example(), &options), json(&example(), &[&options[..], &["--all"]].concat()));
+    for (plain, name) in [(&plain["ls_ece"], "ls_ece"), (&plain["ece"], "expected_calibration_error")] {
+        let mut figure = named["measures"][name].clone();
+        let definition = figure.as_object_mut().unwrap().remove("definition").unwrap();
+        assert_eq!(*plain, figure);
+        assert_ne!(definition, catalogue::ALL.iter().find(|listed| listed.name == name).unwrap().definition);
+    }
+    assert_eq!(
+        named["measures"]["expected_calibration_error"]["definition"],
+        "root of the mean squared gap over 10 bins of equal width"
+    );
+    assert_eq!(named["measures"]["adaptive_calibration_error"]["settings"]["n_bins"], 15);
+}
+
+#[test]
+fn named_measures_come_in_the_order_of_their_names_and_once() {
+    let asked = ["--measure", "smooth_ece", "--measure", "brier_score", "--measure", "smooth_ece"];
+    let result = json(&example(), &[&["--prob", "mlp"], &asked[..]].concat());
+    assert_eq!(names(&result["measures"]), ["smooth_ece", "brier_score"]);
+}
+
+#[test]
+fn a_table_has_a_line_for_each_measure_and_a_column_for_each_model() {
+    let models = ["--prob", "mlp", "--prob", "naive_bayes", "--prob", "random_forest", "--prob", "logistic_regression"];
+    for n_models in 1..=4 {
+        let table = measure(&example(), &[&models[..2 * n_models], &["--all"]].concat());
+        assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+        let (lines, words) = table.split_once("\n\n").unwrap();
+        let first: Vec<&str> = lines.lines().filter_map(|line| line.split_whitespace().next()).collect();
+        assert!(first.ends_with(&[&["n"], &all_names()[..]].concat()), "{table}");
+        let brier = lines.lines().find(|line| line.starts_with("brier_score")).unwrap();
+        assert_eq!(brier.split_whitespace().count(), 2 + n_models);
+        assert!(words.starts_with("num. ± bounds the numerical error of the values in its line"), "{words}");
+    }
+    let one = measure(&example(), &["--prob", "mlp", "--measure", "sweep_ece", "--measure", "ls_ece"]);
+    assert!(one.contains("12 bins") && one.contains("sigma 1.800, 140 clipped"), "{one}");
+    let turned = measure(&example(), &[&models[..], &["--measure", "brier_score"]].concat());
+    let first: Vec<&str> = turned.lines().map(|line| line.split_whitespace().next().unwrap_or_default()).collect();
+    assert_eq!(first[..6], ["predictions", first[1], "mlp", "naive_bayes", "random_forest", "logistic_regression"]);
+}
+
+#[test]
+fn more_models_than_fit_are_shown_in_further_tables() {
+    let folder = Folder::new();
+    let probs: Vec<String> = (0..9).map(|model| format!("probability_{model}")).collect();
+    let row = |label: usize| format!("{label},{}\n", [["0.3", "0.6"][label]; 9].join(","));
+    let path = folder.write("a.csv", format!("label,{}\n{}{}{}", probs.join(","), row(0), row(1), row(0)));
+    let options: Vec<&str> = probs.iter().flat_map(|prob| ["--prob", prob.as_str()]).collect();
+    let table = measure(&path, &[&options[..], &["--all"]].concat());
+    assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+    assert_eq!(table.lines().filter(|line| line.starts_with("brier_score")).count(), 3);
+}
+
+#[test]
+fn a_measure_that_cannot_be_computed_does_not_hide_the_others() {
+    let folder = Folder::new();
+    let path = folder.write("a.csv", SEPARATED);
+    let text = "rows must be of both outcomes with overlapping ranges of logits, since the regression has no finite \
+                solution else, got outcome 0 up to logit -0.8472978603872036 and outcome 1 from 0.8472978603872034";
+    let result = json(&path, &["--all"]);
+    assert_eq!(names(&result["measures"]), all_names());
+    let refused = &result["measures"]["calibration_slope"];
+    assert_eq!([&refused["value"], &refused["refused"]], [&Value::Null, &Value::from(text)]);
+    assert!(refused["definition"].as_str().unwrap().contains("slope"));
+    assert_eq!(result["measures"]["brier_score"].get("refused"), None);
+
+    let table = measure(&path, &["--all"]);
+    let line = table.lines().find(|line| line.starts_with("calibration_slope")).unwrap();
+    assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["calibration_slope", "refused"]);
+    let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(&format!("calibration_slope, calibration_intercept: {text}")), "{table}");
+
+    assert_refused(&path, &["--measure", "calibration_slope"], text);
+    let with_another = json(&path, &["--measure", "calibration_slope", "--measure", "brier_score"]);
+    assert_eq!(with_another["measures"]["calibration_slope"]["refused"], text);
+}
+
+#[test]
+fn an_unknown_name_is_refused_with_all_names() {
+    let text = format!("measure must be one of {}, got \"brier\"", all_names().join(", "));
+    assert_fails(&["measure", "nowhere.csv", "--measure", "brier"], &text);
+    let run = calipers(&["measure", "nowhere.csv", "--measure", "ici", "--all"]);
+    assert_eq!(run.code, Some(2));
+    assert!(run.stderr.contains("cannot be used with"), "{}", run.stderr);
+}
+
+#[test]
+fn a_sketch_answers_what_it_can_and_says_that_the_rest_needs_rows() {
+    let folder = Folder::new();
+    let sketch = folder.path("a.calipers");
+    let (example, sketch) = (example(), sketch.to_str().unwrap());
+    let example = example.to_str().unwrap();
+    succeed(&["sketch", example, "--prob", "mlp", "--by", "size_group", "-o", sketch]);
+    let needs_rows = "measure must be one that a sketch can answer, got one that needs the rows themselves";
+    let of_sketch = results(&[sketch, "--all"]);
+    let of_rows = &results(&[example, "--prob", "mlp", "--all"])[0];
+    assert_eq!(of_sketch.len(), 4);
+    assert_eq!(of_sketch[0]["measures"]["smooth_ece"]["refused"], needs_rows);
+    for name in ["ls_ece", "expected_calibration_error", "maximum_calibration_error", "ecce_r", "brier_score"] {
+        let (sketched, exact) = (&of_sketch[0]["measures"][name], &of_rows["measures"][name]);
+        let number = |figure: &Value, field: &str| figure[field].as_f64().unwrap();
+        let bound = number(sketched, "numerical_bound") + number(exact, "numerical_bound");
+        assert!((number(sketched, "value") - number(exact, "value")).abs() <= bound, "{name}");
+    }
+    let sigma = |result: &Value| result["measures"]["ls_ece"]["settings"]["sigma"].as_f64().unwrap();
+    assert!(of_sketch.iter().all(|group| sigma(group) == sigma(&of_sketch[0])));
+    // The groups of a file are summed in sketches too.
+    let grouped = results(&[example, "--prob", "mlp", "--by", "size_group", "--all"]);
+    assert_eq!(grouped[3]["measures"]["brier_score"], of_sketch[3]["measures"]["brier_score"]);
+
+    let table = succeed(&["measure", sketch, "--all"]);
+    assert!(!table.lines().any(|line| line.starts_with("smooth_ece")), "{table}");
+    assert!(table.split_whitespace().collect::<Vec<_>>().join(" ").contains(needs_rows), "{table}");
+    assert_fails(&["measure", sketch, "--measure", "smooth_ece"], &format!("{sketch}: {needs_rows}"));
+}
+
+#[test]
+fn large_files_are_kept_only_where_rows_are_needed() {
+    let folder = Folder::new();
+    let n = (1 << 20) + 2;
+    let row = |row: usize| format!("{},0.{}\n", row % 2, 1 + row % 8);
+    let path = folder.write("large.csv", "label,prob\n".to_owned() + &(0..n).map(row).collect::<String>());
+    let sketched = json(&path, &["--measure", "brier_score", "--measure", "ecce_mad"]);
+    assert_eq!([&sketched["method"], &sketched["n"]], [&Value::from("sketch"), &Value::from(n)]);
+    let kept = json(&path, &["--measure", "brier_score", "--measure", "log_loss"]);
+    assert_eq!([&kept["method"], &kept["n"]], [&Value::from("rows"), &Value::from(n)]);
+    let value = |result: &Value| result["measures"]["brier_score"]["value"].as_f64().unwrap();
+    assert!((value(&sketched) - value(&kept)).abs() <= 1e-9);
+}
+
+#[test]
+fn classes_are_measured_one_by_one_and_averaged() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/digits_mlp.npz");
+    let options = ["--measure", "brier_score", "--multiclass", "classwise"];
+    let brier = &json(&path, &options)["measures"]["brier_score"];
+    let per_class = brier["per_class"].as_array().unwrap();
+    let mean = per_class.iter().map(|class| class["value"].as_f64().unwrap()).sum::<f64>() / 10.0;
+    assert_eq!(per_class.len(), 10);
+    assert!((brier["value"].as_f64().unwrap() - mean).abs() < 1e-15);
+    assert!(measure(&path, &options).contains("means over the classes"));
+}
+
+#[test]
+fn all_names_are_listed_with_their_definitions() {
+    let list = succeed(&["measures"]);
+    for listed in catalogue::ALL {
+        let line = list.lines().find(|line| line.split_whitespace().next() == Some(listed.name)).unwrap();
+        assert!(line.ends_with(listed.definition), "{line}");
+    }
+    let help = succeed(&["measure", "--help"]);
+    for said in ["--measure <NAME>", "--all", "calipers measures", "calipers measure predictions.csv --all", "refused"]
+    {
+        assert!(help.contains(said), "{said}: {help}");
+    }
+}
