@@ -13,12 +13,9 @@ rows and the settings that made it. Input that breaks a rule is refused with a `
 
 from calipers._binned import (
     adaptive_calibration_error,
-    debiased_ece,
     expected_calibration_error,
     maximum_calibration_error,
     root_mean_squared_calibration_error,
-    sweep_ece,
-    tcal_squared_error,
     top_label_calibration_error,
 )
 from calipers._catalogue import Measure, measures
@@ -32,6 +29,7 @@ from calipers._clinical import (
 from calipers._core import CalipersError, __version__
 from calipers._cumulative import CumulativeCurve, cumulative_curve, ecce_mad, ecce_r
 from calipers._curve import Bin, LsCurve, calibration_bins, ls_curve
+from calipers._debiased import debiased_ece, sweep_ece, tcal_squared_error
 from calipers._distance import (
     kernel_calibration_error,
     lower_distance_to_calibration,
