@@ -4,30 +4,86 @@
 
     cal.ls_ece(y_true, y_prob)                      # LS-ECE, exact to a stated tolerance
     cal.expected_calibration_error(y_true, y_prob)  # binned ECE, every choice named
+    cal.smooth_ece(y_true, y_prob)                  # and many more: cal.measures() lists them
     cal.Sketch().update(y_true, y_prob).ls_ece()    # batch by batch, and merged: rows need not stay in memory
 
 Each measure returns an `Estimate`: a float that also carries its numerical bound, the number of
 rows and the settings that made it. Input that breaks a rule is refused with a `CalipersError`.
 """
 
+from calipers._binned import (
+    adaptive_calibration_error,
+    expected_calibration_error,
+    maximum_calibration_error,
+    root_mean_squared_calibration_error,
+    top_label_calibration_error,
+)
+from calipers._catalogue import Measure, measures
+from calipers._clinical import (
+    CalibrationIndices,
+    CoxCalibration,
+    calibration_indices,
+    cox_calibration,
+    observed_expected,
+)
 from calipers._core import CalipersError, __version__
+from calipers._cumulative import CumulativeCurve, cumulative_curve, ecce_mad, ecce_r
 from calipers._curve import Bin, LsCurve, calibration_bins, ls_curve
+from calipers._debiased import debiased_ece, sweep_ece, tcal_squared_error
+from calipers._distance import (
+    kernel_calibration_error,
+    lower_distance_to_calibration,
+    mmce,
+    smooth_calibration_error,
+    surrogate_interval_calibration_error,
+)
 from calipers._estimate import Estimate
-from calipers._measures import brier_score, expected_calibration_error, log_loss, ls_ece, ls_ece_sampled
+from calipers._kernel import beta_kde_ece, canonical_kde_ece, kde_ece, smooth_ece
+from calipers._ls_ece import ls_ece, ls_ece_sampled
+from calipers._scores import CorpDecomposition, brier_score, corp, log_loss
 from calipers._sketch import Sketch
 
 __all__ = [
     "Bin",
+    "CalibrationIndices",
     "CalipersError",
+    "CorpDecomposition",
+    "CoxCalibration",
+    "CumulativeCurve",
     "Estimate",
     "LsCurve",
+    "Measure",
     "Sketch",
     "__version__",
+    "adaptive_calibration_error",
+    "beta_kde_ece",
     "brier_score",
     "calibration_bins",
+    "calibration_indices",
+    "canonical_kde_ece",
+    "corp",
+    "cox_calibration",
+    "cumulative_curve",
+    "debiased_ece",
+    "ecce_mad",
+    "ecce_r",
     "expected_calibration_error",
+    "kde_ece",
+    "kernel_calibration_error",
     "log_loss",
+    "lower_distance_to_calibration",
     "ls_curve",
     "ls_ece",
     "ls_ece_sampled",
+    "maximum_calibration_error",
+    "measures",
+    "mmce",
+    "observed_expected",
+    "root_mean_squared_calibration_error",
+    "smooth_calibration_error",
+    "smooth_ece",
+    "surrogate_interval_calibration_error",
+    "sweep_ece",
+    "tcal_squared_error",
+    "top_label_calibration_error",
 ]

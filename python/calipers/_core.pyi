@@ -11,14 +11,17 @@ __all__ = [
     "CalipersError",
     "Sketch",
     "__version__",
-    "brier_score",
     "calibration_bins",
-    "expected_calibration_error",
-    "log_loss",
+    "calibration_indices",
+    "canonical_kde_ece",
+    "corp",
+    "cox_calibration",
+    "cumulative_curve",
+    "estimate",
     "ls_curve",
-    "ls_ece",
-    "ls_ece_sampled",
+    "measures",
     "refusal",
+    "top_label_calibration_error",
 ]
 
 _Doubles: TypeAlias = NDArray[np.float64]
@@ -50,6 +53,51 @@ class _Curve(TypedDict):
     outcome_rate_bounds: _Doubles
     density_bounds: _Doubles
     sigma: float
+
+@type_check_only
+class _Cumulative(TypedDict):
+    shares: _Doubles
+    differences: _Doubles
+    probabilities: _Doubles
+
+@type_check_only
+class _Corp(TypedDict):
+    score: float
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+    numerical_bound: float
+    n: int
+    left_out: dict[str, int]
+
+@type_check_only
+class _Indices(TypedDict):
+    ici: float
+    e50: float
+    e90: float
+    emax: float
+    ici_bound: float
+    largest_bound: float
+    sigma: float
+    n: int
+    n_clipped: int
+    left_out: dict[str, int]
+
+@type_check_only
+class _Cox(TypedDict):
+    intercept: float
+    slope: float
+    in_the_large: float
+    intercept_standard_error: float
+    slope_standard_error: float
+    in_the_large_standard_error: float
+    covariance: float
+    intercept_bound: float
+    slope_bound: float
+    in_the_large_bound: float
+    n: int
+    n_clipped: int
+    left_out: dict[str, int]
 
 @final
 class Sketch:
@@ -86,10 +134,13 @@ class Sketch:
     def scores(self) -> Literal["probabilities", "log-odds", "raw scores"] | None: ...
 
 def refusal(code: Literal["shape", "wrong_type"], what: str, got: str) -> CalipersError: ...
-def ls_ece(columns: Columns, options: Options) -> _Measured: ...
-def ls_ece_sampled(columns: Columns, options: Options) -> _Measured: ...
-def expected_calibration_error(columns: Columns, options: Options) -> _Measured: ...
-def brier_score(columns: Columns, options: Options) -> _Measured: ...
-def log_loss(columns: Columns, options: Options) -> _Measured: ...
+def measures() -> list[tuple[str, str]]: ...
+def estimate(measure: str, columns: Columns, options: Options) -> _Measured: ...
+def canonical_kde_ece(columns: Columns, options: Options) -> _Measured: ...
+def top_label_calibration_error(columns: Columns, options: Options) -> _Measured: ...
+def corp(columns: Columns, options: Options) -> _Corp: ...
+def calibration_indices(columns: Columns, options: Options) -> _Indices: ...
+def cox_calibration(columns: Columns, options: Options) -> _Cox: ...
+def cumulative_curve(columns: Columns, options: Options) -> _Cumulative: ...
 def calibration_bins(columns: Columns, options: Options) -> list[tuple[float, float, int, float, float, float]]: ...
 def ls_curve(columns: Columns, options: Options) -> _Curve: ...

@@ -9,7 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calipers import _core
-from calipers._inputs import Invalid, Link, Noise, Options, PosLabel, Ties, columns, float_column, positive_label
+from calipers._inputs import (
+    Compat,
+    Invalid,
+    Link,
+    NBins,
+    Noise,
+    OneView,
+    PosLabel,
+    Strategy,
+    Ties,
+    float_column,
+)
+from calipers._rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +74,7 @@ def ls_curve(
     clip: float = 1e-6,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
-    multiclass: Literal["top_class"] | int | None = None,
+    multiclass: OneView = None,
     ties: Ties = "first",
     pos_label: PosLabel = None,
     sum_tolerance: float = 1e-3,
@@ -101,36 +113,24 @@ def ls_curve(
     >>> bool(curve.densities[1] > curve.densities[0])
     True
     """
-    data = columns(y_true, y_prob, sample_weight, from_logits)
-    options: Options = {
-        "at": points(at),
-        "sigma": sigma,
-        "noise": noise,
-        "link": link,
-        # The curve has bounds, not a tolerance.
-        "tolerance": 1e-6,
-        "clip": clip,
-        "from_logits": from_logits,
-        "multiclass": multiclass,
-        "ties": ties,
-        "pos_label": positive_label(pos_label, data.labels),
-        "sum_tolerance": sum_tolerance,
-        "invalid": invalid,
-    }
-    return LsCurve(**_core.ls_curve(data, options))
+    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
+    # The curve has bounds, not a tolerance.
+    return LsCurve(
+        **rows.ask(_core.ls_curve, at=points(at), sigma=sigma, noise=noise, link=link, tolerance=1e-6, clip=clip)
+    )
 
 
 def calibration_bins(
     y_true: ArrayLike,
     y_prob: ArrayLike,
     *,
-    n_bins: int | Literal["auto"] = 15,
-    strategy: Literal["uniform", "quantile"] = "uniform",
-    compat: Literal["sklearn", "netcal", "torchmetrics"] | None = None,
+    n_bins: NBins = 15,
+    strategy: Strategy = "uniform",
+    compat: Compat = None,
     link: Link = "logistic",
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
-    multiclass: Literal["top_class"] | int | None = None,
+    multiclass: OneView = None,
     ties: Ties = "first",
     pos_label: PosLabel = None,
     sum_tolerance: float = 1e-3,
@@ -162,22 +162,10 @@ def calibration_bins(
     Bin(lower=0.0, upper=0.5, n=2, weight=2.0, mean_probability=0.25, outcome_rate=0.5)
     Bin(lower=0.5, upper=1.0, n=1, weight=1.0, mean_probability=1.0, outcome_rate=1.0)
     """
-    data = columns(y_true, y_prob, sample_weight, from_logits)
-    options: Options = {
-        "n_bins": n_bins,
-        "strategy": strategy,
-        # How gaps are put together, which a table leaves to its reader.
-        "norm": "l1",
-        "compat": compat,
-        "link": link,
-        "from_logits": from_logits,
-        "multiclass": multiclass,
-        "ties": ties,
-        "pos_label": positive_label(pos_label, data.labels),
-        "sum_tolerance": sum_tolerance,
-        "invalid": invalid,
-    }
-    return [Bin(*row) for row in _core.calibration_bins(data, options)]
+    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
+    # "l1" is how gaps are put together, which a table leaves to its reader.
+    bins = rows.ask(_core.calibration_bins, n_bins=n_bins, strategy=strategy, norm="l1", compat=compat, link=link)
+    return [Bin(*row) for row in bins]
 
 
 def points(at: ArrayLike | None) -> NDArray[np.float64]:

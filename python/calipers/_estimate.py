@@ -10,7 +10,22 @@ if TYPE_CHECKING:
     from calipers._core import _Measured
 
 # Settings that the repr shows, where they say something.
-_SHOWN = ("sigma", "noise", "link", "n_samples", "random_state", "n_bins", "strategy", "norm", "compat", "multiclass")
+_SHOWN = (
+    "sigma",
+    "noise",
+    "smoothing",
+    "kernel",
+    "bandwidth",
+    "length_scale",
+    "link",
+    "n_samples",
+    "random_state",
+    "n_bins",
+    "strategy",
+    "norm",
+    "compat",
+    "multiclass",
+)
 
 
 class Estimate(float):

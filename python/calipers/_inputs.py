@@ -25,8 +25,14 @@ Noise: TypeAlias = (
 )
 Link: TypeAlias = Literal["logistic"] | Literal["probit"] | Literal["cloglog"]
 Multiclass: TypeAlias = Literal["top_class", "classwise"] | int | None
+OneView: TypeAlias = Literal["top_class"] | int | None
 Ties: TypeAlias = Literal["first"] | Literal["any"]
 Invalid: TypeAlias = Literal["refuse"] | Literal["count"]
+NBins: TypeAlias = int | Literal["auto"]
+Strategy: TypeAlias = Literal["uniform"] | Literal["quantile"]
+Norm: TypeAlias = Literal["l1"] | Literal["l2"] | Literal["max"]
+MeanNorm: TypeAlias = Literal["l1"] | Literal["l2"]
+Compat: TypeAlias = Literal["sklearn", "netcal", "torchmetrics", "relplot", "uncertainty-calibration"] | None
 PosLabel: TypeAlias = str | bool | int | float | None
 
 

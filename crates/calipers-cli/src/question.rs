@@ -56,7 +56,7 @@ pub(crate) struct Asked {
 #[derive(Clone)]
 pub(crate) enum Measure {
     LsEce(LsEce),
-    Other(Arc<dyn Estimator + Send + Sync>),
+    Other(Arc<dyn Estimator>),
 }
 
 /// The answer to [`Named`], in which at least one measure has a figure.

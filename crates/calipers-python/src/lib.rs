@@ -8,6 +8,7 @@
 
 mod columns;
 mod failure;
+mod measures;
 mod options;
 mod results;
 mod sketch;
@@ -18,7 +19,7 @@ use pyo3::prelude::*;
 /// What python/calipers calls. Nothing here is part of the public interface.
 #[pymodule]
 mod _core {
-    use calipers::{BinnedEce, BrierScore, LogLoss, LsEce, LsEceSampled};
+    use calipers::{BinnedEce, CalibrationIndex, CoxCalibration, LsEce, catalogue};
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
@@ -27,10 +28,10 @@ mod _core {
     #[pymodule_export]
     use crate::failure::{CalipersError, refusal};
     use crate::options::Options;
-    use crate::results::{BinRow, Curve, Measured};
+    use crate::results::{BinRow, Corp, Cox, Cumulative, Curve, Indices, Measured};
     #[pymodule_export]
     use crate::sketch::Sketch;
-    use crate::views::{estimate, one_view};
+    use crate::views::{self, estimate_classes, one_view};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -39,61 +40,86 @@ mod _core {
         module.py().get_type::<CalipersError>().setattr("code", "")
     }
 
+    /// What can be asked for by name, each with its definition.
     #[pyfunction]
-    fn ls_ece<'py>(
-        py: Python<'py>,
-        columns: Columns<'py>,
-        options: Bound<'py, PyDict>,
-    ) -> Result<Measured<'py>, Failure> {
-        let options = Options::new(options);
-        estimate(py, &columns, options.ls_ece()?, options)
+    fn measures() -> Vec<(&'static str, &'static str)> {
+        catalogue::ALL.iter().map(|listed| (listed.name, listed.definition)).collect()
     }
 
     #[pyfunction]
-    fn ls_ece_sampled<'py>(
+    fn estimate<'py>(
         py: Python<'py>,
+        measure: &str,
         columns: Columns<'py>,
         options: Bound<'py, PyDict>,
     ) -> Result<Measured<'py>, Failure> {
         let options = Options::new(options);
-        let estimator = LsEceSampled::new(options.sigma()?)
-            .shared_noise(options.noise()?)
-            .shared_link(options.link()?)
-            .n_samples(options.count("n_samples")?)
-            .seed(options.count("random_state")?)
-            .clip(options.number("clip")?);
-        estimate(py, &columns, estimator, options)
+        views::estimate(py, &columns, &*options.estimator(measure)?, options)
     }
 
     #[pyfunction]
-    fn expected_calibration_error<'py>(
+    fn canonical_kde_ece<'py>(
         py: Python<'py>,
         columns: Columns<'py>,
         options: Bound<'py, PyDict>,
     ) -> Result<Measured<'py>, Failure> {
         let options = Options::new(options);
-        estimate(py, &columns, options.binned_ece()?, options)
+        let estimator = options.canonical_kde_ece()?;
+        estimate_classes(py, &columns, |predictions| estimator.estimate(predictions), options)
     }
 
     #[pyfunction]
-    fn brier_score<'py>(
+    fn top_label_calibration_error<'py>(
         py: Python<'py>,
         columns: Columns<'py>,
         options: Bound<'py, PyDict>,
     ) -> Result<Measured<'py>, Failure> {
         let options = Options::new(options);
-        estimate(py, &columns, BrierScore::new().shared_link(options.link()?), options)
+        let measure: BinnedEce = options.binned_ece()?;
+        estimate_classes(py, &columns, |predictions| predictions.estimate_top_label(&measure), options)
     }
 
     #[pyfunction]
-    fn log_loss<'py>(
+    fn corp<'py>(py: Python<'py>, columns: Columns<'py>, options: Bound<'py, PyDict>) -> Result<Corp, Failure> {
+        let options = Options::new(options);
+        let estimator = calipers::Corp::new().score(options.named("score")?).shared_link(options.link()?);
+        one_view(py, &columns, &options, |view| {
+            Ok(Corp::new(estimator.decompose(view)?, view.len() as u64, view.report().clone()))
+        })
+    }
+
+    #[pyfunction]
+    fn calibration_indices<'py>(
         py: Python<'py>,
         columns: Columns<'py>,
         options: Bound<'py, PyDict>,
-    ) -> Result<Measured<'py>, Failure> {
+    ) -> Result<Indices, Failure> {
         let options = Options::new(options);
-        let estimator = LogLoss::new().shared_link(options.link()?).clip(options.number("clip")?);
-        estimate(py, &columns, estimator, options)
+        let estimator = CalibrationIndex::new().smoother(options.ls_ece()?);
+        Ok(one_view(py, &columns, &options, |view| estimator.indices(view))?.into())
+    }
+
+    #[pyfunction]
+    fn cox_calibration<'py>(
+        py: Python<'py>,
+        columns: Columns<'py>,
+        options: Bound<'py, PyDict>,
+    ) -> Result<Cox, Failure> {
+        let options = Options::new(options);
+        let estimator = CoxCalibration::new().clip(options.number("clip")?);
+        Ok(one_view(py, &columns, &options, |view| estimator.fit(view))?.into())
+    }
+
+    #[pyfunction]
+    fn cumulative_curve<'py>(
+        py: Python<'py>,
+        columns: Columns<'py>,
+        options: Bound<'py, PyDict>,
+    ) -> Result<Cumulative<'py>, Failure> {
+        let options = Options::new(options);
+        let estimator = options.cumulative()?;
+        let curve = one_view(py, &columns, &options, |view| estimator.curve(view))?;
+        Ok(Cumulative::new(py, curve))
     }
 
     #[pyfunction]

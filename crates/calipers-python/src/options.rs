@@ -50,6 +50,12 @@ impl<'py> Options<'py> {
         value.extract().map_err(|_| out_of_range(name, "an integer from 0 to 2^64 - 1", &value))
     }
 
+    /// One that counts things in memory.
+    pub(crate) fn size(&self, name: &'static str) -> Result<usize, Failure> {
+        let value = integer(name, &self.get(name)?)?;
+        value.extract().map_err(|_| out_of_range(name, "an integer from 0 to 2^64 - 1", &value))
+    }
+
     /// One that is small, too, as numbers of bits are.
     pub(crate) fn small_count(&self, name: &'static str) -> Result<u32, Failure> {
         let value = integer(name, &self.get(name)?)?;
@@ -61,12 +67,13 @@ impl<'py> Options<'py> {
         value.extract().map_err(|_| Failure::option_type(name, "True or False", &value))
     }
 
-    pub(crate) fn sigma(&self) -> Result<Sigma, Failure> {
-        let value = self.get("sigma")?;
+    /// A width that is given, or left to a rule.
+    pub(crate) fn number_or_auto<T: From<f64> + FromStr<Err = Error>>(&self, name: &'static str) -> Result<T, Failure> {
+        let value = self.get(name)?;
         if let Ok(text) = value.cast::<PyString>() {
             return Ok(text.to_str()?.parse()?);
         }
-        let number: f64 = value.extract().map_err(|_| Failure::option_type("sigma", "a number or \"auto\"", &value))?;
+        let number: f64 = value.extract().map_err(|_| Failure::option_type(name, "a number or \"auto\"", &value))?;
         Ok(number.into())
     }
 
@@ -99,27 +106,33 @@ impl<'py> Options<'py> {
 
     pub(crate) fn ls_ece(&self) -> Result<LsEce, Failure> {
         Ok(LsEce::new()
-            .sigma(self.sigma()?)
+            .sigma(self.number_or_auto::<Sigma>("sigma")?)
             .shared_noise(self.noise()?)
             .shared_link(self.link()?)
             .tolerance(self.number("tolerance")?)
             .clip(self.number("clip")?))
     }
 
-    pub(crate) fn binned_ece(&self) -> Result<BinnedEce, Failure> {
+    pub(crate) fn n_bins(&self) -> Result<NBins, Failure> {
         let n_bins = self.get("n_bins")?;
         let n_bins = match n_bins.cast::<PyString>() {
             Ok(_) => n_bins,
             Err(_) => integer("n_bins", &n_bins)?.into_any(),
         };
-        let compat: Option<Compat> =
-            self.optional_text("compat", "text or None")?.map(|name| name.parse()).transpose()?;
+        // By its text, so that -1 is refused by the core's own rule.
+        Ok(n_bins.str()?.to_str()?.parse()?)
+    }
+
+    pub(crate) fn compat(&self) -> Result<Option<Compat>, Failure> {
+        Ok(self.optional_text("compat", "text or None")?.map(|name| name.parse()).transpose()?)
+    }
+
+    pub(crate) fn binned_ece(&self) -> Result<BinnedEce, Failure> {
         Ok(BinnedEce::new()
-            // By its text, so that -1 is refused by the core's own rule.
-            .n_bins(n_bins.str()?.to_str()?.parse::<NBins>()?)
+            .n_bins(self.n_bins()?)
             .strategy(self.named("strategy")?)
             .norm(self.named("norm")?)
-            .compat(compat)
+            .compat(self.compat()?)
             .shared_link(self.link()?))
     }
 
@@ -151,11 +164,15 @@ impl<'py> Options<'py> {
         }
     }
 
+    pub(crate) fn is_given(&self, name: &'static str) -> Result<bool, Failure> {
+        Ok(!self.get(name)?.is_none())
+    }
+
     /// Which of these options are not `None`.
     fn given<const N: usize>(&self, names: [&'static str; N]) -> Result<Vec<&'static str>, Failure> {
         let mut given = Vec::new();
         for name in names {
-            if !self.get(name)?.is_none() {
+            if self.is_given(name)? {
                 given.push(name);
             }
         }

@@ -1,6 +1,9 @@
 //! What goes back: dictionaries, rows and arrays that python/calipers turns into its own types.
 
-use calipers::{Bin, Estimate, LsCurve, Multiclass, Setting};
+use std::collections::BTreeMap;
+
+use calipers::{Bin, CalibrationIndices, CorpDecomposition, CoxFit, CumulativeCurve, Estimate, InputReport};
+use calipers::{LsCurve, Multiclass, Setting};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -10,7 +13,8 @@ use crate::options::Options;
 /// An estimate with the options that made it.
 pub(crate) struct Measured<'py> {
     pub(crate) estimate: Estimate,
-    pub(crate) multiclass: Multiclass,
+    /// The one question that was asked; `None` for a measure of all classes, which says so itself.
+    pub(crate) multiclass: Option<Multiclass>,
     pub(crate) weighted: bool,
     pub(crate) options: Options<'py>,
 }
@@ -27,27 +31,41 @@ impl<'py> IntoPyObject<'py> for Measured<'py> {
         }
         let classes = (0..)
             .zip(&self.estimate.per_class)
-            .map(|(class, estimate)| self.parts(py, estimate, Multiclass::Class(class)));
+            .map(|(class, estimate)| self.parts(py, estimate, self.multiclass.map(|_| Multiclass::Class(class))));
         measured.set_item("per_class", classes.collect::<PyResult<Vec<_>>>()?)?;
         Ok(measured)
     }
 }
 
 impl<'py> Measured<'py> {
-    fn parts(&self, py: Python<'py>, estimate: &Estimate, multiclass: Multiclass) -> PyResult<Bound<'py, PyDict>> {
+    fn parts(
+        &self,
+        py: Python<'py>,
+        estimate: &Estimate,
+        multiclass: Option<Multiclass>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         parts(py, estimate, self.settings(py, estimate, multiclass)?)
     }
 
     /// The options of the measure, then those of the input.
-    fn settings(&self, py: Python<'py>, estimate: &Estimate, multiclass: Multiclass) -> PyResult<Bound<'py, PyDict>> {
+    fn settings(
+        &self,
+        py: Python<'py>,
+        estimate: &Estimate,
+        multiclass: Option<Multiclass>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let settings = settings(py, estimate)?;
         match multiclass {
-            Multiclass::Auto => settings.set_item("multiclass", py.None())?,
-            Multiclass::TopClass => settings.set_item("multiclass", "top_class")?,
-            Multiclass::Classwise => settings.set_item("multiclass", "classwise")?,
-            Multiclass::Class(class) => settings.set_item("multiclass", class)?,
+            None => {}
+            Some(Multiclass::Auto) => settings.set_item("multiclass", py.None())?,
+            Some(Multiclass::TopClass) => settings.set_item("multiclass", "top_class")?,
+            Some(Multiclass::Classwise) => settings.set_item("multiclass", "classwise")?,
+            Some(Multiclass::Class(class)) => settings.set_item("multiclass", class)?,
         }
-        for name in ["ties", "from_logits", "pos_label", "sum_tolerance", "invalid"] {
+        if multiclass.is_some() {
+            settings.set_item("ties", self.options.get("ties")?)?;
+        }
+        for name in ["from_logits", "pos_label", "sum_tolerance", "invalid"] {
             settings.set_item(name, self.options.get(name)?)?;
         }
         settings.set_item("weighted", self.weighted)?;
@@ -138,6 +156,121 @@ impl<'py> Curve<'py> {
             outcome_rate_bounds: curve.outcome_rate_bounds.into_pyarray(py),
             density_bounds: curve.density_bounds.into_pyarray(py),
             sigma: curve.sigma,
+        }
+    }
+}
+
+/// The cumulative curve, its arrays handed over without a copy.
+#[derive(IntoPyObject)]
+pub(crate) struct Cumulative<'py> {
+    shares: Bound<'py, PyArray1<f64>>,
+    differences: Bound<'py, PyArray1<f64>>,
+    probabilities: Bound<'py, PyArray1<f64>>,
+}
+
+impl<'py> Cumulative<'py> {
+    pub(crate) fn new(py: Python<'py>, curve: CumulativeCurve) -> Self {
+        Cumulative {
+            shares: curve.shares.into_pyarray(py),
+            differences: curve.differences.into_pyarray(py),
+            probabilities: curve.probabilities.into_pyarray(py),
+        }
+    }
+}
+
+/// A score and its parts, with the rows that were read.
+#[derive(IntoPyObject)]
+pub(crate) struct Corp {
+    score: f64,
+    miscalibration: f64,
+    discrimination: f64,
+    uncertainty: f64,
+    numerical_bound: f64,
+    n: u64,
+    left_out: BTreeMap<&'static str, u64>,
+}
+
+impl Corp {
+    pub(crate) fn new(parts: CorpDecomposition, n: u64, input: InputReport) -> Self {
+        Corp {
+            score: parts.score,
+            miscalibration: parts.miscalibration,
+            discrimination: parts.discrimination,
+            uncertainty: parts.uncertainty,
+            numerical_bound: parts.numerical_bound,
+            n,
+            left_out: input.left_out,
+        }
+    }
+}
+
+/// The gaps of a smoothed curve, as Python's `CalibrationIndices` has them.
+#[derive(IntoPyObject)]
+pub(crate) struct Indices {
+    ici: f64,
+    e50: f64,
+    e90: f64,
+    emax: f64,
+    ici_bound: f64,
+    largest_bound: f64,
+    sigma: f64,
+    n: u64,
+    n_clipped: u64,
+    left_out: BTreeMap<&'static str, u64>,
+}
+
+impl From<CalibrationIndices> for Indices {
+    fn from(indices: CalibrationIndices) -> Self {
+        Indices {
+            ici: indices.ici,
+            e50: indices.e50,
+            e90: indices.e90,
+            emax: indices.emax,
+            ici_bound: indices.ici_bound,
+            largest_bound: indices.largest_bound,
+            sigma: indices.sigma,
+            n: indices.n,
+            n_clipped: indices.n_clipped,
+            left_out: indices.input.left_out,
+        }
+    }
+}
+
+/// Both regressions, as Python's `CoxCalibration` has them.
+#[derive(IntoPyObject)]
+pub(crate) struct Cox {
+    intercept: f64,
+    slope: f64,
+    in_the_large: f64,
+    intercept_standard_error: f64,
+    slope_standard_error: f64,
+    in_the_large_standard_error: f64,
+    covariance: f64,
+    intercept_bound: f64,
+    slope_bound: f64,
+    in_the_large_bound: f64,
+    n: u64,
+    n_clipped: u64,
+    left_out: BTreeMap<&'static str, u64>,
+}
+
+impl From<CoxFit> for Cox {
+    fn from(fit: CoxFit) -> Self {
+        let [intercept_bound, slope_bound, in_the_large_bound] = fit.numerical_bounds;
+        Cox {
+            intercept: fit.intercept,
+            slope: fit.slope,
+            in_the_large: fit.in_the_large,
+            intercept_standard_error: fit.intercept_standard_error,
+            slope_standard_error: fit.slope_standard_error,
+            in_the_large_standard_error: fit.in_the_large_standard_error,
+            covariance: fit.covariance,
+            intercept_bound,
+            slope_bound,
+            in_the_large_bound,
+            n: fit.n,
+            n_clipped: fit.n_clipped,
+            left_out: fit.input.left_out,
         }
     }
 }

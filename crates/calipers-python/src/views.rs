@@ -1,6 +1,6 @@
 //! Which binary question is asked of the rows, and the core's answer.
 
-use calipers::{BinaryView, Error, Estimator};
+use calipers::{BinaryView, Error, Estimate, Estimator, Predictions};
 use pyo3::prelude::*;
 
 use crate::columns::Columns;
@@ -12,14 +12,26 @@ use crate::results::Measured;
 pub(crate) fn estimate<'py>(
     py: Python<'py>,
     columns: &Columns<'py>,
-    estimator: impl Estimator,
+    estimator: &dyn Estimator,
     options: Options<'py>,
 ) -> Result<Measured<'py>, Failure> {
     let input = columns.input(&options)?;
     let (multiclass, ties) = (options.multiclass()?, options.named("ties")?);
-    let estimate = py.detach(|| input.estimate(multiclass, ties, &estimator))?;
-    let multiclass = multiclass.resolved(columns.n_classes());
+    let estimate = py.detach(|| input.estimate(multiclass, ties, estimator))?;
+    let multiclass = Some(multiclass.resolved(columns.n_classes()));
     Ok(Measured { estimate, multiclass, weighted: columns.is_weighted(), options })
+}
+
+/// Checks the rows and measures all their classes together, without the GIL.
+pub(crate) fn estimate_classes<'py>(
+    py: Python<'py>,
+    columns: &Columns<'py>,
+    work: impl Fn(&Predictions<'_>) -> Result<Estimate, Error> + Sync,
+    options: Options<'py>,
+) -> Result<Measured<'py>, Failure> {
+    let input = columns.input(&options)?;
+    let estimate = py.detach(|| work(&input.check()?))?;
+    Ok(Measured { estimate, multiclass: None, weighted: columns.is_weighted(), options })
 }
 
 /// Checks the rows and applies `work` to the one view of them, without the GIL.

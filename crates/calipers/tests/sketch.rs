@@ -282,7 +282,9 @@ fn scores_of_a_sketch_are_those_of_its_rows() {
         let weights = if weighted { 1e-8 } else { 0.0 };
         assert!(bound(&BrierScore::new()) < 1e-7 && bound(&LogLoss::new().clip(1e-6)) < 1e-8 + weights);
     }
-    let refusal = sketch_of(&Data::new(9, 1, false).all().binary().unwrap()).estimate(&LogLoss::new()).unwrap_err();
+    let small = sketch_of(&Data::new(9, 1, false).all().binary().unwrap());
+    assert_eq!(small.estimate(&LogLoss::new()).unwrap().settings.number("clip"), Some(1e-6));
+    let refusal = small.estimate(&LogLoss::new().clip(1e-15)).unwrap_err();
     assert_eq!(refusal.to_string(), "clip must be 0.000001, that of the sketch, got 1e-15");
 }
 

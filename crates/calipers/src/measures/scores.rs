@@ -78,8 +78,12 @@ pub struct BrierScore {
 #[derive(Debug, Clone)]
 pub struct LogLoss {
     link: Arc<dyn Link>,
-    clip: f64,
+    /// `None`: [`CLIP`] for rows, and that of the sketch for a sketch.
+    clip: Option<f64>,
 }
+
+/// The clip of rows unless set.
+const CLIP: f64 = 1e-15;
 
 impl Default for BrierScore {
     fn default() -> Self {
@@ -89,7 +93,7 @@ impl Default for BrierScore {
 
 impl Default for LogLoss {
     fn default() -> Self {
-        LogLoss { link: Arc::new(Logistic), clip: 1e-15 }
+        LogLoss { link: Arc::new(Logistic), clip: None }
     }
 }
 
@@ -107,7 +111,7 @@ impl BrierScore {
 }
 
 impl LogLoss {
-    /// With the logistic link for raw scores, and a clip of 1e-15.
+    /// With the logistic link for raw scores, and a clip of 1e-15; of a sketch's rows with the clip of the sketch.
     pub fn new() -> Self {
         Self::default()
     }
@@ -120,7 +124,7 @@ impl LogLoss {
 
     /// Probabilities are clipped to [clip, 1 - clip].
     pub fn clip(mut self, clip: f64) -> Self {
-        self.clip = clip;
+        self.clip = Some(clip);
         self
     }
 }
@@ -166,11 +170,12 @@ impl BrierScore {
 
 impl Estimator for LogLoss {
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
-        check_clip(self.clip)?;
+        let clip = self.clip.unwrap_or(CLIP);
+        check_clip(clip)?;
         let link = link_of(view.scale(), &*self.link);
         let mean = mean_of(view, |score, outcome| match link {
             None => {
-                let p = score.clamp(self.clip, 1.0 - self.clip);
+                let p = score.clamp(clip, 1.0 - clip);
                 (-if outcome { p.ln() } else { (-p).ln_1p() }, p != score)
             }
             Some(link) => {
@@ -189,7 +194,7 @@ impl Estimator for LogLoss {
             return Err(Error::setting("logits", rule, "one whose outcome has probability 0"));
         }
         let bound = (1.0 + mean.value) * 16.0 * f64::EPSILON + view.score_error(mean.value);
-        Ok(self.estimate_of(mean, bound, view.len() as u64, view.report()))
+        Ok(self.estimate_of(mean, bound, clip, view.len() as u64, view.report()))
     }
 
     /// For each cell by Taylor: f(mean) + f''(mean) variance / 2, and sup |f'''| variance · reach / 6 as the price, and
@@ -198,9 +203,9 @@ impl Estimator for LogLoss {
         check_link(sketch, &*self.link)?;
         let clip = sketch.options().clip_value();
         let of_probabilities = sketch.scale() == Some(Scale::Probability);
-        if of_probabilities && self.clip != clip {
+        if let Some(asked) = self.clip.filter(|asked| of_probabilities && *asked != clip) {
             let rule = format!("{}, that of the sketch", error::number(clip));
-            return Err(Error::setting("clip", rule, error::number(self.clip)));
+            return Err(Error::setting("clip", rule, error::number(asked)));
         }
         if !of_probabilities && sketch.n_clipped() > 0 {
             let got = format!("{} beyond", sketch.n_clipped());
@@ -229,13 +234,13 @@ impl Estimator for LogLoss {
             + 2.0 * sketch.score_error()
             + 4.0 * f64::EPSILON * mean.value;
         let mean = Mean { n_clipped: if of_probabilities { sketch.n_clipped() } else { 0 }, ..mean };
-        Ok(self.estimate_of(mean, bound, sketch.n(), sketch.report()))
+        Ok(self.estimate_of(mean, bound, clip, sketch.n(), sketch.report()))
     }
 }
 
 impl LogLoss {
-    fn estimate_of(&self, mean: Mean, numerical_bound: f64, n: u64, report: &InputReport) -> Estimate {
-        let settings = Settings::default().with("link", self.link.name()).with("clip", self.clip);
+    fn estimate_of(&self, mean: Mean, numerical_bound: f64, clip: f64, n: u64, report: &InputReport) -> Estimate {
+        let settings = Settings::default().with("link", self.link.name()).with("clip", clip);
         score("log_loss", mean.value, numerical_bound, n, mean.n_clipped, report, settings)
     }
 }

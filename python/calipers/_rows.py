@@ -1,0 +1,48 @@
+"""The rows of a call and how they are read: what every function has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from numpy.typing import ArrayLike
+
+from calipers import _core
+from calipers._estimate import Estimate, from_dict
+from calipers._inputs import Columns, Invalid, Multiclass, Options, PosLabel, Ties, columns, positive_label
+
+T = TypeVar("T")
+
+
+class Rows:
+    """Columns with the options that say what they mean; the core is asked about them."""
+
+    def __init__(
+        self,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        sample_weight: ArrayLike | None,
+        from_logits: bool,
+        multiclass: Multiclass,
+        ties: Ties,
+        pos_label: PosLabel,
+        sum_tolerance: float,
+        invalid: Invalid,
+    ) -> None:
+        self._columns = columns(y_true, y_prob, sample_weight, from_logits)
+        self._options: Options = {
+            "from_logits": from_logits,
+            "multiclass": multiclass,
+            "ties": ties,
+            "pos_label": positive_label(pos_label, self._columns.labels),
+            "sum_tolerance": sum_tolerance,
+            "invalid": invalid,
+        }
+
+    def estimate(self, measure: str, **options: object) -> Estimate:
+        """What the measure of that name says."""
+        return from_dict(_core.estimate(measure, self._columns, {**options, **self._options}))
+
+    def ask(self, question: Callable[[Columns, Options], T], **options: object) -> T:
+        """What a function of the core says."""
+        return question(self._columns, {**options, **self._options})

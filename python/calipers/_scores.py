@@ -1,0 +1,209 @@
+"""Proper scores, which see calibration and sharpness together, and how they are taken apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from numpy.typing import ArrayLike
+
+from calipers import _core
+from calipers._estimate import Estimate
+from calipers._inputs import Invalid, Link, Multiclass, OneView, PosLabel, Ties
+from calipers._rows import Rows
+
+
+@dataclass(frozen=True)
+class CorpDecomposition:
+    """A mean score and its parts: score = miscalibration - discrimination + uncertainty.
+
+    Attributes
+    ----------
+    score : float
+        Mean score of the probabilities.
+    miscalibration : float
+        By how much the isotonic fit scores better: never negative.
+    discrimination : float
+        By how much the isotonic fit scores better than the overall rate: never negative.
+    uncertainty : float
+        Mean score of the overall rate.
+    numerical_bound : float
+        Bound on the numerical error of each part.
+    n : int
+        Rows measured.
+    left_out : dict
+        Rows that ``invalid="count"`` left out, by kind.
+    """
+
+    score: float
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+    numerical_bound: float
+    n: int
+    left_out: dict[str, int]
+
+
+def brier_score(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    link: Link = "logistic",
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    multiclass: Multiclass = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+) -> Estimate:
+    r"""Brier score: mean squared distance between outcome and probability.
+
+        Brier = Σ_i s_i (y_i - p_i)²
+
+    with s_i the shares of the weight. A strictly proper score: it sees calibration and sharpness
+    together, and is smallest in the mean at the true probabilities.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        As for `ls_ece`, and so are the options that are not named here.
+    link : {"logistic", "probit", "cloglog"}
+        What turns raw binary scores into probabilities.
+    multiclass : {None, "top_class", "classwise"} or int
+        As for `ls_ece`. Brier's own sum over k classes is k times the "classwise" mean.
+
+    Returns
+    -------
+    Estimate
+        A float from 0 to 1.
+
+    References
+    ----------
+    Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78, 1950.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> round(cal.brier_score([1, 0], [0.9, 0.4]), 12) == round((0.1**2 + 0.4**2) / 2, 12)
+    True
+    """
+    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
+    return rows.estimate("brier_score", link=link)
+
+
+def log_loss(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    clip: float = 1e-15,
+    link: Link = "logistic",
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    multiclass: Multiclass = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+) -> Estimate:
+    r"""Log loss: mean negative logarithm of the probability that the outcome was given.
+
+        log loss = - Σ_i s_i (y_i ln p_i + (1 - y_i) ln(1 - p_i))
+
+    with s_i the shares of the weight. A strictly proper score; one confident mistake can dominate it,
+    and then `clip` does. Raw scores need no clip: their logarithms are computed directly.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        As for `ls_ece`, and so are the options that are not named here.
+    clip : float
+        Probabilities are clipped to [clip, 1 - clip]; a `Sketch` has a clip of its own, 1e-6 unless set.
+    link : {"logistic", "probit", "cloglog"}
+        What turns raw binary scores into probabilities.
+    multiclass : {None, "top_class", "classwise"} or int
+        As for `ls_ece`. All are losses of a binary question: the cross-entropy of k classes is none of them.
+
+    Returns
+    -------
+    Estimate
+        A float, in nats.
+
+    References
+    ----------
+    Good, "Rational decisions", Journal of the Royal Statistical Society B 14, 1952.
+
+    Examples
+    --------
+    >>> import math
+    >>> import calipers as cal
+    >>> round(cal.log_loss([1, 0], [0.5, 0.25]), 12) == round((math.log(2) + math.log(4 / 3)) / 2, 12)
+    True
+    """
+    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
+    return rows.estimate("log_loss", clip=clip, link=link)
+
+
+def corp(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    score: Literal["brier", "log"] = "brier",
+    link: Link = "logistic",
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    multiclass: OneView = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+) -> CorpDecomposition:
+    r"""CORP: what of a proper score is miscalibration, found by isotonic regression.
+
+        MCB = S(p) - S(PAV),  DSC = S(ȳ) - S(PAV),  UNC = S(ȳ),  so that S(p) = MCB - DSC + UNC
+
+    with S the weighted mean of the score, ȳ the overall rate, and PAV the isotonic regression of the outcomes
+    on the probabilities by pooling adjacent violators. Equal probabilities are pooled first.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        As for `ls_ece`, and so are the options that are not named here.
+    score : {"brier", "log"}
+        (y - p)², or -ln of the probability that the outcome was given, which is infinite where that is 0.
+    link : {"logistic", "probit", "cloglog"}
+        What turns raw binary scores into probabilities.
+    multiclass : {None, "top_class"} or int
+        As for `ls_ece`, but for "classwise", which has no one decomposition.
+
+    Returns
+    -------
+    CorpDecomposition
+        The score and its parts.
+
+    Notes
+    -----
+    Assumes that the true rate does not fall as the probability rises.
+
+    Cost: O(n log n) for a sort, then one pass. Accuracy: parts are sums of differences, so that a small
+    miscalibration is not the difference of two large scores; some units of rounding. Miscalibration is biased
+    up, by about n^(-2/3).
+
+    References
+    ----------
+    Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers", PNAS 118, 2021.
+
+    Examples
+    --------
+    0.2 and 0.4 had outcomes 1 and 0, so both get 1/2; 0.9 had outcome 1 and gets 1:
+
+    >>> import math
+    >>> import calipers as cal
+    >>> parts = cal.corp([1, 0, 1], [0.2, 0.4, 0.9])
+    >>> math.isclose(parts.score, (0.64 + 0.16 + 0.01) / 3)
+    True
+    >>> math.isclose(parts.miscalibration, parts.score - (0.25 + 0.25) / 3)
+    True
+    """
+    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
+    return CorpDecomposition(**rows.ask(_core.corp, score=score, link=link))
