@@ -22,7 +22,7 @@ from bench.timing import Timing, race
 from bench.topclass import race_top_class
 
 # Just below where calipers turns to cells: it holds every row, so memory is largest there.
-BEFORE_CELLS = 131_071
+BEFORE_CELLS = 524_287
 # Up to here the truth of LS-ECE is a quadrature over all rows.
 MOST_QUADRATURE = 50_000
 # Half a dozen matrices of 10,000 by n in float32.

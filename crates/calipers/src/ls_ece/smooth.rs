@@ -24,6 +24,8 @@
 //! For noise of first order only, masses and interpolation are linear; step 1 costs 2 θ (1 - θ) Δ N_1, since so much mass
 //! moves so far, and step 3 at most S Δ / 2 times the total variation of (y - ρ) K.
 
+use std::ops::Range;
+
 use super::grid::Grid;
 use super::plan::{MAX_NODES, Plan, Smoothness};
 use super::points::Points;
@@ -38,6 +40,9 @@ const U: f64 = f64::EPSILON / 2.0;
 
 /// Panels that are worked on at once.
 const BLOCK: i64 = 1 << 9;
+
+/// Nodes below which one thread is enough.
+const FEW_NODES: f64 = 1024.0;
 
 /// What one block of panels adds to the integral.
 struct BlockIntegral {
@@ -94,9 +99,13 @@ pub(super) fn integrate(points: &Points, kernel: &Kernel<'_>, tolerance: f64) ->
             start = end;
         }
     }
-    let parts = crate::numerics::parallel::map_chunks(blocks.len(), 1, |index| {
-        integrate_block(&grid, kernel, &plan, &taps, &panels, blocks[index.start].clone())
+    // Few nodes are done before another thread is awake.
+    let share = if n_nodes < FEW_NODES { blocks.len() } else { 1 };
+    let parts = crate::numerics::parallel::map_chunks(blocks.len(), share, |range| {
+        let integrate = |block: &Range<i64>| integrate_block(&grid, kernel, &plan, &taps, &panels, block.clone());
+        blocks[range].iter().map(integrate).collect::<Vec<BlockIntegral>>()
     });
+    let parts: Vec<BlockIntegral> = parts.into_iter().flatten().collect();
 
     let value = parts.iter().map(|part| part.value).collect::<Sum>().value() * plan.spacing;
     let slack: f64 = parts.iter().map(|part| part.slack).sum::<f64>() * plan.spacing;
@@ -126,7 +135,7 @@ fn integrate_block(
     plan: &Plan,
     taps: &Taps,
     panels: &PanelIntegral,
-    block: std::ops::Range<i64>,
+    block: Range<i64>,
 ) -> BlockIntegral {
     let margin = plan.order as i64 / 2;
     // The polynomial of a panel uses `margin - 1` nodes before it and `margin` after its start.
