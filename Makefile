@@ -22,6 +22,7 @@ endif
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
 BENCH := $(CURDIR)/bench/.venv
+PEERS := $(CURDIR)/.venv-integration
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # Real predictions, too large for this repository. Tests that read them are skipped without.
@@ -91,6 +92,12 @@ test-slow: data-note ## the long tests of the core, which `make test` leaves out
 	$(call heading,'slow tests')
 	@cargo test $(PROFILE) -p calipers --features slow-tests
 
+test-integration: data-note $(PEERS)/installed ## the figures of other packages, by the packages themselves (Python >= 3.11)
+	$(call heading,'build the Python package next to its peers')
+	$(call quietly,VIRTUAL_ENV=$(PEERS) $(PEERS)/bin/maturin develop $(PROFILE))
+	$(call heading,'Python tests against the peers')
+	@$(PEERS)/bin/pytest -q -W ignore python/integration
+
 check-examples: $(VENV)/examples-installed ## are the files in examples/ what their script makes?
 	$(call heading,'examples')
 	@$(BIN)/python examples/make_examples.py --check
@@ -131,7 +138,7 @@ examples: $(VENV)/examples-installed ## make the files in examples/ again
 
 clean: ## remove all that make has made
 	@cargo clean --quiet
-	@rm -rf $(VENV) $(BENCH) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) $(BENCH) $(PEERS) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@rm -f python/calipers/_core*.so
 	@find python scripts examples bench -name __pycache__ -prune -exec rm -rf {} +
 
@@ -157,10 +164,16 @@ $(BENCH)/installed: bench/requirements.txt
 	@$(BENCH)/bin/pip install --quiet -r bench/requirements.txt
 	@touch $@
 
+$(PEERS)/installed: requirements-integration.txt
+	$(call heading,'virtual environment of the peers')
+	@$(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/pip install --quiet -r requirements-integration.txt
+	@touch $@
+
 $(VENV)/examples-installed: $(VENV)/installed examples/requirements.txt
 	@$(BIN)/pip install --quiet -r examples/requirements.txt
 	@touch $@
 
 .PHONY: help demo test check-tools fmt lint test-rust test-python test-docs test-slow \
-  check-examples bench bench-core build develop wheel examples clean check-demo-tools \
+  test-integration check-examples bench bench-core build develop wheel examples clean check-demo-tools \
   data-note
