@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 import calipers
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import optimize, sparse, special, stats
 
@@ -644,3 +646,34 @@ def test_every_listed_measure_has_a_function() -> None:
         value = parts[measure.name] if measure.name in parts else getattr(calipers, measure.name)(y, p)
         assert math.isfinite(value)
     assert set(BINARY) - {measure.name for measure in listed} == {"corp", "calibration_indices", "cox_calibration"}
+
+
+# Nothing escapes but a refusal.
+
+probabilities = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0, 0.5, 5e-324, 1e-300, 1 - 2**-53, 0.1, 0.3]))
+weights = st.one_of(st.floats(0, 10), st.sampled_from([0.0, 1.0, 5e-324, 1e-300, 1e300]))
+rows = st.lists(st.tuples(st.integers(0, 1), probabilities, weights), min_size=1, max_size=12)
+
+
+@settings(deadline=None, derandomize=True, max_examples=20)
+@given(rows, st.booleans())
+@pytest.mark.parametrize("name", NAMES)
+def test_hard_rows_are_measured_or_refused(name: str, rows: list[tuple[int, float, float]], weighted: bool) -> None:
+    """A CalipersError or finite figures; no other exception, no warning and no panic."""
+    y, p, weight = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    options: dict[str, Any] = {"sample_weight": weight} if weighted else {}
+    if name in OF_CLASSES:
+        p = np.stack([1 - p, p], axis=1)
+    if name == "canonical_kde_ece":
+        options["bandwidth"] = 0.1
+    try:
+        found = getattr(calipers, name)(y, p, **options)
+    except calipers.CalipersError:
+        return
+    if isinstance(found, calipers.Estimate):
+        assert math.isfinite(found)
+        assert 0 <= found.numerical_bound < math.inf
+        if name not in ("log_loss", "observed_expected", "canonical_kde_ece"):
+            assert -1 - 1e-9 <= found <= 1 + 1e-6
+    else:
+        assert not any(isinstance(value, float) and math.isnan(value) for value in vars(found).values())

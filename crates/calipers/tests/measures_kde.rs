@@ -592,3 +592,14 @@ fn no_error_is_left_where_every_probability_has_its_rate() {
     assert!(value(&SmoothEce::new().sigma(0.1), &rows).abs() <= 1e-9);
     assert_eq!(value(&SweepEce::new(), &rows), 0.0);
 }
+
+/// Its own gap is 0 / 0.
+#[test]
+fn a_row_without_weight_far_from_all_others_changes_no_index() {
+    let rows = [(0.001, true, 1.0), (0.002, false, 2.0), (0.999, true, 0.0)];
+    for statistic in [IndexStatistic::Ici, IndexStatistic::E50, IndexStatistic::E90, IndexStatistic::Emax] {
+        let measure = CalibrationIndex::new().sigma(0.1).statistic(statistic);
+        let (with, without) = (value(&measure, &rows), value(&measure, &rows[..2]));
+        assert!((with - without).abs() < 1e-12, "{statistic:?}: {with} {without}");
+    }
+}

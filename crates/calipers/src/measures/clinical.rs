@@ -245,8 +245,10 @@ impl CalibrationIndex {
         let mut weighted: Vec<(f64, f64)> =
             at_rows.gaps.iter().enumerate().map(|(row, gap)| (*gap, weight(row))).collect();
         let total = weighted.iter().map(|row| row.1).collect::<Sum>().value();
+        // Only rows with weight: far from them all, one without has no gap.
         let mean = |values: &[f64]| {
-            values.iter().enumerate().map(|(row, value)| weight(row) * value).collect::<Sum>().value() / total
+            let weighty = values.iter().enumerate().filter(|(row, _)| weight(*row) > 0.0);
+            weighty.map(|(row, value)| weight(row) * value).collect::<Sum>().value() / total
         };
         let (ici, ici_bound) = (mean(&at_rows.gaps), mean(&at_rows.bounds) * (1.0 + 1e-9) + 16.0 * f64::EPSILON);
         let largest_bound = at_rows.bounds.iter().enumerate().filter(|(row, _)| weight(*row) > 0.0);
