@@ -105,7 +105,7 @@ check-examples: $(VENV)/examples-installed ## are the files in examples/ what th
 ##@ To compare
 
 # QUICK=1: smaller sizes, and a report of its own that is not kept.
-bench: $(BENCH)/installed ## calipers against its peers, into bench/RESULTS.md (about 20 minutes; QUICK=1: a few)
+bench: $(BENCH)/installed ## calipers against its peers, into bench/RESULTS.md (about 15 minutes; QUICK=1: a few)
 	$(call heading,'build the wheel and the command as released')
 	@rm -rf $(BENCH)/dist
 	$(call quietly,$(BENCH)/bin/maturin build --release --out $(BENCH)/dist)
