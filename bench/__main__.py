@@ -15,6 +15,7 @@ import calipers
 from bench import checks, contenders, data, machine, report, truth
 from bench.contenders import CONTENDERS, Contender
 from bench.data import Sample
+from bench.measures import race_measures
 from bench.memory import extra_memory
 from bench.parquet import ParquetRace, race_parquet
 from bench.results import Results, Row
@@ -44,6 +45,7 @@ def main() -> None:
             run_size(results, n, folder)
         run_largest(results, sizes[-1], folder)
         run_top_class(results)
+        run_measures(results)
         run_parquet(results, arguments.command, folder)
     results.seconds = time.perf_counter() - start
     found = checks.checks(results)
@@ -120,6 +122,12 @@ def run_largest(results: Results, n: int, folder: Path) -> None:
         if contender.key == "calipers":
             results.rows.append(largest_row(contender, largest, timings["large"], results.calipers_memory[-1][2], rows))
     results.calipers_memory.sort(key=lambda entry: (entry[1], entry[0]))
+
+
+def run_measures(results: Results) -> None:
+    results.measures_n = 10**5 if results.quick else 10**6
+    say(f"every measure, n = {results.measures_n:,}")
+    results.measures = race_measures(data.sample(results.measures_n), turns=3, budget=6)
 
 
 def largest_row(contender: Contender, n: int, timing: Timing, extra: float, rows: Sample) -> Row:

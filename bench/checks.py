@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from bench.measures import ARGSORT, ISOTONIC, WITHOUT_SORT
 from bench.parquet import ParquetRace
 from bench.results import Results
 
@@ -37,6 +38,7 @@ def checks(results: Results) -> list[Check]:
         _memory(results),
         *_parquet(results),
         _exact_sums(results, 10**7),
+        *_measures(results),
     ]
 
 
@@ -117,6 +119,25 @@ def _exact_sums(results: Results, n: int) -> Check:
         return Check(claim, limit, "not run", None)
     measured = f"{ours.distance:.0e}; torchmetrics {theirs.distance:.1e}, {theirs.distance / theirs.truth:.0%} off"
     return Check(claim, limit, measured, ours.distance <= 1e-12)
+
+
+def _measures(results: Results) -> list[Check]:
+    """The slowest of each kind says whether all hold."""
+    ours = {name: timing.seconds for name, timing in results.measures.items() if name not in (ISOTONIC, ARGSORT)}
+    if not ours:
+        return []
+
+    def slowest(names: list[str], peer: str, limit: float) -> Check:
+        name = max(names, key=lambda name: ours[name])
+        ratio = ours[name] / results.measures[peer].seconds
+        claim = f"n = {results.measures_n:,}: time of the slowest measure over {peer}"
+        return Check(claim, f"at most {limit:g}", f"{ratio:.3g} ({name})", ratio <= limit)
+
+    without = slowest([name for name in ours if name in WITHOUT_SORT], ARGSORT, 1)
+    return [
+        slowest(list(ours), ISOTONIC, 3),
+        Check(without.claim.replace("slowest", "slowest sortless"), without.limit, without.measured, without.holds),
+    ]
 
 
 def _check(claim: str, figure: float | None, limit: str, holds: Callable[[float], bool]) -> Check:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bench.checks import Check
+from bench.measures import ARGSORT, ISOTONIC
 from bench.parquet import ParquetRace
 from bench.results import Results, Row
 
@@ -54,6 +55,8 @@ def markdown(results: Results, found: list[Check]) -> str:
         parts += ["## Growth", f"LS-ECE at both sizes in turn: {growth}."]
     if results.top_class:
         parts += ["## Raw scores to the top class", _top_class_table(results)]
+    if results.measures:
+        parts += [f"## Every measure, n = {results.measures_n:,}", _measures_table(results)]
     parts += ["## A Parquet file", _parquet_part(results.parquet)]
     versions = [[package, number] for package, number in list(facts.items())[5:]]
     parts += ["## Versions", table(["package", "version"], versions)]
@@ -108,6 +111,15 @@ def _top_class_table(results: Results) -> str:
     cells = [[key, does[key], duration(timing.seconds), str(timing.runs)] for key, timing in results.top_class.items()]
     n_rows, n_classes = results.top_class_shape
     return f"{n_rows:,} rows of {n_classes:,} float32 scores.\n\n" + table(["by", "what", "time", "runs"], cells)
+
+
+def _measures_table(results: Results) -> str:
+    isotonic, argsort = (results.measures[peer].seconds for peer in (ISOTONIC, ARGSORT))
+    cells = [
+        [name, duration(timing.seconds), f"{timing.seconds / isotonic:.3g}", f"{timing.seconds / argsort:.3g}"]
+        for name, timing in sorted(results.measures.items(), key=lambda item: item[1].seconds)
+    ]
+    return table(["measure, with its default options", "time", "of an isotonic fit", "of an argsort"], cells)
 
 
 def _parquet_part(race: ParquetRace | str) -> str:

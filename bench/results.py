@@ -45,6 +45,9 @@ class Results:
     growth: dict[int, Timing] = field(default_factory=dict)
     top_class: dict[str, Timing] = field(default_factory=dict)
     top_class_shape: tuple[int, int] = (0, 0)
+    # Every measure of one column, by name, at `measures_n` rows.
+    measures: dict[str, Timing] = field(default_factory=dict)
+    measures_n: int = 0
     parquet: ParquetRace | str = "not run"
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0

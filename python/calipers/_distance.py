@@ -105,8 +105,8 @@ def lower_distance_to_calibration(
 
     Cost: O(n log n) for a sort, then about 30 steps of an interior-point method on the nodes. Accuracy: both
     bounds hold whatever the solver did; they are 1e-12 to 1e-8 apart where miscalibration is clear, up to 1e-5
-    where n is large and rows are nearly calibrated. On rare samples the solver stalls, and the bound is larger,
-    up to 1e-3: another `n_nodes` helps. Biased up; of order n^(-1/2) where calibrated.
+    where n is large and rows are nearly calibrated. Where the solver stops early on few rows, it is asked again
+    on other nodes. Biased up; of order n^(-1/2) where calibrated.
 
     References
     ----------
