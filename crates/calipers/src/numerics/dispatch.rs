@@ -32,7 +32,6 @@ macro_rules! dispatched {
         }
     };
 }
-#[allow(unused_imports)]
 pub(crate) use dispatched;
 
 #[cfg(test)]
