@@ -15,6 +15,7 @@ import calipers
 from bench import checks, contenders, data, machine, report, truth
 from bench.contenders import CONTENDERS, Contender
 from bench.data import Sample
+from bench.groups import peak_of_groups
 from bench.measures import race_measures
 from bench.memory import extra_memory
 from bench.parquet import ParquetRace, race_parquet
@@ -47,6 +48,7 @@ def main() -> None:
         run_top_class(results)
         run_measures(results)
         run_parquet(results, arguments.command, folder)
+        run_groups(results, arguments.command, folder)
     results.seconds = time.perf_counter() - start
     found = checks.checks(results)
     report.write(results, found)
@@ -128,6 +130,12 @@ def run_measures(results: Results) -> None:
     results.measures_n = 10**5 if results.quick else 10**6
     say(f"every measure, n = {results.measures_n:,}")
     results.measures = race_measures(data.sample(results.measures_n), turns=3, budget=6)
+
+
+def run_groups(results: Results, command: Path, folder: Path) -> None:
+    n_groups = 10**4 if results.quick else 10**5
+    say(f"{n_groups:,} groups")
+    results.groups[n_groups] = peak_of_groups(n_groups, command, folder)
 
 
 def largest_row(contender: Contender, n: int, timing: Timing, extra: float, rows: Sample) -> Row:

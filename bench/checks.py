@@ -11,6 +11,7 @@ from bench.results import Results
 
 MOST_MEMORY_MIB = 64
 MOST_RESIDENT_MIB = 300
+MOST_GROUPS_MIB = 2048
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ def checks(results: Results) -> list[Check]:
         _growth(results),
         _memory(results),
         *_parquet(results),
+        *_groups(results),
         _exact_sums(results, 10**7),
         *_measures(results),
     ]
@@ -109,6 +111,14 @@ def _parquet(results: Results) -> list[Check]:
             lambda x: x < MOST_RESIDENT_MIB,
         ),
     ]
+
+
+def _groups(results: Results) -> list[Check]:
+    def check(n: int, peak: float) -> Check:
+        claim = f"{n:,} groups of 20 rows: largest resident set of `calipers sketch --by`, MiB"
+        return _check(claim, peak, f"below {MOST_GROUPS_MIB:,}", lambda x: x < MOST_GROUPS_MIB)
+
+    return [check(n, peak) for n, peak in results.groups.items()]
 
 
 def _exact_sums(results: Results, n: int) -> Check:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ import pyarrow.parquet as pq
 
 from bench.contenders import SIGMA
 from bench.data import BLOCK, block
+from bench.launching import launch
 
 # What a row takes at most: a double that does not compress, and an outcome.
 BYTES_A_ROW = 10
@@ -74,10 +74,10 @@ def _race(n: int, command: Path, path: Path, turns: int) -> ParquetRace:
     measure = [str(command), "measure", str(path), "--prob", "p", "--label", "y", "--sigma", str(SIGMA), "--json"]
     duckdb = [sys.executable, "-c", DUCKDB, str(path)]
     # One run of each that does not count: the file is in memory for all that follow.
-    calipers_runs, duckdb_runs = [_launch(measure)], [_launch(duckdb)]
+    calipers_runs, duckdb_runs = [launch(measure)], [launch(duckdb)]
     for _ in range(turns):
-        calipers_runs.append(_launch(measure))
-        duckdb_runs.append(_launch(duckdb))
+        calipers_runs.append(launch(measure))
+        duckdb_runs.append(launch(duckdb))
     calipers_runs, duckdb_runs = calipers_runs[1:], duckdb_runs[1:]
     return ParquetRace(
         n=n,
@@ -90,17 +90,6 @@ def _race(n: int, command: Path, path: Path, turns: int) -> ParquetRace:
         duckdb_process_seconds=min(usage["seconds"] for usage, _ in duckdb_runs),
         duckdb_peak_mib=max(usage["peak_kib"] for usage, _ in duckdb_runs) / 1024,
     )
-
-
-def _launch(command: list[str]) -> tuple[dict[str, float], str]:
-    """Seconds and peak of a command, and what it printed."""
-    launcher = str(Path(__file__).with_name("launch.py"))
-    child = subprocess.run([sys.executable, "-S", launcher, *command], stdout=subprocess.PIPE, text=True, check=True)
-    usage, _, output = child.stdout.partition("\n")
-    fields = json.loads(usage)
-    if fields["exit_code"] != 0:
-        raise RuntimeError(f"{command[0]} ended with exit code {fields['exit_code']}")
-    return fields, output
 
 
 def _ls_ece_of(output: str) -> float:

@@ -49,6 +49,8 @@ class Results:
     measures: dict[str, Timing] = field(default_factory=dict)
     measures_n: int = 0
     parquet: ParquetRace | str = "not run"
+    # Largest resident MiB of `calipers sketch --by`, by the number of groups.
+    groups: dict[int, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
 

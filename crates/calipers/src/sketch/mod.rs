@@ -315,7 +315,7 @@ impl Sketch {
         }
     }
 
-    /// The sums of a declared binning, as doubles, or `None`.
+    /// The sums of the declared binning of so many bins, if there is one.
     pub(crate) fn declared(&self, n_bins: usize) -> Option<(&EqualWidth, &[BinTotals])> {
         let place = self.options().declared_bins().iter().position(|declared| *declared == n_bins)?;
         Some((&self.shape.binnings[place], &self.bins[place]))

@@ -1,0 +1,19 @@
+"""Commands in processes of their own, with what they took."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+
+def launch(command: list[str]) -> tuple[dict[str, float], str]:
+    """Seconds and peak of a command, and what it printed."""
+    launcher = str(Path(__file__).with_name("launch.py"))
+    child = subprocess.run([sys.executable, "-S", launcher, *command], stdout=subprocess.PIPE, text=True, check=True)
+    usage, _, output = child.stdout.partition("\n")
+    fields = json.loads(usage)
+    if fields["exit_code"] != 0:
+        raise RuntimeError(f"{command[0]} ended with exit code {fields['exit_code']}")
+    return fields, output
