@@ -1,0 +1,1 @@
+"""Scripts that make the prediction files of `calipers study images`: see README.md."""
