@@ -109,7 +109,7 @@ def _one(
         "weights": {"source": "a local folder" if local else options.hub, "sha256": network.weights_sha256(model)},
         "images_sha256": order,
         "transform": {"mean": cifar.mean, "std": cifar.std},
-        "device": on.type,
+        "device": network.device_name(on),
         "versions": versions("numpy", "torch", "torchvision"),
     }
     run = Run(
@@ -128,7 +128,7 @@ def _load(entry: str, hub: str) -> Any:
     source = "local" if Path(hub).is_dir() else "github"
     try:
         return torch.hub.load(hub, entry, source=source, pretrained=True, trust_repo=True, verbose=False)
-    except Exception as error:  # noqa: BLE001 - it runs the code of another repository
+    except Exception as error:  # of any kind: it runs the code of another repository
         raise Refusal(f"cannot load {entry} from {hub}: {type(error).__name__}: {network.first_line(error)}") from error
 
 

@@ -2,8 +2,8 @@
 
     python -m studies.imagenet --data DIR --out DIR [--truth FILE]
 
-DIR has a folder for each class (n01440764, ...), or all images beside each other and FILE says their classes. Both give the
-same rows: images are in the order of their file names, which does not go by class.
+DIR has a folder for each class (n01440764, ...), or all images beside each other and FILE says their classes.
+Both give the same rows: images are in the order of their file names, which does not go by class.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def _one(name: str, images: Images, order: str, options: Any) -> None:
         "images_sha256": order,
         "classes_sha256": hashlib.sha256("\n".join(images.classes).encode()).hexdigest(),
         "transform": {key: list(v) if isinstance(v, tuple) else v for key, v in config.items()},
-        "device": on.type,
+        "device": network.device_name(on),
         "versions": versions("numpy", "pillow", "timm", "torch", "torchvision"),
     }
     run = Run(
@@ -127,7 +128,7 @@ def _load(name: str, n_classes: int, weights: Path | None) -> Any:
             return timm.create_model(name, pretrained=True)
         model = timm.create_model(name, pretrained=False, num_classes=n_classes)
         model.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
-    except Exception as error:  # noqa: BLE001 - hubs and their clients have errors of every kind
+    except Exception as error:  # of any kind: hubs and their clients
         where = "its hub" if weights is None else weights
         raise Refusal(
             f"cannot load {name} from {where}: {type(error).__name__}: {network.first_line(error)}"
@@ -170,7 +171,7 @@ def find_images(folder: Path, truth: Path | None, classes: list[str], n_images: 
             f"{folder} must have {n_images} images, got {len(found)}: is it a part of them? (--n-images, --limit)"
         )
     found.sort()
-    for (stem, path, _), (next_stem, next_path, _) in zip(found, found[1:], strict=False):
+    for (stem, path, _), (next_stem, next_path, _) in pairwise(found):
         if stem == next_stem:
             raise Refusal(f"two images have the same name: {path} and {next_path}")
     labels = np.array([label for _, _, label in found], dtype=np.int64)
@@ -180,9 +181,9 @@ def find_images(folder: Path, truth: Path | None, classes: list[str], n_images: 
 def read_truth(path: Path, index: Mapping[str, int], stems: list[str]) -> dict[str, int]:
     """The class of each image.
 
-    A line is `IMAGE CLASS ...`, with blanks or a comma between; the class is a name (n01440764) or a number from 0 in the
-    order of the names. Lines of one number alone are the development kit's: its numbers from 1 have an order of their own,
-    which only the file meta.mat beside it tells.
+    A line is `IMAGE CLASS ...`, with blanks or a comma between; the class is a name (n01440764) or a number from 0
+    in the order of the names. Lines of one number alone are the development kit's: its numbers from 1 have an order
+    of their own, which only the file meta.mat beside it tells.
     """
     lines = _lines(path)
     if lines and lines[0].lower().startswith("imageid,"):  # the table of Kaggle

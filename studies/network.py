@@ -30,6 +30,12 @@ def device(name: str) -> Any:
     return found
 
 
+def device_name(on: Any) -> str:
+    """What the last bits depend on."""
+    (torch,) = need("torch")
+    return f"cuda ({torch.cuda.get_device_name(on)})" if on.type == "cuda" else str(on.type)
+
+
 def weights_sha256(model: Any) -> str:
     """Digest of all weights: the same model is the same numbers, whatever file they came from."""
     digest = hashlib.sha256()
@@ -47,10 +53,18 @@ def batches(model: Any, images: Images, *, on: Any, batch_size: int, n_workers: 
     def scores(rows: range) -> Iterable[Scores]:
         loader = torch.utils.data.DataLoader(_Rows(images, rows), batch_size=batch_size, num_workers=n_workers)
         with torch.inference_mode():
-            for batch in loader:
+            for batch in _in_one_line(loader):
                 yield model(batch.to(on)).cpu().numpy()
 
     return scores
+
+
+def _in_one_line(loader: Any) -> Iterable[Any]:
+    """The batches. A refusal in a worker comes with the worker's traceback: only its own text is kept."""
+    try:
+        yield from loader
+    except Refusal as refusal:
+        raise Refusal(str(refusal).strip().rpartition("Refusal: ")[2]) from None
 
 
 class _Rows:

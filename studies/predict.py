@@ -2,10 +2,10 @@
 
     rows of a data set, in a fixed order -> batches of raw scores -> OUT.parts/part-00000.npz, ... -> OUT
 
-A part has the scores of some whole batches. It appears whole or not at all, and carries the digest of all
-settings that its numbers depend on. A second run with the same settings goes on after the parts that are there; with other
-settings it is refused. Batches begin at the same rows in every run, so that the result has the same bits
-however often the work was interrupted.
+A part has the scores of some whole batches. It appears whole or not at all, and carries the digest of all settings
+that its numbers depend on. A second run with the same settings goes on after the parts that are there; with other
+settings it is refused. Batches begin at the same rows in every run, so that the result has the same bits however
+often the work was interrupted.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def check_labels(dataset: str, n_classes: int, labels: Labels) -> None:
     """
     if not len(labels):
         raise Refusal(f"{dataset} has no rows")
-    outside = np.flatnonzero(~((0 <= labels) & (labels < n_classes)))
+    outside = np.flatnonzero((labels < 0) | (labels >= n_classes))
     if len(outside):
         row = outside[0]
         raise Refusal(f"labels of {dataset} must be in 0..{n_classes - 1}, got {labels[row]} in row {row}")
@@ -106,7 +106,7 @@ class Run:
 
     def identity(self) -> dict[str, Any]:
         """All that must be the same for parts of two runs to belong together."""
-        return {
+        identity = {
             "format": FORMAT,
             "model": self.model,
             "dataset": self.dataset,
@@ -119,6 +119,8 @@ class Run:
             "labels_sha256": hashlib.sha256(self.labels.tobytes()).hexdigest(),
             **self.settings,
         }
+        # As it reads back from a file: tuples are lists there.
+        return dict(json.loads(json.dumps(identity)))
 
 
 def predict(run: Run, batches: Batches, out: Path, *, restart: bool = False) -> Path:
@@ -169,7 +171,11 @@ def _begin(run: Run, identity: dict[str, Any], folder: Path) -> list[bool]:
     # How many batches a part has changes no number, but which rows a part has.
     cut = {**identity, "part_batches": run.part_batches}
     if about.exists():
-        _must_agree(json.loads(about.read_text()), cut, folder)
+        try:
+            found = json.loads(about.read_text())
+        except ValueError as error:
+            raise Refusal(f"{about} cannot be read: take {folder} away, or give --restart") from error
+        _must_agree(found, cut, folder)
     elif any(folder.glob("part-*.npz")):
         raise Refusal(f"{folder} has parts and no run.json that says what they are: take it away, or give --restart")
     else:
@@ -183,11 +189,11 @@ def _begin(run: Run, identity: dict[str, Any], folder: Path) -> list[bool]:
 
 
 def _must_agree(found: dict[str, Any], wanted: dict[str, Any], place: Path) -> None:
-    for name in sorted(wanted.keys() | found.keys() - {"accuracy"}):
-        before, now = found.get(name), wanted.get(name)
-        if name in wanted and before != now:
+    for name, now in wanted.items():
+        before = found.get(name)
+        if before != now:
             was = f"{name} {json.dumps(before)}, not {json.dumps(now)}"
-            raise Refusal(f"{place} was made with {was}: use another folder, the same settings, or --restart")
+            raise Refusal(f"{place} was made with {was}: use the same settings, another folder, or --restart")
 
 
 def _is_done(run: Run, identity: dict[str, Any], path: Path, rows: range) -> bool:
