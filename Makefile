@@ -23,6 +23,7 @@ VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
 BENCH := $(CURDIR)/bench/.venv
 PEERS := $(CURDIR)/.venv-integration
+STUDIES := $(CURDIR)/studies/.venv
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # Real predictions, too large for this repository. Tests that read them are skipped without.
@@ -59,7 +60,7 @@ check-tools: ## are the tools here that the tests need?
 fmt: $(VENV)/installed ## format the Rust and Python sources
 	$(call heading,'format')
 	@cargo fmt --all
-	@$(BIN)/ruff format --quiet python scripts examples bench
+	@$(BIN)/ruff format --quiet python scripts examples bench studies
 
 lint: $(VENV)/installed ## formatting, clippy and rustdoc, no warning allowed
 	$(call heading,'cargo fmt')
@@ -75,8 +76,8 @@ test-rust: data-note ## tests and doctests of the core and the command
 
 test-python: data-note develop ## style, types, stubs and tests of the Python package
 	$(call heading,'ruff')
-	@$(BIN)/ruff check --quiet python scripts examples bench
-	@$(BIN)/ruff format --quiet --check python scripts examples bench
+	@$(BIN)/ruff check --quiet python scripts examples bench studies
+	@$(BIN)/ruff format --quiet --check python scripts examples bench studies
 	$(call heading,'mypy and stubtest')
 	@$(BIN)/mypy --strict python/calipers
 	@$(BIN)/python -m mypy.stubtest calipers
@@ -96,7 +97,11 @@ test-integration: data-note $(PEERS)/installed ## the figures of other packages,
 	$(call heading,'build the Python package next to its peers')
 	$(call quietly,VIRTUAL_ENV=$(PEERS) $(PEERS)/bin/maturin develop $(PROFILE))
 	$(call heading,'Python tests against the peers')
-	@$(PEERS)/bin/pytest -q -W ignore python/integration
+	@$(PEERS)/bin/pytest -q -rs -W ignore python/integration
+
+test-studies: $(STUDIES)/installed ## the scripts of studies/ with torch and timm, on data made by the test (installs 5 GB)
+	$(call heading,'study scripts')
+	@$(STUDIES)/bin/pytest -q -rs -W ignore python/integration/test_studies.py
 
 check-examples: $(VENV)/examples-installed ## are the files in examples/ what their script makes?
 	$(call heading,'examples')
@@ -138,9 +143,9 @@ examples: $(VENV)/examples-installed ## make the files in examples/ again
 
 clean: ## remove all that make has made
 	@cargo clean --quiet
-	@rm -rf $(VENV) $(BENCH) $(PEERS) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) $(BENCH) $(PEERS) $(STUDIES) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@rm -f python/calipers/_core*.so
-	@find python scripts examples bench -name __pycache__ -prune -exec rm -rf {} +
+	@find python scripts examples bench studies -name __pycache__ -prune -exec rm -rf {} +
 
 # Not in the list.
 
@@ -170,10 +175,16 @@ $(PEERS)/installed: requirements-integration.txt
 	@$(PEERS)/bin/pip install --quiet -r requirements-integration.txt
 	@touch $@
 
+$(STUDIES)/installed: studies/requirements.txt requirements-integration.txt
+	$(call heading,'virtual environment of the studies')
+	@$(PYTHON) -m venv $(STUDIES)
+	@$(STUDIES)/bin/pip install --quiet -r studies/requirements.txt -c requirements-integration.txt pytest
+	@touch $@
+
 $(VENV)/examples-installed: $(VENV)/installed examples/requirements.txt
 	@$(BIN)/pip install --quiet -r examples/requirements.txt
 	@touch $@
 
 .PHONY: help demo test check-tools fmt lint test-rust test-python test-docs test-slow \
-  test-integration check-examples bench bench-core build develop wheel examples clean check-demo-tools \
+  test-integration test-studies check-examples bench bench-core build develop wheel examples clean check-demo-tools \
   data-note
