@@ -12,6 +12,7 @@ import hashlib
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,11 @@ def _test_set(name: str, cifar: Cifar, options: Any) -> tuple[network.Images, La
     labels = np.asarray(found.targets, dtype=np.int64)
     if len(labels) != cifar.n_rows or len(found.data) != cifar.n_rows:
         raise Refusal(f"{name} must have {cifar.n_rows} test images, got {len(found.data)} and {len(labels)} labels")
-    return lambda row: found[row][0], labels, hashlib.sha256(found.data.tobytes()).hexdigest()
+    return partial(_image, found), labels, hashlib.sha256(found.data.tobytes()).hexdigest()
+
+
+def _image(found: Any, row: int) -> Any:
+    return found[row][0]
 
 
 def _one(

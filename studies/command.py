@@ -53,7 +53,10 @@ def run_command(work: Callable[[], None]) -> int:
     except Refusal as refusal:
         say(f"error: {refusal}")
         return 2
+    except OSError as error:
+        say(f"error: {error}")
+        return 2
     except KeyboardInterrupt:
-        say("interrupted: the parts so far are kept, the same command goes on from there")
+        say("interrupted: the parts so far are kept, the same command without --restart goes on from there")
         return 130
     return 0

@@ -119,7 +119,6 @@ def _one(name: str, images: Images, order: str, options: Any) -> None:
 
 def _load(name: str, n_classes: int, weights: Path | None) -> Any:
     import timm
-    import torch
 
     if not timm.is_model(name.split(".")[0]):
         raise Refusal(f"timm has no model {name}")
@@ -127,7 +126,7 @@ def _load(name: str, n_classes: int, weights: Path | None) -> Any:
         if weights is None:
             return timm.create_model(name, pretrained=True)
         model = timm.create_model(name, pretrained=False, num_classes=n_classes)
-        model.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
+        timm.models.load_checkpoint(model, str(weights), strict=True, weights_only=True)
     except Exception as error:  # of any kind: hubs and their clients
         where = "its hub" if weights is None else weights
         raise Refusal(

@@ -52,9 +52,14 @@ def batches(model: Any, images: Images, *, on: Any, batch_size: int, n_workers: 
 
     def scores(rows: range) -> Iterable[Scores]:
         loader = torch.utils.data.DataLoader(_Rows(images, rows), batch_size=batch_size, num_workers=n_workers)
-        with torch.inference_mode():
-            for batch in _in_one_line(loader):
-                yield model(batch.to(on)).cpu().numpy()
+        try:
+            with torch.inference_mode():
+                for batch in _in_one_line(loader):
+                    yield model(batch.to(on)).cpu().numpy()
+        except torch.OutOfMemoryError as error:
+            raise Refusal(
+                f"{on} has no memory for {batch_size} images at a time: give a smaller --batch-size"
+            ) from error
 
     return scores
 

@@ -357,6 +357,8 @@ HUBCONF = """
                 torch.nn.Dropout(0.5), torch.nn.AdaptiveAvgPool2d(2), torch.nn.Flatten(), torch.nn.Linear(32, k))
         def forward(self, x):
             time.sleep(float(os.environ.get("SLOW", 0)))
+            if "FULL" in os.environ:
+                raise torch.OutOfMemoryError("CUDA out of memory")
             return self.layers(x)
 
     def _tiny(k):
@@ -462,7 +464,9 @@ def test_cifar_killed_and_resumed_has_the_same_bytes(
     said = process.communicate(timeout=60)[1]
     assert process.returncode == (130 if end == signal.SIGINT else -end), said
     if end == signal.SIGINT:
-        assert said.endswith("interrupted: the parts so far are kept, the same command goes on from there\n")
+        assert said.endswith(
+            "interrupted: the parts so far are kept, the same command without --restart goes on from there\n"
+        )
     n_parts = len(list(parts.glob("part-*.npz")))
     assert 2 <= n_parts < 10 and not (out / "cifar100_tiny.npz").exists()
     done = command(cifar(made, out, *words))
@@ -471,7 +475,9 @@ def test_cifar_killed_and_resumed_has_the_same_bytes(
 
 
 @with_torch
-def test_cifar_refusals_are_one_line(made: Path, tmp_path: Path, command: Command) -> None:
+def test_cifar_refusals_are_one_line(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
     def refusal(*words: str, made: Path = made) -> str:
         done = command(cifar(made, tmp_path / "out", *words))
         assert done.code == 2 and done.said.count("\n") == 1, done.said
@@ -482,6 +488,13 @@ def test_cifar_refusals_are_one_line(made: Path, tmp_path: Path, command: Comman
     )
     assert "cannot load cifar10_absent from" in refusal("--dataset", "cifar10", "--model", "absent")
     assert "device cuda:99 cannot be used" in refusal("--model", "tiny", "--device", "cuda:99")
+
+    with monkeypatch.context() as patch:
+        patch.setenv("FULL", "1")
+        text = refusal("--dataset", "cifar10", "--model", "tiny")
+        assert "cpu has no memory for 16 images at a time: give a smaller --batch-size" in text
+    (tmp_path / "file").touch()
+    assert "Not a directory" in refusal("--dataset", "cifar10", "--model", "tiny", "--out", str(tmp_path / "file"))
 
     # The mix-up of the paper's notebook: CIFAR-10 where CIFAR-100 should be.
     mixed = tmp_path / "mixed"
@@ -505,6 +518,7 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import timm
     import torch
     from PIL import Image
+    from safetensors.torch import save_file
 
     folder = tmp_path_factory.mktemp("photos")
     rng = np.random.default_rng(6)
@@ -518,13 +532,15 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
         image.save(folder / "val" / classes[i % 5] / f"val_{i * 17 % 40:08}.JPEG")
     (folder / "classes.txt").write_text("\n".join(classes))
     torch.manual_seed(0)
-    torch.save(timm.create_model("test_resnet", num_classes=5).state_dict(), folder / "weights.pt")
+    model = timm.create_model("test_resnet", num_classes=5)
+    torch.save(model.state_dict(), folder / "weights.pt")
+    save_file(model.state_dict(), folder / "model.safetensors")  # as on the hub
     return folder
 
 
 def imagenet(photos: Path, out: Path, *words: str) -> list[str | Path]:
     common = [ROOT / "studies" / "imagenet.py", "--data", photos / "val", "--out", out, "--model", "test_resnet"]
-    given = ["--classes", photos / "classes.txt", "--n-images", "40", "--weights", photos / "weights.pt"]
+    given = ["--classes", photos / "classes.txt", "--n-images", "40", "--weights", photos / "model.safetensors"]
     return [*common, *given, "--batch-size", "8", "--part-batches", "2", *words]
 
 
@@ -549,10 +565,12 @@ def test_imagenet_has_the_scores_of_timm_with_its_own_transform(photos: Path, tm
         np.testing.assert_allclose(file["logits"], expected, atol=1e-4)
         assert file["labels"].tolist() == [int(path.parent.name[1:]) for path in paths]
     assert metadata(out)["transform"]["input_size"] == list(config["input_size"])
-    limited = command(imagenet(photos, tmp_path / "few", "--limit", "20", "--workers", "1"))
+    weights = str(photos / "weights.pt")
+    limited = command(imagenet(photos, tmp_path / "few", "--limit", "20", "--workers", "1", "--weights", weights))
     assert limited.code == 0, limited.said
     about = metadata(tmp_path / "few" / out.name)
     assert (about["n_rows"], about["n_rows_of_dataset"], about["limited"]) == (20, 40, True)
+    assert about["weights"] == metadata(out)["weights"]  # the same numbers in another format
 
 
 @with_torch
