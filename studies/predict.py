@@ -292,7 +292,7 @@ def _digest(identity: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
-def _save(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
+def _save(path: Path, arrays: dict[str, Any]) -> None:
     # numpy stamps the members of the archive with 1980, so that the bytes do not change. Scores do not compress.
     _write_whole(path, lambda file: np.savez(file, **arrays))
 

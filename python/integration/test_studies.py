@@ -386,7 +386,8 @@ DRIVER = """
             loader.train_list = []
             loader.test_list = [[name, md5(folder / name)] for name, _ in loader.test_list]
             loader.meta = {**loader.meta, "md5": md5(folder / loader.meta["filename"])}
-    sys.exit(cifar.main(datasets={name: replace(one, n_rows=300) for name, one in cifar.DATASETS.items()}))
+    small = {name: replace(one, n_rows=300, published={"tiny": 99}) for name, one in cifar.DATASETS.items()}
+    sys.exit(cifar.main(datasets=small))
 """
 
 
@@ -418,6 +419,7 @@ def cifar(made: Path, out: Path, *words: str) -> list[str | Path]:
 def test_cifar_meets_its_own_images_labels_and_normalisation(made: Path, tmp_path: Path, command: Command) -> None:
     done = command(cifar(made, tmp_path, "--model", "tiny"))
     assert done.code == 0, done.said
+    assert done.said.count("%, its authors state 99.00 %") == 2  # random weights are far from it
     import torch
 
     settings = {
