@@ -28,7 +28,7 @@ from calipers._clinical import (
 )
 from calipers._core import CalipersError, __version__
 from calipers._cumulative import CumulativeCurve, cumulative_curve, ecce_mad, ecce_r
-from calipers._curve import Bin, LsCurve, calibration_bins, ls_curve
+from calipers._curve import Bin, IsotonicCurve, LsCurve, calibration_bins, corp_curve, ls_curve
 from calipers._debiased import debiased_ece, sweep_ece, tcal_squared_error
 from calipers._distance import (
     kernel_calibration_error,
@@ -51,6 +51,7 @@ __all__ = [
     "CoxCalibration",
     "CumulativeCurve",
     "Estimate",
+    "IsotonicCurve",
     "LsCurve",
     "Measure",
     "Sketch",
@@ -62,6 +63,7 @@ __all__ = [
     "calibration_indices",
     "canonical_kde_ece",
     "corp",
+    "corp_curve",
     "cox_calibration",
     "cumulative_curve",
     "debiased_ece",

@@ -253,7 +253,7 @@ def canonical_kde_ece(
     norm : {"l1", "l2"}
         q = 1 or q = 2.
     clip : float
-        Probabilities are at least this where logarithms are taken.
+        Probabilities are at least this in the kernels.
     limit : int
         Products that may be taken: n² (k + 8) are needed, and more than this are refused.
 

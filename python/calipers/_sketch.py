@@ -283,6 +283,22 @@ class Sketch:
             )
         )
 
+    def ecce_r(self, *, link: Link = "logistic") -> Estimate:
+        """The function `ecce_r` of the rows; the bound has what the curve can do inside a cell.
+
+        Examples
+        --------
+        >>> import calipers as cal
+        >>> sketch = cal.Sketch().update([0, 1, 0], [0.3, 0.4, 0.6])
+        >>> round(sketch.ecce_r(), 6)
+        0.2
+        """
+        return from_dict(self._held.ecce_r({"link": link}))
+
+    def ecce_mad(self, *, link: Link = "logistic") -> Estimate:
+        """The function `ecce_mad` of the rows; the bound has what the curve can do inside a cell."""
+        return from_dict(self._held.ecce_mad({"link": link}))
+
     def brier_score(self) -> Estimate:
         """The function `brier_score` of the rows."""
         return from_dict(self._held.brier_score())

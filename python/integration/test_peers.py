@@ -84,6 +84,44 @@ def test_relplot_approximates_smooth_ece(sample: Sample) -> None:
     assert abs(calipers.smooth_ece(y, p) - relplot.smECE(p, y)) < 1e-3 + 0.5 * at_ends
 
 
+def smoothed_residuals(sample: Sample, sigma: float, at_ends: float) -> float:
+    """The definition of smECE at a width, with rows at 0 and 1 counted so much; by the midpoint rule."""
+    y, p = sample
+    weight = np.where((p == 0) | (p == 1), at_ends, 1.0)
+    values, place = np.unique(p, return_inverse=True)
+    residuals = np.bincount(place, weight * (y - p)) / weight.sum()
+    step = min(sigma / 50, 1 / 1_000)
+    n_steps = math.ceil(1 / step)
+    t = (np.arange(n_steps) + 0.5) / n_steps
+    total = np.zeros(n_steps)
+    for p_i, residual in zip(values, residuals, strict=True):
+        for centre in (sign * p_i + 2 * k for k in (-1, 0, 1) for sign in (-1, 1)):
+            if -9 * sigma < centre < 1 + 9 * sigma:
+                total += residual * np.exp(-(((t - centre) / sigma) ** 2) / 2)
+    return float(np.abs(total).mean() / (sigma * math.sqrt(2 * math.pi)))
+
+
+@pytest.mark.parametrize("name", ["golden", "538_nba_games.csv", "solar_flares_C1.csv"], indirect=True)
+def test_relplot_counts_rows_at_0_and_1_half(sample: Sample) -> None:
+    y, p = sample
+    exact = calipers.smooth_ece(y, p)
+    # The value is its own width.
+    assert smoothed_residuals(sample, float(exact), 1.0) == equal(exact)
+    for sigma in (0.02, 0.05):
+        ours, theirs = calipers.smooth_ece(y, p, sigma=sigma), relplot.smECE_sigma(p, y, sigma)
+        assert ours == equal(smoothed_residuals(sample, sigma, 1.0))
+        assert theirs == pytest.approx(smoothed_residuals(sample, sigma, 0.5), abs=1e-3)
+
+
+@pytest.mark.parametrize("name", ["solar_flares_C1.csv"], indirect=True)
+def test_relplot_on_a_file_with_many_rows_at_0_and_1(sample: Sample) -> None:
+    """The figures in docs/measures.md."""
+    y, p = sample
+    assert np.mean((p == 0) | (p == 1)) == pytest.approx(0.16, abs=0.005)
+    assert relplot.smECE(p, y) == pytest.approx(0.0735, abs=5e-5)
+    assert calipers.smooth_ece(y, p) == pytest.approx(0.0817, abs=5e-5)
+
+
 @pytest.mark.parametrize("n_bins", [10, 15, 49])
 def test_relplot_binned_ece(sample: Sample, n_bins: int) -> None:
     y, p = sample

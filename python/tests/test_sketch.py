@@ -105,6 +105,8 @@ def test_every_answer_is_that_of_the_rows(kind: Any) -> None:
             calipers.expected_calibration_error(**rows, n_bins=n_bins),
             most,
         )
+    assert_agree(sketch.ecce_r(), calipers.ecce_r(**rows), 0.01)
+    assert_agree(sketch.ecce_mad(), calipers.ecce_mad(**rows), 0.01)
     assert_agree(sketch.brier_score(), calipers.brier_score(**rows), 1e-5)
     assert_agree(sketch.log_loss(), calipers.log_loss(**rows, clip=1e-6), 1e-7)
     places = [0.2, 0.5, 0.8]

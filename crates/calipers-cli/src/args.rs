@@ -12,6 +12,7 @@ use calipers::{
 use clap::{Args, Parser, Subcommand};
 
 use crate::measure::MeasureArgs;
+use crate::measures::ListArgs;
 use crate::sketch::{MergeArgs, SketchArgs};
 
 /// How far a classifier's probabilities are from the truth, and how much of that figure can be trusted
@@ -31,8 +32,7 @@ const MOST_THREADS: usize = 1024;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Measure(MeasureArgs),
-    /// List all measures with their definitions: the names that `calipers measure --measure` takes
-    Measures,
+    Measures(ListArgs),
     Sketch(SketchArgs),
     Merge(MergeArgs),
 }

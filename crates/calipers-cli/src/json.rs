@@ -1,5 +1,6 @@
 //! JSON for programs: every digit and every setting.
 
+use calipers::catalogue::Listed;
 use calipers::{Estimate, Form, InputReport, Multiclass, Setting, Settings};
 use serde_json::{Map, Value, json};
 
@@ -24,6 +25,14 @@ pub(crate) fn render_named(results: &[Measured<Answers>]) -> String {
         result(measured, *n, [("measures", Value::Object(figures))], input)
     };
     all(results.iter().map(result).collect())
+}
+
+/// What can be asked for.
+pub(crate) fn render_list(listed: &[Listed]) -> String {
+    let measure = |listed: &Listed| json!({ "name": listed.name, "definition": listed.definition });
+    let measures: Vec<Value> = listed.iter().map(measure).collect();
+    let list = json!({ "calipers": env!("CARGO_PKG_VERSION"), "measures": measures });
+    format!("{list:#}\n")
 }
 
 fn all(results: Vec<Value>) -> String {

@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     read::keep_damage_quiet();
     let output = match Arguments::parse().verb {
         Verb::Measure(arguments) => measure::run(&arguments),
-        Verb::Measures => Ok(measures::list()),
+        Verb::Measures(arguments) => Ok(measures::list(&arguments)),
         Verb::Sketch(arguments) => sketch::run(&arguments),
         Verb::Merge(arguments) => sketch::merge(&arguments),
     };

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use calipers::{Error, catalogue};
+use clap::Args;
 
 use crate::args::{BinnedEceArgs, LsEceArgs, MeasuresArgs};
+use crate::json;
 use crate::question::{Asked, Measure, Named};
 
 /// Measures that a sketch answers as well as the rows do, or nearly: large files are read for these in constant memory.
@@ -21,8 +23,19 @@ const FROM_SKETCHES: [&str; 7] = [
 /// The number of bins of the measures that have no option for it.
 pub(crate) const N_BINS: usize = 15;
 
+/// List all measures with their definitions: the names that `calipers measure --measure` takes
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// The list as JSON: {"calipers": version, "measures": [{"name": ..., "definition": ...}, ...]}
+    #[arg(long)]
+    json: bool,
+}
+
 /// `calipers measures`: every name with its definition.
-pub(crate) fn list() -> String {
+pub(crate) fn list(args: &ListArgs) -> String {
+    if args.json {
+        return json::render_list(catalogue::ALL);
+    }
     let width = catalogue::ALL.iter().map(|listed| listed.name.len()).max().unwrap_or_default();
     let lines = catalogue::ALL.iter().map(|listed| format!("{:width$}  {}\n", listed.name, listed.definition));
     let words = "\nHere p are probabilities, y outcomes (0 or 1) and r = y - p.\n";

@@ -28,7 +28,7 @@ mod _core {
     #[pymodule_export]
     use crate::failure::{CalipersError, refusal};
     use crate::options::Options;
-    use crate::results::{BinRow, Corp, Cox, Cumulative, Curve, Indices, Measured};
+    use crate::results::{BinRow, Corp, Cox, Cumulative, Curve, Indices, Isotonic, Measured};
     #[pymodule_export]
     use crate::sketch::Sketch;
     use crate::views::{self, estimate_classes, one_view};
@@ -120,6 +120,18 @@ mod _core {
         let estimator = options.cumulative()?;
         let curve = one_view(py, &columns, &options, |view| estimator.curve(view))?;
         Ok(Cumulative::new(py, curve))
+    }
+
+    #[pyfunction]
+    fn corp_curve<'py>(
+        py: Python<'py>,
+        columns: Columns<'py>,
+        options: Bound<'py, PyDict>,
+    ) -> Result<Isotonic<'py>, Failure> {
+        let options = Options::new(options);
+        let estimator = calipers::Corp::new().shared_link(options.link()?);
+        let curve = one_view(py, &columns, &options, |view| estimator.curve(view))?;
+        Ok(Isotonic::new(py, curve))
     }
 
     #[pyfunction]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use calipers::{Bin, CalibrationIndices, CorpDecomposition, CoxFit, CumulativeCurve, Estimate, InputReport};
-use calipers::{LsCurve, Multiclass, Setting};
+use calipers::{IsotonicCurve, LsCurve, Multiclass, Setting};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -174,6 +174,24 @@ impl<'py> Cumulative<'py> {
             shares: curve.shares.into_pyarray(py),
             differences: curve.differences.into_pyarray(py),
             probabilities: curve.probabilities.into_pyarray(py),
+        }
+    }
+}
+
+/// The isotonic fit.
+#[derive(IntoPyObject)]
+pub(crate) struct Isotonic<'py> {
+    probabilities: Bound<'py, PyArray1<f64>>,
+    shares: Bound<'py, PyArray1<f64>>,
+    outcome_rates: Bound<'py, PyArray1<f64>>,
+}
+
+impl<'py> Isotonic<'py> {
+    pub(crate) fn new(py: Python<'py>, curve: IsotonicCurve) -> Self {
+        Isotonic {
+            probabilities: curve.probabilities.into_pyarray(py),
+            shares: curve.shares.into_pyarray(py),
+            outcome_rates: curve.outcome_rates.into_pyarray(py),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::RwLock;
 
-use calipers::{BrierScore, Error, Estimator, LogLoss, Scale, Tally};
+use calipers::{BrierScore, CumulativeStatistic, Error, Estimator, LogLoss, Scale, Tally};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -132,6 +132,14 @@ impl Sketch {
 
     fn expected_calibration_error(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<FromSketch, Failure> {
         self.estimate(py, Options::new(options).binned_ece()?)
+    }
+
+    fn ecce_r(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<FromSketch, Failure> {
+        self.estimate(py, Options::new(options).cumulative()?.statistic(CumulativeStatistic::Range))
+    }
+
+    fn ecce_mad(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<FromSketch, Failure> {
+        self.estimate(py, Options::new(options).cumulative()?.statistic(CumulativeStatistic::MaximumAbsolute))
     }
 
     fn brier_score(&self, py: Python<'_>) -> Result<FromSketch, Failure> {

@@ -203,6 +203,17 @@ fn all_names_are_listed_with_their_definitions() {
         let line = list.lines().find(|line| line.split_whitespace().next() == Some(listed.name)).unwrap();
         assert!(line.ends_with(listed.definition), "{line}");
     }
+    let json: Value = serde_json::from_str(&succeed(&["measures", "--json"])).unwrap();
+    let measures = json["measures"].as_array().unwrap();
+    assert_eq!(measures.len(), catalogue::ALL.len());
+    for (measure, listed) in measures.iter().zip(catalogue::ALL) {
+        assert_eq!([&measure["name"], &measure["definition"]], [listed.name, listed.definition]);
+    }
+    assert_eq!(json["calipers"], env!("CARGO_PKG_VERSION"));
+    let help = succeed(&["measures", "--help"]);
+    for said in ["List all measures with their definitions", "--json", "The list as JSON"] {
+        assert!(help.contains(said), "{said}: {help}");
+    }
     let help = succeed(&["measure", "--help"]);
     for said in ["--measure <NAME>", "--all", "calipers measures", "calipers measure predictions.csv --all", "refused"]
     {

@@ -1,10 +1,21 @@
 use calipers::{CumulativeCalibrationError, CumulativeStatistic, Input, Sketch};
 use proptest::prelude::*;
 
-use crate::data::{assert_golden, config, measure, rows};
+use crate::data::{Row, assert_golden, config, measure, rows};
 
 fn maximum() -> CumulativeCalibrationError {
     CumulativeCalibrationError::new().statistic(CumulativeStatistic::MaximumAbsolute)
+}
+
+/// The highest and the lowest of all sums.
+pub(crate) fn naive_extremes(rows: &[Row]) -> (f64, f64) {
+    let total: f64 = rows.iter().map(|row| row.2).sum();
+    let up_to = |p: f64| {
+        let below = rows.iter().filter(|row| row.0 <= p);
+        below.map(|row| row.2 * (f64::from(row.1) - row.0)).sum::<f64>() / total
+    };
+    let sums: Vec<f64> = rows.iter().map(|row| up_to(row.0)).chain([0.0]).collect();
+    (sums.iter().copied().fold(f64::MIN, f64::max), sums.iter().copied().fold(f64::MAX, f64::min))
 }
 
 proptest! {
@@ -12,14 +23,7 @@ proptest! {
 
     #[test]
     fn it_is_the_extreme_of_all_sums(rows in rows(200)) {
-        let total: f64 = rows.iter().map(|row| row.2).sum();
-        let up_to = |p: f64| {
-            let below = rows.iter().filter(|row| row.0 <= p);
-            below.map(|row| row.2 * (f64::from(row.1) - row.0)).sum::<f64>() / total
-        };
-        let sums: Vec<f64> = rows.iter().map(|row| up_to(row.0)).chain([0.0]).collect();
-        let highest = sums.iter().copied().fold(f64::MIN, f64::max);
-        let lowest = sums.iter().copied().fold(f64::MAX, f64::min);
+        let (highest, lowest) = naive_extremes(&rows);
         let (range, largest) = (measure(&CumulativeCalibrationError::new(), &rows), measure(&maximum(), &rows));
         prop_assert!((range.value - (highest - lowest)).abs() <= range.numerical_bound + 1e-14);
         prop_assert!((largest.value - highest.max(-lowest)).abs() <= largest.numerical_bound + 1e-14);

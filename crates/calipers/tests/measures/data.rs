@@ -1,6 +1,6 @@
 //! Rows for all tests: random ones with ties, ends and weights, and the golden fixture.
 
-use calipers::{Estimate, Estimator, Input};
+use calipers::{Error, Estimate, Estimator, Input};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -16,7 +16,7 @@ pub(crate) fn config(cases: u32) -> ProptestConfig {
     }
 }
 
-/// Probabilities with ties and ends, outcomes that more or less follow them, whole weights.
+/// Up to so many rows: probabilities with ties and ends, outcomes that more or less follow them, whole weights.
 pub(crate) fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
     let p = prop_oneof![
         0.0..1.0,
@@ -28,10 +28,10 @@ pub(crate) fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
     ];
     let row = (p, 0.0..1.0, any::<bool>(), 1u8..4)
         .prop_map(|(p, draw, follows, weight)| (p, if follows { draw < p } else { draw < 0.5 }, f64::from(weight)));
-    prop::collection::vec(row, 1..most)
+    prop::collection::vec(row, 1..=most)
 }
 
-pub(crate) fn measure(measure: &dyn Estimator, rows: &[Row]) -> Estimate {
+pub(crate) fn estimate(measure: &dyn Estimator, rows: &[Row]) -> Result<Estimate, Error> {
     let p: Vec<f64> = rows.iter().map(|row| row.0).collect();
     let y: Vec<bool> = rows.iter().map(|row| row.1).collect();
     let weights: Vec<f64> = rows.iter().map(|row| row.2).collect();
@@ -39,7 +39,31 @@ pub(crate) fn measure(measure: &dyn Estimator, rows: &[Row]) -> Estimate {
     if weights.iter().any(|weight| *weight != 1.0) {
         input = input.weights(&weights);
     }
-    measure.estimate(&input.check().unwrap().binary().unwrap()).unwrap()
+    measure.estimate(&input.check().unwrap().binary().unwrap())
+}
+
+pub(crate) fn measure(measure: &dyn Estimator, rows: &[Row]) -> Estimate {
+    estimate(measure, rows).unwrap()
+}
+
+pub(crate) fn value(estimator: &dyn Estimator, rows: &[Row]) -> f64 {
+    measure(estimator, rows).value
+}
+
+pub(crate) fn unweighted(rows: &[Row]) -> Vec<Row> {
+    rows.iter().map(|row| (row.0, row.1, 1.0)).collect()
+}
+
+pub(crate) fn repeated(rows: &[Row]) -> Vec<Row> {
+    rows.iter().flat_map(|row| std::iter::repeat_n((row.0, row.1, 1.0), row.2 as usize)).collect()
+}
+
+pub(crate) fn total(rows: &[Row]) -> f64 {
+    rows.iter().map(|row| row.2).sum()
+}
+
+pub(crate) fn outcome(row: &Row) -> f64 {
+    f64::from(row.1)
 }
 
 /// Distinct probabilities, ascending, with their shares of the weight with outcome 0 and 1.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use crate::data::{Row, config, measure, residuals, rows};
 
 /// The definition with its bins: between two neighbouring shifts at which a row changes its bin, in the middle.
-fn naive(rows: &[Row]) -> f64 {
+pub(crate) fn naive(rows: &[Row]) -> f64 {
     let points = residuals(rows);
     let at_shift = |width: f64, shift: f64| {
         let n_bins = (1.0 / width) as i64 + 2;
@@ -28,7 +28,7 @@ proptest! {
     #![proptest_config(config(60))]
 
     #[test]
-    fn it_is_the_mean_over_all_shifts(rows in rows(40)) {
+    fn it_is_the_mean_over_all_shifts(rows in rows(200)) {
         let estimate = measure(&SurrogateIntervalCalibrationError::new(), &rows);
         let naive = naive(&rows);
         if estimate.settings.number("width").unwrap() >= 2f64.powi(-7) {

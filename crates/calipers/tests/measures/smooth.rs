@@ -27,18 +27,17 @@ fn by_simplex(rows: &[Row]) -> f64 {
     simplex::maximise(&a, &b, &c) - c.iter().sum::<f64>()
 }
 
-/// By trying all values on a lattice: exact where probabilities are multiples of 1/20, since then an optimal w is too.
-fn on_lattice(rows: &[Row]) -> f64 {
+/// By trying all values on a lattice: exact where probabilities are multiples of 1/m, since then an optimal w is too.
+pub(crate) fn on_lattice(rows: &[Row], m: i32) -> f64 {
     let points = residuals(rows);
-    let value = |k: i32| f64::from(k) / 20.0;
-    let mut best = [0.0; 41];
+    let mut best = vec![0.0; 2 * m as usize + 1];
     for (i, point) in points.iter().enumerate() {
-        let reach = if i == 0 { 41 } else { ((point.0 - points[i - 1].0) * 20.0).round() as i32 };
-        let before = best;
-        for k in 0..41i32 {
-            let near = (k - reach).max(0)..=(k + reach).min(40);
+        let reach = if i == 0 { 2 * m } else { ((point.0 - points[i - 1].0) * f64::from(m)).round() as i32 };
+        let before = best.clone();
+        for k in 0..=2 * m {
+            let near = (k - reach).max(0)..=(k + reach).min(2 * m);
             let most = before[*near.start() as usize..=*near.end() as usize].iter().copied().fold(f64::MIN, f64::max);
-            best[k as usize] = most + point.1 * value(k - 20);
+            best[k as usize] = most + point.1 * f64::from(k - m) / f64::from(m);
         }
     }
     best.into_iter().fold(f64::MIN, f64::max)
@@ -56,10 +55,13 @@ proptest! {
     }
 
     #[test]
-    fn it_is_the_optimum_on_a_lattice(rows in prop::collection::vec((0u8..=20, any::<bool>(), 1u8..4), 1..200)) {
-        let rows: Vec<Row> = rows.into_iter().map(|(k, y, w)| (f64::from(k) / 20.0, y, f64::from(w))).collect();
+    fn it_is_the_optimum_on_a_lattice(rows in prop::collection::vec((0.0..1.0, any::<bool>(), 1u8..4), 1..=200),
+        m in prop_oneof![Just(20), Just(256), Just(400)],
+    ) {
+        let of_lattice = |p: f64| (p * f64::from(m)).round() / f64::from(m);
+        let rows: Vec<Row> = rows.into_iter().map(|(p, y, w)| (of_lattice(p), y, f64::from(w))).collect();
         let estimate = measure(&SmoothCalibrationError::new(), &rows);
-        prop_assert!((estimate.value - on_lattice(&rows)).abs() <= 1e-13);
+        prop_assert!((estimate.value - on_lattice(&rows, m)).abs() <= 1e-13);
         prop_assert!(estimate.numerical_bound < 1e-13, "{:e}", estimate.numerical_bound);
     }
 

@@ -17,8 +17,8 @@ use crate::{Error, error};
 /// Σ_j s_j Σ_c |ŷ_jc - p_jc|^q,       ŷ_jc = Σ_{i≠j} w_i 1[y_i = c] K(p_j; p_i) / Σ_{i≠j} w_i K(p_j; p_i)
 /// K(z; x) = density at z of the Dirichlet distribution with parameters x/h + 1
 /// ```
-/// with q = 1, or q = 2 and the root of the whole; probabilities are clipped to [clip, 1] where logarithms are taken. For two classes and
-/// q = 1 it is twice [`BetaKdeEce`](crate::BetaKdeEce).
+/// with q = 1, or q = 2 and the root of the whole. Probabilities below clip are raised to it in K, both z and x, so that K is finite; ŷ is
+/// compared with p as it was given. For two classes and q = 1 it is twice [`BetaKdeEce`](crate::BetaKdeEce), up to the clip.
 ///
 /// # Assumptions
 /// Independent rows whose vectors have a density: with many classes, n must be very large.
@@ -65,7 +65,7 @@ impl CanonicalKdeEce {
         self
     }
 
-    /// Probabilities are at least this where logarithms are taken.
+    /// Probabilities are at least this in the kernels.
     pub fn clip(mut self, clip: f64) -> Self {
         self.clip = clip;
         self

@@ -1,0 +1,8 @@
+//! A sketch says what the rows say, within its bounds, and does not care how they came.
+
+mod answers;
+mod data;
+mod far_scores;
+mod limits;
+mod merging;
+mod resolution;

@@ -1,0 +1,45 @@
+"""Rows that tests share: with ties, zeros, ones and rows without weight."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+Doubles: TypeAlias = NDArray[np.float64]
+Case: TypeAlias = tuple[Doubles, Doubles, Doubles]
+
+
+def case(seed: int, n: int, *, ties: bool = True) -> Case:
+    """Outcomes, probabilities and weights; with ties, zeros, ones and rows without weight unless told."""
+    rng = np.random.default_rng(seed)
+    p = special.expit(rng.normal(0.2, 1.7, n))
+    if ties:
+        p = np.round(p, rng.integers(1, 4))
+        p[rng.random(n) < 0.03] = 0.0
+        p[rng.random(n) < 0.03] = 1.0
+    y = (rng.random(n) < p ** rng.uniform(0.6, 1.6)).astype(float)
+    y[:2] = 0, 1
+    weight = rng.integers(0, 4, n).astype(float)
+    weight[:2] = 1
+    return y, p, weight
+
+
+def pooled(y: Doubles, p: Doubles, weight: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+    """Distinct probabilities, and the shares of the weight with outcome 0 and 1 at each."""
+    values, place = np.unique(p, return_inverse=True)
+    share = weight / weight.sum()
+    ones = np.bincount(place, share * y, len(values))
+    return values, np.bincount(place, share, len(values)) - ones, ones
+
+
+def golden() -> tuple[Doubles, Doubles]:
+    """The rows with ties, zeros and ones for which others' figures are known: see fixtures/peers.py."""
+    k = np.arange(1, 201)
+    p = np.round((k * 0.6180339887498949) % 1, 2)
+    y = ((k * 0.7548776662466927) % 1 < p + 0.2 * np.sin(2 * math.pi * p)).astype(float)
+    p[np.argmax(p)], p[np.argmin(p)] = 1.0, 0.0
+    return y, p

@@ -1,0 +1,219 @@
+"""Measures of rows, bins and pairs against versions that are written from their definitions alone."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import calipers
+import numpy as np
+import pytest
+from cases import Doubles, case, pooled
+from numpy.typing import NDArray
+from scipy import special, stats
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cumulative_errors_are_extremes_of_the_cumulated_residuals(seed: int) -> None:
+    y, p, weight = case(seed, 200)
+    values, zeros, ones = pooled(y, p, weight)
+    curve = np.concatenate([[0.0], np.cumsum(ones * (1 - values) - zeros * values)])
+    assert calipers.ecce_r(y, p, sample_weight=weight) == pytest.approx(np.ptp(curve), abs=1e-14)
+    assert calipers.ecce_mad(y, p, sample_weight=weight) == pytest.approx(np.abs(curve).max(), abs=1e-14)
+    found = calipers.cumulative_curve(y, p, sample_weight=weight)
+    weighty = np.concatenate([[True], zeros + ones > 0])
+    assert found.differences == pytest.approx(curve[weighty], abs=1e-14)
+    assert found.shares == pytest.approx(np.concatenate([[0.0], np.cumsum(zeros + ones)])[weighty], abs=1e-14)
+    assert found.probabilities[1:] == pytest.approx(values[weighty[1:]])
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("length_scale", [1.0, 0.4, 0.01])
+def test_kernel_errors_are_the_double_sum(seed: int, length_scale: float) -> None:
+    y, p, weight = case(seed, 200)
+    residual = weight / weight.sum() * (y - p)
+    kernel = np.exp(-np.abs(p[:, None] - p) / length_scale)
+    expected = math.sqrt(residual @ kernel @ residual)
+    found = calipers.kernel_calibration_error(y, p, length_scale=length_scale, sample_weight=weight)
+    assert found == pytest.approx(expected, abs=1e-14)
+    if length_scale == 0.4:
+        assert calipers.mmce(y, p, sample_weight=weight) == pytest.approx(expected, abs=1e-14)
+
+
+def isotonic(zeros: Doubles, ones: Doubles) -> Doubles:
+    """The largest over starts of the least over ends of the mean: the minimax formula, term by term."""
+    n = len(ones)
+
+    def mean(start: int, end: int) -> float:
+        return float(ones[start:end].sum() / (zeros[start:end].sum() + ones[start:end].sum()))
+
+    return np.array([max(min(mean(i, j) for j in range(k + 1, n + 1)) for i in range(k + 1)) for k in range(n)])
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("score", ["brier", "log"])
+def test_corp_is_the_score_less_that_of_the_isotonic_fit(seed: int, score: Any) -> None:
+    y, p, weight = case(seed, 40)
+    p = np.clip(p, 0.01, 0.99)
+    values, zeros, ones = pooled(y, p, weight)
+    values, zeros, ones = (column[zeros + ones > 0] for column in (values, zeros, ones))
+
+    def mean_score(q: Doubles | float) -> float:
+        if score == "brier":
+            return float(np.sum(ones * (1 - q) ** 2 + zeros * np.square(q)))
+        return float(np.sum(-special.xlogy(ones, q) - special.xlogy(zeros, 1 - q)))
+
+    fit = isotonic(zeros, ones)
+    parts = calipers.corp(y, p, score=score, sample_weight=weight)
+    assert parts.score == pytest.approx(mean_score(values), abs=1e-13)
+    assert parts.miscalibration == pytest.approx(mean_score(values) - mean_score(fit), abs=1e-13)
+    assert parts.uncertainty == pytest.approx(mean_score(ones.sum() + 0 * values), abs=1e-13)
+    assert parts.discrimination == pytest.approx(mean_score(ones.sum() + 0 * values) - mean_score(fit), abs=1e-13)
+    assert parts.score == pytest.approx(parts.miscalibration - parts.discrimination + parts.uncertainty, abs=1e-14)
+    assert parts.n == 40
+    curve = calipers.corp_curve(y, p, sample_weight=weight)
+    assert curve.probabilities == pytest.approx(values)
+    assert curve.shares == pytest.approx(zeros + ones, abs=1e-14)
+    assert curve.outcome_rates == pytest.approx(fit, abs=1e-13)
+    measure = calipers.brier_score if score == "brier" else calipers.log_loss
+    assert parts.score == pytest.approx(measure(y, p, sample_weight=weight), abs=1e-13)
+
+
+def equal_width(p: Doubles, n_bins: int) -> NDArray[np.int64]:
+    """(a, b], the first closed."""
+    return np.clip(np.ceil(p * n_bins).astype(int) - 1, 0, n_bins - 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_debiased_ece_takes_away_what_chance_adds(seed: int) -> None:
+    y, p, _ = case(seed, 200, ties=False)
+    squares, gaps = 0.0, 0.0
+    for b in range(8):
+        inside = equal_width(p, 8) == b
+        n_b = inside.sum()
+        if n_b == 0:
+            continue
+        rate, gap = y[inside].mean(), y[inside].mean() - p[inside].mean()
+        if n_b > 1:
+            squares += n_b / 200 * (gap**2 - rate * (1 - rate) / (n_b - 1))
+        deviation = math.sqrt(rate * (1 - rate) / n_b)
+        drawn = stats.foldnorm(abs(gap) / deviation, scale=deviation).mean() if deviation > 0 else abs(gap)
+        gaps += n_b / 200 * (2 * abs(gap) - drawn)
+    found = calipers.debiased_ece(y, p, n_bins=8, strategy="uniform")
+    assert found == pytest.approx(math.sqrt(max(0.0, squares)), abs=1e-12)
+    assert calipers.debiased_ece(y, p, n_bins=8, strategy="uniform", norm="l1") == pytest.approx(gaps, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("q", [1, 2])
+def test_sweep_ece_stops_where_rates_fall(seed: int, q: int) -> None:
+    y, p, _ = case(seed, 150, ties=False)
+    order = np.argsort(p)
+    y, p = y[order], p[order]
+
+    def parts(n_bins: int) -> list[NDArray[np.int64]]:
+        bins = np.arange(150) * n_bins // 150
+        return [np.flatnonzero(bins == b) for b in range(n_bins)]
+
+    n_bins = 1
+    while n_bins + 1 < 150 and all(np.diff([y[rows].mean() for rows in parts(n_bins + 1)]) >= 0):
+        n_bins += 1
+    expected = sum(len(rows) / 150 * abs(y[rows].mean() - p[rows].mean()) ** q for rows in parts(n_bins)) ** (1 / q)
+    found = calipers.sweep_ece(y, p, norm="l1" if q == 1 else "l2")
+    assert found.settings["n_bins"] == n_bins
+    assert found == pytest.approx(expected, abs=1e-13)
+    assert calipers.sweep_ece(y, p, max_bins=2).settings["n_bins"] == min(2, n_bins)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_tcal_is_the_sum_over_pairs_of_different_rows(seed: int) -> None:
+    y, p, weight = case(seed, 100)
+    share, place = weight / weight.sum(), np.minimum(np.floor(p * 10).astype(int), 9)
+    residual, expected = share * (y - p), 0.0
+    for b in range(10):
+        inside = place == b
+        pairs = np.outer(residual[inside], residual[inside])
+        if share[inside].sum() > 0:
+            expected += (pairs.sum() - np.trace(pairs)) / share[inside].sum()
+    assert calipers.tcal_squared_error(y, p, n_bins=10, sample_weight=weight) == pytest.approx(expected, abs=1e-14)
+
+
+def test_top_label_error_is_the_mean_over_predicted_classes(classes: tuple[NDArray[np.int64], Doubles]) -> None:
+    labels, scores = classes
+    p = special.softmax(scores, axis=1)
+    top, expected = p.argmax(axis=1), 0.0
+    for label in np.unique(top):
+        rows = top == label
+        right = (labels[rows] == label).astype(int)
+        expected += rows.mean() * calipers.adaptive_calibration_error(right, p[rows].max(axis=1), n_bins=5)
+    found = calipers.top_label_calibration_error(labels, p, n_bins=5)
+    assert found == pytest.approx(expected, abs=1e-13)
+    assert found.settings["multiclass"] == "top_label"
+    assert [each.settings["class"] for each in found.per_class or ()] == np.unique(top).tolist()
+    assert sum(each.settings["share"] for each in found.per_class or ()) == pytest.approx(1)
+    assert calipers.top_label_calibration_error(labels, scores, n_bins=5, from_logits=True) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_surrogate_interval_error_is_the_mean_over_shifts(seed: int) -> None:
+    y, p, weight = case(seed, 60)
+    values, zeros, ones = pooled(y, p, weight)
+    residuals = ones * (1 - values) - zeros * values
+
+    def mean_error(width: float) -> float:
+        shifts = (np.arange(20_000) + 0.5) / 20_000 * width
+        bins = np.floor((values[:, None] - shifts) / width).astype(int) + 1
+        sums = np.zeros((bins.max() + 1, len(shifts)))
+        np.add.at(sums, (bins, np.arange(len(shifts))), residuals[:, None])
+        return float(np.abs(sums).sum(axis=0).mean())
+
+    expected = min(mean_error(2.0**-k) + 2.0**-k for k in range(9))
+    found = calipers.surrogate_interval_calibration_error(y, p, sample_weight=weight)
+    assert found == pytest.approx(expected, abs=1e-3)
+    assert mean_error(found.settings["width"]) + found.settings["width"] == pytest.approx(found, abs=1e-3)
+
+
+def test_observed_expected_is_the_ratio() -> None:
+    y, p, weight = case(1, 100)
+    found = calipers.observed_expected(y, p, sample_weight=weight)
+    assert found == pytest.approx((weight @ y) / (weight @ p), rel=1e-14)
+
+
+def test_cox_calibration_solves_the_likelihood_equations() -> None:
+    y, p, weight = case(5, 400, ties=False)
+    h = special.logit(p)
+    found = calipers.cox_calibration(y, p, sample_weight=weight)
+    fitted = special.expit(found.intercept + found.slope * h)
+    assert abs(weight @ (y - fitted)) < 1e-8
+    assert abs((weight * h) @ (y - fitted)) < 1e-8
+    design = np.stack([np.ones_like(h), h])
+    covariance = np.linalg.inv((design * weight * fitted * (1 - fitted)) @ design.T)
+    assert found.intercept_standard_error == pytest.approx(math.sqrt(covariance[0, 0]), rel=1e-8)
+    assert found.slope_standard_error == pytest.approx(math.sqrt(covariance[1, 1]), rel=1e-8)
+    assert found.covariance == pytest.approx(covariance[0, 1], rel=1e-8)
+    shifted = special.expit(found.in_the_large + h)
+    assert abs(weight @ (y - shifted)) < 1e-8
+    expected = 1 / math.sqrt(weight @ (shifted * (1 - shifted)))
+    assert found.in_the_large_standard_error == pytest.approx(expected, rel=1e-8)
+    by_logits = calipers.cox_calibration(y, h, sample_weight=weight, from_logits=True)
+    assert by_logits.slope == pytest.approx(found.slope, rel=1e-9)
+
+
+def test_names_that_people_search_for_are_the_binned_error() -> None:
+    y, p, weight = case(6, 200)
+    for norm, function in [
+        ("l2", calipers.root_mean_squared_calibration_error),
+        ("max", calipers.maximum_calibration_error),
+    ]:
+        for strategy in ("uniform", "quantile"):
+            expected = calipers.expected_calibration_error(
+                y,
+                p,
+                n_bins=9,
+                strategy=strategy,
+                norm=norm,
+                sample_weight=weight,  # type: ignore[arg-type]
+            )
+            assert function(y, p, n_bins=9, strategy=strategy, sample_weight=weight) == expected  # type: ignore[arg-type]
+    expected = calipers.expected_calibration_error(y, p, n_bins=9, strategy="quantile", sample_weight=weight)
+    assert calipers.adaptive_calibration_error(y, p, n_bins=9, sample_weight=weight) == expected

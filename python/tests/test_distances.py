@@ -1,0 +1,70 @@
+"""Distances from calibration against their linear programs, by a solver of another kind."""
+
+from __future__ import annotations
+
+import calipers
+import numpy as np
+import pytest
+from cases import Doubles, case, pooled
+from scipy import optimize, sparse
+
+EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+def smooth_by_linear_program(y: Doubles, p: Doubles, weight: Doubles) -> float:
+    """Every pair of probabilities has its constraint, as in the definition."""
+    values, zeros, ones = pooled(y, p, weight)
+    first, second = np.triu_indices(len(values), 1)
+    rows = sparse.csr_matrix(np.eye(len(values))[first] - np.eye(len(values))[second])
+    limits = values[second] - values[first]
+    residuals = ones * (1 - values) - zeros * values
+    if len(first) == 0:
+        return float(abs(residuals.sum()))
+    solved = optimize.linprog(
+        -residuals,
+        sparse.vstack([rows, -rows]),
+        np.concatenate([limits, limits]),
+        bounds=(-1, 1),
+        method="highs",
+        options=EXACT,
+    )
+    return float(-solved.fun)
+
+
+def lower_distance_by_linear_program(y: Doubles, p: Doubles, weight: Doubles, n_even: int) -> float:
+    """The dual on a grid that has all probabilities: never below the distance, above by at most 1 / (2 n_even²)."""
+    values, zeros, ones = pooled(y, p, weight)
+    nodes = np.unique(np.concatenate([values, np.linspace(0, 1, n_even + 1)]))
+    n = len(nodes)
+    steps = sparse.diags_array([np.full(n - 1, -1.0), np.ones(n - 1)], offsets=[0, 1], shape=(n - 1, n))
+    chains = sparse.block_diag([steps, steps])
+    calibrated = sparse.hstack([sparse.diags_array(1 - nodes), sparse.diags_array(nodes)])
+    gains = np.zeros(2 * n)
+    place = np.searchsorted(nodes, values)
+    gains[place], gains[n + place] = zeros, ones
+    limits = np.tile(np.diff(nodes), 2)
+    solved = optimize.linprog(
+        -gains,
+        sparse.vstack([chains, -chains, calibrated]).tocsr(),
+        np.concatenate([limits, limits, np.zeros(n)]),
+        bounds=(-2, 2),
+        method="highs",
+        options=EXACT,
+    )
+    return float(-solved.fun)
+
+
+@pytest.mark.parametrize(
+    ("seed", "n"), [(seed, 2 + seed % 39) for seed in range(120)] + [(seed, 200) for seed in range(8)]
+)
+def test_distances_are_the_optima_of_their_linear_programs(seed: int, n: int) -> None:
+    y, p, weight = case(seed, n, ties=seed % 4 != 0)
+    smooth = calipers.smooth_calibration_error(y, p, sample_weight=weight)
+    assert smooth == pytest.approx(smooth_by_linear_program(y, p, weight), abs=1e-8)
+    lower = calipers.lower_distance_to_calibration(y, p, sample_weight=weight)
+    optimum, excess = lower_distance_by_linear_program(y, p, weight, 200), 0.5 / 200**2
+    assert optimum - excess - 1e-9 <= lower + lower.numerical_bound
+    assert lower - lower.numerical_bound <= optimum + 1e-9
+    assert lower.numerical_bound < 1e-6
+    assert smooth / 2 - 1e-9 <= lower + lower.numerical_bound
+    assert lower - lower.numerical_bound <= 2 * smooth + 1e-9
