@@ -18,7 +18,8 @@ def measures() -> list[Measure]:
     """Every measure of one outcome, with a line that says what it is.
 
     Most are functions of this package. "corp_miscalibration" is a part of `corp`, "ici", "e50", "e90" and "emax"
-    are those of `calibration_indices`, and the three that begin with "calibration" are those of `cox_calibration`.
+    are those of `calibration_indices`, the three that begin with "calibration" are those of `cox_calibration`, and
+    "spline_ece" is `spline_calibration_error`.
 
     Returns
     -------

@@ -21,6 +21,7 @@ __all__ = [
     "ls_curve",
     "measures",
     "refusal",
+    "spline_curve",
     "top_label_calibration_error",
 ]
 
@@ -59,6 +60,13 @@ class _Cumulative(TypedDict):
     shares: _Doubles
     differences: _Doubles
     probabilities: _Doubles
+
+@type_check_only
+class _Spline(TypedDict):
+    probabilities: _Doubles
+    percentiles: _Doubles
+    gaps: _Doubles
+    recalibrated: _Doubles
 
 @type_check_only
 class _Corp(TypedDict):
@@ -142,5 +150,6 @@ def corp(columns: Columns, options: Options) -> _Corp: ...
 def calibration_indices(columns: Columns, options: Options) -> _Indices: ...
 def cox_calibration(columns: Columns, options: Options) -> _Cox: ...
 def cumulative_curve(columns: Columns, options: Options) -> _Cumulative: ...
+def spline_curve(columns: Columns, options: Options) -> _Spline: ...
 def calibration_bins(columns: Columns, options: Options) -> list[tuple[float, float, int, float, float, float]]: ...
 def ls_curve(columns: Columns, options: Options) -> _Curve: ...

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy import optimize, sparse, special, stats
+from scipy import interpolate, optimize, sparse, special, stats
 
 Doubles: TypeAlias = NDArray[np.float64]
 Case: TypeAlias = tuple[Doubles, Doubles, Doubles]
@@ -64,6 +64,21 @@ def test_cumulative_errors_are_extremes_of_the_cumulated_residuals(seed: int) ->
     weighty = np.concatenate([[True], zeros + ones > 0])
     assert found.differences == pytest.approx(curve[weighty], abs=1e-14)
     assert found.shares == pytest.approx(np.concatenate([[0.0], np.cumsum(zeros + ones)])[weighty], abs=1e-14)
+
+
+@pytest.mark.parametrize("n_knots", [4, 6, 15])
+def test_the_spline_has_the_slope_of_scipys_least_squares_on_many_points(n_knots: int) -> None:
+    """Without ends to run out: a spline whose first and last two panels are one has no knots there."""
+    y, p, weight = case(n_knots, 200)
+    curve = calipers.cumulative_curve(y, p, sample_weight=weight)
+    s = (np.arange(200_000) + 0.5) / 200_000
+    knots = np.concatenate([[0.0] * 4, np.linspace(0, 1, n_knots)[2:-2], [1.0] * 4])
+    spline = interpolate.make_lsq_spline(s, np.interp(s, curve.shares, curve.differences), knots)
+    expected = np.abs(np.diff(spline(curve.shares))).sum()
+    found = calipers.spline_calibration_error(y, p, n_knots=n_knots, run_out="cubic", sample_weight=weight)
+    assert found == pytest.approx(expected, abs=1e-6)
+    gaps = calipers.spline_curve(y, p, n_knots=n_knots, run_out="cubic", sample_weight=weight).gaps
+    assert found == pytest.approx(np.abs(gaps) @ np.diff(curve.shares), abs=1e-12)
     assert found.probabilities[1:] == pytest.approx(values[weighty[1:]])
 
 
@@ -466,7 +481,7 @@ def test_golden_parts_of_the_brier_score() -> None:
 
 # What all measures have in common.
 
-SKIPPED = {"ls_curve", "cumulative_curve", "calibration_bins", "measures", "ls_ece_sampled"}
+SKIPPED = {"ls_curve", "cumulative_curve", "spline_curve", "calibration_bins", "measures", "ls_ece_sampled"}
 OF_CLASSES = {"canonical_kde_ece", "top_label_calibration_error"}
 NAMES = [name for name in calipers.__all__ if inspect.isfunction(getattr(calipers, name)) and name not in SKIPPED]
 BINARY = [name for name in NAMES if name not in OF_CLASSES]
@@ -633,6 +648,7 @@ def test_every_listed_measure_has_a_function() -> None:
     parts = {
         "corp_miscalibration": calipers.corp(y, p).miscalibration,
         **{name: getattr(calipers.calibration_indices(y, p), name) for name in ("ici", "e50", "e90", "emax")},
+        "spline_ece": calipers.spline_calibration_error(y, p),
         "calibration_slope": calipers.cox_calibration(y, p).slope,
         "calibration_intercept": calipers.cox_calibration(y, p).intercept,
         "calibration_in_the_large": calipers.cox_calibration(y, p).in_the_large,
@@ -642,7 +658,8 @@ def test_every_listed_measure_has_a_function() -> None:
         assert measure.definition
         value = parts[measure.name] if measure.name in parts else getattr(calipers, measure.name)(y, p)
         assert math.isfinite(value)
-    assert set(BINARY) - {measure.name for measure in listed} == {"corp", "calibration_indices", "cox_calibration"}
+    of_other_names = {"corp", "calibration_indices", "cox_calibration", "spline_calibration_error"}
+    assert set(BINARY) - {measure.name for measure in listed} == of_other_names
 
 
 # Nothing escapes but a refusal.

@@ -15,6 +15,7 @@ mod reflected;
 mod relplot;
 mod scores;
 mod smooth_ece;
+mod spline;
 mod tcal;
 
 pub use clinical::{CalibrationIndex, CalibrationIndices, IndexStatistic, ObservedExpected};
@@ -27,4 +28,5 @@ pub use kernel::KernelCalibrationError;
 pub(crate) use probabilities::{Group, Probabilities};
 pub use scores::{BrierScore, LogLoss};
 pub use smooth_ece::{SmoothEce, SmoothMethod, SmoothSigma, Smoothing};
+pub use spline::{SplineCalibrationError, SplineCurve};
 pub use tcal::TCal;

@@ -10,4 +10,5 @@ mod properties;
 mod relations;
 mod simplex;
 mod smooth;
+mod spline;
 mod tcal;
