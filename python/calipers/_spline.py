@@ -86,9 +86,9 @@ def spline_calibration_error(
     -----
     Assumes independent rows. Gaps that change sign within less than about 1 / n_knots of the rows are blurred.
 
-    The paper sums (γ - C)² over rows in place of the integral, which differs by O(1 / n); the integral gives weights the
-    meaning of repetition, and an answer with fewer distinct probabilities than knots. The paper's own figure is the KS
-    error, `ecce_mad`.
+    The paper sums (γ - C)² over rows in place of the integral, which differs by O(1 / n); the integral gives weights
+    the meaning of repetition, and an answer with fewer distinct probabilities than knots. The paper's own figure is the
+    KS error, `ecce_mad`.
 
     Cost: O(n log n) for a sort and two passes. Accuracy: the normal equations do not depend on the data and are well
     conditioned; the bound is some 1e-13. Biased up at small n, the more the more knots.

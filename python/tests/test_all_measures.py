@@ -64,6 +64,7 @@ def test_cumulative_errors_are_extremes_of_the_cumulated_residuals(seed: int) ->
     weighty = np.concatenate([[True], zeros + ones > 0])
     assert found.differences == pytest.approx(curve[weighty], abs=1e-14)
     assert found.shares == pytest.approx(np.concatenate([[0.0], np.cumsum(zeros + ones)])[weighty], abs=1e-14)
+    assert found.probabilities[1:] == pytest.approx(values[weighty[1:]])
 
 
 @pytest.mark.parametrize("n_knots", [4, 6, 15])
@@ -79,7 +80,6 @@ def test_the_spline_has_the_slope_of_scipys_least_squares_on_many_points(n_knots
     assert found == pytest.approx(expected, abs=1e-6)
     gaps = calipers.spline_curve(y, p, n_knots=n_knots, run_out="cubic", sample_weight=weight).gaps
     assert found == pytest.approx(np.abs(gaps) @ np.diff(curve.shares), abs=1e-12)
-    assert found.probabilities[1:] == pytest.approx(values[weighty[1:]])
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -9,7 +9,6 @@ mod distance;
 mod isotonic;
 mod kde;
 mod kernel;
-mod pooled;
 mod probabilities;
 mod reflected;
 mod relplot;

@@ -307,7 +307,12 @@ impl SmoothEce {
             if 0.5 * (bracket.1 - bracket.0) + ROUNDING <= self.tolerance || smallest <= SMALLEST_SIGMA {
                 break;
             }
-            smallest = (0.125 * smallest).min(0.5 * bracket.1).max(bracket.0);
+            let next = (0.125 * smallest).min(0.5 * bracket.1).max(bracket.0);
+            // At the lower end already, and what remains is within the bounds of its value.
+            if next >= smallest {
+                break;
+            }
+            smallest = next;
         }
         let (low, high) = bracket;
         self.within_tolerance(Value { value: 0.5 * (low + high), bound: 0.5 * (high - low) + ROUNDING })
@@ -325,12 +330,8 @@ struct Groups {
 impl Groups {
     fn new(rows: &Probabilities<'_>) -> Result<Self, Error> {
         let groups = rows.groups()?;
-        let total = groups.iter().map(|group| group.weight).collect::<Sum>().value();
-        let residual = |group: &Group| {
-            let negative = group.weight - group.positive;
-            (group.p, (group.positive * (1.0 - group.p) - negative * group.p) / total)
-        };
-        let residuals: Vec<(f64, f64)> = groups.iter().map(residual).collect();
+        let total = groups.iter().map(Group::weight).collect::<Sum>().value();
+        let residuals: Vec<(f64, f64)> = groups.iter().map(|group| (group.p, group.residual() / total)).collect();
         let unsmoothed = residuals.iter().map(|(_, residual)| residual.abs()).collect::<Sum>().value();
         Ok(Groups { residuals, unsmoothed })
     }

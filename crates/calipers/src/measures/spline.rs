@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::pooled::{Group, Pooled};
+use super::probabilities::{Group, Pooled};
 use crate::Error;
 use crate::estimate::{Estimate, Estimator, Settings};
 use crate::link::{Link, Logistic};

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::Error;
 use crate::estimate::{Estimate, Estimator, Settings};
 use crate::link::{Link, Logistic};
-use crate::measures::pooled::{Group, Pooled};
+use crate::measures::probabilities::{Group, Pooled};
 use crate::numerics::sum::Sum;
 use crate::predictions::BinaryView;
 
@@ -217,7 +217,7 @@ mod tests {
         let share = 1.0 / points.len() as f64;
         let group = |rows: &[(f64, bool)]| {
             let of = |outcome: bool| share * rows.iter().filter(|row| row.1 == outcome).count() as f64;
-            Group { p: rows[0].0, negative: of(false), positive: of(true) }
+            Group { p: rows[0].0, negative: of(false), positive: of(true), n: rows.len() as u64 }
         };
         Sums::of_groups(&points.chunk_by(|a, b| a.0 == b.0).map(group).collect::<Vec<Group>>())
     }
