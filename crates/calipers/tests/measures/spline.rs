@@ -51,10 +51,10 @@ fn least_squares(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
         let mut v: Vec<f64> = (k..m).map(|i| a[i][k]).collect();
         v[0] -= head;
         let length: f64 = v.iter().map(|x| x * x).sum();
-        for column in k..n {
+        (k..n).for_each(|column| {
             let along = (k..m).map(|i| v[i - k] * a[i][column]).sum::<f64>() * 2.0 / length;
             (k..m).for_each(|i| a[i][column] -= along * v[i - k]);
-        }
+        });
         let along = (k..m).map(|i| v[i - k] * b[i]).sum::<f64>() * 2.0 / length;
         (k..m).for_each(|i| b[i] -= along * v[i - k]);
     }
