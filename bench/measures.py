@@ -42,6 +42,7 @@ def race_measures(rows: Sample, *, turns: int, budget: float) -> dict[str, Timin
         "beta_kde_ece": lambda: calipers.beta_kde_ece(y, p),
         "ecce_r": lambda: calipers.ecce_r(y, p),
         "ecce_mad": lambda: calipers.ecce_mad(y, p),
+        "spline_calibration_error": lambda: calipers.spline_calibration_error(y, p),
         "smooth_calibration_error": lambda: calipers.smooth_calibration_error(y, p),
         "lower_distance_to_calibration": lambda: calipers.lower_distance_to_calibration(y, p),
         "surrogate_interval_calibration_error": lambda: calipers.surrogate_interval_calibration_error(y, p),

@@ -42,6 +42,7 @@ from calipers._kernel import beta_kde_ece, canonical_kde_ece, kde_ece, smooth_ec
 from calipers._ls_ece import ls_ece, ls_ece_sampled
 from calipers._scores import CorpDecomposition, brier_score, corp, log_loss
 from calipers._sketch import Sketch
+from calipers._spline import SplineCurve, spline_calibration_error, spline_curve
 
 __all__ = [
     "Bin",
@@ -55,6 +56,7 @@ __all__ = [
     "LsCurve",
     "Measure",
     "Sketch",
+    "SplineCurve",
     "__version__",
     "adaptive_calibration_error",
     "beta_kde_ece",
@@ -84,6 +86,8 @@ __all__ = [
     "root_mean_squared_calibration_error",
     "smooth_calibration_error",
     "smooth_ece",
+    "spline_calibration_error",
+    "spline_curve",
     "surrogate_interval_calibration_error",
     "sweep_ece",
     "tcal_squared_error",

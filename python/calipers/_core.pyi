@@ -22,6 +22,7 @@ __all__ = [
     "ls_curve",
     "measures",
     "refusal",
+    "spline_curve",
     "top_label_calibration_error",
 ]
 
@@ -66,6 +67,13 @@ class _Isotonic(TypedDict):
     probabilities: _Doubles
     shares: _Doubles
     outcome_rates: _Doubles
+
+@type_check_only
+class _Spline(TypedDict):
+    probabilities: _Doubles
+    percentiles: _Doubles
+    gaps: _Doubles
+    recalibrated: _Doubles
 
 @type_check_only
 class _Corp(TypedDict):
@@ -152,5 +160,6 @@ def corp_curve(columns: Columns, options: Options) -> _Isotonic: ...
 def calibration_indices(columns: Columns, options: Options) -> _Indices: ...
 def cox_calibration(columns: Columns, options: Options) -> _Cox: ...
 def cumulative_curve(columns: Columns, options: Options) -> _Cumulative: ...
+def spline_curve(columns: Columns, options: Options) -> _Spline: ...
 def calibration_bins(columns: Columns, options: Options) -> list[tuple[float, float, int, float, float, float]]: ...
 def ls_curve(columns: Columns, options: Options) -> _Curve: ...

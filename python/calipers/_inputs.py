@@ -33,6 +33,7 @@ Strategy: TypeAlias = Literal["uniform"] | Literal["quantile"]
 Norm: TypeAlias = Literal["l1"] | Literal["l2"] | Literal["max"]
 MeanNorm: TypeAlias = Literal["l1"] | Literal["l2"]
 Compat: TypeAlias = Literal["sklearn", "netcal", "torchmetrics", "relplot", "uncertainty-calibration"] | None
+RunOut: TypeAlias = Literal["natural"] | Literal["parabolic"] | Literal["cubic"]
 PosLabel: TypeAlias = str | bool | int | float | None
 
 

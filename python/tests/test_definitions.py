@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from cases import Doubles, case, pooled
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import interpolate, special, stats
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -217,3 +217,18 @@ def test_names_that_people_search_for_are_the_binned_error() -> None:
             assert function(y, p, n_bins=9, strategy=strategy, sample_weight=weight) == expected  # type: ignore[arg-type]
     expected = calipers.expected_calibration_error(y, p, n_bins=9, strategy="quantile", sample_weight=weight)
     assert calipers.adaptive_calibration_error(y, p, n_bins=9, sample_weight=weight) == expected
+
+
+@pytest.mark.parametrize("n_knots", [4, 6, 15])
+def test_the_spline_has_the_slope_of_scipys_least_squares_on_many_points(n_knots: int) -> None:
+    """Without ends to run out: a spline whose first and last two panels are one has no knots there."""
+    y, p, weight = case(n_knots, 200)
+    curve = calipers.cumulative_curve(y, p, sample_weight=weight)
+    s = (np.arange(200_000) + 0.5) / 200_000
+    knots = np.concatenate([[0.0] * 4, np.linspace(0, 1, n_knots)[2:-2], [1.0] * 4])
+    spline = interpolate.make_lsq_spline(s, np.interp(s, curve.shares, curve.differences), knots)
+    expected = np.abs(np.diff(spline(curve.shares))).sum()
+    found = calipers.spline_calibration_error(y, p, n_knots=n_knots, run_out="cubic", sample_weight=weight)
+    assert found == pytest.approx(expected, abs=1e-6)
+    gaps = calipers.spline_curve(y, p, n_knots=n_knots, run_out="cubic", sample_weight=weight).gaps
+    assert found == pytest.approx(np.abs(gaps) @ np.diff(curve.shares), abs=1e-12)

@@ -28,7 +28,7 @@ mod _core {
     #[pymodule_export]
     use crate::failure::{CalipersError, refusal};
     use crate::options::Options;
-    use crate::results::{BinRow, Corp, Cox, Cumulative, Curve, Indices, Isotonic, Measured};
+    use crate::results::{BinRow, Corp, Cox, Cumulative, Curve, Indices, Isotonic, Measured, Spline};
     #[pymodule_export]
     use crate::sketch::Sketch;
     use crate::views::{self, estimate_classes, one_view};
@@ -132,6 +132,18 @@ mod _core {
         let estimator = calipers::Corp::new().shared_link(options.link()?);
         let curve = one_view(py, &columns, &options, |view| estimator.curve(view))?;
         Ok(Isotonic::new(py, curve))
+    }
+
+    #[pyfunction]
+    fn spline_curve<'py>(
+        py: Python<'py>,
+        columns: Columns<'py>,
+        options: Bound<'py, PyDict>,
+    ) -> Result<Spline<'py>, Failure> {
+        let options = Options::new(options);
+        let estimator = options.spline()?;
+        let curve = one_view(py, &columns, &options, |view| estimator.curve(view))?;
+        Ok(Spline::new(py, curve))
     }
 
     #[pyfunction]

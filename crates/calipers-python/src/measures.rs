@@ -4,7 +4,8 @@ use calipers::catalogue::BoxedEstimator;
 use calipers::{
     Bandwidth, BetaKdeEce, BrierScore, CanonicalKdeEce, CumulativeCalibrationError, CumulativeStatistic, DebiasedEce,
     KdeEce, KernelCalibrationError, LogLoss, LowerDistance, LsEceSampled, ObservedExpected, Sigma,
-    SmoothCalibrationError, SmoothEce, SmoothMethod, SmoothSigma, SurrogateIntervalCalibrationError, SweepEce, TCal,
+    SmoothCalibrationError, SmoothEce, SmoothMethod, SmoothSigma, SplineCalibrationError,
+    SurrogateIntervalCalibrationError, SweepEce, TCal,
 };
 use pyo3::exceptions::PyKeyError;
 
@@ -66,6 +67,7 @@ impl Options<'_> {
             ),
             "ecce_r" => Box::new(self.cumulative()?.statistic(CumulativeStatistic::Range)),
             "ecce_mad" => Box::new(self.cumulative()?.statistic(CumulativeStatistic::MaximumAbsolute)),
+            "spline_calibration_error" => Box::new(self.spline()?),
             "smooth_calibration_error" => Box::new(SmoothCalibrationError::new().shared_link(self.link()?)),
             "lower_distance_to_calibration" => {
                 Box::new(LowerDistance::new().n_nodes(self.size("n_nodes")?).shared_link(self.link()?))
@@ -86,6 +88,13 @@ impl Options<'_> {
 
     pub(crate) fn cumulative(&self) -> Result<CumulativeCalibrationError, Failure> {
         Ok(CumulativeCalibrationError::new().shared_link(self.link()?))
+    }
+
+    pub(crate) fn spline(&self) -> Result<SplineCalibrationError, Failure> {
+        Ok(SplineCalibrationError::new()
+            .n_knots(self.size("n_knots")?)
+            .run_out(self.named("run_out")?)
+            .shared_link(self.link()?))
     }
 
     pub(crate) fn canonical_kde_ece(&self) -> Result<CanonicalKdeEce, Failure> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use calipers::{Bin, CalibrationIndices, CorpDecomposition, CoxFit, CumulativeCurve, Estimate, InputReport};
-use calipers::{IsotonicCurve, LsCurve, Multiclass, Setting};
+use calipers::{IsotonicCurve, LsCurve, Multiclass, Setting, SplineCurve};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -192,6 +192,26 @@ impl<'py> Isotonic<'py> {
             probabilities: curve.probabilities.into_pyarray(py),
             shares: curve.shares.into_pyarray(py),
             outcome_rates: curve.outcome_rates.into_pyarray(py),
+        }
+    }
+}
+
+/// The spline's gaps and its recalibration map, their arrays handed over without a copy.
+#[derive(IntoPyObject)]
+pub(crate) struct Spline<'py> {
+    probabilities: Bound<'py, PyArray1<f64>>,
+    percentiles: Bound<'py, PyArray1<f64>>,
+    gaps: Bound<'py, PyArray1<f64>>,
+    recalibrated: Bound<'py, PyArray1<f64>>,
+}
+
+impl<'py> Spline<'py> {
+    pub(crate) fn new(py: Python<'py>, curve: SplineCurve) -> Self {
+        Spline {
+            probabilities: curve.probabilities.into_pyarray(py),
+            percentiles: curve.percentiles.into_pyarray(py),
+            gaps: curve.gaps.into_pyarray(py),
+            recalibrated: curve.recalibrated.into_pyarray(py),
         }
     }
 }

@@ -23,9 +23,10 @@ pub use measures::{
     CoxCalibration, CoxCoefficient, CoxFit, CumulativeCalibrationError, CumulativeCurve, CumulativeStatistic,
     IndexStatistic, IsotonicCurve, KdeEce, KdeKernel, KernelCalibrationError, LogLoss, LowerDistance, ObservedExpected,
     ProperScore, SmoothCalibrationError, SmoothEce, SmoothMethod, SmoothSigma, SmoothWitness, Smoothing,
-    SurrogateIntervalCalibrationError, TCal,
+    SplineCalibrationError, SplineCurve, SurrogateIntervalCalibrationError, TCal,
 };
 pub use noise::{Epanechnikov, Gaussian, Laplace, LogisticNoise, Noise, Uniform};
+pub use numerics::cubic_spline::RunOut;
 #[doc(hidden)]
 pub use predictions::PlainRows;
 pub use predictions::{

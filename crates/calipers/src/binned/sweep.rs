@@ -123,7 +123,7 @@ impl Prefix {
             }));
             prefix
         };
-        let (weight, positive) = (sums(|group| group.weight), sums(|group| group.positive));
+        let (weight, positive) = (sums(Group::weight), sums(|group| group.positive));
         Prefix { groups, strategy, weight, positive, slack: if is_weighted { WEIGHT_ROUNDING } else { 0.0 } }
     }
 
@@ -205,7 +205,7 @@ impl Prefix {
     /// The groups between which order can fail: from the first with an outcome 1 to the last with an outcome 0.
     fn mixed(&self) -> Option<(usize, usize)> {
         let first = self.groups.iter().position(|group| group.positive > 0.0)?;
-        let last = self.groups.iter().rposition(|group| group.positive < group.weight)?;
+        let last = self.groups.iter().rposition(|group| group.negative > 0.0)?;
         (first < last).then_some((first, last))
     }
 
@@ -242,9 +242,9 @@ impl Prefix {
             let mut residual = Sum::default();
             for group in &self.groups[start..end] {
                 residual.add(group.positive);
-                residual.add(-group.weight * group.p);
+                residual.add(-group.weight() * group.p);
             }
-            let weight = self.groups[start..end].iter().map(|group| group.weight).collect::<Sum>().value();
+            let weight = self.groups[start..end].iter().map(Group::weight).collect::<Sum>().value();
             let gap = residual.value().abs() / weight;
             sum.add(weight / total * if norm == Norm::L1 { gap } else { gap * gap });
             start = end;

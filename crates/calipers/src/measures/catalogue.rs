@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     BetaKdeEce, BrierScore, CalibrationIndex, Corp, CoxCalibration, CoxCoefficient, CumulativeCalibrationError,
     CumulativeStatistic, IndexStatistic, KdeEce, KernelCalibrationError, LogLoss, LowerDistance, ObservedExpected,
-    SmoothCalibrationError, SmoothEce, SurrogateIntervalCalibrationError, TCal,
+    SmoothCalibrationError, SmoothEce, SplineCalibrationError, SurrogateIntervalCalibrationError, TCal,
 };
 use crate::Error;
 use crate::binned::{BinnedEce, DebiasedEce, Norm, Strategy, SweepEce};
@@ -68,6 +68,8 @@ catalogue! {
         link => CumulativeCalibrationError::new().statistic(CumulativeStatistic::Range).shared_link(link);
     "ecce_mad", "largest size of the cumulated residuals in the order of p (KS error)",
         link => CumulativeCalibrationError::new().statistic(CumulativeStatistic::MaximumAbsolute).shared_link(link);
+    "spline_calibration_error", "mean |slope| of a cubic spline with 6 knots through the cumulated residuals (Gupta)",
+        link => SplineCalibrationError::new().shared_link(link);
     "smooth_calibration_error", "largest mean of r w(p) over 1-Lipschitz w of size at most 1",
         link => SmoothCalibrationError::new().shared_link(link);
     "lower_distance_to_calibration", "least mean |p - u| to any u for which E[y|u] = u",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::isotonic::{Block, isotonic};
-use super::pooled::{Group, Pooled};
+use super::probabilities::{Group, Pooled};
 use crate::Error;
 use crate::estimate::{Estimate, Estimator, Settings};
 use crate::link::{Link, Logistic};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::pooled::Pooled;
+use super::probabilities::Pooled;
 use super::scores::check_link;
 use crate::Error;
 use crate::cells::Summary;

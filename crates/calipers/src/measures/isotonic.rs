@@ -1,6 +1,6 @@
 //! Isotonic regression by pooling adjacent violators.
 
-use super::pooled::Group;
+use super::probabilities::Group;
 use crate::numerics::sum::Sum;
 
 /// Neighbouring groups with one outcome rate.

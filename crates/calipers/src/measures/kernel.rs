@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::pooled::Pooled;
+use super::probabilities::Pooled;
 use crate::estimate::{Estimate, Estimator, Settings};
 use crate::link::{Link, Logistic};
 use crate::numerics::sum::Sum;

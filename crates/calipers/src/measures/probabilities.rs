@@ -1,10 +1,11 @@
-//! Rows as probabilities with outcomes and weights: what measures on [0, 1] read.
+//! Rows as probabilities with outcomes and weights: one after another, or in order with equal probabilities pooled.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use crate::Error;
+use crate::estimate::{Estimate, Settings};
 use crate::link::{Link, Logistic};
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
@@ -21,11 +22,28 @@ pub(crate) struct Probabilities<'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Group {
     pub(crate) p: f64,
-    /// Sum of the weights, of which the largest is 1.
-    pub(crate) weight: f64,
-    /// That of outcome 1.
+    /// Weight with outcome 0. Weights are divided by the largest, or in [`Pooled`] by their sum.
+    pub(crate) negative: f64,
+    /// Weight with outcome 1.
     pub(crate) positive: f64,
+    /// Rows with weight.
     pub(crate) n: u64,
+}
+
+impl Group {
+    pub(crate) fn weight(&self) -> f64 {
+        self.negative + self.positive
+    }
+
+    /// Σ s (y - p) over the group, with an error of at most 4 ε Σ s |y - p|, ε = 2^-53, beyond that of the weights.
+    pub(crate) fn residual(&self) -> f64 {
+        self.positive * (1.0 - self.p) - self.negative * self.p
+    }
+
+    /// Σ s |y - p| over the group.
+    pub(crate) fn absolute(&self) -> f64 {
+        self.positive * (1.0 - self.p) + self.negative * self.p
+    }
 }
 
 impl<'a> Probabilities<'a> {
@@ -58,7 +76,7 @@ impl<'a> Probabilities<'a> {
         match self.view.scale() {
             Scale::Probability => {}
             Scale::LogOdds => rows.scores.iter_mut().for_each(|score| *score = Logistic.response(*score)),
-            Scale::Link => rows.scores.iter_mut().for_each(|score| *score = self.link.response(*score)),
+            Scale::Link => rows.scores.iter_mut().for_each(|score| *score = self.link.response(*score).clamp(0.0, 1.0)),
         }
     }
 
@@ -80,52 +98,125 @@ impl<'a> Probabilities<'a> {
 
     /// Rows in the order of their probabilities, equal ones together, those without weight left out.
     ///
-    /// Equal probabilities are added up in the order of weight, so that the order of rows changes no bit.
+    /// What is equal is equal in bits, and weights are added in the order of their size: so the order of rows and the number of
+    /// threads change nothing.
     pub(crate) fn groups(&self) -> Result<Vec<Group>, Error> {
-        let rows = self.all();
-        let groups = if self.view.is_weighted() { weighted_groups(rows) } else { plain_groups(rows) };
+        if !self.view.is_weighted() {
+            return Ok(self.counted());
+        }
+        let groups = self.weighted();
         if groups.is_empty() {
             return Err(Error::ZeroWeights { n_rows: self.len() as u64 });
         }
         Ok(groups)
     }
+
+    /// Something of each row with weight, in the order of rows.
+    fn keyed<T: Send>(&self, of: impl Fn(u64, f64) -> T + Sync) -> Vec<T> {
+        let chunks = parallel::map_chunks(self.len(), parallel::CHUNK, |range| {
+            let mut rows = Rows::default();
+            self.read(range, &mut rows);
+            let all = rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights).filter(|(_, weight)| **weight > 0.0);
+            all.map(|((&p, &outcome), &weight)| of(key(p, outcome), weight)).collect::<Vec<T>>()
+        });
+        let mut all = Vec::with_capacity(self.len());
+        chunks.into_iter().for_each(|chunk| all.extend(chunk));
+        all
+    }
+
+    fn counted(&self) -> Vec<Group> {
+        let mut keys = self.keyed(|key, _| key);
+        keys.par_sort_unstable();
+        let group = |keys: &[u64]| {
+            let n_positive = keys.iter().filter(|key| *key & 1 == 1).count();
+            Group {
+                p: probability_of(keys[0]),
+                negative: (keys.len() - n_positive) as f64,
+                positive: n_positive as f64,
+                n: keys.len() as u64,
+            }
+        };
+        keys.chunk_by(|a, b| a >> 1 == b >> 1).map(group).collect()
+    }
+
+    fn weighted(&self) -> Vec<Group> {
+        // Weights are not negative, so their bits are in their order.
+        let mut rows = self.keyed(|key, weight| (key, weight.to_bits()));
+        rows.par_sort_unstable();
+        let group = |rows: &[(u64, u64)]| {
+            let (mut negative, mut positive) = (Sum::default(), Sum::default());
+            for (key, weight) in rows {
+                if key & 1 == 1 { &mut positive } else { &mut negative }.add(f64::from_bits(*weight));
+            }
+            let p = probability_of(rows[0].0);
+            Group { p, negative: negative.value(), positive: positive.value(), n: rows.len() as u64 }
+        };
+        rows.chunk_by(|a, b| a.0 >> 1 == b.0 >> 1).map(group).collect()
+    }
 }
 
-/// Sorted as integers: the bits of a number in [0, 1] are in the order of its value, and the first of them is 0, which makes
-/// room for the outcome. Counts are exact.
-fn plain_groups(rows: Rows) -> Vec<Group> {
-    // -0.0 + 0.0 is 0.0, whose bits are the smallest.
-    let key = |(p, outcome): (&f64, &bool)| ((p + 0.0).to_bits() << 1) | u64::from(*outcome);
-    let mut keys: Vec<u64> = rows.scores.iter().zip(&rows.outcomes).map(key).collect();
-    keys.par_sort_unstable();
-    let mut groups: Vec<Group> = Vec::new();
-    for key in keys {
-        let (p, positive) = (f64::from_bits(key >> 1), (key & 1) as f64);
-        match groups.last_mut() {
-            Some(last) if last.p == p => {
-                last.weight += 1.0;
-                last.positive += positive;
-                last.n += 1;
-            }
-            _ => groups.push(Group { p, weight: 1.0, positive, n: 1 }),
+/// The bits of p and the outcome in one integer, in the order of p: p is in [0, 1], so two bits are free.
+fn key(p: f64, outcome: bool) -> u64 {
+    // Adding 0 turns -0 into 0.
+    (p + 0.0).to_bits() << 1 | u64::from(outcome)
+}
+
+fn probability_of(key: u64) -> f64 {
+    f64::from_bits(key >> 1)
+}
+
+/// Groups in ascending order of p as shares of the whole weight, each with some. Shares have a relative error of at most 4 units
+/// of rounding.
+#[derive(Debug, Clone)]
+pub(crate) struct Pooled {
+    pub(crate) groups: Vec<Group>,
+    /// Rows of the view.
+    n: u64,
+    /// By how much computed scores can have moved a probability.
+    score_error: f64,
+}
+
+impl Pooled {
+    pub(crate) fn new(view: &BinaryView<'_>, link: &dyn Link) -> Result<Self, Error> {
+        let mut groups = Probabilities::new(view, link)?.groups()?;
+        let total = groups.iter().map(Group::weight).collect::<Sum>().value();
+        for group in &mut groups {
+            (group.negative, group.positive) = (group.negative / total, group.positive / total);
+        }
+        // A weight can be so small beside others that its share is 0.
+        groups.retain(|group| group.weight() > 0.0);
+        Ok(Pooled { groups, n: view.len() as u64, score_error: view.score_error(1.0) })
+    }
+
+    /// By how much any sum Σ s (y - p) w(p) with |w| <= 1 can be off before a measure has done anything: shares and
+    /// residuals by a few units of rounding, computed scores by their own error at a slope of at most 1 / 4.
+    pub(crate) fn residual_error(&self) -> f64 {
+        8.0 * f64::EPSILON * self.groups.iter().map(Group::absolute).sum::<f64>() + self.score_error
+    }
+
+    /// Bound on the rounding error of a probability that was computed from a score.
+    pub(crate) fn score_error(&self) -> f64 {
+        self.score_error
+    }
+
+    /// An estimate of these rows.
+    pub(crate) fn estimate(
+        &self,
+        view: &BinaryView<'_>,
+        measure: &'static str,
+        (value, numerical_bound): (f64, f64),
+        settings: Settings,
+    ) -> Estimate {
+        Estimate {
+            measure,
+            value,
+            numerical_bound,
+            standard_error: None,
+            n: self.n,
+            n_clipped: 0,
+            input: view.report().clone(),
+            settings,
+            per_class: Vec::new(),
         }
     }
-    groups
-}
-
-fn weighted_groups(rows: Rows) -> Vec<Group> {
-    let Rows { scores, outcomes, weights } = rows;
-    let mut sorted: Vec<(f64, f64, bool)> =
-        scores.into_iter().zip(weights).zip(outcomes).map(|((p, weight), y)| (p + 0.0, weight, y)).collect();
-    sorted.retain(|row| row.1 > 0.0);
-    sorted.par_sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
-    let groups = sorted.chunk_by(|a, b| a.0 == b.0);
-    groups
-        .map(|rows| Group {
-            p: rows[0].0,
-            weight: rows.iter().map(|row| row.1).collect::<Sum>().value(),
-            positive: rows.iter().filter(|row| row.2).map(|row| row.1).collect::<Sum>().value(),
-            n: rows.len() as u64,
-        })
-        .collect()
 }

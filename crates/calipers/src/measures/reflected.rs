@@ -133,8 +133,8 @@ impl ReflectedKernel<'_> {
         m.min(1.0 + m / (m - 1.0)) * lagrange.mean_remainder() * derivative
     }
 
-    /// The distance beyond which images are left out.
-    fn reach(&self) -> f64 {
+    /// The distance beyond which images are left out: what is there is below 10^-30 of the kernel.
+    pub(super) fn reach(&self) -> f64 {
         let mut reach = 1.0;
         while self.noise.tail(reach) > 1e-30 && reach < 1e4 {
             reach *= 1.1;
@@ -191,9 +191,39 @@ impl Circle {
         let mut parts = parts.into_iter();
         let mut all = parts.next().ok_or(Error::NoRows)?;
         parts.for_each(|part| all.absorb(part));
+        let longest_sum = (segment + n.div_ceil(segment)) as f64;
+        Self::of_part(all, (lagrange, order), longest_sum, rows.error(), n as u64)
+    }
+
+    /// Spreads masses at places in [0, 1], known to within `error`; those of all rows add up to the mean residual.
+    pub(super) fn of_masses(
+        masses: &[(f64, f64)],
+        noise: &dyn Noise,
+        n_panels: usize,
+        error: f64,
+    ) -> Result<Self, Error> {
+        let order = order_of(noise).unwrap_or(2);
+        let mut part = Part::new(Deposit::Residuals, n_panels, order);
+        match order {
+            8 => part.add_masses::<8>(masses),
+            6 => part.add_masses::<6>(masses),
+            4 => part.add_masses::<4>(masses),
+            _ => part.add_masses::<2>(masses),
+        }
+        Self::of_part(part, (Lagrange::new(order), order), masses.len() as f64, error, masses.len() as u64)
+    }
+
+    fn of_part(
+        mut all: Part,
+        (lagrange, order): (Lagrange, usize),
+        longest_sum: f64,
+        error: f64,
+        n_rows: u64,
+    ) -> Result<Self, Error> {
+        let (deposit, n_panels) = (all.deposit, all.n_panels as usize);
         let total_weight = all.weight.value();
         if !(total_weight > 0.0) {
-            return Err(Error::ZeroWeights { n_rows: n as u64 });
+            return Err(Error::ZeroWeights { n_rows });
         }
         all.masses.iter_mut().flatten().for_each(|mass| *mass /= total_weight);
         let factorial: f64 = (1..=order).map(|k| k as f64).product();
@@ -206,9 +236,9 @@ impl Circle {
             masses: all.masses,
             margin: order / 2 - 1,
             remainder: all.remainder / total_weight / factorial * (1.0 + 1e-9),
-            longest_sum: (segment + n.div_ceil(segment)) as f64,
+            longest_sum,
             mean_residual: all.residual.value() / total_weight,
-            error: rows.error(),
+            error,
         })
     }
 
@@ -329,28 +359,43 @@ impl Part {
         // Plain sums of a chunk, put together with compensation.
         let (mut total, mut residuals, mut remainders) = (0.0, 0.0, 0.0);
         for ((&p, &outcome), &weight) in rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights) {
-            let position = p * self.n_panels;
-            // p = 1 belongs to the last panel.
-            let panel = position.floor().min(self.n_panels - 1.0);
-            let x = position - panel - 0.5;
-            let (weights, remainder) = (lagrange.weights::<ORDER>(x), Lagrange::remainder::<ORDER>(x));
             let residual = f64::from(u8::from(outcome)) - p;
             let (channel, amount) = match self.deposit {
                 Deposit::Residuals => (0, weight * residual),
                 Deposit::Outcomes => (usize::from(!outcome), weight),
             };
-            let first = panel as usize;
-            let masses = &mut self.masses[channel][first..first + ORDER];
-            for (mass, share) in masses.iter_mut().zip(&weights) {
-                *mass += amount * share;
-            }
+            remainders += self.spread::<ORDER>(&lagrange, channel, p, amount);
             total += weight;
             residuals += weight * residual;
-            remainders += amount.abs() * remainder;
         }
         self.weight.add(total);
         self.residual.add(residuals);
         self.remainder += remainders;
+    }
+
+    /// Masses whose rows have a weight of 1 together.
+    fn add_masses<const ORDER: usize>(&mut self, masses: &[(f64, f64)]) {
+        let lagrange = Lagrange::new(ORDER);
+        self.weight.add(1.0);
+        for &(place, amount) in masses {
+            self.residual.add(amount);
+            self.remainder += self.spread::<ORDER>(&lagrange, 0, place, amount);
+        }
+    }
+
+    /// Puts an amount on the nodes around its place, and returns what that costs.
+    #[inline]
+    fn spread<const ORDER: usize>(&mut self, lagrange: &Lagrange, channel: usize, place: f64, amount: f64) -> f64 {
+        let position = place * self.n_panels;
+        // 1 belongs to the last panel.
+        let panel = position.floor().min(self.n_panels - 1.0);
+        let x = position - panel - 0.5;
+        let (weights, remainder) = (lagrange.weights::<ORDER>(x), Lagrange::remainder::<ORDER>(x));
+        let first = panel as usize;
+        for (mass, share) in self.masses[channel][first..first + ORDER].iter_mut().zip(&weights) {
+            *mass += amount * share;
+        }
+        amount.abs() * remainder
     }
 
     fn absorb(&mut self, other: Part) {

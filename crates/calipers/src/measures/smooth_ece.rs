@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::probabilities::Probabilities;
+use super::probabilities::{Group, Probabilities};
 use super::reflected::{Circle, Deposit, ReflectedKernel, Value};
 use super::relplot;
 use crate::estimate::{Estimate, Estimator, Settings};
 use crate::link::{Link, Logistic};
 use crate::noise::Gaussian;
+use crate::numerics::sum::Sum;
 use crate::predictions::BinaryView;
 use crate::{Error, error};
 
@@ -88,8 +89,20 @@ impl std::str::FromStr for SmoothMethod {
 
 const SIGMA_RULE: &str = "in [1e-5, 100], or \"auto\"";
 
-/// Scales for which grids are made, one after another, until the fixed point is above: each takes a pass over the rows.
-const SMALLEST_SIGMAS: [f64; 4] = [1.0 / 128.0, 1.0 / 1024.0, 1.0 / 8192.0, 1.0 / 65536.0];
+/// The first scale for which a grid is made. Each next one is an eighth of it, until the fixed point is above or the tolerance met.
+const LARGEST_STEP: f64 = 1.0 / 128.0;
+
+/// The last scale for which all rows are spread over a grid of [0, 1].
+const SMALLEST_STEP: f64 = 1.0 / 65536.0;
+
+/// The last scale at all: half of it is far below every tolerance that can be met.
+const SMALLEST_SIGMA: f64 = f64::EPSILON / 16.0;
+
+/// Rows that are put in order as soon as the fixed point is found to be small.
+const MOST_IN_ORDER: usize = 1 << 20;
+
+/// What rounding costs at least, in sums whose terms add up to 1.
+const ROUNDING: f64 = 64.0 * f64::EPSILON;
 
 /// Smooth ECE: the size of the residuals after smoothing them along the probabilities.
 ///
@@ -112,7 +125,8 @@ const SMALLEST_SIGMAS: [f64; 4] = [1.0 / 128.0, 1.0 / 1024.0, 1.0 / 8192.0, 1.0 
 ///
 /// # Cost
 /// O(n) and one pass for a given σ, with a grid of some nodes for each σ; the fixed point takes one pass and about ten
-/// transforms of that grid where smECE is above 1/128, and one more pass for each factor of 8 below.
+/// transforms of that grid where smECE is above 1/128. Below, up to 2^20 rows are sorted, and each factor of 8 takes a grid of at most some
+/// thousand nodes for each row; more rows take one more pass for each factor.
 ///
 /// # Accuracy
 /// Numerical: `numerical_bound`, proven in `measures/reflected.rs` and at most the tolerance, 1e-9 unless set. Since smECE_σ - σ
@@ -250,31 +264,102 @@ impl SmoothEce {
 
     /// The σ with smECE_σ = σ, and how far it can be off.
     fn fixed_point(&self, rows: &Probabilities<'_>) -> Result<Value, Error> {
-        let mut bracket = (0.0, 1.0);
-        for smallest in SMALLEST_SIGMAS {
-            let n_panels = ReflectedKernel { noise: &Gaussian, sigma: smallest }
-                .panels(Deposit::Residuals, self.tolerance.min(0.1))?;
-            let circle = Circle::new(rows, &Gaussian, Deposit::Residuals, n_panels)?;
-            let at = |sigma: f64| circle.integrate(ReflectedKernel { noise: &Gaussian, sigma });
+        // A finer grid gains nothing: rounding alone costs as much.
+        let grid_tolerance = self.tolerance.clamp(ROUNDING, 0.1);
+        let mut bracket: (f64, f64) = (0.0, 1.0);
+        let mut squeezed: Option<Groups> = None;
+        let mut smallest = LARGEST_STEP;
+        loop {
+            let (circle, length) = match &squeezed {
+                None => {
+                    let kernel = ReflectedKernel { noise: &Gaussian, sigma: smallest };
+                    let Ok(n_panels) = kernel.panels(Deposit::Residuals, grid_tolerance) else { break };
+                    (Circle::new(rows, &Gaussian, Deposit::Residuals, n_panels)?, 1.0)
+                }
+                Some(groups) => {
+                    let (masses, length) = groups.squeezed(bracket.1);
+                    let kernel = ReflectedKernel { noise: &Gaussian, sigma: smallest / length };
+                    let Ok(n_panels) = kernel.panels(Deposit::Residuals, grid_tolerance) else { break };
+                    let error = rows.error() / length + 4.0 * f64::EPSILON;
+                    (Circle::of_masses(&masses, &Gaussian, n_panels, error)?, length)
+                }
+            };
+            let at = |sigma: f64| circle.integrate(ReflectedKernel { noise: &Gaussian, sigma: sigma / length });
             let value = at(smallest);
+            let mean = circle.mean_residual.abs();
             // smECE_σ falls: it is above the fixed point to the left of it, and below to the right.
             if value.value >= smallest {
-                bracket = (smallest.max(circle.mean_residual.abs()), value.value.min(bracket.1));
-                return self.within_tolerance(search(at, bracket, 0.25 * self.tolerance));
+                let (low, high) = (smallest.max(mean), value.value.min(bracket.1));
+                return self.within_tolerance(search(at, (low, high), 0.25 * self.tolerance));
             }
-            bracket = (value.value.max(circle.mean_residual.abs()), smallest);
-            if bracket.1 - bracket.0 <= self.tolerance {
+            let error = rows.error() + ROUNDING;
+            let above = (value.value + value.bound - smallest).max(0.0);
+            bracket.0 = bracket.0.max(value.value - value.bound).max(mean - error);
+            bracket.1 = bracket.1.min(smallest + above).max(bracket.0);
+            // Few rows are in order at once; of many, the next grids take a pass each, and no memory.
+            if squeezed.is_none() && (rows.len() <= MOST_IN_ORDER || smallest <= SMALLEST_STEP) {
+                squeezed = Some(Groups::new(rows)?);
+            }
+            if let Some(groups) = &squeezed {
+                // Nor is the fixed point above what is left without any smoothing.
+                bracket.1 = bracket.1.min(groups.unsmoothed + error).max(bracket.0);
+            }
+            if 0.5 * (bracket.1 - bracket.0) + ROUNDING <= self.tolerance || smallest <= SMALLEST_SIGMA {
                 break;
             }
+            let next = (0.125 * smallest).min(0.5 * bracket.1).max(bracket.0);
+            // At the lower end already, and what remains is within the bounds of its value.
+            if next >= smallest {
+                break;
+            }
+            smallest = next;
         }
-        // Between the last value and the smallest scale, and at most what is left without any smoothing.
+        let (low, high) = bracket;
+        self.within_tolerance(Value { value: 0.5 * (low + high), bound: 0.5 * (high - low) + ROUNDING })
+    }
+}
+
+/// Pooled residuals in the order of their probabilities.
+struct Groups {
+    /// Probabilities and Σ s (y - p).
+    residuals: Vec<(f64, f64)>,
+    /// Σ |Σ s (y - p)| over probabilities: smECE_σ for σ → 0.
+    unsmoothed: f64,
+}
+
+impl Groups {
+    fn new(rows: &Probabilities<'_>) -> Result<Self, Error> {
         let groups = rows.groups()?;
-        let total: f64 = groups.iter().map(|group| group.weight).sum();
-        let unsmoothed =
-            groups.iter().map(|group| (group.positive - group.weight * group.p).abs()).sum::<f64>() / total;
-        let (low, high) = (bracket.0, bracket.1.min(unsmoothed * (1.0 + 1e-9)).max(bracket.0));
-        let value = Value { value: 0.5 * (low + high), bound: 0.5 * (high - low) + 1e-15 };
-        self.within_tolerance(value)
+        let total = groups.iter().map(Group::weight).collect::<Sum>().value();
+        let residuals: Vec<(f64, f64)> = groups.iter().map(|group| (group.p, group.residual() / total)).collect();
+        let unsmoothed = residuals.iter().map(|(_, residual)| residual.abs()).collect::<Sum>().value();
+        Ok(Groups { residuals, unsmoothed })
+    }
+
+    /// Places and residuals on a line from 0 to 1 without long empty stretches, and the length that 1 stands for.
+    ///
+    /// Beyond its reach a kernel has 10^-30 of itself. Where two neighbours are two reaches apart, so have all to the left and all to the
+    /// right: |G| is |G_left| + |G_right| but for that, and its integral does not depend on how long the way between them is. Nor
+    /// does it depend on the way to an end that is further than a reach. So longer ways are cut to that length for the largest
+    /// σ that will be asked for, and the grid is as fine as σ needs on what remains: some thousand nodes for each row, however small σ is.
+    /// An integral does not change with the unit of length.
+    fn squeezed(&self, largest_sigma: f64) -> (Vec<(f64, f64)>, f64) {
+        let reach = ReflectedKernel { noise: &Gaussian, sigma: largest_sigma }.reach();
+        let mut place = Sum::default();
+        let mut before: Option<f64> = None;
+        let mut masses: Vec<(f64, f64)> = Vec::with_capacity(self.residuals.len());
+        for &(p, residual) in &self.residuals {
+            place.add(match before {
+                None => p.min(reach),
+                Some(before) => (p - before).min(2.0 * reach),
+            });
+            before = Some(p);
+            masses.push((place.value(), residual));
+        }
+        place.add((1.0 - before.unwrap_or(1.0)).min(reach));
+        let length = place.value();
+        masses.iter_mut().for_each(|mass| mass.0 = (mass.0 / length).min(1.0));
+        (masses, length)
     }
 }
 
@@ -290,7 +375,8 @@ fn search(at: impl Fn(f64) -> Value, (mut low, mut high): (f64, f64), accuracy: 
         if bound < best.bound {
             best = Value { value: sigma, bound };
         }
-        if excess.abs() <= accuracy || high <= low {
+        // What is less than the bound of a value is not worth another.
+        if excess.abs() <= accuracy.max(0.1 * value.bound) || high <= low {
             break;
         }
         if excess > 0.0 {

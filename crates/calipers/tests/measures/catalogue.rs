@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use calipers::{Estimate, Logistic, Norm, ProperScore, Strategy as Bins, catalogue};
+use calipers::{Estimate, Logistic, Norm, ProperScore, RunOut, Strategy as Bins, catalogue};
 use proptest::prelude::*;
 
 use crate::data::{Row, config, estimate, pooled, residuals, rows};
 use crate::oracle::{self, Point};
 use crate::quadrature::triweight;
 use crate::{
-    binned, clinical, corp, cox, cumulative, debiased, interval, kde, kernel, scores, smooth, smooth_ece, sweep, tcal,
+    binned, clinical, corp, cox, cumulative, debiased, interval, kde, kernel, scores, smooth, smooth_ece, spline,
+    sweep, tcal,
 };
 
 /// The slow value, and what it may itself be off by. Widths and bandwidths that a rule has chosen are taken as they are.
@@ -36,6 +37,7 @@ fn slow(name: &str, rows: &[Row], found: &Estimate) -> (f64, f64) {
         "kde_ece" => (kde::naive_kde_ece(rows, triweight, chosen("bandwidth")), 2e-9),
         "beta_kde_ece" => (kde::naive_beta(rows, chosen("bandwidth"), 1), 0.0),
         "ecce_r" => (highest - lowest, 1e-14),
+        "spline_calibration_error" => (spline::naive(rows, 6, RunOut::Natural), 1e-9),
         "ecce_mad" => (highest.max(-lowest), 1e-14),
         "smooth_calibration_error" => (smooth::on_lattice(rows, LATTICE), 1e-13),
         // lower.rs has the linear program, for which these are too many rows; python/tests asks another solver.

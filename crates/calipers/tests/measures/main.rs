@@ -25,5 +25,6 @@ mod scores;
 mod simplex;
 mod smooth;
 mod smooth_ece;
+mod spline;
 mod sweep;
 mod tcal;

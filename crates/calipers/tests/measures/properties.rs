@@ -2,7 +2,8 @@
 
 use calipers::{
     Corp, CumulativeCalibrationError, CumulativeStatistic, Estimator, Input, KernelCalibrationError, Logistic,
-    LowerDistance, ProperScore, SmoothCalibrationError, SurrogateIntervalCalibrationError, TCal, link::Link,
+    LowerDistance, ProperScore, SmoothCalibrationError, SplineCalibrationError, SurrogateIntervalCalibrationError,
+    TCal, link::Link,
 };
 use proptest::prelude::*;
 
@@ -19,6 +20,7 @@ fn measures() -> Vec<Box<dyn Estimator>> {
         Box::new(SmoothCalibrationError::new()),
         Box::new(SurrogateIntervalCalibrationError::new()),
         Box::new(LowerDistance::new().n_nodes(128)),
+        Box::new(SplineCalibrationError::new()),
     ]
 }
 

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::Error;
 use crate::estimate::{Estimate, Estimator, Settings};
 use crate::link::{Link, Logistic};
-use crate::measures::pooled::Pooled;
+use crate::measures::probabilities::{Group, Pooled};
 use crate::numerics::sum::Sum;
 use crate::predictions::BinaryView;
 
@@ -41,7 +41,8 @@ const BATCH: usize = 4;
 ///
 /// # Accuracy
 /// Numerical: window sums are differences of a running sum in two words, ends of windows have no error that is not far below e; the bound is some
-/// units of rounding, and 2^-52 where the infimum is approached by ever narrower bins. Statistical: biased up.
+/// units of rounding, and 2^-52 where the infimum is approached by ever narrower bins. Probabilities that were computed from raw scores with an error e
+/// add at most about 2 √(2 e), where narrow bins are best. Statistical: biased up.
 ///
 /// # Reference
 /// Blasiok, Gopalan, Hu, Nakkiran, "A unifying theory of distance from calibration", STOC 2023.
@@ -86,28 +87,73 @@ impl SurrogateIntervalCalibrationError {
 impl Estimator for SurrogateIntervalCalibrationError {
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let pooled = Pooled::new(view, &*self.link)?;
-        let sums = Sums::new(&pooled);
-        let (mut value, mut best_width, mut unfinished) = (f64::INFINITY, 1.0, 0.0);
-        // Some at a time on all cores; those that would not have been asked for change nothing.
-        'search: for batch in (0..=FINEST).step_by(BATCH) {
-            let widths: Vec<f64> = (batch..=FINEST).take(BATCH).map(|k| 2f64.powi(-k)).collect();
-            let gaps: Vec<f64> = widths.par_iter().map(|width| sums.mean_gap(*width)).collect();
-            for (width, gap) in widths.into_iter().zip(gaps) {
-                if gap >= value {
-                    unfinished = 0.0;
-                    break 'search;
-                }
-                if gap + width < value {
-                    (value, best_width) = (gap + width, width);
-                }
-                unfinished = width;
+        let (value, width, exact) = search(&Sums::new(&pooled), pooled.score_error());
+        // Residuals are off by their own error, which moves every RintCE by no more.
+        let bound = exact.distance(value) + 2.0 * pooled.residual_error() + 8.0 * f64::EPSILON * value;
+        let settings = Settings::default().with("width", width).with("link", self.link.name());
+        Ok(pooled.estimate(view, "surrogate_interval_calibration_error", (value, bound), settings))
+    }
+}
+
+/// The least RintCE(w) + w, its w, and what it says of the exact probabilities.
+fn search(sums: &Sums, score_error: f64) -> (f64, f64, Exact) {
+    let (mut value, mut best_width) = (f64::INFINITY, 1.0);
+    let mut exact = Exact::default();
+    // Some at a time on all cores; those that would not have been asked for change nothing.
+    'search: for batch in (0..=FINEST).step_by(BATCH) {
+        let widths: Vec<f64> = (batch..=FINEST).take(BATCH).map(|k| 2f64.powi(-k)).collect();
+        let gaps: Vec<f64> = widths.par_iter().map(|width| sums.mean_gap(*width)).collect();
+        for (width, gap) in widths.into_iter().zip(gaps) {
+            exact.narrow(width, gap, score_error);
+            if gap >= value {
+                break 'search;
+            }
+            if gap + width < value {
+                (value, best_width) = (gap + width, width);
             }
         }
-        // A probability that is off by e moves the ends of windows: by 2 e over their width, for all residuals together.
-        let moved = 2.0 * pooled.score_error() / best_width;
-        let bound = 2.0 * pooled.residual_error() + 8.0 * f64::EPSILON * value + unfinished + moved;
-        let settings = Settings::default().with("width", best_width).with("link", self.link.name());
-        Ok(pooled.estimate(view, "surrogate_interval_calibration_error", (value, bound), settings))
+    }
+    (value, best_width, exact)
+}
+
+/// Where SintCE of the exact probabilities can be, from RintCE of those that were computed from scores with an error e.
+///
+/// An end of a window that is off by e changes its sum for shifts of measure 2 e at most; over all rows that moves RintCE(w) by no
+/// more than 2 e / w. That alone says nothing at widths of the size of e. But exact RintCE never falls as w is halved, so what it must be at
+/// a wide w it must be at all narrower ones, too:
+/// ```text
+/// exact SintCE <= R(w) + w + 2 e / w                         for every w that was tried
+/// exact RintCE(w) >= max over wider w' of R(w') - 2 e / w'   also at all w that were not tried
+/// ```
+/// Both sides are within about 2 √(2 e) of the figure at worst, which is met where rows of one exact probability were computed apart.
+#[derive(Debug)]
+struct Exact {
+    /// SintCE is at most this.
+    highest: f64,
+    /// RintCE is at least this at the last width that was tried, and at all narrower ones.
+    least_gap: f64,
+    /// RintCE(w) + w is at least this, over all widths that were tried.
+    lowest: f64,
+}
+
+impl Default for Exact {
+    fn default() -> Self {
+        Exact { highest: f64::INFINITY, least_gap: 0.0, lowest: f64::INFINITY }
+    }
+}
+
+impl Exact {
+    /// Takes in the next narrower width.
+    fn narrow(&mut self, width: f64, gap: f64, score_error: f64) {
+        let moved = 2.0 * score_error / width;
+        self.highest = self.highest.min(gap + width + moved);
+        self.least_gap = self.least_gap.max(gap - moved);
+        self.lowest = self.lowest.min(self.least_gap + width);
+    }
+
+    /// How far a figure can be from the exact one. Widths that were not tried have a price above 0.
+    fn distance(&self, value: f64) -> f64 {
+        (self.highest - value).max(value - self.lowest.min(self.least_gap)).max(0.0)
     }
 }
 
@@ -119,10 +165,14 @@ struct Sums {
 
 impl Sums {
     fn new(pooled: &Pooled) -> Self {
-        let mut before = Vec::with_capacity(pooled.groups.len() + 1);
+        Self::of_groups(&pooled.groups)
+    }
+
+    fn of_groups(groups: &[Group]) -> Self {
+        let mut before = Vec::with_capacity(groups.len() + 1);
         let (mut head, mut tail) = (0.0f64, 0.0f64);
         before.push((head, tail));
-        for group in &pooled.groups {
+        for group in groups {
             let residual = group.residual();
             let sum = head + residual;
             let part = sum - head;
@@ -130,7 +180,7 @@ impl Sums {
             head = sum;
             before.push((head, tail));
         }
-        Sums { probabilities: pooled.groups.iter().map(|group| group.p).collect(), before }
+        Sums { probabilities: groups.iter().map(|group| group.p).collect(), before }
     }
 
     /// RintCE of one width: the window [x, x + width) from before the first probability to behind the last.
@@ -153,5 +203,47 @@ impl Sums {
             x = next;
         }
         integral.value() / width
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numerics::random::Uniforms;
+
+    fn sums(points: &[(f64, bool)]) -> Sums {
+        let mut points = points.to_vec();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let share = 1.0 / points.len() as f64;
+        let group = |rows: &[(f64, bool)]| {
+            let of = |outcome: bool| share * rows.iter().filter(|row| row.1 == outcome).count() as f64;
+            Group { p: rows[0].0, negative: of(false), positive: of(true), n: rows.len() as u64 }
+        };
+        Sums::of_groups(&points.chunk_by(|a, b| a.0 == b.0).map(group).collect::<Vec<Group>>())
+    }
+
+    /// Ties and near ties that the error pulls apart, which is where windows see it most.
+    #[test]
+    fn the_exact_figure_is_within_reach_of_that_with_errors() {
+        let mut random = Uniforms::new(7);
+        for case in 0..400 {
+            let error = 10f64.powi(-(case % 12) - 3);
+            let n = 2 + case as usize % 9;
+            let exact: Vec<(f64, bool)> = (0..n)
+                .map(|_| {
+                    let p = 0.1 + 0.8 * random.next();
+                    let p = if random.next() < 0.7 { (p * 3.0).round() / 3.0 } else { p };
+                    (p, random.next() < 0.5)
+                })
+                .collect();
+            let computed: Vec<(f64, bool)> =
+                exact.iter().map(|(p, y)| (p + error * (2.0 * random.next() - 1.0), *y)).collect();
+            let (truth, ..) = search(&sums(&exact), 0.0);
+            let (value, _, reach) = search(&sums(&computed), error);
+            // Residuals are off by the error as well.
+            let bound = reach.distance(value) + error + 1e-12;
+            assert!((value - truth).abs() <= bound, "{value} {truth}, error {error:e}, bound {bound:e}");
+            assert!(reach.distance(value) <= 4.0 * (2.0 * error).sqrt(), "{:e} at {error:e}", reach.distance(value));
+        }
     }
 }

@@ -6,7 +6,7 @@ use super::interior::Program;
 use crate::Error;
 use crate::estimate::{Estimate, Estimator, Settings};
 use crate::link::{Link, Logistic};
-use crate::measures::pooled::{Group, Pooled};
+use crate::measures::probabilities::{Group, Pooled};
 use crate::numerics::sum::Sum;
 use crate::predictions::BinaryView;
 
@@ -139,7 +139,7 @@ fn enclose(groups: &[Group], n_nodes: usize) -> (f64, f64) {
 /// The best functions and the best masses that the solver passes, judged by what they prove of the shares on the nodes.
 fn solve(program: &Program) -> (Vec<[f64; 2]>, Vec<f64>) {
     let on_nodes: Vec<Group> = std::iter::zip(&program.nodes, &program.shares)
-        .map(|(&p, share)| Group { p, negative: share[0], positive: share[1] })
+        .map(|(&p, share)| Group { p, negative: share[0], positive: share[1], n: 1 })
         .collect();
     let (mut best_functions, mut best_masses) = (vec![[-1.0; 2]; on_nodes.len()], vec![0.0; on_nodes.len()]);
     let (mut lower, mut upper, mut n_idle) = (f64::NEG_INFINITY, f64::INFINITY, 0);

@@ -6,7 +6,7 @@ use super::{certificate, chain};
 use crate::Error;
 use crate::estimate::{Estimate, Estimator, Settings};
 use crate::link::{Link, Logistic};
-use crate::measures::pooled::{Group, Pooled};
+use crate::measures::probabilities::{Group, Pooled};
 use crate::predictions::BinaryView;
 
 /// Smooth calibration error: the largest correlation of residuals with a function of the probability that changes no

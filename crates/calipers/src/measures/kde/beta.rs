@@ -117,10 +117,10 @@ pub(super) fn candidates() -> impl Iterator<Item = f64> {
 fn pooled(groups: &[Group], most: usize) -> Vec<Group> {
     let size = groups.len().div_ceil(most).max(1);
     let pool = |members: &[Group]| {
-        let weight: f64 = members.iter().map(|group| group.weight).sum();
+        let weight: f64 = members.iter().map(Group::weight).sum();
         Group {
-            p: members.iter().map(|group| group.weight * group.p).sum::<f64>() / weight,
-            weight,
+            p: members.iter().map(|group| group.weight() * group.p).sum::<f64>() / weight,
+            negative: members.iter().map(|group| group.negative).sum(),
             positive: members.iter().map(|group| group.positive).sum(),
             n: members.iter().map(|group| group.n).sum(),
         }
@@ -131,14 +131,14 @@ fn pooled(groups: &[Group], most: usize) -> Vec<Group> {
 /// The candidate of the largest likelihood; the first of several.
 fn by_likelihood(groups: &[Group]) -> f64 {
     let groups = &pooled(groups, RULE_GROUPS)[..];
-    let total: f64 = groups.iter().map(|group| group.weight).sum();
+    let total: f64 = groups.iter().map(|group| group.weight()).sum();
     let mut places: Vec<(usize, f64)> = Vec::new();
     if groups.len() <= RULE_PLACES {
-        places.extend(groups.iter().enumerate().map(|(index, group)| (index, group.weight)));
+        places.extend(groups.iter().enumerate().map(|(index, group)| (index, group.weight())));
     } else {
         let (mut reached, mut next) = (0.0, 0);
         for (index, group) in groups.iter().enumerate() {
-            reached += group.weight;
+            reached += group.weight();
             let before = next;
             while next < RULE_PLACES && (next as f64 + 0.5) / (RULE_PLACES as f64) * total < reached {
                 next += 1;
@@ -153,7 +153,7 @@ fn by_likelihood(groups: &[Group]) -> f64 {
         let of_place = |&(index, weight): &(usize, f64)| {
             let (others, group) = (sums.others(index), &groups[index]);
             // Tied rows leave out their mean weight.
-            let copies = group.weight * (1.0 - 1.0 / group.n as f64);
+            let copies = group.weight() * (1.0 - 1.0 / group.n as f64);
             weight * ((others.total + copies * others.own).ln() + others.scale)
         };
         places.par_iter().map(of_place).collect::<Vec<f64>>().into_iter().collect::<Sum>().value()
@@ -209,7 +209,7 @@ impl Estimator for BetaKdeEce {
             .chunk_by(|a, b| a.0 == b.0)
             .map(|rows| Group {
                 p: rows[0].0,
-                weight: rows.iter().map(|row| row.1).sum(),
+                negative: rows.iter().filter(|row| !row.2).map(|row| row.1).sum(),
                 positive: rows.iter().filter(|row| row.2).map(|row| row.1).sum(),
                 n: rows.len() as u64,
             })
@@ -229,7 +229,7 @@ impl Estimator for BetaKdeEce {
             let (others, group) = (&all_others[index], &groups[index]);
             let mut sum = 0.0;
             for &(p, weight, outcome) in members[index] {
-                let (copies, positive) = (group.weight - weight, group.positive - if outcome { weight } else { 0.0 });
+                let (copies, positive) = (group.weight() - weight, group.positive - if outcome { weight } else { 0.0 });
                 // Exactly none where the row is alone: differences of sums would leave a trace.
                 let alone = group.n == 1;
                 let total = others.total + if alone { 0.0 } else { copies.max(0.0) * others.own };

@@ -133,7 +133,7 @@ impl<'a> BetaSums<'a> {
             log_norms.extend(norms);
             cells.push(cell);
         }
-        let total = groups.iter().map(|group| group.weight).sum();
+        let total = groups.iter().map(|group| group.weight()).sum();
         BetaSums { groups, bandwidth, log_norms, cells, cell_of, total }
     }
 
@@ -215,7 +215,7 @@ impl<'a> BetaSums<'a> {
                 let crowd = if length > CROWDED { Crowd::new(self, number, piece.clone()) } else { None };
                 all.extend(piece.map(|own| match &crowd {
                     // What is left after the group itself is taken away must be most of it.
-                    Some(crowd) if self.groups[own].weight < 0.1 * cell.weight => crowd.others(self, own),
+                    Some(crowd) if self.groups[own].weight() < 0.1 * cell.weight => crowd.others(self, own),
                     _ => self.others(own),
                 }));
             }
@@ -229,7 +229,7 @@ impl<'a> BetaSums<'a> {
     fn add_home(&self, own: usize, home: usize, place: &Place, others: &mut Others) {
         let cell = &self.cells[home];
         let group = &self.groups[own];
-        let rest = cell.weight - group.weight;
+        let rest = cell.weight - group.weight();
         let tilt = cell.half_width * (place.logit - cell.logit) / self.bandwidth;
         if cell.end - cell.start <= 2 * FEW || rest < 1e-3 * cell.weight || tilt.abs() > LARGEST_TILT {
             self.add_groups(cell.start..cell.end, own, place, others);
@@ -241,7 +241,7 @@ impl<'a> BetaSums<'a> {
         let mut sums = [0.0, 0.0];
         let mut argument = 1.0;
         for (k, reciprocal) in RECIPROCALS.iter().enumerate() {
-            sums[0] += (cell.moments[0][k] - group.weight * power) * argument;
+            sums[0] += (cell.moments[0][k] - group.weight() * power) * argument;
             sums[1] += (cell.moments[1][k] - group.positive * power) * argument;
             power *= b * reciprocal;
             argument *= tilt;
@@ -271,7 +271,7 @@ impl<'a> BetaSums<'a> {
         for index in range.filter(|&index| index != own) {
             let group = &self.groups[index];
             let value = (self.exponent(place, group.p, self.log_norms[index]) - others.scale).exp();
-            others.total += group.weight * value;
+            others.total += group.weight() * value;
             others.positive += group.positive * value;
         }
     }
@@ -350,7 +350,7 @@ impl Crowd {
             weights += weight;
         }
         Others {
-            total: (total / weights - group.weight * at_own).max(0.0),
+            total: (total / weights - group.weight() * at_own).max(0.0),
             positive: (positive / weights - group.positive * at_own).max(0.0),
             own: at_own,
             scale,
@@ -374,14 +374,14 @@ impl Cell {
             logit: log - log_complement,
             log_norm: log_norm(middle, h, whole),
             moments: [[0.0; MOMENTS]; 2],
-            weight: members.iter().map(|group| group.weight).sum(),
+            weight: members.iter().map(|group| group.weight()).sum(),
         };
         if members.len() > FEW {
             for (group, norm) in members.iter().zip(&norms) {
                 let b = (group.p - middle) / cell.half_width;
                 let mut power = cell.tilt(group.p, *norm, h);
                 for (k, reciprocal) in RECIPROCALS.iter().enumerate() {
-                    cell.moments[0][k] += group.weight * power;
+                    cell.moments[0][k] += group.weight() * power;
                     cell.moments[1][k] += group.positive * power;
                     power *= b * reciprocal;
                 }
@@ -413,7 +413,8 @@ mod tests {
             .map(|k| {
                 let p = (f64::from(k) * 0.618_033_988_749_894_9).fract().powi(2).clamp(1e-6, 1.0 - 1e-6);
                 let weight = 1.0 + f64::from(k % 3);
-                Group { p, weight, positive: if k % 2 == 0 { weight } else { 0.0 }, n: 1 }
+                let (negative, positive) = if k % 2 == 0 { (0.0, weight) } else { (weight, 0.0) };
+                Group { p, negative, positive, n: 1 }
             })
             .collect();
         groups.sort_by(|a, b| a.p.total_cmp(&b.p));
