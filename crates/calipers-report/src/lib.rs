@@ -6,5 +6,7 @@
 //! ```
 
 mod chart;
+mod sweep;
 
 pub use chart::{Axis, BLACK, Band, Chart, PALETTE, Rule, Scale, Series, Stroke};
+pub use sweep::sweep_chart;
