@@ -5,6 +5,7 @@
     cal.ls_ece(y_true, y_prob)                      # LS-ECE, exact to a stated tolerance
     cal.expected_calibration_error(y_true, y_prob)  # binned ECE, every choice named
     cal.smooth_ece(y_true, y_prob)                  # and many more: cal.measures() lists them
+    cal.sweep(y_true, y_prob)                       # ECE over bins, LS-ECE over sigma: how brittle is the figure?
     cal.Sketch().update(y_true, y_prob).ls_ece()    # batch by batch, and merged: rows need not stay in memory
 
 Each measure returns an `Estimate`: a float that also carries its numerical bound, the number of
@@ -42,6 +43,7 @@ from calipers._kernel import beta_kde_ece, canonical_kde_ece, kde_ece, smooth_ec
 from calipers._ls_ece import ls_ece, ls_ece_sampled
 from calipers._scores import CorpDecomposition, brier_score, corp, log_loss
 from calipers._sketch import Sketch
+from calipers._sweep import SweepResult, sweep
 
 __all__ = [
     "Bin",
@@ -54,6 +56,7 @@ __all__ = [
     "LsCurve",
     "Measure",
     "Sketch",
+    "SweepResult",
     "__version__",
     "adaptive_calibration_error",
     "beta_kde_ece",
@@ -83,6 +86,7 @@ __all__ = [
     "smooth_calibration_error",
     "smooth_ece",
     "surrogate_interval_calibration_error",
+    "sweep",
     "sweep_ece",
     "tcal_squared_error",
     "top_label_calibration_error",

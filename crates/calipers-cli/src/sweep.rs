@@ -17,7 +17,8 @@ use crate::{files, json, sketch_files, sweep_table, words};
 /// Say how brittle ECE is: its values over numbers of bins, beside LS-ECE over as many sigmas
 ///
 /// ECE is brittle if, from 10 to 100 bins, it moves more than LS-ECE does over the same 1/sigma, and more than twice what chance alone would
-/// move it by: the mean over 200 draws of outcomes from the probabilities themselves. Files, columns and models are named as for `calipers measure`.
+/// move it by: the mean over 200 draws of outcomes from the probabilities themselves. Files, columns and models are named as for `calipers measure`,
+/// but for --by and --multiclass classwise, which a sweep does not take.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -4,7 +4,7 @@ use calipers::SweepResult;
 
 use crate::measured::Measured;
 use crate::table::{finished, plain};
-use crate::{number, words};
+use crate::{number, table, words};
 
 pub(crate) fn render(results: &[Measured<SweepResult>]) -> String {
     let names = words::names(results);
@@ -71,6 +71,11 @@ fn notes(measured: &Measured<SweepResult>) -> String {
     format!("{} rows{input}. smECE {}.\n{tied}", number::count(result.n), number::significant(smooth.value))
 }
 
+/// What the notes mean, as far as there are any.
 fn glossary(results: &[Measured<SweepResult>]) -> String {
-    words::glossary(results, results.iter().map(|measured| &measured.figures.smooth_ece.input))
+    let first = || results.iter().filter_map(|measured| measured.figures.points.first());
+    let clip = results.first().and_then(|measured| measured.figures.settings.number("clip")).unwrap_or_default();
+    let clipped = first().any(|point| point.ls_ece.n_clipped > 0).then(|| table::clipped(clip));
+    clipped.unwrap_or_default()
+        + &words::glossary(results, results.iter().map(|measured| &measured.figures.smooth_ece.input))
 }

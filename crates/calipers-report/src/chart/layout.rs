@@ -139,7 +139,8 @@ impl Layout {
         // About two lines of it, so that it leaves room for the plot.
         let label = text::shortened(&chart.y.label, SMALL, 1.8 * plot_height);
         let y_label = text::wrapped(&label, SMALL, plot_height);
-        let left = SPACE + LINE * SMALL * y_label.len() as f64 + widest + 8.0;
+        let beside = if y_label.is_empty() { 0.0 } else { 4.0 };
+        let left = SPACE + LINE * SMALL * y_label.len() as f64 + beside + widest + 8.0;
         let plot_width = |x: &Ticks| {
             let half = x.major.last().map_or(0.0, |(_, label)| text::width(label, SMALL) / 2.0);
             (width - left - SPACE.max(half + 2.0)).max(60.0)
