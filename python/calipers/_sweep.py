@@ -1,4 +1,4 @@
-"""The sweep over bins and sigma: how much of an ECE is the choice of bins?"""
+"""The sweep over bins and sigma: how much of an ECE is the choice of bins."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def sweep(
     sum_tolerance: float = 1e-3,
     invalid: Invalid = "refuse",
 ) -> SweepResult:
-    """ECE over numbers of bins beside LS-ECE over sigma: how brittle is the figure?
+    """ECE over numbers of bins beside LS-ECE over sigma: how brittle the figure is.
 
     For each number of bins B: `expected_calibration_error` with B bins of equal width and of equal mass, and
     `ls_ece` at sigma = 1/B. From 10 to 100 bins, ECE is brittle if its range (greatest less least) exceeds that of

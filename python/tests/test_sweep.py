@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import xml.etree.ElementTree
+import xml.etree.ElementTree as ET
 
 import calipers
 import numpy as np
@@ -26,9 +26,7 @@ def test_figures_are_those_of_the_functions(weighted: bool) -> None:
     assert result.ece_quantile is not None
     for index, n_bins in enumerate(result.bins.tolist()):
         ece = {
-            strategy: calipers.expected_calibration_error(
-                y, p, n_bins=n_bins, strategy=strategy, sample_weight=weight
-            )
+            strategy: calipers.expected_calibration_error(y, p, n_bins=n_bins, strategy=strategy, sample_weight=weight)
             for strategy in ("uniform", "quantile")
         }
         assert result.ece_uniform[index] == ece["uniform"]
@@ -80,7 +78,7 @@ def test_what_it_shows() -> None:
     plain = result.to_dict()
     assert json.loads(json.dumps(plain)) == plain
     assert plain["bins"] == [10, 20]
-    root = xml.etree.ElementTree.fromstring(result.to_svg())
+    root = ET.fromstring(result.to_svg())
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
 
 
