@@ -5,6 +5,7 @@ mod edges;
 mod equal_width;
 mod exact;
 mod from_sketch;
+mod ordered;
 mod sweep;
 
 pub use debiased::DebiasedEce;
@@ -23,6 +24,7 @@ use crate::sketch::Sketch;
 use edges::Bins;
 pub(crate) use equal_width::EqualWidth;
 pub(crate) use exact::{BinTotals, PROBABILITY_BITS, add_plain};
+pub(crate) use ordered::Ordered;
 
 /// How the gaps of the bins are put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -263,9 +265,7 @@ impl BinnedEce {
         ordered: &[f64],
     ) -> Result<(Estimate, Vec<usize>), Error> {
         let (bins, sums) = self.sums(view)?;
-        let start = |bin: usize| ordered.partition_point(|p| bins.place(*p).0 < bin);
-        let starts = (0..=bins.len()).map(start).collect();
-        Ok((self.estimate_of_sums(view, &bins, &sums), starts))
+        Ok((self.estimate_of_sums(view, &bins, &sums), bins.starts(ordered)))
     }
 
     fn estimate_of_sums(&self, view: &BinaryView<'_>, bins: &Bins, sums: &[BinSums]) -> Estimate {

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use crate::Error;
+use crate::binned;
 use crate::link::{Link, Logistic};
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
@@ -63,6 +64,11 @@ impl Ordered {
     /// In ascending order.
     pub(super) fn probabilities(&self) -> &[f64] {
         &self.probabilities
+    }
+
+    /// The rows with their sums, for bins of equal mass; `None` where weights differ.
+    pub(super) fn sums(&self) -> Option<binned::Ordered<'_>> {
+        self.weights.is_none().then(|| binned::Ordered::new(&self.probabilities, &self.outcomes))
     }
 
     /// The rows as predictions, for any measure.

@@ -257,6 +257,7 @@ impl Sweep {
     }
 
     fn binned(&self, view: &BinaryView<'_>, ordered: &Ordered, counts: &[usize]) -> Result<Vec<Binned>, Error> {
+        let sums = ordered.sums();
         let in_order = ordered.predictions()?;
         let in_order = in_order.binary()?;
         let probabilities = ordered.probabilities();
@@ -266,10 +267,11 @@ impl Sweep {
                 let ece = BinnedEce::new().n_bins(n_bins).strategy(strategy);
                 ece.compat(self.compat).shared_link(self.link.clone())
             };
-            // Rows in order are sorted in no time. Another tool's edges may depend on the type that probabilities came in.
-            let quantile = has_quantile.then(|| match self.compat {
-                Some(_) => measure(Strategy::Quantile).estimate_and_starts(view, probabilities),
-                None => {
+            // Another tool's edges may depend on the type that probabilities came in; rows in order are sorted in no time.
+            let quantile = has_quantile.then(|| match (self.compat, &sums) {
+                (Some(_), _) => measure(Strategy::Quantile).estimate_and_starts(view, probabilities),
+                (None, Some(sums)) => sums.equal_mass(&measure(Strategy::Quantile), n_bins, view),
+                (None, None) => {
                     let found = measure(Strategy::Quantile).estimate_and_starts(&in_order, probabilities);
                     found.map(|(estimate, starts)| (of_all_rows(estimate, view), starts))
                 }
@@ -284,11 +286,10 @@ impl Sweep {
 
     fn smoothed(&self, view: &BinaryView<'_>, counts: &[usize]) -> Result<(Estimate, Vec<Estimate>), Error> {
         let smooth_ece = SmoothEce::new().shared_link(self.link.clone()).estimate(view)?;
-        let ls_ece = |n_bins: &usize| {
-            let measure = LsEce::new().sigma(1.0 / *n_bins as f64).tolerance(self.tolerance).clip(self.clip);
-            measure.shared_noise(self.noise.clone()).shared_link(self.link.clone()).estimate(view)
-        };
-        Ok((smooth_ece, counts.par_iter().map(ls_ece).collect::<Result<_, _>>()?))
+        let ls_ece = LsEce::new().tolerance(self.tolerance).clip(self.clip);
+        let ls_ece = ls_ece.shared_noise(self.noise.clone()).shared_link(self.link.clone());
+        let sigmas: Vec<f64> = counts.iter().map(|n_bins| 1.0 / *n_bins as f64).collect();
+        Ok((smooth_ece, ls_ece.estimate_at(view, &sigmas)?))
     }
 
     fn settings(&self, counts: &[usize]) -> Settings {
