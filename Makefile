@@ -68,9 +68,9 @@ lint: $(VENV)/installed ## formatting, clippy and rustdoc, no warning allowed
 	$(call heading,'clippy')
 	@cargo clippy $(PROFILE) --workspace --all-targets -- -D warnings
 	$(call heading,'rustdoc')
-	@RUSTDOCFLAGS="-D warnings" cargo doc $(PROFILE) --no-deps -p calipers
+	@RUSTDOCFLAGS="-D warnings" cargo doc $(PROFILE) --no-deps -p calipers -p calipers-report
 
-test-rust: data-note ## tests and doctests of the core and the command
+test-rust: data-note ## tests and doctests of the core, the charts and the command
 	$(call heading,'Rust tests')
 	@cargo test $(PROFILE) --workspace --exclude calipers-python
 

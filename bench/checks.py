@@ -32,6 +32,7 @@ def checks(results: Results) -> list[Check]:
         _faster(results, 10**7, "torchmetrics", "torchmetrics' ECE", 25),
         _faster(results, 10**7, "relplot", "relplot's smECE", 250),
         _faster(results, 50_000, "paper", "the paper's estimator", 20_000),
+        _sweep(results, 50_000),
         _closer(results, 50_000),
         _at_most(results, 10_000, "numpy_ece", "numpy's binned one-liner", 4),
         _top_class(results),
@@ -57,6 +58,11 @@ def _at_most(results: Results, n: int, key: str, name: str, limit: float) -> Che
 def _faster(results: Results, n: int, key: str, name: str, limit: float) -> Check:
     ratio = _ratio(results, n, key, "calipers")
     return _check(f"n = {n:,}: time of {name} over LS-ECE", ratio, f"at least {limit:,g}", lambda x: x >= limit)
+
+
+def _sweep(results: Results, n: int) -> Check:
+    ratio = _ratio(results, n, "calipers_sweep", "relplot")
+    return _check(f"n = {n:,}: time of the whole sweep over relplot's smECE", ratio, "below 1", lambda x: x < 1)
 
 
 def _closer(results: Results, n: int) -> Check:

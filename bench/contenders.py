@@ -27,6 +27,7 @@ LS_ECE_FINE = f"LS-ECE, sigma {FINE_SIGMA}"
 ECE = f"ECE, {N_BINS} equal-width bins"
 ECE_SINGLE = f"ECE, {N_BINS} bins, float32 input"
 SMOOTH_ECE = "smECE"
+SWEEP = "sweep: ECE twice and LS-ECE for 11 bin counts, smECE, 200 draws"
 MEAN_GAP = "mean of y - p"
 
 
@@ -55,6 +56,13 @@ def calipers_ece(sample: Sample) -> Call:
 
     p, y = sample.p, sample.y
     return lambda: calipers.expected_calibration_error(y, p, n_bins=N_BINS)
+
+
+def calipers_sweep(sample: Sample) -> Call:
+    import calipers
+
+    p, y = sample.p, sample.y
+    return lambda: float(calipers.sweep(y, p).smooth_ece)
 
 
 def calipers_ece_single(sample: Sample) -> Call:
@@ -167,5 +175,6 @@ CONTENDERS = [
         torchmetrics_ece_single,
     ),
     Contender("relplot", "relplot", "smECE(p, y)", SMOOTH_ECE, relplot_smooth_ece),
+    Contender("calipers_sweep", "calipers", "sweep(y, p)", SWEEP, calipers_sweep, 10**6),
 ]
 BY_KEY = {contender.key: contender for contender in CONTENDERS}

@@ -5,6 +5,7 @@
     cal.ls_ece(y_true, y_prob)                      # LS-ECE, exact to a stated tolerance
     cal.expected_calibration_error(y_true, y_prob)  # binned ECE, every choice named
     cal.smooth_ece(y_true, y_prob)                  # and many more: cal.measures() lists them
+    cal.sweep(y_true, y_prob)                       # ECE over bins, LS-ECE over sigma: how brittle is the figure?
     cal.Sketch().update(y_true, y_prob).ls_ece()    # batch by batch, and merged: rows need not stay in memory
 
 Each measure returns an `Estimate`: a float that also carries its numerical bound, the number of
@@ -43,6 +44,7 @@ from calipers._ls_ece import ls_ece, ls_ece_sampled
 from calipers._scores import CorpDecomposition, brier_score, corp, log_loss
 from calipers._sketch import Sketch
 from calipers._spline import SplineCurve, spline_calibration_error, spline_curve
+from calipers._sweep import SweepResult, sweep
 
 __all__ = [
     "Bin",
@@ -57,6 +59,7 @@ __all__ = [
     "Measure",
     "Sketch",
     "SplineCurve",
+    "SweepResult",
     "__version__",
     "adaptive_calibration_error",
     "beta_kde_ece",
@@ -89,6 +92,7 @@ __all__ = [
     "spline_calibration_error",
     "spline_curve",
     "surrogate_interval_calibration_error",
+    "sweep",
     "sweep_ece",
     "tcal_squared_error",
     "top_label_calibration_error",

@@ -23,6 +23,7 @@ __all__ = [
     "measures",
     "refusal",
     "spline_curve",
+    "sweep",
     "top_label_calibration_error",
 ]
 
@@ -55,6 +56,30 @@ class _Curve(TypedDict):
     outcome_rate_bounds: _Doubles
     density_bounds: _Doubles
     sigma: float
+
+@type_check_only
+class _Swept(TypedDict):
+    bins: NDArray[np.int64]
+    ece_uniform: _Doubles
+    ece_quantile: _Doubles | None
+    ls_ece: _Doubles
+    ls_ece_bounds: _Doubles
+    smooth_ece: _Measured
+    verdict: Literal["brittle", "stable", "undecided"]
+    brittle_with: list[Literal["uniform", "quantile"]]
+    sentence: str
+    range_uniform: tuple[float, float] | None
+    range_quantile: tuple[float, float] | None
+    range_ls_ece: tuple[float, float] | None
+    sampling_noise_uniform: float
+    sampling_noise_quantile: float | None
+    jump: float
+    tied_ece: float
+    n_tied: int
+    n: int
+    n_clipped: int
+    settings: dict[str, Any]
+    svg: str
 
 @type_check_only
 class _Cumulative(TypedDict):
@@ -163,3 +188,4 @@ def cumulative_curve(columns: Columns, options: Options) -> _Cumulative: ...
 def spline_curve(columns: Columns, options: Options) -> _Spline: ...
 def calibration_bins(columns: Columns, options: Options) -> list[tuple[float, float, int, float, float, float]]: ...
 def ls_curve(columns: Columns, options: Options) -> _Curve: ...
+def sweep(columns: Columns, options: Options) -> _Swept: ...

@@ -14,6 +14,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::measure::MeasureArgs;
 use crate::measures::ListArgs;
 use crate::sketch::{MergeArgs, SketchArgs};
+use crate::sweep::SweepArgs;
 
 /// How far a classifier's probabilities are from the truth, and how much of that figure can be trusted
 #[derive(Debug, Parser)]
@@ -33,6 +34,7 @@ const MOST_THREADS: usize = 1024;
 pub(crate) enum Verb {
     Measure(MeasureArgs),
     Measures(ListArgs),
+    Sweep(SweepArgs),
     Sketch(SketchArgs),
     Merge(MergeArgs),
 }

@@ -134,8 +134,11 @@ fn explanation(results: &[Measured<Figures>]) -> String {
 fn glossary(results: &[Measured<Figures>]) -> String {
     let figures = || results.iter().map(|measured| &measured.figures.ls_ece);
     let clip = figures().next().and_then(|figure| figure.settings.number("clip")).unwrap_or_default();
-    let clipped = figures().any(|figure| figure.n_clipped > 0).then(|| {
-        format!("clipped: closer than {clip:e} to 0 or 1, so moved to that distance: 0 and 1 have no finite logit\n")
-    });
+    let clipped = figures().any(|figure| figure.n_clipped > 0).then(|| clipped(clip));
     clipped.unwrap_or_default() + &words::glossary(results, figures().map(|figure| &figure.input))
+}
+
+/// What clipped rows are.
+pub(crate) fn clipped(clip: f64) -> String {
+    format!("clipped: closer than {clip:e} to 0 or 1, so moved to that distance: 0 and 1 have no finite logit\n")
 }

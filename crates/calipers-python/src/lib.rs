@@ -28,7 +28,7 @@ mod _core {
     #[pymodule_export]
     use crate::failure::{CalipersError, refusal};
     use crate::options::Options;
-    use crate::results::{BinRow, Corp, Cox, Cumulative, Curve, Indices, Isotonic, Measured, Spline};
+    use crate::results::{BinRow, Corp, Cox, Cumulative, Curve, Indices, Isotonic, Measured, Spline, Swept};
     #[pymodule_export]
     use crate::sketch::Sketch;
     use crate::views::{self, estimate_classes, one_view};
@@ -156,6 +156,17 @@ mod _core {
         let estimator: BinnedEce = options.binned_ece()?;
         let bins = one_view(py, &columns, &options, |view| estimator.bins(view))?;
         Ok(bins.into_iter().map(BinRow::from).collect())
+    }
+
+    #[pyfunction]
+    fn sweep<'py>(py: Python<'py>, columns: Columns<'py>, options: Bound<'py, PyDict>) -> Result<Swept<'py>, Failure> {
+        let options = Options::new(options);
+        let sweep = options.sweep()?;
+        let result = one_view(py, &columns, &options, |view| sweep.run(view))?;
+        let multiclass = Some(options.multiclass()?.resolved(columns.n_classes()));
+        let estimate = result.smooth_ece.clone();
+        let smooth_ece = Measured { estimate, multiclass, weighted: columns.is_weighted(), options };
+        Ok(Swept::new(py, &result, smooth_ece)?)
     }
 
     #[pyfunction]

@@ -4,7 +4,9 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use calipers::{BinnedEce, Compat, Error, Link, LsEce, Multiclass, NBins, Noise, Sigma, SketchOptions, link, noise};
+use calipers::{
+    BinnedEce, Compat, Error, Link, LsEce, Multiclass, NBins, Noise, Sigma, SketchOptions, Sweep, link, noise,
+};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -60,6 +62,18 @@ impl<'py> Options<'py> {
     pub(crate) fn small_count(&self, name: &'static str) -> Result<u32, Failure> {
         let value = integer(name, &self.get(name)?)?;
         value.extract().map_err(|_| out_of_range(name, "an integer from 0 to 2^32 - 1", &value))
+    }
+
+    /// A sequence of them.
+    fn sizes(&self, name: &'static str) -> Result<Vec<usize>, Failure> {
+        let values = self.get(name)?;
+        let values: Vec<Bound<'py, PyAny>> =
+            values.extract().map_err(|_| Failure::option_type(name, "a sequence of integers", &values))?;
+        let size = |value: &Bound<'py, PyAny>| {
+            let value = integer(name, value)?;
+            value.extract().map_err(|_| out_of_range(name, "integers from 0 to 2^64 - 1", &value))
+        };
+        values.iter().map(size).collect()
     }
 
     pub(crate) fn flag(&self, name: &'static str) -> Result<bool, Failure> {
@@ -136,16 +150,20 @@ impl<'py> Options<'py> {
             .shared_link(self.link()?))
     }
 
+    pub(crate) fn sweep(&self) -> Result<Sweep, Failure> {
+        let sweep = Sweep::new()
+            .shared_noise(self.noise()?)
+            .shared_link(self.link()?)
+            .tolerance(self.number("tolerance")?)
+            .clip(self.number("clip")?)
+            .compat(self.compat()?)
+            .seed(self.count("random_state")?);
+        Ok(if self.is_given("bins")? { sweep.bins(self.sizes("bins")?) } else { sweep })
+    }
+
     /// How fine a sketch is, in bits or by what it shall answer, and what else makes it.
     pub(crate) fn sketch(&self) -> Result<SketchOptions, Failure> {
-        let n_bins = self.get("n_bins")?;
-        let n_bins: Vec<Bound<'py, PyAny>> =
-            n_bins.extract().map_err(|_| Failure::option_type("n_bins", "a sequence of integers", &n_bins))?;
-        let count = |value: &Bound<'py, PyAny>| {
-            let value = integer("n_bins", value)?;
-            value.extract().map_err(|_| out_of_range("n_bins", "integers from 0 to 2^64 - 1", &value))
-        };
-        let n_bins: Vec<usize> = n_bins.iter().map(count).collect::<Result<_, _>>()?;
+        let n_bins = self.sizes("n_bins")?;
         let options = SketchOptions::new()
             .clip(self.number("clip")?)
             .n_bins(&n_bins)

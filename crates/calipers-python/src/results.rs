@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use calipers::{Bin, CalibrationIndices, CorpDecomposition, CoxFit, CumulativeCurve, Estimate, InputReport};
-use calipers::{IsotonicCurve, LsCurve, Multiclass, Setting, SplineCurve};
+use calipers::{IsotonicCurve, LsCurve, Multiclass, Setting, Settings, SplineCurve, Strategy, SweepResult, Verdict};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -54,7 +54,7 @@ impl<'py> Measured<'py> {
         estimate: &Estimate,
         multiclass: Option<Multiclass>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let settings = settings(py, estimate)?;
+        let settings = settings(py, &estimate.settings)?;
         match multiclass {
             None => {}
             Some(Multiclass::Auto) => settings.set_item("multiclass", py.None())?,
@@ -87,7 +87,7 @@ impl<'py> IntoPyObject<'py> for FromSketch {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let settings = settings(py, &self.estimate)?;
+        let settings = settings(py, &self.estimate.settings)?;
         settings.set_item("from_logits", self.from_logits)?;
         settings.set_item("weighted", self.weighted)?;
         settings.set_item("resolution", self.resolution)?;
@@ -113,9 +113,9 @@ fn parts<'py>(py: Python<'py>, estimate: &Estimate, settings: Bound<'py, PyDict>
 }
 
 /// The options of the measure as the core has them.
-fn settings<'py>(py: Python<'py>, estimate: &Estimate) -> PyResult<Bound<'py, PyDict>> {
+fn settings<'py>(py: Python<'py>, all: &Settings) -> PyResult<Bound<'py, PyDict>> {
     let settings = PyDict::new(py);
-    for (name, value) in estimate.settings.iter() {
+    for (name, value) in all.iter() {
         match value {
             Setting::Number(number) => settings.set_item(name, number)?,
             Setting::Count(count) => settings.set_item(name, count)?,
@@ -157,6 +157,68 @@ impl<'py> Curve<'py> {
             density_bounds: curve.density_bounds.into_pyarray(py),
             sigma: curve.sigma,
         }
+    }
+}
+
+/// A sweep, as Python's `SweepResult` has it, and its chart.
+#[derive(IntoPyObject)]
+pub(crate) struct Swept<'py> {
+    bins: Bound<'py, PyArray1<i64>>,
+    ece_uniform: Bound<'py, PyArray1<f64>>,
+    ece_quantile: Option<Bound<'py, PyArray1<f64>>>,
+    ls_ece: Bound<'py, PyArray1<f64>>,
+    ls_ece_bounds: Bound<'py, PyArray1<f64>>,
+    smooth_ece: Measured<'py>,
+    verdict: &'static str,
+    brittle_with: Vec<&'static str>,
+    sentence: String,
+    range_uniform: Option<(f64, f64)>,
+    range_quantile: Option<(f64, f64)>,
+    range_ls_ece: Option<(f64, f64)>,
+    sampling_noise_uniform: f64,
+    sampling_noise_quantile: Option<f64>,
+    jump: f64,
+    tied_ece: f64,
+    n_tied: u64,
+    n: u64,
+    n_clipped: u64,
+    settings: Bound<'py, PyDict>,
+    svg: String,
+}
+
+impl<'py> Swept<'py> {
+    pub(crate) fn new(py: Python<'py>, result: &SweepResult, smooth_ece: Measured<'py>) -> PyResult<Self> {
+        let points = || result.points.iter();
+        let array = |values: Vec<f64>| values.into_pyarray(py);
+        let quantile: Option<Vec<f64>> =
+            points().map(|point| point.ece_quantile.as_ref().map(|ece| ece.value)).collect();
+        let range = |range: Option<calipers::Extent>| range.map(|range| (range.least, range.greatest));
+        Ok(Swept {
+            bins: points().map(|point| point.n_bins as i64).collect::<Vec<_>>().into_pyarray(py),
+            ece_uniform: array(points().map(|point| point.ece_uniform.value).collect()),
+            ece_quantile: quantile.map(array),
+            ls_ece: array(points().map(|point| point.ls_ece.value).collect()),
+            ls_ece_bounds: array(points().map(|point| point.ls_ece.numerical_bound).collect()),
+            smooth_ece,
+            verdict: result.verdict.name(),
+            brittle_with: match &result.verdict {
+                Verdict::Brittle { strategies } => strategies.iter().copied().map(Strategy::name).collect(),
+                Verdict::Stable | Verdict::Undecided => Vec::new(),
+            },
+            sentence: result.sentence(),
+            range_uniform: range(result.range_uniform),
+            range_quantile: range(result.range_quantile),
+            range_ls_ece: range(result.range_ls_ece),
+            sampling_noise_uniform: result.sampling_noise.uniform,
+            sampling_noise_quantile: result.sampling_noise.quantile,
+            jump: result.ties.jump,
+            tied_ece: result.ties.tied_ece,
+            n_tied: result.ties.n_tied,
+            n: result.n,
+            n_clipped: points().next().map_or(0, |point| point.ls_ece.n_clipped),
+            settings: settings(py, &result.settings)?,
+            svg: calipers_report::sweep_chart(&[("", result)]).to_svg(),
+        })
     }
 }
 

@@ -58,7 +58,8 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    pub(super) fn name(self) -> &'static str {
+    /// As it is typed: `uniform` or `quantile`.
+    pub fn name(self) -> &'static str {
         match self {
             Strategy::Uniform => "uniform",
             Strategy::Quantile => "quantile",
@@ -98,7 +99,7 @@ pub enum Compat {
 }
 
 impl Compat {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Compat::Sklearn => "sklearn",
             Compat::Netcal => "netcal",
@@ -125,6 +126,8 @@ impl std::str::FromStr for Compat {
         }
     }
 }
+
+const EQUAL_MASS: &str = "(a, b] at weighted quantiles, ties pooled, float64";
 
 /// Edges, and the rules by which a probability finds its bin.
 #[derive(Debug, Clone)]
@@ -173,11 +176,7 @@ impl Bins {
                 let edges = (0..=n_asked).map(|k| k as f64 / n_asked as f64).collect();
                 (edges, Rule::RightClosed, "(a, b] at k/B, float64")
             }
-            (None, Strategy::Quantile) => (
-                weighted_quantile_edges(all(), n_asked),
-                Rule::RightClosed,
-                "(a, b] at weighted quantiles, ties pooled, float64",
-            ),
+            (None, Strategy::Quantile) => (weighted_quantile_edges(all(), n_asked), Rule::RightClosed, EQUAL_MASS),
             (Some(Compat::Sklearn), Strategy::Uniform) => {
                 (linspace(n_asked), Rule::RightClosed, "(a, b] at numpy.linspace, float64")
             }
@@ -218,6 +217,29 @@ impl Bins {
             }
         };
         Ok(Bins { n_asked, edges, rule, description })
+    }
+
+    /// [`Strategy::Quantile`] for rows of equal weight in ascending order, without a look at each of them.
+    pub(super) fn of_ordered(ordered: &[f64], n_bins: usize) -> Self {
+        let n = ordered.len();
+        let is_reached = |level: usize, rows: usize| {
+            level as f64 * n as f64 <= rows as f64 * n_bins as f64 * (1.0 + WEIGHT_ROUNDING)
+        };
+        let edge = |level: usize| {
+            // That many rows reach the level but for rounding; fewer may.
+            let mut rows = (level as u128 * n as u128).div_ceil(n_bins as u128) as usize;
+            while rows > 1 && is_reached(level, rows - 1) {
+                rows -= 1;
+            }
+            ordered[rows - 1]
+        };
+        let edges = std::iter::once(0.0).chain((1..n_bins).map(edge)).chain([1.0]).collect();
+        Bins { n_asked: n_bins, edges, rule: Rule::RightClosed, description: EQUAL_MASS }
+    }
+
+    /// Where bins start among probabilities in ascending order, from 0 to how many there are. All rules keep that order.
+    pub(super) fn starts(&self, ordered: &[f64]) -> Vec<usize> {
+        (0..=self.len()).map(|bin| ordered.partition_point(|p| self.place(*p).0 < bin)).collect()
     }
 
     /// Number of bins, the one for the upper end included where there is one.

@@ -210,7 +210,7 @@ impl PlainPass for AddOneByOne<'_> {
 
 /// p in [0, 1] as a multiple of 2^-56, cut: the mantissa, shifted by the exponent.
 #[inline(always)]
-fn fixed_point(p: f64) -> u64 {
+pub(super) fn fixed_point(p: f64) -> u64 {
     let bits = p.to_bits();
     // Without the sign, which 0 may have.
     let exponent = (bits >> 52) as u32 & 0x7ff;

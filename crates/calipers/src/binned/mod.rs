@@ -5,6 +5,7 @@ mod edges;
 mod equal_width;
 mod exact;
 mod from_sketch;
+mod ordered;
 mod sweep;
 
 pub use debiased::DebiasedEce;
@@ -23,6 +24,7 @@ use crate::sketch::Sketch;
 use edges::Bins;
 pub(crate) use equal_width::EqualWidth;
 pub(crate) use exact::{BinTotals, PROBABILITY_BITS, add_plain};
+pub(crate) use ordered::Ordered;
 
 /// How the gaps of the bins are put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -244,6 +246,29 @@ impl BinnedEce {
 impl Estimator for BinnedEce {
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let (bins, sums) = self.sums(view)?;
+        Ok(self.estimate_of_sums(view, &bins, &sums))
+    }
+
+    fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
+        let found = self.measure_sketch(sketch)?;
+        let shape = (found.n_bins as u64, found.edges);
+        Ok(self.estimate_of(found.value, found.bound, shape, sketch.n(), sketch.report()))
+    }
+}
+
+impl BinnedEce {
+    /// The estimate, and where bins start among probabilities in ascending order: from 0 to how many there are. The rules of all bins
+    /// keep that order.
+    pub(crate) fn estimate_and_starts(
+        &self,
+        view: &BinaryView<'_>,
+        ordered: &[f64],
+    ) -> Result<(Estimate, Vec<usize>), Error> {
+        let (bins, sums) = self.sums(view)?;
+        Ok((self.estimate_of_sums(view, &bins, &sums), bins.starts(ordered)))
+    }
+
+    fn estimate_of_sums(&self, view: &BinaryView<'_>, bins: &Bins, sums: &[BinSums]) -> Estimate {
         let total = sums.iter().map(|bin| bin.weight.value()).collect::<Sum>().value();
         let gaps = || {
             let occupied = sums.iter().filter(|bin| bin.weight.value() > 0.0);
@@ -264,17 +289,9 @@ impl Estimator for BinnedEce {
         // scores far from 0 have less.
         let bound = 32.0 * f64::EPSILON + view.score_error(1.0);
         let shape = (bins.n_asked(), bins.describe());
-        Ok(self.estimate_of(value, bound, shape, view.len() as u64, view.report()))
+        self.estimate_of(value, bound, shape, view.len() as u64, view.report())
     }
 
-    fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
-        let found = self.measure_sketch(sketch)?;
-        let shape = (found.n_bins as u64, found.edges);
-        Ok(self.estimate_of(found.value, found.bound, shape, sketch.n(), sketch.report()))
-    }
-}
-
-impl BinnedEce {
     fn estimate_of(
         &self,
         value: f64,

@@ -23,6 +23,8 @@ mod smooth;
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 pub use curve::LsCurve;
 pub use sampled::LsEceSampled;
 pub use sigma::Sigma;
@@ -39,7 +41,7 @@ use plan::Plan;
 pub(crate) use points::Points;
 
 /// The clip that is used unless set.
-const DEFAULT_CLIP: f64 = 1e-6;
+pub(crate) const DEFAULT_CLIP: f64 = 1e-6;
 
 /// The logit-smoothed calibration error: ECE after adding noise to the logits, as an integral.
 ///
@@ -150,12 +152,36 @@ impl LsEce {
         check_tolerance(self.tolerance)
     }
 
+    /// The measure at several sigmas, by the same code and with the same bits as at each of them, but that rows are read once.
+    pub(crate) fn estimate_at(&self, view: &BinaryView<'_>, sigmas: &[f64]) -> Result<Vec<Estimate>, Error> {
+        self.check_settings()?;
+        let at: Vec<LsEce> = sigmas.iter().map(|sigma| self.clone().sigma(*sigma)).collect();
+        let by_cells = |ls_ece: &LsEce| view.plain().map_or(Ok(None), |rows| ls_ece.measure_cells(rows));
+        let by_cells: Vec<Option<Measured>> = at.iter().map(by_cells).collect::<Result<_, _>>()?;
+        let points = match by_cells.iter().all(Option::is_some) {
+            true => None,
+            false => Some(Points::new(view, &*self.link, self.clip)?),
+        };
+        let estimate = |(ls_ece, by_cells): (&LsEce, Option<Measured>)| {
+            let measured = match (by_cells, &points) {
+                (Some(measured), _) => measured,
+                (None, Some(points)) => ls_ece.measure_points(points)?,
+                (None, None) => ls_ece.measure_rows(view)?,
+            };
+            Ok(ls_ece.estimate_of(measured, ls_ece.sigma_rule(), view.len() as u64, view.report()))
+        };
+        at.par_iter().zip(by_cells).map(estimate).collect()
+    }
+
     /// The measure by the rows themselves: any scores, weights, noise and sigma.
     fn measure_rows(&self, view: &BinaryView<'_>) -> Result<Measured, Error> {
-        let points = Points::new(view, &*self.link, self.clip)?;
-        let sigma = self.sigma.resolve(&points)?;
+        self.measure_points(&Points::new(view, &*self.link, self.clip)?)
+    }
+
+    fn measure_points(&self, points: &Points) -> Result<Measured, Error> {
+        let sigma = self.sigma.resolve(points)?;
         let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
-        let integral = kernel.integrate(&points, self.tolerance)?;
+        let integral = kernel.integrate(points, self.tolerance)?;
         Ok(Measured { integral, sigma, n_clipped: points.n_clipped })
     }
 }
