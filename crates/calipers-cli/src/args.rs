@@ -13,6 +13,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::measure::MeasureArgs;
 use crate::sketch::{MergeArgs, SketchArgs};
+use crate::sweep::SweepArgs;
 
 /// How far a classifier's probabilities are from the truth, and how much of that figure can be trusted
 #[derive(Debug, Parser)]
@@ -33,6 +34,7 @@ pub(crate) enum Verb {
     Measure(MeasureArgs),
     /// List all measures with their definitions: the names that `calipers measure --measure` takes
     Measures,
+    Sweep(SweepArgs),
     Sketch(SketchArgs),
     Merge(MergeArgs),
 }

@@ -1,6 +1,6 @@
 //! JSON for programs: every digit and every setting.
 
-use calipers::{Estimate, Form, InputReport, Multiclass, Setting, Settings};
+use calipers::{Estimate, Extent, Form, InputReport, Multiclass, Setting, Settings, Strategy, SweepResult, Verdict};
 use serde_json::{Map, Value, json};
 
 use crate::measured::{Measured, Method};
@@ -22,6 +22,51 @@ pub(crate) fn render_named(results: &[Measured<Answers>]) -> String {
         let figures: Map<String, Value> =
             figures.iter().map(|figure| (figure.name.to_owned(), figure_or_refusal(figure))).collect();
         result(measured, *n, [("measures", Value::Object(figures))], input)
+    };
+    all(results.iter().map(result).collect())
+}
+
+/// Sweeps.
+pub(crate) fn render_swept(results: &[Measured<SweepResult>]) -> String {
+    let result = |measured: &Measured<SweepResult>| {
+        let swept = &measured.figures;
+        let points = || swept.points.iter();
+        let strategies: Vec<&str> = match &swept.verdict {
+            Verdict::Brittle { strategies } => strategies.iter().map(|strategy| Strategy::name(*strategy)).collect(),
+            Verdict::Stable | Verdict::Undecided => Vec::new(),
+        };
+        let range = |range: Option<Extent>| {
+            range.map(|range| json!({ "least": range.least, "greatest": range.greatest, "width": range.width() }))
+        };
+        let figures = [
+            ("verdict", swept.verdict.name().into()),
+            ("brittle_with", json!(strategies)),
+            ("sentence", swept.sentence().into()),
+            ("bins", points().map(|point| point.n_bins).collect()),
+            ("ece_uniform", points().map(|point| point.ece_uniform.value).collect()),
+            ("ece_quantile", points().map(|point| point.ece_quantile.as_ref().map(|ece| ece.value)).collect()),
+            ("ls_ece", points().map(|point| point.ls_ece.value).collect()),
+            ("ls_ece_bounds", points().map(|point| point.ls_ece.numerical_bound).collect()),
+            ("smooth_ece", figure(&swept.smooth_ece)),
+            (
+                "ranges",
+                json!({
+                    "ece_uniform": range(swept.range_uniform),
+                    "ece_quantile": range(swept.range_quantile),
+                    "ls_ece": range(swept.range_ls_ece),
+                }),
+            ),
+            (
+                "sampling_noise",
+                json!({ "ece_uniform": swept.sampling_noise.uniform, "ece_quantile": swept.sampling_noise.quantile }),
+            ),
+            ("jump", swept.ties.jump.into()),
+            ("tied_ece", swept.ties.tied_ece.into()),
+            ("n_tied", swept.ties.n_tied.into()),
+            ("n_clipped", points().next().map(|point| point.ls_ece.n_clipped).into()),
+            ("settings", settings(&swept.settings)),
+        ];
+        result(measured, swept.n, figures, &swept.smooth_ece.input)
     };
     all(results.iter().map(result).collect())
 }

@@ -5,7 +5,7 @@
 //!                                                                -> fill -> sketches -> write
 //! ```
 //!
-//! A verb is a file: [`measure`], [`measures`], [`sketch`] (with merge). Everything is computed before anything is printed or
+//! A verb is a file: [`measure`], [`measures`], [`sweep`], [`sketch`] (with merge). Everything is computed before anything is printed or
 //! written, so a refusal leaves standard output empty and files as they were.
 
 mod args;
@@ -25,6 +25,8 @@ mod question;
 mod read;
 mod sketch;
 mod sketch_files;
+mod sweep;
+mod sweep_table;
 mod table;
 mod words;
 mod write;
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
     let output = match Arguments::parse().verb {
         Verb::Measure(arguments) => measure::run(&arguments),
         Verb::Measures => Ok(measures::list()),
+        Verb::Sweep(arguments) => sweep::run(&arguments),
         Verb::Sketch(arguments) => sketch::run(&arguments),
         Verb::Merge(arguments) => sketch::merge(&arguments),
     };

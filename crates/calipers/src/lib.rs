@@ -12,6 +12,7 @@ mod numerics;
 pub mod population;
 mod predictions;
 mod sketch;
+mod sweep;
 
 pub use binned::{Bin, BinnedEce, Compat, DebiasedEce, NBins, Norm, Strategy, SweepEce};
 pub use error::Error;
@@ -34,3 +35,4 @@ pub use predictions::{
     Tally, Ties,
 };
 pub use sketch::{Filling, Sketch, SketchOptions};
+pub use sweep::{Extent, SamplingNoise, Sweep, SweepPoint, SweepResult, TiedJump, Verdict};

@@ -8,4 +8,5 @@ mod refusals;
 mod sketches;
 mod streams;
 mod support;
+mod sweep;
 mod writing;

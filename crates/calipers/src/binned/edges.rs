@@ -58,7 +58,8 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    pub(super) fn name(self) -> &'static str {
+    /// As it is typed: `uniform` or `quantile`.
+    pub fn name(self) -> &'static str {
         match self {
             Strategy::Uniform => "uniform",
             Strategy::Quantile => "quantile",
@@ -98,7 +99,7 @@ pub enum Compat {
 }
 
 impl Compat {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Compat::Sklearn => "sklearn",
             Compat::Netcal => "netcal",

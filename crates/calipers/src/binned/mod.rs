@@ -244,6 +244,31 @@ impl BinnedEce {
 impl Estimator for BinnedEce {
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let (bins, sums) = self.sums(view)?;
+        Ok(self.estimate_of_sums(view, &bins, &sums))
+    }
+
+    fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
+        let found = self.measure_sketch(sketch)?;
+        let shape = (found.n_bins as u64, found.edges);
+        Ok(self.estimate_of(found.value, found.bound, shape, sketch.n(), sketch.report()))
+    }
+}
+
+impl BinnedEce {
+    /// The estimate, and where bins start among probabilities in ascending order: from 0 to how many there are. The rules of all bins
+    /// keep that order.
+    pub(crate) fn estimate_and_starts(
+        &self,
+        view: &BinaryView<'_>,
+        ordered: &[f64],
+    ) -> Result<(Estimate, Vec<usize>), Error> {
+        let (bins, sums) = self.sums(view)?;
+        let start = |bin: usize| ordered.partition_point(|p| bins.place(*p).0 < bin);
+        let starts = (0..=bins.len()).map(start).collect();
+        Ok((self.estimate_of_sums(view, &bins, &sums), starts))
+    }
+
+    fn estimate_of_sums(&self, view: &BinaryView<'_>, bins: &Bins, sums: &[BinSums]) -> Estimate {
         let total = sums.iter().map(|bin| bin.weight.value()).collect::<Sum>().value();
         let gaps = || {
             let occupied = sums.iter().filter(|bin| bin.weight.value() > 0.0);
@@ -264,17 +289,9 @@ impl Estimator for BinnedEce {
         // scores far from 0 have less.
         let bound = 32.0 * f64::EPSILON + view.score_error(1.0);
         let shape = (bins.n_asked(), bins.describe());
-        Ok(self.estimate_of(value, bound, shape, view.len() as u64, view.report()))
+        self.estimate_of(value, bound, shape, view.len() as u64, view.report())
     }
 
-    fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
-        let found = self.measure_sketch(sketch)?;
-        let shape = (found.n_bins as u64, found.edges);
-        Ok(self.estimate_of(found.value, found.bound, shape, sketch.n(), sketch.report()))
-    }
-}
-
-impl BinnedEce {
     fn estimate_of(
         &self,
         value: f64,

@@ -39,7 +39,7 @@ use plan::Plan;
 pub(crate) use points::Points;
 
 /// The clip that is used unless set.
-const DEFAULT_CLIP: f64 = 1e-6;
+pub(crate) const DEFAULT_CLIP: f64 = 1e-6;
 
 /// The logit-smoothed calibration error: ECE after adding noise to the logits, as an integral.
 ///

@@ -1,0 +1,76 @@
+//! Sweeps for people: the verdict first, then the figures behind it.
+
+use calipers::SweepResult;
+
+use crate::measured::Measured;
+use crate::table::{finished, plain};
+use crate::{number, words};
+
+pub(crate) fn render(results: &[Measured<SweepResult>]) -> String {
+    let names = words::names(results);
+    let verdicts =
+        names.iter().zip(results).map(|(name, measured)| format!("{name}: {}\n", measured.figures.sentence()));
+    let mut text: String = verdicts.collect();
+    for (name, measured) in names.iter().zip(results) {
+        text.push('\n');
+        if results.len() > 1 {
+            text += &format!("{name}\n");
+        }
+        text += &figures(&measured.figures);
+        text += &notes(measured);
+    }
+    text.push('\n');
+    text + EXPLANATION + &words::asked(results) + &glossary(results) + &words::guesses(results, &names)
+}
+
+const EXPLANATION: &str = "\
+Brittle: from 10 to 100 bins ECE moves more than LS-ECE does over the same 1/sigma, and more than twice what chance
+alone would move it by (the mean range for a perfectly calibrated model with these predictions, 200 draws).
+";
+
+fn figures(result: &SweepResult) -> String {
+    let has_quantile = result.points.iter().any(|point| point.ece_quantile.is_some());
+    let compat = result.settings.text("compat").filter(|tool| *tool != "none");
+    let edges = compat.map_or(String::new(), |tool| format!(", as {tool}"));
+    let mut header = vec!["bins".to_owned(), format!("ECE equal-width{edges}")];
+    header.extend(has_quantile.then(|| format!("ECE equal-mass{edges}")));
+    header.extend(["LS-ECE", "num. ±", "sigma"].map(str::to_owned));
+    let mut table = plain();
+    table.set_header(header);
+    for point in &result.points {
+        let mut row = vec![point.n_bins.to_string(), number::significant(point.ece_uniform.value)];
+        row.extend(point.ece_quantile.as_ref().map(|estimate| number::significant(estimate.value)));
+        row.extend([
+            number::significant(point.ls_ece.value),
+            number::bound(point.ls_ece.numerical_bound),
+            number::significant(1.0 / point.n_bins as f64),
+        ]);
+        table.add_row(row);
+    }
+    finished(table, 5)
+}
+
+/// What has no bins: rows, smECE, chance and ties.
+fn notes(measured: &Measured<SweepResult>) -> String {
+    let result = &measured.figures;
+    let smooth = &result.smooth_ece;
+    let n_clipped = result.points.first().map_or(0, |point| point.ls_ece.n_clipped);
+    let input = std::iter::once(words::counted(n_clipped, "clipped")).chain(words::of_input(&smooth.input));
+    let input: Vec<String> = input.flatten().collect();
+    let input = if input.is_empty() { String::new() } else { format!(" ({})", input.join(", ")) };
+    let ties = &result.ties;
+    let tied = match ties.n_tied {
+        0 => "No two rows have the same probability.\n".to_owned(),
+        n_tied => format!(
+            "{} rows share their probability with another: ECE of the rows is {} with ties kept, and {} more if they were split.\n",
+            number::count(n_tied),
+            number::significant(ties.tied_ece),
+            number::significant(ties.jump)
+        ),
+    };
+    format!("{} rows{input}. smECE {}.\n{tied}", number::count(result.n), number::significant(smooth.value))
+}
+
+fn glossary(results: &[Measured<SweepResult>]) -> String {
+    words::glossary(results, results.iter().map(|measured| &measured.figures.smooth_ece.input))
+}

@@ -1,0 +1,138 @@
+//! Rows in order of their probability, and the sets of equal ones: what a tie hides, and what chance can do.
+
+use rayon::prelude::*;
+
+use crate::Error;
+use crate::link::{Link, Logistic};
+use crate::numerics::parallel;
+use crate::numerics::sum::Sum;
+use crate::predictions::{BinaryView, Input, Predictions, Rows, Scale};
+
+/// The rows of a view, sorted: equal-mass bins of many sizes need one order.
+pub(super) struct Ordered {
+    probabilities: Vec<f64>,
+    outcomes: Vec<bool>,
+    /// `None`: all weights are 1. Those of weight 0 are left out.
+    weights: Option<Vec<f64>>,
+}
+
+impl Ordered {
+    pub(super) fn new(view: &BinaryView<'_>, link: &dyn Link) -> Result<Self, Error> {
+        if view.is_empty() {
+            return Err(Error::NoRows);
+        }
+        let weighted = view.is_weighted();
+        let chunks = parallel::map_chunks(view.len(), parallel::CHUNK, |range| {
+            let mut rows = Rows::default();
+            view.read(range, &mut rows);
+            let probability = |score: f64| match view.scale() {
+                Scale::Probability => score,
+                Scale::LogOdds => Logistic.response(score),
+                Scale::Link => link.response(score).clamp(0.0, 1.0),
+            };
+            rows.scores.iter_mut().for_each(|score| *score = probability(*score));
+            rows
+        });
+        // Probabilities are not negative, so their bits are in their order; the outcome is in the last of 64, since the first is free.
+        let key = |p: f64, outcome: bool| (p + 0.0).to_bits() << 1 | u64::from(outcome);
+        let probability = |key: u64| f64::from_bits(key >> 1);
+        let (probabilities, outcomes, weights): (Vec<f64>, Vec<bool>, Option<Vec<f64>>) = if weighted {
+            let rows = chunks.iter().flat_map(|rows| rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights));
+            let mut keys: Vec<(u64, u64)> = rows
+                .filter(|(_, weight)| **weight > 0.0)
+                .map(|((p, outcome), weight)| (key(*p, *outcome), weight.to_bits()))
+                .collect();
+            if keys.is_empty() {
+                return Err(Error::ZeroWeights { n_rows: view.len() as u64 });
+            }
+            keys.par_sort_unstable();
+            let split = |(key, weight): &(u64, u64)| ((probability(*key), key & 1 == 1), f64::from_bits(*weight));
+            let (rows, weights): (Vec<(f64, bool)>, Vec<f64>) = keys.iter().map(split).unzip();
+            let (probabilities, outcomes) = rows.into_iter().unzip();
+            (probabilities, outcomes, Some(weights))
+        } else {
+            let rows = chunks.iter().flat_map(|rows| rows.scores.iter().zip(&rows.outcomes));
+            let mut keys: Vec<u64> = rows.map(|(p, outcome)| key(*p, *outcome)).collect();
+            keys.par_sort_unstable();
+            let (probabilities, outcomes) = keys.iter().map(|key| (probability(*key), key & 1 == 1)).unzip();
+            (probabilities, outcomes, None)
+        };
+        Ok(Ordered { probabilities, outcomes, weights })
+    }
+
+    /// In ascending order.
+    pub(super) fn probabilities(&self) -> &[f64] {
+        &self.probabilities
+    }
+
+    /// The rows as predictions, for any measure.
+    pub(super) fn predictions(&self) -> Result<Predictions<'_>, Error> {
+        let labels = &self.outcomes[..];
+        let mut input = Input::probabilities(&self.probabilities[..], labels);
+        if let Some(weights) = &self.weights {
+            input = input.weights(&weights[..]);
+        }
+        input.check()
+    }
+
+    fn weight(&self, row: usize) -> f64 {
+        self.weights.as_ref().map_or(1.0, |weights| weights[row])
+    }
+
+    /// Variance of Σ w (y - p) / Σ w before each row, and of all rows at last, if each outcome is 1 with its probability.
+    pub(super) fn variances(&self) -> Vec<f64> {
+        let largest = self.weights.as_ref().map_or(1.0, |weights| weights.iter().copied().fold(0.0, f64::max));
+        let total = (0..self.probabilities.len()).map(|row| self.weight(row) / largest).collect::<Sum>().value();
+        let mut sum = Sum::default();
+        let mut before = vec![0.0];
+        before.extend(self.probabilities.iter().enumerate().map(|(row, p)| {
+            let share = self.weight(row) / largest / total;
+            sum.add(share * share * p * (1.0 - p));
+            sum.value()
+        }));
+        before
+    }
+
+    pub(super) fn ties(&self) -> TiedJump {
+        let largest = self.weights.as_ref().map_or(1.0, |weights| weights.iter().copied().fold(0.0, f64::max));
+        let (mut jump, mut ece, mut total) = (Sum::default(), Sum::default(), Sum::default());
+        let (mut n_tied, mut n_sets) = (0, 0);
+        let mut start = 0;
+        for level in self.probabilities.chunk_by(|a, b| a == b) {
+            let (p, rows) = (level[0], start..start + level.len());
+            start = rows.end;
+            let (mut negative, mut positive) = (Sum::default(), Sum::default());
+            for row in rows {
+                if self.outcomes[row] { &mut positive } else { &mut negative }.add(self.weight(row) / largest);
+            }
+            let (negative, positive) = (negative.value(), positive.value());
+            total.add(negative + positive);
+            let (above, below) = (positive * (1.0 - p), negative * p);
+            ece.add((above - below).abs());
+            if level.len() > 1 {
+                jump.add(2.0 * above.min(below));
+                n_tied += level.len() as u64;
+                n_sets += 1;
+            }
+        }
+        let total = total.value();
+        TiedJump { jump: jump.value() / total, tied_ece: ece.value() / total, n_tied, n_sets }
+    }
+}
+
+/// What equal probabilities hide: ECE of rows as they are given, and by how much it would jump if ties were split.
+///
+/// The ECE of the rows themselves takes each distinct probability as a level set. Probabilities that differ by ever so little would put each row
+/// into a set of its own, whose gap is |y - p|: a tied set with P = Σ w (1 - p) over its outcomes 1 and N = Σ w p over its outcomes 0
+/// then adds P + N where it added |P - N|, which is 2 min(P, N) more.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TiedJump {
+    /// Σ over tied sets of 2 min(P, N), by the total weight: how far ECE of the rows jumps when ties are split.
+    pub jump: f64,
+    /// ECE with each distinct probability as a level set of its own.
+    pub tied_ece: f64,
+    /// Rows that share their probability with another one; rows of weight 0 do not count.
+    pub n_tied: u64,
+    /// Sets of such rows.
+    pub n_sets: u64,
+}

@@ -1,0 +1,322 @@
+//! ECE by the number of bins beside LS-ECE by sigma: how much of a figure is the choice of bins?
+
+mod chance;
+mod levels;
+mod verdict;
+
+pub use levels::TiedJump;
+pub use verdict::{Extent, SamplingNoise, Verdict};
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::Error;
+use crate::binned::{BinnedEce, Compat, Strategy};
+use crate::estimate::{Estimate, Estimator, Settings};
+use crate::link::{Link, Logistic};
+use crate::ls_ece::LsEce;
+use crate::measures::SmoothEce;
+use crate::noise::{Gaussian, Noise};
+use crate::predictions::BinaryView;
+use levels::Ordered;
+use verdict::JUDGED;
+
+/// Draws of the sampling noise.
+const N_DRAWS: usize = 200;
+
+/// More would not be looked at.
+const MOST_BIN_COUNTS: usize = 1000;
+
+/// A sweep: binned ECE over numbers of bins, LS-ECE over as many sigmas, and whether the first is brittle.
+///
+/// # Definition
+/// For each number of bins B: ECE with B bins of equal width and of equal mass ([`BinnedEce`]), and LS-ECE at sigma = 1/B ([`LsEce`]). Beside them
+/// smECE ([`SmoothEce`]), which has nothing to choose, and the jump that ties hide ([`TiedJump`]). The [`Verdict`] looks at the numbers of bins from
+/// 10 to 100: ECE is brittle if its range over them exceeds that of LS-ECE over the same 1/sigma, and also
+/// twice the sampling noise. Sampling noise is the mean range, over the same bins, that a
+/// perfectly calibrated model with these very predictions would show:
+/// ```text
+/// (1/200) Σ_draws [max_B - min_B] Σ_b |Σ_(i in b) s_i (y'_i - p_i)|,      y'_i = 1 with probability p_i
+/// ```
+/// with s_i the shares of the weight; the sum over the rows of a cell is drawn as a normal number of variance Σ s_i² p_i (1 - p_i), for all
+/// cells into which the edges of all bins cut [0, 1] together.
+///
+/// # Assumptions
+/// Independent rows, for the sampling noise alone.
+///
+/// # Cost
+/// One sort; then O(n) for each number of bins and each sigma. The sampling noise adds a pass, and from there on depends on the
+/// number of bins alone.
+///
+/// # Accuracy
+/// Every figure is that of its own measure, to within its numerical bound; ranges are compared beyond those bounds. The sampling noise has a
+/// standard error of a few per cent, and is the same for the same seed.
+///
+/// # Reference
+/// Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024, section 5.
+///
+/// # Example
+/// Every row says 1/2, and every second one is right: any bins agree that nothing is wrong.
+/// ```
+/// use calipers::{Input, Sweep, Verdict};
+///
+/// let (p, y) = ([0.5; 4], [0, 1, 0, 1]);
+/// let predictions = Input::probabilities(&p, &y).check()?;
+/// let sweep = Sweep::new().run(&predictions.binary()?)?;
+/// assert_eq!(sweep.points[0].ece_uniform.value, 0.0);
+/// assert_eq!(sweep.verdict, Verdict::Stable);
+/// // All four are tied: were they split, each would be off by 1/2.
+/// assert_eq!((sweep.ties.n_tied, sweep.ties.jump), (4, 0.5));
+/// # Ok::<(), calipers::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Sweep {
+    bins: Vec<usize>,
+    noise: Arc<dyn Noise>,
+    link: Arc<dyn Link>,
+    tolerance: f64,
+    clip: f64,
+    compat: Option<Compat>,
+    seed: u64,
+}
+
+impl Default for Sweep {
+    fn default() -> Self {
+        Sweep {
+            bins: std::iter::once(1).chain((10..=100).step_by(10)).collect(),
+            noise: Arc::new(Gaussian),
+            link: Arc::new(Logistic),
+            tolerance: 1e-6,
+            clip: crate::ls_ece::DEFAULT_CLIP,
+            compat: None,
+            seed: 0,
+        }
+    }
+}
+
+/// The figures for one number of bins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SweepPoint {
+    /// The number of bins, B.
+    pub n_bins: usize,
+    /// ECE with B bins of equal width.
+    pub ece_uniform: Estimate,
+    /// ECE with B bins of equal mass; `None` where the tool whose edges are reproduced has none.
+    pub ece_quantile: Option<Estimate>,
+    /// LS-ECE at sigma = 1/B.
+    pub ls_ece: Estimate,
+}
+
+/// What a [`Sweep`] finds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SweepResult {
+    /// In ascending order of the number of bins, each once.
+    pub points: Vec<SweepPoint>,
+    /// smECE, the same for any number of bins.
+    pub smooth_ece: Estimate,
+    /// The range of ECE with bins of equal width over 10 to 100 bins; `None` if none of those was asked for.
+    pub range_uniform: Option<Extent>,
+    /// The same, with bins of equal mass.
+    pub range_quantile: Option<Extent>,
+    /// The range of LS-ECE over the same 1/sigma.
+    pub range_ls_ece: Option<Extent>,
+    /// What chance alone would do.
+    pub sampling_noise: SamplingNoise,
+    /// What ties hide.
+    pub ties: TiedJump,
+    /// Whether ECE is brittle.
+    pub verdict: Verdict,
+    /// Rows.
+    pub n: u64,
+    /// Every option that made it.
+    pub settings: Settings,
+}
+
+impl Sweep {
+    /// 1, 10, 20, ..., 100 bins; Gaussian noise, logistic link.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The numbers of bins, in any order.
+    pub fn bins(mut self, bins: impl Into<Vec<usize>>) -> Self {
+        self.bins = bins.into();
+        self
+    }
+
+    /// The distribution of the noise of LS-ECE.
+    pub fn noise(mut self, noise: impl Noise + 'static) -> Self {
+        self.noise = Arc::new(noise);
+        self
+    }
+
+    /// The distribution of the noise, as [`noise::by_name`](crate::noise::by_name) gives it.
+    pub fn shared_noise(mut self, noise: Arc<dyn Noise>) -> Self {
+        self.noise = noise;
+        self
+    }
+
+    /// The link between logits and probabilities.
+    pub fn link(mut self, link: impl Link + 'static) -> Self {
+        self.link = Arc::new(link);
+        self
+    }
+
+    /// The link, as [`link::by_name`](crate::link::by_name) gives it.
+    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
+        self.link = link;
+        self
+    }
+
+    /// The largest numerical error of LS-ECE that is accepted.
+    pub fn tolerance(mut self, tolerance: f64) -> Self {
+        self.tolerance = tolerance;
+        self
+    }
+
+    /// For LS-ECE, probabilities are clipped to [clip, 1 - clip].
+    pub fn clip(mut self, clip: f64) -> Self {
+        self.clip = clip;
+        self
+    }
+
+    /// The bin edges of another tool.
+    pub fn compat(mut self, compat: impl Into<Option<Compat>>) -> Self {
+        self.compat = compat.into();
+        self
+    }
+
+    /// The seed of the sampling noise.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Sweeps over the rows of `view`.
+    pub fn run(&self, view: &BinaryView<'_>) -> Result<SweepResult, Error> {
+        let counts = self.counts()?;
+        let ordered = Ordered::new(view, &*self.link)?;
+        let (binned, smoothed) = rayon::join(|| self.binned(view, &ordered, &counts), || self.smoothed(view, &counts));
+        let (binned, (smooth_ece, ls_eces)) = (binned?, smoothed?);
+
+        let mut points = Vec::with_capacity(counts.len());
+        let (mut uniform, mut quantile) = (Vec::new(), Vec::new());
+        for ((&n_bins, binned), ls_ece) in counts.iter().zip(binned).zip(ls_eces) {
+            if JUDGED.contains(&n_bins) {
+                uniform.push(binned.uniform.1);
+                quantile.extend(binned.quantile.as_ref().map(|(_, starts)| starts.clone()));
+            }
+            let ece_quantile = binned.quantile.map(|(estimate, _)| estimate);
+            points.push(SweepPoint { n_bins, ece_uniform: binned.uniform.0, ece_quantile, ls_ece });
+        }
+        let has_quantile = points.iter().all(|point| point.ece_quantile.is_some());
+        let [of_uniform, of_quantile] =
+            chance::mean_ranges(&ordered.variances(), [&uniform, &quantile], N_DRAWS, self.seed);
+        let sampling_noise = SamplingNoise {
+            uniform: of_uniform,
+            quantile: has_quantile.then_some(of_quantile),
+            n_draws: N_DRAWS as u64,
+            seed: self.seed,
+        };
+        let judged = || points.iter().filter(|point| JUDGED.contains(&point.n_bins));
+        let range_uniform = Extent::of(judged().map(|point| &point.ece_uniform));
+        let range_quantile = Extent::of(judged().filter_map(|point| point.ece_quantile.as_ref()));
+        let range_ls_ece = Extent::of(judged().map(|point| &point.ls_ece));
+        let verdict = Verdict::new(judged().count(), [range_uniform, range_quantile, range_ls_ece], &sampling_noise);
+        Ok(SweepResult {
+            points,
+            smooth_ece,
+            range_uniform,
+            range_quantile,
+            range_ls_ece,
+            sampling_noise,
+            ties: ordered.ties(),
+            verdict,
+            n: view.len() as u64,
+            settings: self.settings(&counts),
+        })
+    }
+
+    /// The numbers of bins in order, each once.
+    fn counts(&self) -> Result<Vec<usize>, Error> {
+        let refused = |value: String| {
+            let rule = format!("1 to {MOST_BIN_COUNTS} numbers of bins, each from 1 to 1000000");
+            Err(Error::setting("bins", rule, value))
+        };
+        let mut counts = self.bins.clone();
+        counts.sort_unstable();
+        counts.dedup();
+        if !(1..=MOST_BIN_COUNTS).contains(&counts.len()) {
+            return refused(format!("{} numbers", counts.len()));
+        }
+        match counts.iter().find(|count| !(1..=1_000_000).contains(*count)) {
+            Some(count) => refused(count.to_string()),
+            None => Ok(counts),
+        }
+    }
+
+    fn binned(&self, view: &BinaryView<'_>, ordered: &Ordered, counts: &[usize]) -> Result<Vec<Binned>, Error> {
+        let in_order = ordered.predictions()?;
+        let in_order = in_order.binary()?;
+        let probabilities = ordered.probabilities();
+        let has_quantile = !matches!(self.compat, Some(Compat::Torchmetrics | Compat::Relplot));
+        let binned = counts.par_iter().map(|&n_bins| {
+            let measure = |strategy| {
+                let ece = BinnedEce::new().n_bins(n_bins).strategy(strategy);
+                ece.compat(self.compat).shared_link(self.link.clone())
+            };
+            // Rows in order are sorted in no time. Another tool's edges may depend on the type that probabilities came in.
+            let quantile = has_quantile.then(|| match self.compat {
+                Some(_) => measure(Strategy::Quantile).estimate_and_starts(view, probabilities),
+                None => {
+                    let found = measure(Strategy::Quantile).estimate_and_starts(&in_order, probabilities);
+                    found.map(|(estimate, starts)| (of_all_rows(estimate, view), starts))
+                }
+            });
+            Ok(Binned {
+                uniform: measure(Strategy::Uniform).estimate_and_starts(view, probabilities)?,
+                quantile: quantile.transpose()?,
+            })
+        });
+        binned.collect()
+    }
+
+    fn smoothed(&self, view: &BinaryView<'_>, counts: &[usize]) -> Result<(Estimate, Vec<Estimate>), Error> {
+        let smooth_ece = SmoothEce::new().shared_link(self.link.clone()).estimate(view)?;
+        let ls_ece = |n_bins: &usize| {
+            let measure = LsEce::new().sigma(1.0 / *n_bins as f64).tolerance(self.tolerance).clip(self.clip);
+            measure.shared_noise(self.noise.clone()).shared_link(self.link.clone()).estimate(view)
+        };
+        Ok((smooth_ece, counts.par_iter().map(ls_ece).collect::<Result<_, _>>()?))
+    }
+
+    fn settings(&self, counts: &[usize]) -> Settings {
+        let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
+        Settings::default()
+            .with("bins", counts.join(",").as_str())
+            .with("noise", self.noise.name())
+            .with("link", self.link.name())
+            .with("tolerance", self.tolerance)
+            .with("clip", self.clip)
+            .with("compat", self.compat.map_or("none", Compat::name))
+            .with("n_draws", N_DRAWS as u64)
+            .with("seed", self.seed)
+    }
+}
+
+/// ECE for one number of bins, and where the bins start among the ordered rows.
+struct Binned {
+    uniform: (Estimate, Vec<usize>),
+    quantile: Option<(Estimate, Vec<usize>)>,
+}
+
+/// The estimate of the rows in order, as one of the view: what was left out and how scores were rounded is the view's.
+fn of_all_rows(estimate: Estimate, view: &BinaryView<'_>) -> Estimate {
+    Estimate {
+        n: view.len() as u64,
+        numerical_bound: estimate.numerical_bound + view.score_error(1.0),
+        input: view.report().clone(),
+        ..estimate
+    }
+}
