@@ -37,7 +37,7 @@ fn agreements(name: &str) -> Vec<Agreement> {
 
 #[test]
 fn the_two_points_behave_as_the_paper_says() {
-    assert_eq!(agreements("two-point"), [Agreement::Seen, Agreement::Noted, Agreement::Noted]);
+    assert_eq!(agreements("two-point"), [Agreement::Seen, Agreement::Noted, Agreement::Noted, Agreement::Noted]);
 }
 
 #[test]
