@@ -9,6 +9,7 @@ mod ls_ece;
 mod measures;
 pub mod noise;
 mod numerics;
+pub mod population;
 mod predictions;
 mod sketch;
 mod sweep;

@@ -32,6 +32,10 @@ impl Noise for Epanechnikov {
         }
     }
 
+    fn kinks(&self) -> &[f64] {
+        &[-1.0, 1.0]
+    }
+
     fn sample(&self, uniform: &mut dyn FnMut() -> f64) -> f64 {
         // Of three uniform numbers on [-1, 1], the last, or the second if the last is the largest in size, has this
         // density (Devroye 1986).

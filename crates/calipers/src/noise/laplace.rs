@@ -30,6 +30,10 @@ impl Noise for Laplace {
         }
     }
 
+    fn kinks(&self) -> &[f64] {
+        &[0.0]
+    }
+
     fn sample(&self, uniform: &mut dyn FnMut() -> f64) -> f64 {
         let u = uniform();
         if u < 0.5 { (2.0 * u).ln() } else { -(2.0 * (1.0 - u)).ln() }

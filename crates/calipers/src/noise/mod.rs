@@ -74,6 +74,12 @@ pub trait Noise: Debug + Send + Sync {
     /// One draw, from numbers that are uniform in (0, 1).
     fn sample(&self, uniform: &mut dyn FnMut() -> f64) -> f64;
 
+    /// Where the density or its slope jumps: integrals over a known population are cut there. Without them they are found
+    /// by halving, which is slower.
+    fn kinks(&self) -> &[f64] {
+        &[]
+    }
+
     /// `Some(a)` if the density is constant on [-a, a] and 0 elsewhere: the integral then has a
     /// closed form between the points.
     fn plateau(&self) -> Option<f64> {

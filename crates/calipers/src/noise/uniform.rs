@@ -25,6 +25,10 @@ impl Noise for Uniform {
         (order == 1).then_some(2.0)
     }
 
+    fn kinks(&self) -> &[f64] {
+        &[-0.5, 0.5]
+    }
+
     fn sample(&self, uniform: &mut dyn FnMut() -> f64) -> f64 {
         uniform() - 0.5
     }

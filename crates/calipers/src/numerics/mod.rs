@@ -8,5 +8,6 @@ pub(crate) mod exp;
 pub(crate) mod lagrange;
 pub(crate) mod logarithm;
 pub(crate) mod parallel;
+pub(crate) mod quadrature;
 pub(crate) mod random;
 pub(crate) mod sum;

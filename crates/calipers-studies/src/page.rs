@@ -1,0 +1,98 @@
+//! What a study hands over: a page of Markdown with its figures and tables.
+
+use calipers_report::Chart;
+
+use crate::{Setting, Table};
+
+/// Whether a claim of the paper was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agreement {
+    /// As the paper says.
+    Seen,
+    /// Not as the paper says, or only under conditions that it does not name.
+    NotSeen,
+    /// A statement of calipers' own, or a figure without a claim.
+    Noted,
+}
+
+/// A file of the page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct File {
+    /// Its name, without a folder.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// A page with what belongs to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    name: &'static str,
+    markdown: String,
+    findings: Vec<(Agreement, String)>,
+    files: Vec<File>,
+}
+
+impl Page {
+    /// A page that begins with the setting.
+    pub(crate) fn new(name: &'static str, title: &str, setting: &Setting) -> Self {
+        let markdown = format!("# {title}\n\n`calipers study {name}`. {}\n\n", setting.words());
+        Page { name, markdown, findings: Vec::new(), files: Vec::new() }
+    }
+
+    /// Adds a heading.
+    pub(crate) fn heading(&mut self, text: &str) {
+        self.markdown += &format!("## {text}\n\n");
+    }
+
+    /// Adds a paragraph.
+    pub(crate) fn text(&mut self, text: &str) {
+        self.markdown += &format!("{}\n\n", text.trim());
+    }
+
+    /// Adds what was found, and whether the paper's claim was seen.
+    pub(crate) fn finding(&mut self, agreement: Agreement, text: &str) {
+        let word = match agreement {
+            Agreement::Seen => "Seen",
+            Agreement::NotSeen => "Not seen",
+            Agreement::Noted => "Noted",
+        };
+        self.markdown += &format!("**{word}:** {text}\n\n");
+        self.findings.push((agreement, text.to_owned()));
+    }
+
+    /// Adds a figure, in a file of its own.
+    pub(crate) fn figure(&mut self, name: &str, chart: &Chart, caption: &str) {
+        let name = format!("{}-{name}.svg", self.name);
+        self.markdown += &format!("![{caption}]({name})\n\n{caption}\n\n");
+        self.files.push(File { name, text: chart.to_svg() });
+    }
+
+    /// Adds a table for people.
+    pub(crate) fn table(&mut self, table: &Table) {
+        self.markdown += &format!("{}\n", table.to_markdown());
+    }
+
+    /// Adds a table for programs, in a file of its own.
+    pub(crate) fn csv(&mut self, name: &str, table: &Table) {
+        let name = format!("{}-{name}.csv", self.name);
+        self.markdown += &format!("All figures: [{name}]({name}).\n\n");
+        self.files.push(File { name, text: table.to_csv() });
+    }
+
+    /// The study's name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What was found.
+    pub fn findings(&self) -> &[(Agreement, String)] {
+        &self.findings
+    }
+
+    /// The page itself, then its figures and tables.
+    pub fn files(&self) -> impl Iterator<Item = File> + '_ {
+        let page = File { name: format!("{}.md", self.name), text: self.markdown.trim_end().to_owned() + "\n" };
+        std::iter::once(page).chain(self.files.iter().cloned())
+    }
+}

@@ -1,0 +1,51 @@
+//! Every study runs in its quick form and writes what it says.
+
+use std::collections::BTreeSet;
+
+use calipers_studies::{Agreement, STUDIES, Setting};
+
+const QUICK: Setting = Setting { quick: true, seed: 0 };
+
+#[test]
+fn every_page_names_its_files_and_each_file_has_content() {
+    for study in STUDIES {
+        let page = study.run(&QUICK).unwrap();
+        let files: Vec<_> = page.files().collect();
+        let names: BTreeSet<&str> = files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(names.len(), files.len(), "{}: two files of one name", study.name);
+        assert_eq!(files[0].name, format!("{}.md", study.name));
+        for file in &files[1..] {
+            assert!(files[0].text.contains(&format!("({})", file.name)), "{} is not on its page", file.name);
+            assert!(!file.text.contains("NaN") && file.text.lines().count() > 1, "{}", file.name);
+        }
+        assert!(!page.findings().is_empty() && !files[0].text.contains("NaN"), "{}", study.name);
+    }
+}
+
+#[test]
+fn a_study_gives_the_same_page_again() {
+    for study in STUDIES {
+        assert_eq!(study.run(&QUICK).unwrap(), study.run(&QUICK).unwrap(), "{}", study.name);
+    }
+}
+
+/// The findings of a study, as they must come out.
+fn agreements(name: &str) -> Vec<Agreement> {
+    let study = STUDIES.iter().find(|study| study.name == name).unwrap();
+    study.run(&QUICK).unwrap().findings().iter().map(|finding| finding.0).collect()
+}
+
+#[test]
+fn the_two_points_behave_as_the_paper_says() {
+    assert_eq!(agreements("two-point"), [Agreement::Seen, Agreement::Noted, Agreement::Noted, Agreement::Noted]);
+}
+
+#[test]
+fn ece_jumps_by_the_general_criterion_and_not_by_the_discrete_one() {
+    assert_eq!(agreements("discontinuity"), [Agreement::Seen, Agreement::NotSeen, Agreement::Seen, Agreement::Noted]);
+}
+
+#[test]
+fn ls_ece_stays_within_the_bound_of_continuity() {
+    assert_eq!(agreements("continuity"), [Agreement::Seen, Agreement::Noted]);
+}

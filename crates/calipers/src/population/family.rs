@@ -1,0 +1,179 @@
+//! The one list of known distributions that every study and simulator uses.
+
+use super::logits::{Atom, Logits};
+use super::sample::Sample;
+use super::truth::Truth;
+use crate::numerics::random::Uniforms;
+use crate::{Error, Form, error};
+
+/// A law of logits h with the truth P(Y = 1 | h); the predictor says rho(h), rho the logistic function.
+///
+/// # Example
+/// ```
+/// use calipers::population::Family;
+///
+/// let family = Family::named("overconfident")?;
+/// let sample = family.sample(1000, 7);
+/// assert_eq!(sample.outcomes.len(), 1000);
+/// assert!((family.ece().value - 0.0776).abs() < 1e-4);
+/// # Ok::<(), calipers::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Family {
+    name: &'static str,
+    logits: Logits,
+    truth: Truth,
+}
+
+impl Family {
+    /// A distribution of your own.
+    pub fn new(name: &'static str, logits: Logits, truth: Truth) -> Result<Self, Error> {
+        check_logits(&logits)?;
+        check_truth(&truth)?;
+        Ok(Family { name, logits, truth })
+    }
+
+    /// The list.
+    pub fn all() -> Vec<Family> {
+        let normal = |mean, deviation| Logits::Normal { mean, deviation };
+        let affine = |intercept, slope| Truth::Affine { intercept, slope };
+        let wave = |amplitude, frequency| Truth::Sinusoidal { amplitude, frequency };
+        let steps = Logits::Steps { edges: vec![-3.0, -1.0, 0.5, 1.0, 4.0], masses: vec![0.2, 0.1, 0.4, 0.3] };
+        let atoms = vec![Atom { logit: -1.0, mass: 0.15 }, Atom { logit: 1.5, mass: 0.15 }];
+        let atoms = Logits::WithAtoms { mean: 0.0, deviation: 1.5, atoms };
+        let pieces = Truth::Piecewise { edges: vec![-1.0, 1.0], shifts: vec![-0.6, 0.0, 0.5] };
+        [
+            ("calibrated", normal(1.0, 1.5), Truth::CALIBRATED),
+            ("slightly-overconfident", normal(1.0, 1.5), affine(0.0, 0.9)),
+            ("overconfident", normal(1.0, 2.0), affine(0.0, 0.6)),
+            ("underconfident", normal(0.5, 1.0), affine(0.0, 1.5)),
+            ("shifted", normal(0.0, 1.5), affine(0.4, 1.0)),
+            ("network", normal(4.0, 2.5), affine(-0.2, 0.7)),
+            ("sinusoidal", normal(0.0, 1.5), wave(0.5, 3.0)),
+            ("fine-sinusoidal", normal(0.0, 1.5), wave(0.5, 9.0)),
+            ("piecewise", normal(0.0, 1.5), pieces),
+            ("jumps", steps.clone(), affine(0.2, 0.8)),
+            ("calibrated-jumps", steps, Truth::CALIBRATED),
+            ("atoms", atoms, affine(0.0, 0.7)),
+            ("heavy-tails", Logits::HeavyTails, affine(0.3, 0.8)),
+            ("calibrated-heavy-tails", Logits::HeavyTails, Truth::CALIBRATED),
+        ]
+        .into_iter()
+        .map(|(name, logits, truth)| Family { name, logits, truth })
+        .collect()
+    }
+
+    /// One of the list.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        let all = Self::all();
+        let names = all.iter().map(|family| family.name).collect::<Vec<_>>().join(", ");
+        let found = all.into_iter().find(|family| family.name == name);
+        found.ok_or_else(|| Error::setting("family", format!("one of {names}"), format!("{name:?}")))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The law of the logits.
+    pub fn logits(&self) -> &Logits {
+        &self.logits
+    }
+
+    /// P(Y = 1 | h).
+    pub fn truth(&self) -> &Truth {
+        &self.truth
+    }
+
+    /// Whether predictions are the truth.
+    pub fn is_calibrated(&self) -> bool {
+        self.truth == Truth::CALIBRATED
+    }
+
+    /// `n` rows drawn independently, as logits.
+    pub fn sample(&self, n: usize, seed: u64) -> Sample {
+        let mut uniforms = Uniforms::new(seed);
+        let sampler = self.logits.sampler();
+        Sample::collect(Form::Logits, n, || {
+            let logit = sampler.draw(&mut uniforms);
+            (logit, uniforms.next() < self.truth.probability(logit))
+        })
+    }
+}
+
+fn check_logits(logits: &Logits) -> Result<(), Error> {
+    match logits {
+        Logits::Normal { mean, deviation } => check_normal(*mean, *deviation),
+        Logits::WithAtoms { mean, deviation, atoms } => {
+            check_normal(*mean, *deviation)?;
+            let valid = |atom: &Atom| atom.logit.is_finite() && atom.mass > 0.0;
+            let total: f64 = atoms.iter().map(|atom| atom.mass).sum();
+            if atoms.iter().all(valid) && total < 1.0 {
+                return Ok(());
+            }
+            Err(Error::setting(
+                "atoms",
+                "finite logits with positive masses that sum to less than 1",
+                format!("{atoms:?}"),
+            ))
+        }
+        Logits::Steps { edges, masses } => {
+            check_increasing(edges, 2)?;
+            let total: f64 = masses.iter().sum();
+            if masses.len() + 1 == edges.len() && masses.iter().all(|&mass| mass >= 0.0) && (total - 1.0).abs() < 1e-12
+            {
+                return Ok(());
+            }
+            Err(Error::setting("masses", "one for each piece, not negative, with sum 1", format!("{masses:?}")))
+        }
+        Logits::HeavyTails => Ok(()),
+    }
+}
+
+fn check_truth(truth: &Truth) -> Result<(), Error> {
+    match truth {
+        Truth::Affine { intercept, slope } => {
+            if !intercept.is_finite() {
+                return Err(Error::setting("intercept", "finite", error::number(*intercept)));
+            }
+            check_positive("slope", *slope)
+        }
+        Truth::Sinusoidal { amplitude, frequency } => {
+            if !amplitude.is_finite() {
+                return Err(Error::setting("amplitude", "finite", error::number(*amplitude)));
+            }
+            check_positive("frequency", *frequency)
+        }
+        Truth::Piecewise { edges, shifts } => {
+            check_increasing(edges, 0)?;
+            if shifts.len() == edges.len() + 1 && shifts.iter().all(|shift| shift.is_finite()) {
+                return Ok(());
+            }
+            Err(Error::setting("shifts", "finite, one more than edges", format!("{shifts:?}")))
+        }
+    }
+}
+
+fn check_normal(mean: f64, deviation: f64) -> Result<(), Error> {
+    if !mean.is_finite() {
+        return Err(Error::setting("mean", "finite", error::number(mean)));
+    }
+    check_positive("deviation", deviation)
+}
+
+fn check_positive(name: &'static str, value: f64) -> Result<(), Error> {
+    // Written so that NaN fails.
+    if value > 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(Error::setting(name, "positive and finite", error::number(value)))
+}
+
+fn check_increasing(edges: &[f64], at_least: usize) -> Result<(), Error> {
+    let increasing = edges.windows(2).all(|pair| pair[0] < pair[1]);
+    if edges.len() >= at_least && increasing && edges.iter().all(|edge| edge.is_finite()) {
+        return Ok(());
+    }
+    Err(Error::setting("edges", format!("at least {at_least}, finite and increasing"), format!("{edges:?}")))
+}
