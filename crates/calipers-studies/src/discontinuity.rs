@@ -121,7 +121,7 @@ fn nearby(population: &Finite, size: f64) -> Result<Finite, Error> {
     if !population.is_continuous() {
         return population.perturbed(size);
     }
-    let step = |point: usize| if point % 2 == 0 { size } else { -size };
+    let step = |point: usize| if point.is_multiple_of(2) { size } else { -size };
     let moved = population.predictions().iter().enumerate().map(|(point, p)| (p + step(point)).clamp(0.0, 1.0));
     population.with_predictions(&moved.collect::<Vec<_>>())
 }
