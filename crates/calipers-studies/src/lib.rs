@@ -12,6 +12,7 @@ mod slope;
 mod smoothed;
 mod table;
 
+pub mod consistency;
 pub mod continuity;
 pub mod discontinuity;
 pub mod rate;
@@ -66,5 +67,10 @@ pub const STUDIES: &[Study] = &[
         name: "rate",
         about: "how fast LS-ECE of a sample nears that of its population, in n and sigma (section 5)",
         run: rate::run,
+    },
+    Study {
+        name: "consistency",
+        about: "which estimates go to the true ECE as rows grow, and which level off (Theorem ececonsist)",
+        run: consistency::run,
     },
 ];

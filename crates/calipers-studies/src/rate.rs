@@ -68,6 +68,10 @@ struct Cell {
     population: f64,
     /// |LS-ECE of a sample - that of the population|.
     error: Mean,
+    /// The mean of LS-ECE of a sample, less that of the population.
+    bias: f64,
+    /// The standard deviation of LS-ECE of a sample.
+    spread: f64,
     /// The distances of Lemma varlemma, with outcome 1 and with either; not measured for the bound alone.
     distances: Option<[Mean; 2]>,
 }
@@ -135,12 +139,15 @@ fn measure(family: &Family, plan: &Plan, own_seed: u64, with_distances: bool) ->
             let at = |(sigma, value, smoothed): &(f64, f64, Option<Smoothed<'_>>)| {
                 let estimate = LsEce::new().sigma(*sigma).tolerance(1e-7).estimate(&view)?;
                 let distances = smoothed.as_ref().map(|smoothed| smoothed.distances(&sample));
-                Ok(((estimate.value - value).abs(), distances))
+                Ok((estimate.value - value, distances))
             };
             populations.iter().map(at).collect::<Result<Vec<_>, Error>>()
         })?;
         for (place, &(sigma, population, _)) in populations.iter().enumerate() {
-            let error = Mean::of(&drawn.iter().map(|found| found[place].0).collect::<Vec<_>>());
+            let signed: Vec<f64> = drawn.iter().map(|found| found[place].0).collect();
+            let error = Mean::of(&signed.iter().map(|error| error.abs()).collect::<Vec<_>>());
+            let Mean { value: bias, standard_error } = Mean::of(&signed);
+            let spread = standard_error * (n_replicates as f64).sqrt();
             let distances: Option<Vec<_>> = drawn.iter().map(|found| found[place].1).collect();
             let distances = distances.map(|all| {
                 let mean = |value: fn(&crate::smoothed::Distances) -> f64| {
@@ -148,7 +155,17 @@ fn measure(family: &Family, plan: &Plan, own_seed: u64, with_distances: bool) ->
                 };
                 [mean(|d| d.positive), mean(|d| d.total)]
             });
-            cells.push(Cell { family: family.name(), n, sigma, n_replicates, population, error, distances });
+            cells.push(Cell {
+                family: family.name(),
+                n,
+                sigma,
+                n_replicates,
+                population,
+                error,
+                bias,
+                spread,
+                distances,
+            });
         }
     }
     Ok(cells)
@@ -158,16 +175,21 @@ fn measure(family: &Family, plan: &Plan, own_seed: u64, with_distances: bool) ->
 #[derive(Clone, Copy)]
 enum Figure {
     Error,
+    Bias,
+    Spread,
     Positive,
     Total,
 }
 
 impl Figure {
-    const ALL: [Figure; 3] = [Figure::Error, Figure::Positive, Figure::Total];
+    const CLAIMED: [Figure; 3] = [Figure::Error, Figure::Positive, Figure::Total];
+    const ALL: [Figure; 5] = [Figure::Error, Figure::Bias, Figure::Spread, Figure::Positive, Figure::Total];
 
     fn name(self) -> &'static str {
         match self {
             Figure::Error => "error of LS-ECE",
+            Figure::Bias => "its bias",
+            Figure::Spread => "its standard deviation",
             Figure::Positive => "distance of p_{T,Y=1}",
             Figure::Total => "distance of p_T",
         }
@@ -177,6 +199,8 @@ impl Figure {
         let distance = |place: usize| cell.distances.map_or(0.0, |distances| distances[place].value);
         match self {
             Figure::Error => cell.error.value,
+            Figure::Bias => cell.bias,
+            Figure::Spread => cell.spread,
             Figure::Positive => distance(0),
             Figure::Total => distance(1),
         }
@@ -369,6 +393,8 @@ fn csv(cells: &[Cell]) -> Table {
         "ls_ece_of_the_population",
         "mean_error",
         "mean_error_standard_error",
+        "bias",
+        "standard_deviation",
         "distance_with_outcome_1",
         "distance",
         "bound_of_mean_error",
@@ -383,6 +409,8 @@ fn csv(cells: &[Cell]) -> Table {
             full(cell.population),
             full(cell.error.value),
             full(cell.error.standard_error),
+            full(cell.bias),
+            full(cell.spread),
             distance(0),
             distance(1),
             full(cell.bound()),
@@ -403,7 +431,7 @@ mod tests {
     #[test]
     fn errors_of_calibrated_predictions_fall_like_the_root_of_n_sigma() {
         let cells = cells("calibrated");
-        for figure in Figure::ALL {
+        for figure in Figure::CLAIMED {
             let slope = figure.slope(&cells);
             assert!(is_claimed(slope), "{}: {slope}", figure.name());
         }
