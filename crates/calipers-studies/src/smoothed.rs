@@ -151,22 +151,23 @@ impl Kernel {
         let nearest = (place / self.step).round();
         let x = (nearest * self.step - place) / self.sigma;
         let (peak, ratio) = (share * (-0.5 * x * x).exp(), (-x / NODES).exp());
-        let nearest = nearest as i64;
-        let mut side = |ratio: f64, direction: i64| {
-            let mut power = peak;
-            for (j, own) in self.table.iter().enumerate() {
-                // The middle node belongs to the right side alone.
-                if direction > 0 || j > 0 {
-                    let node = usize::try_from(nearest + direction * j as i64);
-                    if let Some(value) = node.ok().and_then(|node| values.get_mut(node)) {
-                        *value += power * own;
-                    }
-                }
-                power *= ratio;
-            }
-        };
-        side(ratio, 1);
-        side(1.0 / ratio, -1);
+        let inverse = 1.0 / ratio;
+        // Nodes from the nearest on, and those before it; kernels may hang over either end.
+        let (nearest, n_nodes) = (nearest as i64, values.len() as i64);
+        let skipped = (-nearest).clamp(0, self.table.len() as i64);
+        let from = (nearest + skipped).clamp(0, n_nodes) as usize;
+        let mut power = peak * ratio.powi(skipped as i32);
+        for (value, own) in values[from..].iter_mut().zip(&self.table[skipped as usize..]) {
+            *value += power * own;
+            power *= ratio;
+        }
+        let skipped = (nearest - n_nodes + 1).clamp(1, self.table.len() as i64);
+        let to = (nearest - skipped + 1).clamp(0, n_nodes) as usize;
+        power = peak * inverse.powi(skipped as i32);
+        for (value, own) in values[..to].iter_mut().rev().zip(&self.table[skipped as usize..]) {
+            *value += power * own;
+            power *= inverse;
+        }
     }
 
     /// ∫ |f - g| from their values at the nodes.
