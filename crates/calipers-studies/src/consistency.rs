@@ -1,24 +1,28 @@
 //! Section 5: LS-ECE as an estimate of ECE itself, beside others.
 //!
 //! # The paper's condition is not needed
-//! Theorem ececonsist asks for an almost everywhere continuous density of the logits given the outcome, and σ_n -> 0 with nσ_n -> infinity. The second is
-//! enough: for every law of (h, Y), noise σR with any density of R, and the logistic link, LS-ECE_σ -> ECE as σ -> 0.
+//! Theorem ececonsist asks for an almost everywhere continuous density of the logits given the outcome, and σ_n -> 0 with
+//! nσ_n -> infinity. The second is enough: for every law of (h, Y), noise σR with any density of R, and the logistic
+//! link, LS-ECE_σ -> ECE as σ -> 0.
 //!
-//! Proof. Let μ be the law of h, η(h) = P(Y = 1 | h), and λ the signed measure (η - ρ) μ. ρ is strictly increasing, so E[Y | ρ(h)] = η(h), and ECE is the total
-//! mass ‖λ‖ of |λ|. With K_σ the density of σR,
+//! Proof. Let μ be the law of h, η(h) = P(Y = 1 | h), and λ the signed measure (η - ρ) μ. ρ is strictly increasing, so
+//! E[Y | ρ(h)] = η(h), and ECE is the total mass ‖λ‖ of |λ|. With K_σ the density of σR,
 //! ```text
 //! LS-ECE_σ = ∫ |∫ (η(h) - ρ(u)) K_σ(u - h) μ(dh)| du,      ‖K_σ * λ‖ = ∫ |∫ (η(h) - ρ(h)) K_σ(u - h) μ(dh)| du,
 //! |LS-ECE_σ - ‖K_σ * λ‖| <= ∫∫ |ρ(u) - ρ(h)| K_σ(u - h) μ(dh) du = E|ρ(h + σR) - ρ(h)| <= σ E|R| / 4,
 //! ```
-//! since the slope of ρ is at most 1/4; where E|R| is infinite, the expectation still goes to 0, by dominated convergence. Smoothing adds no mass:
-//! ‖K_σ * λ‖ <= ‖λ‖. It loses none in the limit: for continuous φ with |φ| <= 1, ∫ φ d(K_σ * λ) = ∫ E φ(h + σR) λ(dh) -> ∫ φ dλ by dominated convergence, so that
-//! lim inf ‖K_σ * λ‖ >= ∫ φ dλ, and the supremum over φ is ‖λ‖. ∎
+//! since the slope of ρ is at most 1/4; where E|R| is infinite, the expectation still goes to 0, by dominated
+//! convergence. Smoothing adds no mass: ‖K_σ * λ‖ <= ‖λ‖. It loses none in the limit: for continuous φ with |φ| <= 1, ∫ φ
+//! d(K_σ * λ) = ∫ E φ(h + σR) λ(dh) -> ∫ φ dλ by dominated convergence, so that lim inf ‖K_σ * λ‖ >= ∫ φ dλ, and the
+//! supremum over φ is ‖λ‖. ∎
 //!
-//! So LS-ECE_σ <= ECE + σ E|R| / 4 at every σ, too. With the bound of [`rate`](crate::rate), which has no condition either,
+//! So LS-ECE_σ <= ECE + σ E|R| / 4 at every σ, too. With the bound of [`rate`](crate::rate), which has no condition
+//! either,
 //! ```text
 //! E|LS-ECE_σ(sample) - ECE| <= 1/√n + 4 √(ln 2 · M / (nσ)) + |LS-ECE_σ - ECE| -> 0
 //! ```
-//! whenever σ_n -> 0 and nσ_n -> infinity: atoms, jumps and laws without a density included. How fast the last term falls does depend on the law.
+//! whenever σ_n -> 0 and nσ_n -> infinity: atoms, jumps and laws without a density included. How fast the last term falls
+//! does depend on the law.
 
 use calipers::population::Family;
 use calipers::{
@@ -127,10 +131,11 @@ impl Measured {
 pub fn run(setting: &Setting) -> Result<Page, Error> {
     let mut page = Page::new("consistency", "Which estimates go to the true ECE", setting);
     page.text(
-        "Theorem ececonsist: with sigma -> 0 and n sigma -> infinity, LS-ECE of a sample goes to the true ECE, if the logits given the outcome have an almost everywhere \
-         continuous density. Here on distributions whose ECE is known: the mean of |estimate - ECE|. LS-ECE with two scales that the theorem allows, with \
-         the rule `auto` (1.5 s n^(-1/3), s the spread of the logits), and with a sigma that stays; and others. Errors are L1 throughout. Beta KDE has the bandwidth 0.1 n^(-2/5): \
-         the search of its authors takes seconds at 100,000 rows.",
+        "Theorem ececonsist: with sigma -> 0 and n sigma -> infinity, LS-ECE of a sample goes to the true ECE, if the \
+         logits given the outcome have an almost everywhere continuous density. Here on distributions whose ECE is \
+         known: the mean of |estimate - ECE|. LS-ECE with two scales that the theorem allows, with the rule `auto` (1.5 \
+         s n^(-1/3), s the spread of the logits), and with a sigma that stays; and others. Errors are L1 throughout. \
+         Beta KDE has the bandwidth 0.1 n^(-2/5): the search of its authors takes seconds at 100,000 rows.",
     );
     let names: &[&str] = setting.pick(
         &["overconfident", "sinusoidal", "calibrated", "jumps", "calibrated-jumps", "atoms", "heavy-tails"],
@@ -235,7 +240,8 @@ fn findings(page: &mut Page, all: &[Measured]) {
     page.finding(
         if converge(&dense) { Agreement::Seen } else { Agreement::NotSeen },
         &format!(
-            "With sigma = n^(-1/3), n^(-1/5) and auto, the error of LS-ECE falls on all families with a density ({}): the flattest slope over all n is {}.",
+            "With sigma = n^(-1/3), n^(-1/5) and auto, the error of LS-ECE falls on all families with a density ({}): \
+             the flattest slope over all n is {}.",
             names.join(", "),
             fixed(flattest, 2)
         ),
@@ -245,10 +251,12 @@ fn findings(page: &mut Page, all: &[Measured]) {
         page.finding(
             Agreement::Noted,
             &format!(
-                "Where logits repeat ({}) the theorem's condition, a density, fails; the error {verb} there too (flattest slope {}). Indeed the condition is not needed: \
-                 with lambda = (P(Y = 1 | h) - rho(h)) times the law of h, LS-ECE differs from the mass of the smoothed lambda by at most sigma E|R| / 4, and that mass goes to the mass of lambda, \
-                 which is ECE, for every law. With the bound of `calipers study rate`, LS-ECE is consistent whenever sigma -> 0 and n sigma -> infinity. The proof is in \
-                 the documentation of `calipers_studies::consistency`.",
+                "Where logits repeat ({}) the theorem's condition, a density, fails; the error {verb} there too \
+                 (flattest slope {}). Indeed the condition is not needed: with lambda = (P(Y = 1 | h) - rho(h)) times \
+                 the law of h, LS-ECE differs from the mass of the smoothed lambda by at most sigma E|R| / 4, and that \
+                 mass goes to the mass of lambda, which is ECE, for every law. With the bound of `calipers study rate`, \
+                 LS-ECE is consistent whenever sigma -> 0 and n sigma -> infinity. The proof is in the documentation of \
+                 `calipers_studies::consistency`.",
                 measured.family.name(),
                 fixed(slope(measured), 2)
             ),
@@ -285,8 +293,8 @@ fn levelling(all: &[Measured]) -> String {
     let flat: Vec<String> = (0..METHODS.len()).filter_map(of).collect();
     let text = if flat.is_empty() { "none".to_owned() } else { flat.join("; ") };
     format!(
-        "Errors that level off, by a slope above {LEVEL} over the last three n: {text}. A bias that is smaller than the noise at these n is not seen by this, though it \
-         remains."
+        "Errors that level off, by a slope above {LEVEL} over the last three n: {text}. A bias that is smaller than the \
+         noise at these n is not seen by this, though it remains."
     )
 }
 
@@ -336,7 +344,8 @@ fn population(page: &mut Page, all: &[Measured]) {
     page.finding(
         if most <= 1.0 { Agreement::Noted } else { Agreement::NotSeen },
         &format!(
-            "LS-ECE <= ECE + sigma E|R| / 4 holds for every family and sigma; LS-ECE - ECE is at most {} of what that allows.",
+            "LS-ECE <= ECE + sigma E|R| / 4 holds for every family and sigma; LS-ECE - ECE is at most {} of what that \
+             allows.",
             short(most)
         ),
     );

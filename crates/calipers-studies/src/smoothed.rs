@@ -8,11 +8,11 @@
 //! by t = ρ(u); f̂ is f of the empirical measure. The noise is Gaussian.
 //!
 //! # Method
-//! Between -W and W on nodes of spacing sigma/6, W at most 50 and less where the logits end before: f and f₁ once for each
-//! sigma, f̂ by adding each row's kernel, cut at 6.5 sigma, to the nodes that it reaches. Where heavy tails go on beyond W,
-//! rows lie apart (the largest of n is near n²) and no common grid holds them. There f is the density itself, to a share of
-//! 2 sigma² / W² of it, and outcomes are settled; around rows |f - f̂| is integrated on nodes of their own, and
-//! between rows f̂ is 0 and the integral is the mass of f, from the distribution function.
+//! Between -W and W on nodes of spacing sigma/6, W at most 50 and less where the logits end before: f and f₁ once for
+//! each sigma, f̂ by adding each row's kernel, cut at 6.5 sigma, to the nodes that it reaches. Where heavy tails go on
+//! beyond W, rows lie apart (the largest of n is near n²) and no common grid holds them. There f is the density itself,
+//! to a share of 2 sigma² / W² of it, and outcomes are settled; around rows |f - f̂| is integrated on nodes of their own,
+//! and between rows f̂ is 0 and the integral is the mass of f, from the distribution function.
 
 use calipers::population::{Family, Sample};
 use calipers::{Error, Gaussian, Noise};
@@ -145,8 +145,8 @@ impl Kernel {
 
     /// Adds a kernel with its middle at `place`, of total `share`, to the nodes 0, step, 2 step, ...
     ///
-    /// With x the way from the middle to the nearest node, K(x + jΔ) = exp(-x²/2σ²) · exp(-xΔ/σ²)^j · K(jΔ): two exponentials for
-    /// all nodes. Since |x| <= Δ/2, the powers stay between 1/2 and 2.
+    /// With x the way from the middle to the nearest node, K(x + jΔ) = exp(-x²/2σ²) · exp(-xΔ/σ²)^j · K(jΔ): two
+    /// exponentials for all nodes. Since |x| <= Δ/2, the powers stay between 1/2 and 2.
     fn add(&self, values: &mut [f64], place: f64, share: f64) {
         let nearest = (place / self.step).round();
         let x = (nearest * self.step - place) / self.sigma;
@@ -172,8 +172,9 @@ impl Kernel {
 
     /// ∫ |f - g| from their values at the nodes.
     ///
-    /// The trapezoid rule is as good as exact for kernels, but where f - g passes through 0 the slope of |f - g| jumps by s. There the
-    /// integral of the straight piece is exact, and s Δ² / 12 is what the rule misses on the smooth pieces that end there (Euler and Maclaurin).
+    /// The trapezoid rule is as good as exact for kernels, but where f - g passes through 0 the slope of |f - g| jumps by
+    /// s. There the integral of the straight piece is exact, and s Δ² / 12 is what the rule misses on the smooth pieces
+    /// that end there (Euler and Maclaurin).
     fn integral(&self, f: &[f64], g: &[f64]) -> f64 {
         let gaps: Vec<f64> = f.iter().zip(g).map(|(f, g)| f - g).collect();
         let panel = |a: f64, b: f64| {
