@@ -59,5 +59,5 @@ fn the_theorem_on_rates_holds_and_its_lemma_does_not_for_heavy_tails() {
 #[test]
 fn ls_ece_with_shrinking_noise_goes_to_ece_with_a_density_or_without() {
     use Agreement::{Noted, Seen};
-    assert_eq!(agreements("consistency"), [Seen, Noted, Noted, Noted, Noted, Noted]);
+    assert_eq!(agreements("consistency"), [Seen, Noted, Noted, Noted, Noted, Noted, Noted]);
 }
