@@ -49,3 +49,15 @@ fn ece_jumps_by_the_general_criterion_and_not_by_the_discrete_one() {
 fn ls_ece_stays_within_the_bound_of_continuity() {
     assert_eq!(agreements("continuity"), [Agreement::Seen, Agreement::Noted]);
 }
+
+#[test]
+fn the_theorem_on_rates_holds_and_its_lemma_does_not_for_heavy_tails() {
+    use Agreement::{NotSeen, Noted, Seen};
+    assert_eq!(agreements("rate"), [Seen, Seen, Noted, NotSeen, Seen, Noted]);
+}
+
+#[test]
+fn ls_ece_with_shrinking_noise_goes_to_ece_with_a_density_or_without() {
+    use Agreement::{Noted, Seen};
+    assert_eq!(agreements("consistency"), [Seen, Noted, Noted, Noted, Noted, Noted, Noted]);
+}
