@@ -13,6 +13,7 @@ mod table;
 
 pub mod continuity;
 pub mod discontinuity;
+pub mod images;
 pub mod two_point;
 
 pub use page::{Agreement, File, Page};
