@@ -21,12 +21,12 @@ use crate::{columns, files, sketch_files};
 /// seed gives the same files.
 #[derive(Debug, Args)]
 #[command(
-    mut_arg("files", |files| files.required(false).value_name("GROUP=FILE").help(FILES).long_help(FILES)),
+    mut_arg("files", |files| files.required(false).value_name("GROUP=FILE").help(FILES).display_order(1)),
     after_help = after_help()
 )]
 pub(crate) struct StudyArgs {
     /// The study; `list`, or no name at all, lists those that there are
-    #[arg(value_name = "NAME", help_heading = "Arguments")]
+    #[arg(value_name = "NAME", help_heading = "Arguments", display_order = 0)]
     name: Option<String>,
 
     /// Folder for the page. It is made if it is not there; if it is, files of the same names are replaced and all others left alone
@@ -154,7 +154,11 @@ fn finish(page: &Page, folder: &OutputFolder, inputs: &[PathBuf], args: &StudyAr
     let findings: String =
         page.findings().iter().map(|(agreement, text)| format!("{}: {text}\n\n", agreement.words())).collect();
     let page = paths.first().map_or("", String::as_str);
-    Ok(format!("{findings}{}: the page, with {} figures and tables beside it\n", crate::printable(page), paths.len() - 1))
+    Ok(format!(
+        "{findings}{}: the page, with {} figures and tables beside it\n",
+        crate::printable(page),
+        paths.len() - 1
+    ))
 }
 
 fn finding((agreement, text): &(Agreement, String)) -> Value {
@@ -194,10 +198,8 @@ fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
     for (group, files) in &named {
         groups.push((group, open_all(group, files, args, &rules)?));
     }
-    let checked: Vec<(&String, Vec<(&str, &Opened, Predictions<'_>)>)> = groups
-        .iter()
-        .map(|(group, opened)| Ok((*group, check_all(opened, &rules)?)))
-        .collect::<Result<_>>()?;
+    let checked: Vec<(&String, Vec<(&str, &Opened, Predictions<'_>)>)> =
+        groups.iter().map(|(group, opened)| Ok((*group, check_all(opened, &rules)?))).collect::<Result<_>>()?;
     let groups: Vec<Group<'_>> = checked
         .iter()
         .map(|(group, models)| {

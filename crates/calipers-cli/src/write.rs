@@ -106,14 +106,10 @@ impl OutputFolder {
             });
             written.map_err(cannot_write)?;
         }
-        match fs::create_dir(&self.path) {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(cannot_write(error)),
-            is_new => self.move_in(unfinished.path(), files).inspect_err(|_| {
-                if is_new.is_ok() {
-                    // Only if it is empty.
-                    let _ = fs::remove_dir(&self.path);
-                }
-            })?,
+        match self.path.is_dir() {
+            true => self.move_in(unfinished.path(), files)?,
+            // The folder that was written becomes the one that was wanted.
+            false => fs::rename(unfinished.path(), &self.path).map_err(cannot_write)?,
         }
         for folder in [&self.path, &beside(&self.path)] {
             let _ = File::open(folder).and_then(|folder| folder.sync_all());
@@ -147,6 +143,11 @@ impl OutputFolder {
     fn unfinished(&self) -> Result<TempDir> {
         let mut builder = Builder::new();
         builder.prefix(".calipers-").suffix(".unfinished");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(fs::Permissions::from_mode(0o777));
+        }
         let folder = if self.path.is_dir() { self.path.clone() } else { beside(&self.path) };
         builder.tempdir_in(folder).map_err(cannot_write)
     }

@@ -40,13 +40,12 @@ pub struct Model<'a> {
 pub fn run(groups: &[Group<'_>], setting: &Setting) -> Result<Page, Error> {
     check(groups)?;
     let mut page = Page::new(NAME, "Models on images: ECE by bins, LS-ECE by noise, smECE", setting);
-    let counts = bins(setting);
     page.text(&format!(
-        "The paper's Section 6.2 and its appendix (Figures cifarplots, imagenetplot, imagenetplotuniform). For {} bins: ECE \
+        "The paper's Section 6.2 and its appendix (Figures cifarplots, imagenetplot, imagenetplotuniform). For {}: ECE \
          with the edges of netcal, as in the paper's code, and LS-ECE at sigma = 1/bins, as the integral (to 1e-6) and by the \
          paper's sampling with {} samples. Noise is Gaussian, or uniform with sigma its full width. smECE is exact; \
-         beside it stands relplot's, which the paper's code calls. Standard deviations are over models, divided by their number.",
-        listed(&counts),
+         beside it stands relplot's, which the paper's code calls. Standard deviations are over models, with their number as the divisor.",
+        counts(&bins(setting)),
         n_samples(setting),
     ));
     page.text(
@@ -67,7 +66,8 @@ pub fn run(groups: &[Group<'_>], setting: &Setting) -> Result<Page, Error> {
     for (group, models) in groups.iter().zip(&measured) {
         section(&mut page, &group.name, models, setting);
     }
-    page.heading("All figures");
+    page.heading("Tables for programs");
+    page.text("By model and number of bins; means over models, by number of bins; and by model:");
     page.csv("points", &points(groups, &measured));
     page.csv("differences", &differences(groups, &measured));
     page.csv("models", &per_model(groups, &measured));
@@ -119,7 +119,7 @@ fn section(page: &mut Page, group: &str, models: &[Measured], setting: &Setting)
     };
     page.text(&format!("Models: {}; {rows}.{named}", models.len()));
     figures::lines(page, group, models);
-    findings::little_change(page, models);
+    findings::little_change(page, group, models);
     let mut table =
         Table::new(["model", "ECE, 10 to 100 bins", "range", "range by chance", "LS-ECE range", "smECE", "sweep says"]);
     for model in models {
@@ -135,12 +135,13 @@ fn section(page: &mut Page, group: &str, models: &[Measured], setting: &Setting)
         ]);
     }
     page.table(&table);
-    findings::verdicts(page, models);
-    ranking::findings(page, models);
+    findings::verdicts(page, group, models);
+    ranking::findings(page, group, models);
     figures::sampling(page, group, models, n_samples(setting));
-    findings::wiggle(page, models, n_samples(setting));
+    figures::sampling_error(page, group, models, n_samples(setting));
+    findings::wiggle(page, group, models, n_samples(setting));
     figures::differences(page, group, models);
-    findings::closeness(page, models);
+    findings::closeness(page, group, models);
     page.table(&difference_table(models));
 }
 
@@ -253,21 +254,26 @@ fn per_model(groups: &[Group<'_>], measured: &[Vec<Measured>]) -> Table {
     table
 }
 
-/// `1, 10 and 20`.
-fn listed<T: ToString>(items: &[T]) -> String {
-    let texts: Vec<String> = items.iter().map(T::to_string).collect();
+/// Numbers of bins in words: `1, 10 and 20 bins`.
+fn counts(bins: &[usize]) -> String {
+    let texts: Vec<String> = bins.iter().map(usize::to_string).collect();
     match &texts[..] {
-        [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
-        _ => texts.concat(),
+        [one] if one == "1" => "1 bin".to_owned(),
+        [others @ .., last] if !others.is_empty() => format!("{} and {last} bins", others.join(", ")),
+        _ => format!("{} bins", texts.concat()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::listed;
+    use super::counts;
 
     #[test]
-    fn lists_end_with_and() {
-        assert_eq!(["", "1", "1 and 2", "1, 2 and 3"], [&[][..], &[1], &[1, 2], &[1, 2, 3]].map(listed::<i32>).as_slice());
+    fn counts_read_as_words() {
+        let cases: [(&[usize], &str); 4] =
+            [(&[1], "1 bin"), (&[10], "10 bins"), (&[1, 10], "1 and 10 bins"), (&[1, 10, 20], "1, 10 and 20 bins")];
+        for (bins, words) in cases {
+            assert_eq!(counts(bins), words);
+        }
     }
 }

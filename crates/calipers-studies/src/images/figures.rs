@@ -42,7 +42,11 @@ pub(super) fn lines(page: &mut Page, group: &str, models: &[Measured]) {
         ("ECE", |point| point.ece),
         ("LS-ECE, Gaussian", Stroke::Dashed, |point| point.gaussian.integral),
     );
-    page.figure(&format!("{group}-ece"), &chart, "ECE (solid) and LS-ECE as the integral (dashed), a colour for each model.");
+    page.figure(
+        &format!("{group}-ece"),
+        &chart,
+        "ECE (solid) and LS-ECE as the integral (dashed), a colour for each model.",
+    );
 }
 
 /// The integral and its sampling.
@@ -59,11 +63,22 @@ pub(super) fn sampling(page: &mut Page, group: &str, models: &[Measured], n_samp
     page.figure(&format!("{group}-sampling"), &chart, &caption);
 }
 
+/// What lies between the two, which is too little to be seen beside the figures themselves.
+pub(super) fn sampling_error(page: &mut Page, group: &str, models: &[Measured], n_samples: u64) {
+    let chart = Chart::new(format!("{group}: {n_samples} samples of LS-ECE, less the integral"))
+        .x(Axis::linear(X))
+        .y(Axis::linear("sampled LS-ECE - LS-ECE"))
+        .size(720.0, 440.0);
+    let lines = series(models, Stroke::Dotted, true, |point| point.gaussian.sampled - point.gaussian.integral);
+    let chart = lines.fold(chart, Chart::add).horizontal_rule(0.0, "");
+    page.figure(&format!("{group}-sampling-error"), &chart, "The difference of the two: noise, without a trend.");
+}
+
 /// Figures imagenetplot and imagenetplotuniform: differences from ECE, over all models.
 pub(super) fn differences(page: &mut Page, group: &str, models: &[Measured]) {
     let difference = |wanted: &str| DIFFERENCES.into_iter().find(|(name, _)| *name == wanted);
-    for noise in ["gaussian", "uniform"] {
-        let mut chart = Chart::new(format!("{group}: mean absolute difference from ECE, {noise} noise"))
+    for (noise, words) in [("gaussian", "Gaussian"), ("uniform", "uniform")] {
+        let mut chart = Chart::new(format!("{group}: mean absolute difference from ECE, {words} noise"))
             .x(Axis::linear(X))
             .y(Axis::linear("mean absolute difference"));
         let kinds = [(format!("ls_ece_{noise}"), "|ECE - LS-ECE|"), ("smooth_ece".to_owned(), "|ECE - smECE|")];
@@ -74,11 +89,13 @@ pub(super) fn differences(page: &mut Page, group: &str, models: &[Measured]) {
             let line = |of: fn(f64, f64) -> f64| {
                 points.iter().map(|&(bins, mean, deviation)| (bins as f64, of(mean, deviation))).collect::<Vec<_>>()
             };
-            let band = Band::new("", line(|mean, deviation| mean - deviation), line(|mean, deviation| mean + deviation));
-            chart = chart.band(band.colour(colour)).add(Series::line(name, line(|mean, _| mean)).colour(colour).markers());
+            let band =
+                Band::new("", line(|mean, deviation| mean - deviation), line(|mean, deviation| mean + deviation));
+            chart =
+                chart.band(band.colour(colour)).add(Series::line(name, line(|mean, _| mean)).colour(colour).markers());
         }
         let caption = format!(
-            "Mean over models of |ECE - LS-ECE| with {noise} noise and of |ECE - smECE|; bands are one standard deviation either side."
+            "Mean over models of |ECE - LS-ECE| with {words} noise and of |ECE - smECE|; bands are one standard deviation either side."
         );
         page.figure(&format!("{group}-difference-{noise}"), &chart, &caption);
     }

@@ -1,7 +1,7 @@
 //! What the figures say of the paper's words.
 
 use super::measured::{LsEces, Measured, Point, extent};
-use super::{DIFFERENCES, listed, over_models};
+use super::{DIFFERENCES, counts, over_models};
 use crate::table::fixed;
 use crate::{Agreement, Page};
 
@@ -15,8 +15,13 @@ fn seen(seen: bool) -> Agreement {
     if seen { Agreement::Seen } else { Agreement::NotSeen }
 }
 
+/// A finding of a group, which it names: findings are also read without their page.
+pub(super) fn say(page: &mut Page, group: &str, agreement: Agreement, text: &str) {
+    page.finding(agreement, &format!("{group}: {text}"));
+}
+
 /// "ECE stays nearly the same as we change the number of bins".
-pub(super) fn little_change(page: &mut Page, models: &[Measured]) {
+pub(super) fn little_change(page: &mut Page, group: &str, models: &[Measured]) {
     let range = |model: &Measured| {
         let (least, most) = model.range_ece();
         most - least
@@ -27,7 +32,9 @@ pub(super) fn little_change(page: &mut Page, models: &[Measured]) {
         let (least, most) = extent(model.points.iter().map(|point| point.ece));
         most - least
     }));
-    page.finding(
+    say(
+        page,
+        group,
         seen(widest <= SAME),
         &format!(
             "From 10 to 100 bins ECE moves by at most {}: {}. With 1 bin as well, by at most {}.",
@@ -39,21 +46,26 @@ pub(super) fn little_change(page: &mut Page, models: &[Measured]) {
 }
 
 /// What the sweep of the core says of each.
-pub(super) fn verdicts(page: &mut Page, models: &[Measured]) {
+pub(super) fn verdicts(page: &mut Page, group: &str, models: &[Measured]) {
     let brittle: Vec<&Measured> = models.iter().filter(|model| model.sweep.verdict.name() != "stable").collect();
     let text = match brittle.len() {
-        0 => format!("`calipers sweep` calls ECE of all {} stable.", models.len()),
+        0 => "`calipers sweep` calls ECE of every model stable.".to_owned(),
         n => {
             let each: Vec<String> =
                 brittle.iter().map(|model| format!("{}: {}", model.short, model.sweep.sentence())).collect();
-            format!("`calipers sweep` calls ECE of {} of {} stable. {}.", models.len() - n, models.len(), each.join("; "))
+            format!(
+                "`calipers sweep` calls ECE of {} of {} models stable. {}.",
+                models.len() - n,
+                models.len(),
+                each.join("; ")
+            )
         }
     };
-    page.finding(Agreement::Noted, &text);
+    say(page, group, Agreement::Noted, &text);
 }
 
 /// The noise of the paper's sampling, and how much rougher it makes a curve.
-pub(super) fn wiggle(page: &mut Page, models: &[Measured], n_samples: u64) {
+pub(super) fn wiggle(page: &mut Page, group: &str, models: &[Measured], n_samples: u64) {
     let all = |noise: fn(&Point) -> &LsEces| -> Vec<(f64, f64)> {
         let points = models.iter().flat_map(|model| &model.points).map(noise);
         points.map(|own| ((own.sampled - own.integral).abs(), own.standard_error)).collect()
@@ -77,12 +89,14 @@ pub(super) fn wiggle(page: &mut Page, models: &[Measured], n_samples: u64) {
         let bends: Vec<f64> = bends.collect();
         bends.iter().sum::<f64>() / bends.len().max(1) as f64
     };
-    page.finding(
+    say(
+        page,
+        group,
         Agreement::Noted,
         &format!(
             "{n_samples} samples are off from the integral by {} with Gaussian noise, by {} with uniform noise. From one number of bins to the \
-             next the slope of a line changes by {} on average for ECE, {} for LS-ECE as the integral and {} as sampled: the variance that the paper \
-             sees in LS-ECE is that of its sampling.",
+             next the slope of a line changes by {} on average for ECE, {} for LS-ECE as the integral and {} as sampled: with so few samples, what \
+             looks like variance of LS-ECE is that of its sampling.",
             words(&all(|point| &point.gaussian)),
             words(&all(|point| &point.uniform)),
             fixed(roughness(|point| point.ece), 5),
@@ -93,7 +107,7 @@ pub(super) fn wiggle(page: &mut Page, models: &[Measured], n_samples: u64) {
 }
 
 /// "ECE, LS-ECE and smECE take near-identical values", and "the choice of noise does not impact our conclusions".
-pub(super) fn closeness(page: &mut Page, models: &[Measured]) {
+pub(super) fn closeness(page: &mut Page, group: &str, models: &[Measured]) {
     let [gaussian, _, uniform, _, smooth, relplot] = DIFFERENCES.map(|(_, difference)| over_models(models, difference));
     let beyond = |means: &[(usize, f64, f64)]| -> Vec<usize> {
         means.iter().filter(|(_, mean, _)| *mean > CLOSE).map(|(bins, _, _)| *bins).collect()
@@ -102,12 +116,14 @@ pub(super) fn closeness(page: &mut Page, models: &[Measured]) {
         let (least, most) = extent(means.iter().skip(1).map(|(_, mean, _)| *mean));
         let beyond = match beyond(means) {
             beyond if beyond.is_empty() => format!("never above {CLOSE}"),
-            beyond => format!("above {CLOSE} at {}", listed(&beyond)),
+            beyond => format!("above {CLOSE} at {}", counts(&beyond)),
         };
         format!("{} at 1 bin, {} to {} from 10 on, {beyond}", fixed(means[0].1, 4), fixed(least, 4), fixed(most, 4))
     };
     for (name, means) in [("LS-ECE", &gaussian), ("smECE", &smooth)] {
-        page.finding(
+        say(
+            page,
+            group,
             seen(beyond(means).is_empty()),
             &format!("Mean over models of |ECE - {name}|: {}.", words(means)),
         );
@@ -118,17 +134,22 @@ pub(super) fn closeness(page: &mut Page, models: &[Measured]) {
         .filter(|(gaussian, uniform)| (gaussian.1 - uniform.1).abs() == apart)
         .map(|(gaussian, _)| gaussian.0)
         .collect();
-    page.finding(
+    say(
+        page,
+        group,
         seen(beyond(&gaussian) == beyond(&uniform) && apart <= SAME),
         &format!(
-            "With uniform noise the mean of |ECE - LS-ECE| is {}; it is within {} of that with Gaussian noise, and furthest at {} bins.",
+            "With uniform noise the mean of |ECE - LS-ECE| is {}; it is within {} of that with Gaussian noise, and furthest at {}. \
+             At one sigma, uniform noise is 3.46 times narrower than Gaussian (by standard deviation), and smooths fewer rows together.",
             words(&uniform),
             fixed(apart, 4),
-            listed(&furthest)
+            counts(&furthest)
         ),
     );
     let (_, off) = extent(models.iter().map(|model| (model.relplot - model.smooth_ece()).abs()));
-    page.finding(
+    say(
+        page,
+        group,
         Agreement::Noted,
         &format!(
             "smECE as relplot computes it is off from smECE by up to {}; with it the mean of |ECE - smECE| is {}.",

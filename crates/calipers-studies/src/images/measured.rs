@@ -120,7 +120,8 @@ fn shared(names: &[&str]) -> (usize, usize) {
     if words.len() < 2 || fewest < 2 {
         return (0, 0);
     }
-    let alike = |place: &dyn Fn(&Vec<&str>) -> usize| words.iter().all(|own| own[place(own)] == words[0][place(&words[0])]);
+    let alike =
+        |place: &dyn Fn(&Vec<&str>) -> usize| words.iter().all(|own| own[place(own)] == words[0][place(&words[0])]);
     let start = (0..fewest - 1).take_while(|k| alike(&|_| *k)).count();
     let end = (0..fewest - 1 - start).take_while(|k| alike(&|own| own.len() - 1 - k)).count();
     (start, end)

@@ -1,6 +1,7 @@
 //! Which model is best calibrated, by ECE and by LS-ECE.
 
-use super::listed;
+use super::counts;
+use super::findings::say;
 use super::measured::{Measured, Point};
 use crate::table::fixed;
 use crate::{Agreement, Page, Table};
@@ -45,12 +46,12 @@ fn swaps(models: &[Measured]) -> Vec<Swap> {
     all
 }
 
-pub(super) fn findings(page: &mut Page, models: &[Measured]) {
+pub(super) fn findings(page: &mut Page, group: &str, models: &[Measured]) {
     if models.len() < 2 {
-        page.finding(Agreement::Noted, "One model: there is nothing to rank.");
+        say(page, group, Agreement::Noted, "One model: there is nothing to rank.");
         return;
     }
-    best(page, models);
+    best(page, group, models);
     let n_counts = models[0].points.len();
     let by_ece: Vec<Vec<usize>> = (0..n_counts).map(|place| order(models, place, |point| point.ece)).collect();
     let by_ls_ece: Vec<Vec<usize>> =
@@ -59,7 +60,7 @@ pub(super) fn findings(page: &mut Page, models: &[Measured]) {
     let swaps = swaps(models);
     let named = swaps.iter().take(MOST_PAIRS).map(|swap| {
         let (a, b) = (&models[swap.pair.0].short, &models[swap.pair.1].short);
-        format!("{a} and {b} at {} bins (ECE apart by at most {})", listed(&swap.bins), fixed(swap.gap, 4))
+        format!("{a} and {b} at {} (ECE apart by at most {})", counts(&swap.bins), fixed(swap.gap, 4))
     });
     let pairs = match swaps.len() {
         0 => "No pair swaps.".to_owned(),
@@ -68,23 +69,27 @@ pub(super) fn findings(page: &mut Page, models: &[Measured]) {
             format!("Pairs that swap: {}{more}.", named.collect::<Vec<_>>().join("; "))
         }
     };
-    page.finding(
+    say(
+        page,
+        group,
         Agreement::Noted,
-        &format!("ECE and LS-ECE rank all {} models alike at {n_alike} of {n_counts} numbers of bins. {pairs}", models.len()),
+        &format!(
+            "ECE and LS-ECE rank the {} models alike at {n_alike} of {n_counts} numbers of bins. {pairs}",
+            models.len()
+        ),
     );
     page.table(&orders(models, &by_ece, &by_ls_ece));
 }
 
 /// The paper's claim: which model is best calibrated does not depend on bins or sigma, nor on which of the two is asked.
-fn best(page: &mut Page, models: &[Measured]) {
-    let counts: Vec<usize> = models[0].points.iter().map(|point| point.bins).collect();
+fn best(page: &mut Page, group: &str, models: &[Measured]) {
     let best = |value: fn(&Point) -> f64| -> Vec<(usize, Vec<usize>)> {
         let mut all: Vec<(usize, Vec<usize>)> = Vec::new();
-        for (place, bins) in counts.iter().enumerate() {
+        for (place, point) in models[0].points.iter().enumerate() {
             let model = order(models, place, value)[0];
             match all.iter_mut().find(|(other, _)| *other == model) {
-                Some((_, own)) => own.push(*bins),
-                None => all.push((model, vec![*bins])),
+                Some((_, own)) => own.push(point.bins),
+                None => all.push((model, vec![point.bins])),
             }
         }
         all
@@ -93,18 +98,16 @@ fn best(page: &mut Page, models: &[Measured]) {
     let words = |all: &[(usize, Vec<usize>)]| match all {
         [(model, _)] => format!("{} at every number of bins", models[*model].short),
         _ => {
-            let each = all.iter().map(|(model, bins)| format!("{} at {}", models[*model].short, listed(bins)));
+            let each = all.iter().map(|(model, bins)| format!("{} at {}", models[*model].short, counts(bins)));
             each.collect::<Vec<_>>().join(", ")
         }
     };
     let seen = by_ece.len() == 1 && by_ls_ece == by_ece;
-    page.finding(
+    say(
+        page,
+        group,
         if seen { Agreement::Seen } else { Agreement::NotSeen },
-        &format!(
-            "The best calibrated model by ECE is {}; by LS-ECE {}.",
-            words(&by_ece),
-            words(&by_ls_ece)
-        ),
+        &format!("The best calibrated model by ECE is {}; by LS-ECE {}.", words(&by_ece), words(&by_ls_ece)),
     );
 }
 
@@ -121,7 +124,8 @@ fn orders(models: &[Measured], by_ece: &[Vec<usize>], by_ls_ece: &[Vec<usize>]) 
         let names: Vec<&str> = order.iter().map(|model| models[*model].short.as_str()).collect();
         let at = |orders: &[Vec<usize>]| {
             let own = orders.iter().zip(&models[0].points).filter(|(other, _)| *other == order);
-            listed(&own.map(|(_, point)| point.bins).collect::<Vec<_>>())
+            let own: Vec<usize> = own.map(|(_, point)| point.bins).collect();
+            if own.is_empty() { "never".to_owned() } else { counts(&own) }
         };
         table.row([names.join(" < "), at(by_ece), at(by_ls_ece)]);
     }
