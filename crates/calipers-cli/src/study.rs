@@ -198,17 +198,15 @@ fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
     for (group, files) in &named {
         groups.push((group, open_all(group, files, args, &rules)?));
     }
-    let checked: Vec<(&String, Vec<(&str, &Opened, Predictions<'_>)>)> =
-        groups.iter().map(|(group, opened)| Ok((*group, check_all(opened, &rules)?))).collect::<Result<_>>()?;
+    let mut checked = Vec::new();
+    for (group, opened) in &groups {
+        checked.push((*group, check_all(opened, &rules)?));
+    }
     let groups: Vec<Group<'_>> = checked
         .iter()
         .map(|(group, models)| {
-            let models = models.iter().map(|(name, opened, predictions)| {
-                let view = predictions.view(opened.loaded.multiclass(&rules), rules.ties);
-                let view = view.with_context(|| opened.file.display().to_string())?;
-                Ok(Model { name: (*name).to_owned(), view })
-            });
-            Ok(Group { name: (*group).clone(), models: models.collect::<Result<_>>()? })
+            let models = models.iter().map(|model| model.view(&rules)).collect::<Result<_>>()?;
+            Ok(Group { name: (*group).clone(), models })
         })
         .collect::<Result<_>>()?;
     let page = images::run(&groups, setting)?;
@@ -294,17 +292,32 @@ fn same_labels(first: &Opened, other: &Opened) -> Result<()> {
     }
 }
 
-fn check_all<'a>(opened: &'a [Opened], rules: &InputRules) -> Result<Vec<(&'a str, &'a Opened, Predictions<'a>)>> {
-    let mut all = Vec::new();
-    for own in opened {
-        for ((name, form), scores) in own.models.iter().zip(&own.loaded.scores) {
-            let predictions = own.loaded.input(scores, *form, rules).and_then(calipers::Input::check);
-            let predictions = predictions.with_context(|| match own.models.len() {
-                1 => own.file.display().to_string(),
-                _ => format!("{}: {name}", own.file.display()),
+/// A model whose rows are sound.
+struct Checked<'a> {
+    name: &'a str,
+    opened: &'a Opened,
+    predictions: Predictions<'a>,
+}
+
+impl Checked<'_> {
+    fn view(&self, rules: &InputRules) -> Result<Model<'_>> {
+        let view = self.predictions.view(self.opened.loaded.multiclass(rules), rules.ties);
+        let view = view.with_context(|| self.opened.file.display().to_string())?;
+        Ok(Model { name: self.name.to_owned(), view })
+    }
+}
+
+fn check_all<'a>(all: &'a [Opened], rules: &InputRules) -> Result<Vec<Checked<'a>>> {
+    let mut checked = Vec::new();
+    for opened in all {
+        for ((name, form), scores) in opened.models.iter().zip(&opened.loaded.scores) {
+            let predictions = opened.loaded.input(scores, *form, rules).and_then(calipers::Input::check);
+            let predictions = predictions.with_context(|| match opened.models.len() {
+                1 => opened.file.display().to_string(),
+                _ => format!("{}: {name}", opened.file.display()),
             })?;
-            all.push((name.as_str(), own, predictions));
+            checked.push(Checked { name, opened, predictions });
         }
     }
-    Ok(all)
+    Ok(checked)
 }

@@ -172,3 +172,29 @@ fn cannot_write(error: std::io::Error) -> anyhow::Error {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_were_moved_are_taken_back_if_a_later_one_cannot_be() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = OutputFolder::new(outer.path()).unwrap();
+        let read = |name: &str| fs::read_to_string(folder.path(name)).ok();
+        fs::write(folder.path("a"), "old").unwrap();
+        let files = ["a", "b", "c"].map(|name| (name.to_owned(), "new".to_owned()));
+        let unfinished = folder.unfinished().unwrap();
+        // The third is not there to be moved.
+        for (name, text) in &files[..2] {
+            fs::write(unfinished.path().join(name), text).unwrap();
+        }
+        assert!(folder.move_in(unfinished.path(), &files).is_err());
+        drop(unfinished);
+        assert_eq!(["a", "b", "c"].map(read), [Some("old".to_owned()), None, None]);
+        assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 1);
+        folder.write(&files).unwrap();
+        assert_eq!(["a", "b", "c"].map(read), [(); 3].map(|()| Some("new".to_owned())));
+        assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 3);
+    }
+}

@@ -35,19 +35,22 @@ fn three() -> Page {
     study(&[("a", "x_good_v1", rows(0.02)), ("a", "x_poor_v1", rows(0.2)), ("b", "alone", rows(0.1))]).unwrap()
 }
 
+/// Cells of a row, each with the name of its column.
+type Row = Vec<(String, String)>;
+
 /// The rows of a CSV file of the page, by the names of its columns.
-fn csv(page: &Page, name: &str) -> Vec<Vec<(String, String)>> {
+fn csv(page: &Page, name: &str) -> Vec<Row> {
     let file = page.files().find(|file| file.name == name).unwrap();
     let mut lines = file.text.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
     let names = lines.next().unwrap();
     lines.map(|cells| names.iter().cloned().zip(cells).collect()).collect()
 }
 
-fn cell<'a>(row: &'a [(String, String)], name: &str) -> &'a str {
+fn cell<'a>(row: &'a Row, name: &str) -> &'a str {
     &row.iter().find(|(column, _)| column == name).unwrap_or_else(|| panic!("no column {name}")).1
 }
 
-fn number(row: &[(String, String)], name: &str) -> f64 {
+fn number(row: &Row, name: &str) -> f64 {
     cell(row, name).parse().unwrap()
 }
 
@@ -92,7 +95,7 @@ fn differences_are_means_over_the_models_of_a_group() {
     let differences = csv(&page, "images-differences.csv");
     assert_eq!(differences.len(), 2 * BINS.len());
     for (index, row) in differences[..BINS.len()].iter().enumerate() {
-        let of = |value: &dyn Fn(usize, &[(String, String)]) -> f64| {
+        let of = |value: &dyn Fn(usize, &Row) -> f64| {
             let [a, b] = [0, 1].map(|model| value(model, &points[model * BINS.len() + index]).abs());
             ((a + b) / 2.0, (a - b).abs() / 2.0)
         };
