@@ -69,7 +69,7 @@ pub(super) fn sampling_error(page: &mut Page, group: &str, models: &[Measured], 
         .x(Axis::linear(X))
         .y(Axis::linear("sampled LS-ECE - LS-ECE"))
         .size(720.0, 440.0);
-    let lines = series(models, Stroke::Dotted, true, |point| point.gaussian.sampled - point.gaussian.integral);
+    let lines = series(models, Stroke::Solid, true, |point| point.gaussian.sampled - point.gaussian.integral);
     let chart = lines.fold(chart, Chart::add).horizontal_rule(0.0, "");
     page.figure(&format!("{group}-sampling-error"), &chart, "The difference of the two: noise, without a trend.");
 }

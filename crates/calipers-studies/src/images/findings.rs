@@ -28,6 +28,7 @@ pub(super) fn little_change(page: &mut Page, group: &str, models: &[Measured]) {
     };
     let each: Vec<String> = models.iter().map(|model| format!("{} {}", model.short, fixed(range(model), 4))).collect();
     let (_, widest) = extent(models.iter().map(range));
+    let chance = extent(models.iter().map(|model| model.sweep.sampling_noise.uniform));
     let (_, from_one) = extent(models.iter().map(|model| {
         let (least, most) = extent(model.points.iter().map(|point| point.ece));
         most - least
@@ -37,9 +38,12 @@ pub(super) fn little_change(page: &mut Page, group: &str, models: &[Measured]) {
         group,
         seen(widest <= SAME),
         &format!(
-            "From 10 to 100 bins ECE moves by at most {}: {}. With 1 bin as well, by at most {}.",
+            "From 10 to 100 bins ECE moves by at most {}: {}. By chance alone it would move by {} to {}, were the models calibrated. \
+             With 1 bin as well, it moves by at most {}.",
             fixed(widest, 4),
             each.join(", "),
+            fixed(chance.0, 4),
+            fixed(chance.1, 4),
             fixed(from_one, 4)
         ),
     );
