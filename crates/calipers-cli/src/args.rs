@@ -14,6 +14,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::measure::MeasureArgs;
 use crate::measures::ListArgs;
 use crate::sketch::{MergeArgs, SketchArgs};
+use crate::study::StudyArgs;
 use crate::sweep::SweepArgs;
 
 /// How far a classifier's probabilities are from the truth, and how much of that figure can be trusted
@@ -37,6 +38,7 @@ pub(crate) enum Verb {
     Sweep(SweepArgs),
     Sketch(SketchArgs),
     Merge(MergeArgs),
+    Study(StudyArgs),
 }
 
 /// Where predictions are, and how they are read.

@@ -170,6 +170,29 @@ fn agreement(predicted: &Column, labels: &Column, first_row: u64, invalid: Inval
     })
 }
 
+/// The first row in which two columns of labels, of one length, have different classes, and both in words.
+pub(crate) fn first_difference(a: &Column, b: &Column) -> Option<(usize, String, String)> {
+    let words = |column: &Column, row: usize| match class(&column.values, row) {
+        _ if column.is_missing(row) => "none".to_owned(),
+        Class::Integer(class) => class.to_string(),
+        Class::Number(class) => class.to_string(),
+        Class::Text(class) => format!("{class:?}"),
+    };
+    let differ = |row: &usize| {
+        if a.is_missing(*row) || b.is_missing(*row) {
+            return a.is_missing(*row) != b.is_missing(*row);
+        }
+        match (class(&a.values, *row), class(&b.values, *row)) {
+            (Class::Integer(a), Class::Integer(b)) => a != b,
+            (Class::Text(a), Class::Text(b)) => a != b,
+            (Class::Text(_), _) | (_, Class::Text(_)) => true,
+            // Written so that NaN equals itself: what is no label is refused elsewhere.
+            (a, b) => number(&a).total_cmp(&number(&b)).is_ne(),
+        }
+    };
+    (0..a.n_rows().min(b.n_rows())).find(differ).map(|row| (row, words(a, row), words(b, row)))
+}
+
 fn number(class: &Class<'_>) -> f64 {
     match class {
         Class::Integer(class) => *class as f64,

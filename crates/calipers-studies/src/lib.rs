@@ -15,6 +15,7 @@ mod table;
 pub mod consistency;
 pub mod continuity;
 pub mod discontinuity;
+pub mod images;
 pub mod rate;
 pub mod two_point;
 

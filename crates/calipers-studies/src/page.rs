@@ -15,6 +15,17 @@ pub enum Agreement {
     Noted,
 }
 
+impl Agreement {
+    /// As the page says it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Agreement::Seen => "Seen",
+            Agreement::NotSeen => "Not seen",
+            Agreement::Noted => "Noted",
+        }
+    }
+}
+
 /// A file of the page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct File {
@@ -52,12 +63,7 @@ impl Page {
 
     /// Adds what was found, and whether the paper's claim was seen.
     pub(crate) fn finding(&mut self, agreement: Agreement, text: &str) {
-        let word = match agreement {
-            Agreement::Seen => "Seen",
-            Agreement::NotSeen => "Not seen",
-            Agreement::Noted => "Noted",
-        };
-        self.markdown += &format!("**{word}:** {text}\n\n");
+        self.markdown += &format!("**{}:** {text}\n\n", agreement.words());
         self.findings.push((agreement, text.to_owned()));
     }
 
