@@ -84,15 +84,15 @@ fn piece(f: &impl Fn(f64) -> f64, a: f64, b: f64, tolerance: f64, deeper: u32) -
     let at = points(a, b);
     let values = at.map(f);
     let found = rules(&values, b - a);
-    if let (Some((left, right)), true) = (sign_change(&values), deeper > 0 && b - a > tolerance) {
+    // What is no larger than the tolerance, or than rounding, is not worth a cut.
+    let size = values.iter().fold(0.0, |size: f64, value| size.max(value.abs())) * (b - a);
+    if let (Some((left, right)), true) = (sign_change(&values), deeper > 0 && size > 0.25 * tolerance) {
         let root = root(f, at[left], at[right]);
         if a < root && root < b {
             return piece(f, a, root, 0.5 * tolerance, deeper - 1) + piece(f, root, b, 0.5 * tolerance, deeper - 1);
         }
     }
-    // The difference is the error of Gauss's rule; that of Kronrod's is far smaller. What is rounding of the values is not
-    // worth a cut.
-    let size = values.iter().fold(0.0, |size: f64, value| size.max(value.abs())) * (b - a);
+    // The difference is the error of Gauss's rule; that of Kronrod's is far smaller.
     if found.error <= tolerance.max(4.0 * f64::EPSILON * size) || deeper == 0 {
         return Quadrature { value: found.value.abs(), ..found };
     }
