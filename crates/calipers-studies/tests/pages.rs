@@ -32,7 +32,7 @@ fn a_study_gives_the_same_page_again() {
 /// The findings of a study, as they must come out.
 fn agreements(name: &str) -> Vec<Agreement> {
     let study = STUDIES.iter().find(|study| study.name == name).unwrap();
-    study.run(&QUICK).unwrap().findings().iter().map(|finding| finding.0).collect()
+    study.run(&QUICK).unwrap().findings().iter().map(|finding| finding.agreement).collect()
 }
 
 #[test]
