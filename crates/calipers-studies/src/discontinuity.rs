@@ -194,9 +194,9 @@ fn counterexample(page: &mut Page, setting: &Setting) -> Result<(), Error> {
     page.finding(
         Agreement::seen_if(holds),
         &format!(
-            "ECE(g) = {}, and ECE(g_delta) {} the formula, which goes to 1/3, by at most {} (expected below 1e-12).",
+            "ECE(g) = {}, and ECE(g_delta) {}: the two differ by at most {} (expected below 1e-12).",
             short(at_g),
-            if holds { "differs from" } else { "is not" },
+            if holds { "goes to 1/3, by the formula" } else { "does not follow the formula, which goes to 1/3" },
             short(furthest)
         ),
     );
