@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use calipers::{Form, Multiclass, Predictions};
 use calipers_studies::images::{self, Group, Model};
-use calipers_studies::{Agreement, Page, STUDIES, Setting, Study};
+use calipers_studies::{Agreement, Finding, Page, STUDIES, Setting, Study};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -152,7 +152,7 @@ fn finish(page: &Page, folder: &OutputFolder, inputs: &[PathBuf], args: &StudyAr
         return Ok(format!("{all:#}\n"));
     }
     let findings: String =
-        page.findings().iter().map(|(agreement, text)| format!("{}: {text}\n\n", agreement.words())).collect();
+        page.findings().iter().map(|found| format!("{}: {}\n\n", found.agreement.words(), found.text)).collect();
     let page = paths.first().map_or("", String::as_str);
     Ok(format!(
         "{findings}{}: the page, with {} figures and tables beside it\n",
@@ -161,13 +161,13 @@ fn finish(page: &Page, folder: &OutputFolder, inputs: &[PathBuf], args: &StudyAr
     ))
 }
 
-fn finding((agreement, text): &(Agreement, String)) -> Value {
-    let agreement = match agreement {
+fn finding(found: &Finding) -> Value {
+    let agreement = match found.agreement {
         Agreement::Seen => "seen",
         Agreement::NotSeen => "not_seen",
         Agreement::Noted => "noted",
     };
-    json!({ "agreement": agreement, "text": text })
+    json!({ "agreement": agreement, "text": found.text })
 }
 
 /// A file of a group, read.

@@ -30,8 +30,9 @@ use calipers::{
 };
 use calipers_report::{Axis, Chart, Series, Stroke};
 
-use crate::replicates::{Mean, replicates, seed};
+use crate::replicates::{replicates, seed};
 use crate::slope::log_log_slope;
+use crate::summary::Mean;
 use crate::table::{fixed, full, short};
 use crate::{Agreement, Page, Setting, Table};
 
@@ -238,10 +239,11 @@ fn findings(page: &mut Page, all: &[Measured]) {
     let names: Vec<&str> = dense.iter().map(|measured| measured.family.name()).collect();
     let flattest = dense.iter().map(|measured| slope(measured)).fold(f64::NEG_INFINITY, f64::max);
     page.finding(
-        if converge(&dense) { Agreement::Seen } else { Agreement::NotSeen },
+        Agreement::seen_if(converge(&dense)),
         &format!(
-            "With sigma = n^(-1/3), n^(-1/5) and auto, the error of LS-ECE falls on all families with a density ({}): \
-             the flattest slope over all n is {}.",
+            "With sigma = n^(-1/3), n^(-1/5) and auto, the error of LS-ECE {} families with a density ({}): the flattest \
+             slope over all n is {}.",
+            if converge(&dense) { "falls on all" } else { "does not fall clearly on all" },
             names.join(", "),
             fixed(flattest, 2)
         ),
@@ -361,8 +363,8 @@ fn population(page: &mut Page, all: &[Measured]) {
     page.finding(
         if most <= 1.0 { Agreement::Noted } else { Agreement::NotSeen },
         &format!(
-            "LS-ECE <= ECE + sigma E|R| / 4 holds for every family and sigma; LS-ECE - ECE is at most {} of what that \
-             allows.",
+            "LS-ECE <= ECE + sigma E|R| / 4 {} for every family and sigma; LS-ECE - ECE is at most {} of what that allows.",
+            if most <= 1.0 { "holds" } else { "does not hold" },
             short(most)
         ),
     );

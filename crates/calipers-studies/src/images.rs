@@ -7,9 +7,10 @@ mod ranking;
 
 use calipers::{BinaryView, Error};
 
+use crate::summary::Mean;
 use crate::table::{fixed, full};
 use crate::{Page, Setting, Table};
-use measured::{Measured, mean_and_deviation};
+use measured::Measured;
 
 /// What `calipers study` calls it.
 pub const NAME: &str = "images";
@@ -163,8 +164,8 @@ fn over_models(models: &[Measured], difference: Difference) -> Vec<(usize, f64, 
     (0..models[0].points.len())
         .map(|place| {
             let values: Vec<f64> = models.iter().map(|model| difference(model, &model.points[place])).collect();
-            let (mean, deviation) = mean_and_deviation(&values);
-            (models[0].points[place].bins, mean, deviation)
+            let mean = Mean::of(&values);
+            (models[0].points[place].n_bins, mean.value, mean.deviation)
         })
         .collect()
 }
@@ -198,8 +199,8 @@ fn points(groups: &[Group<'_>], measured: &[Vec<Measured>]) -> Table {
     for (group, models) in groups.iter().zip(measured) {
         for model in models {
             for point in &model.points {
-                let mut row = vec![group.name.clone(), model.name.clone(), point.bins.to_string()];
-                row.extend([full(1.0 / point.bins as f64), full(point.ece)]);
+                let mut row = vec![group.name.clone(), model.name.clone(), point.n_bins.to_string()];
+                row.extend([full(1.0 / point.n_bins as f64), full(point.ece)]);
                 for noise in [&point.gaussian, &point.uniform] {
                     row.extend([noise.integral, noise.bound, noise.sampled, noise.standard_error].map(full));
                 }
@@ -216,7 +217,7 @@ fn differences(groups: &[Group<'_>], measured: &[Vec<Measured>]) -> Table {
     for (group, models) in groups.iter().zip(measured) {
         let columns = DIFFERENCES.map(|(_, difference)| over_models(models, difference));
         for (place, point) in models[0].points.iter().enumerate() {
-            let mut row = vec![group.name.clone(), point.bins.to_string()];
+            let mut row = vec![group.name.clone(), point.n_bins.to_string()];
             row.extend(columns.iter().flat_map(|column| [full(column[place].1), full(column[place].2)]));
             table.row(row);
         }

@@ -10,6 +10,7 @@ mod replicates;
 mod setting;
 mod slope;
 mod smoothed;
+mod summary;
 mod table;
 
 pub mod consistency;
@@ -19,7 +20,7 @@ pub mod images;
 pub mod rate;
 pub mod two_point;
 
-pub use page::{Agreement, File, Page};
+pub use page::{Agreement, File, Finding, Page};
 pub use setting::Setting;
 pub use table::Table;
 

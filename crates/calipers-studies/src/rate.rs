@@ -43,22 +43,25 @@ use calipers::population::Family;
 use calipers::{Error, Estimator, Gaussian, LsEce, Noise};
 use calipers_report::{Axis, Chart, Series, Stroke};
 
-use crate::replicates::{Mean, replicates, seed};
+use crate::replicates::{replicates, seed};
 use crate::slope::{exponents, log_log_slope};
 use crate::smoothed::Smoothed;
+use crate::summary::Mean;
 use crate::table::{fixed, full, short};
 use crate::{Agreement, Page, Setting, Table};
 
 /// The smallest n sigma from which slopes are read.
 const LEAST: f64 = 20.0;
 
-/// The rate that the paper claims, and how far a slope may be from it.
+/// The rate that the paper claims, and how far a slope may be above it by chance.
 const CLAIMED: f64 = -0.5;
 const NEAR: f64 = 0.05;
 
-/// What is run: rows with repetitions, and scales of the noise.
+/// What is run.
 struct Plan {
+    /// Numbers of rows, each with its number of repetitions.
     rows: Vec<(usize, u64)>,
+    /// Scales of the noise.
     sigmas: Vec<f64>,
 }
 
@@ -153,7 +156,7 @@ fn measure(family: &Family, plan: &Plan, own_seed: u64, with_distances: bool) ->
         for (place, &(sigma, population, _)) in populations.iter().enumerate() {
             let signed: Vec<f64> = drawn.iter().map(|found| found[place].0).collect();
             let error = Mean::of(&signed.iter().map(|error| error.abs()).collect::<Vec<_>>());
-            let Mean { value: bias, standard_error } = Mean::of(&signed);
+            let Mean { value: bias, standard_error, .. } = Mean::of(&signed);
             let spread = standard_error * (n_replicates as f64).sqrt();
             let distances: Option<Vec<_>> = drawn.iter().map(|found| found[place].1).collect();
             let distances = distances.map(|all| {
@@ -238,8 +241,9 @@ fn wide(cells: &[Cell], least: f64) -> impl Iterator<Item = &Cell> {
     cells.iter().filter(move |cell| cell.n_sigma() >= least * (1.0 - 1e-9))
 }
 
+/// Whether a slope is one that the claim O((n sigma)^(-1/2)) allows. It says nothing against a faster fall.
 fn is_claimed(slope: f64) -> bool {
-    (slope - CLAIMED).abs() <= NEAR
+    slope <= CLAIMED + NEAR
 }
 
 /// Slopes of one family in a table.
@@ -283,21 +287,25 @@ fn calibrated(page: &mut Page, cells: &[Cell]) {
     page.figure(
         "calibrated",
         &chart("Error of LS-ECE, calibrated", cells, "n sigma", Cell::n_sigma),
-        "The error and the distances fall like 1/sqrt(n sigma).",
+        "Error of LS-ECE (solid) and distance of p_T (dashed), beside a line of slope -1/2 (dotted).",
     );
     slopes(page, cells);
     let slope = Figure::Error.slope(cells);
-    let agrees = |seen: bool| if seen { Agreement::Seen } else { Agreement::NotSeen };
     page.finding(
-        agrees(is_claimed(slope)),
-        &format!("The slope of the error against n sigma is {}, where the theorem allows -0.5.", fixed(slope, 3)),
+        Agreement::seen_if(is_claimed(slope)),
+        &format!(
+            "The slope of the error against n sigma is {}, where the theorem allows -0.5 or less (taken as seen up to \
+             {}).",
+            fixed(slope, 3),
+            fixed(CLAIMED + NEAR, 2)
+        ),
     );
     let distances = [Figure::Positive, Figure::Total].map(|figure| figure.slope(cells));
     page.finding(
-        agrees(distances.into_iter().all(is_claimed)),
+        Agreement::seen_if(distances.into_iter().all(is_claimed)),
         &format!(
             "The slopes of the lemma's distances are {} (with outcome 1) and {} (with either), where the lemma allows \
-             -0.5.",
+             -0.5 or less.",
             fixed(distances[0], 3),
             fixed(distances[1], 3)
         ),
@@ -346,11 +354,11 @@ fn heavy_tails(page: &mut Page, cells: &[Cell]) {
     page.figure(
         "heavy-tails",
         &chart("Error of LS-ECE, calibrated, heavy tails", cells, "n sigma", Cell::n_sigma),
-        "The distances fall like (n sigma)^(-1/3), the error of LS-ECE like 1/sqrt(n sigma).",
+        "Error of LS-ECE (solid) and distance of p_T (dashed) for heavy tails, beside a line of slope -1/2 (dotted).",
     );
     slopes(page, cells);
     let distances = [Figure::Positive, Figure::Total].map(|figure| figure.slope(cells));
-    let holds = distances.into_iter().all(|slope| slope <= CLAIMED + NEAR);
+    let holds = distances.into_iter().all(is_claimed);
     let further = [Figure::Positive, Figure::Total].map(|figure| figure.slope_from(cells, 1000.0));
     let further = match further {
         [Some(positive), Some(total)] => {
@@ -359,21 +367,30 @@ fn heavy_tails(page: &mut Page, cells: &[Cell]) {
         _ => String::new(),
     };
     page.finding(
-        if holds { Agreement::Seen } else { Agreement::NotSeen },
+        Agreement::seen_if(holds),
         &format!(
-            "The slopes of the lemma's distances are {} and {}{further}, and not -0.5: as stated, for any law of the logits, \
-             the lemma does not hold.",
+            "The slopes of the lemma's distances are {} and {}{further}, {}.",
             fixed(distances[0], 3),
-            fixed(distances[1], 3)
+            fixed(distances[1], 3),
+            if holds {
+                "where the lemma allows -0.5 or less: that it fails for heavy tails is not seen here"
+            } else {
+                "and not -0.5 or less: as stated, for any law of the logits, the lemma does not hold"
+            }
         ),
     );
     let slope = Figure::Error.slope(cells);
     page.finding(
-        if slope <= CLAIMED + NEAR { Agreement::Seen } else { Agreement::NotSeen },
+        Agreement::seen_if(is_claimed(slope)),
         &format!(
-            "The slope of LS-ECE's own error is {}: the theorem holds, though not by the lemma. In the tails the gap \
-             has one sign whatever the sample is.",
-            fixed(slope, 3)
+            "The slope of LS-ECE's own error is {}: {}.",
+            fixed(slope, 3),
+            match (is_claimed(slope), holds) {
+                (true, false) =>
+                    "the theorem holds, though not by the lemma. In the tails the gap has one sign whatever the sample is",
+                (true, true) => "the theorem holds",
+                (false, _) => "above what the theorem allows, -0.5",
+            }
         ),
     );
 }
@@ -409,10 +426,10 @@ fn bound(page: &mut Page, cells: &[Cell]) {
     page.finding(
         if holds { Agreement::Noted } else { Agreement::NotSeen },
         &format!(
-            "The mean error {} this bound in all {} settings of {} families, n from 10 on and sigma from {} to 1; at \
+            "The mean error is {} this bound in {} settings of {} families, n from 10 on and sigma from {} to 1; at \
              most it is {} of it ({}, n = {}, sigma = {}).",
-            if holds { "is below" } else { "is not below" },
-            cells.len(),
+            if holds { "below" } else { "not always below" },
+            if holds { format!("all {}", cells.len()) } else { cells.len().to_string() },
             families.len(),
             cells.iter().map(|cell| cell.sigma).fold(1.0, f64::min),
             short(ratio(worst)),
@@ -472,7 +489,7 @@ mod tests {
         let cells = cells("calibrated");
         for figure in [Figure::Error, Figure::Positive, Figure::Total] {
             let slope = figure.slope(&cells);
-            assert!(is_claimed(slope), "{}: {slope}", figure.name());
+            assert!((slope - CLAIMED).abs() <= NEAR, "{}: {slope}", figure.name());
         }
     }
 

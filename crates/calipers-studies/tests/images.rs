@@ -112,11 +112,11 @@ fn differences_are_means_over_the_models_of_a_group() {
 #[test]
 fn the_better_model_is_named_and_a_single_one_is_not_ranked() {
     let page = three();
-    let texts: Vec<&str> = page.findings().iter().map(|(_, text)| text.as_str()).collect();
+    let texts: Vec<&str> = page.findings().iter().map(|finding| finding.text.as_str()).collect();
     let best =
         "a: The best calibrated model by ECE is good at every number of bins; by LS-ECE good at every number of bins.";
     let place = texts.iter().position(|text| *text == best).unwrap_or_else(|| panic!("{texts:#?}"));
-    assert_eq!(page.findings()[place].0, Agreement::Seen);
+    assert_eq!(page.findings()[place].agreement, Agreement::Seen);
     assert_eq!(texts[place + 1], "a: ECE and LS-ECE rank the 2 models alike at 5 of 5 numbers of bins. No pair swaps.");
     assert!(texts.contains(&"b: One model: there is nothing to rank."), "{texts:#?}");
     assert!(texts.iter().all(|text| text.starts_with("a: ") || text.starts_with("b: ")));

@@ -12,7 +12,7 @@ const X: &str = "bins, 1/sigma";
 fn series(models: &[Measured], stroke: Stroke, named: bool, value: fn(&Point) -> f64) -> impl Iterator<Item = Series> {
     models.iter().enumerate().map(move |(place, model)| {
         let name = if named { model.short.as_str() } else { "" };
-        let points = model.points.iter().map(|point| (point.bins as f64, value(point))).collect();
+        let points = model.points.iter().map(|point| (point.n_bins as f64, value(point))).collect();
         // Black is for the kinds of lines. Where colours have run out, dots tell models apart.
         let (colour, turn) = (place % (PALETTE.len() - 1), place / (PALETTE.len() - 1));
         let series = Series::line(name, points).stroke(stroke).colour(colour);

@@ -1,7 +1,8 @@
 //! What the figures say of the paper's words.
 
-use super::measured::{LsEces, Measured, Point, extent};
+use super::measured::{LsEces, Measured, Point};
 use super::{DIFFERENCES, counts, over_models};
+use crate::summary::extent;
 use crate::table::fixed;
 use crate::{Agreement, Page};
 
@@ -10,10 +11,6 @@ pub(super) const SAME: f64 = 0.005;
 
 /// A mean absolute difference that is "near-identical".
 pub(super) const CLOSE: f64 = 0.01;
-
-fn seen(seen: bool) -> Agreement {
-    if seen { Agreement::Seen } else { Agreement::NotSeen }
-}
 
 /// A finding of a group, which it names: findings are also read without their page.
 pub(super) fn say(page: &mut Page, group: &str, agreement: Agreement, text: &str) {
@@ -36,9 +33,9 @@ pub(super) fn little_change(page: &mut Page, group: &str, models: &[Measured]) {
     say(
         page,
         group,
-        seen(widest <= SAME),
+        Agreement::seen_if(widest <= SAME),
         &format!(
-            "From 10 to 100 bins ECE moves by at most {}: {}. By chance alone it would move by {} to {}, were the models calibrated. \
+            "From 10 to 100 bins ECE moves by at most {} (expected at most {SAME}): {}. By chance alone it would move by {} to {}, were the models calibrated. \
              With 1 bin as well, it moves by at most {}.",
             fixed(widest, 4),
             each.join(", "),
@@ -128,8 +125,8 @@ pub(super) fn closeness(page: &mut Page, group: &str, models: &[Measured]) {
         say(
             page,
             group,
-            seen(beyond(means).is_empty()),
-            &format!("Mean over models of |ECE - {name}|: {}.", words(means)),
+            Agreement::seen_if(beyond(means).is_empty()),
+            &format!("Mean over models of |ECE - {name}| (expected at most {CLOSE}): {}.", words(means)),
         );
     }
     let pairs = || gaussian.iter().zip(&uniform);
@@ -141,9 +138,10 @@ pub(super) fn closeness(page: &mut Page, group: &str, models: &[Measured]) {
     say(
         page,
         group,
-        seen(beyond(&gaussian) == beyond(&uniform) && apart <= SAME),
+        Agreement::seen_if(beyond(&gaussian) == beyond(&uniform) && apart <= SAME),
         &format!(
-            "With uniform noise the mean of |ECE - LS-ECE| is {}; it is within {} of that with Gaussian noise, and furthest at {}. \
+            "With uniform noise the mean of |ECE - LS-ECE| is {}; it is within {} of that with Gaussian noise (expected at most {SAME}, and the \
+             same numbers of bins above {CLOSE}), and furthest at {}. \
              At one sigma, uniform noise is 3.46 times narrower than Gaussian (by standard deviation), and smooths fewer rows together.",
             words(&uniform),
             fixed(apart, 4),

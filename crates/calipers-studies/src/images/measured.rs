@@ -10,6 +10,7 @@ use calipers::{
 use super::{Group, bins, n_samples};
 use crate::Setting;
 use crate::replicates::{replicates, seed};
+use crate::summary::extent;
 
 /// What one model shows.
 pub(super) struct Measured {
@@ -24,7 +25,7 @@ pub(super) struct Measured {
 
 /// One number of bins, and sigma = 1/bins.
 pub(super) struct Point {
-    pub(super) bins: usize,
+    pub(super) n_bins: usize,
     pub(super) ece: f64,
     pub(super) gaussian: LsEces,
     pub(super) uniform: LsEces,
@@ -45,7 +46,7 @@ impl Measured {
 
     /// From 10 bins on: of one bin, ECE is the gap of two means.
     pub(super) fn judged(&self) -> impl Iterator<Item = &Point> + Clone {
-        self.points.iter().filter(|point| point.bins >= 10)
+        self.points.iter().filter(|point| point.n_bins >= 10)
     }
 
     /// Least and greatest ECE from 10 to 100 bins.
@@ -57,17 +58,6 @@ impl Measured {
     pub(super) fn range_ls_ece(&self) -> (f64, f64) {
         extent(self.judged().map(|point| point.gaussian.integral))
     }
-}
-
-pub(super) fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
-}
-
-/// The standard deviation is that of these values, as numpy's is: divided by their number.
-pub(super) fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    (mean, (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n).sqrt())
 }
 
 pub(super) fn group(group: &Group<'_>, setting: &Setting) -> Result<Vec<Measured>, Error> {
@@ -83,7 +73,7 @@ pub(super) fn group(group: &Group<'_>, setting: &Setting) -> Result<Vec<Measured
             let integral = LsEce::new().sigma(sigma).shared_noise(uniform.clone()).estimate(&model.view)?;
             let place = (place * 1_000_000 + point.n_bins) as u64;
             Ok(Point {
-                bins: point.n_bins,
+                n_bins: point.n_bins,
                 ece: point.ece_uniform.value,
                 gaussian: ls_eces(&point.ls_ece, &model.view, sigma, Arc::new(Gaussian), (setting, 20, place))?,
                 uniform: ls_eces(&integral, &model.view, sigma, uniform.clone(), (setting, 21, place))?,

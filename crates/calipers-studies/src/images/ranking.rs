@@ -33,7 +33,7 @@ fn swaps(models: &[Measured]) -> Vec<Swap> {
             for (one, other) in models[a].points.iter().zip(&models[b].points) {
                 let by_ece = one.ece - other.ece;
                 if by_ece * (one.gaussian.integral - other.gaussian.integral) < 0.0 {
-                    swap.bins.push(one.bins);
+                    swap.bins.push(one.n_bins);
                     swap.gap = swap.gap.max(by_ece.abs());
                 }
             }
@@ -88,8 +88,8 @@ fn best(page: &mut Page, group: &str, models: &[Measured]) {
         for (place, point) in models[0].points.iter().enumerate() {
             let model = order(models, place, value)[0];
             match all.iter_mut().find(|(other, _)| *other == model) {
-                Some((_, own)) => own.push(point.bins),
-                None => all.push((model, vec![point.bins])),
+                Some((_, own)) => own.push(point.n_bins),
+                None => all.push((model, vec![point.n_bins])),
             }
         }
         all
@@ -106,7 +106,7 @@ fn best(page: &mut Page, group: &str, models: &[Measured]) {
     say(
         page,
         group,
-        if seen { Agreement::Seen } else { Agreement::NotSeen },
+        Agreement::seen_if(seen),
         &format!("The best calibrated model by ECE is {}; by LS-ECE {}.", words(&by_ece), words(&by_ls_ece)),
     );
 }
@@ -124,7 +124,7 @@ fn orders(models: &[Measured], by_ece: &[Vec<usize>], by_ls_ece: &[Vec<usize>]) 
         let names: Vec<&str> = order.iter().map(|model| models[*model].short.as_str()).collect();
         let at = |orders: &[Vec<usize>]| {
             let own = orders.iter().zip(&models[0].points).filter(|(other, _)| *other == order);
-            let own: Vec<usize> = own.map(|(_, point)| point.bins).collect();
+            let own: Vec<usize> = own.map(|(_, point)| point.n_bins).collect();
             if own.is_empty() { "never".to_owned() } else { counts(&own) }
         };
         table.row([names.join(" < "), at(by_ece), at(by_ls_ece)]);
