@@ -5,8 +5,8 @@ use crate::estimate::Settings;
 use crate::link::{Link, Logistic, Probit};
 use crate::ls_ece::Points;
 use crate::measures::{CoxCalibration, CoxFit};
-use crate::numerics::chi_square;
 use crate::numerics::sum::Sum;
+use crate::numerics::{chi_square, parallel};
 use crate::predictions::BinaryView;
 use crate::{Error, error};
 
@@ -191,16 +191,14 @@ struct Covariances {
 fn likelihood_ratio(points: &Points, fit: &CoxFit) -> f64 {
     // -l of one row whose logit, towards its outcome, is x.
     let loss = |x: f64| (-x).max(0.0) + (-x.abs()).exp().ln_1p();
-    let sum: Sum = (0..points.len())
-        .filter(|&index| points.weight(index) > 0.0)
-        .map(|index| {
-            let h = points.logits[index];
-            let towards = if points.outcomes[index] { 1.0 } else { -1.0 };
-            loss(towards * h) - loss(towards * (fit.intercept + fit.slope * h))
-        })
-        .collect();
+    let [sum] = sums(points, |index| {
+        let h = points.logits[index];
+        let towards = if points.outcomes[index] { 1.0 } else { -1.0 };
+        let difference = loss(towards * h) - loss(towards * (fit.intercept + fit.slope * h));
+        [if points.weight(index) > 0.0 { difference } else { 0.0 }]
+    });
     // Below 0 by rounding only, since the fit is the maximum.
-    (2.0 * sum.value()).max(0.0)
+    (2.0 * sum).max(0.0)
 }
 
 /// The probability of a logit, and that of the other outcome.
@@ -212,15 +210,23 @@ fn probabilities(logit: f64) -> (f64, f64) {
 type Symmetric = [f64; 3];
 
 /// Σ of the row's factor times (1, h)(1, h)ᵀ.
-fn moments(points: &Points, of_row: impl Fn(usize) -> f64) -> Symmetric {
-    let mut sums = [Sum::default(); 3];
-    for index in 0..points.len() {
+fn moments(points: &Points, of_row: impl Fn(usize) -> f64 + Sync) -> Symmetric {
+    sums(points, |index| {
         let (factor, h) = (of_row(index), points.logits[index]);
-        sums[0].add(factor);
-        sums[1].add(factor * h);
-        sums[2].add(factor * h * h);
-    }
-    sums.map(Sum::value)
+        [factor, factor * h, factor * h * h]
+    })
+}
+
+/// Sums over all rows.
+fn sums<const N: usize>(points: &Points, of_row: impl Fn(usize) -> [f64; N] + Sync) -> [f64; N] {
+    let chunks = parallel::map_chunks(points.len(), parallel::CHUNK, |range| {
+        let mut sums = [Sum::default(); N];
+        range.for_each(|index| sums.iter_mut().zip(of_row(index)).for_each(|(sum, term)| sum.add(term)));
+        sums
+    });
+    let mut all = [Sum::default(); N];
+    chunks.into_iter().for_each(|chunk| all.iter_mut().zip(chunk).for_each(|(sum, part)| sum.merge(part)));
+    all.map(Sum::value)
 }
 
 fn inverse([a, b, c]: Symmetric) -> Symmetric {
@@ -229,19 +235,16 @@ fn inverse([a, b, c]: Symmetric) -> Symmetric {
 }
 
 fn score_statistic(points: &Points) -> f64 {
-    let (mut u_0, mut u_1) = (Sum::default(), Sum::default());
-    for index in 0..points.len() {
+    let [u_0, u_1] = sums(points, |index| {
         let (p, q) = probabilities(points.logits[index]);
         let residual = points.weight(index) * if points.outcomes[index] { q } else { -p };
-        u_0.add(residual);
-        u_1.add(residual * points.logits[index]);
-    }
+        [residual, residual * points.logits[index]]
+    });
     let variance = moments(points, |index| {
         let (p, q) = probabilities(points.logits[index]);
         points.weight(index).powi(2) * p * q
     });
     let [i_00, i_01, i_11] = inverse(variance);
-    let (u_0, u_1) = (u_0.value(), u_1.value());
     (i_00 * u_0 * u_0 + 2.0 * i_01 * u_0 * u_1 + i_11 * u_1 * u_1).max(0.0)
 }
 

@@ -140,7 +140,8 @@ impl HosmerLemeshow {
                 // proof: one was pushed for the first step
                 if let Some(group) = groups.last_mut() {
                     group.weight.add(trials.total_weight());
-                    group.expected.add(trials.total_weight() * trials.p);
+                    group.positive.add(trials.total_weight() * trials.p);
+                    group.negative.add(trials.total_weight() * (1.0 - trials.p));
                     group.squares.add(trials.weight * trials.total_weight());
                 }
                 before.add(trials.total_weight());
@@ -150,26 +151,33 @@ impl HosmerLemeshow {
     }
 }
 
-/// Σ w, Σ w p and Σ w² of a group.
+/// Σ w, Σ w p, Σ w (1 - p) and Σ w² of a group.
+///
+/// Both expectations, since 1 - p̄ would be 0 for predictions of 1 - 1e-16: then what they leave of an outcome would be infinitely many standard deviations.
 #[derive(Debug, Clone, Copy, Default)]
 struct GroupSums {
     weight: Sum,
-    expected: Sum,
+    positive: Sum,
+    negative: Sum,
     squares: Sum,
 }
 
 impl GroupSums {
-    fn mean(&self) -> f64 {
-        (self.expected.value() / self.weight.value()).min(1.0)
+    /// p̄ and 1 - p̄.
+    fn means(&self) -> (f64, f64) {
+        let weight = self.weight.value();
+        (self.positive.value() / weight, self.negative.value() / weight)
     }
 
     fn variance(&self) -> f64 {
-        self.mean() * (1.0 - self.mean()) * self.squares.value()
+        let (mean, complement) = self.means();
+        mean * complement * self.squares.value()
     }
 
     /// Outcomes of the rarer kind that rows of equal weight would have, if they said as much.
     fn expected_of_rarer(&self) -> f64 {
-        self.weight.value().powi(2) / self.squares.value() * self.mean().min(1.0 - self.mean())
+        let (mean, complement) = self.means();
+        self.weight.value().powi(2) / self.squares.value() * mean.min(complement)
     }
 }
 

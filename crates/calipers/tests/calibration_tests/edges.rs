@@ -53,6 +53,17 @@ fn a_group_of_certain_predictions_counts_only_if_one_is_wrong() {
 }
 
 #[test]
+fn predictions_next_to_certain_are_not_refuted_by_their_rounding() {
+    for near in [1.0f64.next_down(), 1e-300, f64::MIN_POSITIVE / 4.0] {
+        let y = u8::from(near > 0.5);
+        for test in tests_with_a_variance() {
+            let result = run(&*test, &rows(&[near, near, near, 0.3, 0.7], &[y, y, y, 0, 1]));
+            assert!(result.statistic < 10.0 && result.p_value > 0.1, "{near:e} {result:?}");
+        }
+    }
+}
+
+#[test]
 fn spiegelhalter_sees_nothing_at_one_half() {
     let result = run(&Spiegelhalter::new(), &rows(&[0.5; 20], &[1; 20]));
     assert_eq!((result.statistic, result.p_value), (0.0, 1.0));
