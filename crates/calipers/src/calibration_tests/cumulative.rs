@@ -13,7 +13,7 @@ use crate::numerics::brownian;
 use crate::numerics::sum::Sum;
 use crate::predictions::BinaryView;
 
-/// Steps of equal variance from which on the sum strays as far as Brownian motion does: with so many, 5 % are 4.7 % for the range.
+/// Steps of equal variance from which on the sum strays as far as Brownian motion does: with so many, 5 % are about 4.7 % for the range.
 const MANY_STEPS: f64 = 2000.0;
 
 /// σ², as a multiple of the largest squared weight, from which on no single outcome matters: 400 rows of probability 1/2, or 100 of the rarer
@@ -39,8 +39,8 @@ const MANY_SURPRISES: f64 = 100.0;
 ///
 /// # Accuracy
 /// Numerical: compensated sums, and both series of each distribution, so that p-values keep their digits down to 1e-300.
-/// Statistical: a sum of few steps strays less far than Brownian motion, so its p-value is too large. Scores on a grid of 0.05 have a size of 2.5 % (range) and
-/// 3.5 % (maximum) at 5 %, whatever n. So outcomes are drawn instead where there are fewer than 2,000 steps of equal variance (σ⁴ / Σ of squared variances of the steps), or
+/// Statistical: a sum of few steps strays less far than Brownian motion, so its p-value is too large. Scores on a grid of 0.05 have a size of about 3 % (range)
+/// and 3.5 % (maximum) at 5 %, whatever n. So outcomes are drawn instead where there are fewer than 2,000 steps of equal variance (σ⁴ / Σ of squared variances of the steps), or
 /// σ² is below 100 squares of the largest weight; [`null_distribution`](Self::null_distribution) says otherwise. Drawn p-values are at least 1 / (n_resamples + 1).
 ///
 /// # Reference

@@ -14,7 +14,7 @@ pub(crate) fn maximum_tail(x: f64) -> f64 {
     if !(x > 0.0) {
         return if x <= 0.0 { 1.0 } else { x };
     }
-    let sign = |k: u32| if k % 2 == 0 { 1.0 } else { -1.0 };
+    let sign = |k: u32| if k.is_multiple_of(2) { 1.0 } else { -1.0 };
     if x >= 1.0 {
         return images(|k| sign(k) * 2.0 * libm::erfc(f64::from(2 * k + 1) * x * FRAC_1_SQRT_2));
     }
@@ -35,7 +35,7 @@ pub(crate) fn range_tail(x: f64) -> f64 {
         return if x <= 0.0 { 1.0 } else { x };
     }
     if x >= 2.0 {
-        let sign = |k: u32| if k % 2 == 0 { 1.0 } else { -1.0 };
+        let sign = |k: u32| if k.is_multiple_of(2) { 1.0 } else { -1.0 };
         let term = |k: u32| {
             let k_1 = f64::from(k + 1);
             sign(k) * 4.0 * k_1 * libm::erfc(k_1 * x * FRAC_1_SQRT_2)

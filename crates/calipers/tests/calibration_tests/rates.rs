@@ -80,6 +80,21 @@ fn what_is_calibrated_is_rejected_one_time_in_twenty() {
 }
 
 #[test]
+fn weights_do_not_change_how_often_what_is_calibrated_is_rejected() {
+    let family = Family::named("calibrated").unwrap();
+    let rates = rates(500, |seed| {
+        let (p, y) = calibrated(&family, Scores::Continuous, 500, seed);
+        let mut stream = Stream(seed.wrapping_mul(7919));
+        // Between 1/10 and 10: as much is known as by 213 rows of equal weight.
+        let weights: Vec<f64> = p.iter().map(|_| 10f64.powf(2.0 * stream.next() - 1.0)).collect();
+        let predictions = Input::probabilities(&p, &y).weights(&weights).check().unwrap();
+        let view = predictions.binary().unwrap();
+        all(199, seed).iter().map(|test| test.test(&view).unwrap()).collect()
+    });
+    assert!(rates.iter().all(|(_, rate)| (0.02..=0.08).contains(rate)), "{rates:?}");
+}
+
+#[test]
 fn overconfidence_is_found() {
     let family = Family::named("overconfident").unwrap();
     let rates = rates(100, |seed| {
