@@ -33,7 +33,7 @@ use crate::{Error, error};
 ///
 /// # Accuracy
 /// Numerical: the two likelihoods are compared row by row, and their difference is off by about 1e-15 of Σ (1 + |h|). Probabilities of 0 and 1 are clipped first. Statistical: the
-/// chi-square distribution is that of many rows; 5 % were 5.0 to 5.7 % at n = 500 and 5,000.
+/// chi-square distribution is that of many rows; 5 % were 4.9 to 5.7 % at n = 500 and 5,000.
 ///
 /// # Reference
 /// Cox, "Two further applications of a model for binary regression", Biometrika 45, 1958; Miller, Hui, Tierney, "Validation techniques for logistic regression
