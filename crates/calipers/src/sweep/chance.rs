@@ -65,8 +65,8 @@ fn mean_ranges_of<const G: usize>(
     std::array::from_fn(|group| draws.iter().map(|ranges| ranges[group]).sum::<f64>() / n_draws as f64)
 }
 
-/// Row by row. Where few outcomes are in doubt, sums take few values, and normal numbers of their variance would show too wide a range or too narrow
-/// a one: for 569 rows most of which are nearly sure, by a quarter.
+/// Row by row. Where few outcomes are in doubt, sums take few values, and normal numbers of their variance would show too wide a range: by more
+/// than a quarter for 569 rows most of which are nearly sure.
 fn drawn_sums(probabilities: &[f64], shares: &[f64], cuts: &[usize], seed: u64) -> Vec<f64> {
     let mut uniforms = Uniforms::new(seed);
     let mut sum = 0.0;
