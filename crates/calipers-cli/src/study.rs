@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use calipers::{Form, Multiclass, Predictions};
+use calipers::{Error, Form, Predictions};
 use calipers_studies::images::{self, Group, Model};
 use calipers_studies::{Agreement, Finding, Page, STUDIES, Setting, Study};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::args::{InputArgs, InputRules, OutputArgs};
-use crate::input::{self, Loaded};
-use crate::read::{self, Column};
+use crate::args::{InputArgs, InputRules, MULTICLASS_OF_ONE, OutputArgs};
+use crate::files;
+use crate::input::{self, Loaded, WholeFiles};
+use crate::read::Column;
 use crate::write::OutputFolder;
-use crate::{columns, files, sketch_files};
 
 /// Run an experiment: a page of text, figures and tables in a folder
 ///
@@ -22,6 +22,8 @@ use crate::{columns, files, sketch_files};
 #[derive(Debug, Args)]
 #[command(
     mut_arg("files", |files| files.required(false).value_name("GROUP=FILE").help(FILES).display_order(1)),
+    mut_arg("by", |by| by.hide(true)),
+    mut_arg("multiclass", |multiclass| multiclass.help(MULTICLASS_OF_ONE)),
     after_help = after_help()
 )]
 pub(crate) struct StudyArgs {
@@ -29,7 +31,7 @@ pub(crate) struct StudyArgs {
     #[arg(value_name = "NAME", help_heading = "Arguments", display_order = 0)]
     name: Option<String>,
 
-    /// Folder for the page. It is made if it is not there; if it is, files of the same names are replaced and all others left alone
+    /// Folder for the page. It is made if it is not there, with those around it; if it is, files of the same names are replaced and all others left alone
     #[arg(long, value_name = "DIR", help_heading = "Study")]
     out: Option<PathBuf>,
 
@@ -37,9 +39,9 @@ pub(crate) struct StudyArgs {
     #[arg(long, help_heading = "Study")]
     quick: bool,
 
-    /// Seed of all random numbers
-    #[arg(long, value_name = "N", default_value = "0", help_heading = "Study")]
-    seed: u64,
+    /// Seed of all random numbers [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Study")]
+    seed: Option<u64>,
 
     #[command(flatten)]
     input: InputArgs,
@@ -70,7 +72,8 @@ fn after_help() -> String {
          Examples:\n  \
          calipers study two-point --out pages\n  \
          calipers study images --out pages cifar10='cifar10_*.npz' imagenet='imagenet_*.npz'\n\n\
-         The models of a group are compared on the same rows: files whose labels differ are refused. Files are written when all are done, or none is.\n\n\
+         The models of a group are compared on the same rows: files whose labels or weights differ are refused, and with --invalid count \
+         models of which different rows are left out. Input options are for images. Files are written when all are done, or none is.\n\n\
          Exit code: 0 fine, 2 could not run.",
         list()
     )
@@ -78,7 +81,10 @@ fn after_help() -> String {
 
 pub(crate) fn run(args: &StudyArgs) -> Result<String> {
     let name = match args.name.as_deref() {
-        None | Some("list") => return Ok(listing(args.output.json)),
+        None | Some("list") => {
+            refuse_all(args)?;
+            return Ok(listing(args.output.json));
+        }
         Some(name) => name,
     };
     let study = Study::named(name);
@@ -87,12 +93,12 @@ pub(crate) fn run(args: &StudyArgs) -> Result<String> {
         bail!("no study is called {name}: there are {}", names.join(", "));
     }
     let Some(out) = &args.out else { bail!("--out DIR is needed: the folder for the page of {name}") };
-    let setting = Setting { quick: args.quick, seed: args.seed };
+    let setting = Setting { quick: args.quick, seed: args.seed() };
     match study {
         Some(study) => {
             refuse_input(name, &args.input)?;
             args.output.start_threads()?;
-            let folder = OutputFolder::new(out)?;
+            let folder = output_folder(out, name, &[])?;
             finish(&study.run(&setting)?, &folder, &[], args)
         }
         None => images(args, out, &setting),
@@ -114,20 +120,47 @@ fn refuse_input(name: &str, input: &InputArgs) -> Result<()> {
     if let Some(file) = input.files.first() {
         bail!("{name} makes its own data and takes no files, got {}", file.display());
     }
-    let options = [
-        ("--prob", !input.prob.is_empty()),
-        ("--label", input.label.is_some()),
-        ("--pred", input.pred.is_some()),
-        ("--weight", input.weight.is_some()),
-        ("--by", input.by.is_some()),
-        ("--logits", input.logits),
-        ("--positive", input.positive.is_some()),
-        ("--multiclass", input.multiclass.is_some()),
-    ];
-    match options.iter().find(|(_, given)| *given) {
-        Some((option, _)) => bail!("{name} makes its own data and has no use for {option}"),
+    match input.first_given() {
+        Some(option) => bail!("{name} makes its own data and has no use for {option}"),
         None => Ok(()),
     }
+}
+
+/// The list of studies takes nothing.
+fn refuse_all(args: &StudyArgs) -> Result<()> {
+    if let Some(file) = args.input.files.first() {
+        bail!("the list of studies takes no files, got {}", file.display());
+    }
+    let own = [("--out", args.out.is_some()), ("--quick", args.quick), ("--seed", args.seed.is_some())];
+    let own = own.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
+    match own.or(args.input.first_given()) {
+        Some(option) => bail!("the list of studies has no use for {option}: name a study, as two-point"),
+        None => Ok(()),
+    }
+}
+
+impl StudyArgs {
+    fn seed(&self) -> u64 {
+        self.seed.unwrap_or(0)
+    }
+}
+
+/// Tables that images writes: the only files of a study that could be predictions too.
+const TABLES: [&str; 3] = ["images-points.csv", "images-differences.csv", "images-models.csv"];
+
+/// The folder of the page of that study. What can be told of its files is refused before there are any.
+fn output_folder(out: &Path, study: &str, inputs: &[PathBuf]) -> Result<OutputFolder> {
+    let folder = OutputFolder::new(out)?;
+    folder.refuse_folders(|name| {
+        let rest = name.strip_prefix(study);
+        rest.is_some_and(|rest| {
+            rest == ".md" || rest.starts_with('-') && [".svg", ".csv"].iter().any(|end| rest.ends_with(end))
+        })
+    })?;
+    for table in TABLES {
+        files::refuse_overwriting(&folder.path(table), inputs)?;
+    }
+    Ok(folder)
 }
 
 /// Writes all files of the page, then says what was found.
@@ -144,7 +177,7 @@ fn finish(page: &Page, folder: &OutputFolder, inputs: &[PathBuf], args: &StudyAr
             "calipers": env!("CARGO_PKG_VERSION"),
             "study": page.name(),
             "quick": args.quick,
-            "seed": args.seed,
+            "seed": args.seed(),
             "findings": findings,
             "page": paths.first(),
             "files": paths,
@@ -180,20 +213,17 @@ struct Opened {
     models: Vec<(String, Form)>,
 }
 
+const WHOLE_FILES: WholeFiles = WholeFiles { verb: "study", done: "studied", figure: "curve" };
+
 fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
-    let rules = args.input.rules()?;
-    if rules.multiclass == Multiclass::Classwise {
-        bail!("--multiclass classwise has a curve for each class: name one, as --multiclass 3");
-    }
-    if args.input.by.is_some() {
-        bail!("--by is not taken by study: give a file for each group");
-    }
+    let rules = WHOLE_FILES.rules(&args.input)?;
     if args.input.files.is_empty() {
         bail!("images needs predictions: one file for each model, as cifar10=resnet20.npz");
     }
     args.output.start_threads()?;
     let named = grouped(&args.input.files)?;
-    let folder = OutputFolder::new(out)?;
+    let inputs: Vec<PathBuf> = named.iter().flat_map(|(_, files)| files.iter().cloned()).collect();
+    let folder = output_folder(out, images::NAME, &inputs)?;
     let mut groups = Vec::new();
     for (group, files) in &named {
         groups.push((group, open_all(group, files, args, &rules)?));
@@ -210,7 +240,6 @@ fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
         })
         .collect::<Result<_>>()?;
     let page = images::run(&groups, setting)?;
-    let inputs: Vec<PathBuf> = named.into_iter().flat_map(|(_, files)| files).collect();
     finish(&page, &folder, &inputs, args)
 }
 
@@ -219,6 +248,7 @@ fn grouped(arguments: &[PathBuf]) -> Result<Vec<(String, Vec<PathBuf>)>> {
     let mut groups: Vec<(String, Vec<PathBuf>)> = Vec::new();
     for argument in arguments {
         let (group, pattern) = split(argument);
+        check_group(&group, &groups)?;
         let files = files::expand(&[pattern])?;
         match groups.iter_mut().find(|(name, _)| *name == group) {
             Some((_, own)) => own.extend(files),
@@ -226,6 +256,21 @@ fn grouped(arguments: &[PathBuf]) -> Result<Vec<(String, Vec<PathBuf>)>> {
         }
     }
     Ok(groups)
+}
+
+/// As [`images::run`] does, but before any file is read.
+fn check_group(group: &str, groups: &[(String, Vec<PathBuf>)]) -> Result<(), Error> {
+    let refused = |rule: &str| {
+        let value = format!("{group:?}");
+        Err(Error::InvalidSetting { name: "group", rule: rule.to_owned(), value })
+    };
+    if group.is_empty() || !group.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c)) {
+        return refused("letters from a to z, digits, ., - and _");
+    }
+    match groups.iter().any(|(other, _)| other != group && other.eq_ignore_ascii_case(group)) {
+        true => refused("unlike all others, also in upper case"),
+        false => Ok(()),
+    }
 }
 
 /// `GROUP=FILE`; a file whose own name has `=` in it, or a folder of such a name, is a file.
@@ -248,7 +293,8 @@ fn open_all(group: &str, files: &[PathBuf], args: &StudyArgs, rules: &InputRules
             }
         }
         if let Some(first) = all.first() {
-            same_labels(first, &opened).with_context(|| file.display().to_string())?;
+            let same = same_labels(first, &opened).and_then(|()| same_weights(first, &opened));
+            same.with_context(|| file.display().to_string())?;
         }
         all.push(opened);
     }
@@ -256,13 +302,7 @@ fn open_all(group: &str, files: &[PathBuf], args: &StudyArgs, rules: &InputRules
 }
 
 fn open(file: &Path, args: &StudyArgs, rules: &InputRules) -> Result<Opened> {
-    if sketch_files::is_one(file) {
-        bail!("a sketch cannot be studied: it has lost the rows, which bins of any number need");
-    }
-    let (table, chosen) = columns::open(file, &args.input, rules.invalid)?;
-    let Some(columns) = read::collect(&*table, &input::wanted(&chosen, rules), u64::MAX)? else {
-        bail!("too many rows to keep");
-    };
+    let (table, chosen, columns) = WHOLE_FILES.read(file, &args.input, rules)?;
     // proof: labels come after the scores, and are always wanted
     let labels = columns.get(chosen.scores.len()).cloned().ok_or_else(|| anyhow!("no labels"))?;
     let loaded = Loaded::new(columns, 0, &chosen, rules)?;
@@ -292,6 +332,37 @@ fn same_labels(first: &Opened, other: &Opened) -> Result<()> {
     }
 }
 
+/// And they count as much. Rows are as many: their labels are.
+fn same_weights(first: &Opened, other: &Opened) -> Result<()> {
+    let rule = format!("must have the weights of {}, the first of its group", first.file.display());
+    match (first.loaded.weights(), other.loaded.weights()) {
+        (None, None) => Ok(()),
+        (Some(_), None) => bail!("{rule}: this has none"),
+        (None, Some(_)) => bail!("{rule}: that has none"),
+        (Some(ours), Some(theirs)) => match input::first_difference(ours, theirs) {
+            Some((row, ours, theirs)) => bail!("{rule}: in row {row} that has {ours}, and this {theirs}"),
+            None => Ok(()),
+        },
+    }
+}
+
+/// None is compared on rows that were left out of another.
+fn same_rows(first: &Checked<'_>, other: &Predictions<'_>) -> Result<()> {
+    let kept =
+        |predictions: &Predictions<'_>, index: usize| (index < predictions.len()).then(|| predictions.row(index));
+    let longest = first.predictions.len().max(other.len());
+    let mut pairs = (0..longest).map(|index| (kept(&first.predictions, index), kept(other, index)));
+    let (row, here, there) = match pairs.find(|(ours, theirs)| ours != theirs) {
+        None => return Ok(()),
+        // The smaller is in one of the two alone.
+        Some((Some(ours), Some(theirs))) if ours < theirs => (ours, "left out", "kept"),
+        Some((Some(ours), None)) => (ours, "left out", "kept"),
+        Some((_, theirs)) => (theirs.unwrap_or_default(), "kept", "left out"),
+    };
+    let rule = format!("must keep the rows of {} of {}", first.name, first.opened.file.display());
+    bail!("{rule}, the first of its group: row {row} is {there} there and {here} here")
+}
+
 /// A model whose rows are sound.
 struct Checked<'a> {
     name: &'a str,
@@ -308,14 +379,18 @@ impl Checked<'_> {
 }
 
 fn check_all<'a>(all: &'a [Opened], rules: &InputRules) -> Result<Vec<Checked<'a>>> {
-    let mut checked = Vec::new();
+    let mut checked: Vec<Checked<'a>> = Vec::new();
     for opened in all {
         for ((name, form), scores) in opened.models.iter().zip(&opened.loaded.scores) {
             let predictions = opened.loaded.input(scores, *form, rules).and_then(calipers::Input::check);
-            let predictions = predictions.with_context(|| match opened.models.len() {
+            let place = || match opened.models.len() {
                 1 => opened.file.display().to_string(),
                 _ => format!("{}: {name}", opened.file.display()),
-            })?;
+            };
+            let predictions = predictions.with_context(place)?;
+            if let Some(first) = checked.first() {
+                same_rows(first, &predictions).with_context(place)?;
+            }
             checked.push(Checked { name, opened, predictions });
         }
     }

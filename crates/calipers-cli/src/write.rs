@@ -77,11 +77,44 @@ impl OutputFolder {
     /// Refuses now what would be refused after hours of work: a file in its place, or a folder that cannot be made or written to.
     pub(crate) fn new(path: &Path) -> Result<Self> {
         let folder = OutputFolder { path: path.to_owned() };
-        match fs::metadata(path) {
-            Ok(metadata) if !metadata.is_dir() => bail!("{}: is a file, not a folder", path.display()),
+        let nearest = folder.nearest();
+        match fs::metadata(&nearest) {
+            Ok(metadata) if !metadata.is_dir() => bail!("{}: is a file, not a folder", nearest.display()),
+            Err(_) if nearest.symlink_metadata().is_ok() => bail!("{}: is a link to nothing", nearest.display()),
             _ => drop(folder.unfinished().with_context(|| path.display().to_string())?),
         }
         Ok(folder)
+    }
+
+    /// Refuses a folder that stands where a file of such a name would be written, as far as can be told before it is.
+    pub(crate) fn refuse_folders(&self, is_written: impl Fn(&str) -> bool) -> Result<()> {
+        let Ok(entries) = fs::read_dir(&self.path) else { return Ok(()) };
+        let mut names: Vec<String> =
+            entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        match names.iter().find(|name| is_written(name) && self.path(name).is_dir()) {
+            Some(name) => bail!("{}: cannot write {name}: a folder has that name", self.path.display()),
+            None => Ok(()),
+        }
+    }
+
+    /// The folder itself, or the nearest one around it that is there.
+    fn nearest(&self) -> PathBuf {
+        let mut around = self.path.ancestors().filter(|path| !path.as_os_str().is_empty());
+        around.find(|path| path.symlink_metadata().is_ok()).map_or(PathBuf::from("."), Path::to_owned)
+    }
+
+    /// The folders around this one, made; what could not be finished is taken back.
+    fn make_parents(&self) -> std::io::Result<Vec<PathBuf>> {
+        let absent = self.path.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty());
+        let mut absent: Vec<PathBuf> = absent.take_while(|path| !path.exists()).map(Path::to_owned).collect();
+        absent.reverse();
+        for (place, folder) in absent.iter().enumerate() {
+            if !folder.is_dir() {
+                fs::create_dir(folder).inspect_err(|_| remove_empty(&absent[..place]))?;
+            }
+        }
+        Ok(absent)
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -109,7 +142,11 @@ impl OutputFolder {
         match self.path.is_dir() {
             true => self.move_in(unfinished.path(), files)?,
             // The folder that was written becomes the one that was wanted.
-            false => fs::rename(unfinished.path(), &self.path).map_err(cannot_write)?,
+            false => {
+                let made = self.make_parents().map_err(cannot_write)?;
+                let moved = fs::rename(unfinished.path(), &self.path).inspect_err(|_| remove_empty(&made));
+                moved.map_err(cannot_write)?;
+            }
         }
         for folder in [&self.path, &beside(&self.path)] {
             let _ = File::open(folder).and_then(|folder| folder.sync_all());
@@ -139,7 +176,8 @@ impl OutputFolder {
         Ok(())
     }
 
-    /// A folder on the same disk that is gone when it is dropped: inside, since a folder that is there may be a disk of its own; or beside.
+    /// A folder on the same disk that is gone when it is dropped: inside, since a folder that is there may be a disk of its own; or in the nearest
+    /// one around that is there.
     fn unfinished(&self) -> Result<TempDir> {
         let mut builder = Builder::new();
         builder.prefix(".calipers-").suffix(".unfinished");
@@ -148,8 +186,14 @@ impl OutputFolder {
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o777));
         }
-        let folder = if self.path.is_dir() { self.path.clone() } else { beside(&self.path) };
-        builder.tempdir_in(folder).map_err(cannot_write)
+        builder.tempdir_in(self.nearest()).map_err(cannot_write)
+    }
+}
+
+/// Takes back folders that were made, the innermost last in the list; those that hold anything stay.
+fn remove_empty(folders: &[PathBuf]) {
+    for folder in folders.iter().rev() {
+        let _ = fs::remove_dir(folder);
     }
 }
 

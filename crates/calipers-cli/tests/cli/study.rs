@@ -63,9 +63,15 @@ fn what_cannot_be_run_is_refused_and_nothing_written() {
     );
     assert!(run.stderr.ends_with(", images\n"), "{}", run.stderr);
     assert_fails(&["study", "two-point"], "--out DIR is needed: the folder for the page of two-point");
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 12] = [
         (&["two-point", "a.csv"], "two-point makes its own data and takes no files, got a.csv"),
         (&["two-point", "--label", "y"], "two-point makes its own data and has no use for --label"),
+        (&["two-point", "--ties", "zzz"], "two-point makes its own data and has no use for --ties"),
+        (&["two-point", "--ties", "first"], "two-point makes its own data and has no use for --ties"),
+        (&["two-point", "--invalid", "zzz"], "two-point makes its own data and has no use for --invalid"),
+        (&["two-point", "--sum-tolerance", "-4"], "two-point makes its own data and has no use for --sum-tolerance"),
+        (&["images", "a b=no.npz"], "group must be letters from a to z, digits, ., - and _, got \"a b\""),
+        (&["images", "a=no.npz", "A=no.npz"], "group must be unlike all others, also in upper case, got \"A\""),
         (&["images"], "images needs predictions: one file for each model, as cifar10=resnet20.npz"),
         (&["images", "g=no.npz"], "no.npz: no such file"),
         (&["images", "g=no*.npz"], "no*.npz: no file has such a name"),
@@ -79,11 +85,132 @@ fn what_cannot_be_run_is_refused_and_nothing_written() {
         assert_fails(&[&quick[..], &[text(out)]].concat(), &format!("{}: {rule}", out.display()));
     };
     refused(&file, "is a file, not a folder");
-    refused(&folder.path("absent/out"), "cannot write: no such folder");
+    let inside = folder.path("file/a/b");
+    let refusal = format!("{}: is a file, not a folder", file.display());
+    assert_fails(&[&quick[..], &[text(&inside)]].concat(), &refusal);
     assert_eq!(folder.names(), ["file"]);
     std::fs::create_dir_all(out.join("two-point-bins.svg")).unwrap();
     refused(&out, "cannot write two-point-bins.svg: a folder has that name");
     assert_eq!(names(&out), ["two-point-bins.svg"]);
+}
+
+#[test]
+fn a_list_takes_nothing() {
+    let cases: [(&[&str], &str); 6] = [
+        (&["list", "a.csv"], "the list of studies takes no files, got a.csv"),
+        (&["list", "--seed", "0"], "the list of studies has no use for --seed: name a study, as two-point"),
+        (&["list", "--invalid", "zzz"], "the list of studies has no use for --invalid: name a study, as two-point"),
+        (&["--out", "pages"], "the list of studies has no use for --out: name a study, as two-point"),
+        (&["--quick"], "the list of studies has no use for --quick: name a study, as two-point"),
+        (&["--prob", "p"], "the list of studies has no use for --prob: name a study, as two-point"),
+    ];
+    for (args, refusal) in cases {
+        assert_fails(&[&["study"], args].concat(), refusal);
+    }
+    succeed(&["study", "list", "--threads", "1"]);
+}
+
+#[test]
+fn help_lists_what_is_taken() {
+    let help = succeed(&["study", "--help"]);
+    assert!(!help.contains("--by <COL>"), "{help}");
+    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("top_class or a class from 0, but not classwise."), "{help}");
+    assert!(words.contains("refuse (the file), or count (leave them out and count them)"), "{help}");
+}
+
+#[test]
+fn folders_around_the_page_are_made() {
+    let folder = Folder::new();
+    let out = folder.path("a/b/c");
+    succeed(&["study", "two-point", "--quick", "--out", text(&out)]);
+    assert!(out.join("two-point.md").is_file());
+    assert_eq!((folder.names(), names(&folder.path("a"))), (vec!["a".to_owned()], vec!["b".to_owned()]));
+    // And not if there is nothing to write.
+    let other = folder.path("d/e");
+    let bad = folder.write("bad.csv", "label,prob\n1,1.5\n");
+    assert_eq!(calipers(&["study", "images", "--quick", text(&bad), "--out", text(&other)]).code, Some(2));
+    assert_eq!(folder.names(), ["a", "bad.csv"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_nothing_is_refused_before_the_run() {
+    let folder = Folder::new();
+    let link = folder.path("link");
+    std::os::unix::fs::symlink(folder.path("absent"), &link).unwrap();
+    for out in [link.clone(), link.join("out")] {
+        // Not quick: it would take long.
+        let refusal = format!("{}: is a link to nothing", link.display());
+        assert_fails(&["study", "rate", "--out", text(&out)], &refusal);
+    }
+    assert_eq!(folder.names(), ["link"]);
+}
+
+#[test]
+fn what_stands_in_the_way_is_refused_before_any_file_is_read() {
+    let folder = Folder::new();
+    let out = folder.path("out");
+    // No predictions, which reading would refuse.
+    let input = out.join("images-models.csv");
+    std::fs::create_dir_all(out.join("images-g-lines.svg")).unwrap();
+    std::fs::write(&input, "nothing").unwrap();
+    let run = || calipers(&["study", "images", "--out", text(&out), text(&input)]).stderr;
+    let refusal = format!("calipers: {}: cannot write images-g-lines.svg: a folder has that name\n", out.display());
+    assert_eq!(run(), refusal);
+    std::fs::remove_dir(out.join("images-g-lines.svg")).unwrap();
+    assert!(run().contains("images-models.csv: must not be an input too"), "{}", run());
+    // A folder of another study is none of ours.
+    std::fs::remove_file(&input).unwrap();
+    std::fs::create_dir(out.join("rate-rows.svg")).unwrap();
+    succeed(&["study", "two-point", "--quick", "--out", text(&out)]);
+}
+
+#[test]
+fn models_of_a_group_must_keep_the_same_rows_with_the_same_weights() {
+    let folder = Folder::new();
+    let out = folder.path("out");
+    let study = |files: &[&Path], more: &[&str]| {
+        let files: Vec<String> = files.iter().map(|file| format!("g={}", file.display())).collect();
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        calipers(&[&["study", "images", "--quick", "--out", text(&out)], &files[..], more].concat())
+    };
+    let refused = |files: &[&Path], more: &[&str], refusal: String| {
+        let run = study(files, more);
+        assert_eq!((run.code, run.stderr), (Some(2), format!("calipers: {refusal}\n")));
+        assert!(!out.exists());
+    };
+    let whole = folder.write("whole.csv", "label,prob\n0,0.2\n1,0.7\n1,0.9\n");
+    let middle = folder.write("middle.csv", "label,prob\n0,0.2\n1,1.7\n1,0.9\n");
+    let last = folder.write("last.csv", "label,prob\n0,0.2\n1,0.7\n1,1.9\n");
+    let count = ["--invalid", "count"];
+    let rule = |this: &Path, first: &Path, name: &str, rest: &str| {
+        let kept = format!("must keep the rows of {name} of {}", first.display());
+        format!("{}: {kept}, the first of its group: row {rest}", this.display())
+    };
+    refused(&[&whole, &middle], &count, rule(&middle, &whole, "whole", "1 is kept there and left out here"));
+    refused(&[&middle, &whole], &count, rule(&whole, &middle, "middle", "1 is left out there and kept here"));
+    refused(&[&whole, &last], &count, rule(&last, &whole, "whole", "2 is kept there and left out here"));
+    refused(&[&last, &whole], &count, rule(&whole, &last, "last", "2 is left out there and kept here"));
+    refused(&[&middle, &last], &count, rule(&last, &middle, "middle", "1 is left out there and kept here"));
+    let heavy = folder.write("heavy.csv", "label,prob,w\n0,0.2,1\n1,0.7,2\n1,0.9,1\n");
+    let heavier = folder.write("heavier.csv", "label,prob,w\n0,0.2,1\n1,0.7,3\n1,0.9,1\n");
+    let weights =
+        format!("{}: must have the weights of {}, the first of its group", heavier.display(), heavy.display());
+    refused(&[&heavy, &heavier], &["--weight", "w"], format!("{weights}: in row 1 that has 2, and this 3"));
+    let sampled = folder.write("sampled.csv", "label,prob,sample_weight\n0,0.2,1\n1,0.7,2\n1,0.9,1\n");
+    let weights = |this: &Path, first: &Path| {
+        format!("{}: must have the weights of {}, the first of its group", this.display(), first.display())
+    };
+    refused(&[&sampled, &whole], &[], format!("{}: this has none", weights(&whole, &sampled)));
+    refused(&[&whole, &sampled], &[], format!("{}: that has none", weights(&sampled, &whole)));
+    // The same row left out of both is fine.
+    let again = folder.write("again.csv", "label,prob\n0,0.3\n1,2.7\n1,0.8\n");
+    let run = study(&[&middle, &again], &count);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let mut tables = names(&out);
+    tables.retain(|name| name.ends_with(".csv"));
+    assert_eq!(tables, ["images-differences.csv", "images-models.csv", "images-points.csv"]);
 }
 
 #[cfg(unix)]
