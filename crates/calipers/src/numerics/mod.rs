@@ -2,6 +2,7 @@
 
 pub(crate) mod bernstein;
 pub(crate) mod convolution;
+pub(crate) mod counts;
 pub(crate) mod cubic_spline;
 pub(crate) mod dispatch;
 pub(crate) mod exp;

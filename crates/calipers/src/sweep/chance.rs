@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::numerics::random::Uniforms;
+use crate::numerics::random::{Normals, seed_of_draw};
 
 /// One binning of the ordered rows: where its bins start, from row 0 on, and the number of rows.
 pub(super) type Starts = Vec<usize>;
@@ -29,8 +29,7 @@ pub(super) fn mean_ranges<const G: usize>(
         cells.collect::<Vec<_>>()
     });
     let draws = (0..n_draws as u64).into_par_iter().map(|draw| {
-        // A seed for each draw, so that threads change nothing; multiplied, so that neighbouring seeds share no draw.
-        let mut normals = Normals::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(draw));
+        let mut normals = Normals::new(seed_of_draw(seed, draw));
         let mut sum = 0.0;
         let mut before = vec![0.0];
         before.extend(deviations.iter().map(|deviation| {
@@ -54,40 +53,9 @@ fn deviation(variances: &[f64], from: usize, to: usize) -> f64 {
     (variances[to] - variances[from]).max(0.0).sqrt()
 }
 
-/// Standard normal numbers, two at a time (Box and Muller).
-struct Normals {
-    uniforms: Uniforms,
-    second: Option<f64>,
-}
-
-impl Normals {
-    fn new(seed: u64) -> Self {
-        Normals { uniforms: Uniforms::new(seed), second: None }
-    }
-
-    fn next(&mut self) -> f64 {
-        if let Some(second) = self.second.take() {
-            return second;
-        }
-        let radius = (-2.0 * self.uniforms.next().ln()).sqrt();
-        let (sine, cosine) = (std::f64::consts::TAU * self.uniforms.next()).sin_cos();
-        self.second = Some(radius * sine);
-        radius * cosine
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn normals_have_mean_0_and_variance_1() {
-        let mut normals = Normals::new(1);
-        let draws: Vec<f64> = (0..100_000).map(|_| normals.next()).collect();
-        let mean = draws.iter().sum::<f64>() / 1e5;
-        let variance = draws.iter().map(|x| x * x).sum::<f64>() / 1e5;
-        assert!(mean.abs() < 0.02 && (variance - 1.0).abs() < 0.03, "{mean} {variance}");
-    }
 
     #[test]
     fn one_bin_against_two_has_the_range_of_theory() {
