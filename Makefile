@@ -68,7 +68,7 @@ lint: $(VENV)/installed ## formatting, clippy and rustdoc, no warning allowed
 	$(call heading,'clippy')
 	@cargo clippy $(PROFILE) --workspace --all-targets -- -D warnings
 	$(call heading,'rustdoc')
-	@RUSTDOCFLAGS="-D warnings" cargo doc $(PROFILE) --no-deps -p calipers -p calipers-report
+	@RUSTDOCFLAGS="-D warnings" cargo doc $(PROFILE) --no-deps -p calipers -p calipers-report -p calipers-studies
 
 test-rust: data-note ## tests and doctests of the core, the charts and the command
 	$(call heading,'Rust tests')

@@ -14,6 +14,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::measure::MeasureArgs;
 use crate::measures::ListArgs;
 use crate::sketch::{MergeArgs, SketchArgs};
+use crate::study::StudyArgs;
 use crate::sweep::SweepArgs;
 
 /// How far a classifier's probabilities are from the truth, and how much of that figure can be trusted
@@ -37,6 +38,7 @@ pub(crate) enum Verb {
     Sweep(SweepArgs),
     Sketch(SketchArgs),
     Merge(MergeArgs),
+    Study(StudyArgs),
 }
 
 /// Where predictions are, and how they are read.
@@ -80,18 +82,22 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "HOW", allow_negative_numbers = true)]
     pub(crate) multiclass: Option<String>,
 
-    /// The top class, if several tie: first, or any (right if the label is any of them)
-    #[arg(long, value_name = "RULE", default_value = "first")]
-    pub(crate) ties: String,
+    /// The top class, if several tie: first, or any (right if the label is any of them) [default: first]
+    #[arg(long, value_name = "RULE")]
+    pub(crate) ties: Option<String>,
 
-    /// How far class probabilities of a row may be from summing to 1
-    #[arg(long, value_name = "X", default_value = "0.001", allow_negative_numbers = true)]
-    pub(crate) sum_tolerance: f64,
+    /// How far class probabilities of a row may be from summing to 1 [default: 0.001]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub(crate) sum_tolerance: Option<f64>,
 
-    /// Rows that break a rule: refuse the file, or leave them out and count them. Rows are counted from 0
-    #[arg(long, value_name = "RULE", default_value = "refuse")]
-    pub(crate) invalid: String,
+    /// If rows break a rule: refuse (the file), or count (leave them out and count them). Rows are counted from 0 [default: refuse]
+    #[arg(long, value_name = "RULE")]
+    pub(crate) invalid: Option<String>,
 }
+
+/// The help of `--multiclass` where there is one figure for all rows.
+pub(crate) const MULTICLASS_OF_ONE: &str = "How rows of several classes are measured: top_class or a class from 0, but not classwise. \
+                                            Class 1 of two classes and top_class of more, unless given";
 
 /// Which measures are asked for.
 #[derive(Debug, Args)]
@@ -188,15 +194,35 @@ pub(crate) struct InputRules {
 
 impl InputArgs {
     pub(crate) fn rules(&self) -> Result<InputRules, Error> {
+        let ties = self.ties.as_deref().unwrap_or("first");
+        let invalid = self.invalid.as_deref().unwrap_or("refuse");
         Ok(InputRules {
             positive: self.positive.clone(),
             multiclass: self.multiclass.as_deref().map_or(Ok(Multiclass::Auto), str::parse)?,
-            ties: self.ties.parse()?,
-            ties_name: self.ties.clone(),
-            sum_tolerance: self.sum_tolerance,
-            invalid: self.invalid.parse()?,
-            invalid_name: self.invalid.clone(),
+            ties: ties.parse()?,
+            ties_name: ties.to_owned(),
+            sum_tolerance: self.sum_tolerance.unwrap_or(0.001),
+            invalid: invalid.parse()?,
+            invalid_name: invalid.to_owned(),
         })
+    }
+
+    /// The first option that was typed, files aside: where nothing is read, it would be ignored.
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
+        let options = [
+            ("--prob", !self.prob.is_empty()),
+            ("--label", self.label.is_some()),
+            ("--pred", self.pred.is_some()),
+            ("--weight", self.weight.is_some()),
+            ("--by", self.by.is_some()),
+            ("--logits", self.logits),
+            ("--positive", self.positive.is_some()),
+            ("--multiclass", self.multiclass.is_some()),
+            ("--ties", self.ties.is_some()),
+            ("--sum-tolerance", self.sum_tolerance.is_some()),
+            ("--invalid", self.invalid.is_some()),
+        ];
+        options.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
 }
 

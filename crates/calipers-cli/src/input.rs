@@ -1,10 +1,55 @@
 //! Columns of a file -> what the core checks.
 
+use std::path::Path;
+
+use anyhow::{Result, bail};
 use calipers::{Error, Form, Input, Invalid, Multiclass};
 
-use crate::args::InputRules;
-use crate::columns::Chosen;
-use crate::read::{Column, Role, Values};
+use crate::args::{InputArgs, InputRules};
+use crate::columns::{self, Chosen};
+use crate::read::{self, Column, Role, Table, Values};
+use crate::sketch_files;
+
+/// A verb that needs all rows of a file at once and has one figure for them, in the words of its refusals.
+pub(crate) struct WholeFiles {
+    /// `sweep`
+    pub(crate) verb: &'static str,
+    /// `swept`
+    pub(crate) done: &'static str,
+    /// What there would be for each class: `sweep`, `curve`.
+    pub(crate) figure: &'static str,
+}
+
+impl WholeFiles {
+    /// The rules, without groups and classes.
+    pub(crate) fn rules(&self, args: &InputArgs) -> Result<InputRules> {
+        let rules = args.rules()?;
+        if rules.multiclass == Multiclass::Classwise {
+            bail!("--multiclass classwise has a {} for each class: name one, as --multiclass 3", self.figure);
+        }
+        if args.by.is_some() {
+            bail!("--by is not taken by {}: give a file for each group", self.verb);
+        }
+        Ok(rules)
+    }
+
+    /// A table, which of its columns is what, and those that are [`wanted`].
+    pub(crate) fn read(
+        &self,
+        file: &Path,
+        args: &InputArgs,
+        rules: &InputRules,
+    ) -> Result<(Box<dyn Table>, Chosen, Vec<Column>)> {
+        if sketch_files::is_one(file) {
+            bail!("a sketch cannot be {}: it has lost the rows, which bins of any number need", self.done);
+        }
+        let (table, chosen) = columns::open(file, args, rules.invalid)?;
+        match read::collect(&*table, &wanted(&chosen, rules), u64::MAX)? {
+            Some(columns) => Ok((table, chosen, columns)),
+            None => bail!("too many rows to keep"),
+        }
+    }
+}
 
 /// The chosen columns of a file, read.
 pub(crate) struct Loaded {
@@ -83,6 +128,11 @@ impl Loaded {
             }
             None => Ok(()),
         }
+    }
+
+    /// The column of weights, if there is one.
+    pub(crate) fn weights(&self) -> Option<&Column> {
+        self.weights.as_ref()
     }
 
     /// How the scores of a model are measured; rules have been checked to fit.
@@ -168,6 +218,29 @@ fn agreement(predicted: &Column, labels: &Column, first_row: u64, invalid: Inval
         n_classes: 1,
         missing: missing.contains(&true).then_some(missing),
     })
+}
+
+/// The first row in which two columns of labels or weights, of one length, differ, and both in words.
+pub(crate) fn first_difference(a: &Column, b: &Column) -> Option<(usize, String, String)> {
+    let words = |column: &Column, row: usize| match class(&column.values, row) {
+        _ if column.is_missing(row) => "none".to_owned(),
+        Class::Integer(class) => class.to_string(),
+        Class::Number(class) => class.to_string(),
+        Class::Text(class) => format!("{class:?}"),
+    };
+    let differ = |row: &usize| {
+        if a.is_missing(*row) || b.is_missing(*row) {
+            return a.is_missing(*row) != b.is_missing(*row);
+        }
+        match (class(&a.values, *row), class(&b.values, *row)) {
+            (Class::Integer(a), Class::Integer(b)) => a != b,
+            (Class::Text(a), Class::Text(b)) => a != b,
+            (Class::Text(_), _) | (_, Class::Text(_)) => true,
+            // Written so that NaN equals itself: what is no label is refused elsewhere.
+            (a, b) => number(&a).total_cmp(&number(&b)).is_ne(),
+        }
+    };
+    (0..a.n_rows().min(b.n_rows())).find(differ).map(|row| (row, words(a, row), words(b, row)))
 }
 
 fn number(class: &Class<'_>) -> f64 {

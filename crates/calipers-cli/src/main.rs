@@ -3,9 +3,10 @@
 //! ```text
 //! args -> columns (which is which) -> read (file -> columns) -> input -> calipers -> table | json
 //!                                                                -> fill -> sketches -> write
+//!                                                                -> calipers-studies -> pages -> write
 //! ```
 //!
-//! A verb is a file: [`measure`], [`measures`], [`sweep`], [`sketch`] (with merge). Everything is computed before anything is printed or
+//! A verb is a file: [`measure`], [`measures`], [`sweep`], [`sketch`] (with merge), [`study`]. Everything is computed before anything is printed or
 //! written, so a refusal leaves standard output empty and files as they were.
 
 mod args;
@@ -25,6 +26,7 @@ mod question;
 mod read;
 mod sketch;
 mod sketch_files;
+mod study;
 mod sweep;
 mod sweep_table;
 mod table;
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Verb::Sweep(arguments) => sweep::run(&arguments),
         Verb::Sketch(arguments) => sketch::run(&arguments),
         Verb::Merge(arguments) => sketch::merge(&arguments),
+        Verb::Study(arguments) => study::run(&arguments),
     };
     match output {
         Ok(text) => print(&text),

@@ -2,25 +2,29 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use calipers::{Compat, Error, Multiclass, Sweep, SweepResult, link, noise};
+use anyhow::{Context, Result};
+use calipers::{Compat, Error, Sweep, SweepResult, link, noise};
 use clap::Args;
 
-use crate::args::{InputArgs, InputRules, OutputArgs};
-use crate::columns::{self, Chosen, Scores};
-use crate::input::{self, Loaded};
+use crate::args::{InputArgs, InputRules, MULTICLASS_OF_ONE, OutputArgs};
+use crate::columns::{Chosen, Scores};
+use crate::input::{Loaded, WholeFiles};
 use crate::measured::{Columns, Measured, Method};
-use crate::read::{self, Column, Table};
+use crate::read::{Column, Table};
 use crate::write::Output;
-use crate::{files, json, sketch_files, sweep_table, words};
+use crate::{files, json, sweep_table, words};
 
 /// Say how brittle ECE is: its values over numbers of bins, beside LS-ECE over as many sigmas
 ///
 /// ECE is brittle if, from 10 to 100 bins, it moves more than LS-ECE does over the same 1/sigma, and more than twice what chance alone would
-/// move it by: the mean over 200 draws of outcomes from the probabilities themselves. Files, columns and models are named as for `calipers measure`,
+/// move it by: the mean over 200 draws of outcomes from the probabilities themselves. Up to 20,000 rows, the outcome of every row is drawn; with more,
+/// sums of outcomes are drawn as normal numbers of the same variance. Files, columns and models are named as for `calipers measure`,
 /// but for --by and --multiclass classwise, which a sweep does not take.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    mut_arg("by", |by| by.hide(true)),
+    mut_arg("multiclass", |multiclass| multiclass.help(MULTICLASS_OF_ONE)),
+    after_help = "\
 Examples:
   calipers sweep predictions.csv
   calipers sweep predictions.parquet --prob model_a --prob model_b --label bought --svg sweep.svg
@@ -29,7 +33,8 @@ Examples:
 
 All rows of a file are kept in memory. The chart has ECE with bins of equal width as solid lines, LS-ECE as dashed and smECE as dotted ones.
 
-Exit code: 0 fine, 2 could not measure.")]
+Exit code: 0 fine, 2 could not measure."
+)]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     input: InputArgs,
@@ -86,26 +91,27 @@ impl OptionArgs {
             .clip(self.clip)
             .compat(compat)
             .seed(self.seed);
-        let Some(bins) = &self.bins else { return Ok(sweep) };
+        let Some(bins) = &self.bins else {
+            sweep.check()?;
+            return Ok(sweep);
+        };
         let counts: Result<Vec<usize>, _> = bins.split(',').map(|count| count.trim().parse()).collect();
         let refused = |_| Error::InvalidSetting {
             name: "bins",
             rule: "whole numbers with commas between, as 10,20,50".to_owned(),
             value: format!("{bins:?}"),
         };
-        Ok(sweep.bins(counts.map_err(refused)?))
+        let sweep = sweep.bins(counts.map_err(refused)?);
+        sweep.check()?;
+        Ok(sweep)
     }
 }
 
+const WHOLE_FILES: WholeFiles = WholeFiles { verb: "sweep", done: "swept", figure: "sweep" };
+
 pub(crate) fn run(args: &SweepArgs) -> Result<String> {
     let sweep = args.options.sweep()?;
-    let rules = args.input.rules()?;
-    if rules.multiclass == Multiclass::Classwise {
-        bail!("--multiclass classwise has a sweep for each class: name one, as --multiclass 3");
-    }
-    if args.input.by.is_some() {
-        bail!("--by is not taken by sweep: give a file for each group");
-    }
+    let rules = WHOLE_FILES.rules(&args.input)?;
     args.output.start_threads()?;
     let files = files::expand(&args.input.files)?;
     let svg = args.svg.as_deref().map(|path| {
@@ -117,27 +123,29 @@ pub(crate) fn run(args: &SweepArgs) -> Result<String> {
     for file in &files {
         results.extend(sweep_file(file, args, &rules, &sweep).with_context(|| file.display().to_string())?);
     }
+    let names = names(&results, args);
     if let Some(svg) = svg {
-        svg.write(chart(&results).as_bytes())?;
+        svg.write(chart(&results, &names).as_bytes())?;
     }
-    Ok(if args.output.json { json::render_swept(&results) } else { sweep_table::render(&results) })
+    Ok(if args.output.json { json::render_swept(&results) } else { sweep_table::render(&results, &names) })
 }
 
-fn chart(results: &[Measured<SweepResult>]) -> String {
-    let names = words::names(results);
+/// A file has the name of its only model, if that was named.
+fn names(results: &[Measured<SweepResult>], args: &SweepArgs) -> Vec<String> {
+    match (results, &args.input.prob[..]) {
+        ([one], [_]) => vec![crate::printable(one.prob().unwrap_or_default())],
+        _ => words::names(results),
+    }
+}
+
+fn chart(results: &[Measured<SweepResult>], names: &[String]) -> String {
     let models: Vec<(&str, &SweepResult)> =
         names.iter().zip(results).map(|(name, measured)| (name.as_str(), &measured.figures)).collect();
     calipers_report::sweep_chart(&models).to_svg()
 }
 
 fn sweep_file(file: &Path, args: &SweepArgs, rules: &InputRules, sweep: &Sweep) -> Result<Vec<Measured<SweepResult>>> {
-    if sketch_files::is_one(file) {
-        bail!("a sketch cannot be swept: it has lost the rows, which bins of any number need");
-    }
-    let (table, chosen) = columns::open(file, &args.input, rules.invalid)?;
-    let Some(columns) = read::collect(&*table, &input::wanted(&chosen, rules), u64::MAX)? else {
-        bail!("too many rows to keep");
-    };
+    let (table, chosen, columns) = WHOLE_FILES.read(file, &args.input, rules)?;
     let loaded = Loaded::new(columns, 0, &chosen, rules)?;
     let models = chosen.scores.iter().zip(&loaded.scores);
     let swept = models.map(|(scores, column)| {

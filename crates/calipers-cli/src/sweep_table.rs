@@ -1,13 +1,12 @@
 //! Sweeps for people: the verdict first, then the figures behind it.
 
-use calipers::SweepResult;
+use calipers::{SweepResult, Verdict};
 
 use crate::measured::Measured;
 use crate::table::{finished, plain};
 use crate::{number, table, words};
 
-pub(crate) fn render(results: &[Measured<SweepResult>]) -> String {
-    let names = words::names(results);
+pub(crate) fn render(results: &[Measured<SweepResult>], names: &[String]) -> String {
     let verdicts =
         names.iter().zip(results).map(|(name, measured)| format!("{name}: {}\n", measured.figures.sentence()));
     let mut text: String = verdicts.collect();
@@ -20,10 +19,25 @@ pub(crate) fn render(results: &[Measured<SweepResult>]) -> String {
         text += &notes(measured);
     }
     text.push('\n');
-    text + EXPLANATION + &words::asked(results) + &glossary(results) + &words::guesses(results, &names)
+    text + explanation(results) + &words::asked(results) + &glossary(results) + &words::guesses(results, names)
 }
 
-const EXPLANATION: &str = "\
+/// What the verdict means: of brittle, if there is one, or of stable.
+fn explanation(results: &[Measured<SweepResult>]) -> &'static str {
+    let any = |is: fn(&Verdict) -> bool| results.iter().any(|measured| is(&measured.figures.verdict));
+    match (any(|verdict| matches!(verdict, Verdict::Brittle { .. })), any(|verdict| *verdict == Verdict::Stable)) {
+        (true, _) => BRITTLE,
+        (false, true) => STABLE,
+        (false, false) => "",
+    }
+}
+
+const STABLE: &str = "\
+Stable: from 10 to 100 bins ECE moves no more than LS-ECE does over the same 1/sigma, or no more than twice what chance
+alone would move it by (the mean range for a perfectly calibrated model with these predictions, 200 draws).
+";
+
+const BRITTLE: &str = "\
 Brittle: from 10 to 100 bins ECE moves more than LS-ECE does over the same 1/sigma, and more than twice what chance
 alone would move it by (the mean range for a perfectly calibrated model with these predictions, 200 draws).
 ";

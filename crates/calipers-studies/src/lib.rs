@@ -9,13 +9,18 @@ mod page;
 mod replicates;
 mod setting;
 mod slope;
+mod smoothed;
+mod summary;
 mod table;
 
+pub mod consistency;
 pub mod continuity;
 pub mod discontinuity;
+pub mod images;
+pub mod rate;
 pub mod two_point;
 
-pub use page::{Agreement, File, Page};
+pub use page::{Agreement, File, Finding, Page};
 pub use setting::Setting;
 pub use table::Table;
 
@@ -59,5 +64,15 @@ pub const STUDIES: &[Study] = &[
         name: "continuity",
         about: "LS-ECE along small changes of the logits, for every noise, with a bound (section 4)",
         run: continuity::run,
+    },
+    Study {
+        name: "rate",
+        about: "how fast LS-ECE of a sample nears that of its population, in n and sigma (section 5)",
+        run: rate::run,
+    },
+    Study {
+        name: "consistency",
+        about: "which estimates go to the true ECE as rows grow, and which level off (Theorem ececonsist)",
+        run: consistency::run,
     },
 ];

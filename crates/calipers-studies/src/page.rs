@@ -15,6 +15,31 @@ pub enum Agreement {
     Noted,
 }
 
+impl Agreement {
+    /// Whether a claim of the paper is seen to hold.
+    pub(crate) fn seen_if(holds: bool) -> Self {
+        if holds { Agreement::Seen } else { Agreement::NotSeen }
+    }
+
+    /// As the page says it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Agreement::Seen => "Seen",
+            Agreement::NotSeen => "Not seen",
+            Agreement::Noted => "Noted",
+        }
+    }
+}
+
+/// What a study found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What it says of the paper's claim.
+    pub agreement: Agreement,
+    /// It, in words that stand without the page.
+    pub text: String,
+}
+
 /// A file of the page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct File {
@@ -29,7 +54,7 @@ pub struct File {
 pub struct Page {
     name: &'static str,
     markdown: String,
-    findings: Vec<(Agreement, String)>,
+    findings: Vec<Finding>,
     files: Vec<File>,
 }
 
@@ -52,13 +77,8 @@ impl Page {
 
     /// Adds what was found, and whether the paper's claim was seen.
     pub(crate) fn finding(&mut self, agreement: Agreement, text: &str) {
-        let word = match agreement {
-            Agreement::Seen => "Seen",
-            Agreement::NotSeen => "Not seen",
-            Agreement::Noted => "Noted",
-        };
-        self.markdown += &format!("**{word}:** {text}\n\n");
-        self.findings.push((agreement, text.to_owned()));
+        self.markdown += &format!("**{}:** {text}\n\n", agreement.words());
+        self.findings.push(Finding { agreement, text: text.to_owned() });
     }
 
     /// Adds a figure, in a file of its own.
@@ -86,7 +106,7 @@ impl Page {
     }
 
     /// What was found.
-    pub fn findings(&self) -> &[(Agreement, String)] {
+    pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 

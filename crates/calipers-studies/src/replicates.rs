@@ -14,7 +14,12 @@ pub(crate) fn seed(study: u64, stream: u64, index: u64) -> u64 {
 
 /// A number uniform in (0, 1) for each place of a stream.
 pub(crate) fn uniform(stream: u64, index: u64) -> f64 {
-    ((seed(stream, 0, index) >> 11) as f64 + 0.5) * 2f64.powi(-53)
+    open_unit(seed(stream, 0, index))
+}
+
+/// An odd number over 2^53: exact, so that it is never 0, 1/2 or 1. With k + 1/2 over 2^53, k = 2^53 - 1 rounds to 1.
+fn open_unit(bits: u64) -> f64 {
+    ((bits >> 11) | 1) as f64 * 2f64.powi(-53)
 }
 
 /// `run` for each index, in order.
@@ -25,18 +30,14 @@ pub(crate) fn replicates<T: Send>(
     (0..n).into_par_iter().map(run).collect()
 }
 
-/// Mean and its standard error.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Mean {
-    pub(crate) value: f64,
-    pub(crate) standard_error: f64,
-}
+#[cfg(test)]
+mod tests {
+    use super::open_unit;
 
-impl Mean {
-    pub(crate) fn of(values: &[f64]) -> Mean {
-        let n = values.len() as f64;
-        let value = values.iter().sum::<f64>() / n;
-        let variance = values.iter().map(|v| (v - value).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
-        Mean { value, standard_error: (variance / n).sqrt() }
+    #[test]
+    fn uniform_numbers_are_never_0_a_half_or_1() {
+        assert_eq!(open_unit(0), 2f64.powi(-53));
+        assert_eq!(open_unit(u64::MAX), 1.0 - 2f64.powi(-53));
+        assert!(open_unit(1 << 63) > 0.5 && open_unit((1 << 63) - 1) < 0.5);
     }
 }

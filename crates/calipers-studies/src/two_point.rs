@@ -5,6 +5,7 @@ use calipers::{BinnedEce, Error, Estimator, LsEce, LsEceSampled};
 use calipers_report::{Axis, Chart, Series, Stroke};
 
 use crate::replicates::{replicates, seed};
+use crate::summary::extent;
 use crate::table::{fixed, full, short};
 use crate::{Agreement, Page, Setting, Table};
 
@@ -14,7 +15,7 @@ const N_ROWS: usize = 1000;
 
 /// One number of bins, and sigma = 1/bins.
 struct Point {
-    bins: u64,
+    n_bins: u64,
     ece: f64,
     ls_ece: f64,
     sampled: f64,
@@ -38,12 +39,12 @@ pub fn run(setting: &Setting) -> Result<Page, Error> {
     let view = rows.binary()?;
     let n_samples = setting.pick(10_000, 1_000);
     let points = replicates(setting.pick(100, 12), |index| {
-        let bins = index + 1;
-        let sigma = 1.0 / bins as f64;
-        let sampled = LsEceSampled::new(sigma).n_samples(n_samples).seed(seed(setting.seed, 2, bins));
+        let n_bins = index + 1;
+        let sigma = 1.0 / n_bins as f64;
+        let sampled = LsEceSampled::new(sigma).n_samples(n_samples).seed(seed(setting.seed, 2, n_bins));
         Ok(Point {
-            bins,
-            ece: BinnedEce::new().n_bins(bins as usize).estimate(&view)?.value,
+            n_bins,
+            ece: BinnedEce::new().n_bins(n_bins as usize).estimate(&view)?.value,
             ls_ece: LsEce::new().sigma(sigma).tolerance(1e-9).estimate(&view)?.value,
             sampled: sampled.estimate(&view)?.value,
             population: population.ls_ece(&LsEce::new().sigma(sigma).tolerance(1e-9))?.value,
@@ -51,7 +52,7 @@ pub fn run(setting: &Setting) -> Result<Page, Error> {
     })?;
 
     let line = |name: &str, value: fn(&Point) -> f64| {
-        Series::line(name, points.iter().map(|point| (point.bins as f64, value(point))).collect())
+        Series::line(name, points.iter().map(|point| (point.n_bins as f64, value(point))).collect())
     };
     let chart = Chart::new("ECE by bins and LS-ECE by 1/sigma on the 2-point distribution")
         .x(Axis::linear("bins, 1/sigma"))
@@ -64,7 +65,7 @@ pub fn run(setting: &Setting) -> Result<Page, Error> {
     let mut table = Table::new(["bins", "ece", "ls_ece", "ls_ece_sampled", "ls_ece_of_the_population"]);
     for point in &points {
         table.row([
-            point.bins.to_string(),
+            point.n_bins.to_string(),
             full(point.ece),
             full(point.ls_ece),
             full(point.sampled),
@@ -78,17 +79,14 @@ pub fn run(setting: &Setting) -> Result<Page, Error> {
 }
 
 fn parity(page: &mut Page, points: &[Point]) {
-    let extent = |values: Vec<f64>| {
-        (values.iter().copied().fold(f64::INFINITY, f64::min), values.into_iter().fold(f64::NEG_INFINITY, f64::max))
-    };
-    let of = |odd: bool| extent(points.iter().filter(|p| (p.bins % 2 == 1) == odd).map(|p| p.ece).collect());
+    let of = |odd: bool| extent(points.iter().filter(|p| (p.n_bins % 2 == 1) == odd).map(|p| p.ece));
     let (odd, even) = (of(true), of(false));
-    let smooth = extent(points.iter().filter(|point| point.bins >= 10).map(|point| point.ls_ece).collect());
+    let smooth = extent(points.iter().filter(|point| point.n_bins >= 10).map(|point| point.ls_ece));
     let at_one = points[0].ls_ece;
     let furthest = points.iter().map(|point| (point.sampled - point.ls_ece).abs()).fold(0.0, f64::max);
     let seen = odd.1 < 0.1 && even.0 > 0.4 && smooth.1 - smooth.0 < 0.05;
     page.finding(
-        if seen { Agreement::Seen } else { Agreement::NotSeen },
+        Agreement::seen_if(seen),
         &format!(
             "ECE is {} to {} for odd and {} to {} for even numbers of bins. LS-ECE is {} at sigma = 1, where the noise \
              alone spreads the predictions, and {} to {} from 10 bins on.",

@@ -32,7 +32,7 @@ fn a_study_gives_the_same_page_again() {
 /// The findings of a study, as they must come out.
 fn agreements(name: &str) -> Vec<Agreement> {
     let study = STUDIES.iter().find(|study| study.name == name).unwrap();
-    study.run(&QUICK).unwrap().findings().iter().map(|finding| finding.0).collect()
+    study.run(&QUICK).unwrap().findings().iter().map(|finding| finding.agreement).collect()
 }
 
 #[test]
@@ -47,5 +47,17 @@ fn ece_jumps_by_the_general_criterion_and_not_by_the_discrete_one() {
 
 #[test]
 fn ls_ece_stays_within_the_bound_of_continuity() {
-    assert_eq!(agreements("continuity"), [Agreement::Seen, Agreement::Noted]);
+    assert_eq!(agreements("continuity"), [Agreement::Seen, Agreement::Noted, Agreement::Noted]);
+}
+
+#[test]
+fn the_theorem_on_rates_holds_and_its_lemma_does_not_for_heavy_tails() {
+    use Agreement::{NotSeen, Noted, Seen};
+    assert_eq!(agreements("rate"), [Seen, Seen, Noted, NotSeen, Seen, Noted]);
+}
+
+#[test]
+fn ls_ece_with_shrinking_noise_goes_to_ece_with_a_density_or_without() {
+    use Agreement::{Noted, Seen};
+    assert_eq!(agreements("consistency"), [Seen, Noted, Noted, Noted, Noted, Noted, Noted]);
 }

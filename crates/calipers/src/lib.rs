@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod binned;
+pub mod calibration_tests;
 mod cells;
 mod error;
 mod estimate;

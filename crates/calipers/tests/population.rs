@@ -151,16 +151,35 @@ fn random_predictors_are_points_of_continuity() {
 
 #[test]
 fn merging_level_sets_never_raises_ece() {
-    // Lemma cnd-L1-ineq for E[Y - g | sets]: with one value for merged sets, their mean prediction.
+    // Lemma cnd-L1-ineq: two sets get one prediction, the mean of theirs, which leaves their total residual as it was.
     let mut random = Random(16);
     for _ in 0..10_000 {
         let population = random.population();
         let sets = population.level_sets();
-        let (a, b) = (random.below(sets.len()), random.below(sets.len()));
-        let signed = |k: usize| sets[k].mass * (sets[k].outcome_rate - sets[k].prediction);
-        let merged = if a == b { sets[a].ece } else { (signed(a) + signed(b)).abs() };
-        let apart = if a == b { sets[a].ece } else { sets[a].ece + sets[b].ece };
-        assert!(merged <= apart + 1e-14);
+        let (a, b) = (&sets[random.below(sets.len())], &sets[random.below(sets.len())]);
+        let mean = (a.mass * a.prediction + b.mass * b.prediction) / (a.mass + b.mass);
+        let mut predictions = population.predictions().to_vec();
+        a.members.iter().chain(&b.members).for_each(|&x| predictions[x] = mean.clamp(0.0, 1.0));
+        let merged = population.with_predictions(&predictions).unwrap();
+        assert!(merged.ece() <= population.ece() + 1e-14);
+    }
+}
+
+#[test]
+fn merging_bins_never_raises_ece() {
+    // The same lemma for bins of equal width: every edge of k bins is one of m k.
+    let mut random = Random(17);
+    for case in 0..10_000 {
+        let n = 1 + random.below(30);
+        let scores: Vec<f64> =
+            (0..n).map(|_| if random.below(3) == 0 { random.below(9) as f64 / 8.0 } else { random.next() }).collect();
+        let outcomes: Vec<bool> = (0..n).map(|_| random.below(2) == 1).collect();
+        let predictions = calipers::Input::probabilities(&scores, &outcomes).check();
+        let Ok(predictions) = predictions else { continue }; // a draw of certain scores alone may look swapped
+        let ece =
+            |n_bins: usize| BinnedEce::new().n_bins(n_bins).estimate(&predictions.binary().unwrap()).unwrap().value;
+        let (few, times) = (1 + random.below(20), 2 + random.below(4));
+        assert!(ece(few) <= ece(few * times) + 1e-14, "case {case}: {few} bins and {}", few * times);
     }
 }
 
@@ -172,6 +191,8 @@ fn with_a_tolerance_near_predictions_are_one_level() {
     assert_eq!(rounded.level_sets().len(), 1);
     assert!(!rounded.is_continuous() && rounded.ece() < 1e-12);
     assert!((rounded.jump() - population.ece()).abs() < 1e-11);
+    // They are different predictions to begin with: nothing need be moved.
+    assert_eq!(rounded.perturbed(1e-3).unwrap(), population);
 }
 
 #[test]
@@ -334,6 +355,17 @@ fn smoothed_masses_are_densities() {
     // A logit-normal law with Gaussian noise is a wider normal law.
     let direct = |u: f64| (-(u - 4.0).powi(2) / 13.0).exp() / (6.5 * 2.0 * std::f64::consts::PI).sqrt();
     assert!(at.iter().zip(&masses).all(|(&u, mass)| (mass.total - direct(u)).abs() < 1e-13));
+}
+
+#[test]
+fn what_cannot_be_integrated_is_refused_at_once() {
+    let gaussian = noise::by_name("gaussian").unwrap();
+    let family = Family::named("network").unwrap();
+    let at = |point: f64| family.smoothed(&*gaussian, 0.1, &[point]);
+    assert_eq!(at(f64::INFINITY).unwrap_err().to_string(), "at must be finite, got inf");
+    assert_eq!(at(1e300).unwrap()[0].total, 0.0);
+    let narrow = family.ls_ece(&*gaussian, 2e-6).unwrap_err().to_string();
+    assert!(narrow.starts_with("sigma must be at least 1."), "{narrow}");
 }
 
 #[test]

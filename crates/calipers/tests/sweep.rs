@@ -1,7 +1,8 @@
 //! The sweep against the measures that it is made of, and the verdict against data whose answer is known.
 
 use calipers::{
-    BinnedEce, Compat, Estimator, Gaussian, Input, LsEce, SmoothEce, Strategy, Sweep, SweepResult, Uniform, Verdict,
+    BinnedEce, Compat, Estimator, Gaussian, Input, LsEce, SamplingNoise, SmoothEce, Strategy, Sweep, SweepResult,
+    Uniform, Verdict,
 };
 
 /// Numbers in [0, 1) that look random, the same everywhere.
@@ -114,6 +115,67 @@ fn the_sampling_noise_is_that_of_drawn_outcomes() {
 }
 
 #[test]
+fn the_sampling_noise_of_few_rows_that_are_nearly_sure_is_that_of_drawn_outcomes() {
+    // 300 rows, most of them near 0 or 1, as of a model that is nearly always right: normal numbers would be far off here.
+    let mut next = sequence(5);
+    let logits = (0..300).map(|_| 30.0 * (next() - 0.5));
+    let p: Vec<f64> = logits.map(|x| 1.0 / (1.0 + (-x).exp())).collect();
+    let weights: Vec<f64> = p.iter().map(|_| if next() < 0.2 { 0.0 } else { 0.2 + next() }).collect();
+    let options = Sweep::new().bins((1..=10).map(|tens| 10 * tens).collect::<Vec<_>>());
+    for weights in [None, Some(&weights[..])] {
+        let seeds = 0..5;
+        let noise = |seed| sweep(&options.clone().seed(seed), &p, &[true; 300], weights).sampling_noise;
+        let found: Vec<_> = seeds.map(noise).collect();
+        let mean = |of: &dyn Fn(&SamplingNoise) -> f64| found.iter().map(of).sum::<f64>() / found.len() as f64;
+        let (mut uniform, mut quantile) = (0.0, 0.0);
+        let n_draws = 1000;
+        for _ in 0..n_draws {
+            let y: Vec<bool> = p.iter().map(|p| next() < *p).collect();
+            let input = Input::probabilities(&p, &y);
+            let input = if let Some(weights) = weights { input.weights(weights) } else { input };
+            let predictions = input.check().unwrap();
+            let view = predictions.binary().unwrap();
+            let range = |strategy| {
+                let ece = |tens: usize| BinnedEce::new().n_bins(10 * tens).strategy(strategy).estimate(&view).unwrap();
+                let values: Vec<f64> = (1..=10).map(|tens| ece(tens).value).collect();
+                values.iter().copied().fold(0.0, f64::max) - values.iter().copied().fold(1.0, f64::min)
+            };
+            uniform += range(Strategy::Uniform) / f64::from(n_draws);
+            quantile += range(Strategy::Quantile) / f64::from(n_draws);
+        }
+        let close = |a: f64, b: f64| (a / b - 1.0).abs() < 0.06;
+        let (of_uniform, of_quantile) = (mean(&|noise| noise.uniform), mean(&|noise| noise.quantile.unwrap()));
+        assert!(close(of_uniform, uniform), "{of_uniform} {uniform}");
+        assert!(close(of_quantile, quantile), "{of_quantile} {quantile}");
+    }
+}
+
+#[test]
+fn the_sampling_noise_is_the_same_on_any_number_of_threads() {
+    let (p, y) = calibrated(3000, 4);
+    let of = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| sweep(&Sweep::new(), &p, &y, None).sampling_noise)
+    };
+    assert_eq!(of(1), of(3));
+}
+
+#[test]
+fn a_stable_sentence_is_about_the_bins_that_are_nearer_to_brittle() {
+    let (p, y) = calibrated(20_000, 2);
+    let result = sweep(&Sweep::new(), &p, &y, None);
+    assert_eq!(result.verdict, Verdict::Stable);
+    let bar = |noise: f64| result.range_ls_ece.unwrap().width().max(2.0 * noise);
+    let uniform = result.range_uniform.unwrap().width() - bar(result.sampling_noise.uniform);
+    let quantile = result.range_quantile.unwrap().width() - bar(result.sampling_noise.quantile.unwrap());
+    let name = if quantile > uniform { "equal-mass" } else { "equal-width" };
+    assert!(result.sentence().starts_with(&format!("stable: ECE with {name} bins moves by ")), "{}", result.sentence());
+    // A tool without bins of equal mass has the others alone.
+    let relplot = sweep(&Sweep::new().compat(Compat::Relplot), &p, &y, None);
+    assert!(relplot.sentence().contains("ECE with equal-width bins"), "{}", relplot.sentence());
+}
+
+#[test]
 fn tied_jump_by_hand() {
     // 0.5 three times with outcomes 1, 1, 0: P = 1, N = 0.5; 0.25 twice with outcome 0: P = 0; 0.8 once.
     let p = [0.5, 0.25, 0.5, 0.8, 0.25, 0.5];
@@ -192,4 +254,11 @@ fn bins_that_make_no_sense_are_refused() {
     assert_eq!(refusal(vec![10, 0]), format!("{rule} 0"));
     assert_eq!(refusal(vec![1_000_001]), format!("{rule} 1000001"));
     assert_eq!(refusal((1..=1001).collect()), format!("{rule} 1001 numbers"));
+    // Without any rows, too, and so are the options of LS-ECE.
+    let refusal = |sweep: Sweep| (sweep.check().unwrap_err().to_string(), sweep.run(&view).unwrap_err().to_string());
+    let both = |text: &str| (text.to_owned(), text.to_owned());
+    assert_eq!(refusal(Sweep::new().bins([0])), both(&format!("{rule} 0")));
+    assert_eq!(refusal(Sweep::new().tolerance(-1.0)), both("tolerance must be positive and finite, got -1"));
+    assert_eq!(refusal(Sweep::new().clip(0.7)), both("clip must be in [1e-15, 0.5), got 0.7"));
+    assert_eq!(Sweep::new().check(), Ok(()));
 }

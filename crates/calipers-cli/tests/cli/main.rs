@@ -7,6 +7,7 @@ mod real_files;
 mod refusals;
 mod sketches;
 mod streams;
+mod study;
 mod support;
 mod sweep;
 mod writing;

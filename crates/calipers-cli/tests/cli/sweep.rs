@@ -104,6 +104,44 @@ fn few_bins_are_undecided_and_say_why() {
 }
 
 #[test]
+fn help_names_what_is_taken_and_how_chance_is_drawn() {
+    let help = succeed(&["sweep", "--help"]);
+    assert!(!help.contains("--by <COL>"), "{help}");
+    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("Up to 20,000 rows, the outcome of every row is drawn"), "{help}");
+    assert!(words.contains("top_class or a class from 0, but not classwise."), "{help}");
+    assert!(words.contains("refuse (the file), or count (leave them out and count them)"), "{help}");
+    assert!(words.contains("[default: refuse]") && words.contains("[default: first]"), "{help}");
+}
+
+#[test]
+fn a_model_that_was_named_is_called_by_its_name() {
+    let folder = Folder::new();
+    let path = folder.write("rows.csv", striped(2_000));
+    let svg = folder.path("chart.svg");
+    let args = ["sweep", path.to_str().unwrap(), "--prob", "half", "--svg", svg.to_str().unwrap()];
+    let text = succeed(&args);
+    assert!(text.starts_with("half: "), "{text}");
+    assert!(std::fs::read_to_string(&svg).unwrap().contains(">half</text>"));
+}
+
+#[test]
+fn the_verdict_that_was_given_is_explained() {
+    let folder = Folder::new();
+    let brittle = folder.write("brittle.csv", striped(20_000));
+    let stable = folder.write("stable.csv", "label,prob\n1,0.5\n0,0.5\n");
+    let (brittle, stable) = (brittle.to_str().unwrap(), stable.to_str().unwrap());
+    let explained = |args: &[&str]| {
+        let text = succeed(&[&["sweep"], args].concat());
+        ["\nBrittle: from 10 ", "\nStable: from 10 "].map(|line| text.contains(line))
+    };
+    assert_eq!(explained(&[brittle]), [true, false]);
+    assert_eq!(explained(&[stable]), [false, true]);
+    assert_eq!(explained(&[stable, brittle]), [true, false]);
+    assert_eq!(explained(&[stable, "--bins", "10"]), [false, false]);
+}
+
+#[test]
 fn refusals_leave_nothing_behind() {
     let folder = Folder::new();
     let path = folder.write("rows.csv", striped(100));
@@ -112,12 +150,13 @@ fn refusals_leave_nothing_behind() {
     let svg = svg.to_str().unwrap();
     let rule = "bins must be 1 to 1000 numbers of bins, each from 1 to 1000000, got";
     let numbers = "bins must be whole numbers with commas between, as 10,20,50, got";
-    let cases: [(&[&str], String); 8] = [
-        (&["--bins", "10,0"], format!("{name}: {rule} 0")),
+    let cases: [(&[&str], String); 9] = [
+        (&["--bins", "10,0"], format!("{rule} 0")),
         (&["--bins", "10,,20"], format!("{numbers} \"10,,20\"")),
         (&["--bins", "-1"], format!("{numbers} \"-1\"")),
         (&["--noise", "cauchy"], String::new()),
-        (&["--clip", "0.7"], format!("{name}: clip must be in [1e-15, 0.5), got 0.7")),
+        (&["--clip", "0.7"], "clip must be in [1e-15, 0.5), got 0.7".to_owned()),
+        (&["--tolerance", "-1"], "tolerance must be positive and finite, got -1".to_owned()),
         (&["--by", "half"], "--by is not taken by sweep: give a file for each group".to_owned()),
         (
             &["--multiclass", "classwise"],
@@ -132,6 +171,11 @@ fn refusals_leave_nothing_behind() {
             false => assert_fails(&args, &text),
         }
         assert_eq!(folder.names(), ["bad.csv", "rows.csv"]);
+    }
+    // Options are refused before any file is looked for.
+    for args in [["--bins", "0"], ["--tolerance", "-1"], ["--clip", "0.7"]] {
+        let run = calipers(&[&["sweep", "absent.csv"], &args[..]].concat());
+        assert!(run.code == Some(2) && !run.stderr.contains("absent.csv"), "{run:?}");
     }
     let nowhere = folder.path("no/chart.svg");
     let nowhere = nowhere.to_str().unwrap();

@@ -8,7 +8,7 @@ const POINTS: [f64; 8] = [
     0.864_864_423_359_769_1,
     0.741_531_185_599_394_4,
     0.586_087_235_467_691_1,
-    0.405_845_151_377_397_17,
+    0.405_845_151_377_397_2,
     0.207_784_955_007_898_47,
     0.0,
 ];
@@ -23,7 +23,7 @@ const KRONROD: [f64; 8] = [
     0.209_482_141_084_727_82,
 ];
 const GAUSS: [f64; 4] =
-    [0.129_484_966_168_869_7, 0.279_705_391_489_276_64, 0.381_830_050_505_118_93, 0.417_959_183_673_469_4];
+    [0.129_484_966_168_869_7, 0.279_705_391_489_276_64, 0.381_830_050_505_118_9, 0.417_959_183_673_469_4];
 
 /// How often a piece is halved at most: beyond, a piece is as short as rounding.
 const DEEPEST: u32 = 48;
@@ -84,15 +84,15 @@ fn piece(f: &impl Fn(f64) -> f64, a: f64, b: f64, tolerance: f64, deeper: u32) -
     let at = points(a, b);
     let values = at.map(f);
     let found = rules(&values, b - a);
-    if let (Some((left, right)), true) = (sign_change(&values), deeper > 0 && b - a > tolerance) {
+    // What is no larger than the tolerance, or than rounding, is not worth a cut.
+    let size = values.iter().fold(0.0, |size: f64, value| size.max(value.abs())) * (b - a);
+    if let (Some((left, right)), true) = (sign_change(&values), deeper > 0 && size > 0.25 * tolerance) {
         let root = root(f, at[left], at[right]);
         if a < root && root < b {
             return piece(f, a, root, 0.5 * tolerance, deeper - 1) + piece(f, root, b, 0.5 * tolerance, deeper - 1);
         }
     }
-    // The difference is the error of Gauss's rule; that of Kronrod's is far smaller. What is rounding of the values is not
-    // worth a cut.
-    let size = values.iter().fold(0.0, |size: f64, value| size.max(value.abs())) * (b - a);
+    // The difference is the error of Gauss's rule; that of Kronrod's is far smaller.
     if found.error <= tolerance.max(4.0 * f64::EPSILON * size) || deeper == 0 {
         return Quadrature { value: found.value.abs(), ..found };
     }

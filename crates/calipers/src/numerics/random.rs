@@ -11,9 +11,9 @@ impl Uniforms {
         Uniforms(Pcg64::seed_from_u64(seed))
     }
 
-    /// One of 2^53 equally spaced numbers, none of them 0 or 1: logarithms are finite.
+    /// One of 2^52 equally spaced numbers, odd multiples of 2^-53 and so none of them 0, 1/2 or 1: logarithms are finite.
     pub(crate) fn next(&mut self) -> f64 {
-        ((self.0.next_u64() >> 11) as f64 + 0.5) * 2f64.powi(-53)
+        ((self.0.next_u64() >> 12) as f64 + 0.5) * 2f64.powi(-52)
     }
 }
 

@@ -13,6 +13,9 @@ use crate::numerics::quadrature::{Quadrature, absolute, kronrod};
 /// What the integrals are asked to be good to. Rounding of the inner integrals is near 1e-15.
 const TOLERANCE: f64 = 1e-12;
 
+/// More would take minutes: a family whose logits range over hundreds, or noise that is far too narrow.
+const MOST_PANELS: f64 = 1e6;
+
 /// Mass of the noise that is left out on both sides.
 const NEGLIGIBLE: f64 = 1e-17;
 
@@ -70,6 +73,11 @@ impl Family {
     pub fn ls_ece(&self, noise: &dyn Noise, sigma: f64) -> Result<Exact, Error> {
         let smoothing = Smoothing::new(self, noise, sigma)?;
         let breaks = self.breaks(smoothing.reach, &smoothing.kinks());
+        let length = breaks[breaks.len() - 1] - breaks[0];
+        if !(length / (4.0 * smoothing.panel) <= MOST_PANELS) {
+            let least = format!("at least {:.1e} for this family", length / (4.0 * MOST_PANELS));
+            return Err(Error::setting("sigma", least, error::number(sigma)));
+        }
         let panels: Vec<(f64, f64)> =
             breaks.windows(2).flat_map(|ends| panels(ends[0], ends[1], 4.0 * smoothing.panel)).collect();
         let parts: Vec<Quadrature> = panels
@@ -83,6 +91,9 @@ impl Family {
     /// Densities of h + ξ at some points: what kernel estimates estimate.
     pub fn smoothed(&self, noise: &dyn Noise, sigma: f64, at: &[f64]) -> Result<Vec<SmoothedMass>, Error> {
         let smoothing = Smoothing::new(self, noise, sigma)?;
+        if let Some(&point) = at.iter().find(|point| !point.is_finite()) {
+            return Err(Error::setting("at", "finite", error::number(point)));
+        }
         Ok(at.par_iter().map(|&u| smoothing.mass(u)).collect())
     }
 
@@ -165,6 +176,8 @@ impl<'a> Smoothing<'a> {
         let logits = self.family.logits();
         let (from, to) = logits.support();
         let (from, to) = (from.max(u - self.reach), to.min(u + self.reach));
+        // No density within reach: nothing lies between the ends, whichever comes first.
+        let to = to.max(from);
         let mut cuts = vec![from, to];
         let kinks = self.noise.kinks().iter().map(|kink| u - kink * self.sigma);
         let own = logits.breaks().iter().chain(self.family.truth().breaks()).copied();

@@ -202,14 +202,16 @@ impl Finite {
     /// split into the points that are predicted too low, which move up, and those predicted too high, which move down.
     ///
     /// Every point moves towards its truth by at most a third of the smallest gap and at most half its own error. Hence it
-    /// stays in [0, 1], sets do not meet, no error changes sign, and ECE becomes ‖g* - g‖₁ less what was moved.
+    /// stays in [0, 1], sets do not meet, no error changes sign, and ECE becomes ‖g* - g‖₁ less what was moved. Predictions
+    /// are compared exactly here: a tolerance has no part in it, and the result has none.
     pub fn perturbed(&self, size: f64) -> Result<Self, Error> {
         if !(size > 0.0 && size.is_finite()) {
             return Err(Error::setting("size", "positive and finite", error::number(size)));
         }
-        let room = self.smallest_gap().map_or(size, |gap| size.min(gap / 3.0));
+        let exact = Finite { tolerance: 0.0, ..self.clone() };
+        let room = exact.smallest_gap().map_or(size, |gap| size.min(gap / 3.0));
         let mut predictions = self.predictions.clone();
-        for set in self.level_sets().iter().filter(|set| set.jump > 0.0) {
+        for set in exact.level_sets().iter().filter(|set| set.jump > 0.0) {
             let errors = set.members.iter().map(|&x| (self.truth[x] - self.predictions[x]).abs());
             let smallest = errors.filter(|&error| error > 0.0).fold(f64::INFINITY, f64::min);
             let step = room.min(smallest / 2.0);
@@ -225,7 +227,7 @@ impl Finite {
                 }
             }
         }
-        Ok(Finite { predictions, ..self.clone() })
+        Ok(Finite { predictions, ..exact })
     }
 
     /// LS-ECE of the distribution, to the tolerance of the measure, for any noise and link.

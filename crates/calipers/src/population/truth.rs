@@ -20,7 +20,7 @@ pub enum Truth {
         /// Positive, in radians for each logit unit.
         frequency: f64,
     },
-    /// rho(h + shifts[j]) for h between `edges[j - 1]` and `edges[j]`: the truth itself has jumps.
+    /// `rho(h + shifts[j])` for h between `edges[j - 1]` and `edges[j]`: the truth itself has jumps.
     Piecewise {
         /// Increasing.
         edges: Vec<f64>,

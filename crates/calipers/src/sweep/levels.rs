@@ -85,18 +85,13 @@ impl Ordered {
         self.weights.as_ref().map_or(1.0, |weights| weights[row])
     }
 
-    /// Variance of Σ w (y - p) / Σ w before each row, and of all rows at last, if each outcome is 1 with its probability.
-    pub(super) fn variances(&self) -> Vec<f64> {
-        let largest = self.weights.as_ref().map_or(1.0, |weights| weights.iter().copied().fold(0.0, f64::max));
-        let total = (0..self.probabilities.len()).map(|row| self.weight(row) / largest).collect::<Sum>().value();
-        let mut sum = Sum::default();
-        let mut before = vec![0.0];
-        before.extend(self.probabilities.iter().enumerate().map(|(row, p)| {
-            let share = self.weight(row) / largest / total;
-            sum.add(share * share * p * (1.0 - p));
-            sum.value()
-        }));
-        before
+    /// The share of each row in the total weight.
+    pub(super) fn shares(&self) -> Vec<f64> {
+        let n = self.probabilities.len();
+        let Some(weights) = &self.weights else { return vec![1.0 / n as f64; n] };
+        let largest = weights.iter().copied().fold(0.0, f64::max);
+        let total = weights.iter().map(|weight| weight / largest).collect::<Sum>().value();
+        weights.iter().map(|weight| weight / largest / total).collect()
     }
 
     pub(super) fn ties(&self) -> TiedJump {

@@ -15,7 +15,7 @@ use crate::Error;
 use crate::binned::{BinnedEce, Compat, Strategy};
 use crate::estimate::{Estimate, Estimator, Settings};
 use crate::link::{Link, Logistic};
-use crate::ls_ece::LsEce;
+use crate::ls_ece::{LsEce, check_clip, check_tolerance};
 use crate::measures::SmoothEce;
 use crate::noise::{Gaussian, Noise};
 use crate::predictions::BinaryView;
@@ -39,22 +39,23 @@ const MOST_BIN_COUNTS: usize = 1000;
 /// ```text
 /// (1/200) Σ_draws [max_B - min_B] Σ_b |Σ_(i in b) s_i (y'_i - p_i)|,      y'_i = 1 with probability p_i
 /// ```
-/// with s_i the shares of the weight; the sum over the rows of a cell is drawn as a normal number of variance Σ s_i² p_i (1 - p_i), for all
-/// cells into which the edges of all bins cut [0, 1] together.
+/// with s_i the shares of the weight. Up to 20,000 rows (of positive weight), every y'_i is drawn. With more, the sum over the rows of a cell is drawn as
+/// a normal number of variance Σ s_i² p_i (1 - p_i), for all cells into which the edges of all bins cut [0, 1] together.
 ///
 /// # Assumptions
 /// Independent rows, for the sampling noise alone.
 ///
 /// # Cost
-/// One sort; then O(n) for each number of bins and each sigma. The sampling noise adds a pass, and from there on depends on the
-/// number of bins alone.
+/// One sort; then O(n) for each number of bins and each sigma. The sampling noise adds 200 passes over up to 20,000 rows; beyond, one pass, and from
+/// there on it depends on the number of bins alone.
 ///
 /// # Accuracy
 /// Every figure is that of its own measure, to within its numerical bound; ranges are compared beyond those bounds. The sampling noise has a
-/// standard error of a few per cent, and is the same for the same seed.
+/// standard error of a few per cent, and is the same for the same seed, on any number of threads. Beyond 20,000 rows it takes the sums of cells as normal,
+/// which is off where cells hold few rows whose outcome is in doubt.
 ///
 /// # Reference
-/// Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024, section 5.
+/// Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024, section 6.
 ///
 /// # Example
 /// Every row says 1/2, and every second one is right: any bins agree that nothing is wrong.
@@ -193,8 +194,16 @@ impl Sweep {
         self
     }
 
+    /// Refuses options that no rows could be swept with: numbers of bins, tolerance and clip. [`run`](Sweep::run) does so too.
+    pub fn check(&self) -> Result<(), Error> {
+        check_tolerance(self.tolerance)?;
+        check_clip(self.clip)?;
+        self.counts().map(drop)
+    }
+
     /// Sweeps over the rows of `view`.
     pub fn run(&self, view: &BinaryView<'_>) -> Result<SweepResult, Error> {
+        self.check()?;
         let counts = self.counts()?;
         let ordered = Ordered::new(view, &*self.link)?;
         let (binned, smoothed) = rayon::join(|| self.binned(view, &ordered, &counts), || self.smoothed(view, &counts));
@@ -212,7 +221,7 @@ impl Sweep {
         }
         let has_quantile = points.iter().all(|point| point.ece_quantile.is_some());
         let [of_uniform, of_quantile] =
-            chance::mean_ranges(&ordered.variances(), [&uniform, &quantile], N_DRAWS, self.seed);
+            chance::mean_ranges(ordered.probabilities(), &ordered.shares(), [&uniform, &quantile], N_DRAWS, self.seed);
         let sampling_noise = SamplingNoise {
             uniform: of_uniform,
             quantile: has_quantile.then_some(of_quantile),
@@ -261,25 +270,26 @@ impl Sweep {
         let in_order = ordered.predictions()?;
         let in_order = in_order.binary()?;
         let probabilities = ordered.probabilities();
-        let has_quantile = !matches!(self.compat, Some(Compat::Torchmetrics | Compat::Relplot));
         let binned = counts.par_iter().map(|&n_bins| {
             let measure = |strategy| {
                 let ece = BinnedEce::new().n_bins(n_bins).strategy(strategy);
                 ece.compat(self.compat).shared_link(self.link.clone())
             };
             // Another tool's edges may depend on the type that probabilities came in; rows in order are sorted in no time.
-            let quantile = has_quantile.then(|| match (self.compat, &sums) {
+            let quantile = match (self.compat, &sums) {
                 (Some(_), _) => measure(Strategy::Quantile).estimate_and_starts(view, probabilities),
                 (None, Some(sums)) => sums.equal_mass(&measure(Strategy::Quantile), n_bins, view),
                 (None, None) => {
                     let found = measure(Strategy::Quantile).estimate_and_starts(&in_order, probabilities);
                     found.map(|(estimate, starts)| (of_all_rows(estimate, view), starts))
                 }
-            });
-            Ok(Binned {
-                uniform: measure(Strategy::Uniform).estimate_and_starts(view, probabilities)?,
-                quantile: quantile.transpose()?,
-            })
+            };
+            let quantile = match quantile {
+                // A tool that has no bins of equal mass refuses the strategy, whatever the rows.
+                Err(Error::InvalidSetting { name: "strategy", .. }) => None,
+                found => Some(found?),
+            };
+            Ok(Binned { uniform: measure(Strategy::Uniform).estimate_and_starts(view, probabilities)?, quantile })
         });
         binned.collect()
     }

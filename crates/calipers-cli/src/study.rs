@@ -1,0 +1,398 @@
+//! `calipers study`: the paper's experiments, and calipers' own, as pages with figures and tables.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use calipers::{Error, Form, Predictions};
+use calipers_studies::images::{self, Group, Model};
+use calipers_studies::{Agreement, Finding, Page, STUDIES, Setting, Study};
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::args::{InputArgs, InputRules, MULTICLASS_OF_ONE, OutputArgs};
+use crate::files;
+use crate::input::{self, Loaded, WholeFiles};
+use crate::read::Column;
+use crate::write::OutputFolder;
+
+/// Run an experiment: a page of text, figures and tables in a folder
+///
+/// A study writes NAME.md with its figures (SVG) and tables (CSV), and prints what it found: whether a claim of the paper was seen. The same
+/// seed gives the same files.
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("files", |files| files.required(false).value_name("GROUP=FILE").help(FILES).display_order(1)),
+    mut_arg("by", |by| by.hide(true)),
+    mut_arg("multiclass", |multiclass| multiclass.help(MULTICLASS_OF_ONE)),
+    after_help = after_help()
+)]
+pub(crate) struct StudyArgs {
+    /// The study; `list`, or no name at all, lists those that there are
+    #[arg(value_name = "NAME", help_heading = "Arguments", display_order = 0)]
+    name: Option<String>,
+
+    /// Folder for the page. It is made if it is not there, with those around it; if it is, files of the same names are replaced and all others left alone
+    #[arg(long, value_name = "DIR", help_heading = "Study")]
+    out: Option<PathBuf>,
+
+    /// Fewer rows and repetitions: to see that it works, not to believe the figures
+    #[arg(long, help_heading = "Study")]
+    quick: bool,
+
+    /// Seed of all random numbers [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Study")]
+    seed: Option<u64>,
+
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+const FILES: &str = "For images: predictions of one model, read as by `calipers measure`, and the group that it belongs to, such as a data set; \
+                     without GROUP= it is `models`. Patterns such as cifar10='runs/*.npz' are expanded";
+
+/// The group of files that name none.
+const NO_GROUP: &str = "models";
+
+/// Name and description of every study, with the arguments that it takes.
+fn studies() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let plain = STUDIES.iter().map(|study| (study.name, study.about, ""));
+    plain.chain([(images::NAME, images::ABOUT, " GROUP=FILE...")])
+}
+
+fn list() -> String {
+    let widest = studies().map(|(name, _, files)| name.len() + files.len()).max().unwrap_or(0);
+    studies().map(|(name, about, files)| format!("  {:<widest$}  {about}\n", format!("{name}{files}"))).collect()
+}
+
+fn after_help() -> String {
+    format!(
+        "Studies:\n{}\n\
+         Examples:\n  \
+         calipers study two-point --out pages\n  \
+         calipers study images --out pages cifar10='cifar10_*.npz' imagenet='imagenet_*.npz'\n\n\
+         The models of a group are compared on the same rows: files whose labels or weights differ are refused, and with --invalid count \
+         models of which different rows are left out. Input options are for images. Files are written when all are done, or none is.\n\n\
+         Exit code: 0 fine, 2 could not run.",
+        list()
+    )
+}
+
+pub(crate) fn run(args: &StudyArgs) -> Result<String> {
+    let name = match args.name.as_deref() {
+        None | Some("list") => {
+            refuse_all(args)?;
+            return Ok(listing(args.output.json));
+        }
+        Some(name) => name,
+    };
+    let study = Study::named(name);
+    if study.is_none() && name != images::NAME {
+        let names: Vec<&str> = studies().map(|(name, _, _)| name).collect();
+        bail!("no study is called {name}: there are {}", names.join(", "));
+    }
+    let Some(out) = &args.out else { bail!("--out DIR is needed: the folder for the page of {name}") };
+    let setting = Setting { quick: args.quick, seed: args.seed() };
+    match study {
+        Some(study) => {
+            refuse_input(name, &args.input)?;
+            args.output.start_threads()?;
+            let folder = output_folder(out, name, &[])?;
+            finish(&study.run(&setting)?, &folder, &[], args)
+        }
+        None => images(args, out, &setting),
+    }
+}
+
+fn listing(as_json: bool) -> String {
+    if !as_json {
+        return format!("Studies, for `calipers study NAME --out DIR`:\n{}", list());
+    }
+    let all: Vec<Value> = studies()
+        .map(|(name, about, files)| json!({ "name": name, "about": about, "takes_files": !files.is_empty() }))
+        .collect();
+    format!("{:#}\n", json!({ "calipers": env!("CARGO_PKG_VERSION"), "studies": all }))
+}
+
+/// What would be ignored is refused.
+fn refuse_input(name: &str, input: &InputArgs) -> Result<()> {
+    if let Some(file) = input.files.first() {
+        bail!("{name} makes its own data and takes no files, got {}", file.display());
+    }
+    match input.first_given() {
+        Some(option) => bail!("{name} makes its own data and has no use for {option}"),
+        None => Ok(()),
+    }
+}
+
+/// The list of studies takes nothing.
+fn refuse_all(args: &StudyArgs) -> Result<()> {
+    if let Some(file) = args.input.files.first() {
+        bail!("the list of studies takes no files, got {}", file.display());
+    }
+    let own = [("--out", args.out.is_some()), ("--quick", args.quick), ("--seed", args.seed.is_some())];
+    let own = own.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
+    match own.or(args.input.first_given()) {
+        Some(option) => bail!("the list of studies has no use for {option}: name a study, as two-point"),
+        None => Ok(()),
+    }
+}
+
+impl StudyArgs {
+    fn seed(&self) -> u64 {
+        self.seed.unwrap_or(0)
+    }
+}
+
+/// Tables that images writes: the only files of a study that could be predictions too.
+const TABLES: [&str; 3] = ["images-points.csv", "images-differences.csv", "images-models.csv"];
+
+/// The folder of the page of that study. What can be told of its files is refused before there are any.
+fn output_folder(out: &Path, study: &str, inputs: &[PathBuf]) -> Result<OutputFolder> {
+    let folder = OutputFolder::new(out)?;
+    folder.refuse_folders(|name| {
+        let rest = name.strip_prefix(study);
+        rest.is_some_and(|rest| {
+            rest == ".md" || rest.starts_with('-') && [".svg", ".csv"].iter().any(|end| rest.ends_with(end))
+        })
+    })?;
+    for table in TABLES {
+        files::refuse_overwriting(&folder.path(table), inputs)?;
+    }
+    Ok(folder)
+}
+
+/// Writes all files of the page, then says what was found.
+fn finish(page: &Page, folder: &OutputFolder, inputs: &[PathBuf], args: &StudyArgs) -> Result<String> {
+    let texts: Vec<(String, String)> = page.files().map(|file| (file.name, file.text)).collect();
+    for (name, _) in &texts {
+        files::refuse_overwriting(&folder.path(name), inputs)?;
+    }
+    folder.write(&texts)?;
+    let paths: Vec<String> = texts.iter().map(|(name, _)| folder.path(name).display().to_string()).collect();
+    if args.output.json {
+        let findings: Vec<Value> = page.findings().iter().map(finding).collect();
+        let all = json!({
+            "calipers": env!("CARGO_PKG_VERSION"),
+            "study": page.name(),
+            "quick": args.quick,
+            "seed": args.seed(),
+            "findings": findings,
+            "page": paths.first(),
+            "files": paths,
+        });
+        return Ok(format!("{all:#}\n"));
+    }
+    let findings: String =
+        page.findings().iter().map(|found| format!("{}: {}\n\n", found.agreement.words(), found.text)).collect();
+    let page = paths.first().map_or("", String::as_str);
+    Ok(format!(
+        "{findings}{}: the page, with {} figures and tables beside it\n",
+        crate::printable(page),
+        paths.len() - 1
+    ))
+}
+
+fn finding(found: &Finding) -> Value {
+    let agreement = match found.agreement {
+        Agreement::Seen => "seen",
+        Agreement::NotSeen => "not_seen",
+        Agreement::Noted => "noted",
+    };
+    json!({ "agreement": agreement, "text": found.text })
+}
+
+/// A file of a group, read.
+struct Opened {
+    file: PathBuf,
+    loaded: Loaded,
+    /// As they were in the file, before they were compared with predicted classes.
+    labels: Column,
+    /// The name and the form of each model, in the order of the scores.
+    models: Vec<(String, Form)>,
+}
+
+const WHOLE_FILES: WholeFiles = WholeFiles { verb: "study", done: "studied", figure: "curve" };
+
+fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
+    let rules = WHOLE_FILES.rules(&args.input)?;
+    if args.input.files.is_empty() {
+        bail!("images needs predictions: one file for each model, as cifar10=resnet20.npz");
+    }
+    args.output.start_threads()?;
+    let named = grouped(&args.input.files)?;
+    let inputs: Vec<PathBuf> = named.iter().flat_map(|(_, files)| files.iter().cloned()).collect();
+    let folder = output_folder(out, images::NAME, &inputs)?;
+    let mut groups = Vec::new();
+    for (group, files) in &named {
+        groups.push((group, open_all(group, files, args, &rules)?));
+    }
+    let mut checked = Vec::new();
+    for (group, opened) in &groups {
+        checked.push((*group, check_all(opened, &rules)?));
+    }
+    let groups: Vec<Group<'_>> = checked
+        .iter()
+        .map(|(group, models)| {
+            let models = models.iter().map(|model| model.view(&rules)).collect::<Result<_>>()?;
+            Ok(Group { name: (*group).clone(), models })
+        })
+        .collect::<Result<_>>()?;
+    let page = images::run(&groups, setting)?;
+    finish(&page, &folder, &inputs, args)
+}
+
+/// Files by their groups, in the order in which those were first named.
+fn grouped(arguments: &[PathBuf]) -> Result<Vec<(String, Vec<PathBuf>)>> {
+    let mut groups: Vec<(String, Vec<PathBuf>)> = Vec::new();
+    for argument in arguments {
+        let (group, pattern) = split(argument);
+        check_group(&group, &groups)?;
+        let files = files::expand(&[pattern])?;
+        match groups.iter_mut().find(|(name, _)| *name == group) {
+            Some((_, own)) => own.extend(files),
+            None => groups.push((group, files)),
+        }
+    }
+    Ok(groups)
+}
+
+/// As [`images::run`] does, but before any file is read.
+fn check_group(group: &str, groups: &[(String, Vec<PathBuf>)]) -> Result<(), Error> {
+    let refused = |rule: &str| {
+        let value = format!("{group:?}");
+        Err(Error::InvalidSetting { name: "group", rule: rule.to_owned(), value })
+    };
+    if group.is_empty() || !group.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c)) {
+        return refused("letters from a to z, digits, ., - and _");
+    }
+    match groups.iter().any(|(other, _)| other != group && other.eq_ignore_ascii_case(group)) {
+        true => refused("unlike all others, also in upper case"),
+        false => Ok(()),
+    }
+}
+
+/// `GROUP=FILE`; a file whose own name has `=` in it, or a folder of such a name, is a file.
+fn split(argument: &Path) -> (String, PathBuf) {
+    let parts = argument.to_str().and_then(|text| text.split_once('='));
+    match parts.filter(|(group, _)| !group.contains(['/', '\\']) && argument.symlink_metadata().is_err()) {
+        Some((group, file)) => (group.to_owned(), PathBuf::from(file)),
+        None => (NO_GROUP.to_owned(), argument.to_owned()),
+    }
+}
+
+fn open_all(group: &str, files: &[PathBuf], args: &StudyArgs, rules: &InputRules) -> Result<Vec<Opened>> {
+    let mut all: Vec<Opened> = Vec::new();
+    for file in files {
+        let opened = open(file, args, rules).with_context(|| file.display().to_string())?;
+        for (name, _) in &opened.models {
+            let is_same = |other: &&Opened| other.models.iter().any(|(own, _)| own == name);
+            if let Some(other) = all.iter().find(is_same) {
+                bail!("{}: group {group} has a model {name} already, of {}", file.display(), other.file.display());
+            }
+        }
+        if let Some(first) = all.first() {
+            let same = same_labels(first, &opened).and_then(|()| same_weights(first, &opened));
+            same.with_context(|| file.display().to_string())?;
+        }
+        all.push(opened);
+    }
+    Ok(all)
+}
+
+fn open(file: &Path, args: &StudyArgs, rules: &InputRules) -> Result<Opened> {
+    let (table, chosen, columns) = WHOLE_FILES.read(file, &args.input, rules)?;
+    // proof: labels come after the scores, and are always wanted
+    let labels = columns.get(chosen.scores.len()).cloned().ok_or_else(|| anyhow!("no labels"))?;
+    let loaded = Loaded::new(columns, 0, &chosen, rules)?;
+    let stem = file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy();
+    let models = chosen.scores.iter().map(|scores| {
+        let name = match chosen.scores.len() {
+            1 => stem.to_string(),
+            _ => format!("{stem} {}", table.names()[scores.place]),
+        };
+        (crate::printable(&name), scores.form)
+    });
+    Ok(Opened { file: file.to_owned(), loaded, labels, models: models.collect() })
+}
+
+/// The models of a group answer for the same rows, in the same order.
+fn same_labels(first: &Opened, other: &Opened) -> Result<()> {
+    let (ours, theirs) = (first.labels.n_rows(), other.labels.n_rows());
+    let name = first.file.display();
+    if ours != theirs {
+        bail!("must have the rows of {name}, the first of its group: that has {ours}, and this {theirs}");
+    }
+    match input::first_difference(&first.labels, &other.labels) {
+        Some((row, ours, theirs)) => bail!(
+            "must have the labels of {name}, the first of its group, in the same order: in row {row} that has {ours}, and this {theirs}"
+        ),
+        None => Ok(()),
+    }
+}
+
+/// And they count as much. Rows are as many: their labels are.
+fn same_weights(first: &Opened, other: &Opened) -> Result<()> {
+    let rule = format!("must have the weights of {}, the first of its group", first.file.display());
+    match (first.loaded.weights(), other.loaded.weights()) {
+        (None, None) => Ok(()),
+        (Some(_), None) => bail!("{rule}: this has none"),
+        (None, Some(_)) => bail!("{rule}: that has none"),
+        (Some(ours), Some(theirs)) => match input::first_difference(ours, theirs) {
+            Some((row, ours, theirs)) => bail!("{rule}: in row {row} that has {ours}, and this {theirs}"),
+            None => Ok(()),
+        },
+    }
+}
+
+/// None is compared on rows that were left out of another.
+fn same_rows(first: &Checked<'_>, other: &Predictions<'_>) -> Result<()> {
+    let kept =
+        |predictions: &Predictions<'_>, index: usize| (index < predictions.len()).then(|| predictions.row(index));
+    let longest = first.predictions.len().max(other.len());
+    let mut pairs = (0..longest).map(|index| (kept(&first.predictions, index), kept(other, index)));
+    let (row, here, there) = match pairs.find(|(ours, theirs)| ours != theirs) {
+        None => return Ok(()),
+        // The smaller is in one of the two alone.
+        Some((Some(ours), Some(theirs))) if ours < theirs => (ours, "left out", "kept"),
+        Some((Some(ours), None)) => (ours, "left out", "kept"),
+        Some((_, theirs)) => (theirs.unwrap_or_default(), "kept", "left out"),
+    };
+    let rule = format!("must keep the rows of {} of {}", first.name, first.opened.file.display());
+    bail!("{rule}, the first of its group: row {row} is {there} there and {here} here")
+}
+
+/// A model whose rows are sound.
+struct Checked<'a> {
+    name: &'a str,
+    opened: &'a Opened,
+    predictions: Predictions<'a>,
+}
+
+impl Checked<'_> {
+    fn view(&self, rules: &InputRules) -> Result<Model<'_>> {
+        let view = self.predictions.view(self.opened.loaded.multiclass(rules), rules.ties);
+        let view = view.with_context(|| self.opened.file.display().to_string())?;
+        Ok(Model { name: self.name.to_owned(), view })
+    }
+}
+
+fn check_all<'a>(all: &'a [Opened], rules: &InputRules) -> Result<Vec<Checked<'a>>> {
+    let mut checked: Vec<Checked<'a>> = Vec::new();
+    for opened in all {
+        for ((name, form), scores) in opened.models.iter().zip(&opened.loaded.scores) {
+            let predictions = opened.loaded.input(scores, *form, rules).and_then(calipers::Input::check);
+            let place = || match opened.models.len() {
+                1 => opened.file.display().to_string(),
+                _ => format!("{}: {name}", opened.file.display()),
+            };
+            let predictions = predictions.with_context(place)?;
+            if let Some(first) = checked.first() {
+                same_rows(first, &predictions).with_context(place)?;
+            }
+            checked.push(Checked { name, opened, predictions });
+        }
+    }
+    Ok(checked)
+}
