@@ -1,8 +1,10 @@
 //! What a measure returns: the value, how far it can be off numerically, and what made it.
 
 use crate::Error;
+use crate::link::{Link, Logistic};
 use crate::numerics::sum::Sum;
 use crate::predictions::{BinaryView, InputReport, PlainRows};
+use crate::significance::{Resampler, RowResampler};
 use crate::sketch::Sketch;
 
 /// Anything that turns predictions into one figure.
@@ -17,6 +19,17 @@ pub trait Estimator: Send + Sync {
     fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
         let _ = sketch;
         Err(Error::setting("measure", "one that a sketch can answer", "one that needs the rows themselves"))
+    }
+
+    /// The link by which raw scores are probabilities: outcomes are drawn with it. The logistic one, unless the measure has its own.
+    fn link(&self) -> &dyn Link {
+        &Logistic
+    }
+
+    /// The measure of resampled rows, for noise floors and intervals. Unless overridden, rows are resampled one by one and measured
+    /// like any others.
+    fn resampler<'a>(&'a self, view: &'a BinaryView<'a>) -> Result<Box<dyn Resampler + 'a>, Error> {
+        Ok(Box::new(RowResampler::new(self, view)?))
     }
 
     /// Measures rows that nobody has checked, looking at them in its own pass. `None` where a measure does not do that, where

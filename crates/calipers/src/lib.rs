@@ -12,6 +12,7 @@ pub mod noise;
 mod numerics;
 pub mod population;
 mod predictions;
+pub mod significance;
 mod sketch;
 mod sweep;
 
@@ -36,5 +37,6 @@ pub use predictions::{
     BinaryView, Floats, Form, Input, InputReport, Invalid, Labels, Multiclass, PositiveLabel, Predictions, Rows, Scale,
     Tally, Ties,
 };
+pub use significance::{Assess, Assessment, Debias, Interval, IntervalMethod, NoiseFloor};
 pub use sketch::{Filling, Sketch, SketchOptions};
 pub use sweep::{Extent, SamplingNoise, Sweep, SweepPoint, SweepResult, TiedJump, Verdict};

@@ -225,6 +225,10 @@ impl Estimator for DebiasedEce {
                 .with("edges", bins.describe()),
         })
     }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
+    }
 }
 
 #[cfg(test)]

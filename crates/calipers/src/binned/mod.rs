@@ -254,6 +254,10 @@ impl Estimator for BinnedEce {
         let shape = (found.n_bins as u64, found.edges);
         Ok(self.estimate_of(found.value, found.bound, shape, sketch.n(), sketch.report()))
     }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
+    }
 }
 
 impl BinnedEce {

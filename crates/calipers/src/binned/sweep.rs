@@ -281,4 +281,8 @@ impl Estimator for SweepEce {
                 .with("link", self.link.name()),
         })
     }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
+    }
 }

@@ -19,10 +19,31 @@ const SHARE: f64 = 0.75;
 /// derivative, as real files have it. Only the first guess of a resolution depends on it.
 const TYPICAL_COST: f64 = 0.012;
 
+/// Points that stand for the cells of many rows.
+pub(super) struct ByCells {
+    pub(super) atoms: Atoms,
+    pub(super) sigma: f64,
+    n_clipped: u64,
+}
+
 impl LsEce {
-    /// The measure by cells; `None` where rows have to be taken one by one: few of them, noise without a third derivative, or
-    /// a tolerance or sigma that cells of this size do not serve; and for unchecked rows that break a rule.
+    /// The measure by cells; `None` as [`atoms_of_cells`](Self::atoms_of_cells) has it, or where the tolerance cannot be met so.
     pub(super) fn measure_cells(&self, rows: PlainRows<'_>) -> Result<Option<Measured>, Error> {
+        let Some(ByCells { atoms, sigma, n_clipped }) = self.atoms_of_cells(rows)? else { return Ok(None) };
+        let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
+        match kernel.integrate(&atoms.points, self.tolerance - atoms.bound) {
+            Err(Error::ToleranceNotMet { .. }) => Ok(None),
+            Err(refusal) => Err(refusal),
+            Ok(mut integral) => {
+                integral.bound += atoms.bound;
+                Ok(Some(Measured { integral, sigma, n_clipped }))
+            }
+        }
+    }
+
+    /// Points in place of rows, by cells; `None` where rows have to be taken one by one: few of them, noise without a third derivative, or
+    /// a tolerance or sigma that cells of this size do not serve; and for unchecked rows that break a rule.
+    pub(super) fn atoms_of_cells(&self, rows: PlainRows<'_>) -> Result<Option<ByCells>, Error> {
         let third = self.noise.variation(3).filter(|_| self.link.curvature(0.0, 0.0).is_some());
         let Some(third) = third.filter(|_| rows.len() >= MANY) else { return Ok(None) };
         let budget = SHARE * self.tolerance;
@@ -48,14 +69,7 @@ impl LsEce {
         if !(atoms.bound <= budget) {
             return Ok(None);
         }
-        match kernel.integrate(&atoms.points, self.tolerance - atoms.bound) {
-            Err(Error::ToleranceNotMet { .. }) => Ok(None),
-            Err(refusal) => Err(refusal),
-            Ok(mut integral) => {
-                integral.bound += atoms.bound;
-                Ok(Some(Measured { integral, sigma, n_clipped: cells.n_clipped }))
-            }
-        }
+        Ok(Some(ByCells { atoms, sigma, n_clipped: cells.n_clipped }))
     }
 
     /// The rule of [`Sigma::Auto`]: quartiles are exact, the standard deviation is that of the cells' moments.

@@ -5,6 +5,7 @@
 //!                               -> closed_form (noise that is constant on an interval)
 //!                               -> plan, grid, smooth (every other noise)
 //!                               -> regression: curve, sampled
+//!                               -> resampling: noise floor, bootstrap, influence values
 //! ```
 
 mod at_rows;
@@ -17,6 +18,7 @@ mod many;
 mod plan;
 mod points;
 mod regression;
+mod resampling;
 mod sampled;
 mod sigma;
 mod smooth;
@@ -34,6 +36,7 @@ use crate::link::{Link, Logistic};
 use crate::noise::{Gaussian, Noise};
 use crate::numerics::convolution::Taps;
 use crate::predictions::{BinaryView, InputReport, PlainRows};
+use crate::significance::{Resampler, RowResampler};
 use crate::sketch::Sketch;
 use crate::{Error, error};
 use far::Near;
@@ -208,6 +211,19 @@ impl Estimator for LsEce {
         self.check_settings()?;
         let (measured, rule) = self.measure_sketch(sketch)?;
         Ok(self.estimate_of(measured, rule, sketch.n(), sketch.report()))
+    }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
+    }
+
+    /// On a grid, with sigma as it was settled for these rows; one by one where sigma is too small for the span of the logits, or the noise
+    /// has too heavy a tail.
+    fn resampler<'a>(&'a self, view: &'a BinaryView<'a>) -> Result<Box<dyn Resampler + 'a>, Error> {
+        Ok(match self.grid_resampler(view)? {
+            Some(resampler) => Box::new(resampler),
+            None => Box::new(RowResampler::new(self, view)?),
+        })
     }
 }
 

@@ -191,6 +191,10 @@ impl Estimator for LsEceSampled {
                 .with("clip", self.clip),
         })
     }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
+    }
 }
 
 /// E[Y | h + ξ = u]. Rounding may put a draw of bounded noise outside its own kernel, by a last bit: then the

@@ -106,6 +106,10 @@ impl Estimator for ObservedExpected {
             settings: Settings::default().with("link", self.link.name()),
         })
     }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
+    }
 }
 
 /// Which index of the gaps [`CalibrationIndex`] reports as its value.
@@ -314,5 +318,9 @@ impl Estimator for CalibrationIndex {
                 .with("smoother", "ls_ece")
                 .with("sigma", indices.sigma),
         })
+    }
+
+    fn link(&self) -> &dyn Link {
+        Estimator::link(&self.smoother)
     }
 }

@@ -214,6 +214,10 @@ impl Estimator for Corp {
         let found = (parts.miscalibration, parts.numerical_bound);
         Ok(pooled.estimate(view, "corp_miscalibration", found, settings))
     }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
+    }
 }
 
 /// A sum, and that of the absolute values, on which its rounding depends.

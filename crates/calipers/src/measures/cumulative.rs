@@ -211,6 +211,10 @@ impl Estimator for CumulativeCalibrationError {
             per_class: Vec::new(),
         })
     }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
+    }
 }
 
 impl CumulativeCalibrationError {

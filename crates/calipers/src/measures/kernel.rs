@@ -105,6 +105,10 @@ impl Estimator for KernelCalibrationError {
         let settings = Settings::default().with("length_scale", self.length_scale).with("link", self.link.name());
         Ok(pooled.estimate(view, self.measure, (value, bound), settings))
     }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
+    }
 }
 
 fn sum_of_squares(pooled: &Pooled, length_scale: f64) -> f64 {

@@ -159,6 +159,10 @@ impl Estimator for BrierScore {
         let bound = mean.bound + 2.0 * sketch.weight_error() + 16.0 * f64::EPSILON + sketch.score_error();
         Ok(self.estimate_of(mean.value, bound, sketch.n(), sketch.report()))
     }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
+    }
 }
 
 impl BrierScore {
@@ -235,6 +239,10 @@ impl Estimator for LogLoss {
             + 4.0 * f64::EPSILON * mean.value;
         let mean = Mean { n_clipped: if of_probabilities { sketch.n_clipped() } else { 0 }, ..mean };
         Ok(self.estimate_of(mean, bound, clip, sketch.n(), sketch.report()))
+    }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
     }
 }
 

@@ -423,4 +423,8 @@ impl Estimator for SmoothEce {
                 .with("link", self.link.name()),
         })
     }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
+    }
 }

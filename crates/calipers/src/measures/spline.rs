@@ -198,4 +198,8 @@ impl Estimator for SplineCalibrationError {
             .with("link", self.link.name());
         Ok(pooled.estimate(view, "spline_calibration_error", (value, bound), settings))
     }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
+    }
 }

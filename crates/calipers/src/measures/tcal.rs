@@ -104,6 +104,10 @@ impl Estimator for TCal {
             per_class: Vec::new(),
         })
     }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
+    }
 }
 
 impl TCal {

@@ -1,6 +1,9 @@
 //! Sums of shifted copies of a kernel, directly where that is cheap and by FFT where it is not.
 
-use realfft::RealFftPlanner;
+use std::sync::Arc;
+
+use realfft::num_complex::Complex;
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 
 use super::dispatch::dispatched;
 
@@ -25,6 +28,12 @@ impl Taps {
         let values: Vec<f64> = (0..=2 * reach).map(|k| sample(k as f64 - reach as f64)).collect();
         let norm = values.iter().map(|value| value.abs()).sum();
         Taps { reach, values, norm }
+    }
+
+    /// The squares of the samples.
+    pub(crate) fn squared(&self) -> Self {
+        let values: Vec<f64> = self.values.iter().map(|value| value * value).collect();
+        Taps { reach: self.reach, norm: values.iter().sum(), values }
     }
 
     pub(crate) fn reach(&self) -> usize {
@@ -99,6 +108,96 @@ impl Taps {
     }
 }
 
+/// A kernel that is made ready for many convolutions of one length.
+pub(crate) struct Smoother {
+    taps: Taps,
+    n_out: usize,
+    way: Way,
+}
+
+/// How it is done.
+enum Way {
+    Direct,
+    Transform(Transform),
+    /// All taps are alike but for the two at the ends, which are half of them: running sums.
+    Running,
+}
+
+/// Plans and the spectrum of the kernel, divided by the length.
+struct Transform {
+    forward: Arc<dyn RealToComplex<f64>>,
+    backward: Arc<dyn ComplexToReal<f64>>,
+    kernel: Vec<Complex<f64>>,
+}
+
+impl Smoother {
+    /// For `n_out` values, from masses that start `reach` nodes before them and end as many after.
+    pub(crate) fn new(taps: Taps, n_out: usize) -> Self {
+        let n = (n_out + 2 * taps.reach).next_power_of_two();
+        let transform = || {
+            let mut planner = RealFftPlanner::<f64>::new();
+            let (forward, backward) = (planner.plan_fft_forward(n), planner.plan_fft_inverse(n));
+            let mut signal = vec![0.0; n];
+            signal.iter_mut().zip(&taps.values).for_each(|(value, tap)| *value = tap / n as f64);
+            let mut kernel = forward.make_output_vec();
+            // proof: the buffers were made by the plans themselves, or as long as they say
+            forward.process(&mut signal, &mut kernel).expect("lengths fit"); // proof: as above
+            Transform { forward, backward, kernel }
+        };
+        let height = taps.values[taps.reach];
+        let is_flat = taps.reach > 8
+            && taps.values[1..2 * taps.reach].iter().all(|tap| *tap == height)
+            && [taps.values[0], taps.values[2 * taps.reach]] == [0.5 * height; 2];
+        let way = match n_out * taps.len() > 160 * n {
+            _ if is_flat => Way::Running,
+            true => Way::Transform(transform()),
+            false => Way::Direct,
+        };
+        Smoother { taps, n_out, way }
+    }
+
+    pub(crate) fn reach(&self) -> usize {
+        self.taps.reach
+    }
+
+    /// As many masses as a convolution takes, all 0.
+    pub(crate) fn no_masses(&self) -> Vec<f64> {
+        vec![0.0; self.n_out + 2 * self.taps.reach]
+    }
+
+    /// As [`Taps::convolve`], without its bound.
+    pub(crate) fn convolve(&self, masses: &[f64]) -> Vec<f64> {
+        debug_assert_eq!(masses.len(), self.n_out + 2 * self.taps.reach);
+        let transform = match &self.way {
+            Way::Direct => return gather(&self.taps.values, masses),
+            Way::Running => return self.running(masses),
+            Way::Transform(transform) => transform,
+        };
+        let mut signal = transform.forward.make_input_vec();
+        signal[..masses.len()].copy_from_slice(masses);
+        let mut spectrum = transform.forward.make_output_vec();
+        // proof: the buffers were made by the plans themselves
+        transform.forward.process(&mut signal, &mut spectrum).expect("lengths fit"); // proof: as above
+        spectrum.iter_mut().zip(&transform.kernel).for_each(|(value, factor)| *value *= factor);
+        transform.backward.process(&mut spectrum, &mut signal).expect("lengths fit"); // proof: as above
+        signal[2 * self.taps.reach..][..self.n_out].to_vec()
+    }
+
+    /// Half of the sums with and half of those without both ends.
+    fn running(&self, masses: &[f64]) -> Vec<f64> {
+        let (height, width) = (self.taps.values[self.taps.reach], self.taps.len());
+        let mut before = Vec::with_capacity(masses.len() + 1);
+        before.push(0.0);
+        let mut sum = 0.0;
+        before.extend(masses.iter().map(|mass| {
+            sum += mass;
+            sum
+        }));
+        let halved = |i: usize| (before[i + width] - before[i]) + (before[i + width - 1] - before[i + 1]);
+        (0..self.n_out).map(|i| 0.5 * height * halved(i)).collect()
+    }
+}
+
 dispatched! {
     /// The sums themselves, output by output, as many side by side as registers hold.
     fn gather / gather_portable(taps: &[f64], masses: &[f64]) -> Vec<f64> {
@@ -166,5 +265,22 @@ mod tests {
         }
         let error: f64 = direct.iter().zip(&fast.values).map(|(a, b)| (a - b).abs()).sum();
         assert!(error <= fast.extra_error, "{error} > {}", fast.extra_error);
+    }
+
+    #[test]
+    fn a_kernel_made_ready_gives_the_same_sums_in_every_way() {
+        let masses: Vec<f64> = (0..9000).map(|i| f64::from(i * i % 31) - 11.0).collect();
+        let flat = |reach: f64| move |x: f64| if x.abs() == reach { 1.5 } else { 3.0 };
+        let bell = |x: f64| (-1e-5 * (x - 3.0) * (x - 3.0)).exp();
+        for taps in [Taps::new(20, bell), Taps::new(500, bell), Taps::new(20, flat(20.0)), Taps::new(500, flat(500.0))]
+        {
+            let n_out = masses.len() - 2 * taps.reach;
+            let smoother = Smoother::new(taps.clone(), n_out);
+            assert_eq!(smoother.no_masses().len(), masses.len());
+            let found = smoother.convolve(&masses);
+            let expected = gather(&taps.values, &masses);
+            let largest = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(found.len() == n_out && largest < 1e-8, "{largest}");
+        }
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod binomial;
 pub(crate) mod brownian;
 pub(crate) mod chi_square;
 pub(crate) mod convolution;
+pub(crate) mod counts;
 pub(crate) mod cubic_spline;
 pub(crate) mod dispatch;
 pub(crate) mod exp;

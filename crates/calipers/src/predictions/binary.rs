@@ -193,6 +193,23 @@ impl BinaryView<'_> {
         }
     }
 
+    /// Other rows in the place of these, with scores on the same scale.
+    pub(crate) fn with_rows<'v>(
+        &'v self,
+        scores: Vec<f64>,
+        outcomes: Vec<bool>,
+        weights: Option<&'v [f64]>,
+    ) -> BinaryView<'v> {
+        BinaryView {
+            n: outcomes.len(),
+            outcomes: Outcomes::Computed(outcomes),
+            scores: Scores::Computed(scores),
+            weights: weights.map(Floats::F64),
+            kept: None,
+            ..self.clone()
+        }
+    }
+
     /// The largest weight, by which others are divided so that sums neither overflow nor vanish; 1 without weights, and
     /// where all are 0.
     pub(crate) fn largest_weight(&self) -> f64 {

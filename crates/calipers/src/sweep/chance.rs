@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::numerics::random::Uniforms;
+use crate::numerics::random::{Normals, Uniforms, seed_of_draw};
 use crate::numerics::sum::Sum;
 
 /// One binning of the ordered rows: where its bins start, from row 0 on, and the number of rows.
@@ -50,8 +50,7 @@ fn mean_ranges_of<const G: usize>(
         cells.collect::<Vec<_>>()
     });
     let draws = (0..n_draws as u64).into_par_iter().map(|draw| {
-        // A seed for each draw, so that threads change nothing; multiplied, so that neighbouring seeds share no draw.
-        let before = sums(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(draw));
+        let before = sums(seed_of_draw(seed, draw));
         let ece = |cells: &Vec<usize>| cells.windows(2).map(|bin| (before[bin[1]] - before[bin[0]]).abs()).sum::<f64>();
         groups.each_ref().map(|binnings| {
             let (least, most) = binnings
@@ -103,40 +102,9 @@ fn deviations(probabilities: &[f64], shares: &[f64], cuts: &[usize]) -> Vec<f64>
     cells.collect()
 }
 
-/// Standard normal numbers, two at a time (Box and Muller).
-struct Normals {
-    uniforms: Uniforms,
-    second: Option<f64>,
-}
-
-impl Normals {
-    fn new(seed: u64) -> Self {
-        Normals { uniforms: Uniforms::new(seed), second: None }
-    }
-
-    fn next(&mut self) -> f64 {
-        if let Some(second) = self.second.take() {
-            return second;
-        }
-        let radius = (-2.0 * self.uniforms.next().ln()).sqrt();
-        let (sine, cosine) = (std::f64::consts::TAU * self.uniforms.next()).sin_cos();
-        self.second = Some(radius * sine);
-        radius * cosine
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn normals_have_mean_0_and_variance_1() {
-        let mut normals = Normals::new(1);
-        let draws: Vec<f64> = (0..100_000).map(|_| normals.next()).collect();
-        let mean = draws.iter().sum::<f64>() / 1e5;
-        let variance = draws.iter().map(|x| x * x).sum::<f64>() / 1e5;
-        assert!(mean.abs() < 0.02 && (variance - 1.0).abs() < 0.03, "{mean} {variance}");
-    }
 
     #[test]
     fn one_bin_against_two_has_the_range_of_theory() {

@@ -93,6 +93,10 @@ impl Estimator for SurrogateIntervalCalibrationError {
         let settings = Settings::default().with("width", width).with("link", self.link.name());
         Ok(pooled.estimate(view, "surrogate_interval_calibration_error", (value, bound), settings))
     }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
+    }
 }
 
 /// The least RintCE(w) + w, its w, and what it says of the exact probabilities.

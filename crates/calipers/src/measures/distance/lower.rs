@@ -113,6 +113,10 @@ impl Estimator for LowerDistance {
         let settings = Settings::default().with("n_nodes", self.n_nodes as u64).with("link", self.link.name());
         Ok(pooled.estimate(view, "lower_distance_to_calibration", (value, bound), settings))
     }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
+    }
 }
 
 /// An enclosure of few rows that is wider than this is tried again.

@@ -103,4 +103,8 @@ impl Estimator for SmoothCalibrationError {
         let settings = Settings::default().with("link", self.link.name());
         Ok(pooled.estimate(view, "smooth_calibration_error", (value.max(0.0), bound), settings))
     }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
+    }
 }

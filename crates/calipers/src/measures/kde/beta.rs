@@ -263,4 +263,8 @@ impl Estimator for BetaKdeEce {
                 .with("link", self.link.name()),
         })
     }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
+    }
 }

@@ -226,4 +226,8 @@ impl Estimator for KdeEce {
                 .with("link", self.link.name()),
         })
     }
+
+    fn link(&self) -> &dyn Link {
+        &*self.link
+    }
 }

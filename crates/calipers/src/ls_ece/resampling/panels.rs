@@ -1,0 +1,113 @@
+//! Rows put together by panel of the grid: all that resamples need to know of them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::super::Kernel;
+use super::super::points::Points;
+use super::spacing::{MAX_ORDER, Spacing};
+use crate::numerics::lagrange::Lagrange;
+use crate::numerics::parallel;
+
+/// What the points of [`Points`] are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Rows with their weights.
+    Rows,
+    /// Points that stand for as many rows of weight 1 as their own weight says.
+    Cells,
+}
+
+/// Sums over the rows of one panel. Those by node are over the nodes that interpolate in the panel.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Panel {
+    /// Σ w by outcome.
+    pub(super) weight: [f64; 2],
+    /// Σ w² by outcome.
+    pub(super) squares: [f64; 2],
+    /// Σ w by outcome and node.
+    pub(super) masses: [[f64; MAX_ORDER]; 2],
+    /// Σ w p and Σ w (1 - p).
+    pub(super) expected: [f64; 2],
+    /// Σ w p by node.
+    pub(super) expected_masses: [f64; MAX_ORDER],
+    /// Σ w² p (1 - p).
+    pub(super) variance: f64,
+    /// Σ w² p (1 - p) by node.
+    pub(super) variance_masses: [f64; MAX_ORDER],
+}
+
+impl Panel {
+    fn merge(&mut self, other: &Panel) {
+        fn add<const N: usize>(ours: &mut [f64; N], theirs: &[f64; N]) {
+            ours.iter_mut().zip(theirs).for_each(|(sum, value)| *sum += value);
+        }
+        add(&mut self.weight, &other.weight);
+        add(&mut self.squares, &other.squares);
+        add(&mut self.masses[0], &other.masses[0]);
+        add(&mut self.masses[1], &other.masses[1]);
+        add(&mut self.expected, &other.expected);
+        add(&mut self.expected_masses, &other.expected_masses);
+        self.variance += other.variance;
+        add(&mut self.variance_masses, &other.variance_masses);
+    }
+
+    fn add(&mut self, row: Row, nodes: &[f64]) {
+        let outcome = usize::from(row.outcome);
+        let variance = row.squares * row.response * row.complement;
+        self.weight[outcome] += row.weight;
+        self.squares[outcome] += row.squares;
+        self.expected[0] += row.weight * row.response;
+        self.expected[1] += row.weight * row.complement;
+        self.variance += variance;
+        for (k, node) in nodes.iter().enumerate() {
+            self.masses[outcome][k] += row.weight * node;
+            self.expected_masses[k] += row.weight * row.response * node;
+            self.variance_masses[k] += variance * node;
+        }
+    }
+}
+
+/// A row, or rows at one place with one outcome.
+struct Row {
+    outcome: bool,
+    weight: f64,
+    squares: f64,
+    response: f64,
+    complement: f64,
+}
+
+/// Occupied panels in ascending order; `None` where doubles do not tell panels apart.
+pub(super) fn panels(
+    points: &Points,
+    origin: Origin,
+    kernel: &Kernel<'_>,
+    spacing: &Spacing,
+) -> Option<BTreeMap<i64, Panel>> {
+    let lagrange = Lagrange::new(spacing.order);
+    // A number of segments that depends on the data alone.
+    let segment = points.len().div_ceil(64).max(parallel::CHUNK);
+    let parts = parallel::map_chunks(points.len(), segment, |range| {
+        let mut panels: HashMap<i64, Panel> = HashMap::new();
+        for index in range {
+            let (weight, logit) = (points.weight(index), points.logits[index]);
+            if weight == 0.0 {
+                continue;
+            }
+            let (panel, theta) = spacing.panel(logit)?;
+            let (response, complement) = kernel.link.both(logit);
+            let squares = match origin {
+                Origin::Rows => weight * weight,
+                Origin::Cells => weight,
+            };
+            let row = Row { outcome: points.outcomes[index], weight, squares, response, complement };
+            panels.entry(panel).or_default().add(row, &lagrange.weights_at(theta)[..spacing.order]);
+        }
+        Some(panels)
+    });
+    let mut all: BTreeMap<i64, Panel> = BTreeMap::new();
+    // Segment after segment: the order within a table does not matter, since its keys are all different.
+    for part in parts {
+        part?.iter().for_each(|(number, panel)| all.entry(*number).or_default().merge(panel));
+    }
+    Some(all)
+}

@@ -1,0 +1,134 @@
+//! Where the population's value is.
+
+use super::Bootstrap;
+use super::resampler::quantile;
+use crate::Error;
+use crate::link::{Link, Probit};
+
+/// How an interval is made.
+///
+/// Measures of miscalibration are biased up, and bootstrap draws are biased up once more: so percentiles of them, which are the custom, do not cover.
+/// The first three methods move the centre down by the bias that the bootstrap shows.
+///
+/// # Accuracy
+/// Share of samples of 1,000 or 2,000 rows whose 95 % interval held the population's LS-ECE, 300 to 500 runs each, in six families where it was 2 to 5 times the floor:
+/// corrected .94 to .98, influence .91 to .96, normal .88 to .95. Where it is below the floor no method holds it from both sides: an upper limit does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IntervalMethod {
+    /// Centre `2 v - mean(v*)`, with the standard error of that very number by influence values
+    /// ([`Resampler::corrected_deviation`](super::Resampler::corrected_deviation)): for measures that have them, and the default there.
+    Corrected,
+    /// Centre `2 v - mean(v*)`, with the standard error of v by influence values.
+    Influence,
+    /// Centre `2 v - mean(v*)`, with the standard deviation of the draws v*.
+    Normal,
+    /// Quantiles of the draws. Too high for a biased measure.
+    Percentile,
+    /// Quantiles of the draws at levels that are corrected for bias and acceleration (Efron 1987). The acceleration is that of influence values,
+    /// or else a sixth of the skewness of the draws. Where (almost) all draws are above the value, it ends where the draws do.
+    Bca,
+}
+
+impl IntervalMethod {
+    /// All methods.
+    pub const ALL: [IntervalMethod; 5] = [
+        IntervalMethod::Corrected,
+        IntervalMethod::Influence,
+        IntervalMethod::Normal,
+        IntervalMethod::Percentile,
+        IntervalMethod::Bca,
+    ];
+
+    /// The name that results carry.
+    pub fn name(self) -> &'static str {
+        match self {
+            IntervalMethod::Corrected => "corrected",
+            IntervalMethod::Influence => "influence",
+            IntervalMethod::Normal => "normal",
+            IntervalMethod::Percentile => "percentile",
+            IntervalMethod::Bca => "bca",
+        }
+    }
+}
+
+impl std::str::FromStr for IntervalMethod {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let found = Self::ALL.into_iter().find(|method| method.name() == text);
+        let rule = || format!("one of {}", Self::ALL.map(Self::name).join(", "));
+        found.ok_or_else(|| Error::setting("method", rule(), format!("{text:?}")))
+    }
+}
+
+/// An interval for the population's value of the measure, at the same settings; for LS-ECE at the same sigma.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Its lower end; 0 for an upper limit.
+    pub lower: f64,
+    /// Its upper end.
+    pub upper: f64,
+    /// The share of samples whose interval holds the population's value.
+    pub level: f64,
+    /// How it was made.
+    pub method: IntervalMethod,
+    /// Whether only the upper end says something: all of 1 - level is beyond it.
+    pub is_upper_limit: bool,
+}
+
+impl Interval {
+    /// The interval of a measured `value`; two-sided, or an upper limit alone.
+    pub fn new(
+        value: f64,
+        bootstrap: &Bootstrap,
+        level: f64,
+        method: IntervalMethod,
+        is_upper_limit: bool,
+    ) -> Result<Self, Error> {
+        super::resampler::check_level(level)?;
+        let tail = if is_upper_limit { 1.0 - level } else { 0.5 * (1.0 - level) };
+        let z = Probit.inverse(1.0 - tail, tail);
+        let centre = value - bootstrap.bias();
+        let about_centre = |deviation: f64| (centre - z * deviation, centre + z * deviation);
+        let quantiles = |levels: [f64; 2]| {
+            // Draws have the numerical error of the resampler, the value has its own.
+            let shift = value - bootstrap.value;
+            let [lower, upper] = levels.map(|level| quantile(&bootstrap.draws, level) + shift);
+            (lower, upper)
+        };
+        let known = |deviation: Option<f64>| {
+            let rule = "normal, percentile or bca for a measure without influence values";
+            deviation.ok_or_else(|| Error::setting("method", rule, method.name()))
+        };
+        let (lower, upper) = match method {
+            IntervalMethod::Corrected => about_centre(known(bootstrap.corrected_deviation)?),
+            IntervalMethod::Influence => about_centre(known(bootstrap.influence_deviation)?),
+            IntervalMethod::Normal => about_centre(bootstrap.deviation),
+            IntervalMethod::Percentile => quantiles([tail, 1.0 - tail]),
+            IntervalMethod::Bca => quantiles(bca_levels(bootstrap, z)),
+        };
+        let (least, most) = bootstrap.range;
+        let lower = if is_upper_limit { least } else { lower.clamp(least, most) };
+        Ok(Interval { lower, upper: upper.clamp(least, most), level, method, is_upper_limit })
+    }
+}
+
+/// The levels at which BCa takes its quantiles.
+fn bca_levels(bootstrap: &Bootstrap, z: f64) -> [f64; 2] {
+    let n = bootstrap.draws.len() as f64;
+    let n_below = bootstrap.draws.partition_point(|draw| *draw < bootstrap.value) as f64;
+    // Ties, of which a degenerate bootstrap has many, count half; never at an end, so that the quantile is finite.
+    let n_tied = bootstrap.draws.partition_point(|draw| *draw <= bootstrap.value) as f64 - n_below;
+    let share = ((n_below + 0.5 * n_tied) / n).clamp(0.5 / n, 1.0 - 0.5 / n);
+    let bias = Probit.inverse(share, 1.0 - share);
+    [-z, z].map(|z| {
+        let moved = bias + z;
+        let stretched = 1.0 - bootstrap.acceleration * moved;
+        // Beyond the pole of the formula the level is that of the end.
+        if stretched > 0.0 {
+            Probit.response(bias + moved / stretched)
+        } else {
+            Probit.response(f64::MAX.copysign(moved))
+        }
+    })
+}

@@ -1,0 +1,66 @@
+//! Resamples of any measure, row by row.
+
+use super::resampler::Resampler;
+use crate::Error;
+use crate::estimate::Estimator;
+use crate::link::{Link, Logistic};
+use crate::numerics::random::Uniforms;
+use crate::predictions::{BinaryView, Rows, Scale};
+
+/// Draws outcomes or rows and asks the measure again: right for any measure, and as slow as it.
+pub struct RowResampler<'a, E: ?Sized> {
+    measure: &'a E,
+    view: &'a BinaryView<'a>,
+    rows: Rows,
+    /// The probability of outcome 1 for each row.
+    probabilities: Vec<f64>,
+    value: f64,
+}
+
+impl<'a, E: Estimator + ?Sized> RowResampler<'a, E> {
+    /// Reads and measures the rows.
+    pub fn new(measure: &'a E, view: &'a BinaryView<'a>) -> Result<Self, Error> {
+        let value = measure.estimate(view)?.value;
+        let mut rows = Rows::default();
+        view.read(0..view.len(), &mut rows);
+        let probability = |score: &f64| match view.scale() {
+            Scale::Probability => *score,
+            Scale::LogOdds => Logistic.response(*score),
+            Scale::Link => measure.link().response(*score),
+        };
+        let probabilities = rows.scores.iter().map(probability).collect();
+        Ok(RowResampler { measure, view, rows, probabilities, value })
+    }
+
+    fn measure(&self, scores: Vec<f64>, outcomes: Vec<bool>, weights: &[f64]) -> f64 {
+        let weights = self.view.is_weighted().then_some(weights);
+        let estimate = self.measure.estimate(&self.view.with_rows(scores, outcomes, weights));
+        estimate.map_or(f64::NAN, |estimate| estimate.value)
+    }
+}
+
+impl<E: Estimator + ?Sized> Resampler for RowResampler<'_, E> {
+    fn value(&self) -> f64 {
+        self.value
+    }
+
+    fn calibrated_draw(&self, draw: u64) -> f64 {
+        let mut uniforms = Uniforms::new(draw);
+        let outcomes = self.probabilities.iter().map(|probability| uniforms.next() < *probability).collect();
+        self.measure(self.rows.scores.clone(), outcomes, &self.rows.weights)
+    }
+
+    fn bootstrap_draw(&self, draw: u64) -> f64 {
+        let mut uniforms = Uniforms::new(draw);
+        let n = self.rows.scores.len();
+        let drawn: Vec<usize> = (0..n).map(|_| ((uniforms.next() * n as f64) as usize).min(n - 1)).collect();
+        let weights: Vec<f64> = drawn.iter().map(|&row| self.rows.weights[row]).collect();
+        let scores = drawn.iter().map(|&row| self.rows.scores[row]).collect();
+        let outcomes = drawn.iter().map(|&row| self.rows.outcomes[row]).collect();
+        self.measure(scores, outcomes, &weights)
+    }
+
+    fn influence_deviation(&self) -> Option<f64> {
+        None
+    }
+}

@@ -1,0 +1,49 @@
+//! What an assessment says, in words.
+
+use super::Assessment;
+
+impl Assessment {
+    /// The sentence that a person wants: value, interval, floor and verdict; or, where nothing is seen, how large it can be.
+    pub fn sentence(&self) -> String {
+        let name = title(self.estimate.measure);
+        let p = p_value(self.floor.p_value);
+        let digits = self.digits();
+        let show = |value: f64| format!("{value:.digits$}");
+        let (value, lower, upper) = (self.estimate.value, self.interval.lower, self.interval.upper);
+        let (floor, spread) = (show(self.floor.mean), show(self.floor.deviation));
+        if self.significant {
+            let interval = format!("[{}, {}]", show(lower), show(upper));
+            let calibrated = format!("a calibrated model would show {floor} ± {spread} here");
+            return format!("{name} {} {interval}; {calibrated}: miscalibrated ({p})", show(value));
+        }
+        // 100 · 0.95 is not 95 in doubles.
+        let level = (1e6 * self.interval.level).round() / 1e4;
+        let limit = format!("{name} is below {} with {level} % confidence", show(upper));
+        format!("no miscalibration seen ({p}): {name} {}, a calibrated model {floor} ± {spread}; {limit}", show(value))
+    }
+
+    /// As many decimals as show one digit of the spread of the floor and of half the interval, and three at least.
+    fn digits(&self) -> usize {
+        let half = 0.5 * (self.interval.upper - self.interval.lower);
+        let least = [half, self.floor.deviation].into_iter().filter(|width| *width > 0.0).fold(1.0, f64::min);
+        (-least.log10()).ceil().clamp(3.0, 9.0) as usize
+    }
+}
+
+fn title(measure: &'static str) -> &'static str {
+    match measure {
+        "ls_ece" => "LS-ECE",
+        "ls_ece_sampled" => "LS-ECE (sampled)",
+        "expected_calibration_error" => "ECE",
+        "smooth_ece" => "smECE",
+        other => other,
+    }
+}
+
+fn p_value(p: f64) -> String {
+    match p {
+        _ if p < 0.001 => "p < 0.001".to_owned(),
+        _ if p < 0.01 => format!("p = {p:.3}"),
+        _ => format!("p = {p:.2}"),
+    }
+}

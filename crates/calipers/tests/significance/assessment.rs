@@ -1,0 +1,123 @@
+//! What an assessment says.
+
+use calipers::significance::{Bootstrap, NoiseFloor};
+use calipers::{Assess, BinnedEce, Debias, Estimator, Input, Interval, IntervalMethod, LsEce};
+
+use crate::data::{Data, Shape};
+
+#[test]
+fn the_sentence_names_value_interval_floor_and_verdict() {
+    let data = Data::new("overconfident", Shape::Plain, 5000, 1);
+    let measure = LsEce::new().sigma(0.3);
+    let mut found = data.with(|view| Assess::new(&measure).n_resamples(100).run(view).unwrap());
+    found.estimate.value = 0.0312;
+    (found.interval.lower, found.interval.upper) = (0.0268, 0.0357);
+    (found.floor.mean, found.floor.deviation, found.floor.p_value) = (0.0091, 0.0021, 1.0 / 1001.0);
+    assert_eq!(
+        found.sentence(),
+        "LS-ECE 0.031 [0.027, 0.036]; a calibrated model would show 0.009 ± 0.002 here: miscalibrated (p < 0.001)"
+    );
+    found.floor.p_value = 0.0042;
+    assert!(found.sentence().ends_with("miscalibrated (p = 0.004)"));
+    found.floor.deviation = 0.00021;
+    assert!(found.sentence().contains("0.0091 ± 0.0002 here"));
+    found.floor.deviation = 0.0021;
+    (found.significant, found.floor.p_value) = (false, 0.41);
+    (found.interval.lower, found.interval.upper, found.interval.is_upper_limit) = (0.0, 0.0212, true);
+    found.estimate.value = 0.0094;
+    assert_eq!(
+        found.sentence(),
+        "no miscalibration seen (p = 0.41): LS-ECE 0.009, a calibrated model 0.009 ± 0.002; LS-ECE is below 0.021 with 95 % confidence"
+    );
+}
+
+#[test]
+fn parts_are_those_of_the_functions() {
+    for shape in [Shape::Plain, Shape::Weighted] {
+        let data = Data::new("shifted", shape, 1000, 4);
+        let measures: [&dyn Estimator; 2] = [&LsEce::new().sigma(0.2), &BinnedEce::new()];
+        for measure in measures {
+            data.with(|view| {
+                let found = Assess::new(measure).n_resamples(80).seed(9).level(0.9).run(view).unwrap();
+                let resampler = measure.resampler(view).unwrap();
+                let floor = NoiseFloor::new(&*resampler, 80, 9).unwrap();
+                let bootstrap = Bootstrap::new(&*resampler, 80, 9).unwrap();
+                assert_eq!((&found.floor, found.estimate.value), (&floor, measure.estimate(view).unwrap().value));
+                assert!(floor.quantiles[0] <= floor.quantiles[1] && floor.quantiles[1] <= floor.quantiles[2]);
+                let method = match bootstrap.influence_deviation {
+                    Some(_) => IntervalMethod::Corrected,
+                    None => IntervalMethod::Normal,
+                };
+                let value = found.estimate.value;
+                assert_eq!(found.interval, Interval::new(value, &bootstrap, 0.9, method, !found.significant).unwrap());
+                assert_eq!(found.debiased, Debias::Floor.apply(value, &floor, &bootstrap));
+                assert!(found.significant && found.debiased < value && found.debiased > 0.5 * value);
+                let other = Debias::Bootstrap.apply(value, &floor, &bootstrap);
+                assert!((other - (2.0 * bootstrap.value - bootstrap.mean)).abs() < 1e-5, "{other}");
+                let wider = Interval::new(value, &bootstrap, 0.99, method, false).unwrap();
+                assert!(wider.lower < found.interval.lower && wider.upper > found.interval.upper);
+            });
+        }
+    }
+}
+
+/// Draws whose distribution is known: BCa with the bias and acceleration of 0 is the percentile interval.
+#[test]
+fn bca_without_bias_and_acceleration_is_the_percentile_interval() {
+    let draws: Vec<f64> = (0..1000).map(|k| (f64::from(k) + 0.5) / 1000.0).collect();
+    let mut bootstrap = Bootstrap {
+        value: 0.5,
+        mean: 0.5,
+        deviation: 0.29,
+        draws,
+        influence_deviation: None,
+        corrected_deviation: None,
+        acceleration: 0.0,
+        range: (0.0, 1.0),
+    };
+    let interval = |bootstrap: &Bootstrap, method| Interval::new(0.5, bootstrap, 0.9, method, false).unwrap();
+    let percentile = interval(&bootstrap, IntervalMethod::Percentile);
+    let bca = interval(&bootstrap, IntervalMethod::Bca);
+    assert!((percentile.lower - 0.05).abs() < 2e-3 && (percentile.upper - 0.95).abs() < 2e-3);
+    assert!((bca.lower - percentile.lower).abs() < 1e-9 && (bca.upper - percentile.upper).abs() < 1e-9);
+    // By hand (Efron and Tibshirani 1993, 14.10): z0 = Φ^-1(0.4) = -0.25335, a = 0.1, levels 0.0295 and 0.9054 of z = ±1.64485.
+    bootstrap.value = 0.4;
+    bootstrap.acceleration = 0.1;
+    let bca = Interval::new(0.4, &bootstrap, 0.9, IntervalMethod::Bca, false).unwrap();
+    let level = |z: f64| {
+        let moved: f64 = -0.253_347 + z;
+        0.5 * libm::erfc(-(-0.253_347 + moved / (1.0 - 0.1 * moved)) / 2f64.sqrt())
+    };
+    assert!((bca.lower - level(-1.644_854)).abs() < 2e-3, "{}", bca.lower);
+    assert!((bca.upper - level(1.644_854)).abs() < 2e-3, "{}", bca.upper);
+}
+
+#[test]
+fn the_level_of_an_upper_limit_is_all_on_one_side() {
+    let data = Data::new("calibrated", Shape::Plain, 1000, 4);
+    data.with(|view| {
+        let measure = LsEce::new().sigma(0.2);
+        let bootstrap = Bootstrap::new(&*measure.resampler(view).unwrap(), 100, 1).unwrap();
+        let two_sided = Interval::new(0.02, &bootstrap, 0.9, IntervalMethod::Influence, false).unwrap();
+        let limit = Interval::new(0.02, &bootstrap, 0.95, IntervalMethod::Influence, true).unwrap();
+        assert!((two_sided.upper - limit.upper).abs() < 1e-12 && limit.lower == 0.0);
+    });
+}
+
+/// Raw scores are probabilities by the measure's own link.
+#[test]
+fn outcomes_are_drawn_by_the_link_of_the_measure() {
+    let logits: Vec<f64> = (0..2000).map(|k| f64::from(k % 100) / 25.0 - 2.0).collect();
+    let probit = |h: f64| 0.5 * libm::erfc(-h / 2f64.sqrt());
+    let mut next = crate::data::sequence(5);
+    let outcomes: Vec<bool> = logits.iter().map(|h| next() < probit(*h)).collect();
+    let predictions = Input::logits(&logits, &outcomes).check().unwrap();
+    let view = predictions.binary().unwrap();
+    let measures: [&dyn Estimator; 2] =
+        [&LsEce::new().sigma(0.2).link(calipers::Probit), &BinnedEce::new().link(calipers::Probit)];
+    for measure in measures {
+        let floor = NoiseFloor::new(&*measure.resampler(&view).unwrap(), 200, 1).unwrap();
+        assert!(floor.p_value > 0.05, "{}", floor.p_value);
+        assert!(floor.mean < 0.03, "{}", floor.mean);
+    }
+}

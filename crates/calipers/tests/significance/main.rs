@@ -1,0 +1,10 @@
+//! Noise floors, intervals and assessments: the grid against rows, tests against their size, intervals against known populations.
+
+mod assessment;
+mod coverage;
+mod data;
+mod degenerate;
+mod grid;
+mod influence;
+mod size;
+mod threads;
