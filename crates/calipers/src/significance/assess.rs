@@ -35,7 +35,7 @@ const NOT_ORDERED: [&str; 4] =
 /// let predictions = sample.input().check()?;
 /// let measure = LsEce::new().sigma(0.5);
 /// let assessment = Assess::new(&measure).n_resamples(200).run(&predictions.binary()?)?;
-/// assert!(assessment.significant && assessment.floor.mean < 0.03);
+/// assert!(assessment.significant == Some(true) && assessment.floor.as_ref().is_some_and(|floor| floor.mean < 0.03));
 /// assert!(assessment.sentence().starts_with("LS-ECE 0.0"));
 /// # Ok::<(), calipers::Error>(())
 /// ```
@@ -108,9 +108,11 @@ impl<'a> Assess<'a> {
             standard_error: bootstrap.influence_deviation.unwrap_or(bootstrap.deviation),
             bias: bootstrap.bias(),
             estimate,
-            floor,
+            floor: Some(floor),
+            withheld: None,
             interval,
-            significant,
+            significant: Some(significant),
+            n_clusters: None,
         })
     }
 }
@@ -121,7 +123,9 @@ pub struct Assessment {
     /// The figure, with its numerical bound and settings.
     pub estimate: Estimate,
     /// What a calibrated model would show, and the p-value.
-    pub floor: NoiseFloor,
+    pub floor: Option<NoiseFloor>,
+    /// Why there is no floor, where there is none.
+    pub withheld: Option<&'static str>,
     /// Where the population's value is.
     pub interval: Interval,
     /// The value without what noise adds to it, never below 0.
@@ -132,6 +136,8 @@ pub struct Assessment {
     pub standard_error: f64,
     /// mean(v*) - v: what the bootstrap adds to the rows' value.
     pub bias: f64,
-    /// Whether the p-value is at most 1 - level.
-    pub significant: bool,
+    /// Whether the p-value is at most 1 - level; unknown without a floor.
+    pub significant: Option<bool>,
+    /// Clusters of rows that depend on each other, where the rows were said to be so.
+    pub n_clusters: Option<u64>,
 }

@@ -6,26 +6,31 @@ impl Assessment {
     /// The sentence that a person wants: value, interval, floor and verdict; or, where nothing is seen, how large it can be.
     pub fn sentence(&self) -> String {
         let name = title(self.estimate.measure);
-        let p = p_value(self.floor.p_value);
         let digits = self.digits();
         let show = |value: f64| format!("{value:.digits$}");
         let (value, lower, upper) = (self.estimate.value, self.interval.lower, self.interval.upper);
-        let (floor, spread) = (show(self.floor.mean), show(self.floor.deviation));
-        if self.significant {
-            let interval = format!("[{}, {}]", show(lower), show(upper));
-            let calibrated = format!("a calibrated model would show {floor} ± {spread} here");
+        let interval = format!("[{}, {}]", show(lower), show(upper));
+        let Some(floor) = &self.floor else {
+            let reason = self.withheld.unwrap_or("not asked for");
+            return format!("{name} {} {interval}; no noise floor: {reason}", show(value));
+        };
+        let p = p_value(floor.p_value);
+        let (mean, spread) = (show(floor.mean), show(floor.deviation));
+        if self.significant == Some(true) {
+            let calibrated = format!("a calibrated model would show {mean} ± {spread} here");
             return format!("{name} {} {interval}; {calibrated}: miscalibrated ({p})", show(value));
         }
         // 100 · 0.95 is not 95 in doubles.
         let level = (1e6 * self.interval.level).round() / 1e4;
         let limit = format!("{name} is below {} with {level} % confidence", show(upper));
-        format!("no miscalibration seen ({p}): {name} {}, a calibrated model {floor} ± {spread}; {limit}", show(value))
+        format!("no miscalibration seen ({p}): {name} {}, a calibrated model {mean} ± {spread}; {limit}", show(value))
     }
 
     /// As many decimals as show one digit of the spread of the floor and of half the interval, and three at least.
     fn digits(&self) -> usize {
         let half = 0.5 * (self.interval.upper - self.interval.lower);
-        let least = [half, self.floor.deviation].into_iter().filter(|width| *width > 0.0).fold(1.0, f64::min);
+        let spread = self.floor.as_ref().map_or(0.0, |floor| floor.deviation);
+        let least = [half, spread].into_iter().filter(|width| *width > 0.0).fold(1.0, f64::min);
         (-least.log10()).ceil().clamp(3.0, 9.0) as usize
     }
 }

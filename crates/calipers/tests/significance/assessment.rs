@@ -12,23 +12,29 @@ fn the_sentence_names_value_interval_floor_and_verdict() {
     let mut found = data.with(|view| Assess::new(&measure).n_resamples(100).run(view).unwrap());
     found.estimate.value = 0.0312;
     (found.interval.lower, found.interval.upper) = (0.0268, 0.0357);
-    (found.floor.mean, found.floor.deviation, found.floor.p_value) = (0.0091, 0.0021, 1.0 / 1001.0);
+    let mut floor = found.floor.clone().unwrap();
+    (floor.mean, floor.deviation, floor.p_value) = (0.0091, 0.0021, 1.0 / 1001.0);
+    found.floor = Some(floor.clone());
     assert_eq!(
         found.sentence(),
         "LS-ECE 0.031 [0.027, 0.036]; a calibrated model would show 0.009 ± 0.002 here: miscalibrated (p < 0.001)"
     );
-    found.floor.p_value = 0.0042;
+    floor.p_value = 0.0042;
+    found.floor = Some(floor.clone());
     assert!(found.sentence().ends_with("miscalibrated (p = 0.004)"));
-    found.floor.deviation = 0.00021;
+    floor.deviation = 0.00021;
+    found.floor = Some(floor.clone());
     assert!(found.sentence().contains("0.0091 ± 0.0002 here"));
-    found.floor.deviation = 0.0021;
-    (found.significant, found.floor.p_value) = (false, 0.41);
+    (floor.deviation, floor.p_value) = (0.0021, 0.41);
+    (found.significant, found.floor) = (Some(false), Some(floor));
     (found.interval.lower, found.interval.upper, found.interval.is_upper_limit) = (0.0, 0.0212, true);
     found.estimate.value = 0.0094;
     assert_eq!(
         found.sentence(),
         "no miscalibration seen (p = 0.41): LS-ECE 0.009, a calibrated model 0.009 ± 0.002; LS-ECE is below 0.021 with 95 % confidence"
     );
+    (found.significant, found.floor, found.withheld) = (None, None, Some("rows of a cluster depend on each other"));
+    assert_eq!(found.sentence(), "LS-ECE 0.009 [0.000, 0.021]; no noise floor: rows of a cluster depend on each other");
 }
 
 #[test]
@@ -42,16 +48,22 @@ fn parts_are_those_of_the_functions() {
                 let resampler = measure.resampler(view).unwrap();
                 let floor = NoiseFloor::new(&*resampler, 80, 9).unwrap();
                 let bootstrap = Bootstrap::new(&*resampler, 80, 9).unwrap();
-                assert_eq!((&found.floor, found.estimate.value), (&floor, measure.estimate(view).unwrap().value));
+                assert_eq!(
+                    (found.floor.as_ref(), found.estimate.value),
+                    (Some(&floor), measure.estimate(view).unwrap().value)
+                );
                 assert!(floor.quantiles[0] <= floor.quantiles[1] && floor.quantiles[1] <= floor.quantiles[2]);
                 let method = match bootstrap.influence_deviation {
                     Some(_) => IntervalMethod::Corrected,
                     None => IntervalMethod::Normal,
                 };
                 let value = found.estimate.value;
-                assert_eq!(found.interval, Interval::new(value, &bootstrap, 0.9, method, !found.significant).unwrap());
+                assert_eq!(
+                    found.interval,
+                    Interval::new(value, &bootstrap, 0.9, method, found.significant != Some(true)).unwrap()
+                );
                 assert_eq!(found.debiased, Debias::Floor.apply(value, &floor, &bootstrap));
-                assert!(found.significant && found.debiased < value && found.debiased > 0.5 * value);
+                assert!(found.significant == Some(true) && found.debiased < value && found.debiased > 0.5 * value);
                 let other = Debias::Bootstrap.apply(value, &floor, &bootstrap);
                 assert!((other - (2.0 * bootstrap.value - bootstrap.mean)).abs() < 1e-5, "{other}");
                 let wider = Interval::new(value, &bootstrap, 0.99, method, false).unwrap();
