@@ -46,7 +46,7 @@ def ls_ece(
         Probabilities of outcome 1, or of each class. float32 and float64 in C order are read in place.
     sigma : float or "auto"
         Scale of the noise: standard deviation (gaussian), full width (uniform), scale (laplace,
-        logistic), half-width (epanechnikov). "auto" is 1.5 s n^(-1/3), s the spread of the logits.
+        logistic), half-width (epanechnikov). "auto" is s n^(-1/3), s the spread of the logits.
     noise : {"gaussian", "uniform", "laplace", "logistic", "epanechnikov"}
         Distribution of the noise.
     link : {"logistic", "probit", "cloglog"}

@@ -114,7 +114,7 @@ def test_the_rule_for_sigma(rows: tuple[Doubles, Doubles]) -> None:
     y, p = rows
     h = np.sort(logit(p))
     spread = min(h.std(), (h[44] - h[14]) / 1.349)
-    assert calipers.ls_ece(y, p).settings["sigma"] == pytest.approx(1.5 * spread * 60 ** (-1 / 3), rel=0.05)
+    assert calipers.ls_ece(y, p).settings["sigma"] == pytest.approx(spread * 60 ** (-1 / 3), rel=0.05)
 
 
 def test_sampling_is_within_its_standard_error(rows: tuple[Doubles, Doubles]) -> None:

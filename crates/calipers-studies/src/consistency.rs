@@ -134,7 +134,7 @@ pub fn run(setting: &Setting) -> Result<Page, Error> {
     page.text(
         "Theorem ececonsist: with sigma -> 0 and n sigma -> infinity, LS-ECE of a sample goes to the true ECE, if the \
          logits given the outcome have an almost everywhere continuous density. Here on distributions whose ECE is \
-         known: the mean of |estimate - ECE|. LS-ECE with two scales that the theorem allows, with the rule `auto` (1.5 \
+         known: the mean of |estimate - ECE|. LS-ECE with two scales that the theorem allows, with the rule `auto` (\
          s n^(-1/3), s the spread of the logits), and with a sigma that stays; and others. Errors are L1 throughout. \
          Beta KDE has the bandwidth 0.1 n^(-2/5): the search of its authors takes seconds at 100,000 rows.",
     );

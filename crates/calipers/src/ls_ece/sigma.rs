@@ -7,13 +7,16 @@ use crate::{Error, error};
 /// The scale of the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Sigma {
-    /// `1.5 s n^(-1/3)` with s = min(standard deviation, interquartile range / 1.349) of the logits after clipping. A
+    /// `s n^(-1/3)` with s = min(standard deviation, interquartile range / 1.349) of the logits after clipping. A
     /// quartile is the logit at which the cumulated weight passes its level; where it meets it, the mean of both sides.
     ///
     /// n is the effective sample size under weights, (Σw)² / Σw², which does not change when all weights double: so a
     /// weight of 2 is a repeated row for every measure at a given sigma, but not for this rule. Where the interquartile range is 0, s is the standard
     /// deviation, and where that is 0 too, s is 1. Since sigma -> 0 and n sigma -> infinity, LS-ECE with
-    /// this rule is a consistent estimate of ECE under the conditions of the paper's theorem (ececonsist).
+    /// this rule is a consistent estimate of ECE, whatever the law (the paper's theorem ececonsist asks for more than it needs).
+    ///
+    /// The factor, 1, was chosen by simulation: of 0.35 to 4, mean RMSE over the families of [`Family::all`](crate::population::Family::all) for n from 300 to 50,000,
+    /// of the value with its noise floor removed ([`Debias::Floor`](crate::significance::Debias::Floor)). `calipers study estimators` shows it, with families that were kept aside.
     #[default]
     Auto,
     /// The scale itself.
@@ -67,7 +70,7 @@ pub(super) fn rule(deviation: f64, quartiles: [f64; 2], effective_n: f64) -> f64
         (false, true) => deviation,
         (false, false) => 1.0,
     };
-    1.5 * spread * effective_n.powf(-1.0 / 3.0)
+    spread * effective_n.powf(-1.0 / 3.0)
 }
 
 pub(super) fn standard_deviation(points: &Points) -> f64 {

@@ -9,6 +9,9 @@ pub enum Debias {
     ///
     /// Where noise and gap are independent and added at every score, their squares add. Good near calibration, where it gives 0 for a value at its floor;
     /// a little low far from it: there |gap + noise| is the gap on average, and nothing should be taken off but is, by m² / 2v.
+    ///
+    /// The default, by simulation: as an estimate of ECE at sigma "auto" it has the lowest mean RMSE over the families of [`Family::all`](crate::population::Family::all) from 1,000 rows
+    /// on; of the powers from 1 to 4 in place of the 2, the 2 is best there (`calipers study estimators`).
     #[default]
     Floor,
     /// `max(0, 2 v - mean(v*))`, v* the bootstrap draws.
@@ -19,6 +22,9 @@ pub enum Debias {
 }
 
 impl Debias {
+    /// All rules.
+    pub const ALL: [Debias; 2] = [Debias::Floor, Debias::Bootstrap];
+
     /// The name that results carry.
     pub fn name(self) -> &'static str {
         match self {
@@ -40,8 +46,7 @@ impl std::str::FromStr for Debias {
     type Err = crate::Error;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let all = [Debias::Floor, Debias::Bootstrap];
-        let found = all.into_iter().find(|rule| rule.name() == text);
+        let found = Self::ALL.into_iter().find(|rule| rule.name() == text);
         found.ok_or_else(|| crate::Error::setting("debias", "one of floor, bootstrap", format!("{text:?}")))
     }
 }
