@@ -16,7 +16,7 @@ pub enum Sigma {
     /// this rule is a consistent estimate of ECE, whatever the law (the paper's theorem ececonsist asks for more than it needs).
     ///
     /// The factor, 1, was chosen by simulation: of 0.35 to 4, mean RMSE over the families of [`Family::all`](crate::population::Family::all) for n from 300 to 50,000,
-    /// of the value with its noise floor removed ([`Debias::Floor`](crate::significance::Debias::Floor)). `calipers study estimators` shows it, with families that were kept aside.
+    /// of the value without its noise ([`Debias`](crate::significance::Debias)). `calipers study estimators` shows it, with families that were kept aside.
     #[default]
     Auto,
     /// The scale itself.

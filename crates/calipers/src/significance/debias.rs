@@ -5,14 +5,18 @@ use super::{Bootstrap, NoiseFloor};
 /// How noise is taken out of a value. Never below 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Debias {
+    /// The mean of the other two rules.
+    ///
+    /// One takes off too much where the gap is about as large as the noise, the other too little there. The default, by simulation: as an estimate of ECE at
+    /// sigma "auto", over the families of [`Family::all`](crate::population::Family::all), its mean RMSE is the lowest of the three at 300 and 1,000 rows, and within
+    /// 5 and 8 % of the floor rule's at 5,000 and 50,000; it is below that of the best of 15 bins, sweep, debiased bins and smECE at all four, which neither of the others is.
+    /// `calipers study estimators` has the figures, and those of families that were kept aside.
+    #[default]
+    Mean,
     /// `sqrt(max(0, v² - m²))`, m the mean of the noise floor.
     ///
     /// Where noise and gap are independent and added at every score, their squares add. Good near calibration, where it gives 0 for a value at its floor;
     /// a little low far from it: there |gap + noise| is the gap on average, and nothing should be taken off but is, by m² / 2v.
-    ///
-    /// The default, by simulation: as an estimate of ECE at sigma "auto" it has the lowest mean RMSE over the families of [`Family::all`](crate::population::Family::all) from 1,000 rows
-    /// on; of the powers from 1 to 4 in place of the 2, the 2 is best there (`calipers study estimators`).
-    #[default]
     Floor,
     /// `max(0, 2 v - mean(v*))`, v* the bootstrap draws.
     ///
@@ -23,11 +27,12 @@ pub enum Debias {
 
 impl Debias {
     /// All rules.
-    pub const ALL: [Debias; 2] = [Debias::Floor, Debias::Bootstrap];
+    pub const ALL: [Debias; 3] = [Debias::Mean, Debias::Floor, Debias::Bootstrap];
 
     /// The name that results carry.
     pub fn name(self) -> &'static str {
         match self {
+            Debias::Mean => "mean",
             Debias::Floor => "floor",
             Debias::Bootstrap => "bootstrap",
         }
@@ -35,7 +40,9 @@ impl Debias {
 
     /// The debiased value.
     pub fn apply(self, value: f64, floor: &NoiseFloor, bootstrap: &Bootstrap) -> f64 {
+        let by = |rule: Debias| rule.apply(value, floor, bootstrap);
         match self {
+            Debias::Mean => 0.5 * (by(Debias::Floor) + by(Debias::Bootstrap)),
             Debias::Floor => (value * value - floor.mean * floor.mean).max(0.0).sqrt(),
             Debias::Bootstrap => (value - bootstrap.bias()).max(0.0),
         }
@@ -47,6 +54,7 @@ impl std::str::FromStr for Debias {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let found = Self::ALL.into_iter().find(|rule| rule.name() == text);
-        found.ok_or_else(|| crate::Error::setting("debias", "one of floor, bootstrap", format!("{text:?}")))
+        let rule = || format!("one of {}", Self::ALL.map(Self::name).join(", "));
+        found.ok_or_else(|| crate::Error::setting("debias", rule(), format!("{text:?}")))
     }
 }

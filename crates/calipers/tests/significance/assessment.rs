@@ -62,7 +62,7 @@ fn parts_are_those_of_the_functions() {
                     found.interval,
                     Interval::new(value, &bootstrap, 0.9, method, found.significant != Some(true)).unwrap()
                 );
-                assert_eq!(found.debiased, Debias::Floor.apply(value, &floor, &bootstrap));
+                assert_eq!(found.debiased, Debias::Mean.apply(value, &floor, &bootstrap));
                 assert!(found.significant == Some(true) && found.debiased < value && found.debiased > 0.5 * value);
                 let other = Debias::Bootstrap.apply(value, &floor, &bootstrap);
                 assert!((other - (2.0 * bootstrap.value - bootstrap.mean)).abs() < 1e-5, "{other}");
