@@ -30,8 +30,8 @@ impl SeededTest {
     }
 
     /// All tests of this library.
-    pub fn all() -> Vec<SeededTest> {
-        vec![
+    pub fn all() -> [SeededTest; 7] {
+        [
             SeededTest::new("ls_ece_floor", |seed, n| {
                 Box::new(FloorTest::new(LsEce::new()).seed(seed).n_resamples(n as u64))
             }),
