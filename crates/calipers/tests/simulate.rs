@@ -90,7 +90,9 @@ fn intervals_cover_as_counted_by_hand() {
     // A calibrated family has upper limits, almost always.
     let calibrated = Family::named("calibrated").unwrap();
     let result = Simulation::new(&calibrated, 500).runs(30).seed(1).coverage(&assess).unwrap();
-    assert!(result.upper_limits.value > 0.8 && result.covers_ece.value == 1.0, "{result:?}");
+    assert!(result.upper_limits.value > 0.8, "{result:?}");
+    // Those begin at 0, which is the true ECE; and nothing is below it.
+    assert!(result.above_ece.value <= 1.0 - result.upper_limits.value && result.below_ece.value == 0.0, "{result:?}");
     // The truth of other measures at their settings is not known: only ECE is.
     let binned = BinnedEce::new();
     let result = Simulation::new(&calibrated, 200).runs(4).coverage(&Assess::new(&binned).n_resamples(40)).unwrap();
@@ -104,7 +106,7 @@ fn interpolated_truths_are_those_of_the_integral() {
         for (from, to) in [(0.08, 0.1), (0.3, 0.6)] {
             let table = LsEceTable::new(family, from, to).unwrap();
             for share in [0.0, 0.17, 0.5, 0.93, 1.0] {
-                let sigma = from * (to / from as f64).powf(share);
+                let sigma = from * f64::powf(to / from, share);
                 let exact = family.ls_ece(&Gaussian, sigma).unwrap().value;
                 let off = (table.at(sigma) - exact).abs();
                 assert!(off < 2e-6, "{} at {sigma}: {off:e}", family.name());
@@ -255,8 +257,8 @@ fn a_rounded_family_says_multiples_and_a_calibrated_one_stays_so() {
                 assert_eq!(rounded.ece(), 0.0);
             }
         }
-        // Fine steps change little.
-        let fine = family.rounded(4096).unwrap().ece();
+        // Fine steps change little; but what is rounded to 1 is right, and a confident network has gaps there, too.
+        let fine = family.rounded(100_000).unwrap().ece();
         assert!((fine - Population::ece(family)).abs() < 1e-3, "{}: {fine}", family.name());
     }
 }

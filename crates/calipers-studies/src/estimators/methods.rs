@@ -23,8 +23,11 @@ pub(super) const SIGMAS: [f64; 6] = [0.02, 0.05, 0.1, 0.2, 0.5, 1.0];
 /// The rules that take noise out.
 pub(super) const RULES: [Debias; 2] = [Debias::Floor, Debias::Bootstrap];
 
-/// Beta kernels are compared row by row with row: more would take longer than all the rest.
-const MOST_FOR_BETA: usize = 5_000;
+/// Beta kernels go from each row to each: more rows would take longer than all the rest.
+const MOST_FOR_BETA: usize = 1_000;
+
+/// The LS curve is evaluated at every row, for seconds where logits range over thousands.
+const MOST_FOR_ICI: usize = 1_000;
 
 /// What the debiased estimate is called.
 pub(super) fn debiased(rule: Debias) -> String {
@@ -42,16 +45,18 @@ pub(super) fn estimators(n: usize) -> Vec<(String, Box<dyn Estimator>)> {
     add(MASS, Box::new(BinnedEce::new().strategy(Strategy::Quantile)));
     add(DEBIASED, Box::new(DebiasedEce::new().norm(Norm::L1)));
     add(SWEEP, Box::new(SweepEce::new().norm(Norm::L1)));
-    // Far below what is seen, and faster than 1e-9.
+    // Tolerances far below what is seen, and some times faster than the default.
     add(SMOOTH, Box::new(SmoothEce::new().tolerance(1e-6)));
     add("smECE~", Box::new(SmoothEce::new().smoothing(Smoothing::Predictions).tolerance(1e-6)));
-    add("KDE-ECE, triweight", Box::new(KdeEce::new()));
-    add("KDE-ECE, Gaussian", Box::new(KdeEce::new().kernel(KdeKernel::Gaussian)));
+    add("KDE-ECE, triweight", Box::new(KdeEce::new().tolerance(1e-5)));
+    add("KDE-ECE, Gaussian", Box::new(KdeEce::new().kernel(KdeKernel::Gaussian).tolerance(1e-5)));
     if n <= MOST_FOR_BETA {
         add("KDE-ECE, beta", Box::new(BetaKdeEce::new().bandwidth(0.1 * (n as f64).powf(-0.4))));
     }
     add("spline", Box::new(SplineCalibrationError::new()));
-    add("ICI by the LS curve", Box::new(CalibrationIndex::new().statistic(IndexStatistic::Ici)));
+    if n <= MOST_FOR_ICI {
+        add("ICI by the LS curve", Box::new(CalibrationIndex::new().statistic(IndexStatistic::Ici)));
+    }
     all
 }
 

@@ -30,7 +30,7 @@ struct Cell {
 /// The section.
 pub(super) fn section(page: &mut Page, all: &[Known<'_>], setting: &Setting) -> Result<(), Error> {
     let rows: &[usize] = setting.pick(&[500, 2_000, 5_000], &[500]);
-    let (n_runs, n_resamples) = setting.pick((2000, 199), (8, 39));
+    let (n_runs, n_resamples) = setting.pick((2000, 59), (8, 39));
     let tests = SeededTest::all().map(|test| test.n_resamples(n_resamples));
     let mut cells = Vec::new();
     for known in all.iter().filter(|known| known.family.is_calibrated()) {

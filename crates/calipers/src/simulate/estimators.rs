@@ -89,8 +89,8 @@ impl Simulation<'_> {
         let result = |(column, name): (usize, String)| {
             let measured: Vec<&Measured> = runs.iter().filter_map(|run| run[column].as_ref().ok()).collect();
             if measured.is_empty() {
-                let refusals = runs.iter().filter_map(|run| run[column].as_ref().err());
-                return Err(refusals.cloned().next().unwrap_or(Error::NoRows));
+                let mut refusals = runs.iter().filter_map(|run| run[column].as_ref().err());
+                return Err(refusals.next().cloned().unwrap_or(Error::NoRows));
             }
             let values = measured.iter().map(|run| run.value);
             Ok(EstimatorResult {
