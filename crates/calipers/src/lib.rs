@@ -13,6 +13,7 @@ mod numerics;
 pub mod population;
 mod predictions;
 pub mod significance;
+pub mod simulate;
 mod sketch;
 mod sweep;
 

@@ -1,0 +1,101 @@
+//! How good estimates of ECE, intervals and tests are, on families of known truth: what the rules of calipers are held against.
+//!
+//! ```text
+//! Family::all(), Family::kept_aside()
+//!   accuracy   bias and root mean squared error of every estimate of ECE, n from 100 to 10^6
+//!   coverage   how often 95 % intervals of LS-ECE hold the population's LS-ECE, and its ECE
+//!   size       how often tests reject calibrated rows: as they are, tied, and in 1/256
+//!   power      how often they reject as miscalibration grows
+//! ```
+
+mod accuracy;
+mod coverage;
+mod methods;
+mod power;
+mod size;
+
+use calipers::Error;
+use calipers::population::Family;
+use calipers::simulate::Remembered;
+
+use crate::table::{fixed, full};
+use crate::{Page, Setting, Table};
+
+/// What the page calls the lists.
+const LISTS: [&str; 2] = ["all", "kept aside"];
+
+/// A family, the list that it is in, and its truth.
+struct Known<'a> {
+    family: &'a Family,
+    /// Place in [`LISTS`].
+    list: usize,
+    truth: Remembered<'a>,
+}
+
+/// The study.
+pub fn run(setting: &Setting) -> Result<Page, Error> {
+    let mut page = Page::new("estimators", "How good estimates, intervals and tests are", setting);
+    page.text(
+        "Distributions of logits and outcomes whose ECE and LS-ECE are known by integration (`calipers::population::Family`), samples of them \
+         (`calipers::simulate`), and every estimate of ECE that calipers has on the same samples. The families of the list *all* were used to choose \
+         the rule of `sigma = \"auto\"` and the way in which noise is taken out; those *kept aside* were written down before that and not looked at. \
+         Code, families and seeds are public: the same seed gives the same page.",
+    );
+    let lists = [Family::all(), Family::kept_aside()];
+    let lists = lists.map(|mut list| {
+        // Quick: one calibrated and one that is not, of either list.
+        if setting.quick {
+            list.retain(|family| {
+                ["calibrated", "overconfident", "rare-events", "calibrated-confident"].contains(&family.name())
+            });
+        }
+        list
+    });
+    let known: Vec<Known<'_>> = lists
+        .iter()
+        .enumerate()
+        .flat_map(|(list, families)| families.iter().map(move |family| (list, family)))
+        .map(|(list, family)| Known { family, list, truth: Remembered::new(family) })
+        .collect();
+    families(&mut page, &known);
+    accuracy::section(&mut page, &known, setting)?;
+    coverage::section(&mut page, &known, setting)?;
+    size::section(&mut page, &known, setting)?;
+    power::section(&mut page, setting)?;
+    Ok(page)
+}
+
+/// What the families are.
+fn families(page: &mut Page, all: &[Known<'_>]) {
+    use calipers::simulate::Population;
+    page.heading("The families");
+    page.text(
+        "The predictor says rho(h) of a logit h, rho the logistic function; the truth is rho of something else. In full: `crates/calipers/src/population/family.rs`.",
+    );
+    let mut table = Table::new(["family", "list", "logits", "logit of the truth", "true ECE"]);
+    for known in all {
+        table.row([
+            known.family.name().to_owned(),
+            LISTS[known.list].to_owned(),
+            methods::law(known.family.logits()),
+            methods::truth(known.family.truth()),
+            fixed(known.truth.ece(), 5),
+        ]);
+    }
+    page.table(&table);
+}
+
+/// A share, as .953.
+fn share(value: f64) -> String {
+    fixed(value, 3)
+}
+
+/// Thousandths, with one digit.
+fn thousandths(value: f64) -> String {
+    fixed(1000.0 * value, 1)
+}
+
+/// Figure and standard error, all digits, for programs.
+fn both(figure: calipers::simulate::MonteCarlo) -> [String; 2] {
+    [full(figure.value), full(figure.standard_error)]
+}
