@@ -33,6 +33,18 @@ impl BandKind {
     }
 }
 
+impl std::str::FromStr for BandKind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "consistency" => Ok(BandKind::Consistency),
+            "confidence" => Ok(BandKind::Confidence),
+            other => Err(Error::setting("band", "\"consistency\" or \"confidence\"", format!("{other:?}"))),
+        }
+    }
+}
+
 /// Lower and upper end at each place of a curve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Band {
