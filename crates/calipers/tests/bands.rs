@@ -263,7 +263,8 @@ fn equal_scores_have_the_band_of_a_binomial_number() {
 fn equal_outcomes_leave_the_confidence_band_no_width() {
     let p: Vec<f64> = (1..50).map(|k| f64::from(k) / 50.0).collect();
     for outcome in [false, true] {
-        let held = predictions(&p, &vec![outcome; p.len()], None);
+        let y = vec![outcome; p.len()];
+        let held = predictions(&p, &y, None);
         let [consistency, confidence] = both(&held.binary().unwrap());
         let rate = f64::from(outcome);
         assert!(confidence.lower.iter().chain(&confidence.upper).all(|end| *end == rate));
