@@ -1,7 +1,7 @@
 //! How good estimates of ECE, intervals and tests are, on families of known truth: what the rules of calipers are held against.
 //!
 //! ```text
-//! Family::all(), Family::kept_aside()
+//! Family::all(), Family::kept_aside(), Family::unseen()
 //!   accuracy   bias and root mean squared error of every estimate of ECE, n from 100 to 10^6
 //!   coverage   how often 95 % intervals of LS-ECE hold the population's LS-ECE, and its ECE
 //!   size       how often tests reject calibrated rows: as they are, tied, and in 1/256
@@ -22,7 +22,10 @@ use crate::table::{fixed, full};
 use crate::{Page, Setting, Table};
 
 /// What the page calls the lists.
-const LISTS: [&str; 2] = ["all", "kept aside"];
+const LISTS: [&str; 3] = ["all", "kept aside", "unseen"];
+
+/// The place of the list that rules are not chosen on, nor intervals and tests looked at.
+const UNSEEN: usize = 2;
 
 /// A family, the list that it is in, and its truth.
 struct Known<'a> {
@@ -38,15 +41,19 @@ pub fn run(setting: &Setting) -> Result<Page, Error> {
     page.text(
         "Distributions of logits and outcomes whose ECE and LS-ECE are known by integration (`calipers::population::Family`), samples of them \
          (`calipers::simulate`), and every estimate of ECE that calipers has on the same samples. The families of the list *all* were used to choose \
-         the rule of `sigma = \"auto\"` and the way in which noise is taken out; those *kept aside* were written down before that and not looked at. \
+         the rule of `sigma = \"auto\"` and the way in which noise is taken out; those *kept aside* were written down before that. They were looked at once, when the \
+         floor rule had been chosen, which missed there at 300 rows (1.104 of the best in place of 1.10); the mean of both rules was then chosen on the list *all*, where it is \
+         never worse than the best of the others. So the families *unseen* were written down after that, for estimates alone. \
          Code, families and seeds are public: the same seed gives the same page.",
     );
-    let lists = [Family::all(), Family::kept_aside()];
+    let lists = [Family::all(), Family::kept_aside(), Family::unseen()];
     let lists = lists.map(|mut list| {
-        // Quick: one calibrated and one that is not, of either list.
+        // Quick: one calibrated and one that is not, of each list.
         if setting.quick {
             list.retain(|family| {
-                ["calibrated", "overconfident", "rare-events", "calibrated-confident"].contains(&family.name())
+                let few =
+                    ["calibrated", "overconfident", "rare-events", "calibrated-confident", "timid", "calibrated-wide"];
+                few.contains(&family.name())
             });
         }
         list
@@ -59,8 +66,9 @@ pub fn run(setting: &Setting) -> Result<Page, Error> {
         .collect();
     families(&mut page, &known);
     accuracy::section(&mut page, &known, setting)?;
-    coverage::section(&mut page, &known, setting)?;
-    size::section(&mut page, &known, setting)?;
+    let seen = &known[..known.partition_point(|known| known.list < UNSEEN)];
+    coverage::section(&mut page, seen, setting)?;
+    size::section(&mut page, seen, setting)?;
     power::section(&mut page, setting)?;
     Ok(page)
 }

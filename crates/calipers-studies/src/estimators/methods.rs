@@ -20,9 +20,6 @@ const SMOOTH: &str = "smECE";
 /// The sigmas that are given.
 pub(super) const SIGMAS: [f64; 6] = [0.02, 0.05, 0.1, 0.2, 0.5, 1.0];
 
-/// The rules that take noise out.
-pub(super) const RULES: [Debias; 2] = [Debias::Floor, Debias::Bootstrap];
-
 /// Beta kernels go from each row to each: more rows would take longer than all the rest.
 const MOST_FOR_BETA: usize = 1_000;
 
