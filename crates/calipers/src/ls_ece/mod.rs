@@ -251,17 +251,16 @@ impl Estimator for LsEce {
     }
 
     fn settled(&self, views: &[&BinaryView<'_>]) -> Result<Option<Box<dyn Estimator>>, Error> {
-        Ok(self.with_one_sigma(views)?.map(|measure| Box::new(measure) as Box<dyn Estimator>))
+        self.check_settings()?;
+        let common = self.sigma.common(views, &*self.link, self.clip)?;
+        let at = |sigma: f64| LsEce { common_sigma: true, ..self.clone().sigma(sigma) };
+        Ok(common.map(|sigma| Box::new(at(sigma)) as Box<dyn Estimator>))
     }
 }
 
 impl LsEce {
     fn sigma_rule(&self) -> &'static str {
-        match self.sigma {
-            Sigma::Auto => "auto",
-            Sigma::Value(_) if self.common_sigma => "auto, geometric mean over models",
-            Sigma::Value(_) => "given",
-        }
+        self.sigma.rule_name(self.common_sigma)
     }
 
     fn estimate_of(&self, measured: Measured, sigma_rule: &str, n: u64, report: &InputReport) -> Estimate {

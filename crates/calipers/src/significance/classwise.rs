@@ -13,8 +13,7 @@ pub(super) struct ClasswiseResampler<'a> {
     /// Row after row, one for each class.
     probabilities: Vec<f64>,
     n_rows: usize,
-    /// The rows of each cluster, where there are clusters.
-    clusters: Option<Vec<Vec<usize>>>,
+    clusters: Option<&'a Clusters>,
     value: f64,
 }
 
@@ -46,7 +45,7 @@ impl<'a> ClasswiseResampler<'a> {
     pub(super) fn new(
         measure: &'a dyn Estimator,
         predictions: &'a Predictions<'a>,
-        clusters: Option<&Clusters>,
+        clusters: Option<&'a Clusters>,
         value: f64,
     ) -> Result<Self, Error> {
         let class = |class: usize| {
@@ -60,7 +59,7 @@ impl<'a> ClasswiseResampler<'a> {
             classes: (0..predictions.n_classes()).map(class).collect::<Result<_, Error>>()?,
             probabilities: predictions.all_classes()?.probabilities,
             n_rows: predictions.len(),
-            clusters: clusters.map(Clusters::members),
+            clusters,
             value,
         })
     }
@@ -92,9 +91,9 @@ impl Resampler for ClasswiseResampler<'_> {
     }
 
     fn bootstrap_draw(&self, draw: u64) -> f64 {
-        let rows = match &self.clusters {
+        let rows = match self.clusters {
             None => drawn(self.n_rows, draw),
-            Some(members) => drawn(members.len(), draw).into_iter().flat_map(|c| &members[c]).copied().collect(),
+            Some(clusters) => clusters.drawn_rows(draw),
         };
         self.mean(|_, class| class.measure(Some(&rows), rows.iter().map(|row| class.rows.outcomes[*row]).collect()))
     }
@@ -104,6 +103,6 @@ impl Resampler for ClasswiseResampler<'_> {
     }
 
     fn floor_withheld(&self) -> Option<&'static str> {
-        self.clusters.as_ref().map(|_| "rows of a cluster depend on each other, and so do the classes of a row")
+        self.clusters.map(|_| "rows of a cluster depend on each other, and so do the classes of a row")
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::resampler::drawn;
 use crate::Error;
 use crate::predictions::{BinaryView, Rows};
 
@@ -11,9 +12,10 @@ const FEWEST: usize = 10;
 /// Which rows depend on each other: those of one cluster, such as the answers of one person, do; rows of two clusters do not.
 #[derive(Debug, Clone)]
 pub struct Clusters {
-    /// The cluster of each row, from 0 on in the order of their first rows; clusters without weight have the number of clusters.
-    numbers: Vec<u32>,
-    n_clusters: usize,
+    /// Cluster after cluster, in the order of their first rows; without the clusters that have no weight.
+    rows: Vec<usize>,
+    /// Where the rows of each cluster end.
+    ends: Vec<usize>,
 }
 
 impl Clusters {
@@ -24,53 +26,60 @@ impl Clusters {
         }
         let mut rows = Rows::default();
         view.read(0..view.len(), &mut rows);
-        let mut places: HashMap<u32, u32> = HashMap::new();
+        let mut places: HashMap<u32, usize> = HashMap::new();
         for (key, _) in numbers.iter().zip(&rows.weights).filter(|(_, weight)| **weight > 0.0) {
-            let next = places.len() as u32;
+            let next = places.len();
             places.entry(*key).or_insert(next);
         }
-        let with_weight = places.len();
-        let number = |key: &u32| places.get(key).copied().unwrap_or(with_weight as u32);
-        let dense = numbers.iter().map(number).collect();
-        if with_weight < FEWEST {
+        if places.len() < FEWEST {
             let rule = format!(
                 "at least {FEWEST} different ones, for what differs between them is all that is known of chance"
             );
-            return Err(Error::setting("clusters", rule, with_weight));
+            return Err(Error::setting("clusters", rule, places.len()));
         }
-        Ok(Clusters { numbers: dense, n_clusters: with_weight })
+        let cluster = |row: usize| places.get(&numbers[row]).copied();
+        let mut ends = vec![0; places.len()];
+        (0..numbers.len()).filter_map(cluster).for_each(|cluster| ends[cluster] += 1);
+        let mut before = 0;
+        for end in &mut ends {
+            // For now where a cluster starts; each of its rows moves that on to the end.
+            before += std::mem::replace(end, before);
+        }
+        let mut of_clusters = vec![0; before];
+        for row in 0..numbers.len() {
+            if let Some(cluster) = cluster(row) {
+                of_clusters[ends[cluster]] = row;
+                ends[cluster] += 1;
+            }
+        }
+        Ok(Clusters { rows: of_clusters, ends })
     }
 
     /// How many clusters have weight.
     pub fn len(&self) -> usize {
-        self.n_clusters
+        self.ends.len()
     }
 
     /// Never: there are ten at least.
     pub fn is_empty(&self) -> bool {
-        self.n_clusters == 0
+        self.ends.is_empty()
     }
 
-    /// The rows of each cluster, but for clusters without weight.
-    pub(crate) fn members(&self) -> Vec<Vec<usize>> {
-        let mut members = vec![Vec::new(); self.n_clusters];
-        for (row, cluster) in self.numbers.iter().enumerate() {
-            if let Some(members) = members.get_mut(*cluster as usize) {
-                members.push(row);
-            }
-        }
-        members
+    /// The rows of a cluster, in order.
+    pub fn rows_of(&self, cluster: usize) -> &[usize] {
+        let start = cluster.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.rows[start..self.ends[cluster]]
+    }
+
+    /// The rows of as many clusters as there are, drawn with replacement. They depend on the draw alone, as [`drawn`] has it.
+    pub(super) fn drawn_rows(&self, draw: u64) -> Vec<usize> {
+        drawn(self.len(), draw).into_iter().flat_map(|cluster| self.rows_of(cluster)).copied().collect()
     }
 
     /// The standard error of a sum of values by row that has the mean 0: √(C / (C - 1) Σ_c (Σ over rows of c)²).
-    pub(crate) fn deviation(&self, values: &[f64]) -> f64 {
-        let mut sums = vec![0.0; self.n_clusters];
-        for (value, cluster) in values.iter().zip(&self.numbers) {
-            if let Some(sum) = sums.get_mut(*cluster as usize) {
-                *sum += value;
-            }
-        }
-        deviation_of_sums(&sums)
+    pub(super) fn deviation(&self, values: &[f64]) -> f64 {
+        let sum = |cluster: usize| self.rows_of(cluster).iter().map(|row| values[*row]).sum();
+        deviation_of_sums(&(0..self.len()).map(sum).collect::<Vec<f64>>())
     }
 }
 

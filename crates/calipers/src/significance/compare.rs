@@ -23,6 +23,7 @@ use crate::predictions::{BinaryView, Rows};
 /// by [`holm`]. Where the standard error is 0, the p-value is 1 for equal values and else the least that so many draws can show, 1 / (n_resamples + 1).
 ///
 /// Sigma by rule is one for all models, the geometric mean of what the rule gives for each: LS-ECE at two sigmas would differ for equal models.
+/// Other settings that rules take from the rows, bandwidths and numbers of bins, are those of each model.
 ///
 /// # Assumptions
 /// The rows of all models are the same and in the same order: as many rows, the same weights, and the same outcomes where outcomes are labels. For top-class views

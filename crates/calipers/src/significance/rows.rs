@@ -71,13 +71,13 @@ impl<E: Estimator + ?Sized> Resampler for RowResampler<'_, E> {
 /// Draws whole clusters of rows and asks the measure again.
 pub struct ClusterRowResampler<'a, E: ?Sized> {
     rows: RowResampler<'a, E>,
-    members: Vec<Vec<usize>>,
+    clusters: &'a Clusters,
 }
 
 impl<'a, E: Estimator + ?Sized> ClusterRowResampler<'a, E> {
     /// Reads and measures the rows.
-    pub fn new(measure: &'a E, view: &'a BinaryView<'a>, clusters: &Clusters) -> Result<Self, Error> {
-        Ok(ClusterRowResampler { rows: RowResampler::new(measure, view)?, members: clusters.members() })
+    pub fn new(measure: &'a E, view: &'a BinaryView<'a>, clusters: &'a Clusters) -> Result<Self, Error> {
+        Ok(ClusterRowResampler { rows: RowResampler::new(measure, view)?, clusters })
     }
 }
 
@@ -91,9 +91,7 @@ impl<E: Estimator + ?Sized> Resampler for ClusterRowResampler<'_, E> {
     }
 
     fn bootstrap_draw(&self, draw: u64) -> f64 {
-        let clusters = drawn(self.members.len(), draw);
-        let rows: Vec<usize> = clusters.into_iter().flat_map(|cluster| &self.members[cluster]).copied().collect();
-        self.rows.measure_of(&rows)
+        self.rows.measure_of(&self.clusters.drawn_rows(draw))
     }
 
     fn influence_deviation(&self) -> Option<f64> {

@@ -37,8 +37,8 @@ impl ClusterParts {
     pub(super) fn new(grid: &Grid, points: &Points, link: &dyn Link, clusters: &Clusters) -> Self {
         let lagrange = Lagrange::new(grid.order);
         let (mut parts, mut ends) = (Vec::new(), Vec::with_capacity(clusters.len()));
-        for rows in clusters.members() {
-            let with_weight = rows.into_iter().filter(|row| points.weight(*row) > 0.0);
+        for cluster in 0..clusters.len() {
+            let with_weight = clusters.rows_of(cluster).iter().copied().filter(|row| points.weight(*row) > 0.0);
             let mut of_cluster: Vec<Part> = with_weight
                 .map(|row| {
                     let (cell, _) = grid.place(&lagrange, points.logits[row]);

@@ -24,7 +24,7 @@ mod spacing;
 
 use super::far::Near;
 use super::points::Points;
-use super::{Kernel, LsEce, Sigma};
+use super::{Kernel, LsEce};
 use crate::Error;
 use crate::predictions::BinaryView;
 use crate::significance::{Clusters, Resampler};
@@ -91,20 +91,6 @@ impl LsEce {
         let mut pulls = Slopes::new(&grid, &grid.corrected_signs(&deviations)).of_points(&grid, &points);
         pulls.iter_mut().enumerate().for_each(|(row, pull)| *pull *= points.share(row));
         Ok(Some(pulls))
-    }
-
-    /// Sigma by rule for several models on the same rows: the geometric mean, which does not depend on the unit that logits have. `None` where sigma is given.
-    pub(super) fn with_one_sigma(&self, views: &[&BinaryView<'_>]) -> Result<Option<LsEce>, Error> {
-        if self.sigma != Sigma::Auto {
-            return Ok(None);
-        }
-        self.check_settings()?;
-        let mut logarithms = 0.0;
-        for view in views {
-            logarithms += self.sigma.resolve(&Points::new(view, &*self.link, self.clip)?)?.ln();
-        }
-        let sigma = (logarithms / views.len() as f64).exp();
-        Ok(Some(LsEce { common_sigma: true, ..self.clone().sigma(sigma) }))
     }
 
     fn on_grid(&self, view: &BinaryView<'_>) -> Result<Option<OnGrid>, Error> {
