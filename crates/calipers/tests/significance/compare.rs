@@ -51,7 +51,7 @@ fn the_paired_interval_covers_the_difference_of_the_populations() {
     for (models, sigma) in [([(0.5, 1.0), (0.0, 1.6)], 0.2), ([(0.0, 1.8), (0.0, 1.5)], 0.3)] {
         let [first, second] = models.map(|(intercept, slope)| truth(intercept, slope, sigma));
         let measure = LsEce::new().sigma(sigma);
-        let n_runs = 400;
+        let n_runs = 300;
         let (mut covered, mut mean_error, mut independent) = (0.0, 0.0, 0.0);
         let mut differences = Vec::new();
         for run in 0..n_runs {
