@@ -7,6 +7,7 @@ Only form is settled here: shapes and types. Values are looked at once, in the c
 
 import json
 import math
+from collections.abc import Hashable, Sequence
 from typing import Any, Literal, NamedTuple, SupportsFloat, TypeAlias
 
 import numpy as np
@@ -90,11 +91,46 @@ def label_column(values: ArrayLike) -> tuple[Array | list[str], Mask | None]:
     return _in_place(array, array.dtype.newbyteorder("=")), _by_row(missing)
 
 
+def cluster_column(values: ArrayLike | Sequence[Hashable] | None) -> NDArray[np.uint32] | None:
+    """Clusters as numbers; refused where a row has none."""
+    if values is None:
+        return None
+    array, missing = _array(_in_one_dimension(values), "clusters", 1)
+    array = array.ravel()
+    nulls = _nulls(array) if array.dtype.kind == "O" else np.zeros(array.shape, dtype=bool)
+    if missing is not None:
+        nulls |= missing.ravel()
+    if array.dtype.kind in "fmM":
+        nulls |= np.isnan(array) if array.dtype.kind == "f" else np.isnat(array)
+    elif array.dtype.kind == "O":
+        # pandas writes missing text as NaN.
+        nulls |= np.array([isinstance(value, float) and math.isnan(value) for value in array], dtype=bool)
+    if nulls.any():
+        raise _core.no_cluster(int(nulls.argmax()))
+    if array.dtype.kind == "O":
+        numbers: dict[Hashable, int] = {}
+        try:
+            return np.array([numbers.setdefault(value, len(numbers)) for value in array], dtype=np.uint32)
+        except TypeError:
+            kinds = {type(value).__name__ for value in array if not isinstance(value, Hashable)}
+            raise _core.refusal("wrong_type", "clusters", " and ".join(sorted(kinds))) from None
+    return np.unique(array, return_inverse=True)[1].astype(np.uint32)
+
+
 def positive_label(pos_label: PosLabel, labels: Array | list[str]) -> str | None:
     """The positive label as the core takes it: text, which numbers are compared with by value."""
     if isinstance(pos_label, (bool, np.bool_)) and not isinstance(labels, list):
         return str(int(pos_label))
     return str(pos_label) if isinstance(pos_label, (str, int, float, np.generic)) else pos_label
+
+
+def _in_one_dimension(values: ArrayLike | Sequence[Hashable]) -> ArrayLike:
+    """A list of tuples is one of clusters, not an array with columns."""
+    if isinstance(values, (list, tuple)) and any(isinstance(value, tuple) for value in values):
+        array = np.empty(len(values), dtype=object)
+        array[:] = list(values)
+        return array
+    return values
 
 
 def _array(values: ArrayLike, what: str, max_ndim: int) -> tuple[Array, Mask | None]:

@@ -8,6 +8,7 @@ from typing import Literal
 from numpy.typing import ArrayLike
 
 from calipers import _core
+from calipers._assess import Assessment, Debias, Method, assessment
 from calipers._curve import LsCurve, points
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Invalid, Link, Noise, PosLabel, Ties, columns, positive_label
@@ -243,6 +244,47 @@ class Sketch:
         """
         return from_dict(
             self._held.ls_ece({"sigma": sigma, "noise": noise, "link": link, "tolerance": tolerance, "clip": self.clip})
+        )
+
+    def assess(
+        self,
+        *,
+        sigma: float | Literal["auto"] = "auto",
+        noise: Noise = "gaussian",
+        link: Link = "logistic",
+        tolerance: float = 1e-6,
+        level: float = 0.95,
+        n_resamples: int = 1000,
+        method: Method = None,
+        debias: Debias = "floor",
+        random_state: int = 0,
+    ) -> Assessment:
+        """The function `assess` of the rows, for LS-ECE: other measures are resampled by rows, which are gone.
+
+        Examples
+        --------
+        >>> import calipers as cal
+        >>> sketch = cal.Sketch().update([1, 1, 1, 1, 0] * 100, [0.9] * 500)
+        >>> found = sketch.assess(sigma=0.1)
+        >>> found.significant, found.interval.lower < 0.1 < found.interval.upper
+        (True, True)
+        """
+        return assessment(
+            self._held.assess(
+                "ls_ece",
+                {
+                    "sigma": sigma,
+                    "noise": noise,
+                    "link": link,
+                    "tolerance": tolerance,
+                    "clip": self.clip,
+                    "level": level,
+                    "n_resamples": n_resamples,
+                    "method": method,
+                    "debias": debias,
+                    "random_state": random_state,
+                },
+            )
         )
 
     def ls_curve(

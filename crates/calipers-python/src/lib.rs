@@ -11,6 +11,7 @@ mod failure;
 mod measures;
 mod options;
 mod results;
+mod significance;
 mod sketch;
 mod views;
 
@@ -19,16 +20,17 @@ use pyo3::prelude::*;
 /// What python/calipers calls. Nothing here is part of the public interface.
 #[pymodule]
 mod _core {
-    use calipers::{BinnedEce, CalibrationIndex, CoxCalibration, LsEce, catalogue};
+    use calipers::{BinnedEce, LsEce, catalogue};
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
     use crate::columns::Columns;
     use crate::failure::Failure;
     #[pymodule_export]
-    use crate::failure::{CalipersError, refusal};
+    use crate::failure::{CalipersError, no_cluster, refusal};
     use crate::options::Options;
     use crate::results::{BinRow, Corp, Cox, Cumulative, Curve, Indices, Isotonic, Measured, Spline, Swept};
+    use crate::significance::{self, Assessed, Compared};
     #[pymodule_export]
     use crate::sketch::Sketch;
     use crate::views::{self, estimate_classes, one_view};
@@ -58,6 +60,26 @@ mod _core {
     }
 
     #[pyfunction]
+    fn assess<'py>(
+        py: Python<'py>,
+        measure: &str,
+        columns: Columns<'py>,
+        options: Bound<'py, PyDict>,
+    ) -> Result<Assessed<Measured<'py>>, Failure> {
+        significance::assess(py, measure, &columns, Options::new(options))
+    }
+
+    #[pyfunction]
+    fn compare<'py>(
+        py: Python<'py>,
+        measure: &str,
+        models: Vec<(String, Columns<'py>)>,
+        options: Bound<'py, PyDict>,
+    ) -> Result<Compared<'py>, Failure> {
+        significance::compare(py, measure, &models, Options::new(options))
+    }
+
+    #[pyfunction]
     fn canonical_kde_ece<'py>(
         py: Python<'py>,
         columns: Columns<'py>,
@@ -82,7 +104,7 @@ mod _core {
     #[pyfunction]
     fn corp<'py>(py: Python<'py>, columns: Columns<'py>, options: Bound<'py, PyDict>) -> Result<Corp, Failure> {
         let options = Options::new(options);
-        let estimator = calipers::Corp::new().score(options.named("score")?).shared_link(options.link()?);
+        let estimator = options.corp()?;
         one_view(py, &columns, &options, |view| {
             Ok(Corp::new(estimator.decompose(view)?, view.len() as u64, view.report().clone()))
         })
@@ -95,7 +117,7 @@ mod _core {
         options: Bound<'py, PyDict>,
     ) -> Result<Indices, Failure> {
         let options = Options::new(options);
-        let estimator = CalibrationIndex::new().smoother(options.ls_ece()?);
+        let estimator = options.calibration_index()?;
         Ok(one_view(py, &columns, &options, |view| estimator.indices(view))?.into())
     }
 
@@ -106,7 +128,7 @@ mod _core {
         options: Bound<'py, PyDict>,
     ) -> Result<Cox, Failure> {
         let options = Options::new(options);
-        let estimator = CoxCalibration::new().clip(options.number("clip")?);
+        let estimator = options.cox()?;
         Ok(one_view(py, &columns, &options, |view| estimator.fit(view))?.into())
     }
 
