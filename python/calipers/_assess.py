@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from numpy.typing import ArrayLike
 
-from calipers import _core
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Invalid, OneView, Options, PosLabel, Ties, cluster_column
 from calipers._named import named
@@ -236,9 +235,9 @@ def assess(
         interval  2 v - mean(v*) ± z se,  v* the measure of rows drawn with replacement
         debiased  sqrt(max(0, v² - m²)),  or max(0, 2 v - mean(v*)) by debias="bootstrap"
 
-    with v the value. Every measure of miscalibration is above 0 for a perfectly calibrated model, too: the floor says by
-    how much, with these very predictions. Where the p-value is above 1 - level, there is an upper limit in place of
-    the interval.
+    with v the value. Every measure of miscalibration is above 0 for a perfectly calibrated model, too: the floor says
+    by how much, with these very predictions. Where the p-value is above 1 - level, there is an upper limit in place
+    of the interval.
 
     Parameters
     ----------
@@ -251,21 +250,23 @@ def assess(
     n_resamples : int
         Draws of each kind, R; at least 20, and at least 1 / (1 - level).
     method : {None, "corrected", "influence", "normal", "percentile", "bca"}
-        How the interval is made. The first three are about 2 v - mean(v*), with the standard error of that number, or that of v, by
-        influence values, or with the deviation of the draws; "percentile" and "bca" are quantiles of the draws, and too high for a
-        measure that is biased up. None is "corrected" for a measure with influence values, "normal" for others.
+        How the interval is made. The first three are about 2 v - mean(v*), with the standard error of that number or
+        that of v, both by influence values, or with the deviation of the draws; "percentile" and "bca" are quantiles
+        of the draws, and too high for a measure that is biased up. None is "corrected" for a measure with influence
+        values, "normal" for others.
     debias : {"floor", "bootstrap"}
         How noise is taken out of the value.
     cluster : array-like of shape (n,), optional
-        Rows with equal values depend on each other, as the questions of one user do: numbers, text or anything with a hash. The
-        interval is then one over clusters, and what only holds for independent rows is withheld.
+        Rows with equal values depend on each other, as the questions of one user do: numbers, text or anything with a
+        hash, ten different ones at least. Resamples are then of clusters, and what only holds for independent rows is
+        withheld.
     random_state : int
         The seed: the same figures on every machine and with any number of threads.
     multiclass : {None, "top_class"} or int
         As for `ls_ece`, but for "classwise": each class is assessed by itself.
     **options
-        Those of the function of that name: ``sigma``, ``noise``, ``link``, ``tolerance`` and ``clip`` for `ls_ece`, ``n_bins`` and so on
-        for others.
+        Those of the function of that name: ``sigma``, ``noise``, ``link``, ``tolerance`` and ``clip`` for `ls_ece`,
+        ``n_bins`` and so on for others.
 
     Returns
     -------
@@ -274,17 +275,18 @@ def assess(
 
     Notes
     -----
-    Assumes independent rows, or independent clusters. The interval holds the population's value of the measure at the same
-    settings: for LS-ECE at the same sigma, which is not that of the ECE itself.
+    Assumes independent rows, or independent clusters. The interval holds the population's value of the measure at the
+    same settings: for LS-ECE at the same sigma, which is not that of the ECE itself.
 
-    Cost: for LS-ECE one pass and then some hundred microseconds for each draw, whatever the number of rows; other measures are
-    asked again for each draw. Accuracy: that of R draws; the mean of the floor is known to its deviation over √R.
+    Cost: for LS-ECE one pass and then some hundred microseconds for each draw, whatever the number of rows; other
+    measures are asked again for each draw. Accuracy: that of R draws; the mean of the floor is known to its deviation
+    over √R.
 
     References
     ----------
-    Bröcker, Smith, "Increasing the reliability of reliability diagrams", Weather and Forecasting 22, 2007 (the floor); Efron,
-    "Better bootstrap confidence intervals", JASA 82, 1987; Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An
-    Analysis via Logit Smoothing", 2024 (LS-ECE).
+    Bröcker, Smith, "Increasing the reliability of reliability diagrams", Weather and Forecasting 22, 2007 (the floor);
+    Efron, "Better bootstrap confidence intervals", JASA 82, 1987; Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed
+    Is ECE? An Analysis via Logit Smoothing", 2024 (LS-ECE).
 
     Examples
     --------
@@ -293,9 +295,9 @@ def assess(
     >>> import calipers as cal
     >>> found = cal.assess([1, 1, 1, 1, 0] * 100, [0.9] * 500, sigma=0.1)
     >>> print(found.sentence)
-    LS-ECE 0.099 [0.064, 0.135]; a calibrated model would show 0.011 ± 0.008 here: miscalibrated (p < 0.001)
+    LS-ECE 0.100 [0.064, 0.134]; a calibrated model would show 0.013 ± 0.007 here: miscalibrated (p < 0.001)
     >>> found.significant, round(found.value, 3), found.interval.lower < 0.1 < found.interval.upper
-    (True, 0.099, True)
+    (True, 0.1, True)
 
     Nine in ten came true, so that nothing is seen but how large the figure can be:
 

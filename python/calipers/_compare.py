@@ -8,7 +8,6 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from calipers import _core
 from calipers._assess import Assessment, Clusters, Interval, assessment
 from calipers._inputs import Invalid, OneView, PosLabel, Ties, cluster_column
 from calipers._named import named
@@ -81,19 +80,20 @@ class Comparison:
         }
 
     def __repr__(self) -> str:
-        name = max(len("model"), *map(len, self.models))
-        both = max(len("difference"), *(len(_title(pair)) for pair in self.pairs))
+        name = max(map(len, ["model", *self.models]))
+        both = max(map(len, ["difference", *map(_title, self.pairs)]))
+        interval = f"{100 * self.level:g} % interval"
         lines = [
             self.sentence,
             "",
-            f"  {'model':<{name}}  {'value':>9}  {f'{100 * self.level:g} % interval':<22}  {'floor':>9}  {'debiased':>9}",
+            f"  {'model':<{name}}  {'value':>9}  {interval:<22}  {'floor':>9}  {'debiased':>9}",
             *(
                 f"  {each:<{name}}  {found.value:>9.6f}  {found.interval!s:<22}  "
                 f"{'-' if found.floor is None else f'{found.floor.mean:.6f}':>9}  {found.debiased:>9.6f}"
                 for each, found in self.models.items()
             ),
             "",
-            f"  {'difference':<{both}}  {'value':>9}  {f'{100 * self.level:g} % interval':<22}  {'p':>8}  {'p (Holm)':>8}",
+            f"  {'difference':<{both}}  {'value':>9}  {interval:<22}  {'p':>8}  {'p (Holm)':>8}",
             *(
                 f"  {_title(pair):<{both}}  {pair.difference:>9.6f}  {pair.interval!s:<22}  "
                 f"{pair.p_value:>8.4f}  {pair.p_adjusted:>8.4f}"
@@ -128,8 +128,11 @@ def compare(
     r"""Models on the same rows: differences of a measure with paired intervals and p-values.
 
         difference  d = v(first) - v(second)
-        interval    about 2 d - mean(d*),  d* the difference over the same rows, drawn with replacement
-        p adjusted  Holm: p_(1) <= ... <= p_(m);  max over j <= i of min(1, (m + 1 - j) p_(j))
+        interval    2 d - mean(d*) ± z se,  d* the difference over rows drawn with replacement
+        p-value     two-sided, of (2 d - mean(d*)) / se as a normal number
+        adjusted    by Holm: of p_(1) <= ... <= p_(m), max over j <= i of min(1, (m + 1 - j) p_(j))
+
+    with se from the differences of influence values row by row, or from the same draws of rows for both models.
 
     Rows that are easy for one model are easy for others, so that a difference is known better than either figure: two
     intervals that overlap say little about it.
@@ -141,7 +144,7 @@ def compare(
     y_prob : dict of array-like
         The probabilities of each model by its name, two models at least: row i of each is about outcome i.
     measure : str
-        As for `assess`. One sigma serves all models: that of the first where it is by rule.
+        As for `assess`. One sigma serves all models: where it is by rule, the geometric mean of theirs.
     level, n_resamples, cluster, random_state
         As for `assess`.
     multiclass : {None, "top_class"} or int
@@ -177,7 +180,7 @@ def compare(
     >>> found = cal.compare(outcomes, {"sure": [0.9] * 400, "careful": [0.75] * 400}, sigma=0.1)
     >>> [pair] = found.pairs
     >>> pair.first, pair.second, round(pair.difference, 2), pair.p_value < 0.01
-    ('sure', 'careful', 0.15, True)
+    ('sure', 'careful', 0.13, True)
     >>> found.models["careful"].significant
     False
     """
@@ -187,7 +190,9 @@ def compare(
         if not isinstance(name, str):
             raise TypeError(f"the name of a model must be text, got {type(name).__name__}")
     models = {
-        name: Rows(y_true, probabilities, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
+        name: Rows(
+            y_true, probabilities, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid
+        )
         for name, probabilities in y_prob.items()
     }
     asked = named(measure, options)

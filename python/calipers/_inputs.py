@@ -8,7 +8,7 @@ Only form is settled here: shapes and types. Values are looked at once, in the c
 import json
 import math
 from collections.abc import Hashable, Sequence
-from typing import Any, Literal, NamedTuple, SupportsFloat, TypeAlias
+from typing import Any, Literal, NamedTuple, SupportsFloat, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -95,26 +95,35 @@ def cluster_column(values: ArrayLike | Sequence[Hashable] | None) -> NDArray[np.
     """Clusters as numbers; refused where a row has none."""
     if values is None:
         return None
-    array, missing = _array(_in_one_dimension(values), "clusters", 1)
-    array = array.ravel()
-    nulls = _nulls(array) if array.dtype.kind == "O" else np.zeros(array.shape, dtype=bool)
-    if missing is not None:
-        nulls |= missing.ravel()
-    if array.dtype.kind in "fmM":
-        nulls |= np.isnan(array) if array.dtype.kind == "f" else np.isnat(array)
-    elif array.dtype.kind == "O":
-        # pandas writes missing text as NaN.
-        nulls |= np.array([isinstance(value, float) and math.isnan(value) for value in array], dtype=bool)
+    if isinstance(values, (list, tuple)):
+        # One by one: to numpy a list of tuples has columns, and None beside text is text.
+        array: Array = np.empty(len(values), dtype=object)
+        for row, value in enumerate(values):
+            array[row] = value
+        missing = None
+    else:
+        array, missing = _array(cast("ArrayLike", values), "clusters", 1)
+        array = array.ravel()
+    nulls = _without_cluster(array) if missing is None else _without_cluster(array) | missing.ravel()
     if nulls.any():
         raise _core.no_cluster(int(nulls.argmax()))
-    if array.dtype.kind == "O":
-        numbers: dict[Hashable, int] = {}
-        try:
-            return np.array([numbers.setdefault(value, len(numbers)) for value in array], dtype=np.uint32)
-        except TypeError:
-            kinds = {type(value).__name__ for value in array if not isinstance(value, Hashable)}
-            raise _core.refusal("wrong_type", "clusters", " and ".join(sorted(kinds))) from None
-    return np.unique(array, return_inverse=True)[1].astype(np.uint32)
+    if array.dtype.kind != "O":
+        return np.unique(array, return_inverse=True)[1].astype(np.uint32)
+    numbers: dict[Hashable, int] = {}
+    try:
+        return np.array([numbers.setdefault(value, len(numbers)) for value in array], dtype=np.uint32)
+    except TypeError:
+        names = {type(value).__name__ for value in array if not isinstance(value, Hashable)}
+        raise _core.refusal("wrong_type", "clusters", " and ".join(sorted(names))) from None
+
+
+def _without_cluster(array: Array) -> Mask:
+    """Nulls, NaN and NaT: values that are not even like themselves."""
+    if array.dtype.kind != "O":
+        unlike_itself: Mask = array != array
+        return unlike_itself
+    not_a_number = [isinstance(value, (float, np.floating)) and math.isnan(value) for value in array]
+    return np.array(not_a_number, dtype=bool) | _nulls(array)
 
 
 def positive_label(pos_label: PosLabel, labels: Array | list[str]) -> str | None:
@@ -122,15 +131,6 @@ def positive_label(pos_label: PosLabel, labels: Array | list[str]) -> str | None
     if isinstance(pos_label, (bool, np.bool_)) and not isinstance(labels, list):
         return str(int(pos_label))
     return str(pos_label) if isinstance(pos_label, (str, int, float, np.generic)) else pos_label
-
-
-def _in_one_dimension(values: ArrayLike | Sequence[Hashable]) -> ArrayLike:
-    """A list of tuples is one of clusters, not an array with columns."""
-    if isinstance(values, (list, tuple)) and any(isinstance(value, tuple) for value in values):
-        array = np.empty(len(values), dtype=object)
-        array[:] = list(values)
-        return array
-    return values
 
 
 def _array(values: ArrayLike, what: str, max_ndim: int) -> tuple[Array, Mask | None]:

@@ -21,7 +21,7 @@ class Named(NamedTuple):
 
 
 class _Listed(NamedTuple):
-    """The function whose keywords are the options, what the core calls the measure, and what the function settles itself."""
+    """The function whose keywords are the options, the core's name, and what the function settles itself."""
 
     function: Callable[..., object]
     measure: str
@@ -62,7 +62,8 @@ _LISTED: dict[str, _Listed] = {
     "corp_miscalibration": _Listed(_scores.corp, "corp_miscalibration", {}),
     # The curve has bounds, not a tolerance.
     **{
-        name: _Listed(_clinical.calibration_indices, name, {"tolerance": 1e-6}) for name in ("ici", "e50", "e90", "emax")
+        name: _Listed(_clinical.calibration_indices, name, {"tolerance": 1e-6})
+        for name in ("ici", "e50", "e90", "emax")
     },
     **{
         name: _Listed(_clinical.cox_calibration, name, {})

@@ -163,7 +163,9 @@ def test_the_value_is_that_of_the_measure(name: str) -> None:
 
 def test_options_are_those_of_the_measure() -> None:
     y, p = sample(10, 200, 1.5)
-    found = cal.assess(y, p, measure="expected_calibration_error", n_bins=5, strategy="quantile", norm="l2", n_resamples=20)
+    found = cal.assess(
+        y, p, measure="expected_calibration_error", n_bins=5, strategy="quantile", norm="l2", n_resamples=20
+    )
     assert found.value == cal.expected_calibration_error(y, p, n_bins=5, strategy="quantile", norm="l2")
     assert found.estimate.settings["n_bins"] == 5
     found = cal.assess(y, p, noise="uniform", sigma=0.5, n_resamples=20)
@@ -265,7 +267,7 @@ def test_rows_left_out_take_their_clusters_along() -> None:
 
 
 def test_it_prints_its_sentence_first() -> None:
-    found = cal.assess(*sample(17, 800, 2.0), sigma=SIGMA)
+    found = cal.assess(*sample(17, 2000, 2.0), sigma=SIGMA)
     assert repr(found).startswith(found.sentence + "\n")
     assert found.sentence.startswith("LS-ECE 0.")
     assert "miscalibrated (p < 0.001)" in found.sentence

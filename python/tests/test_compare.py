@@ -118,7 +118,9 @@ def test_models_of_several_classes_are_compared_by_their_own_top_class() -> None
     labels = (scores + rng.gumbel(size=(500, 3))).argmax(axis=1)
     other = scores + rng.normal(0, 0.5, (500, 3))
     found = cal.compare(labels, {"plain": scores, "sure": 2 * other}, from_logits=True, sigma=0.3, n_resamples=100)
-    assert found.models["sure"].value == pytest.approx(cal.ls_ece(labels, 2 * other, from_logits=True, sigma=0.3), abs=2e-6)
+    assert found.models["sure"].value == pytest.approx(
+        cal.ls_ece(labels, 2 * other, from_logits=True, sigma=0.3), abs=2e-6
+    )
     assert found.models["sure"].settings["multiclass"] == "top_class"
     assert found.pairs[0].difference < 0
 
@@ -221,7 +223,11 @@ def test_what_cannot_be_paired_is_refused(models: dict[str, Any], options: dict[
     [
         ([[0.9, 0.1], [0.8, 0.2]], {}, "y_prob must be a dict of models by name, got list"),
         ({0: [0.9, 0.1], 1: [0.8, 0.2]}, {}, "the name of a model must be text, got int"),
-        ({"a": [0.9, 0.1], "b": [0.8, 0.2]}, {"bins": 3}, "ls_ece has no option 'bins', only sigma, noise, link, tolerance, clip"),
+        (
+            {"a": [0.9, 0.1], "b": [0.8, 0.2]},
+            {"bins": 3},
+            "ls_ece has no option 'bins', only sigma, noise, link, tolerance, clip",
+        ),
     ],
 )
 def test_an_argument_of_the_wrong_type_is_a_type_error(models: Any, options: dict[str, Any], text: str) -> None:

@@ -90,6 +90,12 @@ pub(crate) fn compare<'py>(
     options: Options<'py>,
 ) -> Result<Compared<'py>, Failure> {
     let (resampling, estimator) = (Resampling::new(&options)?, options.estimator(measure)?);
+    let Resampling { level, n_resamples, seed } = resampling;
+    let compare = Compare::new(&*estimator).level(level).n_resamples(n_resamples).seed(seed);
+    if models.is_empty() {
+        // Without a model there are no rows whose options could be read; the core says how many models there must be.
+        compare.run(&[])?;
+    }
     let clusters = Clusters::new(&options)?;
     let clusters = clusters.numbers()?;
     let (multiclass, ties) = (options.multiclass()?, options.named("ties")?);
@@ -108,8 +114,6 @@ pub(crate) fn compare<'py>(
             views.push((*name, predictions.view(multiclass, ties).map_err(|error| Failure::of_model(name, error))?));
         }
         let views: Vec<(&str, &BinaryView<'_>)> = views.iter().map(|(name, view)| (*name, view)).collect();
-        let Resampling { level, n_resamples, seed } = resampling;
-        let compare = Compare::new(&*estimator).level(level).n_resamples(n_resamples).seed(seed);
         Ok::<_, Failure>(match (clusters, checked.first()) {
             (Some(clusters), Some((_, first))) => compare.clusters(&of_rows(first, clusters)?).run(&views)?,
             _ => compare.run(&views)?,
@@ -135,7 +139,8 @@ fn check_left_out(models: &[(&str, Predictions<'_>)]) -> Result<(), Error> {
     for (name, predictions) in others {
         // Rows of different numbers are refused by the core.
         let n = first.len().min(predictions.len());
-        let differs = (0..n).map(|index| (first.row(index), predictions.row(index))).find(|(ours, theirs)| ours != theirs);
+        let differs =
+            (0..n).map(|index| (first.row(index), predictions.row(index))).find(|(ours, theirs)| ours != theirs);
         if let Some((ours, theirs)) = differs {
             let value = format!("row {ours} of {first_name:?} beside row {theirs} of {name:?}");
             let rule = "the same for all models".to_owned();

@@ -8,8 +8,7 @@ use crate::predictions::BinaryView;
 use crate::sketch::Sketch;
 
 /// Measures of which larger is not worse.
-const NOT_ORDERED: [&str; 4] =
-    ["observed_expected", "calibration_in_the_large", "calibration_slope", "calibration_intercept"];
+const NOT_ORDERED: [&str; 2] = ["observed_expected", "cox_calibration"];
 
 /// Value, noise floor, p-value, interval and debiased value of a measure.
 ///
