@@ -6,7 +6,7 @@ use calipers::{
     BinaryView, BinnedEce, Compare, Comparison, Estimator, Gaussian, Input, IntervalMethod, LsEce, Predictions,
 };
 
-use crate::data::{logistic, sequence};
+use crate::data::logistic;
 
 /// Scores with a normal distribution about 0 of deviation 1.5, and outcomes with the probabilities that they say.
 struct Shared {

@@ -63,7 +63,7 @@ fn what_needs_rows_is_refused() {
         sketch.update(view).unwrap();
         let refusal = |measure: &dyn Estimator| Assess::new(measure).run_sketch(&sketch).unwrap_err().to_string();
         assert_eq!(
-            refusal(&LsEceSampled::new()),
+            refusal(&LsEceSampled::new(0.3)),
             "measure must be one that a sketch can answer, got one that needs the rows themselves"
         );
         let binned = BinnedEce::new();
