@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from numpy.typing import ArrayLike
 
 from calipers._estimate import Estimate, from_dict
-from calipers._inputs import Invalid, OneView, Options, PosLabel, Ties, cluster_column
+from calipers._inputs import Invalid, Multiclass, Options, PosLabel, Ties, cluster_column
 from calipers._named import named
 from calipers._rows import Rows
 
@@ -221,7 +221,7 @@ def assess(
     random_state: int = 0,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
-    multiclass: OneView = None,
+    multiclass: Multiclass = None,
     ties: Ties = "first",
     pos_label: PosLabel = None,
     sum_tolerance: float = 1e-3,
@@ -262,8 +262,9 @@ def assess(
         withheld.
     random_state : int
         The seed: the same figures on every machine and with any number of threads.
-    multiclass : {None, "top_class"} or int
-        As for `ls_ece`, but for "classwise": each class is assessed by itself.
+    multiclass : {None, "top_class", "classwise"} or int
+        As for `ls_ece`. With "classwise" a calibrated draw gives each row one label, and the mean over classes is measured
+        again for each draw.
     **options
         Those of the function of that name: ``sigma``, ``noise``, ``link``, ``tolerance`` and ``clip`` for `ls_ece`,
         ``n_bins`` and so on for others.

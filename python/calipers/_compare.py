@@ -148,7 +148,7 @@ def compare(
     level, n_resamples, cluster, random_state
         As for `assess`.
     multiclass : {None, "top_class"} or int
-        As for `assess`. With "top_class" each model is asked about the class that it takes itself.
+        As for `assess`, but for "classwise". With "top_class" each model is asked about the class that it takes itself.
     **options
         Those of the function of that name, as for `assess`.
 

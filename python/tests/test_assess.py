@@ -213,6 +213,23 @@ def test_rows_of_several_classes_are_asked_by_view() -> None:
     assert one.value == pytest.approx(cal.ls_ece(labels == 2, probabilities[:, 2], sigma=0.3), abs=2e-6)
 
 
+def test_a_mean_over_classes_has_a_floor_of_labels() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.normal(0, 1.2, (200, 3))
+    p = special.softmax(scores, axis=1)
+    labels = (scores + rng.gumbel(size=(200, 3))).argmax(axis=1)
+    options: dict[str, Any] = {"sigma": 0.4, "multiclass": "classwise"}
+    found = cal.assess(labels, p, n_resamples=200, **options)
+    assert found.value == pytest.approx(cal.ls_ece(labels, p, **options), abs=2e-6)
+    assert found.estimate.per_class is not None
+    drawn = [(np.log(p) + rng.gumbel(size=p.shape)).argmax(axis=1) for _ in range(200)]
+    draws = np.array([cal.ls_ece(each, p, **options) for each in drawn])
+    assert found.floor is not None
+    error = draws.std() * math.sqrt(2 / 200)
+    assert found.floor.mean == pytest.approx(draws.mean(), abs=4 * error)
+    assert found.floor.deviation == pytest.approx(draws.std(), rel=0.3)
+
+
 CLUSTERS: dict[str, Any] = {
     "integers": lambda number: number.astype(np.int16),
     "numbers in a list": lambda number: [float(each) for each in number],
@@ -323,10 +340,6 @@ def test_a_sketch_is_assessed_as_its_rows_are() -> None:
         (
             {"cluster": np.array([{}] * 200, dtype=object)},
             "clusters must be numbers, text or other values with a hash, got dict",
-        ),
-        (
-            {"multiclass": "classwise"},
-            'multiclass must be "top_class" or a class for one curve, table or sketch, got "classwise"',
         ),
         ({"n_resamples": -1}, "n_resamples must be an integer from 0 to 2^64 - 1, got -1"),
         (

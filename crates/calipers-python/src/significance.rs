@@ -55,7 +55,7 @@ impl Choices {
     }
 }
 
-/// Assesses the one view of the rows, without the GIL.
+/// Checks and assesses the rows without the GIL; class by class where that is asked.
 pub(crate) fn assess<'py>(
     py: Python<'py>,
     measure: &str,
@@ -69,11 +69,12 @@ pub(crate) fn assess<'py>(
     let (multiclass, ties) = (options.multiclass()?, options.named("ties")?);
     let assessment = py.detach(|| {
         let predictions = input.check()?;
-        let view = predictions.view(multiclass, ties)?;
         let assess = choices.assess(&estimator);
         match clusters {
-            None => assess.run(&view),
-            Some(clusters) => assess.clusters(&of_rows(&predictions, clusters)?).run(&view),
+            None => assess.run_predictions(&predictions, multiclass, ties),
+            Some(clusters) => {
+                assess.clusters(&of_rows(&predictions, clusters)?).run_predictions(&predictions, multiclass, ties)
+            }
         }
     })?;
     let multiclass = Some(multiclass.resolved(columns.n_classes()));
