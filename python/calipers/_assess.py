@@ -263,8 +263,8 @@ def assess(
     random_state : int
         The seed: the same figures on every machine and with any number of threads.
     multiclass : {None, "top_class", "classwise"} or int
-        As for `ls_ece`. With "classwise" a calibrated draw gives each row one label, and the mean over classes is measured
-        again for each draw.
+        As for `ls_ece`. With "classwise" a calibrated draw gives each row one label, and the mean over classes is
+        measured again for each draw.
     **options
         Those of the function of that name: ``sigma``, ``noise``, ``link``, ``tolerance`` and ``clip`` for `ls_ece`,
         ``n_bins`` and so on for others.
