@@ -137,8 +137,8 @@ impl<'a> Assess<'a> {
         Ok(Assessment { n_clusters, ..self.assess(estimate, &resampler)? })
     }
 
-    /// Assesses the rows of a sketch, for measures that resample from its cells: [`LsEce`](crate::LsEce) with any noise that a grid serves. The rows of a
-    /// sketch are independent; their clusters are not known to it.
+    /// Assesses the rows of a sketch, for measures that resample from its cells: [`LsEce`](crate::LsEce) with any noise that a grid serves, and
+    /// [`BinnedEce`](crate::BinnedEce) with bins of equal width. Rows are taken to be independent: a sketch does not know their clusters.
     pub fn run_sketch(&self, sketch: &Sketch) -> Result<Assessment, Error> {
         self.check()?;
         if self.clusters.is_some() {

@@ -1,6 +1,6 @@
 //! Assessments of sketches against those of the rows.
 
-use calipers::{Assess, BinnedEce, Estimator, LsEce, LsEceSampled, Sketch};
+use calipers::{Assess, BinnedEce, Estimator, LsEce, LsEceSampled, Norm, Sketch, Strategy};
 
 use crate::data::{Data, Shape};
 
@@ -38,6 +38,32 @@ fn a_sketch_has_the_floor_and_the_interval_of_its_rows() {
     }
 }
 
+#[test]
+fn bins_of_a_sketch_are_resampled_like_rows() {
+    for (family, shape, norm) in [
+        ("overconfident", Shape::Plain, Norm::L1),
+        ("calibrated", Shape::Plain, Norm::L2),
+        ("shifted", Shape::Weighted, Norm::L1),
+    ] {
+        let data = Data::new(family, shape, 4000, 8);
+        let measure = BinnedEce::new().norm(norm);
+        data.with(|view| {
+            let mut sketch = Sketch::new();
+            sketch.update(view).unwrap();
+            let assess = Assess::new(&measure).n_resamples(1000).seed(4);
+            let (rows, found) = (assess.run(view).unwrap(), assess.run_sketch(&sketch).unwrap());
+            let [of_rows, of_sketch] = [&rows, &found].map(|found| found.floor.clone().unwrap());
+            println!("{family} {shape:?}: {of_rows:?} {of_sketch:?}, {:?} {:?}", rows.interval, found.interval);
+            let allowed = 4.0 * 2f64.sqrt() * of_rows.deviation / 1000f64.sqrt();
+            assert!((of_rows.mean - of_sketch.mean).abs() < allowed, "{of_rows:?} {of_sketch:?}");
+            assert!((of_sketch.deviation / of_rows.deviation - 1.0).abs() < 0.15);
+            assert!((found.standard_error / rows.standard_error - 1.0).abs() < 0.15);
+            assert!((rows.bias - found.bias).abs() < 0.2 * rows.standard_error, "{} {}", rows.bias, found.bias);
+            assert_eq!(rows.significant, found.significant);
+        });
+    }
+}
+
 /// Weights that go with the score: cells do not all have the same.
 #[test]
 fn weights_of_a_sketch_are_those_of_its_cells() {
@@ -66,10 +92,9 @@ fn what_needs_rows_is_refused() {
             refusal(&LsEceSampled::new(0.3)),
             "measure must be one that a sketch can answer, got one that needs the rows themselves"
         );
-        let binned = BinnedEce::new();
         assert_eq!(
-            refusal(&binned),
-            "measure must be one that resamples from a sketch: ls_ece, got one that needs the rows themselves"
+            refusal(&BinnedEce::new().strategy(Strategy::Quantile)),
+            "strategy must be \"uniform\" to resample from a sketch, got quantile"
         );
         let measure = LsEce::new().sigma(0.5).tolerance(1e-3);
         let clusters = [1; 100];
