@@ -1,17 +1,20 @@
 //! JSON for programs: every digit and every setting.
 
 use calipers::catalogue::Listed;
-use calipers::{Estimate, Extent, Form, InputReport, Multiclass, Setting, Settings, Strategy, SweepResult, Verdict};
+use calipers::{
+    Estimate, Extent, Form, InputReport, Multiclass, NoiseFloor, Setting, Settings, Strategy, SweepResult, Verdict,
+};
 use serde_json::{Map, Value, json};
 
+use crate::floor::Floored;
 use crate::measured::{Measured, Method};
 use crate::question::{Answers, Figure, Figures};
 
 pub(crate) fn render(results: &[Measured<Figures>]) -> String {
     let result = |measured: &Measured<Figures>| {
         let Figures { ls_ece, ece } = &measured.figures;
-        let figures = [("ls_ece", figure(ls_ece)), ("ece", figure(ece))];
-        result(measured, ls_ece.n, figures, &ls_ece.input)
+        let figures = [("ls_ece", floored(ls_ece)), ("ece", floored(ece))];
+        result(measured, ls_ece.estimate.n, figures, &ls_ece.estimate.input)
     };
     all(results.iter().map(result).collect())
 }
@@ -141,9 +144,32 @@ fn figure(estimate: &Estimate) -> Value {
     object
 }
 
+/// A figure with its floor, or why there is none.
+fn floored(floored: &Floored) -> Value {
+    let mut object = figure(&floored.estimate);
+    object["floor"] = floored.floor.as_ref().map_or(Value::Null, floor);
+    object["p_value"] = floored.p_value().into();
+    if let Some(reason) = &floored.withheld {
+        object["floor_withheld"] = reason.as_str().into();
+    }
+    object
+}
+
+pub(crate) fn floor(floor: &NoiseFloor) -> Value {
+    let [low, median, high] = floor.quantiles;
+    json!({
+        "mean": floor.mean,
+        "deviation": floor.deviation,
+        "quantiles": { "0.05": low, "0.5": median, "0.95": high },
+        "n_resamples": floor.n_resamples,
+        "n_failed": floor.n_failed,
+        "seed": floor.seed,
+    })
+}
+
 fn figure_or_refusal(answer: &Figure) -> Value {
     let mut object = match &answer.outcome {
-        Ok(estimate) => figure(estimate),
+        Ok(figure) => floored(figure),
         Err(refusal) => json!({ "value": null, "refused": refusal.to_string() }),
     };
     object["definition"] = answer.definition.as_str().into();

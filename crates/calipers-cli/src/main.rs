@@ -10,9 +10,16 @@
 //! written, so a refusal leaves standard output empty and files as they were.
 
 mod args;
+mod assess;
+mod assess_table;
+mod check;
+mod check_table;
 mod columns;
+mod compare;
+mod compare_table;
 mod files;
 mod fill;
+mod floor;
 mod groups;
 mod input;
 mod json;
@@ -21,11 +28,15 @@ mod measured;
 mod measures;
 mod measures_table;
 mod number;
+mod paired;
+mod plan;
 mod progress;
 mod question;
 mod read;
+mod significance_args;
 mod sketch;
 mod sketch_files;
+mod source;
 mod study;
 mod sweep;
 mod sweep_table;

@@ -302,7 +302,7 @@ fn open_all(group: &str, files: &[PathBuf], args: &StudyArgs, rules: &InputRules
 }
 
 fn open(file: &Path, args: &StudyArgs, rules: &InputRules) -> Result<Opened> {
-    let (table, chosen, columns) = WHOLE_FILES.read(file, &args.input, rules)?;
+    let (table, chosen, columns) = WHOLE_FILES.read(file, &args.input, None, rules)?;
     // proof: labels come after the scores, and are always wanted
     let labels = columns.get(chosen.scores.len()).cloned().ok_or_else(|| anyhow!("no labels"))?;
     let loaded = Loaded::new(columns, 0, &chosen, rules)?;

@@ -145,7 +145,7 @@ fn chart(results: &[Measured<SweepResult>], names: &[String]) -> String {
 }
 
 fn sweep_file(file: &Path, args: &SweepArgs, rules: &InputRules, sweep: &Sweep) -> Result<Vec<Measured<SweepResult>>> {
-    let (table, chosen, columns) = WHOLE_FILES.read(file, &args.input, rules)?;
+    let (table, chosen, columns) = WHOLE_FILES.read(file, &args.input, None, rules)?;
     let loaded = Loaded::new(columns, 0, &chosen, rules)?;
     let models = chosen.scores.iter().zip(&loaded.scores);
     let swept = models.map(|(scores, column)| {
