@@ -11,6 +11,7 @@ use calipers::{
 };
 use clap::{Args, Parser, Subcommand};
 
+use crate::assess::AssessArgs;
 use crate::measure::MeasureArgs;
 use crate::measures::ListArgs;
 use crate::sketch::{MergeArgs, SketchArgs};
@@ -34,6 +35,7 @@ const MOST_THREADS: usize = 1024;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Measure(MeasureArgs),
+    Assess(AssessArgs),
     Measures(ListArgs),
     Sweep(SweepArgs),
     Sketch(SketchArgs),

@@ -29,8 +29,8 @@ Examples:
   calipers assess predictions.csv --tests --json
   calipers assess week.calipers --measure ls_ece
 
-LS-ECE takes less than a second for any number of rows. Other measures are asked again for each draw, with the rows in memory; a sketch, and so a
-file of more than a million rows, cannot answer for them unless they are named alone.
+LS-ECE takes about a second for any number of rows. Other measures are asked again for each draw. Files of more than a million rows are read through a sketch,
+which knows LS-ECE alone; with --tests, --cluster or other measures by name the rows are kept in memory.
 
 Exit code: 0 fine, 2 could not measure."
 )]
@@ -65,7 +65,10 @@ const DEFAULT: [&str; 2] = ["ls_ece", "expected_calibration_error"];
 
 pub(crate) fn run(args: &AssessArgs) -> Result<String> {
     let significance = Significance::new(&args.draws, &args.interval, args.debias.parse::<Debias>()?)?;
-    let asked = match measures::named(&args.measures, &args.ls_ece, &args.ece)? {
+    let named = measures::named(&args.measures, &args.ls_ece, &args.ece)?;
+    // ECE, unless it is named, is there as far as a sketch allows.
+    let sketch_is_enough = !args.tests && named.iter().flatten().all(|asked| asked.name == "ls_ece");
+    let asked = match named {
         Some(asked) => asked,
         None => measures::by_names(&DEFAULT, &args.ls_ece, &args.ece)?,
     };
@@ -73,8 +76,6 @@ pub(crate) fn run(args: &AssessArgs) -> Result<String> {
         anyhow::bail!("--multiclass classwise has no assessment, since the classes of a row depend on each other: name one, as --multiclass 3");
     }
     args.output.start_threads()?;
-    // ECE is in the default only as far as it can be had.
-    let sketch_is_enough = asked.iter().any(|asked| asked.name == "ls_ece");
     let link = args.ls_ece.link()?;
     let waiting = Waiting::new();
     let tests = args.tests.then_some(Tests { link });

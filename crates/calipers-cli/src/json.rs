@@ -83,12 +83,12 @@ pub(crate) fn render_swept(results: &[Measured<SweepResult>]) -> String {
     all(results.iter().map(result).collect())
 }
 
-fn all(results: Vec<Value>) -> String {
+pub(crate) fn all(results: Vec<Value>) -> String {
     let all = json!({ "calipers": env!("CARGO_PKG_VERSION"), "results": results });
     format!("{all:#}\n")
 }
 
-fn result<F, const N: usize>(
+pub(crate) fn result<F, const N: usize>(
     measured: &Measured<F>,
     n: u64,
     figures: [(&str, Value); N],
@@ -128,7 +128,7 @@ fn result<F, const N: usize>(
     object
 }
 
-fn figure(estimate: &Estimate) -> Value {
+pub(crate) fn figure(estimate: &Estimate) -> Value {
     let mut object = json!({
         "value": estimate.value,
         "numerical_bound": estimate.numerical_bound,
@@ -185,7 +185,7 @@ fn multiclass(multiclass: Multiclass) -> Value {
     }
 }
 
-fn settings(settings: &Settings) -> Value {
+pub(crate) fn settings(settings: &Settings) -> Value {
     let value = |setting: &Setting| match setting {
         Setting::Number(number) => (*number).into(),
         Setting::Count(count) => (*count).into(),

@@ -11,12 +11,14 @@
 
 mod args;
 mod assess;
+mod assess_json;
 mod assess_table;
-mod check;
-mod check_table;
+mod assessed;
+//mod check;
+//mod check_table;
 mod columns;
-mod compare;
-mod compare_table;
+//mod compare;
+//mod compare_table;
 mod files;
 mod fill;
 mod floor;
@@ -28,7 +30,7 @@ mod measured;
 mod measures;
 mod measures_table;
 mod number;
-mod paired;
+//mod paired;
 mod plan;
 mod progress;
 mod question;
@@ -41,6 +43,7 @@ mod study;
 mod sweep;
 mod sweep_table;
 mod table;
+mod tests_of_calibration;
 mod words;
 mod write;
 
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
     read::keep_damage_quiet();
     let output = match Arguments::parse().verb {
         Verb::Measure(arguments) => measure::run(&arguments),
+        Verb::Assess(arguments) => assess::run(&arguments),
         Verb::Measures(arguments) => Ok(measures::list(&arguments)),
         Verb::Sweep(arguments) => sweep::run(&arguments),
         Verb::Sketch(arguments) => sketch::run(&arguments),

@@ -113,7 +113,7 @@ fn tables(results: Results, names: &[String]) -> String {
     blocks(&corner, &columns, &lines)
 }
 
-fn floored(results: Results) -> impl Iterator<Item = &Floored> {
+fn floored(results: Results<'_>) -> impl Iterator<Item = &Floored> {
     results.iter().flat_map(|measured| &measured.figures.figures).filter_map(|figure| figure.outcome.as_ref().ok())
 }
 
@@ -189,7 +189,8 @@ fn block(corner: &str, columns: &[Heading], lines: &[Line], range: Range<usize>)
     table::finished(table, n_numbers)
 }
 
-fn notes(estimate: &Estimate) -> String {
+/// Settings that the rows decided, and what was clipped.
+pub(crate) fn notes(estimate: &Estimate) -> String {
     let setting = |name: &&str| {
         Some(match (*name, estimate.settings.get(name)?) {
             ("n_bins", Setting::Count(1)) => "1 bin".to_owned(),
@@ -269,7 +270,7 @@ fn inputs_noted(results: Results, names: &[String]) -> String {
 }
 
 /// Lines of at most [`WIDTH`] characters, where words allow it; all but the first are indented.
-fn wrapped(text: &str) -> String {
+pub(crate) fn wrapped(text: &str) -> String {
     let mut words = text.split(' ');
     let mut line = words.next().unwrap_or_default().to_owned();
     let mut lines = String::new();

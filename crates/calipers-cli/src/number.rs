@@ -28,6 +28,11 @@ pub(crate) fn bound(value: f64) -> String {
     }
 }
 
+/// Places that show two digits of a width, three at least.
+pub(crate) fn decimals(width: f64) -> usize {
+    if width > 0.0 { (1.0 - width.log10().floor()).clamp(3.0, 9.0) as usize } else { 4 }
+}
+
 /// A mean and its deviation, the second with two digits: `0.0123 ± 0.0021`.
 pub(crate) fn plus_minus(mean: f64, deviation: f64) -> String {
     if !(deviation > 0.0 && deviation.is_finite()) {

@@ -1,8 +1,7 @@
 //! Where figures come from: rows in memory, their classes, or a sketch.
 
-use calipers::significance::Resampler;
 use calipers::{
-    Assess, Assessment, BinaryView, Error, Estimate, Estimator, Multiclass, NoiseFloor, Predictions, Sketch, Ties,
+    Assess, Assessment, BinaryView, Error, Estimate, Estimator, Multiclass, Predictions, Sketch, Ties,
 };
 
 /// Predictions that measures are asked of.

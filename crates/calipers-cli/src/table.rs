@@ -1,5 +1,7 @@
 //! The table of LS-ECE and ECE for people, and the words under it.
 
+use std::ops::Range;
+
 use calipers::Estimate;
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 
@@ -57,10 +59,15 @@ pub(crate) fn plain() -> Table {
 }
 
 /// The text, with so many columns of numbers after the first.
-pub(crate) fn finished(mut table: Table, n_numbers: usize) -> String {
+pub(crate) fn finished(table: Table, n_numbers: usize) -> String {
+    finished_between(table, 1..n_numbers + 1)
+}
+
+/// The text, with numbers in these columns.
+pub(crate) fn finished_between(mut table: Table, numbers: Range<usize>) -> String {
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
-        if (1..=n_numbers).contains(&index) {
+        if numbers.contains(&index) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }

@@ -19,6 +19,7 @@ mod interval;
 mod resampler;
 mod rows;
 mod sentence;
+mod threshold;
 
 pub use assess::{Assess, Assessment};
 pub use bootstrap::Bootstrap;
@@ -31,3 +32,4 @@ pub use holm::holm;
 pub use interval::{Interval, IntervalMethod};
 pub use resampler::Resampler;
 pub use rows::{ClusterRowResampler, RowResampler};
+pub use threshold::Against;
