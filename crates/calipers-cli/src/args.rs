@@ -12,6 +12,8 @@ use calipers::{
 use clap::{Args, Parser, Subcommand};
 
 use crate::assess::AssessArgs;
+use crate::check::CheckArgs;
+use crate::compare::CompareArgs;
 use crate::measure::MeasureArgs;
 use crate::measures::ListArgs;
 use crate::sketch::{MergeArgs, SketchArgs};
@@ -36,6 +38,8 @@ const MOST_THREADS: usize = 1024;
 pub(crate) enum Verb {
     Measure(MeasureArgs),
     Assess(AssessArgs),
+    Compare(CompareArgs),
+    Check(CheckArgs),
     Measures(ListArgs),
     Sweep(SweepArgs),
     Sketch(SketchArgs),

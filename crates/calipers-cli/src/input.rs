@@ -18,6 +18,8 @@ pub(crate) struct WholeFiles {
     pub(crate) done: &'static str,
     /// What there would be for each class: `sweep`, `curve`.
     pub(crate) figure: &'static str,
+    /// What needs the rows.
+    pub(crate) needs: &'static str,
 }
 
 impl WholeFiles {
@@ -42,7 +44,7 @@ impl WholeFiles {
         rules: &InputRules,
     ) -> Result<(Box<dyn Table>, Chosen, Vec<Column>)> {
         if sketch_files::is_one(file) {
-            bail!("a sketch cannot be {}: it has lost the rows, which bins of any number need", self.done);
+            bail!("a sketch cannot be {}: it has lost the rows, which {} need", self.done, self.needs);
         }
         let (table, chosen) = columns::open(file, args, cluster, rules.invalid)?;
         match read::collect(&*table, &wanted(&chosen, rules), u64::MAX)? {

@@ -34,8 +34,7 @@ pub(crate) fn render_named(results: &[Measured<Answers>]) -> String {
 pub(crate) fn render_list(listed: &[Listed]) -> String {
     let measure = |listed: &Listed| json!({ "name": listed.name, "definition": listed.definition });
     let measures: Vec<Value> = listed.iter().map(measure).collect();
-    let list = json!({ "calipers": env!("CARGO_PKG_VERSION"), "measures": measures });
-    format!("{list:#}\n")
+    text(&json!({ "calipers": env!("CARGO_PKG_VERSION"), "measures": measures }))
 }
 
 /// Sweeps.
@@ -84,7 +83,10 @@ pub(crate) fn render_swept(results: &[Measured<SweepResult>]) -> String {
 }
 
 pub(crate) fn all(results: Vec<Value>) -> String {
-    let all = json!({ "calipers": env!("CARGO_PKG_VERSION"), "results": results });
+    text(&json!({ "calipers": env!("CARGO_PKG_VERSION"), "results": results }))
+}
+
+pub(crate) fn text(all: &Value) -> String {
     format!("{all:#}\n")
 }
 
