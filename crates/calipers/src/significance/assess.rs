@@ -193,6 +193,7 @@ impl<'a> Assess<'a> {
             interval,
             significant,
             n_clusters: None,
+            bootstrap,
         })
     }
 }
@@ -228,4 +229,6 @@ pub struct Assessment {
     pub significant: Option<bool>,
     /// Clusters of rows that depend on each other, where the rows were said to be so.
     pub n_clusters: Option<u64>,
+    /// The draws that the interval is made from.
+    pub bootstrap: Bootstrap,
 }

@@ -20,6 +20,7 @@ mod interval;
 mod resampler;
 mod rows;
 mod sentence;
+mod threshold;
 
 pub use assess::{Assess, Assessment};
 pub use bootstrap::Bootstrap;
@@ -32,3 +33,4 @@ pub use holm::holm;
 pub use interval::{Interval, IntervalMethod};
 pub use resampler::Resampler;
 pub use rows::{ClusterRowResampler, RowResampler};
+pub use threshold::Against;
