@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
@@ -12,6 +12,7 @@ from calipers._assess import Assessment, Debias, Method, assessment
 from calipers._curve import LsCurve, points
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Invalid, Link, Noise, PosLabel, Ties, columns, positive_label
+from calipers._named import named
 
 
 class Sketch:
@@ -249,17 +250,17 @@ class Sketch:
     def assess(
         self,
         *,
-        sigma: float | Literal["auto"] = "auto",
-        noise: Noise = "gaussian",
-        link: Link = "logistic",
-        tolerance: float = 1e-6,
+        measure: str = "ls_ece",
         level: float = 0.95,
         n_resamples: int = 1000,
         method: Method = None,
         debias: Debias = "floor",
         random_state: int = 0,
+        **options: Any,
     ) -> Assessment:
-        """The function `assess` of the rows, for LS-ECE: other measures are resampled by rows, which are gone.
+        """The function `assess` of the rows, for measures that are resampled without them; the clip is that of the sketch.
+
+        Those are "ls_ece", and "expected_calibration_error" with bins of equal width.
 
         Examples
         --------
@@ -269,23 +270,17 @@ class Sketch:
         >>> found.significant, found.interval.lower < 0.1 < found.interval.upper
         (True, True)
         """
-        return assessment(
-            self._held.assess(
-                "ls_ece",
-                {
-                    "sigma": sigma,
-                    "noise": noise,
-                    "link": link,
-                    "tolerance": tolerance,
-                    "clip": self.clip,
-                    "level": level,
-                    "n_resamples": n_resamples,
-                    "method": method,
-                    "debias": debias,
-                    "random_state": random_state,
-                },
-            )
-        )
+        if "clip" in options:
+            raise TypeError("clip is that of the sketch, and no option of what is asked of it")
+        asked = named(measure, options)
+        choices = {
+            "level": level,
+            "n_resamples": n_resamples,
+            "method": method,
+            "debias": debias,
+            "random_state": random_state,
+        }
+        return assessment(self._held.assess(asked.measure, {**asked.options, **choices, "clip": self.clip}))
 
     def ls_curve(
         self,

@@ -328,6 +328,21 @@ def test_a_sketch_is_assessed_as_its_rows_are() -> None:
     assert found.settings["resolution"] == 12
 
 
+def test_binned_figures_of_a_sketch_are_assessed_too() -> None:
+    y, p = sample(24, 2000, 1.6)
+    sketch = cal.Sketch(n_bins=[10]).update(y, p)
+    found = sketch.assess(measure="expected_calibration_error", n_bins=10)
+    rows = cal.assess(y, p, measure="expected_calibration_error", n_bins=10)
+    assert found.value == pytest.approx(rows.value, abs=1e-12)
+    assert found.floor is not None
+    assert rows.floor is not None
+    assert found.floor.mean == pytest.approx(rows.floor.mean, abs=5 * rows.floor.deviation / math.sqrt(500))
+    with pytest.raises(TypeError, match="clip is that of the sketch"):
+        sketch.assess(clip=1e-9)
+    with pytest.raises(cal.CalipersError, match="measure must be one that"):
+        sketch.assess(measure="smooth_ece")
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [
