@@ -258,7 +258,7 @@ class Sketch:
         random_state: int = 0,
         **options: Any,
     ) -> Assessment:
-        """The function `assess` of the rows, for measures that are resampled without them; the clip is that of the sketch.
+        """The function `assess` of the rows, for measures that need no rows to be resampled; the clip is the sketch's.
 
         Those are "ls_ece", and "expected_calibration_error" with bins of equal width.
 
