@@ -96,7 +96,7 @@ class Comparison:
             f"  {'difference':<{both}}  {'value':>9}  {interval:<22}  {'p':>8}  {'p (Holm)':>8}",
             *(
                 f"  {_title(pair):<{both}}  {pair.difference:>9.6f}  {pair.interval!s:<22}  "
-                f"{pair.p_value:>8.4f}  {pair.p_adjusted:>8.4f}"
+                f"{_p_value(pair.p_value):>8}  {_p_value(pair.p_adjusted):>8}"
                 for pair in self.pairs
             ),
         ]
@@ -105,6 +105,10 @@ class Comparison:
 
 def _title(pair: Pair) -> str:
     return f"{pair.first} - {pair.second}"
+
+
+def _p_value(p: float) -> str:
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def compare(
