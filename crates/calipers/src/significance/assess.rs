@@ -9,8 +9,7 @@ use crate::predictions::{BinaryView, Multiclass, Predictions, Ties};
 use crate::sketch::Sketch;
 
 /// Measures of which larger is not worse.
-const NOT_ORDERED: [&str; 4] =
-    ["observed_expected", "calibration_in_the_large", "calibration_slope", "calibration_intercept"];
+const NOT_ORDERED: [&str; 2] = ["observed_expected", "cox_calibration"];
 
 /// Value, noise floor, p-value, interval and debiased value of a measure.
 ///
@@ -194,6 +193,7 @@ impl<'a> Assess<'a> {
             interval,
             significant,
             n_clusters: None,
+            bootstrap,
         })
     }
 }
@@ -229,4 +229,6 @@ pub struct Assessment {
     pub significant: Option<bool>,
     /// Clusters of rows that depend on each other, where the rows were said to be so.
     pub n_clusters: Option<u64>,
+    /// The draws that the interval is made from.
+    pub bootstrap: Bootstrap,
 }

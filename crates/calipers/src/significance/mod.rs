@@ -20,6 +20,7 @@ mod interval;
 mod resampler;
 mod rows;
 mod sentence;
+mod threshold;
 
 pub use assess::{Assess, Assessment};
 pub use bootstrap::Bootstrap;
@@ -33,3 +34,4 @@ pub use interval::{Interval, IntervalMethod};
 pub use resampler::Resampler;
 pub(crate) use resampler::check_level;
 pub use rows::{ClusterRowResampler, RowResampler};
+pub use threshold::Against;
