@@ -166,6 +166,7 @@ fn debiased(assessment: &Assessment) -> &'static str {
     match assessment.debias {
         calipers::Debias::Floor => "root of value² - floor²",
         calipers::Debias::Bootstrap => "by the bootstrap",
+        calipers::Debias::Mean => "mean of root(value² - floor²) and the bootstrap's",
     }
 }
 
