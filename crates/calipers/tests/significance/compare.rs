@@ -53,7 +53,7 @@ fn the_paired_interval_covers_the_difference_of_the_populations() {
         let measure = LsEce::new().sigma(sigma);
         let n_runs = 300;
         let (mut covered, mut mean_error, mut independent) = (0.0, 0.0, 0.0);
-        let mut differences = Vec::new();
+        let mut centres = Vec::new();
         for run in 0..n_runs {
             let found = compare(&measure, &Shared::new(2000, 300_000 + run), models, run);
             let pair = &found.pairs[0];
@@ -63,12 +63,12 @@ fn the_paired_interval_covers_the_difference_of_the_populations() {
             mean_error += pair.standard_error / n_runs as f64;
             let [a, b] = [0, 1].map(|model: usize| found.models[model].1.standard_error);
             independent += a.hypot(b) / n_runs as f64;
-            differences.push(pair.difference);
+            centres.push(0.5 * (pair.interval.lower + pair.interval.upper));
         }
-        let mean = differences.iter().sum::<f64>() / n_runs as f64;
-        let spread = (differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (n_runs - 1) as f64).sqrt();
+        let mean = centres.iter().sum::<f64>() / n_runs as f64;
+        let spread = (centres.iter().map(|centre| (centre - mean).powi(2)).sum::<f64>() / (n_runs - 1) as f64).sqrt();
         println!(
-            "{models:?}: {first:.4} - {second:.4}, mean difference {mean:.4} ± {spread:.4}, standard error {mean_error:.4}, \
+            "{models:?}: {first:.4} - {second:.4}, mean centre {mean:.4} ± {spread:.4}, standard error {mean_error:.4}, \
              unpaired {independent:.4}, coverage {covered:.3}"
         );
         assert!((0.92..=0.98).contains(&covered), "{models:?}: {covered}");
