@@ -160,7 +160,7 @@ struct Coin(u64);
 
 impl CalibrationTest for Coin {
     fn test(&self, view: &BinaryView<'_>) -> Result<TestResult, Error> {
-        let p_value = if self.0 % 2 == 0 { 0.05 } else { 0.051 };
+        let p_value = if self.0.is_multiple_of(2) { 0.05 } else { 0.051 };
         let (n, settings) = (view.len() as u64, Settings::default());
         Ok(TestResult { test: "coin", statistic: 0.0, p_value, degrees_of_freedom: None, n, settings })
     }
