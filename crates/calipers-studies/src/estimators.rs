@@ -93,7 +93,17 @@ fn families(page: &mut Page, all: &[Known<'_>]) {
     page.table(&table);
 }
 
-/// A share, as .953.
+/// What a finding names: all of a few, and else the first and how many more the table has.
+fn named(all: &[String]) -> String {
+    const MOST: usize = 12;
+    match all.len() {
+        0 => "none".to_owned(),
+        n if n <= MOST => all.join("; "),
+        n => format!("{}; and {} more, in bold in the table", all[..MOST].join("; "), n - MOST),
+    }
+}
+
+/// A share, as 0.953.
 fn share(value: f64) -> String {
     fixed(value, 3)
 }

@@ -5,7 +5,7 @@ use calipers::{Assess, Error, LsEce, Sigma};
 use calipers_report::{Axis, Chart, Series};
 
 use super::methods::SIGMAS;
-use super::{Known, LISTS, both, share};
+use super::{Known, LISTS, both, named, share};
 use crate::replicates::seed;
 use crate::table::{fixed, full};
 use crate::{Agreement, Page, Setting, Table};
@@ -156,7 +156,7 @@ fn findings(page: &mut Page, cells: &[Cell<'_>]) {
             share(most),
             share(TARGET.0),
             share(TARGET.1),
-            if outside.is_empty() { "none".to_owned() } else { outside.join("; ") }
+            named(&outside)
         ),
     );
     let (near, far): (Vec<&Cell<'_>>, Vec<&Cell<'_>>) = cells.iter().partition(|cell| cell.offset().abs() < 0.25);

@@ -4,7 +4,7 @@ use calipers::Error;
 use calipers::population::Finite;
 use calipers::simulate::{Population, RejectionResult, SeededTest, Simulation};
 
-use super::{Known, both, share};
+use super::{Known, both, named, share};
 use crate::replicates::seed;
 use crate::table::fixed;
 use crate::{Agreement, Page, Setting, Table};
@@ -48,7 +48,7 @@ pub(super) fn section(page: &mut Page, all: &[Known<'_>], setting: &Setting) -> 
     page.text(&format!(
         "Share of rejections on calibrated families of both lists, {n_runs} runs each: scores as they are, rounded to steps of 0.05, and to 1/256. Outcomes are drawn from \
          the rounded probability, so that predictions stay calibrated exactly. Tests that draw outcomes do so {n_resamples} times: with so many, a level of 5 % is \
-         met exactly, and more change only the power. The standard error of a size of .05 is {}. Target: {} to {}.",
+         met exactly, but for ties of the statistic, which lower it; more draws change only the power. The standard error of a size of .05 is {}. Target: {} to {}.",
         fixed((0.05 * 0.95 / n_runs as f64).sqrt(), 3),
         share(TARGET.0),
         share(TARGET.1)
@@ -86,7 +86,7 @@ pub(super) fn section(page: &mut Page, all: &[Known<'_>], setting: &Setting) -> 
             share(most),
             share(TARGET.0),
             share(TARGET.1),
-            if outside.is_empty() { "none".to_owned() } else { outside.join("; ") }
+            named(&outside)
         ),
     );
     page.csv("size", &csv);
