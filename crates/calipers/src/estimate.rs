@@ -44,7 +44,11 @@ pub trait Estimator: Send + Sync {
     /// The measure of resampled rows of a sketch. Unless overridden, the measure needs the rows themselves and says so.
     fn sketch_resampler<'a>(&'a self, sketch: &'a Sketch) -> Result<Box<dyn Resampler + 'a>, Error> {
         let _ = sketch;
-        Err(Error::setting("measure", "one that resamples from a sketch: ls_ece", "one that needs the rows themselves"))
+        Err(Error::setting(
+            "measure",
+            "one that resamples from a sketch: ls_ece or expected_calibration_error",
+            "one that needs the rows themselves",
+        ))
     }
 
     /// By how much each row moves the bias-corrected value, 2 v - mean(v*): its share of the weight times its influence on it (see

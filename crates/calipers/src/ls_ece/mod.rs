@@ -36,7 +36,7 @@ use crate::link::{Link, Logistic};
 use crate::noise::{Gaussian, Noise};
 use crate::numerics::convolution::Taps;
 use crate::predictions::{BinaryView, InputReport, PlainRows};
-use crate::significance::{Resampler, RowResampler};
+use crate::significance::{ClusterRowResampler, Clusters, Resampler, RowResampler};
 use crate::sketch::Sketch;
 use crate::{Error, error};
 use far::Near;
@@ -84,6 +84,8 @@ pub(crate) const DEFAULT_CLIP: f64 = 1e-6;
 #[derive(Debug, Clone)]
 pub struct LsEce {
     sigma: Sigma,
+    /// Whether sigma was settled by the rule for several models together.
+    common_sigma: bool,
     noise: Arc<dyn Noise>,
     link: Arc<dyn Link>,
     tolerance: f64,
@@ -94,6 +96,7 @@ impl Default for LsEce {
     fn default() -> Self {
         LsEce {
             sigma: Sigma::Auto,
+            common_sigma: false,
             noise: Arc::new(Gaussian),
             link: Arc::new(Logistic),
             tolerance: 1e-6,
@@ -111,6 +114,7 @@ impl LsEce {
     /// The scale of the noise: a number, or [`Sigma::Auto`].
     pub fn sigma(mut self, sigma: impl Into<Sigma>) -> Self {
         self.sigma = sigma.into();
+        self.common_sigma = false;
         self
     }
 
@@ -225,11 +229,39 @@ impl Estimator for LsEce {
             None => Box::new(RowResampler::new(self, view)?),
         })
     }
+
+    /// As for rows; without a grid, clusters are measured again and there is no floor.
+    fn cluster_resampler<'a>(
+        &'a self,
+        view: &'a BinaryView<'a>,
+        clusters: &'a Clusters,
+    ) -> Result<Box<dyn Resampler + 'a>, Error> {
+        Ok(match self.grid_cluster_resampler(view, clusters)? {
+            Some(resampler) => Box::new(resampler),
+            None => Box::new(ClusterRowResampler::new(self, view, clusters)?),
+        })
+    }
+
+    fn sketch_resampler<'a>(&'a self, sketch: &'a Sketch) -> Result<Box<dyn Resampler + 'a>, Error> {
+        Ok(Box::new(self.grid_sketch_resampler(sketch)?))
+    }
+
+    fn corrected_pulls(&self, view: &BinaryView<'_>, clusters: Option<&Clusters>) -> Result<Option<Vec<f64>>, Error> {
+        self.corrected_pulls_of(view, clusters)
+    }
+
+    fn settled(&self, views: &[&BinaryView<'_>]) -> Result<Option<Box<dyn Estimator>>, Error> {
+        Ok(self.with_one_sigma(views)?.map(|measure| Box::new(measure) as Box<dyn Estimator>))
+    }
 }
 
 impl LsEce {
     fn sigma_rule(&self) -> &'static str {
-        if self.sigma == Sigma::Auto { "auto" } else { "given" }
+        match self.sigma {
+            Sigma::Auto => "auto",
+            Sigma::Value(_) if self.common_sigma => "auto, geometric mean over models",
+            Sigma::Value(_) => "given",
+        }
     }
 
     fn estimate_of(&self, measured: Measured, sigma_rule: &str, n: u64, report: &InputReport) -> Estimate {

@@ -1,10 +1,11 @@
 //! All of it in one object.
 
+use super::classwise::ClasswiseResampler;
 use super::resampler::{Draws, Kind, Resampler, check_level, check_resamples};
 use super::{Bootstrap, Clusters, Debias, Interval, IntervalMethod, NoiseFloor};
 use crate::Error;
 use crate::estimate::{Estimate, Estimator};
-use crate::predictions::BinaryView;
+use crate::predictions::{BinaryView, Multiclass, Predictions, Ties};
 use crate::sketch::Sketch;
 
 /// Measures of which larger is not worse.
@@ -114,8 +115,31 @@ impl<'a> Assess<'a> {
         }
     }
 
-    /// Assesses the rows of a sketch, for measures that resample from its cells: [`LsEce`](crate::LsEce) with any noise that a grid serves. The rows of a
-    /// sketch are independent; their clusters are not known to it.
+    /// Assesses what [`Predictions::estimate`] measures: the view that is asked for; or class by class, where the value is the mean over classes.
+    ///
+    /// Class by class, a calibrated draw gives each row one label with the probabilities that the row says, and a bootstrap draw has the same rows for all classes: classes
+    /// depend on each other, and the mean over them is measured again as it is. Each draw costs as much as the measure does, for LS-ECE too.
+    pub fn run_predictions(
+        &self,
+        predictions: &Predictions<'_>,
+        multiclass: Multiclass,
+        ties: Ties,
+    ) -> Result<Assessment, Error> {
+        if multiclass != Multiclass::Classwise {
+            return self.run(&predictions.view(multiclass, ties)?);
+        }
+        self.check()?;
+        let estimate = predictions.estimate(multiclass, ties, self.measure)?;
+        check_ordered(&estimate)?;
+        let clusters = self.clusters.map(|numbers| Clusters::new(numbers, &predictions.one_class(0)?)).transpose()?;
+        let value = estimate.value;
+        let resampler = ClasswiseResampler::new(self.measure, predictions, clusters.as_ref(), value)?;
+        let n_clusters = clusters.as_ref().map(|clusters| clusters.len() as u64);
+        Ok(Assessment { n_clusters, ..self.assess(estimate, &resampler)? })
+    }
+
+    /// Assesses the rows of a sketch, for measures that resample from its cells: [`LsEce`](crate::LsEce) with any noise that a grid serves, and
+    /// [`BinnedEce`](crate::BinnedEce) with bins of equal width. Rows are taken to be independent: a sketch does not know their clusters.
     pub fn run_sketch(&self, sketch: &Sketch) -> Result<Assessment, Error> {
         self.check()?;
         if self.clusters.is_some() {

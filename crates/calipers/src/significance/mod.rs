@@ -10,6 +10,7 @@
 
 mod assess;
 mod bootstrap;
+mod classwise;
 mod clusters;
 mod compare;
 mod debias;

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::Error;
 use crate::error::number;
-use crate::numerics::random::seed_of_draw;
+use crate::numerics::random::{Uniforms, seed_of_draw};
 
 /// The measure of resampled rows. The number of a draw is all that it depends on: the same on any thread, in any order.
 pub trait Resampler: Sync {
@@ -94,6 +94,12 @@ impl Draws {
         let (mean, n) = (self.mean(), self.values.len() as f64);
         (self.values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0)).sqrt()
     }
+}
+
+/// Numbers below n, n of them. They depend on n and the draw alone, so that the draws of two models on the same rows are of the same rows.
+pub(super) fn drawn(n: usize, draw: u64) -> Vec<usize> {
+    let mut uniforms = Uniforms::new(draw);
+    (0..n).map(|_| ((uniforms.next() * n as f64) as usize).min(n - 1)).collect()
 }
 
 /// Between the order statistics of sorted values, as numpy has it by default.

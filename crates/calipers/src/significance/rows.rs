@@ -1,6 +1,6 @@
 //! Resamples of any measure, row by row.
 
-use super::resampler::Resampler;
+use super::resampler::{Resampler, drawn};
 use crate::Error;
 use crate::estimate::Estimator;
 use crate::link::{Link, Logistic};
@@ -66,12 +66,6 @@ impl<E: Estimator + ?Sized> Resampler for RowResampler<'_, E> {
     fn influence_deviation(&self) -> Option<f64> {
         None
     }
-}
-
-/// Numbers below n, n of them. They depend on n and the draw alone, so that the draws of two models on the same rows are of the same rows.
-fn drawn(n: usize, draw: u64) -> Vec<usize> {
-    let mut uniforms = Uniforms::new(draw);
-    (0..n).map(|_| ((uniforms.next() * n as f64) as usize).min(n - 1)).collect()
 }
 
 /// Draws whole clusters of rows and asks the measure again.
