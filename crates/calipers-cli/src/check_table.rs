@@ -34,8 +34,9 @@ pub(crate) fn sentence(gate: &Gate) -> String {
         };
     }
     let count = |verdict: Verdict| gate.lines_of(verdict).count();
-    let counts = [Verdict::Failed, Verdict::Undecided, Verdict::Passed]
-        .map(|verdict| (count(verdict) > 0).then(|| format!("{} {}", number::count(count(verdict) as u64), verdict.name())));
+    let counts = [Verdict::Failed, Verdict::Undecided, Verdict::Passed].map(|verdict| {
+        (count(verdict) > 0).then(|| format!("{} {}", number::count(count(verdict) as u64), verdict.name()))
+    });
     format!("{}: {}", verdict.name(), counts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
@@ -89,7 +90,11 @@ fn explanation(gate: &Gate) -> String {
     );
     let one = "Passed where the interval ends at max or below, failed where it begins above.\n".to_owned();
     [
-        if n_passed > MOST_PASSED { format!("{n_passed} that passed are not listed; --json has them.\n") } else { String::new() },
+        if n_passed > MOST_PASSED {
+            format!("{n_passed} that passed are not listed; --json has them.\n")
+        } else {
+            String::new()
+        },
         format!("interval: {} %, for the value of rows without end at the same settings.\n", level(gate.level)),
         if gate.lines.len() > 1 { adjusted } else { one },
         clusters.map_or(String::new(), |n| format!("Rows in {} clusters.\n", number::count(n))),

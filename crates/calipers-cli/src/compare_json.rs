@@ -17,9 +17,7 @@ pub(crate) fn render(compared: &Compared) -> String {
         .map(|(place, (model, name))| {
             let measures: Map<String, Value> = by_measure
                 .iter()
-                .map(|(asked, comparison)| {
-                    (asked.name.to_owned(), assess_json::assessed(&comparison.models[place].1))
-                })
+                .map(|(asked, comparison)| (asked.name.to_owned(), assess_json::assessed(&comparison.models[place].1)))
                 .collect();
             let n = estimate.map_or(0, |estimate| estimate.n);
             let input = by_measure.first().map(|(_, comparison)| &comparison.models[place].1.estimate.input);

@@ -46,8 +46,8 @@ pub(crate) struct MeasureArgs {
     ls_ece: LsEceArgs,
     #[command(flatten)]
     ece: BinnedEceArgs,
-    /// Floors: auto (where they take seconds at most), always or never. auto leaves out measures other than LS-ECE with more than
-    /// 20,000 rows, and more than 100 groups
+    /// Floors: auto (where they are no long wait), always or never. auto has that of LS-ECE for any number of rows, that of quick measures such as ECE up to
+    /// 100,000 rows, and none for the slower ones (`calipers assess` has those) and for more than 100 groups
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
     floor: String,
     #[command(flatten)]
@@ -61,13 +61,8 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<String> {
     let floors: Floors = args.floor.parse()?;
     let named = measures::named(&args.measures, &args.ls_ece, &args.ece)?;
     args.output.start_threads()?;
-    let reading = Reading {
-        input: &args.input,
-        together: args.together,
-        cluster: None,
-        ls_ece: &args.ls_ece,
-        ece: &args.ece,
-    };
+    let reading =
+        Reading { input: &args.input, together: args.together, cluster: None, ls_ece: &args.ls_ece, ece: &args.ece };
     match named {
         None => {
             let results = reading.answers(LsEceAndEce { ls_ece, ece, floors }, true, &[])?;

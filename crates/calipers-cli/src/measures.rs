@@ -43,11 +43,7 @@ pub(crate) fn list(args: &ListArgs) -> String {
 }
 
 /// The measures that were asked for by name, each once; `None` if none was.
-pub(crate) fn named(
-    args: &MeasuresArgs,
-    ls_ece: &LsEceArgs,
-    ece: &BinnedEceArgs,
-) -> Result<Option<Vec<Asked>>, Error> {
+pub(crate) fn named(args: &MeasuresArgs, ls_ece: &LsEceArgs, ece: &BinnedEceArgs) -> Result<Option<Vec<Asked>>, Error> {
     let mut names: Vec<&str> = Vec::new();
     match args.all {
         true => names.extend(catalogue::ALL.iter().map(|listed| listed.name)),

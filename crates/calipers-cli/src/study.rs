@@ -10,10 +10,10 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::args::{InputArgs, InputRules, MULTICLASS_OF_ONE, OutputArgs};
+use crate::files;
 use crate::input::WholeFiles;
 use crate::paired::{self, Opened};
 use crate::write::OutputFolder;
-use crate::files;
 
 /// Run an experiment: a page of text, figures and tables in a folder
 ///
@@ -206,7 +206,8 @@ fn finding(found: &Finding) -> Value {
 /// The models of a group answer for the same rows.
 const OF_ALL: &str = " of its group";
 
-const WHOLE_FILES: WholeFiles = WholeFiles { verb: "study", done: "studied", figure: "curve", needs: "bins of any number" };
+const WHOLE_FILES: WholeFiles =
+    WholeFiles { verb: "study", done: "studied", figure: "curve", needs: "bins of any number" };
 
 fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
     let rules = WHOLE_FILES.rules(&args.input)?;
@@ -228,7 +229,8 @@ fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
     let groups: Vec<Group<'_>> = checked
         .iter()
         .map(|(group, models)| {
-            let models = models.iter().map(|model| Ok(Model { name: model.name.to_owned(), view: model.view(&rules)? }));
+            let models =
+                models.iter().map(|model| Ok(Model { name: model.name.to_owned(), view: model.view(&rules)? }));
             let models = models.collect::<Result<_>>()?;
             Ok(Group { name: (*group).clone(), models })
         })

@@ -107,7 +107,8 @@ impl OptionArgs {
     }
 }
 
-const WHOLE_FILES: WholeFiles = WholeFiles { verb: "sweep", done: "swept", figure: "sweep", needs: "bins of any number" };
+const WHOLE_FILES: WholeFiles =
+    WholeFiles { verb: "sweep", done: "swept", figure: "sweep", needs: "bins of any number" };
 
 pub(crate) fn run(args: &SweepArgs) -> Result<String> {
     let sweep = args.options.sweep()?;

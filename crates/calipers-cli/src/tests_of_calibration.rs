@@ -30,7 +30,11 @@ impl Tests {
         let cumulative = |statistic| CumulativeTest::new().statistic(statistic).shared_link(link()).seed(seed);
         let all: [(&str, &str, Box<dyn CalibrationTest>); 6] = [
             ("spiegelhalter", "Brier score", Box::new(Spiegelhalter::new().shared_link(link()).seed(seed))),
-            ("hosmer_lemeshow", "10 groups of equal mass", Box::new(HosmerLemeshow::new().shared_link(link()).seed(seed))),
+            (
+                "hosmer_lemeshow",
+                "10 groups of equal mass",
+                Box::new(HosmerLemeshow::new().shared_link(link()).seed(seed)),
+            ),
             ("ecce_r", "range of cumulative residuals", Box::new(cumulative(CumulativeStatistic::Range))),
             ("ecce_mad", "largest cumulative residual", Box::new(cumulative(CumulativeStatistic::MaximumAbsolute))),
             ("adaptive_tcal", "2, 4, 8, ... bins", Box::new(AdaptiveTCal::new().shared_link(link()).seed(seed))),
@@ -44,7 +48,7 @@ impl Tests {
             let outcome = match source {
                 Source::Rows { view, clusters: None } => test.test(view),
                 Source::Rows { clusters: Some(_), .. } => refused("clusters of rows"),
-                Source::Classes(..) => refused("several classes"),
+                Source::Classes { .. } => refused("several classes"),
                 Source::Sketch(_) => refused("a sketch"),
             };
             Tested { name, about, outcome }

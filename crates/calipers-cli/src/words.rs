@@ -90,8 +90,7 @@ pub(crate) fn of_input(input: &InputReport) -> [Option<String>; 3] {
 }
 
 /// What floor and p are.
-pub(crate) const FLOOR: &str =
-    "floor: what a calibrated model would show on these rows, mean ± deviation of 200 draws. p: the share of draws that\n\
+pub(crate) const FLOOR: &str = "floor: what a calibrated model would show on these rows, mean ± deviation of 200 draws. p: the share of draws that\n\
      are at least the value. Intervals: calipers assess\n";
 
 /// Why figures have no floor, each reason once.

@@ -37,6 +37,8 @@ pub use predictions::{
     BinaryView, Floats, Form, Input, InputReport, Invalid, Labels, Multiclass, PositiveLabel, Predictions, Rows, Scale,
     Tally, Ties,
 };
-pub use significance::{Against, Assess, Assessment, Compare, Comparison, Debias, Interval, IntervalMethod, NoiseFloor, Pair};
+pub use significance::{
+    Against, Assess, Assessment, Compare, Comparison, Debias, Interval, IntervalMethod, NoiseFloor, Pair,
+};
 pub use sketch::{Filling, Sketch, SketchOptions};
 pub use sweep::{Extent, SamplingNoise, Sweep, SweepPoint, SweepResult, TiedJump, Verdict};

@@ -51,7 +51,9 @@ fn the_sentence_comes_first_and_is_that_of_the_core() {
     let close = |value: &Value, expected: f64| (value.as_f64().unwrap() - expected).abs() <= 1e-15;
     assert!(close(&figure["value"], expected.estimate.value));
     let floor = expected.floor.as_ref().unwrap();
-    assert!(close(&figure["floor"]["mean"], floor.mean) && close(&figure["floor"]["quantiles"]["0.95"], floor.quantiles[2]));
+    assert!(
+        close(&figure["floor"]["mean"], floor.mean) && close(&figure["floor"]["quantiles"]["0.95"], floor.quantiles[2])
+    );
     assert!(close(&figure["p_value"], floor.p_value));
     assert!(close(&figure["interval"]["upper"], expected.interval.upper));
     assert_eq!(figure["interval"]["method"], "corrected");
@@ -78,7 +80,8 @@ fn a_table_has_a_line_for_each_measure() {
 
 #[test]
 fn options_reach_the_core() {
-    let one = |args: &[&str]| results(&[&["--prob", "naive_bayes", "--measure", "ls_ece", "--sigma", "0.5"], args].concat());
+    let one =
+        |args: &[&str]| results(&[&["--prob", "naive_bayes", "--measure", "ls_ece", "--sigma", "0.5"], args].concat());
     let figure = |args: &[&str]| one(args)[0]["measures"]["ls_ece"].clone();
     let plain = figure(&[]);
     assert_eq!(figure(&["--interval", "percentile"])["interval"]["method"], "percentile");
@@ -133,7 +136,8 @@ fn clusters_are_read_from_a_column() {
     let folder = Folder::new();
     let path = folder.write("a.csv", rows(2_000));
     let figure = |args: &[&str]| -> Value {
-        let args = [&["assess", text(&path), "--resamples", "200", "--json", "--measure", "brier_score"], args].concat();
+        let args =
+            [&["assess", text(&path), "--resamples", "200", "--json", "--measure", "brier_score"], args].concat();
         serde_json::from_str::<Value>(&succeed(&args)).unwrap()["results"][0]["measures"]["brier_score"].clone()
     };
     let clustered = figure(&["--cluster", "who"]);
@@ -151,7 +155,7 @@ fn clusters_are_read_from_a_column() {
 }
 
 #[test]
-fn a_sketch_is_assessed_for_ls_ece_and_says_that_the_rest_needs_rows() {
+fn a_sketch_is_assessed_as_its_rows_and_says_what_it_does_not_know() {
     let folder = Folder::new();
     let csv = folder.write("a.csv", rows(5_000));
     let sketch = folder.path("a.calipers");
@@ -163,20 +167,35 @@ fn a_sketch_is_assessed_for_ls_ece_and_says_that_the_rest_needs_rows() {
     let (sketched, rows) = (of(&sketch, &[]), of(&csv, &["--by", "g"]));
     assert_eq!(sketched.as_array().unwrap().len(), 4);
     for place in 0..4 {
-        let [ours, theirs] = [&sketched, &rows].map(|all| all[place]["measures"]["ls_ece"].clone());
-        let close = |pointer: &str, within: f64| {
-            let [a, b] = [&ours, &theirs].map(|figure| figure.pointer(pointer).unwrap().as_f64().unwrap());
-            assert!((a - b).abs() <= within, "{place} {pointer} {a} {b}");
-        };
-        let deviation = theirs["floor"]["deviation"].as_f64().unwrap();
-        close("/value", 2e-6);
-        close("/floor/mean", 0.4 * deviation);
-        close("/interval/upper", 0.1 * theirs["interval"]["upper"].as_f64().unwrap());
+        for measure in ["ls_ece", "expected_calibration_error"] {
+            let [ours, theirs] = [&sketched, &rows].map(|all| all[place]["measures"][measure].clone());
+            let close = |pointer: &str, within: f64| {
+                let [a, b] = [&ours, &theirs].map(|figure| figure.pointer(pointer).unwrap().as_f64().unwrap());
+                assert!((a - b).abs() <= within, "{place} {measure} {pointer} {a} {b}");
+            };
+            let deviation = theirs["floor"]["deviation"].as_f64().unwrap();
+            close("/value", 2e-6);
+            close("/floor/mean", 0.4 * deviation);
+            close("/interval/upper", 0.1 * theirs["interval"]["upper"].as_f64().unwrap());
+        }
     }
-    let ece = &sketched[0]["measures"]["expected_calibration_error"];
-    assert!(ece["refused"].as_str().unwrap().contains("needs the rows themselves"), "{ece}");
+    let args =
+        ["assess", text(&sketch), "--measure", "ls_ece", "--measure", "smooth_ece", "--json", "--resamples", "100"];
+    let named: Value = serde_json::from_str(&succeed(&args)).unwrap();
+    let smooth = &named["results"][0]["measures"]["smooth_ece"];
+    assert!(smooth["refused"].as_str().unwrap().contains("needs the rows themselves"), "{smooth}");
     let args = ["assess", text(&sketch), "--cluster", "who"];
     assert_fails(&args, &format!("{}: --cluster needs the rows, which a sketch has lost", sketch.display()));
+}
+
+#[test]
+fn classes_are_assessed_together() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/digits_mlp.npz");
+    let args = ["assess", text(&path), "--multiclass", "classwise", "--measure", "expected_calibration_error"];
+    let all: Value = serde_json::from_str(&succeed(&[&args[..], &["--resamples", "40", "--json"]].concat())).unwrap();
+    let figure = &all["results"][0]["measures"]["expected_calibration_error"];
+    assert_eq!(figure["per_class"].as_array().unwrap().len(), 10);
+    assert!(figure["floor"]["mean"].as_f64().unwrap() > 0.0 && figure["interval"]["upper"].is_number(), "{figure}");
 }
 
 #[test]
@@ -192,11 +211,7 @@ fn what_cannot_be_assessed_is_refused() {
     fails(&["--resamples", "5"], &in_file("n_resamples must be from 20 to 10000000 at this level, got 5"));
     fails(
         &["--measure", "calibration_slope"],
-        &in_file("measure must be one of which a larger value is worse, got calibration_slope"),
-    );
-    fails(
-        &["--multiclass", "classwise"],
-        "--multiclass classwise has no assessment, since the classes of a row depend on each other: name one, as --multiclass 3",
+        &in_file("measure must be one of which a larger value is worse, got cox_calibration"),
     );
     let run = calipers(&["assess", text(&path), "--prob", "mlp", "--measure", "brier"]);
     assert!(run.code == Some(2) && run.stderr.contains("measure must be one of ls_ece"), "{run:?}");

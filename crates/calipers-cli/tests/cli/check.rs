@@ -45,7 +45,10 @@ fn three_verdicts_have_their_exit_codes() {
     let max = format!("ls-ece={value:.3}");
     let undecided = check(&path, &["--max", &max]);
     assert_eq!(undecided.code, Some(0));
-    assert_eq!(undecided.stderr, "calipers: warning: 1 of 1 undecided: more rows would tell, and --strict would fail\n");
+    assert_eq!(
+        undecided.stderr,
+        "calipers: warning: 1 of 1 undecided: more rows would tell, and --strict would fail\n"
+    );
     assert!(undecided.stdout.starts_with("undecided: "), "{}", undecided.stdout);
     let strict = check(&path, &["--max", &max, "--strict"]);
     assert_eq!((strict.code, strict.stdout), (Some(1), undecided.stdout));
@@ -126,15 +129,19 @@ fn what_cannot_be_checked_is_refused_with_2() {
     assert!(run.code == Some(2) && run.stderr.contains("got \"lsece\""), "{run:?}");
     let run = calipers(&["check", text(&path)]);
     assert!(run.code == Some(2) && run.stderr.contains("--max"), "{run:?}");
-    fails(&["--max", "ls-ece=0.1", "--cluster", "g"], &format!(
-        "{}: clusters must be at least 10 different ones, for what differs between them is all that is known of chance, got 3",
-        path.display()
-    ));
+    fails(
+        &["--max", "ls-ece=0.1", "--cluster", "g"],
+        &format!(
+            "{}: clusters must be at least 10 different ones, for what differs between them is all that is known of chance, got 3",
+            path.display()
+        ),
+    );
     let sketch = folder.path("a.calipers");
     assert_eq!(calipers(&["sketch", text(&path), "-o", text(&sketch)]).code, Some(0));
     assert_eq!(check(&sketch, &["--max", "ls-ece=0.02"]).code, Some(1));
-    assert_eq!(check(&sketch, &["--max", "ece=0.02"]).code, Some(2));
-    let mixed = check(&sketch, &["--max", "ls-ece=0.02", "--max", "ece=0.02"]);
+    assert_eq!(check(&sketch, &["--max", "ece=0.02"]).code, Some(1));
+    assert_eq!(check(&sketch, &["--max", "smooth-ece=0.02"]).code, Some(2));
+    let mixed = check(&sketch, &["--max", "ls-ece=0.02", "--max", "smooth_ece=0.02"]);
     assert_eq!((mixed.code, mixed.stdout.as_str()), (Some(2), ""));
-    assert!(mixed.stderr.contains("expected_calibration_error: measure must be"), "{mixed:?}");
+    assert!(mixed.stderr.contains("smooth_ece: measure must be"), "{mixed:?}");
 }

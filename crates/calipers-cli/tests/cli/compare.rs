@@ -56,7 +56,8 @@ fn files_of_the_same_rows_are_paired() {
     let labels: Vec<i64> = (0..300).map(|row| i64::from(row % 5 < 2)).collect();
     let npz = |name: &str, shift: f64| {
         let probs = (0..300).map(|row| if row % 5 < 2 { 0.6 + shift } else { 0.2 + shift / 2.0 }).collect();
-        let arrays = [("probs", Array::Double(vec![300], probs)), ("labels", Array::Integers(vec![300], labels.clone()))];
+        let arrays =
+            [("probs", Array::Double(vec![300], probs)), ("labels", Array::Integers(vec![300], labels.clone()))];
         folder.npz(name, &arrays)
     };
     let (a, b) = (npz("a.npz", 0.0), npz("b.npz", 0.05));
@@ -108,7 +109,10 @@ fn rows_that_cannot_be_paired_are_refused_with_the_first_that_differs() {
     let first = a.display();
     let cases = [
         (&shorter, format!("must have the rows of {first}, the first: that has 3, and this 2")),
-        (&other, format!("must have the labels of {first}, the first, in the same order: in row 1 that has 0, and this 1")),
+        (
+            &other,
+            format!("must have the labels of {first}, the first, in the same order: in row 1 that has 0, and this 1"),
+        ),
         (&heavy, format!("must have the weights of {first}, the first: in row 1 that has 1, and this 3")),
     ];
     for (path, refusal) in cases {

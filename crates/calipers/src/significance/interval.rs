@@ -95,12 +95,7 @@ impl Interval {
 }
 
 /// The ends that leave `tail` beyond each of them, wherever the measure's range ends.
-pub(super) fn ends(
-    value: f64,
-    bootstrap: &Bootstrap,
-    tail: f64,
-    method: IntervalMethod,
-) -> Result<(f64, f64), Error> {
+pub(super) fn ends(value: f64, bootstrap: &Bootstrap, tail: f64, method: IntervalMethod) -> Result<(f64, f64), Error> {
     let z = Probit.inverse(1.0 - tail, tail);
     let centre = value - bootstrap.bias();
     let about_centre = |deviation: f64| (centre - z * deviation, centre + z * deviation);
