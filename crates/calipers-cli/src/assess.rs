@@ -1,10 +1,10 @@
 //! `calipers assess`: how much of a figure can be trusted.
 
 use anyhow::Result;
-use calipers::{Debias, Multiclass};
+use calipers::Debias;
 use clap::Args;
 
-use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, MULTICLASS_OF_ONE, MeasuresArgs, OutputArgs};
+use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, MeasuresArgs, OutputArgs};
 use crate::assessed::{self, Assessing};
 use crate::plan::Reading;
 use crate::progress::Waiting;
@@ -16,12 +16,10 @@ use crate::{assess_json, assess_table, measures};
 ///
 /// The floor is what a calibrated model would show on these rows, and p the share of such draws that are at least the figure. The interval holds the
 /// value that rows without end would have, at the same settings; where p is above 1 - level, there is an upper limit in its place. The debiased value has the floor
-/// taken out. Files, columns, models and groups are named as for `calipers measure`, but for --multiclass classwise, which has no assessment. Groups
-/// are assessed at the sigma of all rows, and their p-values are also adjusted for their number (Holm).
+/// taken out. Files, columns, models and groups are named as for `calipers measure`. Groups are assessed at the sigma of all rows, and their p-values are
+/// also adjusted for their number (Holm).
 #[derive(Debug, Args)]
-#[command(
-    mut_arg("multiclass", |multiclass| multiclass.help(MULTICLASS_OF_ONE)),
-    after_help = "\
+#[command(after_help = "\
 Examples:
   calipers assess predictions.csv
   calipers assess predictions.parquet --prob stated_confidence --label correct --by llm
@@ -29,11 +27,10 @@ Examples:
   calipers assess predictions.csv --tests --json
   calipers assess week.calipers --measure ls_ece
 
-LS-ECE takes about a second for any number of rows. Other measures are asked again for each draw. Files of more than a million rows are read through a sketch,
-which knows LS-ECE alone; with --tests, --cluster or other measures by name the rows are kept in memory.
+LS-ECE takes about a second for any number of rows. Other measures are asked again for each draw. Files of more than a million rows are read through a sketch, which
+knows LS-ECE and ECE with bins of equal width; with --tests, --cluster or other measures the rows are kept in memory.
 
-Exit code: 0 fine, 2 could not measure."
-)]
+Exit code: 0 fine, 2 could not measure.")]
 pub(crate) struct AssessArgs {
     #[command(flatten)]
     input: InputArgs,
@@ -66,17 +63,11 @@ const DEFAULT: [&str; 2] = ["ls_ece", "expected_calibration_error"];
 pub(crate) fn run(args: &AssessArgs) -> Result<String> {
     let significance = Significance::new(&args.draws, &args.interval, args.debias.parse::<Debias>()?)?;
     let named = measures::named(&args.measures, &args.ls_ece, &args.ece)?;
-    // ECE, unless it is named, is there as far as a sketch allows.
-    let sketch_is_enough = !args.tests && named.iter().flatten().all(|asked| asked.name == "ls_ece");
+    let sketch_is_enough = !args.tests && assessed::sketch_is_enough(named.iter().flatten());
     let asked = match named {
         Some(asked) => asked,
         None => measures::by_names(&DEFAULT, &args.ls_ece, &args.ece)?,
     };
-    if args.input.rules()?.multiclass == Multiclass::Classwise {
-        anyhow::bail!(
-            "--multiclass classwise has no assessment, since the classes of a row depend on each other: name one, as --multiclass 3"
-        );
-    }
     args.output.start_threads()?;
     let link = args.ls_ece.link()?;
     let waiting = Waiting::new();

@@ -42,33 +42,46 @@ fn sentences(results: Results, names: &[String]) -> String {
     results.iter().zip(names).filter_map(line).collect()
 }
 
+/// Of one model a line for each measure; of several a table for each measure, with a line for each model.
 fn figures(results: Results, names: &[String]) -> String {
-    let named = results.len() > 1;
-    let adjusted = results.iter().flat_map(|measured| &measured.figures.figures).any(|f| f.p_adjusted.is_some());
+    let figures = || results.iter().flat_map(|measured| &measured.figures.figures);
+    let adjusted = figures().any(|figure| figure.p_adjusted.is_some());
+    let row = |name: String, measured: &Measured<Assessed>, figure: &AssessedFigure| {
+        let mut row = vec![name, number::count(measured.figures.n)];
+        match &figure.outcome {
+            Ok(assessment) => row.extend(cells(assessment, adjusted.then_some(figure))),
+            Err(_) => row.push("refused".to_owned()),
+        }
+        row
+    };
+    if let [one] = results {
+        let rows = one.figures.figures.iter().map(|figure| row(figure.name.to_owned(), one, figure));
+        return lines("measure", "value", adjusted, rows.collect());
+    }
     let by = words::by(results);
-    let mut header = Vec::new();
-    header.extend(named.then_some(by.as_deref().unwrap_or("predictions")));
-    header.extend(["measure", "n", "value", "interval", "floor", "p"]);
+    let n_measures = results.first().map_or(0, |measured| measured.figures.figures.len());
+    let tables = (0..n_measures).map(|place| {
+        let figures =
+            || results.iter().zip(names).map(|(measured, name)| (measured, &measured.figures.figures[place], name));
+        let rows = figures().map(|(measured, figure, name)| row(name.clone(), measured, figure)).collect();
+        let measure = figures().next().map_or("value", |(_, figure, _)| figure.name);
+        lines(by.as_deref().unwrap_or("predictions"), measure, adjusted, rows)
+    });
+    tables.collect::<Vec<String>>().join("\n")
+}
+
+fn lines(corner: &str, value: &str, adjusted: bool, rows: Vec<Vec<String>>) -> String {
+    let mut header = vec![corner, "n", value, "interval", "floor", "p"];
     header.extend(adjusted.then_some("p (Holm)"));
     header.extend(["debiased", "num. ±", "notes"]);
     let n_columns = header.len();
     let mut table = table::plain();
     table.set_header(header);
-    for (measured, name) in results.iter().zip(names) {
-        for figure in &measured.figures.figures {
-            let mut row = Vec::new();
-            row.extend(named.then(|| name.clone()));
-            row.extend([figure.name.to_owned(), number::count(measured.figures.n)]);
-            match &figure.outcome {
-                Ok(assessment) => row.extend(cells(assessment, adjusted.then_some(figure))),
-                Err(_) => row.push("refused".to_owned()),
-            }
-            row.resize(n_columns, String::new());
-            table.add_row(row);
-        }
+    for mut row in rows {
+        row.resize(n_columns, String::new());
+        table.add_row(row);
     }
-    let first_number = 1 + usize::from(named);
-    table::finished_between(table, first_number..n_columns - 1)
+    table::finished(table, n_columns - 2)
 }
 
 /// From the value on; the adjusted p-value of `adjusted`, where there is a column for it.

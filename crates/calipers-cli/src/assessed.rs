@@ -86,6 +86,11 @@ impl AssessedFigure {
     }
 }
 
+/// Whether a sketch can be assessed for these.
+pub(crate) fn sketch_is_enough<'a>(mut asked: impl Iterator<Item = &'a Asked>) -> bool {
+    asked.all(|asked| ["ls_ece", "expected_calibration_error"].contains(&asked.name))
+}
+
 /// Adjusts the p-values of groups, measure by measure, for as many groups as a model has.
 pub(crate) fn adjust_for_groups(results: &mut [Measured<Assessed>]) {
     let is_group = |measured: &Measured<Assessed>| measured.group.as_ref().is_some_and(|group| group.key.is_some());

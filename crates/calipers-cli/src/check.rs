@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use calipers::significance::holm;
-use calipers::{Against, Assessment, Debias, Error, Multiclass};
+use calipers::{Against, Assessment, Debias, Error};
 use clap::Args;
 
-use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, MULTICLASS_OF_ONE, OutputArgs};
-use crate::assessed::{Assessed, Assessing};
+use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, OutputArgs};
+use crate::assessed::{self, Assessed, Assessing};
 use crate::measured::Measured;
 use crate::plan::Reading;
 use crate::progress::Waiting;
@@ -21,16 +21,13 @@ use crate::{check_json, check_table, measures, words};
 /// with --strict a failure. Of several groups, models and measures, each is decided by a p-value that is adjusted for their number (Holm), so that chance alone
 /// fails a sound gate in at most 1 - level of all runs. Groups are measured at the sigma of all rows; for a gate, give one with --sigma, so that it is the same in every run.
 #[derive(Debug, Args)]
-#[command(
-    mut_arg("multiclass", |multiclass| multiclass.help(MULTICLASS_OF_ONE)),
-    after_help = "\
+#[command(after_help = "\
 Examples:
   calipers check predictions.csv --max ls-ece=0.03 --sigma 0.5
   calipers check predictions.parquet --max ls-ece=0.03 --max ece=0.05 --by country
   calipers check answers.csv --max ls-ece=0.05 --cluster person --strict --json
 
-Exit code: 0 passed (or undecided, with a warning), 1 failed (or undecided, with --strict), 2 could not measure."
-)]
+Exit code: 0 passed (or undecided, with a warning), 1 failed (or undecided, with --strict), 2 could not measure.")]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     input: InputArgs,
@@ -118,13 +115,8 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Checked> {
     let maxima = maxima(&args.max)?;
     let names: Vec<&str> = maxima.iter().map(|(name, _)| name.as_str()).collect();
     let asked = measures::by_names(&names, &args.ls_ece, &args.ece)?;
-    if args.input.rules()?.multiclass == Multiclass::Classwise {
-        bail!(
-            "--multiclass classwise cannot be checked, since the classes of a row depend on each other: name one, as --multiclass 3"
-        );
-    }
     args.output.start_threads()?;
-    let sketch_is_enough = asked.iter().all(|asked| asked.name == "ls_ece");
+    let sketch_is_enough = assessed::sketch_is_enough(asked.iter());
     let waiting = Waiting::new();
     let level = significance.level;
     let question = Assessing { asked, significance, tests: None, waiting: &waiting };

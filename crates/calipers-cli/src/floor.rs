@@ -1,6 +1,6 @@
 //! What a calibrated model would show, beside every figure of `calipers measure`.
 
-use calipers::{Error, Estimate, Estimator, NoiseFloor};
+use calipers::{Assess, Error, Estimate, Estimator, NoiseFloor};
 
 use crate::number;
 use crate::source::Source;
@@ -11,11 +11,24 @@ pub(crate) const N_DRAWS: u64 = 200;
 const SEED: u64 = 0;
 
 /// Measures that are asked again for each draw have a floor up to so many rows, unless it is asked for.
-const MOST_ROWS: u64 = 20_000;
+const MOST_ROWS: u64 = 100_000;
 
-/// Measures of which larger is not worse: a share of draws above the figure says nothing.
-const NOT_ORDERED: [&str; 4] =
-    ["observed_expected", "calibration_in_the_large", "calibration_slope", "calibration_intercept"];
+/// Measures that take microseconds for a thousand rows, so that draws by the hundred are no wait.
+const QUICK: [&str; 13] = [
+    "expected_calibration_error",
+    "adaptive_calibration_error",
+    "root_mean_squared_calibration_error",
+    "maximum_calibration_error",
+    "debiased_ece",
+    "sweep_ece",
+    "ecce_r",
+    "ecce_mad",
+    "tcal_squared_error",
+    "corp_miscalibration",
+    "brier_score",
+    "log_loss",
+    "observed_expected",
+];
 
 /// More groups have floors only if they are asked for.
 const MOST_GROUPS: usize = 100;
@@ -43,8 +56,7 @@ pub(crate) struct Floored {
 impl Floored {
     /// The share of draws that are at least the figure, where that says something.
     pub(crate) fn p_value(&self) -> Option<f64> {
-        let is_ordered = !NOT_ORDERED.contains(&self.estimate.measure);
-        self.floor.as_ref().filter(|_| is_ordered).map(|floor| floor.p_value)
+        self.floor.as_ref().filter(|_| self.estimate.larger_is_worse()).map(|floor| floor.p_value)
     }
 
     /// Whether a floor was asked for.
@@ -84,15 +96,15 @@ impl Floors {
         if self == Floors::Auto && n_groups > MOST_GROUPS { Floors::TooManyGroups(n_groups) } else { self }
     }
 
-    /// A figure of predictions, with its floor.
-    pub(crate) fn figure(self, measure: &dyn Estimator, source: &Source<'_>) -> Result<Floored, Error> {
+    /// A figure of predictions, with its floor. The name is that of the catalogue.
+    pub(crate) fn figure(self, name: &str, measure: &dyn Estimator, source: &Source<'_>) -> Result<Floored, Error> {
         let estimate = source.estimate(measure)?;
         let (floor, withheld) = match (self, source) {
             (Floors::Never, _) => (None, None),
             (Floors::TooManyGroups(_), _) => {
                 (None, Some(format!("more than {MOST_GROUPS} groups: --floor always has it")))
             }
-            (Floors::Auto | Floors::Always, source) => match self.draw(measure, source, &estimate) {
+            (Floors::Auto | Floors::Always, source) => match self.draw(name, measure, source, estimate.n) {
                 Ok(floor) => (Some(floor), None),
                 Err(reason) => (None, Some(reason)),
             },
@@ -100,28 +112,37 @@ impl Floors {
         Ok(Floored { estimate, floor, withheld })
     }
 
-    fn draw(self, measure: &dyn Estimator, source: &Source<'_>, estimate: &Estimate) -> Result<NoiseFloor, String> {
+    fn draw(self, name: &str, measure: &dyn Estimator, source: &Source<'_>, n: u64) -> Result<NoiseFloor, String> {
         let said = |error: Error| error.to_string();
+        let too_long = |reason: &str| Err(format!("{reason}: --floor always has it"));
         match source {
-            Source::Classes(..) => Err("a mean over classes, which depend on each other".to_owned()),
+            Source::Classes { .. } if self == Floors::Auto => too_long("a mean over classes, which are drawn together"),
+            Source::Classes { .. } => {
+                let assessed = source.assess(Assess::new(measure).n_resamples(N_DRAWS).seed(SEED)).map_err(said)?;
+                assessed.floor.ok_or_else(|| assessed.withheld.unwrap_or_default().to_owned())
+            }
             Source::Sketch(sketch) => {
-                let resampler = measure.sketch_resampler(sketch).map_err(|_| "only LS-ECE has one from a sketch")?;
+                let resampler = measure.sketch_resampler(sketch).map_err(|_| NOT_OF_SKETCHES)?;
                 NoiseFloor::new(&*resampler, N_DRAWS, SEED).map_err(said)
             }
             Source::Rows { view, .. } => {
-                let too_many = self == Floors::Auto && estimate.n > MOST_ROWS;
-                let refusal = || Err(format!("more than {} rows: --floor always has it", number::count(MOST_ROWS)));
-                // Only LS-ECE has draws that take less time than the figure itself.
-                if too_many && estimate.measure != "ls_ece" {
-                    return refusal();
+                let is_auto = self == Floors::Auto;
+                let too_many = || format!("more than {} rows", number::count(MOST_ROWS));
+                if is_auto && name != "ls_ece" && !QUICK.contains(&name) {
+                    return too_long("takes long");
+                }
+                if is_auto && name != "ls_ece" && n > MOST_ROWS {
+                    return too_long(&too_many());
                 }
                 let resampler = measure.resampler(view).map_err(said)?;
-                // And not with every noise: then there are no influence values either.
-                if too_many && resampler.influence_deviation().is_none() {
-                    return refusal();
+                // LS-ECE is drawn on a grid, but not with every noise: then there are no influence values either.
+                if is_auto && n > MOST_ROWS && resampler.influence_deviation().is_none() {
+                    return too_long(&too_many());
                 }
                 NoiseFloor::new(&*resampler, N_DRAWS, SEED).map_err(said)
             }
         }
     }
 }
+
+const NOT_OF_SKETCHES: &str = "a sketch has one for LS-ECE and for ECE with bins of equal width";

@@ -46,8 +46,8 @@ pub(crate) struct MeasureArgs {
     ls_ece: LsEceArgs,
     #[command(flatten)]
     ece: BinnedEceArgs,
-    /// Floors: auto (where they take seconds at most), always or never. auto leaves out measures other than LS-ECE with more than
-    /// 20,000 rows, and more than 100 groups
+    /// Floors: auto (where they are no long wait), always or never. auto has that of LS-ECE for any number of rows, that of quick measures such as ECE up to
+    /// 100,000 rows, and none for the slower ones (`calipers assess` has those) and for more than 100 groups
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
     floor: String,
     #[command(flatten)]

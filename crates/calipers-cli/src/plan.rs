@@ -181,11 +181,12 @@ impl<Q: Question> Plan<'_, Q> {
     /// The answer of some rows of a model, which are those of the predictions.
     fn answer(&self, model: &Model<'_>, predictions: &Predictions<'_>, rows: &[usize]) -> Result<Q::Answer, Error> {
         let (multiclass, ties) = (model.loaded.multiclass(&self.rules), self.rules.ties);
-        if multiclass == Multiclass::Classwise {
-            return self.question.answer(&Source::Classes(predictions, ties));
-        }
         let clusters = model.clusters.map(|column| numbered(column, rows)).transpose()?;
-        self.question.answer(&Source::Rows { view: predictions.view(multiclass, ties)?, clusters })
+        let source = match multiclass {
+            Multiclass::Classwise => Source::Classes { predictions, ties, clusters },
+            _ => Source::Rows { view: predictions.view(multiclass, ties)?, clusters },
+        };
+        self.question.answer(&source)
     }
 
     /// The sketches of each model in a file.

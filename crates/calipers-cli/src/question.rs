@@ -35,8 +35,10 @@ impl Question for LsEceAndEce {
     type Answer = Figures;
 
     fn answer(&self, source: &Source<'_>) -> Result<Figures, Error> {
-        let figure = |measure: &dyn Estimator| self.floors.figure(measure, source);
-        Ok(Figures { ls_ece: figure(&self.ls_ece)?, ece: figure(&self.ece)? })
+        Ok(Figures {
+            ls_ece: self.floors.figure("ls_ece", &self.ls_ece, source)?,
+            ece: self.floors.figure("expected_calibration_error", &self.ece, source)?,
+        })
     }
 
     fn for_groups(&self, all: &Figures, n_groups: usize) -> Self {
@@ -112,7 +114,7 @@ impl Question for Named {
         let figure = |asked: &Asked| Figure {
             name: asked.name,
             definition: asked.definition.clone(),
-            outcome: self.floors.figure(asked.estimator(), source),
+            outcome: self.floors.figure(asked.name, asked.estimator(), source),
         };
         let figures: Vec<Figure> = self.asked.iter().map(figure).collect();
         let answered = figures.iter().find_map(|figure| figure.outcome.as_ref().ok());

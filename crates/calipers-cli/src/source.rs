@@ -10,7 +10,11 @@ pub(crate) enum Source<'a> {
         clusters: Option<Vec<u32>>,
     },
     /// Rows of several classes, which are measured one by one and averaged.
-    Classes(&'a Predictions<'a>, Ties),
+    Classes {
+        predictions: &'a Predictions<'a>,
+        ties: Ties,
+        clusters: Option<Vec<u32>>,
+    },
     Sketch(&'a Sketch),
 }
 
@@ -18,20 +22,22 @@ impl Source<'_> {
     pub(crate) fn estimate(&self, measure: &dyn Estimator) -> Result<Estimate, Error> {
         match self {
             Source::Rows { view, .. } => measure.estimate(view),
-            Source::Classes(predictions, ties) => predictions.estimate(Multiclass::Classwise, *ties, measure),
+            Source::Classes { predictions, ties, .. } => predictions.estimate(Multiclass::Classwise, *ties, measure),
             Source::Sketch(sketch) => sketch.estimate(measure),
         }
     }
 
-    pub(crate) fn assess(&self, assess: Assess<'_>) -> Result<Assessment, Error> {
+    pub(crate) fn assess<'s>(&'s self, assess: Assess<'s>) -> Result<Assessment, Error> {
         match self {
-            Source::Rows { view, clusters: Some(clusters) } => assess.clusters(clusters).run(view),
-            Source::Rows { view, clusters: None } => assess.run(view),
-            Source::Classes(..) => {
-                let rule = "\"top_class\" or a class: classes of one row depend on each other".to_owned();
-                Err(Error::InvalidSetting { name: "multiclass", rule, value: "\"classwise\"".to_owned() })
+            Source::Rows { view, clusters } => in_clusters(assess, clusters).run(view),
+            Source::Classes { predictions, ties, clusters } => {
+                in_clusters(assess, clusters).run_predictions(predictions, Multiclass::Classwise, *ties)
             }
             Source::Sketch(sketch) => assess.run_sketch(sketch),
         }
     }
+}
+
+fn in_clusters<'a>(assess: Assess<'a>, clusters: &'a Option<Vec<u32>>) -> Assess<'a> {
+    clusters.as_ref().map_or(assess, |clusters| assess.clusters(clusters))
 }

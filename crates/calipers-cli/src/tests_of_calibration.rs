@@ -48,7 +48,7 @@ impl Tests {
             let outcome = match source {
                 Source::Rows { view, clusters: None } => test.test(view),
                 Source::Rows { clusters: Some(_), .. } => refused("clusters of rows"),
-                Source::Classes(..) => refused("several classes"),
+                Source::Classes { .. } => refused("several classes"),
                 Source::Sketch(_) => refused("a sketch"),
             };
             Tested { name, about, outcome }

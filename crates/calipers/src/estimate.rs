@@ -103,6 +103,11 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// Whether a larger value is worse: not so for a ratio and for coefficients, whose ideal is 1 or 0.
+    pub fn larger_is_worse(&self) -> bool {
+        !matches!(self.measure, "observed_expected" | "cox_calibration")
+    }
+
     /// The mean over classes, each counting alike.
     pub(crate) fn mean_over_classes(per_class: Vec<Estimate>) -> Result<Estimate, Error> {
         let first = per_class.first().ok_or(Error::NoRows)?;

@@ -155,7 +155,7 @@ fn clusters_are_read_from_a_column() {
 }
 
 #[test]
-fn a_sketch_is_assessed_for_ls_ece_and_says_that_the_rest_needs_rows() {
+fn a_sketch_is_assessed_as_its_rows_and_says_what_it_does_not_know() {
     let folder = Folder::new();
     let csv = folder.write("a.csv", rows(5_000));
     let sketch = folder.path("a.calipers");
@@ -167,20 +167,35 @@ fn a_sketch_is_assessed_for_ls_ece_and_says_that_the_rest_needs_rows() {
     let (sketched, rows) = (of(&sketch, &[]), of(&csv, &["--by", "g"]));
     assert_eq!(sketched.as_array().unwrap().len(), 4);
     for place in 0..4 {
-        let [ours, theirs] = [&sketched, &rows].map(|all| all[place]["measures"]["ls_ece"].clone());
-        let close = |pointer: &str, within: f64| {
-            let [a, b] = [&ours, &theirs].map(|figure| figure.pointer(pointer).unwrap().as_f64().unwrap());
-            assert!((a - b).abs() <= within, "{place} {pointer} {a} {b}");
-        };
-        let deviation = theirs["floor"]["deviation"].as_f64().unwrap();
-        close("/value", 2e-6);
-        close("/floor/mean", 0.4 * deviation);
-        close("/interval/upper", 0.1 * theirs["interval"]["upper"].as_f64().unwrap());
+        for measure in ["ls_ece", "expected_calibration_error"] {
+            let [ours, theirs] = [&sketched, &rows].map(|all| all[place]["measures"][measure].clone());
+            let close = |pointer: &str, within: f64| {
+                let [a, b] = [&ours, &theirs].map(|figure| figure.pointer(pointer).unwrap().as_f64().unwrap());
+                assert!((a - b).abs() <= within, "{place} {measure} {pointer} {a} {b}");
+            };
+            let deviation = theirs["floor"]["deviation"].as_f64().unwrap();
+            close("/value", 2e-6);
+            close("/floor/mean", 0.4 * deviation);
+            close("/interval/upper", 0.1 * theirs["interval"]["upper"].as_f64().unwrap());
+        }
     }
-    let ece = &sketched[0]["measures"]["expected_calibration_error"];
-    assert!(ece["refused"].as_str().unwrap().contains("needs the rows themselves"), "{ece}");
+    let args =
+        ["assess", text(&sketch), "--measure", "ls_ece", "--measure", "smooth_ece", "--json", "--resamples", "100"];
+    let named: Value = serde_json::from_str(&succeed(&args)).unwrap();
+    let smooth = &named["results"][0]["measures"]["smooth_ece"];
+    assert!(smooth["refused"].as_str().unwrap().contains("needs the rows themselves"), "{smooth}");
     let args = ["assess", text(&sketch), "--cluster", "who"];
     assert_fails(&args, &format!("{}: --cluster needs the rows, which a sketch has lost", sketch.display()));
+}
+
+#[test]
+fn classes_are_assessed_together() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/digits_mlp.npz");
+    let args = ["assess", text(&path), "--multiclass", "classwise", "--measure", "expected_calibration_error"];
+    let all: Value = serde_json::from_str(&succeed(&[&args[..], &["--resamples", "40", "--json"]].concat())).unwrap();
+    let figure = &all["results"][0]["measures"]["expected_calibration_error"];
+    assert_eq!(figure["per_class"].as_array().unwrap().len(), 10);
+    assert!(figure["floor"]["mean"].as_f64().unwrap() > 0.0 && figure["interval"]["upper"].is_number(), "{figure}");
 }
 
 #[test]
@@ -196,11 +211,7 @@ fn what_cannot_be_assessed_is_refused() {
     fails(&["--resamples", "5"], &in_file("n_resamples must be from 20 to 10000000 at this level, got 5"));
     fails(
         &["--measure", "calibration_slope"],
-        &in_file("measure must be one of which a larger value is worse, got calibration_slope"),
-    );
-    fails(
-        &["--multiclass", "classwise"],
-        "--multiclass classwise has no assessment, since the classes of a row depend on each other: name one, as --multiclass 3",
+        &in_file("measure must be one of which a larger value is worse, got cox_calibration"),
     );
     let run = calipers(&["assess", text(&path), "--prob", "mlp", "--measure", "brier"]);
     assert!(run.code == Some(2) && run.stderr.contains("measure must be one of ls_ece"), "{run:?}");

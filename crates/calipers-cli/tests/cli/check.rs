@@ -139,8 +139,9 @@ fn what_cannot_be_checked_is_refused_with_2() {
     let sketch = folder.path("a.calipers");
     assert_eq!(calipers(&["sketch", text(&path), "-o", text(&sketch)]).code, Some(0));
     assert_eq!(check(&sketch, &["--max", "ls-ece=0.02"]).code, Some(1));
-    assert_eq!(check(&sketch, &["--max", "ece=0.02"]).code, Some(2));
-    let mixed = check(&sketch, &["--max", "ls-ece=0.02", "--max", "ece=0.02"]);
+    assert_eq!(check(&sketch, &["--max", "ece=0.02"]).code, Some(1));
+    assert_eq!(check(&sketch, &["--max", "smooth-ece=0.02"]).code, Some(2));
+    let mixed = check(&sketch, &["--max", "ls-ece=0.02", "--max", "smooth_ece=0.02"]);
     assert_eq!((mixed.code, mixed.stdout.as_str()), (Some(2), ""));
-    assert!(mixed.stderr.contains("expected_calibration_error: measure must be"), "{mixed:?}");
+    assert!(mixed.stderr.contains("smooth_ece: measure must be"), "{mixed:?}");
 }

@@ -8,9 +8,6 @@ use crate::estimate::{Estimate, Estimator};
 use crate::predictions::{BinaryView, Multiclass, Predictions, Ties};
 use crate::sketch::Sketch;
 
-/// Measures of which larger is not worse.
-const NOT_ORDERED: [&str; 2] = ["observed_expected", "cox_calibration"];
-
 /// Value, noise floor, p-value, interval and debiased value of a measure.
 ///
 /// # Definition
@@ -200,9 +197,9 @@ impl<'a> Assess<'a> {
 
 /// What a calibrated model would show says nothing of a measure by one tail, unless larger is worse.
 pub(super) fn check_ordered(estimate: &Estimate) -> Result<(), Error> {
-    match NOT_ORDERED.contains(&estimate.measure) {
-        true => Err(Error::setting("measure", "one of which a larger value is worse", estimate.measure)),
-        false => Ok(()),
+    match estimate.larger_is_worse() {
+        true => Ok(()),
+        false => Err(Error::setting("measure", "one of which a larger value is worse", estimate.measure)),
     }
 }
 

@@ -12,3 +12,4 @@ mod influence;
 mod size;
 mod sketch;
 mod threads;
+mod threshold;
