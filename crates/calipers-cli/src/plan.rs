@@ -182,11 +182,11 @@ impl<Q: Question> Plan<'_, Q> {
     fn answer(&self, model: &Model<'_>, predictions: &Predictions<'_>, rows: &[usize]) -> Result<Q::Answer, Error> {
         let (multiclass, ties) = (model.loaded.multiclass(&self.rules), self.rules.ties);
         let clusters = model.clusters.map(|column| numbered(column, rows)).transpose()?;
-        let source = match multiclass {
-            Multiclass::Classwise => Source::Classes { predictions, ties, clusters },
-            _ => Source::Rows { view: predictions.view(multiclass, ties)?, clusters },
-        };
-        self.question.answer(&source)
+        if multiclass == Multiclass::Classwise {
+            return self.question.answer(&Source::Classes { predictions, ties, clusters });
+        }
+        let view = predictions.view(multiclass, ties)?;
+        self.question.answer(&Source::Rows { view: &view, clusters })
     }
 
     /// The sketches of each model in a file.

@@ -6,7 +6,7 @@ use calipers::{Assess, Assessment, BinaryView, Error, Estimate, Estimator, Multi
 pub(crate) enum Source<'a> {
     /// One outcome a row, and the number of each row's cluster, where rows were said to depend on each other.
     Rows {
-        view: BinaryView<'a>,
+        view: &'a BinaryView<'a>,
         clusters: Option<Vec<u32>>,
     },
     /// Rows of several classes, which are measured one by one and averaged.

@@ -35,9 +35,21 @@ fn the_table_is_plain_and_says_what_it_shows() {
     let header = "predictions n LS-ECE floor p num. ± sigma ECE (15 bins) floor p notes";
     assert_eq!(rows[0].join(" "), header);
     assert!(rows[1].concat().chars().all(|c| c == '-'));
-    // Two of three outcomes are drawn with 1/2: |mean gap| is 0 or 1/3, as likely as not, and 1/3 at least as often as that.
-    let figures = ["three", "3", "0.3333", "0.17", "±", "0.17", "0.48", "1.000", "0.3333", "0.17", "±", "0.17", "0.48"];
-    assert_eq!(rows[2], [&figures[..], &["1", "clipped"]].concat());
+    // Two of three outcomes are drawn with 1/2, and the third is certain: in half of the draws they are equal, as here, and in the others ECE is 0 and LS-ECE
+    // 0.041. The mean of 200 draws is within 5 of its deviations.
+    for (place, other) in [(3, 0.041), (9, 0.0)] {
+        let number = |place: usize| rows[2][place].parse::<f64>().unwrap();
+        let (mean, deviation) = (0.5 * (1.0 / 3.0 + other), 0.5 * (1.0 / 3.0 - other));
+        assert!((number(place) - mean).abs() < 0.005 + 5.0 * deviation / 200_f64.sqrt(), "{:?}", rows[2]);
+        assert_eq!(rows[2][place + 1], "±");
+        assert!(
+            (number(place + 2) - deviation).abs() < 0.03 && (number(place + 3) - 0.5).abs() < 0.18,
+            "{:?}",
+            rows[2]
+        );
+    }
+    assert_eq!([rows[2][..3].join(" "), rows[2][7..9].join(" ")], ["three 3 0.3333", "1.000 0.3333"]);
+    assert_eq!(rows[2][13..], ["1", "clipped"]);
     let expected = "\
 LS-ECE: the mean gap between predicted probability and observed frequency, smoothed; 0 is perfect.
 num. ± bounds its numerical error, not chance. Noise uniform, link logistic, sigma as given.
