@@ -43,8 +43,8 @@ pub(crate) struct AssessArgs {
     draws: DrawArgs,
     #[command(flatten)]
     interval: IntervalArgs,
-    /// How the debiased value is made: floor (the floor's mean is subtracted in squares) or bootstrap
-    #[arg(long, value_name = "RULE", default_value = "floor", help_heading = "Chance")]
+    /// How the debiased value is made: floor (the floor's mean is subtracted in squares), bootstrap, or the mean of both
+    #[arg(long, value_name = "RULE", default_value = "mean", help_heading = "Chance")]
     debias: String,
     /// Tests of calibration too: Spiegelhalter, Hosmer-Lemeshow, ECCE-R, ECCE-MAD, adaptive T-Cal and Cox
     #[arg(long, help_heading = "Chance")]

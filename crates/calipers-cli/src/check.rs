@@ -161,10 +161,7 @@ fn maxima(given: &[String]) -> Result<Vec<(String, f64)>> {
         let refused =
             |rule: &str| Error::InvalidSetting { name: "max", rule: rule.to_owned(), value: format!("{text:?}") };
         let (name, threshold) = text.split_once('=').ok_or_else(|| refused("NAME=X, as ls-ece=0.03"))?;
-        let name = match name.trim().to_lowercase().replace('-', "_").as_str() {
-            "ece" => "expected_calibration_error".to_owned(),
-            name => name.to_owned(),
-        };
+        let name = measures::listed_name(name.trim());
         let threshold: f64 = threshold.trim().parse().map_err(|_| refused("NAME=X with a number, as ls-ece=0.03"))?;
         // A log loss has no upper end; all others are at most 1, and 3 is more likely 3 %. Written so that NaN fails.
         let is_in_range = threshold >= 0.0 && (threshold <= 1.0 || name.contains("log") && threshold.is_finite());

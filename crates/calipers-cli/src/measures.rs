@@ -53,12 +53,22 @@ pub(crate) fn named(args: &MeasuresArgs, ls_ece: &LsEceArgs, ece: &BinnedEceArgs
     Ok((!asked.is_empty()).then_some(asked))
 }
 
+/// The name of the list for what people write: `ls-ece`, `LS_ECE`, `ece`.
+pub(crate) fn listed_name(written: &str) -> String {
+    match written.to_lowercase().replace('-', "_").as_str() {
+        "ece" => "expected_calibration_error".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
 /// The measures of these names, each once.
 pub(crate) fn by_names(names: &[&str], ls_ece: &LsEceArgs, ece: &BinnedEceArgs) -> Result<Vec<Asked>, Error> {
     let mut asked: Vec<Asked> = Vec::new();
-    for &name in names {
-        // Known or refused, with the list of all.
-        let measure = catalogue::by_name(name, ls_ece.link()?)?;
+    for &written in names {
+        let name = &*listed_name(written);
+        // Known or refused, with the list of all and what was written.
+        let known = catalogue::ALL.iter().any(|listed| listed.name == name);
+        let measure = catalogue::by_name(if known { name } else { written }, ls_ece.link()?)?;
         let listed = catalogue::ALL.iter().find(|listed| listed.name == name);
         let Some(listed) = listed.filter(|_| asked.iter().all(|before| before.name != name)) else { continue };
         let (definition, measure) = match name {

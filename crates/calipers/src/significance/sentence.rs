@@ -22,7 +22,7 @@ impl Assessment {
         }
         // 100 · 0.95 is not 95 in doubles.
         let level = (1e6 * self.interval.level).round() / 1e4;
-        let limit = format!("{name} is below {} with {level} % confidence", show(upper));
+        let limit = format!("the true {name} is below {} with {level} % confidence", show(upper));
         format!("no miscalibration seen ({p}): {name} {}, a calibrated model {mean} ± {spread}; {limit}", show(value))
     }
 
