@@ -3,10 +3,10 @@
 use calipers::{Assessment, Interval};
 use serde_json::{Map, Value, json};
 
-use crate::assessed::{Assessed, AssessedFigure};
+use crate::assess::assessed::{Assessed, AssessedFigure};
+use crate::assess::tests_of_calibration::Tested;
 use crate::json;
 use crate::measured::Measured;
-use crate::tests_of_calibration::Tested;
 
 pub(crate) fn render(results: &[Measured<Assessed>]) -> String {
     json::all(results.iter().map(result).collect())
