@@ -39,7 +39,7 @@ fn assessed_or_refused(figure: &AssessedFigure) -> Value {
 pub(crate) fn assessed(assessment: &Assessment) -> Value {
     let mut object = json::figure(&assessment.estimate);
     object["floor"] = assessment.floor.as_ref().map_or(Value::Null, json::floor);
-    object["floor_withheld"] = assessment.withheld.into();
+    object["withheld"] = assessment.withheld.into();
     object["p_value"] = assessment.floor.as_ref().map(|floor| floor.p_value).into();
     object["significant"] = assessment.significant.into();
     object["interval"] = interval(&assessment.interval);
