@@ -236,7 +236,7 @@ def assess(
         floor     the measure of y* ~ Bernoulli(p), drawn R times: its mean m and deviation
         p-value   (1 + #{v(y*) >= v}) / (1 + R)
         interval  2 v - mean(v*) ± z se,  v* the measure of rows drawn with replacement
-        debiased  sqrt(max(0, v² - m²)),  or max(0, 2 v - mean(v*)) by debias="bootstrap"
+        debiased  the mean of sqrt(max(0, v² - m²)) and max(0, 2 v - mean(v*)),  or one of them by debias=
 
     with v the value. Every measure of miscalibration is above 0 for a perfectly calibrated model, too: the floor says
     by how much, with these very predictions. Where the p-value is above 1 - level, there is an upper limit in place
@@ -258,7 +258,7 @@ def assess(
         of the draws, and too high for a measure that is biased up. None is "corrected" for a measure with influence
         values, "normal" for others.
     debias : {"mean", "floor", "bootstrap"}
-        How noise is taken out of the value.
+        How noise is taken out of the value: by the floor in squares, by the bootstrap, or the mean of both.
     cluster : array-like of shape (n,), optional
         Rows with equal values depend on each other, as the questions of one user do: numbers, text or anything with a
         hash, ten different ones at least. Resamples are then of clusters, and what only holds for independent rows is
