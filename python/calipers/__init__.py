@@ -38,6 +38,7 @@ from calipers._distance import (
     smooth_calibration_error,
     surrogate_interval_calibration_error,
 )
+from calipers._displays import CumulativeDisplay, ReliabilityDisplay, SweepDisplay
 from calipers._estimate import Estimate
 from calipers._kernel import beta_kde_ece, canonical_kde_ece, kde_ece, smooth_ece
 from calipers._ls_ece import ls_ece, ls_ece_sampled
@@ -53,12 +54,15 @@ __all__ = [
     "CorpDecomposition",
     "CoxCalibration",
     "CumulativeCurve",
+    "CumulativeDisplay",
     "Estimate",
     "IsotonicCurve",
     "LsCurve",
     "Measure",
+    "ReliabilityDisplay",
     "Sketch",
     "SplineCurve",
+    "SweepDisplay",
     "SweepResult",
     "__version__",
     "adaptive_calibration_error",
