@@ -5,6 +5,7 @@
     cal.ls_ece(y_true, y_prob)                      # LS-ECE, exact to a stated tolerance
     cal.expected_calibration_error(y_true, y_prob)  # binned ECE, every choice named
     cal.smooth_ece(y_true, y_prob)                  # and many more: cal.measures() lists them
+    cal.calibration_tests(y_true, y_prob)           # p-values: is what is seen more than chance?
     cal.sweep(y_true, y_prob)                       # ECE over bins, LS-ECE over sigma: how brittle is the figure?
     cal.Sketch().update(y_true, y_prob).ls_ece()    # batch by batch, and merged: rows need not stay in memory
 
@@ -19,6 +20,19 @@ from calipers._binned import (
     root_mean_squared_calibration_error,
     top_label_calibration_error,
 )
+from calipers._calibration_tests import (
+    CalibrationTest,
+    CalibrationTests,
+    CoefficientInterval,
+    CoxTest,
+    calibration_tests,
+    cox_test,
+    ecce_mad_test,
+    ecce_r_test,
+    hosmer_lemeshow_test,
+    spiegelhalter_test,
+    tcal_test,
+)
 from calipers._catalogue import Measure, measures
 from calipers._clinical import (
     CalibrationIndices,
@@ -29,7 +43,7 @@ from calipers._clinical import (
 )
 from calipers._core import CalipersError, __version__
 from calipers._cumulative import CumulativeCurve, cumulative_curve, ecce_mad, ecce_r
-from calipers._curve import Bin, IsotonicCurve, LsCurve, calibration_bins, corp_curve, ls_curve
+from calipers._curve import Band, Bin, IsotonicCurve, LsCurve, calibration_bins, corp_curve, ls_curve
 from calipers._debiased import debiased_ece, sweep_ece, tcal_squared_error
 from calipers._distance import (
     kernel_calibration_error,
@@ -48,11 +62,16 @@ from calipers._spline import SplineCurve, spline_calibration_error, spline_curve
 from calipers._sweep import SweepResult, sweep
 
 __all__ = [
+    "Band",
     "Bin",
     "CalibrationIndices",
+    "CalibrationTest",
+    "CalibrationTests",
     "CalipersError",
+    "CoefficientInterval",
     "CorpDecomposition",
     "CoxCalibration",
+    "CoxTest",
     "CumulativeCurve",
     "CumulativeDisplay",
     "Estimate",
@@ -70,15 +89,20 @@ __all__ = [
     "brier_score",
     "calibration_bins",
     "calibration_indices",
+    "calibration_tests",
     "canonical_kde_ece",
     "corp",
     "corp_curve",
     "cox_calibration",
+    "cox_test",
     "cumulative_curve",
     "debiased_ece",
     "ecce_mad",
+    "ecce_mad_test",
     "ecce_r",
+    "ecce_r_test",
     "expected_calibration_error",
+    "hosmer_lemeshow_test",
     "kde_ece",
     "kernel_calibration_error",
     "log_loss",
@@ -93,11 +117,13 @@ __all__ = [
     "root_mean_squared_calibration_error",
     "smooth_calibration_error",
     "smooth_ece",
+    "spiegelhalter_test",
     "spline_calibration_error",
     "spline_curve",
     "surrogate_interval_calibration_error",
     "sweep",
     "sweep_ece",
     "tcal_squared_error",
+    "tcal_test",
     "top_label_calibration_error",
 ]

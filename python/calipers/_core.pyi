@@ -13,10 +13,12 @@ __all__ = [
     "__version__",
     "calibration_bins",
     "calibration_indices",
+    "calibration_test",
     "canonical_kde_ece",
     "corp",
     "corp_curve",
     "cox_calibration",
+    "cox_test",
     "cumulative_curve",
     "estimate",
     "ls_curve",
@@ -49,6 +51,15 @@ class _Measured(TypedDict):
     per_class: list[_Measured] | None
 
 @type_check_only
+class _Band(TypedDict):
+    kind: Literal["consistency", "confidence"]
+    lower: _Doubles
+    upper: _Doubles
+    level: float
+    n_resamples: int
+    random_state: int
+
+@type_check_only
 class _Curve(TypedDict):
     probabilities: _Doubles
     outcome_rates: _Doubles
@@ -56,6 +67,7 @@ class _Curve(TypedDict):
     outcome_rate_bounds: _Doubles
     density_bounds: _Doubles
     sigma: float
+    band: _Band | None
 
 @type_check_only
 class _Swept(TypedDict):
@@ -92,6 +104,7 @@ class _Isotonic(TypedDict):
     probabilities: _Doubles
     shares: _Doubles
     outcome_rates: _Doubles
+    band: _Band | None
 
 @type_check_only
 class _Spline(TypedDict):
@@ -138,6 +151,26 @@ class _Cox(TypedDict):
     n: int
     n_clipped: int
     left_out: dict[str, int]
+
+@type_check_only
+class _Tested(TypedDict):
+    test: str
+    statistic: float
+    p_value: float
+    degrees_of_freedom: float | None
+    n: int
+    left_out: dict[str, int]
+    settings: dict[str, Any]
+
+@type_check_only
+class _CoxTested(TypedDict):
+    test: _Tested
+    intercept: tuple[float, float, float, float]
+    slope: tuple[float, float, float, float]
+    in_the_large: tuple[float, float, float, float]
+    covariance: float
+    level: float
+    n_clipped: int
 
 @final
 class Sketch:
@@ -189,3 +222,5 @@ def spline_curve(columns: Columns, options: Options) -> _Spline: ...
 def calibration_bins(columns: Columns, options: Options) -> list[tuple[float, float, int, float, float, float]]: ...
 def ls_curve(columns: Columns, options: Options) -> _Curve: ...
 def sweep(columns: Columns, options: Options) -> _Swept: ...
+def calibration_test(test: str, columns: Columns, options: Options) -> _Tested: ...
+def cox_test(columns: Columns, options: Options) -> _CoxTested: ...

@@ -8,7 +8,7 @@ from typing import Literal
 from numpy.typing import ArrayLike
 
 from calipers import _core
-from calipers._curve import LsCurve, points
+from calipers._curve import LsCurve, curve_of, points
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Invalid, Link, Noise, PosLabel, Ties, columns, positive_label
 
@@ -254,8 +254,8 @@ class Sketch:
         link: Link = "logistic",
     ) -> LsCurve:
         """The function `ls_curve` of the rows; its bounds say how wide cells are."""
-        return LsCurve(
-            **self._held.ls_curve(
+        return curve_of(
+            self._held.ls_curve(
                 {
                     "at": points(at),
                     "sigma": sigma,

@@ -6,6 +6,7 @@
 //!
 //! `python/calipers/_core.pyi` has the signatures.
 
+mod calibration_tests;
 mod columns;
 mod failure;
 mod measures;
@@ -19,10 +20,13 @@ use pyo3::prelude::*;
 /// What python/calipers calls. Nothing here is part of the public interface.
 #[pymodule]
 mod _core {
-    use calipers::{BinnedEce, CalibrationIndex, CoxCalibration, LsEce, catalogue};
+    use calipers::bands::BandKind;
+    use calipers::{BinnedEce, CalibrationIndex, CoxCalibration, Error, LsEce, catalogue};
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
+    #[pymodule_export]
+    use crate::calibration_tests::{calibration_test, cox_test};
     use crate::columns::Columns;
     use crate::failure::Failure;
     #[pymodule_export]
@@ -130,8 +134,15 @@ mod _core {
     ) -> Result<Isotonic<'py>, Failure> {
         let options = Options::new(options);
         let estimator = calipers::Corp::new().shared_link(options.link()?);
-        let curve = one_view(py, &columns, &options, |view| estimator.curve(view))?;
-        Ok(Isotonic::new(py, curve))
+        let (kind, how) = options.band()?;
+        let (curve, band) = one_view(py, &columns, &options, |view| {
+            let band = kind.map(|kind| match kind {
+                BandKind::Consistency => estimator.consistency_band(view, &how),
+                BandKind::Confidence => estimator.confidence_band(view, &how),
+            });
+            Ok((estimator.curve(view)?, band.transpose()?))
+        })?;
+        Ok(Isotonic::new(py, curve, band))
     }
 
     #[pyfunction]
@@ -169,6 +180,11 @@ mod _core {
         Ok(Swept::new(py, &result, smooth_ece)?)
     }
 
+    fn no_confidence_band() -> Error {
+        let (rule, value) = ("\"consistency\" for a smoothed curve", "\"confidence\"");
+        Error::InvalidSetting { name: "band", rule: rule.to_owned(), value: value.to_owned() }
+    }
+
     #[pyfunction]
     fn ls_curve<'py>(
         py: Python<'py>,
@@ -178,7 +194,14 @@ mod _core {
         let options = Options::new(options);
         let estimator: LsEce = options.ls_ece()?;
         let at = options.probabilities("at")?;
-        let curve = one_view(py, &columns, &options, |view| estimator.curve(view, &at))?;
-        Ok(Curve::new(py, curve))
+        let (kind, how) = options.band()?;
+        let (curve, band) = one_view(py, &columns, &options, |view| {
+            let band = kind.map(|kind| match kind {
+                BandKind::Consistency => estimator.consistency_band(view, &at, &how),
+                BandKind::Confidence => Err(no_confidence_band()),
+            });
+            Ok((estimator.curve(view, &at)?, band.transpose()?))
+        })?;
+        Ok(Curve::new(py, curve, band))
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use calipers::bands::{BandKind, BandOptions};
 use calipers::{
     BinnedEce, Compat, Error, Link, LsEce, Multiclass, NBins, Noise, Sigma, SketchOptions, Sweep, link, noise,
 };
@@ -125,6 +126,16 @@ impl<'py> Options<'py> {
             .shared_link(self.link()?)
             .tolerance(self.number("tolerance")?)
             .clip(self.number("clip")?))
+    }
+
+    /// The band that was asked for, and how it is made.
+    pub(crate) fn band(&self) -> Result<(Option<BandKind>, BandOptions), Failure> {
+        let kind = self.optional_text("band", "text or None")?.map(|name| name.parse()).transpose()?;
+        let options = BandOptions::new()
+            .level(self.number("level")?)
+            .n_resamples(self.count("n_resamples")?)
+            .seed(self.count("random_state")?);
+        Ok((kind, options))
     }
 
     pub(crate) fn n_bins(&self) -> Result<NBins, Failure> {

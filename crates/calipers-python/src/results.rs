@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use calipers::bands::Band;
 use calipers::{Bin, CalibrationIndices, CorpDecomposition, CoxFit, CumulativeCurve, Estimate, InputReport};
 use calipers::{IsotonicCurve, LsCurve, Multiclass, Setting, Settings, SplineCurve, Strategy, SweepResult, Verdict};
 use numpy::{IntoPyArray, PyArray1};
@@ -55,22 +56,33 @@ impl<'py> Measured<'py> {
         multiclass: Option<Multiclass>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let settings = settings(py, &estimate.settings)?;
-        match multiclass {
-            None => {}
-            Some(Multiclass::Auto) => settings.set_item("multiclass", py.None())?,
-            Some(Multiclass::TopClass) => settings.set_item("multiclass", "top_class")?,
-            Some(Multiclass::Classwise) => settings.set_item("multiclass", "classwise")?,
-            Some(Multiclass::Class(class)) => settings.set_item("multiclass", class)?,
-        }
-        if multiclass.is_some() {
-            settings.set_item("ties", self.options.get("ties")?)?;
-        }
-        for name in ["from_logits", "pos_label", "sum_tolerance", "invalid"] {
-            settings.set_item(name, self.options.get(name)?)?;
-        }
-        settings.set_item("weighted", self.weighted)?;
+        add_input(py, &settings, &self.options, multiclass, self.weighted)?;
         Ok(settings)
     }
+}
+
+/// Adds how rows were read to the options of what was asked of them.
+pub(crate) fn add_input<'py>(
+    py: Python<'py>,
+    settings: &Bound<'py, PyDict>,
+    options: &Options<'py>,
+    multiclass: Option<Multiclass>,
+    weighted: bool,
+) -> PyResult<()> {
+    match multiclass {
+        None => {}
+        Some(Multiclass::Auto) => settings.set_item("multiclass", py.None())?,
+        Some(Multiclass::TopClass) => settings.set_item("multiclass", "top_class")?,
+        Some(Multiclass::Classwise) => settings.set_item("multiclass", "classwise")?,
+        Some(Multiclass::Class(class)) => settings.set_item("multiclass", class)?,
+    }
+    if multiclass.is_some() {
+        settings.set_item("ties", options.get("ties")?)?;
+    }
+    for name in ["from_logits", "pos_label", "sum_tolerance", "invalid"] {
+        settings.set_item(name, options.get(name)?)?;
+    }
+    settings.set_item("weighted", weighted)
 }
 
 /// An estimate of a sketch with what that knows of its rows: of the options that they were read with, only the form.
@@ -113,13 +125,14 @@ fn parts<'py>(py: Python<'py>, estimate: &Estimate, settings: Bound<'py, PyDict>
 }
 
 /// The options of the measure as the core has them.
-fn settings<'py>(py: Python<'py>, all: &Settings) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn settings<'py>(py: Python<'py>, all: &Settings) -> PyResult<Bound<'py, PyDict>> {
     let settings = PyDict::new(py);
     for (name, value) in all.iter() {
         match value {
             Setting::Number(number) => settings.set_item(name, number)?,
             Setting::Count(count) => settings.set_item(name, count)?,
             Setting::Text(text) if text == "none" => settings.set_item(name, py.None())?,
+            Setting::Text(text) if text == "true" || text == "false" => settings.set_item(name, text == "true")?,
             Setting::Text(text) => settings.set_item(name, text)?,
         }
     }
@@ -136,6 +149,30 @@ impl From<Bin> for BinRow {
     }
 }
 
+/// A band, as Python's `Band` has it.
+#[derive(IntoPyObject)]
+pub(crate) struct BandParts<'py> {
+    kind: &'static str,
+    lower: Bound<'py, PyArray1<f64>>,
+    upper: Bound<'py, PyArray1<f64>>,
+    level: f64,
+    n_resamples: u64,
+    random_state: u64,
+}
+
+impl<'py> BandParts<'py> {
+    fn new(py: Python<'py>, band: Band) -> Self {
+        BandParts {
+            kind: band.kind.name(),
+            lower: band.lower.into_pyarray(py),
+            upper: band.upper.into_pyarray(py),
+            level: band.level,
+            n_resamples: band.n_resamples,
+            random_state: band.seed,
+        }
+    }
+}
+
 /// The curve, its arrays handed over without a copy.
 #[derive(IntoPyObject)]
 pub(crate) struct Curve<'py> {
@@ -145,10 +182,11 @@ pub(crate) struct Curve<'py> {
     outcome_rate_bounds: Bound<'py, PyArray1<f64>>,
     density_bounds: Bound<'py, PyArray1<f64>>,
     sigma: f64,
+    band: Option<BandParts<'py>>,
 }
 
 impl<'py> Curve<'py> {
-    pub(crate) fn new(py: Python<'py>, curve: LsCurve) -> Self {
+    pub(crate) fn new(py: Python<'py>, curve: LsCurve, band: Option<Band>) -> Self {
         Curve {
             probabilities: curve.probabilities.into_pyarray(py),
             outcome_rates: curve.outcome_rates.into_pyarray(py),
@@ -156,6 +194,7 @@ impl<'py> Curve<'py> {
             outcome_rate_bounds: curve.outcome_rate_bounds.into_pyarray(py),
             density_bounds: curve.density_bounds.into_pyarray(py),
             sigma: curve.sigma,
+            band: band.map(|band| BandParts::new(py, band)),
         }
     }
 }
@@ -246,14 +285,16 @@ pub(crate) struct Isotonic<'py> {
     probabilities: Bound<'py, PyArray1<f64>>,
     shares: Bound<'py, PyArray1<f64>>,
     outcome_rates: Bound<'py, PyArray1<f64>>,
+    band: Option<BandParts<'py>>,
 }
 
 impl<'py> Isotonic<'py> {
-    pub(crate) fn new(py: Python<'py>, curve: IsotonicCurve) -> Self {
+    pub(crate) fn new(py: Python<'py>, curve: IsotonicCurve, band: Option<Band>) -> Self {
         Isotonic {
             probabilities: curve.probabilities.into_pyarray(py),
             shares: curve.shares.into_pyarray(py),
             outcome_rates: curve.outcome_rates.into_pyarray(py),
+            band: band.map(|band| BandParts::new(py, band)),
         }
     }
 }

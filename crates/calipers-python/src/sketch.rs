@@ -127,7 +127,7 @@ impl Sketch {
             state.tally.finish()?;
             estimator.curve_from_sketch(&state.sketch, &at)
         })?;
-        Ok(Curve::new(py, curve))
+        Ok(Curve::new(py, curve, None))
     }
 
     fn expected_calibration_error(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<FromSketch, Failure> {

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod bands;
 mod binned;
 pub mod calibration_tests;
 mod cells;

@@ -28,6 +28,7 @@ pub use cumulative::CumulativeTest;
 pub use hosmer_lemeshow::HosmerLemeshow;
 pub use resampling::NullDistribution;
 pub use spiegelhalter::Spiegelhalter;
+pub(crate) use trials::{TrialSet, Trials};
 
 use crate::Error;
 use crate::estimate::Settings;

@@ -18,48 +18,48 @@ const N_CELLS: f64 = 4096.0;
 
 /// Rows of one probability and one weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Trials {
+pub(crate) struct Trials {
     /// In [0, 1].
-    pub(super) p: f64,
+    pub(crate) p: f64,
     /// In (0, 1]: weights are divided by the largest.
-    pub(super) weight: f64,
-    pub(super) n: u64,
+    pub(crate) weight: f64,
+    pub(crate) n: u64,
     /// Of the n, those with outcome 1.
-    pub(super) n_positive: u64,
+    pub(crate) n_positive: u64,
     /// Which of the distinct probabilities, or cells, from 0.
-    pub(super) place: usize,
+    pub(crate) place: usize,
     /// The test's own bin.
-    pub(super) bin: usize,
+    pub(crate) bin: usize,
 }
 
 impl Trials {
     /// Σ w (y - p), had `count` rows outcome 1.
-    pub(super) fn residual(&self, count: u64) -> f64 {
+    pub(crate) fn residual(&self, count: u64) -> f64 {
         self.weight * (count as f64 * (1.0 - self.p) - (self.n - count) as f64 * self.p)
     }
 
     /// Σ w² (y - p)².
-    pub(super) fn squares(&self, count: u64) -> f64 {
+    pub(crate) fn squares(&self, count: u64) -> f64 {
         let (p, q) = (self.p, 1.0 - self.p);
         self.weight * self.weight * (count as f64 * q * q + (self.n - count) as f64 * p * p)
     }
 
     /// Σ w.
-    pub(super) fn total_weight(&self) -> f64 {
+    pub(crate) fn total_weight(&self) -> f64 {
         self.weight * self.n as f64
     }
 
     /// Σ w² p (1 - p): the variance of the residual.
-    pub(super) fn variance(&self) -> f64 {
+    pub(crate) fn variance(&self) -> f64 {
         self.weight * self.weight * self.n as f64 * self.p * (1.0 - self.p)
     }
 }
 
 /// All rows that have weight, in ascending order of their probability.
-pub(super) struct TrialSet(pub(super) Vec<Trials>);
+pub(crate) struct TrialSet(pub(crate) Vec<Trials>);
 
 impl TrialSet {
-    pub(super) fn read(view: &BinaryView<'_>, link: &dyn Link) -> Result<Self, Error> {
+    pub(crate) fn read(view: &BinaryView<'_>, link: &dyn Link) -> Result<Self, Error> {
         let probabilities = Probabilities::new(view, link)?;
         let mut all = if view.is_weighted() { weighted(&probabilities) } else { counted(probabilities.groups()?) };
         if all.is_empty() {
@@ -74,19 +74,19 @@ impl TrialSet {
     }
 
     /// How many outcomes 1 there are in each.
-    pub(super) fn observed(&self) -> Vec<u64> {
+    pub(crate) fn observed(&self) -> Vec<u64> {
         self.0.iter().map(|trials| trials.n_positive).collect()
     }
 
     /// How many there might have been, if predictions are calibrated.
-    pub(super) fn draw(&self, uniforms: &mut Uniforms, counts: &mut Vec<u64>) {
+    pub(crate) fn draw(&self, uniforms: &mut Uniforms, counts: &mut Vec<u64>) {
         counts.clear();
         counts.extend(self.0.iter().map(|trials| binomial::draw(uniforms, trials.n, trials.p)));
     }
 
     /// A set that is as good for drawing: itself if it is small, else cells within the test's bins. Weights that differ by less than a
     /// fifth are taken as their mean.
-    pub(super) fn to_draw_from(&self) -> TrialSet {
+    pub(crate) fn to_draw_from(&self) -> TrialSet {
         if self.0.len() <= MOST_EXACT {
             return TrialSet(self.0.clone());
         }

@@ -9,6 +9,7 @@
 //! ```
 
 mod at_rows;
+mod band;
 mod closed_form;
 mod curve;
 mod far;

@@ -43,11 +43,16 @@ impl<'a> Regression<'a> {
         &self.order[first..last]
     }
 
+    /// The rows whose say at u is not neglected.
+    pub(super) fn within_reach(&self, u: f64) -> &[usize] {
+        self.near(u, self.reach)
+    }
+
     /// The sums of equations (tndensity) and (tndensity2), on the logit axis. Rows beyond reach are
     /// neglected; the others have a relative error of 2^-45 each, and the sums are compensated.
     pub(super) fn at(&self, u: f64) -> Masses {
         let (mut positives, mut total) = (Sum::default(), Sum::default());
-        for &index in self.near(u, self.reach) {
+        for &index in self.within_reach(u) {
             let term = self.points.share(index) * self.kernel.density(u - self.points.logits[index]);
             total.add(term);
             if self.points.outcomes[index] {

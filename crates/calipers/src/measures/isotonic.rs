@@ -5,24 +5,24 @@ use crate::numerics::sum::Sum;
 
 /// Neighbouring groups with one outcome rate.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Block {
+pub(crate) struct Block {
     /// Groups in the block.
-    pub(super) n_groups: usize,
+    pub(crate) n_groups: usize,
     negative: Sum,
     positive: Sum,
 }
 
 impl Block {
-    pub(super) fn positive(&self) -> f64 {
+    pub(crate) fn positive(&self) -> f64 {
         self.positive.value()
     }
 
-    pub(super) fn negative(&self) -> f64 {
+    pub(crate) fn negative(&self) -> f64 {
         self.negative.value()
     }
 
     /// Outcome rate.
-    pub(super) fn rate(&self) -> f64 {
+    pub(crate) fn rate(&self) -> f64 {
         self.positive() / (self.positive() + self.negative())
     }
 
@@ -37,7 +37,7 @@ impl Block {
 ///
 /// Groups are ties that are pooled already, so the result does not depend on the order of rows. Every group is
 /// pushed once and merged at most once: O(n).
-pub(super) fn isotonic(groups: &[Group]) -> Vec<Block> {
+pub(crate) fn isotonic(groups: &[Group]) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for group in groups {
         let of = |value: f64| [value].into_iter().collect::<Sum>();

@@ -22,6 +22,7 @@ pub use corp::{Corp, CorpDecomposition, IsotonicCurve, ProperScore};
 pub use cox::{CoxCalibration, CoxCoefficient, CoxFit};
 pub use cumulative::{CumulativeCalibrationError, CumulativeCurve, CumulativeStatistic};
 pub use distance::{LowerDistance, SmoothCalibrationError, SmoothWitness, SurrogateIntervalCalibrationError};
+pub(crate) use isotonic::isotonic;
 pub use kde::{Bandwidth, BetaKdeEce, CanonicalKdeEce, KdeEce, KdeKernel};
 pub use kernel::KernelCalibrationError;
 pub(crate) use probabilities::{Group, Probabilities};

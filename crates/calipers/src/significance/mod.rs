@@ -22,4 +22,5 @@ pub use debias::Debias;
 pub use floor::NoiseFloor;
 pub use interval::{Interval, IntervalMethod};
 pub use resampler::Resampler;
+pub(crate) use resampler::check_level;
 pub use rows::RowResampler;

@@ -90,7 +90,7 @@ pub(super) fn quantile(sorted: &[f64], level: f64) -> f64 {
     sorted[below] + (place - below as f64) * (sorted[above] - sorted[below])
 }
 
-pub(super) fn check_level(level: f64) -> Result<(), Error> {
+pub(crate) fn check_level(level: f64) -> Result<(), Error> {
     // Written so that NaN fails.
     if (0.5..1.0).contains(&level) {
         return Ok(());

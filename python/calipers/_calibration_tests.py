@@ -1,0 +1,697 @@
+"""Tests of calibration, which ask whether what is seen is more than chance.
+
+The hypothesis of all is that each outcome is 1 with the probability that was predicted for it, independently of other
+rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from numpy.typing import ArrayLike
+
+from calipers import _core
+from calipers._inputs import Invalid, Link, OneView, PosLabel, Ties
+from calipers._rows import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# A union of words, since stubtest takes an alias of one Literal with several for no union at all.
+NullDistribution: TypeAlias = Literal["auto"] | Literal["asymptotic"] | Literal["resampled"]
+
+
+class CoefficientInterval(NamedTuple):
+    """A coefficient with its Wald interval, estimate ± z · standard error."""
+
+    value: float
+    standard_error: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class CalibrationTest:
+    """A p-value with what belongs to it.
+
+    Attributes
+    ----------
+    test : str
+        Name of the test.
+    statistic : float
+        What was compared with chance; each test says what it is.
+    p_value : float
+        Probability of a statistic at least as extreme if predictions are calibrated.
+    degrees_of_freedom : float or None
+        Of the chi-square distribution, for tests that have one.
+    n : int
+        Rows tested.
+    left_out : dict
+        Rows that ``invalid="count"`` left out, by kind.
+    settings : dict
+        Every option that made the figures, and the way in which the p-value was found.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> cal.spiegelhalter_test([1, 0], [0.9, 0.9], null_distribution="asymptotic")
+    CalibrationTest('spiegelhalter', statistic=1.88562, p_value=0.0593, n=2, null_distribution='asymptotic')
+    """
+
+    test: str
+    statistic: float
+    p_value: float
+    degrees_of_freedom: float | None
+    n: int
+    left_out: dict[str, int]
+    settings: dict[str, Any]
+
+    def __repr__(self) -> str:
+        shown = [f"{self.test!r}", f"statistic={self.statistic:.6g}", f"p_value={self.p_value:.3g}"]
+        if self.degrees_of_freedom is not None:
+            shown.append(f"degrees_of_freedom={self.degrees_of_freedom:g}")
+        shown.append(f"n={self.n}")
+        for name in ("n_groups", "n_bins", "null_distribution", "n_resamples", "random_state"):
+            if self.settings.get(name) is not None:
+                shown.append(f"{name}={self.settings[name]!r}")
+        if self.left_out:
+            shown.append(f"left_out={self.left_out!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain Python objects, ready for JSON.
+
+        >>> import calipers as cal
+        >>> cal.cox_test([1, 1, 0, 1, 0, 0], [0.75, 0.75, 0.75, 0.25, 0.25, 0.25]).to_dict()["test"]
+        'cox'
+        """
+        return {
+            "test": self.test,
+            "statistic": self.statistic,
+            "p_value": self.p_value,
+            "degrees_of_freedom": self.degrees_of_freedom,
+            "n": self.n,
+            "left_out": dict(self.left_out),
+            "settings": dict(self.settings),
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class CoxTest(CalibrationTest):
+    """Whether Cox's regression has intercept 0 and slope 1, and how well it knows both.
+
+    Attributes
+    ----------
+    test, statistic, p_value, degrees_of_freedom, n, left_out, settings
+        As those of `CalibrationTest`.
+    intercept, slope : CoefficientInterval
+        Of the regression on the logits; calibrated predictions have 0 and 1.
+    in_the_large : CoefficientInterval
+        The intercept where the slope is held at 1; calibrated predictions have 0.
+    covariance : float
+        Of intercept and slope.
+    level : float
+        Level of the intervals.
+    n_clipped : int
+        Probabilities that were moved off 0 or 1 so that their logit is finite.
+    """
+
+    intercept: CoefficientInterval
+    slope: CoefficientInterval
+    in_the_large: CoefficientInterval
+    covariance: float
+    level: float
+    n_clipped: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain Python objects, ready for JSON."""
+        coefficients = {name: getattr(self, name)._asdict() for name in ("intercept", "slope", "in_the_large")}
+        rest = {"covariance": self.covariance, "level": self.level, "n_clipped": self.n_clipped}
+        return {**super().to_dict(), **coefficients, **rest}
+
+
+class CalibrationTests(Mapping[str, CalibrationTest]):
+    """Tests of the same rows by name, printed as a table.
+
+    Attributes
+    ----------
+    refused : dict
+        Tests that these rows cannot be asked for, with the reason.
+    """
+
+    def __init__(self, tests: dict[str, CalibrationTest], refused: dict[str, str]) -> None:
+        self._tests = dict(tests)
+        self.refused = dict(refused)
+
+    def __getitem__(self, name: str) -> CalibrationTest:
+        return self._tests[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tests)
+
+    def __len__(self) -> int:
+        return len(self._tests)
+
+    def __repr__(self) -> str:
+        rows = [("test", "statistic", "p-value", "by")]
+        for name, test in self._tests.items():
+            rows.append((name, f"{test.statistic:.4g}", f"{test.p_value:.3g}", _by(test)))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            f"{test:<{widths[0]}}  {statistic:>{widths[1]}}  {p_value:>{widths[2]}}  {by}"
+            for test, statistic, p_value, by in rows
+        ]
+        return "\n".join(lines + [f"{name}: {reason}" for name, reason in self.refused.items()])
+
+    def to_dict(self) -> dict[str, Any]:
+        """All tests as plain Python objects, ready for JSON."""
+        return {
+            "tests": {name: test.to_dict() for name, test in self._tests.items()},
+            "refused": dict(self.refused),
+        }
+
+
+def _by(test: CalibrationTest) -> str:
+    """Where the p-value comes from, in a word or two."""
+    if "n_resamples" in test.settings:
+        return f"{test.settings['n_resamples']} draws"
+    if test.degrees_of_freedom is not None:
+        return f"chi-square, {test.degrees_of_freedom:g} degrees of freedom"
+    return "normal distribution" if test.test == "spiegelhalter" else "Brownian motion"
+
+
+def _ask(rows: Rows, test: str, **options: object) -> CalibrationTest:
+    """What the test of that name says."""
+    return CalibrationTest(**rows.ask(lambda columns, read: _core.calibration_test(test, columns, read), **options))
+
+
+def spiegelhalter_test(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    link: Link = "logistic",
+    null_distribution: NullDistribution = "auto",
+    n_resamples: int = 999,
+    random_state: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    multiclass: OneView = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+) -> CalibrationTest:
+    r"""Spiegelhalter's test: whether the Brier score is what the predictions themselves say that it should be.
+
+        z = Σ w_i (y_i - p_i)(1 - 2 p_i) / √( Σ w_i² (1 - 2 p_i)² p_i (1 - p_i) ),  p-value P(|Z| >= |z|), Z normal
+
+    Above 0: the Brier score is worse than predicted, as that of overconfident predictions is; below 0: better.
+    Two-sided, since both are miscalibrated.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        As for `ls_ece`, and so are the options that are not named here.
+    link : {"logistic", "probit", "cloglog"}
+        What turns raw binary scores into probabilities.
+    null_distribution : {"auto", "asymptotic", "resampled"}
+        Where the p-value comes from: the limit for many rows, outcomes drawn from the predictions (the right size for
+        any number of rows), or whichever of them is good enough.
+    n_resamples, random_state : int
+        Draws, and their seed, where outcomes are drawn.
+    multiclass : {None, "top_class"} or int
+        As for `ls_ece`, but for "classwise": a test asks one question.
+
+    Returns
+    -------
+    CalibrationTest
+        Statistic, p-value and what made them.
+
+    Notes
+    -----
+    Assumes independent rows. One direction only: errors that leave the Brier score as predicted are not seen, such as
+    all that happens at p = 1/2.
+
+    Cost: O(n), one pass; with drawn outcomes a sort and up to 8,000 random numbers for each draw. "auto" takes the
+    normal distribution where Σ (w (1 - 2p))⁴ p (1 - p) is at most a tenth of the denominator's fourth power.
+
+    References
+    ----------
+    Spiegelhalter, "Probabilistic prediction in patient management and clinical trials", Statistics in Medicine 5, 1986.
+
+    Examples
+    --------
+    0.9 twice, right once: z = (0.1 - 0.9)(-0.8) / √(2 · 0.64 · 0.09).
+
+    >>> import calipers as cal
+    >>> test = cal.spiegelhalter_test([1, 0], [0.9, 0.9], null_distribution="asymptotic")
+    >>> round(test.statistic, 6), round(test.p_value, 6)
+    (1.885618, 0.059346)
+    """
+    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
+    options = {"link": link, "null_distribution": null_distribution, "n_resamples": n_resamples}
+    return _ask(rows, "spiegelhalter", random_state=random_state, **options)
+
+
+def hosmer_lemeshow_test(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    n_groups: int = 10,
+    fitted: bool = False,
+    link: Link = "logistic",
+    null_distribution: NullDistribution = "auto",
+    n_resamples: int = 999,
+    random_state: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    multiclass: OneView = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+) -> CalibrationTest:
+    r"""The test of Hosmer and Lemeshow: outcomes against predictions in groups of equal mass.
+
+        H = Σ_g ( Σ_(i in g) w_i (y_i - p_i) )² / ( p̄_g (1 - p̄_g) Σ_(i in g) w_i² )
+
+    with p̄_g the mean probability of a group. Rows are in order of their probability; ties are in one group, and
+    with many of them there are fewer groups than asked for. The p-value is that of chi-square with one degree of
+    freedom for each occupied group, for predictions that were not fitted on these rows.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        As for `ls_ece`, and so are the options that are not named here.
+    n_groups : int
+        Groups, from 2 to 10,000.
+    fitted : bool
+        Whether predictions are those of a logistic regression that was fitted on these very rows: two degrees of
+        freedom fewer. On other predictions that would reject 6 to 15 % of calibrated ones at 5 %.
+    link : {"logistic", "probit", "cloglog"}
+        What turns raw binary scores into probabilities.
+    null_distribution : {"auto", "asymptotic", "resampled"}
+        Where the p-value comes from: the limit for many rows, outcomes drawn from the predictions (the right size for
+        any number of rows), or whichever of them is good enough.
+    n_resamples, random_state : int
+        Draws, and their seed, where outcomes are drawn.
+    multiclass : {None, "top_class"} or int
+        As for `ls_ece`, but for "classwise": a test asks one question.
+
+    Returns
+    -------
+    CalibrationTest
+        Statistic, p-value and what made them.
+
+    Notes
+    -----
+    Assumes independent rows. Gaps that cancel inside a group are not seen.
+
+    Cost: O(n log n) for a sort; with drawn outcomes up to 8,000 random numbers for each draw. "auto" takes chi-square
+    where each group expects at least 5 outcomes of either kind.
+
+    References
+    ----------
+    Hosmer, Lemeshow, "Goodness of fit tests for the multiple logistic regression model", Communications in Statistics
+    9, 1980.
+
+    Examples
+    --------
+    Two groups, of which one expects 1 outcome of 2 and has 2, the other 1.5 of 2 and has 1: H = 1 / 0.5 + 0.25 / 0.375.
+
+    >>> import calipers as cal
+    >>> y, p = [1, 1, 1, 0], [0.5, 0.5, 0.75, 0.75]
+    >>> test = cal.hosmer_lemeshow_test(y, p, n_groups=2, null_distribution="asymptotic")
+    >>> round(test.statistic, 6), test.degrees_of_freedom, round(test.p_value, 6)
+    (2.666667, 2.0, 0.263597)
+    """
+    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
+    options = {"link": link, "null_distribution": null_distribution, "n_resamples": n_resamples}
+    return _ask(rows, "hosmer_lemeshow", n_groups=n_groups, fitted=fitted, random_state=random_state, **options)
+
+
+def ecce_r_test(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    link: Link = "logistic",
+    null_distribution: NullDistribution = "auto",
+    n_resamples: int = 999,
+    random_state: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    multiclass: OneView = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+) -> CalibrationTest:
+    r"""Kuiper's test by ECCE-R: whether the sum of residuals ranges farther than chance lets it.
+
+        C_k = Σ_(i: p_i <= p_(k)) w_i (y_i - p_i),  C_0 = 0,  σ² = Σ w_i² p_i (1 - p_i)
+        statistic = (max C - min C) / σ      against the range of Brownian motion on [0, 1]
+
+    with p_(k) the k-th distinct probability: ties are one step, so that the order of rows does not matter. C_0 belongs
+    to the sums.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        As for `ls_ece`, and so are the options that are not named here.
+    link : {"logistic", "probit", "cloglog"}
+        What turns raw binary scores into probabilities.
+    null_distribution : {"auto", "asymptotic", "resampled"}
+        Where the p-value comes from: the limit for many rows, outcomes drawn from the predictions (the right size for
+        any number of rows), or whichever of them is good enough.
+    n_resamples, random_state : int
+        Draws, and their seed, where outcomes are drawn.
+    multiclass : {None, "top_class"} or int
+        As for `ls_ece`, but for "classwise": a test asks one question.
+
+    Returns
+    -------
+    CalibrationTest
+        Statistic, p-value and what made them.
+
+    Notes
+    -----
+    Assumes independent rows. No bins and no bandwidth; sees best what has one sign over long stretches of probability.
+
+    Cost: O(n log n) for a sort; with drawn outcomes up to 8,000 random numbers for each draw. "auto" draws where there
+    are fewer than 2,000 steps of equal variance: on a grid of 0.05 the limit has a size of about 3 % at 5 %.
+
+    References
+    ----------
+    Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic predictions", JMLR 23, 2022.
+
+    Examples
+    --------
+    C = 0, -0.3, 0.3, -0.3: the range is 0.6, and σ² = 0.21 + 0.24 + 0.24.
+
+    >>> import calipers as cal
+    >>> test = cal.ecce_r_test([0, 1, 0], [0.3, 0.4, 0.6], null_distribution="asymptotic")
+    >>> round(test.statistic, 6)
+    0.722315
+    """
+    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
+    options = {"link": link, "null_distribution": null_distribution, "n_resamples": n_resamples}
+    return _ask(rows, "ecce_r", random_state=random_state, **options)
+
+
+def ecce_mad_test(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    link: Link = "logistic",
+    null_distribution: NullDistribution = "auto",
+    n_resamples: int = 999,
+    random_state: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    multiclass: OneView = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+) -> CalibrationTest:
+    r"""The test of Kolmogorov and Smirnov by ECCE-MAD: whether the sum of residuals strays farther than chance lets it.
+
+        C_k = Σ_(i: p_i <= p_(k)) w_i (y_i - p_i),  C_0 = 0,  σ² = Σ w_i² p_i (1 - p_i)
+        statistic = max |C| / σ      against the largest absolute value of Brownian motion on [0, 1]
+
+    with p_(k) the k-th distinct probability: ties are one step, so that the order of rows does not matter. C_0 belongs
+    to the sums.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        As for `ls_ece`, and so are the options that are not named here.
+    link : {"logistic", "probit", "cloglog"}
+        What turns raw binary scores into probabilities.
+    null_distribution : {"auto", "asymptotic", "resampled"}
+        Where the p-value comes from: the limit for many rows, outcomes drawn from the predictions (the right size for
+        any number of rows), or whichever of them is good enough.
+    n_resamples, random_state : int
+        Draws, and their seed, where outcomes are drawn.
+    multiclass : {None, "top_class"} or int
+        As for `ls_ece`, but for "classwise": a test asks one question.
+
+    Returns
+    -------
+    CalibrationTest
+        Statistic, p-value and what made them.
+
+    Notes
+    -----
+    Assumes independent rows. No bins and no bandwidth; sees best what has one sign over long stretches of probability.
+
+    Cost: O(n log n) for a sort; with drawn outcomes up to 8,000 random numbers for each draw. "auto" draws where there
+    are fewer than 2,000 steps of equal variance: on a grid of 0.05 the limit has a size of about 3.5 % at 5 %.
+
+    References
+    ----------
+    Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic predictions", JMLR 23, 2022.
+
+    Examples
+    --------
+    C = 0, -0.3, 0.3, -0.3: the largest size is 0.3, and σ² = 0.21 + 0.24 + 0.24.
+
+    >>> import calipers as cal
+    >>> test = cal.ecce_mad_test([0, 1, 0], [0.3, 0.4, 0.6], null_distribution="asymptotic")
+    >>> round(test.statistic, 6)
+    0.361158
+    """
+    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
+    options = {"link": link, "null_distribution": null_distribution, "n_resamples": n_resamples}
+    return _ask(rows, "ecce_mad", random_state=random_state, **options)
+
+
+def tcal_test(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    most_bins: int = 4096,
+    link: Link = "logistic",
+    n_resamples: int = 999,
+    random_state: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    multiclass: OneView = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+) -> CalibrationTest:
+    r"""T-Cal's adaptive test: the squared calibration error in 2, 4, 8, ... bins, the most surprising of them.
+
+        T_m = Σ_b ( (Σ_(i in b) w_i r_i)² - Σ_(i in b) w_i² r_i² ) / W_b,  r_i = y_i - p_i, m bins [(b-1)/m, b/m)
+        p_m = share of draws, with the rows themselves among them, whose T_m is at least that of the rows
+        statistic = min over m = 2, 4, 8, ... of p_m
+
+    with as many bins as have at least 8 rows each on average. In a draw each outcome is 1 with its predicted
+    probability. The p-value is the share of draws whose own smallest p_m is as small.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        As for `ls_ece`, and so are the options that are not named here.
+    most_bins : int
+        Bins of the finest scale at most, however many rows there are.
+    link : {"logistic", "probit", "cloglog"}
+        What turns raw binary scores into probabilities.
+    n_resamples, random_state : int
+        Draws, and their seed.
+    multiclass : {None, "top_class"} or int
+        As for `ls_ece`, but for "classwise": a test asks one question.
+
+    Returns
+    -------
+    CalibrationTest
+        Statistic, p-value and what made them.
+
+    Notes
+    -----
+    Assumes independent rows. Products of a row with itself are left out, so that one single outcome that was said
+    to be impossible is not seen. ``settings["n_bins"]`` is the scale of the smallest p_m.
+
+    Cost: O(n log n) for a sort, and up to 8,000 random numbers for each draw. The size is exact for any n.
+
+    References
+    ----------
+    Lee, Huang, Hassani, Dobriban, "T-Cal: an optimal test for the calibration of predictive models", JMLR 24, 2023.
+
+    Examples
+    --------
+    Predictions of 0.2 and 0.8 for outcomes that are as frequent everywhere.
+
+    >>> import calipers as cal
+    >>> cal.tcal_test([1, 0] * 50, [0.2] * 50 + [0.8] * 50).p_value
+    0.001
+    """
+    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
+    options = {"link": link, "most_bins": most_bins, "n_resamples": n_resamples, "random_state": random_state}
+    return _ask(rows, "tcal_adaptive", **options)
+
+
+def cox_test(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    clip: float = 1e-6,
+    level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    multiclass: OneView = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+) -> CoxTest:
+    r"""The test by Cox's regression: whether outcomes, regressed on logits, have intercept 0 and slope 1.
+
+        logit P(Y = 1) = a + b h,  h = logit of the probability
+        LR = 2 ( max_(a, b) l(a, b) - l(0, 1) ),  l the log-likelihood, against chi-square with 2 degrees of freedom
+
+    With unequal weights LR has another distribution; then the statistic is the score test Uᵀ V⁻¹ U with
+    U = Σ w (y - p)(1, h) and V = Σ w² p (1 - p)(1, h)(1, h)ᵀ, which is the same for many rows of equal weight.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        As for `ls_ece`, and so are the options that are not named here.
+    clip : float
+        Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit.
+    level : float
+        Level of the intervals.
+    multiclass : {None, "top_class"} or int
+        As for `ls_ece`, but for "classwise": a test asks one question.
+
+    Returns
+    -------
+    CoxTest
+        Statistic, p-value, and the coefficients with intervals.
+
+    Notes
+    -----
+    Assumes independent rows. It sees what is a straight line in logits: predictions that are too high or too extreme as
+    a whole. Refuses rows whose outcomes the logits separate, as `cox_calibration` does. Standard errors are those of
+    the information matrix, with unequal weights those of the sandwich.
+
+    Cost: O(n) for each Newton step, mostly 5 to 8. The chi-square distribution is that of many rows.
+
+    References
+    ----------
+    Cox, "Two further applications of a model for binary regression", Biometrika 45, 1958; Miller, Hui, Tierney,
+    "Validation techniques for logistic regression models", Statistics in Medicine 10, 1991.
+
+    Examples
+    --------
+    Logits ±ln 3, outcomes as often as they say: intercept 0, slope 1, nothing to see.
+
+    >>> import calipers as cal
+    >>> test = cal.cox_test([1, 1, 1, 0, 1, 0, 0, 0], [0.75] * 4 + [0.25] * 4)
+    >>> test.statistic < 1e-12, round(test.slope.value, 6), test.slope.lower < 1 < test.slope.upper
+    (True, 1.0, True)
+    """
+    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
+    return _cox(rows, clip, level)
+
+
+def _cox(rows: Rows, clip: float, level: float) -> CoxTest:
+    """What Cox's regression says."""
+    found = rows.ask(_core.cox_test, clip=clip, level=level)
+    return CoxTest(
+        **found["test"],
+        intercept=CoefficientInterval(*found["intercept"]),
+        slope=CoefficientInterval(*found["slope"]),
+        in_the_large=CoefficientInterval(*found["in_the_large"]),
+        covariance=found["covariance"],
+        level=found["level"],
+        n_clipped=found["n_clipped"],
+    )
+
+
+def calibration_tests(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    n_groups: int = 10,
+    clip: float = 1e-6,
+    link: Link = "logistic",
+    null_distribution: NullDistribution = "auto",
+    n_resamples: int = 999,
+    random_state: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    multiclass: OneView = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+) -> CalibrationTests:
+    r"""All tests of calibration on the same rows, by name.
+
+    `spiegelhalter_test`, `hosmer_lemeshow_test`, `ecce_r_test`, `ecce_mad_test`, `tcal_test` and `cox_test`, each as it
+    is by itself. Of six p-values the smallest is small more often than one is: choose the test first, or divide by six.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        As for `ls_ece`, and so are the options that are not named here.
+    n_groups : int
+        Groups of Hosmer and Lemeshow.
+    clip : float
+        For the logits of Cox's regression.
+    link : {"logistic", "probit", "cloglog"}
+        What turns raw binary scores into probabilities.
+    null_distribution : {"auto", "asymptotic", "resampled"}
+        Where the p-value comes from: the limit for many rows, outcomes drawn from the predictions (the right size for
+        any number of rows), or whichever of them is good enough.
+    n_resamples, random_state : int
+        Draws, and their seed, where outcomes are drawn.
+    multiclass : {None, "top_class"} or int
+        As for `ls_ece`, but for "classwise": a test asks one question.
+
+    Returns
+    -------
+    CalibrationTests
+        A mapping from names to results, which prints as a table.
+
+    Notes
+    -----
+    Where outcomes are separated by the logits, Cox's regression has no fit: it is then in ``refused`` with the reason.
+
+    Cost: the sum of theirs; mostly that of the draws of T-Cal.
+
+    References
+    ----------
+    Those of the tests.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> tests = cal.calibration_tests([1, 0] * 50, [0.2] * 50 + [0.8] * 50)
+    >>> [name for name, test in tests.items() if test.p_value > 0.05]
+    []
+    >>> print(cal.calibration_tests([1, 0, 1, 1], [0.9, 0.2, 0.6, 0.8]).refused["cox"])
+    SEPARATED
+    """
+    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
+    drawn = {"link": link, "n_resamples": n_resamples, "random_state": random_state}
+    by_limits = {**drawn, "null_distribution": null_distribution}
+    tests = {
+        "spiegelhalter": _ask(rows, "spiegelhalter", **by_limits),
+        "hosmer_lemeshow": _ask(rows, "hosmer_lemeshow", n_groups=n_groups, fitted=False, **by_limits),
+        "ecce_r": _ask(rows, "ecce_r", **by_limits),
+        "ecce_mad": _ask(rows, "ecce_mad", **by_limits),
+        "tcal_adaptive": _ask(rows, "tcal_adaptive", most_bins=4096, **drawn),
+    }
+    refused = {}
+    try:
+        tests["cox"] = _cox(rows, clip, 0.95)
+    except _core.CalipersError as refusal:
+        # The rows are sound, or the first test would have refused them.
+        refused["cox"] = str(refusal)
+    return CalibrationTests(tests, refused)
