@@ -45,6 +45,7 @@ from calipers._core import CalipersError, __version__
 from calipers._cumulative import CumulativeCurve, cumulative_curve, ecce_mad, ecce_r
 from calipers._curve import Band, Bin, IsotonicCurve, LsCurve, calibration_bins, corp_curve, ls_curve
 from calipers._debiased import debiased_ece, sweep_ece, tcal_squared_error
+from calipers._displays import CumulativeDisplay, ReliabilityDisplay, SweepDisplay
 from calipers._distance import (
     kernel_calibration_error,
     lower_distance_to_calibration,
@@ -52,7 +53,6 @@ from calipers._distance import (
     smooth_calibration_error,
     surrogate_interval_calibration_error,
 )
-from calipers._displays import CumulativeDisplay, ReliabilityDisplay, SweepDisplay
 from calipers._estimate import Estimate
 from calipers._kernel import beta_kde_ece, canonical_kde_ece, kde_ece, smooth_ece
 from calipers._ls_ece import ls_ece, ls_ece_sampled

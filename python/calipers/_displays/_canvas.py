@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,8 +29,10 @@ def axes_for(ax: Axes | None) -> tuple[Axes, bool]:
     """The axes to draw on, and whether the legend stands beside them: it does in a figure that is made here."""
     if ax is None:
         import matplotlib.pyplot as plt
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-        _, ax = plt.subplots(layout="constrained")
+        # Inches; with the usual ones text touches the edge.
+        _, ax = plt.subplots(layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08))
         return ax, True
     legend = ax.get_legend()
     return ax, legend is not None and legend.get_gid() == _BESIDE
@@ -54,7 +57,7 @@ def free_colors(ax: Axes, n: int) -> list[str]:
 def label(name: str | None, what: str) -> str:
     """A name over what belongs to it, in lines that fit a legend."""
     lines = [] if name is None else textwrap.wrap(name, _LEGEND_WIDTH, max_lines=3)
-    return "\n".join([*lines, what])
+    return "\n".join([*lines, what] if what else lines)
 
 
 def figure_text(value: float) -> str:
@@ -67,9 +70,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g}%"
 
 
-def draw_legend(ax: Axes, beside: bool) -> None:
-    """The legend: to the right of the axes, or inside where it covers least."""
-    handles, labels = ax.get_legend_handles_labels()
+def draw_legend(ax: Axes, beside: bool, last: Sequence[str] = ()) -> None:
+    """The legend: to the right of the axes, or inside where it covers least; the labels in `last` end it."""
+    entries = list(zip(*ax.get_legend_handles_labels(), strict=True))
+    entries.sort(key=lambda entry: last.index(entry[1]) if entry[1] in last else -1)
+    handles, labels = zip(*entries, strict=True)
     if beside:
         legend = ax.legend(
             handles,

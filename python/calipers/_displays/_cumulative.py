@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
+_BAND = "calipers-band"
+_BAND_TEXT = "2 standard deviations\nif calibrated"
 _ZERO = "calipers-zero"
 _SCALE = "calipers-probabilities"
 
@@ -213,7 +216,7 @@ class CumulativeDisplay:
         ax, beside = axes_for(ax)
         first = not marked(ax, _ZERO)
         color = free_colors(ax, 1)[0] if color is None else color
-        shares, differences = self.curve.shares, self.curve.differences
+        shares = self.curve.shares
         name = self.name if name is None else name
         range_text = "" if self.estimate is None else f"ECCE-R {figure_text(self.estimate)}"
         few = shares.size <= 30
@@ -223,35 +226,36 @@ class CumulativeDisplay:
             linewidth=1.6,
             marker="o" if few else None,
             markersize=4,
-            label=label(name, range_text) if name or range_text else "outcomes − predictions",
+            label=label(name, range_text) if name or range_text else "outcomes less predictions",
             zorder=3,
         )
         mark(line)
         if self.deviations is not None:
             band = 2.0 * self.deviations
             places = _every(shares.size)
-            ax.fill_between(
+            area = ax.fill_between(
                 shares[places],
                 -band[places],
                 band[places],
                 color=color,
-                alpha=0.15,
+                alpha=0.18,
                 linewidth=0,
-                label="±2 standard\ndeviations if\ncalibrated" if first else None,
+                label=None if marked(ax, _BAND) else _BAND_TEXT,
                 zorder=1,
             )
+            mark(area, _BAND)
         if first:
             mark(ax.axhline(0.0, color=REFERENCE, linewidth=1.0, linestyle="--", zorder=2), _ZERO)
             plain_frame(ax)
             ax.set_xlim(-0.02, 1.02)
             ax.set_xlabel("Share of rows, by rising probability")
-            ax.set_ylabel("Outcomes − predictions, summed")
+            ax.set_ylabel("Outcomes less predictions, summed")
             self._draw_probabilities(ax)
         else:
             # The second scale is that of one model alone.
             for scale in [child for child in ax.child_axes if child.get_gid() == _SCALE]:
                 scale.remove()
-        draw_legend(ax, beside)
+        draw_legend(ax, beside, last=(_BAND_TEXT,))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -263,7 +267,7 @@ class CumulativeDisplay:
         edges = np.linspace(0, shares.size - 1, 1001).astype(np.intp)
         places = [
             place
-            for start, end in zip(edges[:-1], edges[1:], strict=True)
+            for start, end in pairwise(edges)
             for stretch in [differences[start : end + 1]]
             for place in (start, start + stretch.argmin(), start + stretch.argmax(), end)
         ]
@@ -277,9 +281,18 @@ class CumulativeDisplay:
         at = np.linspace(0.0, 1.0, 6)
         # The row at a share is the first that reaches it.
         reached = np.minimum(np.searchsorted(self.curve.shares, at), self.curve.shares.size - 1)
-        scale.set_xticks(at, [f"{value:.2g}" for value in self.curve.probabilities[reached]], fontsize=SMALL)
+        scale.set_xticks(at, [_short(value) for value in self.curve.probabilities[reached]], fontsize=SMALL)
         scale.set_xlabel("Predicted probability", fontsize=SMALL)
         scale.spines["top"].set_visible(False)
+
+
+def _short(probability: float) -> str:
+    """A probability with two digits, and none that is not 0 or 1 as 0 or 1."""
+    if 0.0 < probability < 0.001:
+        return "<0.001"
+    if 0.99 < probability < 1.0:
+        return ">0.99" if probability < 0.999 else ">0.999"
+    return f"{probability:.2g}"
 
 
 def _every(size: int) -> NDArray[np.intp]:

@@ -38,12 +38,11 @@ def predictions_of(
             )
         return labels, scores
     positive = classes.size - 1 if pos_label is None else int(_indices([pos_label], classes, "pos_label")[0])
-    if scores.ndim == 1:
-        # decision_function has one column: that of the last class.
-        scores = scores if positive == classes.size - 1 else -scores
-    else:
-        scores = scores[:, positive]
-    return (labels == positive).astype(np.int64), scores
+    outcomes = (labels == positive).astype(np.int64)
+    if scores.ndim == 2:
+        return outcomes, scores[:, positive]
+    # decision_function has one column: that of the last class.
+    return outcomes, scores if positive == classes.size - 1 else -scores
 
 
 def _indices(values: ArrayLike, classes: NDArray[Any], what: str = "") -> NDArray[np.int64]:

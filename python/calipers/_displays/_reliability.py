@@ -40,10 +40,10 @@ BandChoice: TypeAlias = Literal["auto", "consistency", "confidence"] | None
 Curve: TypeAlias = LsCurve | IsotonicCurve | Sequence[Bin]
 
 _DIAGONAL = "calipers-diagonal"
-_SHARES = "calipers-shares"
+_DIAGONAL_TEXT = "perfectly calibrated"
 _SHARES_TEXT = "calipers-shares-text"
 # The strip of the predictions, below the rates: from its floor up to the height of its highest bar.
-_FLOOR, _CEILING = -0.27, -0.09
+_FLOOR, _CEILING = -0.28, -0.1
 # A smoothed curve is drawn where the density is at least this; it is 1 where predictions are spread evenly.
 _LEAST_DENSITY = 0.01
 # A piece of a curve that is narrower than this is a dot.
@@ -63,14 +63,16 @@ class ReliabilityDisplay:
     On the diagonal, what is predicted with 30% happens in 30% of cases. Below it predictions are too high, above it
     too low. The curve is one of three kinds: `ls_curve` (smoothed on the scale of the logits; its mean gap is
     LS-ECE), `corp_curve` (isotonic), or the points of `calibration_bins`. The shaded band is where the curve of a
-    calibrated model with these predictions would lie, place by place.
+    calibrated model with these predictions would lie, place by place; for bins it is drawn as bars.
 
     Use `from_predictions` or `from_estimator`.
 
     Parameters
     ----------
     curve : LsCurve, IsotonicCurve or list of Bin
-        What is drawn; its band, too, if it has one.
+        What is drawn.
+    band : Band, optional
+        How far chance takes each bin; the other curves have a band of their own.
     shares : tuple of two arrays, optional
         Edges and shares of the predictions between them, for the bars below.
     estimate : float, optional
@@ -112,11 +114,13 @@ class ReliabilityDisplay:
         self,
         curve: Curve,
         *,
+        band: Band | None = None,
         shares: tuple[ArrayLike, ArrayLike] | None = None,
         estimate: float | None = None,
         name: str | None = None,
     ) -> None:
         self.curve = curve
+        self.band = curve.band if isinstance(curve, (LsCurve, IsotonicCurve)) else band
         self.shares = None if shares is None else _shares(*shares)
         self.estimate = estimate
         self.name = name
@@ -157,7 +161,7 @@ class ReliabilityDisplay:
             Which curve.
         band : {"auto", "consistency", "confidence"} or None
             "consistency": where the curve of a calibrated model would lie. "confidence", for "corp" alone: where the
-            true rates may lie. "auto" is "consistency" where there is one; bins have none.
+            true rates may lie. "auto" is "consistency", but nothing for bins of weighted rows, which have no band.
         level, n_resamples, random_state
             Of the band, as for `ls_curve` and `corp_curve`.
         sigma, noise
@@ -178,9 +182,13 @@ class ReliabilityDisplay:
         """
         if kind not in ("smoothed", "binned", "corp"):
             raise ValueError(f"kind must be 'smoothed', 'binned' or 'corp', got {kind!r}")
-        possible = {"smoothed": ("consistency",), "binned": (), "corp": ("consistency", "confidence")}[kind]
+        possible = ("consistency", "confidence") if kind == "corp" else ("consistency",)
         if band not in ("auto", None, *possible):
             raise ValueError(f"band of kind {kind!r} must be {_listed('auto', None, *possible)}, got {band!r}")
+        if kind == "binned" and sample_weight is not None:
+            if band == "consistency":
+                raise ValueError("band of kind 'binned' must be 'auto' or None with sample_weight, got 'consistency'")
+            band = None
         rows: dict[str, Any] = {
             "link": link,
             "sample_weight": sample_weight,
@@ -200,7 +208,8 @@ class ReliabilityDisplay:
         if kind == "binned":
             curve = calibration_bins(y_true, y_prob, n_bins=n_bins, strategy=strategy, **rows)
             error: float = expected_calibration_error(y_true, y_prob, n_bins=n_bins, strategy=strategy, **rows)
-            return cls(curve, estimate=error, name=name).plot(ax=ax, color=color)
+            drawn_band = None if band is None else _band_of_bins(curve, level, n_resamples, random_state)
+            return cls(curve, band=drawn_band, estimate=error, name=name).plot(ax=ax, color=color)
         walk = cumulative_curve(y_true, y_prob, **rows)
         if kind == "smoothed":
             error = ls_ece(y_true, y_prob, sigma=sigma, noise=noise, **rows)
@@ -283,14 +292,14 @@ class ReliabilityDisplay:
             _draw_isotonic(ax, curve, color, text)
         else:
             text = self._label(name, "ECE", f"{len(curve)} bins")
-            _draw_bins(ax, curve, color, text)
+            _draw_bins(ax, curve, self.band, color, text)
         if self.shares is not None:
             _draw_shares(ax, self.shares, color, f"Predictions, highest bar {percent(self.shares.shares.max())}")
         elif not isinstance(curve, (LsCurve, IsotonicCurve)):
             most = max(each.n for each in curve)
             weights = [each.weight for each in curve]
             _draw_shares(ax, _shares(_edges(curve), weights), color, f"Rows by bin, at most {most:,}")
-        draw_legend(ax, beside)
+        draw_legend(ax, beside, last=(*([] if self.band is None else [_band_text(self.band)]), _DIAGONAL_TEXT))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -301,7 +310,7 @@ class ReliabilityDisplay:
 def _draw_frame(ax: Axes, square: bool) -> None:
     """Axes, diagonal and labels: what all curves have in common."""
     (diagonal,) = ax.plot(
-        [0, 1], [0, 1], color=REFERENCE, linewidth=1.0, linestyle="--", zorder=2, label="perfectly calibrated"
+        [0, 1], [0, 1], color=REFERENCE, linewidth=1.0, linestyle="--", zorder=2, label=_DIAGONAL_TEXT
     )
     mark(diagonal, _DIAGONAL)
     plain_frame(ax)
@@ -329,7 +338,9 @@ def _draw_smoothed(ax: Axes, curve: LsCurve, color: str, text: str) -> None:
             middle = start + int(np.argmax(curve.densities[start:end]))
             ax.plot(x[middle], rates[middle], "o", color=color, markersize=7, zorder=4)
     if curve.band is not None:
-        _draw_band(ax, x, curve.band, shown, color)
+        # Gaps between pieces of the curve stay open.
+        lower, upper = np.where(shown, (curve.band.lower, curve.band.upper), np.nan)
+        _draw_band(ax, x, lower, upper, curve.band, color)
 
 
 def _draw_isotonic(ax: Axes, curve: IsotonicCurve, color: str, text: str) -> None:
@@ -344,49 +355,83 @@ def _draw_isotonic(ax: Axes, curve: IsotonicCurve, color: str, text: str) -> Non
         ax.plot(x, rates, "o", color=color, markersize=6, zorder=4)
     if curve.band is not None:
         kept = thinned(x)
-        shown = np.zeros(x.size, dtype=bool)
-        shown[kept] = True
-        _draw_band(ax, x, curve.band, shown, color)
+        _draw_band(ax, x[kept], curve.band.lower[kept], curve.band.upper[kept], curve.band, color)
 
 
-def _draw_band(ax: Axes, x: NDArray[np.float64], band: Band, shown: NDArray[np.bool_], color: str) -> None:
+def _draw_band(
+    ax: Axes,
+    x: NDArray[np.float64],
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    band: Band,
+    color: str,
+) -> None:
     """Where chance takes the curve; over a single place, a bar."""
-    text = f"{percent(band.level)} range if calibrated" if band.kind == "consistency" else None
-    text = f"{percent(band.level)} confidence band" if text is None else text
-    known = ax.get_legend_handles_labels()[1]
-    text = "_" + text if text in known else text
-    at, lower, upper = x[shown], band.lower[shown], band.upper[shown]
-    if at.size and at[-1] - at[0] < _DOT:
-        at = np.array([at.mean() - _DOT / 2, at.mean() + _DOT / 2])
-        lower, upper = np.full(2, lower.min()), np.full(2, upper.max())
-    elif at.size < x.size:
-        # Gaps between pieces of a smoothed curve stay open.
-        at, lower, upper = x, np.where(shown, band.lower, np.nan), np.where(shown, band.upper, np.nan)
-    ax.fill_between(at, lower, upper, color=color, alpha=0.18, linewidth=0, label=text, zorder=1)
+    there = np.flatnonzero(np.isfinite(lower))
+    if there.size and x[there[-1]] - x[there[0]] < _DOT:
+        middle = (x[there[0]] + x[there[-1]]) / 2
+        x = np.array([middle - _DOT / 2, middle + _DOT / 2])
+        lower, upper = np.full(2, np.nanmin(lower)), np.full(2, np.nanmax(upper))
+    ax.fill_between(x, lower, upper, color=color, alpha=0.18, linewidth=0, label=_band_label(ax, band), zorder=1)
 
 
-def _draw_bins(ax: Axes, bins: Sequence[Bin], color: str, text: str) -> None:
-    """A point for each bin that has rows, tied to the diagonal by its gap."""
-    held = [each for each in bins if each.weight > 0]
-    x = np.array([each.mean_probability for each in held])
-    rates = np.array([each.outcome_rate for each in held])
-    ax.vlines(x, np.minimum(x, rates), np.maximum(x, rates), color=color, alpha=0.45, linewidth=2.0, zorder=3)
-    (line,) = ax.plot(x, rates, "-o", color=color, linewidth=1.0, markersize=6, label=text, zorder=4)
+def _band_label(ax: Axes, band: Band) -> str | None:
+    """What the legend says of a band, once for all displays."""
+    text = _band_text(band)
+    return None if text in ax.get_legend_handles_labels()[1] else text
+
+
+def _band_text(band: Band) -> str:
+    what = "range if calibrated" if band.kind == "consistency" else "confidence band"
+    return f"{percent(band.level)} {what}"
+
+
+def _draw_bins(ax: Axes, bins: Sequence[Bin], band: Band | None, color: str, text: str) -> None:
+    """A point for each bin that has rows, beside what chance may make of it or tied to the diagonal by its gap."""
+    held = np.array([each.weight > 0 for each in bins])
+    x = np.array([each.mean_probability for each in bins])[held]
+    rates = np.array([each.outcome_rate for each in bins])[held]
+    if band is None:
+        ax.vlines(x, np.minimum(x, rates), np.maximum(x, rates), color=color, alpha=0.45, linewidth=2.0, zorder=3)
+    else:
+        text_of_band = _band_label(ax, band) or ""
+        lower, upper = band.lower[held], band.upper[held]
+        ax.vlines(x, lower, upper, color=color, alpha=0.22, linewidth=8.0, label=text_of_band, zorder=1)
+    (line,) = ax.plot(x, rates, "-o", color=color, linewidth=1.0, markersize=5.5, label=text, zorder=4)
     mark(line)
+
+
+def _band_of_bins(bins: Sequence[Bin], level: float, n_resamples: int, random_state: int) -> Band:
+    """Rates of each bin if its rows had outcomes with its mean probability, which makes it a little too wide."""
+    draw = np.random.default_rng(random_state)
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must be inside (0, 1), got {level}")
+    if n_resamples < 1:
+        raise ValueError(f"n_resamples must be at least 1, got {n_resamples}")
+    tails = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
+    ends = [
+        np.quantile(draw.binomial(each.n, each.mean_probability, n_resamples) / each.n, tails, method="inverted_cdf")
+        if each.n > 0
+        else np.full(2, np.nan)
+        for each in bins
+    ]
+    lower, upper = np.array(ends).T
+    return Band("consistency", lower, upper, level, n_resamples, random_state)
 
 
 def _draw_shares(ax: Axes, shares: Shares, color: str, text: str) -> None:
     """The predictions as bars in the strip below, the highest as high as the strip."""
     known = marked(ax, _SHARES_TEXT)
     heights = shares.shares / shares.shares.max() * (_CEILING - _FLOOR)
-    bars = ax.stairs(_FLOOR + heights, shares.edges, baseline=_FLOOR, fill=True, color=color, alpha=0.45, zorder=2)
-    mark(bars, _SHARES)
     if known:
+        # Outlines, since several areas on each other cannot be told apart.
+        ax.stairs(_FLOOR + heights, shares.edges, baseline=_FLOOR, color=color, linewidth=1.3, zorder=2)
         # The height of the highest bar would be that of one display.
         known[0].set(text="Predictions, each to its highest bar")
     else:
+        ax.stairs(_FLOOR + heights, shares.edges, baseline=_FLOOR, fill=True, color=color, alpha=0.45, zorder=2)
         ax.axhline(0.0, color=REFERENCE, linewidth=0.6, zorder=1)
-        mark(ax.text(0.5, -0.015, text, ha="center", va="top", fontsize=SMALL), _SHARES_TEXT)
+        mark(ax.text(0.5, -0.03, text, ha="center", va="top", fontsize=SMALL), _SHARES_TEXT)
 
 
 def _places(walk: CumulativeCurve, sigma: float) -> NDArray[np.float64]:

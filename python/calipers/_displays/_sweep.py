@@ -18,11 +18,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 
+_CHANCE = "calipers-chance"
+_CHANCE_TEXT = "range of ECE by\nchance alone"
+_VERDICTS = {"brittle": "ECE is brittle", "stable": "ECE is stable", "undecided": ""}
+
+
 class SweepDisplay:
-    """ECE over numbers of bins and LS-ECE over sigma in one chart: how brittle is the figure?
+    """ECE over numbers of bins and LS-ECE over sigma in one chart, which shows how brittle the figure is.
 
     At a number of bins B stand ECE with B bins of equal width and of equal mass, and LS-ECE at sigma = 1/B. A line
-    that goes up and down says that the figure is one of the bins, and not of the model.
+    that goes up and down says that the figure is one of the bins, and not of the model. The bar at the right is as long
+    as the range of ECE over 10 to 100 equal bins that chance alone makes, were the model calibrated; the legend has
+    the verdict of `sweep`.
 
     Use `from_predictions` or `from_estimator`; they take what `sweep` takes.
 
@@ -51,7 +58,7 @@ class SweepDisplay:
     >>> display.result.verdict
     'stable'
     >>> display.ax_.get_xlabel()
-    'Number of bins, and 1/σ of LS-ECE'
+    'Number of bins; 1 / sigma of LS-ECE'
     """
 
     ax_: Axes
@@ -186,30 +193,42 @@ class SweepDisplay:
         of_ece, of_ls_ece = free_colors(ax, 2) if colors is None else colors
         name = self.name if name is None else name
         result = self.result
-        # With three marks the lines can be told apart without colour, too.
+        heading = label(name, _VERDICTS[result.verdict])
+        if heading:
+            ax.plot([], [], " ", label=heading)
+        # LS-ECE is wide and below, so that it is seen under an ECE that agrees; marks tell lines apart without colour.
         lines: list[tuple[NDArray[np.float64] | None, str, dict[str, Any]]] = [
-            (result.ece_uniform, "ECE, equal width", {"color": of_ece, "marker": "o"}),
+            (result.ece_uniform, "ECE, equal width", {"color": of_ece, "marker": "o", "zorder": 4}),
             (result.ece_quantile, "ECE, equal mass", {"color": of_ece, "marker": "s", "markerfacecolor": "white"}),
-            (result.ls_ece, "LS-ECE, σ = 1/bins", {"color": of_ls_ece, "marker": "D", "linewidth": 2.2}),
+            (result.ls_ece, "LS-ECE, sigma = 1/bins", {"color": of_ls_ece, "linewidth": 4.0, "zorder": 2}),
         ]
         drawn = []
         for values, what, style in lines:
             if values is not None:
-                drawn += ax.plot(
-                    result.bins,
-                    values,
-                    label=label(name, what),
-                    **{"linewidth": 1.4, "markersize": 4.5, "zorder": 3, **style},
-                )
+                defaults = {"linewidth": 1.4, "markersize": 5, "zorder": 3, "solid_capstyle": "round"}
+                drawn += ax.plot(result.bins, values, label=what, **{**defaults, **style})
         # Two colours are used up, whatever the number of lines.
         for line in (drawn[0], drawn[-1]):
             mark(line)
+        if result.range_uniform is not None:
+            self._draw_chance(ax, result.range_uniform[0], of_ece)
         if first:
             plain_frame(ax)
-            ax.set_xlabel("Number of bins, and 1/σ of LS-ECE")
+            ax.set_xlabel("Number of bins; 1 / sigma of LS-ECE")
             ax.set_ylabel("Calibration error")
-        highest = max(float(np.max(line.get_ydata())) for line in ax.get_lines())
-        ax.set_ylim(0.0, 1.08 * highest if highest > 0 else 1.0)
-        draw_legend(ax, beside)
+        # The highest of all displays on these axes.
+        highest = ax.dataLim.y1
+        ax.set_ylim(0.0, 1.06 * highest if highest > 0 else 1.0)
+        draw_legend(ax, beside, last=(_CHANCE_TEXT,))
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _draw_chance(self, ax: Axes, least: float, color: str) -> None:
+        """A bar as long as chance alone makes the range of ECE, at the right of the lines."""
+        drawn = len(marked(ax, _CHANCE))
+        x = float(self.result.bins[-1]) * (1.05 + 0.025 * drawn)
+        half = self.result.sampling_noise_uniform / 2
+        bar = ax.errorbar(
+            x, least + half, half, fmt="none", ecolor=color, capsize=3, label=None if drawn else _CHANCE_TEXT
+        )
+        mark(bar.lines[2][0], _CHANCE)
