@@ -14,11 +14,11 @@ from calipers._displays._canvas import (
     SMALL,
     axes_for,
     draw_legend,
-    figure_text,
     free_colors,
     label,
     mark,
     marked,
+    percent,
     plain_frame,
 )
 from calipers._displays._estimator import predictions_of
@@ -218,7 +218,7 @@ class CumulativeDisplay:
         color = free_colors(ax, 1)[0] if color is None else color
         shares = self.curve.shares
         name = self.name if name is None else name
-        range_text = "" if self.estimate is None else f"ECCE-R {figure_text(self.estimate)}"
+        range_text = "" if self.estimate is None else f"ECCE-R {percent(self.estimate)}"
         few = shares.size <= 30
         (line,) = ax.plot(
             *self._corners(),
@@ -249,7 +249,9 @@ class CumulativeDisplay:
             plain_frame(ax)
             ax.set_xlim(-0.02, 1.02)
             ax.set_xlabel("Share of rows, by rising probability")
-            ax.set_ylabel("Outcomes less predictions, summed")
+            ax.set_ylabel("Outcomes less predictions (% of rows)")
+            # In percent, because small shares have labels that are too long for the usual margin.
+            ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.6g}".replace("-", "\N{MINUS SIGN}"))
             self._draw_probabilities(ax)
         else:
             # The second scale is that of one model alone.

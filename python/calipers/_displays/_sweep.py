@@ -200,7 +200,7 @@ class SweepDisplay:
         lines: list[tuple[NDArray[np.float64] | None, str, dict[str, Any]]] = [
             (result.ece_uniform, "ECE, equal width", {"color": of_ece, "marker": "o", "zorder": 4}),
             (result.ece_quantile, "ECE, equal mass", {"color": of_ece, "marker": "s", "markerfacecolor": "white"}),
-            (result.ls_ece, "LS-ECE, sigma = 1/bins", {"color": of_ls_ece, "linewidth": 4.0, "zorder": 2}),
+            (result.ls_ece, "LS-ECE", {"color": of_ls_ece, "linewidth": 4.0, "zorder": 2}),
         ]
         drawn = []
         for values, what, style in lines:
