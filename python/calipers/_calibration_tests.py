@@ -676,7 +676,7 @@ def calibration_tests(
     >>> [name for name, test in tests.items() if test.p_value > 0.05]
     []
     >>> print(cal.calibration_tests([1, 0, 1, 1], [0.9, 0.2, 0.6, 0.8]).refused["cox"])
-    SEPARATED
+    rows must be of both outcomes with overlapping ranges of logits...
     """
     rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
     drawn = {"link": link, "n_resamples": n_resamples, "random_state": random_state}

@@ -64,10 +64,10 @@ def test_the_cumulative_tests_are_extremes_of_the_sums_against_brownian_motion()
     odd = 2 * np.arange(50) + 1
     terms = (-1.0) ** np.arange(50) / odd * np.exp(-((odd * np.pi) ** 2) / (8 * kolmogorov.statistic**2))
     assert kolmogorov.p_value == pytest.approx(1 - 4 / np.pi * terms.sum(), rel=1e-8)
-    # P(range > r) = 8 sum (-1)^(k - 1) k^2 sf(k r)
+    # Feller's density 8 sum (-1)^(k - 1) k^2 pdf(k r), integrated from r on.
     k = np.arange(1, 200)
     assert kuiper.p_value == pytest.approx(
-        (8 * (-1.0) ** (k - 1) * k**2 * stats.norm.sf(k * kuiper.statistic)).sum(), abs=1e-10
+        (8 * (-1.0) ** (k - 1) * k * stats.norm.sf(k * kuiper.statistic)).sum(), abs=1e-10
     )
 
 
@@ -174,10 +174,11 @@ def test_options_that_make_no_sense_are_refused(test: Any, options: dict[str, An
 
 def test_classes_are_tested_one_view_at_a_time(classes: tuple[NDArray[np.int64], Doubles]) -> None:
     labels, scores = classes
-    test = cal.spiegelhalter_test(labels, scores)
-    assert test.settings["multiclass"] == "top_class"
-    one = cal.spiegelhalter_test(labels, scores, multiclass=1)
-    assert one.statistic == cal.spiegelhalter_test((labels == 1).astype(int), scores[:, 1]).statistic
+    p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    assert cal.spiegelhalter_test(labels, p).settings["multiclass"] == "top_class"
+    one = cal.spiegelhalter_test(labels, p, multiclass=1)
+    assert one.settings["multiclass"] == 1
+    assert one.statistic == cal.spiegelhalter_test((labels == 1).astype(int), p[:, 1]).statistic
 
 
 @pytest.mark.parametrize("kind", ["consistency", "confidence"])

@@ -118,22 +118,26 @@ fn calibrated_curves_are_inside_the_consistency_band_of_ls_ece_at_its_level() {
     }
 }
 
-/// The quantiles of curves that are drawn row by row.
-fn naive_ends(n_draws: usize, mut draw: impl FnMut() -> Vec<f64>) -> Vec<(f64, f64)> {
-    let draws: Vec<Vec<f64>> = (0..n_draws).map(|_| draw()).collect();
-    let ends = |place: usize| {
+const N_NAIVE: usize = 3999;
+
+/// At each place, whether either end of the band is a quantile of curves that are drawn row by row: at (1 - 0.95) / 2, give or take
+/// what the draws of both leave open. Of discrete curves a range of values is that quantile.
+fn check_naive(name: &str, band: &Band, fit: Option<&[f64]>, mut draw: impl FnMut() -> Vec<f64>) {
+    let draws: Vec<Vec<f64>> = (0..N_NAIVE).map(|_| draw()).collect();
+    let noise = (0.025f64 * 0.975 * 2.0 / N_NAIVE as f64).sqrt();
+    for place in 0..band.lower.len() {
         let mut values: Vec<f64> = draws.iter().map(|draw| draw[place]).collect();
         values.sort_unstable_by(f64::total_cmp);
-        (values[n_draws / 40 - 1], values[n_draws - n_draws / 40])
-    };
-    (0..draws[0].len()).map(ends).collect()
-}
-
-/// Mean distance of ends, in mean widths of the band.
-fn distance(band: &Band, naive: &[(f64, f64)]) -> f64 {
-    let width = naive.iter().map(|(lower, upper)| upper - lower).sum::<f64>();
-    let ends = band.lower.iter().zip(&band.upper).zip(naive);
-    ends.map(|((lower, upper), naive)| (lower - naive.0).abs() + (upper - naive.1).abs()).sum::<f64>() / width
+        let quantile = |level: f64| values[(level * (N_NAIVE - 1) as f64).round() as usize];
+        let (few, many) = (0.025 - 4.5 * noise, 0.025 + 4.5 * noise);
+        // The confidence band always has the fit inside.
+        let rate = fit.map(|fit| fit[place]);
+        let lower = [few, many].map(|level| rate.map_or(quantile(level), |rate| quantile(level).min(rate)));
+        let upper = [1.0 - many, 1.0 - few].map(|level| rate.map_or(quantile(level), |rate| quantile(level).max(rate)));
+        let found = (band.lower[place], band.upper[place]);
+        assert!(lower[0] - 1e-9 <= found.0 && found.0 <= lower[1] + 1e-9, "{name}, place {place}: {found:?} {lower:?}");
+        assert!(upper[0] - 1e-9 <= found.1 && found.1 <= upper[1] + 1e-9, "{name}, place {place}: {found:?} {upper:?}");
+    }
 }
 
 #[test]
@@ -143,21 +147,15 @@ fn pooled_draws_are_those_of_rows() {
         let y: Vec<bool> = random.outcomes(&p.iter().map(|p| 0.2 + 0.6 * p).collect::<Vec<f64>>());
         let held = predictions(&p, &y, w);
         let view = held.binary().unwrap();
-        let options = BandOptions::new().n_resamples(3999);
+        let options = BandOptions::new().n_resamples(N_NAIVE as u64);
         let consistency = Corp::new().consistency_band(&view, &options).unwrap();
-        let naive = naive_ends(3999, || curve(&p, &random.outcomes(&p), w));
-        let first = distance(&consistency, &naive);
+        check_naive(name, &consistency, None, || curve(&p, &random.outcomes(&p), w));
         // Each row's own fitted rate.
         let fit = Corp::new().curve(&view).unwrap();
         let place = |p: &f64| fit.probabilities.partition_point(|other| other < p);
         let rates: Vec<f64> = p.iter().map(|p| fit.outcome_rates[place(p)]).collect();
         let confidence = Corp::new().confidence_band(&view, &options).unwrap();
-        let naive = naive_ends(3999, || curve(&p, &random.outcomes(&rates), w));
-        let naive: Vec<(f64, f64)> =
-            naive.iter().zip(&fit.outcome_rates).map(|(ends, rate)| (ends.0.min(*rate), ends.1.max(*rate))).collect();
-        let second = distance(&confidence, &naive);
-        println!("{name}: consistency {first:.4}, confidence {second:.4} of the width");
-        assert!(first < 0.03 && second < 0.03, "{name}: {first} {second}");
+        check_naive(name, &confidence, Some(&fit.outcome_rates), || curve(&p, &random.outcomes(&rates), w));
     }
 }
 
@@ -210,7 +208,7 @@ fn the_confidence_band_holds_the_true_rate_about_as_often_as_it_says() {
     for n in [200, 1000] {
         let (line, curved) = (confidence_coverage(n, line, 200), confidence_coverage(n, curved, 200));
         println!("n = {n}: {line:.3} on the diagonal, {curved:.3} on a curve");
-        assert!(line > 0.85 && curved > 0.85, "{n}: {line} {curved}");
+        assert!(line > 0.93 && curved > 0.93, "{n}: {line} {curved}");
     }
 }
 
@@ -284,7 +282,7 @@ fn neither_threads_nor_the_order_of_rows_change_a_bit() {
     let mut random = Random(4);
     let p: Vec<f64> = (0..300).map(|_| (random.next() * 40.0).round() / 40.0).collect();
     let y = random.outcomes(&p);
-    let at = [0.01, 0.3, 0.6];
+    let at = [0.03, 0.3, 0.6];
     let bands = |p: &[f64], y: &[bool]| {
         let held = predictions(p, y, None);
         let view = held.binary().unwrap();
