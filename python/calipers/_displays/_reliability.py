@@ -40,7 +40,7 @@ BandChoice: TypeAlias = Literal["auto", "consistency", "confidence"] | None
 Curve: TypeAlias = LsCurve | IsotonicCurve | Sequence[Bin]
 
 _DIAGONAL = "calipers-diagonal"
-_DIAGONAL_TEXT = "perfectly calibrated"
+_DIAGONAL_TEXT = "observed = predicted"
 _SHARES_TEXT = "calipers-shares-text"
 # The strip of the predictions, below the rates: from its floor up to the height of its highest bar.
 _FLOOR, _CEILING = -0.28, -0.1
@@ -89,7 +89,8 @@ class ReliabilityDisplay:
 
     Notes
     -----
-    A smoothed curve is drawn where the density of smoothed predictions is at least 1/100 of an even spread.
+    A smoothed curve is drawn where the density of smoothed predictions is at least 1/100 of an even spread. Its band
+    may leave the diagonal where noise is wide: smoothing moves predictions, those of a calibrated model, too.
 
     References
     ----------

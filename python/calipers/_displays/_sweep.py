@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 _CHANCE = "calipers-chance"
 _CHANCE_TEXT = "range of ECE by\nchance alone"
-_VERDICTS = {"brittle": "ECE is brittle", "stable": "ECE is stable", "undecided": ""}
+_WORDS = {"uniform": "equal width", "quantile": "equal mass"}
 
 
 class SweepDisplay:
     """ECE over numbers of bins and LS-ECE over sigma in one chart, which shows how brittle the figure is.
 
     At a number of bins B stand ECE with B bins of equal width and of equal mass, and LS-ECE at sigma = 1/B. A line
-    that goes up and down says that the figure is one of the bins, and not of the model. The bar at the right is as long
-    as the range of ECE over 10 to 100 equal bins that chance alone makes, were the model calibrated; the legend has
-    the verdict of `sweep`.
+    that goes up and down says that the figure is one of the bins, and not of the model. The bars at the right are as
+    long as the ranges of both ECEs over 10 to 100 bins that chance alone makes, were the model calibrated; the legend
+    has the verdict of `sweep`.
 
     Use `from_predictions` or `from_estimator`; they take what `sweep` takes.
 
@@ -193,25 +193,27 @@ class SweepDisplay:
         of_ece, of_ls_ece = free_colors(ax, 2) if colors is None else colors
         name = self.name if name is None else name
         result = self.result
-        heading = label(name, _VERDICTS[result.verdict])
+        heading = label(name, self._verdict())
         if heading:
             ax.plot([], [], " ", label=heading)
         # LS-ECE is wide and below, so that it is seen under an ECE that agrees; marks tell lines apart without colour.
+        round_marks = {"color": of_ece, "marker": "o", "markersize": 5.0}
+        square_marks = {"color": of_ece, "marker": "s", "markersize": 5.0, "markerfacecolor": "white"}
         lines: list[tuple[NDArray[np.float64] | None, str, dict[str, Any]]] = [
-            (result.ece_uniform, "ECE, equal width", {"color": of_ece, "marker": "o", "zorder": 4}),
-            (result.ece_quantile, "ECE, equal mass", {"color": of_ece, "marker": "s", "markerfacecolor": "white"}),
+            (result.ece_uniform, f"ECE, {_WORDS['uniform']}", {**round_marks, "zorder": 4}),
+            (result.ece_quantile, f"ECE, {_WORDS['quantile']}", square_marks),
             (result.ls_ece, "LS-ECE", {"color": of_ls_ece, "linewidth": 4.0, "zorder": 2}),
         ]
         drawn = []
         for values, what, style in lines:
             if values is not None:
-                defaults = {"linewidth": 1.4, "markersize": 5, "zorder": 3, "solid_capstyle": "round"}
-                drawn += ax.plot(result.bins, values, label=what, **{**defaults, **style})
+                style = {"linewidth": 1.4, "zorder": 3, "solid_capstyle": "round", **style}
+                drawn += ax.plot(result.bins, values, label=what, **style)
         # Two colours are used up, whatever the number of lines.
         for line in (drawn[0], drawn[-1]):
             mark(line)
-        if result.range_uniform is not None:
-            self._draw_chance(ax, result.range_uniform[0], of_ece)
+        self._draw_chance(ax, result.range_uniform, result.sampling_noise_uniform, round_marks)
+        self._draw_chance(ax, result.range_quantile, result.sampling_noise_quantile, square_marks)
         if first:
             plain_frame(ax)
             ax.set_xlabel("Number of bins; 1 / sigma of LS-ECE")
@@ -223,12 +225,22 @@ class SweepDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _draw_chance(self, ax: Axes, least: float, color: str) -> None:
-        """A bar as long as chance alone makes the range of ECE, at the right of the lines."""
+    def _verdict(self) -> str:
+        """The verdict in a line, with the bins that it is about if it is not about both."""
+        result = self.result
+        if result.verdict == "undecided":
+            return ""
+        with_some = len(result.brittle_with) == 1 and result.ece_quantile is not None
+        return f"ECE is {result.verdict}" + (f"\nwith {_WORDS[result.brittle_with[0]]}" if with_some else "")
+
+    def _draw_chance(
+        self, ax: Axes, seen: tuple[float, float] | None, noise: float | None, style: dict[str, Any]
+    ) -> None:
+        """A bar as long as chance alone makes the range of ECE: at the right, with the mark of its line."""
+        if seen is None or noise is None:
+            return
         drawn = len(marked(ax, _CHANCE))
-        x = float(self.result.bins[-1]) * (1.05 + 0.025 * drawn)
-        half = self.result.sampling_noise_uniform / 2
-        bar = ax.errorbar(
-            x, least + half, half, fmt="none", ecolor=color, capsize=3, label=None if drawn else _CHANCE_TEXT
-        )
+        x = float(self.result.bins[-1]) * (1.05 + 0.03 * drawn)
+        text = None if drawn else _CHANCE_TEXT
+        bar = ax.errorbar(x, seen[0] + noise / 2, noise / 2, linestyle="none", capsize=3, label=text, **style)
         mark(bar.lines[2][0], _CHANCE)

@@ -1,0 +1,54 @@
+"""The pictures of the displays, from the predictions in examples/.
+
+python docs/figures/displays.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import calipers as cal
+import matplotlib as mpl
+import numpy as np
+
+mpl.use("Agg")
+
+HERE = Path(__file__).parent
+EXAMPLES = HERE.parents[1] / "examples"
+
+
+def digits(model: str) -> dict[str, Any]:
+    """Labels and scores of all classes, to be asked about the top one."""
+    with np.load(EXAMPLES / f"digits_{model}.npz") as file:
+        raw = "logits" in file
+        scores = file["logits" if raw else "probs"]
+        return {"y_true": file["labels"], "y_prob": scores, "from_logits": raw, "multiclass": "top_class"}
+
+
+def malignant(model: str) -> tuple[Any, Any]:
+    """Labels and probabilities."""
+    rows = np.genfromtxt(EXAMPLES / "breast_cancer.csv", delimiter=",", names=True, dtype=None, encoding="utf-8")
+    return rows["label"], rows[model]
+
+
+def save(display: Any, name: str) -> None:
+    # Without the version of matplotlib, which would make another file of the same picture.
+    display.figure_.savefig(HERE / f"{name}.png", dpi=110, metadata={"Software": None})
+
+
+def main() -> None:
+    """Write the pictures next to this file."""
+    display = cal.ReliabilityDisplay.from_predictions(**digits("logistic_regression"), name="Logistic regression")
+    cal.ReliabilityDisplay.from_predictions(**digits("random_forest"), name="Random forest", ax=display.ax_)
+    save(display, "reliability")
+
+    save(cal.SweepDisplay.from_predictions(*malignant("naive_bayes"), name="Naive Bayes"), "sweep")
+
+    display = cal.CumulativeDisplay.from_predictions(**digits("logistic_regression"), name="Logistic regression")
+    cal.CumulativeDisplay.from_predictions(**digits("mlp"), name="Neural network", ax=display.ax_)
+    save(display, "cumulative")
+
+
+if __name__ == "__main__":
+    main()
