@@ -32,22 +32,22 @@ def malignant(model: str) -> tuple[Any, Any]:
     return rows["label"], rows[model]
 
 
-def save(display: Any, name: str) -> None:
+def save(display: Any, path: Path) -> None:
     # Without the version of matplotlib, which would make another file of the same picture.
-    display.figure_.savefig(HERE / f"{name}.png", dpi=110, metadata={"Software": None})
+    display.figure_.savefig(path, dpi=110, metadata={"Software": None})
 
 
-def main() -> None:
-    """Write the pictures next to this file."""
+def main(folder: Path = HERE) -> None:
+    """Write the pictures, next to this file unless told otherwise."""
     display = cal.ReliabilityDisplay.from_predictions(**digits("logistic_regression"), name="Logistic regression")
     cal.ReliabilityDisplay.from_predictions(**digits("random_forest"), name="Random forest", ax=display.ax_)
-    save(display, "reliability")
+    save(display, folder / "reliability.png")
 
-    save(cal.SweepDisplay.from_predictions(*malignant("naive_bayes"), name="Naive Bayes"), "sweep")
+    save(cal.SweepDisplay.from_predictions(*malignant("naive_bayes"), name="Naive Bayes"), folder / "sweep.png")
 
     display = cal.CumulativeDisplay.from_predictions(**digits("logistic_regression"), name="Logistic regression")
     cal.CumulativeDisplay.from_predictions(**digits("mlp"), name="Neural network", ax=display.ax_)
-    save(display, "cumulative")
+    save(display, folder / "cumulative.png")
 
 
 if __name__ == "__main__":

@@ -6,9 +6,11 @@ import doctest
 import importlib
 import itertools
 import pkgutil
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import calipers as cal
@@ -29,6 +31,7 @@ from sklearn.svm import SVC
 
 pytestmark = pytest.mark.filterwarnings("error")
 
+FIGURES = Path(__file__).parents[2] / "docs" / "figures"
 Sample: TypeAlias = tuple[Any, Any]
 Draw: TypeAlias = Callable[..., Any]
 
@@ -364,6 +367,17 @@ def test_importing_calipers_imports_neither_matplotlib_nor_sklearn() -> None:
 def test_examples_run(name: str) -> None:
     failed, _ = doctest.testmod(importlib.import_module(f"calipers._displays.{name}"))
     assert failed == 0
+
+
+def test_pictures_of_the_docs_are_what_their_script_draws(tmp_path: Path) -> None:
+    script = runpy.run_path(str(FIGURES / "displays.py"))
+    script["main"](tmp_path)
+    names = {path.name for path in FIGURES.glob("*.png")}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    for name in names:
+        drawn, kept = plt.imread(tmp_path / name), plt.imread(FIGURES / name)
+        # Not to the bit: another machine may round a pixel otherwise.
+        assert drawn.shape == kept.shape and np.abs(drawn - kept).mean() < 1e-3, name
 
 
 def curves(ax: Axes) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -197,23 +197,22 @@ class SweepDisplay:
         if heading:
             ax.plot([], [], " ", label=heading)
         # LS-ECE is wide and below, so that it is seen under an ECE that agrees; marks tell lines apart without colour.
-        round_marks = {"color": of_ece, "marker": "o", "markersize": 5.0}
-        square_marks = {"color": of_ece, "marker": "s", "markersize": 5.0, "markerfacecolor": "white"}
+        open_squares = {"marker": "s", "markerfacecolor": "white", "linestyle": "--"}
         lines: list[tuple[NDArray[np.float64] | None, str, dict[str, Any]]] = [
-            (result.ece_uniform, f"ECE, {_WORDS['uniform']}", {**round_marks, "zorder": 4}),
-            (result.ece_quantile, f"ECE, {_WORDS['quantile']}", square_marks),
+            (result.ece_uniform, f"ECE, {_WORDS['uniform']}", {"color": of_ece, "marker": "o", "zorder": 4}),
+            (result.ece_quantile, f"ECE, {_WORDS['quantile']}", {"color": of_ece, **open_squares}),
             (result.ls_ece, "LS-ECE", {"color": of_ls_ece, "linewidth": 4.0, "zorder": 2}),
         ]
         drawn = []
         for values, what, style in lines:
             if values is not None:
-                style = {"linewidth": 1.4, "zorder": 3, "solid_capstyle": "round", **style}
+                style = {"linewidth": 1.4, "markersize": 5, "zorder": 3, "solid_capstyle": "round", **style}
                 drawn += ax.plot(result.bins, values, label=what, **style)
         # Two colours are used up, whatever the number of lines.
         for line in (drawn[0], drawn[-1]):
             mark(line)
-        self._draw_chance(ax, result.range_uniform, result.sampling_noise_uniform, round_marks)
-        self._draw_chance(ax, result.range_quantile, result.sampling_noise_quantile, square_marks)
+        self._draw_chance(ax, result.range_uniform, result.sampling_noise_uniform, of_ece, "-")
+        self._draw_chance(ax, result.range_quantile, result.sampling_noise_quantile, of_ece, "--")
         if first:
             plain_frame(ax)
             ax.set_xlabel("Number of bins; 1 / sigma of LS-ECE")
@@ -234,13 +233,15 @@ class SweepDisplay:
         return f"ECE is {result.verdict}" + (f"\nwith {_WORDS[result.brittle_with[0]]}" if with_some else "")
 
     def _draw_chance(
-        self, ax: Axes, seen: tuple[float, float] | None, noise: float | None, style: dict[str, Any]
+        self, ax: Axes, seen: tuple[float, float] | None, noise: float | None, color: str, linestyle: Literal["-", "--"]
     ) -> None:
-        """A bar as long as chance alone makes the range of ECE: at the right, with the mark of its line."""
+        """A bar as long as chance alone makes the range of ECE, at the right of a line from its least value up."""
         if seen is None or noise is None:
             return
         drawn = len(marked(ax, _CHANCE))
         x = float(self.result.bins[-1]) * (1.05 + 0.03 * drawn)
         text = None if drawn else _CHANCE_TEXT
-        bar = ax.errorbar(x, seen[0] + noise / 2, noise / 2, linestyle="none", capsize=3, label=text, **style)
-        mark(bar.lines[2][0], _CHANCE)
+        bar = ax.errorbar(x, seen[0] + noise / 2, noise / 2, fmt="none", ecolor=color, capsize=3, label=text)
+        (stem,) = bar.lines[2]
+        stem.set_linestyle(linestyle)
+        mark(stem, _CHANCE)
