@@ -7,6 +7,7 @@
     cal.smooth_ece(y_true, y_prob)                  # and many more: cal.measures() lists them
     cal.calibration_tests(y_true, y_prob)           # p-values: is what is seen more than chance?
     cal.sweep(y_true, y_prob)                       # ECE over bins, LS-ECE over sigma: how brittle is the figure?
+    cal.ReliabilityDisplay.from_predictions(y_true, y_prob)  # charts, in the manner of scikit-learn; by matplotlib
     cal.Sketch().update(y_true, y_prob).ls_ece()    # batch by batch, and merged: rows need not stay in memory
 
 Each measure returns an `Estimate`: a float that also carries its numerical bound, the number of

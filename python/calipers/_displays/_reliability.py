@@ -431,6 +431,9 @@ def _draw_shares(ax: Axes, shares: Shares, color: str, text: str) -> None:
         known[0].set(text="Predictions, each to its highest bar")
     else:
         ax.stairs(_FLOOR + heights, shares.edges, baseline=_FLOOR, fill=True, color=color, alpha=0.45, zorder=2)
+        if shares.edges.size < 50:
+            # Bins are seen apart where they are not too narrow for it.
+            ax.vlines(shares.edges[1:-1], _FLOOR, _CEILING, color=ax.get_facecolor(), linewidth=0.8, zorder=2.5)
         ax.axhline(0.0, color=REFERENCE, linewidth=0.6, zorder=1)
         mark(ax.text(0.5, -0.03, text, ha="center", va="top", fontsize=SMALL), _SHARES_TEXT)
 
