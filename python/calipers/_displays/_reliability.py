@@ -426,7 +426,7 @@ def _draw_shares(ax: Axes, shares: Shares, color: str, text: str) -> None:
     heights = shares.shares / shares.shares.max() * (_CEILING - _FLOOR)
     if known:
         # Outlines, since several areas on each other cannot be told apart.
-        ax.stairs(_FLOOR + heights, shares.edges, baseline=_FLOOR, color=color, linewidth=1.3, zorder=2)
+        ax.stairs(_FLOOR + heights, shares.edges, baseline=_FLOOR, color=color, linewidth=1.3, zorder=3)
         # The height of the highest bar would be that of one display.
         known[0].set(text="Predictions, each to its highest bar")
     else:
