@@ -6,6 +6,8 @@
     cal.expected_calibration_error(y_true, y_prob)  # binned ECE, every choice named
     cal.smooth_ece(y_true, y_prob)                  # and many more: cal.measures() lists them
     cal.calibration_tests(y_true, y_prob)           # p-values: is what is seen more than chance?
+    cal.assess(y_true, y_prob)                      # noise floor, p-value, interval, debiased value of any measure
+    cal.compare(y_true, {"a": p_a, "b": p_b})       # models on the same rows: differences with intervals and p-values
     cal.sweep(y_true, y_prob)                       # ECE over bins, LS-ECE over sigma: how brittle is the figure?
     cal.ReliabilityDisplay.from_predictions(y_true, y_prob)  # charts, in the manner of scikit-learn; by matplotlib
     cal.Sketch().update(y_true, y_prob).ls_ece()    # batch by batch, and merged: rows need not stay in memory
@@ -14,6 +16,7 @@ Each measure returns an `Estimate`: a float that also carries its numerical boun
 rows and the settings that made it. Input that breaks a rule is refused with a `CalipersError`.
 """
 
+from calipers._assess import Assessment, Interval, NoiseFloor, assess
 from calipers._binned import (
     adaptive_calibration_error,
     expected_calibration_error,
@@ -42,6 +45,7 @@ from calipers._clinical import (
     cox_calibration,
     observed_expected,
 )
+from calipers._compare import Comparison, Pair, compare
 from calipers._core import CalipersError, __version__
 from calipers._cumulative import CumulativeCurve, cumulative_curve, ecce_mad, ecce_r
 from calipers._curve import Band, Bin, IsotonicCurve, LsCurve, calibration_bins, corp_curve, ls_curve
@@ -63,6 +67,7 @@ from calipers._spline import SplineCurve, spline_calibration_error, spline_curve
 from calipers._sweep import SweepResult, sweep
 
 __all__ = [
+    "Assessment",
     "Band",
     "Bin",
     "CalibrationIndices",
@@ -70,15 +75,19 @@ __all__ = [
     "CalibrationTests",
     "CalipersError",
     "CoefficientInterval",
+    "Comparison",
     "CorpDecomposition",
     "CoxCalibration",
     "CoxTest",
     "CumulativeCurve",
     "CumulativeDisplay",
     "Estimate",
+    "Interval",
     "IsotonicCurve",
     "LsCurve",
     "Measure",
+    "NoiseFloor",
+    "Pair",
     "ReliabilityDisplay",
     "Sketch",
     "SplineCurve",
@@ -86,12 +95,14 @@ __all__ = [
     "SweepResult",
     "__version__",
     "adaptive_calibration_error",
+    "assess",
     "beta_kde_ece",
     "brier_score",
     "calibration_bins",
     "calibration_indices",
     "calibration_tests",
     "canonical_kde_ece",
+    "compare",
     "corp",
     "corp_curve",
     "cox_calibration",

@@ -11,10 +11,12 @@ __all__ = [
     "CalipersError",
     "Sketch",
     "__version__",
+    "assess",
     "calibration_bins",
     "calibration_indices",
     "calibration_test",
     "canonical_kde_ece",
+    "compare",
     "corp",
     "corp_curve",
     "cox_calibration",
@@ -23,6 +25,7 @@ __all__ = [
     "estimate",
     "ls_curve",
     "measures",
+    "no_cluster",
     "refusal",
     "spline_curve",
     "sweep",
@@ -58,6 +61,57 @@ class _Band(TypedDict):
     level: float
     n_resamples: int
     random_state: int
+
+@type_check_only
+class _Floor(TypedDict):
+    mean: float
+    deviation: float
+    quantiles: tuple[float, float, float]
+    p_value: float
+    n_resamples: int
+    n_failed: int
+
+@type_check_only
+class _Interval(TypedDict):
+    lower: float
+    upper: float
+    level: float
+    method: str
+    is_upper_limit: bool
+
+@type_check_only
+class _Assessed(TypedDict):
+    sentence: str
+    estimate: _Measured
+    floor: _Floor | None
+    withheld: str | None
+    interval: _Interval
+    debiased: float
+    debias: Literal["mean", "floor", "bootstrap"]
+    standard_error: float
+    bias: float
+    significant: bool | None
+    n_clusters: int | None
+    n_resamples: int
+    random_state: int
+
+@type_check_only
+class _Pair(TypedDict):
+    first: int
+    second: int
+    difference: float
+    interval: _Interval
+    standard_error: float
+    p_value: float
+    p_adjusted: float
+    sentence: str
+
+@type_check_only
+class _Compared(TypedDict):
+    sentence: str
+    models: list[_Assessed]
+    pairs: list[_Pair]
+    level: float
 
 @type_check_only
 class _Curve(TypedDict):
@@ -183,6 +237,7 @@ class Sketch:
     def coarsen(self, options: Options) -> None: ...
     def copy(self) -> Sketch: ...
     def ls_ece(self, options: Options) -> _Measured: ...
+    def assess(self, measure: str, options: Options) -> _Assessed: ...
     def ls_curve(self, options: Options) -> _Curve: ...
     def expected_calibration_error(self, options: Options) -> _Measured: ...
     def ecce_r(self, options: Options) -> _Measured: ...
@@ -209,8 +264,11 @@ class Sketch:
     def scores(self) -> Literal["probabilities", "log-odds", "raw scores"] | None: ...
 
 def refusal(code: Literal["shape", "wrong_type"], what: str, got: str) -> CalipersError: ...
+def no_cluster(row: int) -> CalipersError: ...
 def measures() -> list[tuple[str, str]]: ...
 def estimate(measure: str, columns: Columns, options: Options) -> _Measured: ...
+def assess(measure: str, columns: Columns, options: Options) -> _Assessed: ...
+def compare(measure: str, models: list[tuple[str, Columns]], options: Options) -> _Compared: ...
 def canonical_kde_ece(columns: Columns, options: Options) -> _Measured: ...
 def top_label_calibration_error(columns: Columns, options: Options) -> _Measured: ...
 def corp(columns: Columns, options: Options) -> _Corp: ...

@@ -7,7 +7,8 @@ Only form is settled here: shapes and types. Values are looked at once, in the c
 
 import json
 import math
-from typing import Any, Literal, NamedTuple, SupportsFloat, TypeAlias
+from collections.abc import Hashable, Sequence
+from typing import Any, Literal, NamedTuple, SupportsFloat, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -88,6 +89,41 @@ def label_column(values: ArrayLike) -> tuple[Array | list[str], Mask | None]:
     elif array.dtype.kind not in "iuf":
         raise _core.refusal("wrong_type", "labels", str(array.dtype))
     return _in_place(array, array.dtype.newbyteorder("=")), _by_row(missing)
+
+
+def cluster_column(values: ArrayLike | Sequence[Hashable] | None) -> NDArray[np.uint32] | None:
+    """Clusters as numbers; refused where a row has none."""
+    if values is None:
+        return None
+    if isinstance(values, (list, tuple)):
+        # One by one: to numpy a list of tuples has columns, and None beside text is text.
+        array: Array = np.empty(len(values), dtype=object)
+        for row, value in enumerate(values):
+            array[row] = value
+        missing = None
+    else:
+        array, missing = _array(cast("ArrayLike", values), "clusters", 1)
+        array = array.ravel()
+    nulls = _without_cluster(array) if missing is None else _without_cluster(array) | missing.ravel()
+    if nulls.any():
+        raise _core.no_cluster(int(nulls.argmax()))
+    if array.dtype.kind != "O":
+        return np.unique(array, return_inverse=True)[1].astype(np.uint32)
+    numbers: dict[Hashable, int] = {}
+    try:
+        return np.array([numbers.setdefault(value, len(numbers)) for value in array], dtype=np.uint32)
+    except TypeError:
+        names = {type(value).__name__ for value in array if not isinstance(value, Hashable)}
+        raise _core.refusal("wrong_type", "clusters", " and ".join(sorted(names))) from None
+
+
+def _without_cluster(array: Array) -> Mask:
+    """Nulls, NaN and NaT: values that are not even like themselves."""
+    if array.dtype.kind != "O":
+        unlike_itself: Mask = array != array
+        return unlike_itself
+    not_a_number = [isinstance(value, (float, np.floating)) and math.isnan(value) for value in array]
+    return np.array(not_a_number, dtype=bool) | _nulls(array)
 
 
 def positive_label(pos_label: PosLabel, labels: Array | list[str]) -> str | None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 from numpy.typing import ArrayLike
 
 from calipers import _core
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Columns, Invalid, Multiclass, Options, PosLabel, Ties, columns, positive_label
+
+if TYPE_CHECKING:
+    from calipers._core import _Assessed, _Compared
 
 T = TypeVar("T")
 
@@ -42,6 +45,17 @@ class Rows:
     def estimate(self, measure: str, **options: object) -> Estimate:
         """What the measure of that name says."""
         return from_dict(_core.estimate(measure, self._columns, {**options, **self._options}))
+
+    def assess(self, measure: str, **options: object) -> _Assessed:
+        """How much of what it says can be trusted."""
+        return _core.assess(measure, self._columns, {**options, **self._options})
+
+    @staticmethod
+    def compare(models: Mapping[str, Rows], measure: str, **options: object) -> _Compared:
+        """How models differ, all read with the options of the first."""
+        columns = [(name, rows._columns) for name, rows in models.items()]
+        of_rows = next((rows._options for rows in models.values()), {})
+        return _core.compare(measure, columns, {**options, **of_rows})
 
     def ask(self, question: Callable[[Columns, Options], T], **options: object) -> T:
         """What a function of the core says."""

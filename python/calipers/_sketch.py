@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
 from calipers import _core
+from calipers._assess import Assessment, Debias, Method, assessment
 from calipers._curve import LsCurve, curve_of, points
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Invalid, Link, Noise, PosLabel, Ties, columns, positive_label
+from calipers._named import named
 
 
 class Sketch:
@@ -244,6 +246,41 @@ class Sketch:
         return from_dict(
             self._held.ls_ece({"sigma": sigma, "noise": noise, "link": link, "tolerance": tolerance, "clip": self.clip})
         )
+
+    def assess(
+        self,
+        *,
+        measure: str = "ls_ece",
+        level: float = 0.95,
+        n_resamples: int = 1000,
+        method: Method = None,
+        debias: Debias = "mean",
+        random_state: int = 0,
+        **options: Any,
+    ) -> Assessment:
+        """The function `assess` of the rows, for measures that need no rows to be resampled; the clip is the sketch's.
+
+        Those are "ls_ece", and "expected_calibration_error" with bins of equal width.
+
+        Examples
+        --------
+        >>> import calipers as cal
+        >>> sketch = cal.Sketch().update([1, 1, 1, 1, 0] * 100, [0.9] * 500)
+        >>> found = sketch.assess(sigma=0.1)
+        >>> found.significant, found.interval.lower < 0.1 < found.interval.upper
+        (True, True)
+        """
+        if "clip" in options:
+            raise TypeError("clip is that of the sketch, and no option of what is asked of it")
+        asked = named(measure, options)
+        choices = {
+            "level": level,
+            "n_resamples": n_resamples,
+            "method": method,
+            "debias": debias,
+            "random_state": random_state,
+        }
+        return assessment(self._held.assess(asked.measure, {**asked.options, **choices, "clip": self.clip}))
 
     def ls_curve(
         self,

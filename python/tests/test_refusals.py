@@ -34,7 +34,17 @@ def sketch_bytes(*_: Any, sample_weight: Any, bytes: str) -> None:  # noqa: A002
     calipers.Sketch.from_bytes(bytes.encode())
 
 
-MEASURES: dict[str, Any] = {**vars(calipers), "sketch_merge": sketch_merge, "sketch_bytes": sketch_bytes}
+def compare(y_true: Any, _: Any, *, sample_weight: Any, models: dict[str, Any], **options: Any) -> None:
+    models = {name: values(probabilities) for name, probabilities in models.items()}
+    calipers.compare(y_true, models, sample_weight=sample_weight, **options)
+
+
+MEASURES: dict[str, Any] = {
+    **vars(calipers),
+    "sketch_merge": sketch_merge,
+    "sketch_bytes": sketch_bytes,
+    "compare": compare,
+}
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])

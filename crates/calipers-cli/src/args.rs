@@ -11,6 +11,9 @@ use calipers::{
 };
 use clap::{Args, Parser, Subcommand};
 
+use crate::assess::AssessArgs;
+use crate::check::CheckArgs;
+use crate::compare::CompareArgs;
 use crate::measure::MeasureArgs;
 use crate::measures::ListArgs;
 use crate::sketch::{MergeArgs, SketchArgs};
@@ -34,6 +37,9 @@ const MOST_THREADS: usize = 1024;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Measure(MeasureArgs),
+    Assess(AssessArgs),
+    Compare(CompareArgs),
+    Check(CheckArgs),
     Measures(ListArgs),
     Sweep(SweepArgs),
     Sketch(SketchArgs),

@@ -30,6 +30,8 @@ pub(crate) struct Chosen {
     pub(crate) weight: Option<usize>,
     /// What tells groups apart.
     pub(crate) by: Option<usize>,
+    /// What tells clusters of rows apart that depend on each other.
+    pub(crate) cluster: Option<usize>,
     pub(crate) guessed: Guessed,
 }
 
@@ -66,21 +68,26 @@ impl Chosen {
     }
 }
 
-/// A file of predictions, and which of its columns is what.
-pub(crate) fn open(file: &Path, args: &InputArgs, invalid: Invalid) -> Result<(Box<dyn Table>, Chosen)> {
+/// A file of predictions, and which of its columns is what; `cluster` is the one of that name.
+pub(crate) fn open(
+    file: &Path,
+    args: &InputArgs,
+    cluster: Option<&str>,
+    invalid: Invalid,
+) -> Result<(Box<dyn Table>, Chosen)> {
     if read::extension(file) == "npy" {
         // A name without a file is the likelier mistake.
         read::open_file(file)?;
-        let (files, chosen) = choose_files(file, args)?;
+        let (files, chosen) = choose_files(file, args, cluster)?;
         return Ok((Box::new(files), chosen));
     }
     let table = read::open(file, invalid)?;
-    let chosen = choose(&*table, args)?;
+    let chosen = choose(&*table, args, cluster)?;
     Ok((table, chosen))
 }
 
 /// The columns of a table.
-fn choose(table: &dyn Table, args: &InputArgs) -> Result<Chosen> {
+fn choose(table: &dyn Table, args: &InputArgs, cluster: Option<&str>) -> Result<Chosen> {
     let named = |option: &str, name: &str| find(table, option, name);
     let scores: Vec<usize> = match args.prob.is_empty() {
         false => args.prob.iter().map(|name| named("--prob", name)).collect::<Result<_>>()?,
@@ -98,6 +105,7 @@ fn choose(table: &dyn Table, args: &InputArgs) -> Result<Chosen> {
     let guess_weight = || at_most_one(table, "weight", "--weight", WEIGHT);
     let weight = args.weight.as_ref().map_or_else(guess_weight, |name| named("--weight", name).map(Some))?;
     let by = args.by.as_ref().map(|name| named("--by", name)).transpose()?;
+    let cluster = cluster.map(|name| named("--cluster", name)).transpose()?;
     let mut places: Vec<usize> = scores.iter().copied().chain([label]).chain(predicted).chain(weight).collect();
     places.sort_unstable();
     if let Some(twice) = places.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -114,6 +122,7 @@ fn choose(table: &dyn Table, args: &InputArgs) -> Result<Chosen> {
         predicted,
         weight,
         by,
+        cluster,
         guessed: Guessed {
             scores: args.prob.is_empty(),
             label: args.label.is_none(),
@@ -124,7 +133,7 @@ fn choose(table: &dyn Table, args: &InputArgs) -> Result<Chosen> {
 }
 
 /// An .npy file has one array without a name: the options name the files of the others.
-fn choose_files(path: &Path, args: &InputArgs) -> Result<(NpyFiles, Chosen)> {
+fn choose_files(path: &Path, args: &InputArgs, cluster: Option<&str>) -> Result<(NpyFiles, Chosen)> {
     if !args.prob.is_empty() {
         bail!("an .npy file is one array: --prob has nothing to choose from");
     }
@@ -134,16 +143,17 @@ fn choose_files(path: &Path, args: &InputArgs) -> Result<(NpyFiles, Chosen)> {
         );
     };
     let mut paths = vec![path.to_owned(), PathBuf::from(label)];
-    let mut place_of = |name: &Option<String>| {
-        name.as_ref().map(|name| {
+    let mut place_of = |name: Option<&str>| {
+        name.map(|name| {
             paths.push(PathBuf::from(name));
             paths.len() - 1
         })
     };
-    let (predicted, weight, by) = (place_of(&args.pred), place_of(&args.weight), place_of(&args.by));
+    let (predicted, weight) = (place_of(args.pred.as_deref()), place_of(args.weight.as_deref()));
+    let (by, cluster) = (place_of(args.by.as_deref()), place_of(cluster));
     let form = if args.logits { Form::Logits } else { Form::Probabilities };
     let scores = vec![Scores { place: 0, form, form_guessed: false }];
-    Ok((NpyFiles::new(paths), Chosen { scores, label: 1, predicted, weight, by, guessed: Guessed::default() }))
+    Ok((NpyFiles::new(paths), Chosen { scores, label: 1, predicted, weight, by, cluster, guessed: Guessed::default() }))
 }
 
 /// The column of that name, exactly; or else the only one that differs in case alone.

@@ -18,6 +18,8 @@ pub(crate) struct WholeFiles {
     pub(crate) done: &'static str,
     /// What there would be for each class: `sweep`, `curve`.
     pub(crate) figure: &'static str,
+    /// What needs the rows.
+    pub(crate) needs: &'static str,
 }
 
 impl WholeFiles {
@@ -38,12 +40,13 @@ impl WholeFiles {
         &self,
         file: &Path,
         args: &InputArgs,
+        cluster: Option<&str>,
         rules: &InputRules,
     ) -> Result<(Box<dyn Table>, Chosen, Vec<Column>)> {
         if sketch_files::is_one(file) {
-            bail!("a sketch cannot be {}: it has lost the rows, which bins of any number need", self.done);
+            bail!("a sketch cannot be {}: it has lost the rows, which {} need", self.done, self.needs);
         }
-        let (table, chosen) = columns::open(file, args, rules.invalid)?;
+        let (table, chosen) = columns::open(file, args, cluster, rules.invalid)?;
         match read::collect(&*table, &wanted(&chosen, rules), u64::MAX)? {
             Some(columns) => Ok((table, chosen, columns)),
             None => bail!("too many rows to keep"),
@@ -77,11 +80,12 @@ pub(crate) fn wanted(chosen: &Chosen, rules: &InputRules) -> Vec<(usize, Role)> 
         .chain(chosen.predicted.map(|place| (place, Role::Classes)))
         .chain(chosen.weight.map(|place| (place, Role::Weights)))
         .chain(chosen.by.map(|place| (place, Role::Groups)))
+        .chain(chosen.cluster.map(|place| (place, Role::Groups)))
         .collect()
 }
 
 impl Loaded {
-    /// `columns` are those that are [`wanted`], but for groups, from that row of the file on.
+    /// `columns` are those that are [`wanted`], but for groups and clusters, from that row of the file on.
     pub(crate) fn new(
         columns: Vec<Column>,
         first_row: u64,
@@ -128,6 +132,18 @@ impl Loaded {
             }
             None => Ok(()),
         }
+    }
+
+    /// Some rows of one model, of which none is missing.
+    pub(crate) fn select(&self, scores: &Column, rows: &[usize]) -> (Loaded, Column) {
+        let loaded = Loaded {
+            scores: Vec::new(),
+            labels: self.labels.select(rows),
+            weights: self.weights.as_ref().map(|weights| weights.select(rows)),
+            compared: self.compared,
+            first_row: 0,
+        };
+        (loaded, scores.select(rows))
     }
 
     /// The column of weights, if there is one.

@@ -1,17 +1,20 @@
 //! JSON for programs: every digit and every setting.
 
 use calipers::catalogue::Listed;
-use calipers::{Estimate, Extent, Form, InputReport, Multiclass, Setting, Settings, Strategy, SweepResult, Verdict};
+use calipers::{
+    Estimate, Extent, Form, InputReport, Multiclass, NoiseFloor, Setting, Settings, Strategy, SweepResult, Verdict,
+};
 use serde_json::{Map, Value, json};
 
+use crate::floor::Floored;
 use crate::measured::{Measured, Method};
 use crate::question::{Answers, Figure, Figures};
 
 pub(crate) fn render(results: &[Measured<Figures>]) -> String {
     let result = |measured: &Measured<Figures>| {
         let Figures { ls_ece, ece } = &measured.figures;
-        let figures = [("ls_ece", figure(ls_ece)), ("ece", figure(ece))];
-        result(measured, ls_ece.n, figures, &ls_ece.input)
+        let figures = [("ls_ece", floored(ls_ece)), ("ece", floored(ece))];
+        result(measured, ls_ece.estimate.n, figures, &ls_ece.estimate.input)
     };
     all(results.iter().map(result).collect())
 }
@@ -31,8 +34,7 @@ pub(crate) fn render_named(results: &[Measured<Answers>]) -> String {
 pub(crate) fn render_list(listed: &[Listed]) -> String {
     let measure = |listed: &Listed| json!({ "name": listed.name, "definition": listed.definition });
     let measures: Vec<Value> = listed.iter().map(measure).collect();
-    let list = json!({ "calipers": env!("CARGO_PKG_VERSION"), "measures": measures });
-    format!("{list:#}\n")
+    text(&json!({ "calipers": env!("CARGO_PKG_VERSION"), "measures": measures }))
 }
 
 /// Sweeps.
@@ -80,12 +82,15 @@ pub(crate) fn render_swept(results: &[Measured<SweepResult>]) -> String {
     all(results.iter().map(result).collect())
 }
 
-fn all(results: Vec<Value>) -> String {
-    let all = json!({ "calipers": env!("CARGO_PKG_VERSION"), "results": results });
+pub(crate) fn all(results: Vec<Value>) -> String {
+    text(&json!({ "calipers": env!("CARGO_PKG_VERSION"), "results": results }))
+}
+
+pub(crate) fn text(all: &Value) -> String {
     format!("{all:#}\n")
 }
 
-fn result<F, const N: usize>(
+pub(crate) fn result<F, const N: usize>(
     measured: &Measured<F>,
     n: u64,
     figures: [(&str, Value); N],
@@ -125,7 +130,7 @@ fn result<F, const N: usize>(
     object
 }
 
-fn figure(estimate: &Estimate) -> Value {
+pub(crate) fn figure(estimate: &Estimate) -> Value {
     let mut object = json!({
         "value": estimate.value,
         "numerical_bound": estimate.numerical_bound,
@@ -141,9 +146,32 @@ fn figure(estimate: &Estimate) -> Value {
     object
 }
 
+/// A figure with its floor, or why there is none.
+fn floored(floored: &Floored) -> Value {
+    let mut object = figure(&floored.estimate);
+    object["floor"] = floored.floor.as_ref().map_or(Value::Null, floor);
+    object["p_value"] = floored.p_value().into();
+    if let Some(reason) = &floored.withheld {
+        object["floor_withheld"] = reason.as_str().into();
+    }
+    object
+}
+
+pub(crate) fn floor(floor: &NoiseFloor) -> Value {
+    let [low, median, high] = floor.quantiles;
+    json!({
+        "mean": floor.mean,
+        "deviation": floor.deviation,
+        "quantiles": { "0.05": low, "0.5": median, "0.95": high },
+        "n_resamples": floor.n_resamples,
+        "n_failed": floor.n_failed,
+        "seed": floor.seed,
+    })
+}
+
 fn figure_or_refusal(answer: &Figure) -> Value {
     let mut object = match &answer.outcome {
-        Ok(estimate) => figure(estimate),
+        Ok(figure) => floored(figure),
         Err(refusal) => json!({ "value": null, "refused": refusal.to_string() }),
     };
     object["definition"] = answer.definition.as_str().into();
@@ -159,7 +187,7 @@ fn multiclass(multiclass: Multiclass) -> Value {
     }
 }
 
-fn settings(settings: &Settings) -> Value {
+pub(crate) fn settings(settings: &Settings) -> Value {
     let value = |setting: &Setting| match setting {
         Setting::Number(number) => (*number).into(),
         Setting::Count(count) => (*count).into(),

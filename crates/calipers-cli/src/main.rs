@@ -1,18 +1,29 @@
 //! The `calipers` command: files in, a table or JSON out.
 //!
 //! ```text
-//! args -> columns (which is which) -> read (file -> columns) -> input -> calipers -> table | json
+//! args -> columns (which is which) -> read (file -> columns) -> input -> plan -> question -> calipers -> table | json
 //!                                                                -> fill -> sketches -> write
 //!                                                                -> calipers-studies -> pages -> write
 //! ```
 //!
-//! A verb is a file: [`measure`], [`measures`], [`sweep`], [`sketch`] (with merge), [`study`]. Everything is computed before anything is printed or
+//! A verb is a file: [`measure`], [`assess`], [`compare`], [`check`], [`measures`], [`sweep`], [`sketch`] (with merge), [`study`]. Everything is computed before anything is printed or
 //! written, so a refusal leaves standard output empty and files as they were.
 
 mod args;
+mod assess;
+mod assess_json;
+mod assess_table;
+mod assessed;
+mod check;
+mod check_json;
+mod check_table;
 mod columns;
+mod compare;
+mod compare_json;
+mod compare_table;
 mod files;
 mod fill;
+mod floor;
 mod groups;
 mod input;
 mod json;
@@ -21,15 +32,20 @@ mod measured;
 mod measures;
 mod measures_table;
 mod number;
+mod paired;
+mod plan;
 mod progress;
 mod question;
 mod read;
+mod significance_args;
 mod sketch;
 mod sketch_files;
+mod source;
 mod study;
 mod sweep;
 mod sweep_table;
 mod table;
+mod tests_of_calibration;
 mod words;
 mod write;
 
@@ -40,13 +56,19 @@ use clap::Parser;
 
 use args::{Arguments, Verb};
 
+/// Measured, and worse than was allowed.
+const TOO_HIGH: u8 = 1;
+
 /// Could not measure.
 const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
     read::keep_damage_quiet();
     let output = match Arguments::parse().verb {
+        Verb::Check(arguments) => return gate(check::run(&arguments)),
         Verb::Measure(arguments) => measure::run(&arguments),
+        Verb::Assess(arguments) => assess::run(&arguments),
+        Verb::Compare(arguments) => compare::run(&arguments),
         Verb::Measures(arguments) => Ok(measures::list(&arguments)),
         Verb::Sweep(arguments) => sweep::run(&arguments),
         Verb::Sketch(arguments) => sketch::run(&arguments),
@@ -56,6 +78,21 @@ fn main() -> ExitCode {
     match output {
         Ok(text) => print(&text),
         Err(error) => fail(&format!("{error:#}")),
+    }
+}
+
+/// Prints what a check found, warns of what it could not decide, and says whether it passed.
+fn gate(checked: anyhow::Result<check::Checked>) -> ExitCode {
+    match checked {
+        Err(error) => fail(&format!("{error:#}")),
+        Ok(checked) => {
+            let printed = print(&checked.text);
+            if let Some(warning) = &checked.warning {
+                // Where standard error is closed, the exit code has to do.
+                let _ = writeln!(std::io::stderr(), "calipers: warning: {}", printable(warning));
+            }
+            if printed == ExitCode::SUCCESS && !checked.passed { ExitCode::from(TOO_HIGH) } else { printed }
+        }
     }
 }
 

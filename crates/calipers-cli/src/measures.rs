@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::args::{BinnedEceArgs, LsEceArgs, MeasuresArgs};
 use crate::json;
-use crate::question::{Asked, Measure, Named};
+use crate::question::{Asked, Measure};
 
 /// Measures that a sketch answers as well as the rows do, or nearly: large files are read for these in constant memory.
 const FROM_SKETCHES: [&str; 7] = [
@@ -43,16 +43,32 @@ pub(crate) fn list(args: &ListArgs) -> String {
 }
 
 /// The measures that were asked for by name, each once; `None` if none was.
-pub(crate) fn named(args: &MeasuresArgs, ls_ece: &LsEceArgs, ece: &BinnedEceArgs) -> Result<Option<Named>, Error> {
+pub(crate) fn named(args: &MeasuresArgs, ls_ece: &LsEceArgs, ece: &BinnedEceArgs) -> Result<Option<Vec<Asked>>, Error> {
     let mut names: Vec<&str> = Vec::new();
     match args.all {
         true => names.extend(catalogue::ALL.iter().map(|listed| listed.name)),
         false => names.extend(args.measure.iter().map(String::as_str)),
     }
+    let asked = by_names(&names, ls_ece, ece)?;
+    Ok((!asked.is_empty()).then_some(asked))
+}
+
+/// The name of the list for what people write: `ls-ece`, `LS_ECE`, `ece`.
+pub(crate) fn listed_name(written: &str) -> String {
+    match written.to_lowercase().replace('-', "_").as_str() {
+        "ece" => "expected_calibration_error".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// The measures of these names, each once.
+pub(crate) fn by_names(names: &[&str], ls_ece: &LsEceArgs, ece: &BinnedEceArgs) -> Result<Vec<Asked>, Error> {
     let mut asked: Vec<Asked> = Vec::new();
-    for name in names {
-        // Known or refused, with the list of all.
-        let measure = catalogue::by_name(name, ls_ece.link()?)?;
+    for &written in names {
+        let name = &*listed_name(written);
+        // Known or refused, with the list of all and what was written.
+        let known = catalogue::ALL.iter().any(|listed| listed.name == name);
+        let measure = catalogue::by_name(if known { name } else { written }, ls_ece.link()?)?;
         let listed = catalogue::ALL.iter().find(|listed| listed.name == name);
         let Some(listed) = listed.filter(|_| asked.iter().all(|before| before.name != name)) else { continue };
         let (definition, measure) = match name {
@@ -63,12 +79,10 @@ pub(crate) fn named(args: &MeasuresArgs, ls_ece: &LsEceArgs, ece: &BinnedEceArgs
         let definition = definition.unwrap_or_else(|| listed.definition.to_owned());
         asked.push(Asked { name: listed.name, definition, measure });
     }
-    Ok((!asked.is_empty()).then_some(Named(asked)))
+    Ok(asked)
 }
 
-impl Named {
-    /// Whether a sketch that keeps the bins is as good as the rows.
-    pub(crate) fn sketch_is_enough(&self) -> bool {
-        self.0.iter().all(|asked| FROM_SKETCHES.contains(&asked.name))
-    }
+/// Whether a sketch that keeps the bins is as good as the rows.
+pub(crate) fn sketch_is_enough(asked: &[Asked]) -> bool {
+    asked.iter().all(|asked| FROM_SKETCHES.contains(&asked.name))
 }

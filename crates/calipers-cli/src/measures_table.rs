@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use calipers::{Estimate, Setting};
 
+use crate::floor::Floored;
 use crate::measured::{Measured, Method};
 use crate::question::{Answers, Figure};
 use crate::{number, table, words};
@@ -13,6 +14,9 @@ const WIDTH: usize = 100;
 
 /// Characters in a line of a heading.
 const HEADING: usize = 12;
+
+/// Beside a column of figures.
+const FLOORS: [&str; 2] = ["floor", "p"];
 
 /// Between two columns.
 const GAP: usize = 2;
@@ -39,16 +43,32 @@ pub(crate) fn render(results: Results) -> String {
 /// What stands at one place of the table, and how far it can be off.
 struct Cell {
     text: String,
+    /// Floor and p-value, empty for what has neither.
+    floor: [String; 2],
     bound: Option<f64>,
 }
 
 impl Cell {
     fn of(figure: &Figure) -> Self {
         match &figure.outcome {
-            Ok(estimate) => Cell { text: number::significant(estimate.value), bound: Some(estimate.numerical_bound) },
-            Err(_) => Cell { text: "refused".to_owned(), bound: None },
+            Ok(floored) => Cell {
+                text: number::significant(floored.estimate.value),
+                floor: floored.cells(),
+                bound: Some(floored.estimate.numerical_bound),
+            },
+            Err(_) => Cell { text: "refused".to_owned(), floor: Default::default(), bound: None },
         }
     }
+
+    fn plain(text: String) -> Self {
+        Cell { text, floor: Default::default(), bound: None }
+    }
+}
+
+/// The heading of a column, and whether floors and p-values are beside it.
+struct Heading {
+    text: String,
+    floors: bool,
 }
 
 /// One line of the table.
@@ -60,10 +80,11 @@ struct Line {
 
 fn tables(results: Results, names: &[String]) -> String {
     let shown = shown(results);
-    let n = |measured: &Measured<Answers>| Cell { text: number::count(measured.figures.n), bound: None };
+    let n = |measured: &Measured<Answers>| Cell::plain(number::count(measured.figures.n));
+    let floors = floored(results).any(Floored::has_place_for_floor);
+    let heading = |text: &str| Heading { text: in_lines(text), floors };
     let by = words::by(results);
     if results.len() > shown.len() {
-        let columns: Vec<String> = shown.iter().map(|&(_, name)| name.to_owned()).collect();
         let lines = results.iter().zip(names).map(|(measured, name)| {
             let figures = shown.iter().map(|&(place, _)| Cell::of(&measured.figures.figures[place]));
             Line {
@@ -72,21 +93,28 @@ fn tables(results: Results, names: &[String]) -> String {
                 notes: String::new(),
             }
         });
-        let columns: Vec<String> = std::iter::once("n".to_owned()).chain(columns).collect();
+        let of_rows = Heading { text: "n".to_owned(), floors: false };
+        let columns: Vec<Heading> =
+            std::iter::once(of_rows).chain(shown.iter().map(|&(_, name)| heading(name))).collect();
         return blocks(by.as_deref().unwrap_or("predictions"), &columns, &lines.collect::<Vec<_>>());
     }
     let of_rows = Line { name: "n".to_owned(), cells: results.iter().map(n).collect(), notes: String::new() };
     let lines = shown.iter().map(|&(place, name)| {
         let figures: Vec<&Figure> = results.iter().map(|measured| &measured.figures.figures[place]).collect();
         let notes = match figures[..] {
-            [Figure { outcome: Ok(estimate), .. }] => notes(estimate),
+            [Figure { outcome: Ok(floored), .. }] => notes(&floored.estimate),
             _ => String::new(),
         };
         Line { name: name.to_owned(), cells: figures.into_iter().map(Cell::of).collect(), notes }
     });
     let lines: Vec<Line> = std::iter::once(of_rows).chain(lines).collect();
     let corner = by.map_or("measure".to_owned(), |by| format!("measure, by {by}"));
-    blocks(&corner, names, &lines)
+    let columns: Vec<Heading> = names.iter().map(|name| heading(name)).collect();
+    blocks(&corner, &columns, &lines)
+}
+
+fn floored(results: Results<'_>) -> impl Iterator<Item = &Floored> {
+    results.iter().flat_map(|measured| &measured.figures.figures).filter_map(|figure| figure.outcome.as_ref().ok())
 }
 
 /// Places and names of the measures. Those that no sketch can answer are not listed one by one.
@@ -99,13 +127,17 @@ fn shown(results: Results) -> Vec<(usize, &'static str)> {
 }
 
 /// One table if its columns fit, else as few as will do, with as many columns in each.
-fn blocks(corner: &str, columns: &[String], lines: &[Line]) -> String {
-    let columns: Vec<String> = columns.iter().map(|column| in_lines(column)).collect();
+fn blocks(corner: &str, columns: &[Heading], lines: &[Line]) -> String {
     let length = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
     let first = lines.iter().map(|line| length(&line.name)).chain([length(corner)]).max().unwrap_or_default();
     let width = |column: usize| {
-        let cells = lines.iter().map(|line| length(&line.cells[column].text));
-        cells.chain([length(&columns[column])]).max().unwrap_or_default() + GAP
+        let cells = || lines.iter().map(|line| &line.cells[column]);
+        let text = cells().map(|cell| length(&cell.text)).chain([length(&columns[column].text)]).max();
+        let beside = |place: usize, heading: &str| {
+            let width = cells().map(|cell| length(&cell.floor[place])).chain([length(heading)]).max();
+            if columns[column].floors { width.unwrap_or_default() + GAP } else { 0 }
+        };
+        text.unwrap_or_default() + GAP + beside(0, FLOORS[0]) + beside(1, FLOORS[1])
     };
     let beside = first + GAP + "num. ±".chars().count();
     let fits = |range: &Range<usize>| range.len() == 1 || beside + range.clone().map(width).sum::<usize>() <= WIDTH;
@@ -115,7 +147,7 @@ fn blocks(corner: &str, columns: &[String], lines: &[Line]) -> String {
         (0..n).step_by(size).map(move |start| start..n.min(start + size))
     };
     let n_blocks = (1..n).find(|n_blocks| cut(*n_blocks).all(|range| fits(&range)));
-    let blocks = cut(n_blocks.unwrap_or(n)).map(|range| block(corner, &columns, lines, range) + "\n");
+    let blocks = cut(n_blocks.unwrap_or(n)).map(|range| block(corner, columns, lines, range) + "\n");
     blocks.collect()
 }
 
@@ -131,22 +163,34 @@ fn in_lines(name: &str) -> String {
     lines.join("\n")
 }
 
-fn block(corner: &str, columns: &[String], lines: &[Line], range: Range<usize>) -> String {
+fn block(corner: &str, columns: &[Heading], lines: &[Line], range: Range<usize>) -> String {
     let has_notes = lines.iter().any(|line| !line.notes.is_empty());
     let mut table = table::plain();
-    let header = std::iter::once(corner).chain(columns[range.clone()].iter().map(String::as_str));
-    table.set_header(header.chain(["num. ±"]).chain(has_notes.then_some("notes")).collect::<Vec<_>>());
+    let columns = &columns[range.clone()];
+    let mut header = vec![corner];
+    for column in columns {
+        header.push(&column.text);
+        header.extend(FLOORS.iter().filter(|_| column.floors));
+    }
+    header.extend(std::iter::once("num. ±").chain(has_notes.then_some("notes")));
+    let n_numbers = header.len() - 1 - usize::from(has_notes);
+    table.set_header(header);
     for line in lines {
         let cells = &line.cells[range.clone()];
         let bound = cells.iter().filter_map(|cell| cell.bound).reduce(f64::max).map_or(String::new(), number::bound);
-        let texts = std::iter::once(line.name.as_str()).chain(cells.iter().map(|cell| cell.text.as_str()));
-        table
-            .add_row(texts.chain([bound.as_str()]).chain(has_notes.then_some(line.notes.as_str())).collect::<Vec<_>>());
+        let mut row = vec![line.name.as_str()];
+        for (cell, column) in cells.iter().zip(columns) {
+            row.push(&cell.text);
+            row.extend(cell.floor.iter().filter(|_| column.floors).map(String::as_str));
+        }
+        row.extend(std::iter::once(bound.as_str()).chain(has_notes.then_some(line.notes.as_str())));
+        table.add_row(row);
     }
-    table::finished(table, range.len() + 1)
+    table::finished(table, n_numbers)
 }
 
-fn notes(estimate: &Estimate) -> String {
+/// Settings that the rows decided, and what was clipped.
+pub(crate) fn notes(estimate: &Estimate) -> String {
     let setting = |name: &&str| {
         Some(match (*name, estimate.settings.get(name)?) {
             ("n_bins", Setting::Count(1)) => "1 bin".to_owned(),
@@ -160,9 +204,7 @@ fn notes(estimate: &Estimate) -> String {
 }
 
 fn explanation(results: Results) -> String {
-    let estimates = || {
-        results.iter().flat_map(|measured| &measured.figures.figures).filter_map(|figure| figure.outcome.as_ref().ok())
-    };
+    let estimates = || floored(results).map(|floored| &floored.estimate);
     let link = estimates().find_map(|estimate| estimate.settings.text("link"));
     let sigmas: Vec<Option<f64>> = estimates()
         .filter(|estimate| estimate.measure == "ls_ece")
@@ -175,6 +217,7 @@ fn explanation(results: Results) -> String {
         &link.filter(|link| *link != "logistic").map_or(String::new(), |link| format!("Link {link}.\n")),
         if differ { "Sigma of ls_ece differs: to compare its values, give all one --sigma.\n" } else { "" },
         if clipped { "clipped: moved off 0 and 1, which have no finite logit\n" } else { "" },
+        if floored(results).any(Floored::has_place_for_floor) { words::FLOOR } else { "" },
         &words::asked(results),
     ]
     .concat()
@@ -182,13 +225,18 @@ fn explanation(results: Results) -> String {
 
 /// Each reason once, with the measures and the models that it is about.
 fn refusals(results: Results, names: &[String]) -> String {
+    let refused = |figure: &Figure| figure.outcome.as_ref().err().map(ToString::to_string);
+    let withheld = |figure: &Figure| figure.outcome.as_ref().ok().and_then(|floored| floored.withheld.clone());
+    reasons(results, names, "refused", refused) + &reasons(results, names, "no floor", withheld)
+}
+
+fn reasons(results: Results, names: &[String], what: &str, reason: impl Fn(&Figure) -> Option<String>) -> String {
     let mut reasons: Vec<(String, Vec<String>, Vec<&str>)> = Vec::new();
     let n_measures = results.first().map_or(0, |measured| measured.figures.figures.len());
     for place in 0..n_measures {
         let mut texts: Vec<(String, Vec<String>)> = Vec::new();
         for (measured, name) in results.iter().zip(names) {
-            let Err(refusal) = &measured.figures.figures[place].outcome else { continue };
-            let text = refusal.to_string();
+            let Some(text) = reason(&measured.figures.figures[place]) else { continue };
             match texts.iter_mut().find(|(known, _)| *known == text) {
                 Some((_, models)) => models.push(name.clone()),
                 None => texts.push((text, vec![name.clone()])),
@@ -204,7 +252,7 @@ fn refusals(results: Results, names: &[String]) -> String {
     }
     let line = |(text, models, measures): &(String, Vec<String>, Vec<&str>)| {
         let of = if models.len() == results.len() { String::new() } else { format!(" of {}", words::few(models)) };
-        wrapped(&crate::printable(&format!("refused: {}{of}: {text}", measures.join(", "))))
+        wrapped(&crate::printable(&format!("{what}: {}{of}: {text}", measures.join(", "))))
     };
     reasons.iter().map(line).collect()
 }
@@ -222,7 +270,7 @@ fn inputs_noted(results: Results, names: &[String]) -> String {
 }
 
 /// Lines of at most [`WIDTH`] characters, where words allow it; all but the first are indented.
-fn wrapped(text: &str) -> String {
+pub(crate) fn wrapped(text: &str) -> String {
     let mut words = text.split(' ');
     let mut line = words.next().unwrap_or_default().to_owned();
     let mut lines = String::new();

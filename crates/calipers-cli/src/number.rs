@@ -28,6 +28,32 @@ pub(crate) fn bound(value: f64) -> String {
     }
 }
 
+/// Places that show two digits of a width, three at least.
+pub(crate) fn decimals(width: f64) -> usize {
+    if width > 0.0 { (1.0 - width.log10().floor()).clamp(3.0, 9.0) as usize } else { 4 }
+}
+
+/// A mean and its deviation, the second with two digits: `0.0123 ± 0.0021`.
+pub(crate) fn plus_minus(mean: f64, deviation: f64) -> String {
+    if !(deviation > 0.0 && deviation.is_finite()) {
+        return format!("{} ± {}", significant(mean), significant(deviation));
+    }
+    let exponent = deviation.log10().floor();
+    match (1.0 - exponent) as i32 {
+        decimals @ 0..=8 => format!("{mean:.0$} ± {deviation:.0$}", decimals as usize),
+        _ => format!("{mean:.1e} ± {deviation:.1e}"),
+    }
+}
+
+/// As many digits as a number of draws can show: `0.04`, `0.003`, `<0.001`.
+pub(crate) fn p_value(p: f64) -> String {
+    match p {
+        _ if p < 0.001 => "<0.001".to_owned(),
+        _ if p < 0.01 => format!("{p:.3}"),
+        _ => format!("{p:.2}"),
+    }
+}
+
 /// Thousands apart: `15,747`.
 pub(crate) fn count(value: u64) -> String {
     let digits = value.to_string();
@@ -62,6 +88,21 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(significant(value), text, "{value}");
         }
+    }
+
+    #[test]
+    fn a_deviation_has_two_digits_and_its_mean_as_many_places() {
+        let cases = [
+            (0.012345, 0.00213, "0.0123 ± 0.0021"),
+            (1.2345, 0.5, "1.23 ± 0.50"),
+            (0.3, 0.0, "0.3000 ± 0"),
+            (123.4, 21.0, "123 ± 21"),
+            (1e-9, 2.5e-10, "1.0e-9 ± 2.5e-10"),
+        ];
+        for (mean, deviation, text) in cases {
+            assert_eq!(plus_minus(mean, deviation), text);
+        }
+        assert_eq!([0.25, 0.01, 0.005, 0.0005].map(p_value), ["0.25", "0.01", "0.005", "<0.001"]);
     }
 
     #[test]

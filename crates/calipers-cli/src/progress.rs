@@ -1,4 +1,4 @@
-//! How far a long reading has come, for people who wait at a terminal; nobody else sees it.
+//! How far long work has come, for people who wait at a terminal; nobody else sees it.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -46,6 +46,39 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Long arithmetic, of which nothing is known but how often it has begun.
+pub(crate) struct Waiting(Option<ProgressBar>);
+
+impl Waiting {
+    pub(crate) fn new() -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("{elapsed} {msg} ({pos})") {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        Waiting(bar)
+    }
+
+    /// What is begun.
+    pub(crate) fn say(&self, what: &'static str) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(what);
+            bar.inc(1);
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
             bar.finish_and_clear();
         }
     }

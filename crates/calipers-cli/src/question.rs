@@ -4,44 +4,57 @@ use std::sync::Arc;
 
 use calipers::{BinnedEce, Error, Estimate, Estimator, InputReport, LsEce};
 
+use crate::floor::{Floored, Floors};
+use crate::source::Source;
+
 /// One or more measures of the same rows.
 pub(crate) trait Question: Sync + Sized {
     type Answer: Send;
 
-    /// The figures, where `ask` gives that of one measure.
-    fn answer(&self, ask: &dyn Fn(&dyn Estimator) -> Result<Estimate, Error>) -> Result<Self::Answer, Error>;
+    fn answer(&self, source: &Source<'_>) -> Result<Self::Answer, Error>;
 
-    /// The question for groups of the rows that gave this answer: at the sigma of all, since what is compared has one.
-    fn at_sigma_of(&self, all: &Self::Answer) -> Self;
+    /// The question for so many groups of the rows that gave this answer: at the sigma of all, since what is compared has one.
+    fn for_groups(&self, all: &Self::Answer, n_groups: usize) -> Self;
 }
 
 /// LS-ECE and ECE: what is asked unless measures are named. Both must have an answer.
 pub(crate) struct LsEceAndEce {
     pub(crate) ls_ece: LsEce,
     pub(crate) ece: BinnedEce,
+    pub(crate) floors: Floors,
 }
 
 /// The answer to [`LsEceAndEce`].
 #[derive(Debug)]
 pub(crate) struct Figures {
-    pub(crate) ls_ece: Estimate,
-    pub(crate) ece: Estimate,
+    pub(crate) ls_ece: Floored,
+    pub(crate) ece: Floored,
 }
 
 impl Question for LsEceAndEce {
     type Answer = Figures;
 
-    fn answer(&self, ask: &dyn Fn(&dyn Estimator) -> Result<Estimate, Error>) -> Result<Figures, Error> {
-        Ok(Figures { ls_ece: ask(&self.ls_ece)?, ece: ask(&self.ece)? })
+    fn answer(&self, source: &Source<'_>) -> Result<Figures, Error> {
+        Ok(Figures {
+            ls_ece: self.floors.figure("ls_ece", &self.ls_ece, source)?,
+            ece: self.floors.figure("expected_calibration_error", &self.ece, source)?,
+        })
     }
 
-    fn at_sigma_of(&self, all: &Figures) -> Self {
-        LsEceAndEce { ls_ece: at_sigma_of(&self.ls_ece, &all.ls_ece), ece: self.ece.clone() }
+    fn for_groups(&self, all: &Figures, n_groups: usize) -> Self {
+        LsEceAndEce {
+            ls_ece: at_sigma_of(&self.ls_ece, &all.ls_ece.estimate),
+            ece: self.ece.clone(),
+            floors: self.floors.for_groups(n_groups),
+        }
     }
 }
 
 /// Measures by name, at least one; those that refuse the rows do not stand in the way of the others.
-pub(crate) struct Named(pub(crate) Vec<Asked>);
+pub(crate) struct Named {
+    pub(crate) asked: Vec<Asked>,
+    pub(crate) floors: Floors,
+}
 
 /// A measure that was asked for by name.
 #[derive(Clone)]
@@ -59,6 +72,25 @@ pub(crate) enum Measure {
     Other(Arc<dyn Estimator>),
 }
 
+impl Asked {
+    pub(crate) fn estimator(&self) -> &dyn Estimator {
+        match &self.measure {
+            Measure::LsEce(measure) => measure,
+            Measure::Other(measure) => &**measure,
+        }
+    }
+
+    /// The measure for groups of the rows that gave this figure.
+    pub(crate) fn at_sigma_of(&self, all: Option<&Estimate>) -> Self {
+        match (&self.measure, all) {
+            (Measure::LsEce(ls_ece), Some(all)) => {
+                Asked { measure: Measure::LsEce(at_sigma_of(ls_ece, all)), ..self.clone() }
+            }
+            _ => self.clone(),
+        }
+    }
+}
+
 /// The answer to [`Named`], in which at least one measure has a figure.
 #[derive(Debug)]
 pub(crate) struct Answers {
@@ -72,39 +104,36 @@ pub(crate) struct Answers {
 pub(crate) struct Figure {
     pub(crate) name: &'static str,
     pub(crate) definition: String,
-    pub(crate) outcome: Result<Estimate, Error>,
+    pub(crate) outcome: Result<Floored, Error>,
 }
 
 impl Question for Named {
     type Answer = Answers;
 
-    fn answer(&self, ask: &dyn Fn(&dyn Estimator) -> Result<Estimate, Error>) -> Result<Answers, Error> {
+    fn answer(&self, source: &Source<'_>) -> Result<Answers, Error> {
         let figure = |asked: &Asked| Figure {
             name: asked.name,
             definition: asked.definition.clone(),
-            outcome: match &asked.measure {
-                Measure::LsEce(measure) => ask(measure),
-                Measure::Other(measure) => ask(&**measure),
-            },
+            outcome: self.floors.figure(asked.name, asked.estimator(), source),
         };
-        let figures: Vec<Figure> = self.0.iter().map(figure).collect();
+        let figures: Vec<Figure> = self.asked.iter().map(figure).collect();
         let answered = figures.iter().find_map(|figure| figure.outcome.as_ref().ok());
         let refused = figures.iter().find_map(|figure| figure.outcome.as_ref().err());
         match (answered, refused) {
-            (Some(estimate), _) => Ok(Answers { n: estimate.n, input: estimate.input.clone(), figures }),
+            (Some(Floored { estimate, .. }), _) => {
+                Ok(Answers { n: estimate.n, input: estimate.input.clone(), figures })
+            }
             (None, Some(refused)) => Err(refused.clone()),
             (None, None) => Err(Error::NoRows),
         }
     }
 
-    fn at_sigma_of(&self, all: &Answers) -> Self {
-        let asked = self.0.iter().zip(&all.figures).map(|(asked, figure)| match (&asked.measure, &figure.outcome) {
-            (Measure::LsEce(ls_ece), Ok(of_all)) => {
-                Asked { measure: Measure::LsEce(at_sigma_of(ls_ece, of_all)), ..asked.clone() }
-            }
-            _ => asked.clone(),
+    fn for_groups(&self, all: &Answers, n_groups: usize) -> Self {
+        let asked = self.asked.iter().zip(&all.figures).map(|(asked, figure)| {
+            let of_all = figure.outcome.as_ref().ok().map(|floored| &floored.estimate);
+            asked.at_sigma_of(of_all)
         });
-        Named(asked.collect())
+        Named { asked: asked.collect(), floors: self.floors.for_groups(n_groups) }
     }
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn run(args: &SketchArgs) -> Result<String> {
         if sketch_files::is_one(file) {
             bail!("is a sketch already: calipers merge puts sketches together");
         }
-        let (table, chosen) = columns::open(file, &args.input, rules.invalid)?;
+        let (table, chosen) = columns::open(file, &args.input, None, rules.invalid)?;
         let filled = fill::fill(file, &*table, &chosen, &rules, &options)?;
         // proof: one model was chosen, as several are refused above and a guess is one
         filled.into_iter().next().map(|filled| filled.sketches).context("no model in it")

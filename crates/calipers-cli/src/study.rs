@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
-use calipers::{Error, Form, Predictions};
+use anyhow::{Context, Result, bail};
+use calipers::Error;
 use calipers_studies::images::{self, Group, Model};
 use calipers_studies::{Agreement, Finding, Page, STUDIES, Setting, Study};
 use clap::Args;
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::args::{InputArgs, InputRules, MULTICLASS_OF_ONE, OutputArgs};
 use crate::files;
-use crate::input::{self, Loaded, WholeFiles};
-use crate::read::Column;
+use crate::input::WholeFiles;
+use crate::paired::{self, Opened};
 use crate::write::OutputFolder;
 
 /// Run an experiment: a page of text, figures and tables in a folder
@@ -203,17 +203,11 @@ fn finding(found: &Finding) -> Value {
     json!({ "agreement": agreement, "text": found.text })
 }
 
-/// A file of a group, read.
-struct Opened {
-    file: PathBuf,
-    loaded: Loaded,
-    /// As they were in the file, before they were compared with predicted classes.
-    labels: Column,
-    /// The name and the form of each model, in the order of the scores.
-    models: Vec<(String, Form)>,
-}
+/// The models of a group answer for the same rows.
+const OF_ALL: &str = " of its group";
 
-const WHOLE_FILES: WholeFiles = WholeFiles { verb: "study", done: "studied", figure: "curve" };
+const WHOLE_FILES: WholeFiles =
+    WholeFiles { verb: "study", done: "studied", figure: "curve", needs: "bins of any number" };
 
 fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
     let rules = WHOLE_FILES.rules(&args.input)?;
@@ -230,12 +224,14 @@ fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
     }
     let mut checked = Vec::new();
     for (group, opened) in &groups {
-        checked.push((*group, check_all(opened, &rules)?));
+        checked.push((*group, paired::check_all(opened, &rules, OF_ALL)?));
     }
     let groups: Vec<Group<'_>> = checked
         .iter()
         .map(|(group, models)| {
-            let models = models.iter().map(|model| model.view(&rules)).collect::<Result<_>>()?;
+            let models =
+                models.iter().map(|model| Ok(Model { name: model.name.to_owned(), view: model.view(&rules)? }));
+            let models = models.collect::<Result<_>>()?;
             Ok(Group { name: (*group).clone(), models })
         })
         .collect::<Result<_>>()?;
@@ -285,114 +281,18 @@ fn split(argument: &Path) -> (String, PathBuf) {
 fn open_all(group: &str, files: &[PathBuf], args: &StudyArgs, rules: &InputRules) -> Result<Vec<Opened>> {
     let mut all: Vec<Opened> = Vec::new();
     for file in files {
-        let opened = open(file, args, rules).with_context(|| file.display().to_string())?;
-        for (name, _) in &opened.models {
-            let is_same = |other: &&Opened| other.models.iter().any(|(own, _)| own == name);
+        let opened = Opened::read(file, &WHOLE_FILES, &args.input, None, rules);
+        let opened = opened.with_context(|| file.display().to_string())?;
+        for paired::Model { name, .. } in &opened.models {
+            let is_same = |other: &&Opened| other.models.iter().any(|own| own.name == *name);
             if let Some(other) = all.iter().find(is_same) {
                 bail!("{}: group {group} has a model {name} already, of {}", file.display(), other.file.display());
             }
         }
         if let Some(first) = all.first() {
-            let same = same_labels(first, &opened).and_then(|()| same_weights(first, &opened));
-            same.with_context(|| file.display().to_string())?;
+            opened.must_have_rows_of(first, OF_ALL).with_context(|| file.display().to_string())?;
         }
         all.push(opened);
     }
     Ok(all)
-}
-
-fn open(file: &Path, args: &StudyArgs, rules: &InputRules) -> Result<Opened> {
-    let (table, chosen, columns) = WHOLE_FILES.read(file, &args.input, rules)?;
-    // proof: labels come after the scores, and are always wanted
-    let labels = columns.get(chosen.scores.len()).cloned().ok_or_else(|| anyhow!("no labels"))?;
-    let loaded = Loaded::new(columns, 0, &chosen, rules)?;
-    let stem = file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy();
-    let models = chosen.scores.iter().map(|scores| {
-        let name = match chosen.scores.len() {
-            1 => stem.to_string(),
-            _ => format!("{stem} {}", table.names()[scores.place]),
-        };
-        (crate::printable(&name), scores.form)
-    });
-    Ok(Opened { file: file.to_owned(), loaded, labels, models: models.collect() })
-}
-
-/// The models of a group answer for the same rows, in the same order.
-fn same_labels(first: &Opened, other: &Opened) -> Result<()> {
-    let (ours, theirs) = (first.labels.n_rows(), other.labels.n_rows());
-    let name = first.file.display();
-    if ours != theirs {
-        bail!("must have the rows of {name}, the first of its group: that has {ours}, and this {theirs}");
-    }
-    match input::first_difference(&first.labels, &other.labels) {
-        Some((row, ours, theirs)) => bail!(
-            "must have the labels of {name}, the first of its group, in the same order: in row {row} that has {ours}, and this {theirs}"
-        ),
-        None => Ok(()),
-    }
-}
-
-/// And they count as much. Rows are as many: their labels are.
-fn same_weights(first: &Opened, other: &Opened) -> Result<()> {
-    let rule = format!("must have the weights of {}, the first of its group", first.file.display());
-    match (first.loaded.weights(), other.loaded.weights()) {
-        (None, None) => Ok(()),
-        (Some(_), None) => bail!("{rule}: this has none"),
-        (None, Some(_)) => bail!("{rule}: that has none"),
-        (Some(ours), Some(theirs)) => match input::first_difference(ours, theirs) {
-            Some((row, ours, theirs)) => bail!("{rule}: in row {row} that has {ours}, and this {theirs}"),
-            None => Ok(()),
-        },
-    }
-}
-
-/// None is compared on rows that were left out of another.
-fn same_rows(first: &Checked<'_>, other: &Predictions<'_>) -> Result<()> {
-    let kept =
-        |predictions: &Predictions<'_>, index: usize| (index < predictions.len()).then(|| predictions.row(index));
-    let longest = first.predictions.len().max(other.len());
-    let mut pairs = (0..longest).map(|index| (kept(&first.predictions, index), kept(other, index)));
-    let (row, here, there) = match pairs.find(|(ours, theirs)| ours != theirs) {
-        None => return Ok(()),
-        // The smaller is in one of the two alone.
-        Some((Some(ours), Some(theirs))) if ours < theirs => (ours, "left out", "kept"),
-        Some((Some(ours), None)) => (ours, "left out", "kept"),
-        Some((_, theirs)) => (theirs.unwrap_or_default(), "kept", "left out"),
-    };
-    let rule = format!("must keep the rows of {} of {}", first.name, first.opened.file.display());
-    bail!("{rule}, the first of its group: row {row} is {there} there and {here} here")
-}
-
-/// A model whose rows are sound.
-struct Checked<'a> {
-    name: &'a str,
-    opened: &'a Opened,
-    predictions: Predictions<'a>,
-}
-
-impl Checked<'_> {
-    fn view(&self, rules: &InputRules) -> Result<Model<'_>> {
-        let view = self.predictions.view(self.opened.loaded.multiclass(rules), rules.ties);
-        let view = view.with_context(|| self.opened.file.display().to_string())?;
-        Ok(Model { name: self.name.to_owned(), view })
-    }
-}
-
-fn check_all<'a>(all: &'a [Opened], rules: &InputRules) -> Result<Vec<Checked<'a>>> {
-    let mut checked: Vec<Checked<'a>> = Vec::new();
-    for opened in all {
-        for ((name, form), scores) in opened.models.iter().zip(&opened.loaded.scores) {
-            let predictions = opened.loaded.input(scores, *form, rules).and_then(calipers::Input::check);
-            let place = || match opened.models.len() {
-                1 => opened.file.display().to_string(),
-                _ => format!("{}: {name}", opened.file.display()),
-            };
-            let predictions = predictions.with_context(place)?;
-            if let Some(first) = checked.first() {
-                same_rows(first, &predictions).with_context(place)?;
-            }
-            checked.push(Checked { name, opened, predictions });
-        }
-    }
-    Ok(checked)
 }

@@ -107,7 +107,8 @@ impl OptionArgs {
     }
 }
 
-const WHOLE_FILES: WholeFiles = WholeFiles { verb: "sweep", done: "swept", figure: "sweep" };
+const WHOLE_FILES: WholeFiles =
+    WholeFiles { verb: "sweep", done: "swept", figure: "sweep", needs: "bins of any number" };
 
 pub(crate) fn run(args: &SweepArgs) -> Result<String> {
     let sweep = args.options.sweep()?;
@@ -145,7 +146,7 @@ fn chart(results: &[Measured<SweepResult>], names: &[String]) -> String {
 }
 
 fn sweep_file(file: &Path, args: &SweepArgs, rules: &InputRules, sweep: &Sweep) -> Result<Vec<Measured<SweepResult>>> {
-    let (table, chosen, columns) = WHOLE_FILES.read(file, &args.input, rules)?;
+    let (table, chosen, columns) = WHOLE_FILES.read(file, &args.input, None, rules)?;
     let loaded = Loaded::new(columns, 0, &chosen, rules)?;
     let models = chosen.scores.iter().zip(&loaded.scores);
     let swept = models.map(|(scores, column)| {

@@ -1,8 +1,11 @@
 //! The table of LS-ECE and ECE for people, and the words under it.
 
+use std::ops::Range;
+
 use calipers::Estimate;
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 
+use crate::floor::Floored;
 use crate::measured::Measured;
 use crate::question::Figures;
 use crate::{number, words};
@@ -20,23 +23,31 @@ fn table(results: &[Measured<Figures>], names: &[String]) -> String {
     let mut table = plain();
     let ece = ece_name(results);
     let by = words::by(results);
-    let mut header = vec![by.as_deref().unwrap_or("predictions"), "n", "LS-ECE", "num. ±", "sigma", ece.as_str()];
+    let floors = if has_floors(results) { &["floor", "p"][..] } else { &[] };
+    let mut header = [by.as_deref().unwrap_or("predictions"), "n", "LS-ECE"].to_vec();
+    header.extend(floors.iter().chain(&["num. ±", "sigma", ece.as_str()]).chain(floors));
     header.extend(has_notes.then_some("notes"));
+    let n_numbers = 5 + 2 * floors.len();
     table.set_header(header);
     for ((measured, name), notes) in results.iter().zip(names).zip(notes) {
         let Figures { ls_ece, ece } = &measured.figures;
-        let mut row = vec![
-            name.clone(),
-            number::count(ls_ece.n),
-            number::significant(ls_ece.value),
-            number::bound(ls_ece.numerical_bound),
-            sigma(ls_ece),
-            number::significant(ece.value),
-        ];
+        let floor = |figure: &Floored| if floors.is_empty() { Vec::new() } else { figure.cells().to_vec() };
+        let estimate = &ls_ece.estimate;
+        let mut row = vec![name.clone(), number::count(estimate.n), number::significant(estimate.value)];
+        row.extend(floor(ls_ece));
+        row.extend([number::bound(estimate.numerical_bound), sigma(estimate)]);
+        row.push(number::significant(ece.estimate.value));
+        row.extend(floor(ece));
         row.extend(has_notes.then_some(notes));
         table.add_row(row);
     }
-    finished(table, 5)
+    finished(table, n_numbers)
+}
+
+fn has_floors(results: &[Measured<Figures>]) -> bool {
+    results.iter().any(|Measured { figures: Figures { ls_ece, ece }, .. }| {
+        ls_ece.has_place_for_floor() || ece.has_place_for_floor()
+    })
 }
 
 /// No lines but one under the header.
@@ -48,10 +59,15 @@ pub(crate) fn plain() -> Table {
 }
 
 /// The text, with so many columns of numbers after the first.
-pub(crate) fn finished(mut table: Table, n_numbers: usize) -> String {
+pub(crate) fn finished(table: Table, n_numbers: usize) -> String {
+    finished_between(table, 1..n_numbers + 1)
+}
+
+/// The text, with numbers in these columns.
+pub(crate) fn finished_between(mut table: Table, numbers: Range<usize>) -> String {
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
-        if (1..=n_numbers).contains(&index) {
+        if numbers.contains(&index) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
@@ -73,7 +89,7 @@ fn text<'a>(estimate: &'a Estimate, name: &str) -> &'a str {
 
 /// The heading of the binned figure, with what makes it differ from others of its name.
 fn ece_name(results: &[Measured<Figures>]) -> String {
-    let Some(first) = results.first().map(|measured| &measured.figures.ece) else { return "ECE".to_owned() };
+    let Some(first) = results.first().map(|measured| &measured.figures.ece.estimate) else { return "ECE".to_owned() };
     let name = match text(first, "norm") {
         "l2" => "RMSCE",
         "max" => "MCE",
@@ -91,14 +107,14 @@ fn ece_name(results: &[Measured<Figures>]) -> String {
 
 /// The number of bins, if all rows have the same.
 fn n_bins(results: &[Measured<Figures>]) -> Option<f64> {
-    let n_bins = |measured: &Measured<Figures>| measured.figures.ece.settings.number("n_bins");
+    let n_bins = |measured: &Measured<Figures>| measured.figures.ece.estimate.settings.number("n_bins");
     let first = results.first().and_then(n_bins);
     first.filter(|_| results.iter().all(|measured| n_bins(measured) == first))
 }
 
 /// What was clipped, tied, rounded or left out, and what sets this row apart from others.
 fn notes(measured: &Measured<Figures>, alike: bool, one_n_bins: bool) -> String {
-    let Figures { ls_ece, ece } = &measured.figures;
+    let Figures { ls_ece: Floored { estimate: ls_ece, .. }, ece: Floored { estimate: ece, .. } } = &measured.figures;
     let notes = [
         (!alike).then(|| words::view(measured)).flatten(),
         (!one_n_bins).then(|| format!("{} bins", ece.settings.number("n_bins").unwrap_or_default())),
@@ -108,19 +124,20 @@ fn notes(measured: &Measured<Figures>, alike: bool, one_n_bins: bool) -> String 
 }
 
 fn sigmas_differ(results: &[Measured<Figures>]) -> bool {
-    let sigma = |measured: &Measured<Figures>| measured.figures.ls_ece.settings.number("sigma");
+    let sigma = |measured: &Measured<Figures>| measured.figures.ls_ece.estimate.settings.number("sigma");
     results.windows(2).any(|pair| sigma(&pair[0]) != sigma(&pair[1]))
 }
 
 /// What the figures mean, for one who has never seen them.
 fn explanation(results: &[Measured<Figures>]) -> String {
-    let Some(first) = results.first().map(|measured| &measured.figures.ls_ece) else { return String::new() };
+    let Some(first) = results.first().map(|measured| &measured.figures.ls_ece.estimate) else { return String::new() };
     let rule = if text(first, "sigma_rule") == "auto" { "by rule (auto)" } else { "as given" };
     format!(
         "LS-ECE: the mean gap between predicted probability and observed frequency, smoothed; 0 is perfect.\n\
-         num. ± bounds its numerical error, not chance. Noise {}, link {}, sigma {rule}.\n{}{}",
+         num. ± bounds its numerical error, not chance. Noise {}, link {}, sigma {rule}.\n{}{}{}",
         text(first, "noise"),
         text(first, "link"),
+        floors(results),
         if sigmas_differ(results) {
             "Sigma differs from row to row: to compare rows, give all one --sigma.\n"
         } else {
@@ -130,9 +147,21 @@ fn explanation(results: &[Measured<Figures>]) -> String {
     )
 }
 
+/// What floors are, and why there are none where there are not.
+fn floors(results: &[Measured<Figures>]) -> String {
+    if !has_floors(results) {
+        return String::new();
+    }
+    let withheld = |name: &str, figure: fn(&Figures) -> &Floored| {
+        words::withheld(name, results.iter().map(|measured| figure(&measured.figures)))
+    };
+    let withheld = [withheld("LS-ECE", |figures| &figures.ls_ece), withheld("ECE", |figures| &figures.ece)].concat();
+    words::FLOOR.to_owned() + &withheld
+}
+
 /// What the notes mean, as far as there are any.
 fn glossary(results: &[Measured<Figures>]) -> String {
-    let figures = || results.iter().map(|measured| &measured.figures.ls_ece);
+    let figures = || results.iter().map(|measured| &measured.figures.ls_ece.estimate);
     let clip = figures().next().and_then(|figure| figure.settings.number("clip")).unwrap_or_default();
     let clipped = figures().any(|figure| figure.n_clipped > 0).then(|| clipped(clip));
     clipped.unwrap_or_default() + &words::glossary(results, figures().map(|figure| &figure.input))

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use calipers::{InputReport, Multiclass, Ties};
 
+use crate::floor::Floored;
 use crate::measured::Measured;
 use crate::number;
 
@@ -86,6 +87,16 @@ pub(crate) fn of_input(input: &InputReport) -> [Option<String>; 3] {
         counted(input.n_rounded, "rounded"),
         counted(input.n_left_out(), "left out").map(|note| format!("{note} ({})", kinds.join(", "))),
     ]
+}
+
+/// What floor and p are.
+pub(crate) const FLOOR: &str = "floor: what a calibrated model would show on these rows, mean ± deviation of 200 draws. p: the share of draws that\n\
+     are at least the value. Intervals: calipers assess\n";
+
+/// Why figures have no floor, each reason once.
+pub(crate) fn withheld<'a>(name: &str, figures: impl Iterator<Item = &'a Floored>) -> String {
+    let reasons: BTreeSet<&str> = figures.filter_map(|figure| figure.withheld.as_deref()).collect();
+    reasons.iter().map(|reason| format!("No floor of {name}: {reason}\n")).collect()
 }
 
 /// What [`of_input`] means, as far as there is any.

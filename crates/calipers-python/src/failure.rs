@@ -13,14 +13,20 @@ create_exception!(
      `code` names the kind of refusal, such as \"invalid_probability\"; it stays when the text changes."
 );
 
-/// A refusal of the core, or an exception of Python.
+/// A refusal of the core, of one model of several where it is named, or an exception of Python.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Refused(Error),
+    RefusedModel(String, Error),
     Raised(PyErr),
 }
 
 impl Failure {
+    /// A refusal of the rows of one model.
+    pub(crate) fn of_model(name: &str, error: Error) -> Self {
+        Failure::RefusedModel(name.to_owned(), error)
+    }
+
     /// A `TypeError` for an option of a type that it cannot have.
     pub(crate) fn option_type(name: &str, expected: &str, got: &Bound<'_, PyAny>) -> Self {
         match got.get_type().name() {
@@ -46,15 +52,20 @@ impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Raised(error) => error,
-            Failure::Refused(error) => Python::attach(|py| {
-                let raised = CalipersError::new_err(error.to_string());
-                match raised.value(py).setattr("code", error.code()) {
-                    Ok(()) => raised,
-                    Err(other) => other,
-                }
-            }),
+            Failure::Refused(error) => refused(error.to_string(), error.code()),
+            Failure::RefusedModel(name, error) => refused(format!("model {name:?}: {error}"), error.code()),
         }
     }
+}
+
+fn refused(text: String, code: &'static str) -> PyErr {
+    Python::attach(|py| {
+        let raised = CalipersError::new_err(text);
+        match raised.value(py).setattr("code", code) {
+            Ok(()) => raised,
+            Err(other) => other,
+        }
+    })
 }
 
 /// The exception for an argument that cannot become columns; Python finds it, the core has the text.
@@ -65,6 +76,7 @@ pub(crate) fn refusal(code: &str, what: &str, got: String) -> PyErr {
         "logits" => ("logits", "numbers", "(n,) or (n, k)"),
         "labels" => ("labels", "numbers, true and false, or text", "(n,)"),
         "weights" => ("weights", "numbers", "(n,)"),
+        "clusters" => ("clusters", "numbers, text or other values with a hash", "(n,)"),
         _ => ("at", "numbers", "(m,)"),
     };
     Failure::from(match code {
@@ -72,4 +84,10 @@ pub(crate) fn refusal(code: &str, what: &str, got: String) -> PyErr {
         _ => Error::WrongType { what: what.to_owned(), expected: types, got },
     })
     .into()
+}
+
+/// The exception for a row that has no cluster.
+#[pyfunction]
+pub(crate) fn no_cluster(row: u64) -> PyErr {
+    Failure::from(Error::Missing { what: "cluster", row }).into()
 }

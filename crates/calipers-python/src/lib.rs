@@ -12,6 +12,7 @@ mod failure;
 mod measures;
 mod options;
 mod results;
+mod significance;
 mod sketch;
 mod views;
 
@@ -21,7 +22,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     use calipers::bands::BandKind;
-    use calipers::{BinnedEce, CalibrationIndex, CoxCalibration, Error, LsEce, catalogue};
+    use calipers::{BinnedEce, Error, LsEce, catalogue};
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
@@ -30,9 +31,10 @@ mod _core {
     use crate::columns::Columns;
     use crate::failure::Failure;
     #[pymodule_export]
-    use crate::failure::{CalipersError, refusal};
+    use crate::failure::{CalipersError, no_cluster, refusal};
     use crate::options::Options;
     use crate::results::{BinRow, Corp, Cox, Cumulative, Curve, Indices, Isotonic, Measured, Spline, Swept};
+    use crate::significance::{self, Assessed, Compared};
     #[pymodule_export]
     use crate::sketch::Sketch;
     use crate::views::{self, estimate_classes, one_view};
@@ -62,6 +64,26 @@ mod _core {
     }
 
     #[pyfunction]
+    fn assess<'py>(
+        py: Python<'py>,
+        measure: &str,
+        columns: Columns<'py>,
+        options: Bound<'py, PyDict>,
+    ) -> Result<Assessed<Measured<'py>>, Failure> {
+        significance::assess(py, measure, &columns, Options::new(options))
+    }
+
+    #[pyfunction]
+    fn compare<'py>(
+        py: Python<'py>,
+        measure: &str,
+        models: Vec<(String, Columns<'py>)>,
+        options: Bound<'py, PyDict>,
+    ) -> Result<Compared<'py>, Failure> {
+        significance::compare(py, measure, &models, Options::new(options))
+    }
+
+    #[pyfunction]
     fn canonical_kde_ece<'py>(
         py: Python<'py>,
         columns: Columns<'py>,
@@ -86,7 +108,7 @@ mod _core {
     #[pyfunction]
     fn corp<'py>(py: Python<'py>, columns: Columns<'py>, options: Bound<'py, PyDict>) -> Result<Corp, Failure> {
         let options = Options::new(options);
-        let estimator = calipers::Corp::new().score(options.named("score")?).shared_link(options.link()?);
+        let estimator = options.corp()?;
         one_view(py, &columns, &options, |view| {
             Ok(Corp::new(estimator.decompose(view)?, view.len() as u64, view.report().clone()))
         })
@@ -99,7 +121,7 @@ mod _core {
         options: Bound<'py, PyDict>,
     ) -> Result<Indices, Failure> {
         let options = Options::new(options);
-        let estimator = CalibrationIndex::new().smoother(options.ls_ece()?);
+        let estimator = options.calibration_index()?;
         Ok(one_view(py, &columns, &options, |view| estimator.indices(view))?.into())
     }
 
@@ -110,7 +132,7 @@ mod _core {
         options: Bound<'py, PyDict>,
     ) -> Result<Cox, Failure> {
         let options = Options::new(options);
-        let estimator = CoxCalibration::new().clip(options.number("clip")?);
+        let estimator = options.cox()?;
         Ok(one_view(py, &columns, &options, |view| estimator.fit(view))?.into())
     }
 

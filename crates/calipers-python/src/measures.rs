@@ -1,13 +1,15 @@
 //! Every measure by its name, made from the options of a call.
 
-use calipers::catalogue::BoxedEstimator;
+use std::sync::Arc;
+
+use calipers::catalogue::{self, BoxedEstimator};
+use calipers::link::Logistic;
 use calipers::{
-    Bandwidth, BetaKdeEce, BrierScore, CanonicalKdeEce, CumulativeCalibrationError, CumulativeStatistic, DebiasedEce,
-    KdeEce, KernelCalibrationError, LogLoss, LowerDistance, LsEceSampled, ObservedExpected, Sigma,
-    SmoothCalibrationError, SmoothEce, SmoothMethod, SmoothSigma, SplineCalibrationError,
-    SurrogateIntervalCalibrationError, SweepEce, TCal,
+    Bandwidth, BetaKdeEce, BrierScore, CalibrationIndex, CanonicalKdeEce, Corp, CoxCalibration, CoxCoefficient,
+    CumulativeCalibrationError, CumulativeStatistic, DebiasedEce, IndexStatistic, KdeEce, KernelCalibrationError,
+    LogLoss, LowerDistance, LsEceSampled, ObservedExpected, Sigma, SmoothCalibrationError, SmoothEce, SmoothMethod,
+    SmoothSigma, SplineCalibrationError, SurrogateIntervalCalibrationError, SweepEce, TCal,
 };
-use pyo3::exceptions::PyKeyError;
 
 use crate::failure::Failure;
 use crate::options::Options;
@@ -82,8 +84,29 @@ impl Options<'_> {
             "brier_score" => Box::new(BrierScore::new().shared_link(self.link()?)),
             "log_loss" => Box::new(LogLoss::new().clip(self.number("clip")?).shared_link(self.link()?)),
             "observed_expected" => Box::new(ObservedExpected::new().shared_link(self.link()?)),
-            _ => return Err(PyKeyError::new_err(measure.to_owned()).into()),
+            "corp_miscalibration" => Box::new(self.corp()?),
+            "ici" => Box::new(self.calibration_index()?.statistic(IndexStatistic::Ici)),
+            "e50" => Box::new(self.calibration_index()?.statistic(IndexStatistic::E50)),
+            "e90" => Box::new(self.calibration_index()?.statistic(IndexStatistic::E90)),
+            "emax" => Box::new(self.calibration_index()?.statistic(IndexStatistic::Emax)),
+            "calibration_in_the_large" => Box::new(self.cox()?.coefficient(CoxCoefficient::InTheLarge)),
+            "calibration_slope" => Box::new(self.cox()?.coefficient(CoxCoefficient::Slope)),
+            "calibration_intercept" => Box::new(self.cox()?.coefficient(CoxCoefficient::Intercept)),
+            // Refused there, with the names that can be asked for.
+            unknown => catalogue::by_name(unknown, Arc::new(Logistic))?,
         })
+    }
+
+    pub(crate) fn corp(&self) -> Result<Corp, Failure> {
+        Ok(Corp::new().score(self.named("score")?).shared_link(self.link()?))
+    }
+
+    pub(crate) fn calibration_index(&self) -> Result<CalibrationIndex, Failure> {
+        Ok(CalibrationIndex::new().smoother(self.ls_ece()?))
+    }
+
+    pub(crate) fn cox(&self) -> Result<CoxCalibration, Failure> {
+        Ok(CoxCalibration::new().clip(self.number("clip")?))
     }
 
     pub(crate) fn cumulative(&self) -> Result<CumulativeCalibrationError, Failure> {

@@ -16,6 +16,7 @@ use pyo3::types::{PyDict, PyInt, PyString};
 use crate::failure::Failure;
 
 /// What the user passed by keyword, defaults filled in by Python.
+#[derive(Clone)]
 pub(crate) struct Options<'py>(Bound<'py, PyDict>);
 
 impl<'py> Options<'py> {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use calipers::bands::Band;
 use calipers::{Bin, CalibrationIndices, CorpDecomposition, CoxFit, CumulativeCurve, Estimate, InputReport};
-use calipers::{IsotonicCurve, LsCurve, Multiclass, Setting, Settings, SplineCurve, Strategy, SweepResult, Verdict};
+use calipers::{IsotonicCurve, LsCurve, Multiclass, Scale, Setting, Settings, Sketch, SplineCurve, Strategy};
+use calipers::{SweepResult, Verdict};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -87,10 +88,21 @@ pub(crate) fn add_input<'py>(
 
 /// An estimate of a sketch with what that knows of its rows: of the options that they were read with, only the form.
 pub(crate) struct FromSketch {
-    pub(crate) estimate: Estimate,
-    pub(crate) from_logits: bool,
-    pub(crate) weighted: bool,
-    pub(crate) resolution: u32,
+    estimate: Estimate,
+    from_logits: bool,
+    weighted: bool,
+    resolution: u32,
+}
+
+impl FromSketch {
+    pub(crate) fn new(estimate: Estimate, sketch: &Sketch) -> Self {
+        FromSketch {
+            estimate,
+            from_logits: sketch.scale() != Some(Scale::Probability),
+            weighted: sketch.is_weighted(),
+            resolution: sketch.options().resolution_bits(),
+        }
+    }
 }
 
 impl<'py> IntoPyObject<'py> for FromSketch {

@@ -11,6 +11,7 @@ use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::results::{Curve, FromSketch};
+use crate::significance::{Assessed, Choices};
 
 /// Behind a lock, which is only waited for and held without the GIL: threads may share a sketch, and wait for each other.
 #[pyclass(frozen, module = "calipers._core")]
@@ -54,12 +55,7 @@ impl Sketch {
     fn estimate(&self, py: Python<'_>, measure: impl Estimator) -> Result<FromSketch, Failure> {
         self.read(py, |State { sketch, tally, .. }| {
             tally.finish()?;
-            Ok(FromSketch {
-                estimate: sketch.estimate(&measure)?,
-                from_logits: sketch.scale() != Some(Scale::Probability),
-                weighted: sketch.is_weighted(),
-                resolution: sketch.options().resolution_bits(),
-            })
+            Ok(FromSketch::new(sketch.estimate(&measure)?, sketch))
         })
     }
 }
@@ -118,6 +114,22 @@ impl Sketch {
 
     fn ls_ece(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<FromSketch, Failure> {
         self.estimate(py, Options::new(options).ls_ece()?)
+    }
+
+    fn assess(
+        &self,
+        py: Python<'_>,
+        measure: &str,
+        options: Bound<'_, PyDict>,
+    ) -> Result<Assessed<FromSketch>, Failure> {
+        let options = Options::new(options);
+        let (choices, estimator) = (Choices::new(&options)?, options.estimator(measure)?);
+        self.read(py, |State { sketch, tally, .. }| {
+            tally.finish()?;
+            let assessment = choices.assess(&estimator).run_sketch(sketch)?;
+            let measured = FromSketch::new(assessment.estimate.clone(), sketch);
+            Ok(Assessed { measured, assessment, resampling: choices.resampling })
+        })
     }
 
     fn ls_curve<'py>(&self, py: Python<'py>, options: Bound<'py, PyDict>) -> Result<Curve<'py>, Failure> {

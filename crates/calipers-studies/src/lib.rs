@@ -16,6 +16,7 @@ mod table;
 pub mod consistency;
 pub mod continuity;
 pub mod discontinuity;
+pub mod estimators;
 pub mod images;
 pub mod rate;
 pub mod two_point;
@@ -74,5 +75,10 @@ pub const STUDIES: &[Study] = &[
         name: "consistency",
         about: "which estimates go to the true ECE as rows grow, and which level off (Theorem ececonsist)",
         run: consistency::run,
+    },
+    Study {
+        name: "estimators",
+        about: "bias, error, coverage, size and power of estimates, intervals and tests where the truth is known",
+        run: estimators::run,
     },
 ];

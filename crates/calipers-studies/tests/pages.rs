@@ -61,3 +61,50 @@ fn ls_ece_with_shrinking_noise_goes_to_ece_with_a_density_or_without() {
     use Agreement::{Noted, Seen};
     assert_eq!(agreements("consistency"), [Seen, Noted, Noted, Noted, Noted, Noted, Noted]);
 }
+
+#[test]
+fn the_page_of_estimators_has_all_sections_and_every_method() {
+    let study = STUDIES.iter().find(|study| study.name == "estimators").unwrap();
+    let page = study.run(&QUICK).unwrap();
+    let files: Vec<_> = page.files().collect();
+    let text = &files[0].text;
+    for heading in [
+        "## The families",
+        "## Estimates of ECE: mean error over the families",
+        "## Against the best of five",
+        "## Bias and error of each estimate, by family",
+        "## Coverage of the 95 % interval",
+        "## Size of tests at 5 %",
+        "## Power of tests at 5 %",
+    ] {
+        assert!(text.contains(heading), "no {heading}");
+    }
+    for method in [
+        "LS-ECE, sigma 0.02",
+        "LS-ECE, sigma 1",
+        "LS-ECE, sigma auto",
+        "LS-ECE, sigma auto, debiased by floor",
+        "LS-ECE, sigma auto, debiased by bootstrap",
+        "ECE, 15 of equal width",
+        "ECE, 15 of equal mass",
+        "debiased ECE, 15 bins",
+        "ECE-sweep",
+        "smECE",
+        "smECE~",
+        "KDE-ECE, triweight",
+        "KDE-ECE, Gaussian",
+        "KDE-ECE, beta",
+        "spline",
+        "ICI by the LS curve",
+    ] {
+        // Once for each list, and once for each of four families.
+        assert_eq!(text.matches(&format!("\n| {method} |")).count(), 6, "{method}");
+    }
+    let csv = |name: &str| files.iter().find(|file| file.name == format!("estimators-{name}.csv")).unwrap();
+    let n_lines = |name: &str| csv(name).text.lines().count() - 1;
+    // Families, n and methods; calibrated families, shapes and tests; curves, points and tests.
+    assert_eq!((n_lines("accuracy"), n_lines("size"), n_lines("power")), (4 * 2 * 20, 2 * 3 * 7, 2 * 2 * 7));
+    assert!(n_lines("coverage") >= 1);
+    // Two verdicts on error, two notes on coverage, one on size, two on power.
+    assert_eq!(page.findings().len(), 7);
+}

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::link::{Link, Logistic};
 use crate::numerics::sum::Sum;
 use crate::predictions::{BinaryView, InputReport, PlainRows};
-use crate::significance::{Resampler, RowResampler};
+use crate::significance::{ClusterRowResampler, Clusters, Resampler, RowResampler};
 use crate::sketch::Sketch;
 
 /// Anything that turns predictions into one figure.
@@ -30,6 +30,40 @@ pub trait Estimator: Send + Sync {
     /// like any others.
     fn resampler<'a>(&'a self, view: &'a BinaryView<'a>) -> Result<Box<dyn Resampler + 'a>, Error> {
         Ok(Box::new(RowResampler::new(self, view)?))
+    }
+
+    /// The measure of resampled clusters of rows. Unless overridden, clusters are drawn and measured like any other rows, and there is no noise floor.
+    fn cluster_resampler<'a>(
+        &'a self,
+        view: &'a BinaryView<'a>,
+        clusters: &'a Clusters,
+    ) -> Result<Box<dyn Resampler + 'a>, Error> {
+        Ok(Box::new(ClusterRowResampler::new(self, view, clusters)?))
+    }
+
+    /// The measure of resampled rows of a sketch. Unless overridden, the measure needs the rows themselves and says so.
+    fn sketch_resampler<'a>(&'a self, sketch: &'a Sketch) -> Result<Box<dyn Resampler + 'a>, Error> {
+        let _ = sketch;
+        Err(Error::setting(
+            "measure",
+            "one that resamples from a sketch: ls_ece or expected_calibration_error",
+            "one that needs the rows themselves",
+        ))
+    }
+
+    /// By how much each row moves the bias-corrected value, 2 v - mean(v*): its share of the weight times its influence on it (see
+    /// [`Resampler::corrected_deviation`]), where the measure has influence values. They sum to 0; the root of the sum of their squares, or of their sums by
+    /// cluster, is the standard error, and that of differences between models on the same rows is the standard error of the difference.
+    fn corrected_pulls(&self, view: &BinaryView<'_>, clusters: Option<&Clusters>) -> Result<Option<Vec<f64>>, Error> {
+        let _ = (view, clusters);
+        Ok(None)
+    }
+
+    /// The same measure with every setting that a rule takes from the rows settled once for all these views, so that what is compared was measured alike. `None`
+    /// where there is no such setting.
+    fn settled(&self, views: &[&BinaryView<'_>]) -> Result<Option<Box<dyn Estimator>>, Error> {
+        let _ = views;
+        Ok(None)
     }
 
     /// Measures rows that nobody has checked, looking at them in its own pass. `None` where a measure does not do that, where
@@ -69,6 +103,11 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// Whether a larger value is worse: not so for a ratio and for coefficients, whose ideal is 1 or 0.
+    pub fn larger_is_worse(&self) -> bool {
+        !matches!(self.measure, "observed_expected" | "cox_calibration")
+    }
+
     /// The mean over classes, each counting alike.
     pub(crate) fn mean_over_classes(per_class: Vec<Estimate>) -> Result<Estimate, Error> {
         let first = per_class.first().ok_or(Error::NoRows)?;

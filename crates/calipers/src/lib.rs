@@ -14,6 +14,7 @@ mod numerics;
 pub mod population;
 mod predictions;
 pub mod significance;
+pub mod simulate;
 mod sketch;
 mod sweep;
 
@@ -38,6 +39,8 @@ pub use predictions::{
     BinaryView, Floats, Form, Input, InputReport, Invalid, Labels, Multiclass, PositiveLabel, Predictions, Rows, Scale,
     Tally, Ties,
 };
-pub use significance::{Assess, Assessment, Debias, Interval, IntervalMethod, NoiseFloor};
+pub use significance::{
+    Against, Assess, Assessment, Compare, Comparison, Debias, Interval, IntervalMethod, NoiseFloor, Pair,
+};
 pub use sketch::{Filling, Sketch, SketchOptions};
 pub use sweep::{Extent, SamplingNoise, Sweep, SweepPoint, SweepResult, TiedJump, Verdict};

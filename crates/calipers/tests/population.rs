@@ -312,7 +312,7 @@ fn true_ls_ece_is_that_of_a_fine_discretisation() {
 
 #[test]
 fn true_ls_ece_goes_to_the_true_ece_for_every_family() {
-    for family in Family::all() {
+    for family in Family::all().into_iter().chain(Family::kept_aside()) {
         let gaussian = noise::by_name("gaussian").unwrap();
         let error = |sigma: f64| (family.ls_ece(&*gaussian, sigma).unwrap().value - family.ece().value).abs();
         let (coarse, fine) = (error(0.3), error(0.01));
@@ -322,7 +322,7 @@ fn true_ls_ece_goes_to_the_true_ece_for_every_family() {
 
 #[test]
 fn samples_follow_the_law_of_the_logits_and_the_truth() {
-    for family in Family::all() {
+    for family in Family::all().into_iter().chain(Family::kept_aside()) {
         let n = 40_000;
         let sample = family.sample(n, 9);
         let mut logits = sample.scores.clone();

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use calipers::{
-    BinaryView, BinnedEce, Error, Estimate, Estimator, Input, LsEce, LsEceSampled, NBins, Sigma, Sketch, SketchOptions,
-    Ties, link, noise,
+    Assess, BinaryView, BinnedEce, Compare, Debias, Error, Estimate, Estimator, Input, IntervalMethod, Invalid, LsEce,
+    LsEceSampled, NBins, Sigma, Sketch, SketchOptions, Ties, catalogue, link, noise,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -62,8 +62,44 @@ impl Case {
                 sketch.merge(&with_clip("other_clip")?)?;
                 sketch.estimate(&LsEce::new())
             }
+            "compare" => self.run_compare(),
             _ => self.run_measure(),
         }
+    }
+
+    /// The first model's figure, where models can be compared.
+    fn run_compare(&self) -> Result<Estimate, Error> {
+        let labels = numbers(&self.y_true).0;
+        let models = self.options["models"].as_object().unwrap();
+        let scores: Vec<Vec<f64>> = models.values().map(|column| numbers(column.as_array().unwrap()).0).collect();
+        let input = |scores| Input::probabilities(scores, &labels);
+        let invalid = self.option("invalid").map_or(Ok(Invalid::Refuse), |invalid| invalid.parse())?;
+        let checked: Vec<_> =
+            scores.iter().map(|scores| input(scores).invalid(invalid).check()).collect::<Result<_, _>>()?;
+        let views: Vec<_> = checked.iter().map(|predictions| predictions.binary()).collect::<Result<_, _>>()?;
+        let named: Vec<(&str, &BinaryView<'_>)> = models.keys().map(String::as_str).zip(&views).collect();
+        let comparison = Compare::new(&LsEce::new()).run(&named)?;
+        Ok(comparison.models[0].1.estimate.clone())
+    }
+
+    fn assess(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
+        let name = self.option("measure").unwrap_or("ls_ece".into());
+        let measure = catalogue::by_name(&name, link::by_name("logistic")?)?;
+        let method: Option<IntervalMethod> = self.option("method").map(|method| method.parse()).transpose()?;
+        let debias: Debias = self.option("debias").map_or(Ok(Debias::default()), |debias| debias.parse())?;
+        let mut assess = Assess::new(&*measure)
+            .level(self.number("level").unwrap_or(0.95))
+            .n_resamples(self.number("n_resamples").unwrap_or(100.0) as u64)
+            .debias(debias);
+        if let Some(method) = method {
+            assess = assess.method(method);
+        }
+        let clusters: Vec<u32>;
+        if let Some(Value::Array(numbers)) = self.options.get("cluster") {
+            clusters = numbers.iter().map(|number| number.as_u64().unwrap() as u32).collect();
+            assess = assess.clusters(&clusters);
+        }
+        Ok(assess.run(view)?.estimate)
     }
 
     fn run_measure(&self) -> Result<Estimate, Error> {
@@ -123,6 +159,7 @@ impl Case {
         let noise = noise::by_name(&self.option("noise").unwrap_or("gaussian".into()))?;
         let link = link::by_name(&self.option("link").unwrap_or("logistic".into()))?;
         match self.measure.as_str() {
+            "assess" => self.assess(view),
             "ls_ece" => LsEce::new()
                 .sigma(sigma)
                 .shared_noise(noise)

@@ -221,6 +221,13 @@ impl Column {
         self.missing.as_ref().is_some_and(|missing| missing[row])
     }
 
+    /// Some of its rows, of which none is missing.
+    pub(crate) fn select(&self, rows: &[usize]) -> Self {
+        let k = self.n_classes;
+        let places = rows.iter().flat_map(|row| row * k..(row + 1) * k).map(Some);
+        Column { values: self.values.gather(places), n_classes: k, missing: None }
+    }
+
     /// The parts of a column, put together.
     pub(crate) fn concat(parts: Vec<Column>, role: Role) -> Result<Self, Error> {
         if parts.is_empty() {

@@ -1,5 +1,8 @@
 //! The command as users meet it: every test runs the built binary on files.
 
+mod assess;
+mod check;
+mod compare;
 mod files;
 mod measure;
 mod measures;

@@ -30,14 +30,31 @@ fn the_table_is_plain_and_says_what_it_shows() {
     let table = measure(&path, &["--sigma", "1", "--tolerance", "1e-3", "--noise", "uniform"]);
     let (rows, words) = table.split_once("\n\n").unwrap();
     let mut rows: Vec<Vec<&str>> = rows.lines().map(|line| line.split_whitespace().collect()).collect();
-    let bound: f64 = rows[2].remove(3).parse().unwrap();
+    let bound: f64 = rows[2].remove(7).parse().unwrap();
     assert!(0.0 < bound && bound <= 1e-3);
-    assert_eq!(rows[0], ["predictions", "n", "LS-ECE", "num.", "±", "sigma", "ECE", "(15", "bins)", "notes"]);
+    let header = "predictions n LS-ECE floor p num. ± sigma ECE (15 bins) floor p notes";
+    assert_eq!(rows[0].join(" "), header);
     assert!(rows[1].concat().chars().all(|c| c == '-'));
-    assert_eq!(rows[2], ["three", "3", "0.3333", "1.000", "0.3333", "1", "clipped"]);
+    // Two of three outcomes are drawn with 1/2, and the third is certain: in half of the draws they are equal, as here, and in the others ECE is 0 and LS-ECE
+    // 0.041. The mean of 200 draws is within 5 of its deviations.
+    for (place, other) in [(3, 0.041), (9, 0.0)] {
+        let number = |place: usize| rows[2][place].parse::<f64>().unwrap();
+        let (mean, deviation) = (0.5 * (1.0 / 3.0 + other), 0.5 * (1.0 / 3.0 - other));
+        assert!((number(place) - mean).abs() < 0.005 + 5.0 * deviation / 200_f64.sqrt(), "{:?}", rows[2]);
+        assert_eq!(rows[2][place + 1], "±");
+        assert!(
+            (number(place + 2) - deviation).abs() < 0.03 && (number(place + 3) - 0.5).abs() < 0.18,
+            "{:?}",
+            rows[2]
+        );
+    }
+    assert_eq!([rows[2][..3].join(" "), rows[2][7..9].join(" ")], ["three 3 0.3333", "1.000 0.3333"]);
+    assert_eq!(rows[2][13..], ["1", "clipped"]);
     let expected = "\
 LS-ECE: the mean gap between predicted probability and observed frequency, smoothed; 0 is perfect.
 num. ± bounds its numerical error, not chance. Noise uniform, link logistic, sigma as given.
+floor: what a calibrated model would show on these rows, mean ± deviation of 200 draws. p: the share of draws that
+are at least the value. Intervals: calipers assess
 clipped: closer than 1e-6 to 0 or 1, so moved to that distance: 0 and 1 have no finite logit
 probability from column prob, outcome from column label
 ";
@@ -57,7 +74,7 @@ fn heading_of_ece_says_what_makes_it_differ() {
     ];
     for (args, heading) in cases {
         let table = measure(&path, args);
-        assert!(table.lines().next().unwrap().trim_end().ends_with(heading), "{table}");
+        assert!(table.lines().next().unwrap().contains(&format!("  {heading}  ")), "{table}");
     }
 }
 
@@ -349,4 +366,52 @@ fn rows_with_different_sigmas_are_said_to_be_so() {
     let note = "Sigma differs from row to row";
     assert!(measure(&path, &["--prob", "a", "--prob", "b"]).contains(note));
     assert!(!measure(&path, &["--prob", "a", "--prob", "b", "--sigma", "1"]).contains(note));
+}
+
+#[test]
+fn a_floor_is_beside_every_figure_that_has_one_and_a_reason_beside_the_others() {
+    let folder = Folder::new();
+    let path = folder.write("three.csv", "label,prob,g\n1,0.5,a\n1,0.5,a\n1,0.9,b\n");
+    let result = json(&path, &["--sigma", "1"]);
+    for measure in ["ls_ece", "ece"] {
+        let figure = &result[measure];
+        assert_eq!([&figure["floor"]["n_resamples"], &figure["floor"]["seed"]], [200, 0]);
+        assert!(figure["p_value"].as_f64().is_some_and(|p| 0.0 < p && p <= 1.0), "{figure}");
+        assert!(figure["floor"]["quantiles"]["0.5"].is_number());
+    }
+    let never = json(&path, &["--sigma", "1", "--floor", "never"]);
+    assert_eq!((&never["ls_ece"]["floor"], &never["ls_ece"]["value"]), (&value!(null), &result["ls_ece"]["value"]));
+    assert!(!measure(&path, &["--sigma", "1", "--floor", "never"]).contains("floor"));
+    let named = ["--measure", "smooth_ece", "--measure", "observed_expected", "--measure", "brier_score"];
+    let slow = json(&path, &named);
+    let figures = &slow["measures"];
+    assert_eq!(figures["smooth_ece"]["floor_withheld"], "takes long: --floor always has it");
+    assert!(figures["brier_score"]["p_value"].is_number());
+    // A ratio has a floor, but no tail that would be worse.
+    assert!(
+        figures["observed_expected"]["floor"]["mean"].is_number() && figures["observed_expected"]["p_value"].is_null()
+    );
+    let table = measure(&path, &named);
+    assert!(table.contains("no floor: smooth_ece: takes long: --floor always has it\n"), "{table}");
+    assert!(json(&path, &[&named[..], &["--floor", "always"]].concat())["measures"]["smooth_ece"]["floor"].is_object());
+    let groups = crate::support::results(&[path.to_str().unwrap(), "--by", "g", "--sigma", "1"]);
+    assert!(groups.iter().all(|group| group["ls_ece"]["floor"].is_object() && group["ece"]["floor"].is_object()));
+    let run = calipers(&["measure", path.to_str().unwrap(), "--floor", "maybe"]);
+    assert_eq!(run.stderr, "calipers: floor must be one of auto, always, never, got \"maybe\"\n");
+}
+
+#[test]
+fn many_groups_and_many_rows_say_why_they_have_no_floor() {
+    let folder = Folder::new();
+    let row = |row: usize| format!("{},{},{}\n", row % 2, (row % 97) as f64 / 96.0, row % 101);
+    let path = folder.write("a.csv", "label,prob,g\n".to_owned() + &(0..100_001).map(row).collect::<String>());
+    let many = json(&path, &["--sigma", "1"]);
+    assert_eq!(many["ece"]["floor_withheld"], "more than 100,000 rows: --floor always has it");
+    assert!(many["ls_ece"]["floor"].is_object());
+    let groups = crate::support::results(&[path.to_str().unwrap(), "--by", "g", "--sigma", "1"]);
+    assert_eq!(groups.len(), 102);
+    assert_eq!(groups[1]["ls_ece"]["floor_withheld"], "more than 100 groups: --floor always has it");
+    assert!(
+        measure(&path, &["--by", "g"]).contains("No floor of LS-ECE: more than 100 groups: --floor always has it\n")
+    );
 }

@@ -79,7 +79,13 @@ fn named_measures_come_in_the_order_of_their_names_and_once() {
 fn a_table_has_a_line_for_each_measure_and_a_column_for_each_model() {
     let models = ["--prob", "mlp", "--prob", "naive_bayes", "--prob", "random_forest", "--prob", "logistic_regression"];
     for n_models in 1..=4 {
-        let table = measure(&example(), &[&models[..2 * n_models], &["--all"]].concat());
+        let with_floors = measure(&example(), &[&models[..2 * n_models], &["--all"]].concat());
+        assert!(with_floors.lines().all(|line| line.chars().count() <= 116), "{with_floors}");
+        let brier: Vec<&str> = with_floors.lines().filter(|line| line.starts_with("brier_score")).collect();
+        // Value, floor in three words, p and bound.
+        assert_eq!(brier.iter().map(|line| line.split_whitespace().count() - 2).sum::<usize>(), 5 * n_models);
+        assert!(with_floors.contains("are at least the value") && with_floors.contains("no floor: "), "{with_floors}");
+        let table = measure(&example(), &[&models[..2 * n_models], &["--all", "--floor", "never"]].concat());
         assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
         let (lines, words) = table.split_once("\n\n").unwrap();
         let first: Vec<&str> = lines.lines().filter_map(|line| line.split_whitespace().next()).collect();
@@ -102,7 +108,7 @@ fn more_models_than_fit_are_shown_in_further_tables() {
     let row = |label: usize| format!("{label},{}\n", [["0.3", "0.6"][label]; 9].join(","));
     let path = folder.write("a.csv", format!("label,{}\n{}{}{}", probs.join(","), row(0), row(1), row(0)));
     let options: Vec<&str> = probs.iter().flat_map(|prob| ["--prob", prob.as_str()]).collect();
-    let table = measure(&path, &[&options[..], &["--all"]].concat());
+    let table = measure(&path, &[&options[..], &["--all", "--floor", "never"]].concat());
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
     assert_eq!(table.lines().filter(|line| line.starts_with("brier_score")).count(), 3);
 }
@@ -160,9 +166,11 @@ fn a_sketch_answers_what_it_can_and_says_that_the_rest_needs_rows() {
     }
     let sigma = |result: &Value| result["measures"]["ls_ece"]["settings"]["sigma"].as_f64().unwrap();
     assert!(of_sketch.iter().all(|group| sigma(group) == sigma(&of_sketch[0])));
-    // The groups of a file are summed in sketches too.
-    let grouped = results(&[example, "--prob", "mlp", "--by", "size_group", "--all"]);
-    assert_eq!(grouped[3]["measures"]["brier_score"], of_sketch[3]["measures"]["brier_score"]);
+    // The groups of a file are measured on their rows, so that all measures can be.
+    let grouped = results(&[example, "--prob", "mlp", "--by", "size_group", "--all", "--floor", "never"]);
+    let brier = |result: &Value| result["measures"]["brier_score"]["value"].as_f64().unwrap();
+    assert!((brier(&grouped[3]) - brier(&of_sketch[3])).abs() <= 1e-9);
+    assert!(grouped[3]["measures"]["smooth_ece"]["value"].is_number() && grouped[3]["method"] == "rows");
 
     let table = succeed(&["measure", sketch, "--all"]);
     assert!(!table.lines().any(|line| line.starts_with("smooth_ece")), "{table}");

@@ -19,7 +19,8 @@ fn every_refusal_has_its_exact_text() {
     for case in cases {
         let folder = Folder::new();
         let (path, mut flags) = (write(&folder, &case), flags(case["options"].as_object().unwrap()));
-        flags.splice(0..0, ["measure".to_owned(), path.to_str().unwrap().to_owned()]);
+        let verb = if case["measure"] == "assess" { "assess" } else { "measure" };
+        flags.splice(0..0, [verb.to_owned(), path.to_str().unwrap().to_owned()]);
         let run = calipers(&flags.iter().map(String::as_str).collect::<Vec<_>>());
 
         let text = case["text"].as_str().unwrap();
@@ -37,6 +38,9 @@ fn flags(options: &Map<String, Value>) -> Vec<String> {
         match name.as_str() {
             "from_logits" if value == "true" => "--logits".to_owned(),
             "pos_label" => format!("--positive={value}"),
+            "n_resamples" => format!("--resamples={value}"),
+            "method" => format!("--interval={value}"),
+            "cluster" => "--cluster=cluster".to_owned(),
             name => format!("--{}={value}", name.replace('_', "-")),
         }
     };
@@ -45,7 +49,12 @@ fn flags(options: &Map<String, Value>) -> Vec<String> {
 
 /// A CSV file for columns of one length, else an .npz file.
 fn write(folder: &Folder, case: &Value) -> PathBuf {
-    let columns = [("label", &case["y_true"]), ("prob", &case["y_prob"]), ("sample_weight", &case["sample_weight"])];
+    let columns = [
+        ("label", &case["y_true"]),
+        ("prob", &case["y_prob"]),
+        ("sample_weight", &case["sample_weight"]),
+        ("cluster", &case["options"]["cluster"]),
+    ];
     let columns: Vec<(&str, &Vec<Value>)> =
         columns.into_iter().filter_map(|(name, values)| values.as_array().map(|values| (name, values))).collect();
     let n = columns[0].1.len();

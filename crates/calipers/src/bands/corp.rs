@@ -5,7 +5,7 @@ use crate::Error;
 use crate::calibration_tests::{TrialSet, Trials};
 use crate::estimate::Estimator;
 use crate::measures::{Corp, Group, isotonic};
-use crate::numerics::binomial;
+use crate::numerics::counts::binomial;
 use crate::predictions::BinaryView;
 
 impl Corp {
@@ -78,7 +78,7 @@ impl Corp {
                 BandKind::Consistency => p,
                 BandKind::Confidence => rates[place],
             };
-            let draw = |trials: &Trials| binomial::draw(uniforms, trials.n, probability(trials.place, trials.p));
+            let draw = |trials: &Trials| binomial(uniforms, trials.n, probability(trials.place, trials.p));
             fit(&set, &set.0.iter().map(draw).collect::<Vec<u64>>())
         });
         let ends: Vec<(f64, f64)> = match kind {

@@ -59,7 +59,7 @@ impl BinnedEce {
     }
 
     /// The cells in the order of their probabilities, both outcomes of a cell next to each other.
-    fn pieces(&self, sketch: &Sketch, by_logistic: bool) -> Vec<Piece> {
+    pub(super) fn pieces(&self, sketch: &Sketch, by_logistic: bool) -> Vec<Piece> {
         let computed = sketch.scale() != Some(Scale::Probability);
         let mut pieces: Vec<Piece> = sketch
             .summaries()
@@ -75,14 +75,16 @@ impl BinnedEce {
 }
 
 /// Rows of one outcome whose probabilities are between two ends.
-struct Piece {
+pub(super) struct Piece {
     least: f64,
     most: f64,
-    mean: f64,
+    pub(super) mean: f64,
     /// How far the mean can be off.
     mean_error: f64,
-    weight: f64,
-    outcome: bool,
+    pub(super) weight: f64,
+    /// Σ w² / Σ w of the rows, in weights of 1.
+    pub(super) row_weight: f64,
+    pub(super) outcome: bool,
     /// Neighbouring pieces may have rows of equal probability: they were rounded.
     pooled: bool,
 }
@@ -102,7 +104,16 @@ impl Piece {
         }
         let (least, most, mean) = if cell.upper { (1.0 - most, 1.0 - least, 1.0 - mean) } else { (least, most, mean) };
         let pooled = computed && cell.upper && q(cell.width) < ROUNDED;
-        Piece { least, most, mean, mean_error, weight: cell.weight, outcome: cell.outcome, pooled }
+        Piece {
+            least,
+            most,
+            mean,
+            mean_error,
+            weight: cell.weight,
+            row_weight: cell.row_weight,
+            outcome: cell.outcome,
+            pooled,
+        }
     }
 
     /// For raw scores under another link than the logistic, by which cells were made.
@@ -116,7 +127,16 @@ impl Piece {
         let mean = response(cell.mean).clamp(least, most);
         let mean_error = (mean - least).max(most - mean);
         let pooled = most - least < ROUNDED;
-        Piece { least, most, mean, mean_error, weight: cell.weight, outcome: cell.outcome, pooled }
+        Piece {
+            least,
+            most,
+            mean,
+            mean_error,
+            weight: cell.weight,
+            row_weight: cell.row_weight,
+            outcome: cell.outcome,
+            pooled,
+        }
     }
 
     /// Σ (outcome - probability), at least, as it is taken, and at most.

@@ -6,6 +6,7 @@ mod equal_width;
 mod exact;
 mod from_sketch;
 mod ordered;
+mod resampling;
 mod sweep;
 
 pub use debiased::DebiasedEce;
@@ -20,6 +21,7 @@ use crate::link::{Link, Logistic};
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
 use crate::predictions::{BinaryView, InputReport, Rows, Scale};
+use crate::significance::Resampler;
 use crate::sketch::Sketch;
 use edges::Bins;
 pub(crate) use equal_width::EqualWidth;
@@ -52,6 +54,15 @@ impl std::str::FromStr for Norm {
 }
 
 impl Norm {
+    /// Of the share and the gap of each bin that has weight.
+    fn of_gaps(self, gaps: impl Iterator<Item = (f64, f64)>) -> f64 {
+        match self {
+            Norm::L1 => gaps.map(|(share, gap)| share * gap).collect::<Sum>().value(),
+            Norm::L2 => gaps.map(|(share, gap)| share * gap * gap).collect::<Sum>().value().sqrt(),
+            Norm::Max => gaps.map(|(_, gap)| gap).fold(0.0, f64::max),
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Norm::L1 => "l1",
@@ -255,6 +266,10 @@ impl Estimator for BinnedEce {
         Ok(self.estimate_of(found.value, found.bound, shape, sketch.n(), sketch.report()))
     }
 
+    fn sketch_resampler<'a>(&'a self, sketch: &'a Sketch) -> Result<Box<dyn Resampler + 'a>, Error> {
+        Ok(Box::new(self.bin_resampler(sketch)?))
+    }
+
     fn link(&self) -> &dyn Link {
         &*self.link
     }
@@ -274,20 +289,13 @@ impl BinnedEce {
 
     fn estimate_of_sums(&self, view: &BinaryView<'_>, bins: &Bins, sums: &[BinSums]) -> Estimate {
         let total = sums.iter().map(|bin| bin.weight.value()).collect::<Sum>().value();
-        let gaps = || {
-            let occupied = sums.iter().filter(|bin| bin.weight.value() > 0.0);
-            occupied.map(|bin| {
-                let weight = bin.weight.value();
-                let mut gap = bin.outcome;
-                gap.add(-bin.probability.value());
-                (weight / total, gap.value().abs() / weight)
-            })
-        };
-        let value = match self.norm {
-            Norm::L1 => gaps().map(|(share, gap)| share * gap).collect::<Sum>().value(),
-            Norm::L2 => gaps().map(|(share, gap)| share * gap * gap).collect::<Sum>().value().sqrt(),
-            Norm::Max => gaps().map(|(_, gap)| gap).fold(0.0, f64::max),
-        };
+        let occupied = sums.iter().filter(|bin| bin.weight.value() > 0.0);
+        let value = self.norm.of_gaps(occupied.map(|bin| {
+            let weight = bin.weight.value();
+            let mut gap = bin.outcome;
+            gap.add(-bin.probability.value());
+            (weight / total, gap.value().abs() / weight)
+        }));
         // Means of numbers in [0, 1] by compensated sums: no bin is off by more than this, nor any mean of bins.
         // Probabilities from raw scores have an error of their own: that of the score at a slope of p(1 - p), so that
         // scores far from 0 have less.

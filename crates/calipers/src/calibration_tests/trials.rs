@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::Error;
 use crate::link::Link;
 use crate::measures::{Group, Probabilities};
-use crate::numerics::binomial;
+use crate::numerics::counts::binomial;
 use crate::numerics::random::Uniforms;
 use crate::predictions::BinaryView;
 
@@ -81,7 +81,7 @@ impl TrialSet {
     /// How many there might have been, if predictions are calibrated.
     pub(crate) fn draw(&self, uniforms: &mut Uniforms, counts: &mut Vec<u64>) {
         counts.clear();
-        counts.extend(self.0.iter().map(|trials| binomial::draw(uniforms, trials.n, trials.p)));
+        counts.extend(self.0.iter().map(|trials| binomial(uniforms, trials.n, trials.p)));
     }
 
     /// A set that is as good for drawing: itself if it is small, else cells within the test's bins. Weights that differ by less than a

@@ -33,6 +33,8 @@ pub(crate) struct Atoms {
     pub(crate) pointwise: f64,
     /// How far a row can be from the points that stand for it, on the logit axis.
     pub(crate) farthest: f64,
+    /// For each point, Σ w² / Σ w of the rows that it stands for, as [`Summary::row_weight`] has it.
+    pub(crate) row_weights: Vec<f64>,
 }
 
 /// Norms of the kernel's first derivatives, as far as there are any.
@@ -57,6 +59,7 @@ struct Part {
     logits: Vec<f64>,
     outcomes: Vec<bool>,
     weights: Vec<f64>,
+    row_weights: Vec<f64>,
     /// Sums over the cells, by their weight.
     cost: f64,
     pointwise: f64,
@@ -84,6 +87,7 @@ impl Atoms {
             all.logits.extend(part.logits);
             all.outcomes.extend(part.outcomes);
             all.weights.extend(part.weights);
+            all.row_weights.extend(part.row_weights);
             all.cost += part.cost;
             all.pointwise += part.pointwise;
             all.error += part.error;
@@ -97,6 +101,7 @@ impl Atoms {
             bound: mean(all.cost),
             pointwise: mean(all.pointwise),
             farthest: all.farthest,
+            row_weights: all.row_weights,
             points: Points::from_atoms(all.logits, all.outcomes, all.weights, mean(all.error), all.largest_error),
         }
     }
@@ -122,6 +127,7 @@ impl Part {
             self.logits.push(logit);
             self.outcomes.push(cell.outcome);
             self.weights.push(weight);
+            self.row_weights.push(cell.row_weight);
         }
     }
 }

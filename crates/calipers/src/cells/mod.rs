@@ -44,8 +44,8 @@ impl Cells {
     pub(crate) fn summaries(&self) -> impl Iterator<Item = Summary> {
         self.occupied().map(|(upper, outcome, cell, content)| {
             let weight = content.count as f64;
-            let moments =
-                Moments { weight, first: content.first as f64 / weight, second: content.second as f64 / weight };
+            let (first, second) = (content.first as f64 / weight, content.second as f64 / weight);
+            let moments = Moments { weight, row_weight: 1.0, first, second };
             Summary::new(self.resolution, self.resolution.offset_bits(), cell, upper, outcome, moments)
         })
     }

@@ -12,6 +12,8 @@ pub(crate) struct Summary {
     pub(crate) outcome: bool,
     /// Of all points of the cell.
     pub(crate) weight: f64,
+    /// Σ w² / Σ w of the rows, in weights of 1; 1 where rows have no weights.
+    pub(crate) row_weight: f64,
     pub(crate) scale: f64,
     /// Of q, from 1 to 2 scales.
     pub(crate) mean: f64,
@@ -29,6 +31,8 @@ pub(crate) struct Summary {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moments {
     pub(crate) weight: f64,
+    /// Σ w² / Σ w, in weights of 1.
+    pub(crate) row_weight: f64,
     pub(crate) first: f64,
     pub(crate) second: f64,
 }
@@ -54,6 +58,7 @@ impl Summary {
             upper,
             outcome,
             weight: moments.weight,
+            row_weight: moments.row_weight,
             scale,
             // A point is taken to be in the middle of what its offset leaves open.
             mean: lower + step * (moments.first + 0.5),

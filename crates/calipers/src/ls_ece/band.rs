@@ -14,7 +14,7 @@ use super::{Kernel, LsEce};
 use crate::Error;
 use crate::bands::{Band, BandKind, BandOptions};
 use crate::link::{Link, Probit};
-use crate::numerics::binomial;
+use crate::numerics::counts::binomial;
 use crate::numerics::sum::Sum;
 use crate::predictions::BinaryView;
 
@@ -217,7 +217,7 @@ fn drawn_units(
         .collect();
     let ends = options.ends(places.len(), |uniforms| {
         let residual = |trials: &Trials| {
-            let count = binomial::draw(uniforms, trials.n, trials.p);
+            let count = binomial(uniforms, trials.n, trials.p);
             count as f64 * trials.q - (trials.n - count) as f64 * trials.p
         };
         let residuals: Vec<f64> = trials.iter().map(residual).collect();

@@ -53,6 +53,12 @@ impl LsEce {
         Ok((Measured { integral: Integral { value, bound }, sigma, n_clipped: sketch.n_clipped() }, rule))
     }
 
+    /// Points that stand for the rows of a sketch, and sigma as it is settled for them.
+    pub(super) fn atoms_of_sketch(&self, sketch: &Sketch) -> Result<(Atoms, f64), Error> {
+        let Prepared { atoms, sigma, .. } = self.prepare(sketch)?;
+        Ok((atoms, sigma))
+    }
+
     /// The smoothed curve of a sketch's rows, as [`curve`](Self::curve) gives it for rows; the bounds say how wide cells are.
     pub fn curve_from_sketch(&self, sketch: &Sketch, at: &[f64]) -> Result<LsCurve, Error> {
         sketch.check_rows()?;

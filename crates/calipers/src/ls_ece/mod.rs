@@ -37,7 +37,7 @@ use crate::link::{Link, Logistic};
 use crate::noise::{Gaussian, Noise};
 use crate::numerics::convolution::Taps;
 use crate::predictions::{BinaryView, InputReport, PlainRows};
-use crate::significance::{Resampler, RowResampler};
+use crate::significance::{ClusterRowResampler, Clusters, Resampler, RowResampler};
 use crate::sketch::Sketch;
 use crate::{Error, error};
 use far::Near;
@@ -85,6 +85,8 @@ pub(crate) const DEFAULT_CLIP: f64 = 1e-6;
 #[derive(Debug, Clone)]
 pub struct LsEce {
     sigma: Sigma,
+    /// Whether sigma was settled by the rule for several models together.
+    common_sigma: bool,
     noise: Arc<dyn Noise>,
     link: Arc<dyn Link>,
     tolerance: f64,
@@ -95,6 +97,7 @@ impl Default for LsEce {
     fn default() -> Self {
         LsEce {
             sigma: Sigma::Auto,
+            common_sigma: false,
             noise: Arc::new(Gaussian),
             link: Arc::new(Logistic),
             tolerance: 1e-6,
@@ -112,6 +115,7 @@ impl LsEce {
     /// The scale of the noise: a number, or [`Sigma::Auto`].
     pub fn sigma(mut self, sigma: impl Into<Sigma>) -> Self {
         self.sigma = sigma.into();
+        self.common_sigma = false;
         self
     }
 
@@ -226,11 +230,38 @@ impl Estimator for LsEce {
             None => Box::new(RowResampler::new(self, view)?),
         })
     }
+
+    /// As for rows; without a grid, clusters are measured again and there is no floor.
+    fn cluster_resampler<'a>(
+        &'a self,
+        view: &'a BinaryView<'a>,
+        clusters: &'a Clusters,
+    ) -> Result<Box<dyn Resampler + 'a>, Error> {
+        Ok(match self.grid_cluster_resampler(view, clusters)? {
+            Some(resampler) => Box::new(resampler),
+            None => Box::new(ClusterRowResampler::new(self, view, clusters)?),
+        })
+    }
+
+    fn sketch_resampler<'a>(&'a self, sketch: &'a Sketch) -> Result<Box<dyn Resampler + 'a>, Error> {
+        Ok(Box::new(self.grid_sketch_resampler(sketch)?))
+    }
+
+    fn corrected_pulls(&self, view: &BinaryView<'_>, clusters: Option<&Clusters>) -> Result<Option<Vec<f64>>, Error> {
+        self.corrected_pulls_of(view, clusters)
+    }
+
+    fn settled(&self, views: &[&BinaryView<'_>]) -> Result<Option<Box<dyn Estimator>>, Error> {
+        self.check_settings()?;
+        let common = self.sigma.common(views, &*self.link, self.clip)?;
+        let at = |sigma: f64| LsEce { common_sigma: true, ..self.clone().sigma(sigma) };
+        Ok(common.map(|sigma| Box::new(at(sigma)) as Box<dyn Estimator>))
+    }
 }
 
 impl LsEce {
     fn sigma_rule(&self) -> &'static str {
-        if self.sigma == Sigma::Auto { "auto" } else { "given" }
+        self.sigma.rule_name(self.common_sigma)
     }
 
     fn estimate_of(&self, measured: Measured, sigma_rule: &str, n: u64, report: &InputReport) -> Estimate {

@@ -47,6 +47,8 @@ const CHUNK: u64 = 1 << 16;
 #[derive(Debug, Clone)]
 pub struct LsEceSampled {
     sigma: Sigma,
+    /// Whether sigma was settled by the rule for several models together.
+    common_sigma: bool,
     noise: Arc<dyn Noise>,
     link: Arc<dyn Link>,
     n_samples: u64,
@@ -59,6 +61,7 @@ impl LsEceSampled {
     pub fn new(sigma: impl Into<Sigma>) -> Self {
         LsEceSampled {
             sigma: sigma.into(),
+            common_sigma: false,
             noise: Arc::new(Gaussian),
             link: Arc::new(Logistic),
             n_samples: 10_000,
@@ -183,7 +186,7 @@ impl Estimator for LsEceSampled {
             per_class: Vec::new(),
             settings: Settings::default()
                 .with("sigma", sigma)
-                .with("sigma_rule", if self.sigma == Sigma::Auto { "auto" } else { "given" })
+                .with("sigma_rule", self.sigma.rule_name(self.common_sigma))
                 .with("noise", self.noise.name())
                 .with("link", self.link.name())
                 .with("n_samples", self.n_samples)
@@ -194,6 +197,13 @@ impl Estimator for LsEceSampled {
 
     fn link(&self) -> &dyn Link {
         &*self.link
+    }
+
+    fn settled(&self, views: &[&BinaryView<'_>]) -> Result<Option<Box<dyn Estimator>>, Error> {
+        check_clip(self.clip)?;
+        let common = self.sigma.common(views, &*self.link, self.clip)?;
+        let at = |sigma: f64| LsEceSampled { sigma: Sigma::Value(sigma), common_sigma: true, ..self.clone() };
+        Ok(common.map(|sigma| Box::new(at(sigma)) as Box<dyn Estimator>))
     }
 }
 

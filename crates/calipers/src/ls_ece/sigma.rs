@@ -1,7 +1,9 @@
 //! How much noise: a number, or a rule that shrinks with the sample.
 
 use super::points::Points;
+use crate::link::Link;
 use crate::numerics::sum::Sum;
+use crate::predictions::BinaryView;
 use crate::{Error, error};
 
 /// The scale of the noise.
@@ -48,6 +50,28 @@ impl Sigma {
             Sigma::Value(sigma) => sigma,
             Sigma::Auto => rule(standard_deviation(points), quartiles(points), points.effective_n),
         })
+    }
+
+    /// One for several models on the same rows, by rule: the geometric mean of what it is for each, which does not depend on the unit that logits have. `None` where
+    /// sigma is given.
+    pub(super) fn common(self, views: &[&BinaryView<'_>], link: &dyn Link, clip: f64) -> Result<Option<f64>, Error> {
+        if self != Sigma::Auto {
+            return Ok(None);
+        }
+        let mut logarithms = 0.0;
+        for view in views {
+            logarithms += self.resolve(&Points::new(view, link, clip)?)?.ln();
+        }
+        Ok(Some((logarithms / views.len() as f64).exp()))
+    }
+
+    /// How it was settled, as results have it; `common` where it was for several models.
+    pub(super) fn rule_name(self, common: bool) -> &'static str {
+        match self {
+            Sigma::Auto => "auto",
+            Sigma::Value(_) if common => "auto, geometric mean over models",
+            Sigma::Value(_) => "given",
+        }
     }
 
     /// Below, doubles hardly tell logits apart; beyond, noise drowns them. Written so that NaN fails.

@@ -193,6 +193,11 @@ impl BinaryView<'_> {
         }
     }
 
+    /// Whether outcomes are what the labels say, and not whether a model's own class was right: then they are the same for all models.
+    pub(crate) fn has_labels_as_outcomes(&self) -> bool {
+        !matches!(self.outcomes, Outcomes::Computed(_))
+    }
+
     /// Other rows in the place of these, with scores on the same scale.
     pub(crate) fn with_rows<'v>(
         &'v self,

@@ -1,14 +1,12 @@
 //! All of it in one object.
 
-use super::resampler::{check_level, check_resamples};
-use super::{Bootstrap, Debias, Interval, IntervalMethod, NoiseFloor};
+use super::classwise::ClasswiseResampler;
+use super::resampler::{Draws, Kind, Resampler, check_level, check_resamples};
+use super::{Bootstrap, Clusters, Debias, Interval, IntervalMethod, NoiseFloor};
 use crate::Error;
 use crate::estimate::{Estimate, Estimator};
-use crate::predictions::BinaryView;
-
-/// Measures of which larger is not worse: what a calibrated model would show says nothing by a tail of it.
-const NOT_ORDERED: [&str; 4] =
-    ["observed_expected", "calibration_in_the_large", "calibration_slope", "calibration_intercept"];
+use crate::predictions::{BinaryView, Multiclass, Predictions, Ties};
+use crate::sketch::Sketch;
 
 /// Value, noise floor, p-value, interval and debiased value of a measure.
 ///
@@ -18,7 +16,7 @@ const NOT_ORDERED: [&str; 4] =
 /// limit in its place. The debiased value is one of [`Debias`].
 ///
 /// # Assumptions
-/// Independent rows.
+/// Independent rows; or independent clusters of rows, where [`clusters`](Assess::clusters) are named.
 ///
 /// # Cost
 /// LS-ECE: one pass, and then some hundred microseconds for each resample, whatever the number of rows; other measures: as much as the measure itself for each.
@@ -47,12 +45,14 @@ pub struct Assess<'a> {
     seed: u64,
     method: Option<IntervalMethod>,
     debias: Debias,
+    clusters: Option<&'a [u32]>,
 }
 
 impl<'a> Assess<'a> {
     /// Level 0.95, 1000 resamples of each kind, seed 0.
     pub fn new(measure: &'a dyn Estimator) -> Self {
-        Assess { measure, level: 0.95, n_resamples: 1000, seed: 0, method: None, debias: Debias::default() }
+        let debias = Debias::default();
+        Assess { measure, level: 0.95, n_resamples: 1000, seed: 0, method: None, debias, clusters: None }
     }
 
     /// The level of the interval; the floor test is at 1 - level.
@@ -85,35 +85,121 @@ impl<'a> Assess<'a> {
         self
     }
 
+    /// Rows that depend on each other, such as the answers of one person: one number for each row, the same for rows of one cluster. At least ten
+    /// clusters.
+    ///
+    /// Standard errors are those of sums by cluster, resamples draw whole clusters, and the noise floor of LS-ECE turns the signs of whole clusters. Other
+    /// measures have no floor then, and their value is debiased by the bootstrap.
+    pub fn clusters(mut self, clusters: &'a [u32]) -> Self {
+        self.clusters = Some(clusters);
+        self
+    }
+
     /// Assesses the rows of a view.
     pub fn run(&self, view: &BinaryView<'_>) -> Result<Assessment, Error> {
-        check_level(self.level)?;
-        check_resamples(self.n_resamples, self.level)?;
+        self.check()?;
         let estimate = self.measure.estimate(view)?;
-        if NOT_ORDERED.contains(&estimate.measure) {
-            return Err(Error::setting("measure", "one of which a larger value is worse", estimate.measure));
+        check_ordered(&estimate)?;
+        match self.clusters {
+            None => self.assess(estimate, &*self.measure.resampler(view)?),
+            Some(numbers) => {
+                let clusters = Clusters::new(numbers, view)?;
+                let resampler = self.measure.cluster_resampler(view, &clusters)?;
+                let n_clusters = Some(clusters.len() as u64);
+                Ok(Assessment { n_clusters, ..self.assess(estimate, &*resampler)? })
+            }
         }
-        let resampler = self.measure.resampler(view)?;
-        let floor = NoiseFloor::new(&*resampler, self.n_resamples, self.seed)?;
-        let bootstrap = Bootstrap::new(&*resampler, self.n_resamples, self.seed)?;
-        let significant = floor.p_value <= 1.0 - self.level + 1e-12;
+    }
+
+    /// Assesses what [`Predictions::estimate`] measures: the view that is asked for; or class by class, where the value is the mean over classes.
+    ///
+    /// Class by class, a calibrated draw gives each row one label with the probabilities that the row says, and a bootstrap draw has the same rows for all classes: classes
+    /// depend on each other, and the mean over them is measured again as it is. Each draw costs as much as the measure does, for LS-ECE too.
+    pub fn run_predictions(
+        &self,
+        predictions: &Predictions<'_>,
+        multiclass: Multiclass,
+        ties: Ties,
+    ) -> Result<Assessment, Error> {
+        if multiclass != Multiclass::Classwise {
+            return self.run(&predictions.view(multiclass, ties)?);
+        }
+        self.check()?;
+        let estimate = predictions.estimate(multiclass, ties, self.measure)?;
+        check_ordered(&estimate)?;
+        let clusters = self.clusters.map(|numbers| Clusters::new(numbers, &predictions.one_class(0)?)).transpose()?;
+        let value = estimate.value;
+        let resampler = ClasswiseResampler::new(self.measure, predictions, clusters.as_ref(), value)?;
+        let n_clusters = clusters.as_ref().map(|clusters| clusters.len() as u64);
+        Ok(Assessment { n_clusters, ..self.assess(estimate, &resampler)? })
+    }
+
+    /// Assesses the rows of a sketch, for measures that resample from its cells: [`LsEce`](crate::LsEce) with any noise that a grid serves, and
+    /// [`BinnedEce`](crate::BinnedEce) with bins of equal width. Rows are taken to be independent: a sketch does not know their clusters.
+    pub fn run_sketch(&self, sketch: &Sketch) -> Result<Assessment, Error> {
+        self.check()?;
+        if self.clusters.is_some() {
+            return Err(Error::setting("clusters", "left out for a sketch, which does not know its rows", "some"));
+        }
+        let estimate = sketch.estimate(self.measure)?;
+        check_ordered(&estimate)?;
+        self.assess(estimate, &*self.measure.sketch_resampler(sketch)?)
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        check_level(self.level)?;
+        check_resamples(self.n_resamples, self.level)
+    }
+
+    fn assess(&self, estimate: Estimate, resampler: &dyn Resampler) -> Result<Assessment, Error> {
+        let draws = Draws::new(resampler, Kind::Bootstrap, self.n_resamples, self.seed)?;
+        self.assess_by(estimate, resampler, &draws)
+    }
+
+    /// With bootstrap draws that are there already.
+    pub(super) fn assess_by(
+        &self,
+        estimate: Estimate,
+        resampler: &dyn Resampler,
+        draws: &Draws,
+    ) -> Result<Assessment, Error> {
+        let withheld = resampler.floor_withheld();
+        let floor = match withheld {
+            None => Some(NoiseFloor::new(resampler, self.n_resamples, self.seed)?),
+            Some(_) => None,
+        };
+        let bootstrap = Bootstrap::of_draws(resampler, draws);
+        let significant = floor.as_ref().map(|floor| floor.p_value <= 1.0 - self.level + 1e-12);
         let method = self.method.unwrap_or(match bootstrap.corrected_deviation {
             Some(_) => IntervalMethod::Corrected,
             None => IntervalMethod::Normal,
         });
-        let interval = Interval::new(estimate.value, &bootstrap, self.level, method, !significant)?;
+        let interval = Interval::new(estimate.value, &bootstrap, self.level, method, significant == Some(false))?;
+        let (debias, debiased) = match &floor {
+            Some(floor) => (self.debias, self.debias.apply(estimate.value, floor, &bootstrap)),
+            None => (Debias::Bootstrap, (estimate.value - bootstrap.bias()).max(0.0)),
+        };
         Ok(Assessment {
-            debiased: self.debias.apply(estimate.value, &floor, &bootstrap),
-            debias: self.debias,
+            debiased,
+            debias,
             standard_error: bootstrap.influence_deviation.unwrap_or(bootstrap.deviation),
             bias: bootstrap.bias(),
             estimate,
-            floor: Some(floor),
-            withheld: None,
+            floor,
+            withheld,
             interval,
-            significant: Some(significant),
+            significant,
             n_clusters: None,
+            bootstrap,
         })
+    }
+}
+
+/// What a calibrated model would show says nothing of a measure by one tail, unless larger is worse.
+pub(super) fn check_ordered(estimate: &Estimate) -> Result<(), Error> {
+    match estimate.larger_is_worse() {
+        true => Ok(()),
+        false => Err(Error::setting("measure", "one of which a larger value is worse", estimate.measure)),
     }
 }
 
@@ -140,4 +226,6 @@ pub struct Assessment {
     pub significant: Option<bool>,
     /// Clusters of rows that depend on each other, where the rows were said to be so.
     pub n_clusters: Option<u64>,
+    /// The draws that the interval is made from.
+    pub bootstrap: Bootstrap,
 }

@@ -27,7 +27,10 @@ pub struct Bootstrap {
 impl Bootstrap {
     /// Draws `n_resamples` times.
     pub fn new(resampler: &dyn Resampler, n_resamples: u64, seed: u64) -> Result<Self, Error> {
-        let draws = Draws::new(resampler, Kind::Bootstrap, n_resamples, seed)?;
+        Ok(Self::of_draws(resampler, &Draws::new(resampler, Kind::Bootstrap, n_resamples, seed)?))
+    }
+
+    pub(super) fn of_draws(resampler: &dyn Resampler, draws: &Draws) -> Self {
         let (mean, deviation) = (draws.mean(), draws.deviation());
         let skewness = || {
             let third = draws.values.iter().map(|draw| (draw - mean).powi(3)).sum::<f64>() / draws.values.len() as f64;
@@ -36,7 +39,7 @@ impl Bootstrap {
         let acceleration = resampler.acceleration().unwrap_or_else(|| skewness() / 6.0);
         let mut sorted = draws.values.clone();
         sorted.sort_unstable_by(f64::total_cmp);
-        Ok(Bootstrap {
+        Bootstrap {
             value: resampler.value(),
             mean,
             deviation,
@@ -45,7 +48,7 @@ impl Bootstrap {
             corrected_deviation: resampler.corrected_deviation(),
             acceleration,
             range: resampler.range(),
-        })
+        }
     }
 
     /// How far the measure is biased, as resamples of the rows are against the rows.

@@ -87,30 +87,35 @@ impl Interval {
     ) -> Result<Self, Error> {
         super::resampler::check_level(level)?;
         let tail = if is_upper_limit { 1.0 - level } else { 0.5 * (1.0 - level) };
-        let z = Probit.inverse(1.0 - tail, tail);
-        let centre = value - bootstrap.bias();
-        let about_centre = |deviation: f64| (centre - z * deviation, centre + z * deviation);
-        let quantiles = |levels: [f64; 2]| {
-            // Draws have the numerical error of the resampler, the value has its own.
-            let shift = value - bootstrap.value;
-            let [lower, upper] = levels.map(|level| quantile(&bootstrap.draws, level) + shift);
-            (lower, upper)
-        };
-        let known = |deviation: Option<f64>| {
-            let rule = "normal, percentile or bca for a measure without influence values";
-            deviation.ok_or_else(|| Error::setting("method", rule, method.name()))
-        };
-        let (lower, upper) = match method {
-            IntervalMethod::Corrected => about_centre(known(bootstrap.corrected_deviation)?),
-            IntervalMethod::Influence => about_centre(known(bootstrap.influence_deviation)?),
-            IntervalMethod::Normal => about_centre(bootstrap.deviation),
-            IntervalMethod::Percentile => quantiles([tail, 1.0 - tail]),
-            IntervalMethod::Bca => quantiles(bca_levels(bootstrap, z)),
-        };
+        let (lower, upper) = ends(value, bootstrap, tail, method)?;
         let (least, most) = bootstrap.range;
         let lower = if is_upper_limit { least } else { lower.clamp(least, most) };
         Ok(Interval { lower, upper: upper.clamp(least, most), level, method, is_upper_limit })
     }
+}
+
+/// The ends that leave `tail` beyond each of them, wherever the measure's range ends.
+pub(super) fn ends(value: f64, bootstrap: &Bootstrap, tail: f64, method: IntervalMethod) -> Result<(f64, f64), Error> {
+    let z = Probit.inverse(1.0 - tail, tail);
+    let centre = value - bootstrap.bias();
+    let about_centre = |deviation: f64| (centre - z * deviation, centre + z * deviation);
+    let quantiles = |levels: [f64; 2]| {
+        // Draws have the numerical error of the resampler, the value has its own.
+        let shift = value - bootstrap.value;
+        let [lower, upper] = levels.map(|level| quantile(&bootstrap.draws, level) + shift);
+        (lower, upper)
+    };
+    let known = |deviation: Option<f64>| {
+        let rule = "normal, percentile or bca for a measure without influence values";
+        deviation.ok_or_else(|| Error::setting("method", rule, method.name()))
+    };
+    Ok(match method {
+        IntervalMethod::Corrected => about_centre(known(bootstrap.corrected_deviation)?),
+        IntervalMethod::Influence => about_centre(known(bootstrap.influence_deviation)?),
+        IntervalMethod::Normal => about_centre(bootstrap.deviation),
+        IntervalMethod::Percentile => quantiles([tail, 1.0 - tail]),
+        IntervalMethod::Bca => quantiles(bca_levels(bootstrap, z)),
+    })
 }
 
 /// The levels at which BCa takes its quantiles.

@@ -5,22 +5,33 @@
 //!                        -> Bootstrap  (rows drawn with replacement)          -> Interval  -> Assessment
 //!                        -> influence deviation                               -> Debias   -/
 //! ```
+//! Two or more models on the same rows: their draws share the rows, or their influence values are subtracted row by row (`compare.rs`).
 //! LS-ECE has a resampler of its own whose cost does not grow with the number of rows; every other measure is asked again for each resample.
 
 mod assess;
 mod bootstrap;
+mod classwise;
+mod clusters;
+mod compare;
 mod debias;
 mod floor;
+mod holm;
 mod interval;
 mod resampler;
 mod rows;
 mod sentence;
+mod threshold;
 
 pub use assess::{Assess, Assessment};
 pub use bootstrap::Bootstrap;
+pub use clusters::Clusters;
+pub(crate) use clusters::deviation_of_sums;
+pub use compare::{Compare, Comparison, Pair};
 pub use debias::Debias;
 pub use floor::NoiseFloor;
+pub use holm::holm;
 pub use interval::{Interval, IntervalMethod};
 pub use resampler::Resampler;
 pub(crate) use resampler::check_level;
-pub use rows::RowResampler;
+pub use rows::{ClusterRowResampler, RowResampler};
+pub use threshold::Against;

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::Error;
 use crate::error::number;
-use crate::numerics::random::seed_of_draw;
+use crate::numerics::random::{Uniforms, seed_of_draw};
 
 /// The measure of resampled rows. The number of a draw is all that it depends on: the same on any thread, in any order.
 pub trait Resampler: Sync {
@@ -35,6 +35,11 @@ pub trait Resampler: Sync {
         None
     }
 
+    /// Why there are no calibrated draws, where there are none: then nobody asks for one.
+    fn floor_withheld(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What values the measure can have. From 0 on, unless overridden.
     fn range(&self) -> (f64, f64) {
         (0.0, f64::INFINITY)
@@ -48,8 +53,11 @@ pub(super) enum Kind {
     Bootstrap,
 }
 
-/// The draws that could be measured, in order, and how many could not.
+/// Draws of one kind.
 pub(super) struct Draws {
+    /// By their number; NaN for those that could not be measured.
+    pub(super) by_number: Vec<f64>,
+    /// Those that could, in order.
     pub(super) values: Vec<f64>,
     pub(super) n_failed: u64,
 }
@@ -60,15 +68,21 @@ impl Draws {
             Kind::Calibrated => resampler.calibrated_draw(seed_of_draw(seed, 2 * number)),
             Kind::Bootstrap => resampler.bootstrap_draw(seed_of_draw(seed, 2 * number + 1)),
         };
-        let mut values: Vec<f64> = (0..n_resamples).into_par_iter().map(draw).collect();
-        values.retain(|value| value.is_finite());
+        let by_number: Vec<f64> = (0..n_resamples).into_par_iter().map(draw).collect();
+        Self::of(by_number)
+    }
+
+    /// Refuses draws of which more than one in ten could not be measured.
+    pub(super) fn of(by_number: Vec<f64>) -> Result<Self, Error> {
+        let n_resamples = by_number.len() as u64;
+        let values: Vec<f64> = by_number.iter().copied().filter(|value| value.is_finite()).collect();
         let n_failed = n_resamples - values.len() as u64;
         // A distribution of what is left would be one of the easy cases only.
         if 10 * n_failed > n_resamples {
             let rule = "one that at least nine of ten resamples of these rows can be asked for";
             return Err(Error::setting("measure", rule, format!("{n_failed} of {n_resamples} failures")));
         }
-        Ok(Draws { values, n_failed })
+        Ok(Draws { by_number, values, n_failed })
     }
 
     pub(super) fn mean(&self) -> f64 {
@@ -80,6 +94,12 @@ impl Draws {
         let (mean, n) = (self.mean(), self.values.len() as f64);
         (self.values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0)).sqrt()
     }
+}
+
+/// Numbers below n, n of them. They depend on n and the draw alone, so that the draws of two models on the same rows are of the same rows.
+pub(super) fn drawn(n: usize, draw: u64) -> Vec<usize> {
+    let mut uniforms = Uniforms::new(draw);
+    (0..n).map(|_| ((uniforms.next() * n as f64) as usize).min(n - 1)).collect()
 }
 
 /// Between the order statistics of sorted values, as numpy has it by default.

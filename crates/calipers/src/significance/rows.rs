@@ -1,11 +1,12 @@
 //! Resamples of any measure, row by row.
 
-use super::resampler::Resampler;
+use super::resampler::{Resampler, drawn};
 use crate::Error;
 use crate::estimate::Estimator;
 use crate::link::{Link, Logistic};
 use crate::numerics::random::Uniforms;
 use crate::predictions::{BinaryView, Rows, Scale};
+use crate::significance::Clusters;
 
 /// Draws outcomes or rows and asks the measure again: right for any measure, and as slow as it.
 pub struct RowResampler<'a, E: ?Sized> {
@@ -32,6 +33,14 @@ impl<'a, E: Estimator + ?Sized> RowResampler<'a, E> {
         Ok(RowResampler { measure, view, rows, probabilities, value })
     }
 
+    /// The measure of these rows of the view, some more than once.
+    fn measure_of(&self, drawn: &[usize]) -> f64 {
+        let weights: Vec<f64> = drawn.iter().map(|&row| self.rows.weights[row]).collect();
+        let scores = drawn.iter().map(|&row| self.rows.scores[row]).collect();
+        let outcomes = drawn.iter().map(|&row| self.rows.outcomes[row]).collect();
+        self.measure(scores, outcomes, &weights)
+    }
+
     fn measure(&self, scores: Vec<f64>, outcomes: Vec<bool>, weights: &[f64]) -> f64 {
         let weights = self.view.is_weighted().then_some(weights);
         let estimate = self.measure.estimate(&self.view.with_rows(scores, outcomes, weights));
@@ -51,16 +60,46 @@ impl<E: Estimator + ?Sized> Resampler for RowResampler<'_, E> {
     }
 
     fn bootstrap_draw(&self, draw: u64) -> f64 {
-        let mut uniforms = Uniforms::new(draw);
-        let n = self.rows.scores.len();
-        let drawn: Vec<usize> = (0..n).map(|_| ((uniforms.next() * n as f64) as usize).min(n - 1)).collect();
-        let weights: Vec<f64> = drawn.iter().map(|&row| self.rows.weights[row]).collect();
-        let scores = drawn.iter().map(|&row| self.rows.scores[row]).collect();
-        let outcomes = drawn.iter().map(|&row| self.rows.outcomes[row]).collect();
-        self.measure(scores, outcomes, &weights)
+        self.measure_of(&drawn(self.rows.scores.len(), draw))
     }
 
     fn influence_deviation(&self) -> Option<f64> {
         None
+    }
+}
+
+/// Draws whole clusters of rows and asks the measure again.
+pub struct ClusterRowResampler<'a, E: ?Sized> {
+    rows: RowResampler<'a, E>,
+    clusters: &'a Clusters,
+}
+
+impl<'a, E: Estimator + ?Sized> ClusterRowResampler<'a, E> {
+    /// Reads and measures the rows.
+    pub fn new(measure: &'a E, view: &'a BinaryView<'a>, clusters: &'a Clusters) -> Result<Self, Error> {
+        Ok(ClusterRowResampler { rows: RowResampler::new(measure, view)?, clusters })
+    }
+}
+
+impl<E: Estimator + ?Sized> Resampler for ClusterRowResampler<'_, E> {
+    fn value(&self) -> f64 {
+        self.rows.value
+    }
+
+    fn calibrated_draw(&self, _: u64) -> f64 {
+        f64::NAN
+    }
+
+    fn bootstrap_draw(&self, draw: u64) -> f64 {
+        self.rows.measure_of(&self.clusters.drawn_rows(draw))
+    }
+
+    fn influence_deviation(&self) -> Option<f64> {
+        None
+    }
+
+    /// How outcomes of a cluster depend on each other is not known, so that they cannot be drawn.
+    fn floor_withheld(&self) -> Option<&'static str> {
+        Some("rows of a cluster depend on each other, and only LS-ECE has a floor by clusters")
     }
 }

@@ -22,7 +22,7 @@ impl Assessment {
         }
         // 100 · 0.95 is not 95 in doubles.
         let level = (1e6 * self.interval.level).round() / 1e4;
-        let limit = format!("{name} is below {} with {level} % confidence", show(upper));
+        let limit = format!("the true {name} is below {} with {level} % confidence", show(upper));
         format!("no miscalibration seen ({p}): {name} {}, a calibrated model {mean} ± {spread}; {limit}", show(value))
     }
 
@@ -30,12 +30,26 @@ impl Assessment {
     fn digits(&self) -> usize {
         let half = 0.5 * (self.interval.upper - self.interval.lower);
         let spread = self.floor.as_ref().map_or(0.0, |floor| floor.deviation);
-        let least = [half, spread].into_iter().filter(|width| *width > 0.0).fold(1.0, f64::min);
-        (-least.log10()).ceil().clamp(3.0, 9.0) as usize
+        digits([half, spread].into_iter().filter(|width| *width > 0.0).fold(1.0, f64::min))
     }
 }
 
-fn title(measure: &'static str) -> &'static str {
+/// As many decimals as show one digit of a width, and three at least.
+pub(super) fn digits(width: f64) -> usize {
+    let width = if width > 0.0 { width } else { 1.0 };
+    (-width.log10()).ceil().clamp(3.0, 9.0) as usize
+}
+
+/// A number with so many decimals; one that rounds to 0 has no sign.
+pub(super) fn signed(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    match text.trim_start_matches('-').chars().all(|digit| digit == '0' || digit == '.') {
+        true => text.trim_start_matches('-').to_owned(),
+        false => text,
+    }
+}
+
+pub(super) fn title(measure: &'static str) -> &'static str {
     match measure {
         "ls_ece" => "LS-ECE",
         "ls_ece_sampled" => "LS-ECE (sampled)",
@@ -45,7 +59,7 @@ fn title(measure: &'static str) -> &'static str {
     }
 }
 
-fn p_value(p: f64) -> String {
+pub(super) fn p_value(p: f64) -> String {
     match p {
         _ if p < 0.001 => "p < 0.001".to_owned(),
         _ if p < 0.01 => format!("p = {p:.3}"),

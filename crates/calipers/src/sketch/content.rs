@@ -18,8 +18,8 @@ pub(super) trait Sums: Copy + Default + PartialEq {
     /// Their weight in units; their number where they have none.
     fn units(&self) -> u128;
 
-    /// The sums as a measure reads them; weights in units.
-    fn moments(&self) -> Moments;
+    /// The sums as a measure reads them; weights in units, of which a weight of 1 has 2^weight_bits.
+    fn moments(&self, weight_bits: u32) -> Moments;
 }
 
 impl Sums for Content {
@@ -48,8 +48,8 @@ impl Sums for Content {
         self.count.into()
     }
 
-    fn moments(&self) -> Moments {
-        moments(u128::from(self.count), u128::from(self.first), self.second)
+    fn moments(&self, _: u32) -> Moments {
+        moments(u128::from(self.count), 1.0, u128::from(self.first), self.second)
     }
 }
 
@@ -122,12 +122,15 @@ impl Sums for Weighted {
         self.weight
     }
 
-    fn moments(&self) -> Moments {
-        moments(self.weight, self.first, self.second)
+    fn moments(&self, weight_bits: u32) -> Moments {
+        let (weight, count) = (self.weight as f64, self.count as f64);
+        // Squares of small weights were cut to nothing, but Σ w² is never below (Σ w)² / n.
+        let row_weight = (self.square as f64 / weight).max(weight / count / 2f64.powi(weight_bits as i32));
+        moments(self.weight, row_weight, self.first, self.second)
     }
 }
 
-fn moments(weight: u128, first: u128, second: u128) -> Moments {
+fn moments(weight: u128, row_weight: f64, first: u128, second: u128) -> Moments {
     let mean = |sum: u128| if weight == 0 { 0.0 } else { sum as f64 / weight as f64 };
-    Moments { weight: weight as f64, first: mean(first), second: mean(second) }
+    Moments { weight: weight as f64, row_weight, first: mean(first), second: mean(second) }
 }

@@ -308,10 +308,10 @@ impl Sketch {
 
     /// The occupied cells, for measures to read; weights are in units.
     pub(crate) fn summaries(&self) -> Box<dyn Iterator<Item = Summary> + '_> {
-        let resolution = self.resolution();
+        let (resolution, weight_bits) = (self.resolution(), self.options().weight_unit_bits());
         match &self.cells {
-            Cells::Plain(tables) => Box::new(summaries(tables, resolution)),
-            Cells::Weighted(tables) => Box::new(summaries(tables, resolution)),
+            Cells::Plain(tables) => Box::new(summaries(tables, resolution, weight_bits)),
+            Cells::Weighted(tables) => Box::new(summaries(tables, resolution, weight_bits)),
         }
     }
 
@@ -425,11 +425,15 @@ fn coarser<S: Sums>(tables: &[Table<S>; N_TABLES], from: Resolution, to: Resolut
     wide
 }
 
-fn summaries<S: Sums>(tables: &[Table<S>; N_TABLES], resolution: Resolution) -> impl Iterator<Item = Summary> {
+fn summaries<S: Sums>(
+    tables: &[Table<S>; N_TABLES],
+    resolution: Resolution,
+    weight_bits: u32,
+) -> impl Iterator<Item = Summary> {
     tables.iter().enumerate().flat_map(move |(table, cells)| {
         cells.iter().map(move |(cell, sums)| {
             let (upper, outcome) = (table >= 2, table % 2 == 1);
-            Summary::new(resolution, offset_bits(resolution), cell as usize, upper, outcome, sums.moments())
+            Summary::new(resolution, offset_bits(resolution), cell as usize, upper, outcome, sums.moments(weight_bits))
         })
     })
 }

@@ -31,7 +31,7 @@ fn the_sentence_names_value_interval_floor_and_verdict() {
     found.estimate.value = 0.0094;
     assert_eq!(
         found.sentence(),
-        "no miscalibration seen (p = 0.41): LS-ECE 0.009, a calibrated model 0.009 ± 0.002; LS-ECE is below 0.021 with 95 % confidence"
+        "no miscalibration seen (p = 0.41): LS-ECE 0.009, a calibrated model 0.009 ± 0.002; the true LS-ECE is below 0.021 with 95 % confidence"
     );
     (found.significant, found.floor, found.withheld) = (None, None, Some("rows of a cluster depend on each other"));
     assert_eq!(found.sentence(), "LS-ECE 0.009 [0.000, 0.021]; no noise floor: rows of a cluster depend on each other");

@@ -86,7 +86,7 @@ fn what_cannot_be_assessed_is_refused_with_the_reason() {
     );
     assert_eq!(
         "none".parse::<Debias>().unwrap_err().to_string(),
-        "debias must be one of floor, bootstrap, got \"none\""
+        "debias must be one of mean, floor, bootstrap, got \"none\""
     );
     let slope = catalogue::by_name("observed_expected", Arc::new(Logistic)).unwrap();
     assert_eq!(

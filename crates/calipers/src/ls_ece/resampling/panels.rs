@@ -9,12 +9,12 @@ use crate::numerics::lagrange::Lagrange;
 use crate::numerics::parallel;
 
 /// What the points of [`Points`] are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Origin<'a> {
     /// Rows with their weights.
     Rows,
-    /// Points that stand for as many rows of weight 1 as their own weight says.
-    Cells,
+    /// Points that stand for many rows each: as many of weight 1 as their own weight says, or else of these weights, which are Σ w² / Σ w of the rows.
+    Cells { row_weights: Option<&'a [f64]> },
 }
 
 /// Sums over the rows of one panel. Those by node are over the nodes that interpolate in the panel.
@@ -79,7 +79,7 @@ struct Row {
 /// Occupied panels in ascending order; `None` where doubles do not tell panels apart.
 pub(super) fn panels(
     points: &Points,
-    origin: Origin,
+    origin: Origin<'_>,
     kernel: &Kernel<'_>,
     spacing: &Spacing,
 ) -> Option<BTreeMap<i64, Panel>> {
@@ -97,7 +97,7 @@ pub(super) fn panels(
             let (response, complement) = kernel.link.both(logit);
             let squares = match origin {
                 Origin::Rows => weight * weight,
-                Origin::Cells => weight,
+                Origin::Cells { row_weights } => weight * row_weights.map_or(1.0, |weights| weights[index]),
             };
             let row = Row { outcome: points.outcomes[index], weight, squares, response, complement };
             panels.entry(panel).or_default().add(row, &lagrange.weights_at(theta)[..spacing.order]);

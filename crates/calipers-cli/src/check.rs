@@ -1,0 +1,208 @@
+//! `calipers check`: a gate for CI. Is calibration error at most what was allowed?
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use calipers::significance::holm;
+use calipers::{Against, Assessment, Debias, Error};
+use clap::Args;
+
+use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, OutputArgs};
+use crate::assessed::{self, Assessed, Assessing};
+use crate::measured::Measured;
+use crate::plan::Reading;
+use crate::progress::Waiting;
+use crate::significance_args::{DrawArgs, IntervalArgs, Significance};
+use crate::{check_json, check_table, measures, words};
+
+/// Fail if calibration error is above a maximum: a gate for CI that knows what chance does
+///
+/// A figure passes where the upper end of its interval is at most the maximum, and fails where the lower end is above it. Between the two it is undecided: that is a warning, or
+/// with --strict a failure. Of several groups, models and measures, each is decided by a p-value that is adjusted for their number (Holm), so that chance alone
+/// fails a sound gate in at most 1 - level of all runs. Groups are measured at the sigma of all rows; for a gate, give one with --sigma, so that it is the same in every run.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  calipers check predictions.csv --max ls-ece=0.03 --sigma 0.5
+  calipers check predictions.parquet --max ls-ece=0.03 --max ece=0.05 --by country
+  calipers check answers.csv --max ls-ece=0.05 --cluster person --strict --json
+
+Exit code: 0 passed (or undecided, with a warning), 1 failed (or undecided, with --strict), 2 could not measure.")]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    input: InputArgs,
+    /// Check the rows of all files together, in place of each file
+    #[arg(long, help_heading = "Input")]
+    together: bool,
+    /// The most that a measure may be: ls-ece=0.03, ece=0.05, or any name of `calipers measures`; give it again for each further one
+    #[arg(long, value_name = "NAME=X", required = true, help_heading = "Gate")]
+    max: Vec<String>,
+    /// Fail what is undecided too
+    #[arg(long, help_heading = "Gate")]
+    strict: bool,
+    #[command(flatten)]
+    draws: DrawArgs,
+    #[command(flatten)]
+    interval: IntervalArgs,
+    #[command(flatten)]
+    ls_ece: LsEceArgs,
+    #[command(flatten)]
+    ece: BinnedEceArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// What a gate has to say.
+pub(crate) struct Checked {
+    pub(crate) text: String,
+    /// For standard error.
+    pub(crate) warning: Option<String>,
+    pub(crate) passed: bool,
+}
+
+/// What is known of a figure and its maximum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Failed,
+    Undecided,
+    Passed,
+}
+
+/// One figure of one model or group.
+pub(crate) struct Line {
+    /// Of its model or group among all.
+    pub(crate) place: usize,
+    pub(crate) measure: &'static str,
+    pub(crate) assessment: Assessment,
+    pub(crate) against: Against,
+    pub(crate) p_adjusted: f64,
+    pub(crate) verdict: Verdict,
+}
+
+/// All lines, and what they were asked.
+pub(crate) struct Gate {
+    pub(crate) results: Vec<Measured<Assessed>>,
+    pub(crate) names: Vec<String>,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) level: f64,
+    pub(crate) strict: bool,
+}
+
+impl Verdict {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Verdict::Failed => "failed",
+            Verdict::Undecided => "undecided",
+            Verdict::Passed => "passed",
+        }
+    }
+}
+
+impl Gate {
+    pub(crate) fn lines_of(&self, verdict: Verdict) -> impl Iterator<Item = &Line> {
+        self.lines.iter().filter(move |line| line.verdict == verdict)
+    }
+
+    /// What becomes of the run.
+    pub(crate) fn verdict(&self) -> Verdict {
+        let all = [Verdict::Failed, Verdict::Undecided];
+        all.into_iter().find(|verdict| self.lines_of(*verdict).next().is_some()).unwrap_or(Verdict::Passed)
+    }
+}
+
+pub(crate) fn run(args: &CheckArgs) -> Result<Checked> {
+    let significance = Significance::new(&args.draws, &args.interval, Debias::default())?;
+    let maxima = maxima(&args.max)?;
+    let names: Vec<&str> = maxima.iter().map(|(name, _)| name.as_str()).collect();
+    let asked = measures::by_names(&names, &args.ls_ece, &args.ece)?;
+    args.output.start_threads()?;
+    let sketch_is_enough = assessed::sketch_is_enough(asked.iter());
+    let waiting = Waiting::new();
+    let level = significance.level;
+    let question = Assessing { asked, significance, tests: None, waiting: &waiting };
+    let reading = Reading {
+        input: &args.input,
+        together: args.together,
+        cluster: args.draws.cluster.as_deref(),
+        ls_ece: &args.ls_ece,
+        ece: &args.ece,
+    };
+    let results = reading.answers(question, sketch_is_enough, &[measures::N_BINS])?;
+    drop(waiting);
+    let thresholds: Vec<f64> = maxima.iter().map(|(_, threshold)| *threshold).collect();
+    let lines = lines(&results, &thresholds, level)?;
+    let names = words::names(&results);
+    let gate = Gate { results, names, lines, level, strict: args.strict };
+    let n_undecided = gate.lines_of(Verdict::Undecided).count();
+    Ok(Checked {
+        text: if args.output.json { check_json::render(&gate) } else { check_table::render(&gate) },
+        warning: (n_undecided > 0).then(|| {
+            format!(
+                "{n_undecided} of {} undecided: more rows would tell{}",
+                gate.lines.len(),
+                STRICT[usize::from(args.strict)]
+            )
+        }),
+        passed: match gate.verdict() {
+            Verdict::Passed => true,
+            Verdict::Undecided => !args.strict,
+            Verdict::Failed => false,
+        },
+    })
+}
+
+/// What becomes of undecided ones, without and with --strict.
+const STRICT: [&str; 2] = [", and --strict would fail", ", and --strict fails"];
+
+/// Names of measures as the catalogue has them, with their maxima.
+fn maxima(given: &[String]) -> Result<Vec<(String, f64)>> {
+    let mut maxima: Vec<(String, f64)> = Vec::new();
+    for text in given {
+        let refused =
+            |rule: &str| Error::InvalidSetting { name: "max", rule: rule.to_owned(), value: format!("{text:?}") };
+        let (name, threshold) = text.split_once('=').ok_or_else(|| refused("NAME=X, as ls-ece=0.03"))?;
+        let name = measures::listed_name(name.trim());
+        let threshold: f64 = threshold.trim().parse().map_err(|_| refused("NAME=X with a number, as ls-ece=0.03"))?;
+        // A log loss has no upper end; all others are at most 1, and 3 is more likely 3 %. Written so that NaN fails.
+        let is_in_range = threshold >= 0.0 && (threshold <= 1.0 || name.contains("log") && threshold.is_finite());
+        if !is_in_range {
+            return Err(refused("NAME=X with X in [0, 1], as ls-ece=0.03").into());
+        }
+        if maxima.iter().any(|(before, _)| *before == name) {
+            return Err(refused("given once for each measure").into());
+        }
+        maxima.push((name, threshold));
+    }
+    Ok(maxima)
+}
+
+/// All figures against their maxima; one that could not be had is an error.
+fn lines(results: &[Measured<Assessed>], thresholds: &[f64], level: f64) -> Result<Vec<Line>> {
+    let mut lines = Vec::new();
+    for (place, measured) in results.iter().enumerate() {
+        for (figure, threshold) in measured.figures.figures.iter().zip(thresholds) {
+            let of = || match measured.group.as_ref().and_then(|group| Some((&group.by, group.key.as_ref()?))) {
+                Some((by, key)) => format!("{}: {by} {key}: {}", path(measured.file()), figure.name),
+                None => format!("{}: {}", path(measured.file()), figure.name),
+            };
+            let assessment = figure.outcome.clone().with_context(of)?;
+            let against = assessment.against(*threshold).with_context(of)?;
+            let verdict = Verdict::Undecided;
+            lines.push(Line { place, measure: figure.name, assessment, against, p_adjusted: 1.0, verdict });
+        }
+    }
+    let adjusted = holm(&lines.iter().map(|line| line.against.p_value).collect::<Vec<f64>>());
+    for (line, p_adjusted) in lines.iter_mut().zip(adjusted) {
+        line.p_adjusted = p_adjusted;
+        line.verdict = match (p_adjusted <= 1.0 - level + 1e-12, line.against.above) {
+            (false, _) => Verdict::Undecided,
+            (true, true) => Verdict::Failed,
+            (true, false) => Verdict::Passed,
+        };
+    }
+    Ok(lines)
+}
+
+fn path(path: &Path) -> String {
+    path.display().to_string()
+}

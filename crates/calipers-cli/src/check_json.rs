@@ -1,0 +1,37 @@
+//! JSON of a gate: every digit and every setting.
+
+use serde_json::{Value, json};
+
+use crate::check::{Gate, Line};
+use crate::{assess_json, check_table, json};
+
+pub(crate) fn render(gate: &Gate) -> String {
+    let checked = |(place, result): (usize, &_)| {
+        let mut object: Value = assess_json::result(result);
+        for line in gate.lines.iter().filter(|line| line.place == place) {
+            object["measures"][line.measure]["check"] = check(line);
+        }
+        object["name"] = gate.names[place].as_str().into();
+        object
+    };
+    let results: Vec<Value> = gate.results.iter().enumerate().map(checked).collect();
+    let all = json!({
+        "calipers": env!("CARGO_PKG_VERSION"),
+        "verdict": gate.verdict().name(),
+        "sentence": check_table::sentence(gate),
+        "level": gate.level,
+        "strict": gate.strict,
+        "results": results,
+    });
+    json::text(&all)
+}
+
+fn check(line: &Line) -> Value {
+    json!({
+        "max": line.against.threshold,
+        "above": line.against.above,
+        "p_value": line.against.p_value,
+        "p_adjusted": line.p_adjusted,
+        "verdict": line.verdict.name(),
+    })
+}

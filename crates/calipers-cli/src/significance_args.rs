@@ -1,0 +1,62 @@
+//! The options of `calipers assess`, `compare` and `check` that say how chance is reckoned with.
+
+use calipers::{Assess, Debias, Error, Estimator, IntervalMethod};
+use clap::Args;
+
+/// How much is drawn, and what rows are independent.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Chance")]
+pub(crate) struct DrawArgs {
+    /// Level of intervals; tests are at 1 - X
+    #[arg(long, value_name = "X", default_value = "0.95", allow_negative_numbers = true)]
+    pub(crate) level: f64,
+
+    /// Draws of each kind: of outcomes from the predictions, and of rows
+    #[arg(long, value_name = "N", default_value = "1000")]
+    pub(crate) resamples: u64,
+
+    /// What the random numbers are made from: the same seed gives the same figures, on any number of threads
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub(crate) seed: u64,
+
+    /// Column or array whose values tell clusters of rows apart that depend on each other, such as a person's. Rows are kept in memory
+    #[arg(long, value_name = "COL")]
+    pub(crate) cluster: Option<String>,
+}
+
+/// How intervals are made.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Chance")]
+pub(crate) struct IntervalArgs {
+    /// How intervals are made: corrected, influence, normal, percentile or bca [default: corrected for LS-ECE, normal for others]
+    #[arg(long, value_name = "METHOD")]
+    interval: Option<String>,
+}
+
+/// The options, read.
+#[derive(Debug, Clone)]
+pub(crate) struct Significance {
+    pub(crate) level: f64,
+    pub(crate) n_resamples: u64,
+    pub(crate) seed: u64,
+    pub(crate) method: Option<IntervalMethod>,
+    pub(crate) debias: Debias,
+}
+
+impl Significance {
+    pub(crate) fn new(draws: &DrawArgs, interval: &IntervalArgs, debias: Debias) -> Result<Self, Error> {
+        Ok(Significance {
+            level: draws.level,
+            n_resamples: draws.resamples,
+            seed: draws.seed,
+            method: interval.interval.as_deref().map(str::parse).transpose()?,
+            debias,
+        })
+    }
+
+    pub(crate) fn assess<'a>(&self, measure: &'a dyn Estimator) -> Assess<'a> {
+        let assess = Assess::new(measure).level(self.level).n_resamples(self.n_resamples).seed(self.seed);
+        let assess = assess.debias(self.debias);
+        self.method.map_or(assess, |method| assess.method(method))
+    }
+}

@@ -1,0 +1,222 @@
+//! `calipers assess`: the sentence first, then figures with floors, intervals and p-values.
+
+use std::path::{Path, PathBuf};
+
+use calipers::{Assess, Input, LsEce};
+use serde_json::Value;
+
+use crate::support::{Folder, assert_fails, calipers, succeed};
+
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/breast_cancer.csv")
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn assess(args: &[&str]) -> String {
+    succeed(&[&["assess", text(&example()), "--resamples", "200"], args].concat())
+}
+
+fn results(args: &[&str]) -> Vec<Value> {
+    let all: Value = serde_json::from_str(&assess(&[args, &["--json"]].concat())).unwrap();
+    all["results"].as_array().unwrap().clone()
+}
+
+/// Rows of groups, of which the last is overconfident, in clusters of four rows with one outcome.
+fn rows(n: usize) -> String {
+    let row = |row: usize| {
+        let p = ((row as f64 * 0.618_033_988_749_895).fract() * 1000.0).round() / 1000.0;
+        let truth = if row % 3 == 2 { 0.5 + 0.3 * (p - 0.5) } else { p };
+        let outcome = u8::from((row as f64 * 0.414_213_562_373_095).fract() < truth);
+        format!("{outcome},{p},{},c{}\n", ["a", "b", "worse"][row % 3], row / 4)
+    };
+    "label,prob,g,who\n".to_owned() + &(0..n).map(row).collect::<String>()
+}
+
+#[test]
+fn the_sentence_comes_first_and_is_that_of_the_core() {
+    let content = std::fs::read_to_string(example()).unwrap();
+    let cells = content.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
+    let (labels, probabilities): (Vec<u8>, Vec<f64>) =
+        cells.map(|cells| (cells[0].parse::<u8>().unwrap(), cells[4].parse::<f64>().unwrap())).unzip();
+    let predictions = Input::probabilities(&probabilities, &labels).check().unwrap();
+    let measure = LsEce::new().sigma(0.5);
+    let expected = Assess::new(&measure).n_resamples(200).run(&predictions.binary().unwrap()).unwrap();
+    let table = assess(&["--prob", "mlp", "--sigma", "0.5"]);
+    assert_eq!(table.lines().next(), Some(expected.sentence().as_str()));
+    assert!(table.lines().nth(1).unwrap().contains("ECE"), "{table}");
+    let figure = &results(&["--prob", "mlp", "--sigma", "0.5"])[0]["measures"]["ls_ece"];
+    let close = |value: &Value, expected: f64| (value.as_f64().unwrap() - expected).abs() <= 1e-15;
+    assert!(close(&figure["value"], expected.estimate.value));
+    let floor = expected.floor.as_ref().unwrap();
+    assert!(
+        close(&figure["floor"]["mean"], floor.mean) && close(&figure["floor"]["quantiles"]["0.95"], floor.quantiles[2])
+    );
+    assert!(close(&figure["p_value"], floor.p_value));
+    assert!(close(&figure["interval"]["upper"], expected.interval.upper));
+    assert_eq!(figure["interval"]["method"], "corrected");
+    assert!(close(&figure["debiased"], expected.debiased) && close(&figure["standard_error"], expected.standard_error));
+    assert!(close(&figure["bias"], expected.bias));
+    assert_eq!([&figure["debias"], &figure["sentence"]], [&Value::from("floor"), &expected.sentence().into()]);
+    assert_eq!([&figure["n_clusters"], &figure["floor_withheld"]], [&Value::Null, &Value::Null]);
+}
+
+#[test]
+fn a_table_has_a_line_for_each_measure() {
+    let table = assess(&["--prob", "naive_bayes", "--sigma", "0.5"]);
+    let header = table.lines().find(|line| line.starts_with("measure")).unwrap();
+    let words: Vec<&str> = header.split_whitespace().collect();
+    assert_eq!(words, ["measure", "n", "value", "interval", "floor", "p", "debiased", "num.", "±", "notes"]);
+    let line = table.lines().find(|line| line.starts_with("ls_ece ")).unwrap();
+    assert!(line.contains("[0.0") && line.contains(" ± ") && line.ends_with("sigma 0.5000, 497 clipped"), "{table}");
+    assert!(table.lines().any(|line| line.starts_with("expected_calibration_error ")), "{table}");
+    assert!(table.contains("interval: 95 %, for the value of rows without end at the same settings"), "{table}");
+    assert!(table.contains("mean ± deviation of 200 draws"), "{table}");
+    let two = assess(&["--prob", "naive_bayes", "--prob", "mlp", "--sigma", "0.5", "--measure", "ls_ece"]);
+    assert!(two.starts_with("naive_bayes: LS-ECE 0.05") && two.contains("\nmlp: "), "{two}");
+}
+
+#[test]
+fn options_reach_the_core() {
+    let one =
+        |args: &[&str]| results(&[&["--prob", "naive_bayes", "--measure", "ls_ece", "--sigma", "0.5"], args].concat());
+    let figure = |args: &[&str]| one(args)[0]["measures"]["ls_ece"].clone();
+    let plain = figure(&[]);
+    assert_eq!(figure(&["--interval", "percentile"])["interval"]["method"], "percentile");
+    assert_eq!(figure(&["--level", "0.9"])["interval"]["level"], 0.9);
+    assert_eq!(figure(&["--seed", "7"])["floor"]["seed"], 7);
+    assert_ne!(figure(&["--seed", "7"])["floor"]["mean"], plain["floor"]["mean"]);
+    assert_eq!(figure(&["--debias", "bootstrap"])["debias"], "bootstrap");
+    assert_eq!(figure(&["--threads", "1"]), plain);
+    assert_eq!(plain["floor"]["n_resamples"], 200);
+}
+
+#[test]
+fn tests_of_calibration_are_there_if_they_are_asked_for() {
+    let asked = ["--prob", "naive_bayes", "--measure", "ls_ece", "--tests"];
+    let tests = &results(&asked)[0]["tests"];
+    let names: Vec<&str> = tests.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(names, ["spiegelhalter", "hosmer_lemeshow", "ecce_r", "ecce_mad", "adaptive_tcal", "cox"]);
+    for name in names {
+        let p = tests[name]["p_value"].as_f64().unwrap();
+        assert!((0.0..=1.0).contains(&p) && tests[name]["statistic"].is_number(), "{name} {p}");
+    }
+    let table = assess(&asked);
+    assert!(table.lines().any(|line| line.starts_with("hosmer_lemeshow ")), "{table}");
+    assert_eq!(results(&["--prob", "naive_bayes", "--measure", "ls_ece"])[0].get("tests"), None);
+}
+
+#[test]
+fn groups_have_one_sigma_and_p_values_for_their_number() {
+    let folder = Folder::new();
+    let path = folder.write("a.csv", rows(3_000));
+    let all: Value =
+        serde_json::from_str(&succeed(&["assess", text(&path), "--by", "g", "--resamples", "300", "--json"])).unwrap();
+    let all = all["results"].as_array().unwrap();
+    let keys: Vec<Option<&str>> = all.iter().map(|result| result["group"].as_str()).collect();
+    assert_eq!(keys, [None, Some("a"), Some("b"), Some("worse")]);
+    for measure in ["ls_ece", "expected_calibration_error"] {
+        let number = |place: usize, field: &str| all[place]["measures"][measure][field].as_f64();
+        assert_eq!(number(0, "p_adjusted"), None);
+        let p: Vec<f64> = (1..4).map(|place| number(place, "p_value").unwrap()).collect();
+        let adjusted: Vec<f64> = (1..4).map(|place| number(place, "p_adjusted").unwrap()).collect();
+        assert!((adjusted[2] - 3.0 * p[2]).abs() < 1e-12 && adjusted[2] < 0.05, "{p:?} {adjusted:?}");
+        assert!(adjusted[0] >= p[0] && adjusted[1] >= p[1]);
+    }
+    let sigma = |result: &Value| result["measures"]["ls_ece"]["settings"]["sigma"].as_f64().unwrap();
+    assert!(all.iter().all(|result| sigma(result) == sigma(&all[0])));
+    let table = succeed(&["assess", text(&path), "--by", "g", "--resamples", "300", "--measure", "ls_ece"]);
+    assert!(table.contains("\nworse: LS-ECE 0.1") && table.contains("p (Holm)"), "{table}");
+}
+
+#[test]
+fn clusters_are_read_from_a_column() {
+    let folder = Folder::new();
+    let path = folder.write("a.csv", rows(2_000));
+    let figure = |args: &[&str]| -> Value {
+        let args =
+            [&["assess", text(&path), "--resamples", "200", "--json", "--measure", "brier_score"], args].concat();
+        serde_json::from_str::<Value>(&succeed(&args)).unwrap()["results"][0]["measures"]["brier_score"].clone()
+    };
+    let clustered = figure(&["--cluster", "who"]);
+    assert_eq!(clustered["n_clusters"], 500);
+    assert_eq!(clustered["value"], figure(&[])["value"]);
+    assert!(clustered["floor"].is_null() && clustered["floor_withheld"].is_string(), "{clustered}");
+    let table = succeed(&["assess", text(&path), "--resamples", "200", "--cluster", "who", "--measure", "brier_score"]);
+    assert!(table.contains("Rows in 500 clusters.") && table.contains("No floor: "), "{table}");
+    let missing = folder.write("missing.csv", rows(50).replace(",c3\n", ",\n"));
+    let args = ["assess", text(&missing), "--cluster", "who"];
+    assert_fails(&args, &format!("{}: cluster in row 12 is missing", missing.display()));
+    let args = ["assess", text(&path), "--cluster", "whom"];
+    let columns = "the columns are label, prob, g, who";
+    assert_fails(&args, &format!("{}: no column whom for --cluster; did you mean who? {columns}", path.display()));
+}
+
+#[test]
+fn a_sketch_is_assessed_as_its_rows_and_says_what_it_does_not_know() {
+    let folder = Folder::new();
+    let csv = folder.write("a.csv", rows(5_000));
+    let sketch = folder.path("a.calipers");
+    succeed(&["sketch", text(&csv), "--by", "g", "-o", text(&sketch)]);
+    let of = |path: &Path, args: &[&str]| -> Value {
+        let args = [&["assess", text(path), "--resamples", "300", "--json", "--sigma", "0.5"], args].concat();
+        serde_json::from_str::<Value>(&succeed(&args)).unwrap()["results"].clone()
+    };
+    let (sketched, rows) = (of(&sketch, &[]), of(&csv, &["--by", "g"]));
+    assert_eq!(sketched.as_array().unwrap().len(), 4);
+    for place in 0..4 {
+        for measure in ["ls_ece", "expected_calibration_error"] {
+            let [ours, theirs] = [&sketched, &rows].map(|all| all[place]["measures"][measure].clone());
+            let close = |pointer: &str, within: f64| {
+                let [a, b] = [&ours, &theirs].map(|figure| figure.pointer(pointer).unwrap().as_f64().unwrap());
+                assert!((a - b).abs() <= within, "{place} {measure} {pointer} {a} {b}");
+            };
+            let deviation = theirs["floor"]["deviation"].as_f64().unwrap();
+            close("/value", 2e-6);
+            close("/floor/mean", 0.4 * deviation);
+            // Five deviations of the mean of 300 draws, of two such means.
+            let [upper, error] = [&theirs["interval"]["upper"], &theirs["standard_error"]].map(|x| x.as_f64().unwrap());
+            close("/interval/upper", 0.1 * upper + 0.41 * error);
+        }
+    }
+    let args =
+        ["assess", text(&sketch), "--measure", "ls_ece", "--measure", "smooth_ece", "--json", "--resamples", "100"];
+    let named: Value = serde_json::from_str(&succeed(&args)).unwrap();
+    let smooth = &named["results"][0]["measures"]["smooth_ece"];
+    assert!(smooth["refused"].as_str().unwrap().contains("needs the rows themselves"), "{smooth}");
+    let args = ["assess", text(&sketch), "--cluster", "who"];
+    assert_fails(&args, &format!("{}: --cluster needs the rows, which a sketch has lost", sketch.display()));
+}
+
+#[test]
+fn classes_are_assessed_together() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/digits_mlp.npz");
+    let args = ["assess", text(&path), "--multiclass", "classwise", "--measure", "expected_calibration_error"];
+    let all: Value = serde_json::from_str(&succeed(&[&args[..], &["--resamples", "40", "--json"]].concat())).unwrap();
+    let figure = &all["results"][0]["measures"]["expected_calibration_error"];
+    assert_eq!(figure["per_class"].as_array().unwrap().len(), 10);
+    assert!(figure["floor"]["mean"].as_f64().unwrap() > 0.0 && figure["interval"]["upper"].is_number(), "{figure}");
+}
+
+#[test]
+fn what_cannot_be_assessed_is_refused() {
+    let path = example();
+    let fails = |args: &[&str], refusal: &str| {
+        assert_fails(&[&["assess", text(&path), "--prob", "mlp"], args].concat(), refusal);
+    };
+    let in_file = |refusal: &str| format!("{}: {refusal}", path.display());
+    fails(&["--interval", "wald"], "method must be one of corrected, influence, normal, percentile, bca, got \"wald\"");
+    fails(&["--debias", "none"], "debias must be one of mean, floor, bootstrap, got \"none\"");
+    fails(&["--level", "1"], &in_file("level must be in [0.5, 1), got 1"));
+    fails(&["--resamples", "5"], &in_file("n_resamples must be from 20 to 10000000 at this level, got 5"));
+    fails(
+        &["--measure", "calibration_slope"],
+        &in_file("measure must be one of which a larger value is worse, got cox_calibration"),
+    );
+    let run = calipers(&["assess", text(&path), "--prob", "mlp", "--measure", "brier"]);
+    assert!(run.code == Some(2) && run.stderr.contains("measure must be one of ls_ece"), "{run:?}");
+    let beside = results(&["--prob", "mlp", "--measure", "calibration_slope", "--measure", "ls_ece"]);
+    assert!(beside[0]["measures"]["calibration_slope"]["refused"].is_string());
+}

@@ -1,0 +1,147 @@
+//! `calipers check`: a gate with three verdicts and their exit codes.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{Folder, Run, assert_fails, calipers};
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Three groups of 2,000 rows: calibrated, calibrated, and with predictions that are too high by 0.2.
+fn groups(folder: &Folder) -> PathBuf {
+    let row = |row: usize| {
+        let p = 0.3 + 0.6 * (row as f64 * 0.618_033_988_749_895).fract();
+        let truth = if row % 3 == 2 { p - 0.2 } else { p };
+        let outcome = u8::from((row as f64 * 0.414_213_562_373_095).fract() < truth);
+        format!("{outcome},{p:.3},{}\n", ["a", "b", "high"][row % 3])
+    };
+    folder.write("a.csv", "label,prob,g\n".to_owned() + &(0..6_000).map(row).collect::<String>())
+}
+
+fn check(path: &Path, args: &[&str]) -> Run {
+    calipers(&[&["check", text(path), "--sigma", "0.5", "--resamples", "200"], args].concat())
+}
+
+#[test]
+fn three_verdicts_have_their_exit_codes() {
+    let folder = Folder::new();
+    let path = groups(&folder);
+    let passed = check(&path, &["--max", "ls-ece=0.15"]);
+    assert_eq!((passed.code, passed.stderr.as_str()), (Some(0), ""));
+    assert!(passed.stdout.starts_with("passed: ls_ece is at most 0.15\n"), "{}", passed.stdout);
+    assert!(passed.stdout.contains("sigma 0.5000"), "{}", passed.stdout);
+
+    let failed = check(&path, &["--max", "ls-ece=0.02"]);
+    assert_eq!((failed.code, failed.stderr.as_str()), (Some(1), ""));
+    assert!(failed.stdout.starts_with("failed: ls_ece is above 0.02\n"), "{}", failed.stdout);
+
+    let value = {
+        let all: Value = serde_json::from_str(&check(&path, &["--max", "ls-ece=0.02", "--json"]).stdout).unwrap();
+        all["results"][0]["measures"]["ls_ece"]["value"].as_f64().unwrap()
+    };
+    let max = format!("ls-ece={value:.3}");
+    let undecided = check(&path, &["--max", &max]);
+    assert_eq!(undecided.code, Some(0));
+    assert_eq!(
+        undecided.stderr,
+        "calipers: warning: 1 of 1 undecided: more rows would tell, and --strict would fail\n"
+    );
+    assert!(undecided.stdout.starts_with("undecided: "), "{}", undecided.stdout);
+    let strict = check(&path, &["--max", &max, "--strict"]);
+    assert_eq!((strict.code, strict.stdout), (Some(1), undecided.stdout));
+    assert_eq!(strict.stderr, "calipers: warning: 1 of 1 undecided: more rows would tell, and --strict fails\n");
+}
+
+#[test]
+fn a_single_verdict_is_that_of_the_interval_whatever_the_method() {
+    let folder = Folder::new();
+    let path = groups(&folder);
+    for method in ["corrected", "influence", "normal", "percentile", "bca"] {
+        for max in ["0.005", "0.02", "0.05", "0.06", "0.065", "0.07", "0.08", "0.1", "0.3"] {
+            let run = check(&path, &["--max", &format!("ls-ece={max}"), "--interval", method, "--json"]);
+            let all: Value = serde_json::from_str(&run.stdout).unwrap();
+            let figure = &all["results"][0]["measures"]["ls_ece"];
+            let end = |end: &str| figure["interval"][end].as_f64().unwrap();
+            let max: f64 = max.parse().unwrap();
+            let expected = match (end("upper") <= max, end("lower") > max) {
+                (true, _) => ("passed", 0),
+                (_, true) => ("failed", 1),
+                _ => ("undecided", 0),
+            };
+            assert_eq!((all["verdict"].as_str().unwrap(), run.code.unwrap()), expected, "{method} {max} {figure}");
+        }
+    }
+}
+
+#[test]
+fn groups_and_measures_are_decided_together() {
+    let folder = Folder::new();
+    let path = groups(&folder);
+    let args = ["--max", "ls-ece=0.1", "--max", "ece=0.12", "--by", "g"];
+    let run = check(&path, &args);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stdout.starts_with("failed: 2 failed, "), "{}", run.stdout);
+    let lines: Vec<&str> = run.stdout.lines().skip(4).take(2).collect();
+    assert!(lines[0].starts_with("failed") && lines[0].contains("high") && lines[0].contains("ls_ece"), "{run:?}");
+    assert!(lines[1].starts_with("failed") && lines[1].contains("expected_calibration_error"), "{run:?}");
+    let all: Value = serde_json::from_str(&check(&path, &[&args[..], &["--json"]].concat()).stdout).unwrap();
+    let results = all["results"].as_array().unwrap();
+    assert_eq!(results.len(), 4);
+    let mut p: Vec<(f64, f64)> = Vec::new();
+    for result in results {
+        for measure in ["ls_ece", "expected_calibration_error"] {
+            let check = &result["measures"][measure]["check"];
+            p.push((check["p_value"].as_f64().unwrap(), check["p_adjusted"].as_f64().unwrap()));
+            let decided = check["p_adjusted"].as_f64().unwrap() <= 0.05 + 1e-12;
+            let expected = match (decided, check["above"].as_bool().unwrap()) {
+                (false, _) => "undecided",
+                (true, true) => "failed",
+                (true, false) => "passed",
+            };
+            assert_eq!(check["verdict"], expected);
+        }
+    }
+    p.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut largest = 0.0_f64;
+    for (place, (p, adjusted)) in p.iter().enumerate() {
+        largest = largest.max((8 - place) as f64 * p).min(1.0);
+        assert!((adjusted - largest).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn what_cannot_be_checked_is_refused_with_2() {
+    let folder = Folder::new();
+    let path = groups(&folder);
+    let fails = |args: &[&str], refusal: &str| assert_fails(&[&["check", text(&path)], args].concat(), refusal);
+    let number = "max must be NAME=X with a number, as ls-ece=0.03, got";
+    let range = "max must be NAME=X with X in [0, 1], as ls-ece=0.03, got";
+    fails(&["--max", "ls-ece"], "max must be NAME=X, as ls-ece=0.03, got \"ls-ece\"");
+    fails(&["--max", "ls-ece=three"], &format!("{number} \"ls-ece=three\""));
+    fails(&["--max", "ls-ece=3"], &format!("{range} \"ls-ece=3\""));
+    fails(&["--max", "ls-ece=-0.1"], &format!("{range} \"ls-ece=-0.1\""));
+    fails(&["--max", "ls-ece=nan"], &format!("{range} \"ls-ece=nan\""));
+    fails(&["--max", "ece=0.1", "--max", "ECE=0.2"], "max must be given once for each measure, got \"ECE=0.2\"");
+    let run = calipers(&["check", text(&path), "--max", "lsece=0.1"]);
+    assert!(run.code == Some(2) && run.stderr.contains("got \"lsece\""), "{run:?}");
+    let run = calipers(&["check", text(&path)]);
+    assert!(run.code == Some(2) && run.stderr.contains("--max"), "{run:?}");
+    fails(
+        &["--max", "ls-ece=0.1", "--cluster", "g"],
+        &format!(
+            "{}: clusters must be at least 10 different ones, for what differs between them is all that is known of chance, got 3",
+            path.display()
+        ),
+    );
+    let sketch = folder.path("a.calipers");
+    assert_eq!(calipers(&["sketch", text(&path), "-o", text(&sketch)]).code, Some(0));
+    assert_eq!(check(&sketch, &["--max", "ls-ece=0.02"]).code, Some(1));
+    assert_eq!(check(&sketch, &["--max", "ece=0.02"]).code, Some(1));
+    assert_eq!(check(&sketch, &["--max", "smooth-ece=0.02"]).code, Some(2));
+    let mixed = check(&sketch, &["--max", "ls-ece=0.02", "--max", "smooth_ece=0.02"]);
+    assert_eq!((mixed.code, mixed.stdout.as_str()), (Some(2), ""));
+    assert!(mixed.stderr.contains("smooth_ece: measure must be"), "{mixed:?}");
+}

@@ -1,0 +1,129 @@
+//! Resamples of binned calibration error from a sketch, bin by bin.
+//!
+//! Of a resample, a bin needs its weight and Σ w (y - p), and both are sums over many rows whose means, variances and covariance the cells of the sketch tell:
+//! - outcomes drawn from the predictions: the second is a binomial number, standardised and brought to the variance Σ w² p (1 - p); the first stays;
+//! - rows drawn with replacement: every row counts a Poisson number of times with mean 1, so that the variances are Σ w² and Σ w² (y - p)²; both are taken as
+//!   normal numbers. The total is divided out.
+
+use super::from_sketch::Piece;
+use super::{BinnedEce, EqualWidth, Norm, Strategy};
+use crate::Error;
+use crate::link::{Link, Logistic};
+use crate::numerics::counts::Count;
+use crate::numerics::random::Normals;
+use crate::predictions::Scale;
+use crate::significance::Resampler;
+use crate::sketch::Sketch;
+
+/// Binned calibration error of resampled bins of equal width.
+pub(super) struct BinResampler {
+    norm: Norm,
+    bins: Vec<Bin>,
+    total: f64,
+}
+
+/// The sums of one occupied bin, in units of the sketch, and the law of its outcomes.
+#[derive(Default)]
+struct Bin {
+    weight: f64,
+    /// Σ w (y - p).
+    residual: f64,
+    /// Σ w².
+    squares: f64,
+    /// Σ w² (y - p) and Σ w² (y - p)².
+    covariance: f64,
+    variance: f64,
+    /// Σ w p, Σ w (1 - p) and Σ w² p (1 - p).
+    expected: [f64; 2],
+    null_variance: f64,
+}
+
+impl Bin {
+    fn add(&mut self, piece: &Piece, unit: f64) {
+        let (weight, squares, p) = (piece.weight, piece.weight * piece.row_weight * unit, piece.mean);
+        let residual = f64::from(u8::from(piece.outcome)) - p;
+        self.weight += weight;
+        self.residual += weight * residual;
+        self.squares += squares;
+        self.covariance += squares * residual;
+        self.variance += squares * residual * residual;
+        self.expected[0] += weight * p;
+        self.expected[1] += weight * (1.0 - p);
+        self.null_variance += squares * p * (1.0 - p);
+    }
+
+    /// Σ w (y - p) with outcomes drawn from the predictions.
+    fn calibrated(&self, random: &mut Normals) -> f64 {
+        let n = (self.weight * self.weight / self.squares).round().max(1.0);
+        let [p, complement] = self.expected.map(|sum| sum / self.weight);
+        let variance = n * p * complement;
+        if !(variance > 0.0) {
+            return 0.0;
+        }
+        (Count::binomial(n, p, complement).draw(random) - n * p) * (self.null_variance / variance).sqrt()
+    }
+
+    /// Weight and Σ w (y - p) of rows drawn with replacement.
+    fn drawn(&self, random: &mut Normals) -> (f64, f64) {
+        let (first, second) = (random.next(), random.next());
+        let deviation = self.squares.sqrt();
+        let slope = self.covariance / deviation;
+        let rest = (self.variance - slope * slope).max(0.0).sqrt();
+        let weight = (self.weight + deviation * first).max(0.0);
+        // No gap is larger than 1.
+        (weight, (self.residual + slope * first + rest * second).clamp(-weight, weight))
+    }
+}
+
+impl BinResampler {
+    fn norm(&self, sums: impl Iterator<Item = (f64, f64)>, total: f64) -> f64 {
+        let occupied = sums.filter(|(weight, _)| *weight > 0.0);
+        self.norm.of_gaps(occupied.map(|(weight, residual)| (weight / total, residual.abs() / weight)))
+    }
+}
+
+impl Resampler for BinResampler {
+    fn value(&self) -> f64 {
+        self.norm(self.bins.iter().map(|bin| (bin.weight, bin.residual)), self.total)
+    }
+
+    fn calibrated_draw(&self, draw: u64) -> f64 {
+        let mut random = Normals::new(draw);
+        self.norm(self.bins.iter().map(|bin| (bin.weight, bin.calibrated(&mut random))), self.total)
+    }
+
+    fn bootstrap_draw(&self, draw: u64) -> f64 {
+        let mut random = Normals::new(draw);
+        let sums: Vec<(f64, f64)> = self.bins.iter().map(|bin| bin.drawn(&mut random)).collect();
+        let total = sums.iter().map(|(weight, _)| weight).sum::<f64>();
+        if total > 0.0 { self.norm(sums.into_iter(), total) } else { f64::NAN }
+    }
+
+    fn influence_deviation(&self) -> Option<f64> {
+        None
+    }
+
+    fn range(&self) -> (f64, f64) {
+        (0.0, 1.0)
+    }
+}
+
+impl BinnedEce {
+    /// For bins of equal width, which do not move with the rows; cells that an edge runs through count in the bin of their mean.
+    pub(super) fn bin_resampler(&self, sketch: &Sketch) -> Result<BinResampler, Error> {
+        sketch.check_rows()?;
+        if self.strategy != Strategy::Uniform {
+            return Err(Error::setting("strategy", "\"uniform\" to resample from a sketch", self.strategy.name()));
+        }
+        let binning = EqualWidth::new(self.n_bins.resolve(sketch.n() as usize)?);
+        let by_logistic = sketch.scale() != Some(Scale::Link) || self.link.name() == Logistic.name();
+        let mut bins: Vec<Bin> = Vec::new();
+        bins.resize_with(binning.len(), Bin::default);
+        for piece in self.pieces(sketch, by_logistic) {
+            bins[binning.place(piece.mean.clamp(0.0, 1.0))].add(&piece, sketch.unit());
+        }
+        bins.retain(|bin| bin.weight > 0.0);
+        let total = bins.iter().map(|bin| bin.weight).sum();
+        Ok(BinResampler { norm: self.norm, bins, total })
+    }
+}

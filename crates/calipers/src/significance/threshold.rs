@@ -1,0 +1,91 @@
+//! Is it more than that?
+
+use super::interval::{IntervalMethod, ends};
+use super::{Assessment, Interval};
+use crate::Error;
+use crate::error::number;
+
+/// On which side of a threshold the population's value is, and how sure that is.
+///
+/// # Definition
+/// The p-value is the least α for which the interval of level 1 - α, made as the assessment's own was, leaves the threshold out: two-sided for an interval, one-sided
+/// for an upper limit, which can only say that the value is below. So it is at most 1 - level where, and only where, that interval says which side it is: its upper
+/// end is at most the threshold, or its lower end is above it. By quantiles of draws it is never below 1 / (draws + 1).
+///
+/// Where many thresholds are tested, the p-values can be adjusted by [`holm`](super::holm).
+///
+/// # Example
+/// ```
+/// use calipers::population::Family;
+/// use calipers::{Assess, LsEce};
+///
+/// let sample = Family::named("overconfident")?.sample(2000, 1);
+/// let predictions = sample.input().check()?;
+/// let measure = LsEce::new().sigma(0.5);
+/// let assessment = Assess::new(&measure).n_resamples(200).run(&predictions.binary()?)?;
+/// let [low, high] = [0.01, 0.5].map(|threshold| assessment.against(threshold));
+/// assert!(low.as_ref().is_ok_and(|against| against.above && against.p_value < 0.05));
+/// assert!(high.is_ok_and(|against| !against.above && against.p_value < 0.05));
+/// # Ok::<(), calipers::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Against {
+    /// The threshold.
+    pub threshold: f64,
+    /// Of "the population's value is the threshold".
+    pub p_value: f64,
+    /// Whether the value looks to be above it; else it is at most that.
+    pub above: bool,
+}
+
+/// The smallest tail that is looked at: what is beyond it is certain.
+const LEAST_TAIL: f64 = 1e-300;
+
+/// Halvings of the logarithm of the tail, which leave less than a rounding error of it.
+const N_HALVINGS: usize = 64;
+
+impl Assessment {
+    /// Compares the population's value with a threshold, which is a number from 0 on.
+    pub fn against(&self, threshold: f64) -> Result<Against, Error> {
+        // Written so that NaN fails.
+        if !(threshold >= 0.0 && threshold.is_finite()) {
+            return Err(Error::setting("threshold", "a number from 0 on", number(threshold)));
+        }
+        let Interval { method, is_upper_limit, .. } = self.interval;
+        let (least, most) = self.bootstrap.range;
+        let tails = if is_upper_limit { 1.0 } else { 2.0 };
+        // Whether the interval with so much beyond an end leaves the threshold out, and on which side of it the value is then.
+        let side = |tail: f64| -> Result<Option<bool>, Error> {
+            let (lower, upper) = ends(self.estimate.value, &self.bootstrap, tail, method)?;
+            Ok(if upper.clamp(least, most) <= threshold {
+                Some(false)
+            } else {
+                (!is_upper_limit && lower.clamp(least, most) > threshold).then_some(true)
+            })
+        };
+        // All of one, short of what rounding makes of it: an upper limit has then nothing below it.
+        let most_tail = if is_upper_limit { 1.0 - 1e-9 } else { 0.5 };
+        let Some(mut above) = side(most_tail)? else {
+            let above = self.estimate.value - self.bias > threshold;
+            return Ok(Against { threshold, p_value: 1.0, above });
+        };
+        let (mut inside, mut outside) = (LEAST_TAIL, most_tail);
+        match side(inside)? {
+            Some(certain) => (above, outside) = (certain, inside),
+            None => {
+                for _ in 0..N_HALVINGS {
+                    let middle = (0.5 * (inside.ln() + outside.ln())).exp();
+                    match side(middle)? {
+                        Some(known) => (above, outside) = (known, middle),
+                        None => inside = middle,
+                    }
+                }
+            }
+        }
+        let resolution = match method {
+            IntervalMethod::Percentile | IntervalMethod::Bca => 1.0 / (self.bootstrap.draws.len() + 1) as f64,
+            IntervalMethod::Corrected | IntervalMethod::Influence | IntervalMethod::Normal => 0.0,
+        };
+        Ok(Against { threshold, p_value: (tails * outside).min(1.0).max(resolution), above })
+    }
+}

@@ -1,0 +1,115 @@
+//! Bias and error of estimates.
+
+use super::{Accuracy, MonteCarlo, Population, Simulation};
+use crate::Error;
+use crate::estimate::{Estimate, Estimator};
+use crate::significance::{Bootstrap, Debias, NoiseFloor};
+
+/// How good an estimate of ECE is, and of LS-ECE where it is one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EstimatorResult {
+    /// As it was called.
+    pub name: String,
+    /// Runs.
+    pub n_runs: u64,
+    /// Runs whose rows could not be measured; the figures are of the others.
+    pub n_failed: u64,
+    /// Mean of the estimates.
+    pub mean: MonteCarlo,
+    /// Against the true ECE.
+    pub of_ece: Accuracy,
+    /// Against the true LS-ECE at its own sigma, for LS-ECE with Gaussian noise, the logistic link and a sigma that was given.
+    pub of_ls_ece: Option<Accuracy>,
+}
+
+/// What one run gave.
+pub(super) struct Measured {
+    pub(super) value: f64,
+    /// The sigma, of LS-ECE whose truth is known.
+    pub(super) sigma: Option<f64>,
+}
+
+impl Measured {
+    pub(super) fn new(estimate: &Estimate, value: f64) -> Self {
+        let is = |name: &str, text: &str| estimate.settings.text(name) == Some(text);
+        let known = estimate.measure == "ls_ece" && is("noise", "gaussian") && is("link", "logistic");
+        Measured { value, sigma: estimate.settings.number("sigma").filter(|_| known) }
+    }
+}
+
+impl Simulation<'_> {
+    /// Bias and root mean squared error of estimates, each with the name that its result shall have; all on the same rows.
+    ///
+    /// Rows that an estimate refuses, such as too few for it, are counted; where it refuses all, its first refusal is returned.
+    pub fn estimators(&self, estimators: &[(&str, &dyn Estimator)]) -> Result<Vec<EstimatorResult>, Error> {
+        let runs = self.each(|view, _| {
+            let measure = |(_, estimator): &(&str, &dyn Estimator)| {
+                estimator.estimate(view).map(|estimate| Measured::new(&estimate, estimate.value))
+            };
+            Ok(estimators.iter().map(measure).collect::<Vec<_>>())
+        })?;
+        let names = estimators.iter().map(|(name, _)| (*name).to_owned());
+        self.results(names, runs)
+    }
+
+    /// Bias and root mean squared error of a measure and, on the same draws, of what each rule makes of it: the measure first, as `name`, then `name, debiased by rule`.
+    pub fn debiased(
+        &self,
+        name: &str,
+        measure: &dyn Estimator,
+        rules: &[Debias],
+        n_resamples: u64,
+    ) -> Result<Vec<EstimatorResult>, Error> {
+        let runs = self.each(|view, seed| {
+            let all = || {
+                let estimate = measure.estimate(view)?;
+                let resampler = measure.resampler(view)?;
+                let floor = NoiseFloor::new(&*resampler, n_resamples, seed)?;
+                let bootstrap = Bootstrap::new(&*resampler, n_resamples, seed)?;
+                let debiased = rules.iter().map(|rule| rule.apply(estimate.value, &floor, &bootstrap));
+                let values: Vec<f64> = [estimate.value].into_iter().chain(debiased).collect();
+                Ok((estimate, values))
+            };
+            Ok(match all() {
+                Ok((estimate, values)) => values.into_iter().map(|value| Ok(Measured::new(&estimate, value))).collect(),
+                Err(error) => (0..=rules.len()).map(|_| Err(Error::clone(&error))).collect(),
+            })
+        })?;
+        let debiased = rules.iter().map(|rule| format!("{name}, debiased by {}", rule.name()));
+        self.results([name.to_owned()].into_iter().chain(debiased), runs)
+    }
+
+    /// By column of what the runs gave.
+    fn results(
+        &self,
+        names: impl Iterator<Item = String>,
+        runs: Vec<Vec<Result<Measured, Error>>>,
+    ) -> Result<Vec<EstimatorResult>, Error> {
+        let ece = self.population.ece();
+        let result = |(column, name): (usize, String)| {
+            let measured: Vec<&Measured> = runs.iter().filter_map(|run| run[column].as_ref().ok()).collect();
+            if measured.is_empty() {
+                let mut refusals = runs.iter().filter_map(|run| run[column].as_ref().err());
+                return Err(refusals.next().cloned().unwrap_or(Error::NoRows));
+            }
+            let values = measured.iter().map(|run| run.value);
+            Ok(EstimatorResult {
+                name,
+                n_runs: self.n_runs,
+                n_failed: self.n_runs - measured.len() as u64,
+                mean: MonteCarlo::mean(values.clone()),
+                of_ece: Accuracy::new(values.clone().map(|value| (value, ece))),
+                of_ls_ece: of_ls_ece(self.population, &measured)?,
+            })
+        };
+        names.enumerate().map(result).collect()
+    }
+}
+
+/// Where all runs have the same sigma.
+fn of_ls_ece(population: &dyn Population, runs: &[&Measured]) -> Result<Option<Accuracy>, Error> {
+    let first = runs.first().and_then(|run| run.sigma);
+    let Some(sigma) = first.filter(|_| runs.iter().all(|run| run.sigma == first)) else { return Ok(None) };
+    let truth = population.ls_ece(sigma)?;
+    Ok(Some(Accuracy::new(runs.iter().map(|run| (run.value, truth)))))
+}

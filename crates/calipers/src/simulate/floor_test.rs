@@ -1,0 +1,48 @@
+//! The noise floor of a measure as a test.
+
+use crate::Error;
+use crate::calibration_tests::{CalibrationTest, TestResult};
+use crate::estimate::{Estimator, Settings};
+use crate::predictions::BinaryView;
+use crate::significance::NoiseFloor;
+
+/// The p-value of [`NoiseFloor`] as a test of calibration; the statistic is the measure itself.
+pub struct FloorTest<E> {
+    measure: E,
+    n_resamples: u64,
+    seed: u64,
+}
+
+impl<E: Estimator> FloorTest<E> {
+    /// 999 resamples, seed 0.
+    pub fn new(measure: E) -> Self {
+        FloorTest { measure, n_resamples: 999, seed: 0 }
+    }
+
+    /// Draws of outcomes.
+    pub fn n_resamples(mut self, n_resamples: u64) -> Self {
+        self.n_resamples = n_resamples;
+        self
+    }
+
+    /// What the random numbers are made from.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+}
+
+impl<E: Estimator> CalibrationTest for FloorTest<E> {
+    fn test(&self, view: &BinaryView<'_>) -> Result<TestResult, Error> {
+        let resampler = self.measure.resampler(view)?;
+        let floor = NoiseFloor::new(&*resampler, self.n_resamples, self.seed)?;
+        Ok(TestResult {
+            test: "noise_floor",
+            statistic: resampler.value(),
+            p_value: floor.p_value,
+            degrees_of_freedom: None,
+            n: view.len() as u64,
+            settings: Settings::default().with("n_resamples", self.n_resamples).with("seed", self.seed),
+        })
+    }
+}

@@ -1,0 +1,103 @@
+//! How often tests reject.
+
+use super::{FloorTest, MonteCarlo, Simulation};
+use crate::calibration_tests::{AdaptiveTCal, CalibrationTest, CoxTest, CumulativeTest, HosmerLemeshow, Spiegelhalter};
+use crate::ls_ece::LsEce;
+use crate::measures::CumulativeStatistic;
+use crate::{Error, error};
+
+/// A test that draws with a seed of its own in each run.
+///
+/// With one seed for all runs, the error of a p-value from 999 draws would be much the same in all of them: a size of 5 % would come out as anything between 4 and 6.
+#[derive(Clone, Copy)]
+pub struct SeededTest {
+    /// Its name.
+    pub name: &'static str,
+    make: fn(u64, usize) -> Box<dyn CalibrationTest>,
+    n_resamples: usize,
+}
+
+impl SeededTest {
+    /// A test of your own, from the seed and the number of its draws.
+    pub fn new(name: &'static str, make: fn(u64, usize) -> Box<dyn CalibrationTest>) -> Self {
+        SeededTest { name, make, n_resamples: 999 }
+    }
+
+    /// Draws, of tests that draw; 999 unless set.
+    pub fn n_resamples(mut self, n_resamples: usize) -> Self {
+        self.n_resamples = n_resamples;
+        self
+    }
+
+    /// All tests of this library.
+    pub fn all() -> [SeededTest; 7] {
+        [
+            SeededTest::new("ls_ece_floor", |seed, n| {
+                Box::new(FloorTest::new(LsEce::new()).seed(seed).n_resamples(n as u64))
+            }),
+            SeededTest::new("spiegelhalter", |seed, n| Box::new(Spiegelhalter::new().seed(seed).n_resamples(n))),
+            SeededTest::new("hosmer_lemeshow", |seed, n| Box::new(HosmerLemeshow::new().seed(seed).n_resamples(n))),
+            SeededTest::new("ecce_r", |seed, n| {
+                Box::new(CumulativeTest::new().statistic(CumulativeStatistic::Range).seed(seed).n_resamples(n))
+            }),
+            SeededTest::new("ecce_mad", |seed, n| {
+                Box::new(
+                    CumulativeTest::new().statistic(CumulativeStatistic::MaximumAbsolute).seed(seed).n_resamples(n),
+                )
+            }),
+            SeededTest::new("adaptive_tcal", |seed, n| Box::new(AdaptiveTCal::new().seed(seed).n_resamples(n))),
+            SeededTest::new("cox", |_, _| Box::new(CoxTest::new())),
+        ]
+    }
+
+    /// The test with that seed.
+    pub fn seeded(&self, seed: u64) -> Box<dyn CalibrationTest> {
+        (self.make)(seed, self.n_resamples)
+    }
+}
+
+/// How often a test rejects.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RejectionResult {
+    /// Its name.
+    pub name: &'static str,
+    /// The level that p-values were held against.
+    pub alpha: f64,
+    /// Runs.
+    pub n_runs: u64,
+    /// Runs whose rows could not be tested: they count as not rejected.
+    pub n_failed: u64,
+    /// Share of runs with a p-value of at most alpha: the size where the population is calibrated, else the power.
+    pub rejected: MonteCarlo,
+}
+
+impl Simulation<'_> {
+    /// How often tests reject at level `alpha`, all on the same rows.
+    pub fn rejections(&self, tests: &[SeededTest], alpha: f64) -> Result<Vec<RejectionResult>, Error> {
+        // Written so that NaN fails.
+        if !(0.0 < alpha && alpha < 1.0) {
+            return Err(Error::setting("alpha", "in (0, 1)", error::number(alpha)));
+        }
+        let runs = self.each(|view, seed| {
+            let p_value = |test: &SeededTest| test.seeded(seed).test(view).map(|result| result.p_value);
+            Ok(tests.iter().map(p_value).collect::<Vec<_>>())
+        })?;
+        let result = |(column, test): (usize, &SeededTest)| {
+            let p_values = runs.iter().map(|run| &run[column]);
+            let n_failed = p_values.clone().filter(|p_value| p_value.is_err()).count() as u64;
+            if n_failed == self.n_runs {
+                return Err(p_values.filter_map(|run| run.as_ref().err()).next().cloned().unwrap_or(Error::NoRows));
+            }
+            // A drawn p-value is a ratio of integers: rounding shall not take it past alpha.
+            let rejects = |p_value: &Result<f64, Error>| matches!(p_value, Ok(p_value) if *p_value <= alpha + 1e-12);
+            Ok(RejectionResult {
+                name: test.name,
+                alpha,
+                n_runs: self.n_runs,
+                n_failed,
+                rejected: MonteCarlo::share(p_values.map(rejects)),
+            })
+        };
+        tests.iter().enumerate().map(result).collect()
+    }
+}

@@ -1,0 +1,70 @@
+//! The mean over classes.
+
+use calipers::{Assess, BinnedEce, Debias, Estimator, Input, LsEce, Multiclass, Ties};
+
+use crate::data::sequence;
+
+/// Rows of three classes with labels drawn from probabilities ∝ p^(1/heat): calibrated for a heat of 1, overconfident above.
+fn rows(n: usize, heat: f64, seed: u64) -> (Vec<f64>, Vec<u32>) {
+    let mut next = sequence(seed);
+    (0..30).for_each(|_| _ = next());
+    let (mut probabilities, mut labels) = (Vec::new(), Vec::new());
+    for _ in 0..n {
+        let normalised = |row: [f64; 3]| row.map(|value| value / row.iter().sum::<f64>());
+        let row = normalised([next(), next(), next()].map(|value| (3.0 * (value - 0.5)).exp()));
+        let truth = normalised(row.map(|p| p.powf(1.0 / heat)));
+        let uniform = next();
+        labels.push(u32::from(uniform >= truth[0]) + u32::from(uniform >= truth[0] + truth[1]));
+        probabilities.extend(row);
+    }
+    (probabilities, labels)
+}
+
+#[test]
+fn the_mean_over_classes_is_assessed_with_joint_draws() {
+    let measures: [&dyn Estimator; 2] = [&LsEce::new().sigma(0.3).tolerance(1e-4), &BinnedEce::new()];
+    for measure in measures {
+        for (heat, miscalibrated) in [(1.0, false), (3.0, true)] {
+            let (probabilities, labels) = rows(600, heat, 5);
+            let predictions = Input::probabilities(&probabilities, &labels).classes(3).check().unwrap();
+            let assess = Assess::new(measure).n_resamples(100);
+            let found = assess.run_predictions(&predictions, Multiclass::Classwise, Ties::First).unwrap();
+            let estimate = predictions.estimate(Multiclass::Classwise, Ties::First, measure).unwrap();
+            assert_eq!(found.estimate, estimate);
+            println!("heat {heat}: {}", found.sentence());
+            assert_eq!(found.significant, Some(miscalibrated), "{}", found.sentence());
+            // Any class alone has a floor of about the same mean; the mean over three varies less than one of them.
+            let one = assess.run_predictions(&predictions, Multiclass::Class(1), Ties::First).unwrap();
+            let [joint, single] = [&found, &one].map(|found| found.floor.clone().unwrap());
+            assert!((joint.mean / single.mean - 1.0).abs() < 0.3 && joint.deviation < single.deviation);
+        }
+    }
+}
+
+#[test]
+fn the_test_of_the_mean_over_classes_has_its_size() {
+    let measure = BinnedEce::new();
+    let n_runs = 400;
+    let rejected = (0..n_runs).filter(|run| {
+        let (probabilities, labels) = rows(500, 1.0, 7000 + run);
+        let predictions = Input::probabilities(&probabilities, &labels).classes(3).check().unwrap();
+        let assess = Assess::new(&measure).n_resamples(99).seed(*run);
+        let found = assess.run_predictions(&predictions, Multiclass::Classwise, Ties::First).unwrap();
+        found.significant == Some(true)
+    });
+    let size = rejected.count() as f64 / n_runs as f64;
+    println!("size {size:.3}");
+    assert!((0.03..=0.07).contains(&size), "{size}");
+}
+
+#[test]
+fn clusters_of_rows_withhold_the_floor() {
+    let (probabilities, labels) = rows(300, 2.0, 5);
+    let predictions = Input::probabilities(&probabilities, &labels).classes(3).check().unwrap();
+    let clusters: Vec<u32> = (0..300).map(|row| row / 10).collect();
+    let measure = BinnedEce::new();
+    let assess = Assess::new(&measure).n_resamples(50).clusters(&clusters);
+    let found = assess.run_predictions(&predictions, Multiclass::Classwise, Ties::First).unwrap();
+    assert_eq!((found.n_clusters, found.debias, found.significant), (Some(30), Debias::Bootstrap, None));
+    assert!(found.floor.is_none() && found.withheld.is_some());
+}

@@ -1,0 +1,319 @@
+"""How much of a figure can be trusted: noise floor, p-value, interval and debiased value of any measure."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from numpy.typing import ArrayLike
+
+from calipers._estimate import Estimate, from_dict
+from calipers._inputs import Invalid, Multiclass, Options, PosLabel, Ties, cluster_column
+from calipers._named import named
+from calipers._rows import Rows
+
+if TYPE_CHECKING:
+    from calipers._core import _Assessed
+
+Method: TypeAlias = Literal["corrected", "influence", "normal", "percentile", "bca"] | None
+Debias: TypeAlias = Literal["mean"] | Literal["floor"] | Literal["bootstrap"]
+Clusters: TypeAlias = ArrayLike | Sequence[Hashable] | None
+
+
+@dataclass(frozen=True)
+class NoiseFloor:
+    """What a calibrated model with these very predictions would show: the measure of outcomes drawn from them.
+
+    Attributes
+    ----------
+    mean, deviation : float
+        Mean and standard deviation of the draws.
+    quantiles : tuple of float
+        Their quantiles at 0.05, 0.5 and 0.95.
+    p_value : float
+        (1 + draws that are at least the value) / (1 + draws).
+    n_resamples : int
+        Draws.
+    n_failed : int
+        Draws that the measure refused, at most one in ten; they count against the model's miscalibration.
+    """
+
+    mean: float
+    deviation: float
+    quantiles: tuple[float, float, float]
+    p_value: float
+    n_resamples: int
+    n_failed: int
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where the population's value of a measure is.
+
+    Attributes
+    ----------
+    lower, upper : float
+        Its ends; 0 and the limit for an upper limit.
+    level : float
+        The share of samples whose interval holds the population's value.
+    method : str
+        How it was made, as for `assess`.
+    is_upper_limit : bool
+        Whether only the upper end says something: all of 1 - level is beyond it.
+    """
+
+    lower: float
+    upper: float
+    level: float
+    method: str
+    is_upper_limit: bool
+
+    def __str__(self) -> str:
+        if self.is_upper_limit:
+            return f"below {self.upper:.6f}"
+        return f"[{self.lower:.6f}, {self.upper:.6f}]"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Assessment:
+    """A figure with how much of it can be trusted; it prints as a sentence and what belongs to it.
+
+    Attributes
+    ----------
+    sentence : str
+        What a person wants to know.
+    estimate : Estimate
+        The figure, with its numerical bound, rows and settings.
+    floor : NoiseFloor or None
+        What a calibrated model would show; None where that is withheld.
+    withheld : str or None
+        Why there is no floor.
+    interval : Interval
+        Where the population's value is; an upper limit where the floor test does not reject.
+    debiased : float
+        The value without what noise adds to it, never below 0.
+    debias : {"mean", "floor", "bootstrap"}
+        How that was done.
+    standard_error : float
+        That of the figure.
+    bias : float
+        What the bootstrap adds to the value.
+    significant : bool or None
+        Whether the p-value is at most 1 - level; None without a floor.
+    n_clusters : int or None
+        Clusters of rows, where they were given.
+    settings : dict
+        The options of the figure, with ``level``, ``n_resamples`` and ``random_state``.
+    """
+
+    sentence: str
+    estimate: Estimate
+    floor: NoiseFloor | None
+    withheld: str | None
+    interval: Interval
+    debiased: float
+    debias: Literal["mean", "floor", "bootstrap"]
+    standard_error: float
+    bias: float
+    significant: bool | None
+    n_clusters: int | None
+    settings: dict[str, Any]
+
+    @property
+    def value(self) -> float:
+        """The figure."""
+        return float(self.estimate)
+
+    @property
+    def p_value(self) -> float | None:
+        """How often a calibrated model would show at least this value; None without a floor."""
+        return None if self.floor is None else self.floor.p_value
+
+    def __float__(self) -> float:
+        return float(self.estimate)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain Python objects, ready for JSON.
+
+        >>> import calipers as cal
+        >>> found = cal.assess([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], sigma=0.5, n_resamples=20).to_dict()
+        >>> list(found)[:6]
+        ['measure', 'value', 'numerical_bound', 'sentence', 'floor', 'p_value']
+        """
+        floor = None if self.floor is None else {**asdict(self.floor), "quantiles": list(self.floor.quantiles)}
+        return {
+            "measure": self.estimate.measure,
+            "value": self.value,
+            "numerical_bound": self.estimate.numerical_bound,
+            "sentence": self.sentence,
+            "floor": floor,
+            "p_value": self.p_value,
+            "withheld": self.withheld,
+            "interval": asdict(self.interval),
+            "debiased": self.debiased,
+            "debias": self.debias,
+            "standard_error": self.standard_error,
+            "bias": self.bias,
+            "significant": self.significant,
+            "n": self.estimate.n,
+            "n_clusters": self.n_clusters,
+            "settings": dict(self.settings),
+        }
+
+    def __repr__(self) -> str:
+        estimate, interval = self.estimate, self.interval
+        lines = [("value", f"{self.value:.6f} (numerical bound {estimate.numerical_bound:.2g})")]
+        if self.floor is not None:
+            low, _, high = self.floor.quantiles
+            lines += [
+                ("noise floor", f"{self.floor.mean:.6f} ± {self.floor.deviation:.6f}, 90 % in [{low:.6f}, {high:.6f}]"),
+                ("p-value", f"{self.floor.p_value:.6f} ({self.floor.n_resamples:,} resamples)"),
+            ]
+        rows = f"{estimate.n:,}" + ("" if self.n_clusters is None else f" in {self.n_clusters:,} clusters")
+        limit = "upper limit" if interval.is_upper_limit else "interval"
+        lines += [
+            (f"{100 * interval.level:g} % {limit}", f"{interval} ({interval.method})"),
+            ("debiased", f"{self.debiased:.6f} ({self.debias})"),
+            ("standard error", f"{self.standard_error:.6f}, bias {self.bias:.6f}"),
+            ("rows", rows),
+        ]
+        if isinstance(self.settings.get("sigma"), float):
+            lines.append(("sigma", f"{self.settings['sigma']:.6g}"))
+        return "\n".join([self.sentence, *(f"  {name:<17} {shown}" for name, shown in lines)])
+
+
+def assessment(parts: _Assessed) -> Assessment:
+    """What the compiled half has found."""
+    estimate = from_dict(parts["estimate"])
+    floor = parts["floor"]
+    return Assessment(
+        sentence=parts["sentence"],
+        estimate=estimate,
+        floor=None if floor is None else NoiseFloor(**floor),
+        withheld=parts["withheld"],
+        interval=Interval(**parts["interval"]),
+        debiased=parts["debiased"],
+        debias=parts["debias"],
+        standard_error=parts["standard_error"],
+        bias=parts["bias"],
+        significant=parts["significant"],
+        n_clusters=parts["n_clusters"],
+        settings={
+            **estimate.settings,
+            "level": parts["interval"]["level"],
+            "n_resamples": parts["n_resamples"],
+            "random_state": parts["random_state"],
+        },
+    )
+
+
+def assess(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    measure: str = "ls_ece",
+    level: float = 0.95,
+    n_resamples: int = 1000,
+    method: Method = None,
+    debias: Debias = "mean",
+    cluster: Clusters = None,
+    random_state: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    multiclass: Multiclass = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+    **options: Any,
+) -> Assessment:
+    r"""A figure, what a calibrated model would show in its place, and where the population's value is.
+
+        floor     the measure of y* ~ Bernoulli(p), drawn R times: its mean m and deviation
+        p-value   (1 + #{v(y*) >= v}) / (1 + R)
+        interval  2 v - mean(v*) ± z se,  v* the measure of rows drawn with replacement
+        debiased  sqrt(max(0, v² - m²)),  or max(0, 2 v - mean(v*)) by debias="bootstrap"
+
+    with v the value. Every measure of miscalibration is above 0 for a perfectly calibrated model, too: the floor says
+    by how much, with these very predictions. Where the p-value is above 1 - level, there is an upper limit in place
+    of the interval.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        As for `ls_ece`, and so are the options that are not named here.
+    measure : str
+        Any name of `measures` of which a larger value is worse.
+    level : float
+        Level of the interval, from 0.5 and below 1; the floor test is at 1 - level.
+    n_resamples : int
+        Draws of each kind, R; at least 20, and at least 1 / (1 - level).
+    method : {None, "corrected", "influence", "normal", "percentile", "bca"}
+        How the interval is made. The first three are about 2 v - mean(v*), with the standard error of that number or
+        that of v, both by influence values, or with the deviation of the draws; "percentile" and "bca" are quantiles
+        of the draws, and too high for a measure that is biased up. None is "corrected" for a measure with influence
+        values, "normal" for others.
+    debias : {"mean", "floor", "bootstrap"}
+        How noise is taken out of the value.
+    cluster : array-like of shape (n,), optional
+        Rows with equal values depend on each other, as the questions of one user do: numbers, text or anything with a
+        hash, ten different ones at least. Resamples are then of clusters, and what only holds for independent rows is
+        withheld.
+    random_state : int
+        The seed: the same figures on every machine and with any number of threads.
+    multiclass : {None, "top_class", "classwise"} or int
+        As for `ls_ece`. With "classwise" a calibrated draw gives each row one label, and the mean over classes is
+        measured again for each draw.
+    **options
+        Those of the function of that name: ``sigma``, ``noise``, ``link``, ``tolerance`` and ``clip`` for `ls_ece`,
+        ``n_bins`` and so on for others.
+
+    Returns
+    -------
+    Assessment
+        It prints as a sentence and a table, and converts to the figure as a float.
+
+    Notes
+    -----
+    Assumes independent rows, or independent clusters. The interval holds the population's value of the measure at the
+    same settings: for LS-ECE at the same sigma, which is not that of the ECE itself.
+
+    Cost: for LS-ECE one pass and then some hundred microseconds for each draw, whatever the number of rows; other
+    measures are asked again for each draw. Accuracy: that of R draws; the mean of the floor is known to its deviation
+    over √R.
+
+    References
+    ----------
+    Bröcker, Smith, "Increasing the reliability of reliability diagrams", Weather and Forecasting 22, 2007 (the floor);
+    Efron, "Better bootstrap confidence intervals", JASA 82, 1987; Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed
+    Is ECE? An Analysis via Logit Smoothing", 2024 (LS-ECE).
+
+    Examples
+    --------
+    500 forecasts of 0.9, of which four in five came true:
+
+    >>> import calipers as cal
+    >>> found = cal.assess([1, 1, 1, 1, 0] * 100, [0.9] * 500, sigma=0.1)
+    >>> print(found.sentence)
+    LS-ECE 0.100 [0.064, 0.134]; a calibrated model would show 0.013 ± 0.007 here: miscalibrated (p < 0.001)
+    >>> found.significant, round(found.value, 3), found.interval.lower < 0.1 < found.interval.upper
+    (True, 0.1, True)
+
+    Nine in ten came true, so that nothing is seen but how large the figure can be:
+
+    >>> found = cal.assess(([1] * 9 + [0]) * 50, [0.9] * 500, sigma=0.1)
+    >>> found.significant, found.interval.is_upper_limit, found.debiased
+    (False, True, 0.0)
+    """
+    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
+    asked = named(measure, options)
+    choices: Options = {
+        "level": level,
+        "n_resamples": n_resamples,
+        "method": method,
+        "debias": debias,
+        "random_state": random_state,
+        "cluster": cluster_column(cluster),
+    }
+    return assessment(rows.assess(asked.measure, **asked.options, **choices))

@@ -1,0 +1,228 @@
+"""Models on the same rows: by how much their figures differ, and whether that is chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from calipers._assess import Assessment, Clusters, Interval, assessment
+from calipers._inputs import Invalid, OneView, PosLabel, Ties, cluster_column
+from calipers._named import named
+from calipers._rows import Rows
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two models and the difference of their figures.
+
+    Attributes
+    ----------
+    first, second : str
+        Names of the models.
+    difference : float
+        The figure of the first less that of the second: below 0, the first is better calibrated.
+    interval : Interval
+        Where the population's difference is.
+    standard_error : float
+        That of the difference, over the same rows for both.
+    p_value : float
+        Two-sided, for no difference in the population.
+    p_adjusted : float
+        The same after Holm's adjustment for all pairs.
+    sentence : str
+        What a person wants to know.
+    """
+
+    first: str
+    second: str
+    difference: float
+    interval: Interval
+    standard_error: float
+    p_value: float
+    p_adjusted: float
+    sentence: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Models on the same rows; it prints as a sentence and two tables.
+
+    Attributes
+    ----------
+    sentence : str
+        Which models differ.
+    models : dict
+        An `Assessment` of each model by name, all at one sigma.
+    pairs : tuple of Pair
+        Every two models, in the order in which they were given.
+    level : float
+        Level of the intervals.
+    """
+
+    sentence: str
+    models: dict[str, Assessment]
+    pairs: tuple[Pair, ...]
+    level: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain Python objects, ready for JSON."""
+        return {
+            "sentence": self.sentence,
+            "level": self.level,
+            "models": {name: found.to_dict() for name, found in self.models.items()},
+            "pairs": [asdict(pair) for pair in self.pairs],
+        }
+
+    def __repr__(self) -> str:
+        name = max(map(len, ["model", *self.models]))
+        both = max(map(len, ["difference", *map(_title, self.pairs)]))
+        interval = f"{100 * self.level:g} % interval"
+        lines = [
+            self.sentence,
+            "",
+            f"  {'model':<{name}}  {'value':>9}  {interval:<22}  {'floor':>9}  {'debiased':>9}",
+            *(
+                f"  {each:<{name}}  {found.value:>9.6f}  {found.interval!s:<22}  "
+                f"{'-' if found.floor is None else f'{found.floor.mean:.6f}':>9}  {found.debiased:>9.6f}"
+                for each, found in self.models.items()
+            ),
+            "",
+            f"  {'difference':<{both}}  {'value':>9}  {interval:<22}  {'p':>8}  {'p (Holm)':>8}",
+            *(
+                f"  {_title(pair):<{both}}  {pair.difference:>9.6f}  {pair.interval!s:<22}  "
+                f"{_p_value(pair.p_value):>8}  {_p_value(pair.p_adjusted):>8}"
+                for pair in self.pairs
+            ),
+        ]
+        return "\n".join(lines)
+
+
+def _title(pair: Pair) -> str:
+    return f"{pair.first} - {pair.second}"
+
+
+def _p_value(p: float) -> str:
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def compare(
+    y_true: ArrayLike,
+    y_prob: Mapping[str, ArrayLike],
+    *,
+    measure: str = "ls_ece",
+    level: float = 0.95,
+    n_resamples: int = 1000,
+    cluster: Clusters = None,
+    random_state: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    multiclass: OneView = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+    **options: Any,
+) -> Comparison:
+    r"""Models on the same rows: differences of a measure with paired intervals and p-values.
+
+        difference  d = v(first) - v(second)
+        interval    2 d - mean(d*) ± z se,  d* the difference over rows drawn with replacement
+        p-value     two-sided, of (2 d - mean(d*)) / se as a normal number
+        adjusted    by Holm: of p_(1) <= ... <= p_(m), max over j <= i of min(1, (m + 1 - j) p_(j))
+
+    with se from the differences of influence values row by row, or from the same draws of rows for both models.
+
+    Rows that are easy for one model are easy for others, so that a difference is known better than either figure: two
+    intervals that overlap say little about it.
+
+    Parameters
+    ----------
+    y_true
+        As for `ls_ece`.
+    y_prob : dict of array-like
+        The probabilities of each model by its name, two models at least: row i of each is about outcome i.
+    measure : str
+        As for `assess`. One sigma serves all models: where it is by rule, the geometric mean of theirs.
+    level, n_resamples, cluster, random_state
+        As for `assess`.
+    multiclass : {None, "top_class"} or int
+        As for `assess`, but for "classwise". With "top_class" each model is asked about the class that it takes itself.
+    **options
+        Those of the function of that name, as for `assess`.
+
+    Returns
+    -------
+    Comparison
+        It prints as a sentence and tables of models and pairs.
+
+    Raises
+    ------
+    CalipersError
+        Where rows cannot be paired, besides what `assess` refuses.
+
+    Notes
+    -----
+    Assumes independent rows, or independent clusters.
+
+    Cost: an assessment of each model, and one of each pair. Accuracy: as for `assess`.
+
+    References
+    ----------
+    Efron, Tibshirani, "An Introduction to the Bootstrap", 1993; Holm, "A simple sequentially rejective multiple test
+    procedure", Scandinavian Journal of Statistics 6, 1979.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> outcomes = [1, 1, 1, 0] * 100
+    >>> found = cal.compare(outcomes, {"sure": [0.9] * 400, "careful": [0.75] * 400}, sigma=0.1)
+    >>> [pair] = found.pairs
+    >>> pair.first, pair.second, round(pair.difference, 2), pair.p_value < 0.01
+    ('sure', 'careful', 0.13, True)
+    >>> found.models["careful"].significant
+    False
+    """
+    if not isinstance(y_prob, Mapping):
+        raise TypeError(f"y_prob must be a dict of models by name, got {type(y_prob).__name__}")
+    for name in y_prob:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a model must be text, got {type(name).__name__}")
+    models = {
+        name: Rows(
+            y_true, probabilities, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid
+        )
+        for name, probabilities in y_prob.items()
+    }
+    asked = named(measure, options)
+    choices = {
+        "level": level,
+        "n_resamples": n_resamples,
+        "random_state": random_state,
+        "cluster": cluster_column(cluster),
+    }
+    found = Rows.compare(models, asked.measure, **asked.options, **choices)
+    names = list(models)
+    return Comparison(
+        sentence=found["sentence"],
+        models={name: assessment(parts) for name, parts in zip(names, found["models"], strict=True)},
+        pairs=tuple(
+            Pair(
+                first=names[pair["first"]],
+                second=names[pair["second"]],
+                difference=pair["difference"],
+                interval=Interval(**pair["interval"]),
+                standard_error=pair["standard_error"],
+                p_value=pair["p_value"],
+                p_adjusted=pair["p_adjusted"],
+                sentence=pair["sentence"],
+            )
+            for pair in found["pairs"]
+        ),
+        level=found["level"],
+    )
