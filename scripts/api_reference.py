@@ -91,7 +91,7 @@ class Links:
         there = self.page[name]
         return f"[`{name}`]({'' if there == page else f'{there}.md'}#{name.lower()})"
 
-    def text(self, text: str, page: str) -> str:
+    def text(self, text: str, page: str | None) -> str:
         """Names in single backticks link, code in double ones stays code, and nothing else is markup."""
         parts = re.split(r"(``[^`]+``|`[^`]+`)", text)
         for at, part in enumerate(parts):
@@ -153,7 +153,8 @@ def items(lines: list[str], page: str, links: Links) -> Iterator[str]:
             found[-1][1].append(line.strip())
     for head, body in found:
         names, colon, kind = head.partition(" : ")
-        shown = f"`{names}`" + (f" ({links.text(kind, page)})" if colon else "")
+        # Of what is returned or raised there is a type and no name.
+        shown = f"`{names}` ({links.text(kind, page)})" if colon else links.text(f"`{names}`", page)
         said = links.text(" ".join(filter(None, body)), page)
         yield f"- {shown}: {said}" if said else f"- {shown}"
 
@@ -232,7 +233,7 @@ def pages() -> dict[str, str]:
         made[f"{page}.md"] = "\n\n".join(contents) + "\n"
         index += [
             f"## [{title}]({page}.md)",
-            "\n".join(f"- {links.to(name, None)}: {links.text(summary(name), page)}" for name in names[page]),
+            "\n".join(f"- {links.to(name, None)}: {links.text(summary(name), None)}" for name in names[page]),
         ]
     made[INDEX] = "\n\n".join(index) + "\n"
     return made
