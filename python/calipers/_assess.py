@@ -141,7 +141,10 @@ class Assessment:
         >>> list(found)[:6]
         ['measure', 'value', 'numerical_bound', 'sentence', 'floor', 'p_value']
         """
-        floor = None if self.floor is None else {**asdict(self.floor), "quantiles": list(self.floor.quantiles)}
+        floor = None
+        if self.floor is not None:
+            quantiles = dict(zip(("0.05", "0.5", "0.95"), self.floor.quantiles, strict=True))
+            floor = {**asdict(self.floor), "quantiles": quantiles}
         return {
             "measure": self.estimate.measure,
             "value": self.value,

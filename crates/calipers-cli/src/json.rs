@@ -152,7 +152,7 @@ fn floored(floored: &Floored) -> Value {
     object["floor"] = floored.floor.as_ref().map_or(Value::Null, floor);
     object["p_value"] = floored.p_value().into();
     if let Some(reason) = &floored.withheld {
-        object["floor_withheld"] = reason.as_str().into();
+        object["withheld"] = reason.as_str().into();
     }
     object
 }

@@ -6,21 +6,14 @@
 //!                                                                -> calipers-studies -> pages -> write
 //! ```
 //!
-//! A verb is a file: [`measure`], [`assess`], [`compare`], [`check`], [`measures`], [`sweep`], [`sketch`] (with merge), [`study`]. Everything is computed before anything is printed or
+//! A verb is a file, or a folder with its table and JSON: [`measure`], [`assess`], [`compare`], [`check`], [`measures`], [`sweep`], [`sketch`] (with merge), [`study`]. Everything is computed before anything is printed or
 //! written, so a refusal leaves standard output empty and files as they were.
 
 mod args;
 mod assess;
-mod assess_json;
-mod assess_table;
-mod assessed;
 mod check;
-mod check_json;
-mod check_table;
 mod columns;
 mod compare;
-mod compare_json;
-mod compare_table;
 mod files;
 mod fill;
 mod floor;
@@ -32,20 +25,16 @@ mod measured;
 mod measures;
 mod measures_table;
 mod number;
-mod paired;
 mod plan;
 mod progress;
 mod question;
 mod read;
-mod significance_args;
 mod sketch;
 mod sketch_files;
 mod source;
 mod study;
 mod sweep;
-mod sweep_table;
 mod table;
-mod tests_of_calibration;
 mod words;
 mod write;
 

@@ -10,9 +10,9 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::args::{InputArgs, InputRules, MULTICLASS_OF_ONE, OutputArgs};
+use crate::compare::paired::{self, Opened};
 use crate::files;
 use crate::input::WholeFiles;
-use crate::paired::{self, Opened};
 use crate::write::OutputFolder;
 
 /// Run an experiment: a page of text, figures and tables in a folder

@@ -394,13 +394,13 @@ fn sigma_auto_is_the_documented_rule() {
         estimate.settings.number("sigma").unwrap()
     };
     // One point, and many equal ones: no spread at all, so s = 1.
-    assert!((sigma(&[0.7]) - 1.5).abs() < 1e-12);
-    assert!((sigma(&[0.7; 8]) - 0.75).abs() < 1e-12);
+    assert!((sigma(&[0.7]) - 1.0).abs() < 1e-12);
+    assert!((sigma(&[0.7; 8]) - 0.5).abs() < 1e-12);
     // Most points equal: the quartiles agree, so s is the standard deviation of the logits 0 and ln 9.
     let mut p = vec![0.5; 7];
     p.push(0.9);
     let deviation = 9f64.ln() * (1.0 / 8.0 * 7.0 / 8.0f64).sqrt();
-    assert!((sigma(&p) - 1.5 * deviation * 0.5).abs() < 1e-12);
+    assert!((sigma(&p) - deviation * 0.5).abs() < 1e-12);
     // Logits -2, -1, 1, 2: quartiles -2 and 1, and a standard deviation of sqrt(2.5) that is smaller.
     let p: Vec<f64> = [-2.0f64, -1.0, 1.0, 2.0].iter().map(|h| 1.0 / (1.0 + (-h).exp())).collect();
     assert!((sigma(&p) - 2.5f64.sqrt() * 4f64.powf(-1.0 / 3.0)).abs() < 1e-9);

@@ -128,8 +128,8 @@ fn with_sigma_by_rule_the_truth_is_that_of_each_run() {
     let measure = LsEce::new();
     let simulation = Simulation::new(&family, 400).runs(10);
     let result = simulation.coverage(&Assess::new(&measure).n_resamples(40)).unwrap();
-    // 1.5 · 2 · 400^(-1/3), about.
-    assert!((result.sigma.unwrap() - 0.407).abs() < 0.05, "{result:?}");
+    // 2 · 400^(-1/3), about.
+    assert!((result.sigma.unwrap() - 0.271).abs() < 0.03, "{result:?}");
     let truth = family.ls_ece(&Gaussian, result.sigma.unwrap()).unwrap().value;
     assert!((result.of_ls_ece.unwrap().truth - truth).abs() < 2e-4);
 }

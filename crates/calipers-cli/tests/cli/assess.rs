@@ -59,8 +59,8 @@ fn the_sentence_comes_first_and_is_that_of_the_core() {
     assert_eq!(figure["interval"]["method"], "corrected");
     assert!(close(&figure["debiased"], expected.debiased) && close(&figure["standard_error"], expected.standard_error));
     assert!(close(&figure["bias"], expected.bias));
-    assert_eq!([&figure["debias"], &figure["sentence"]], [&Value::from("floor"), &expected.sentence().into()]);
-    assert_eq!([&figure["n_clusters"], &figure["floor_withheld"]], [&Value::Null, &Value::Null]);
+    assert_eq!([&figure["debias"], &figure["sentence"]], [&Value::from("mean"), &expected.sentence().into()]);
+    assert_eq!([&figure["n_clusters"], &figure["withheld"]], [&Value::Null, &Value::Null]);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn clusters_are_read_from_a_column() {
     let clustered = figure(&["--cluster", "who"]);
     assert_eq!(clustered["n_clusters"], 500);
     assert_eq!(clustered["value"], figure(&[])["value"]);
-    assert!(clustered["floor"].is_null() && clustered["floor_withheld"].is_string(), "{clustered}");
+    assert!(clustered["floor"].is_null() && clustered["withheld"].is_string(), "{clustered}");
     let table = succeed(&["assess", text(&path), "--resamples", "200", "--cluster", "who", "--measure", "brier_score"]);
     assert!(table.contains("Rows in 500 clusters.") && table.contains("No floor: "), "{table}");
     let missing = folder.write("missing.csv", rows(50).replace(",c3\n", ",\n"));

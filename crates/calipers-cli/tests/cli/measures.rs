@@ -95,7 +95,7 @@ fn a_table_has_a_line_for_each_measure_and_a_column_for_each_model() {
         assert!(words.starts_with("num. ± bounds the numerical error of the values in its line"), "{words}");
     }
     let one = measure(&example(), &["--prob", "mlp", "--measure", "sweep_ece", "--measure", "ls_ece"]);
-    assert!(one.contains("12 bins") && one.contains("sigma 1.800, 140 clipped"), "{one}");
+    assert!(one.contains("12 bins") && one.contains("sigma 1.200, 140 clipped"), "{one}");
     let turned = measure(&example(), &[&models[..], &["--measure", "brier_score"]].concat());
     let first: Vec<&str> = turned.lines().map(|line| line.split_whitespace().next().unwrap_or_default()).collect();
     assert_eq!(first[..6], ["predictions", first[1], "mlp", "naive_bayes", "random_forest", "logistic_regression"]);

@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::table as check_table;
+use crate::assess::json as assess_json;
 use crate::check::{Gate, Line};
-use crate::{assess_json, check_table, json};
+use crate::json;
 
 pub(crate) fn render(gate: &Gate) -> String {
     let checked = |(place, result): (usize, &_)| {

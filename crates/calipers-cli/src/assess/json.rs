@@ -3,10 +3,10 @@
 use calipers::{Assessment, Interval};
 use serde_json::{Map, Value, json};
 
-use crate::assessed::{Assessed, AssessedFigure};
+use crate::assess::assessed::{Assessed, AssessedFigure};
+use crate::assess::tests_of_calibration::Tested;
 use crate::json;
 use crate::measured::Measured;
-use crate::tests_of_calibration::Tested;
 
 pub(crate) fn render(results: &[Measured<Assessed>]) -> String {
     json::all(results.iter().map(result).collect())
@@ -39,7 +39,7 @@ fn assessed_or_refused(figure: &AssessedFigure) -> Value {
 pub(crate) fn assessed(assessment: &Assessment) -> Value {
     let mut object = json::figure(&assessment.estimate);
     object["floor"] = assessment.floor.as_ref().map_or(Value::Null, json::floor);
-    object["floor_withheld"] = assessment.withheld.into();
+    object["withheld"] = assessment.withheld.into();
     object["p_value"] = assessment.floor.as_ref().map(|floor| floor.p_value).into();
     object["significant"] = assessment.significant.into();
     object["interval"] = interval(&assessment.interval);

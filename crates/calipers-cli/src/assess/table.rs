@@ -2,7 +2,7 @@
 
 use calipers::{Assessment, Interval};
 
-use crate::assessed::{Assessed, AssessedFigure};
+use crate::assess::assessed::{Assessed, AssessedFigure};
 use crate::measured::Measured;
 use crate::measures_table::{notes, wrapped};
 use crate::{number, table, words};

@@ -1,5 +1,8 @@
 //! `calipers check`: a gate for CI. Is calibration error at most what was allowed?
 
+mod json;
+mod table;
+
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -8,12 +11,12 @@ use calipers::{Against, Assessment, Debias, Error};
 use clap::Args;
 
 use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, OutputArgs};
-use crate::assessed::{self, Assessed, Assessing};
+use crate::assess::assessed::{self, Assessed, Assessing};
+use crate::assess::significance_args::{DrawArgs, IntervalArgs, Significance};
 use crate::measured::Measured;
 use crate::plan::Reading;
 use crate::progress::Waiting;
-use crate::significance_args::{DrawArgs, IntervalArgs, Significance};
-use crate::{check_json, check_table, measures, words};
+use crate::{measures, words};
 
 /// Fail if calibration error is above a maximum: a gate for CI that knows what chance does
 ///
@@ -135,7 +138,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Checked> {
     let gate = Gate { results, names, lines, level, strict: args.strict };
     let n_undecided = gate.lines_of(Verdict::Undecided).count();
     Ok(Checked {
-        text: if args.output.json { check_json::render(&gate) } else { check_table::render(&gate) },
+        text: if args.output.json { json::render(&gate) } else { table::render(&gate) },
         warning: (n_undecided > 0).then(|| {
             format!(
                 "{n_undecided} of {} undecided: more rows would tell{}",

@@ -1,17 +1,21 @@
 //! `calipers compare`: which of several models on the same rows is better calibrated.
 
+mod json;
+pub(crate) mod paired;
+mod table;
+
 use anyhow::{Context, Result, bail};
 use calipers::{BinaryView, Compare, Comparison};
 use clap::Args;
 
 use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, MULTICLASS_OF_ONE, OutputArgs};
+use crate::assess::significance_args::DrawArgs;
 use crate::input::WholeFiles;
 use crate::measured::{Measured, Method};
-use crate::paired::{self, Opened};
 use crate::progress::Waiting;
 use crate::question::Asked;
-use crate::significance_args::DrawArgs;
-use crate::{compare_json, compare_table, files, measures, plan, words};
+use crate::{files, measures, plan, words};
+use paired::Opened;
 
 /// Say which of several models on the same rows is better calibrated: differences with intervals and p-values
 ///
@@ -119,5 +123,5 @@ pub(crate) fn run(args: &CompareArgs) -> Result<String> {
     }
     drop(waiting);
     let compared = Compared { models, names, by_measure };
-    Ok(if args.output.json { compare_json::render(&compared) } else { compare_table::render(&compared) })
+    Ok(if args.output.json { json::render(&compared) } else { table::render(&compared) })
 }

@@ -1,6 +1,6 @@
 //! What a gate found, for people.
 
-use crate::assess_table::{interval, level};
+use crate::assess::table::{interval, level};
 use crate::check::{Gate, Line, Verdict};
 use crate::measures_table::notes;
 use crate::{number, table, words};

@@ -1,5 +1,7 @@
 //! `calipers sweep`: ECE over numbers of bins beside LS-ECE over sigma, and whether the first is brittle.
 
+mod table;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -12,7 +14,7 @@ use crate::input::{Loaded, WholeFiles};
 use crate::measured::{Columns, Measured, Method};
 use crate::read::{Column, Table};
 use crate::write::Output;
-use crate::{files, json, sweep_table, words};
+use crate::{files, json, words};
 
 /// Say how brittle ECE is: its values over numbers of bins, beside LS-ECE over as many sigmas
 ///
@@ -128,7 +130,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<String> {
     if let Some(svg) = svg {
         svg.write(chart(&results, &names).as_bytes())?;
     }
-    Ok(if args.output.json { json::render_swept(&results) } else { sweep_table::render(&results, &names) })
+    Ok(if args.output.json { json::render_swept(&results) } else { table::render(&results, &names) })
 }
 
 /// A file has the name of its only model, if that was named.

@@ -3,8 +3,9 @@
 use calipers::{Comparison, Pair};
 use serde_json::{Map, Value, json};
 
+use crate::assess::json as assess_json;
 use crate::compare::Compared;
-use crate::{assess_json, json};
+use crate::json;
 
 pub(crate) fn render(compared: &Compared) -> String {
     let Compared { models, names, by_measure } = compared;

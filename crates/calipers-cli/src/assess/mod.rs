@@ -1,16 +1,22 @@
 //! `calipers assess`: how much of a figure can be trusted.
 
+pub(crate) mod assessed;
+pub(crate) mod json;
+pub(crate) mod significance_args;
+pub(crate) mod table;
+pub(crate) mod tests_of_calibration;
+
 use anyhow::Result;
 use calipers::Debias;
 use clap::Args;
 
 use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, MeasuresArgs, OutputArgs};
-use crate::assessed::{self, Assessing};
+use crate::measures;
 use crate::plan::Reading;
 use crate::progress::Waiting;
-use crate::significance_args::{DrawArgs, IntervalArgs, Significance};
-use crate::tests_of_calibration::Tests;
-use crate::{assess_json, assess_table, measures};
+use assessed::Assessing;
+use significance_args::{DrawArgs, IntervalArgs, Significance};
+use tests_of_calibration::Tests;
 
 /// Say how much of a figure can be trusted: noise floor, p-value, interval and debiased value of LS-ECE and ECE
 ///
@@ -83,5 +89,5 @@ pub(crate) fn run(args: &AssessArgs) -> Result<String> {
     let mut results = reading.answers(question, sketch_is_enough, &[measures::N_BINS])?;
     drop(waiting);
     assessed::adjust_for_groups(&mut results);
-    Ok(if args.output.json { assess_json::render(&results) } else { assess_table::render(&results) })
+    Ok(if args.output.json { json::render(&results) } else { table::render(&results) })
 }

@@ -3,12 +3,12 @@
 use calipers::significance::holm;
 use calipers::{Assessment, Error, InputReport};
 
+use crate::assess::significance_args::Significance;
+use crate::assess::tests_of_calibration::{Tested, Tests};
 use crate::measured::Measured;
 use crate::progress::Waiting;
 use crate::question::{Asked, Question};
-use crate::significance_args::Significance;
 use crate::source::Source;
-use crate::tests_of_calibration::{Tested, Tests};
 
 /// Measures that are assessed; those that refuse the rows do not stand in the way of the others.
 pub(crate) struct Assessing<'a> {

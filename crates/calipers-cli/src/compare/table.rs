@@ -2,7 +2,7 @@
 
 use calipers::Comparison;
 
-use crate::assess_table::{interval, level};
+use crate::assess::table::{interval, level};
 use crate::compare::Compared;
 use crate::measures_table::notes;
 use crate::question::Asked;
