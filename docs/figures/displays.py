@@ -32,6 +32,14 @@ def malignant(model: str) -> tuple[Any, Any]:
     return rows["label"], rows[model]
 
 
+def guide() -> tuple[Any, Any, Any]:
+    """Outcomes and the two models of docs/guide.md."""
+    rng = np.random.default_rng(0)
+    logits = rng.normal(0.5, 1.5, 2_000)
+    y_true = rng.random(2_000) < 1 / (1 + np.exp(-0.6 * logits))
+    return y_true, 1 / (1 + np.exp(-logits)), 1 / (1 + np.exp(-0.6 * logits))
+
+
 def save(display: Any, path: Path) -> None:
     # Without the version of matplotlib, which would make another file of the same picture.
     display.figure_.savefig(path, dpi=110, metadata={"Software": None})
@@ -44,6 +52,17 @@ def main(folder: Path = HERE) -> None:
     save(display, folder / "reliability.png")
 
     save(cal.SweepDisplay.from_predictions(*malignant("naive_bayes"), name="Naive Bayes"), folder / "sweep.png")
+
+    display = cal.ReliabilityDisplay.from_predictions(*malignant("naive_bayes"), sigma=0.5, name="Naive Bayes")
+    cal.ReliabilityDisplay.from_predictions(
+        *malignant("logistic_regression"), sigma=0.5, name="Logistic regression", ax=display.ax_
+    )
+    save(display, folder / "quickstart.png")
+
+    y_true, sure, tempered = guide()
+    display = cal.ReliabilityDisplay.from_predictions(y_true, sure, sigma=0.4, name="sure")
+    cal.ReliabilityDisplay.from_predictions(y_true, tempered, sigma=0.4, name="tempered", ax=display.ax_)
+    save(display, folder / "guide.png")
 
     display = cal.CumulativeDisplay.from_predictions(**digits("logistic_regression"), name="Logistic regression")
     cal.CumulativeDisplay.from_predictions(**digits("mlp"), name="Neural network", ax=display.ax_)
