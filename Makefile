@@ -60,7 +60,7 @@ check-tools: ## are the tools here that the tests need?
 fmt: $(VENV)/installed ## format the Rust and Python sources
 	$(call heading,'format')
 	@cargo fmt --all
-	@$(BIN)/ruff format --quiet python scripts examples bench studies docs notebooks
+	@$(BIN)/ruff format --quiet python scripts examples bench studies docs/figures notebooks
 
 lint: $(VENV)/installed ## formatting, clippy and rustdoc, no warning allowed
 	$(call heading,'cargo fmt')
@@ -76,8 +76,8 @@ test-rust: data-note ## tests and doctests of the core, the charts and the comma
 
 test-python: data-note develop ## style, types, stubs and tests of the Python package
 	$(call heading,'ruff')
-	@$(BIN)/ruff check --quiet python scripts examples bench studies docs notebooks
-	@$(BIN)/ruff format --quiet --check python scripts examples bench studies docs notebooks
+	@$(BIN)/ruff check --quiet python scripts examples bench studies docs/figures notebooks
+	@$(BIN)/ruff format --quiet --check python scripts examples bench studies docs/figures notebooks
 	$(call heading,'mypy and stubtest')
 	@$(BIN)/mypy --strict python/calipers
 	@$(BIN)/python -m mypy.stubtest calipers
@@ -153,7 +153,7 @@ clean: ## remove all that make has made
 	@cargo clean --quiet
 	@rm -rf $(VENV) $(BENCH) $(PEERS) $(STUDIES) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@rm -f python/calipers/_core*.so
-	@find python scripts examples bench studies docs notebooks -name __pycache__ -prune -exec rm -rf {} +
+	@find python scripts examples bench studies docs/figures notebooks -name __pycache__ -prune -exec rm -rf {} +
 
 # Not in the list.
 

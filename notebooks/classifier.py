@@ -1,8 +1,8 @@
 # %% [markdown]
 # # A scikit-learn classifier, end to end
 #
-# Train a model, ask whether its probabilities can be believed, look at where they go wrong, recalibrate, and show that this has helped.
-# Everything here runs in a few seconds with numpy, scikit-learn, matplotlib and calipers.
+# Train a model, ask whether its probabilities can be believed, look at where they go wrong, recalibrate, and show
+# that this has helped. Everything here runs in a few seconds with numpy, scikit-learn, matplotlib and calipers.
 
 # %%
 import calipers as cal
@@ -19,7 +19,8 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=3_000, rand
 print(f"{len(y_train):,} rows to train on, {len(y_test):,} to be judged by")
 
 # %% [markdown]
-# Naive Bayes takes features to be independent. Six of these are sums of others, so it counts the same evidence more than once, and is too sure of itself.
+# Naive Bayes takes features to be independent. Six of these are sums of others, so it counts the same evidence more
+# than once, and is too sure of itself.
 
 # %%
 bayes = GaussianNB().fit(X_train, y_train)
@@ -29,8 +30,9 @@ print(f"accuracy {accuracy_score(y_test, said > 0.5):.3f}")
 # %% [markdown]
 # ## One figure
 #
-# `ls_ece` is the mean gap between what is said and what happens. It is a float that also knows the numerical bound and the settings that made it. Sigma, the resolution on the
-# scale of the logits, is stated here: models are to be compared at one sigma.
+# `ls_ece` is the mean gap between what is said and what happens. It is a float that also knows the numerical bound
+# and the settings that made it. Sigma, the resolution on the scale of the logits, is stated here: models are to be
+# compared at one sigma.
 
 # %%
 SIGMA = 0.5
@@ -39,7 +41,8 @@ cal.ls_ece(y_test, said, sigma=SIGMA)
 # %% [markdown]
 # ## How much of it can be trusted?
 #
-# 6,000 outcomes are scattered about their probabilities, so even a calibrated model would show a gap: the *noise floor*. `assess` draws outcomes from the predictions to find it, and gives an interval and a p-value.
+# 6,000 outcomes are scattered about their probabilities, so even a calibrated model would show a gap: the *noise
+# floor*. `assess` draws outcomes from the predictions to find it, and gives an interval and a p-value.
 
 # %%
 found = cal.assess(y_test, said, sigma=SIGMA)
@@ -48,27 +51,28 @@ print(found)
 # %% [markdown]
 # ## Where does it go wrong?
 #
-# The curve is the rate of outcomes at each predicted probability, and the band is where the curve of a calibrated model would lie. Below the diagonal on the right and above it on the left: too sure, on both sides.
+# The curve is the rate of outcomes at each predicted probability, and the band is where the curve of a calibrated
+# model would lie. Below the diagonal on the right and above it on the left: too sure, on both sides.
 
 # %%
-cal.ReliabilityDisplay.from_predictions(y_test, said, sigma=SIGMA, name="Naive Bayes");
-
+_ = cal.ReliabilityDisplay.from_predictions(y_test, said, sigma=SIGMA, name="Naive Bayes")
 # %% [markdown]
-# The same in another form, without smoothing: rows in the order of their predictions, and the sum of what happened less what was said. Slopes are gaps; the band is where a calibrated model stays.
+# The same in another form, without smoothing: rows in the order of their predictions, and the sum of what happened
+# less what was said. Slopes are gaps; the band is where a calibrated model stays.
 
 # %%
-cal.CumulativeDisplay.from_estimator(bayes, X_test, y_test, name="Naive Bayes");
-
+_ = cal.CumulativeDisplay.from_estimator(bayes, X_test, y_test, name="Naive Bayes")
 # %% [markdown]
-# Would the usual ECE say the same with another number of bins? Here it would: it moves hardly more than chance would move it.
+# Would the usual ECE say the same with another number of bins? Here it would: it moves hardly more than chance would
+# move it.
 
 # %%
-cal.SweepDisplay.from_estimator(bayes, X_test, y_test, name="Naive Bayes");
-
+_ = cal.SweepDisplay.from_estimator(bayes, X_test, y_test, name="Naive Bayes")
 # %% [markdown]
 # ## Recalibrate
 #
-# scikit-learn's `CalibratedClassifierCV` learns a map from scores to probabilities on folds of the training rows: a logistic curve ("sigmoid") or any curve that rises ("isotonic").
+# scikit-learn's `CalibratedClassifierCV` learns a map from scores to probabilities on folds of the training rows: a
+# logistic curve ("sigmoid") or any curve that rises ("isotonic").
 
 # %%
 models = {"naive Bayes": bayes}
@@ -80,7 +84,8 @@ compared = cal.compare(y_test, probabilities, sigma=SIGMA)
 print(compared)
 
 # %% [markdown]
-# All models answered for the same rows, so that differences are known better than each figure is: `compare` subtracts them row by row. Where the sentence says that no difference is seen, choose by something else.
+# All models answered for the same rows, so that differences are known better than each figure is: `compare` subtracts
+# them row by row. Where the sentence says that no difference is seen, choose by something else.
 
 # %%
 display = None
@@ -108,8 +113,8 @@ for name, model in models.items():
     print(f"{name:<12}", " ".join(f"{score:.4f}" for score in scores))
 
 # %% [markdown]
-# A word of caution: the mean over folds is not the figure of all rows. Each fold has its own noise floor, and a fifth of the rows has a higher one. To judge a procedure, put the predictions of all folds
-# together and assess them once.
+# A word of caution: the mean over folds is not the figure of all rows. Each fold has its own noise floor, and a fifth
+# of the rows has a higher one. To judge a procedure, put the predictions of all folds together and assess them once.
 
 # %%
 together = cross_val_predict(models["isotonic"], X, y, cv=5, method="predict_proba")[:, 1]

@@ -3,8 +3,8 @@
     python scripts/api_reference.py            write the pages
     python scripts/api_reference.py --check    say which pages are not what the docstrings make; exit code 1 if any
 
-A page has the public names of some modules of the package. A docstring in numpydoc's form becomes Markdown: the sections
-of parameters lists, formulas and examples code, and a `name` that is public a link to where it is explained.
+A page has the public names of some modules of the package. A docstring in numpydoc's form becomes Markdown: the
+sections of parameters lists, formulas and examples code, and a `name` that is public a link to its own text.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-import notebooks
+import notebooks  # noqa: E402 (a script, found by the line above)
 
 # What is not part of the repository, by notebook.
 DATA = {"networks": "cifar10_resnet20_akamaster.npz", "stated_confidence": "llm_stated_confidence.parquet"}
@@ -50,7 +50,9 @@ def test_a_notebook_prints_what_was_committed(path: Path) -> None:
         for (value, unit), (expected, _) in zip(numbers(now), numbers(then), strict=True):
             # Sums may be rounded in another order by another processor; one unit of what is shown is all that can do.
             assert abs(value - expected) <= 1.001 * unit, (now, then)
-    images = [sum("image/png" in o.get("data", {}) for c in n.cells for o in c.get("outputs", [])) for n in (again, committed)]
+    images = [
+        sum("image/png" in o.get("data", {}) for c in n.cells for o in c.get("outputs", [])) for n in (again, committed)
+    ]
     assert images[0] == images[1]
 
 
