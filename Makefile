@@ -60,7 +60,7 @@ check-tools: ## are the tools here that the tests need?
 fmt: $(VENV)/installed ## format the Rust and Python sources
 	$(call heading,'format')
 	@cargo fmt --all
-	@$(BIN)/ruff format --quiet python scripts examples bench studies
+	@$(BIN)/ruff format --quiet python scripts examples bench studies docs/figures notebooks
 
 lint: $(VENV)/installed ## formatting, clippy and rustdoc, no warning allowed
 	$(call heading,'cargo fmt')
@@ -76,8 +76,8 @@ test-rust: data-note ## tests and doctests of the core, the charts and the comma
 
 test-python: data-note develop ## style, types, stubs and tests of the Python package
 	$(call heading,'ruff')
-	@$(BIN)/ruff check --quiet python scripts examples bench studies
-	@$(BIN)/ruff format --quiet --check python scripts examples bench studies
+	@$(BIN)/ruff check --quiet python scripts examples bench studies docs/figures notebooks
+	@$(BIN)/ruff format --quiet --check python scripts examples bench studies docs/figures notebooks
 	$(call heading,'mypy and stubtest')
 	@$(BIN)/mypy --strict python/calipers
 	@$(BIN)/python -m mypy.stubtest calipers
@@ -86,7 +86,8 @@ test-python: data-note develop ## style, types, stubs and tests of the Python pa
 
 test-docs: build develop ## run the examples of README.md and docs/
 	$(call heading,'examples in the documents')
-	@$(BIN)/pytest -q scripts/test_check_docs.py
+	@$(BIN)/pytest -q scripts
+	@$(BIN)/python scripts/api_reference.py --check
 	@$(BIN)/python scripts/check_docs.py
 
 test-slow: data-note ## the long tests of the core, which `make test` leaves out
@@ -141,11 +142,18 @@ examples: $(VENV)/examples-installed ## make the files in examples/ again
 	$(call heading,'examples')
 	@$(BIN)/python examples/make_examples.py
 
+docs: $(PEERS)/installed ## make again what documents are made of: reference, pictures, notebooks (with CALIPERS_DATA)
+	$(call heading,'documents')
+	$(call quietly,VIRTUAL_ENV=$(PEERS) $(PEERS)/bin/maturin develop $(PROFILE))
+	@$(PEERS)/bin/python scripts/api_reference.py
+	@$(PEERS)/bin/python docs/figures/displays.py
+	@$(PEERS)/bin/python scripts/notebooks.py
+
 clean: ## remove all that make has made
 	@cargo clean --quiet
 	@rm -rf $(VENV) $(BENCH) $(PEERS) $(STUDIES) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@rm -f python/calipers/_core*.so
-	@find python scripts examples bench studies -name __pycache__ -prune -exec rm -rf {} +
+	@find python scripts examples bench studies docs/figures notebooks -name __pycache__ -prune -exec rm -rf {} +
 
 # Not in the list.
 
@@ -186,5 +194,5 @@ $(VENV)/examples-installed: $(VENV)/installed examples/requirements.txt
 	@touch $@
 
 .PHONY: help demo test check-tools fmt lint test-rust test-python test-docs test-slow \
-  test-integration test-studies check-examples bench bench-core build develop wheel examples clean check-demo-tools \
+  test-integration test-studies check-examples bench bench-core build develop wheel examples docs clean check-demo-tools \
   data-note

@@ -9,6 +9,7 @@
     cal.assess(y_true, y_prob)                      # noise floor, p-value, interval, debiased value of any measure
     cal.compare(y_true, {"a": p_a, "b": p_b})       # models on the same rows: differences with intervals and p-values
     cal.sweep(y_true, y_prob)                       # ECE over bins, LS-ECE over sigma: how brittle is the figure?
+    cal.ReliabilityDisplay.from_predictions(y_true, y_prob)  # charts, in the manner of scikit-learn; by matplotlib
     cal.Sketch().update(y_true, y_prob).ls_ece()    # batch by batch, and merged: rows need not stay in memory
 
 Each measure returns an `Estimate`: a float that also carries its numerical bound, the number of
@@ -49,6 +50,7 @@ from calipers._core import CalipersError, __version__
 from calipers._cumulative import CumulativeCurve, cumulative_curve, ecce_mad, ecce_r
 from calipers._curve import Band, Bin, IsotonicCurve, LsCurve, calibration_bins, corp_curve, ls_curve
 from calipers._debiased import debiased_ece, sweep_ece, tcal_squared_error
+from calipers._displays import CumulativeDisplay, ReliabilityDisplay, SweepDisplay
 from calipers._distance import (
     kernel_calibration_error,
     lower_distance_to_calibration,
@@ -78,6 +80,7 @@ __all__ = [
     "CoxCalibration",
     "CoxTest",
     "CumulativeCurve",
+    "CumulativeDisplay",
     "Estimate",
     "Interval",
     "IsotonicCurve",
@@ -85,8 +88,10 @@ __all__ = [
     "Measure",
     "NoiseFloor",
     "Pair",
+    "ReliabilityDisplay",
     "Sketch",
     "SplineCurve",
+    "SweepDisplay",
     "SweepResult",
     "__version__",
     "adaptive_calibration_error",

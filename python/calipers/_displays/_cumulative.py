@@ -1,0 +1,302 @@
+"""The chart of cumulative differences."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calipers._cumulative import CumulativeCurve, cumulative_curve, ecce_r
+from calipers._displays._canvas import (
+    REFERENCE,
+    SMALL,
+    axes_for,
+    draw_legend,
+    free_colors,
+    label,
+    mark,
+    marked,
+    percent,
+    plain_frame,
+)
+from calipers._displays._estimator import predictions_of
+from calipers._inputs import Link, OneView, PosLabel, Ties
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+_BAND = "calipers-band"
+_BAND_TEXT = "2 standard deviations\nif calibrated"
+_ZERO = "calipers-zero"
+_SCALE = "calipers-probabilities"
+
+
+class CumulativeDisplay:
+    """Cumulative differences: outcomes less predictions, summed up from the smallest probability to the largest.
+
+        C_k = Σ_(i: p_i <= p_(k)) s_i (y_i - p_i)
+
+    There are no bins and no smoothing. The slope is what counts: where the line rises, outcomes are more frequent
+    than predicted, and by the slope itself; where it falls, less frequent; where it is level, predictions are right.
+    The shaded band is what chance does to a calibrated model: two standard deviations of C_k to either side,
+
+        sd_k² = Σ_(i: p_i <= p_(k)) s_i² p_i (1 - p_i)
+
+    Use `from_predictions` or `from_estimator`; they take what `cumulative_curve` takes.
+
+    Parameters
+    ----------
+    curve : CumulativeCurve
+        What is drawn.
+    deviations : array, optional
+        sd_k at each point of the curve; no band is drawn without.
+    estimate : float, optional
+        ECCE-R, the range of the curve, for the legend.
+    name : str, optional
+        What the legend calls it.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes that were drawn on last.
+    figure_ : matplotlib Figure
+        Their figure.
+
+    References
+    ----------
+    Tygert, "Plots of the cumulative differences between observed and expected values of ordered Bernoulli variates",
+    2020; Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic predictions", JMLR 23,
+    2022.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> display = cal.CumulativeDisplay.from_predictions([0, 1, 0], [0.3, 0.4, 0.6], name="model")
+    >>> display.curve.differences.round(12).tolist()
+    [0.0, -0.1, 0.1, -0.1]
+    >>> display.ax_.get_xlabel()
+    'Share of rows, by rising probability'
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def __init__(
+        self,
+        curve: CumulativeCurve,
+        *,
+        deviations: NDArray[np.float64] | None = None,
+        estimate: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        if deviations is not None and deviations.shape != curve.shares.shape:
+            raise ValueError(
+                f"deviations must have the shape of the curve {curve.shares.shape}, got {deviations.shape}"
+            )
+        self.curve = curve
+        self.deviations = deviations
+        self.estimate = estimate
+        self.name = name
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        *,
+        link: Link = "logistic",
+        sample_weight: ArrayLike | None = None,
+        from_logits: bool = False,
+        multiclass: OneView = None,
+        ties: Ties = "first",
+        pos_label: PosLabel = None,
+        sum_tolerance: float = 1e-3,
+        name: str | None = None,
+        ax: Axes | None = None,
+        color: str | None = None,
+    ) -> CumulativeDisplay:
+        """Compute the curve of these predictions and draw it.
+
+        Parameters
+        ----------
+        y_true, y_prob
+            As for `cumulative_curve`, and so are the options that are not named here.
+        name : str, optional
+            What the legend calls it.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure unless given.
+        color : str, optional
+            Of the line; the next of a colour-blind-safe palette unless given.
+
+        Returns
+        -------
+        CumulativeDisplay
+            The display, drawn.
+        """
+        rows: dict[str, Any] = {
+            "link": link,
+            "from_logits": from_logits,
+            "multiclass": multiclass,
+            "ties": ties,
+            "pos_label": pos_label,
+            "sum_tolerance": sum_tolerance,
+        }
+        curve = cumulative_curve(y_true, y_prob, sample_weight=sample_weight, **rows)
+        estimate = ecce_r(y_true, y_prob, sample_weight=sample_weight, **rows)
+        steps, effective = np.diff(curve.shares), float(estimate.n)
+        if sample_weight is not None:
+            # Chance goes with the squares of weights, whose shares are those of a curve that has them as weights.
+            weights = np.asarray(sample_weight, dtype=np.float64).ravel() / np.max(sample_weight)
+            steps = np.diff(cumulative_curve(y_true, y_prob, sample_weight=weights**2, **rows).shares)
+            effective = float(weights.sum() ** 2 / (weights**2).sum())
+        spread = curve.probabilities[1:] * (1.0 - curve.probabilities[1:])
+        variances = np.concatenate([[0.0], np.cumsum(steps * spread)]) / effective
+        display = cls(curve, deviations=np.sqrt(variances), estimate=estimate, name=name)
+        return display.plot(ax=ax, color=color)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        from_logits: bool = False,
+        multiclass: OneView = None,
+        pos_label: PosLabel = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> CumulativeDisplay:
+        """Draw the curve of what a fitted classifier says of these data.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            It is asked for `predict_proba`, or with `from_logits` for `decision_function`.
+        X, y : array-like
+            Data and labels; labels are those of ``estimator.classes_``.
+        from_logits, multiclass, pos_label
+            As for `cumulative_curve`; of two classes the last is positive unless `pos_label` says otherwise.
+        name : str, optional
+            The class of the estimator unless given.
+        **options
+            As for `from_predictions`.
+
+        Returns
+        -------
+        CumulativeDisplay
+            The display, drawn.
+        """
+        labels, scores = predictions_of(
+            estimator, X, y, from_logits=from_logits, multiclass=multiclass, pos_label=pos_label
+        )
+        name = type(estimator).__name__ if name is None else name
+        return cls.from_predictions(
+            labels, scores, from_logits=from_logits, multiclass=multiclass, name=name, **options
+        )
+
+    def plot(self, *, ax: Axes | None = None, name: str | None = None, color: str | None = None) -> CumulativeDisplay:
+        """Draw the curve with its band; further displays may be drawn on the same axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure unless given.
+        name, color : str, optional
+            As for `from_predictions`.
+
+        Returns
+        -------
+        CumulativeDisplay
+            This display, with `ax_` and `figure_`.
+        """
+        ax, beside = axes_for(ax)
+        first = not marked(ax, _ZERO)
+        color = free_colors(ax, 1)[0] if color is None else color
+        shares = self.curve.shares
+        name = self.name if name is None else name
+        range_text = "" if self.estimate is None else f"ECCE-R {percent(self.estimate)}"
+        few = shares.size <= 30
+        (line,) = ax.plot(
+            *self._corners(),
+            color=color,
+            linewidth=1.6,
+            marker="o" if few else None,
+            markersize=4,
+            label=label(name, range_text) if name or range_text else "outcomes less predictions",
+            zorder=3,
+        )
+        mark(line)
+        if self.deviations is not None:
+            band = 2.0 * self.deviations
+            places = _every(shares.size)
+            area = ax.fill_between(
+                shares[places],
+                -band[places],
+                band[places],
+                color=color,
+                alpha=0.18,
+                linewidth=0,
+                label=None if marked(ax, _BAND) else _BAND_TEXT,
+                zorder=1,
+            )
+            mark(area, _BAND)
+        if first:
+            mark(ax.axhline(0.0, color=REFERENCE, linewidth=1.0, linestyle="--", zorder=2), _ZERO)
+            plain_frame(ax)
+            ax.set_xlim(-0.02, 1.02)
+            ax.set_xlabel("Share of rows, by rising probability")
+            ax.set_ylabel("Outcomes less predictions (% of rows)")
+            # In percent, because small shares have labels that are too long for the usual margin.
+            ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.6g}".replace("-", "\N{MINUS SIGN}"))
+            self._draw_probabilities(ax)
+        else:
+            # The second scale is that of one model alone.
+            for scale in [child for child in ax.child_axes if child.get_gid() == _SCALE]:
+                scale.remove()
+        draw_legend(ax, beside, last=(_BAND_TEXT,))
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _corners(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The curve with as many points as paper shows: of each stretch the ends, the lowest and the highest."""
+        shares, differences = self.curve.shares, self.curve.differences
+        if shares.size <= 4000:
+            return shares, differences
+        edges = np.linspace(0, shares.size - 1, 1001).astype(np.intp)
+        places = [
+            place
+            for start, end in pairwise(edges)
+            for stretch in [differences[start : end + 1]]
+            for place in (start, start + stretch.argmin(), start + stretch.argmax(), end)
+        ]
+        kept = np.unique(places)
+        return shares[kept], differences[kept]
+
+    def _draw_probabilities(self, ax: Axes) -> None:
+        """At the top: the probability at each share."""
+        scale = ax.secondary_xaxis("top")
+        mark(scale, _SCALE)
+        at = np.linspace(0.0, 1.0, 6)
+        # The row at a share is the first that reaches it.
+        reached = np.minimum(np.searchsorted(self.curve.shares, at), self.curve.shares.size - 1)
+        scale.set_xticks(at, [_short(value) for value in self.curve.probabilities[reached]], fontsize=SMALL)
+        scale.set_xlabel("Predicted probability", fontsize=SMALL)
+        scale.spines["top"].set_visible(False)
+
+
+def _short(probability: float) -> str:
+    """A probability with two digits, and none that is not 0 or 1 as 0 or 1."""
+    if 0.0 < probability < 0.001:
+        return "<0.001"
+    if 0.99 < probability < 1.0:
+        return ">0.99" if probability < 0.999 else ">0.999"
+    return f"{probability:.2g}"
+
+
+def _every(size: int) -> NDArray[np.intp]:
+    """At most 1,000 places with both ends: enough for a band, which is smooth."""
+    return np.unique(np.linspace(0, size - 1, min(size, 1000)).astype(np.intp))

@@ -1,0 +1,247 @@
+"""The chart of a sweep: ECE over numbers of bins beside LS-ECE over sigma."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calipers._displays._canvas import axes_for, draw_legend, free_colors, label, mark, marked, plain_frame
+from calipers._displays._estimator import predictions_of
+from calipers._inputs import Compat, Link, Noise, OneView, PosLabel, Ties
+from calipers._sweep import SweepResult, sweep
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+
+_CHANCE = "calipers-chance"
+_CHANCE_TEXT = "range of ECE by\nchance alone"
+_WORDS = {"uniform": "equal width", "quantile": "equal mass"}
+
+
+class SweepDisplay:
+    """ECE over numbers of bins and LS-ECE over sigma in one chart, which shows how brittle the figure is.
+
+    At a number of bins B stand ECE with B bins of equal width and of equal mass, and LS-ECE at sigma = 1/B. A line
+    that goes up and down says that the figure is one of the bins, and not of the model. The bars at the right are as
+    long as the ranges of both ECEs over 10 to 100 bins that chance alone makes, were the model calibrated; the legend
+    has the verdict of `sweep`.
+
+    Use `from_predictions` or `from_estimator`; they take what `sweep` takes.
+
+    Parameters
+    ----------
+    result : SweepResult
+        What is drawn.
+    name : str, optional
+        What the legend calls it.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes that were drawn on last.
+    figure_ : matplotlib Figure
+        Their figure.
+
+    References
+    ----------
+    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024, section 5.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> display = cal.SweepDisplay.from_predictions([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.9], bins=[10, 20])
+    >>> display.result.verdict
+    'stable'
+    >>> display.ax_.get_xlabel()
+    'Number of bins; 1 / sigma of LS-ECE'
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def __init__(self, result: SweepResult, *, name: str | None = None) -> None:
+        self.result = result
+        self.name = name
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        *,
+        bins: Sequence[int] | NDArray[np.integer[Any]] | None = None,
+        noise: Noise = "gaussian",
+        link: Link = "logistic",
+        tolerance: float = 1e-6,
+        clip: float = 1e-6,
+        compat: Compat = None,
+        random_state: int = 0,
+        sample_weight: ArrayLike | None = None,
+        from_logits: bool = False,
+        multiclass: OneView = None,
+        ties: Ties = "first",
+        pos_label: PosLabel = None,
+        sum_tolerance: float = 1e-3,
+        name: str | None = None,
+        ax: Axes | None = None,
+        colors: tuple[str, str] | None = None,
+    ) -> SweepDisplay:
+        """Compute the sweep of these predictions and draw it.
+
+        Parameters
+        ----------
+        y_true, y_prob
+            As for `sweep`, and so are the options that are not named here.
+        name : str, optional
+            What the legend calls it.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure unless given.
+        colors : tuple of two str, optional
+            Of ECE and of LS-ECE; the next two of a colour-blind-safe palette unless given.
+
+        Returns
+        -------
+        SweepDisplay
+            The display, drawn.
+        """
+        result = sweep(
+            y_true,
+            y_prob,
+            bins=bins,
+            noise=noise,
+            link=link,
+            tolerance=tolerance,
+            clip=clip,
+            compat=compat,
+            random_state=random_state,
+            sample_weight=sample_weight,
+            from_logits=from_logits,
+            multiclass=multiclass,
+            ties=ties,
+            pos_label=pos_label,
+            sum_tolerance=sum_tolerance,
+        )
+        return cls(result, name=name).plot(ax=ax, colors=colors)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        from_logits: bool = False,
+        multiclass: OneView = None,
+        pos_label: PosLabel = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> SweepDisplay:
+        """Draw the sweep of what a fitted classifier says of these data.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            It is asked for `predict_proba`, or with `from_logits` for `decision_function`.
+        X, y : array-like
+            Data and labels; labels are those of ``estimator.classes_``.
+        from_logits, multiclass, pos_label
+            As for `sweep`; of two classes the last is positive unless `pos_label` says otherwise.
+        name : str, optional
+            The class of the estimator unless given.
+        **options
+            As for `from_predictions`.
+
+        Returns
+        -------
+        SweepDisplay
+            The display, drawn.
+        """
+        labels, scores = predictions_of(
+            estimator, X, y, from_logits=from_logits, multiclass=multiclass, pos_label=pos_label
+        )
+        name = type(estimator).__name__ if name is None else name
+        return cls.from_predictions(
+            labels, scores, from_logits=from_logits, multiclass=multiclass, name=name, **options
+        )
+
+    def plot(
+        self, *, ax: Axes | None = None, name: str | None = None, colors: tuple[str, str] | None = None
+    ) -> SweepDisplay:
+        """Draw the sweep; further displays may be drawn on the same axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure unless given.
+        name : str, optional
+            What the legend calls it.
+        colors : tuple of two str, optional
+            As for `from_predictions`.
+
+        Returns
+        -------
+        SweepDisplay
+            This display, with `ax_` and `figure_`.
+        """
+        ax, beside = axes_for(ax)
+        first = not marked(ax)
+        of_ece, of_ls_ece = free_colors(ax, 2) if colors is None else colors
+        name = self.name if name is None else name
+        result = self.result
+        heading = label(name, self._verdict())
+        if heading:
+            ax.plot([], [], " ", label=heading)
+        # LS-ECE is wide and below, so that it is seen under an ECE that agrees; marks tell lines apart without colour.
+        open_squares = {"marker": "s", "markerfacecolor": "white", "linestyle": "--"}
+        lines: list[tuple[NDArray[np.float64] | None, str, dict[str, Any]]] = [
+            (result.ece_uniform, f"ECE, {_WORDS['uniform']}", {"color": of_ece, "marker": "o", "zorder": 4}),
+            (result.ece_quantile, f"ECE, {_WORDS['quantile']}", {"color": of_ece, **open_squares}),
+            (result.ls_ece, "LS-ECE", {"color": of_ls_ece, "linewidth": 4.0, "zorder": 2}),
+        ]
+        drawn = []
+        for values, what, style in lines:
+            if values is not None:
+                style = {"linewidth": 1.4, "markersize": 5, "zorder": 3, "solid_capstyle": "round", **style}
+                drawn += ax.plot(result.bins, values, label=what, **style)
+        # Two colours are used up, whatever the number of lines.
+        for line in (drawn[0], drawn[-1]):
+            mark(line)
+        self._draw_chance(ax, result.range_uniform, result.sampling_noise_uniform, of_ece, "-")
+        self._draw_chance(ax, result.range_quantile, result.sampling_noise_quantile, of_ece, "--")
+        if first:
+            plain_frame(ax)
+            ax.set_xlabel("Number of bins; 1 / sigma of LS-ECE")
+            ax.set_ylabel("Calibration error")
+        # The highest of all displays on these axes.
+        highest = ax.dataLim.y1
+        ax.set_ylim(0.0, 1.06 * highest if highest > 0 else 1.0)
+        draw_legend(ax, beside, last=(_CHANCE_TEXT,))
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _verdict(self) -> str:
+        """The verdict in a line, with the bins that it is about if it is not about both."""
+        result = self.result
+        if result.verdict == "undecided":
+            return ""
+        with_some = len(result.brittle_with) == 1 and result.ece_quantile is not None
+        return f"ECE is {result.verdict}" + (f"\nwith {_WORDS[result.brittle_with[0]]}" if with_some else "")
+
+    def _draw_chance(
+        self, ax: Axes, seen: tuple[float, float] | None, noise: float | None, color: str, linestyle: Literal["-", "--"]
+    ) -> None:
+        """A bar as long as chance alone makes the range of ECE, at the right of a line from its least value up."""
+        if seen is None or noise is None:
+            return
+        drawn = len(marked(ax, _CHANCE))
+        x = float(self.result.bins[-1]) * (1.05 + 0.03 * drawn)
+        text = None if drawn else _CHANCE_TEXT
+        bar = ax.errorbar(x, seen[0] + noise / 2, noise / 2, fmt="none", ecolor=color, capsize=3, label=text)
+        (stem,) = bar.lines[2]
+        stem.set_linestyle(linestyle)
+        mark(stem, _CHANCE)
