@@ -194,15 +194,13 @@ def compare(
             raise TypeError(f"the name of a model must be text, got {type(name).__name__}")
     models: dict[str, Rows] = {}
     for name, probabilities in y_prob.items():
-        # Labels and weights are read once: a stream has no second time.
-        first = next(iter(models.values()), None)
-        models[name] = (
-            first.with_scores(probabilities)
-            if first
-            else Rows(
+        if models:
+            # Labels and weights are read once: a stream has no second time.
+            models[name] = next(iter(models.values())).with_scores(probabilities)
+        else:
+            models[name] = Rows(
                 y_true, probabilities, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid
             )
-        )
     asked = named(measure, options)
     choices = {
         "level": level,

@@ -5,8 +5,8 @@
     buffer, __array__, lists                numpy, pandas                     -> numpy
 
 The doors are protocols: nothing here knows a library, and none is imported. What has several is read through the
-first of them, since Arrow alone knows nulls; but what says that its columns are numpy's is read as such, since an export
-would be a copy of them with NaN turned into null.
+first of them, since Arrow alone knows nulls; but what says that its columns are numpy's is read as such, since an
+export would be a copy of them with NaN turned into null.
 """
 
 from __future__ import annotations
