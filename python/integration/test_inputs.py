@@ -243,12 +243,12 @@ NULLS = {
 
 @pytest.mark.parametrize("kind", NULLS)
 def test_a_null_is_refused_with_its_row(kind: str) -> None:
-    with pytest.raises(calipers.CalipersError, match="^probability in row 17 is missing$"):
+    with pytest.raises(calipers.CalipersError, match=r"^probability in row 17 is missing$"):
         calipers.ls_ece(Y, NULLS[kind], sum_tolerance=1)
     assert calipers.ls_ece(Y, NULLS[kind], sum_tolerance=1, invalid="count").left_out == {"missing probability": 1}
 
 
-@pytest.mark.parametrize("column", [pd.Series(P).mask(P == P[3]), pl.Series(np.where(P == P[3], np.nan, P))], ids=type)
+@pytest.mark.parametrize("column", [pd.Series(P).mask(P[3] == P), pl.Series(np.where(P[3] == P, np.nan, P))], ids=type)
 def test_nan_is_no_null(column: Any) -> None:
     with pytest.raises(calipers.CalipersError, match=r"^probability in row 3 must be in \[0, 1\], got NaN$"):
         calipers.ls_ece(Y, column)
@@ -261,6 +261,7 @@ def test_nan_is_no_null(column: Any) -> None:
         (pa.array([b"a", b"b"]), "must be numbers, got BinaryArray (Arrow's Binary)"),
         (pa.array(["a", "b"]), 'must be numbers, got text "a" in row 0'),
         (pa.array([[0.5, 0.5], [0.2, 0.3, 0.5]]), "must have shape (n,) or (n, k), got rows of different lengths"),
+        (pa.chunked_array([[[0.5, 0.5]], [[0.2, 0.3, 0.5]]]), "must have shape (n,) or (n, k), got rows of different lengths"),
         (
             pa.table({"a": [[1.0], [2.0]], "b": [1.0, 2.0]}),
             "must have shape (n,) or (n, k), got lists in a table of 2 columns",

@@ -156,7 +156,7 @@ _Column._fields_ = [
     ("private_data", ctypes.c_void_p),
 ]
 _Fill = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
-_Text = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)
+_Text = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 _Stream._fields_ = [
     ("get_schema", _Fill),
     ("get_next", _Fill),
@@ -280,9 +280,13 @@ class ArrowStream:
                 return 5
             return 0
 
-        callbacks = (_Fill(get_schema), _Fill(get_next), _Text(lambda _: self.failure or None))
-        stream = _Stream(*callbacks)
-        return _capsule(_export(stream, callbacks), b"arrow_array_stream")
+        text = ctypes.create_string_buffer(self.failure) if self.failure else None
+        callbacks = (
+            _Fill(get_schema),
+            _Fill(get_next),
+            _Text(lambda _: None if text is None else ctypes.addressof(text)),
+        )
+        return _capsule(_export(_Stream(*callbacks), callbacks), b"arrow_array_stream")
 
     def _schema(self) -> _Schema:
         if not self.frame:

@@ -278,12 +278,6 @@ def test_what_no_door_takes_is_refused_with_the_reason(column: Any, got: str) ->
     assert refused.value.code == "wrong_type"
 
 
-def test_lists_of_different_lengths_are_refused() -> None:
-    with pytest.raises(calipers.CalipersError, match="got rows of different lengths") as refused:
-        calipers.ls_ece(Y, ArrowStream(np.ones((60, 2)) / 2, np.ones((60, 3)) / 3))
-    assert refused.value.code == "shape"
-
-
 @pytest.mark.parametrize("shape", [(), (2, 2, 2), (8, 0)])
 def test_tensors_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(calipers.CalipersError) as refused:
