@@ -6,8 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from numpy.typing import ArrayLike
-
+from calipers._doors import ArrayLike
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Invalid, Multiclass, Options, PosLabel, Ties, cluster_column
 from calipers._named import named

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
-
 from calipers import _core
+from calipers._doors import ArrayLike
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Compat, Invalid, Link, Multiclass, NBins, Norm, PosLabel, Strategy, Ties
 from calipers._rows import Rows

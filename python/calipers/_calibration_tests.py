@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from numpy.typing import ArrayLike
-
 from calipers import _core
+from calipers._doors import ArrayLike
 from calipers._inputs import Invalid, Link, OneView, PosLabel, Ties
 from calipers._rows import Rows
 

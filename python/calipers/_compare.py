@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from calipers._assess import Assessment, Clusters, Interval, assessment
+from calipers._doors import ArrayLike
 from calipers._inputs import Invalid, OneView, PosLabel, Ties, cluster_column
 from calipers._named import named
 from calipers._rows import Rows
@@ -193,12 +192,15 @@ def compare(
     for name in y_prob:
         if not isinstance(name, str):
             raise TypeError(f"the name of a model must be text, got {type(name).__name__}")
-    models = {
-        name: Rows(
-            y_true, probabilities, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid
-        )
-        for name, probabilities in y_prob.items()
-    }
+    models: dict[str, Rows] = {}
+    for name, probabilities in y_prob.items():
+        if models:
+            # Labels and weights are read once: a stream has no second time.
+            models[name] = next(iter(models.values())).with_scores(probabilities)
+        else:
+            models[name] = Rows(
+                y_true, probabilities, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid
+            )
     asked = named(measure, options)
     choices = {
         "level": level,

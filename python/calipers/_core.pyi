@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 from calipers._inputs import Columns, Options
 
 __all__ = [
+    "Borrowed",
     "CalipersError",
     "Sketch",
     "__version__",
+    "arrow",
     "assess",
     "calibration_bins",
     "calibration_indices",
@@ -22,6 +24,7 @@ __all__ = [
     "cox_calibration",
     "cox_test",
     "cumulative_curve",
+    "dlpack",
     "estimate",
     "ls_curve",
     "measures",
@@ -38,6 +41,19 @@ __version__: str
 
 class CalipersError(ValueError):
     code: str
+
+@final
+class Borrowed:
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+    @property
+    def bfloat16(self) -> bool: ...
+
+@type_check_only
+class _Chunk(TypedDict):
+    values: Borrowed | list[str | None]
+    nulls: Borrowed | None
+    keys: Borrowed | None
 
 @type_check_only
 class _Measured(TypedDict):
@@ -265,6 +281,8 @@ class Sketch:
 
 def refusal(code: Literal["shape", "wrong_type"], what: str, got: str) -> CalipersError: ...
 def no_cluster(row: int) -> CalipersError: ...
+def arrow(values: object, what: str) -> list[list[_Chunk]]: ...
+def dlpack(capsule: object) -> Borrowed: ...
 def measures() -> list[tuple[str, str]]: ...
 def estimate(measure: str, columns: Columns, options: Options) -> _Measured: ...
 def assess(measure: str, columns: Columns, options: Options) -> _Assessed: ...

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from calipers import _core
+from calipers._doors import ArrayLike
 from calipers._inputs import (
     Compat,
     Invalid,

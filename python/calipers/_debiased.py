@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
-
+from calipers._doors import ArrayLike
 from calipers._estimate import Estimate
 from calipers._inputs import Compat, Invalid, Link, MeanNorm, Multiclass, NBins, PosLabel, Strategy, Ties
 from calipers._rows import Rows

@@ -1,6 +1,6 @@
 """Whatever users have -> contiguous columns that the compiled half borrows in place.
 
-    numpy, lists, anything with __array__ -> array, missing -> floats | labels -> Columns
+    _doors.py -> array, missing -> floats | labels | clusters -> Columns
 
 Only form is settled here: shapes and types. Values are looked at once, in the core.
 """
@@ -8,15 +8,14 @@ Only form is settled here: shapes and types. Values are looked at once, in the c
 import json
 import math
 from collections.abc import Hashable, Sequence
-from typing import Any, Literal, NamedTuple, SupportsFloat, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, SupportsFloat, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from calipers import _core
+from calipers._doors import Array, ArrayLike, Mask, read
 
-Array: TypeAlias = NDArray[Any]
-Mask: TypeAlias = NDArray[np.bool_]
 Options: TypeAlias = dict[str, object]
 
 # The words that options take; the core has the last word on all of them. Each is a union of words, since
@@ -52,22 +51,27 @@ class Columns(NamedTuple):
 def columns(y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None, from_logits: bool) -> Columns:
     """The columns of a call, each refused if its shape or type cannot be one."""
     labels, missing_labels = label_column(y_true)
-    scores, missing_scores = float_column(y_prob, "logits" if from_logits else "probabilities", max_ndim=2)
+    scores, missing_scores = score_column(y_prob, from_logits)
     weights, missing_weights = None, None
     if sample_weight is not None:
         weights, missing_weights = float_column(sample_weight, "weights")
     return Columns(labels, scores, weights, missing_labels, missing_scores, missing_weights)
 
 
+def score_column(values: ArrayLike, from_logits: bool) -> tuple[Array, Mask | None]:
+    """Probabilities or logits, of one outcome or of each class."""
+    return float_column(values, "logits" if from_logits else "probabilities", max_ndim=2)
+
+
 def float_column(values: ArrayLike, what: str, max_ndim: int = 1) -> tuple[Array, Mask | None]:
-    """float32 and float64 as they are; every other number as float64."""
+    """float32 and float64 as they are, float16 as float32; every other number as float64."""
     array, missing = _array(values, what, max_ndim)
     if array.dtype.kind in "OUST":
         array, nulls = _numbers_of(array, what)
-        missing = nulls if missing is None else missing | nulls
+        missing = _either(missing, nulls)
     if array.dtype.kind not in "fiub":
         raise _core.refusal("wrong_type", what, str(array.dtype))
-    single = array.dtype.kind == "f" and array.dtype.itemsize == 4
+    single = array.dtype.kind == "f" and array.dtype.itemsize <= 4
     return _in_place(array, np.float32 if single else np.float64), _by_row(missing)
 
 
@@ -78,7 +82,7 @@ def label_column(values: ArrayLike) -> tuple[Array | list[str], Mask | None]:
         array = array.astype(object)
     if array.dtype.kind == "O":
         labels, nulls = _labels_of(array)
-        return labels, _by_row(nulls if missing is None else missing | nulls)
+        return labels, _by_row(_either(missing, nulls))
     if array.dtype.kind == "b":
         # A bool made by reinterpreting bytes may hold a byte that is neither 0 nor 1; others are read in place.
         as_bytes = array.view(np.uint8)
@@ -102,7 +106,7 @@ def cluster_column(values: ArrayLike | Sequence[Hashable] | None) -> NDArray[np.
             array[row] = value
         missing = None
     else:
-        array, missing = _array(cast("ArrayLike", values), "clusters", 1)
+        array, missing = _array(values, "clusters", 1)
         array = array.ravel()
     nulls = _without_cluster(array) if missing is None else _without_cluster(array) | missing.ravel()
     if nulls.any():
@@ -133,17 +137,9 @@ def positive_label(pos_label: PosLabel, labels: Array | list[str]) -> str | None
     return str(pos_label) if isinstance(pos_label, (str, int, float, np.generic)) else pos_label
 
 
-def _array(values: ArrayLike, what: str, max_ndim: int) -> tuple[Array, Mask | None]:
-    """The values without a copy, and what a masked array masks; (n, 1) is a column too."""
-    missing = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
-    try:
-        array: Array = np.asarray(values)
-    except ValueError:
-        if not isinstance(values, (list, tuple)):
-            raise
-        raise _core.refusal("shape", what, "rows of different lengths") from None
-    if array.ndim == 0 and array.dtype.kind == "O":
-        raise _core.refusal("wrong_type", what, type(values).__name__)
+def _array(values: object, what: str, max_ndim: int) -> tuple[Array, Mask | None]:
+    """The values without a copy, and which are missing; (n, 1) is a column too."""
+    array, missing = read(values, what)
     width = array.shape[1] if array.ndim == 2 else 1
     if array.ndim not in (1, 2) or width == 0 or (width > 1 and max_ndim == 1):
         raise _core.refusal("shape", what, str(array.shape))
@@ -155,11 +151,22 @@ def _in_place(array: Array, dtype: np.typing.DTypeLike) -> Array:
     return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
 
 
+def _either(missing: Mask | None, nulls: Mask) -> Mask:
+    """What either says is missing: of elements, or of rows."""
+    if missing is None:
+        return nulls
+    return missing | nulls if missing.ndim == nulls.ndim else _rows(missing) | _rows(nulls)
+
+
+def _rows(marks: Mask) -> Mask:
+    return marks if marks.ndim == 1 else np.asarray(marks.any(axis=1))
+
+
 def _by_row(missing: Mask | None) -> Mask | None:
     """One mark for each row, or none at all."""
     if missing is None or not missing.any():
         return None
-    return np.ascontiguousarray(missing if missing.ndim == 1 else missing.any(axis=1))
+    return np.ascontiguousarray(_rows(missing))
 
 
 def _numbers_of(array: Array, what: str) -> tuple[NDArray[np.float64], Mask]:

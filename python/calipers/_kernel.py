@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from numpy.typing import ArrayLike
-
 from calipers import _core
+from calipers._doors import ArrayLike
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Invalid, Link, MeanNorm, Multiclass, PosLabel, Ties
 from calipers._rows import Rows

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from numpy.typing import ArrayLike
-
+from calipers._doors import ArrayLike
 from calipers._estimate import Estimate
 from calipers._inputs import Invalid, Link, Multiclass, Noise, PosLabel, Ties
 from calipers._rows import Rows

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, TypeVar
 
-from numpy.typing import ArrayLike
-
 from calipers import _core
+from calipers._doors import ArrayLike
 from calipers._estimate import Estimate, from_dict
-from calipers._inputs import Columns, Invalid, Multiclass, Options, PosLabel, Ties, columns, positive_label
+from calipers._inputs import (
+    Columns,
+    Invalid,
+    Multiclass,
+    Options,
+    PosLabel,
+    Ties,
+    columns,
+    positive_label,
+    score_column,
+)
 
 if TYPE_CHECKING:
     from calipers._core import _Assessed, _Compared
@@ -41,6 +51,13 @@ class Rows:
             "sum_tolerance": sum_tolerance,
             "invalid": invalid,
         }
+
+    def with_scores(self, y_prob: ArrayLike) -> Rows:
+        """The same rows with the probabilities of another model."""
+        other = copy(self)
+        scores, missing = score_column(y_prob, bool(self._options["from_logits"]))
+        other._columns = self._columns._replace(scores=scores, missing_scores=missing)
+        return other
 
     def estimate(self, measure: str, **options: object) -> Estimate:
         """What the measure of that name says."""

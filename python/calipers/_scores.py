@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from numpy.typing import ArrayLike
-
 from calipers import _core
+from calipers._doors import ArrayLike
 from calipers._estimate import Estimate
 from calipers._inputs import Invalid, Link, Multiclass, OneView, PosLabel, Ties
 from calipers._rows import Rows

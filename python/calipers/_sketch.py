@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from numpy.typing import ArrayLike
-
 from calipers import _core
 from calipers._assess import Assessment, Debias, Method, assessment
 from calipers._curve import LsCurve, curve_of, points
+from calipers._doors import ArrayLike
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Invalid, Link, Noise, PosLabel, Ties, columns, positive_label
 from calipers._named import named

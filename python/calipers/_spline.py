@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from calipers import _core
+from calipers._doors import ArrayLike, read
 from calipers._estimate import Estimate
 from calipers._inputs import Invalid, Link, Multiclass, OneView, PosLabel, RunOut, Ties
 from calipers._rows import Rows
@@ -36,7 +37,9 @@ class SplineCurve:
 
     def recalibrate(self, y_prob: ArrayLike) -> NDArray[np.float64]:
         """Any probabilities, recalibrated: in a line between neighbours, constant beyond the first and the last."""
-        return np.asarray(np.interp(np.asarray(y_prob, dtype=np.float64), self.probabilities, self.recalibrated))
+        array, missing = read(y_prob, "probabilities")
+        asked = np.where(False if missing is None else missing, np.nan, np.asarray(array, dtype=np.float64))
+        return np.asarray(np.interp(asked, self.probabilities, self.recalibrated))
 
 
 def spline_calibration_error(

@@ -6,8 +6,12 @@
 //!
 //! `python/calipers/_core.pyi` has the signatures.
 
+mod arrow;
+mod arrow_capsules;
+mod borrowed;
 mod calibration_tests;
 mod columns;
+mod dlpack;
 mod failure;
 mod measures;
 mod options;
@@ -27,8 +31,14 @@ mod _core {
     use pyo3::types::PyDict;
 
     #[pymodule_export]
+    use crate::arrow::arrow;
+    #[pymodule_export]
+    use crate::borrowed::Borrowed;
+    #[pymodule_export]
     use crate::calibration_tests::{calibration_test, cox_test};
     use crate::columns::Columns;
+    #[pymodule_export]
+    use crate::dlpack::dlpack;
     use crate::failure::Failure;
     #[pymodule_export]
     use crate::failure::{CalipersError, no_cluster, refusal};

@@ -1,0 +1,131 @@
+//! The DLPack door: a tensor's capsule -> where its elements are.
+//!
+//! This file may be `unsafe`, since the protocol is a C struct behind a pointer. The whole of the argument:
+//! - A capsule named `dltensor` or `dltensor_versioned` has a pointer to the struct of that name, and owns it until a
+//!   consumer renames the capsule. It is never renamed here; [`Borrowed`] keeps the capsule, and with it the tensor.
+//! - `shape`, and `strides` where it is not null, have `ndim` elements each: so says the protocol.
+//! - The elements themselves are not looked at here: numpy gets address, shape and strides.
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::slice;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::borrowed::{Borrowed, Element, Owner};
+
+#[repr(C)]
+struct Tensor {
+    data: *mut c_void,
+    device_type: i32,
+    device_id: i32,
+    ndim: i32,
+    code: u8,
+    bits: u8,
+    lanes: u16,
+    shape: *const i64,
+    strides: *const i64,
+    byte_offset: u64,
+}
+
+/// `DLManagedTensor`, of which the capsule alone uses the other fields.
+#[repr(C)]
+struct Managed {
+    tensor: Tensor,
+    manager: *mut c_void,
+    deleter: *mut c_void,
+}
+
+/// `DLManagedTensorVersioned`: a change of the layout after the version has a major number of its own.
+#[repr(C)]
+struct Versioned {
+    major: u32,
+    minor: u32,
+    manager: *mut c_void,
+    deleter: *mut c_void,
+    flags: u64,
+    tensor: Tensor,
+}
+
+/// The major version whose layout this is.
+const MAJOR: u32 = 1;
+/// The devices whose memory a processor reads: its own, and what CUDA and ROCm have pinned of it.
+const HOSTS: [i32; 3] = [1, 3, 11];
+/// No library has more dimensions, numpy at most 64.
+const MOST_DIMENSIONS: i32 = 64;
+
+/// The tensor of a capsule, in place.
+#[pyfunction]
+pub(crate) fn dlpack(capsule: Bound<'_, PyCapsule>) -> PyResult<Borrowed> {
+    let (address, shape, strides, element) = {
+        let tensor = tensor(&capsule)?;
+        let element = element(tensor)?;
+        let (shape, strides) = layout(tensor, element.bytes)?;
+        let address = (tensor.data as usize).wrapping_add(tensor.byte_offset as usize);
+        (address, shape, strides, element)
+    };
+    Ok(Borrowed { _owner: Owner::Capsule { _held: capsule.unbind() }, address, shape, strides, element })
+}
+
+fn tensor<'a>(capsule: &'a Bound<'_, PyCapsule>) -> PyResult<&'a Tensor> {
+    let tensor = if capsule.is_valid_checked(Some(c"dltensor_versioned")) {
+        let pointer = capsule.pointer_checked(Some(c"dltensor_versioned"))?;
+        // SAFETY: the name says what the pointer points to, and the capsule keeps it.
+        let major = unsafe { *pointer.cast::<u32>().as_ref() };
+        if major != MAJOR {
+            return Err(PyTypeError::new_err(format!("a DLPack tensor of version {major}, not {MAJOR}")));
+        }
+        // SAFETY: as above, and the layout is that of this major version.
+        unsafe { &pointer.cast::<Versioned>().as_ref().tensor }
+    } else {
+        // A capsule of any other name, a used one among them, is an exception of Python.
+        let pointer = capsule.pointer_checked(Some(c"dltensor"))?;
+        // SAFETY: the name says what the pointer points to, and the capsule keeps it.
+        unsafe { &pointer.cast::<Managed>().as_ref().tensor }
+    };
+    if !HOSTS.contains(&tensor.device_type) {
+        let (kind, id) = (tensor.device_type, tensor.device_id);
+        return Err(PyTypeError::new_err(format!("a DLPack tensor on device ({kind}, {id})")));
+    }
+    Ok(tensor)
+}
+
+fn element(tensor: &Tensor) -> PyResult<Element> {
+    let bytes = usize::from(tensor.bits / 8);
+    match (tensor.code, tensor.bits, tensor.lanes) {
+        (0, 8 | 16 | 32 | 64, 1) => Ok(Element::number('i', bytes)),
+        (1, 8 | 16 | 32 | 64, 1) => Ok(Element::number('u', bytes)),
+        (2, 16 | 32 | 64, 1) => Ok(Element::number('f', bytes)),
+        (4, 16, 1) => Ok(Element { bfloat16: true, ..Element::number('u', bytes) }),
+        (5, 64 | 128, 1) => Ok(Element::number('c', bytes)),
+        (6, 8, 1) => Ok(Element::number('b', bytes)),
+        (code, bits, lanes) => {
+            Err(PyTypeError::new_err(format!("a DLPack type with code {code}, {bits} bits and {lanes} lanes")))
+        }
+    }
+}
+
+/// Shape, and strides in bytes.
+fn layout(tensor: &Tensor, bytes: usize) -> PyResult<(Vec<usize>, Option<Vec<isize>>)> {
+    let odd = || PyTypeError::new_err("a DLPack tensor of an impossible shape");
+    if !(0..=MOST_DIMENSIONS).contains(&tensor.ndim) || (tensor.ndim > 0 && tensor.shape.is_null()) {
+        return Err(odd());
+    }
+    let n_dimensions = tensor.ndim as usize;
+    let numbers = |pointer: *const i64| match n_dimensions {
+        0 => &[][..],
+        // SAFETY: not null, and the protocol gives it one number for each dimension.
+        _ => unsafe { slice::from_raw_parts(pointer, n_dimensions) },
+    };
+    let shape: Option<Vec<usize>> = numbers(tensor.shape).iter().map(|&size| usize::try_from(size).ok()).collect();
+    let shape = shape.ok_or_else(odd)?;
+    if tensor.strides.is_null() {
+        return Ok((shape, None));
+    }
+    let strides = numbers(tensor.strides).iter();
+    let strides: Option<Vec<isize>> =
+        strides.map(|&stride| isize::try_from(stride).ok()?.checked_mul(bytes as isize)).collect();
+    Ok((shape, Some(strides.ok_or_else(odd)?)))
+}
