@@ -80,9 +80,6 @@ fn chunk<'py>(py: Python<'py>, array: &ArrayRef, outer: Option<&NullBuffer>, wha
     let mut keys = None;
     let mut inner = array.logical_nulls();
     let values = match array.data_type() {
-        DataType::Utf8 => texts(py, array.as_string::<i32>().iter())?,
-        DataType::LargeUtf8 => texts(py, array.as_string::<i64>().iter())?,
-        DataType::Utf8View => texts(py, array.as_string_view().iter())?,
         DataType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
             match dictionary.values().is_empty() {
@@ -91,7 +88,7 @@ fn chunk<'py>(py: Python<'py>, array: &ArrayRef, outer: Option<&NullBuffer>, wha
                 false => {
                     let places = dictionary.normalized_keys().into_iter().map(|key| key as i64).collect();
                     keys = Some(owned::<i64>(places, Element::number('i', 8)));
-                    chunk(py, dictionary.values(), None, what)?.values
+                    plain(py, dictionary.values())?
                 }
             }
         }
@@ -115,9 +112,19 @@ fn chunk<'py>(py: Python<'py>, array: &ArrayRef, outer: Option<&NullBuffer>, wha
             keys = places;
             Values::Numbers(values)
         }
-        _ => Values::Numbers(numbers(array)?),
+        _ => plain(py, array)?,
     };
     Ok(Chunk { values, nulls: marks(NullBuffer::union(inner.as_ref(), outer)), keys })
+}
+
+/// One value for each row, text or not.
+fn plain<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Values<'py>> {
+    match array.data_type() {
+        DataType::Utf8 => texts(py, array.as_string::<i32>().iter()),
+        DataType::LargeUtf8 => texts(py, array.as_string::<i64>().iter()),
+        DataType::Utf8View => texts(py, array.as_string_view().iter()),
+        _ => Ok(Values::Numbers(numbers(array)?)),
+    }
 }
 
 /// Numbers, true and false, and points in time; in place where numpy has the type.
