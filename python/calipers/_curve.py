@@ -21,6 +21,7 @@ from calipers._inputs import (
     Ties,
     float_column,
 )
+from calipers._result import Result
 from calipers._rows import Rows
 
 # A union of words, since stubtest takes an alias of one Literal with several for no union at all.
@@ -28,7 +29,7 @@ BandKind: TypeAlias = Literal["consistency"] | Literal["confidence"]
 
 
 @dataclass(frozen=True, eq=False)
-class Band:
+class Band(Result):
     """How far chance takes a curve, place by place.
 
     Attributes
@@ -52,7 +53,7 @@ class Band:
 
 
 @dataclass(frozen=True, eq=False)
-class LsCurve:
+class LsCurve(Result):
     """E[Y | T = t] and the density of T = ρ(h + ξ), point by point.
 
     LS-ECE is the mean of |outcome rate - t| under this density.
@@ -83,7 +84,7 @@ class LsCurve:
 
 
 @dataclass(frozen=True, eq=False)
-class IsotonicCurve:
+class IsotonicCurve(Result):
     """The isotonic fit: the outcome rate that each distinct probability should have been.
 
     Attributes

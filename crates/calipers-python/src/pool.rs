@@ -9,9 +9,10 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use calipers::Watch;
+use calipers::{Error, Watch};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::failure::Failure;
@@ -19,6 +20,9 @@ use crate::options::Options;
 
 /// Calls on fewer scores that draw nothing take milliseconds, whatever the measure.
 const FEW_SCORES: usize = 1 << 13;
+
+/// More is a slip: threads of such a number would take the memory of a machine that has as many cores.
+const MOST_THREADS: usize = 1 << 16;
 
 /// How long signals wait, and how often progress is told.
 const LOOK: Duration = Duration::from_millis(50);
@@ -37,8 +41,9 @@ static SHARED: Mutex<Option<Threads>> = Mutex::new(None);
 /// Left by the last long call, of which each has threads of its own: what stops one call must not stop another.
 static SPARE: Mutex<Option<Threads>> = Mutex::new(None);
 
+/// A pool, and what its threads look at.
 #[derive(Clone)]
-struct Threads {
+pub(crate) struct Threads {
     process: u32,
     n: usize,
     pool: Arc<ThreadPool>,
@@ -64,11 +69,17 @@ impl Threads {
         Ok(Threads { process, n, pool: Arc::new(pool), watch })
     }
 
-    fn shared() -> PyResult<Self> {
+    /// Those of all short calls.
+    pub(crate) fn shared() -> PyResult<Self> {
         let mut kept = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         let threads = Self::of(kept.take())?;
         *kept = Some(threads.clone());
         Ok(threads)
+    }
+
+    /// Runs `work` on them; to be called without the GIL, and with no lock held that `work` of others waits for.
+    pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.pool.install(work)
     }
 
     fn own() -> PyResult<Self> {
@@ -84,24 +95,29 @@ impl Threads {
 }
 
 /// How long a call may take.
-pub(crate) enum Length<'a, 'py> {
-    /// Ended before anybody would interrupt it; or one that changes something in place.
+pub(crate) enum Length {
+    /// Ended before anybody would interrupt it.
     Short,
     /// Watched: KeyboardInterrupt ends it. What is called with the share that is done, if anything.
-    Long(Option<&'a Bound<'py, PyAny>>),
+    Long(Option<Py<PyAny>>),
 }
 
-impl Length<'_, '_> {
-    /// Of a call that draws nothing.
-    pub(crate) fn of(n_scores: usize) -> Self {
-        if n_scores < FEW_SCORES { Length::Short } else { Length::Long(None) }
+impl Length {
+    /// Of a call with these options on so many scores: those that draw, and those that look at many, are long.
+    pub(crate) fn of(options: &Options<'_>, n_scores: usize) -> Result<Self, Failure> {
+        if options.has("progress")? {
+            let progress = options.get("progress")?;
+            return Ok(Length::Long((!progress.is_none()).then(|| progress.unbind())));
+        }
+        let is_short = n_scores < FEW_SCORES && !options.has("n_resamples")?;
+        Ok(if is_short { Length::Short } else { Length::Long(None) })
     }
 }
 
 /// Runs `work` on threads, without the GIL.
 pub(crate) fn run<T: Send, E: Send>(
     py: Python<'_>,
-    length: &Length<'_, '_>,
+    length: Length,
     work: impl FnOnce() -> Result<T, E> + Send,
 ) -> Result<T, Failure>
 where
@@ -110,11 +126,11 @@ where
     match length {
         Length::Short => {
             let threads = Threads::shared()?;
-            Ok(py.detach(|| threads.pool.install(work))?)
+            Ok(py.detach(|| threads.install(work))?)
         }
         Length::Long(progress) => {
             let threads = Threads::own()?;
-            let done = watched(py, &threads, progress.map(|progress| progress.clone().unbind()), work);
+            let done = watched(py, &threads, progress, work);
             threads.spare();
             done
         }
@@ -141,8 +157,8 @@ where
             }
         })
     };
-    let (sender, receiver) = mpsc::sync_channel(1);
     let (done, raised) = py.detach(|| {
+        let (sender, receiver) = mpsc::sync_channel(1);
         pool.in_place_scope(|scope| {
             // proof that nobody waits for good: the channel has room for what is sent, and a panic closes it
             scope.spawn(move |_| drop(sender.send(watch.guard(work))));
@@ -170,23 +186,30 @@ where
     }
 }
 
-impl<'py> Options<'py> {
-    /// What progress is told to, where a call has that option and was asked for it.
-    pub(crate) fn progress(&self) -> Result<Option<Bound<'py, PyAny>>, Failure> {
-        let progress = self.get("progress")?;
-        Ok((!progress.is_none()).then_some(progress))
+/// As many threads as the options say, or `None` for as many as there are without them.
+fn n_threads(options: Bound<'_, PyDict>) -> Result<Option<usize>, Failure> {
+    let options = Options::new(options);
+    if !options.is_given("n")? {
+        return Ok(None);
+    }
+    match options.size("n")? {
+        n @ 1..=MOST_THREADS => Ok(Some(n)),
+        n => {
+            let rule = format!("an integer from 1 to {MOST_THREADS}");
+            Err(Error::InvalidSetting { name: "n", rule, value: n.to_string() }.into())
+        }
     }
 }
 
-/// So many threads for the calls of this process; 0 for the default.
+/// So many threads for the calls of this process.
 #[pyfunction]
-pub(crate) fn set_threads(n: usize) {
-    N_THREADS.store(n, Ordering::Relaxed);
+pub(crate) fn set_threads(options: Bound<'_, PyDict>) -> Result<(), Failure> {
+    N_THREADS.store(n_threads(options)?.unwrap_or(0), Ordering::Relaxed);
+    Ok(())
 }
 
-/// So many threads for the calls of this thread, `None` for as many as the process has; what it was before.
+/// So many threads for the calls of this thread; what it was before.
 #[pyfunction]
-#[pyo3(signature = (n))]
-pub(crate) fn set_threads_here(n: Option<usize>) -> Option<usize> {
-    N_THREADS_HERE.replace(n)
+pub(crate) fn set_threads_here(options: Bound<'_, PyDict>) -> Result<Option<usize>, Failure> {
+    Ok(N_THREADS_HERE.replace(n_threads(options)?))
 }
