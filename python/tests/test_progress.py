@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import calipers as cal
 import numpy as np
 import pytest
-
-import calipers as cal
 
 P = np.linspace(0.01, 0.99, 20_000)
 Y = (np.arange(len(P)) * 619 % 1000) / 1000 < P
@@ -54,7 +53,7 @@ def test_what_writing_raises_ends_the_call(monkeypatch: pytest.MonkeyPatch) -> N
     class Closed:
         n_written = 0
 
-        def write(self, text: str) -> None:
+        def write(self, _text: str) -> None:
             self.n_written += 1
             if self.n_written == 3:
                 raise OSError("closed")

@@ -1,4 +1,4 @@
-"""Threads, forks and signals: the same bits for any number of threads, no hang after a fork, and an end within a second."""
+"""Threads, forks and signals: the same bits for any number of threads, no hang after forks, an end within a second."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import calipers as cal
 import numpy as np
 import pytest
 from cases import Doubles
-
-import calipers as cal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="forks and signals are those of Unix")
 
