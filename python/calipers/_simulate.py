@@ -13,7 +13,7 @@ from calipers._progress import shown
 from calipers._result import Result, html_table, html_text
 
 if TYPE_CHECKING:
-    from calipers._core import _Accuracy
+    from calipers._core import _Accuracy, _Covered
 
 Measures: TypeAlias = Sequence[str] | Mapping[str, Mapping[str, Any]]
 
@@ -377,7 +377,7 @@ def _accuracy(parts: _Accuracy) -> Accuracy:
     return Accuracy(parts["truth"], MonteCarlo(*parts["bias"]), MonteCarlo(*parts["rmse"]))
 
 
-def _coverage(name: str, level: float, parts: _core._Covered) -> CoverageResult:
+def _coverage(name: str, level: float, parts: _Covered) -> CoverageResult:
     of_ls_ece, covers_ls_ece, floor = parts["of_ls_ece"], parts["covers_ls_ece"], parts["floor"]
     return CoverageResult(
         name=name,

@@ -193,7 +193,7 @@ LONG_CALLS = {
     "band": "cal.corp_curve(np.tile(y, 200), np.tile(p, 200), band='consistency', n_resamples=10_000)",
     "LS-ECE by samples": "cal.ls_ece_sampled(y, p, sigma=0.1, n_samples=1_000_000_000)",
     "canonical KDE": "cal.canonical_kde_ece(k, q, bandwidth=0.01)",
-    "beta KDE": "cal.beta_kde_ece(np.random.permutation(100_000) % 2, np.random.rand(100_000), bandwidth=1e-9)",
+    "beta KDE": "cal.beta_kde_ece(np.tile(y, 100), rng.uniform(size=2_000_000))",
 }
 
 SETUP = """
