@@ -138,6 +138,27 @@ wheel: $(VENV)/installed ## an optimised wheel, in dist/
 	$(call quietly,$(BIN)/maturin build --release --out dist)
 	@ls dist/*.whl
 
+wheels: wheel ## that of the Python package, and one with the command (calipers-cli), in dist/
+	$(call heading,'wheel of the command')
+	$(call quietly,$(BIN)/maturin build --release --manifest-path crates/calipers-cli/Cargo.toml --out dist)
+	@ls dist/calipers_cli-*.whl
+
+sdist: $(VENV)/installed ## the source distribution of the Python package, in dist/
+	$(call heading,'source distribution')
+	$(call quietly,$(BIN)/maturin sdist --out dist)
+	@ls dist/calipers-*.tar.gz
+
+check-wheel: wheel ## does the wheel work on every Python (3.10 to 3.13) and numpy (1.26 and 2) that is here?
+	$(call heading,'wheel on other Pythons')
+	@scripts/check-wheel.sh $$(ls -t dist/calipers-*.whl | head -1)
+
+check-sdist: sdist ## does the source distribution build in an empty environment, with build isolation?
+	$(call heading,'source distribution in an empty environment')
+	@rm -rf dist/from-source && $(PYTHON) -m venv dist/from-source
+	@cd dist && from-source/bin/pip install --quiet $$(ls -t calipers-*.tar.gz | head -1) numpy
+	@cd dist && from-source/bin/python $(CURDIR)/scripts/wheel_works.py
+	@rm -rf dist/from-source
+
 examples: $(VENV)/examples-installed ## make the files in examples/ again
 	$(call heading,'examples')
 	@$(BIN)/python examples/make_examples.py
@@ -194,5 +215,5 @@ $(VENV)/examples-installed: $(VENV)/installed examples/requirements.txt
 	@touch $@
 
 .PHONY: help demo test check-tools fmt lint test-rust test-python test-docs test-slow \
-  test-integration test-studies check-examples bench bench-core build develop wheel examples docs clean check-demo-tools \
-  data-note
+  test-integration test-studies check-examples bench bench-core build develop wheel wheels sdist \
+  check-wheel check-sdist examples docs clean check-demo-tools data-note

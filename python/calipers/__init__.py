@@ -10,6 +10,7 @@
     cal.compare(y_true, {"a": p_a, "b": p_b})       # models on the same rows: differences with intervals and p-values
     cal.sweep(y_true, y_prob)                       # ECE over bins, LS-ECE over sigma: how brittle is the figure?
     cal.ReliabilityDisplay.from_predictions(y_true, y_prob)  # charts, in the manner of scikit-learn; by matplotlib
+    cal.simulate("overconfident", 1000)             # bias, error, coverage and size where the truth is known
     cal.Sketch().update(y_true, y_prob).ls_ece()    # batch by batch, and merged: rows need not stay in memory
 
 Each measure returns an `Estimate`: a float that also carries its numerical bound, the number of
@@ -62,11 +63,24 @@ from calipers._estimate import Estimate
 from calipers._kernel import beta_kde_ece, canonical_kde_ece, kde_ece, smooth_ece
 from calipers._ls_ece import ls_ece, ls_ece_sampled
 from calipers._scores import CorpDecomposition, brier_score, corp, log_loss
+from calipers._simulate import (
+    Accuracy,
+    CoverageResult,
+    EstimatorResult,
+    Family,
+    MonteCarlo,
+    RejectionResult,
+    Simulation,
+    families,
+    simulate,
+)
 from calipers._sketch import Sketch
 from calipers._spline import SplineCurve, spline_calibration_error, spline_curve
 from calipers._sweep import SweepResult, sweep
+from calipers._threads import set_threads, threads
 
 __all__ = [
+    "Accuracy",
     "Assessment",
     "Band",
     "Bin",
@@ -77,17 +91,23 @@ __all__ = [
     "CoefficientInterval",
     "Comparison",
     "CorpDecomposition",
+    "CoverageResult",
     "CoxCalibration",
     "CoxTest",
     "CumulativeCurve",
     "CumulativeDisplay",
     "Estimate",
+    "EstimatorResult",
+    "Family",
     "Interval",
     "IsotonicCurve",
     "LsCurve",
     "Measure",
+    "MonteCarlo",
     "NoiseFloor",
     "Pair",
+    "RejectionResult",
+    "Simulation",
     "ReliabilityDisplay",
     "Sketch",
     "SplineCurve",
@@ -114,6 +134,7 @@ __all__ = [
     "ecce_r",
     "ecce_r_test",
     "expected_calibration_error",
+    "families",
     "hosmer_lemeshow_test",
     "kde_ece",
     "kernel_calibration_error",
@@ -127,6 +148,8 @@ __all__ = [
     "mmce",
     "observed_expected",
     "root_mean_squared_calibration_error",
+    "set_threads",
+    "simulate",
     "smooth_calibration_error",
     "smooth_ece",
     "spiegelhalter_test",
@@ -137,5 +160,6 @@ __all__ = [
     "sweep_ece",
     "tcal_squared_error",
     "tcal_test",
+    "threads",
     "top_label_calibration_error",
 ]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from calipers._doors import ArrayLike
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Invalid, Multiclass, Options, PosLabel, Ties, cluster_column
 from calipers._named import named
+from calipers._progress import shown
+from calipers._result import Result, html_table, html_text
 from calipers._rows import Rows
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ Clusters: TypeAlias = ArrayLike | Sequence[Hashable] | None
 
 
 @dataclass(frozen=True)
-class NoiseFloor:
+class NoiseFloor(Result):
     """What a calibrated model with these very predictions would show: the measure of outcomes drawn from them.
 
     Attributes
@@ -45,9 +47,14 @@ class NoiseFloor:
     n_resamples: int
     n_failed: int
 
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain Python objects, with quantiles by their level."""
+        quantiles = dict(zip(("0.05", "0.5", "0.95"), self.quantiles, strict=True))
+        return {**super().to_dict(), "quantiles": quantiles}
+
 
 @dataclass(frozen=True)
-class Interval:
+class Interval(Result):
     """Where the population's value of a measure is.
 
     Attributes
@@ -140,19 +147,15 @@ class Assessment:
         >>> list(found)[:6]
         ['measure', 'value', 'numerical_bound', 'sentence', 'floor', 'p_value']
         """
-        floor = None
-        if self.floor is not None:
-            quantiles = dict(zip(("0.05", "0.5", "0.95"), self.floor.quantiles, strict=True))
-            floor = {**asdict(self.floor), "quantiles": quantiles}
         return {
             "measure": self.estimate.measure,
             "value": self.value,
             "numerical_bound": self.estimate.numerical_bound,
             "sentence": self.sentence,
-            "floor": floor,
+            "floor": None if self.floor is None else self.floor.to_dict(),
             "p_value": self.p_value,
             "withheld": self.withheld,
-            "interval": asdict(self.interval),
+            "interval": self.interval.to_dict(),
             "debiased": self.debiased,
             "debias": self.debias,
             "standard_error": self.standard_error,
@@ -163,7 +166,8 @@ class Assessment:
             "settings": dict(self.settings),
         }
 
-    def __repr__(self) -> str:
+    def _lines(self) -> list[tuple[str, str]]:
+        """What stands under the sentence."""
         estimate, interval = self.estimate, self.interval
         lines = [("value", f"{self.value:.6f} (numerical bound {estimate.numerical_bound:.2g})")]
         if self.floor is not None:
@@ -182,7 +186,13 @@ class Assessment:
         ]
         if isinstance(self.settings.get("sigma"), float):
             lines.append(("sigma", f"{self.settings['sigma']:.6g}"))
-        return "\n".join([self.sentence, *(f"  {name:<17} {shown}" for name, shown in lines)])
+        return lines
+
+    def __repr__(self) -> str:
+        return "\n".join([self.sentence, *(f"  {name:<17} {text}" for name, text in self._lines())])
+
+    def _repr_html_(self) -> str:
+        return html_text(self.sentence) + html_table((), self._lines())
 
 
 def assessment(parts: _Assessed) -> Assessment:
@@ -221,6 +231,7 @@ def assess(
     debias: Debias = "mean",
     cluster: Clusters = None,
     random_state: int = 0,
+    progress: bool = False,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     multiclass: Multiclass = None,
@@ -264,6 +275,8 @@ def assess(
         withheld.
     random_state : int
         The seed: the same figures on every machine and with any number of threads.
+    progress : bool
+        Whether a line on standard error says how far the draws are.
     multiclass : {None, "top_class", "classwise"} or int
         As for `ls_ece`. With "classwise" a calibrated draw gives each row one label, and the mean over classes is
         measured again for each draw.
@@ -318,4 +331,5 @@ def assess(
         "random_state": random_state,
         "cluster": cluster_column(cluster),
     }
-    return assessment(rows.assess(asked.measure, **asked.options, **choices))
+    with shown(progress, f"assess {measure}") as show:
+        return assessment(rows.assess(asked.measure, **asked.options, **choices, progress=show))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from calipers import _core
 from calipers._doors import ArrayLike
 from calipers._inputs import Invalid, Link, OneView, PosLabel, Ties
+from calipers._result import html_table, html_text
 from calipers._rows import Rows
 
 if TYPE_CHECKING:
@@ -153,10 +154,20 @@ class CalibrationTests(Mapping[str, CalibrationTest]):
     def __len__(self) -> int:
         return len(self._tests)
 
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        """The table, its header first."""
+        tests = [
+            (name, f"{test.statistic:.4g}", f"{test.p_value:.3g}", _by(test)) for name, test in self._tests.items()
+        ]
+        return [("test", "statistic", "p-value", "by"), *tests]
+
+    def _repr_html_(self) -> str:
+        header, *rows = self._rows()
+        refused = "".join(html_text(f"{name}: {reason}") for name, reason in self.refused.items())
+        return html_table(header, rows) + refused
+
     def __repr__(self) -> str:
-        rows = [("test", "statistic", "p-value", "by")]
-        for name, test in self._tests.items():
-            rows.append((name, f"{test.statistic:.4g}", f"{test.p_value:.3g}", _by(test)))
+        rows = self._rows()
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             f"{test:<{widths[0]}}  {statistic:>{widths[1]}}  {p_value:>{widths[2]}}  {by}"

@@ -9,11 +9,12 @@ from calipers import _core
 from calipers._doors import ArrayLike
 from calipers._estimate import Estimate
 from calipers._inputs import Invalid, Link, Multiclass, Noise, OneView, PosLabel, Ties
+from calipers._result import Result
 from calipers._rows import Rows
 
 
 @dataclass(frozen=True)
-class CalibrationIndices:
+class CalibrationIndices(Result):
     """Gaps between a smoothed curve and the diagonal, at the rows.
 
     Attributes
@@ -47,7 +48,7 @@ class CalibrationIndices:
 
 
 @dataclass(frozen=True)
-class CoxCalibration:
+class CoxCalibration(Result):
     """The regressions of outcomes on logits; calibrated predictions have intercept 0, slope 1 and 0 in the large.
 
     Attributes

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from calipers._assess import Assessment, Clusters, Interval, assessment
 from calipers._doors import ArrayLike
 from calipers._inputs import Invalid, OneView, PosLabel, Ties, cluster_column
 from calipers._named import named
+from calipers._progress import shown
+from calipers._result import Result, html_table, html_text
 from calipers._rows import Rows
 
 
 @dataclass(frozen=True)
-class Pair:
+class Pair(Result):
     """Two models and the difference of their figures.
 
     Attributes
@@ -75,8 +77,30 @@ class Comparison:
             "sentence": self.sentence,
             "level": self.level,
             "models": {name: found.to_dict() for name, found in self.models.items()},
-            "pairs": [asdict(pair) for pair in self.pairs],
+            "pairs": [pair.to_dict() for pair in self.pairs],
         }
+
+    def _repr_html_(self) -> str:
+        interval = f"{100 * self.level:g} % interval"
+        models = [
+            (name, f"{found.value:.6f}", str(found.interval), _floor(found), f"{found.debiased:.6f}")
+            for name, found in self.models.items()
+        ]
+        pairs = [
+            (
+                _title(pair),
+                f"{pair.difference:.6f}",
+                str(pair.interval),
+                _p_value(pair.p_value),
+                _p_value(pair.p_adjusted),
+            )
+            for pair in self.pairs
+        ]
+        return (
+            html_text(self.sentence)
+            + html_table(("model", "value", interval, "floor", "debiased"), models)
+            + html_table(("difference", "value", interval, "p", "p (Holm)"), pairs)
+        )
 
     def __repr__(self) -> str:
         name = max(map(len, ["model", *self.models]))
@@ -88,7 +112,7 @@ class Comparison:
             f"  {'model':<{name}}  {'value':>9}  {interval:<22}  {'floor':>9}  {'debiased':>9}",
             *(
                 f"  {each:<{name}}  {found.value:>9.6f}  {found.interval!s:<22}  "
-                f"{'-' if found.floor is None else f'{found.floor.mean:.6f}':>9}  {found.debiased:>9.6f}"
+                f"{_floor(found):>9}  {found.debiased:>9.6f}"
                 for each, found in self.models.items()
             ),
             "",
@@ -100,6 +124,10 @@ class Comparison:
             ),
         ]
         return "\n".join(lines)
+
+
+def _floor(found: Assessment) -> str:
+    return "-" if found.floor is None else f"{found.floor.mean:.6f}"
 
 
 def _title(pair: Pair) -> str:
@@ -119,6 +147,7 @@ def compare(
     n_resamples: int = 1000,
     cluster: Clusters = None,
     random_state: int = 0,
+    progress: bool = False,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     multiclass: OneView = None,
@@ -148,7 +177,7 @@ def compare(
         The probabilities of each model by its name, two models at least: row i of each is about outcome i.
     measure : str
         As for `assess`. One sigma serves all models: where it is by rule, the geometric mean of theirs.
-    level, n_resamples, cluster, random_state
+    level, n_resamples, cluster, random_state, progress
         As for `assess`.
     multiclass : {None, "top_class"} or int
         As for `assess`, but for "classwise". With "top_class" each model is asked about the class that it takes itself.
@@ -208,7 +237,8 @@ def compare(
         "random_state": random_state,
         "cluster": cluster_column(cluster),
     }
-    found = Rows.compare(models, asked.measure, **asked.options, **choices)
+    with shown(progress, f"compare {measure}") as show:
+        found = Rows.compare(models, asked.measure, **asked.options, **choices, progress=show)
     names = list(models)
     return Comparison(
         sentence=found["sentence"],

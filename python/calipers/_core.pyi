@@ -26,10 +26,16 @@ __all__ = [
     "cumulative_curve",
     "dlpack",
     "estimate",
+    "families",
     "ls_curve",
     "measures",
     "no_cluster",
     "refusal",
+    "set_threads",
+    "set_threads_here",
+    "simulate_coverage",
+    "simulate_measures",
+    "simulate_rejections",
     "spline_curve",
     "sweep",
     "top_label_calibration_error",
@@ -242,6 +248,44 @@ class _CoxTested(TypedDict):
     level: float
     n_clipped: int
 
+@type_check_only
+class _Accuracy(TypedDict):
+    truth: float
+    bias: tuple[float, float]
+    rmse: tuple[float, float]
+
+@type_check_only
+class _Estimated(TypedDict):
+    name: str
+    n_runs: int
+    n_failed: int
+    mean: tuple[float, float]
+    of_ece: _Accuracy
+    of_ls_ece: _Accuracy | None
+
+@type_check_only
+class _Covered(TypedDict):
+    n_runs: int
+    n_failed: int
+    sigma: float | None
+    of_ls_ece: _Accuracy | None
+    covers_ls_ece: tuple[float, float] | None
+    covers_ece: tuple[float, float]
+    above_ece: tuple[float, float]
+    below_ece: tuple[float, float]
+    width: tuple[float, float]
+    upper_limits: tuple[float, float]
+    floor: tuple[float, float] | None
+    debiased: _Accuracy
+
+@type_check_only
+class _Rejected(TypedDict):
+    name: str
+    alpha: float
+    n_runs: int
+    n_failed: int
+    rejected: tuple[float, float]
+
 @final
 class Sketch:
     def __new__(cls, options: Options) -> Sketch: ...
@@ -300,3 +344,9 @@ def ls_curve(columns: Columns, options: Options) -> _Curve: ...
 def sweep(columns: Columns, options: Options) -> _Swept: ...
 def calibration_test(test: str, columns: Columns, options: Options) -> _Tested: ...
 def cox_test(columns: Columns, options: Options) -> _CoxTested: ...
+def set_threads(options: Options) -> None: ...
+def set_threads_here(options: Options) -> int | None: ...
+def families() -> list[tuple[str, float, bool]]: ...
+def simulate_measures(family: str, measures: list[tuple[str, str, Options]], options: Options) -> list[_Estimated]: ...
+def simulate_coverage(family: str, measure: str, of_measure: Options, options: Options) -> _Covered: ...
+def simulate_rejections(family: str, tests: list[str], options: Options) -> list[_Rejected]: ...

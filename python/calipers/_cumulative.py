@@ -11,11 +11,12 @@ from calipers import _core
 from calipers._doors import ArrayLike
 from calipers._estimate import Estimate
 from calipers._inputs import Invalid, Link, Multiclass, OneView, PosLabel, Ties
+from calipers._result import Result
 from calipers._rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
-class CumulativeCurve:
+class CumulativeCurve(Result):
     """Cumulative differences in the order of the probabilities: the slope over a stretch is the mean of y - p there.
 
     Attributes

@@ -22,6 +22,7 @@ from calipers._inputs import (
     Ties,
     float_column,
 )
+from calipers._result import Result
 from calipers._rows import Rows
 
 # A union of words, since stubtest takes an alias of one Literal with several for no union at all.
@@ -29,7 +30,7 @@ BandKind: TypeAlias = Literal["consistency"] | Literal["confidence"]
 
 
 @dataclass(frozen=True, eq=False)
-class Band:
+class Band(Result):
     """How far chance takes a curve, place by place.
 
     Attributes
@@ -53,7 +54,7 @@ class Band:
 
 
 @dataclass(frozen=True, eq=False)
-class LsCurve:
+class LsCurve(Result):
     """E[Y | T = t] and the density of T = ρ(h + ξ), point by point.
 
     LS-ECE is the mean of |outcome rate - t| under this density.
@@ -84,7 +85,7 @@ class LsCurve:
 
 
 @dataclass(frozen=True, eq=False)
-class IsotonicCurve:
+class IsotonicCurve(Result):
     """The isotonic fit: the outcome rate that each distinct probability should have been.
 
     Attributes

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from calipers._result import html_table
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -143,6 +145,20 @@ class Estimate(float):
             if getattr(self, name):
                 shown.append(f"{name}={getattr(self, name)!r}")
         return f"Estimate({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        rows = [("value", f"{float(self):.6g}"), ("numerical bound", f"{self.numerical_bound:.2g}")]
+        if self.standard_error is not None:
+            rows.append(("standard error", f"{self.standard_error:.2g}"))
+        rows.append(("rows", f"{self.n:,}"))
+        for name in _SHOWN:
+            value = self.settings.get(name)
+            if value is not None:
+                rows.append((name, f"{value:.6g}" if isinstance(value, float) else str(value)))
+        for name in ("n_clipped", "n_ties", "n_rounded", "left_out"):
+            if getattr(self, name):
+                rows.append((name, str(getattr(self, name))))
+        return html_table(("measure", self.measure), rows)
 
     # print, csv and f-strings without a format get the number, in full.
     __str__ = float.__repr__

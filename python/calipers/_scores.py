@@ -9,11 +9,12 @@ from calipers import _core
 from calipers._doors import ArrayLike
 from calipers._estimate import Estimate
 from calipers._inputs import Invalid, Link, Multiclass, OneView, PosLabel, Ties
+from calipers._result import Result
 from calipers._rows import Rows
 
 
 @dataclass(frozen=True)
-class CorpDecomposition:
+class CorpDecomposition(Result):
     """A mean score and its parts: score = miscalibration - discrimination + uncertainty.
 
     Attributes

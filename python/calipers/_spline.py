@@ -11,11 +11,12 @@ from calipers import _core
 from calipers._doors import ArrayLike, read
 from calipers._estimate import Estimate
 from calipers._inputs import Invalid, Link, Multiclass, OneView, PosLabel, RunOut, Ties
+from calipers._result import Result
 from calipers._rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
-class SplineCurve:
+class SplineCurve(Result):
     """The gap between outcome rate and probability, and the recalibrated probability, for each distinct probability.
 
     Attributes

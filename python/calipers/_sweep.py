@@ -13,6 +13,8 @@ from calipers import _core
 from calipers._doors import ArrayLike
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Compat, Invalid, Link, Noise, OneView, PosLabel, Ties
+from calipers._progress import shown
+from calipers._result import html_table, html_text
 from calipers._rows import Rows
 
 
@@ -103,11 +105,22 @@ class SweepResult:
     def _repr_svg_(self) -> str:
         return self._svg
 
-    def __repr__(self) -> str:
-        columns: list[tuple[str, NDArray[np.float64]]] = [("ECE equal-width", self.ece_uniform)]
+    def _columns(self) -> list[tuple[str, NDArray[np.float64]]]:
+        """What stands beside the numbers of bins."""
+        columns = [("ECE equal-width", self.ece_uniform)]
         if self.ece_quantile is not None:
             columns.append(("ECE equal-mass", self.ece_quantile))
-        columns.append(("LS-ECE", self.ls_ece))
+        return [*columns, ("LS-ECE", self.ls_ece)]
+
+    def _repr_html_(self) -> str:
+        columns = self._columns()
+        rows = [
+            (str(n_bins), *(f"{values[index]:.6f}" for _, values in columns)) for index, n_bins in enumerate(self.bins)
+        ]
+        return html_text(self.sentence) + self._svg + html_table(("bins", *(name for name, _ in columns)), rows)
+
+    def __repr__(self) -> str:
+        columns = self._columns()
         lines = [
             f"SweepResult, {self.n:,} rows: {self.sentence}",
             "  bins  " + "  ".join(f"{name:>15}" for name, _ in columns),
@@ -131,6 +144,7 @@ def sweep(
     clip: float = 1e-6,
     compat: Compat = None,
     random_state: int = 0,
+    progress: bool = False,
     sample_weight: ArrayLike | None = None,
     from_logits: bool = False,
     multiclass: OneView = None,
@@ -158,6 +172,8 @@ def sweep(
         Bin edges of another tool, as for `expected_calibration_error`.
     random_state : int
         Seed of the sampling noise.
+    progress : bool
+        Whether a line on standard error says how far it is.
     multiclass : {None, "top_class"} or int
         As for `ls_ece`, but for "classwise", which has a sweep for each class.
 
@@ -190,7 +206,8 @@ def sweep(
     rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
     counts = bins.tolist() if isinstance(bins, np.ndarray) else bins
     options = {"noise": noise, "link": link, "tolerance": tolerance, "clip": clip, "compat": compat}
-    found = rows.ask(_core.sweep, bins=counts, random_state=random_state, **options)
+    with shown(progress, "sweep") as show:
+        found = rows.ask(_core.sweep, bins=counts, random_state=random_state, progress=show, **options)
     smooth_ece = from_dict(found["smooth_ece"])
     # The core has the options of the sweep, the estimate beside them those of the rows.
     of_rows = ("multiclass", "ties", "from_logits", "pos_label", "sum_tolerance", "invalid", "weighted")

@@ -26,9 +26,16 @@ def test_examples_run(name: str) -> None:
 def test_docstrings_are_complete(function: Callable[..., object]) -> None:
     documentation = inspect.getdoc(function)
     assert documentation is not None
-    # A function without parameters computes nothing that has a reference.
-    of_input = ("Parameters", "References") if inspect.signature(function).parameters else ()
-    for heading in (*of_input, "Returns", "Examples"):
+    signature = inspect.signature(function)
+    headings = ["Examples"]
+    if signature.parameters:
+        headings.append("Parameters")
+    if signature.return_annotation not in ("None", "Iterator[None]"):
+        headings.append("Returns")
+    # A function without rows computes nothing that has a reference, but for that which draws them.
+    if {"y_true", "family"} & set(signature.parameters):
+        headings.append("References")
+    for heading in headings:
         assert re.search(rf"^{heading}\n-+$", documentation, re.MULTILINE), heading
     assert ">>> " in documentation
 

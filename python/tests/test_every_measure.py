@@ -17,7 +17,8 @@ from scipy import special
 
 CURVES = {"ls_curve", "corp_curve", "cumulative_curve", "spline_curve"}
 TESTS = {name for name in calipers.__all__ if name.endswith(("_test", "_tests"))}
-SKIPPED = CURVES | TESTS | {"assess", "calibration_bins", "compare", "measures", "ls_ece_sampled", "sweep"}
+SKIPPED = CURVES | TESTS | {"assess", "calibration_bins", "compare", "families", "measures", "ls_ece_sampled", "sweep"}
+SKIPPED |= {"set_threads", "simulate", "threads"}
 OF_CLASSES = {"canonical_kde_ece", "top_label_calibration_error"}
 NAMES = [name for name in calipers.__all__ if inspect.isfunction(getattr(calipers, name)) and name not in SKIPPED]
 BINARY = [name for name in NAMES if name not in OF_CLASSES]

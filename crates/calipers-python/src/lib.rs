@@ -15,8 +15,10 @@ mod dlpack;
 mod failure;
 mod measures;
 mod options;
+mod pool;
 mod results;
 mod significance;
+mod simulation;
 mod sketch;
 mod views;
 
@@ -43,8 +45,12 @@ mod _core {
     #[pymodule_export]
     use crate::failure::{CalipersError, no_cluster, refusal};
     use crate::options::Options;
+    #[pymodule_export]
+    use crate::pool::{set_threads, set_threads_here};
     use crate::results::{BinRow, Corp, Cox, Cumulative, Curve, Indices, Isotonic, Measured, Spline, Swept};
     use crate::significance::{self, Assessed, Compared};
+    #[pymodule_export]
+    use crate::simulation::{families, simulate_coverage, simulate_measures, simulate_rejections};
     #[pymodule_export]
     use crate::sketch::Sketch;
     use crate::views::{self, estimate_classes, one_view};

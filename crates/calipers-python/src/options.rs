@@ -194,6 +194,11 @@ impl<'py> Options<'py> {
         }
     }
 
+    /// Whether the function that was called has an option of that name.
+    pub(crate) fn has(&self, name: &'static str) -> Result<bool, Failure> {
+        Ok(self.0.contains(name)?)
+    }
+
     pub(crate) fn is_given(&self, name: &'static str) -> Result<bool, Failure> {
         Ok(!self.get(name)?.is_none())
     }

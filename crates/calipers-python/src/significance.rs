@@ -10,6 +10,7 @@ use pyo3::types::PyDict;
 use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::options::Options;
+use crate::pool::{self, Length};
 use crate::results::Measured;
 
 /// What is drawn, and what an interval holds.
@@ -67,7 +68,8 @@ pub(crate) fn assess<'py>(
     let clusters = clusters.numbers()?;
     let input = columns.input(&options)?;
     let (multiclass, ties) = (options.multiclass()?, options.named("ties")?);
-    let assessment = py.detach(|| {
+    let length = Length::of(&options, input.n_scores())?;
+    let assessment = pool::run(py, length, || {
         let predictions = input.check()?;
         let assess = choices.assess(&estimator);
         match clusters {
@@ -104,7 +106,7 @@ pub(crate) fn compare<'py>(
     for (name, columns) in models {
         inputs.push((name.as_str(), columns.input(&options)?));
     }
-    let comparison = py.detach(|| {
+    let comparison = pool::run(py, Length::of(&options, 0)?, || {
         let mut checked = Vec::new();
         for (name, input) in inputs {
             checked.push((name, input.check().map_err(|error| Failure::of_model(name, error))?));

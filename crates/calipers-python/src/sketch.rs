@@ -10,6 +10,7 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::options::Options;
+use crate::pool::{self, Length, Threads};
 use crate::results::{Curve, FromSketch};
 use crate::significance::{Assessed, Choices};
 
@@ -37,7 +38,13 @@ impl Sketch {
         py: Python<'_>,
         work: impl FnOnce(&State) -> Result<T, Error> + Send,
     ) -> Result<T, Failure> {
-        py.detach(|| Ok(work(&*self.0.read().map_err(broken)?)?))
+        let threads = Threads::shared()?;
+        py.detach(|| {
+            // Before a thread of the pool has the work: while that waits for its parts it takes others' work, which may want the lock.
+            let state = self.0.read().map_err(broken)?;
+            let state: &State = &state;
+            Ok(threads.install(|| work(state))?)
+        })
     }
 
     fn write<T: Send>(
@@ -45,11 +52,16 @@ impl Sketch {
         py: Python<'_>,
         work: impl FnOnce(&mut State) -> Result<T, Error> + Send,
     ) -> Result<T, Failure> {
-        py.detach(|| Ok(work(&mut *self.0.write().map_err(broken)?)?))
+        let threads = Threads::shared()?;
+        py.detach(|| {
+            let mut state = self.0.write().map_err(broken)?;
+            let state: &mut State = &mut state;
+            Ok(threads.install(|| work(state))?)
+        })
     }
 
     fn get<T: Send>(&self, py: Python<'_>, of: impl FnOnce(&calipers::Sketch) -> T + Send) -> Result<T, Failure> {
-        self.read(py, |state| Ok(of(&state.sketch)))
+        py.detach(|| Ok(of(&self.0.read().map_err(broken)?.sketch)))
     }
 
     fn estimate(&self, py: Python<'_>, measure: impl Estimator) -> Result<FromSketch, Failure> {
@@ -124,11 +136,13 @@ impl Sketch {
     ) -> Result<Assessed<FromSketch>, Failure> {
         let options = Options::new(options);
         let (choices, estimator) = (Choices::new(&options)?, options.estimator(measure)?);
-        self.read(py, |State { sketch, tally, .. }| {
+        pool::run(py, Length::of(&options, 0)?, || {
+            let state = self.0.read().map_err(broken)?;
+            let State { sketch, tally, .. } = &*state;
             tally.finish()?;
             let assessment = choices.assess(&estimator).run_sketch(sketch)?;
             let measured = FromSketch::new(assessment.estimate.clone(), sketch);
-            Ok(Assessed { measured, assessment, resampling: choices.resampling })
+            Ok::<_, Failure>(Assessed { measured, assessment, resampling: choices.resampling })
         })
     }
 

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::options::Options;
+use crate::pool::{self, Length};
 use crate::results::Measured;
 
 /// Checks and measures without the GIL; class by class where that is asked.
@@ -17,7 +18,8 @@ pub(crate) fn estimate<'py>(
 ) -> Result<Measured<'py>, Failure> {
     let input = columns.input(&options)?;
     let (multiclass, ties) = (options.multiclass()?, options.named("ties")?);
-    let estimate = py.detach(|| input.estimate(multiclass, ties, estimator))?;
+    let length = Length::of(&options, input.n_scores())?;
+    let estimate = pool::run(py, length, || input.estimate(multiclass, ties, estimator))?;
     let multiclass = Some(multiclass.resolved(columns.n_classes()));
     Ok(Measured { estimate, multiclass, weighted: columns.is_weighted(), options })
 }
@@ -30,7 +32,8 @@ pub(crate) fn estimate_classes<'py>(
     options: Options<'py>,
 ) -> Result<Measured<'py>, Failure> {
     let input = columns.input(&options)?;
-    let estimate = py.detach(|| work(&input.check()?))?;
+    let length = Length::of(&options, input.n_scores())?;
+    let estimate = pool::run(py, length, || work(&input.check()?))?;
     Ok(Measured { estimate, multiclass: None, weighted: columns.is_weighted(), options })
 }
 
@@ -43,6 +46,6 @@ pub(crate) fn one_view<T: Send>(
 ) -> Result<T, Failure> {
     let input = columns.input(options)?;
     let (multiclass, ties) = (options.multiclass()?, options.named("ties")?);
-    let result = py.detach(|| work(&input.check()?.view(multiclass, ties)?))?;
-    Ok(result)
+    let length = Length::of(options, input.n_scores())?;
+    pool::run(py, length, || work(&input.check()?.view(multiclass, ties)?))
 }

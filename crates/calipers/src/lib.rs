@@ -17,6 +17,7 @@ pub mod significance;
 pub mod simulate;
 mod sketch;
 mod sweep;
+mod watch;
 
 pub use binned::{Bin, BinnedEce, Compat, DebiasedEce, NBins, Norm, Strategy, SweepEce};
 pub use error::Error;
@@ -44,3 +45,4 @@ pub use significance::{
 };
 pub use sketch::{Filling, Sketch, SketchOptions};
 pub use sweep::{Extent, SamplingNoise, Sweep, SweepPoint, SweepResult, TiedJump, Verdict};
+pub use watch::{Stopped, Watch};

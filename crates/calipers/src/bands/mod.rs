@@ -12,6 +12,7 @@ mod corp;
 use crate::Error;
 use crate::numerics::random::{Uniforms, seed_of_draw};
 use crate::significance::check_level;
+use crate::watch;
 use rayon::prelude::*;
 
 /// What a band is about.
@@ -120,7 +121,11 @@ impl BandOptions {
     /// One more curve that is like the draws is below the first with a probability of at most k / (draws + 1), since it is as likely to have
     /// any rank among them: so the level holds for any number of rows and of draws.
     pub(crate) fn ends(&self, n_places: usize, curve: impl Fn(&mut Uniforms) -> Vec<f64> + Sync) -> Vec<(f64, f64)> {
-        let draw = |number: u64| curve(&mut Uniforms::new(seed_of_draw(self.seed, number)));
+        watch::expect_draws(self.n_resamples);
+        let draw = |number: u64| {
+            watch::draw_begins();
+            curve(&mut Uniforms::new(seed_of_draw(self.seed, number)))
+        };
         let draws: Vec<Vec<f64>> = (0..self.n_resamples).into_par_iter().map(draw).collect();
         let rank = (((draws.len() + 1) as f64 * self.tail() + 1e-9) as usize).max(1);
         let ends_at = |place: usize| {

@@ -6,6 +6,7 @@ use super::trials::TrialSet;
 use crate::Error;
 use crate::estimate::Settings;
 use crate::numerics::random::Uniforms;
+use crate::watch;
 
 /// Where a p-value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,7 +63,9 @@ impl Resampling {
 
     /// Something of each draw, in order.
     pub(super) fn of_draws<T: Send>(&self, set: &TrialSet, of: impl Fn(&[u64]) -> T + Sync) -> Vec<T> {
+        watch::expect_draws(self.n_resamples as u64);
         let draw = |counts: &mut Vec<u64>, draw: u64| {
+            watch::draw_begins();
             // Multiplied, so that neighbouring seeds share no draw.
             let mut uniforms = Uniforms::new(self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(draw));
             set.draw(&mut uniforms, counts);

@@ -13,6 +13,7 @@ use super::cell::{Content, Resolution};
 use super::{Cells, N_TABLES};
 use crate::numerics::dispatch::dispatched;
 use crate::predictions::{Outcome, PlainPass, PlainRows, Probability};
+use crate::watch;
 
 /// Rows that a worker takes at a time.
 const SHARE: usize = 1 << 15;
@@ -34,6 +35,7 @@ pub(super) fn run(rows: PlainRows<'_>, resolution: Resolution, clip: f64) -> Opt
     (0..n_workers).into_par_iter().for_each(|_| {
         let mut narrow = Narrow::new(frame);
         while sound.load(Ordering::Relaxed) {
+            watch::look();
             let start = next.fetch_add(SHARE, Ordering::Relaxed);
             if start >= rows.len() {
                 break;

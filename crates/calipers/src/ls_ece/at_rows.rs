@@ -16,6 +16,7 @@ use crate::numerics::convolution::Taps;
 use crate::numerics::lagrange::{Lagrange, MAX_ORDER};
 use crate::numerics::parallel;
 use crate::predictions::BinaryView;
+use crate::watch;
 
 /// Nodes that a grid may have; beyond, places are looked at one by one.
 const MAX_NODES: f64 = (1u64 << 22) as f64;
@@ -71,6 +72,7 @@ fn one_by_one(points: &Points, kernel: Kernel<'_>) -> (Vec<f64>, Vec<f64>) {
     let found: Vec<(f64, f64)> = groups
         .par_iter()
         .map(|group| {
+            watch::look();
             let masses = regression.at(points.logits[group[0]]);
             let lost = 0.5 * shift(&kernel, points) + regression.neglected + masses.total * 2f64.powi(-44);
             let bound = if masses.total > lost { (2.0 * lost / (masses.total - lost)).min(1.0) } else { 1.0 };

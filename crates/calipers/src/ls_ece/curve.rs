@@ -8,6 +8,7 @@ use super::regression::{Masses, Regression};
 use super::{Kernel, LsEce};
 use crate::Error;
 use crate::predictions::BinaryView;
+use crate::watch;
 
 /// E[Y | T = t] and the density of T = ρ(h + ξ), point by point: equations (tndensity2) and (tndensity).
 ///
@@ -63,6 +64,7 @@ impl LsEce {
         let smoothness = Smoothness::new(kernel.noise, kernel.link, sigma);
         let regression = Regression::new(points, kernel);
         let evaluate = |t: &f64| {
+            watch::look();
             let u = self.link.inverse(*t, 1.0 - t);
             let masses = regression.at(u);
             let bound = bound(points, &kernel, &smoothness, &regression, spread, u, masses.total);

@@ -14,6 +14,7 @@ use crate::noise::{Gaussian, Noise};
 use crate::numerics::random::Uniforms;
 use crate::numerics::sum::Sum;
 use crate::predictions::BinaryView;
+use crate::watch;
 
 /// Samples that are worked on at once.
 const CHUNK: u64 = 1 << 16;
@@ -160,7 +161,10 @@ impl Estimator for LsEceSampled {
         while n_left > 0 {
             let n_now = n_left.min(CHUNK);
             let places: Vec<f64> = (0..n_now).map(|_| draws.draw()).collect();
-            let gap = |&u: &f64| (outcome_rate(&points, &regression, u) - self.link.response(u)).abs();
+            let gap = |&u: &f64| {
+                watch::look();
+                (outcome_rate(&points, &regression, u) - self.link.response(u)).abs()
+            };
             let gaps: Vec<f64> = places.par_iter().map(gap).collect();
             for gap in gaps {
                 sum.add(gap);

@@ -9,6 +9,7 @@ use crate::error;
 use crate::link::{Link, Logistic};
 use crate::noise::Noise;
 use crate::numerics::quadrature::{Quadrature, absolute, kronrod};
+use crate::watch;
 
 /// What the integrals are asked to be good to. Rounding of the inner integrals is near 1e-15.
 const TOLERANCE: f64 = 1e-12;
@@ -82,7 +83,10 @@ impl Family {
             breaks.windows(2).flat_map(|ends| panels(ends[0], ends[1], 4.0 * smoothing.panel)).collect();
         let parts: Vec<Quadrature> = panels
             .par_iter()
-            .map(|&(a, b)| absolute(&|u| smoothing.residual(u), a, b, TOLERANCE / panels.len() as f64))
+            .map(|&(a, b)| {
+                watch::look();
+                absolute(&|u| smoothing.residual(u), a, b, TOLERANCE / panels.len() as f64)
+            })
             .collect();
         let total: Quadrature = parts.into_iter().sum();
         Ok(Exact { value: total.value, error: total.error + 1e-14 })

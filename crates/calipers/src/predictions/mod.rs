@@ -145,6 +145,11 @@ impl<'a> Input<'a> {
         self
     }
 
+    /// Scores, those of all classes counted: how much there is to look at, before anything was.
+    pub fn n_scores(&self) -> usize {
+        self.scores.len()
+    }
+
     /// Checks everything, once.
     pub fn check(self) -> Result<Predictions<'a>, Error> {
         let mut tally = Tally::default();

@@ -1,12 +1,13 @@
 //! All of it in one object.
 
 use super::classwise::ClasswiseResampler;
-use super::resampler::{Draws, Kind, Resampler, check_level, check_resamples};
+use super::resampler::{Draws, Kind, Resampler, check_level, check_resamples, n_draws};
 use super::{Bootstrap, Clusters, Debias, Interval, IntervalMethod, NoiseFloor};
 use crate::Error;
 use crate::estimate::{Estimate, Estimator};
 use crate::predictions::{BinaryView, Multiclass, Predictions, Ties};
 use crate::sketch::Sketch;
+use crate::watch;
 
 /// Value, noise floor, p-value, interval and debiased value of a measure.
 ///
@@ -152,6 +153,7 @@ impl<'a> Assess<'a> {
     }
 
     fn assess(&self, estimate: Estimate, resampler: &dyn Resampler) -> Result<Assessment, Error> {
+        watch::expect_draws(n_draws(resampler, self.n_resamples));
         let draws = Draws::new(resampler, Kind::Bootstrap, self.n_resamples, self.seed)?;
         self.assess_by(estimate, resampler, &draws)
     }

@@ -8,6 +8,7 @@ use crate::Error;
 use crate::estimate::Estimator;
 use crate::link::{Link, Probit};
 use crate::predictions::{BinaryView, Rows};
+use crate::watch;
 
 /// The difference of a measure between models on the same rows, with interval and p-value.
 ///
@@ -148,6 +149,8 @@ impl<'a> Compare<'a> {
         let measure = settled.as_deref().unwrap_or(self.measure);
         let pulls: Vec<Option<Vec<f64>>> =
             views.iter().map(|view| measure.corrected_pulls(view, clusters.as_ref())).collect::<Result<_, _>>()?;
+        // With a floor for each: without floors, the share that is shown ends at a half.
+        watch::expect_draws(2 * self.n_resamples * models.len() as u64);
         // Draws of rows are paired by their numbers; those on a grid are not, and one of each kind could not be compared.
         let by_rows = pulls.iter().any(Option::is_none);
         let examine = |(view, pulls): (&&BinaryView<'_>, Option<Vec<f64>>)| {

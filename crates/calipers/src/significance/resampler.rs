@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use crate::Error;
 use crate::error::number;
 use crate::numerics::random::{Uniforms, seed_of_draw};
+use crate::watch;
 
 /// The measure of resampled rows. The number of a draw is all that it depends on: the same on any thread, in any order.
 pub trait Resampler: Sync {
@@ -64,9 +65,12 @@ pub(super) struct Draws {
 
 impl Draws {
     pub(super) fn new(resampler: &dyn Resampler, kind: Kind, n_resamples: u64, seed: u64) -> Result<Self, Error> {
-        let draw = |number: u64| match kind {
-            Kind::Calibrated => resampler.calibrated_draw(seed_of_draw(seed, 2 * number)),
-            Kind::Bootstrap => resampler.bootstrap_draw(seed_of_draw(seed, 2 * number + 1)),
+        let draw = |number: u64| {
+            watch::draw_begins();
+            match kind {
+                Kind::Calibrated => resampler.calibrated_draw(seed_of_draw(seed, 2 * number)),
+                Kind::Bootstrap => resampler.bootstrap_draw(seed_of_draw(seed, 2 * number + 1)),
+            }
         };
         let by_number: Vec<f64> = (0..n_resamples).into_par_iter().map(draw).collect();
         Self::of(by_number)
@@ -116,6 +120,11 @@ pub(crate) fn check_level(level: f64) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::setting("level", "in [0.5, 1)", number(level)))
+}
+
+/// How many draws an assessment makes: of rows, and of outcomes where there is a floor.
+pub(super) fn n_draws(resampler: &dyn Resampler, n_resamples: u64) -> u64 {
+    n_resamples * if resampler.floor_withheld().is_none() { 2 } else { 1 }
 }
 
 /// Fewer resamples than one in 1 - level could never reject.

@@ -30,6 +30,7 @@ use rayon::prelude::*;
 
 use crate::Error;
 use crate::predictions::BinaryView;
+use crate::watch;
 
 /// Many samples of a population, each measured.
 ///
@@ -95,7 +96,9 @@ impl<'a> Simulation<'a> {
     /// `work` on the rows of each run and a seed for resamples of them, in order.
     fn each<T: Send>(&self, work: impl Fn(&BinaryView<'_>, u64) -> Result<T, Error> + Sync) -> Result<Vec<T>, Error> {
         self.check()?;
+        watch::expect_runs(self.n_runs);
         let run = |number: u64| {
+            watch::run_begins();
             let sample = self.population.sample(self.n, seed_of_run(self.seed, 2 * number));
             let predictions = sample.input().check()?;
             work(&predictions.binary()?, seed_of_run(self.seed, 2 * number + 1))

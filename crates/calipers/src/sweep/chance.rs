@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use crate::numerics::random::{Normals, Uniforms, seed_of_draw};
 use crate::numerics::sum::Sum;
+use crate::watch;
 
 /// One binning of the ordered rows: where its bins start, from row 0 on, and the number of rows.
 pub(super) type Starts = Vec<usize>;
@@ -50,6 +51,7 @@ fn mean_ranges_of<const G: usize>(
         cells.collect::<Vec<_>>()
     });
     let draws = (0..n_draws as u64).into_par_iter().map(|draw| {
+        watch::draw_begins();
         let before = sums(seed_of_draw(seed, draw));
         let ece = |cells: &Vec<usize>| cells.windows(2).map(|bin| (before[bin[1]] - before[bin[0]]).abs()).sum::<f64>();
         groups.each_ref().map(|binnings| {

@@ -19,6 +19,7 @@ use crate::ls_ece::{LsEce, check_clip, check_tolerance};
 use crate::measures::SmoothEce;
 use crate::noise::{Gaussian, Noise};
 use crate::predictions::BinaryView;
+use crate::watch;
 use levels::Ordered;
 use verdict::JUDGED;
 
@@ -205,6 +206,8 @@ impl Sweep {
     pub fn run(&self, view: &BinaryView<'_>) -> Result<SweepResult, Error> {
         self.check()?;
         let counts = self.counts()?;
+        // Numbers of bins take about as long as draws.
+        watch::expect_draws((counts.len() + N_DRAWS) as u64);
         let ordered = Ordered::new(view, &*self.link)?;
         let (binned, smoothed) = rayon::join(|| self.binned(view, &ordered, &counts), || self.smoothed(view, &counts));
         let (binned, (smooth_ece, ls_eces)) = (binned?, smoothed?);
@@ -271,6 +274,7 @@ impl Sweep {
         let in_order = in_order.binary()?;
         let probabilities = ordered.probabilities();
         let binned = counts.par_iter().map(|&n_bins| {
+            watch::draw_begins();
             let measure = |strategy| {
                 let ece = BinnedEce::new().n_bins(n_bins).strategy(strategy);
                 ece.compat(self.compat).shared_link(self.link.clone())

@@ -11,6 +11,7 @@ use crate::link::Link;
 use crate::numerics::lagrange::Lagrange;
 use crate::numerics::random::{Uniforms, seed_of_draw};
 use crate::significance::{Clusters, Resampler, deviation_of_sums};
+use crate::watch;
 
 /// Draws of signs from which the deviation of G is taken: to 6 %, where it decides on a factor between 1 and 2 that hardly depends on it.
 const SIGN_DRAWS: u64 = 128;
@@ -82,6 +83,7 @@ impl ClusterParts {
     /// The standard deviation of G at every node, times the total weight: √Σ_c (Σ over rows of c of w (y - ρ) K)², as random signs of the clusters show it.
     pub(super) fn deviations(&self, grid: &Grid) -> Vec<f64> {
         let signed = |draw: u64| {
+            watch::look();
             let weights = self.sums(grid, |part| part.weight, signs(seed_of_draw(0, draw)));
             let mut residuals = grid.residuals_of_weights(&weights);
             residuals.iter_mut().for_each(|residual| *residual *= *residual);

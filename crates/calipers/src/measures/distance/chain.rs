@@ -1,6 +1,7 @@
 //! max Σ c_i w_i over |w_i| <= 1, |w_i - w_{i+1}| <= x_{i+1} - x_i, by dynamic programming.
 
 use super::kinks::Kinks;
+use crate::watch;
 
 /// An optimal w, up to rounding.
 #[derive(Debug, Clone)]
@@ -19,7 +20,10 @@ pub(super) fn solve(x: &[f64], c: &[f64]) -> Solution {
     const RIGHT: usize = 1;
     let mut kinks = Kinks::new();
     let mut best = vec![0.0; x.len()];
-    for ((&x, &c), best) in x.iter().zip(c).zip(&mut best) {
+    for (k, ((&x, &c), best)) in x.iter().zip(c).zip(&mut best).enumerate() {
+        if k % 4096 == 0 {
+            watch::look();
+        }
         *best = if c > 0.0 {
             kinks.climb(RIGHT, x, c)
         } else if c < 0.0 {

@@ -7,6 +7,8 @@
 //! Every Newton step is a system of 2 x 2 blocks on a chain: O(nodes). The method is Mehrotra's, from a start that is feasible on both
 //! sides. What it finds is not trusted by its caller, so nothing is proven here.
 
+use crate::watch;
+
 /// What the program is about.
 #[derive(Debug)]
 pub(super) struct Program {
@@ -131,6 +133,7 @@ impl Program {
         let limits = Inequalities { edges: slacks.edges.clone(), nodes: vec![0.0; self.nodes.len()] };
         let count = slacks.len() as f64;
         for _ in 0..MOST_STEPS {
+            watch::look();
             let gap = z.dot(&slacks);
             if !(gap > GAP) {
                 break;

@@ -10,6 +10,7 @@ use crate::link::{Link, Logistic};
 use crate::measures::probabilities::{Group, Pooled};
 use crate::numerics::sum::Sum;
 use crate::predictions::BinaryView;
+use crate::watch;
 
 /// The narrowest bins: below, one more halving changes nothing that a double can show.
 const FINEST: i32 = 52;
@@ -106,7 +107,13 @@ fn search(sums: &Sums, score_error: f64) -> (f64, f64, Exact) {
     // Some at a time on all cores; those that would not have been asked for change nothing.
     'search: for batch in (0..=FINEST).step_by(BATCH) {
         let widths: Vec<f64> = (batch..=FINEST).take(BATCH).map(|k| 2f64.powi(-k)).collect();
-        let gaps: Vec<f64> = widths.par_iter().map(|width| sums.mean_gap(*width)).collect();
+        let gaps: Vec<f64> = widths
+            .par_iter()
+            .map(|width| {
+                watch::look();
+                sums.mean_gap(*width)
+            })
+            .collect();
         for (width, gap) in widths.into_iter().zip(gaps) {
             exact.narrow(width, gap, score_error);
             if gap >= value {

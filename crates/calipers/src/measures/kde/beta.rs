@@ -13,7 +13,7 @@ use crate::ls_ece::check_clip;
 use crate::measures::probabilities::{Group, Probabilities};
 use crate::numerics::sum::Sum;
 use crate::predictions::BinaryView;
-use crate::{Error, error};
+use crate::{Error, error, watch};
 
 /// Places at which the rule compares bandwidths, at most.
 const RULE_PLACES: usize = 4096;
@@ -151,6 +151,7 @@ fn by_likelihood(groups: &[Group]) -> f64 {
     let likelihood = |bandwidth: f64| {
         let sums = BetaSums::new(groups, bandwidth);
         let of_place = |&(index, weight): &(usize, f64)| {
+            watch::look();
             let (others, group) = (sums.others(index), &groups[index]);
             // Tied rows leave out their mean weight.
             let copies = group.weight() * (1.0 - 1.0 / group.n as f64);

@@ -24,6 +24,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::measures::probabilities::Group;
+use crate::watch;
 
 /// Moments of a cell.
 const MOMENTS: usize = 20;
@@ -213,10 +214,13 @@ impl<'a> BetaSums<'a> {
                 let length = self.groups[start..cell.end].partition_point(|group| group.p <= edge).max(1);
                 let piece = start..start + length;
                 let crowd = if length > CROWDED { Crowd::new(self, number, piece.clone()) } else { None };
-                all.extend(piece.map(|own| match &crowd {
-                    // What is left after the group itself is taken away must be most of it.
-                    Some(crowd) if self.groups[own].weight() < 0.1 * cell.weight => crowd.others(self, own),
-                    _ => self.others(own),
+                all.extend(piece.map(|own| {
+                    watch::look();
+                    match &crowd {
+                        // What is left after the group itself is taken away must be most of it.
+                        Some(crowd) if self.groups[own].weight() < 0.1 * cell.weight => crowd.others(self, own),
+                        _ => self.others(own),
+                    }
                 }));
             }
             all

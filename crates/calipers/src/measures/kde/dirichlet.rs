@@ -7,7 +7,7 @@ use crate::estimate::{Estimate, Settings};
 use crate::ls_ece::check_clip;
 use crate::numerics::sum::Sum;
 use crate::predictions::Predictions;
-use crate::{Error, error};
+use crate::{Error, error, watch};
 
 /// Canonical calibration error by Dirichlet kernels: each row against the class rates that all other rows predict at its vector of
 /// probabilities.
@@ -124,6 +124,7 @@ impl CanonicalKdeEce {
         let log_norms: Vec<f64> = (0..n).into_par_iter().map(log_norm).collect();
         let exponents: Vec<f64> = rows.probabilities.iter().map(|p| p.max(self.clip) / h).collect();
         let of_row = |&row: &usize| {
+            watch::look();
             let logs: Vec<f64> = vector(row).iter().map(|p| p.max(self.clip).ln()).collect();
             let log_kernel = |other: usize| {
                 let parameters = &exponents[other * k..(other + 1) * k];

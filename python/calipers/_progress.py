@@ -1,0 +1,33 @@
+"""How far a long call is: one line on standard error that is written over, for those who ask for it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+Shown: TypeAlias = Callable[[float], None] | None
+
+
+@contextmanager
+def shown(progress: bool, what: str) -> Iterator[Shown]:
+    """What the core tells the share that is done, every 50 ms or so; None unless it is asked for."""
+    if not isinstance(progress, bool):
+        raise TypeError(f"progress must be True or False, got {type(progress).__name__}")
+    if not progress:
+        yield None
+        return
+
+    def show(share: float) -> None:
+        # A carriage return, which terminals and notebooks both know.
+        sys.stderr.write(f"\r{what}: {100 * share:3.0f} %")
+        sys.stderr.flush()
+
+    show(0.0)
+    try:
+        yield show
+        show(1.0)
+    finally:
+        sys.stderr.write("\n")
+        sys.stderr.flush()

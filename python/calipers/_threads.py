@@ -1,0 +1,52 @@
+"""How many threads a call has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from calipers import _core
+
+
+def set_threads(n: int | None) -> None:
+    """Lets every call of this process have so many threads; what comes out is the same to the last bit.
+
+    Unless this is called, the environment variable ``RAYON_NUM_THREADS`` says how many, and without it there are as
+    many as the machine has cores.
+
+    Parameters
+    ----------
+    n : int or None
+        Threads, at least 1; None for the default.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> cal.set_threads(2)
+    >>> cal.set_threads(None)
+    """
+    _core.set_threads({"n": n})
+
+
+@contextmanager
+def threads(n: int) -> Iterator[None]:
+    """Lets the calls of a block have so many threads; calls of other Python threads are as they were.
+
+    Parameters
+    ----------
+    n : int
+        Threads, at least 1.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> with cal.threads(1):
+    ...     alone = cal.ls_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> alone == cal.ls_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    True
+    """
+    before = _core.set_threads_here({"n": n})
+    try:
+        yield
+    finally:
+        _core.set_threads_here({"n": before})
