@@ -1,4 +1,4 @@
-"""A torchmetrics metric whose state is a sketch: tensors of fixed size that processes add, and the same bits however many there are.
+"""A torchmetrics metric whose state is a sketch: integers that processes add, the same bits however many there are.
 
     preds, target -> update -> words (added over ranks) -> sketch -> compute | estimate | assess
 

@@ -13,14 +13,15 @@ from typing import Any
 import calipers
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch not installed")
+pytest.importorskip("torch", reason="torch not installed")
 pytest.importorskip("torchmetrics", reason="torchmetrics not installed")
 
-import torch.distributed  # noqa: E402
-import torch.multiprocessing  # noqa: E402
-from calipers.torch import LogitSmoothedECE  # noqa: E402
-from torchmetrics import MetricCollection  # noqa: E402
-from torchmetrics.classification import BinaryCalibrationError  # noqa: E402
+import torch
+import torch.distributed
+import torch.multiprocessing
+from calipers.torch import LogitSmoothedECE
+from torchmetrics import MetricCollection
+from torchmetrics.classification import BinaryCalibrationError
 
 ROOT = Path(__file__).parents[2]
 N = 3001
