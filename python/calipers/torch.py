@@ -199,7 +199,7 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
             raise ValueError("states must be those of metrics with the same options")
         score_error = struct.unpack("<d", struct.pack("<q", int(self.score_error)))[0]
         words = self.words.cpu().contiguous().numpy()
-        return Sketch._holding(self._empty()._held.from_dense(words, score_error, not self.reading["from_logits"]))
+        return Sketch._holding(self._empty()._held.of_dense(words, score_error, not self.reading["from_logits"]))
 
     def _kind(self) -> torch.Tensor:
         """Numbers that stand for the options that make the state, below 2^15.

@@ -123,7 +123,7 @@ impl Sketch {
     }
 
     /// A sketch of the same options with the rows whose words these are.
-    fn from_dense(
+    fn of_dense(
         &self,
         py: Python<'_>,
         words: PyReadonlyArray1<'_, i64>,
@@ -131,7 +131,7 @@ impl Sketch {
         of_probabilities: bool,
     ) -> Result<Self, Failure> {
         let words = words.as_slice().map_err(PyErr::from)?;
-        self.read(py, |state| Ok(Sketch::new(state.sketch.from_dense(words, score_error, of_probabilities)?)))
+        self.read(py, |state| Ok(Sketch::new(state.sketch.of_dense(words, score_error, of_probabilities)?)))
     }
 
     fn copy(&self, py: Python<'_>) -> Result<Self, Failure> {

@@ -14,6 +14,7 @@
 //! Low words are below 2^32 in each sketch, so that 2^31 of them can be added.
 
 use super::bytes::check_agreement;
+use super::table::Table;
 use super::{Cells, MOST_ROWS, N_TABLES, Sketch};
 use crate::binned::BinTotals;
 use crate::cells::Content;
@@ -71,7 +72,7 @@ impl Sketch {
         }
         let mut dense = Dense { score_error: self.score_error, ..Dense::default() };
         dense.put(0, SCALES.map(|scale| if self.scale == Some(scale) { self.n } else { 0 }));
-        let InputReport { n_rows, n_rounded, n_ties, left_out, .. } = &self.report;
+        let InputReport { n_rows, n_rounded, n_ties, left_out } = &self.report;
         dense.put(SCALES.len(), [*n_rows, self.n_clipped, *n_rounded, *n_ties]);
         dense.put(SCALES.len() + 4, KINDS.map(|kind| left_out.get(kind).copied().unwrap_or(0)));
         let mut at = HEAD;
@@ -94,7 +95,7 @@ impl Sketch {
 
     /// The sketch, of options like this one's, whose words are these: the sums of those of others, with the largest of their
     /// errors of scores.
-    pub fn from_dense(&self, words: &[i64], score_error: f64, of_probabilities: bool) -> Result<Sketch, Error> {
+    pub fn of_dense(&self, words: &[i64], score_error: f64, of_probabilities: bool) -> Result<Sketch, Error> {
         let expected = self.dense_len(of_probabilities);
         if words.len() != expected {
             return Err(invalid(format!("there must be {expected} words, got {}", words.len())));
@@ -114,7 +115,7 @@ impl Sketch {
             let probability = joined(words[2], words[3]);
             *totals = BinTotals { count, weight: count.into(), positive: positive.into(), probability };
         }
-        let Cells::Plain(tables) = &mut sketch.cells else { return Ok(sketch) };
+        let mut tables: [Table<Content>; N_TABLES] = Default::default();
         let of_table = cells.len() / N_TABLES;
         for (table, words) in tables.iter_mut().zip(cells.chunks_exact(of_table)) {
             for (cell, words) in words.chunks_exact(WIDTH).enumerate() {
@@ -126,6 +127,10 @@ impl Sketch {
                     return Err(invalid("a cell without rows has sums"));
                 }
             }
+        }
+        sketch.cells = Cells::Plain(tables);
+        if head[..SCALES.len()].iter().map(|n| u128::from(*n)).sum::<u128>() != u128::from(sketch.n) {
+            return Err(invalid("kinds of scores and cells hold different rows"));
         }
         sketch.units = sketch.n.into();
         check_agreement(&sketch)?;

@@ -45,11 +45,11 @@ fn sums_of_words_are_the_words_of_all_rows() {
             add(&mut words, &input(part).to_dense(of_probabilities).unwrap());
         }
         let error = all.to_dense(of_probabilities).unwrap().score_error;
-        let restored = empty.from_dense(&words, error, of_probabilities).unwrap();
+        let restored = empty.of_dense(&words, error, of_probabilities).unwrap();
         assert_eq!(restored.to_bytes(), all.to_bytes());
         assert_eq!(restored, all);
         let nothing = vec![0; words.len()];
-        assert_eq!(empty.from_dense(&nothing, 0.0, of_probabilities).unwrap(), empty);
+        assert_eq!(empty.of_dense(&nothing, 0.0, of_probabilities).unwrap(), empty);
     }
 }
 
@@ -62,7 +62,7 @@ fn the_smallest_scores_have_a_place() {
         let mut words = vec![0; sketch.dense_len(of_probabilities)];
         let dense = sketch.to_dense(of_probabilities).unwrap();
         add(&mut words, &dense);
-        assert_eq!(sketch.from_dense(&words, dense.score_error, of_probabilities).unwrap(), sketch);
+        assert_eq!(sketch.of_dense(&words, dense.score_error, of_probabilities).unwrap(), sketch);
     }
 }
 
@@ -80,9 +80,9 @@ fn a_sum_beyond_63_bits_is_kept() {
     let mut words = vec![0; sketch.dense_len(true)];
     add(&mut words, &sketch.to_dense(true).unwrap());
     words.iter_mut().for_each(|word| *word <<= 30);
-    assert_eq!(sketch.from_dense(&words, 0.0, true).unwrap().to_bytes(), many.to_bytes());
+    assert_eq!(sketch.of_dense(&words, 0.0, true).unwrap().to_bytes(), many.to_bytes());
     words.iter_mut().for_each(|word| *word <<= 4);
-    let refusal = sketch.from_dense(&words, 0.0, true).unwrap_err();
+    let refusal = sketch.of_dense(&words, 0.0, true).unwrap_err();
     assert_eq!(refusal.to_string(), "rows must be at most 274877906944 in a sketch, got 549755813888");
 }
 
@@ -98,16 +98,16 @@ fn words_that_no_rows_have_are_refused() {
             let mut changed = words.clone();
             changed[*place as usize] = changed[*place as usize].wrapping_add(change);
             // Sums may be those of other rows; what is there must be a sketch that bytes can hold.
-            if let Ok(other) = sketch.from_dense(&changed, 0.0, true) {
+            if let Ok(other) = sketch.of_dense(&changed, 0.0, true) {
                 assert_eq!(Sketch::from_bytes(&other.to_bytes()).unwrap(), other);
                 assert_eq!(other.n(), sketch.n());
             }
         }
     }
     let reason = |refusal: calipers::Error| refusal.to_string();
-    let short = sketch.from_dense(&words[1..], 0.0, true).unwrap_err();
+    let short = sketch.of_dense(&words[1..], 0.0, true).unwrap_err();
     assert!(reason(short).starts_with("bytes must be a calipers sketch: there must be "));
-    assert!(reason(sketch.from_dense(&words, f64::NAN, true).unwrap_err()).contains("the error of scores"));
+    assert!(reason(sketch.of_dense(&words, f64::NAN, true).unwrap_err()).contains("the error of scores"));
     assert_eq!(
         reason(sketch.to_dense(false).unwrap_err()),
         "sketches must have the same kind of scores to be merged, got raw scores or log-odds and probabilities"
@@ -115,7 +115,7 @@ fn words_that_no_rows_have_are_refused() {
     let mut both = vec![0; sketch.dense_len(false)];
     (both[1], both[2]) = (1, 1);
     assert_eq!(
-        reason(sketch.from_dense(&both, 0.0, false).unwrap_err()),
+        reason(sketch.of_dense(&both, 0.0, false).unwrap_err()),
         "sketches must have the same kind of scores to be merged, got log-odds and raw scores"
     );
     let weighted = Input::probabilities(&[0.3], &[1]).weights(&[2.0]).check().unwrap();
