@@ -10,7 +10,7 @@ line stands for any lines, `[..]` for any run of characters within one. The comm
 must succeed; to show one that does not, write `$ command; echo "exit code $?"`.
 
 Everything runs from the root of the repository. A block is skipped if the line above it
-is `<!-- not run: reason -->`.
+is `<!-- not run: reason -->`, or `<!-- needs: module, ... -->` and one of the modules is not installed.
 
     python scripts/check_docs.py [FILE ...]
 """
@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import doctest
+import importlib.util
 import io
 import os
 import re
@@ -35,6 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TIME_LIMIT = 600  # seconds for one command
 
 FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)$")
+NEEDS = re.compile(r"^\s*<!--\s*needs:\s*(?P<modules>\S.*?)\s*-->\s*$")
 NOT_RUN = re.compile(r"^\s*<!--\s*not run:\s*(?P<reason>\S.*?)\s*-->\s*$")
 
 
@@ -86,12 +88,11 @@ def blocks(text: str) -> Iterator[Block]:
         indent, fence = opening["indent"], opening["fence"]
         closing = re.compile(rf"^\s*{fence[0]}{{{len(fence)},}}\s*$")
         info = opening["info"].split()
-        skipped = NOT_RUN.match(above)
         block = Block(
             language=info[0].lower() if info else "",
             line=number + 2,
             lines=[],
-            not_run=skipped["reason"] if skipped else None,
+            not_run=reason_not_to_run(above),
         )
         number += 1
         while number < len(lines) and not closing.match(lines[number]):
@@ -102,6 +103,16 @@ def blocks(text: str) -> Iterator[Block]:
         above = ""
         number += 1
         yield block
+
+
+def reason_not_to_run(above: str) -> str | None:
+    """Why the block below that line is not run here, if it is not."""
+    if skipped := NOT_RUN.match(above):
+        return skipped["reason"]
+    needed = NEEDS.match(above)
+    names = needed["modules"].replace(",", " ").split() if needed else []
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    return f"{' and '.join(missing)} not installed" if missing else None
 
 
 def commands(block: Block) -> list[Command]:

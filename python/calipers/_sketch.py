@@ -34,6 +34,9 @@ class Sketch:
         this tolerance, for any data and any sigma from this one on.
     clip : float
         Probabilities are clipped to [clip, 1 - clip] on their way in.
+    largest_logit : float
+        Raw scores beyond this in size are taken as this: from 40, from where on probabilities are 0 or 1
+        to the last bit, to 708. What that changes in LS-ECE is part of its bound.
     n_bins : sequence of int
         The numbers of equal-width bins for which `expected_calibration_error` is exact; for others the
         bound says how much cells that bins divide leave open.
@@ -75,6 +78,7 @@ class Sketch:
         tolerance: float | None = None,
         smallest_sigma: float | None = None,
         clip: float = 1e-6,
+        largest_logit: float = 708.0,
         n_bins: Sequence[int] = (10, 15),
         weight_bits: int = 32,
     ) -> None:
@@ -84,6 +88,7 @@ class Sketch:
                 "tolerance": tolerance,
                 "smallest_sigma": smallest_sigma,
                 "clip": clip,
+                "largest_logit": largest_logit,
                 "n_bins": n_bins,
                 "weight_bits": weight_bits,
             }
@@ -141,7 +146,7 @@ class Sketch:
     def merge(self, other: Sketch) -> Sketch:
         """Adds the rows of another sketch, and returns this one.
 
-        Clip, n_bins and weight_bits must be the same; of two resolutions the coarser is taken.
+        Clip, largest_logit, n_bins and weight_bits must be the same; of two resolutions the coarser is taken.
         """
         if not isinstance(other, Sketch):
             raise TypeError(f"other must be a Sketch, got {type(other).__name__}")
@@ -212,7 +217,7 @@ class Sketch:
 
     @property
     def n_clipped(self) -> int:
-        """Probabilities that were clipped, and raw scores beyond ±708, which were taken as ±708."""
+        """Probabilities that were clipped, and raw scores beyond `largest_logit`, which were taken as that."""
         return self._held.n_clipped
 
     @property

@@ -178,6 +178,7 @@ impl<'py> Options<'py> {
         let n_bins = self.sizes("n_bins")?;
         let options = SketchOptions::new()
             .clip(self.number("clip")?)
+            .largest_logit(self.number("largest_logit")?)
             .n_bins(&n_bins)
             .weight_bits(self.small_count("weight_bits")?);
         let given: Vec<&str> = self.given(["resolution", "tolerance", "smallest_sigma"])?;

@@ -3,6 +3,7 @@
 use std::sync::RwLock;
 
 use calipers::{BrierScore, CumulativeStatistic, Error, Estimator, LogLoss, Scale, Tally};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -17,6 +18,8 @@ use crate::significance::{Assessed, Choices};
 /// Behind a lock, which is only waited for and held without the GIL: threads may share a sketch, and wait for each other.
 #[pyclass(frozen, module = "calipers._core")]
 pub(crate) struct Sketch(RwLock<State>);
+
+type Words<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, f64);
 
 #[derive(Clone)]
 struct State {
@@ -118,6 +121,29 @@ impl Sketch {
     fn coarsen(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<(), Failure> {
         let resolution = Options::new(options).small_count("resolution")?;
         self.write(py, |state| state.sketch.coarsen(resolution))
+    }
+
+    /// How many words [`to_dense`](Self::to_dense) has places for.
+    fn dense_len(&self, py: Python<'_>, of_probabilities: bool) -> Result<usize, Failure> {
+        self.get(py, |sketch| sketch.dense_len(of_probabilities))
+    }
+
+    /// Places and words that are not zero, and the error of scores.
+    fn to_dense<'py>(&self, py: Python<'py>, of_probabilities: bool) -> Result<Words<'py>, Failure> {
+        let dense = self.read(py, |state| state.sketch.to_dense(of_probabilities))?;
+        Ok((dense.places.into_pyarray(py), dense.words.into_pyarray(py), dense.score_error))
+    }
+
+    /// A sketch of the same options with the rows whose words these are.
+    fn of_dense(
+        &self,
+        py: Python<'_>,
+        words: PyReadonlyArray1<'_, i64>,
+        score_error: f64,
+        of_probabilities: bool,
+    ) -> Result<Self, Failure> {
+        let words = words.as_slice().map_err(PyErr::from)?;
+        self.read(py, |state| Ok(Sketch::new(state.sketch.of_dense(words, score_error, of_probabilities)?)))
     }
 
     fn copy(&self, py: Python<'_>) -> Result<Self, Failure> {

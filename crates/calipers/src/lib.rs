@@ -43,6 +43,6 @@ pub use predictions::{
 pub use significance::{
     Against, Assess, Assessment, Compare, Comparison, Debias, Interval, IntervalMethod, NoiseFloor, Pair,
 };
-pub use sketch::{Filling, Sketch, SketchOptions};
+pub use sketch::{Dense, Filling, Sketch, SketchOptions};
 pub use sweep::{Extent, SamplingNoise, Sweep, SweepPoint, SweepResult, TiedJump, Verdict};
 pub use watch::{Stopped, Watch};

@@ -41,7 +41,7 @@ fn bytes_of_version_1_do_not_change() {
 fn what_is_no_sketch_is_refused_with_the_reason() {
     let reason = |bytes: &[u8]| Sketch::from_bytes(bytes).unwrap_err().to_string();
     let mut newer = GOLDEN_PLAIN.to_vec();
-    newer[8] = 2;
+    newer[8] = 3;
     let mut damaged = GOLDEN_PLAIN.to_vec();
     damaged[100] ^= 1;
     let longer = [GOLDEN_PLAIN, &[0]].concat();
@@ -49,7 +49,7 @@ fn what_is_no_sketch_is_refused_with_the_reason() {
         (b"", "they do not begin with \"calipers\""),
         (b"PAR1", "they do not begin with \"calipers\""),
         (b"calipers", "they end early"),
-        (&newer, "version must be 1, got 2"),
+        (&newer, "version must be 1 or 2, got 3"),
         (&damaged, "the checksum is wrong, so they were damaged or cut"),
         (&longer, "the checksum is wrong, so they were damaged or cut"),
     ];

@@ -6,7 +6,7 @@ use super::{Integral, Kernel, LsCurve, LsEce, Measured};
 use crate::cells::Atoms;
 use crate::link::{Link, Logistic};
 use crate::predictions::Scale;
-use crate::sketch::{LARGEST_LOGIT, Sketch};
+use crate::sketch::Sketch;
 use crate::{Error, error};
 
 /// What of the tolerance cells may take; the rest is the integral's.
@@ -36,7 +36,8 @@ impl LsEce {
         let kernel = self.kernel(sigma);
         let price = atoms.bound + far + 2.0 * sketch.weight_error();
         if !(far <= CELLS_SHARE * self.tolerance) {
-            let rule = "within ±708 at this sigma and link in a sketch";
+            let largest = error::number(sketch.options().largest_logit_value());
+            let rule = format!("within ±{largest} at this sigma and link in a sketch");
             return Err(Error::setting("logits", rule, format!("{} beyond", sketch.n_clipped())));
         }
         if !(price <= CELLS_SHARE * self.tolerance) {
@@ -113,14 +114,14 @@ impl LsEce {
         }
     }
 
-    /// The smaller of the logits, by their size, that stand for raw scores of ±708.
+    /// The smaller of the logits, by their size, that stand for the largest raw scores, ±708 unless the sketch has others.
     fn last_logit(&self, sketch: &Sketch) -> f64 {
-        let small = libm::exp(-LARGEST_LOGIT);
+        let small = libm::exp(-sketch.options().largest_logit_value());
         let ends = [self.coordinate(sketch).inverse(small, 1.0), self.coordinate(sketch).inverse(1.0, small)];
         ends[0].abs().min(ends[1].abs())
     }
 
-    /// What it costs that raw scores beyond ±708 were taken as ±708.
+    /// What it costs that raw scores beyond the largest were taken as that.
     ///
     /// # Bound
     /// That of `far.rs` with H the logit there: for any d < H, four times ρ(-d) or 1 - ρ(d), and four times the probability that the

@@ -213,7 +213,8 @@ impl Estimator for LogLoss {
         }
         if !of_probabilities && sketch.n_clipped() > 0 {
             let got = format!("{} beyond", sketch.n_clipped());
-            return Err(Error::setting("logits", "within ±708 for the log loss of a sketch", got));
+            let largest = error::number(sketch.options().largest_logit_value());
+            return Err(Error::setting("logits", format!("within ±{largest} for the log loss of a sketch"), got));
         }
         let mean = mean_of_cells(sketch, |cell| {
             let variance = cell.deviation * cell.deviation;

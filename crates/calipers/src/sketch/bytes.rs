@@ -15,7 +15,8 @@ use crate::cells::{Content, Resolution};
 use crate::predictions::{InputReport, KINDS, Scale};
 
 const MAGIC: &[u8; 8] = b"calipers";
-const VERSION: u8 = 1;
+/// Of sketches that take raw scores as they are up to ±708, and of all others, which have that limit.
+const VERSIONS: [u8; 2] = [1, 2];
 
 /// Bytes of the checksum at the end.
 const CHECKSUM: usize = 4;
@@ -24,13 +25,17 @@ impl Sketch {
     /// The sketch as bytes, the same for the same rows however they came.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Writer(MAGIC.to_vec());
-        bytes.byte(VERSION);
+        let own_limit = self.options().largest_logit_value() != LARGEST_LOGIT;
+        bytes.byte(VERSIONS[usize::from(own_limit)]);
         bytes.byte(u8::from(self.is_weighted()));
         bytes.byte(scale_code(self.scale));
         let options = self.options();
         bytes.byte(options.resolution_bits() as u8);
         bytes.byte(options.weight_unit_bits() as u8);
         bytes.double(options.clip_value());
+        if own_limit {
+            bytes.double(options.largest_logit_value());
+        }
         bytes.number(options.declared_bins().len() as u128);
         options.declared_bins().iter().for_each(|n_bins| bytes.number(*n_bins as u128));
         bytes.number(self.n_clipped.into());
@@ -55,16 +60,16 @@ impl Sketch {
             return Err(invalid("they do not begin with \"calipers\""));
         }
         let version = bytes.get(MAGIC.len()).copied().ok_or_else(|| invalid("they end early"))?;
-        if version != VERSION {
-            return Err(invalid(format!("version must be {VERSION}, got {version}")));
-        }
+        let Some(known) = VERSIONS.iter().position(|known| *known == version) else {
+            return Err(invalid(format!("version must be {} or {}, got {version}", VERSIONS[0], VERSIONS[1])));
+        };
         let Some((content, checksum)) = bytes.split_last_chunk::<CHECKSUM>() else {
             return Err(invalid("they end early"));
         };
         if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
             return Err(invalid("the checksum is wrong, so they were damaged or cut"));
         }
-        let mut reader = Reader { bytes: content, at: MAGIC.len() + 1 };
+        let mut reader = Reader { bytes: content, at: MAGIC.len() + 1, own_limit: known == 1 };
         let sketch = reader.sketch()?;
         if reader.at != content.len() {
             return Err(invalid(format!("{} bytes are left over", content.len() - reader.at)));
@@ -191,6 +196,8 @@ impl Stored for Weighted {
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Whether the largest logit follows the clip.
+    own_limit: bool,
 }
 
 impl Reader<'_> {
@@ -278,7 +285,7 @@ impl Reader<'_> {
         for totals in &mut sketch.bins {
             self.bins(totals, weighted)?;
         }
-        let most = most_cell(&sketch);
+        let most = sketch.last_cell(sketch.scale);
         let (n, units) = if weighted {
             let (tables, n, units) = self.tables::<Weighted>(sketch.resolution(), most)?;
             sketch.cells = Cells::Weighted(tables);
@@ -296,6 +303,10 @@ impl Reader<'_> {
     fn options(&mut self) -> Result<SketchOptions, Error> {
         let (resolution, weight_bits) = (self.byte()?, self.byte()?);
         let clip = self.double()?;
+        let largest_logit = if self.own_limit { self.double()? } else { LARGEST_LOGIT };
+        if self.own_limit && largest_logit == LARGEST_LOGIT {
+            return Err(invalid(format!("a largest logit of {LARGEST_LOGIT} is of version {}", VERSIONS[0])));
+        }
         let n_sets = self.count("declared binnings", 16)?;
         let n_bins: Vec<usize> =
             (0..n_sets).map(|_| self.count("bins", 10_000).map(|n_bins| n_bins as usize)).collect::<Result<_, _>>()?;
@@ -306,6 +317,7 @@ impl Reader<'_> {
             .resolution(resolution.into())
             .weight_bits(weight_bits.into())
             .clip(clip)
+            .largest_logit(largest_logit)
             .n_bins(&n_bins);
         options.check().map_err(|refusal| invalid(refusal.to_string()))?;
         Ok(options)
@@ -380,17 +392,8 @@ impl Reader<'_> {
     }
 }
 
-/// The last cell that a score can have.
-fn most_cell(sketch: &Sketch) -> u32 {
-    let smallest = match sketch.scale {
-        Some(Scale::Probability) => sketch.options().clip_value().min(1.0 - (1.0 - sketch.options().clip_value())),
-        _ => libm::exp(-LARGEST_LOGIT),
-    };
-    sketch.resolution().place(smallest).cell as u32
-}
-
 /// Bins and cells are sums over the same rows.
-fn check_agreement(sketch: &Sketch) -> Result<(), Error> {
+pub(super) fn check_agreement(sketch: &Sketch) -> Result<(), Error> {
     if sketch.scale.is_none() != (sketch.n == 0) {
         return Err(invalid("there are rows without a kind of scores, or a kind without rows"));
     }

@@ -9,6 +9,7 @@
 
 mod bytes;
 mod content;
+mod dense;
 mod filling;
 mod options;
 mod rows;
@@ -16,6 +17,7 @@ mod table;
 
 use std::sync::Arc;
 
+pub use dense::Dense;
 pub use filling::Filling;
 pub use options::SketchOptions;
 
@@ -36,7 +38,8 @@ const MOST_ROWS: u64 = 1 << 38;
 /// So many units of weight can be added before a sum of probabilities, of 56 bits each, could overflow.
 const MOST_UNITS: u128 = 1 << 71;
 
-/// Beyond, q = exp(-|logit|) would leave the normal numbers, and so does no good: such logits are taken as this one.
+/// Beyond, q = exp(-|logit|) would leave the normal numbers, and so does no good: such logits are taken as this one, or as a
+/// smaller one that the options have.
 pub(crate) const LARGEST_LOGIT: f64 = 708.0;
 
 /// A mergeable summary of predictions, from which measures are answered with a bound on their error.
@@ -93,7 +96,7 @@ pub struct Sketch {
     units: u128,
     /// For each declared binning.
     bins: Vec<Vec<BinTotals>>,
-    /// Probabilities that were moved off 0 or 1, and raw scores beyond ±708.
+    /// Probabilities that were moved off 0 or 1, and raw scores beyond the largest logit.
     n_clipped: u64,
     /// Rows whose weight is no multiple of the unit, and so is off by up to half of it.
     n_rounded_weights: u64,
@@ -199,7 +202,8 @@ impl Sketch {
         }
     }
 
-    /// Probabilities that were moved off 0 or 1 by clipping, and raw scores beyond ±708, which were taken as ±708.
+    /// Probabilities that were moved off 0 or 1 by clipping, and raw scores beyond the largest logit (±708 unless set), which were
+    /// taken as that.
     pub fn n_clipped(&self) -> u64 {
         self.n_clipped
     }
@@ -323,6 +327,19 @@ impl Sketch {
 
     pub(crate) fn resolution(&self) -> Resolution {
         Resolution(self.options().resolution_bits())
+    }
+
+    /// The last cell that a score of that kind can have.
+    fn last_cell(&self, scale: Option<Scale>) -> u32 {
+        let options = self.options();
+        let smallest = match scale {
+            Some(Scale::Probability) => options.clip_value().min(1.0 - (1.0 - options.clip_value())),
+            _ => {
+                let small = libm::exp(-options.largest_logit_value());
+                small / (1.0 + small)
+            }
+        };
+        self.resolution().place(smallest).cell as u32
     }
 
     /// Units of a weight of 1.

@@ -2,10 +2,14 @@
 
 use crate::binned::EqualWidth;
 use crate::ls_ece::{check_clip, check_tolerance};
+use crate::sketch::LARGEST_LOGIT;
 use crate::{Error, error};
 
 /// Mantissa bits that tell cells apart.
 const RESOLUTIONS: std::ops::RangeInclusive<u32> = 6..=20;
+
+/// From this logit on, probabilities are 1, or less than the 2^-56 that bins keep, whatever the logit is.
+const SATURATED: f64 = 40.0;
 
 /// The largest weight of a row, in units.
 pub(super) const LARGEST_WEIGHT: f64 = (1u64 << 56) as f64;
@@ -24,6 +28,8 @@ pub(super) const LARGEST_WEIGHT: f64 = (1u64 << 56) as f64;
 pub struct SketchOptions {
     resolution: u32,
     clip: f64,
+    /// Raw scores beyond ± this are taken as this.
+    largest_logit: f64,
     /// Ascending, each once.
     n_bins: Vec<usize>,
     /// A weight of 1 is 2^weight_bits units.
@@ -34,7 +40,14 @@ pub struct SketchOptions {
 
 impl Default for SketchOptions {
     fn default() -> Self {
-        SketchOptions { resolution: 12, clip: 1e-6, n_bins: vec![10, 15], weight_bits: 32, refused: None }
+        SketchOptions {
+            resolution: 12,
+            clip: 1e-6,
+            largest_logit: LARGEST_LOGIT,
+            n_bins: vec![10, 15],
+            weight_bits: 32,
+            refused: None,
+        }
     }
 }
 
@@ -75,6 +88,14 @@ impl SketchOptions {
         self
     }
 
+    /// Raw scores are taken to be in [-logit, logit] when they come in; 708 unless set, from 40 to 708. There are no cells beyond,
+    /// so that this limits how large a sketch of raw scores can become. From 40 on probabilities are 0 or 1 to the last bit; what
+    /// the place of such rows changes in LS-ECE is part of its bound.
+    pub fn largest_logit(mut self, logit: f64) -> Self {
+        self.largest_logit = logit;
+        self
+    }
+
     /// Numbers of equal-width bins whose sums are kept exactly; 10 and 15 unless set.
     pub fn n_bins(mut self, n_bins: &[usize]) -> Self {
         self.n_bins = n_bins.to_vec();
@@ -99,6 +120,11 @@ impl SketchOptions {
         self.clip
     }
 
+    /// Raw scores beyond ± this are taken as this.
+    pub fn largest_logit_value(&self) -> f64 {
+        self.largest_logit
+    }
+
     /// Numbers of equal-width bins that are kept exactly, ascending.
     pub fn declared_bins(&self) -> &[usize] {
         &self.n_bins
@@ -114,6 +140,10 @@ impl SketchOptions {
             return Err(refusal.clone());
         }
         check_clip(self.clip)?;
+        // Written so that NaN fails.
+        if !(SATURATED..=LARGEST_LOGIT).contains(&self.largest_logit) {
+            return Err(Error::setting("largest_logit", "from 40 to 708", error::number(self.largest_logit)));
+        }
         if !RESOLUTIONS.contains(&self.resolution) {
             return Err(Error::setting("resolution", "from 6 to 20", self.resolution));
         }
@@ -131,6 +161,9 @@ impl SketchOptions {
         let unlike = |what, ours: String, theirs: String| Err(Error::UnlikeSketches { what, ours, theirs });
         if self.clip != other.clip {
             return unlike("clip", error::number(self.clip), error::number(other.clip));
+        }
+        if self.largest_logit != other.largest_logit {
+            return unlike("largest_logit", error::number(self.largest_logit), error::number(other.largest_logit));
         }
         if self.n_bins != other.n_bins {
             return unlike("n_bins", format!("{:?}", self.n_bins), format!("{:?}", other.n_bins));

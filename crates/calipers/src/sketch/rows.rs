@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::content::Weighted;
 use super::filling::Filling;
 use super::options::LARGEST_WEIGHT;
-use super::{Cells, LARGEST_LOGIT, Sketch, name, offset_bits};
+use super::{Cells, Sketch, name, offset_bits};
 use crate::cells::Content;
 use crate::predictions::{BinaryView, Rows, Scale};
 use crate::{Error, error};
@@ -155,7 +155,8 @@ impl Sketch {
     }
 
     fn logit_side(&mut self, logit: f64) -> Side {
-        let clamped = logit.clamp(-LARGEST_LOGIT, LARGEST_LOGIT);
+        let largest = self.options().largest_logit_value();
+        let clamped = logit.clamp(-largest, largest);
         self.n_clipped += u64::from(clamped != logit);
         // Not the system's exp, which has other bits on other systems.
         let small = libm::exp(-clamped.abs());

@@ -1,6 +1,6 @@
 //! Raw scores beyond what probabilities can tell apart.
 
-use calipers::{BinnedEce, BrierScore, Input, LogLoss, LsEce, Scale, link};
+use calipers::{BinnedEce, BrierScore, Input, LogLoss, LsEce, Scale, Sketch, SketchOptions, link};
 
 use crate::data::{NOISES, assert_agree, sketch_of, smoothing};
 
@@ -65,4 +65,32 @@ fn scores_beyond_708_are_priced_or_refused() {
     assert!(sketch.n_clipped() > 0);
     assert_agree(&smoothing("gaussian", "logistic", 5.0, 1e-6), &view, &sketch, "logistic");
     assert_eq!(sketch.estimate(&smoothing("gaussian", "cloglog", 5.0, 1e-6)).unwrap_err().code(), "invalid_setting");
+}
+
+#[test]
+fn scores_beyond_a_smaller_limit_are_priced_too() {
+    let options = SketchOptions::new().largest_logit(40.0);
+    let logits: Vec<f64> = (0..300).map(|k| 90.0 * (f64::from(k) * 0.7).sin()).collect();
+    let labels: Vec<u8> = (0..300).map(|k| u8::from(k % 3 > 0)).collect();
+    let far = Input::logits(&logits, &labels).check().unwrap();
+    let view = far.binary().unwrap();
+    let mut sketch = Sketch::with(&options).unwrap();
+    sketch.update(&view).unwrap();
+    assert!(sketch.n_clipped() > 100);
+    for sigma in [0.1, 1.0, 3.0] {
+        assert_agree(&LsEce::new().sigma(sigma), &view, &sketch, "within reach");
+    }
+    assert_agree(&BinnedEce::new(), &view, &sketch, "ece");
+    assert_agree(&BrierScore::new(), &view, &sketch, "brier");
+    let refusal = sketch.estimate(&LsEce::new().sigma(10.0)).unwrap_err();
+    let rule = "logits must be within ±40 at this sigma and link in a sketch";
+    assert_eq!(refusal.to_string(), format!("{rule}, got {} beyond", sketch.n_clipped()));
+
+    let bytes = sketch.to_bytes();
+    assert_eq!(bytes[8], 2);
+    assert_eq!(Sketch::from_bytes(&bytes).unwrap(), sketch);
+    let refusal = Sketch::new().merge(&sketch).unwrap_err();
+    assert_eq!(refusal.to_string(), "sketches must have the same largest_logit to be merged, got 708 and 40");
+    let refusal = Sketch::with(&SketchOptions::new().largest_logit(f64::NAN)).unwrap_err();
+    assert_eq!(refusal.to_string(), "largest_logit must be from 40 to 708, got NaN");
 }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod data;
+mod dense;
 mod far_scores;
 mod limits;
 mod merging;
