@@ -23,7 +23,7 @@ class Pair:
     first, second : str
         Names of the models.
     difference : float
-        The figure of the first less that of the second: below 0, the first is better calibrated.
+        The figure of the first less that of the second, each without its bias: below 0, the first is better calibrated.
     interval : Interval
         Where the population's difference is.
     standard_error : float
