@@ -184,7 +184,7 @@ def compare(
     >>> found = cal.compare(outcomes, {"sure": [0.9] * 400, "careful": [0.75] * 400}, sigma=0.1)
     >>> [pair] = found.pairs
     >>> pair.first, pair.second, round(pair.difference, 2), pair.p_value < 0.01
-    ('sure', 'careful', 0.13, True)
+    ('sure', 'careful', 0.14, True)
     >>> found.models["careful"].significant
     False
     """
