@@ -24,7 +24,7 @@ class Pair(Result):
     first, second : str
         Names of the models.
     difference : float
-        The figure of the first less that of the second: below 0, the first is better calibrated.
+        The figure of the first less that of the second, each without its bias: below 0, the first is better calibrated.
     interval : Interval
         Where the population's difference is.
     standard_error : float
@@ -212,7 +212,7 @@ def compare(
     >>> found = cal.compare(outcomes, {"sure": [0.9] * 400, "careful": [0.75] * 400}, sigma=0.1)
     >>> [pair] = found.pairs
     >>> pair.first, pair.second, round(pair.difference, 2), pair.p_value < 0.01
-    ('sure', 'careful', 0.13, True)
+    ('sure', 'careful', 0.14, True)
     >>> found.models["careful"].significant
     False
     """

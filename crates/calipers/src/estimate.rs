@@ -108,6 +108,25 @@ impl Estimate {
         !matches!(self.measure, "observed_expected" | "cox_calibration")
     }
 
+    /// Whether it is a score of which miscalibration is a part only: a calibrated model's own is not noise.
+    pub(crate) fn is_score(&self) -> bool {
+        matches!(self.measure, "brier_score" | "log_loss")
+    }
+
+    /// Whether samples are right on average, so that there is no bias to take off. Resamples of rows are off there, too, since they have ties.
+    pub(crate) fn is_unbiased(&self) -> bool {
+        self.is_score() || matches!(self.measure, "debiased_ece" | "tcal_squared_error")
+    }
+
+    /// What values the measure can have.
+    pub(crate) fn range(&self) -> (f64, f64) {
+        match self.measure {
+            "log_loss" => (0.0, f64::INFINITY),
+            "tcal_squared_error" => (-1.0, 1.0),
+            _ => (0.0, 1.0),
+        }
+    }
+
     /// The mean over classes, each counting alike.
     pub(crate) fn mean_over_classes(per_class: Vec<Estimate>) -> Result<Estimate, Error> {
         let first = per_class.first().ok_or(Error::NoRows)?;

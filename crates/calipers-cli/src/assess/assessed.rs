@@ -60,7 +60,7 @@ impl Question for Assessing<'_> {
         };
         let tests = self.tests.as_ref().map_or_else(Vec::new, |tests| {
             self.waiting.say("tests");
-            tests.run(source, self.significance.seed)
+            tests.run(source, self.significance.n_resamples, self.significance.seed)
         });
         Ok(Assessed { n, input, figures, tests })
     }

@@ -21,8 +21,8 @@ use tests_of_calibration::Tests;
 /// Say how much of a figure can be trusted: noise floor, p-value, interval and debiased value of LS-ECE and ECE
 ///
 /// The floor is what a calibrated model would show on these rows, and p the share of such draws that are at least the figure. The interval holds the
-/// value that rows without end would have, at the same settings; where p is above 1 - level, there is an upper limit in its place. The debiased value has the floor
-/// taken out. Files, columns, models and groups are named as for `calipers measure`. Groups are assessed at the sigma of all rows, and their p-values are
+/// value that rows without end would have, at the same settings; where p is above 1 - level, there is an upper limit in its place. The debiased value has
+/// what noise adds taken out (--debias). Files, columns, models and groups are named as for `calipers measure`. Groups are assessed at the sigma of all rows, and their p-values are
 /// also adjusted for their number (Holm).
 #[derive(Debug, Args)]
 #[command(after_help = "\

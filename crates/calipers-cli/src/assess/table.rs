@@ -31,7 +31,7 @@ pub(crate) fn render(results: Results) -> String {
 fn sentences(results: Results, names: &[String]) -> String {
     let answered = |measured: &Measured<Assessed>| -> Vec<String> {
         let figures = measured.figures.figures.iter();
-        figures.filter_map(|figure| figure.outcome.as_ref().ok()).map(Assessment::sentence).collect()
+        figures.filter_map(|figure| Some(adjusted(figure, figure.outcome.as_ref().ok()?))).collect()
     };
     if let [one] = results {
         return answered(one).iter().map(|sentence| format!("{sentence}\n")).collect();
@@ -40,6 +40,17 @@ fn sentences(results: Results, names: &[String]) -> String {
         answered(measured).first().map(|sentence| format!("{name}: {sentence}\n"))
     };
     results.iter().zip(names).filter_map(line).collect()
+}
+
+/// The sentence, with a word where the p-value would not be one of miscalibration after it is adjusted for all groups.
+fn adjusted(figure: &AssessedFigure, assessment: &Assessment) -> String {
+    let sentence = assessment.sentence();
+    match figure.p_adjusted {
+        Some(p) if assessment.significant == Some(true) && p > 1.0 - assessment.interval.level => {
+            format!("{sentence}, but not after adjusting for all groups (p = {p:.2})")
+        }
+        _ => sentence,
+    }
 }
 
 /// Of one model a line for each measure; of several a table for each measure, with a line for each model.
@@ -117,7 +128,8 @@ fn tests(results: Results, names: &[String]) -> String {
     let named = results.len() > 1;
     let mut table = table::plain();
     let mut header = Vec::new();
-    header.extend(named.then_some("predictions"));
+    let by = words::by(results);
+    header.extend(named.then_some(by.as_deref().unwrap_or("predictions")));
     header.extend(["test", "statistic", "p", "looks at"]);
     table.set_header(header);
     for (measured, name) in results.iter().zip(names) {
@@ -135,6 +147,20 @@ fn tests(results: Results, names: &[String]) -> String {
     }
     let first_number = 1 + usize::from(named);
     "\n".to_owned() + &table::finished_between(table, first_number..first_number + 2)
+}
+
+/// What the adjusted p-values are, and whether so few draws can tell anything of so many groups.
+fn holm_note(results: Results, n_resamples: Option<u64>, level: f64) -> String {
+    let figures = |measured: &&Measured<Assessed>| measured.figures.figures.iter().any(|f| f.p_adjusted.is_some());
+    let n_groups = results.iter().filter(figures).count() as f64;
+    let needed = (n_groups / (1.0 - level)).ceil();
+    match n_resamples {
+        Some(n) if (n as f64) + 1.0 < needed => format!(
+            "p (Holm): adjusted for the number of groups; {} draws cannot be significant then: --resamples {needed} can.\n",
+            number::count(n)
+        ),
+        _ => "p (Holm): adjusted for the number of groups.\n".to_owned(),
+    }
 }
 
 fn explanation(results: Results) -> String {
@@ -162,7 +188,7 @@ fn explanation(results: Results) -> String {
             if limits { "; an upper limit where p leaves no miscalibration to be seen" } else { "" }
         ),
         floor.unwrap_or_default(),
-        if adjusted { "p (Holm): adjusted for the number of groups.\n".to_owned() } else { String::new() },
+        if adjusted { holm_note(results, n_resamples, first.interval.level) } else { String::new() },
         withheld.iter().map(|reason| format!("No floor: {reason}\n")).collect(),
         clusters.unwrap_or_default(),
         format!("debiased: the value without what noise adds ({}). num. ±: numerical error alone.\n", debiased(first)),

@@ -25,19 +25,29 @@ pub(crate) struct Tested {
 }
 
 impl Tests {
-    pub(crate) fn run(&self, source: &Source<'_>, seed: u64) -> Vec<Tested> {
+    pub(crate) fn run(&self, source: &Source<'_>, n_resamples: u64, seed: u64) -> Vec<Tested> {
         let link = || Arc::clone(&self.link);
-        let cumulative = |statistic| CumulativeTest::new().statistic(statistic).shared_link(link()).seed(seed);
+        let n = usize::try_from(n_resamples).unwrap_or(usize::MAX);
+        let cumulative =
+            |statistic| CumulativeTest::new().statistic(statistic).shared_link(link()).n_resamples(n).seed(seed);
         let all: [(&str, &str, Box<dyn CalibrationTest>); 6] = [
-            ("spiegelhalter", "Brier score", Box::new(Spiegelhalter::new().shared_link(link()).seed(seed))),
+            (
+                "spiegelhalter",
+                "Brier score",
+                Box::new(Spiegelhalter::new().shared_link(link()).n_resamples(n).seed(seed)),
+            ),
             (
                 "hosmer_lemeshow",
                 "10 groups of equal mass",
-                Box::new(HosmerLemeshow::new().shared_link(link()).seed(seed)),
+                Box::new(HosmerLemeshow::new().shared_link(link()).n_resamples(n).seed(seed)),
             ),
             ("ecce_r", "range of cumulative residuals", Box::new(cumulative(CumulativeStatistic::Range))),
             ("ecce_mad", "largest cumulative residual", Box::new(cumulative(CumulativeStatistic::MaximumAbsolute))),
-            ("adaptive_tcal", "2, 4, 8, ... bins", Box::new(AdaptiveTCal::new().shared_link(link()).seed(seed))),
+            (
+                "adaptive_tcal",
+                "2, 4, 8, ... bins",
+                Box::new(AdaptiveTCal::new().shared_link(link()).n_resamples(n).seed(seed)),
+            ),
             ("cox", "intercept 0 and slope 1", Box::new(CoxTest::new())),
         ];
         let refused = |got: &str| {

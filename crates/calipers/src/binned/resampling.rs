@@ -103,6 +103,10 @@ impl Resampler for BinResampler {
         None
     }
 
+    fn effective_rows(&self) -> f64 {
+        self.total * self.total / self.bins.iter().map(|bin| bin.squares).sum::<f64>()
+    }
+
     fn range(&self) -> (f64, f64) {
         (0.0, 1.0)
     }

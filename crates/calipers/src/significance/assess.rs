@@ -170,16 +170,19 @@ impl<'a> Assess<'a> {
             None => Some(NoiseFloor::new(resampler, self.n_resamples, self.seed)?),
             Some(_) => None,
         };
-        let bootstrap = Bootstrap::of_draws(resampler, draws);
+        let is_unbiased = estimate.is_unbiased();
+        let bootstrap = Bootstrap { is_unbiased, ..Bootstrap::of_draws(resampler, draws) };
         let significant = floor.as_ref().map(|floor| floor.p_value <= 1.0 - self.level + 1e-12);
         let method = self.method.unwrap_or(match bootstrap.corrected_deviation {
             Some(_) => IntervalMethod::Corrected,
             None => IntervalMethod::Normal,
         });
-        let interval = Interval::new(estimate.value, &bootstrap, self.level, method, significant == Some(false))?;
+        // A score that is no larger than a calibrated model's says nothing of how small it can be.
+        let is_upper_limit = significant == Some(false) && !estimate.is_score();
+        let interval = Interval::new(estimate.value, &bootstrap, self.level, method, is_upper_limit)?;
         let (debias, debiased) = match &floor {
-            Some(floor) => (self.debias, self.debias.apply(estimate.value, floor, &bootstrap)),
-            None => (Debias::Bootstrap, (estimate.value - bootstrap.bias()).max(0.0)),
+            Some(floor) if !is_unbiased => (self.debias, self.debias.apply(estimate.value, floor, &bootstrap)),
+            _ => (Debias::Bootstrap, (estimate.value - bootstrap.bias()).max(0.0)),
         };
         Ok(Assessment {
             debiased,

@@ -22,6 +22,10 @@ pub struct Bootstrap {
     pub acceleration: f64,
     /// What values the measure can have.
     pub range: (f64, f64),
+    /// How many independent rows, or clusters, there are.
+    pub effective_rows: f64,
+    /// Whether the measure is right on average, so that its bias is 0.
+    pub is_unbiased: bool,
 }
 
 impl Bootstrap {
@@ -48,11 +52,13 @@ impl Bootstrap {
             corrected_deviation: resampler.corrected_deviation(),
             acceleration,
             range: resampler.range(),
+            effective_rows: resampler.effective_rows(),
+            is_unbiased: false,
         }
     }
 
-    /// How far the measure is biased, as resamples of the rows are against the rows.
+    /// How far the measure is biased, as resamples of the rows are against the rows; 0 for one that is right on average.
     pub fn bias(&self) -> f64 {
-        self.mean - self.value
+        if self.is_unbiased { 0.0 } else { self.mean - self.value }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Clusters;
 use super::resampler::{Resampler, drawn};
+use super::rows::effective_rows;
 use crate::Error;
 use crate::estimate::Estimator;
 use crate::numerics::random::Uniforms;
@@ -100,6 +101,13 @@ impl Resampler for ClasswiseResampler<'_> {
 
     fn influence_deviation(&self) -> Option<f64> {
         None
+    }
+
+    fn effective_rows(&self) -> f64 {
+        match self.clusters {
+            None => effective_rows(&self.classes[0].rows.weights),
+            Some(clusters) => clusters.len() as f64,
+        }
     }
 
     fn floor_withheld(&self) -> Option<&'static str> {

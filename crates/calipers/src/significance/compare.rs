@@ -1,6 +1,7 @@
 //! Models on the same rows.
 
 use super::assess::{Assess, check_ordered};
+use super::interval::least_half;
 use super::resampler::{Draws, Kind, Resampler};
 use super::{Assessment, Clusters, Interval, IntervalMethod, RowResampler, holm};
 use super::{ClusterRowResampler, sentence};
@@ -21,7 +22,7 @@ use crate::watch;
 /// with the influence values of the corrected value, row by row, and in the second term what the mean of so many draws leaves open; with clusters, sums within clusters. For other
 /// measures all models are measured on the same rows, drawn with replacement: it is the deviation of v_a* - v_b*. What both models share, such as rows that are hard for
 /// both, cancels. The p-value is two-sided, of "the population's values are equal", by centre / standard error as a normal number; over all pairs it is adjusted
-/// by [`holm`]. Where the standard error is 0, the p-value is 1 for equal values and else the least that so many draws can show, 1 / (n_resamples + 1).
+/// by [`holm`]. With n independent rows no interval is narrower than -ln(tail) / n to either side, nor a p-value below 2 exp(-n |D|).
 ///
 /// Sigma by rule is one for all models, the geometric mean of what the rule gives for each: LS-ECE at two sigmas would differ for equal models.
 /// Other settings that rules take from the rows, bandwidths and numbers of bins, are those of each model.
@@ -82,11 +83,12 @@ pub struct Pair {
     pub first: usize,
     /// The place of the second.
     pub second: usize,
-    /// The value of the first less that of the second, as measured.
+    /// The value of the first less that of the second, each without its bias: a model with the larger noise floor is not worse for that. Below 0 the first is better
+    /// calibrated.
     pub difference: f64,
-    /// Where the population's difference is; about the difference without its bias, and not adjusted for the number of pairs.
+    /// Where the population's difference is; about [`difference`](Self::difference), and not adjusted for the number of pairs.
     pub interval: Interval,
-    /// The standard error of the centre of the interval.
+    /// The standard error of the difference.
     pub standard_error: f64,
     /// Of "the population's values are equal", two-sided.
     pub p_value: f64,
@@ -106,6 +108,7 @@ struct Model {
     /// Row by row, where there are influence values.
     pulls: Option<Vec<f64>>,
     range: (f64, f64),
+    effective_rows: f64,
 }
 
 impl<'a> Compare<'a> {
@@ -165,8 +168,9 @@ impl<'a> Compare<'a> {
             let draws = Draws::new(&*resampler, Kind::Bootstrap, self.n_resamples, self.seed)?;
             let n_clusters = clusters.as_ref().map(|clusters| clusters.len() as u64);
             let assessment = Assessment { n_clusters, ..assess.assess_by(estimate, &*resampler, &draws)? };
-            let (value, range) = (resampler.value(), resampler.range());
-            Ok(Model { assessment, value, draws: draws.by_number, pulls: pulls.filter(|_| !by_rows), range })
+            let (value, range, effective_rows) = (resampler.value(), resampler.range(), resampler.effective_rows());
+            let (draws, pulls) = (draws.by_number, pulls.filter(|_| !by_rows));
+            Ok(Model { assessment, value, draws, pulls, range, effective_rows })
         };
         let found: Vec<Model> = views.iter().zip(pulls).map(examine).collect::<Result<_, Error>>()?;
         let mut pairs = Vec::new();
@@ -182,9 +186,10 @@ impl<'a> Compare<'a> {
     }
 
     fn pair(&self, a: &Model, b: &Model, clusters: Option<&Clusters>) -> Result<Pair, Error> {
-        let difference = a.assessment.estimate.value - b.assessment.estimate.value;
+        let measured = a.assessment.estimate.value - b.assessment.estimate.value;
         let draws = Draws::of(a.draws.iter().zip(&b.draws).map(|(a, b)| a - b).collect())?;
-        let centre = difference - (draws.mean() - (a.value - b.value));
+        let is_unbiased = a.assessment.estimate.is_unbiased();
+        let difference = measured - if is_unbiased { 0.0 } else { draws.mean() - (a.value - b.value) };
         let (standard_error, method) = match (&a.pulls, &b.pulls) {
             (Some(a), Some(b)) => {
                 let pulls: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
@@ -198,15 +203,17 @@ impl<'a> Compare<'a> {
             _ => (draws.deviation(), IntervalMethod::Normal),
         };
         let tail = 0.5 * (1.0 - self.level);
-        let half = Probit.inverse(1.0 - tail, tail) * standard_error;
+        let half = (Probit.inverse(1.0 - tail, tail) * standard_error).max(least_half(tail, a.effective_rows));
         let (least, most) = (a.range.0 - b.range.1, a.range.1 - b.range.0);
         let end = |value: f64| value.clamp(least, most);
-        let p_value = match (standard_error > NOTHING, centre.abs() > NOTHING) {
-            (true, _) => 2.0 * Probit.complement(centre.abs() / standard_error),
-            (false, true) => 1.0 / (self.n_resamples + 1) as f64,
+        let by_deviation = match (standard_error > NOTHING, difference.abs() > NOTHING) {
+            (true, _) => 2.0 * Probit.complement(difference.abs() / standard_error),
+            (false, true) => 0.0,
             (false, false) => 1.0,
         };
-        let (lower, upper) = (end(centre - half), end(centre + half));
+        // The α of the interval that ends at 0, as its half is made.
+        let p_value = by_deviation.max(2.0 * (-a.effective_rows * difference.abs()).exp()).min(1.0);
+        let (lower, upper) = (end(difference - half), end(difference + half));
         Ok(Pair {
             first: 0,
             second: 0,
@@ -265,7 +272,7 @@ impl Comparison {
     /// The sentence that a person wants of two models: which one is better and by how much; or that no difference is seen.
     pub fn pair_sentence(&self, pair: &Pair) -> String {
         let [(first, a), (second, _)] = [&self.models[pair.first], &self.models[pair.second]];
-        let name = sentence::title(a.estimate.measure);
+        let name = sentence::title(&a.estimate);
         let half = 0.5 * (pair.interval.upper - pair.interval.lower);
         let digits = sentence::digits(half);
         let show = |value: f64| sentence::signed(value, digits);

@@ -8,10 +8,11 @@ use crate::Error;
 /// # Definition
 /// Consistency resampling (Bröcker and Smith 2007): predictions and weights stay, every outcome is 1 with the probability that its prediction says.
 /// Where the predictions are the truth, the value is one more such draw: so the p-value is at most α in at most a share α of all samples, for any n, and
-/// whatever the predictions are.
+/// whatever the predictions are. That is exact where rows are drawn ([`RowResampler`](super::RowResampler)); the grid of LS-ECE draws one number for each panel, normal ones where many rows
+/// are in it, and the signs of whole clusters where there are some.
 ///
 /// # Assumptions
-/// Independent rows. In clusters, outcomes vary more than that, and the p-value is too small.
+/// Independent rows, or clusters that the resampler knows of: with others, outcomes vary more than that, and the p-value is too small.
 ///
 /// # Reference
 /// Bröcker, Smith, "Increasing the reliability of reliability diagrams", Weather and Forecasting 2007; Vaicenavicius et al., AISTATS 2019.

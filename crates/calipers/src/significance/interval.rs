@@ -109,13 +109,26 @@ pub(super) fn ends(value: f64, bootstrap: &Bootstrap, tail: f64, method: Interva
         let rule = "normal, percentile or bca for a measure without influence values";
         deviation.ok_or_else(|| Error::setting("method", rule, method.name()))
     };
-    Ok(match method {
+    let (lower, upper) = match method {
         IntervalMethod::Corrected => about_centre(known(bootstrap.corrected_deviation)?),
         IntervalMethod::Influence => about_centre(known(bootstrap.influence_deviation)?),
         IntervalMethod::Normal => about_centre(bootstrap.deviation),
         IntervalMethod::Percentile => quantiles([tail, 1.0 - tail]),
         IntervalMethod::Bca => quantiles(bca_levels(bootstrap, z)),
-    })
+    };
+    let (middle, half) = (0.5 * (lower + upper), 0.5 * (upper - lower));
+    let least = least_half(tail, bootstrap.effective_rows);
+    // With half or more beyond each end there is no interval left that could be too narrow.
+    if tail >= 0.5 || half >= least {
+        return Ok((lower, upper));
+    }
+    Ok((middle - least, middle + least))
+}
+
+/// Half of an interval at least: what happens to a share x of all rows is not among n of them with the probability (1 - x)^n < e^(-n x), so that nothing is known of a share below
+/// -ln(tail) / n. Rows of which all outcomes are as predicted, or equal, would have an interval of no width otherwise.
+pub(super) fn least_half(tail: f64, effective_rows: f64) -> f64 {
+    -tail.ln() / effective_rows
 }
 
 /// The levels at which BCa takes its quantiles.

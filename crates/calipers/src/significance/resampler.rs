@@ -41,6 +41,9 @@ pub trait Resampler: Sync {
         None
     }
 
+    /// How many independent rows (or clusters) there are: under weights (Σw)² / Σw². No interval is narrower than so many can tell, however equal their outcomes are.
+    fn effective_rows(&self) -> f64;
+
     /// What values the measure can have. From 0 on, unless overridden.
     fn range(&self) -> (f64, f64) {
         (0.0, f64::INFINITY)

@@ -16,12 +16,13 @@ pub struct RowResampler<'a, E: ?Sized> {
     /// The probability of outcome 1 for each row.
     probabilities: Vec<f64>,
     value: f64,
+    range: (f64, f64),
 }
 
 impl<'a, E: Estimator + ?Sized> RowResampler<'a, E> {
     /// Reads and measures the rows.
     pub fn new(measure: &'a E, view: &'a BinaryView<'a>) -> Result<Self, Error> {
-        let value = measure.estimate(view)?.value;
+        let estimate = measure.estimate(view)?;
         let mut rows = Rows::default();
         view.read(0..view.len(), &mut rows);
         let probability = |score: &f64| match view.scale() {
@@ -30,7 +31,7 @@ impl<'a, E: Estimator + ?Sized> RowResampler<'a, E> {
             Scale::Link => measure.link().response(*score),
         };
         let probabilities = rows.scores.iter().map(probability).collect();
-        Ok(RowResampler { measure, view, rows, probabilities, value })
+        Ok(RowResampler { measure, view, rows, probabilities, value: estimate.value, range: estimate.range() })
     }
 
     /// The measure of these rows of the view, some more than once.
@@ -66,6 +67,20 @@ impl<E: Estimator + ?Sized> Resampler for RowResampler<'_, E> {
     fn influence_deviation(&self) -> Option<f64> {
         None
     }
+
+    fn effective_rows(&self) -> f64 {
+        effective_rows(&self.rows.weights)
+    }
+
+    fn range(&self) -> (f64, f64) {
+        self.range
+    }
+}
+
+/// (Σw)² / Σw².
+pub(super) fn effective_rows(weights: &[f64]) -> f64 {
+    let total = weights.iter().sum::<f64>();
+    total * total / weights.iter().map(|weight| weight * weight).sum::<f64>()
 }
 
 /// Draws whole clusters of rows and asks the measure again.
@@ -96,6 +111,14 @@ impl<E: Estimator + ?Sized> Resampler for ClusterRowResampler<'_, E> {
 
     fn influence_deviation(&self) -> Option<f64> {
         None
+    }
+
+    fn effective_rows(&self) -> f64 {
+        self.clusters.len() as f64
+    }
+
+    fn range(&self) -> (f64, f64) {
+        self.rows.range
     }
 
     /// How outcomes of a cluster depend on each other is not known, so that they cannot be drawn.

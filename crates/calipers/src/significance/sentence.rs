@@ -1,11 +1,12 @@
 //! What an assessment says, in words.
 
 use super::Assessment;
+use crate::estimate::Estimate;
 
 impl Assessment {
     /// The sentence that a person wants: value, interval, floor and verdict; or, where nothing is seen, how large it can be.
     pub fn sentence(&self) -> String {
-        let name = title(self.estimate.measure);
+        let name = title(&self.estimate);
         let digits = self.digits();
         let show = |value: f64| format!("{value:.digits$}");
         let (value, lower, upper) = (self.estimate.value, self.interval.lower, self.interval.upper);
@@ -49,11 +50,15 @@ pub(super) fn signed(value: f64, digits: usize) -> String {
     }
 }
 
-pub(super) fn title(measure: &'static str) -> &'static str {
-    match measure {
+pub(super) fn title(estimate: &Estimate) -> &'static str {
+    match estimate.measure {
         "ls_ece" => "LS-ECE",
         "ls_ece_sampled" => "LS-ECE (sampled)",
-        "expected_calibration_error" => "ECE",
+        "expected_calibration_error" => match estimate.settings.text("norm") {
+            Some("l2") => "RMSCE",
+            Some("max") => "MCE",
+            _ => "ECE",
+        },
         "smooth_ece" => "smECE",
         other => other,
     }

@@ -10,7 +10,7 @@ use crate::error::number;
 /// # Definition
 /// The p-value is the least α for which the interval of level 1 - α, made as the assessment's own was, leaves the threshold out: two-sided for an interval, one-sided
 /// for an upper limit, which can only say that the value is below. So it is at most 1 - level where, and only where, that interval says which side it is: its upper
-/// end is at most the threshold, or its lower end is above it. By quantiles of draws it is never below 1 / (draws + 1).
+/// end is at most the threshold, or its lower end is above it. By quantiles of draws it is never below 1 / (draws + 1) for each end.
 ///
 /// Where many thresholds are tested, the p-values can be adjusted by [`holm`](super::holm).
 ///
@@ -83,7 +83,7 @@ impl Assessment {
             }
         }
         let resolution = match method {
-            IntervalMethod::Percentile | IntervalMethod::Bca => 1.0 / (self.bootstrap.draws.len() + 1) as f64,
+            IntervalMethod::Percentile | IntervalMethod::Bca => tails / (self.bootstrap.draws.len() + 1) as f64,
             IntervalMethod::Corrected | IntervalMethod::Influence | IntervalMethod::Normal => 0.0,
         };
         Ok(Against { threshold, p_value: (tails * outside).min(1.0).max(resolution), above })

@@ -86,6 +86,8 @@ fn bca_without_bias_and_acceleration_is_the_percentile_interval() {
         corrected_deviation: None,
         acceleration: 0.0,
         range: (0.0, 1.0),
+        effective_rows: 1e4,
+        is_unbiased: false,
     };
     let interval = |bootstrap: &Bootstrap, method| Interval::new(0.5, bootstrap, 0.9, method, false).unwrap();
     let percentile = interval(&bootstrap, IntervalMethod::Percentile);

@@ -164,7 +164,7 @@ fn pairs_of_rows_that_stand_five_times_say_no_more_than_once() {
         let (naive, _) = pair(&five, compare);
         println!("{rows:?} {by_cluster:?} {naive:?}");
         assert_eq!(n_clusters, Some(400));
-        assert!((rows.difference - by_cluster.difference).abs() < 1e-5);
+        assert!((rows.difference - by_cluster.difference).abs() < 0.25 * rows.standard_error);
         assert!((by_cluster.standard_error / rows.standard_error - 1.0).abs() < 0.1);
         assert!((by_cluster.interval.lower - rows.interval.lower).abs() < 0.25 * rows.standard_error);
         assert!((by_cluster.interval.upper - rows.interval.upper).abs() < 0.25 * rows.standard_error);

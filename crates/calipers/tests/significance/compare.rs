@@ -113,9 +113,11 @@ fn equal_models_have_no_difference() {
         let found = compare(measure, &shared, [(0.3, 1.2), (0.3, 1.2)], 3);
         let pair = &found.pairs[0];
         assert_eq!((pair.difference, pair.standard_error, pair.p_value, pair.p_adjusted), (0.0, 0.0, 1.0, 1.0));
-        assert_eq!((pair.interval.lower, pair.interval.upper), (0.0, 0.0));
+        // 800 rows on which two models agree do not show that they agree on all.
+        let half = 40f64.ln() / 800.0;
+        assert!((pair.interval.lower + half).abs() < 1e-12 && (pair.interval.upper - half).abs() < 1e-12, "{pair:?}");
         assert!(
-            found.sentence().ends_with("is 0.000 [0.000, 0.000]: no difference seen (p = 1.00)"),
+            found.sentence().ends_with("is 0.000 [-0.005, 0.005]: no difference seen (p = 1.00)"),
             "{}",
             found.sentence()
         );

@@ -9,6 +9,7 @@ mod data;
 mod degenerate;
 mod grid;
 mod influence;
+mod limits;
 mod size;
 mod sketch;
 mod threads;

@@ -185,6 +185,10 @@ impl Resampler for ClusterResampler {
         Some(self.acceleration)
     }
 
+    fn effective_rows(&self) -> f64 {
+        self.parts.len() as f64
+    }
+
     fn range(&self) -> (f64, f64) {
         (0.0, 1.0)
     }

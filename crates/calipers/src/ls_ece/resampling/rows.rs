@@ -122,6 +122,11 @@ impl Resampler for GridResampler {
         Some(self.acceleration)
     }
 
+    fn effective_rows(&self) -> f64 {
+        let squares: f64 = self.grid.cells.iter().map(|cell| cell.sums.squares[0] + cell.sums.squares[1]).sum();
+        self.grid.total_weight * self.grid.total_weight / squares
+    }
+
     fn range(&self) -> (f64, f64) {
         (0.0, 1.0)
     }
