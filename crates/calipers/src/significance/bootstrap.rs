@@ -22,7 +22,7 @@ pub struct Bootstrap {
     pub acceleration: f64,
     /// What values the measure can have.
     pub range: (f64, f64),
-    /// How many independent rows, or clusters, there are.
+    /// How many rows there are, under weights the effective number.
     pub effective_rows: f64,
     /// Whether the measure is right on average, so that its bias is 0.
     pub is_unbiased: bool,

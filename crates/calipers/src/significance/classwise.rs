@@ -104,10 +104,7 @@ impl Resampler for ClasswiseResampler<'_> {
     }
 
     fn effective_rows(&self) -> f64 {
-        match self.clusters {
-            None => effective_rows(&self.classes[0].rows.weights),
-            Some(clusters) => clusters.len() as f64,
-        }
+        effective_rows(&self.classes[0].rows.weights)
     }
 
     fn floor_withheld(&self) -> Option<&'static str> {

@@ -22,7 +22,7 @@ use crate::watch;
 /// with the influence values of the corrected value, row by row, and in the second term what the mean of so many draws leaves open; with clusters, sums within clusters. For other
 /// measures all models are measured on the same rows, drawn with replacement: it is the deviation of v_a* - v_b*. What both models share, such as rows that are hard for
 /// both, cancels. The p-value is two-sided, of "the population's values are equal", by centre / standard error as a normal number; over all pairs it is adjusted
-/// by [`holm`]. With n independent rows no interval is narrower than -ln(tail) / n to either side, nor a p-value below 2 exp(-n |D|).
+/// by [`holm`]. With n rows no interval is narrower than -ln(tail) / n to either side, nor a p-value below 2 exp(-n |D|).
 ///
 /// Sigma by rule is one for all models, the geometric mean of what the rule gives for each: LS-ECE at two sigmas would differ for equal models.
 /// Other settings that rules take from the rows, bandwidths and numbers of bins, are those of each model.

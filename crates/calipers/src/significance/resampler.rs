@@ -41,7 +41,8 @@ pub trait Resampler: Sync {
         None
     }
 
-    /// How many independent rows (or clusters) there are: under weights (Σw)² / Σw². No interval is narrower than so many can tell, however equal their outcomes are.
+    /// How many rows there are: under weights (Σw)² / Σw². No interval is narrower than so many can tell, however equal their outcomes are. Rows in clusters count as rows: that they
+    /// depend on each other is in the standard error.
     fn effective_rows(&self) -> f64;
 
     /// What values the measure can have. From 0 on, unless overridden.

@@ -114,7 +114,7 @@ impl<E: Estimator + ?Sized> Resampler for ClusterRowResampler<'_, E> {
     }
 
     fn effective_rows(&self) -> f64 {
-        self.clusters.len() as f64
+        self.rows.effective_rows()
     }
 
     fn range(&self) -> (f64, f64) {

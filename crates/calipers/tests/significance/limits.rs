@@ -1,7 +1,7 @@
 //! What few rows, equal outcomes and measures without a bias must not be taken for.
 
 use calipers::population::Family;
-use calipers::{Assess, BinnedEce, Compare, Input, Logistic, LsEce, Norm, catalogue};
+use calipers::{Assess, BinnedEce, Compare, Estimator, Input, Logistic, LsEce, Norm, catalogue};
 use std::sync::Arc;
 
 #[test]
@@ -77,5 +77,21 @@ fn norms_have_their_names_and_no_interval_leaves_the_range() {
         let found = Assess::new(&BinnedEce::new().norm(norm)).n_resamples(60).run(&view).unwrap();
         assert!(found.sentence().starts_with(title), "{}", found.sentence());
         assert!(found.interval.upper <= 1.0, "{:?}", found.interval);
+    }
+}
+
+/// Twenty clusters of independent rows know as much as the rows do, and not only what twenty rows could tell.
+#[test]
+fn few_clusters_of_many_rows_are_not_few_rows() {
+    let sample = Family::named("overconfident").unwrap().sample(2000, 8);
+    let predictions = sample.input().check().unwrap();
+    let view = predictions.binary().unwrap();
+    let clusters: Vec<u32> = (0..2000).map(|row| row % 20).collect();
+    let measures: [&dyn Estimator; 2] = [&LsEce::new().sigma(0.5), &BinnedEce::new()];
+    for measure in measures {
+        let assess = Assess::new(measure).n_resamples(100);
+        let [rows, by_cluster] = [assess, assess.clusters(&clusters)].map(|assess| assess.run(&view).unwrap().interval);
+        let width = |interval: calipers::Interval| interval.upper - interval.lower;
+        assert!(width(by_cluster) < 2.0 * width(rows), "{rows:?} {by_cluster:?}");
     }
 }

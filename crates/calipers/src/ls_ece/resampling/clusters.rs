@@ -186,7 +186,7 @@ impl Resampler for ClusterResampler {
     }
 
     fn effective_rows(&self) -> f64 {
-        self.parts.len() as f64
+        self.grid.effective_rows()
     }
 
     fn range(&self) -> (f64, f64) {

@@ -63,6 +63,12 @@ impl Grid {
         Some(Grid { nodes, cells, order, spacing: distance, total_weight, residuals, expected, value })
     }
 
+    /// (Σw)² / Σw².
+    pub(super) fn effective_rows(&self) -> f64 {
+        let squares: f64 = self.cells.iter().map(|cell| cell.sums.squares[0] + cell.sums.squares[1]).sum();
+        self.total_weight * self.total_weight / squares
+    }
+
     /// The cell that a logit is in, and the weights of its nodes there. The logit is that of a point with weight.
     pub(super) fn place(&self, lagrange: &Lagrange, logit: f64) -> (usize, [f64; MAX_ORDER]) {
         let position = logit / self.spacing;

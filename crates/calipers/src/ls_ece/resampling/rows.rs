@@ -123,8 +123,7 @@ impl Resampler for GridResampler {
     }
 
     fn effective_rows(&self) -> f64 {
-        let squares: f64 = self.grid.cells.iter().map(|cell| cell.sums.squares[0] + cell.sums.squares[1]).sum();
-        self.grid.total_weight * self.grid.total_weight / squares
+        self.grid.effective_rows()
     }
 
     fn range(&self) -> (f64, f64) {
