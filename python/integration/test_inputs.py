@@ -261,7 +261,10 @@ def test_nan_is_no_null(column: Any) -> None:
         (pa.array([b"a", b"b"]), "must be numbers, got BinaryArray (Arrow's Binary)"),
         (pa.array(["a", "b"]), 'must be numbers, got text "a" in row 0'),
         (pa.array([[0.5, 0.5], [0.2, 0.3, 0.5]]), "must have shape (n,) or (n, k), got rows of different lengths"),
-        (pa.chunked_array([[[0.5, 0.5]], [[0.2, 0.3, 0.5]]]), "must have shape (n,) or (n, k), got rows of different lengths"),
+        (
+            pa.chunked_array([[[0.5, 0.5]], [[0.2, 0.3, 0.5]]]),
+            "must have shape (n,) or (n, k), got rows of different lengths",
+        ),
         (
             pa.table({"a": [[1.0], [2.0]], "b": [1.0, 2.0]}),
             "must have shape (n,) or (n, k), got lists in a table of 2 columns",

@@ -27,7 +27,14 @@ CLUSTER = np.arange(N) % 12
 FINE = _rng.random(N)
 
 OF_CLASSES = {"canonical_kde_ece", "top_label_calibration_error"}
-FUNCTIONS = [name for name in calipers.__all__ if inspect.isfunction(getattr(calipers, name)) and name != "measures"]
+
+
+def _reads_rows(name: str) -> bool:
+    function = getattr(calipers, name)
+    return inspect.isfunction(function) and next(iter(inspect.signature(function).parameters), None) == "y_true"
+
+
+FUNCTIONS = [name for name in calipers.__all__ if _reads_rows(name)]
 NAMES = [*FUNCTIONS, "Sketch.update", "LsCurve.at", "SplineCurve.recalibrate"]
 # What would take long, and is the same with less.
 BRIEF = {"n_resamples": 99, "n_samples": 50, "n_simulations": 99}

@@ -41,10 +41,15 @@ def figures(y: Doubles, p: Doubles) -> list[object]:
     ]
 
 
-def n_threads_of_calipers() -> int:
-    """Threads of this process by the names that they have."""
-    names = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
-    return sum(name.startswith("calipers-") for name in names)
+def n_threads_of_calipers(expected: int) -> int:
+    """Threads of this process by the names that they have; a thread gives itself its name some time after its start."""
+    end = time.monotonic() + 10
+    while True:
+        names = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
+        n = sum(name.startswith("calipers-") for name in names)
+        if n >= expected or time.monotonic() > end:
+            return n
+        time.sleep(0.01)
 
 
 def test_every_number_of_threads_gives_the_same_bits() -> None:
@@ -62,7 +67,7 @@ def test_threads_are_as_many_as_asked_or_as_the_environment_says(
 ) -> None:
     code = (
         "import sys, calipers as cal; sys.path.insert(0, sys.argv[1]); from test_threads import n_threads_of_calipers\n"
-        f"cal.set_threads({asked})\ncal.brier_score([0, 1], [0.2, 0.9])\nprint(n_threads_of_calipers())"
+        f"cal.set_threads({asked})\ncal.brier_score([0, 1], [0.2, 0.9])\nprint(n_threads_of_calipers({expected}))"
     )
     environ = {**os.environ, "RAYON_NUM_THREADS": environment}
     command = [sys.executable, "-c", code, str(Path(__file__).parent)]

@@ -103,7 +103,8 @@ impl Watch {
     }
 }
 
-/// Ends the work of this thread where its watch was stopped. For loops of which one round takes well below a second.
+/// Ends the work of this thread where its watch was stopped. For loops of which one round takes well below a second; parallel ones have a `panic_fuse`, without which each of the
+/// other items is begun and unwinds, too: seconds for a million.
 pub(crate) fn look() {
     let stopped = JOINED.with_borrow(|watch| watch.as_ref().is_some_and(|watch| watch.stopped.load(Ordering::Relaxed)));
     if stopped {

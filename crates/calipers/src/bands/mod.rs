@@ -126,7 +126,7 @@ impl BandOptions {
             watch::draw_begins();
             curve(&mut Uniforms::new(seed_of_draw(self.seed, number)))
         };
-        let draws: Vec<Vec<f64>> = (0..self.n_resamples).into_par_iter().map(draw).collect();
+        let draws: Vec<Vec<f64>> = (0..self.n_resamples).into_par_iter().panic_fuse().map(draw).collect();
         let rank = (((draws.len() + 1) as f64 * self.tail() + 1e-9) as usize).max(1);
         let ends_at = |place: usize| {
             let mut values: Vec<f64> = draws.iter().map(|draw| draw[place]).collect();

@@ -71,7 +71,7 @@ impl Resampling {
             set.draw(&mut uniforms, counts);
             of(counts)
         };
-        (0..self.n_resamples as u64).into_par_iter().map_init(Vec::new, draw).collect()
+        (0..self.n_resamples as u64).into_par_iter().panic_fuse().map_init(Vec::new, draw).collect()
     }
 
     /// The share of draws, with the rows themselves among them, whose statistic is at least as large as theirs.

@@ -71,6 +71,7 @@ fn one_by_one(points: &Points, kernel: Kernel<'_>) -> (Vec<f64>, Vec<f64>) {
     let groups: Vec<&[usize]> = order.chunk_by(|a, b| points.logits[*a] == points.logits[*b]).collect();
     let found: Vec<(f64, f64)> = groups
         .par_iter()
+        .panic_fuse()
         .map(|group| {
             watch::look();
             let masses = regression.at(points.logits[group[0]]);

@@ -75,7 +75,7 @@ impl LsEce {
             let density_bound = (bound + masses.total * slope_error) / slope * (1.0 + 1e-12);
             Place { rate: rate(&masses, bound), density: masses.total / slope, density_bound }
         };
-        let places: Vec<Place> = at.par_iter().map(evaluate).collect();
+        let places: Vec<Place> = at.par_iter().panic_fuse().map(evaluate).collect();
         LsCurve {
             probabilities: at.to_vec(),
             outcome_rates: places.iter().map(|place| place.rate.0).collect(),

@@ -165,7 +165,7 @@ impl Estimator for LsEceSampled {
                 watch::look();
                 (outcome_rate(&points, &regression, u) - self.link.response(u)).abs()
             };
-            let gaps: Vec<f64> = places.par_iter().map(gap).collect();
+            let gaps: Vec<f64> = places.par_iter().panic_fuse().map(gap).collect();
             for gap in gaps {
                 sum.add(gap);
                 squares.add(gap * gap);

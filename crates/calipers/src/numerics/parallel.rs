@@ -23,6 +23,7 @@ pub(crate) fn map_chunks<T: Send>(n: usize, chunk: usize, work: impl Fn(Range<us
         1 => vec![work(rows(0))],
         n_chunks => (0..n_chunks)
             .into_par_iter()
+            .panic_fuse()
             .map(|index| {
                 watch::look();
                 work(rows(index))

@@ -83,6 +83,7 @@ impl Family {
             breaks.windows(2).flat_map(|ends| panels(ends[0], ends[1], 4.0 * smoothing.panel)).collect();
         let parts: Vec<Quadrature> = panels
             .par_iter()
+            .panic_fuse()
             .map(|&(a, b)| {
                 watch::look();
                 absolute(&|u| smoothing.residual(u), a, b, TOLERANCE / panels.len() as f64)

@@ -76,7 +76,7 @@ impl Draws {
                 Kind::Bootstrap => resampler.bootstrap_draw(seed_of_draw(seed, 2 * number + 1)),
             }
         };
-        let by_number: Vec<f64> = (0..n_resamples).into_par_iter().map(draw).collect();
+        let by_number: Vec<f64> = (0..n_resamples).into_par_iter().panic_fuse().map(draw).collect();
         Self::of(by_number)
     }
 

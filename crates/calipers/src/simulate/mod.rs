@@ -103,7 +103,7 @@ impl<'a> Simulation<'a> {
             let predictions = sample.input().check()?;
             work(&predictions.binary()?, seed_of_run(self.seed, 2 * number + 1))
         };
-        (0..self.n_runs).into_par_iter().map(run).collect()
+        (0..self.n_runs).into_par_iter().panic_fuse().map(run).collect()
     }
 }
 

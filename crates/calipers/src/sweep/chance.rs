@@ -50,7 +50,7 @@ fn mean_ranges_of<const G: usize>(
         let cells = binnings.iter().map(|starts| starts.iter().map(cell).collect::<Vec<usize>>());
         cells.collect::<Vec<_>>()
     });
-    let draws = (0..n_draws as u64).into_par_iter().map(|draw| {
+    let draws = (0..n_draws as u64).into_par_iter().panic_fuse().map(|draw| {
         watch::draw_begins();
         let before = sums(seed_of_draw(seed, draw));
         let ece = |cells: &Vec<usize>| cells.windows(2).map(|bin| (before[bin[1]] - before[bin[0]]).abs()).sum::<f64>();

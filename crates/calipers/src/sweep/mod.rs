@@ -273,7 +273,7 @@ impl Sweep {
         let in_order = ordered.predictions()?;
         let in_order = in_order.binary()?;
         let probabilities = ordered.probabilities();
-        let binned = counts.par_iter().map(|&n_bins| {
+        let binned = counts.par_iter().panic_fuse().map(|&n_bins| {
             watch::draw_begins();
             let measure = |strategy| {
                 let ece = BinnedEce::new().n_bins(n_bins).strategy(strategy);

@@ -157,7 +157,7 @@ fn by_likelihood(groups: &[Group]) -> f64 {
             let copies = group.weight() * (1.0 - 1.0 / group.n as f64);
             weight * ((others.total + copies * others.own).ln() + others.scale)
         };
-        places.par_iter().map(of_place).collect::<Vec<f64>>().into_iter().collect::<Sum>().value()
+        places.par_iter().panic_fuse().map(of_place).collect::<Vec<f64>>().into_iter().collect::<Sum>().value()
     };
     let mut best = (f64::NEG_INFINITY, 0.1);
     for bandwidth in candidates() {

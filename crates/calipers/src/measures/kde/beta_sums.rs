@@ -225,7 +225,7 @@ impl<'a> BetaSums<'a> {
             }
             all
         };
-        let parts: Vec<Vec<Others>> = (0..self.cells.len()).into_par_iter().map(of_cell).collect();
+        let parts: Vec<Vec<Others>> = (0..self.cells.len()).into_par_iter().panic_fuse().map(of_cell).collect();
         parts.concat()
     }
 

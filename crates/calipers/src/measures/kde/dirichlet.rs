@@ -142,7 +142,7 @@ impl CanonicalKdeEce {
             let gaps = gaps.map(|gap| if self.norm == Norm::L1 { gap.abs() } else { gap * gap });
             rows.weights[row] * gaps.sum::<f64>()
         };
-        let parts: Vec<f64> = weighty.par_iter().map(of_row).collect();
+        let parts: Vec<f64> = weighty.par_iter().panic_fuse().map(of_row).collect();
         let total = weighty.iter().map(|&row| rows.weights[row]).collect::<Sum>().value();
         let mean = parts.into_iter().collect::<Sum>().value() / total;
         let rounding = 16.0 * f64::EPSILON * (n + k) as f64
