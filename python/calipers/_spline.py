@@ -39,6 +39,8 @@ class SplineCurve(Result):
     def recalibrate(self, y_prob: ArrayLike) -> NDArray[np.float64]:
         """Any probabilities, recalibrated: in a line between neighbours, constant beyond the first and the last."""
         array, missing = read(y_prob, "probabilities")
+        if array.ndim == 2 and array.shape[1] == 1:  # a table of one column is a column
+            array, missing = array[:, 0], None if missing is None else missing.reshape(-1)
         asked = np.where(False if missing is None else missing, np.nan, np.asarray(array, dtype=np.float64))
         return np.asarray(np.interp(asked, self.probabilities, self.recalibrated))
 

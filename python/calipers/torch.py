@@ -122,8 +122,8 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.asked = {"sigma": sigma, "noise": noise, "link": link, "tolerance": tolerance}
-        self.reading = {
+        self.asked: dict[str, Any] = {"sigma": sigma, "noise": noise, "link": link, "tolerance": tolerance}
+        self.reading: dict[str, Any] = {
             "from_logits": bool(from_logits),
             "multiclass": multiclass,
             "ties": ties,
