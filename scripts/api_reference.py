@@ -35,9 +35,11 @@ FAMILIES = [
     ("clinical", "Clinical reports", ["_clinical"]),
     ("trust", "How much of a figure can be trusted", ["_assess", "_compare", "_sweep"]),
     ("tests", "Tests of calibration", ["_calibration_tests"]),
+    ("simulate", "Where the truth is known", ["_simulate"]),
     ("curves", "Curves and tables", ["_curve"]),
     ("displays", "Charts by matplotlib", ["_displays"]),
     ("sketch", "Batches and merges", ["_sketch"]),
+    ("threads", "How many threads", ["_threads"]),
     ("results", "What functions return and raise", ["_estimate", "_catalogue", "_core"]),
 ]
 LISTS = {"Parameters", "Attributes", "Returns", "Raises", "Yields"}
