@@ -70,7 +70,7 @@ fn the_smallest_scores_have_a_place() {
 fn a_sum_beyond_63_bits_is_kept() {
     // 2^35 rows of one probability: the words of 32 rows, times 2^30.
     let p = vec![1.0 - 0.3; 32];
-    let rows = Input::probabilities(&p, &vec![1u8; 32]).check().unwrap();
+    let rows = Input::probabilities(&p, &[1u8; 32]).check().unwrap();
     let sketch = sketch_of(&rows.binary().unwrap());
     let mut many = sketch.clone();
     (0..30).for_each(|_| {
