@@ -94,10 +94,10 @@ test-slow: data-note ## the long tests of the core, which `make test` leaves out
 	$(call heading,'slow tests')
 	@cargo test $(PROFILE) -p calipers --features slow-tests
 
-test-integration: data-note $(PEERS)/installed ## the figures of other packages, by the packages themselves (Python >= 3.11)
+test-integration: data-note check-wheel check-sdist $(PEERS)/installed ## wheels, charts, notebooks, and what other packages give and say (Python >= 3.11; installs 6 GB)
 	$(call heading,'build the Python package next to its peers')
 	$(call quietly,VIRTUAL_ENV=$(PEERS) $(PEERS)/bin/maturin develop $(PROFILE))
-	$(call heading,'Python tests against the peers')
+	$(call heading,'Python tests with the packages of others')
 	@$(PEERS)/bin/pytest -q -rs -W ignore python/integration
 
 test-studies: $(STUDIES)/installed ## the scripts of studies/ with torch and timm, on data made by the test (installs 5 GB)
@@ -148,14 +148,18 @@ sdist: $(VENV)/installed ## the source distribution of the Python package, in di
 	$(call quietly,$(BIN)/maturin sdist --out dist)
 	@ls dist/calipers-*.tar.gz
 
-check-wheel: wheel ## does the wheel work on every Python (3.10 to 3.13) and numpy (1.26 and 2) that is here?
-	$(call heading,'wheel on other Pythons')
-	@scripts/check-wheel.sh $$(ls -t dist/calipers-*.whl | head -1)
+# In the profile of the tests, and kept away from what is to be published.
+check-wheel: $(VENV)/installed ## does the wheel work on every Python (3.10 to 3.13) and numpy (1.26 and 2) that is here?
+	$(call heading,'wheel on every Python that is here')
+	@rm -rf dist/checked
+	$(call quietly,$(BIN)/maturin build $(PROFILE) --out dist/checked)
+	@scripts/check-wheel.sh dist/checked/calipers-*.whl
 
-check-sdist: sdist ## does the source distribution build in an empty environment, with build isolation?
+check-sdist: $(VENV)/installed ## does the source distribution build in an empty environment, with build isolation?
 	$(call heading,'source distribution in an empty environment')
-	@rm -rf dist/from-source && $(PYTHON) -m venv dist/from-source
-	@cd dist && from-source/bin/pip install --quiet $$(ls -t calipers-*.tar.gz | head -1) numpy
+	@rm -rf dist/from-source dist/checked-source && $(PYTHON) -m venv dist/from-source
+	$(call quietly,$(BIN)/maturin sdist --out dist/checked-source)
+	@cd dist && MATURIN_PEP517_ARGS="$(PROFILE)" from-source/bin/pip install --quiet checked-source/calipers-*.tar.gz
 	@cd dist && from-source/bin/python $(CURDIR)/scripts/wheel_works.py
 	@rm -rf dist/from-source
 
