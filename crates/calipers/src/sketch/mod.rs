@@ -10,6 +10,7 @@
 mod bytes;
 mod content;
 mod filling;
+mod groups;
 mod options;
 mod rows;
 mod table;
@@ -17,6 +18,7 @@ mod table;
 use std::sync::Arc;
 
 pub use filling::Filling;
+pub(crate) use groups::CellRows;
 pub use options::SketchOptions;
 
 use crate::binned::{BinTotals, EqualWidth};
