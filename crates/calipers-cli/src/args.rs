@@ -16,6 +16,7 @@ use crate::check::CheckArgs;
 use crate::compare::CompareArgs;
 use crate::measure::MeasureArgs;
 use crate::measures::ListArgs;
+use crate::report::ReportArgs;
 use crate::sketch::{MergeArgs, SketchArgs};
 use crate::study::StudyArgs;
 use crate::sweep::SweepArgs;
@@ -42,6 +43,7 @@ pub(crate) enum Verb {
     Check(CheckArgs),
     Measures(ListArgs),
     Sweep(SweepArgs),
+    Report(ReportArgs),
     Sketch(SketchArgs),
     Merge(MergeArgs),
     Study(StudyArgs),
@@ -244,6 +246,11 @@ impl LsEceArgs {
 
     pub(crate) fn link(&self) -> Result<Arc<dyn Link>, Error> {
         link::by_name(&self.link)
+    }
+
+    /// As it was given.
+    pub(crate) fn clip_value(&self) -> f64 {
+        self.clip
     }
 
     /// What options have made of the measure, unless it is what it is called.

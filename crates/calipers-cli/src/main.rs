@@ -3,10 +3,11 @@
 //! ```text
 //! args -> columns (which is which) -> read (file -> columns) -> input -> plan -> question -> calipers -> table | json
 //!                                                                -> fill -> sketches -> write
+//!                                                                -> calipers-report -> a page -> write
 //!                                                                -> calipers-studies -> pages -> write
 //! ```
 //!
-//! A verb is a file, or a folder with its table and JSON: [`measure`], [`assess`], [`compare`], [`check`], [`measures`], [`sweep`], [`sketch`] (with merge), [`study`]. Everything is computed before anything is printed or
+//! A verb is a file, or a folder with its table and JSON: [`measure`], [`assess`], [`compare`], [`check`], [`measures`], [`sweep`], [`report`], [`sketch`] (with merge), [`study`]. Everything is computed before anything is printed or
 //! written, so a refusal leaves standard output empty and files as they were.
 
 mod args;
@@ -29,6 +30,7 @@ mod plan;
 mod progress;
 mod question;
 mod read;
+mod report;
 mod sketch;
 mod sketch_files;
 mod source;
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         Verb::Compare(arguments) => compare::run(&arguments),
         Verb::Measures(arguments) => Ok(measures::list(&arguments)),
         Verb::Sweep(arguments) => sweep::run(&arguments),
+        Verb::Report(arguments) => report::run(&arguments),
         Verb::Sketch(arguments) => sketch::run(&arguments),
         Verb::Merge(arguments) => sketch::merge(&arguments),
         Verb::Study(arguments) => study::run(&arguments),

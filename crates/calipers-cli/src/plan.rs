@@ -275,6 +275,17 @@ fn rows_of_groups(column: &Column, rows: &[usize]) -> BTreeMap<String, Vec<usize
     groups
 }
 
+/// The values of groups among the given rows, each once, and for each row the place of its own. Those without a value are a group too.
+pub(crate) fn keys_and_numbers(column: &Column, rows: &[usize]) -> (Vec<String>, Vec<u32>) {
+    let groups = rows_of_groups(column, rows);
+    let places: HashMap<&str, u32> = in_order(&groups).iter().map(|(key, _)| key.as_str()).zip(0..).collect();
+    let number = |row: &usize| {
+        let key = if column.is_missing(*row) { String::new() } else { column.values.display(*row) };
+        places.get(key.as_str()).copied().unwrap_or_default()
+    };
+    (in_order(&groups).into_iter().map(|(key, _)| key.clone()).collect(), rows.iter().map(number).collect())
+}
+
 /// A number for each row, the same for rows of one cluster.
 pub(crate) fn numbered(column: &Column, rows: &[usize]) -> Result<Vec<u32>, Error> {
     let mut numbers: HashMap<String, u32> = HashMap::new();

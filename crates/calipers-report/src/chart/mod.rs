@@ -5,6 +5,8 @@ mod svg;
 mod text;
 mod ticks;
 
+pub(crate) use text::escaped;
+
 /// Colours that people with any kind of colour vision can tell apart on white (Okabe and Ito, without the yellow, which is too light
 /// for a line). Series take them in turn; after the last comes the first.
 pub const PALETTE: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"];
@@ -184,10 +186,39 @@ impl Chart {
         svg::write(self, &layout::Layout::new(self))
     }
 
+    /// The chart for a page, in the page's colours and without the title, which stands in the page; screen readers have it.
+    pub(crate) fn inline(&self) -> Drawing {
+        Self::inline_moments(std::slice::from_ref(self), 0)
+    }
+
+    /// Charts with the same axes and names, of which the page shows one at a time, `shown` at first.
+    pub(crate) fn inline_moments(charts: &[Chart], shown: usize) -> Drawing {
+        let untitled = charts
+            .get(shown)
+            .map_or_else(|| Chart::new(""), |chart| Chart { title: String::new(), subtitle: None, ..chart.clone() });
+        let layout = layout::Layout::new(&untitled);
+        Drawing { svg: svg::write_inline(charts, shown, &layout), layout }
+    }
+
     /// Every point that is drawn or limits a band.
     fn points(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         let bands = self.bands.iter().flat_map(|band| band.lower.iter().chain(&band.upper));
         self.series.iter().flat_map(|series| &series.points).chain(bands).copied()
+    }
+}
+
+/// A chart as it stands in a page.
+pub(crate) struct Drawing {
+    pub(crate) svg: String,
+    layout: layout::Layout,
+}
+
+impl Drawing {
+    /// Where a value of x is, in pixels of the drawing; `None` if nowhere.
+    pub(crate) fn x(&self, value: f64) -> Option<f64> {
+        let share = self.layout.x.place(value)?;
+        let place = self.layout.plot.left + share * self.layout.plot.width;
+        Some((place * 10.0).round() / 10.0)
     }
 }
 

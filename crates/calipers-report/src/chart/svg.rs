@@ -27,6 +27,33 @@ impl Display for Pixels {
     }
 }
 
+/// Where colours come from: written out in a file of its own, the page's where a chart stands in one, so that it is dark where the page is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Colours {
+    Fixed,
+    Page,
+}
+
+impl Colours {
+    fn of(self, colour: &'static str) -> &'static str {
+        if self == Colours::Fixed {
+            return colour;
+        }
+        match PALETTE.iter().position(|other| *other == colour) {
+            Some(0) => "var(--c0)",
+            Some(1) => "var(--c1)",
+            Some(2) => "var(--c2)",
+            Some(3) => "var(--c3)",
+            Some(4) => "var(--c4)",
+            Some(5) => "var(--c5)",
+            Some(_) => "var(--c6)",
+            None if colour == INK => "var(--ink)",
+            None if colour == FRAME => "var(--axis)",
+            None => "var(--grid)",
+        }
+    }
+}
+
 /// Writing to a string cannot fail, so results of `write!` are dropped in this file.
 pub(super) fn write(chart: &Chart, layout: &Layout) -> String {
     let mut svg = String::new();
@@ -39,19 +66,64 @@ pub(super) fn write(chart: &Chart, layout: &Layout) -> String {
     let _ = writeln!(svg, "<title>{}</title>", escaped(&chart.title));
     let _ = writeln!(svg, "<desc>{}</desc>", escaped(&description(chart)));
     let _ = writeln!(svg, "<rect width=\"{width}\" height=\"{height}\" fill=\"#FFFFFF\"/>");
-    grid(&mut svg, layout);
-    let inside = Inside { layout };
+    let colours = Colours::Fixed;
+    grid(&mut svg, layout, colours);
+    plot(&mut svg, chart, layout, colours, "");
+    markers(&mut svg, chart, layout, colours, "");
+    surroundings(&mut svg, layout, colours);
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// Charts that share their layout, as the moments of one: all are there, and the page shows one of them, `shown` at first.
+pub(super) fn write_inline(charts: &[Chart], shown: usize, layout: &Layout) -> String {
+    let mut svg = String::new();
+    let Some(first) = charts.first() else { return svg };
+    let (width, height) = (Pixels(layout.width), Pixels(layout.height));
+    let _ = writeln!(
+        svg,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" font-family=\"{FONTS}\" \
+         fill=\"var(--ink)\">"
+    );
+    let _ = writeln!(svg, "<title>{}</title>", escaped(&first.title));
+    let _ = writeln!(svg, "<desc>{}</desc>", escaped(&description(first)));
+    let colours = Colours::Page;
+    grid(&mut svg, layout, colours);
+    for (number, chart) in charts.iter().enumerate() {
+        let moment = match (charts.len(), number == shown) {
+            (1, _) => String::new(),
+            (_, true) => format!(" data-moment=\"{number}\""),
+            (_, false) => format!(" data-moment=\"{number}\" style=\"display:none\""),
+        };
+        plot(&mut svg, chart, layout, colours, &moment);
+        markers(&mut svg, chart, layout, colours, &moment);
+    }
+    let Area { top, height, .. } = layout.plot;
+    let _ = writeln!(
+        svg,
+        "<line class=\"cursor\" y1=\"{}\" y2=\"{}\" stroke=\"var(--ink)\" stroke-width=\"1\" visibility=\"hidden\"/>",
+        Pixels(top),
+        Pixels(top + height)
+    );
+    surroundings(&mut svg, layout, colours);
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// What lies in the plot, but for dots.
+fn plot(svg: &mut String, chart: &Chart, layout: &Layout, colours: Colours, attributes: &str) {
+    let inside = Inside { layout, colours };
     let plot = layout.plot;
     let _ = writeln!(
         svg,
-        "<svg x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">",
+        "<svg x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{attributes}>",
         Pixels(plot.left - OVERHANG),
         Pixels(plot.top - OVERHANG),
         Pixels(plot.width + 2.0 * OVERHANG),
         Pixels(plot.height + 2.0 * OVERHANG)
     );
     for (band, colour) in chart.bands.iter().zip(&layout.band_colours) {
-        inside.band(&mut svg, band, colour);
+        inside.band(svg, band, colours.of(colour));
     }
     for rule in &chart.rules {
         if let Some(y) = inside.y(rule.value) {
@@ -59,26 +131,41 @@ pub(super) fn write(chart: &Chart, layout: &Layout) -> String {
             let _ = writeln!(
                 svg,
                 "<line x1=\"{from}\" x2=\"{to}\" y1=\"{y}\" y2=\"{y}\" {}/>",
-                stroke(PALETTE[rule.colour % PALETTE.len()], rule.stroke, true),
+                stroke(colours.of(PALETTE[rule.colour % PALETTE.len()]), rule.stroke, true),
                 y = Pixels(y)
             );
         }
     }
     for (series, colour) in chart.series.iter().zip(&layout.series_colours) {
-        inside.line(&mut svg, series, colour);
+        inside.line(svg, series, colours.of(colour));
     }
     svg.push_str("</svg>\n");
-    for (series, colour) in chart.series.iter().zip(&layout.series_colours) {
-        inside.markers(&mut svg, series, colour);
+}
+
+fn markers(svg: &mut String, chart: &Chart, layout: &Layout, colours: Colours, attributes: &str) {
+    if !chart.series.iter().any(|series| series.markers) {
+        return;
     }
+    let inside = Inside { layout, colours };
+    if !attributes.is_empty() {
+        let _ = writeln!(svg, "<g{attributes}>");
+    }
+    for (series, colour) in chart.series.iter().zip(&layout.series_colours) {
+        inside.markers(svg, series, colours.of(colour));
+    }
+    if !attributes.is_empty() {
+        svg.push_str("</g>\n");
+    }
+}
+
+/// Legend and texts.
+fn surroundings(svg: &mut String, layout: &Layout, colours: Colours) {
     for entry in &layout.legend {
-        sample(&mut svg, entry);
+        sample(svg, entry, colours);
     }
     for text in &layout.texts {
-        line_of_text(&mut svg, text);
+        line_of_text(svg, text);
     }
-    svg.push_str("</svg>\n");
-    svg
 }
 
 /// The chart in words, for those who do not see it.
@@ -90,7 +177,7 @@ fn description(chart: &Chart) -> String {
     format!("Line chart of {} against {}{shown}", chart.y.label, chart.x.label)
 }
 
-fn grid(svg: &mut String, layout: &Layout) {
+fn grid(svg: &mut String, layout: &Layout, colours: Colours) {
     let Area { left, top, width, height } = layout.plot;
     let (right, bottom) = (left + width, top + height);
     let x_places = |values: &[f64]| -> Vec<f64> {
@@ -109,20 +196,21 @@ fn grid(svg: &mut String, layout: &Layout) {
     let horizontal = |y: &f64, from: f64, to: f64| format!("M{} {}H{}", Pixels(from), Pixels(*y), Pixels(to));
     let (x_major, y_major) = (x_places(&major(&layout.x.major)), y_places(&major(&layout.y.major)));
     let lines = x_major.iter().map(|x| vertical(x, top, bottom));
-    path(lines.chain(y_major.iter().map(|y| horizontal(y, left, right))).collect(), GRID);
+    path(lines.chain(y_major.iter().map(|y| horizontal(y, left, right))).collect(), colours.of(GRID));
     let marks = x_major.iter().map(|x| vertical(x, bottom, bottom + 5.0));
     let marks = marks.chain(y_major.iter().map(|y| horizontal(y, left - 5.0, left)));
     let marks =
         marks.chain(x_places(&layout.x.minor).iter().map(|x| vertical(x, bottom, bottom + 3.0)).collect::<Vec<_>>());
     let marks =
         marks.chain(y_places(&layout.y.minor).iter().map(|y| horizontal(y, left - 3.0, left)).collect::<Vec<_>>());
-    path(marks.collect(), FRAME);
-    path(format!("M{} {}V{}H{}", Pixels(left), Pixels(top), Pixels(bottom), Pixels(right)), FRAME);
+    path(marks.collect(), colours.of(FRAME));
+    path(format!("M{} {}V{}H{}", Pixels(left), Pixels(top), Pixels(bottom), Pixels(right)), colours.of(FRAME));
 }
 
 /// Places in the inner element.
 struct Inside<'a> {
     layout: &'a Layout,
+    colours: Colours,
 }
 
 impl Inside<'_> {
@@ -186,12 +274,13 @@ impl Inside<'_> {
             let Some((x, y)) = self.place(point) else { continue };
             if within(x, plot.width) && within(y, plot.height) {
                 let (cx, cy) = (Pixels(x + plot.left - OVERHANG), Pixels(y + plot.top - OVERHANG));
+                // In a page the values are shown by its script.
                 let values = format!("{} {}, {}", series.name, point.0, significant(point.1));
-                let _ = writeln!(
-                    svg,
-                    "<circle cx=\"{cx}\" cy=\"{cy}\" r=\"2.6\" fill=\"{colour}\"><title>{}</title></circle>",
-                    escaped(values.trim())
-                );
+                let title = match self.colours {
+                    Colours::Fixed => format!("<title>{}</title>", escaped(values.trim())),
+                    Colours::Page => String::new(),
+                };
+                let _ = writeln!(svg, "<circle cx=\"{cx}\" cy=\"{cy}\" r=\"2.6\" fill=\"{colour}\">{title}</circle>");
             }
         }
     }
@@ -217,7 +306,8 @@ fn stroke(colour: &str, stroke: Stroke, thin: bool) -> String {
     format!("stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linejoin=\"round\"{dashes}")
 }
 
-fn sample(svg: &mut String, Entry { sample, colour, x, y }: &Entry) {
+fn sample(svg: &mut String, Entry { sample, colour, x, y }: &Entry, colours: Colours) {
+    let colour = colours.of(colour);
     let (from, to, middle) = (Pixels(*x), Pixels(x + SAMPLE), Pixels(*y));
     let _ = match sample {
         Sample::Line { stroke: kind, thin, .. } => writeln!(

@@ -53,7 +53,7 @@ pub(super) fn shortened(text: &str, size: f64, most: f64) -> String {
 }
 
 /// Text as XML has it. Characters that no XML document may have become the one that stands for the unknown.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut xml = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

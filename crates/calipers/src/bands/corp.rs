@@ -4,9 +4,10 @@ use super::{Band, BandKind, BandOptions};
 use crate::Error;
 use crate::calibration_tests::{TrialSet, Trials};
 use crate::estimate::Estimator;
-use crate::measures::{Corp, Group, isotonic};
+use crate::measures::{Corp, Group, IsotonicCurve, isotonic};
 use crate::numerics::counts::binomial;
 use crate::predictions::BinaryView;
+use crate::sketch::Sketch;
 
 impl Corp {
     /// Where the isotonic fit would lie at each distinct probability, were the predictions calibrated.
@@ -70,28 +71,41 @@ impl Corp {
 
     fn band(&self, view: &BinaryView<'_>, kind: BandKind, options: &BandOptions) -> Result<Band, Error> {
         options.check()?;
-        let curve = self.curve(view)?;
-        let set = TrialSet::read(view, self.link())?.to_draw_from();
-        let rates = fit(&set, &set.observed());
-        let ends = options.ends(rates.len(), |uniforms| {
-            let probability = |place: usize, p: f64| match kind {
-                BandKind::Consistency => p,
-                BandKind::Confidence => rates[place],
-            };
-            let draw = |trials: &Trials| binomial(uniforms, trials.n, probability(trials.place, trials.p));
-            fit(&set, &set.0.iter().map(draw).collect::<Vec<u64>>())
-        });
-        let ends: Vec<(f64, f64)> = match kind {
-            BandKind::Consistency => ends,
-            // A fit of draws is biased towards the middle of its steps, and may leave out the fit that it was drawn from.
-            BandKind::Confidence => {
-                ends.iter().zip(&rates).map(|((lower, upper), rate)| (lower.min(*rate), upper.max(*rate))).collect()
-            }
-        };
-        let places: Vec<f64> = groups(&set, &set.observed()).iter().map(|group| group.p).collect();
-        let at = |p: &f64| between(&places, &ends, *p);
-        Ok(options.band(kind, curve.probabilities.iter().map(at)))
+        let set = TrialSet::read(view, self.link())?;
+        Ok(band_of(&set.to_draw_from(), &self.curve(view)?, kind, options))
     }
+
+    /// The [`consistency_band`](Self::consistency_band) of a sketch's rows, at the probabilities of [`curve_from_sketch`](Self::curve_from_sketch).
+    ///
+    /// Rows of a cell are drawn together, with its mean probability; under weights as many as would say as much if they were equal.
+    pub fn consistency_band_from_sketch(&self, sketch: &Sketch, options: &BandOptions) -> Result<Band, Error> {
+        options.check()?;
+        let set = TrialSet::of_sketch(sketch, self.link())?;
+        Ok(band_of(&set.to_draw_from(), &self.curve_from_sketch(sketch)?, BandKind::Consistency, options))
+    }
+}
+
+/// The band at the probabilities of the curve, by drawing from the set.
+fn band_of(set: &TrialSet, curve: &IsotonicCurve, kind: BandKind, options: &BandOptions) -> Band {
+    let rates = fit(set, &set.observed());
+    let ends = options.ends(rates.len(), |uniforms| {
+        let probability = |place: usize, p: f64| match kind {
+            BandKind::Consistency => p,
+            BandKind::Confidence => rates[place],
+        };
+        let draw = |trials: &Trials| binomial(uniforms, trials.n, probability(trials.place, trials.p));
+        fit(set, &set.0.iter().map(draw).collect::<Vec<u64>>())
+    });
+    let ends: Vec<(f64, f64)> = match kind {
+        BandKind::Consistency => ends,
+        // A fit of draws is biased towards the middle of its steps, and may leave out the fit that it was drawn from.
+        BandKind::Confidence => {
+            ends.iter().zip(&rates).map(|((lower, upper), rate)| (lower.min(*rate), upper.max(*rate))).collect()
+        }
+    };
+    let places: Vec<f64> = groups(set, &set.observed()).iter().map(|group| group.p).collect();
+    let at = |p: &f64| between(&places, &ends, *p);
+    options.band(kind, curve.probabilities.iter().map(at))
 }
 
 /// What is at each place, had trials so many outcomes 1.

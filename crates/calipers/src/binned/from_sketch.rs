@@ -5,7 +5,7 @@
 
 use super::edges::Strategy;
 use super::equal_width::EqualWidth;
-use super::{BinnedEce, Norm, PROBABILITY_BITS};
+use super::{Bin, BinnedEce, Norm, PROBABILITY_BITS};
 use crate::Error;
 use crate::cells::Summary;
 use crate::link::{Link, Logistic};
@@ -56,6 +56,48 @@ impl BinnedEce {
         let spread = (range.most - range.value).max(range.value - range.least);
         let bound = spread + weights + rounding + 32.0 * f64::EPSILON + sketch.score_error();
         Ok(FromSketch { value: range.value, bound, n_bins, edges })
+    }
+
+    /// The table behind the figure of a sketch: one entry for each bin of equal width, empty ones included.
+    ///
+    /// # Accuracy
+    /// Exact for declared bins, but for their probabilities' last digits. Otherwise a cell that an edge runs through is counted in the bin of its mean.
+    pub fn bins_from_sketch(&self, sketch: &Sketch) -> Result<Vec<Bin>, Error> {
+        sketch.check_rows()?;
+        if let (Strategy::Quantile, _) | (_, Some(_)) = (self.strategy, self.compat) {
+            let rule = "\"uniform\" without compat for the bins of a sketch";
+            return Err(Error::setting("strategy", rule, format!("{:?}", self.strategy.name())));
+        }
+        let n_bins = self.n_bins.resolve(sketch.n() as usize)?;
+        let by_logistic = sketch.scale() != Some(Scale::Link) || self.link.name() == Logistic.name();
+        let unit = sketch.unit();
+        let bin = |place: usize, n: u64, weight: f64, probability: f64, positive: f64| Bin {
+            lower: place as f64 / n_bins as f64,
+            upper: (place + 1) as f64 / n_bins as f64,
+            n,
+            weight: weight / unit,
+            mean_probability: probability / weight,
+            outcome_rate: positive / weight,
+        };
+        if let Some((_, totals)) = sketch.declared(n_bins).filter(|_| by_logistic) {
+            let scale = 2f64.powi(-(PROBABILITY_BITS as i32));
+            let bins = totals.iter().enumerate().map(|(place, totals)| {
+                let probability = totals.probability as f64 * scale;
+                bin(place, totals.count, totals.weight as f64, probability, totals.positive as f64)
+            });
+            return Ok(bins.collect());
+        }
+        let binning = EqualWidth::new(n_bins);
+        let mut sums = vec![(0.0, 0.0, 0.0, 0.0); n_bins];
+        for piece in self.pieces(sketch, by_logistic) {
+            let (n, weight, probability, positive) = &mut sums[binning.place(piece.mean)];
+            *n += piece.weight / unit / piece.row_weight;
+            *weight += piece.weight;
+            *probability += piece.weight * piece.mean;
+            *positive += if piece.outcome { piece.weight } else { 0.0 };
+        }
+        let bins = sums.iter().enumerate();
+        Ok(bins.map(|(place, (n, weight, p, y))| bin(place, n.round() as u64, *weight, *p, *y)).collect())
     }
 
     /// The cells in the order of their probabilities, both outcomes of a cell next to each other.

@@ -8,6 +8,7 @@ use crate::measures::{Group, Probabilities};
 use crate::numerics::counts::binomial;
 use crate::numerics::random::Uniforms;
 use crate::predictions::BinaryView;
+use crate::sketch::{CellRows, Sketch};
 
 /// Above so many, trials of nearly the same probability are drawn together: then the cost of a draw does not grow with the number of rows.
 const MOST_EXACT: usize = 8192;
@@ -71,6 +72,22 @@ impl TrialSet {
             all[index].place = place;
         }
         Ok(TrialSet(all))
+    }
+
+    /// The rows of a sketch, cell by cell; under weights as many as would say as much if they were equal.
+    pub(crate) fn of_sketch(sketch: &Sketch, link: &dyn Link) -> Result<Self, Error> {
+        let cells = sketch.cell_rows(link)?;
+        let weight = |cell: &CellRows| cell.share / cell.n as f64;
+        let largest = cells.iter().map(weight).fold(0.0, f64::max);
+        let trials = cells.iter().map(|cell| Trials {
+            p: cell.p,
+            weight: weight(cell) / largest,
+            n: cell.n,
+            n_positive: if cell.outcome { cell.n } else { 0 },
+            place: cell.place,
+            bin: 0,
+        });
+        Ok(TrialSet(trials.collect()))
     }
 
     /// How many outcomes 1 there are in each.

@@ -17,6 +17,7 @@ use crate::link::{Link, Probit};
 use crate::numerics::counts::binomial;
 use crate::numerics::sum::Sum;
 use crate::predictions::BinaryView;
+use crate::sketch::Sketch;
 
 /// How far from normal a sum may be for three cumulants to do: the most that Σ c⁴ p (1 - p) may be of the squared variance. It bounds the squared
 /// skewness and the excess kurtosis; 50 rows of equal say and outcomes in doubt, variance 1 in all, are there.
@@ -73,20 +74,44 @@ impl LsEce {
         options.check()?;
         let points = Points::new(view, &*self.link, self.clip)?;
         let sigma = self.sigma.resolve(&points)?;
+        Ok(self.band_of(&Population { points, row_weights: None }, sigma, at, options))
+    }
+
+    /// The [`consistency_band`](Self::consistency_band) of a sketch's rows.
+    ///
+    /// Points that stand for cells take the place of rows in every sum, and count as the rows of their cell do: of a cell of weight W whose rows have the weight w each,
+    /// c² is W w (K / Σ)², and so on. Under weights w is Σ w² / Σ w of the cell.
+    pub fn consistency_band_from_sketch(
+        &self,
+        sketch: &Sketch,
+        at: &[f64],
+        options: &BandOptions,
+    ) -> Result<Band, Error> {
+        sketch.check_rows()?;
+        check_places(at)?;
+        self.check_settings()?;
+        options.check()?;
+        let (atoms, sigma) = self.atoms_of_sketch(sketch)?;
+        let row_weights = atoms.row_weights.iter().map(|weight| weight * sketch.unit()).collect();
+        Ok(self.band_of(&Population { points: atoms.points, row_weights: Some(row_weights) }, sigma, at, options))
+    }
+
+    fn band_of(&self, population: &Population, sigma: f64, at: &[f64], options: &BandOptions) -> Band {
+        let points = &population.points;
         let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
-        let curve = self.curve_of(&points, kernel, at, Spread::NONE);
-        let regression = Regression::new(&points, kernel);
+        let curve = self.curve_of(points, kernel, at, Spread::NONE);
+        let regression = Regression::new(points, kernel);
         let places: Vec<f64> = at.iter().map(|t| self.link.inverse(*t, 1.0 - t)).collect();
         let laws: Vec<Option<Law>> = places
             .par_iter()
             .zip(&curve.outcome_rates)
-            .map(|(u, rate)| (!rate.is_nan()).then(|| Law::new(&points, &kernel, &regression, *u)))
+            .map(|(u, rate)| (!rate.is_nan()).then(|| Law::new(population, &kernel, &regression, *u)))
             .collect();
         let drawn: Vec<usize> =
             (0..at.len()).filter(|place| laws[*place].is_some_and(|law| !law.is_nearly_normal())).collect();
         let mut units = vec![None; at.len()];
         if !drawn.is_empty() {
-            let trials = trials(&points, &kernel);
+            let trials = trials(population, &kernel);
             let drawn_at: Vec<f64> = drawn.iter().map(|place| places[*place]).collect();
             let ends = drawn_units(&trials, &kernel, &drawn_at, options);
             drawn.iter().zip(ends).for_each(|(place, ends)| units[*place] = ends);
@@ -95,7 +120,25 @@ impl LsEce {
             None => (f64::NAN, f64::NAN),
             Some(law) => law.ends(units.unwrap_or_else(|| law.normal_units(options.tail()))),
         });
-        Ok(options.band(BandKind::Consistency, ends))
+        options.band(BandKind::Consistency, ends)
+    }
+}
+
+/// Rows, or points that stand for many of them.
+struct Population {
+    points: Points,
+    /// The weight of a single row at each point; `None` where a point is a row.
+    row_weights: Option<Vec<f64>>,
+}
+
+impl Population {
+    fn row_weight(&self, index: usize) -> f64 {
+        self.row_weights.as_ref().map_or_else(|| self.points.weight(index), |weights| weights[index])
+    }
+
+    /// How many rows there are at a point, at least 1.
+    fn n_rows(&self, index: usize) -> u64 {
+        (self.points.weight(index) / self.row_weight(index)).round().max(1.0) as u64
     }
 }
 
@@ -111,19 +154,23 @@ struct Law {
 }
 
 impl Law {
-    fn new(points: &Points, kernel: &Kernel<'_>, regression: &Regression<'_>, u: f64) -> Law {
+    fn new(population: &Population, kernel: &Kernel<'_>, regression: &Regression<'_>, u: f64) -> Law {
+        let points = &population.points;
         // Divided by the sum first: the density can be so small that its squares vanish.
         let total = regression.at(u).total;
         let (mut mean, mut variance) = (Sum::default(), Sum::default());
         let (mut third, mut fourth) = (0.0, 0.0);
         for &index in regression.within_reach(u) {
-            let say = points.share(index) * kernel.density(u - points.logits[index]) / total;
+            let density = kernel.density(u - points.logits[index]) / total;
+            // Of all rows at the point together, and of one of them.
+            let say = points.share(index) * density;
+            let of_row = population.row_weight(index) / points.total_weight * density;
             let (p, q) = kernel.link.both(points.logits[index]);
-            let square = say * say * p * q;
+            let square = say * of_row * p * q;
             mean.add(say * p);
             variance.add(square);
-            third += square * say * (q - p);
-            fourth += square * say * say;
+            third += square * of_row * (q - p);
+            fourth += square * of_row * of_row;
         }
         let variance = variance.value();
         Law {
@@ -167,11 +214,12 @@ struct Trials {
 }
 
 /// All rows that have weight: one by one if they are few, else by cells of the logit in which weights differ by less than a fifth.
-fn trials(points: &Points, kernel: &Kernel<'_>) -> Vec<Trials> {
+fn trials(population: &Population, kernel: &Kernel<'_>) -> Vec<Trials> {
+    let points = &population.points;
     let with_weight = (0..points.len()).filter(|index| points.weight(*index) > 0.0);
     let rows = with_weight.map(|index| {
         let (logit, (p, q)) = (points.logits[index], kernel.link.both(points.logits[index]));
-        Trials { logit, p, q, weight: points.weight(index), n: 1 }
+        Trials { logit, p, q, weight: population.row_weight(index), n: population.n_rows(index) }
     });
     if points.len() <= MOST_EXACT {
         return rows.collect();
@@ -180,11 +228,12 @@ fn trials(points: &Points, kernel: &Kernel<'_>) -> Vec<Trials> {
     for row in rows {
         let cell = (row.logit * CELLS / kernel.sigma).floor() as i64;
         let sums = cells.entry((cell, (4.0 * row.weight.log2()) as i32)).or_default();
-        sums.logit += row.logit;
-        sums.p += row.p;
-        sums.q += row.q;
-        sums.weight += row.weight;
-        sums.n += 1;
+        let n = row.n as f64;
+        sums.logit += n * row.logit;
+        sums.p += n * row.p;
+        sums.q += n * row.q;
+        sums.weight += n * row.weight;
+        sums.n += row.n;
     }
     let mean = |sums: Trials| {
         let n = sums.n as f64;

@@ -9,6 +9,7 @@ use crate::estimate::{Estimate, Estimator, Settings};
 use crate::link::{Link, Logistic};
 use crate::numerics::sum::Sum;
 use crate::predictions::BinaryView;
+use crate::sketch::Sketch;
 
 /// The proper score that is taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -167,14 +168,15 @@ impl Corp {
 
     /// The isotonic fit.
     pub fn curve(&self, view: &BinaryView<'_>) -> Result<IsotonicCurve, Error> {
-        let pooled = Pooled::new(view, &*self.link)?;
-        let rates =
-            isotonic(&pooled.groups).into_iter().flat_map(|block| std::iter::repeat_n(block.rate(), block.n_groups));
-        Ok(IsotonicCurve {
-            probabilities: pooled.groups.iter().map(|group| group.p).collect(),
-            shares: pooled.groups.iter().map(Group::weight).collect(),
-            outcome_rates: rates.collect(),
-        })
+        Ok(curve_of(&Pooled::new(view, &*self.link)?.groups))
+    }
+
+    /// The isotonic fit of a sketch's rows, with each cell as one probability, the mean of its rows.
+    ///
+    /// # Accuracy
+    /// Rows of a cell are pooled, whatever the fit would have made of them: of steps within 2^-resolution logits nothing is seen.
+    pub fn curve_from_sketch(&self, sketch: &Sketch) -> Result<IsotonicCurve, Error> {
+        Ok(curve_of(&sketch.groups(&*self.link)?))
     }
 
     fn decompose_pooled(&self, pooled: &Pooled) -> CorpDecomposition {
@@ -203,6 +205,15 @@ impl Corp {
             uncertainty: self.score.at(positive, negative, overall),
             numerical_bound: if infinite { 0.0 } else { 16.0 * f64::EPSILON * terms + 2.0 * pooled.score_error() },
         }
+    }
+}
+
+fn curve_of(groups: &[Group]) -> IsotonicCurve {
+    let rates = isotonic(groups).into_iter().flat_map(|block| std::iter::repeat_n(block.rate(), block.n_groups));
+    IsotonicCurve {
+        probabilities: groups.iter().map(|group| group.p).collect(),
+        shares: groups.iter().map(Group::weight).collect(),
+        outcome_rates: rates.collect(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::probabilities::Pooled;
+use super::probabilities::{Group, Pooled};
 use super::scores::check_link;
 use crate::Error;
 use crate::cells::Summary;
@@ -134,19 +134,32 @@ impl CumulativeCalibrationError {
 
     /// The curve behind the figure.
     pub fn curve(&self, view: &BinaryView<'_>) -> Result<CumulativeCurve, Error> {
-        let pooled = Pooled::new(view, &*self.link)?;
-        let first = pooled.groups.first().map_or(f64::NAN, |group| group.p);
-        let mut curve = CumulativeCurve { shares: vec![0.0], differences: vec![0.0], probabilities: vec![first] };
-        let (mut share, mut difference) = (Sum::default(), Sum::default());
-        for group in &pooled.groups {
-            share.add(group.weight());
-            difference.add(group.residual());
-            curve.shares.push(share.value().min(1.0));
-            curve.differences.push(difference.value());
-            curve.probabilities.push(group.p);
-        }
-        Ok(curve)
+        Ok(curve_of(&Pooled::new(view, &*self.link)?.groups))
     }
+
+    /// The curve of a sketch's rows, known between its cells.
+    ///
+    /// # Accuracy
+    /// Every point is exact up to rounding, clipping and the offsets that cells keep; between two of them the curve strays by no more than one cell's rows can
+    /// move it, which is in the bound of [`estimate_sketch`](Estimator::estimate_sketch).
+    pub fn curve_from_sketch(&self, sketch: &Sketch) -> Result<CumulativeCurve, Error> {
+        Ok(curve_of(&sketch.groups(&*self.link)?))
+    }
+}
+
+/// Group after group, from (0, 0) on.
+fn curve_of(groups: &[Group]) -> CumulativeCurve {
+    let first = groups.first().map_or(f64::NAN, |group| group.p);
+    let mut curve = CumulativeCurve { shares: vec![0.0], differences: vec![0.0], probabilities: vec![first] };
+    let (mut share, mut difference) = (Sum::default(), Sum::default());
+    for group in groups {
+        share.add(group.weight());
+        difference.add(group.residual());
+        curve.shares.push(share.value().min(1.0));
+        curve.differences.push(difference.value());
+        curve.probabilities.push(group.p);
+    }
+    curve
 }
 
 impl Estimator for CumulativeCalibrationError {

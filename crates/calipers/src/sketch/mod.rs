@@ -11,6 +11,7 @@ mod bytes;
 mod content;
 mod dense;
 mod filling;
+mod groups;
 mod options;
 mod rows;
 mod table;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 
 pub use dense::Dense;
 pub use filling::Filling;
+pub(crate) use groups::CellRows;
 pub use options::SketchOptions;
 
 use crate::binned::{BinTotals, EqualWidth};

@@ -1,0 +1,158 @@
+//! Reliability diagrams: smoothed at several sigmas, binned, and by isotonic regression.
+
+use calipers::bands::Band;
+use calipers::{Bin, Error, Estimate, LsCurve, Sketch};
+
+use super::Options;
+use super::subject::Subject;
+
+/// The diagrams of one model.
+#[derive(Debug, Clone)]
+pub struct Reliability {
+    /// The smoothed diagram, from little smoothing to much.
+    pub moments: Vec<Moment>,
+    /// Which of them is at the sigma of the figures.
+    pub chosen: usize,
+    /// The binned diagram.
+    pub bins: Bins,
+    /// The diagram by isotonic regression.
+    pub corp: Corp,
+}
+
+/// The smoothed diagram at one sigma.
+#[derive(Debug, Clone)]
+pub struct Moment {
+    /// The scale of the noise.
+    pub sigma: f64,
+    /// LS-ECE there, unless it is refused.
+    pub ls_ece: Option<Estimate>,
+    /// The smoothed curve.
+    pub curve: LsCurve,
+    /// Where that of a calibrated model would lie.
+    pub band: Band,
+}
+
+/// Bins of equal width.
+#[derive(Debug, Clone)]
+pub struct Bins {
+    /// Empty ones included.
+    pub bins: Vec<Bin>,
+}
+
+/// The isotonic fit at as many places as a chart can show.
+#[derive(Debug, Clone)]
+pub struct Corp {
+    /// Probabilities, ascending.
+    pub probabilities: Vec<f64>,
+    /// The fitted outcome rate at each.
+    pub outcome_rates: Vec<f64>,
+    /// Where that of a calibrated model would lie.
+    pub lower: Vec<f64>,
+    /// Its other end.
+    pub upper: Vec<f64>,
+}
+
+/// How finely things are drawn: less so if there are many.
+pub(super) struct Detail {
+    /// Sigmas below the chosen one and above it.
+    below: usize,
+    above: usize,
+    n_places: usize,
+}
+
+impl Detail {
+    pub(super) fn new(n_models: usize) -> Self {
+        let (below, above, n_places) = match n_models {
+            0..=4 => (3, 7, 100),
+            5..=8 => (2, 4, 80),
+            9..=16 => (1, 2, 60),
+            _ => (0, 0, 40),
+        };
+        Detail { below, above, n_places }
+    }
+
+    /// From a quarter of the chosen sigma to four times it, and to 1 at least.
+    fn sigmas(&self, chosen: f64) -> Vec<f64> {
+        let to_top = (4.0 * chosen).max(1.0) / chosen;
+        let below = (1..=self.below).rev().map(|step| chosen * 0.25f64.powf(step as f64 / self.below as f64));
+        let above = (1..=self.above).map(|step| chosen * to_top.powf(step as f64 / self.above as f64));
+        below.chain([chosen]).chain(above).collect()
+    }
+}
+
+/// So many places at most: more than a chart has pixels.
+const MOST_PLACES: usize = 300;
+
+pub(super) fn gather(
+    drawn: &Subject<'_>,
+    sigma: f64,
+    options: &Options,
+    detail: &Detail,
+) -> Result<Reliability, Error> {
+    let at = places(detail.n_places);
+    let moments = detail.sigmas(sigma).into_iter().map(|sigma| moment(drawn, sigma, &at, options));
+    let corp = calipers::Corp::new().shared_link(options.link.clone());
+    let (curve, band) = drawn.corp(&corp, &options.band())?;
+    let ece = options.ece.clone();
+    // Bins of equal mass need the rows.
+    let bins = drawn.bins(&ece).or_else(|_| drawn.bins(&options.bins(15)))?;
+    Ok(Reliability {
+        moments: moments.collect::<Result<_, Error>>()?,
+        chosen: detail.below,
+        bins: Bins { bins },
+        corp: thinned(curve.probabilities, curve.outcome_rates, band),
+    })
+}
+
+/// Where curves are drawn: evenly, and near 0 and 1, where most predictions of good models are.
+pub(super) fn places(n: usize) -> Vec<f64> {
+    let evenly = (0..n).map(|place| (place as f64 + 0.5) / n as f64);
+    [0.001].into_iter().chain(evenly).chain([0.999]).collect()
+}
+
+pub(super) fn moment(subject: &Subject<'_>, sigma: f64, at: &[f64], options: &Options) -> Result<Moment, Error> {
+    let ls_ece = options.ls_ece.clone().sigma(sigma);
+    // No finer than sigma needs: the curve stays within its bounds, and costs the same for every sigma.
+    let coarse = match subject {
+        Subject::Sketch(sketch) => coarsened(sketch, sigma),
+        Subject::Rows { .. } => None,
+    };
+    let subject = coarse.as_ref().map_or(*subject, Subject::Sketch);
+    let (curve, band) = subject.smoothed(&ls_ece, at, &options.band())?;
+    Ok(Moment { sigma, ls_ece: subject.estimate(&ls_ece.tolerance(1e-4)).ok(), curve, band })
+}
+
+/// Cells of a sixteenth of sigma.
+fn coarsened(sketch: &Sketch, sigma: f64) -> Option<Sketch> {
+    let bits = (16.0 / sigma).log2().ceil().clamp(6.0, 20.0) as u32;
+    if bits >= sketch.options().resolution_bits() {
+        return None;
+    }
+    let mut coarse = sketch.clone();
+    coarse.coarsen(bits).ok()?;
+    Some(coarse)
+}
+
+/// The ends of the steps of a fit, as many as a chart can tell apart.
+fn thinned(probabilities: Vec<f64>, rates: Vec<f64>, band: Band) -> Corp {
+    let n = probabilities.len();
+    let step = 1.0 / MOST_PLACES as f64;
+    let mut kept: Vec<usize> = Vec::new();
+    for place in 0..n {
+        let turns =
+            place == 0 || place + 1 == n || rates[place] != rates[place - 1] || rates[place] != rates[place + 1];
+        let far = kept.last().is_none_or(|last| {
+            probabilities[place] - probabilities[*last] >= step || (rates[place] - rates[*last]).abs() >= step
+        });
+        if place + 1 == n || (far && (turns || n <= MOST_PLACES)) || far {
+            kept.push(place);
+        }
+    }
+    let pick = |values: &[f64]| kept.iter().map(|place| values[*place]).collect::<Vec<f64>>();
+    Corp {
+        outcome_rates: pick(&rates),
+        lower: pick(&band.lower),
+        upper: pick(&band.upper),
+        probabilities: pick(&probabilities),
+    }
+}

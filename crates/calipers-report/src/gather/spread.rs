@@ -1,0 +1,72 @@
+//! Cumulative differences, and the distribution of probabilities by outcome.
+
+use calipers::{Bin, CumulativeCalibrationError, CumulativeCurve, Error};
+
+use super::Options;
+use super::subject::Subject;
+
+/// Bars of the distribution.
+const N_BARS: usize = 20;
+
+/// Stretches of the cumulative curve, of each of which the lowest and the highest point are kept.
+const N_STRETCHES: usize = 150;
+
+/// Where probabilities are, and how differences add up along them.
+#[derive(Debug, Clone)]
+pub struct Spread {
+    /// Twenty bins of equal width.
+    pub bars: Vec<Bin>,
+    /// Cumulative differences, as many as a chart can show.
+    pub cumulative: CumulativeCurve,
+}
+
+pub(super) fn gather(drawn: &Subject<'_>, options: &Options) -> Result<Spread, Error> {
+    let measure = CumulativeCalibrationError::new().shared_link(options.link.clone());
+    Ok(Spread { bars: drawn.bins(&options.bins(N_BARS))?, cumulative: thinned(&drawn.cumulative(&measure)?) })
+}
+
+/// First and last point, and the extremes of each stretch: what the figure is made of stays.
+fn thinned(curve: &CumulativeCurve) -> CumulativeCurve {
+    let n = curve.shares.len();
+    let mut kept: Vec<usize> = Vec::new();
+    let stretch = |place: &usize| (curve.shares[*place] * N_STRETCHES as f64) as usize;
+    let places: Vec<usize> = (0..n).collect();
+    for stretch in places.chunk_by(|a, b| stretch(a) == stretch(b)) {
+        let by_difference = |a: &&usize, b: &&usize| curve.differences[**a].total_cmp(&curve.differences[**b]);
+        let mut ends: Vec<usize> =
+            [stretch.first(), stretch.iter().min_by(by_difference), stretch.iter().max_by(by_difference)]
+                .into_iter()
+                .flatten()
+                .copied()
+                .collect();
+        ends.sort_unstable();
+        kept.extend(ends);
+    }
+    kept.extend(n.checked_sub(1));
+    kept.dedup();
+    let pick = |values: &[f64]| kept.iter().map(|place| values[*place]).collect::<Vec<f64>>();
+    CumulativeCurve {
+        shares: pick(&curve.shares),
+        differences: pick(&curve.differences),
+        probabilities: pick(&curve.probabilities),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thinned_curve_keeps_its_ends_and_extremes() {
+        let n = 10_000;
+        let shares: Vec<f64> = (0..=n).map(|k| f64::from(k) / f64::from(n)).collect();
+        let differences: Vec<f64> = shares.iter().map(|share| (share * 40.0).sin() * share).collect();
+        let curve = CumulativeCurve { probabilities: shares.clone(), shares, differences };
+        let thin = thinned(&curve);
+        assert!(thin.shares.len() < 4 * N_STRETCHES);
+        let highest = |curve: &CumulativeCurve| curve.differences.iter().copied().fold(0.0, f64::max);
+        assert_eq!(highest(&curve), highest(&thin));
+        assert_eq!((thin.shares.first(), thin.shares.last()), (Some(&0.0), Some(&1.0)));
+        assert!(thin.shares.is_sorted());
+    }
+}

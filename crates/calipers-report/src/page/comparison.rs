@@ -1,0 +1,56 @@
+//! Every two models on the same rows.
+
+use maud::{Markup, html};
+
+use crate::gather::{Compared, Figures};
+use crate::number::{decimals, p_value, percent};
+
+pub(super) fn section(figures: &Figures) -> Markup {
+    let content = match &figures.compared {
+        None => return html! {},
+        Some(Compared::Not(reason)) => html! {
+            p { "The models are shown side by side, and not compared pair by pair: " (reason) "." }
+        },
+        Some(Compared::Done(comparison)) => {
+            let best = comparison.pairs.len();
+            html! {
+                div class="scroll" tabindex="0" role="region" aria-label="Table of pairs" {
+                    table {
+                        thead { tr {
+                            th scope="col" { "Pair" }
+                            th scope="col" class="n" { "Difference of LS-ECE" }
+                            th scope="col" class="n" { (percent(comparison.level)) " interval" }
+                            th scope="col" class="n" { "p" @if best > 1 { ", adjusted" } }
+                            th scope="col" { "" }
+                        } }
+                        tbody {
+                            @for pair in &comparison.pairs {
+                                @let places = decimals(pair.interval.upper - pair.interval.lower);
+                                @let show = |value: f64| format!("{value:+.places$}");
+                                @let (first, second) = (&comparison.models[pair.first].0, &comparison.models[pair.second].0);
+                                tr {
+                                    th scope="row" { (first) " − " (second) }
+                                    td class="n" { (show(pair.difference)) }
+                                    td class="n" { "[" (show(pair.interval.lower)) ", " (show(pair.interval.upper)) "]" }
+                                    td class="n" { (p_value(pair.p_adjusted)) }
+                                    td {
+                                        @match (pair.p_adjusted <= 1.0 - comparison.level + 1e-12, pair.difference < 0.0) {
+                                            (true, true) => { strong { (first) } " is better calibrated" }
+                                            (true, false) => { strong { (second) } " is better calibrated" }
+                                            (false, _) => "no difference seen",
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+                p class="note" {
+                    "On the same rows, so that what is hard for both makes no difference. All at one sigma, with what noise adds taken off each."
+                    @if best > 1 { " P-values are adjusted for " (best) " pairs (Holm)." }
+                }
+            }
+        }
+    };
+    super::section("pairs", "Which is better calibrated?", &content)
+}

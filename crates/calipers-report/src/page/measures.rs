@@ -1,0 +1,175 @@
+//! The table of measures with interval, floor and p-value.
+
+use calipers::{Assessment, Estimate};
+use maud::{Markup, html};
+
+use crate::gather::{Figures, Measure, Outcome};
+use crate::number::{decimals, p_value, percent, significant};
+
+pub(super) fn section(figures: &Figures) -> Markup {
+    let several = figures.models.len() > 1;
+    let level = percent(figures.options.level);
+    let names: Vec<&str> = figures
+        .models
+        .first()
+        .map_or_else(Vec::new, |model| model.measures.iter().map(|measure| measure.name).collect());
+    let content = html! {
+        div class="scroll" tabindex="0" role="region" aria-label="Table of measures" {
+            table class="measures" {
+                thead { tr {
+                    th scope="col" { "Measure" }
+                    @if several { th scope="col" { "Model" } }
+                    th scope="col" class="n" { "Value" }
+                    th scope="col" class="n" { (level) " interval" }
+                    th scope="col" class="wide" { "" }
+                    th scope="col" class="n" { "Floor" }
+                    th scope="col" class="n" { "p" }
+                    th scope="col" class="n" { "Debiased" }
+                } }
+                @for (place, name) in names.iter().enumerate() {
+                    @let found: Vec<(&str, &Measure)> = figures.models.iter()
+                        .filter_map(|model| Some((model.name.as_str(), model.measures.get(place)?))).collect();
+                    @let scale = found.iter().map(|(_, measure)| greatest(measure)).fold(0.0, f64::max);
+                    tbody {
+                        @for (row, (model, measure)) in found.iter().enumerate() {
+                            tr {
+                                @if row == 0 {
+                                    th scope="rowgroup" rowspan=(found.len()) title=(measure.definition) {
+                                        (title(name, measure.estimate()))
+                                    }
+                                }
+                                @if several { td { (model) } }
+                                (cells(measure, scale))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        (notes(figures))
+        details {
+            summary { "What these are" }
+            dl {
+                dt { "Floor" }
+                dd { "What a calibrated model with these very predictions would show: mean ± deviation over draws of the outcomes. No model can be seen to be better than that." }
+                dt { "p" }
+                dd { "The share of such draws that are at least the value." }
+                dt { (level) " interval" }
+                dd { "Where the value of rows without end is, at the same settings. Where p is above " (significant(1.0 - figures.options.level)) ", there is an upper limit in its place." }
+                dt { "Debiased" }
+                dd { "The value with what noise adds to it taken out." }
+                @if let Some(model) = figures.models.first() {
+                    @for measure in &model.measures {
+                        dt { (title(measure.name, measure.estimate())) }
+                        dd { (measure.definition) }
+                    }
+                }
+            }
+        }
+    };
+    super::section("measures", "Measures", &content)
+}
+
+fn cells(measure: &Measure, scale: f64) -> Markup {
+    match &measure.outcome {
+        Outcome::Refused(refusal) => html! { td class="note" colspan="6" { "refused: " (refusal) } },
+        Outcome::Value(estimate, _) => html! {
+            td class="n" { (significant(estimate.value)) }
+            td class="n" { "–" } td class="wide" {} td class="n" { "–" } td class="n" { "–" } td class="n" { "–" }
+        },
+        Outcome::Assessed(assessment) => assessed(assessment, scale),
+    }
+}
+
+fn assessed(assessment: &Assessment, scale: f64) -> Markup {
+    let interval = &assessment.interval;
+    let places = decimals(interval.upper - interval.lower);
+    let show = |value: f64| if value.is_finite() { format!("{value:.places$}") } else { "infinite".to_owned() };
+    html! {
+        td class="n value" { (show(assessment.estimate.value)) }
+        td class="n" {
+            @if interval.is_upper_limit { "below " (show(interval.upper)) }
+            @else { "[" (show(interval.lower)) ", " (show(interval.upper)) "]" }
+        }
+        td class="wide" { (strip(assessment, scale)) }
+        @match &assessment.floor {
+            Some(floor) => {
+                td class="n" { (show(floor.mean)) " ± " (show(floor.deviation)) }
+                td class="n" { (p_value(floor.p_value)) }
+            }
+            None => { td class="n" { "–" } td class="n" { "–" } }
+        }
+        td class="n" { (show(assessment.debiased)) }
+    }
+}
+
+/// Where the strip of a measure ends.
+fn greatest(measure: &Measure) -> f64 {
+    let of = |assessment: &Assessment| {
+        let floor = assessment.floor.as_ref().map_or(0.0, |floor| floor.quantiles[2]);
+        [assessment.estimate.value, assessment.interval.upper, floor]
+            .into_iter()
+            .filter(|x| x.is_finite())
+            .fold(0.0, f64::max)
+    };
+    measure.assessment().map_or(0.0, of)
+}
+
+/// Value, interval and floor as a strip from 0: the same as the numbers beside it, which is why nobody reads it out.
+fn strip(assessment: &Assessment, scale: f64) -> Markup {
+    if !(scale > 0.0) {
+        return html! {};
+    }
+    let x = |value: f64| format!("{:.1}", 4.0 + 132.0 * (value / scale).clamp(0.0, 1.0));
+    let (lower, upper) = (x(assessment.interval.lower), x(assessment.interval.upper));
+    html! {
+        svg viewBox="0 0 140 16" class="strip" aria-hidden="true" {
+            line x1="4" x2="136" y1="8" y2="8" stroke="var(--grid)" {}
+            @if let Some(floor) = &assessment.floor {
+                @let (from, to) = (x(floor.quantiles[0]), x(floor.quantiles[2]));
+                path d={ "M" (from) " 8H" (to) } stroke="var(--axis)" stroke-width="8" stroke-opacity="0.45" {}
+            }
+            line x1=(lower) x2=(upper) y1="8" y2="8" stroke="var(--c0)" stroke-width="2" {}
+            circle cx=(x(assessment.estimate.value)) cy="8" r="3.5" fill="var(--c0)" {}
+        }
+    }
+}
+
+/// Why there is less to say of some measures, each reason once.
+fn notes(figures: &Figures) -> Markup {
+    let mut reasons: Vec<(String, &str)> = Vec::new();
+    for measure in figures.models.iter().flat_map(|model| &model.measures) {
+        let reason = match &measure.outcome {
+            Outcome::Value(_, reason) => *reason,
+            Outcome::Assessed(assessment) => assessment.withheld.unwrap_or(""),
+            Outcome::Refused(_) => "",
+        };
+        let entry = (title(measure.name, measure.estimate()), reason);
+        if !reason.is_empty() && !reasons.contains(&entry) {
+            reasons.push(entry);
+        }
+    }
+    html! {
+        p class="note strips" { "Strips: value and interval in blue, the middle 90 % of the floor in grey, all from 0." }
+        @for (name, reason) in reasons { p class="note" { (name) " has no floor or interval: " (reason) "." } }
+    }
+}
+
+/// As people call it.
+pub(super) fn title(name: &str, estimate: Option<&Estimate>) -> String {
+    let number = |setting: &str| estimate.and_then(|estimate| estimate.settings.number(setting));
+    match name {
+        "ls_ece" => match number("sigma") {
+            Some(sigma) => format!("LS-ECE at sigma {}", significant(sigma)),
+            None => "LS-ECE".to_owned(),
+        },
+        "expected_calibration_error" => match number("n_bins") {
+            Some(n_bins) => format!("ECE, {n_bins} bins"),
+            None => "ECE".to_owned(),
+        },
+        "smooth_ece" => "smECE".to_owned(),
+        "ecce_r" => "ECCE-R".to_owned(),
+        "brier_score" => "Brier score".to_owned(),
+        other => other.to_owned(),
+    }
+}

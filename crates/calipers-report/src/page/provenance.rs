@@ -1,0 +1,68 @@
+//! How the page was made, so that it can be made again.
+
+use maud::{Markup, html};
+
+use crate::gather::{Figures, ModelFigures};
+use crate::number::count;
+
+pub(super) fn section(figures: &Figures) -> Markup {
+    let options = &figures.options;
+    let content = html! {
+        @for model in &figures.models { (of_model(model, figures.models.len() > 1)) }
+        dl class="facts" {
+            dt { "Level, resamples, seed" }
+            dd { (options.level) ", " (count(options.n_resamples)) ", " (options.seed) }
+            @if let Some(settings) = settings(figures) { dt { "LS-ECE" } dd { (settings) } }
+            @if let Some(settings) = ece_settings(figures) { dt { "ECE" } dd { (settings) } }
+            @for note in &figures.notes { dt { "Note" } dd { (note) } }
+            dt { "Version" }
+            dd { "calipers " (env!("CARGO_PKG_VERSION")) }
+            @if let Some(command) = &figures.command { dt { "Made by" } dd { code { (command) } } }
+        }
+    };
+    super::section("provenance", "How this page was made", &content)
+}
+
+fn of_model(model: &ModelFigures, several: bool) -> Markup {
+    let left_out: Vec<String> = model.input.left_out.iter().map(|(kind, n)| format!("{} {kind}", count(*n))).collect();
+    let source = match (model.from_sketch, model.drawn_from_sketch) {
+        (true, _) => "A sketch, which stands for the rows: every figure and chart is that of its cells.",
+        (false, true) => {
+            "The rows. Charts, and the resamples of ECE, are those of a sketch of them, whose cells are finer than a chart can show."
+        }
+        (false, false) => "The rows themselves.",
+    };
+    html! {
+        @if several { h3 { (model.name) } }
+        dl class="facts" {
+            @if !model.origin.files.is_empty() {
+                dt { "File" }
+                dd { @for (place, file) in model.origin.files.iter().enumerate() { @if place > 0 { br; } code { (file) } } }
+            }
+            @for (what, column) in &model.origin.columns { dt { (what) } dd { code { (column) } } }
+            @for note in &model.origin.notes { dt { "Read as" } dd { (note) } }
+            dt { "Rows" }
+            dd {
+                (count(model.n)) " measured"
+                @if model.input.n_rows > model.n { " of " (count(model.input.n_rows)) }
+                @if !left_out.is_empty() { "; left out: " (left_out.join(", ")) }
+                @if model.input.n_ties > 0 { "; " (count(model.input.n_ties)) " with tied top classes" }
+                @if model.input.n_rounded > 0 { "; " (count(model.input.n_rounded)) " rounded into [0, 1]" }
+            }
+            dt { "Clipped" }
+            dd { (count(model.n_clipped)) " probabilities, for LS-ECE alone" }
+            dt { "Made from" }
+            dd { (source) }
+        }
+    }
+}
+
+fn settings(figures: &Figures) -> Option<String> {
+    let estimate = figures.models.first()?.measures.first()?.estimate()?;
+    Some(estimate.settings.iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", "))
+}
+
+fn ece_settings(figures: &Figures) -> Option<String> {
+    let estimate = figures.models.first()?.measures.get(1)?.estimate()?;
+    Some(estimate.settings.iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", "))
+}
