@@ -88,10 +88,10 @@ print(compared)
 # them row by row. Where the sentence says that no difference is seen, choose by something else.
 
 # %%
-display = None
+chart = None
 for name, each in probabilities.items():
-    display = cal.ReliabilityDisplay.from_predictions(
-        y_test, each, sigma=SIGMA, name=name, ax=None if display is None else display.ax_
+    chart = cal.ReliabilityDisplay.from_predictions(
+        y_test, each, sigma=SIGMA, name=name, ax=None if chart is None else chart.ax_
     )
 
 # %% [markdown]

@@ -49,10 +49,10 @@ for name, each in scores.items():
 print(cal.assess(labels, scores["ResNet-20"], from_logits=True, sigma=0.3))
 
 # %%
-display = None
+chart = None
 for name, each in scores.items():
-    display = cal.ReliabilityDisplay.from_predictions(
-        labels, each, from_logits=True, sigma=0.3, name=name, ax=None if display is None else display.ax_
+    chart = cal.ReliabilityDisplay.from_predictions(
+        labels, each, from_logits=True, sigma=0.3, name=name, ax=None if chart is None else chart.ax_
     )
 
 # %% [markdown]

@@ -81,7 +81,7 @@ for name, each in sorted(found.items(), key=lambda pair: pair[1].value):
 # %%
 name = max(found, key=lambda each: found[each].value)
 mine = model == name
-display = cal.ReliabilityDisplay.from_predictions(right[mine], stated[mine], sigma=0.3, name=name)
+chart = cal.ReliabilityDisplay.from_predictions(right[mine], stated[mine], sigma=0.3, name=name)
 
 # %%
 _ = cal.ReliabilityDisplay.from_predictions(right[mine], stated[mine], kind="corp", name=name)
