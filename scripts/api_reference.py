@@ -38,6 +38,7 @@ FAMILIES = [
     ("simulate", "Where the truth is known", ["_simulate"]),
     ("curves", "Curves and tables", ["_curve"]),
     ("displays", "Charts by matplotlib", ["_displays"]),
+    ("report", "A page of everything", ["_report"]),
     ("sketch", "Batches and merges", ["_sketch"]),
     ("threads", "How many threads", ["_threads"]),
     ("results", "What functions return and raise", ["_estimate", "_catalogue", "_core"]),

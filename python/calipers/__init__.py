@@ -10,6 +10,7 @@
     cal.compare(y_true, {"a": p_a, "b": p_b})       # models on the same rows: differences with intervals and p-values
     cal.sweep(y_true, y_prob)                       # ECE over bins, LS-ECE over sigma: how brittle is the figure?
     cal.ReliabilityDisplay.from_predictions(y_true, y_prob)  # charts, in the manner of scikit-learn; by matplotlib
+    cal.report(y_true, y_prob).save("report.html")  # all of it on one page
     cal.simulate("overconfident", 1000)             # bias, error, coverage and size where the truth is known
     cal.Sketch().update(y_true, y_prob).ls_ece()    # batch by batch, and merged: rows need not stay in memory
 
@@ -62,6 +63,7 @@ from calipers._distance import (
 from calipers._estimate import Estimate
 from calipers._kernel import beta_kde_ece, canonical_kde_ece, kde_ece, smooth_ece
 from calipers._ls_ece import ls_ece, ls_ece_sampled
+from calipers._report import Report, report
 from calipers._scores import CorpDecomposition, brier_score, corp, log_loss
 from calipers._simulate import (
     Accuracy,
@@ -108,6 +110,7 @@ __all__ = [
     "Pair",
     "RejectionResult",
     "ReliabilityDisplay",
+    "Report",
     "Simulation",
     "Sketch",
     "SplineCurve",
@@ -147,6 +150,7 @@ __all__ = [
     "measures",
     "mmce",
     "observed_expected",
+    "report",
     "root_mean_squared_calibration_error",
     "set_threads",
     "simulate",

@@ -22,7 +22,7 @@ from calipers._inputs import (
 )
 
 if TYPE_CHECKING:
-    from calipers._core import _Assessed, _Compared
+    from calipers._core import _Assessed, _Compared, _Page
 
 T = TypeVar("T")
 
@@ -73,6 +73,13 @@ class Rows:
         columns = [(name, rows._columns) for name, rows in models.items()]
         of_rows = next((rows._options for rows in models.values()), {})
         return _core.compare(measure, columns, {**options, **of_rows})
+
+    @staticmethod
+    def report(models: Mapping[str, Rows], **options: object) -> _Page:
+        """A page about models, all read with the options of the first."""
+        columns = [(name, rows._columns) for name, rows in models.items()]
+        of_rows = next((rows._options for rows in models.values()), {})
+        return _core.report(columns, {**options, **of_rows})
 
     def ask(self, question: Callable[[Columns, Options], T], **options: object) -> T:
         """What a function of the core says."""

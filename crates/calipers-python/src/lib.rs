@@ -16,6 +16,7 @@ mod failure;
 mod measures;
 mod options;
 mod pool;
+mod report;
 mod results;
 mod significance;
 mod simulation;
@@ -47,6 +48,8 @@ mod _core {
     use crate::options::Options;
     #[pymodule_export]
     use crate::pool::{set_threads, set_threads_here};
+    #[pymodule_export]
+    use crate::report::{report, report_of_sketches};
     use crate::results::{BinRow, Corp, Cox, Cumulative, Curve, Indices, Isotonic, Measured, Spline, Swept};
     use crate::significance::{self, Assessed, Compared};
     #[pymodule_export]

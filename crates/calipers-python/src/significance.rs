@@ -74,9 +74,11 @@ pub(crate) fn assess<'py>(
         let assess = choices.assess(&estimator);
         match clusters {
             None => assess.run_predictions(&predictions, multiclass, ties),
-            Some(clusters) => {
-                assess.clusters(&of_rows(&predictions, clusters)?).run_predictions(&predictions, multiclass, ties)
-            }
+            Some(clusters) => assess.clusters(&of_rows("clusters", &predictions, clusters)?).run_predictions(
+                &predictions,
+                multiclass,
+                ties,
+            ),
         }
     })?;
     let multiclass = Some(multiclass.resolved(columns.n_classes()));
@@ -118,7 +120,9 @@ pub(crate) fn compare<'py>(
         }
         let views: Vec<(&str, &BinaryView<'_>)> = views.iter().map(|(name, view)| (*name, view)).collect();
         Ok::<_, Failure>(match (clusters, checked.first()) {
-            (Some(clusters), Some((_, first))) => compare.clusters(&of_rows(first, clusters)?).run(&views)?,
+            (Some(clusters), Some((_, first))) => {
+                compare.clusters(&of_rows("clusters", first, clusters)?).run(&views)?
+            }
             _ => compare.run(&views)?,
         })
     })?;
@@ -137,7 +141,7 @@ pub(crate) fn compare<'py>(
 }
 
 /// Refuses models of which not the same rows were left out.
-fn check_left_out(models: &[(&str, Predictions<'_>)]) -> Result<(), Error> {
+pub(crate) fn check_left_out(models: &[(&str, Predictions<'_>)]) -> Result<(), Error> {
     let Some(((first_name, first), others)) = models.split_first() else { return Ok(()) };
     for (name, predictions) in others {
         // Rows of different numbers are refused by the core.
@@ -154,25 +158,25 @@ fn check_left_out(models: &[(&str, Predictions<'_>)]) -> Result<(), Error> {
 }
 
 /// The numbers that Python has given to clusters, held so that the core can borrow them.
-struct Clusters<'py>(Option<PyReadonlyArray1<'py, u32>>);
+pub(crate) struct Clusters<'py>(Option<PyReadonlyArray1<'py, u32>>);
 
 impl<'py> Clusters<'py> {
-    fn new(options: &Options<'py>) -> Result<Self, Failure> {
+    pub(crate) fn new(options: &Options<'py>) -> Result<Self, Failure> {
         Ok(Clusters(options.get("cluster")?.extract()?))
     }
 
-    fn numbers(&self) -> Result<Option<&[u32]>, Failure> {
+    pub(crate) fn numbers(&self) -> Result<Option<&[u32]>, Failure> {
         Ok(self.0.as_ref().map(|numbers| numbers.as_slice()).transpose().map_err(PyErr::from)?)
     }
 }
 
-/// The clusters of the rows that are measured, where some were left out.
-fn of_rows(predictions: &Predictions<'_>, clusters: &[u32]) -> Result<Vec<u32>, Error> {
+/// The clusters or groups of the rows that are measured, where some were left out.
+pub(crate) fn of_rows(what: &'static str, predictions: &Predictions<'_>, numbers: &[u32]) -> Result<Vec<u32>, Error> {
     let n_rows = predictions.report().n_rows as usize;
-    if clusters.len() != n_rows {
-        return Err(Error::LengthMismatch { what: "clusters", got: clusters.len(), expected: n_rows });
+    if numbers.len() != n_rows {
+        return Err(Error::LengthMismatch { what, got: numbers.len(), expected: n_rows });
     }
-    Ok((0..predictions.len()).map(|index| clusters[predictions.row(index)]).collect())
+    Ok((0..predictions.len()).map(|index| numbers[predictions.row(index)]).collect())
 }
 
 /// An assessment beside the estimate that Python makes of it.

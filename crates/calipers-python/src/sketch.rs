@@ -67,6 +67,14 @@ impl Sketch {
         py.detach(|| Ok(of(&self.0.read().map_err(broken)?.sketch)))
     }
 
+    /// A copy of all rows so far, of which everything may be asked.
+    pub(crate) fn finished(&self, py: Python<'_>) -> Result<calipers::Sketch, Failure> {
+        self.read(py, |State { sketch, tally, .. }| {
+            tally.finish()?;
+            Ok(sketch.clone())
+        })
+    }
+
     fn estimate(&self, py: Python<'_>, measure: impl Estimator) -> Result<FromSketch, Failure> {
         self.read(py, |State { sketch, tally, .. }| {
             tally.finish()?;

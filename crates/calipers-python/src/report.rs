@@ -1,0 +1,158 @@
+//! Reports: the pages of calipers-report, from arrays and from sketches.
+
+use calipers::Predictions;
+use calipers_report::{Figures, Groups, Model, Options as ReportOptions, Origin, Report, Source};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::columns::Columns;
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::pool::{self, Length};
+use crate::significance::{Clusters, check_left_out, of_rows};
+use crate::sketch::Sketch;
+
+/// The page and the charts on it, as Python's `Report` has them.
+#[derive(IntoPyObject)]
+pub(crate) struct Page {
+    title: String,
+    html: String,
+    /// Each by its name.
+    charts: Vec<(String, String)>,
+}
+
+impl From<Figures> for Page {
+    fn from(figures: Figures) -> Self {
+        let charts = figures.charts().into_iter().map(|(name, chart)| (name, chart.to_svg())).collect();
+        Page { html: figures.to_html(), charts, title: figures.title }
+    }
+}
+
+/// A report of models on the same rows.
+#[pyfunction]
+pub(crate) fn report<'py>(
+    py: Python<'py>,
+    models: Vec<(String, Columns<'py>)>,
+    options: Bound<'py, PyDict>,
+) -> Result<Page, Failure> {
+    let options = Options::new(options);
+    let how = how(&options)?;
+    let (multiclass, ties) = (options.multiclass()?, options.named("ties")?);
+    let (clusters, groups) = (Clusters::new(&options)?, GroupColumn::new(&options)?);
+    let (clusters, groups) = (clusters.numbers()?, groups.as_ref().map(GroupColumn::read).transpose()?);
+    let (title, origin) =
+        (title(&options)?, Origin { files: vec!["arrays in Python".to_owned()], ..Origin::default() });
+    let mut inputs = Vec::new();
+    for (name, columns) in &models {
+        inputs.push((name.as_str(), columns.input(&options)?));
+    }
+    pool::run(py, Length::of(&options, usize::MAX)?, || {
+        let mut checked = Vec::new();
+        for (name, input) in inputs {
+            checked.push((name, input.check().map_err(|error| Failure::of_model(name, error))?));
+        }
+        let mut report = Report::new(how);
+        if let Some(title) = title {
+            report = report.title(title);
+        }
+        if let Err(difference) = check_left_out(&checked) {
+            report = report.unpaired(difference.to_string());
+        }
+        let clusters = match clusters {
+            None => None,
+            Some(clusters) => Some(
+                checked.iter().map(|(_, rows)| of_rows("clusters", rows, clusters)).collect::<Result<Vec<_>, _>>()?,
+            ),
+        };
+        for (place, (name, predictions)) in checked.iter().enumerate() {
+            let clusters = clusters.as_ref().map(|clusters| clusters[place].as_slice());
+            let mut model =
+                Model::new(*name, Source::Rows { predictions, multiclass, ties, clusters }).origin(origin.clone());
+            if let Some(groups) = &groups {
+                model = model.groups(groups.of(predictions)?);
+            }
+            report = report.model(model);
+        }
+        Ok::<_, Failure>(Page::from(report.gather()?))
+    })
+}
+
+/// A report of models that are known by sketches.
+#[pyfunction]
+pub(crate) fn report_of_sketches<'py>(
+    py: Python<'py>,
+    models: Vec<(String, PyRef<'py, Sketch>)>,
+    options: Bound<'py, PyDict>,
+) -> Result<Page, Failure> {
+    let options = Options::new(options);
+    let (how, title) = (how(&options)?, title(&options)?);
+    let mut sketches = Vec::new();
+    for (name, sketch) in models {
+        let sketch = sketch.finished(py)?;
+        sketches.push((name, sketch));
+    }
+    pool::run(py, Length::of(&options, usize::MAX)?, || {
+        let mut report = Report::new(how);
+        if let Some(title) = title {
+            report = report.title(title);
+        }
+        let origin = Origin { files: vec!["a sketch in Python".to_owned()], ..Origin::default() };
+        for (name, sketch) in &sketches {
+            report = report.model(Model::new(name.as_str(), Source::Sketch(sketch)).origin(origin.clone()));
+        }
+        Ok::<_, Failure>(Page::from(report.gather()?))
+    })
+}
+
+fn how(options: &Options<'_>) -> Result<ReportOptions, Failure> {
+    let how = ReportOptions::new()
+        .ls_ece(options.ls_ece()?, options.number("clip")?, options.link()?)
+        .ece(options.binned_ece()?)
+        .level(options.number("level")?)
+        .n_resamples(options.count("n_resamples")?)
+        .seed(options.count("random_state")?);
+    how.check()?;
+    Ok(how)
+}
+
+fn title(options: &Options<'_>) -> Result<Option<String>, Failure> {
+    options.optional_text("title", "text or None")
+}
+
+/// The groups of rows, which Python has numbered.
+struct GroupColumn<'py> {
+    by: String,
+    keys: Vec<String>,
+    numbers: PyReadonlyArray1<'py, u32>,
+}
+
+/// The same, as the core takes it.
+struct GroupNumbers<'a> {
+    by: &'a str,
+    keys: &'a [String],
+    numbers: &'a [u32],
+}
+
+impl<'py> GroupColumn<'py> {
+    fn new(options: &Options<'py>) -> Result<Option<Self>, Failure> {
+        if !options.is_given("groups")? {
+            return Ok(None);
+        }
+        let (by, keys, numbers) = options.get("groups")?.extract()?;
+        Ok(Some(GroupColumn { by, keys, numbers }))
+    }
+
+    fn read(&self) -> Result<GroupNumbers<'_>, Failure> {
+        let numbers = self.numbers.as_slice().map_err(PyErr::from)?;
+        Ok(GroupNumbers { by: &self.by, keys: &self.keys, numbers })
+    }
+}
+
+impl GroupNumbers<'_> {
+    /// Those of the rows that are measured.
+    fn of<'a>(&self, predictions: &Predictions<'_>) -> Result<Groups<'a>, Failure> {
+        let numbers = of_rows("groups", predictions, self.numbers)?;
+        Ok(Groups::Rows { by: self.by.to_owned(), keys: self.keys.to_vec(), numbers })
+    }
+}

@@ -1,0 +1,255 @@
+"""Everything that is known of one or more models, as one page of HTML."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from calipers import _core
+from calipers._assess import Clusters
+from calipers._doors import ArrayLike
+from calipers._inputs import (
+    Invalid,
+    Link,
+    Multiclass,
+    NBins,
+    Noise,
+    PosLabel,
+    Strategy,
+    Ties,
+    cluster_column,
+    label_column,
+)
+from calipers._progress import shown
+from calipers._rows import Rows
+from calipers._sketch import Sketch
+
+if TYPE_CHECKING:
+    from calipers._core import _Page
+
+# Of the frame that a notebook shows, in pixels; the page scrolls inside.
+FRAME_HEIGHT = 720
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """A page about one or more models: it opens in any browser, without a network; notebooks show it.
+
+    Attributes
+    ----------
+    title : str
+        What the page is called.
+    html : str
+        The whole page.
+    charts : dict of str
+        The charts of the page as SVG, by name.
+    """
+
+    title: str
+    html: str = field(compare=False)
+    charts: dict[str, str] = field(compare=False)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the page, all of it or nothing; says where it is."""
+        return _write(Path(path), self.html)
+
+    def save_charts(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Writes each chart as an SVG file into a folder, which is made if it is not there."""
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        return [_write(Path(folder) / f"{name}.svg", chart) for name, chart in self.charts.items()]
+
+    def __repr__(self) -> str:
+        return f"Report({self.title!r}, {len(self.html):,} bytes; .save(path) writes it)"
+
+    def _repr_html_(self) -> str:
+        # A page of its own, since its style and script are no business of the notebook's.
+        return (
+            f'<iframe srcdoc="{escape(self.html)}" title="{escape(self.title)}" sandbox="allow-scripts" '
+            f'style="width: 100%; height: {FRAME_HEIGHT}px; border: 1px solid #ccc"></iframe>'
+        )
+
+
+def _write(path: Path, text: str) -> Path:
+    """By a neighbour that takes the name at the end: nobody sees half of a file."""
+    neighbour = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        neighbour.write_text(text, encoding="utf-8", newline="\n")
+        neighbour.replace(path)
+    except BaseException:
+        neighbour.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def report(
+    y_true: ArrayLike | Sketch | Mapping[str, Sketch],
+    y_prob: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    *,
+    title: str | None = None,
+    groups: ArrayLike | Sequence[Hashable] | None = None,
+    by: str = "group",
+    sigma: float | Literal["auto"] = "auto",
+    noise: Noise = "gaussian",
+    link: Link = "logistic",
+    tolerance: float = 1e-6,
+    clip: float = 1e-6,
+    n_bins: NBins = 15,
+    strategy: Strategy = "uniform",
+    level: float = 0.95,
+    n_resamples: int = 1000,
+    cluster: Clusters = None,
+    random_state: int = 0,
+    progress: bool = False,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    multiclass: Multiclass = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+) -> Report:
+    r"""A page about one or more models: verdict, measures with floors and intervals, diagrams, sweep, groups.
+
+    The page is that of the command ``calipers report``: one file that needs no network, with every number from the same
+    functions that this package has.
+
+    Parameters
+    ----------
+    y_true
+        As for `ls_ece`; or a `Sketch`, or a dict of sketches by the names of their models, and `y_prob` is left out.
+    y_prob : array-like or dict of array-like
+        Probabilities, or those of each model by its name: row i of each is about outcome i.
+    title : str, optional
+        What the page is called; the names of the models, unless given.
+    groups : array-like, optional
+        The group of each row: each group is measured on its own, and the worst are drawn.
+    by : str
+        What the groups are called.
+    n_bins, strategy
+        As for `expected_calibration_error`.
+    level, n_resamples, cluster, random_state, progress
+        As for `assess`.
+    multiclass
+        As for `ls_ece`. Rows of several classes are looked at by their top class first, then class by class.
+
+    Other options are those of `ls_ece`.
+
+    Returns
+    -------
+    Report
+        Its `save` writes the page; a notebook shows it.
+
+    Raises
+    ------
+    CalipersError
+        Where rows are not sound, as for `ls_ece`.
+
+    Notes
+    -----
+    Cost: an assessment of each measure, a sweep, and bands. Charts of more than 200,000 rows are drawn from a sketch of
+    them. Accuracy: as for the functions of each figure.
+
+    References
+    ----------
+    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> page = cal.report([1, 1, 1, 0] * 50, {"sure": [0.9] * 200, "careful": [0.75] * 200}, n_resamples=100)
+    >>> page.title, page.html.startswith("<!DOCTYPE html>")
+    ('sure, careful', True)
+    >>> "reliability" in " ".join(page.charts)
+    True
+    """
+    how: dict[str, Any] = {
+        "title": title,
+        "sigma": sigma,
+        "noise": noise,
+        "link": link,
+        "tolerance": tolerance,
+        "clip": clip,
+        "n_bins": n_bins,
+        "strategy": strategy,
+        "norm": "l1",
+        "compat": None,
+        "level": level,
+        "n_resamples": n_resamples,
+        "random_state": random_state,
+    }
+    sketches = _sketches(y_true, y_prob)
+    if sketches is not None:
+        for name, given in (("groups", groups), ("cluster", cluster), ("sample_weight", sample_weight)):
+            if given is not None:
+                raise TypeError(f"{name} is an option of rows, which a sketch has lost")
+        how["clip"] = next((sketch.clip for sketch in sketches.values()), clip)
+        with shown(progress, "report") as show:
+            held = [(name, sketch._held) for name, sketch in sketches.items()]
+            return _of(_core.report_of_sketches(held, {**how, "progress": show}))
+    if y_prob is None or isinstance(y_true, (Sketch, Mapping)):
+        raise TypeError("outcomes must come with y_prob; only sketches stand alone")
+    named = dict(y_prob) if isinstance(y_prob, Mapping) else {"model": y_prob}
+    for name in named:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a model must be text, got {type(name).__name__}")
+    models: dict[str, Rows] = {}
+    for name, probabilities in named.items():
+        if models:
+            # Labels and weights are read once: a stream has no second time.
+            models[name] = next(iter(models.values())).with_scores(probabilities)
+        else:
+            models[name] = Rows(
+                y_true,
+                probabilities,
+                sample_weight,
+                from_logits,
+                multiclass,
+                ties,
+                pos_label,
+                sum_tolerance,
+                invalid,
+            )
+    how |= {"cluster": cluster_column(cluster), "groups": _groups(groups, by)}
+    with shown(progress, "report") as show:
+        return _of(Rows.report(models, **how, progress=show))
+
+
+def _sketches(y_true: object, y_prob: object) -> dict[str, Sketch] | None:
+    """The sketches by name, if it is sketches that were given."""
+    if isinstance(y_true, Sketch):
+        y_true = {"model": y_true}
+    if not isinstance(y_true, Mapping) or not all(isinstance(sketch, Sketch) for sketch in y_true.values()):
+        return None
+    if y_prob is not None:
+        raise TypeError("y_prob must be left out where sketches are given")
+    for name in y_true:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a model must be text, got {type(name).__name__}")
+    return dict(y_true)
+
+
+def _groups(groups: ArrayLike | Sequence[Hashable] | None, by: str) -> tuple[str, list[str], Any] | None:
+    """Names of groups, and the place of each row's among them."""
+    if not isinstance(by, str):
+        raise TypeError(f"by must be text, got {type(by).__name__}")
+    if groups is None:
+        return None
+    values, missing = label_column(groups)  # type: ignore[arg-type]
+    texts = np.asarray(values, dtype=object) if isinstance(values, list) else values.ravel()
+    keys, numbers = np.unique(texts.astype(str), return_inverse=True)
+    names = keys.tolist()
+    if missing is not None:
+        numbers = np.where(missing.ravel(), len(names), numbers)
+        names.append("(missing)")
+    return by, names, np.ascontiguousarray(numbers, dtype=np.uint32)
+
+
+def _of(page: _Page) -> Report:
+    return Report(title=page["title"], html=page["html"], charts=dict(page["charts"]))
