@@ -462,4 +462,5 @@ def test_sketches_that_merge_into_each_other_do_not_wait_for_ever() -> None:
     with ThreadPoolExecutor(2) as pool:
         for done in [pool.submit(x.merge, y) for _ in range(8) for x, y in ((a, b), (b, a))]:
             done.result()
-    assert a.n + b.n > 2 * 2**8
+    # Where every two merges ran at once, each has only doubled.
+    assert a.n + b.n >= 2 * 2**8
