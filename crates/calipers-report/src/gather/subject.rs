@@ -3,7 +3,7 @@
 use calipers::bands::{Band, BandOptions};
 use calipers::{
     Assess, Assessment, Bin, BinaryView, BinnedEce, Corp, CumulativeCalibrationError, CumulativeCurve, Error, Estimate,
-    Estimator, IsotonicCurve, LsCurve, LsEce, Sketch,
+    Estimator, IsotonicCurve, LsCurve, LsEce, NoiseFloor, Sketch,
 };
 
 use super::Options;
@@ -52,6 +52,14 @@ impl Subject<'_> {
             Subject::Rows { view, clusters: None } => assess.run(view),
             Subject::Rows { view, clusters: Some(clusters) } => assess.clusters(clusters).run(view),
             Subject::Sketch(sketch) => assess.run_sketch(sketch),
+        }
+    }
+
+    /// What a calibrated model would show, by so many draws.
+    pub(super) fn floor(&self, measure: &dyn Estimator, n_resamples: u64, seed: u64) -> Result<NoiseFloor, Error> {
+        match self {
+            Subject::Rows { view, .. } => NoiseFloor::new(&*measure.resampler(view)?, n_resamples, seed),
+            Subject::Sketch(sketch) => NoiseFloor::new(&*measure.sketch_resampler(sketch)?, n_resamples, seed),
         }
     }
 
