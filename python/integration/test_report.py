@@ -103,7 +103,7 @@ OVERLAPS = """() => {
   const visible = (element) => {
     for (let at = element; at; at = at.parentElement) {
       const style = getComputedStyle(at);
-      if (style.display === "none" || style.visibility === "hidden" || style.opacity === "0") return false;
+      if (style.display === "none" || style.visibility === "hidden" || style.clipPath !== "none") return false;
       if (at.tagName === "DETAILS" && !at.open && !element.closest("summary")) return false;
     }
     return true;

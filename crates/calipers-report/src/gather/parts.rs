@@ -85,16 +85,19 @@ impl Part {
 }
 
 /// Each class against the rest, at the sigma that the rule gives for it.
-pub(super) fn classes(predictions: &Predictions<'_>, options: &Options) -> Result<Parts, Error> {
+pub(super) fn classes(
+    predictions: &Predictions<'_>,
+    clusters: Option<&[u32]>,
+    options: &Options,
+) -> Result<Parts, Error> {
     let n_classes = predictions.n_classes();
     let options = fewer(options, n_classes);
     let views = (0..n_classes).map(|class| predictions.one_class(class)).collect::<Result<Vec<_>, Error>>()?;
-    let one = |(class, view): (usize, &BinaryView<'_>)| {
-        part(class.to_string(), &Subject::Rows { view, clusters: None }, &options)
-    };
+    let one =
+        |(class, view): (usize, &BinaryView<'_>)| part(class.to_string(), &Subject::Rows { view, clusters }, &options);
     let parts: Vec<Part> = views.par_iter().enumerate().map(one).collect::<Result<_, Error>>()?;
     let mean = predictions.estimate(Multiclass::Classwise, Ties::First, &options.ls_ece).ok();
-    let subject = |place: usize| Subject::Rows { view: &views[place], clusters: None };
+    let subject = |place: usize| Subject::Rows { view: &views[place], clusters };
     let (parts, n_open) = ordered(parts, subject, &options.ls_ece, &options);
     let mean = mean.map(|estimate| estimate.value);
     Ok(Parts { by: "class".to_owned(), parts, mean, n_resamples: options.n_resamples, n_open, sigma: None })
@@ -104,6 +107,7 @@ pub(super) fn classes(predictions: &Predictions<'_>, options: &Options) -> Resul
 pub(super) fn groups(
     groups: &Groups<'_>,
     view: Option<&BinaryView<'_>>,
+    clusters: Option<&[u32]>,
     sigma: f64,
     options: &Options,
 ) -> Result<Parts, Error> {
@@ -126,11 +130,13 @@ pub(super) fn groups(
             let selected = selected(view, numbers, keys.len());
             let checked = selected.iter().map(|rows| checked(view, rows)).collect::<Result<Vec<_>, Error>>()?;
             let views = checked.iter().map(Predictions::binary).collect::<Result<Vec<_>, Error>>()?;
-            let one = |(key, view): (&String, &BinaryView<'_>)| {
-                part(key.clone(), &Subject::Rows { view, clusters: None }, &options)
+            let clusters = clusters.map(|clusters| by_group(clusters, numbers, keys.len()));
+            let subject = |place: usize| Subject::Rows {
+                view: &views[place],
+                clusters: clusters.as_ref().map(|clusters| &clusters[place][..]),
             };
-            let parts = keys.par_iter().zip(&views).map(one).collect::<Result<Vec<_>, Error>>()?;
-            let subject = |place: usize| Subject::Rows { view: &views[place], clusters: None };
+            let one = |(place, key): (usize, &String)| part(key.clone(), &subject(place), &options);
+            let parts = keys.par_iter().enumerate().map(one).collect::<Result<Vec<_>, Error>>()?;
             (by, ordered(parts, subject, drawn, &options), options.n_resamples)
         }
         (Groups::Rows { .. }, None) => return Err(Error::NoRows),
@@ -153,6 +159,17 @@ fn selected(view: &BinaryView<'_>, numbers: &[u32], n_groups: usize) -> Vec<Rows
             group.scores.push(all.scores[row]);
             group.outcomes.push(all.outcomes[row]);
             group.weights.push(all.weights[row]);
+        }
+    }
+    groups
+}
+
+/// The clusters of each group's rows.
+fn by_group(clusters: &[u32], numbers: &[u32], n_groups: usize) -> Vec<Vec<u32>> {
+    let mut groups = vec![Vec::new(); n_groups];
+    for (cluster, number) in clusters.iter().zip(numbers) {
+        if let Some(group) = groups.get_mut(*number as usize) {
+            group.push(*cluster);
         }
     }
     groups

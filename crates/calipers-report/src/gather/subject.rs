@@ -1,6 +1,7 @@
 //! What figures are asked of: rows or a sketch, by the same questions.
 
 use calipers::bands::{Band, BandOptions};
+use calipers::significance::Clusters;
 use calipers::{
     Assess, Assessment, Bin, BinaryView, BinnedEce, Corp, CumulativeCalibrationError, CumulativeCurve, Error, Estimate,
     Estimator, IsotonicCurve, LsCurve, LsEce, NoiseFloor, Sketch,
@@ -25,7 +26,8 @@ impl Subject<'_> {
         if view.len() <= MANY {
             return None;
         }
-        let mut sketch = Sketch::with(&options.sketch(15)).ok()?;
+        let n_bins = options.ece.estimate(view).ok()?.settings.number("n_bins")?;
+        let mut sketch = Sketch::with(&options.sketch(n_bins as usize)).ok()?;
         sketch.update(view).ok()?;
         // A link that a sketch of raw scores does not know would be refused by every chart.
         Corp::new().shared_link(options.link.clone()).curve_from_sketch(&sketch).ok()?;
@@ -58,7 +60,12 @@ impl Subject<'_> {
     /// What a calibrated model would show, by so many draws.
     pub(super) fn floor(&self, measure: &dyn Estimator, n_resamples: u64, seed: u64) -> Result<NoiseFloor, Error> {
         match self {
-            Subject::Rows { view, .. } => NoiseFloor::new(&*measure.resampler(view)?, n_resamples, seed),
+            Subject::Rows { view, clusters: None } => NoiseFloor::new(&*measure.resampler(view)?, n_resamples, seed),
+            Subject::Rows { view, clusters: Some(numbers) } => {
+                let clusters = Clusters::new(numbers, view)?;
+                let resampler = measure.cluster_resampler(view, &clusters)?;
+                NoiseFloor::new(&*resampler, n_resamples, seed)
+            }
             Subject::Sketch(sketch) => NoiseFloor::new(&*measure.sketch_resampler(sketch)?, n_resamples, seed),
         }
     }
