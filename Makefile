@@ -43,7 +43,13 @@ help: ## this list
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } \
 	  /^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: check-demo-tools build ## build the command and measure the example predictions
+demo: check-demo-tools build ## build the command, report on the example predictions and measure them
+	@printf '\nA report of four models on 569 tumours, to open in a browser:\n\n'
+	@mkdir -p $(CARGO_TARGET_DIR)/demo
+	@$(CALIPERS) report examples/breast_cancer.csv --label label -o $(CARGO_TARGET_DIR)/demo/report.html \
+	  --prob logistic_regression --prob naive_bayes --prob random_forest --prob mlp
+	@printf '\nAnd one of the same models on 1,797 images of digits, ten classes:\n\n'
+	@$(CALIPERS) report examples/digits_*.npz -o $(CARGO_TARGET_DIR)/demo/digits.html
 	@printf '\nIs a tumour malignant? Four models on 569 cases; how far are their probabilities from the truth?\n\n'
 	@$(CALIPERS) measure examples/breast_cancer.csv --label label --sigma 0.5 \
 	  --prob logistic_regression --prob naive_bayes --prob random_forest --prob mlp
@@ -94,11 +100,18 @@ test-slow: data-note ## the long tests of the core, which `make test` leaves out
 	$(call heading,'slow tests')
 	@cargo test $(PROFILE) -p calipers --features slow-tests
 
-test-integration: data-note check-wheel check-sdist $(PEERS)/installed ## wheels, charts, notebooks, and what other packages give and say (Python >= 3.11; installs 6 GB)
+test-integration: data-note check-wheel check-sdist $(PEERS)/installed chromium build ## wheels, charts, notebooks, reports in a browser, and what other packages give and say (Python >= 3.11; installs 6 GB)
 	$(call heading,'build the Python package next to its peers')
 	$(call quietly,VIRTUAL_ENV=$(PEERS) $(PEERS)/bin/maturin develop $(PROFILE))
 	$(call heading,'Python tests with the packages of others')
-	@$(PEERS)/bin/pytest -q -rs -W ignore python/integration
+	@CALIPERS=$(CALIPERS) $(PEERS)/bin/pytest -q -rs -W ignore python/integration
+
+# The browser of the tests of reports: installed where that can be done without asking.
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || [ -n "$$CHROMIUM" ] || \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo 'installing chromium'; apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	  else echo 'no chromium: reports are not tested in a browser. To have it: sudo apt-get install chromium, or set CHROMIUM'; fi
 
 test-studies: $(STUDIES)/installed ## the scripts of studies/ with torch and timm, on data made by the test (installs 5 GB)
 	$(call heading,'study scripts')
@@ -220,4 +233,4 @@ $(VENV)/examples-installed: $(VENV)/installed examples/requirements.txt
 
 .PHONY: help demo test check-tools fmt lint test-rust test-python test-docs test-slow \
   test-integration test-studies check-examples bench bench-core build develop wheel wheels sdist \
-  check-wheel check-sdist examples docs clean check-demo-tools data-note
+  check-wheel check-sdist examples docs clean check-demo-tools data-note chromium

@@ -8,6 +8,7 @@ mod measure;
 mod measures;
 mod real_files;
 mod refusals;
+mod report;
 mod sketches;
 mod streams;
 mod study;

@@ -85,7 +85,7 @@ impl Text {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Sample {
     Line { stroke: Stroke, thin: bool, marker: bool },
-    Area,
+    Area { opacity: f64 },
 }
 
 /// An entry of the legend.
@@ -102,6 +102,8 @@ pub(super) struct Entry {
 pub(super) struct Layout {
     pub(super) width: f64,
     pub(super) height: f64,
+    /// Where the last line ends, and some space: a page needs no more.
+    pub(super) content_height: f64,
     pub(super) plot: Area,
     pub(super) x: Ticks,
     pub(super) y: Ticks,
@@ -175,8 +177,9 @@ impl Layout {
         let band_colours: Vec<_> = chart.bands.iter().map(|band| colour(band.colour)).collect();
         let (legend, names, bottom) = legend(chart, &series_colours, &band_colours, bottom);
         texts.extend(names);
-        let height = (bottom + SPACE).max(chart.size.1).ceil();
-        Layout { width, height, plot, x, y, texts, legend, series_colours, band_colours }
+        let content_height = (bottom + SPACE).ceil();
+        let height = content_height.max(chart.size.1.ceil());
+        Layout { width, height, content_height, plot, x, y, texts, legend, series_colours, band_colours }
     }
 }
 
@@ -210,7 +213,11 @@ fn legend(
     let series = chart.series.iter().zip(series_colours).map(|(series, colour)| {
         (&series.name, Sample::Line { stroke: series.stroke, thin: false, marker: series.markers }, *colour)
     });
-    let bands = chart.bands.iter().zip(band_colours).map(|(band, colour)| (&band.name, Sample::Area, *colour));
+    let bands = chart
+        .bands
+        .iter()
+        .zip(band_colours)
+        .map(|(band, colour)| (&band.name, Sample::Area { opacity: band.opacity }, *colour));
     let rules = chart.rules.iter().map(|rule| {
         let sample = Sample::Line { stroke: rule.stroke, thin: true, marker: false };
         (&rule.name, sample, PALETTE[rule.colour % PALETTE.len()])

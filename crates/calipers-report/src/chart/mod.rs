@@ -102,6 +102,8 @@ pub struct Band {
     pub upper: Vec<(f64, f64)>,
     /// Index in [`PALETTE`]; unless given, the next in turn.
     pub colour: Option<usize>,
+    /// How much of its colour is seen, from 0 to 1.
+    pub opacity: f64,
 }
 
 /// A thin line across the plot at one value of y.
@@ -197,6 +199,7 @@ impl Chart {
             .get(shown)
             .map_or_else(|| Chart::new(""), |chart| Chart { title: String::new(), subtitle: None, ..chart.clone() });
         let layout = layout::Layout::new(&untitled);
+        let layout = layout::Layout { height: layout.content_height, ..layout };
         Drawing { svg: svg::write_inline(charts, shown, &layout), layout }
     }
 
@@ -268,12 +271,20 @@ impl Series {
 impl Band {
     /// The area between two lines.
     pub fn new(name: impl Into<String>, lower: Vec<(f64, f64)>, upper: Vec<(f64, f64)>) -> Self {
-        Band { name: name.into(), lower, upper, colour: None }
+        Band { name: name.into(), lower, upper, colour: None, opacity: 0.18 }
     }
 
     /// Index in [`PALETTE`].
     pub fn colour(mut self, colour: usize) -> Self {
         self.colour = Some(colour);
+        self
+    }
+}
+
+impl Band {
+    /// As strong as a bar, for areas that are what is shown.
+    pub fn strong(mut self) -> Self {
+        self.opacity = 0.5;
         self
     }
 }

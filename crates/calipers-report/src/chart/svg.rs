@@ -260,8 +260,9 @@ impl Inside<'_> {
             let around: Vec<(f64, f64)> = upper.into_iter().chain(lower.into_iter().rev()).collect();
             let _ = writeln!(
                 svg,
-                "<polygon points=\"{}\" fill=\"{colour}\" fill-opacity=\"0.18\" stroke=\"{colour}\" stroke-opacity=\"0.18\"/>",
-                listed(&around)
+                "<polygon points=\"{}\" fill=\"{colour}\" fill-opacity=\"{opacity}\" stroke=\"{colour}\" stroke-opacity=\"{opacity}\"/>",
+                listed(&around),
+                opacity = band.opacity.clamp(0.0, 1.0)
             );
         }
     }
@@ -315,11 +316,12 @@ fn sample(svg: &mut String, Entry { sample, colour, x, y }: &Entry, colours: Col
             "<line x1=\"{from}\" x2=\"{to}\" y1=\"{middle}\" y2=\"{middle}\" {}/>",
             stroke(colour, *kind, *thin)
         ),
-        Sample::Area => writeln!(
+        Sample::Area { opacity } => writeln!(
             svg,
-            "<rect x=\"{from}\" y=\"{}\" width=\"{}\" height=\"10\" fill=\"{colour}\" fill-opacity=\"0.25\"/>",
+            "<rect x=\"{from}\" y=\"{}\" width=\"{}\" height=\"10\" fill=\"{colour}\" fill-opacity=\"{}\"/>",
             Pixels(y - 5.0),
-            Pixels(SAMPLE)
+            Pixels(SAMPLE),
+            if *opacity > 0.25 { *opacity } else { 0.25 }
         ),
     };
     if let Sample::Line { marker: true, .. } = sample {

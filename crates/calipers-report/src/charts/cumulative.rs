@@ -10,7 +10,7 @@ pub(crate) fn cumulative(name: &str, curve: &CumulativeCurve) -> Chart {
     super::low("Cumulative differences")
         .subtitle(name)
         .x(Axis::linear("share of rows, by probability").range(0.0, 1.0))
-        .y(Axis::linear("sum of outcome − probability, by n"))
+        .y(Axis::linear("cumulative difference"))
         .add(Series::line("cumulative difference", points).colour(0))
         .rule(Rule { name: "calibrated".to_owned(), value: 0.0, stroke: Stroke::Dotted, colour: BLACK })
 }

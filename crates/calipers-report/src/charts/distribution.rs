@@ -13,7 +13,7 @@ pub(crate) fn distribution(name: &str, bars: &[Bin]) -> Chart {
             [(bin.lower, height), (bin.upper, height)]
         };
         let upper: Vec<(f64, f64)> = bars.iter().flat_map(steps).collect();
-        Band::new(name, upper.iter().map(|(x, _)| (*x, 0.0)).collect(), upper).colour(colour)
+        Band::new(name, upper.iter().map(|(x, _)| (*x, 0.0)).collect(), upper).colour(colour).strong()
     };
     super::low("Probabilities by outcome")
         .subtitle(name)

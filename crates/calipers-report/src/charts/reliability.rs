@@ -6,7 +6,7 @@ use crate::gather::{Bins, Corp, Moment};
 /// What the density takes of the height.
 const DENSITY: f64 = 0.16;
 
-/// With fewer rows in a hundredth of the axis than this, a curve says nothing of the model.
+/// With fewer rows in a hundredth of the axis than this, a curve says nothing of the model; of few rows in all, where the density is below 0.4.
 const LEAST_ROWS: f64 = 0.5;
 
 fn diagram(title: &str, name: &str) -> Chart {
@@ -18,7 +18,7 @@ fn diagram(title: &str, name: &str) -> Chart {
 /// Whether there are rows enough at a place for its curve to be drawn.
 pub(crate) fn is_seen(moment: &Moment, place: usize) -> bool {
     let curve = &moment.curve;
-    curve.n as f64 * curve.densities[place] * 0.01 >= LEAST_ROWS.min(0.05 * curve.n as f64)
+    curve.n as f64 * curve.densities[place] * 0.01 >= LEAST_ROWS.min(0.004 * curve.n as f64)
         && !curve.outcome_rates[place].is_nan()
 }
 
@@ -50,14 +50,16 @@ pub(crate) fn binned(name: &str, bins: &Bins) -> Chart {
         upper.push((bin.upper - 0.002, bin.outcome_rate));
     }
     let lower = upper.iter().map(|(x, _)| (*x, 0.0)).collect();
-    diagram("Reliability diagram, binned", name).band(Band::new("outcome rate of a bin", lower, upper).colour(0)).add(
-        Series::line(
-            "at its mean probability",
-            occupied().map(|bin| (bin.mean_probability, bin.outcome_rate)).collect(),
+    diagram("Reliability diagram, binned", name)
+        .band(Band::new("outcome rate of a bin", lower, upper).colour(0).strong())
+        .add(
+            Series::line(
+                "at its mean probability",
+                occupied().map(|bin| (bin.mean_probability, bin.outcome_rate)).collect(),
+            )
+            .colour(0)
+            .markers(),
         )
-        .colour(0)
-        .markers(),
-    )
 }
 
 /// The isotonic fit with the band of a calibrated model.

@@ -286,11 +286,15 @@ impl Model<'_> {
         let whole = drawn.bins(&options.bins(1))?;
         let classes = match &self.source {
             Source::Rows { predictions, .. } if predictions.n_classes() > 2 => {
-                Some(parts::classes(predictions, options)?)
+                Some(parts::classes(predictions, self.source.clusters(), options)?)
             }
             _ => None,
         };
-        let groups = self.groups.as_ref().map(|groups| parts::groups(groups, view, sigma, options)).transpose()?;
+        let groups = self
+            .groups
+            .as_ref()
+            .map(|groups| parts::groups(groups, view, self.source.clusters(), sigma, options))
+            .transpose()?;
         Ok(ModelFigures {
             name: self.name.clone(),
             origin: self.origin.clone(),

@@ -1,7 +1,9 @@
 //! Classes and groups: the same figure of each part of the predictions, at one sigma.
 
 use calipers::significance::holm;
-use calipers::{Assessment, Bin, BinaryView, Error, Input, Multiclass, Predictions, Rows, Scale, Sketch, Ties};
+use calipers::{
+    Assessment, Bin, BinaryView, Error, Input, LsEce, Multiclass, NoiseFloor, Predictions, Rows, Scale, Sketch, Ties,
+};
 use rayon::prelude::*;
 
 use super::Options;
@@ -11,6 +13,9 @@ use super::subject::Subject;
 /// Draws of each kind where there are more parts than this, since each has its own.
 const MANY_PARTS: usize = 40;
 const FEWER_RESAMPLES: u64 = 200;
+
+/// Draws in all that may go into telling chance from small p-values, where many parts ask for them.
+const MOST_DRAWS: u64 = 1_000_000;
 
 /// So many of the worst are drawn.
 const DRAWN: usize = 24;
@@ -47,8 +52,10 @@ pub struct Parts {
     pub parts: Vec<Part>,
     /// The mean of LS-ECE over classes.
     pub mean: Option<f64>,
-    /// Draws of each kind for each part.
+    /// Draws of each kind for each part; more for the floor of those that may be significant.
     pub n_resamples: u64,
+    /// Parts that may be significant, but would need more draws to tell than there were.
+    pub n_open: usize,
     /// The sigma of all parts, where it is one.
     pub sigma: Option<f64>,
 }
@@ -78,35 +85,42 @@ impl Part {
 }
 
 /// Each class against the rest, at the sigma that the rule gives for it.
-pub(super) fn classes(predictions: &Predictions<'_>, options: &Options) -> Result<Parts, Error> {
+pub(super) fn classes(
+    predictions: &Predictions<'_>,
+    clusters: Option<&[u32]>,
+    options: &Options,
+) -> Result<Parts, Error> {
     let n_classes = predictions.n_classes();
     let options = fewer(options, n_classes);
     let views = (0..n_classes).map(|class| predictions.one_class(class)).collect::<Result<Vec<_>, Error>>()?;
-    let one = |(class, view): (usize, &BinaryView<'_>)| {
-        part(class.to_string(), &Subject::Rows { view, clusters: None }, &options)
-    };
+    let one =
+        |(class, view): (usize, &BinaryView<'_>)| part(class.to_string(), &Subject::Rows { view, clusters }, &options);
     let parts: Vec<Part> = views.par_iter().enumerate().map(one).collect::<Result<_, Error>>()?;
     let mean = predictions.estimate(Multiclass::Classwise, Ties::First, &options.ls_ece).ok();
-    let subject = |place: usize| Subject::Rows { view: &views[place], clusters: None };
-    let parts = ordered(parts, subject, &options);
+    let subject = |place: usize| Subject::Rows { view: &views[place], clusters };
+    let (parts, n_open) = ordered(parts, subject, &options.ls_ece, &options);
     let mean = mean.map(|estimate| estimate.value);
-    Ok(Parts { by: "class".to_owned(), parts, mean, n_resamples: options.n_resamples, sigma: None })
+    Ok(Parts { by: "class".to_owned(), parts, mean, n_resamples: options.n_resamples, n_open, sigma: None })
 }
 
 /// Each group, at the sigma of all rows.
 pub(super) fn groups(
     groups: &Groups<'_>,
     view: Option<&BinaryView<'_>>,
+    clusters: Option<&[u32]>,
     sigma: f64,
     options: &Options,
 ) -> Result<Parts, Error> {
     let at_sigma = Options { ls_ece: options.ls_ece.clone().sigma(sigma), ..options.clone() };
-    let (by, parts, n_resamples) = match (groups, view) {
+    // A small group is drawn with more smoothing than all rows together.
+    let drawn = &options.ls_ece;
+    let (by, (parts, n_open), n_resamples) = match (groups, view) {
         (Groups::Sketches { by, sketches }, _) => {
             let options = fewer(&at_sigma, sketches.len());
             let one = |(key, sketch): &(String, &Sketch)| part(key.clone(), &Subject::Sketch(sketch), &options);
             let parts = sketches.par_iter().map(one).collect::<Result<Vec<_>, Error>>()?;
-            (by, ordered(parts, |place| Subject::Sketch(sketches[place].1), &options), options.n_resamples)
+            let subject = |place: usize| Subject::Sketch(sketches[place].1);
+            (by, ordered(parts, subject, drawn, &options), options.n_resamples)
         }
         (Groups::Rows { by, keys, numbers }, Some(view)) => {
             if numbers.len() != view.len() {
@@ -116,16 +130,18 @@ pub(super) fn groups(
             let selected = selected(view, numbers, keys.len());
             let checked = selected.iter().map(|rows| checked(view, rows)).collect::<Result<Vec<_>, Error>>()?;
             let views = checked.iter().map(Predictions::binary).collect::<Result<Vec<_>, Error>>()?;
-            let one = |(key, view): (&String, &BinaryView<'_>)| {
-                part(key.clone(), &Subject::Rows { view, clusters: None }, &options)
+            let clusters = clusters.map(|clusters| by_group(clusters, numbers, keys.len()));
+            let subject = |place: usize| Subject::Rows {
+                view: &views[place],
+                clusters: clusters.as_ref().map(|clusters| &clusters[place][..]),
             };
-            let parts = keys.par_iter().zip(&views).map(one).collect::<Result<Vec<_>, Error>>()?;
-            let subject = |place: usize| Subject::Rows { view: &views[place], clusters: None };
-            (by, ordered(parts, subject, &options), options.n_resamples)
+            let one = |(place, key): (usize, &String)| part(key.clone(), &subject(place), &options);
+            let parts = keys.par_iter().enumerate().map(one).collect::<Result<Vec<_>, Error>>()?;
+            (by, ordered(parts, subject, drawn, &options), options.n_resamples)
         }
         (Groups::Rows { .. }, None) => return Err(Error::NoRows),
     };
-    Ok(Parts { by: by.clone(), parts, mean: None, n_resamples, sigma: Some(sigma) })
+    Ok(Parts { by: by.clone(), parts, mean: None, n_resamples, n_open, sigma: Some(sigma) })
 }
 
 fn fewer(options: &Options, n_parts: usize) -> Options {
@@ -148,6 +164,17 @@ fn selected(view: &BinaryView<'_>, numbers: &[u32], n_groups: usize) -> Vec<Rows
     groups
 }
 
+/// The clusters of each group's rows.
+fn by_group(clusters: &[u32], numbers: &[u32], n_groups: usize) -> Vec<Vec<u32>> {
+    let mut groups = vec![Vec::new(); n_groups];
+    for (cluster, number) in clusters.iter().zip(numbers) {
+        if let Some(group) = groups.get_mut(*number as usize) {
+            group.push(*cluster);
+        }
+    }
+    groups
+}
+
 fn checked<'a>(view: &BinaryView<'_>, rows: &'a Rows) -> Result<Predictions<'a>, Error> {
     let input = match view.scale() {
         Scale::Probability => Input::probabilities(&rows.scores[..], &rows.outcomes[..]),
@@ -163,10 +190,42 @@ fn part(name: String, subject: &Subject<'_>, options: &Options) -> Result<Part, 
     Ok(Part { name, n: subject.n(), means, ls_ece, p_adjusted: None, moment: None })
 }
 
-/// With adjusted p-values, the worst first and drawn.
-fn ordered<'a>(mut parts: Vec<Part>, subject: impl Fn(usize) -> Subject<'a> + Sync, options: &Options) -> Vec<Part> {
-    let p_value =
-        |part: &Part| part.ls_ece.as_ref().ok().and_then(|known| known.floor.as_ref()).map(|floor| floor.p_value);
+fn p_value(part: &Part) -> Option<f64> {
+    part.ls_ece.as_ref().ok().and_then(|known| known.floor.as_ref()).map(|floor| floor.p_value)
+}
+
+/// More draws for p-values that are as small as their draws can show, the worst first: adjusted for many parts, nothing else would ever be significant. How
+/// many had to go without.
+fn refine<'a>(parts: &mut [Part], subject: &(impl Fn(usize) -> Subject<'a> + Sync), options: &Options) -> usize {
+    let needed = ((parts.len() + 1) as f64 / (1.0 - options.level)).ceil() as u64;
+    if needed <= options.n_resamples {
+        return 0;
+    }
+    let smallest = 3.0 / (options.n_resamples + 1) as f64;
+    let mut suspects: Vec<usize> =
+        (0..parts.len()).filter(|place| p_value(&parts[*place]).is_some_and(|p| p <= smallest)).collect();
+    suspects.sort_by(|a, b| parts[*b].debiased().total_cmp(&parts[*a].debiased()));
+    let n_refined = ((MOST_DRAWS / needed) as usize).min(suspects.len());
+    let floors: Vec<(usize, Option<NoiseFloor>)> = suspects[..n_refined]
+        .par_iter()
+        .map(|place| (*place, subject(*place).floor(&options.ls_ece, needed, options.seed).ok()))
+        .collect();
+    for (place, floor) in floors {
+        if let (Ok(known), Some(floor)) = (&mut parts[place].ls_ece, floor) {
+            known.floor = Some(floor);
+        }
+    }
+    suspects.len() - n_refined
+}
+
+/// With adjusted p-values, the worst first and drawn as `drawn` says; and how many are open.
+fn ordered<'a>(
+    mut parts: Vec<Part>,
+    subject: impl Fn(usize) -> Subject<'a> + Sync,
+    drawn: &LsEce,
+    options: &Options,
+) -> (Vec<Part>, usize) {
+    let n_open = refine(&mut parts, &subject, options);
     let p_values: Vec<f64> = parts.iter().filter_map(p_value).collect();
     let mut adjusted = holm(&p_values).into_iter();
     for part in parts.iter_mut().filter(|part| p_value(part).is_some()) {
@@ -181,12 +240,13 @@ fn ordered<'a>(mut parts: Vec<Part>, subject: impl Fn(usize) -> Subject<'a> + Sy
         .par_iter()
         .take(DRAWN)
         .map(|place| {
-            let sigma = parts[*place].ls_ece.as_ref().ok()?.estimate.settings.number("sigma")?;
-            moment(&subject(*place), sigma, &at, options).ok()
+            let subject = subject(*place);
+            let sigma = subject.estimate(drawn).ok()?.settings.number("sigma")?;
+            moment(&subject, sigma, &at, options).ok()
         })
         .collect();
     let mut moments = moments.into_iter();
     let mut taken: Vec<Option<Part>> = parts.into_iter().map(Some).collect();
     let sorted = order.into_iter().filter_map(|place| taken[place].take());
-    sorted.map(|part| Part { moment: moments.next().flatten(), ..part }).collect()
+    (sorted.map(|part| Part { moment: moments.next().flatten(), ..part }).collect(), n_open)
 }

@@ -1,9 +1,10 @@
 //! What figures are asked of: rows or a sketch, by the same questions.
 
 use calipers::bands::{Band, BandOptions};
+use calipers::significance::Clusters;
 use calipers::{
     Assess, Assessment, Bin, BinaryView, BinnedEce, Corp, CumulativeCalibrationError, CumulativeCurve, Error, Estimate,
-    Estimator, IsotonicCurve, LsCurve, LsEce, Sketch,
+    Estimator, IsotonicCurve, LsCurve, LsEce, NoiseFloor, Sketch,
 };
 
 use super::Options;
@@ -25,7 +26,8 @@ impl Subject<'_> {
         if view.len() <= MANY {
             return None;
         }
-        let mut sketch = Sketch::with(&options.sketch(15)).ok()?;
+        let n_bins = options.ece.estimate(view).ok()?.settings.number("n_bins")?;
+        let mut sketch = Sketch::with(&options.sketch(n_bins as usize)).ok()?;
         sketch.update(view).ok()?;
         // A link that a sketch of raw scores does not know would be refused by every chart.
         Corp::new().shared_link(options.link.clone()).curve_from_sketch(&sketch).ok()?;
@@ -52,6 +54,19 @@ impl Subject<'_> {
             Subject::Rows { view, clusters: None } => assess.run(view),
             Subject::Rows { view, clusters: Some(clusters) } => assess.clusters(clusters).run(view),
             Subject::Sketch(sketch) => assess.run_sketch(sketch),
+        }
+    }
+
+    /// What a calibrated model would show, by so many draws.
+    pub(super) fn floor(&self, measure: &dyn Estimator, n_resamples: u64, seed: u64) -> Result<NoiseFloor, Error> {
+        match self {
+            Subject::Rows { view, clusters: None } => NoiseFloor::new(&*measure.resampler(view)?, n_resamples, seed),
+            Subject::Rows { view, clusters: Some(numbers) } => {
+                let clusters = Clusters::new(numbers, view)?;
+                let resampler = measure.cluster_resampler(view, &clusters)?;
+                NoiseFloor::new(&*resampler, n_resamples, seed)
+            }
+            Subject::Sketch(sketch) => NoiseFloor::new(&*measure.sketch_resampler(sketch)?, n_resamples, seed),
         }
     }
 

@@ -18,6 +18,8 @@ pub(super) struct Caption<'a> {
     pub(super) model: Option<&'a str>,
     /// What the chart says.
     pub(super) text: String,
+    /// Whether that is said of all models at once, above their charts.
+    pub(super) is_shared: bool,
 }
 
 impl Shown {
@@ -62,7 +64,7 @@ impl Shown {
                 div class="plot" tabindex="0" role="group" aria-label="Chart. Left and right arrow keys read its values." {
                     (PreEscaped(&drawing.svg))
                 }
-                figcaption { (caption.text) }
+                @if !caption.is_shared { figcaption { (caption.text) } }
                 (table.html(&format!("{title}{}", caption.text)))
             }
         };

@@ -17,28 +17,29 @@ pub(super) fn section(figures: &Figures) -> Markup {
         div class="scroll" tabindex="0" role="region" aria-label="Table of measures" {
             table class="measures" {
                 thead { tr {
-                    th scope="col" { "Measure" }
-                    @if several { th scope="col" { "Model" } }
+                    th scope="col" { @if several { "Model" } @else { "Measure" } }
                     th scope="col" class="n" { "Value" }
                     th scope="col" class="n" { (level) " interval" }
                     th scope="col" class="wide" { "" }
-                    th scope="col" class="n" { "Floor" }
+                    th scope="col" class="n wide" { "Floor" }
                     th scope="col" class="n" { "p" }
-                    th scope="col" class="n" { "Debiased" }
+                    th scope="col" class="n wide" { "Debiased" }
                 } }
                 @for (place, name) in names.iter().enumerate() {
                     @let found: Vec<(&str, &Measure)> = figures.models.iter()
                         .filter_map(|model| Some((model.name.as_str(), model.measures.get(place)?))).collect();
                     @let scale = found.iter().map(|(_, measure)| greatest(measure)).fold(0.0, f64::max);
                     tbody {
-                        @for (row, (model, measure)) in found.iter().enumerate() {
+                        @if let (true, Some((_, first))) = (several, found.first()) {
+                            tr class="group" {
+                                th scope="rowgroup" colspan="7" title=(first.definition) { (title(name, first.estimate())) }
+                            }
+                        }
+                        @for (model, measure) in &found {
                             tr {
-                                @if row == 0 {
-                                    th scope="rowgroup" rowspan=(found.len()) title=(measure.definition) {
-                                        (title(name, measure.estimate()))
-                                    }
+                                th scope="row" title=(measure.definition) {
+                                    @if several { (model) } @else { (title(name, measure.estimate())) }
                                 }
-                                @if several { td { (model) } }
                                 (cells(measure, scale))
                             }
                         }
@@ -46,6 +47,7 @@ pub(super) fn section(figures: &Figures) -> Markup {
                 }
             }
         }
+        p class="note narrow" { "Wider windows have the floor and the debiased value too." }
         (notes(figures))
         details {
             summary { "What these are" }
@@ -72,10 +74,10 @@ pub(super) fn section(figures: &Figures) -> Markup {
 
 fn cells(measure: &Measure, scale: f64) -> Markup {
     match &measure.outcome {
-        Outcome::Refused(refusal) => html! { td class="note" colspan="6" { "refused: " (refusal) } },
+        Outcome::Refused(refusal) => html! { td class="note" colspan="6" { "none: " (refusal) } },
         Outcome::Value(estimate, _) => html! {
-            td class="n" { (significant(estimate.value)) }
-            td class="n" { "–" } td class="wide" {} td class="n" { "–" } td class="n" { "–" } td class="n" { "–" }
+            td class="n value" { (significant(estimate.value)) }
+            td class="n" { "–" } td class="wide" {} td class="n wide" { "–" } td class="n" { "–" } td class="n wide" { "–" }
         },
         Outcome::Assessed(assessment) => assessed(assessment, scale),
     }
@@ -94,12 +96,12 @@ fn assessed(assessment: &Assessment, scale: f64) -> Markup {
         td class="wide" { (strip(assessment, scale)) }
         @match &assessment.floor {
             Some(floor) => {
-                td class="n" { (show(floor.mean)) " ± " (show(floor.deviation)) }
+                td class="n wide" { (show(floor.mean)) " ± " (show(floor.deviation)) }
                 td class="n" { (p_value(floor.p_value)) }
             }
-            None => { td class="n" { "–" } td class="n" { "–" } }
+            None => { td class="n wide" { "–" } td class="n" { "–" } }
         }
-        td class="n" { (show(assessment.debiased)) }
+        td class="n wide" { (show(assessment.debiased)) }
     }
 }
 
@@ -137,21 +139,26 @@ fn strip(assessment: &Assessment, scale: f64) -> Markup {
 
 /// Why there is less to say of some measures, each reason once.
 fn notes(figures: &Figures) -> Markup {
-    let mut reasons: Vec<(String, &str)> = Vec::new();
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for measure in figures.models.iter().flat_map(|model| &model.measures) {
         let reason = match &measure.outcome {
             Outcome::Value(_, reason) => *reason,
             Outcome::Assessed(assessment) => assessment.withheld.unwrap_or(""),
             Outcome::Refused(_) => "",
         };
-        let entry = (title(measure.name, measure.estimate()), reason);
-        if !reason.is_empty() && !reasons.contains(&entry) {
-            reasons.push(entry);
+        if reason.is_empty() {
+            continue;
+        }
+        let name = title(measure.name, measure.estimate());
+        match reasons.iter_mut().find(|(other, _)| *other == reason) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => reasons.push((reason, vec![name])),
         }
     }
     html! {
-        p class="note strips" { "Strips: value and interval in blue, the middle 90 % of the floor in grey, all from 0." }
-        @for (name, reason) in reasons { p class="note" { (name) " has no floor or interval: " (reason) "." } }
+        p class="note wide" { "Strips: value and interval in blue, the middle 90 % of the floor in grey, all from 0." }
+        @for (reason, names) in reasons { p class="note" { "No floor and interval of " (names.join(", ")) ": " (reason) "." } }
     }
 }
 

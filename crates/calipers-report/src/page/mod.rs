@@ -26,12 +26,12 @@ impl Figures {
     /// The report as a page of HTML. It opens anywhere, without a network.
     pub fn to_html(&self) -> String {
         let mut shown = Shown::default();
+        let (diagrams, sweep) = (reliability::section(self, &mut shown), sweep::section(self, &mut shown));
         let sections = [
             verdict::section(self),
             measures::section(self),
             comparison::section(self),
-            reliability::section(self, &mut shown),
-            sweep::section(self, &mut shown),
+            html! { div class=(if self.models.len() > 1 { "stacked" } else { "beside" }) { (diagrams) (sweep) } },
             spread::section(self, &mut shown),
             parts::classes(self),
             parts::groups(self),
@@ -84,6 +84,21 @@ fn section(id: &str, title: &str, content: &Markup) -> Markup {
             h2 id={ (id) "-title" } { (title) }
             (content)
         }
+    }
+}
+
+/// A sentence of the core, at the start of a line.
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// How many charts stand side by side in a wide window: four in two rows rather than three and one.
+fn columns(figures: &Figures) -> &'static str {
+    match figures.models.len() {
+        1 => "one",
+        2 | 4 => "two",
+        _ => "three",
     }
 }
 

@@ -38,7 +38,7 @@ fn one(figures: &Figures, id: &str, parts: &Parts) -> Markup {
     let n_seen = parts.parts.iter().filter(|part| part.p_adjusted.is_some_and(|p| p <= 1.0 - level + 1e-12)).count();
     html! {
         p class="lead" {
-            "Miscalibration is seen in " strong { (n_seen) " of " (parts.parts.len()) } " " (plural(parts)) ", their number taken into account."
+            "Miscalibration is seen in " strong { @if parts.n_open > 0 { "at least " } (n_seen) " of " (parts.parts.len()) } " " (plural(parts)) ", their number taken into account."
             @if let Some(mean) = parts.mean { " The mean of LS-ECE over classes is " (significant(mean)) "." }
             @if drawn.len() < parts.parts.len() { " Drawn are the " (drawn.len()) " worst." }
         }
@@ -69,9 +69,10 @@ fn one(figures: &Figures, id: &str, parts: &Parts) -> Markup {
             }
         }
         p class="note" {
-            @if let Some(sigma) = parts.sigma { "All at the sigma of all rows, " (significant(sigma)) ". " }
-            @else { "Each at the sigma that the rule gives for it. " }
-            (count(parts.n_resamples)) " draws of each kind for each; p-values are adjusted for " (parts.parts.len()) " (Holm). The small diagrams have the debiased LS-ECE beside the name."
+            @if let Some(sigma) = parts.sigma {
+                "Figures are at the sigma of all rows, " (significant(sigma)) ", diagrams at that of their own rows. "
+            } @else { "Each at the sigma that the rule gives for it. " }
+            (count(parts.n_resamples)) " draws of each kind for each, and more for the floor of the worst; p-values are adjusted for " (parts.parts.len()) " (Holm). The small diagrams have the debiased LS-ECE beside the name."
         }
     }
 }

@@ -8,7 +8,9 @@ use crate::number::count;
 pub(super) fn section(figures: &Figures) -> Markup {
     let options = &figures.options;
     let content = html! {
-        @for model in &figures.models { (of_model(model, figures.models.len() > 1)) }
+        div class={ "origins " (super::columns(figures)) } {
+            @for model in &figures.models { div { (of_model(model, figures.models.len() > 1)) } }
+        }
         dl class="facts" {
             dt { "Level, resamples, seed" }
             dd { (options.level) ", " (count(options.n_resamples)) ", " (options.seed) }

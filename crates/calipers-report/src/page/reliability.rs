@@ -3,14 +3,21 @@
 use maud::{Markup, html};
 
 use super::figure::{Caption, Shown};
-use super::file_name;
 use super::table::Table;
+use super::{columns, file_name};
 use crate::chart::Chart;
 use crate::charts;
 use crate::gather::{Figures, ModelFigures, Moment};
 use crate::number::{percent, significant};
 
 const KINDS: [(&str, &str); 3] = [("smoothed", "Smoothed"), ("binned", "Binned"), ("corp", "CORP")];
+
+/// What each says.
+const TEXTS: [&str; 3] = [
+    "Outcome rate after smoothing on the logit scale. Outside the band, chance alone does not explain the gap.",
+    "A bar up to the outcome rate of each bin, a dot at its mean probability.",
+    "The outcome rate that rises with the probability and fits best (isotonic regression). Outside the band, chance alone does not explain the gap.",
+];
 
 pub(super) fn section(figures: &Figures, shown: &mut Shown) -> Markup {
     let several = figures.models.len() > 1;
@@ -26,16 +33,15 @@ pub(super) fn section(figures: &Figures, shown: &mut Shown) -> Markup {
         let tables: Vec<Table> = reliability.moments.iter().map(smoothed_table).collect();
         let notes: Vec<String> =
             reliability.moments.iter().enumerate().map(|(at, moment)| note(model, at, moment)).collect();
-        let text =
-            "Outcome rate after smoothing on the logit scale. Outside the band, chance alone does not explain the gap.";
-        let caption = Caption { model: name, text: text.to_owned() };
+        let text = TEXTS[0];
+        let caption = Caption { model: name, text: text.to_owned(), is_shared: several };
         panels[0].push(shown.moments(format!("smoothed-{place}"), &all, &tables, &notes, reliability.chosen, &caption));
-        let text = "A bar up to the outcome rate of each bin, a dot at its mean probability.";
-        let caption = Caption { model: name, text: text.to_owned() };
+        let text = TEXTS[1];
+        let caption = Caption { model: name, text: text.to_owned(), is_shared: several };
         let chart = charts::binned(&model.name, &reliability.bins);
         panels[1].push(shown.figure(format!("binned-{place}"), &chart, &binned_table(model), &caption));
-        let text = "The outcome rate that rises with the probability and fits best (isotonic regression).";
-        let caption = Caption { model: name, text: text.to_owned() };
+        let text = TEXTS[2];
+        let caption = Caption { model: name, text: text.to_owned(), is_shared: several };
         let chart = charts::corp(&model.name, &reliability.corp, &band_name);
         panels[2].push(shown.figure(format!("corp-{place}"), &chart, &corp_table(model), &caption));
     }
@@ -58,8 +64,11 @@ pub(super) fn section(figures: &Figures, shown: &mut Shown) -> Markup {
                 button type="button" id="sigma-reset" class="of-smoothed" { "Back to " (rule(figures)) }
             }
         }
-        @for ((kind, _), panel) in KINDS.iter().zip(&panels) {
-            div class={ "panel charts of-" (kind) } { @for figure in panel { (figure) } }
+        @for (((kind, _), text), panel) in KINDS.iter().zip(TEXTS).zip(&panels) {
+            div class={ "panel of-" (kind) } {
+                @if several { p class="lead" { (text) } }
+                div class={ "charts " (columns(figures)) } { @for figure in panel { (figure) } }
+            }
         }
         @if moments > 1 { (sigma_notes(figures, moments)) }
     };
@@ -94,7 +103,7 @@ fn sigma_notes(figures: &Figures, moments: usize) -> Markup {
 
 fn note(model: &ModelFigures, at: usize, moment: &Moment) -> String {
     let sigma = significant(moment.sigma);
-    let chosen = if at == model.reliability.chosen { ", the sigma of the figures above" } else { "" };
+    let chosen = if at == model.reliability.chosen { ", as in the table" } else { "" };
     match &moment.ls_ece {
         Some(estimate) => format!("LS-ECE {} at sigma {sigma}{chosen}", significant(estimate.value)),
         None => format!("sigma {sigma}{chosen}"),

@@ -3,33 +3,43 @@
 use maud::{Markup, html};
 
 use super::figure::{Caption, Shown};
-use super::file_name;
 use super::table::Table;
+use super::{columns, file_name};
 use crate::chart::Chart;
 use crate::charts;
 use crate::gather::{Figures, ModelFigures};
+
+/// What each says.
+const TEXTS: [&str; 2] = [
+    "Rows in order of their probability. Where the line climbs probabilities are too low, where it falls too high; no bins, no smoothing.",
+    "How many rows there are at each probability, by what came of them.",
+];
 
 pub(super) fn section(figures: &Figures, shown: &mut Shown) -> Markup {
     let several = figures.models.len() > 1;
     let (mut sums, mut bars) = (Vec::new(), Vec::new());
     for (place, model) in figures.models.iter().enumerate() {
         let name = several.then_some(model.name.as_str());
-        let text = "Rows in order of their probability. Where the line climbs probabilities are too low, where it falls too high; no bins, no smoothing.";
-        let caption = Caption { model: name, text: text.to_owned() };
+        let text = TEXTS[0];
+        let caption = Caption { model: name, text: text.to_owned(), is_shared: several };
         let chart = charts::cumulative(&model.name, &model.spread.cumulative);
         sums.push(shown.figure(format!("cumulative-{place}"), &chart, &cumulative_table(model), &caption));
-        let text = "How many rows there are at each probability, by what came of them.";
-        let caption = Caption { model: name, text: text.to_owned() };
+        let text = TEXTS[1];
+        let caption = Caption { model: name, text: text.to_owned(), is_shared: several };
         let chart = charts::distribution(&model.name, &model.spread.bars);
         bars.push(shown.figure(format!("distribution-{place}"), &chart, &distribution_table(model), &caption));
     }
-    let part = |id: &str, title: &str, panels: &[Markup]| {
-        super::section(id, title, &html! { div class="charts" { @for panel in panels { (panel) } } })
+    let part = |id: &str, title: &str, text: &str, panels: &[Markup]| {
+        let content = html! {
+            @if several { p class="lead" { (text) } }
+            div class={ "charts " (columns(figures)) } { @for panel in panels { (panel) } }
+        };
+        super::section(id, title, &content)
     };
     html! {
         div class=(if several { "stacked" } else { "beside" }) {
-            (part("cumulative", "Cumulative differences", &sums))
-            (part("distribution", "Probabilities by outcome", &bars))
+            (part("cumulative", "Cumulative differences", TEXTS[0], &sums))
+            (part("distribution", "Probabilities by outcome", TEXTS[1], &bars))
         }
     }
 }

@@ -4,8 +4,8 @@ use calipers::{Estimate, Verdict};
 use maud::{Markup, html};
 
 use super::figure::{Caption, Shown};
-use super::file_name;
 use super::table::Table;
+use super::{columns, file_name};
 use crate::chart::Chart;
 use crate::charts;
 use crate::gather::{Figures, ModelFigures, SweepFigures};
@@ -20,7 +20,7 @@ pub(super) fn section(figures: &Figures, shown: &mut Shown) -> Markup {
                 html! { p class="note" { @if let Some(name) = name { (name) ": " } "There is no sweep: " (reason) "." } }
             }
             (sweep, Some(chart)) => {
-                let caption = Caption { model: name, text: sentence(sweep) };
+                let caption = Caption { model: name, text: sentence(sweep), is_shared: false };
                 shown.figure(format!("sweep-{place}"), &chart, &table(sweep), &caption)
             }
             (_, None) => html! {},
@@ -32,7 +32,7 @@ pub(super) fn section(figures: &Figures, shown: &mut Shown) -> Markup {
             "How much of ECE is the choice of bins? LS-ECE is at sigma = 1/bins. "
             (headline(figures))
         }
-        div class="charts" { @for panel in &panels { (panel) } }
+        div class={ "charts " (columns(figures)) } { @for panel in &panels { (panel) } }
     };
     super::section("sweep", "Does ECE depend on its bins?", &content)
 }
@@ -63,8 +63,7 @@ fn sentence(sweep: &SweepFigures) -> String {
         SweepFigures::Parts { why, .. } => (*why).to_owned(),
         SweepFigures::Refused(reason) => reason.clone(),
     };
-    let mut letters = sentence.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    super::capitalised(&sentence)
 }
 
 fn chart(model: &ModelFigures) -> Option<Chart> {

@@ -16,7 +16,7 @@ pub(super) fn section(figures: &Figures) -> Markup {
                     (facts(model))
                 }
                 models => {
-                    ul class="verdicts" { @for model in models { li { (verdict(model, Some(&model.name))) } } }
+                    ul class={ "verdicts " (super::columns(figures)) } { @for model in models { li { (verdict(model, Some(&model.name))) } } }
                     @if let Some(model) = models.first() { (facts(model)) }
                 }
             }
@@ -31,7 +31,7 @@ fn verdict(model: &ModelFigures, name: Option<&str>) -> Markup {
         Some(false) => ("good", "No miscalibration seen"),
         None => ("open", "Not decided"),
     };
-    let sentence = assessment.map_or_else(String::new, |assessment| assessment.sentence());
+    let sentence = assessment.map_or_else(String::new, |assessment| super::capitalised(&assessment.sentence()));
     html! {
         div class={ "verdict " (class) } {
             p class="word" { @if let Some(name) = name { span class="name" { (name) } " " } span class="chip" { (word) } }
@@ -44,7 +44,7 @@ fn verdict(model: &ModelFigures, name: Option<&str>) -> Markup {
 fn facts(model: &ModelFigures) -> Markup {
     html! {
         p class="facts" {
-            (count(model.n)) " rows"
+            (count(model.n)) @if model.n == 1 { " row" } @else { " rows" }
             @if let Some(question) = &model.question { " · " (question) }
             " · mean probability " (significant(model.means.0)) ", outcome rate " (significant(model.means.1))
             @if model.from_sketch { " · from a sketch" }

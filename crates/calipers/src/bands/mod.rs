@@ -5,6 +5,7 @@
 //! Corp::confidence_band      where the true rates may lie, if they rise with the probability
 //! LsEce::consistency_band    where the smoothed curve of calibrated predictions would lie
 //! ```
+//! Those of consistency are there for sketches too, as `consistency_band_from_sketch`.
 //! All are pointwise: at each place the band holds the curve with its level, and over a whole curve it is normal that some places are outside.
 
 mod corp;

@@ -264,12 +264,18 @@ fn drawn_units(
             says.filter(|(_, say)| *say > SMALLEST_SAY).collect()
         })
         .collect();
+    // Of many cells only those that are heard anywhere are drawn: where few places are drawn at all, they are few.
+    let mut is_heard = vec![trials.len() <= MOST_EXACT; trials.len()];
+    says.iter().flatten().for_each(|(index, _)| is_heard[*index] = true);
     let ends = options.ends(places.len(), |uniforms| {
-        let residual = |trials: &Trials| {
+        let residual = |(trials, is_heard): (&Trials, &bool)| {
+            if !is_heard {
+                return 0.0;
+            }
             let count = binomial(uniforms, trials.n, trials.p);
             count as f64 * trials.q - (trials.n - count) as f64 * trials.p
         };
-        let residuals: Vec<f64> = trials.iter().map(residual).collect();
+        let residuals: Vec<f64> = trials.iter().zip(&is_heard).map(residual).collect();
         says.iter().map(|says| says.iter().map(|(index, say)| say * residuals[*index]).sum()).collect()
     });
     ends.into_iter().zip(&says).map(|(ends, says)| (!says.is_empty()).then_some(ends)).collect()

@@ -1,0 +1,213 @@
+//! The page: whole and harmless whatever it is given, and its numbers are those of the core.
+
+use calipers::bands::BandOptions;
+use calipers::population::Family;
+use calipers::{
+    Assess, BinnedEce, Compare, Corp, CumulativeCalibrationError, Estimator, Input, LsEce, Multiclass, Predictions,
+    Sketch, Ties,
+};
+use calipers_report::{Compared, Figures, Groups, Model, Options, Origin, Report, Source, SweepFigures};
+use serde_json::Value;
+
+const HOSTILE: &str = "<script>alert(1)</script>\"'--><img src=x onerror=alert(2)>\u{2028}&amp;";
+
+fn rows<'a>(predictions: &'a Predictions<'a>) -> Source<'a> {
+    Source::Rows { predictions, multiclass: Multiclass::Auto, ties: Ties::First, clusters: None }
+}
+
+fn options() -> Options {
+    Options::new().n_resamples(100)
+}
+
+/// The JSON of the page.
+fn json(html: &str) -> Value {
+    let (_, after) = html.split_once("id=\"calipers-data\">").unwrap();
+    serde_json::from_str(after.split_once("</script>").unwrap().0).unwrap()
+}
+
+/// Every drawing of a page is sound XML, and so are the charts for files.
+fn check_drawings(figures: &Figures, html: &str) {
+    for piece in html.split("<svg").skip(1) {
+        // Inner elements have an x; those of the page have a box.
+        if !piece.trim_start().starts_with("xmlns") {
+            continue;
+        }
+        assert!(!piece.contains("NaN") && !piece.contains("\"inf"));
+    }
+    for (name, chart) in figures.charts() {
+        let svg = chart.to_svg();
+        roxmltree::Document::parse(&svg).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(
+            name.ends_with(".svg") && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.".contains(c)),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn figures_are_those_of_the_core() {
+    let sample = Family::named("overconfident").unwrap().sample(1500, 3);
+    let predictions = sample.input().check().unwrap();
+    let view = predictions.binary().unwrap();
+    let figures = Report::new(options()).model(Model::new("m", rows(&predictions))).gather().unwrap();
+    let model = &figures.models[0];
+    let measure = LsEce::new();
+    let assessment = Assess::new(&measure).n_resamples(100).run(&view).unwrap();
+    assert_eq!(model.measures[0].assessment(), Some(&assessment));
+    let ece = BinnedEce::new();
+    assert_eq!(model.measures[1].assessment(), Some(&Assess::new(&ece).n_resamples(100).run(&view).unwrap()));
+    let chosen = &model.reliability.moments[model.reliability.chosen];
+    assert_eq!(chosen.sigma, assessment.estimate.settings.number("sigma").unwrap());
+    let at = chosen.curve.probabilities.clone();
+    let measure = LsEce::new().sigma(chosen.sigma);
+    assert_eq!(chosen.curve, measure.curve(&view, &at).unwrap());
+    assert_eq!(chosen.band, measure.consistency_band(&view, &at, &BandOptions::new().n_resamples(100)).unwrap());
+    assert_eq!(model.reliability.bins.bins, ece.bins(&view).unwrap());
+    let fit = Corp::new().curve(&view).unwrap();
+    for (p, rate) in model.reliability.corp.probabilities.iter().zip(&model.reliability.corp.outcome_rates) {
+        assert_eq!(fit.outcome_rates[fit.probabilities.iter().position(|other| other == p).unwrap()], *rate);
+    }
+    let range = CumulativeCalibrationError::new().estimate(&view).unwrap().value;
+    let (low, high) =
+        model.spread.cumulative.differences.iter().fold((0.0f64, 0.0f64), |(low, high), d| (low.min(*d), high.max(*d)));
+    assert!((high - low - range).abs() < 1e-12);
+    let html = figures.to_html();
+    check_drawings(&figures, &html);
+    let json = json(&html);
+    assert_eq!(json["models"][0]["measures"]["ls_ece"]["value"].as_f64(), Some(assessment.estimate.value));
+    assert!(html.contains(&assessment.sentence().replace('<', "&lt;")));
+    // What hovering shows is what the core says, to four digits.
+    let chart = &json["charts"]["smoothed-0"];
+    let moment = &chart["moments"][model.reliability.chosen];
+    assert_eq!(moment.as_array().unwrap().len(), at.len());
+    for (row, (p, rate)) in moment.as_array().unwrap().iter().zip(at.iter().zip(&chosen.curve.outcome_rates)) {
+        assert!((row[0].as_f64().unwrap() / p - 1.0).abs() < 1e-3);
+        if let Some(shown) = row[1].as_f64() {
+            assert!((shown - rate).abs() <= 5.1e-4 * rate.abs());
+        }
+    }
+}
+
+#[test]
+fn hostile_names_are_text_everywhere() {
+    let sample = Family::named("overconfident").unwrap().sample(200, 1);
+    let predictions = sample.input().check().unwrap();
+    let other = format!("{HOSTILE} two");
+    let groups = || Groups::Rows {
+        by: HOSTILE.to_owned(),
+        keys: vec![HOSTILE.to_owned(), "plain".to_owned()],
+        numbers: (0..200).map(|row| row % 2).collect(),
+    };
+    let origin = Origin {
+        files: vec![HOSTILE.to_owned()],
+        columns: vec![(HOSTILE.to_owned(), HOSTILE.to_owned())],
+        notes: vec![HOSTILE.to_owned()],
+    };
+    let model = |name: &str| Model::new(name, rows(&predictions)).groups(groups()).origin(origin.clone());
+    let report = Report::new(options()).title(HOSTILE).command(HOSTILE).note(HOSTILE);
+    let figures = report.model(model(HOSTILE)).model(model(&other)).gather().unwrap();
+    let html = figures.to_html();
+    assert_eq!(html.matches("<script").count(), 2, "the JSON and the script of the page");
+    assert!(!html.contains("<img") && !html.contains("--><"));
+    assert_eq!(json(&html)["models"][0]["name"], HOSTILE);
+    check_drawings(&figures, &html);
+}
+
+#[test]
+fn models_on_the_same_rows_are_compared_and_others_are_not() {
+    let sample = Family::named("overconfident").unwrap().sample(400, 1);
+    let predictions = sample.input().check().unwrap();
+    let view = predictions.binary().unwrap();
+    let report = || {
+        let report = Report::new(options()).model(Model::new("a", rows(&predictions)));
+        report.model(Model::new("b", rows(&predictions)))
+    };
+    let Some(Compared::Done(comparison)) = report().gather().unwrap().compared else { panic!("compared") };
+    let measure = LsEce::new();
+    assert_eq!(comparison, Compare::new(&measure).n_resamples(100).run(&[("a", &view), ("b", &view)]).unwrap());
+    let figures = report().unpaired("rows differ").gather().unwrap();
+    assert!(matches!(&figures.compared, Some(Compared::Not(reason)) if reason == "rows differ"));
+    assert!(figures.to_html().contains("rows differ"));
+}
+
+#[test]
+fn a_sketch_makes_the_same_page_but_for_what_it_cannot_know() {
+    let sample = Family::named("overconfident").unwrap().sample(5000, 2);
+    let predictions = sample.input().check().unwrap();
+    let mut sketch = Sketch::new();
+    sketch.update(&predictions.binary().unwrap()).unwrap();
+    let by_rows = Report::new(options()).model(Model::new("m", rows(&predictions))).gather().unwrap();
+    let by_sketch = Report::new(options()).model(Model::new("m", Source::Sketch(&sketch))).gather().unwrap();
+    let (a, b) = (&by_rows.models[0], &by_sketch.models[0]);
+    assert!(b.from_sketch && matches!(b.sweep, SweepFigures::Parts { .. }));
+    let value = |model: &calipers_report::ModelFigures| model.measures[0].estimate().unwrap().value;
+    assert!((value(a) - value(b)).abs() < 2e-6);
+    let (a, b) = (&a.reliability.moments[a.reliability.chosen], &b.reliability.moments[b.reliability.chosen]);
+    for place in 0..a.curve.probabilities.len() {
+        if a.curve.densities[place] > 0.1 {
+            assert!((a.curve.outcome_rates[place] - b.curve.outcome_rates[place]).abs() < 1e-3);
+            assert!((a.band.lower[place] - b.band.lower[place]).abs() < 0.05);
+        }
+    }
+    let html = by_sketch.to_html();
+    check_drawings(&by_sketch, &html);
+    assert!(html.contains("A sketch, which stands for the rows"));
+}
+
+#[test]
+fn classes_are_shown_the_worst_first() {
+    let n = 600;
+    let scores: Vec<f64> = (0..n)
+        .flat_map(|row| {
+            let p = f64::from(row % 100) / 100.0 * 0.6 + 0.2;
+            [p, (1.0 - p) * 0.5, (1.0 - p) * 0.5]
+        })
+        .collect();
+    let labels: Vec<u32> = (0..n as u32).map(|row| (row * 7 + row / 100) % 3).collect();
+    let predictions = Input::probabilities(&scores, &labels).classes(3).check().unwrap();
+    let figures = Report::new(options()).model(Model::new("m", rows(&predictions))).gather().unwrap();
+    let classes = figures.models[0].classes.as_ref().unwrap();
+    assert_eq!(classes.parts.len(), 3);
+    assert!(classes.parts.windows(2).all(|pair| pair[0].debiased() >= pair[1].debiased()));
+    let mean = predictions.estimate(Multiclass::Classwise, Ties::First, &LsEce::new()).unwrap().value;
+    assert_eq!(classes.mean, Some(mean));
+    assert!(figures.models[0].question.as_ref().unwrap().contains("the top of 3 classes"));
+}
+
+#[test]
+fn degenerate_rows_have_a_page_too() {
+    let cases: Vec<(Vec<f64>, Vec<u8>)> = vec![
+        (vec![0.7], vec![1]),
+        (vec![0.5; 100], (0..100).map(|row| row % 2).collect()),
+        (vec![0.0, 1.0], vec![0, 1]),
+        (vec![0.0, 1.0, 1.0, 0.0], vec![1, 0, 1, 0]),
+        (vec![1e-12; 30], vec![0; 30]),
+    ];
+    for (p, y) in cases {
+        let predictions = Input::probabilities(&p, &y).check().unwrap();
+        let figures = Report::new(options()).model(Model::new("m", rows(&predictions))).gather().unwrap();
+        let html = figures.to_html();
+        check_drawings(&figures, &html);
+        assert!(html.len() < 500_000, "{} rows: {}", p.len(), html.len());
+    }
+}
+
+#[test]
+fn pages_are_small_for_many_rows_and_groups() {
+    let sample = Family::named("overconfident").unwrap().sample(30_000, 4);
+    let predictions = sample.input().check().unwrap();
+    let groups = Groups::Rows {
+        by: "group".to_owned(),
+        keys: (0..120).map(|key| format!("group {key}")).collect(),
+        numbers: (0..30_000).map(|row| row % 120).collect(),
+    };
+    let model = Model::new("m", rows(&predictions)).groups(groups);
+    let figures = Report::new(options()).model(model).gather().unwrap();
+    assert!(figures.models[0].drawn_from_sketch);
+    let parts = figures.models[0].groups.as_ref().unwrap();
+    assert_eq!(parts.parts.iter().filter(|part| part.moment.is_some()).count(), 24);
+    assert_eq!(parts.parts.iter().map(|part| part.n).sum::<u64>(), 30_000);
+    let html = figures.to_html();
+    assert!(html.len() < 700_000, "{}", html.len());
+    assert_eq!(html, figures.to_html());
+}

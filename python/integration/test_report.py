@@ -1,0 +1,284 @@
+"""The page of `calipers report` in a real browser: what it shows, what it does when it is used, and what it never does."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright not installed")
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+CALIPERS = Path(os.environ.get("CALIPERS", ROOT / "target" / "fast" / "calipers"))
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+HOSTILE = "<script>alert(1)</script>\"'--><img src=x onerror=alert(2)>"
+WIDTHS = (375, 1024, 1920)
+
+pytestmark = [
+    pytest.mark.skipif(not CALIPERS.is_file(), reason=f"{CALIPERS} not built: make build"),
+    pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt-get install chromium, or set CHROMIUM"),
+]
+
+
+def report(page: Path, *args: str | Path) -> Path:
+    """Makes a page with the command."""
+    command = [CALIPERS, "report", *args, "-o", page, "--resamples", "200"]
+    subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
+    return page
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """One page of each kind: several models, classes, hostile groups, a sketch, and almost nothing."""
+    folder = tmp_path_factory.mktemp("report")
+    cancer = EXAMPLES / "breast_cancer.csv"
+    columns = ("--label", "label", "--prob", "logistic_regression", "--prob", "naive_bayes", "--prob", "mlp")
+    rng = np.random.default_rng(5)
+    p = rng.random(600)
+    hostile = folder / "hostile.csv"
+    lines = ["prob,label,kind"]
+    for row, value in enumerate(p):
+        group = HOSTILE if row % 3 == 0 else f"group {row % 60}"
+        lines.append(f'{value},{int(rng.random() < value**2)},"{group.replace(chr(34), chr(34) * 2)}"')
+    hostile.write_text("\n".join(lines) + "\n")
+    sketch = folder / "rows.calipers"
+    subprocess.run([CALIPERS, "sketch", hostile, "-o", sketch], check=True, capture_output=True)
+    one = folder / "one.csv"
+    one.write_text("prob,label\n0.7,1\n")
+    return {
+        "models": report(folder / "models.html", cancer, *columns),
+        "classes": report(folder / "classes.html", EXAMPLES / "digits_mlp.npz"),
+        "hostile": report(folder / "hostile.html", hostile, "--by", "kind", "--title", HOSTILE),
+        "sketch": report(folder / "sketch.html", sketch),
+        "one": report(folder / "one.html", one),
+    }
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Debian's Chromium, without a window and without services of its own."""
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=CHROMIUM, headless=True, args=arguments)
+        yield chromium
+        chromium.close()
+
+
+class Watched:
+    """A page that is open, with all that it complained of or asked for."""
+
+    def __init__(self, browser: Any, path: Path, width: int = 1024, scheme: str = "light") -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+
+    def __enter__(self) -> Watched:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.context.close()
+        assert self.complaints == []
+        assert len(self.requests) == 1, self.requests
+
+
+NAMES = ("models", "classes", "hostile", "sketch", "one")
+
+# Text of the page and of its drawings, as boxes: none may lie on another. What is scrolled inside a table is cut to its window.
+OVERLAPS = """() => {
+  const boxes = [];
+  const visible = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const style = getComputedStyle(at);
+      if (style.display === "none" || style.visibility === "hidden" || style.clipPath !== "none") return false;
+      if (at.tagName === "DETAILS" && !at.open && !element.closest("summary")) return false;
+    }
+    return true;
+  };
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    const element = node.parentElement;
+    if (!node.textContent.trim() || ["SCRIPT", "STYLE", "TITLE", "DESC", "title", "desc"].includes(element.tagName)) continue;
+    if (!visible(element)) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    const window_ = element.closest(".scroll, .name");
+    const cut = window_ ? window_.getBoundingClientRect() : null;
+    for (const rect of range.getClientRects()) {
+      let [left, top, right, bottom] = [rect.left, rect.top, rect.right, rect.bottom];
+      if (cut) {
+        [left, top] = [Math.max(left, cut.left), Math.max(top, cut.top)];
+        [right, bottom] = [Math.min(right, cut.right), Math.min(bottom, cut.bottom)];
+      }
+      // Lines of text are lower than their boxes.
+      const trim = 0.2 * (bottom - top);
+      if (right - left > 1 && bottom - top > 4) {
+        boxes.push({ left, right, top: top + trim, bottom: bottom - trim, text: node.textContent.trim().slice(0, 40) });
+      }
+    }
+  }
+  const found = [];
+  for (let i = 0; i < boxes.length; i++) {
+    for (let j = i + 1; j < boxes.length; j++) {
+      const [a, b] = [boxes[i], boxes[j]];
+      const over = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      if (over > 1.5 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1.5) found.push([a.text, b.text]);
+    }
+  }
+  return found.slice(0, 5);
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_layout_holds(pages: dict[str, Path], browser: Any, name: str, width: int, scheme: str) -> None:
+    with Watched(browser, pages[name], width, scheme) as watched:
+        page = watched.page
+        for kind in ("smoothed", "binned", "corp"):
+            page.locator(f"#kind-{kind}").check(force=True)
+            widths = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+            assert widths[0] <= widths[1], f"{name} at {width}: {widths}"
+            assert page.evaluate(OVERLAPS) == [], f"{name} at {width}, {kind}"
+        folder = os.environ.get("CALIPERS_SCREENSHOTS")
+        if folder:
+            page.locator("#kind-smoothed").check(force=True)
+            page.screenshot(path=f"{folder}/{name}-{width}-{scheme}.png", full_page=True)
+        paper, ink = page.evaluate("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]")
+        assert (sum(map(int, paper[4:-1].split(","))) > 384) == (scheme == "light"), (paper, ink)
+
+
+@pytest.mark.parametrize("name", ["models", "classes"])
+def test_the_switch_shows_one_diagram_and_the_slider_moves_it(pages: dict[str, Path], browser: Any, name: str) -> None:
+    with Watched(browser, pages[name]) as watched:
+        page = watched.page
+        for kind in ("binned", "corp", "smoothed"):
+            page.locator(f"#kind-{kind}").check(force=True)
+            shown = [other for other in ("smoothed", "binned", "corp") if page.locator(f".panel.of-{other}").is_visible()]
+            assert shown == [kind]
+        visible = "[...document.querySelectorAll('svg[data-moment]')].filter(e => e.style.display !== 'none').map(e => e.dataset.moment)"
+        slider = page.locator("#sigma")
+        chosen = int(slider.get_attribute("data-chosen"))
+        assert set(page.evaluate(visible)) == {str(chosen)}
+        before = page.locator("#sigma-value").inner_text()
+        cell = page.locator("[data-chart='smoothed-0'] tbody tr").nth(50).locator("td").nth(1)
+        first = cell.text_content()
+        slider.focus()
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        assert set(page.evaluate(visible)) == {str(chosen + 3)}
+        assert page.locator("#sigma-value").inner_text() != before
+        assert cell.text_content() != first, "the table moves along"
+        page.locator("#sigma-reset").click()
+        assert set(page.evaluate(visible)) == {str(chosen)}
+        assert (page.locator("#sigma-value").inner_text(), cell.text_content()) == (before, first)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hovering_shows_the_numbers_of_the_json(pages: dict[str, Path], browser: Any, name: str) -> None:
+    with Watched(browser, pages[name]) as watched:
+        page = watched.page
+        charts = json.loads(page.locator("#calipers-data").text_content())["charts"]
+        tip = page.locator("#tip")
+        for key in ("smoothed-0", "sweep-0", "cumulative-0", "distribution-0"):
+            chart = charts[key]
+            moment = int(page.locator("#sigma").get_attribute("data-chosen"))
+            rows = chart["moments"][moment] if "moments" in chart else chart["rows"]
+            drawing = page.locator(f"[data-chart='{key}'] .plot > svg")
+            drawing.scroll_into_view_if_needed()
+            box = drawing.bounding_box()
+            scale = box["width"] / page.evaluate("e => e.viewBox.baseVal.width", drawing.element_handle())
+            known = [place for place, x in enumerate(chart["x"]) if x is not None]
+            for place in {known[0], known[len(known) // 2], known[-1]}:
+                page.mouse.move(box["x"] + chart["x"][place] * scale, box["y"] + box["height"] / 3)
+                assert tip.is_visible()
+                # Points at one place, as a step has them, are shown by the first.
+                same = [rows[at] for at in known if abs(chart["x"][at] - chart["x"][place]) < 0.11]
+                texts = tip.locator("b").all_text_contents()
+                assert texts in [["–" if v is None else page.evaluate("String", v) for v in row] for row in same]
+                assert tip.locator("span").all_text_contents() == chart["columns"]
+            page.mouse.move(2, 2)
+            assert not tip.is_visible()
+        plot = page.locator("[data-chart='sweep-0'] .plot")
+        plot.focus()
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowRight")
+        assert tip.is_visible()
+        page.keyboard.press("Escape")
+        assert not tip.is_visible()
+
+
+def test_tables_are_sorted_by_any_column(pages: dict[str, Path], browser: Any) -> None:
+    with Watched(browser, pages["hostile"]) as watched:
+        page = watched.page
+        head = page.locator("table.sortable thead th").nth(1)
+        values = "[...document.querySelectorAll('table.sortable tbody tr')].map(row => Number(row.cells[1].dataset.value))"
+        head.locator("button").click()
+        assert head.get_attribute("aria-sort") == "descending"
+        down = page.evaluate(values)
+        assert down == sorted(down, reverse=True) and len(down) == 41
+        head.locator("button").click()
+        assert page.evaluate(values) == sorted(down)
+
+
+def test_hostile_names_are_shown_and_do_nothing(pages: dict[str, Path], browser: Any) -> None:
+    with Watched(browser, pages["hostile"]) as watched:
+        page = watched.page
+        assert page.locator("h1").inner_text() == HOSTILE
+        assert page.locator("table.sortable tbody th").filter(has_text=HOSTILE).count() == 1
+        assert page.locator("img").count() == 0
+        # Even what is put into the page does not run.
+        page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.hacked = 1\">')")
+        page.wait_for_timeout(100)
+        assert page.evaluate("window.hacked") is None
+        watched.complaints.clear()
+        watched.requests[1:] = []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_printing_keeps_every_chart(pages: dict[str, Path], browser: Any, name: str) -> None:
+    with Watched(browser, pages[name]) as watched:
+        page = watched.page
+        n_charts = page.locator("figure[data-chart]").count()
+        page.emulate_media(media="print")
+        for figure in range(n_charts):
+            box = page.locator("figure[data-chart] .plot > svg").nth(figure).bounding_box()
+            assert box and box["width"] > 100 and box["height"] > 100, figure
+        assert not page.locator(".controls").is_visible()
+        assert len(page.pdf()) > 10_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_screen_reader_finds_names_and_tables(pages: dict[str, Path], browser: Any, name: str) -> None:
+    with Watched(browser, pages[name]) as watched:
+        page = watched.page
+        drawings = page.locator("svg[role='img']")
+        for place in range(drawings.count()):
+            assert drawings.nth(place).locator("> title").text_content()
+        figures = page.locator("figure[data-chart]")
+        for place in range(figures.count()):
+            assert figures.nth(place).locator("details.numbers table caption").count() == 1
+        assert page.locator("h1").count() == 1
+        unnamed = "[...document.querySelectorAll('input, button')].filter(e => !e.closest('label') && !e.textContent.trim()).length"
+        assert page.evaluate(unnamed) == 0
+        ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+        assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pages_are_small(pages: dict[str, Path], name: str) -> None:
+    assert pages[name].stat().st_size < 2_000_000
