@@ -1,36 +1,58 @@
 //! What can be typed. Options that name a choice of the core stay text here: the core reads them, so that
 //! a refusal has the same words as in Rust and Python.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use calipers::{
-    BinnedEce, Compat, Error, Invalid, Link, LsEce, Multiclass, NBins, Norm, Sigma, SketchOptions, Strategy, Ties,
-    link, noise,
-};
-use clap::{Args, Parser, Subcommand};
+use calipers::{Error, Invalid, Multiclass, Ties};
+use clap::{Args, ColorChoice, Parser, Subcommand};
 
 use crate::assess::AssessArgs;
 use crate::check::CheckArgs;
 use crate::compare::CompareArgs;
+use crate::files::{self, InputFile};
 use crate::measure::MeasureArgs;
+pub(crate) use crate::measure_args::{BinnedEceArgs, LsEceArgs, check_sigma};
 use crate::measures::ListArgs;
+use crate::read::Format;
 use crate::report::ReportArgs;
+use crate::shell::{CompletionsArgs, ManArgs};
 use crate::sketch::{MergeArgs, SketchArgs};
 use crate::study::StudyArgs;
 use crate::sweep::SweepArgs;
 
 /// How far a classifier's probabilities are from the truth, and how much of that figure can be trusted
 #[derive(Debug, Parser)]
-#[command(name = "calipers", version)]
+#[command(
+    name = "calipers",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  calipers measure predictions.csv --columns      what is in the file?
+  calipers measure predictions.csv                how far are its probabilities from the truth?
+  calipers assess predictions.csv                 how much of that is chance?
+  calipers compare predictions.csv --prob a --prob b
+  calipers check predictions.csv --max ls-ece=0.03
+
+Exit code: 0 fine, 1 a check failed, 2 could not measure."
+)]
 pub(crate) struct Arguments {
+    /// Colours in tables: auto (on a terminal, unless NO_COLOR is set), always or never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true,
+        hide_default_value = true,
+        help_heading = "Output"
+    )]
+    pub(crate) color: ColorChoice,
+
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }
-
-/// Cells of a sketch that stands for the rows of a file: finer ones would need hundreds of megabytes.
-const FINEST_RESOLUTION: u32 = 14;
 
 /// More would take longer to start than to work.
 const MOST_THREADS: usize = 1024;
@@ -47,13 +69,33 @@ pub(crate) enum Verb {
     Sketch(SketchArgs),
     Merge(MergeArgs),
     Study(StudyArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+impl Verb {
+    /// The files that are only to be looked at, and whether as JSON.
+    pub(crate) fn looks_at(&self) -> Option<(&InputArgs, bool)> {
+        let (input, output) = match self {
+            Verb::Measure(args) => (&args.input, &args.output),
+            Verb::Assess(args) => (&args.input, &args.output),
+            Verb::Compare(args) => (&args.input, &args.output),
+            Verb::Check(args) => (&args.input, &args.output),
+            Verb::Sweep(args) => (&args.input, &args.output),
+            Verb::Report(args) => (&args.input, &args.outcome),
+            Verb::Sketch(args) => (&args.input, &args.outcome),
+            Verb::Measures(_) | Verb::Merge(_) | Verb::Study(_) | Verb::Completions(_) | Verb::Man(_) => return None,
+        };
+        input.columns.then_some((input, output.json))
+    }
 }
 
 /// Where predictions are, and how they are read.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Predictions: .csv .tsv .parquet .arrow .feather .ipc .npz, or .npy with --label FILE.npy; patterns such as 'logs/*.csv'
+    /// Predictions: .csv .tsv .jsonl .ndjson .parquet .arrow .feather .ipc .npz, or .npy with --label FILE.npy; - is standard input; patterns such as
+    /// 'logs/*.csv'
     #[arg(required = true, value_name = "FILE", help_heading = "Arguments")]
     pub(crate) files: Vec<PathBuf>,
 
@@ -98,6 +140,18 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     pub(crate) sum_tolerance: Option<f64>,
 
+    /// Format of the files, where their names do not say it; that of standard input is seen from its first bytes
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
+
+    /// Read the first N rows of each file and no more
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<NonZeroU64>,
+
+    /// Only look at the files: their columns, with types and first values, and how many rows there are
+    #[arg(long)]
+    pub(crate) columns: bool,
+
     /// If rows break a rule: refuse (the file), or count (leave them out and count them). Rows are counted from 0 [default: refuse]
     #[arg(long, value_name = "RULE")]
     pub(crate) invalid: Option<String>,
@@ -119,53 +173,6 @@ pub(crate) struct MeasuresArgs {
     /// All measures; those that cannot be computed for the predictions say why
     #[arg(long)]
     pub(crate) all: bool,
-}
-
-/// The options of LS-ECE.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "LS-ECE")]
-pub(crate) struct LsEceArgs {
-    /// Scale of the noise: a number, or auto
-    #[arg(long, value_name = "X", default_value = "auto", allow_negative_numbers = true)]
-    sigma: String,
-
-    /// Noise: gaussian, uniform, laplace, logistic or epanechnikov
-    #[arg(long, value_name = "NAME", default_value = "gaussian")]
-    noise: String,
-
-    /// Link between logits and probabilities: logistic, probit or cloglog. It is that of every measure but the calibration_ ones
-    /// of Cox, whose regression is logistic
-    #[arg(long, value_name = "NAME", default_value = "logistic")]
-    link: String,
-
-    /// Largest numerical error that is accepted
-    #[arg(long, value_name = "X", default_value = "1e-6", allow_negative_numbers = true)]
-    tolerance: f64,
-
-    /// Probabilities are clipped to [X, 1 - X], since 0 and 1 have no finite logit
-    #[arg(long, value_name = "X", default_value = "1e-6", allow_negative_numbers = true)]
-    clip: f64,
-}
-
-/// The options of binned ECE.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "ECE")]
-pub(crate) struct BinnedEceArgs {
-    /// Number of bins, or auto (the cube root of n)
-    #[arg(long, value_name = "N", default_value = "15", allow_negative_numbers = true)]
-    n_bins: String,
-
-    /// Bins of equal width or of equal mass: uniform or quantile
-    #[arg(long, value_name = "NAME", default_value = "uniform")]
-    strategy: String,
-
-    /// How gaps are put together: l1 (ECE), l2 (RMSCE) or max (MCE)
-    #[arg(long, value_name = "NAME", default_value = "l1")]
-    norm: String,
-
-    /// Bin edges of another tool, to reproduce its figures: sklearn, netcal or torchmetrics
-    #[arg(long, value_name = "TOOL")]
-    compat: Option<String>,
 }
 
 /// How the command runs and what it prints.
@@ -198,6 +205,8 @@ pub(crate) struct InputRules {
     pub(crate) sum_tolerance: f64,
     pub(crate) invalid: Invalid,
     pub(crate) invalid_name: String,
+    /// Rows beyond are not read; the largest number if there is none.
+    pub(crate) limit: u64,
 }
 
 impl InputArgs {
@@ -212,7 +221,13 @@ impl InputArgs {
             sum_tolerance: self.sum_tolerance.unwrap_or(0.001),
             invalid: invalid.parse()?,
             invalid_name: invalid.to_owned(),
+            limit: self.limit.map_or(u64::MAX, NonZeroU64::get),
         })
+    }
+
+    /// The files, found.
+    pub(crate) fn open_files(&self) -> anyhow::Result<Vec<InputFile>> {
+        files::expand(&self.files, self.format)
     }
 
     /// The first option that was typed, files aside: where nothing is read, it would be ignored.
@@ -229,78 +244,11 @@ impl InputArgs {
             ("--ties", self.ties.is_some()),
             ("--sum-tolerance", self.sum_tolerance.is_some()),
             ("--invalid", self.invalid.is_some()),
+            ("--format", self.format.is_some()),
+            ("--limit", self.limit.is_some()),
+            ("--columns", self.columns),
         ];
         options.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
-    }
-}
-
-impl LsEceArgs {
-    pub(crate) fn measure(&self) -> Result<LsEce, Error> {
-        Ok(LsEce::new()
-            .sigma(self.sigma.parse::<Sigma>()?)
-            .shared_noise(noise::by_name(&self.noise)?)
-            .shared_link(self.link()?)
-            .tolerance(self.tolerance)
-            .clip(self.clip))
-    }
-
-    pub(crate) fn link(&self) -> Result<Arc<dyn Link>, Error> {
-        link::by_name(&self.link)
-    }
-
-    /// As it was given.
-    pub(crate) fn clip_value(&self) -> f64 {
-        self.clip
-    }
-
-    /// What options have made of the measure, unless it is what it is called.
-    pub(crate) fn definition(&self) -> Option<String> {
-        let noise = (self.noise != "gaussian").then_some(&self.noise)?;
-        Some(format!("mean |E[y|t] - t| after {noise} noise of scale sigma on the logits"))
-    }
-
-    /// A sketch small enough to replace the rows, and fine enough for sigma and tolerance; `None` if there is none.
-    pub(crate) fn sketch_options(&self) -> Option<SketchOptions> {
-        let has_bound = matches!(self.noise.as_str(), "gaussian" | "logistic") && self.link == "logistic";
-        let options = match self.sigma.parse() {
-            Ok(Sigma::Auto) => SketchOptions::new().resolution(FINEST_RESOLUTION),
-            Ok(Sigma::Value(sigma)) => SketchOptions::new().serving(self.tolerance, sigma),
-            Err(_) => return None,
-        };
-        (has_bound && options.resolution_bits() <= FINEST_RESOLUTION).then(|| options.clip(self.clip))
-    }
-}
-
-impl BinnedEceArgs {
-    /// `link` turns raw scores into probabilities, and is that of LS-ECE.
-    pub(crate) fn measure(&self, link: Arc<dyn Link>) -> Result<BinnedEce, Error> {
-        let compat: Option<Compat> = self.compat.as_deref().map(str::parse).transpose()?;
-        Ok(BinnedEce::new()
-            .n_bins(self.n_bins.parse::<NBins>()?)
-            .strategy(self.strategy.parse::<Strategy>()?)
-            .norm(self.norm.parse::<Norm>()?)
-            .compat(compat)
-            .shared_link(link))
-    }
-
-    /// What options have made of the measure, unless it is what it is called.
-    pub(crate) fn definition(&self) -> Option<String> {
-        let text = (self.n_bins.as_str(), self.strategy.as_str(), self.norm.as_str(), self.compat.as_deref());
-        let gaps = match self.norm.as_str() {
-            "l2" => "root of the mean squared gap",
-            "max" => "largest gap",
-            _ => "mean gap |mean y - mean p|",
-        };
-        let n_bins = if self.n_bins == "auto" { "n^(1/3)" } else { &self.n_bins };
-        let equal = if self.strategy == "quantile" { "mass" } else { "width" };
-        let edges = self.compat.as_ref().map_or(String::new(), |tool| format!(", edges as {tool}"));
-        (text != ("15", "uniform", "l1", None)).then(|| format!("{gaps} over {n_bins} bins of equal {equal}{edges}"))
-    }
-
-    /// The number of bins that a sketch has to keep; `None` if sums of bins of equal width are not enough.
-    pub(crate) fn n_bins_of_a_sketch(&self) -> Option<usize> {
-        let plain = self.strategy == "uniform" && self.compat.is_none();
-        self.n_bins.parse().ok().filter(|_| plain)
     }
 }
 
@@ -321,12 +269,4 @@ impl ThreadArgs {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
         pool.build_global().map_err(|error| anyhow::anyhow!("cannot start {threads} threads: {error}"))
     }
-}
-
-/// The range of sigma, for an option that is one. Written so that NaN fails.
-pub(crate) fn check_sigma(name: &'static str, sigma: f64) -> Result<(), Error> {
-    if (1e-9..=1e6).contains(&sigma) {
-        return Ok(());
-    }
-    Err(Error::InvalidSetting { name, rule: "in [1e-9, 1e6]".to_owned(), value: sigma.to_string() })
 }

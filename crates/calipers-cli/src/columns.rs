@@ -1,12 +1,13 @@
 //! Which column is what: named by the user, or guessed by a name that leaves no doubt, and then said.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use calipers::{Form, Invalid};
 
 use crate::args::InputArgs;
-use crate::read::{self, NpyFiles, Table};
+use crate::files::InputFile;
+use crate::read::{self, Format, NpyFiles, Table};
 
 const PROBABILITY: &[&str] = &["prob", "probability", "y_prob", "probs"];
 /// The probability of a predicted class: nothing without one.
@@ -70,18 +71,19 @@ impl Chosen {
 
 /// A file of predictions, and which of its columns is what; `cluster` is the one of that name.
 pub(crate) fn open(
-    file: &Path,
+    file: &InputFile,
     args: &InputArgs,
     cluster: Option<&str>,
     invalid: Invalid,
 ) -> Result<(Box<dyn Table>, Chosen)> {
-    if read::extension(file) == "npy" {
+    let format = file.format()?;
+    if format == Format::Npy {
         // A name without a file is the likelier mistake.
-        read::open_file(file)?;
+        read::open_file(&file.path)?;
         let (files, chosen) = choose_files(file, args, cluster)?;
         return Ok((Box::new(files), chosen));
     }
-    let table = read::open(file, invalid)?;
+    let table = read::open(&file.path, format, invalid)?;
     let chosen = choose(&*table, args, cluster)?;
     Ok((table, chosen))
 }
@@ -133,7 +135,7 @@ fn choose(table: &dyn Table, args: &InputArgs, cluster: Option<&str>) -> Result<
 }
 
 /// An .npy file has one array without a name: the options name the files of the others.
-fn choose_files(path: &Path, args: &InputArgs, cluster: Option<&str>) -> Result<(NpyFiles, Chosen)> {
+fn choose_files(file: &InputFile, args: &InputArgs, cluster: Option<&str>) -> Result<(NpyFiles, Chosen)> {
     if !args.prob.is_empty() {
         bail!("an .npy file is one array: --prob has nothing to choose from");
     }
@@ -142,7 +144,7 @@ fn choose_files(path: &Path, args: &InputArgs, cluster: Option<&str>) -> Result<
             "an .npy file is one array: give the file of the labels too, as --label labels.npy, or save both with numpy.savez"
         );
     };
-    let mut paths = vec![path.to_owned(), PathBuf::from(label)];
+    let mut paths = vec![file.path.clone(), PathBuf::from(label)];
     let mut place_of = |name: Option<&str>| {
         name.map(|name| {
             paths.push(PathBuf::from(name));

@@ -1,19 +1,121 @@
-//! Names of files as they were typed -> files: patterns that no shell has expanded are expanded here.
+//! Names of files as they were typed -> files: patterns that no shell has expanded are expanded here, and `-` is standard input.
 
+use std::fs::File;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use tempfile::NamedTempFile;
 
-/// The files that are named; those of a pattern are sorted.
-pub(crate) fn expand(names: &[PathBuf]) -> Result<Vec<PathBuf>> {
+use crate::groups::Sketches;
+use crate::read::{self, Format, N_FIRST_BYTES};
+use crate::unfinished::Unfinished;
+
+/// What stands for standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// A file that is read.
+#[derive(Debug, Clone)]
+pub(crate) struct InputFile {
+    /// As it was typed, or as a pattern found it.
+    pub(crate) name: PathBuf,
+    /// Where its bytes are.
+    pub(crate) path: PathBuf,
+    /// Where the name does not say it.
+    format: Option<Format>,
+    /// The copy of standard input, which is gone with the last that reads it.
+    _copy: Option<Arc<Unfinished<NamedTempFile>>>,
+}
+
+impl InputFile {
+    fn named(name: PathBuf, format: Option<Format>) -> Self {
+        InputFile { path: name.clone(), name, format, _copy: None }
+    }
+
+    /// For people.
+    pub(crate) fn shown(&self) -> String {
+        shown(&self.name)
+    }
+
+    pub(crate) fn format(&self) -> Result<Format> {
+        if let Some(format) = self.format.or_else(|| Format::by_extension(&self.path)) {
+            return Ok(format);
+        }
+        if self.begins_as_sketch() {
+            return Ok(Format::Sketch);
+        }
+        // A name without a file is the likelier mistake.
+        read::open_file(&self.path)?;
+        bail!(
+            "the name must say the format: .csv, .tsv, .jsonl, .ndjson, .parquet, .arrow, .feather, .ipc, .npy and .npz can be read; or say it \
+             with --format"
+        );
+    }
+
+    /// Whether the file is one of sketches, known by its first bytes whatever its name; or claims to be.
+    pub(crate) fn is_sketch(&self) -> bool {
+        match self.format.or_else(|| Format::by_extension(&self.path)) {
+            Some(Format::Sketch) => true,
+            // A format that was said is believed.
+            _ if self.format.is_some() => false,
+            _ => self.begins_as_sketch(),
+        }
+    }
+
+    fn begins_as_sketch(&self) -> bool {
+        let mut start = Vec::new();
+        let is_file = std::fs::metadata(&self.path).is_ok_and(|metadata| metadata.is_file());
+        let mut read = || File::open(&self.path).and_then(|file| file.take(8).read_to_end(&mut start));
+        is_file && read().is_ok() && Sketches::begin(&start)
+    }
+}
+
+/// The name of a file for people.
+pub(crate) fn shown(name: &Path) -> String {
+    if name == Path::new(STANDARD_INPUT) { "standard input".to_owned() } else { name.display().to_string() }
+}
+
+/// The files that are named; those of a pattern are sorted. A format that is given is that of all.
+pub(crate) fn expand(names: &[PathBuf], format: Option<Format>) -> Result<Vec<InputFile>> {
     let mut files = Vec::new();
+    let mut copy = None;
     for name in names {
+        if name == Path::new(STANDARD_INPUT) {
+            if copy.replace(()).is_some() {
+                bail!("standard input can be read once, got - twice");
+            }
+            files.push(standard_input(format).context("standard input")?);
+            continue;
+        }
         match pattern(name) {
-            None => files.push(name.clone()),
-            Some(pattern) => files.extend(matches(pattern)?),
+            None => files.push(InputFile::named(name.clone(), format)),
+            Some(pattern) => files.extend(matches(pattern)?.into_iter().map(|name| InputFile::named(name, format))),
         }
     }
     Ok(files)
+}
+
+/// Standard input in a temporary file, since most formats are not read from their beginning to their end, and text twice where its types turn out
+/// to be others.
+fn standard_input(format: Option<Format>) -> Result<InputFile> {
+    let mut input = std::io::stdin().lock();
+    let mut start = Vec::new();
+    let cannot_read = |error: std::io::Error| anyhow!("cannot read: {error}");
+    (&mut input).take(N_FIRST_BYTES as u64).read_to_end(&mut start).map_err(cannot_read)?;
+    if start.is_empty() {
+        bail!("is empty");
+    }
+    let format = format.map_or_else(|| Format::by_content(&start), Ok).context("say the format with --format")?;
+    let make = || tempfile::Builder::new().prefix(".calipers-").suffix(".input").tempfile();
+    let copy = Unfinished::make(make).map_err(|error| anyhow!("cannot keep it in a temporary file: {error}"))?;
+    if let Some(file) = copy.get() {
+        let mut file = file.as_file();
+        let copied = file.write_all(&start).and_then(|()| std::io::copy(&mut input, &mut file));
+        copied.map_err(|error| anyhow!("cannot keep it in a temporary file: {error}"))?;
+    }
+    let path = copy.path().to_owned();
+    Ok(InputFile { name: PathBuf::from(STANDARD_INPUT), path, format: Some(format), _copy: Some(Arc::new(copy)) })
 }
 
 /// The name as a pattern, if it has a wildcard and is not itself the name of a file.
@@ -32,10 +134,10 @@ fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
 }
 
 /// Refuses to write over a file that is read: a kill, or a full disk, must leave all input.
-pub(crate) fn refuse_overwriting(output: &Path, inputs: &[PathBuf]) -> Result<()> {
+pub(crate) fn refuse_overwriting(output: &Path, inputs: &[InputFile]) -> Result<()> {
     let Ok(output_file) = output.canonicalize() else { return Ok(()) };
-    match inputs.iter().find(|input| input.canonicalize().is_ok_and(|input| input == output_file)) {
-        Some(input) => bail!("{}: must not be an input too, got {}", output.display(), input.display()),
+    match inputs.iter().find(|input| input.path.canonicalize().is_ok_and(|input| input == output_file)) {
+        Some(input) => bail!("{}: must not be an input too, got {}", output.display(), input.shown()),
         None => Ok(()),
     }
 }

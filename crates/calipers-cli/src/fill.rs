@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,6 +10,7 @@ use calipers::{BinaryView, Error, Filling, Predictions, Sketch, SketchOptions, T
 
 use crate::args::InputRules;
 use crate::columns::{Chosen, Scores};
+use crate::files::InputFile;
 use crate::groups::{Groups, Sketches};
 use crate::input::{self, Loaded};
 use crate::progress::Progress;
@@ -28,7 +28,7 @@ pub(crate) struct Filled {
 
 /// The sketches of each model, in the order of [`Chosen::scores`].
 pub(crate) fn fill(
-    file: &Path,
+    file: &InputFile,
     table: &dyn Table,
     chosen: &Chosen,
     rules: &InputRules,
@@ -38,9 +38,9 @@ pub(crate) fn fill(
     let wanted = input::wanted(chosen, rules);
     let start = |extent| {
         let models = chosen.scores.iter().map(|scores| Model::new(*scores, &empty)).collect::<Vec<_>>();
-        (Progress::new(file, extent), models)
+        (Progress::new(&file.name, extent), models)
     };
-    let (_, models) = read::for_each(table, &wanted, start, |(progress, models), part| {
+    let (_, models) = read::for_each(table, &wanted, rules.limit, start, |(progress, models), part| {
         progress.add(&part);
         let Part { first_row, mut columns, .. } = part;
         let groups = chosen.by.and_then(|_| columns.pop());

@@ -2,13 +2,18 @@
 
 use calipers::{Assess, Error, Estimate, Estimator, NoiseFloor};
 
+use crate::grid::Cell;
 use crate::number;
+use crate::screen::Tone;
 use crate::source::Source;
 
 /// Draws of a floor: its mean is known to a fourteenth of its deviation, and p-values from 0.005 on.
 pub(crate) const N_DRAWS: u64 = 200;
 
 const SEED: u64 = 0;
+
+/// A p-value of at most so much is shown as one that says something, where no level was given.
+const P_SEEN: f64 = 0.05;
 
 /// Measures that are asked again for each draw have a floor up to so many rows, unless it is asked for.
 const MOST_ROWS: u64 = 100_000;
@@ -65,12 +70,23 @@ impl Floored {
     }
 
     /// Floor and p-value as a table has them.
-    pub(crate) fn cells(&self) -> [String; 2] {
-        let none = || "-".to_owned();
-        [
-            self.floor.as_ref().map_or_else(none, |floor| number::plus_minus(floor.mean, floor.deviation)),
-            self.p_value().map_or_else(none, number::p_value),
-        ]
+    pub(crate) fn cells(&self) -> [Cell; 2] {
+        [floor_cell(self.floor.as_ref()), p_cell(self.p_value(), P_SEEN)]
+    }
+}
+
+/// A floor as a table has it.
+pub(crate) fn floor_cell(floor: Option<&NoiseFloor>) -> Cell {
+    let none = || "-".to_owned();
+    Cell::toned(floor.map_or_else(none, |floor| number::plus_minus(floor.mean, floor.deviation)), Tone::Quiet)
+}
+
+/// A p-value as a table has it: one that is at most so much stands out.
+pub(crate) fn p_cell(p: Option<f64>, seen: f64) -> Cell {
+    match p {
+        None => Cell::toned("-", Tone::Quiet),
+        Some(p) if p <= seen + 1e-12 => Cell::toned(number::p_value(p), Tone::Warning),
+        Some(p) => number::p_value(p).into(),
     }
 }
 

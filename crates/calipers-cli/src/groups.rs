@@ -1,9 +1,13 @@
 //! The sketches of all groups in one file: what `calipers sketch --by` writes. docs/sketch-format.md has the layout.
 
 use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use calipers::Sketch;
+
+use crate::read;
 
 const MAGIC: &[u8; 8] = b"calgroup";
 const VERSION: u8 = 1;
@@ -64,6 +68,13 @@ impl Sketches {
         let checksum = crc32fast::hash(&bytes);
         bytes.extend(checksum.to_le_bytes());
         bytes
+    }
+
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let mut bytes = Vec::new();
+        let mut file = read::open_file(path)?;
+        file.read_to_end(&mut bytes).map_err(|error| anyhow!("cannot read: {error}"))?;
+        Sketches::from_bytes(&bytes)
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {

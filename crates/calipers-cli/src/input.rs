@@ -1,14 +1,12 @@
 //! Columns of a file -> what the core checks.
 
-use std::path::Path;
-
 use anyhow::{Result, bail};
 use calipers::{Error, Form, Input, Invalid, Multiclass};
 
 use crate::args::{InputArgs, InputRules};
 use crate::columns::{self, Chosen};
+use crate::files::InputFile;
 use crate::read::{self, Column, Role, Table, Values};
-use crate::sketch_files;
 
 /// A verb that needs all rows of a file at once and has one figure for them, in the words of its refusals.
 pub(crate) struct WholeFiles {
@@ -38,16 +36,16 @@ impl WholeFiles {
     /// A table, which of its columns is what, and those that are [`wanted`].
     pub(crate) fn read(
         &self,
-        file: &Path,
+        file: &InputFile,
         args: &InputArgs,
         cluster: Option<&str>,
         rules: &InputRules,
     ) -> Result<(Box<dyn Table>, Chosen, Vec<Column>)> {
-        if sketch_files::is_one(file) {
+        if file.is_sketch() {
             bail!("a sketch cannot be {}: it has lost the rows, which {} need", self.done, self.needs);
         }
         let (table, chosen) = columns::open(file, args, cluster, rules.invalid)?;
-        match read::collect(&*table, &wanted(&chosen, rules), u64::MAX)? {
+        match read::collect(&*table, &wanted(&chosen, rules), rules.limit, u64::MAX)? {
             Some(columns) => Ok((table, chosen, columns)),
             None => bail!("too many rows to keep"),
         }

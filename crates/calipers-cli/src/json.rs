@@ -112,6 +112,7 @@ pub(crate) fn result<F, const N: usize>(
         "pos_label": rules.and_then(|rules| rules.positive.as_ref()),
         "sum_tolerance": rules.map(|rules| rules.sum_tolerance),
         "invalid": rules.map(|rules| &rules.invalid_name),
+        "limit": rules.map(|rules| rules.limit).filter(|limit| *limit < u64::MAX),
         "method": match measured.method {
             Method::Rows => "rows",
             Method::Sketch => "sketch",

@@ -1,13 +1,14 @@
 //! The `calipers` command: files in, a table or JSON out.
 //!
 //! ```text
-//! args -> columns (which is which) -> read (file -> columns) -> input -> plan -> question -> calipers -> table | json
+//! args -> files -> columns (which is which) -> read (file -> columns) -> input -> plan -> question -> calipers -> table | json
 //!                                                                -> fill -> sketches -> write
 //!                                                                -> calipers-report -> a page -> write
 //!                                                                -> calipers-studies -> pages -> write
 //! ```
 //!
-//! A verb is a file, or a folder with its table and JSON: [`measure`], [`assess`], [`compare`], [`check`], [`measures`], [`sweep`], [`report`], [`sketch`] (with merge), [`study`]. Everything is computed before anything is printed or
+//! A verb is a file, or a folder with its table and JSON: [`measure`], [`assess`], [`compare`], [`check`], [`measures`], [`sweep`], [`report`], [`sketch`] (with merge), [`study`],
+//! [`shell`] (completions and man); [`look`] is what `--columns` does in all of them. Everything is computed before anything is printed or
 //! written, so a refusal leaves standard output empty and files as they were.
 
 mod args;
@@ -18,10 +19,13 @@ mod compare;
 mod files;
 mod fill;
 mod floor;
+mod grid;
 mod groups;
 mod input;
 mod json;
+mod look;
 mod measure;
+mod measure_args;
 mod measured;
 mod measures;
 mod measures_table;
@@ -31,12 +35,15 @@ mod progress;
 mod question;
 mod read;
 mod report;
+mod row_groups;
+mod screen;
+mod shell;
 mod sketch;
-mod sketch_files;
 mod source;
 mod study;
 mod sweep;
 mod table;
+mod unfinished;
 mod words;
 mod write;
 
@@ -46,6 +53,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Arguments, Verb};
+use screen::Screen;
 
 /// Measured, and worse than was allowed.
 const TOO_HIGH: u8 = 1;
@@ -55,18 +63,30 @@ const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
     read::keep_damage_quiet();
-    let output = match Arguments::parse().verb {
-        Verb::Check(arguments) => return gate(check::run(&arguments)),
-        Verb::Measure(arguments) => measure::run(&arguments),
-        Verb::Assess(arguments) => assess::run(&arguments),
-        Verb::Compare(arguments) => compare::run(&arguments),
-        Verb::Measures(arguments) => Ok(measures::list(&arguments)),
-        Verb::Sweep(arguments) => sweep::run(&arguments),
+    unfinished::remove_on_interrupt();
+    let Arguments { color, verb } = Arguments::parse();
+    let screen = Screen::of_output(color);
+    if let Some((input, as_json)) = verb.looks_at() {
+        return finish(look::run(input, as_json, &screen));
+    }
+    let output = match verb {
+        Verb::Check(arguments) => return gate(check::run(&arguments, &screen)),
+        Verb::Measure(arguments) => measure::run(&arguments, &screen),
+        Verb::Assess(arguments) => assess::run(&arguments, &screen),
+        Verb::Compare(arguments) => compare::run(&arguments, &screen),
+        Verb::Measures(arguments) => Ok(measures::list(&arguments, &screen)),
+        Verb::Sweep(arguments) => sweep::run(&arguments, &screen),
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Sketch(arguments) => sketch::run(&arguments),
         Verb::Merge(arguments) => sketch::merge(&arguments),
-        Verb::Study(arguments) => study::run(&arguments),
+        Verb::Study(arguments) => study::run(&arguments, &screen),
+        Verb::Completions(arguments) => shell::completions(&arguments),
+        Verb::Man(arguments) => shell::man(&arguments),
     };
+    finish(output)
+}
+
+fn finish(output: anyhow::Result<String>) -> ExitCode {
     match output {
         Ok(text) => print(&text),
         Err(error) => fail(&format!("{error:#}")),

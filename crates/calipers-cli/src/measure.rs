@@ -7,6 +7,7 @@ use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, MeasuresArgs, OutputArgs}
 use crate::floor::Floors;
 use crate::plan::Reading;
 use crate::question::{LsEceAndEce, Named};
+use crate::screen::Screen;
 use crate::{json, measures, measures_table, table};
 
 /// Measure the calibration error of predictions: LS-ECE, with a bound on its numerical error, and binned ECE
@@ -36,7 +37,7 @@ no infinity: a value that is infinite is null, with value_text \"inf\".
 Exit code: 0 fine, 2 could not measure.")]
 pub(crate) struct MeasureArgs {
     #[command(flatten)]
-    input: InputArgs,
+    pub(crate) input: InputArgs,
     /// Measure the rows of all files together, in place of a row for each file
     #[arg(long, help_heading = "Input")]
     together: bool,
@@ -51,10 +52,10 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
     floor: String,
     #[command(flatten)]
-    output: OutputArgs,
+    pub(crate) output: OutputArgs,
 }
 
-pub(crate) fn run(args: &MeasureArgs) -> Result<String> {
+pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<String> {
     let json = args.output.json;
     let ls_ece = args.ls_ece.measure()?;
     let ece = args.ece.measure(args.ls_ece.link()?)?;
@@ -66,12 +67,12 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<String> {
     match named {
         None => {
             let results = reading.answers(LsEceAndEce { ls_ece, ece, floors }, true, &[])?;
-            Ok(if json { json::render(&results) } else { table::render(&results) })
+            Ok(if json { json::render(&results) } else { table::render(&results, screen) })
         }
         Some(asked) => {
             let sketch_is_enough = measures::sketch_is_enough(&asked);
             let results = reading.answers(Named { asked, floors }, sketch_is_enough, &[measures::N_BINS])?;
-            Ok(if json { json::render_named(&results) } else { measures_table::render(&results) })
+            Ok(if json { json::render_named(&results) } else { measures_table::render(&results, screen) })
         }
     }
 }

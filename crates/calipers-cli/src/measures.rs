@@ -6,8 +6,10 @@ use calipers::{Error, catalogue};
 use clap::Args;
 
 use crate::args::{BinnedEceArgs, LsEceArgs, MeasuresArgs};
+use crate::grid::Grid;
 use crate::json;
 use crate::question::{Asked, Measure};
+use crate::screen::Screen;
 
 /// Measures that a sketch answers as well as the rows do, or nearly: large files are read for these in constant memory.
 const FROM_SKETCHES: [&str; 7] = [
@@ -25,21 +27,24 @@ pub(crate) const N_BINS: usize = 15;
 
 /// List all measures with their definitions: the names that `calipers measure --measure` takes
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  calipers measures
+  calipers measures --json")]
 pub(crate) struct ListArgs {
-    /// The list as JSON: {"calipers": version, "measures": [{"name": ..., "definition": ...}, ...]}
-    #[arg(long)]
+    /// JSON for programs, in place of the table
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
 /// `calipers measures`: every name with its definition.
-pub(crate) fn list(args: &ListArgs) -> String {
+pub(crate) fn list(args: &ListArgs, screen: &Screen) -> String {
     if args.json {
         return json::render_list(catalogue::ALL);
     }
-    let width = catalogue::ALL.iter().map(|listed| listed.name.len()).max().unwrap_or_default();
-    let lines = catalogue::ALL.iter().map(|listed| format!("{:width$}  {}\n", listed.name, listed.definition));
-    let words = "\nHere p are probabilities, y outcomes (0 or 1) and r = y - p.\n";
-    lines.chain([words.to_owned()]).collect()
+    let mut table = Grid::new(["measure", "definition"], 1..1);
+    catalogue::ALL.iter().for_each(|listed| table.add([listed.name, listed.definition]));
+    table.draw(screen) + "\n" + &screen.notes("Here p are probabilities, y outcomes (0 or 1) and r = y - p.\n")
 }
 
 /// The measures that were asked for by name, each once; `None` if none was.

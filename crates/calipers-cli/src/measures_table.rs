@@ -5,12 +5,11 @@ use std::ops::Range;
 use calipers::{Estimate, Setting};
 
 use crate::floor::Floored;
+use crate::grid::{self, Grid};
 use crate::measured::{Measured, Method};
 use crate::question::{Answers, Figure};
-use crate::{number, table, words};
-
-/// Characters in a line; more models are shown in further tables.
-const WIDTH: usize = 100;
+use crate::screen::{Screen, Tone};
+use crate::{number, words};
 
 /// Characters in a line of a heading.
 const HEADING: usize = 12;
@@ -26,25 +25,24 @@ const NOTED: [&str; 4] = ["sigma", "bandwidth", "width", "n_bins"];
 
 type Results<'a> = &'a [Measured<Answers>];
 
-pub(crate) fn render(results: Results) -> String {
+pub(crate) fn render(results: Results, screen: &Screen) -> String {
     let names = words::names(results);
     let inputs = results.iter().map(|measured| &measured.figures.input);
-    [
-        tables(results, &names),
+    let notes = [
         explanation(results),
-        refusals(results, &names),
-        inputs_noted(results, &names),
+        refusals(results, &names, screen),
+        inputs_noted(results, &names, screen),
         words::glossary(results, inputs),
         words::guesses(results, &names),
-    ]
-    .concat()
+    ];
+    tables(results, &names, screen) + &screen.notes(&notes.concat())
 }
 
 /// What stands at one place of the table, and how far it can be off.
 struct Cell {
-    text: String,
+    value: grid::Cell,
     /// Floor and p-value, empty for what has neither.
-    floor: [String; 2],
+    floor: [grid::Cell; 2],
     bound: Option<f64>,
 }
 
@@ -52,16 +50,16 @@ impl Cell {
     fn of(figure: &Figure) -> Self {
         match &figure.outcome {
             Ok(floored) => Cell {
-                text: number::significant(floored.estimate.value),
+                value: number::significant(floored.estimate.value).into(),
                 floor: floored.cells(),
                 bound: Some(floored.estimate.numerical_bound),
             },
-            Err(_) => Cell { text: "refused".to_owned(), floor: Default::default(), bound: None },
+            Err(_) => Cell { value: grid::Cell::toned("refused", Tone::Quiet), floor: Default::default(), bound: None },
         }
     }
 
     fn plain(text: String) -> Self {
-        Cell { text, floor: Default::default(), bound: None }
+        Cell { value: text.into(), floor: Default::default(), bound: None }
     }
 }
 
@@ -78,7 +76,7 @@ struct Line {
     notes: String,
 }
 
-fn tables(results: Results, names: &[String]) -> String {
+fn tables(results: Results, names: &[String], screen: &Screen) -> String {
     let shown = shown(results);
     let n = |measured: &Measured<Answers>| Cell::plain(number::count(measured.figures.n));
     let floors = floored(results).any(Floored::has_place_for_floor);
@@ -96,7 +94,7 @@ fn tables(results: Results, names: &[String]) -> String {
         let of_rows = Heading { text: "n".to_owned(), floors: false };
         let columns: Vec<Heading> =
             std::iter::once(of_rows).chain(shown.iter().map(|&(_, name)| heading(name))).collect();
-        return blocks(by.as_deref().unwrap_or("predictions"), &columns, &lines.collect::<Vec<_>>());
+        return blocks(by.as_deref().unwrap_or("predictions"), &columns, &lines.collect::<Vec<_>>(), screen);
     }
     let of_rows = Line { name: "n".to_owned(), cells: results.iter().map(n).collect(), notes: String::new() };
     let lines = shown.iter().map(|&(place, name)| {
@@ -110,7 +108,7 @@ fn tables(results: Results, names: &[String]) -> String {
     let lines: Vec<Line> = std::iter::once(of_rows).chain(lines).collect();
     let corner = by.map_or("measure".to_owned(), |by| format!("measure, by {by}"));
     let columns: Vec<Heading> = names.iter().map(|name| heading(name)).collect();
-    blocks(&corner, &columns, &lines)
+    blocks(&corner, &columns, &lines, screen)
 }
 
 fn floored(results: Results<'_>) -> impl Iterator<Item = &Floored> {
@@ -127,27 +125,28 @@ fn shown(results: Results) -> Vec<(usize, &'static str)> {
 }
 
 /// One table if its columns fit, else as few as will do, with as many columns in each.
-fn blocks(corner: &str, columns: &[Heading], lines: &[Line]) -> String {
+fn blocks(corner: &str, columns: &[Heading], lines: &[Line], screen: &Screen) -> String {
     let length = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
     let first = lines.iter().map(|line| length(&line.name)).chain([length(corner)]).max().unwrap_or_default();
     let width = |column: usize| {
         let cells = || lines.iter().map(|line| &line.cells[column]);
-        let text = cells().map(|cell| length(&cell.text)).chain([length(&columns[column].text)]).max();
+        let text = cells().map(|cell| length(cell.value.text())).chain([length(&columns[column].text)]).max();
         let beside = |place: usize, heading: &str| {
-            let width = cells().map(|cell| length(&cell.floor[place])).chain([length(heading)]).max();
+            let width = cells().map(|cell| length(cell.floor[place].text())).chain([length(heading)]).max();
             if columns[column].floors { width.unwrap_or_default() + GAP } else { 0 }
         };
         text.unwrap_or_default() + GAP + beside(0, FLOORS[0]) + beside(1, FLOORS[1])
     };
     let beside = first + GAP + "num. ±".chars().count();
-    let fits = |range: &Range<usize>| range.len() == 1 || beside + range.clone().map(width).sum::<usize>() <= WIDTH;
+    let most = screen.table_width();
+    let fits = |range: &Range<usize>| range.len() == 1 || beside + range.clone().map(width).sum::<usize>() <= most;
     let n = columns.len();
     let cut = |n_blocks: usize| {
         let size = n.div_ceil(n_blocks);
         (0..n).step_by(size).map(move |start| start..n.min(start + size))
     };
     let n_blocks = (1..n).find(|n_blocks| cut(*n_blocks).all(|range| fits(&range)));
-    let blocks = cut(n_blocks.unwrap_or(n)).map(|range| block(corner, columns, lines, range) + "\n");
+    let blocks = cut(n_blocks.unwrap_or(n)).map(|range| block(corner, columns, lines, range).draw(screen) + "\n");
     blocks.collect()
 }
 
@@ -163,9 +162,8 @@ fn in_lines(name: &str) -> String {
     lines.join("\n")
 }
 
-fn block(corner: &str, columns: &[Heading], lines: &[Line], range: Range<usize>) -> String {
+fn block(corner: &str, columns: &[Heading], lines: &[Line], range: Range<usize>) -> Grid {
     let has_notes = lines.iter().any(|line| !line.notes.is_empty());
-    let mut table = table::plain();
     let columns = &columns[range.clone()];
     let mut header = vec![corner];
     for column in columns {
@@ -174,19 +172,21 @@ fn block(corner: &str, columns: &[Heading], lines: &[Line], range: Range<usize>)
     }
     header.extend(std::iter::once("num. ±").chain(has_notes.then_some("notes")));
     let n_numbers = header.len() - 1 - usize::from(has_notes);
-    table.set_header(header);
+    let mut table = Grid::new(header, 1..n_numbers + 1);
     for line in lines {
         let cells = &line.cells[range.clone()];
         let bound = cells.iter().filter_map(|cell| cell.bound).reduce(f64::max).map_or(String::new(), number::bound);
-        let mut row = vec![line.name.as_str()];
+        let mut row = vec![grid::Cell::from(line.name.as_str())];
         for (cell, column) in cells.iter().zip(columns) {
-            row.push(&cell.text);
-            row.extend(cell.floor.iter().filter(|_| column.floors).map(String::as_str));
+            row.push(cell.value.clone());
+            row.extend(cell.floor.iter().filter(|_| column.floors).cloned());
         }
-        row.extend(std::iter::once(bound.as_str()).chain(has_notes.then_some(line.notes.as_str())));
-        table.add_row(row);
+        row.extend(
+            std::iter::once(bound.as_str()).chain(has_notes.then_some(line.notes.as_str())).map(grid::Cell::from),
+        );
+        table.add(row);
     }
-    table::finished(table, n_numbers)
+    table
 }
 
 /// Settings that the rows decided, and what was clipped.
@@ -224,13 +224,14 @@ fn explanation(results: Results) -> String {
 }
 
 /// Each reason once, with the measures and the models that it is about.
-fn refusals(results: Results, names: &[String]) -> String {
+fn refusals(results: Results, names: &[String], screen: &Screen) -> String {
     let refused = |figure: &Figure| figure.outcome.as_ref().err().map(ToString::to_string);
     let withheld = |figure: &Figure| figure.outcome.as_ref().ok().and_then(|floored| floored.withheld.clone());
-    reasons(results, names, "refused", refused) + &reasons(results, names, "no floor", withheld)
+    let all = [reasons(results, names, "refused", refused), reasons(results, names, "no floor", withheld)].concat();
+    all.iter().map(|line| screen.reason(line)).collect()
 }
 
-fn reasons(results: Results, names: &[String], what: &str, reason: impl Fn(&Figure) -> Option<String>) -> String {
+fn reasons(results: Results, names: &[String], what: &str, reason: impl Fn(&Figure) -> Option<String>) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<String>, Vec<&str>)> = Vec::new();
     let n_measures = results.first().map_or(0, |measured| measured.figures.figures.len());
     for place in 0..n_measures {
@@ -252,35 +253,19 @@ fn reasons(results: Results, names: &[String], what: &str, reason: impl Fn(&Figu
     }
     let line = |(text, models, measures): &(String, Vec<String>, Vec<&str>)| {
         let of = if models.len() == results.len() { String::new() } else { format!(" of {}", words::few(models)) };
-        wrapped(&crate::printable(&format!("{what}: {}{of}: {text}", measures.join(", "))))
+        crate::printable(&format!("{what}: {}{of}: {text}", measures.join(", ")))
     };
     reasons.iter().map(line).collect()
 }
 
 /// What was tied, rounded or left out, and what sets models apart.
-fn inputs_noted(results: Results, names: &[String]) -> String {
+fn inputs_noted(results: Results, names: &[String], screen: &Screen) -> String {
     let alike = words::all_alike(results);
     let line = |(measured, name): (&Measured<Answers>, &String)| {
         let view = (!alike).then(|| words::view(measured)).flatten();
         let notes: Vec<String> =
             std::iter::once(view).chain(words::of_input(&measured.figures.input)).flatten().collect();
-        (!notes.is_empty()).then(|| wrapped(&format!("{name}: {}", notes.join(", "))))
+        (!notes.is_empty()).then(|| screen.reason(&format!("{name}: {}", notes.join(", "))))
     };
     results.iter().zip(names).filter_map(line).collect()
-}
-
-/// Lines of at most [`WIDTH`] characters, where words allow it; all but the first are indented.
-pub(crate) fn wrapped(text: &str) -> String {
-    let mut words = text.split(' ');
-    let mut line = words.next().unwrap_or_default().to_owned();
-    let mut lines = String::new();
-    for word in words {
-        if line.chars().count() + 1 + word.chars().count() > WIDTH {
-            lines += &std::mem::replace(&mut line, format!("  {word}"));
-            lines += "\n";
-        } else {
-            line = format!("{line} {word}");
-        }
-    }
-    lines + &line + "\n"
 }

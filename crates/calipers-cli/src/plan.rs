@@ -5,8 +5,7 @@
 //! many rows -> fill -> sketches  -> question        and so are files together, and files of sketches
 //! ```
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use calipers::{Error, Multiclass, Predictions, SketchOptions};
@@ -14,13 +13,15 @@ use rayon::prelude::*;
 
 use crate::args::{BinnedEceArgs, InputArgs, InputRules, LsEceArgs};
 use crate::columns::{self, Chosen, Scores};
+use crate::files::InputFile;
+use crate::fill;
 use crate::groups::Sketches;
 use crate::input::{self, Loaded};
 use crate::measured::{Columns, Group, Measured, Method};
 use crate::question::Question;
 use crate::read::{self, Column, Table};
+use crate::row_groups::{in_order, numbered, rows_of_groups};
 use crate::source::Source;
-use crate::{files, fill, sketch_files};
 
 /// Files of more rows are not kept in memory, if a sketch can answer.
 const MOST_ROWS_IN_MEMORY: u64 = 1 << 20;
@@ -58,7 +59,7 @@ struct Summed {
 
 /// One model of a file, in memory.
 struct Model<'a> {
-    file: &'a Path,
+    file: &'a InputFile,
     loaded: &'a Loaded,
     scores: &'a Scores,
     column: &'a Column,
@@ -81,33 +82,33 @@ impl Reading<'_> {
             (rules.multiclass != Multiclass::Classwise).then(|| options.n_bins(&[&[n_bins], more_bins].concat()))
         });
         let plan = Plan { args: self.input, cluster: self.cluster, rules, question, sketch, sketch_is_enough };
-        let files = files::expand(&self.input.files)?;
+        let files = self.input.open_files()?;
         if self.together {
             return plan.answer_together(&files);
         }
         let mut results = Vec::new();
         for file in &files {
-            results.extend(plan.answer_file(file).with_context(|| file.display().to_string())?);
+            results.extend(plan.answer_file(file).with_context(|| file.shown())?);
         }
         Ok(results)
     }
 }
 
 impl<Q: Question> Plan<'_, Q> {
-    fn answer_file(&self, file: &Path) -> Result<Vec<Measured<Q::Answer>>> {
-        if sketch_files::is_one(file) {
+    fn answer_file(&self, file: &InputFile) -> Result<Vec<Measured<Q::Answer>>> {
+        if file.is_sketch() {
             if self.cluster.is_some() {
                 bail!("--cluster needs the rows, which a sketch has lost");
             }
-            let sketches = sketch_files::read(file)?;
-            return self.answer_sketches(Summed { files: vec![file.to_owned()], columns: None, sketches });
+            let sketches = self.read_sketches(file)?;
+            return self.answer_sketches(Summed { files: vec![file.name.clone()], columns: None, sketches });
         }
         let (table, chosen) = columns::open(file, self.args, self.cluster, self.rules.invalid)?;
         let most_rows = match &self.sketch {
             Some(_) if self.sketch_is_enough && chosen.cluster.is_none() => MOST_ROWS_IN_MEMORY,
             _ => u64::MAX,
         };
-        match read::collect(&*table, &input::wanted(&chosen, &self.rules), most_rows)? {
+        match read::collect(&*table, &input::wanted(&chosen, &self.rules), self.rules.limit, most_rows)? {
             Some(columns) => self.answer_rows(file, &*table, &chosen, columns),
             None => {
                 let mut answers = Vec::new();
@@ -122,7 +123,7 @@ impl<Q: Question> Plan<'_, Q> {
 
     fn answer_rows(
         &self,
-        file: &Path,
+        file: &InputFile,
         table: &dyn Table,
         chosen: &Chosen,
         mut columns: Vec<Column>,
@@ -154,7 +155,7 @@ impl<Q: Question> Plan<'_, Q> {
         let rows: Vec<usize> = (0..predictions.len()).map(|place| predictions.row(place)).collect();
         let all = self.answer(model, &predictions, &rows)?;
         let measured = |group, figures| Measured {
-            files: vec![model.file.to_owned()],
+            files: vec![model.file.name.clone()],
             columns: Some(model.columns.clone()),
             group,
             method: Method::Rows,
@@ -190,28 +191,35 @@ impl<Q: Question> Plan<'_, Q> {
     }
 
     /// The sketches of each model in a file.
-    fn sum(&self, file: &Path, table: &dyn Table, chosen: &Chosen) -> Result<Vec<Summed>> {
+    fn sum(&self, file: &InputFile, table: &dyn Table, chosen: &Chosen) -> Result<Vec<Summed>> {
         let Some(options) = &self.sketch else { bail!(NEEDS_ROWS) };
         let filled = fill::fill(file, table, chosen, &self.rules, options)?;
         let summed = chosen.scores.iter().zip(filled).map(|(scores, filled)| Summed {
-            files: vec![file.to_owned()],
+            files: vec![file.name.clone()],
             columns: Some(Columns::new(table, chosen, scores, filled.n_classes, &self.rules)),
             sketches: filled.sketches,
         });
         Ok(summed.collect())
     }
 
-    fn sum_file(&self, file: &Path) -> Result<Vec<Summed>> {
-        if sketch_files::is_one(file) {
-            let sketches = sketch_files::read(file)?;
-            return Ok(vec![Summed { files: vec![file.to_owned()], columns: None, sketches }]);
+    fn read_sketches(&self, file: &InputFile) -> Result<Sketches> {
+        if self.args.limit.is_some() {
+            bail!("--limit needs the rows, which a sketch has lost");
+        }
+        Sketches::read(&file.path)
+    }
+
+    fn sum_file(&self, file: &InputFile) -> Result<Vec<Summed>> {
+        if file.is_sketch() {
+            let sketches = self.read_sketches(file)?;
+            return Ok(vec![Summed { files: vec![file.name.clone()], columns: None, sketches }]);
         }
         let (table, chosen) = columns::open(file, self.args, None, self.rules.invalid)?;
         self.sum(file, &*table, &chosen)
     }
 
     /// All files as one.
-    fn answer_together(&self, files: &[PathBuf]) -> Result<Vec<Measured<Q::Answer>>> {
+    fn answer_together(&self, files: &[InputFile]) -> Result<Vec<Measured<Q::Answer>>> {
         if self.cluster.is_some() {
             bail!("--cluster needs the rows of one file, and --together makes a sketch of all");
         }
@@ -220,7 +228,7 @@ impl<Q: Question> Plan<'_, Q> {
         }
         let mut all: Vec<Summed> = Vec::new();
         for file in files {
-            let name = || file.display().to_string();
+            let name = || file.shown();
             let more = self.sum_file(file).with_context(name)?;
             if all.is_empty() {
                 all = more;
@@ -264,47 +272,3 @@ impl<Q: Question> Plan<'_, Q> {
 
 const NEEDS_ROWS: &str = "--together needs what a sketch can answer: --noise gaussian or logistic, --link logistic, a number \
      of --n-bins of equal width without --compat, and no --multiclass classwise";
-
-/// The rows of each group, among the given ones. Those without a value are a group too.
-fn rows_of_groups(column: &Column, rows: &[usize]) -> BTreeMap<String, Vec<usize>> {
-    let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for &row in rows {
-        let key = if column.is_missing(row) { String::new() } else { column.values.display(row) };
-        groups.entry(key).or_default().push(row);
-    }
-    groups
-}
-
-/// The values of groups among the given rows, each once, and for each row the place of its own. Those without a value are a group too.
-pub(crate) fn keys_and_numbers(column: &Column, rows: &[usize]) -> (Vec<String>, Vec<u32>) {
-    let groups = rows_of_groups(column, rows);
-    let places: HashMap<&str, u32> = in_order(&groups).iter().map(|(key, _)| key.as_str()).zip(0..).collect();
-    let number = |row: &usize| {
-        let key = if column.is_missing(*row) { String::new() } else { column.values.display(*row) };
-        places.get(key.as_str()).copied().unwrap_or_default()
-    };
-    (in_order(&groups).into_iter().map(|(key, _)| key.clone()).collect(), rows.iter().map(number).collect())
-}
-
-/// A number for each row, the same for rows of one cluster.
-pub(crate) fn numbered(column: &Column, rows: &[usize]) -> Result<Vec<u32>, Error> {
-    let mut numbers: HashMap<String, u32> = HashMap::new();
-    let number = |&row: &usize| {
-        if column.is_missing(row) {
-            return Err(Error::Missing { what: "cluster", row: row as u64 });
-        }
-        let next = numbers.len() as u32;
-        Ok(*numbers.entry(column.values.display(row)).or_insert(next))
-    };
-    rows.iter().map(number).collect()
-}
-
-/// By number if all keys are numbers.
-fn in_order<T>(groups: &BTreeMap<String, T>) -> Vec<(&String, &T)> {
-    let mut ordered: Vec<(&String, &T)> = groups.iter().collect();
-    let number = |key: &String| key.parse::<f64>().ok();
-    if ordered.iter().all(|(key, _)| number(key).is_some()) {
-        ordered.sort_by(|(a, _), (b, _)| number(a).partial_cmp(&number(b)).unwrap_or(std::cmp::Ordering::Equal));
-    }
-    ordered
-}

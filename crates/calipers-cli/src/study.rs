@@ -1,9 +1,10 @@
 //! `calipers study`: the paper's experiments, and calipers' own, as pages with figures and tables.
 
+mod groups;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use calipers::Error;
 use calipers_studies::images::{self, Group, Model};
 use calipers_studies::{Agreement, Finding, Page, STUDIES, Setting, Study};
 use clap::Args;
@@ -11,9 +12,12 @@ use serde_json::{Value, json};
 
 use crate::args::{InputArgs, InputRules, MULTICLASS_OF_ONE, OutputArgs};
 use crate::compare::paired::{self, Opened};
-use crate::files;
+use crate::files::{self, InputFile};
+use crate::grid::Grid;
 use crate::input::WholeFiles;
+use crate::screen::Screen;
 use crate::write::OutputFolder;
+use groups::grouped;
 
 /// Run an experiment: a page of text, figures and tables in a folder
 ///
@@ -23,6 +27,7 @@ use crate::write::OutputFolder;
 #[command(
     mut_arg("files", |files| files.required(false).value_name("GROUP=FILE").help(FILES).display_order(1)),
     mut_arg("by", |by| by.hide(true)),
+    mut_arg("columns", |columns| columns.hide(true)),
     mut_arg("multiclass", |multiclass| multiclass.help(MULTICLASS_OF_ONE)),
     after_help = after_help()
 )]
@@ -32,7 +37,7 @@ pub(crate) struct StudyArgs {
     name: Option<String>,
 
     /// Folder for the page. It is made if it is not there, with those around it; if it is, files of the same names are replaced and all others left alone
-    #[arg(long, value_name = "DIR", help_heading = "Study")]
+    #[arg(short, long, alias = "output", value_name = "DIR", help_heading = "Study")]
     out: Option<PathBuf>,
 
     /// Fewer rows and repetitions: to see that it works, not to believe the figures
@@ -52,9 +57,6 @@ pub(crate) struct StudyArgs {
 const FILES: &str = "For images: predictions of one model, read as by `calipers measure`, and the group that it belongs to, such as a data set; \
                      without GROUP= it is `models`. Patterns such as cifar10='runs/*.npz' are expanded";
 
-/// The group of files that name none.
-const NO_GROUP: &str = "models";
-
 /// Name and description of every study, with the arguments that it takes.
 fn studies() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let plain = STUDIES.iter().map(|study| (study.name, study.about, ""));
@@ -62,8 +64,7 @@ fn studies() -> impl Iterator<Item = (&'static str, &'static str, &'static str)>
 }
 
 fn list() -> String {
-    let widest = studies().map(|(name, _, files)| name.len() + files.len()).max().unwrap_or(0);
-    studies().map(|(name, about, files)| format!("  {:<widest$}  {about}\n", format!("{name}{files}"))).collect()
+    studies().map(|(name, about, files)| format!("  {name}{files}\n      {about}\n")).collect()
 }
 
 fn after_help() -> String {
@@ -79,11 +80,11 @@ fn after_help() -> String {
     )
 }
 
-pub(crate) fn run(args: &StudyArgs) -> Result<String> {
+pub(crate) fn run(args: &StudyArgs, screen: &Screen) -> Result<String> {
     let name = match args.name.as_deref() {
         None | Some("list") => {
             refuse_all(args)?;
-            return Ok(listing(args.output.json));
+            return Ok(listing(args.output.json, screen));
         }
         Some(name) => name,
     };
@@ -105,9 +106,11 @@ pub(crate) fn run(args: &StudyArgs) -> Result<String> {
     }
 }
 
-fn listing(as_json: bool) -> String {
+fn listing(as_json: bool, screen: &Screen) -> String {
     if !as_json {
-        return format!("Studies, for `calipers study NAME --out DIR`:\n{}", list());
+        let mut table = Grid::new(["study", "what it shows"], 1..1);
+        studies().for_each(|(name, about, files)| table.add([format!("{name}{files}"), about.to_owned()]));
+        return format!("Studies, for `calipers study NAME --out DIR`:\n\n{}", table.draw(screen));
     }
     let all: Vec<Value> = studies()
         .map(|(name, about, files)| json!({ "name": name, "about": about, "takes_files": !files.is_empty() }))
@@ -149,7 +152,7 @@ impl StudyArgs {
 const TABLES: [&str; 3] = ["images-points.csv", "images-differences.csv", "images-models.csv"];
 
 /// The folder of the page of that study. What can be told of its files is refused before there are any.
-fn output_folder(out: &Path, study: &str, inputs: &[PathBuf]) -> Result<OutputFolder> {
+fn output_folder(out: &Path, study: &str, inputs: &[InputFile]) -> Result<OutputFolder> {
     let folder = OutputFolder::new(out)?;
     folder.refuse_folders(|name| {
         let rest = name.strip_prefix(study);
@@ -164,7 +167,7 @@ fn output_folder(out: &Path, study: &str, inputs: &[PathBuf]) -> Result<OutputFo
 }
 
 /// Writes all files of the page, then says what was found.
-fn finish(page: &Page, folder: &OutputFolder, inputs: &[PathBuf], args: &StudyArgs) -> Result<String> {
+fn finish(page: &Page, folder: &OutputFolder, inputs: &[InputFile], args: &StudyArgs) -> Result<String> {
     let texts: Vec<(String, String)> = page.files().map(|file| (file.name, file.text)).collect();
     for (name, _) in &texts {
         files::refuse_overwriting(&folder.path(name), inputs)?;
@@ -211,12 +214,15 @@ const WHOLE_FILES: WholeFiles =
 
 fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
     let rules = WHOLE_FILES.rules(&args.input)?;
+    if args.input.columns {
+        bail!("study has no --columns: calipers measure FILE --columns looks at a file");
+    }
     if args.input.files.is_empty() {
         bail!("images needs predictions: one file for each model, as cifar10=resnet20.npz");
     }
     args.output.start_threads()?;
-    let named = grouped(&args.input.files)?;
-    let inputs: Vec<PathBuf> = named.iter().flat_map(|(_, files)| files.iter().cloned()).collect();
+    let named = grouped(&args.input)?;
+    let inputs: Vec<InputFile> = named.iter().flat_map(|(_, files)| files.iter().cloned()).collect();
     let folder = output_folder(out, images::NAME, &inputs)?;
     let mut groups = Vec::new();
     for (group, files) in &named {
@@ -239,58 +245,19 @@ fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
     finish(&page, &folder, &inputs, args)
 }
 
-/// Files by their groups, in the order in which those were first named.
-fn grouped(arguments: &[PathBuf]) -> Result<Vec<(String, Vec<PathBuf>)>> {
-    let mut groups: Vec<(String, Vec<PathBuf>)> = Vec::new();
-    for argument in arguments {
-        let (group, pattern) = split(argument);
-        check_group(&group, &groups)?;
-        let files = files::expand(&[pattern])?;
-        match groups.iter_mut().find(|(name, _)| *name == group) {
-            Some((_, own)) => own.extend(files),
-            None => groups.push((group, files)),
-        }
-    }
-    Ok(groups)
-}
-
-/// As [`images::run`] does, but before any file is read.
-fn check_group(group: &str, groups: &[(String, Vec<PathBuf>)]) -> Result<(), Error> {
-    let refused = |rule: &str| {
-        let value = format!("{group:?}");
-        Err(Error::InvalidSetting { name: "group", rule: rule.to_owned(), value })
-    };
-    if group.is_empty() || !group.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c)) {
-        return refused("letters from a to z, digits, ., - and _");
-    }
-    match groups.iter().any(|(other, _)| other != group && other.eq_ignore_ascii_case(group)) {
-        true => refused("unlike all others, also in upper case"),
-        false => Ok(()),
-    }
-}
-
-/// `GROUP=FILE`; a file whose own name has `=` in it, or a folder of such a name, is a file.
-fn split(argument: &Path) -> (String, PathBuf) {
-    let parts = argument.to_str().and_then(|text| text.split_once('='));
-    match parts.filter(|(group, _)| !group.contains(['/', '\\']) && argument.symlink_metadata().is_err()) {
-        Some((group, file)) => (group.to_owned(), PathBuf::from(file)),
-        None => (NO_GROUP.to_owned(), argument.to_owned()),
-    }
-}
-
-fn open_all(group: &str, files: &[PathBuf], args: &StudyArgs, rules: &InputRules) -> Result<Vec<Opened>> {
+fn open_all(group: &str, files: &[InputFile], args: &StudyArgs, rules: &InputRules) -> Result<Vec<Opened>> {
     let mut all: Vec<Opened> = Vec::new();
     for file in files {
         let opened = Opened::read(file, &WHOLE_FILES, &args.input, None, rules);
-        let opened = opened.with_context(|| file.display().to_string())?;
+        let opened = opened.with_context(|| file.shown())?;
         for paired::Model { name, .. } in &opened.models {
             let is_same = |other: &&Opened| other.models.iter().any(|own| own.name == *name);
             if let Some(other) = all.iter().find(is_same) {
-                bail!("{}: group {group} has a model {name} already, of {}", file.display(), other.file.display());
+                bail!("{}: group {group} has a model {name} already, of {}", file.shown(), other.file.shown());
             }
         }
         if let Some(first) = all.first() {
-            opened.must_have_rows_of(first, OF_ALL).with_context(|| file.display().to_string())?;
+            opened.must_have_rows_of(first, OF_ALL).with_context(|| file.shown())?;
         }
         all.push(opened);
     }

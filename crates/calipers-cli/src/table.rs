@@ -1,77 +1,53 @@
 //! The table of LS-ECE and ECE for people, and the words under it.
 
-use std::ops::Range;
-
 use calipers::Estimate;
-use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 
 use crate::floor::Floored;
+use crate::grid::{Cell, Grid};
 use crate::measured::Measured;
 use crate::question::Figures;
+use crate::screen::Screen;
 use crate::{number, words};
 
-pub(crate) fn render(results: &[Measured<Figures>]) -> String {
+pub(crate) fn render(results: &[Measured<Figures>], screen: &Screen) -> String {
     let names = words::names(results);
-    [table(results, &names), "\n".to_owned(), explanation(results), glossary(results), words::guesses(results, &names)]
-        .concat()
+    let notes = [explanation(results), glossary(results), words::guesses(results, &names)].concat();
+    [table(results, &names).draw(screen), "\n".to_owned(), screen.notes(&notes)].concat()
 }
 
-fn table(results: &[Measured<Figures>], names: &[String]) -> String {
+fn table(results: &[Measured<Figures>], names: &[String]) -> Grid {
     let (alike, one_n_bins) = (words::all_alike(results), n_bins(results).is_some());
     let notes: Vec<String> = results.iter().map(|measured| notes(measured, alike, one_n_bins)).collect();
     let has_notes = notes.iter().any(|notes| !notes.is_empty());
-    let mut table = plain();
     let ece = ece_name(results);
     let by = words::by(results);
     let floors = if has_floors(results) { &["floor", "p"][..] } else { &[] };
     let mut header = [by.as_deref().unwrap_or("predictions"), "n", "LS-ECE"].to_vec();
     header.extend(floors.iter().chain(&["num. ±", "sigma", ece.as_str()]).chain(floors));
     header.extend(has_notes.then_some("notes"));
-    let n_numbers = 5 + 2 * floors.len();
-    table.set_header(header);
+    let (n_numbers, n_floors) = (5 + 2 * floors.len(), floors.len());
+    let mut table =
+        Grid::new(header, 1..n_numbers + 1).together(2..5 + n_floors).together(5 + n_floors..6 + 2 * n_floors);
     for ((measured, name), notes) in results.iter().zip(names).zip(notes) {
         let Figures { ls_ece, ece } = &measured.figures;
         let floor = |figure: &Floored| if floors.is_empty() { Vec::new() } else { figure.cells().to_vec() };
         let estimate = &ls_ece.estimate;
-        let mut row = vec![name.clone(), number::count(estimate.n), number::significant(estimate.value)];
+        let mut row: Vec<Cell> =
+            [name.clone(), number::count(estimate.n), number::significant(estimate.value)].map(Cell::from).to_vec();
         row.extend(floor(ls_ece));
-        row.extend([number::bound(estimate.numerical_bound), sigma(estimate)]);
-        row.push(number::significant(ece.estimate.value));
+        row.extend([number::bound(estimate.numerical_bound), sigma(estimate)].map(Cell::from));
+        row.push(number::significant(ece.estimate.value).into());
         row.extend(floor(ece));
-        row.extend(has_notes.then_some(notes));
-        table.add_row(row);
+        row.extend(has_notes.then_some(notes).map(Cell::from));
+        table.add(row);
     }
-    finished(table, n_numbers)
+    table
 }
 
 fn has_floors(results: &[Measured<Figures>]) -> bool {
     results.iter().any(|Measured { figures: Figures { ls_ece, ece }, .. }| {
         ls_ece.has_place_for_floor() || ece.has_place_for_floor()
     })
-}
-
-/// No lines but one under the header.
-pub(crate) fn plain() -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_style(TableComponent::HeaderLines, '-').set_style(TableComponent::MiddleHeaderIntersections, '-');
-    table
-}
-
-/// The text, with so many columns of numbers after the first.
-pub(crate) fn finished(table: Table, n_numbers: usize) -> String {
-    finished_between(table, 1..n_numbers + 1)
-}
-
-/// The text, with numbers in these columns.
-pub(crate) fn finished_between(mut table: Table, numbers: Range<usize>) -> String {
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 1));
-        if numbers.contains(&index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 fn sigma(estimate: &Estimate) -> String {

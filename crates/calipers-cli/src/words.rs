@@ -7,11 +7,18 @@ use calipers::{InputReport, Multiclass, Ties};
 
 use crate::floor::Floored;
 use crate::measured::Measured;
-use crate::number;
+use crate::{files, number};
+
+/// A file's name without its extension.
+pub(crate) fn stem(name: &Path) -> String {
+    match name.file_stem() {
+        Some(stem) if name != Path::new("-") => stem.to_string_lossy().into_owned(),
+        _ => files::shown(name),
+    }
+}
 
 /// The shortest names that tell each row from all others.
 pub(crate) fn names<F>(results: &[Measured<F>]) -> Vec<String> {
-    let stem = |path: &Path| path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let models: BTreeSet<(&Path, Option<&str>)> =
         results.iter().map(|measured| (measured.file(), measured.prob())).collect();
     let files: BTreeSet<&Path> = models.iter().map(|(file, _)| *file).collect();
@@ -19,7 +26,7 @@ pub(crate) fn names<F>(results: &[Measured<F>]) -> Vec<String> {
     let name = |measured: &Measured<F>| {
         let mut file = match stems.len() == files.len() {
             true => stem(measured.file()),
-            false => measured.file().display().to_string(),
+            false => files::shown(measured.file()),
         };
         if measured.files.len() > 1 {
             file += &format!(" and {} more", measured.files.len() - 1);
@@ -46,9 +53,13 @@ pub(crate) fn by<F>(results: &[Measured<F>]) -> Option<String> {
     results.first().and_then(|measured| measured.group.as_ref()).map(|group| crate::printable(&group.by))
 }
 
-/// Which question was asked of rows of classes, in a line, if of all the same.
+/// Which rows were read, and which question was asked of rows of classes, in a line, if of all the same.
 pub(crate) fn asked<F>(results: &[Measured<F>]) -> String {
-    match (all_alike(results), results.first().map(Measured::multiclass)) {
+    let limits = results.iter().filter_map(|measured| measured.columns.as_ref()).map(|columns| columns.rules.limit);
+    let limit = limits.filter(|limit| *limit < u64::MAX).min();
+    let limited =
+        limit.map(|limit| format!("Of each file the first {} rows, if it has so many.\n", number::count(limit)));
+    let asked = match (all_alike(results), results.first().map(Measured::multiclass)) {
         (true, Some(Multiclass::TopClass)) => {
             "Measured on the top class: its probability, and whether it was right.\n".to_owned()
         }
@@ -57,7 +68,8 @@ pub(crate) fn asked<F>(results: &[Measured<F>]) -> String {
         }
         (true, Some(Multiclass::Class(class))) => format!("Measured on class {class} against the rest.\n"),
         _ => String::new(),
-    }
+    };
+    limited.unwrap_or_default() + &asked
 }
 
 /// Which question was asked of rows of classes, in short.
@@ -90,7 +102,7 @@ pub(crate) fn of_input(input: &InputReport) -> [Option<String>; 3] {
 }
 
 /// What floor and p are.
-pub(crate) const FLOOR: &str = "floor: what a calibrated model would show on these rows, mean ± deviation of 200 draws. p: the share of draws that\n\
+pub(crate) const FLOOR: &str = "floor: what a calibrated model would show on these rows, mean ± deviation of 200 draws. p: the share of draws that \
      are at least the value. Intervals: calipers assess\n";
 
 /// Why figures have no floor, each reason once.

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
+use crate::unfinished::{Unfinished, uninterrupted};
+
 /// A place for a file, in which it has been seen that one can be written.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -45,16 +47,19 @@ impl Output {
     }
 
     fn replace(&self, bytes: &[u8]) -> Result<()> {
-        let mut file = self.unfinished()?;
-        file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(cannot_write)?;
-        file.persist(&self.path).map_err(|error| cannot_write(error.error))?;
+        let unfinished = self.unfinished()?;
+        if let Some(file) = unfinished.get() {
+            file.as_file().write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(cannot_write)?;
+        }
+        let moved = unfinished.finish(|file| file.persist(&self.path));
+        moved.transpose().map_err(|error| cannot_write(error.error))?;
         // The name is durable when the folder is. Some file systems cannot do that, and lose nothing but time to a crash.
         let _ = File::open(&self.folder).and_then(|folder| folder.sync_all());
         Ok(())
     }
 
     /// A file in the same folder, and so on the same disk, that is gone when it is dropped.
-    fn unfinished(&self) -> Result<NamedTempFile> {
+    fn unfinished(&self) -> Result<Unfinished<NamedTempFile>> {
         let mut builder = Builder::new();
         builder.prefix(".calipers-").suffix(".unfinished");
         #[cfg(unix)]
@@ -63,7 +68,7 @@ impl Output {
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
-        builder.tempfile_in(&self.folder).map_err(cannot_write)
+        Unfinished::make(|| builder.tempfile_in(&self.folder)).map_err(cannot_write)
     }
 }
 
@@ -139,15 +144,15 @@ impl OutputFolder {
             });
             written.map_err(cannot_write)?;
         }
-        match self.path.is_dir() {
-            true => self.move_in(unfinished.path(), files)?,
+        uninterrupted(|| match self.path.is_dir() {
+            true => self.move_in(unfinished.path(), files),
             // The folder that was written becomes the one that was wanted.
             false => {
                 let made = self.make_parents().map_err(cannot_write)?;
                 let moved = fs::rename(unfinished.path(), &self.path).inspect_err(|_| remove_empty(&made));
-                moved.map_err(cannot_write)?;
+                moved.map_err(cannot_write)
             }
-        }
+        })?;
         for folder in [&self.path, &beside(&self.path)] {
             let _ = File::open(folder).and_then(|folder| folder.sync_all());
         }
@@ -178,7 +183,7 @@ impl OutputFolder {
 
     /// A folder on the same disk that is gone when it is dropped: inside, since a folder that is there may be a disk of its own; or in the nearest
     /// one around that is there.
-    fn unfinished(&self) -> Result<TempDir> {
+    fn unfinished(&self) -> Result<Unfinished<TempDir>> {
         let mut builder = Builder::new();
         builder.prefix(".calipers-").suffix(".unfinished");
         #[cfg(unix)]
@@ -186,7 +191,8 @@ impl OutputFolder {
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o777));
         }
-        builder.tempdir_in(self.nearest()).map_err(cannot_write)
+        let nearest = self.nearest();
+        Unfinished::make(|| builder.tempdir_in(nearest)).map_err(cannot_write)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is asked and answered by `calipers assess` and `calipers check`: measures with all that is known of them.
 
 use calipers::significance::holm;
-use calipers::{Assessment, Error, InputReport};
+use calipers::{Assessment, Error, Estimate, InputReport};
 
 use crate::assess::significance_args::Significance;
 use crate::assess::tests_of_calibration::{Tested, Tests};
@@ -15,6 +15,8 @@ pub(crate) struct Assessing<'a> {
     pub(crate) asked: Vec<Asked>,
     pub(crate) significance: Significance,
     pub(crate) tests: Option<Tests>,
+    /// Whether the rows are a group of others: one that has too few clusters does not stand in the way of the others.
+    pub(crate) of_group: bool,
     pub(crate) waiting: &'a Waiting,
 }
 
@@ -33,6 +35,8 @@ pub(crate) struct AssessedFigure {
     pub(crate) name: &'static str,
     pub(crate) definition: String,
     pub(crate) outcome: Result<Assessment, Error>,
+    /// The figure alone, where a group has too few clusters to say more; the outcome says so then.
+    pub(crate) alone: Option<Estimate>,
     /// The p-value of a group, adjusted for all groups.
     pub(crate) p_adjusted: Option<f64>,
 }
@@ -43,18 +47,21 @@ impl Question for Assessing<'_> {
     fn answer(&self, source: &Source<'_>) -> Result<Assessed, Error> {
         let figure = |asked: &Asked| {
             self.waiting.say(asked.name);
+            let outcome = source.assess(self.significance.assess(asked.estimator()));
+            let alone = outcome.as_ref().err().filter(|error| self.of_group && is_few_clusters(error));
             AssessedFigure {
                 name: asked.name,
                 definition: asked.definition.clone(),
-                outcome: source.assess(self.significance.assess(asked.estimator())),
+                alone: alone.and_then(|_| source.estimate(asked.estimator()).ok()),
+                outcome,
                 p_adjusted: None,
             }
         };
         let figures: Vec<AssessedFigure> = self.asked.iter().map(figure).collect();
-        let answered = figures.iter().find_map(|figure| figure.outcome.as_ref().ok());
+        let answered = figures.iter().find_map(AssessedFigure::estimate);
         let refused = figures.iter().find_map(|figure| figure.outcome.as_ref().err());
         let (n, input) = match (answered, refused) {
-            (Some(Assessment { estimate, .. }), _) => (estimate.n, estimate.input.clone()),
+            (Some(estimate), _) => (estimate.n, estimate.input.clone()),
             (None, Some(refused)) => return Err(refused.clone()),
             (None, None) => return Err(Error::NoRows),
         };
@@ -74,12 +81,22 @@ impl Question for Assessing<'_> {
             asked: asked.collect(),
             significance: self.significance.clone(),
             tests: self.tests.clone(),
+            of_group: true,
             waiting: self.waiting,
         }
     }
 }
 
+fn is_few_clusters(error: &Error) -> bool {
+    matches!(error, Error::InvalidSetting { name: "clusters", .. })
+}
+
 impl AssessedFigure {
+    /// The figure, whether or not more is known of it.
+    pub(crate) fn estimate(&self) -> Option<&Estimate> {
+        self.outcome.as_ref().ok().map(|assessment| &assessment.estimate).or(self.alone.as_ref())
+    }
+
     /// Of "a calibrated model shows as much".
     pub(crate) fn p_value(&self) -> Option<f64> {
         self.outcome.as_ref().ok().and_then(|assessment| assessment.floor.as_ref()).map(|floor| floor.p_value)
@@ -91,21 +108,29 @@ pub(crate) fn sketch_is_enough<'a>(mut asked: impl Iterator<Item = &'a Asked>) -
     asked.all(|asked| ["ls_ece", "expected_calibration_error"].contains(&asked.name))
 }
 
-/// Adjusts the p-values of groups, measure by measure, for as many groups as a model has.
+/// Adjusts the p-values of groups, measure by measure and test by test, for as many groups as a model has.
 pub(crate) fn adjust_for_groups(results: &mut [Measured<Assessed>]) {
     let is_group = |measured: &Measured<Assessed>| measured.group.as_ref().is_some_and(|group| group.key.is_some());
     // The line of all rows begins those of a model.
     for of_model in results.chunk_by_mut(|_, next| is_group(next)) {
-        let n_measures = of_model.first().map_or(0, |measured| measured.figures.figures.len());
+        let mut groups: Vec<&mut Assessed> =
+            of_model.iter_mut().filter(|measured| is_group(measured)).map(|measured| &mut measured.figures).collect();
+        let (n_measures, n_tests) = groups.first().map_or((0, 0), |group| (group.figures.len(), group.tests.len()));
         for place in 0..n_measures {
-            let mut groups: Vec<&mut AssessedFigure> = of_model
-                .iter_mut()
-                .filter(|measured| is_group(measured))
-                .map(|measured| &mut measured.figures.figures[place])
-                .filter(|figure| figure.p_value().is_some())
-                .collect();
-            let p_values: Vec<f64> = groups.iter().filter_map(|figure| figure.p_value()).collect();
-            groups.iter_mut().zip(holm(&p_values)).for_each(|(figure, p)| figure.p_adjusted = Some(p));
+            let p_values = groups.iter().map(|group| group.figures[place].p_value());
+            let adjusted = adjusted(p_values.collect());
+            groups.iter_mut().zip(adjusted).for_each(|(group, p)| group.figures[place].p_adjusted = p);
+        }
+        for place in 0..n_tests {
+            let p_values = groups.iter().map(|group| group.tests[place].p_value());
+            let adjusted = adjusted(p_values.collect());
+            groups.iter_mut().zip(adjusted).for_each(|(group, p)| group.tests[place].p_adjusted = p);
         }
     }
+}
+
+/// By Holm, among those that there are.
+fn adjusted(p_values: Vec<Option<f64>>) -> Vec<Option<f64>> {
+    let mut adjusted = holm(&p_values.iter().flatten().copied().collect::<Vec<f64>>()).into_iter();
+    p_values.iter().map(|p| p.and_then(|_| adjusted.next())).collect()
 }

@@ -24,9 +24,14 @@ pub(crate) fn result(measured: &Measured<Assessed>) -> Value {
 }
 
 fn assessed_or_refused(figure: &AssessedFigure) -> Value {
-    let mut object = match &figure.outcome {
-        Ok(assessment) => assessed(assessment),
-        Err(refusal) => json!({ "value": null, "refused": refusal.to_string() }),
+    let mut object = match (&figure.outcome, &figure.alone) {
+        (Ok(assessment), _) => assessed(assessment),
+        (Err(reason), Some(estimate)) => {
+            let mut object = json::figure(estimate);
+            object["withheld"] = reason.to_string().into();
+            object
+        }
+        (Err(refusal), None) => json!({ "value": null, "refused": refusal.to_string() }),
     };
     if let Some(p) = figure.p_adjusted {
         object["p_adjusted"] = p.into();
@@ -63,7 +68,7 @@ pub(crate) fn interval(interval: &Interval) -> Value {
 }
 
 fn tested(test: &Tested) -> Value {
-    match &test.outcome {
+    let mut object = match &test.outcome {
         Ok(result) => json!({
             "statistic": result.statistic,
             "p_value": result.p_value,
@@ -71,5 +76,9 @@ fn tested(test: &Tested) -> Value {
             "settings": json::settings(&result.settings),
         }),
         Err(refusal) => json!({ "p_value": null, "refused": refusal.to_string() }),
+    };
+    if let Some(p) = test.p_adjusted {
+        object["p_adjusted"] = p.into();
     }
+    object
 }

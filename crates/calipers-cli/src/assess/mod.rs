@@ -14,6 +14,7 @@ use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, MeasuresArgs, OutputArgs}
 use crate::measures;
 use crate::plan::Reading;
 use crate::progress::Waiting;
+use crate::screen::Screen;
 use assessed::Assessing;
 use significance_args::{DrawArgs, IntervalArgs, Significance};
 use tests_of_calibration::Tests;
@@ -39,7 +40,7 @@ knows LS-ECE and ECE with bins of equal width; with --tests, --cluster or other 
 Exit code: 0 fine, 2 could not measure.")]
 pub(crate) struct AssessArgs {
     #[command(flatten)]
-    input: InputArgs,
+    pub(crate) input: InputArgs,
     /// Assess the rows of all files together, in place of a row for each file
     #[arg(long, help_heading = "Input")]
     together: bool,
@@ -60,13 +61,13 @@ pub(crate) struct AssessArgs {
     #[command(flatten)]
     ece: BinnedEceArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    pub(crate) output: OutputArgs,
 }
 
 /// What is assessed unless measures are named.
 const DEFAULT: [&str; 2] = ["ls_ece", "expected_calibration_error"];
 
-pub(crate) fn run(args: &AssessArgs) -> Result<String> {
+pub(crate) fn run(args: &AssessArgs, screen: &Screen) -> Result<String> {
     let significance = Significance::new(&args.draws, &args.interval, args.debias.parse::<Debias>()?)?;
     let named = measures::named(&args.measures, &args.ls_ece, &args.ece)?;
     let sketch_is_enough = !args.tests && assessed::sketch_is_enough(named.iter().flatten());
@@ -78,7 +79,7 @@ pub(crate) fn run(args: &AssessArgs) -> Result<String> {
     let link = args.ls_ece.link()?;
     let waiting = Waiting::new();
     let tests = args.tests.then_some(Tests { link });
-    let question = Assessing { asked, significance, tests, waiting: &waiting };
+    let question = Assessing { asked, significance, tests, of_group: false, waiting: &waiting };
     let reading = Reading {
         input: &args.input,
         together: args.together,
@@ -89,5 +90,5 @@ pub(crate) fn run(args: &AssessArgs) -> Result<String> {
     let mut results = reading.answers(question, sketch_is_enough, &[measures::N_BINS])?;
     drop(waiting);
     assessed::adjust_for_groups(&mut results);
-    Ok(if args.output.json { json::render(&results) } else { table::render(&results) })
+    Ok(if args.output.json { json::render(&results) } else { table::render(&results, screen) })
 }

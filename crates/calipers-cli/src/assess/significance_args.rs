@@ -1,6 +1,6 @@
 //! The options of `calipers assess`, `compare` and `check` that say how chance is reckoned with.
 
-use calipers::{Assess, Debias, Error, Estimator, IntervalMethod};
+use calipers::{Assess, Debias, Error, Estimator, IntervalMethod, LsEce};
 use clap::Args;
 
 /// How much is drawn, and what rows are independent.
@@ -24,6 +24,13 @@ pub(crate) struct DrawArgs {
     pub(crate) cluster: Option<String>,
 }
 
+impl DrawArgs {
+    /// Refuses what no rows could change, before any are read.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        Assess::new(&LsEce::new()).level(self.level).n_resamples(self.resamples).check()
+    }
+}
+
 /// How intervals are made.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Chance")]
@@ -45,13 +52,15 @@ pub(crate) struct Significance {
 
 impl Significance {
     pub(crate) fn new(draws: &DrawArgs, interval: &IntervalArgs, debias: Debias) -> Result<Self, Error> {
-        Ok(Significance {
+        let significance = Significance {
             level: draws.level,
             n_resamples: draws.resamples,
             seed: draws.seed,
             method: interval.interval.as_deref().map(str::parse).transpose()?,
             debias,
-        })
+        };
+        draws.check()?;
+        Ok(significance)
     }
 
     pub(crate) fn assess<'a>(&self, measure: &'a dyn Estimator) -> Assess<'a> {

@@ -1,37 +1,37 @@
 //! Sentences and tables of assessments for people.
 
-use calipers::{Assessment, Interval};
+use calipers::{Assessment, Estimate, Interval};
 
 use crate::assess::assessed::{Assessed, AssessedFigure};
+use crate::floor::{floor_cell, p_cell};
+use crate::grid::{Cell, Grid};
 use crate::measured::Measured;
-use crate::measures_table::{notes, wrapped};
-use crate::{number, table, words};
+use crate::measures_table::notes;
+use crate::screen::{Screen, Tone};
+use crate::{number, words};
 
 type Results<'a> = &'a [Measured<Assessed>];
 
-pub(crate) fn render(results: Results) -> String {
+pub(crate) fn render(results: Results, screen: &Screen) -> String {
     let names = words::names(results);
     let inputs = results.iter().map(|measured| &measured.figures.input);
-    [
-        sentences(results, &names),
-        "\n".to_owned(),
-        figures(results, &names),
-        tests(results, &names),
-        "\n".to_owned(),
+    let notes = [
         explanation(results),
-        refusals(results, &names),
+        refusals(results, &names, screen),
         words::asked(results),
         words::glossary(results, inputs),
         words::guesses(results, &names),
-    ]
-    .concat()
+    ];
+    let tables = figures(results, &names).into_iter().chain(tests(results, &names));
+    let tables: String = tables.map(|table| table.draw(screen) + "\n").collect();
+    screen.prose(&sentences(results, &names)) + "\n" + &tables + &screen.notes(&notes.concat())
 }
 
 /// What a person wants to know: of each model and group the first measure, and of a single one all.
 fn sentences(results: Results, names: &[String]) -> String {
     let answered = |measured: &Measured<Assessed>| -> Vec<String> {
         let figures = measured.figures.figures.iter();
-        figures.filter_map(|figure| Some(adjusted(figure, figure.outcome.as_ref().ok()?))).collect()
+        figures.filter_map(sentence).collect()
     };
     if let [one] = results {
         return answered(one).iter().map(|sentence| format!("{sentence}\n")).collect();
@@ -40,6 +40,18 @@ fn sentences(results: Results, names: &[String]) -> String {
         answered(measured).first().map(|sentence| format!("{name}: {sentence}\n"))
     };
     results.iter().zip(names).filter_map(line).collect()
+}
+
+/// What is known of a figure; of a group with too few clusters, the value and why there is no more.
+fn sentence(figure: &AssessedFigure) -> Option<String> {
+    match (&figure.outcome, &figure.alone) {
+        (Ok(assessment), _) => Some(adjusted(figure, assessment)),
+        (Err(_), Some(estimate)) => {
+            let value = number::significant(estimate.value);
+            Some(format!("{} {value}; too few clusters for an interval or a p-value", estimate.title()))
+        }
+        (Err(_), None) => None,
+    }
 }
 
 /// The sentence, with a word where the p-value would not be one of miscalibration after it is adjusted for all groups.
@@ -54,20 +66,21 @@ fn adjusted(figure: &AssessedFigure, assessment: &Assessment) -> String {
 }
 
 /// Of one model a line for each measure; of several a table for each measure, with a line for each model.
-fn figures(results: Results, names: &[String]) -> String {
+fn figures(results: Results, names: &[String]) -> Vec<Grid> {
     let figures = || results.iter().flat_map(|measured| &measured.figures.figures);
     let adjusted = figures().any(|figure| figure.p_adjusted.is_some());
     let row = |name: String, measured: &Measured<Assessed>, figure: &AssessedFigure| {
-        let mut row = vec![name, number::count(measured.figures.n)];
-        match &figure.outcome {
-            Ok(assessment) => row.extend(cells(assessment, adjusted.then_some(figure))),
-            Err(_) => row.push("refused".to_owned()),
+        let mut row = vec![Cell::from(name), number::count(measured.figures.n).into()];
+        match (&figure.outcome, &figure.alone) {
+            (Ok(assessment), _) => row.extend(cells(assessment, adjusted.then_some(figure))),
+            (Err(_), Some(estimate)) => row.extend(alone(estimate, adjusted)),
+            (Err(_), None) => row.push(Cell::toned("refused", Tone::Quiet)),
         }
         row
     };
     if let [one] = results {
         let rows = one.figures.figures.iter().map(|figure| row(figure.name.to_owned(), one, figure));
-        return lines("measure", "value", adjusted, rows.collect());
+        return vec![lines("measure", "value", adjusted, rows.collect())];
     }
     let by = words::by(results);
     let n_measures = results.first().map_or(0, |measured| measured.figures.figures.len());
@@ -78,37 +91,43 @@ fn figures(results: Results, names: &[String]) -> String {
         let measure = figures().next().map_or("value", |(_, figure, _)| figure.name);
         lines(by.as_deref().unwrap_or("predictions"), measure, adjusted, rows)
     });
-    tables.collect::<Vec<String>>().join("\n")
+    tables.collect()
 }
 
-fn lines(corner: &str, value: &str, adjusted: bool, rows: Vec<Vec<String>>) -> String {
+fn lines(corner: &str, value: &str, adjusted: bool, rows: Vec<Vec<Cell>>) -> Grid {
     let mut header = vec![corner, "n", value, "interval", "floor", "p"];
     header.extend(adjusted.then_some("p (Holm)"));
     header.extend(["debiased", "num. ±", "notes"]);
     let n_columns = header.len();
-    let mut table = table::plain();
-    table.set_header(header);
-    for mut row in rows {
-        row.resize(n_columns, String::new());
-        table.add_row(row);
-    }
-    table::finished(table, n_columns - 2)
+    let mut table = Grid::new(header, 1..n_columns - 1).together(2..6 + usize::from(adjusted));
+    rows.into_iter().for_each(|row| table.add(row));
+    table
 }
 
 /// From the value on; the adjusted p-value of `adjusted`, where there is a column for it.
-fn cells(assessment: &Assessment, adjusted: Option<&AssessedFigure>) -> Vec<String> {
-    let none = || "-".to_owned();
+fn cells(assessment: &Assessment, adjusted: Option<&AssessedFigure>) -> Vec<Cell> {
     let floor = assessment.floor.as_ref();
+    let seen = 1.0 - assessment.interval.level;
     let mut cells = vec![
-        number::significant(assessment.estimate.value),
-        interval(&assessment.interval),
-        floor.map_or_else(none, |floor| number::plus_minus(floor.mean, floor.deviation)),
-        floor.map_or_else(none, |floor| number::p_value(floor.p_value)),
+        Cell::from(number::significant(assessment.estimate.value)),
+        interval(&assessment.interval).into(),
+        floor_cell(floor),
+        p_cell(floor.map(|floor| floor.p_value), seen),
     ];
-    cells.extend(adjusted.map(|figure| figure.p_adjusted.map_or_else(none, number::p_value)));
-    cells.push(number::significant(assessment.debiased));
-    cells.push(number::bound(assessment.estimate.numerical_bound));
-    cells.push(notes(&assessment.estimate));
+    cells.extend(adjusted.map(|figure| p_cell(figure.p_adjusted, seen)));
+    cells.push(number::significant(assessment.debiased).into());
+    cells.push(number::bound(assessment.estimate.numerical_bound).into());
+    cells.push(notes(&assessment.estimate).into());
+    cells
+}
+
+/// From the value on, where nothing is known of chance.
+fn alone(estimate: &Estimate, adjusted: bool) -> Vec<Cell> {
+    let mut cells = vec![Cell::from(number::significant(estimate.value))];
+    // Interval, floor, p and the debiased value.
+    cells.extend(vec![Cell::toned("-", Tone::Quiet); 4 + usize::from(adjusted)]);
+    cells.push(number::bound(estimate.numerical_bound).into());
+    cells.push(notes(estimate).into());
     cells
 }
 
@@ -121,32 +140,44 @@ pub(crate) fn interval(interval: &Interval) -> String {
     }
 }
 
-fn tests(results: Results, names: &[String]) -> String {
-    if results.iter().all(|measured| measured.figures.tests.is_empty()) {
-        return String::new();
-    }
+fn tests(results: Results, names: &[String]) -> Option<Grid> {
+    let all = || results.iter().flat_map(|measured| &measured.figures.tests);
+    // Where all are refused, the reason under the tables is enough.
+    all().find(|test| test.outcome.is_ok())?;
+    let adjusted = all().any(|test| test.p_adjusted.is_some());
     let named = results.len() > 1;
-    let mut table = table::plain();
     let mut header = Vec::new();
     let by = words::by(results);
     header.extend(named.then_some(by.as_deref().unwrap_or("predictions")));
-    header.extend(["test", "statistic", "p", "looks at"]);
-    table.set_header(header);
+    header.extend(["test", "statistic", "p"]);
+    header.extend(adjusted.then_some("p (Holm)"));
+    header.push("looks at");
+    let mut table = Grid::new(header, 1 + usize::from(named)..3 + usize::from(named) + usize::from(adjusted));
+    let seen = results
+        .iter()
+        .find_map(|measured| assessments(measured).next())
+        .map_or(0.0, |first| 1.0 - first.interval.level);
     for (measured, name) in results.iter().zip(names) {
         for test in &measured.figures.tests {
-            let mut row = Vec::new();
-            row.extend(named.then(|| name.clone()));
-            row.push(test.name.to_owned());
+            let mut row: Vec<Cell> = Vec::new();
+            row.extend(named.then(|| name.clone().into()));
+            row.push(test.name.into());
             match &test.outcome {
-                Ok(result) => row.extend([number::significant(result.statistic), number::p_value(result.p_value)]),
-                Err(_) => row.extend(["refused".to_owned(), String::new()]),
+                Ok(result) => {
+                    row.extend([number::significant(result.statistic).into(), p_cell(Some(result.p_value), seen)])
+                }
+                Err(_) => row.extend([Cell::toned("refused", Tone::Quiet), Cell::default()]),
             }
-            row.push(test.about.to_owned());
-            table.add_row(row);
+            row.extend(adjusted.then(|| p_cell(test.p_adjusted, seen)));
+            row.push(Cell::toned(test.about, Tone::Quiet));
+            table.add(row);
         }
     }
-    let first_number = 1 + usize::from(named);
-    "\n".to_owned() + &table::finished_between(table, first_number..first_number + 2)
+    Some(table)
+}
+
+fn assessments(measured: &Measured<Assessed>) -> impl Iterator<Item = &Assessment> {
+    measured.figures.figures.iter().filter_map(|figure| figure.outcome.as_ref().ok())
 }
 
 /// What the adjusted p-values are, and whether so few draws can tell anything of so many groups.
@@ -164,16 +195,13 @@ fn holm_note(results: Results, n_resamples: Option<u64>, level: f64) -> String {
 }
 
 fn explanation(results: Results) -> String {
-    let assessments = || {
-        let figures = results.iter().flat_map(|measured| &measured.figures.figures);
-        figures.filter_map(|figure| figure.outcome.as_ref().ok())
-    };
+    let assessments = || results.iter().flat_map(assessments);
     let Some(first) = assessments().next() else { return String::new() };
     let n_resamples = assessments().find_map(|assessment| assessment.floor.as_ref()).map(|floor| floor.n_resamples);
     let limits = assessments().any(|assessment| assessment.interval.is_upper_limit);
     let floor = n_resamples.map(|n| {
         format!(
-            "floor: what a calibrated model would show on these rows, mean ± deviation of {} draws. p: the share of draws that\n\
+            "floor: what a calibrated model would show on these rows, mean ± deviation of {} draws. p: the share of draws that \
              are at least the value.\n",
             number::count(n)
         )
@@ -210,25 +238,28 @@ fn debiased(assessment: &Assessment) -> &'static str {
 }
 
 /// Each reason once, with all that it is about.
-fn refusals(results: Results, names: &[String]) -> String {
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+fn refusals(results: Results, names: &[String], screen: &Screen) -> String {
+    // What is not there, why, and of what.
+    let mut reasons: Vec<(&str, String, Vec<String>)> = Vec::new();
     for (measured, name) in results.iter().zip(names) {
-        let figures = measured.figures.figures.iter();
-        let figures = figures.filter_map(|figure| Some((figure.name, figure.outcome.as_ref().err()?)));
+        let figures = measured.figures.figures.iter().filter_map(|figure| {
+            let absent = if figure.alone.is_some() { "no interval" } else { "refused" };
+            Some((absent, figure.name, figure.outcome.as_ref().err()?))
+        });
         let tests = measured.figures.tests.iter();
-        let tests = tests.filter_map(|test| Some((test.name, test.outcome.as_ref().err()?)));
-        for (what, refusal) in figures.chain(tests) {
+        let tests = tests.filter_map(|test| Some(("refused", test.name, test.outcome.as_ref().err()?)));
+        for (absent, what, refusal) in figures.chain(tests) {
             let what = if results.len() > 1 { format!("{what} of {name}") } else { what.to_owned() };
             let text = refusal.to_string();
-            match reasons.iter_mut().find(|(known, _)| *known == text) {
-                Some((_, all)) => all.push(what),
-                None => reasons.push((text, vec![what])),
+            match reasons.iter_mut().find(|(known_absent, known, _)| *known_absent == absent && *known == text) {
+                Some((_, _, all)) => all.push(what),
+                None => reasons.push((absent, text, vec![what])),
             }
         }
     }
-    let line = |(text, all): &(String, Vec<String>)| {
+    let line = |(absent, text, all): &(&str, String, Vec<String>)| {
         let all = if results.len() > 1 { words::few(all) } else { all.join(", ") };
-        wrapped(&crate::printable(&format!("refused: {all}: {text}")))
+        screen.reason(&crate::printable(&format!("{absent}: {all}: {text}")))
     };
     reasons.iter().map(line).collect()
 }

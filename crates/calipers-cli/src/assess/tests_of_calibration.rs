@@ -22,6 +22,14 @@ pub(crate) struct Tested {
     /// What it looks at, in a few words.
     pub(crate) about: &'static str,
     pub(crate) outcome: Result<TestResult, Error>,
+    /// The p-value of a group, adjusted for all groups.
+    pub(crate) p_adjusted: Option<f64>,
+}
+
+impl Tested {
+    pub(crate) fn p_value(&self) -> Option<f64> {
+        self.outcome.as_ref().ok().map(|result| result.p_value)
+    }
 }
 
 impl Tests {
@@ -61,7 +69,7 @@ impl Tests {
                 Source::Classes { .. } => refused("several classes"),
                 Source::Sketch(_) => refused("a sketch"),
             };
-            Tested { name, about, outcome }
+            Tested { name, about, outcome, p_adjusted: None }
         };
         all.into_iter().map(tested).collect()
     }

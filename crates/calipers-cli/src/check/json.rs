@@ -29,11 +29,12 @@ pub(crate) fn render(gate: &Gate) -> String {
 }
 
 fn check(line: &Line) -> Value {
+    let tested = line.tested.as_ref();
     json!({
-        "max": line.against.threshold,
-        "above": line.against.above,
-        "p_value": line.against.p_value,
-        "p_adjusted": line.p_adjusted,
+        "max": line.max,
+        "above": tested.map(|tested| tested.against.above),
+        "p_value": tested.map(|tested| tested.against.p_value),
+        "p_adjusted": tested.map(|tested| tested.p_adjusted),
         "verdict": line.verdict.name(),
     })
 }

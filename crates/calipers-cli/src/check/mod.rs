@@ -3,11 +3,9 @@
 mod json;
 mod table;
 
-use std::path::Path;
-
 use anyhow::{Context, Result};
 use calipers::significance::holm;
-use calipers::{Against, Assessment, Debias, Error};
+use calipers::{Against, Assessment, Debias, Error, Estimate};
 use clap::Args;
 
 use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, OutputArgs};
@@ -16,7 +14,8 @@ use crate::assess::significance_args::{DrawArgs, IntervalArgs, Significance};
 use crate::measured::Measured;
 use crate::plan::Reading;
 use crate::progress::Waiting;
-use crate::{measures, words};
+use crate::screen::Screen;
+use crate::{files, measures, words};
 
 /// Fail if calibration error is above a maximum: a gate for CI that knows what chance does
 ///
@@ -33,12 +32,12 @@ Examples:
 Exit code: 0 passed (or undecided, with a warning), 1 failed (or undecided, with --strict), 2 could not measure.")]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
-    input: InputArgs,
+    pub(crate) input: InputArgs,
     /// Check the rows of all files together, in place of each file
     #[arg(long, help_heading = "Input")]
     together: bool,
     /// The most that a measure may be: ls-ece=0.03, ece=0.05, or any name of `calipers measures`; give it again for each further one
-    #[arg(long, value_name = "NAME=X", required = true, help_heading = "Gate")]
+    #[arg(long, value_name = "NAME=X", required_unless_present = "columns", help_heading = "Gate")]
     max: Vec<String>,
     /// Fail what is undecided too
     #[arg(long, help_heading = "Gate")]
@@ -52,7 +51,7 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     ece: BinnedEceArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    pub(crate) output: OutputArgs,
 }
 
 /// What a gate has to say.
@@ -76,10 +75,26 @@ pub(crate) struct Line {
     /// Of its model or group among all.
     pub(crate) place: usize,
     pub(crate) measure: &'static str,
+    pub(crate) max: f64,
+    pub(crate) estimate: Estimate,
+    /// What is known of chance; nothing in a group of too few clusters, which is undecided.
+    pub(crate) tested: Option<Tested>,
+    pub(crate) verdict: Verdict,
+}
+
+/// A figure against its maximum.
+pub(crate) struct Tested {
     pub(crate) assessment: Assessment,
     pub(crate) against: Against,
     pub(crate) p_adjusted: f64,
-    pub(crate) verdict: Verdict,
+}
+
+impl Line {
+    /// Undecided for want of draws: the p-value is the least that so many can give.
+    fn wants_draws(&self) -> bool {
+        let at_least = |tested: &Tested| tested.against.p_value <= tested.against.least_p_value * (1.0 + 1e-9);
+        self.verdict == Verdict::Undecided && self.tested.as_ref().is_some_and(at_least)
+    }
 }
 
 /// All lines, and what they were asked.
@@ -111,9 +126,25 @@ impl Gate {
         let all = [Verdict::Failed, Verdict::Undecided];
         all.into_iter().find(|verdict| self.lines_of(*verdict).next().is_some()).unwrap_or(Verdict::Passed)
     }
+
+    /// What would decide the undecided.
+    pub(crate) fn remedy(&self) -> String {
+        let undecided = self.lines_of(Verdict::Undecided).count();
+        let n_of_draws = self.lines.iter().filter(|line| line.wants_draws()).count();
+        let n_of_clusters = self.lines.iter().filter(|line| line.tested.is_none()).count();
+        // Both ends of an interval, and Holm's adjustment of the least p-value for all lines.
+        let draws = (2.0 * self.lines.len() as f64 / (1.0 - self.level) - 1e-6).ceil();
+        let remedies = [
+            (undecided - n_of_draws - n_of_clusters, "more rows".to_owned()),
+            (n_of_draws, format!("more draws (--resamples {draws})")),
+            (n_of_clusters, "more clusters".to_owned()),
+        ];
+        let remedies: Vec<String> = remedies.into_iter().filter(|(n, _)| *n > 0).map(|(_, remedy)| remedy).collect();
+        remedies.join(" or ")
+    }
 }
 
-pub(crate) fn run(args: &CheckArgs) -> Result<Checked> {
+pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Checked> {
     let significance = Significance::new(&args.draws, &args.interval, Debias::default())?;
     let maxima = maxima(&args.max)?;
     let names: Vec<&str> = maxima.iter().map(|(name, _)| name.as_str()).collect();
@@ -122,7 +153,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Checked> {
     let sketch_is_enough = assessed::sketch_is_enough(asked.iter());
     let waiting = Waiting::new();
     let level = significance.level;
-    let question = Assessing { asked, significance, tests: None, waiting: &waiting };
+    let question = Assessing { asked, significance, tests: None, of_group: false, waiting: &waiting };
     let reading = Reading {
         input: &args.input,
         together: args.together,
@@ -138,11 +169,12 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Checked> {
     let gate = Gate { results, names, lines, level, strict: args.strict };
     let n_undecided = gate.lines_of(Verdict::Undecided).count();
     Ok(Checked {
-        text: if args.output.json { json::render(&gate) } else { table::render(&gate) },
+        text: if args.output.json { json::render(&gate) } else { table::render(&gate, screen) },
         warning: (n_undecided > 0).then(|| {
             format!(
-                "{n_undecided} of {} undecided: more rows would tell{}",
+                "{n_undecided} of {} undecided: {} would tell{}",
                 gate.lines.len(),
+                gate.remedy(),
                 STRICT[usize::from(args.strict)]
             )
         }),
@@ -185,27 +217,31 @@ fn lines(results: &[Measured<Assessed>], thresholds: &[f64], level: f64) -> Resu
     for (place, measured) in results.iter().enumerate() {
         for (figure, threshold) in measured.figures.figures.iter().zip(thresholds) {
             let of = || match measured.group.as_ref().and_then(|group| Some((&group.by, group.key.as_ref()?))) {
-                Some((by, key)) => format!("{}: {by} {key}: {}", path(measured.file()), figure.name),
-                None => format!("{}: {}", path(measured.file()), figure.name),
+                Some((by, key)) => format!("{}: {by} {key}: {}", files::shown(measured.file()), figure.name),
+                None => format!("{}: {}", files::shown(measured.file()), figure.name),
             };
-            let assessment = figure.outcome.clone().with_context(of)?;
-            let against = assessment.against(*threshold).with_context(of)?;
-            let verdict = Verdict::Undecided;
-            lines.push(Line { place, measure: figure.name, assessment, against, p_adjusted: 1.0, verdict });
+            let (estimate, tested) = match (&figure.outcome, &figure.alone) {
+                (Err(_), Some(estimate)) => (estimate.clone(), None),
+                (outcome, _) => {
+                    let assessment = outcome.clone().with_context(of)?;
+                    let against = assessment.against(*threshold).with_context(of)?;
+                    (assessment.estimate.clone(), Some(Tested { assessment, against, p_adjusted: 1.0 }))
+                }
+            };
+            let (measure, verdict) = (figure.name, Verdict::Undecided);
+            lines.push(Line { place, measure, max: *threshold, estimate, tested, verdict });
         }
     }
-    let adjusted = holm(&lines.iter().map(|line| line.against.p_value).collect::<Vec<f64>>());
+    let p_value = |line: &Line| line.tested.as_ref().map_or(1.0, |tested| tested.against.p_value);
+    let adjusted = holm(&lines.iter().map(p_value).collect::<Vec<f64>>());
     for (line, p_adjusted) in lines.iter_mut().zip(adjusted) {
-        line.p_adjusted = p_adjusted;
-        line.verdict = match (p_adjusted <= 1.0 - level + 1e-12, line.against.above) {
+        let Some(tested) = &mut line.tested else { continue };
+        tested.p_adjusted = p_adjusted;
+        line.verdict = match (p_adjusted <= 1.0 - level + 1e-12, tested.against.above) {
             (false, _) => Verdict::Undecided,
             (true, true) => Verdict::Failed,
             (true, false) => Verdict::Passed,
         };
     }
     Ok(lines)
-}
-
-fn path(path: &Path) -> String {
-    path.display().to_string()
 }

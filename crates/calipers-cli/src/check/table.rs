@@ -2,33 +2,47 @@
 
 use crate::assess::table::{interval, level};
 use crate::check::{Gate, Line, Verdict};
+use crate::floor::p_cell;
+use crate::grid::{Cell, Grid};
 use crate::measures_table::notes;
-use crate::{number, table, words};
+use crate::screen::{Screen, Tone};
+use crate::{number, words};
 
 /// More that passed are counted and not listed.
 const MOST_PASSED: usize = 10;
 
-pub(crate) fn render(gate: &Gate) -> String {
+pub(crate) fn render(gate: &Gate, screen: &Screen) -> String {
     let inputs = gate.results.iter().map(|measured| &measured.figures.input);
-    [
-        sentence(gate) + "\n\n",
-        lines(gate),
-        "\n".to_owned(),
+    let notes = [
         explanation(gate),
         words::asked(&gate.results),
         words::glossary(&gate.results, inputs),
         words::guesses(&gate.results, &gate.names),
-    ]
-    .concat()
+    ];
+    let table = lines(gate);
+    let table = if table.is_empty() { String::new() } else { table.draw(screen) };
+    let verdict = screen.paint(&sentence(gate), tone(gate.verdict()));
+    [verdict, "\n\n".to_owned(), table, "\n".to_owned(), screen.notes(&notes.concat())].concat()
+}
+
+fn tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Failed => Tone::Bad,
+        Verdict::Undecided => Tone::Warning,
+        Verdict::Passed => Tone::Good,
+    }
 }
 
 /// The verdict in one line.
 pub(crate) fn sentence(gate: &Gate) -> String {
     let verdict = gate.verdict();
     if let [line] = &gate.lines[..] {
-        let max = line.against.threshold;
+        let max = line.max;
         return match verdict {
             Verdict::Failed => format!("failed: {} is above {max}", line.measure),
+            Verdict::Undecided if line.wants_draws() => {
+                format!("undecided: whether {} is above {max}, so few draws do not tell", line.measure)
+            }
             Verdict::Undecided => format!("undecided: whether {} is above {max}, these rows do not tell", line.measure),
             Verdict::Passed => format!("passed: {} is at most {max}", line.measure),
         };
@@ -41,7 +55,7 @@ pub(crate) fn sentence(gate: &Gate) -> String {
 }
 
 /// What failed, then what is undecided, then what passed, unless that is much.
-fn lines(gate: &Gate) -> String {
+fn lines(gate: &Gate) -> Grid {
     let passed: Vec<&Line> = gate.lines_of(Verdict::Passed).collect();
     let shown = if passed.len() > MOST_PASSED { &[][..] } else { &passed[..] };
     let lines = gate.lines_of(Verdict::Failed).chain(gate.lines_of(Verdict::Undecided)).chain(shown.iter().copied());
@@ -53,35 +67,32 @@ fn lines(gate: &Gate) -> String {
     header.extend(several.then_some("p (Holm)"));
     header.push("notes");
     let (first_number, n_columns) = (2 + usize::from(named), header.len());
-    let mut table = table::plain();
-    table.set_header(header);
-    let mut n_shown = 0;
+    let mut table = Grid::new(header, first_number..n_columns - 1);
+    let seen = 1.0 - gate.level;
     for line in lines {
-        n_shown += 1;
-        let estimate = &line.assessment.estimate;
-        let mut row = vec![line.verdict.name().to_owned()];
-        row.extend(named.then(|| gate.names[line.place].clone()));
+        let tested = line.tested.as_ref();
+        let mut row = vec![Cell::toned(line.verdict.name(), tone(line.verdict))];
+        row.extend(named.then(|| gate.names[line.place].clone().into()));
         row.extend([
-            line.measure.to_owned(),
-            number::count(estimate.n),
-            number::significant(estimate.value),
-            interval(&line.assessment.interval),
-            line.against.threshold.to_string(),
-            number::p_value(line.against.p_value),
+            Cell::from(line.measure),
+            number::count(line.estimate.n).into(),
+            number::significant(line.estimate.value).into(),
+            tested.map_or("-".to_owned(), |tested| interval(&tested.assessment.interval)).into(),
+            line.max.to_string().into(),
+            p_cell(tested.map(|tested| tested.against.p_value), seen),
         ]);
-        row.extend(several.then(|| number::p_value(line.p_adjusted)));
-        row.push(notes(estimate));
-        table.add_row(row);
+        row.extend(several.then(|| p_cell(tested.map(|tested| tested.p_adjusted), seen)));
+        row.push(notes(&line.estimate).into());
+        table.add(row);
     }
-    if n_shown == 0 {
-        return String::new();
-    }
-    table::finished_between(table, first_number..n_columns - 1)
+    table
 }
 
 fn explanation(gate: &Gate) -> String {
     let n_passed = gate.lines_of(Verdict::Passed).count();
-    let clusters = gate.lines.iter().find_map(|line| line.assessment.n_clusters);
+    let tested = || gate.lines.iter().filter_map(|line| line.tested.as_ref());
+    let clusters = tested().find_map(|tested| tested.assessment.n_clusters);
+    let untested = gate.lines.iter().any(|line| line.tested.is_none());
     let adjusted = format!(
         "p: of \"the value of rows without end is max\"; p (Holm): adjusted for {} figures, and decided where at most {}.\n",
         number::count(gate.lines.len() as u64),
@@ -98,6 +109,7 @@ fn explanation(gate: &Gate) -> String {
         format!("interval: {} %, for the value of rows without end at the same settings.\n", level(gate.level)),
         if gate.lines.len() > 1 { adjusted } else { one },
         clusters.map_or(String::new(), |n| format!("Rows in {} clusters.\n", number::count(n))),
+        if untested { "No interval: groups of fewer than 10 clusters.\n".to_owned() } else { String::new() },
     ]
     .concat()
 }

@@ -14,7 +14,8 @@ use crate::input::WholeFiles;
 use crate::measured::{Measured, Method};
 use crate::progress::Waiting;
 use crate::question::Asked;
-use crate::{files, measures, plan, words};
+use crate::screen::Screen;
+use crate::{measures, row_groups, words};
 use paired::Opened;
 
 /// Say which of several models on the same rows is better calibrated: differences with intervals and p-values
@@ -39,7 +40,7 @@ Exit code: 0 fine, whatever the difference; 2 could not measure."
 )]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
-    input: InputArgs,
+    pub(crate) input: InputArgs,
     /// A measure by its name in `calipers measures`, in place of LS-ECE; give it again for each further one
     #[arg(long, value_name = "NAME", help_heading = "Measures")]
     measure: Vec<String>,
@@ -50,7 +51,7 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     ece: BinnedEceArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    pub(crate) output: OutputArgs,
 }
 
 /// Models, compared by one measure after the other.
@@ -67,17 +68,18 @@ const WHOLE_FILES: WholeFiles =
 /// The first file is that of all.
 const OF_ALL: &str = "";
 
-pub(crate) fn run(args: &CompareArgs) -> Result<String> {
+pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<String> {
     let asked: Vec<&str> = match args.measure.is_empty() {
         true => vec!["ls_ece"],
         false => args.measure.iter().map(String::as_str).collect(),
     };
     let asked = measures::by_names(&asked, &args.ls_ece, &args.ece)?;
+    args.draws.check()?;
     let rules = WHOLE_FILES.rules(&args.input)?;
     args.output.start_threads()?;
     let mut opened: Vec<Opened> = Vec::new();
-    for file in files::expand(&args.input.files)? {
-        let name = || file.display().to_string();
+    for file in args.input.open_files()? {
+        let name = || file.shown();
         // Rows are the same in all files, and so are clusters.
         let cluster = args.draws.cluster.as_deref().filter(|_| opened.is_empty());
         let next = Opened::read(&file, &WHOLE_FILES, &args.input, cluster, &rules).with_context(name)?;
@@ -94,7 +96,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<String> {
         .iter()
         .flat_map(|opened| opened.models.iter().map(move |model| (&opened.file, model)))
         .map(|(file, model)| Measured {
-            files: vec![file.clone()],
+            files: vec![file.name.clone()],
             columns: Some(model.columns.clone()),
             group: None,
             method: Method::Rows,
@@ -106,7 +108,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<String> {
     let clusters = match (opened.first().and_then(|first| first.clusters.as_ref()), checked.first()) {
         (Some(column), Some(first)) => {
             let rows: Vec<usize> = (0..first.predictions.len()).map(|place| first.predictions.row(place)).collect();
-            Some(plan::numbered(column, &rows)?)
+            Some(row_groups::numbered(column, &rows)?)
         }
         _ => None,
     };
@@ -123,5 +125,5 @@ pub(crate) fn run(args: &CompareArgs) -> Result<String> {
     }
     drop(waiting);
     let compared = Compared { models, names, by_measure };
-    Ok(if args.output.json { json::render(&compared) } else { table::render(&compared) })
+    Ok(if args.output.json { json::render(&compared) } else { table::render(&compared, screen) })
 }

@@ -1,18 +1,18 @@
 //! Models that answer for the same rows, of one file or of several: what cannot be paired is refused, with the first row that differs.
 
-use std::path::{Path, PathBuf};
-
 use anyhow::{Context, Result, anyhow, bail};
 use calipers::{BinaryView, Form, Predictions};
 
 use crate::args::{InputArgs, InputRules};
+use crate::files::InputFile;
 use crate::input::{self, Loaded, WholeFiles};
 use crate::measured::Columns;
 use crate::read::Column;
+use crate::words;
 
 /// A file of models, read.
 pub(crate) struct Opened {
-    pub(crate) file: PathBuf,
+    pub(crate) file: InputFile,
     loaded: Loaded,
     /// As they were in the file, before they were compared with predicted classes.
     labels: Column,
@@ -39,7 +39,7 @@ pub(crate) struct Checked<'a> {
 
 impl Opened {
     pub(crate) fn read(
-        file: &Path,
+        file: &InputFile,
         whole_files: &WholeFiles,
         args: &InputArgs,
         cluster: Option<&str>,
@@ -50,17 +50,17 @@ impl Opened {
         // proof: labels come after the scores, and are always wanted
         let labels = columns.get(chosen.scores.len()).cloned().ok_or_else(|| anyhow!("no labels"))?;
         let loaded = Loaded::new(columns, 0, &chosen, rules)?;
-        let stem = file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy();
+        let stem = words::stem(&file.name);
         let models = chosen.scores.iter().zip(&loaded.scores).map(|(scores, column)| {
             let name = match chosen.scores.len() {
-                1 => stem.to_string(),
+                1 => stem.clone(),
                 _ => format!("{stem} {}", table.names()[scores.place]),
             };
             let columns = Columns::new(&*table, &chosen, scores, column.n_classes, rules);
             Model { name: crate::printable(&name), columns, form: scores.form }
         });
         let models = models.collect();
-        Ok(Opened { file: file.to_owned(), loaded, labels, models, clusters })
+        Ok(Opened { file: file.clone(), loaded, labels, models, clusters })
     }
 
     /// The models of both answer for the same rows, in the same order, which count as much. `of_all` says of what the first one is the first: ` of
@@ -73,7 +73,7 @@ impl Opened {
 
 fn same_labels(first: &Opened, other: &Opened, of_all: &str) -> Result<()> {
     let (ours, theirs) = (first.labels.n_rows(), other.labels.n_rows());
-    let name = first.file.display();
+    let name = first.file.shown();
     if ours != theirs {
         bail!("must have the rows of {name}, the first{of_all}: that has {ours}, and this {theirs}");
     }
@@ -87,7 +87,7 @@ fn same_labels(first: &Opened, other: &Opened, of_all: &str) -> Result<()> {
 
 /// Rows are as many: their labels are.
 fn same_weights(first: &Opened, other: &Opened, of_all: &str) -> Result<()> {
-    let rule = format!("must have the weights of {}, the first{of_all}", first.file.display());
+    let rule = format!("must have the weights of {}, the first{of_all}", first.file.shown());
     match (first.loaded.weights(), other.loaded.weights()) {
         (None, None) => Ok(()),
         (Some(_), None) => bail!("{rule}: this has none"),
@@ -112,14 +112,14 @@ fn same_rows(first: &Checked<'_>, other: &Predictions<'_>, of_all: &str) -> Resu
         Some((Some(ours), None)) => (ours, "left out", "kept"),
         Some((_, theirs)) => (theirs.unwrap_or_default(), "kept", "left out"),
     };
-    let rule = format!("must keep the rows of {} of {}", first.name, first.opened.file.display());
+    let rule = format!("must keep the rows of {} of {}", first.name, first.opened.file.shown());
     bail!("{rule}, the first{of_all}: row {row} is {there} there and {here} here")
 }
 
 impl Checked<'_> {
     pub(crate) fn view(&self, rules: &InputRules) -> Result<BinaryView<'_>> {
         let view = self.predictions.view(self.opened.loaded.multiclass(rules), rules.ties);
-        view.with_context(|| self.opened.file.display().to_string())
+        view.with_context(|| self.opened.file.shown())
     }
 }
 
@@ -130,8 +130,8 @@ pub(crate) fn check_all<'a>(all: &'a [Opened], rules: &InputRules, of_all: &str)
         for (Model { name, form, .. }, scores) in opened.models.iter().zip(&opened.loaded.scores) {
             let predictions = opened.loaded.input(scores, *form, rules).and_then(calipers::Input::check);
             let place = || match opened.models.len() {
-                1 => opened.file.display().to_string(),
-                _ => format!("{}: {name}", opened.file.display()),
+                1 => opened.file.shown(),
+                _ => format!("{}: {name}", opened.file.shown()),
             };
             let predictions = predictions.with_context(place)?;
             if let Some(first) = checked.first() {

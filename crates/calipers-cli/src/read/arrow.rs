@@ -17,6 +17,12 @@ pub(crate) fn names(schema: &Schema) -> Vec<String> {
     schema.fields().iter().map(|field| field.name().clone()).collect()
 }
 
+/// The rows of a batch that are before the limit, of which there is one at least.
+pub(crate) fn within(batch: RecordBatch, first_row: u64, limit: u64) -> RecordBatch {
+    let n_rows = usize::try_from(limit - first_row).unwrap_or(usize::MAX);
+    if batch.num_rows() <= n_rows { batch } else { batch.slice(0, n_rows) }
+}
+
 /// The batches of one column alone, in the order of the file.
 type OneColumn<'a> = Box<dyn Iterator<Item = Result<RecordBatch>> + 'a>;
 
@@ -227,7 +233,7 @@ fn dictionary(array: &dyn Array, role: Role) -> Option<Values> {
     Some(words.gather(dictionary.normalized_keys().into_iter().map(Some)))
 }
 
-fn type_name(data_type: &DataType) -> String {
+pub(crate) fn type_name(data_type: &DataType) -> String {
     match data_type {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text".to_owned(),
         DataType::Dictionary(_, words) => type_name(words),

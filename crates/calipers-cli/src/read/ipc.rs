@@ -92,7 +92,11 @@ impl Table for IpcTable {
         &self.names
     }
 
-    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)]) -> Result<Box<dyn Stream + 'a>> {
+    fn type_name(&self, place: usize) -> Option<String> {
+        Some(arrow::type_name(self.schema.field(place).data_type()))
+    }
+
+    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
         let projection = Projection::new(&self.schema, wanted, |place| {
             let mut reader = self.reader(&[place])?;
             Ok(Box::new(std::iter::from_fn(move || guarded(FORMAT, || reader.next()).transpose())))
@@ -100,9 +104,9 @@ impl Table for IpcTable {
         Ok(match self.is_stream {
             true => {
                 let reader = self.reader(projection.places())?;
-                Box::new(StreamBatches { table: self, projection, reader: Mutex::new((0, reader)) })
+                Box::new(StreamBatches { table: self, projection, limit, reader: Mutex::new((0, reader)) })
             }
-            false => Box::new(FileBatches { table: self, projection, next: AtomicUsize::new(0) }),
+            false => Box::new(FileBatches { table: self, projection, limit, next: AtomicUsize::new(0) }),
         })
     }
 }
@@ -110,20 +114,23 @@ impl Table for IpcTable {
 struct FileBatches<'a> {
     table: &'a IpcTable,
     projection: Projection,
+    /// Rows beyond are not read.
+    limit: u64,
     /// The first batch that no thread has taken.
     next: AtomicUsize,
 }
 
 impl Stream for FileBatches<'_> {
     fn extent(&self) -> Extent {
-        self.table.extent()
+        self.table.extent(self.limit)
     }
 
     fn parts(&self) -> Parts<'_> {
         let mut reader = None;
         Box::new(std::iter::from_fn(move || {
             let place = self.next.fetch_add(1, Ordering::Relaxed);
-            let first_row = *self.table.first_rows[..self.table.first_rows.len() - 1].get(place)?;
+            let first_rows = &self.table.first_rows[..self.table.first_rows.len() - 1];
+            let first_row = *first_rows.get(place).filter(|first_row| **first_row < self.limit)?;
             let part = guarded(FORMAT, || {
                 let reader = match &mut reader {
                     Some(reader) => reader,
@@ -132,7 +139,8 @@ impl Stream for FileBatches<'_> {
                 if let Reader::File(reader) = reader {
                     reader.set_index(place).map_err(failed)?;
                 }
-                reader.next()?.map(|batch| self.projection.part(&batch, first_row)).transpose()
+                let batch = reader.next()?.map(|batch| arrow::within(batch, first_row, self.limit));
+                batch.map(|batch| self.projection.part(&batch, first_row)).transpose()
             });
             part.map_err(|error| Failure { first_row, error }).transpose()
         }))
@@ -142,13 +150,15 @@ impl Stream for FileBatches<'_> {
 struct StreamBatches<'a> {
     table: &'a IpcTable,
     projection: Projection,
+    /// Rows beyond are not read.
+    limit: u64,
     /// With the first row of the next batch.
     reader: Mutex<(u64, Reader)>,
 }
 
 impl Stream for StreamBatches<'_> {
     fn extent(&self) -> Extent {
-        self.table.extent()
+        self.table.extent(self.limit)
     }
 
     fn parts(&self) -> Parts<'_> {
@@ -156,11 +166,15 @@ impl Stream for StreamBatches<'_> {
             let (first_row, batch) = {
                 let mut guard = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
                 let (next_row, reader) = &mut *guard;
+                if *next_row >= self.limit {
+                    return None;
+                }
                 let (first_row, batch) = (*next_row, guarded(FORMAT, || reader.next()));
                 *next_row += batch.as_ref().ok().and_then(Option::as_ref).map_or(0, |batch| batch.num_rows() as u64);
                 (first_row, batch)
             };
             let part = batch.and_then(|batch| {
+                let batch = batch.map(|batch| arrow::within(batch, first_row, self.limit));
                 guarded(FORMAT, || batch.map(|batch| self.projection.part(&batch, first_row)).transpose())
             });
             part.map_err(|error| Failure { first_row, error }).transpose()
@@ -169,7 +183,7 @@ impl Stream for StreamBatches<'_> {
 }
 
 impl IpcTable {
-    fn extent(&self) -> Extent {
-        Extent::Rows(self.first_rows.last().copied().unwrap_or(0))
+    fn extent(&self, limit: u64) -> Extent {
+        Extent::Rows(self.first_rows.last().copied().unwrap_or(0).min(limit))
     }
 }

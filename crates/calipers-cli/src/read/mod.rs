@@ -3,15 +3,19 @@
 mod arrow;
 mod column;
 mod csv;
+mod format;
 mod ipc;
 mod ipc_sizes;
+mod json_lines;
 mod mapped;
 mod npy;
 mod numpy;
 mod parquet;
 mod parts;
+mod text;
 
 pub(crate) use column::{Column, Role, Values};
+pub(crate) use format::{Format, N_FIRST_BYTES};
 pub(crate) use numpy::NpyFiles;
 pub(crate) use parts::{Extent, Failure, PART_ROWS, Part, Parts, ReadAgain, Stream, collect, for_each};
 
@@ -33,8 +37,13 @@ pub(crate) trait Table: Sync {
     /// The names of all columns, in the order of the file.
     fn names(&self) -> &[String];
 
-    /// The rows of some columns, by their place among the names.
-    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)]) -> Result<Box<dyn Stream + 'a>>;
+    /// The type of a column, where the format says it.
+    fn type_name(&self, _place: usize) -> Option<String> {
+        None
+    }
+
+    /// The first rows of some columns, by their place among the names: as many as the limit.
+    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>>;
 
     /// A refusal of a column, which is named where several models could have caused it.
     fn in_column(&self, refusal: Error, wanted: &[(usize, Role)], place: usize) -> anyhow::Error {
@@ -44,23 +53,19 @@ pub(crate) trait Table: Sync {
     }
 }
 
-/// Opens a file as what its name says that it is.
+/// Opens a file of columns.
 ///
-/// `invalid` is for CSV, where a cell that is no number is a bad row and not a wrong type of the column.
-pub(crate) fn open(path: &Path, invalid: Invalid) -> Result<Box<dyn Table>> {
-    Ok(match extension(path).as_str() {
-        "csv" => Box::new(csv::CsvTable::open(path, b',', invalid)?),
-        "tsv" => Box::new(csv::CsvTable::open(path, b'\t', invalid)?),
-        "parquet" => Box::new(parquet::ParquetTable::open(path)?),
-        "arrow" | "feather" | "ipc" => Box::new(ipc::IpcTable::open(path)?),
-        "npz" => Box::new(numpy::NpzTable::open(path)?),
-        _ => {
-            // A name without a file is the likelier mistake.
-            open_file(path)?;
-            bail!(
-                "the name must say the format: .csv, .tsv, .parquet, .arrow, .feather, .ipc, .npy and .npz can be read"
-            );
-        }
+/// `invalid` is for text, where a cell that is no number is a bad row and not a wrong type of the column.
+pub(crate) fn open(path: &Path, format: Format, invalid: Invalid) -> Result<Box<dyn Table>> {
+    Ok(match format {
+        Format::Csv => Box::new(csv::CsvTable::open(path, b',', invalid)?),
+        Format::Tsv => Box::new(csv::CsvTable::open(path, b'\t', invalid)?),
+        Format::Jsonl => Box::new(json_lines::JsonLines::open(path, invalid)?),
+        Format::Parquet => Box::new(parquet::ParquetTable::open(path)?),
+        Format::Arrow => Box::new(ipc::IpcTable::open(path)?),
+        Format::Npy => Box::new(numpy::NpyFiles::new(vec![path.to_owned()])),
+        Format::Npz => Box::new(numpy::NpzTable::open(path)?),
+        Format::Sketch => bail!("is a sketch, which has no columns"),
     })
 }
 

@@ -54,6 +54,12 @@ impl NpyArray {
         Self::new(header, role, |_| Ok((Source::File(file, start), n_bytes)))
     }
 
+    /// What the header says of the elements: `<f4 (10000, 10)`; nothing of what is no array.
+    pub(crate) fn type_and_shape(mut source: impl Read) -> Option<String> {
+        let header = read_header(&mut source).ok()?;
+        Some(format!("{} {}", header.descr, python_shape(&header.shape)))
+    }
+
     /// An array in an archive.
     pub(crate) fn read(mut source: impl Read, role: Role) -> Result<Self> {
         let header = read_header(&mut source)?;

@@ -52,7 +52,12 @@ impl Table for NpzTable {
         &self.names
     }
 
-    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)]) -> Result<Box<dyn Stream + 'a>> {
+    fn type_name(&self, place: usize) -> Option<String> {
+        let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
+        NpyArray::type_and_shape(archive.by_index(self.places[place]).ok()?)
+    }
+
+    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
         let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
         let mut arrays = Vec::with_capacity(wanted.len());
         for &(index, role) in wanted {
@@ -63,7 +68,7 @@ impl Table for NpzTable {
             });
             arrays.push(array?);
         }
-        Ok(Box::new(Arrays::new(self, wanted, arrays)?))
+        Ok(Box::new(Arrays::new(self, wanted, arrays, limit)?))
     }
 }
 
@@ -89,14 +94,18 @@ impl Table for NpyFiles {
         &self.names
     }
 
-    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)]) -> Result<Box<dyn Stream + 'a>> {
+    fn type_name(&self, place: usize) -> Option<String> {
+        NpyArray::type_and_shape(open_file(&self.paths[place]).ok()?)
+    }
+
+    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
         let mut arrays = Vec::with_capacity(wanted.len());
         for &(index, role) in wanted {
             let array = open_file(&self.paths[index]).and_then(|file| NpyArray::open(file, role));
             // The first is the file that is measured, which every error names.
             arrays.push(if index == 0 { array? } else { array.with_context(|| self.names[index].clone())? });
         }
-        Ok(Box::new(Arrays::new(self, wanted, arrays)?))
+        Ok(Box::new(Arrays::new(self, wanted, arrays, limit)?))
     }
 }
 
@@ -110,10 +119,11 @@ struct Arrays {
 }
 
 impl Arrays {
-    fn new(table: &dyn Table, wanted: &[(usize, Role)], arrays: Vec<NpyArray>) -> Result<Self> {
+    fn new(table: &dyn Table, wanted: &[(usize, Role)], arrays: Vec<NpyArray>, limit: u64) -> Result<Self> {
         let length = |array: Option<&NpyArray>| array.map_or(0, NpyArray::n_rows);
-        let n_labels = arrays.iter().zip(wanted).find(|(_, (_, role))| !role.is_numeric()).map(|(array, _)| array);
-        let n_labels = length(n_labels);
+        let labels = arrays.iter().zip(wanted).find(|(_, (_, role))| !role.is_numeric()).map(|(array, _)| array);
+        // An array that is only looked at may be alone.
+        let n_labels = length(labels.or(arrays.first()));
         for (array, &(index, role)) in arrays.iter().zip(wanted) {
             let (what, got, expected) = match role {
                 // Scores say how many rows there are, and for one model after the other the labels do not fit.
@@ -129,7 +139,8 @@ impl Arrays {
         }
         let n_classes = arrays.iter().map(NpyArray::n_classes).max().unwrap_or(1);
         let part_rows = (4 * PART_ROWS / n_classes).clamp(1 << 10, PART_ROWS);
-        Ok(Arrays { n_rows: length(arrays.first()), arrays, part_rows, next: AtomicUsize::new(0) })
+        let n_rows = length(arrays.first()).min(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(Arrays { n_rows, arrays, part_rows, next: AtomicUsize::new(0) })
     }
 }
 

@@ -9,7 +9,8 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
 use super::{
-    Extent, Failure, PART_ROWS, Part, Parts, Role, Stream, Table, arrow::Projection, cannot_read, guarded, open_file,
+    Extent, Failure, PART_ROWS, Part, Parts, Role, Stream, Table, arrow, arrow::Projection, cannot_read, guarded,
+    open_file,
 };
 
 const FORMAT: &str = "Parquet";
@@ -24,7 +25,7 @@ impl ParquetTable {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let file = open_file(path)?;
         let metadata = guarded(FORMAT, || ArrowReaderMetadata::load(&file, Default::default()).map_err(failed))?;
-        Ok(ParquetTable { path: path.to_owned(), names: super::arrow::names(metadata.schema()), metadata })
+        Ok(ParquetTable { path: path.to_owned(), names: arrow::names(metadata.schema()), metadata })
     }
 
     fn schema(&self) -> &SchemaRef {
@@ -50,7 +51,11 @@ impl Table for ParquetTable {
         &self.names
     }
 
-    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)]) -> Result<Box<dyn Stream + 'a>> {
+    fn type_name(&self, place: usize) -> Option<String> {
+        Some(arrow::type_name(self.schema().field(place).data_type()))
+    }
+
+    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
         let mut first_rows = vec![0];
         for group in self.metadata.metadata().row_groups() {
             let n_rows = u64::try_from(group.num_rows()).unwrap_or(0);
@@ -63,7 +68,7 @@ impl Table for ParquetTable {
                 guarded(FORMAT, || batches.next().transpose().map_err(failed)).transpose()
             })))
         })?;
-        Ok(Box::new(RowGroups { table: self, projection, first_rows, next: AtomicUsize::new(0) }))
+        Ok(Box::new(RowGroups { table: self, projection, first_rows, limit, next: AtomicUsize::new(0) }))
     }
 }
 
@@ -72,13 +77,15 @@ struct RowGroups<'a> {
     projection: Projection,
     /// Of each row group, and at last the number of all rows.
     first_rows: Vec<u64>,
+    /// Rows beyond are not read.
+    limit: u64,
     /// The first row group that no thread has taken.
     next: AtomicUsize,
 }
 
 impl Stream for RowGroups<'_> {
     fn extent(&self) -> Extent {
-        Extent::Rows(self.first_rows.last().copied().unwrap_or(0))
+        Extent::Rows(self.first_rows.last().copied().unwrap_or(0).min(self.limit))
     }
 
     fn parts(&self) -> Parts<'_> {
@@ -96,13 +103,13 @@ struct GroupParts<'a> {
 
 impl GroupParts<'_> {
     fn next_part(&mut self) -> Result<Option<Part>> {
-        let RowGroups { table, projection, first_rows, next } = self.groups;
+        let RowGroups { table, projection, first_rows, limit, next } = self.groups;
         loop {
             let batches = match &mut self.batches {
                 Some(batches) => batches,
                 None => {
                     let group = next.fetch_add(1, Ordering::Relaxed);
-                    if group + 1 >= first_rows.len() {
+                    if group + 1 >= first_rows.len() || first_rows[group] >= *limit {
                         return Ok(None);
                     }
                     self.first_row = first_rows[group];
@@ -110,12 +117,12 @@ impl GroupParts<'_> {
                 }
             };
             match batches.next().transpose().map_err(failed)? {
-                Some(batch) => {
+                Some(batch) if self.first_row < *limit => {
                     let first_row = self.first_row;
                     self.first_row += batch.num_rows() as u64;
-                    return projection.part(&batch, first_row).map(Some);
+                    return projection.part(&arrow::within(batch, first_row, *limit), first_row).map(Some);
                 }
-                None => self.batches = None,
+                _ => self.batches = None,
             }
         }
     }

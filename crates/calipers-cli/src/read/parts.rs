@@ -86,10 +86,15 @@ fn until_it_fits<T>(mut read: impl FnMut() -> Result<T>) -> Result<T> {
     read()
 }
 
-/// The wanted columns whole, if the file has at most so many rows.
-pub(crate) fn collect(table: &dyn Table, wanted: &[(usize, Role)], most_rows: u64) -> Result<Option<Vec<Column>>> {
+/// The wanted columns whole, up to the limit, if there are at most so many rows then.
+pub(crate) fn collect(
+    table: &dyn Table,
+    wanted: &[(usize, Role)],
+    limit: u64,
+    most_rows: u64,
+) -> Result<Option<Vec<Column>>> {
     until_it_fits(|| {
-        let stream = table.stream(wanted)?;
+        let stream = table.stream(wanted, limit)?;
         if matches!(stream.extent(), Extent::Rows(n_rows) if n_rows > most_rows) {
             return Ok(None);
         }
@@ -109,16 +114,17 @@ pub(crate) fn collect(table: &dyn Table, wanted: &[(usize, Role)], most_rows: u6
     })
 }
 
-/// Hands all parts to `take`, on all threads; `start` makes what a reading of the file begins with, `state` of which all
+/// Hands all parts up to the limit to `take`, on all threads; `start` makes what a reading of the file begins with, `state` of which all
 /// threads share.
 pub(crate) fn for_each<S: Sync>(
     table: &dyn Table,
     wanted: &[(usize, Role)],
+    limit: u64,
     start: impl Fn(Extent) -> S,
     take: impl Fn(&S, Part) -> Result<()> + Sync,
 ) -> Result<S> {
     until_it_fits(|| {
-        let stream = table.stream(wanted)?;
+        let stream = table.stream(wanted, limit)?;
         let state = start(stream.extent());
         let failures = Failures::default();
         rayon::broadcast(|_| {

@@ -4,18 +4,20 @@ mod origin;
 mod pairing;
 mod read;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use calipers::Predictions;
-use calipers_report::{Groups, Model, Options, Report, Source};
+use calipers_report::{Chart, Groups, Model, Options, Report, Source};
 use clap::Args;
+use serde_json::json;
 
-use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, ThreadArgs};
+use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, OutputArgs};
 use crate::assess::significance_args::DrawArgs;
+use crate::files::InputFile;
 use crate::progress::Waiting;
 use crate::write::{Output, OutputFolder};
-use crate::{files, number, plan, words};
+use crate::{files, json, number, row_groups, words};
 use read::{Content, Opened, Reader};
 
 /// Make a report: one page of HTML with verdict, measures, diagrams, sweep, classes, groups and comparisons
@@ -37,7 +39,7 @@ The page appears whole or not at all. The same files and options make the same p
 Exit code: 0 fine, whatever the figures; 2 could not be made.")]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
-    input: InputArgs,
+    pub(crate) input: InputArgs,
     #[command(flatten)]
     draws: DrawArgs,
     #[command(flatten)]
@@ -45,8 +47,8 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     ece: BinnedEceArgs,
     /// File to write, as a rule named .html
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    output: PathBuf,
+    #[arg(short, long, value_name = "FILE", required_unless_present = "columns", help_heading = "Output")]
+    output: Option<PathBuf>,
     /// Save the charts of the page as SVG files too, into this folder
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     svg: Option<PathBuf>,
@@ -54,7 +56,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "TEXT", help_heading = "Output")]
     title: Option<String>,
     #[command(flatten)]
-    threads: ThreadArgs,
+    pub(crate) outcome: OutputArgs,
 }
 
 /// A page with more would be none that anyone reads.
@@ -72,15 +74,18 @@ pub(crate) fn run(args: &ReportArgs) -> Result<String> {
         .n_resamples(args.draws.resamples)
         .seed(args.draws.seed);
     options.check()?;
-    args.threads.start()?;
-    let inputs = files::expand(&args.input.files)?;
-    files::refuse_overwriting(&args.output, &inputs)?;
-    let place = Output::new(&args.output)?;
+    args.draws.check()?;
+    args.outcome.start_threads()?;
+    // proof: left out only with --columns, for which nothing is written
+    let output = args.output.as_deref().context("-o FILE is needed")?;
+    let inputs = args.input.open_files()?;
+    files::refuse_overwriting(output, &inputs)?;
+    let place = Output::new(output)?;
     let folder = args.svg.as_deref().map(OutputFolder::new).transpose()?;
     let reader = Reader::new(args, &rules, &options);
     let mut opened = Vec::new();
     for file in &inputs {
-        opened.push(reader.open(file).with_context(|| file.display().to_string())?);
+        opened.push(reader.open(file).with_context(|| file.shown())?);
     }
     let n_models = opened.iter().map(Opened::n_models).sum::<usize>();
     if n_models > MOST_MODELS {
@@ -104,9 +109,12 @@ pub(crate) fn run(args: &ReportArgs) -> Result<String> {
         folder.write(&files)?;
     }
     place.write(html.as_bytes())?;
+    if args.outcome.json {
+        return Ok(written(&inputs, output, &charts, n_models, html.len()));
+    }
     let models = if n_models == 1 { "1 model".to_owned() } else { format!("{n_models} models") };
     let size = number::count(html.len() as u64);
-    Ok(crate::printable(&format!("{}: {models}, {size} bytes", args.output.display())) + "\n")
+    Ok(crate::printable(&format!("{}: {models}, {size} bytes", output.display())) + "\n")
 }
 
 /// `checked` are the rows of each file's models.
@@ -161,8 +169,22 @@ fn groups<'a>(opened: &'a Opened, place: usize, predictions: Option<&Predictions
             let (by, column) = loaded.groups.as_ref()?;
             let predictions = predictions?;
             let rows: Vec<usize> = (0..predictions.len()).map(|place| predictions.row(place)).collect();
-            let (keys, numbers) = plan::keys_and_numbers(column, &rows);
+            let (keys, numbers) = row_groups::keys_and_numbers(column, &rows);
             Some(Groups::Rows { by: by.clone(), keys, numbers })
         }
     }
+}
+
+/// What was written, for programs.
+fn written(inputs: &[InputFile], output: &Path, charts: &[(String, Chart)], n_models: usize, n_bytes: usize) -> String {
+    let files: Vec<String> = inputs.iter().map(|file| file.name.display().to_string()).collect();
+    let charts: Vec<&str> = charts.iter().map(|(name, _)| name.as_str()).collect();
+    json::text(&json!({
+        "calipers": env!("CARGO_PKG_VERSION"),
+        "file": output.display().to_string(),
+        "from": files,
+        "n_models": n_models,
+        "n_bytes": n_bytes,
+        "charts": charts,
+    }))
 }

@@ -1,6 +1,6 @@
 //! Files -> rows in memory, or sketches of those that are too many.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use calipers::{Form, Predictions, SketchOptions};
@@ -8,11 +8,12 @@ use calipers_report::Options;
 
 use super::ReportArgs;
 use crate::args::InputRules;
+use crate::files::InputFile;
 use crate::groups::Sketches;
 use crate::input::Loaded;
 use crate::measured::{Columns, Measured, Method};
 use crate::read::Column;
-use crate::{columns, fill, input, plan, read, sketch_files};
+use crate::{columns, fill, input, read, row_groups};
 
 /// Files of more rows are shown through a sketch.
 const MOST_ROWS: u64 = 200_000;
@@ -62,15 +63,15 @@ impl<'a> Reader<'a> {
         Reader { args, rules, sketch }
     }
 
-    pub(super) fn open(&self, file: &Path) -> Result<Opened> {
+    pub(super) fn open(&self, file: &InputFile) -> Result<Opened> {
         let cluster = self.args.draws.cluster.as_deref();
-        if sketch_files::is_one(file) {
+        if file.is_sketch() {
             if cluster.is_some() {
                 bail!("--cluster needs the rows, which a sketch has lost");
             }
-            let sketches = sketch_files::read(file)?;
+            let sketches = Sketches::read(&file.path)?;
             return Ok(Opened {
-                file: file.to_owned(),
+                file: file.name.clone(),
                 columns: vec![None],
                 content: Content::Sketches(vec![sketches]),
             });
@@ -83,7 +84,7 @@ impl<'a> Reader<'a> {
             let of = |(place, scores)| Some(Columns::new(&*table, &chosen, scores, n_classes(place), self.rules));
             scores.map(of).collect::<Vec<Option<Columns>>>()
         };
-        match (read::collect(&*table, &wanted, most_rows)?, &self.sketch) {
+        match (read::collect(&*table, &wanted, self.rules.limit, most_rows)?, &self.sketch) {
             (Some(mut columns), _) => {
                 let clusters = chosen.cluster.and_then(|_| columns.pop());
                 let by = chosen.by.map(|place| table.names()[place].clone());
@@ -94,13 +95,13 @@ impl<'a> Reader<'a> {
                 let columns = columns_of(&|place| loaded.scores[place].n_classes);
                 let forms = chosen.scores.iter().map(|scores| scores.form).collect();
                 let content = Content::Rows(Box::new(InMemory { loaded, labels, forms, groups, clusters }));
-                Ok(Opened { file: file.to_owned(), columns, content })
+                Ok(Opened { file: file.name.clone(), columns, content })
             }
             (None, Some(options)) => {
                 let filled = fill::fill(file, &*table, &chosen, self.rules, options)?;
                 let columns = columns_of(&|place| filled[place].n_classes);
                 let sketches = filled.into_iter().map(|filled| filled.sketches).collect();
-                Ok(Opened { file: file.to_owned(), columns, content: Content::Sketches(sketches) })
+                Ok(Opened { file: file.name.clone(), columns, content: Content::Sketches(sketches) })
             }
             (None, None) => bail!("too many rows to keep"),
         }
@@ -124,7 +125,7 @@ impl Opened {
             let predictions =
                 rows.loaded.input(scores, *form, rules).and_then(calipers::Input::check).map_err(of_model)?;
             let kept: Vec<usize> = (0..predictions.len()).map(|place| predictions.row(place)).collect();
-            let clusters = rows.clusters.as_ref().map(|column| plan::numbered(column, &kept)).transpose();
+            let clusters = rows.clusters.as_ref().map(|column| row_groups::numbered(column, &kept)).transpose();
             checked.push(Checked { predictions, clusters: clusters.map_err(of_model)? });
         }
         Ok(checked)

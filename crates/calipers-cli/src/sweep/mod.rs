@@ -2,7 +2,7 @@
 
 mod table;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use calipers::{Compat, Error, Sweep, SweepResult, link, noise};
@@ -10,11 +10,13 @@ use clap::Args;
 
 use crate::args::{InputArgs, InputRules, MULTICLASS_OF_ONE, OutputArgs};
 use crate::columns::{Chosen, Scores};
+use crate::files::{self, InputFile};
 use crate::input::{Loaded, WholeFiles};
 use crate::measured::{Columns, Measured, Method};
 use crate::read::{Column, Table};
+use crate::screen::Screen;
 use crate::write::Output;
-use crate::{files, json, words};
+use crate::{json, words};
 
 /// Say how brittle ECE is: its values over numbers of bins, beside LS-ECE over as many sigmas
 ///
@@ -39,14 +41,14 @@ Exit code: 0 fine, 2 could not measure."
 )]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
-    input: InputArgs,
+    pub(crate) input: InputArgs,
     #[command(flatten)]
     options: OptionArgs,
     /// Draw the sweep, all models in one chart, into an SVG file
     #[arg(long, value_name = "PATH", help_heading = "Output")]
     svg: Option<PathBuf>,
     #[command(flatten)]
-    output: OutputArgs,
+    pub(crate) output: OutputArgs,
 }
 
 /// The options of the sweep.
@@ -112,11 +114,11 @@ impl OptionArgs {
 const WHOLE_FILES: WholeFiles =
     WholeFiles { verb: "sweep", done: "swept", figure: "sweep", needs: "bins of any number" };
 
-pub(crate) fn run(args: &SweepArgs) -> Result<String> {
+pub(crate) fn run(args: &SweepArgs, screen: &Screen) -> Result<String> {
     let sweep = args.options.sweep()?;
     let rules = WHOLE_FILES.rules(&args.input)?;
     args.output.start_threads()?;
-    let files = files::expand(&args.input.files)?;
+    let files = args.input.open_files()?;
     let svg = args.svg.as_deref().map(|path| {
         files::refuse_overwriting(path, &files)?;
         Output::new(path)
@@ -124,13 +126,13 @@ pub(crate) fn run(args: &SweepArgs) -> Result<String> {
     let svg = svg.transpose()?;
     let mut results = Vec::new();
     for file in &files {
-        results.extend(sweep_file(file, args, &rules, &sweep).with_context(|| file.display().to_string())?);
+        results.extend(sweep_file(file, args, &rules, &sweep).with_context(|| file.shown())?);
     }
     let names = names(&results, args);
     if let Some(svg) = svg {
         svg.write(chart(&results, &names).as_bytes())?;
     }
-    Ok(if args.output.json { json::render_swept(&results) } else { table::render(&results, &names) })
+    Ok(if args.output.json { json::render_swept(&results) } else { table::render(&results, &names, screen) })
 }
 
 /// A file has the name of its only model, if that was named.
@@ -147,7 +149,12 @@ fn chart(results: &[Measured<SweepResult>], names: &[String]) -> String {
     calipers_report::sweep_chart(&models).to_svg()
 }
 
-fn sweep_file(file: &Path, args: &SweepArgs, rules: &InputRules, sweep: &Sweep) -> Result<Vec<Measured<SweepResult>>> {
+fn sweep_file(
+    file: &InputFile,
+    args: &SweepArgs,
+    rules: &InputRules,
+    sweep: &Sweep,
+) -> Result<Vec<Measured<SweepResult>>> {
     let (table, chosen, columns) = WHOLE_FILES.read(file, &args.input, None, rules)?;
     let loaded = Loaded::new(columns, 0, &chosen, rules)?;
     let models = chosen.scores.iter().zip(&loaded.scores);
@@ -159,7 +166,7 @@ fn sweep_file(file: &Path, args: &SweepArgs, rules: &InputRules, sweep: &Sweep) 
 }
 
 fn sweep_model(
-    file: &Path,
+    file: &InputFile,
     (table, chosen): (&dyn Table, &Chosen),
     loaded: &Loaded,
     (scores, column): (&Scores, &Column),
@@ -169,5 +176,5 @@ fn sweep_model(
     let predictions = loaded.input(column, scores.form, rules)?.check()?;
     let figures = sweep.run(&predictions.view(loaded.multiclass(rules), rules.ties)?)?;
     let columns = Some(Columns::new(table, chosen, scores, column.n_classes, rules));
-    Ok(Measured { files: vec![file.to_owned()], columns, group: None, method: Method::Rows, figures })
+    Ok(Measured { files: vec![file.name.clone()], columns, group: None, method: Method::Rows, figures })
 }

@@ -2,24 +2,32 @@
 
 use calipers::{SweepResult, Verdict};
 
+use crate::grid::Grid;
 use crate::measured::Measured;
-use crate::table::{finished, plain};
+use crate::screen::{Screen, Tone};
 use crate::{number, table, words};
 
-pub(crate) fn render(results: &[Measured<SweepResult>], names: &[String]) -> String {
-    let verdicts =
-        names.iter().zip(results).map(|(name, measured)| format!("{name}: {}\n", measured.figures.sentence()));
-    let mut text: String = verdicts.collect();
+pub(crate) fn render(results: &[Measured<SweepResult>], names: &[String], screen: &Screen) -> String {
+    let verdict = |(name, measured): (&String, &Measured<SweepResult>)| {
+        let line = screen.prose(&format!("{name}: {}", measured.figures.sentence()));
+        let tone = match measured.figures.verdict {
+            Verdict::Brittle { .. } => Tone::Warning,
+            Verdict::Stable | Verdict::Undecided => Tone::Plain,
+        };
+        line.lines().map(|line| screen.paint(line, tone) + "\n").collect::<String>()
+    };
+    let mut text: String = names.iter().zip(results).map(verdict).collect();
     for (name, measured) in names.iter().zip(results) {
         text.push('\n');
         if results.len() > 1 {
-            text += &format!("{name}\n");
+            text += &format!("{}\n", screen.paint(name, Tone::Heading));
         }
-        text += &figures(&measured.figures);
-        text += &notes(measured);
+        text += &figures(&measured.figures).draw(screen);
+        text += &screen.prose(&notes(measured));
     }
     text.push('\n');
-    text + explanation(results) + &words::asked(results) + &glossary(results) + &words::guesses(results, names)
+    let under = [explanation(results), &words::asked(results), &glossary(results), &words::guesses(results, names)];
+    text + &screen.notes(&under.concat())
 }
 
 /// What the verdict means: of brittle, if there is one, or of stable.
@@ -33,24 +41,23 @@ fn explanation(results: &[Measured<SweepResult>]) -> &'static str {
 }
 
 const STABLE: &str = "\
-Stable: from 10 to 100 bins ECE moves no more than LS-ECE does over the same 1/sigma, or no more than twice what chance
+Stable: from 10 to 100 bins ECE moves no more than LS-ECE does over the same 1/sigma, or no more than twice what chance \
 alone would move it by (the mean range for a perfectly calibrated model with these predictions, 200 draws).
 ";
 
 const BRITTLE: &str = "\
-Brittle: from 10 to 100 bins ECE moves more than LS-ECE does over the same 1/sigma, and more than twice what chance
+Brittle: from 10 to 100 bins ECE moves more than LS-ECE does over the same 1/sigma, and more than twice what chance \
 alone would move it by (the mean range for a perfectly calibrated model with these predictions, 200 draws).
 ";
 
-fn figures(result: &SweepResult) -> String {
+fn figures(result: &SweepResult) -> Grid {
     let has_quantile = result.points.iter().any(|point| point.ece_quantile.is_some());
     let compat = result.settings.text("compat").filter(|tool| *tool != "none");
     let edges = compat.map_or(String::new(), |tool| format!(", as {tool}"));
     let mut header = vec!["bins".to_owned(), format!("ECE equal-width{edges}")];
     header.extend(has_quantile.then(|| format!("ECE equal-mass{edges}")));
     header.extend(["LS-ECE", "num. ±", "sigma"].map(str::to_owned));
-    let mut table = plain();
-    table.set_header(header);
+    let mut table = Grid::new(header, 1..6);
     for point in &result.points {
         let mut row = vec![point.n_bins.to_string(), number::significant(point.ece_uniform.value)];
         row.extend(point.ece_quantile.as_ref().map(|estimate| number::significant(estimate.value)));
@@ -59,9 +66,9 @@ fn figures(result: &SweepResult) -> String {
             number::bound(point.ls_ece.numerical_bound),
             number::significant(1.0 / point.n_bins as f64),
         ]);
-        table.add_row(row);
+        table.add(row);
     }
-    finished(table, 5)
+    table
 }
 
 /// What has no bins: rows, smECE, chance and ties.

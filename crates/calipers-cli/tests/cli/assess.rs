@@ -79,6 +79,15 @@ fn a_table_has_a_line_for_each_measure() {
 }
 
 #[test]
+fn an_index_has_its_own_name() {
+    for (measure, title) in [("ici", "ICI"), ("e50", "E50"), ("e90", "E90"), ("emax", "Emax")] {
+        let table = succeed(&["assess", text(&example()), "--prob", "mlp", "--measure", measure, "--resamples", "20"]);
+        let sentence = table.lines().next().unwrap();
+        assert!(sentence.contains(&format!("{title} 0.")) && !sentence.contains("calibration_index"), "{sentence}");
+    }
+}
+
+#[test]
 fn options_reach_the_core() {
     let one =
         |args: &[&str]| results(&[&["--prob", "naive_bayes", "--measure", "ls_ece", "--sigma", "0.5"], args].concat());
@@ -129,6 +138,57 @@ fn groups_have_one_sigma_and_p_values_for_their_number() {
     assert!(all.iter().all(|result| sigma(result) == sigma(&all[0])));
     let table = succeed(&["assess", text(&path), "--by", "g", "--resamples", "300", "--measure", "ls_ece"]);
     assert!(table.contains("\nworse: LS-ECE 0.1") && table.contains("p (Holm)"), "{table}");
+}
+
+#[test]
+fn tests_of_groups_have_p_values_for_their_number() {
+    let folder = Folder::new();
+    let path = folder.write("a.csv", rows(1_500));
+    let args = ["assess", text(&path), "--by", "g", "--tests", "--measure", "brier_score", "--resamples", "60"];
+    let all: Value = serde_json::from_str(&succeed(&[&args[..], &["--json"]].concat())).unwrap();
+    let all = all["results"].as_array().unwrap();
+    for (name, of_all) in all[0]["tests"].as_object().unwrap() {
+        assert_eq!(of_all.get("p_adjusted"), None);
+        let numbers = |key: &str| all[1..].iter().map(|group| group["tests"][name][key].as_f64().unwrap()).collect();
+        let (p, adjusted): (Vec<f64>, Vec<f64>) = (numbers("p_value"), numbers("p_adjusted"));
+        let expected = calipers::significance::holm(&p);
+        assert!(
+            adjusted.iter().zip(expected).all(|(ours, theirs)| (ours - theirs).abs() < 1e-12),
+            "{name} {p:?} {adjusted:?}"
+        );
+    }
+    let table = succeed(&args);
+    let header = table.lines().find(|line| line.contains("looks at")).unwrap();
+    assert_eq!(header.split_whitespace().collect::<Vec<_>>().join(" "), "g test statistic p p (Holm) looks at");
+}
+
+#[test]
+fn a_group_of_too_few_clusters_does_not_hide_the_others() {
+    let folder = Folder::new();
+    let path = folder.write("a.csv", crate::support::answers(600));
+    let args = ["assess", text(&path), "--by", "g", "--cluster", "who", "--resamples", "60", "--sigma", "0.5"];
+    let all: Value = serde_json::from_str(&succeed(&[&args[..], &["--json"]].concat())).unwrap();
+    let figures: Vec<&Value> =
+        all["results"].as_array().unwrap().iter().map(|result| &result["measures"]["ls_ece"]).collect();
+    assert_eq!(figures.len(), 5);
+    let few = figures[3];
+    let reason = "clusters must be at least 10 different ones, for what differs between them is all that is known of chance, got 5";
+    assert!(
+        few["value"].as_f64().unwrap() > 0.0 && few["withheld"] == reason && few.get("interval").is_none(),
+        "{few}"
+    );
+    assert!([0, 1, 2, 4].iter().all(|place| figures[*place]["interval"].is_object()));
+    // Three groups have p-values, and are adjusted for three.
+    assert!((figures[4]["p_adjusted"].as_f64().unwrap() - 3.0 * figures[4]["p_value"].as_f64().unwrap()).abs() < 1e-12);
+    let table = succeed(&args);
+    assert!(table.contains("\nfew: LS-ECE 0.1543; too few clusters for an interval or a p-value\n"), "{table}");
+    assert!(
+        table.contains("\nno interval: ls_ece of few, expected_calibration_error of few: clusters must be"),
+        "{table}"
+    );
+    let alone = ["assess", text(&path), "--cluster", "g"];
+    let refusal = reason.replace("got 5", "got 4");
+    assert_fails(&alone, &format!("{}: {refusal}", path.display()));
 }
 
 #[test]
@@ -209,12 +269,16 @@ fn what_cannot_be_assessed_is_refused() {
     let in_file = |refusal: &str| format!("{}: {refusal}", path.display());
     fails(&["--interval", "wald"], "method must be one of corrected, influence, normal, percentile, bca, got \"wald\"");
     fails(&["--debias", "none"], "debias must be one of mean, floor, bootstrap, got \"none\"");
-    fails(&["--level", "1"], &in_file("level must be in [0.5, 1), got 1"));
-    fails(&["--resamples", "5"], &in_file("n_resamples must be from 20 to 10000000 at this level, got 5"));
+    fails(&["--level", "1"], "level must be in [0.5, 1), got 1");
+    fails(&["--resamples", "5"], "n_resamples must be from 20 to 10000000 at this level, got 5");
     fails(
         &["--measure", "calibration_slope"],
         &in_file("measure must be one of which a larger value is worse, got cox_calibration"),
     );
+    // Before any file is read.
+    assert_fails(&["assess", "no.csv", "--level", "2"], "level must be in [0.5, 1), got 2");
+    assert_fails(&["compare", "no.csv", "--level", "2"], "level must be in [0.5, 1), got 2");
+    assert_fails(&["check", "no.csv", "--max", "ece=0.1", "--level", "2"], "level must be in [0.5, 1), got 2");
     let run = calipers(&["assess", text(&path), "--prob", "mlp", "--measure", "brier"]);
     assert!(run.code == Some(2) && run.stderr.contains("measure must be one of ls_ece"), "{run:?}");
     let beside = results(&["--prob", "mlp", "--measure", "calibration_slope", "--measure", "ls_ece"]);

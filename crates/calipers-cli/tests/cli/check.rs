@@ -113,6 +113,70 @@ fn groups_and_measures_are_decided_together() {
 }
 
 #[test]
+fn what_would_decide_is_said() {
+    let folder = Folder::new();
+    let path = groups(&folder);
+    // Four figures, of which the smallest p-value that 60 draws can give is 2 / 61: never 0.05 / 4.
+    let few = calipers(&[
+        "check",
+        text(&path),
+        "--sigma",
+        "0.5",
+        "--max",
+        "ls-ece=0.3",
+        "--by",
+        "g",
+        "--interval",
+        "percentile",
+        "--resamples",
+        "60",
+    ]);
+    assert_eq!(few.code, Some(0));
+    let warning = "4 of 4 undecided: more draws (--resamples 160) would tell, and --strict would fail";
+    assert_eq!(few.stderr, format!("calipers: warning: {warning}\n"), "{}", few.stdout);
+    let enough = calipers(&[
+        "check",
+        text(&path),
+        "--sigma",
+        "0.5",
+        "--max",
+        "ls-ece=0.3",
+        "--by",
+        "g",
+        "--interval",
+        "percentile",
+        "--resamples",
+        "160",
+    ]);
+    assert_eq!((enough.code, enough.stderr.as_str()), (Some(0), ""), "{}", enough.stdout);
+    let one = calipers(&[
+        "check",
+        text(&path),
+        "--sigma",
+        "0.5",
+        "--max",
+        "ls-ece=0.3",
+        "--interval",
+        "percentile",
+        "--resamples",
+        "20",
+    ]);
+    assert!(one.stdout.starts_with("undecided: whether ls_ece is above 0.3, so few draws do not tell\n"), "{one:?}");
+}
+
+#[test]
+fn a_group_of_too_few_clusters_is_undecided() {
+    let folder = Folder::new();
+    let path = folder.write("answers.csv", crate::support::answers(600));
+    let run = check(&path, &["--by", "g", "--cluster", "who", "--max", "ls-ece=0.4", "--json"]);
+    let all: Value = serde_json::from_str(&run.stdout).unwrap();
+    let few = &all["results"][3]["measures"]["ls_ece"];
+    assert_eq!((&few["check"]["verdict"], &few["check"]["p_value"]), (&"undecided".into(), &Value::Null));
+    let warning = "calipers: warning: 1 of 5 undecided: more clusters would tell, and --strict would fail\n";
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), warning));
+}
+
+#[test]
 fn what_cannot_be_checked_is_refused_with_2() {
     let folder = Folder::new();
     let path = groups(&folder);

@@ -2,14 +2,21 @@
 
 mod assess;
 mod check;
+mod columns;
 mod compare;
+mod documented;
 mod files;
+mod interrupts;
+mod json_lines;
+mod json_schema;
 mod measure;
 mod measures;
 mod real_files;
 mod refusals;
 mod report;
 mod sketches;
+mod snapshots;
+mod standard_input;
 mod streams;
 mod study;
 mod support;

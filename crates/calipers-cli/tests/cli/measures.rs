@@ -219,7 +219,7 @@ fn all_names_are_listed_with_their_definitions() {
     }
     assert_eq!(json["calipers"], env!("CARGO_PKG_VERSION"));
     let help = succeed(&["measures", "--help"]);
-    for said in ["List all measures with their definitions", "--json", "The list as JSON"] {
+    for said in ["List all measures with their definitions", "--json", "JSON for programs"] {
         assert!(help.contains(said), "{said}: {help}");
     }
     let help = succeed(&["measure", "--help"]);

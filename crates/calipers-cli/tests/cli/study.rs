@@ -41,12 +41,12 @@ fn studies_are_listed_with_what_they_show() {
     assert_eq!(list, succeed(&["study"]));
     let lines: Vec<&str> = list.lines().collect();
     assert_eq!(lines[0], "Studies, for `calipers study NAME --out DIR`:");
-    assert!(lines[1].starts_with("  two-point ") && lines[1].ends_with("(Figure synthplot)"), "{list}");
-    assert!(lines.last().unwrap().starts_with("  images GROUP=FILE...  ECE by bins"), "{list}");
+    assert!(lines[4].starts_with("two-point ") && lines[4].ends_with("(Figure synthplot)"), "{list}");
+    assert!(lines.last().unwrap().starts_with("images GROUP=FILE...  ECE by bins"), "{list}");
     let help = succeed(&["study", "--help"]);
-    assert!(lines[1..].iter().all(|line| help.contains(line)), "{help}");
+    assert!(lines[4..].iter().all(|line| help.contains(line.split("  ").next().unwrap())), "{help}");
     let studies = json(&[])["studies"].as_array().unwrap().clone();
-    assert_eq!(studies.len(), lines.len() - 1);
+    assert_eq!(studies.len(), lines.len() - 4);
     assert_eq!((&studies[0]["name"], &studies[0]["takes_files"]), (&"two-point".into(), &false.into()));
 }
 

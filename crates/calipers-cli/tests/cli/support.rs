@@ -71,6 +71,49 @@ pub(crate) fn assert_refused(path: &Path, args: &[&str], text: &str) {
     assert_eq!(run, Run { code: Some(2), stdout: String::new(), stderr }, "{} {args:?}", path.display());
 }
 
+/// A folder with the bundled examples and files made for tests, in which the command runs: so names of files are the same on every machine.
+pub(crate) struct Desk(Folder);
+
+impl Desk {
+    pub(crate) fn new() -> Self {
+        let folder = Folder::new();
+        let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+        for name in ["breast_cancer.csv", "digits_mlp.npz"] {
+            std::fs::copy(examples.join(name), folder.path(name)).unwrap();
+        }
+        folder.write("answers.csv", answers(600));
+        folder.write("bad.csv", "label,prob\n1,0.9\n,0.5\n0,1.5\n1,1.0000001\n0,0.2\n");
+        folder.write("sure.csv", "label,prob\n0,1\n1,0.5\n1,0.9\n");
+        Desk(folder)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path(name)
+    }
+
+    pub(crate) fn calipers(&self, args: &[&str]) -> Run {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_calipers"));
+        let output = command.args(args).current_dir(self.path("")).env_remove("CLICOLOR_FORCE").output().unwrap();
+        Run {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// Answers of people, four each with one outcome, in groups: of `few` there are too few people to say anything of chance.
+pub(crate) fn answers(n: usize) -> String {
+    let row = |row: usize| {
+        let (who, p) = (row / 4, ((row as f64 * 0.618_033_988_749_895).fract() * 1000.0).round() / 1000.0);
+        let group = if who < 5 { "few" } else { ["a", "b", "worse"][who % 3] };
+        let truth = if group == "worse" { 0.5 + 0.3 * (p - 0.5) } else { p };
+        let outcome = u8::from((row as f64 * 0.414_213_562_373_095).fract() < truth);
+        format!("{outcome},{p},{group},c{who}\n")
+    };
+    "label,prob,g,who\n".to_owned() + &(0..n).map(row).collect::<String>()
+}
+
 /// Files of one test, gone after it.
 pub(crate) struct Folder(tempfile::TempDir);
 

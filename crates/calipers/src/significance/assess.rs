@@ -147,7 +147,8 @@ impl<'a> Assess<'a> {
         self.assess(estimate, &*self.measure.sketch_resampler(sketch)?)
     }
 
-    pub(super) fn check(&self) -> Result<(), Error> {
+    /// Whether level and number of resamples can be had, before there are any rows.
+    pub fn check(&self) -> Result<(), Error> {
         check_level(self.level)?;
         check_resamples(self.n_resamples, self.level)
     }

@@ -272,7 +272,7 @@ impl Comparison {
     /// The sentence that a person wants of two models: which one is better and by how much; or that no difference is seen.
     pub fn pair_sentence(&self, pair: &Pair) -> String {
         let [(first, a), (second, _)] = [&self.models[pair.first], &self.models[pair.second]];
-        let name = sentence::title(&a.estimate);
+        let name = a.estimate.title();
         let half = 0.5 * (pair.interval.upper - pair.interval.lower);
         let digits = sentence::digits(half);
         let show = |value: f64| sentence::signed(value, digits);

@@ -6,7 +6,7 @@ use crate::estimate::Estimate;
 impl Assessment {
     /// The sentence that a person wants: value, interval, floor and verdict; or, where nothing is seen, how large it can be.
     pub fn sentence(&self) -> String {
-        let name = title(&self.estimate);
+        let name = self.estimate.title();
         let digits = self.digits();
         let show = |value: f64| format!("{value:.digits$}");
         let (value, lower, upper) = (self.estimate.value, self.interval.lower, self.interval.upper);
@@ -35,6 +35,29 @@ impl Assessment {
     }
 }
 
+impl Estimate {
+    /// What people call the measure: `LS-ECE`, `ECE`, `ICI`; its own name where they have no other.
+    pub fn title(&self) -> &'static str {
+        match self.measure {
+            "ls_ece" => "LS-ECE",
+            "ls_ece_sampled" => "LS-ECE (sampled)",
+            "expected_calibration_error" => match self.settings.text("norm") {
+                Some("l2") => "RMSCE",
+                Some("max") => "MCE",
+                _ => "ECE",
+            },
+            "smooth_ece" => "smECE",
+            "calibration_index" => match self.settings.text("statistic") {
+                Some("e50") => "E50",
+                Some("e90") => "E90",
+                Some("emax") => "Emax",
+                _ => "ICI",
+            },
+            other => other,
+        }
+    }
+}
+
 /// As many decimals as show one digit of a width, and three at least.
 pub(super) fn digits(width: f64) -> usize {
     let width = if width > 0.0 { width } else { 1.0 };
@@ -47,20 +70,6 @@ pub(super) fn signed(value: f64, digits: usize) -> String {
     match text.trim_start_matches('-').chars().all(|digit| digit == '0' || digit == '.') {
         true => text.trim_start_matches('-').to_owned(),
         false => text,
-    }
-}
-
-pub(super) fn title(estimate: &Estimate) -> &'static str {
-    match estimate.measure {
-        "ls_ece" => "LS-ECE",
-        "ls_ece_sampled" => "LS-ECE (sampled)",
-        "expected_calibration_error" => match estimate.settings.text("norm") {
-            Some("l2") => "RMSCE",
-            Some("max") => "MCE",
-            _ => "ECE",
-        },
-        "smooth_ece" => "smECE",
-        other => other,
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Against {
     pub p_value: f64,
     /// Whether the value looks to be above it; else it is at most that.
     pub above: bool,
+    /// The least p-value that so many draws can give: 0, but for intervals by quantiles of draws.
+    pub least_p_value: f64,
 }
 
 /// The smallest tail that is looked at: what is beyond it is certain.
@@ -65,9 +67,13 @@ impl Assessment {
         };
         // All of one, short of what rounding makes of it: an upper limit has then nothing below it.
         let most_tail = if is_upper_limit { 1.0 - 1e-9 } else { 0.5 };
+        let least_p_value = match method {
+            IntervalMethod::Percentile | IntervalMethod::Bca => tails / (self.bootstrap.draws.len() + 1) as f64,
+            IntervalMethod::Corrected | IntervalMethod::Influence | IntervalMethod::Normal => 0.0,
+        };
         let Some(mut above) = side(most_tail)? else {
             let above = self.estimate.value - self.bias > threshold;
-            return Ok(Against { threshold, p_value: 1.0, above });
+            return Ok(Against { threshold, p_value: 1.0, above, least_p_value });
         };
         let (mut inside, mut outside) = (LEAST_TAIL, most_tail);
         match side(inside)? {
@@ -82,10 +88,7 @@ impl Assessment {
                 }
             }
         }
-        let resolution = match method {
-            IntervalMethod::Percentile | IntervalMethod::Bca => tails / (self.bootstrap.draws.len() + 1) as f64,
-            IntervalMethod::Corrected | IntervalMethod::Influence | IntervalMethod::Normal => 0.0,
-        };
-        Ok(Against { threshold, p_value: (tails * outside).min(1.0).max(resolution), above })
+        let p_value = (tails * outside).min(1.0).max(least_p_value);
+        Ok(Against { threshold, p_value, above, least_p_value })
     }
 }

@@ -1,11 +1,4 @@
 //! CSV and TSV: text, of which numbers are made where numbers are wanted.
-//!
-//! ```text
-//! file -> blocks (whole records, one thread at a time) -> cells (all threads) -> columns
-//! ```
-
-mod blocks;
-mod cells;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,9 +9,8 @@ use calipers::Invalid;
 use csv::{ByteRecord, ReaderBuilder, Trim};
 use memchr::memchr_iter;
 
+use super::text::{Block, Blocks, Cell, Cells, Content, Numbers, Records};
 use super::{Extent, Failure, Part, Parts, Role, Stream, Table, open_file};
-use blocks::{Block, Blocks};
-use cells::{Cells, Content, Numbers};
 
 pub(crate) struct CsvTable {
     path: PathBuf,
@@ -61,13 +53,13 @@ impl Table for CsvTable {
         &self.names
     }
 
-    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)]) -> Result<Box<dyn Stream + 'a>> {
+    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
         let file: File = open_file(&self.path)?;
         let length = file.metadata().map_or(0, |metadata| metadata.len());
         Ok(Box::new(CsvStream {
             table: self,
             wanted,
-            blocks: Mutex::new(Blocks::new(file, self.delimiter, self.start)?),
+            blocks: Mutex::new(Blocks::new(file, Records::Delimited(self.delimiter), self.start, limit)?),
             contents: wanted.iter().map(|(place, _)| self.contents[*place].snapshot()).collect(),
             numbers: wanted.iter().map(|_| Numbers::default()).collect(),
             n_bytes: length.saturating_sub(self.start.0),
@@ -114,12 +106,14 @@ impl CsvStream<'_> {
         let (table, wanted) = (self.table, self.wanted);
         let n_rows = block.n_rows as usize;
         let mut columns: Vec<Cells> =
-            wanted.iter().map(|&(_, role)| Cells::new(role, table.invalid, block.first_row, n_rows)).collect();
+            wanted.iter().map(|&(_, role)| Cells::new(role, table.invalid, block.first_row, n_rows, 1)).collect();
         let mut push = |row: u64, cells: &[&[u8]]| {
             for ((column, numbers), &(place, _)) in columns.iter_mut().zip(&self.numbers).zip(wanted) {
                 let cell = std::str::from_utf8(cells[place])
                     .map_err(|_| anyhow!("column {} in row {row} is not UTF-8", table.names[place]))?;
-                column.push(row, cell, numbers).map_err(|error| table.in_column(error, wanted, place))?;
+                column
+                    .push(row, Cell::untyped(cell), numbers)
+                    .map_err(|error| table.in_column(error, wanted, place))?;
             }
             Ok(())
         };
@@ -137,23 +131,16 @@ impl CsvStream<'_> {
 
     /// Rows of a block without quotes: lines, cut at delimiters.
     fn plain_rows(&self, block: &Block, push: &mut impl FnMut(u64, &[&[u8]]) -> Result<()>) -> Result<()> {
-        let (mut row, mut start) = (block.first_row, 0);
+        let mut row = block.first_row;
         let mut cells: Vec<&[u8]> = Vec::new();
-        let ends = memchr_iter(b'\n', &block.bytes).chain([block.bytes.len()]);
-        for (line, end) in ends.enumerate() {
-            let text = &block.bytes[start.min(end)..end];
-            start = end + 1;
-            let text = text.strip_suffix(b"\r").unwrap_or(text);
-            if text.is_empty() {
-                continue;
-            }
+        for (line, text) in block.lines() {
             cells.clear();
             let mut cell_start = 0;
             for cell_end in memchr_iter(self.table.delimiter, text).chain([text.len()]) {
                 cells.push(text[cell_start..cell_end].trim_ascii());
                 cell_start = cell_end + 1;
             }
-            self.check_length(block.first_line + line as u64, cells.len())?;
+            self.check_length(line, cells.len())?;
             push(row, &cells)?;
             row += 1;
         }

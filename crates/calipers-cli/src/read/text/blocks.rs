@@ -1,4 +1,4 @@
-//! Blocks of whole records, cut where no record is: what lets several threads parse one file.
+//! Blocks of whole records, cut where no record is: what lets several threads parse one file of text.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -12,21 +12,46 @@ const BLOCK: usize = 1 << 20;
 /// Beyond, a quote is likelier to be open than a record to be that long.
 const LONGEST_RECORD: usize = 1 << 26;
 
-/// Some whole records.
-pub(super) struct Block {
-    pub(super) bytes: Vec<u8>,
-    /// Number of the first record in the file, from 0.
-    pub(super) first_row: u64,
-    /// Number of the first line in the file, from 1.
-    pub(super) first_line: u64,
-    pub(super) n_rows: u64,
-    /// Lines are records: no quotes, and no line that ends otherwise than in LF or CRLF.
-    pub(super) is_plain: bool,
+/// What a record is.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::read) enum Records {
+    /// Cells with this byte between them, perhaps in quotes that hold line ends.
+    Delimited(u8),
+    /// A line each.
+    Lines,
 }
 
-pub(super) struct Blocks {
+/// Some whole records.
+pub(in crate::read) struct Block {
+    pub(in crate::read) bytes: Vec<u8>,
+    /// Number of the first record in the file, from 0.
+    pub(in crate::read) first_row: u64,
+    /// Number of the first line in the file, from 1.
+    pub(in crate::read) first_line: u64,
+    pub(in crate::read) n_rows: u64,
+    /// Lines are records: no quotes, and no line that ends otherwise than in LF or CRLF.
+    pub(in crate::read) is_plain: bool,
+}
+
+impl Block {
+    /// The lines that are not empty, with their numbers in the file.
+    pub(in crate::read) fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let mut start = 0;
+        let ends = memchr_iter(b'\n', &self.bytes).chain([self.bytes.len()]);
+        let lines = ends.enumerate().map(move |(line, end)| {
+            let text = &self.bytes[start.min(end)..end];
+            start = end + 1;
+            (self.first_line + line as u64, text.strip_suffix(b"\r").unwrap_or(text))
+        });
+        lines.filter(|(_, text)| !text.is_empty())
+    }
+}
+
+pub(in crate::read) struct Blocks {
     file: File,
-    delimiter: u8,
+    records: Records,
+    /// Records beyond are not read.
+    limit: u64,
     /// What was read beyond the last block.
     rest: Vec<u8>,
     next_row: u64,
@@ -42,31 +67,36 @@ struct Cut {
 }
 
 impl Blocks {
-    pub(super) fn new(mut file: File, delimiter: u8, (byte, line): (u64, u64)) -> Result<Self> {
+    /// The records from that byte and line on, as many as the limit.
+    pub(in crate::read) fn new(mut file: File, records: Records, (byte, line): (u64, u64), limit: u64) -> Result<Self> {
         file.seek(SeekFrom::Start(byte)).map_err(cannot_read)?;
-        Ok(Blocks { file, delimiter, rest: Vec::new(), next_row: 0, next_line: line })
+        Ok(Blocks { file, records, limit, rest: Vec::new(), next_row: 0, next_line: line })
     }
 
     /// The number of the first row of the next block.
-    pub(super) fn next_row(&self) -> u64 {
+    pub(in crate::read) fn next_row(&self) -> u64 {
         self.next_row
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Block>> {
+    pub(in crate::read) fn next(&mut self) -> Result<Option<Block>> {
+        let most_rows = self.limit.saturating_sub(self.next_row);
+        if most_rows == 0 {
+            return Ok(None);
+        }
         let mut bytes = std::mem::take(&mut self.rest);
         let mut size = BLOCK;
         loop {
             let wanted = size - bytes.len().min(size);
             let n_read = (&mut self.file).take(wanted as u64).read_to_end(&mut bytes).map_err(cannot_read)?;
             let at_end = n_read < wanted;
-            let Cut { end, n_rows, is_plain } = cut(&bytes, self.delimiter, at_end);
+            let Cut { end, n_rows, is_plain } = cut(&bytes, self.records, at_end, most_rows);
             if end == 0 && !at_end {
                 if size >= LONGEST_RECORD {
-                    bail!(
-                        "line {} begins a row of more than {} MiB: is a quote left open?",
-                        self.next_line,
-                        size >> 20
-                    );
+                    let hint = match self.records {
+                        Records::Delimited(_) => ": is a quote left open?",
+                        Records::Lines => "",
+                    };
+                    bail!("line {} begins a row of more than {} MiB{hint}", self.next_line, size >> 20);
                 }
                 size *= 2;
                 continue;
@@ -84,29 +114,35 @@ impl Blocks {
 }
 
 fn cannot_read(error: std::io::Error) -> anyhow::Error {
-    anyhow!("cannot read as CSV: {error}")
+    anyhow!("cannot read: {error}")
 }
 
-fn cut(bytes: &[u8], delimiter: u8, at_end: bool) -> Cut {
+/// At most so many rows, of which there is one at least.
+fn cut(bytes: &[u8], records: Records, at_end: bool, most_rows: u64) -> Cut {
     let ends_otherwise = |place: usize| match bytes.get(place + 1) {
         Some(next) => *next != b'\n',
         None => at_end,
     };
-    if memchr(b'"', bytes).is_some() || memchr_iter(b'\r', bytes).any(ends_otherwise) {
-        return cut_quoted(bytes, delimiter, at_end);
+    if let Records::Delimited(delimiter) = records
+        && (memchr(b'"', bytes).is_some() || memchr_iter(b'\r', bytes).any(ends_otherwise))
+    {
+        return cut_quoted(bytes, delimiter, at_end, most_rows);
     }
     let end = if at_end { bytes.len() } else { memrchr(b'\n', bytes).map_or(0, |place| place + 1) };
     let (mut n_rows, mut start) = (0, 0);
     for place in memchr_iter(b'\n', &bytes[..end]) {
         n_rows += u64::from(!matches!(&bytes[start..place], b"" | b"\r"));
         start = place + 1;
+        if n_rows == most_rows {
+            return Cut { end: start, n_rows, is_plain: true };
+        }
     }
     n_rows += u64::from(start < end);
     Cut { end, n_rows, is_plain: true }
 }
 
 /// By the parser itself, which alone knows what a quote means where it stands.
-fn cut_quoted(bytes: &[u8], delimiter: u8, at_end: bool) -> Cut {
+fn cut_quoted(bytes: &[u8], delimiter: u8, at_end: bool, most_rows: u64) -> Cut {
     let mut parser = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
     // What the cells hold is of no interest.
     let (mut output, mut ends) = ([0; 1 << 12], [0; 1 << 8]);
@@ -123,6 +159,9 @@ fn cut_quoted(bytes: &[u8], delimiter: u8, at_end: bool) -> Cut {
             ReadRecordResult::Record => {
                 cut.n_rows += 1;
                 cut.end = place;
+                if cut.n_rows == most_rows {
+                    return cut;
+                }
             }
             ReadRecordResult::End => return Cut { end: bytes.len(), ..cut },
             ReadRecordResult::InputEmpty | ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {}
@@ -155,11 +194,23 @@ mod tests {
             let all = records(text);
             for length in 0..=text.len() {
                 let at_end = length == text.len();
-                let found = cut(&text[..length], b',', at_end);
+                let found = cut(&text[..length], Records::Delimited(b','), at_end, u64::MAX);
                 assert!(!at_end || found.end == length, "{text:?} {length}");
                 let (first, second) = (records(&text[..found.end]), records(&text[found.end..]));
                 assert_eq!(first.len() as u64, found.n_rows, "{text:?} {length}");
                 assert_eq!([first, second].concat(), all, "{text:?} {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cut_has_no_more_rows_than_are_wanted() {
+        for text in [&b"a,b\nc,d\n\r\ne,f"[..], b"\"a\nb\",c\n\"d\"\"\n\",e\nf,g"] {
+            let all = records(text);
+            for most_rows in 1..=4 {
+                let found = cut(text, Records::Delimited(b','), true, most_rows);
+                let expected = &all[..all.len().min(most_rows as usize)];
+                assert_eq!((records(&text[..found.end]), found.n_rows), (expected.to_vec(), expected.len() as u64));
             }
         }
     }

@@ -1,0 +1,77 @@
+//! docs/cli.md has the help of every verb, as the program prints it.
+//!
+//! `CALIPERS_UPDATE=1 cargo test -p calipers-cli documented` writes it anew.
+
+use std::path::Path;
+
+use crate::support::{Run, calipers, succeed};
+
+/// The verbs, as `calipers --help` lists them.
+fn verbs() -> Vec<String> {
+    let help = succeed(&["--help"]);
+    let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    // What goes on in a further line is indented further.
+    let lines = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    lines.map(|line| line.split_whitespace().next().unwrap().to_owned()).filter(|verb| verb != "help").collect()
+}
+
+#[test]
+fn the_help_of_every_verb_is_on_its_page() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md");
+    let mut page = std::fs::read_to_string(&path).unwrap();
+    let verbs = verbs();
+    assert!(verbs.len() >= 11, "{verbs:?}");
+    let mut stale = Vec::new();
+    for verb in &verbs {
+        assert!(page.contains(&format!("\n## {verb}\n")), "docs/cli.md has no section on {verb}");
+        let start = format!("```console\n$ calipers {verb} --help\n");
+        let after = page.split_once(&start).unwrap_or_else(|| panic!("docs/cli.md has no help of {verb}")).1;
+        let documented = after.split_once("```\n").unwrap().0;
+        let help = tidy(&succeed(&[verb, "--help"]));
+        if documented != help {
+            stale.push(verb.clone());
+            page = page.replacen(&format!("{start}{documented}"), &format!("{start}{help}"), 1);
+        }
+    }
+    if std::env::var_os("CALIPERS_UPDATE").is_some() {
+        std::fs::write(&path, page).unwrap();
+    } else {
+        assert!(stale.is_empty(), "the help of {stale:?} has changed: CALIPERS_UPDATE=1 writes docs/cli.md anew");
+    }
+}
+
+/// Without spaces at the ends of lines, which clap leaves where an option's text has two paragraphs.
+fn tidy(help: &str) -> String {
+    help.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+#[test]
+fn every_help_has_an_example() {
+    for verb in verbs() {
+        let help = succeed(&[&verb, "--help"]);
+        assert!(help.contains("\nExample") && help.contains(&format!("\n  calipers {verb}")), "{verb}: {help}");
+        assert!(help.lines().all(|line| line.chars().count() <= 100), "{verb}: {help}");
+    }
+}
+
+#[test]
+fn shells_and_man_know_every_verb() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = succeed(&["completions", shell]);
+        for verb in verbs() {
+            assert!(script.contains(&verb), "{shell} {verb}");
+        }
+        assert!(script.contains("smallest-sigma"), "{shell}");
+    }
+    let page = succeed(&["man"]);
+    assert!(page.contains(".TH calipers") && page.contains("calipers\\-measure"), "{page}");
+    for verb in verbs() {
+        let page = succeed(&["man", &verb]);
+        assert!(page.contains(&format!(".TH calipers-{verb}")) && page.contains("Example"), "{page}");
+    }
+    let Run { code, stderr, .. } = calipers(&["man", "weigh"]);
+    assert!(
+        code == Some(2) && stderr.starts_with("calipers: no verb is called weigh: there are measure, "),
+        "{stderr}"
+    );
+}

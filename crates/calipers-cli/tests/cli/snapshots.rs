@@ -1,0 +1,87 @@
+//! Every verb's table and JSON, as files beside this one: a change of what people and programs see is seen in review.
+//!
+//! `CALIPERS_UPDATE=1 cargo test -p calipers-cli snapshots` writes them anew.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Number, Value};
+
+use crate::support::{Desk, Run};
+
+/// Name and arguments; those that read what another wrote come after it.
+const CASES: &[(&str, &str)] = &[
+    ("measure", "measure breast_cancer.csv --prob naive_bayes --prob mlp --sigma 0.5"),
+    ("measure-groups", "measure breast_cancer.csv --prob mlp --by size_group"),
+    ("measure-classes", "measure digits_mlp.npz --limit 500"),
+    ("measure-named", "measure breast_cancer.csv --prob mlp --measure smooth_ece --measure brier_score --floor never"),
+    ("assess", "assess breast_cancer.csv --prob naive_bayes --sigma 0.5 --resamples 100 --tests"),
+    ("assess-clusters", "assess answers.csv --by g --cluster who --measure ls_ece --sigma 0.5 --resamples 100 --tests"),
+    ("assess-index", "assess breast_cancer.csv --prob mlp --measure ici --resamples 40"),
+    ("compare", "compare breast_cancer.csv --prob naive_bayes --prob mlp --sigma 0.5 --resamples 100"),
+    ("check", "check breast_cancer.csv --prob naive_bayes --sigma 0.5 --resamples 100 --max ls-ece=0.03"),
+    ("check-groups", "check answers.csv --by g --cluster who --sigma 0.5 --resamples 100 --max ls-ece=0.1"),
+    ("sweep", "sweep breast_cancer.csv --prob naive_bayes --bins 10,20,50,100"),
+    ("measures", "measures"),
+    ("sketch", "sketch breast_cancer.csv --prob mlp --by size_group -o groups.calipers"),
+    ("merge", "merge groups.calipers -o all.calipers"),
+    ("measure-sketch", "measure all.calipers --sigma 0.5"),
+    ("study", "study two-point --out pages --quick"),
+    ("study-list", "study"),
+    ("columns", "measure breast_cancer.csv digits_mlp.npz all.calipers --columns"),
+];
+
+fn snapshot(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name)
+}
+
+#[test]
+fn tables_and_json_are_as_they_were() {
+    let desk = Desk::new();
+    let is_update = std::env::var_os("CALIPERS_UPDATE").is_some();
+    let mut changed = Vec::new();
+    for (name, line) in CASES {
+        let args: Vec<&str> = line.split(' ').collect();
+        let table = desk.calipers(&args);
+        let json = desk.calipers(&[&args[..], &["--json"]].concat());
+        let json = Run { stdout: rounded(&json.stdout), ..json };
+        for (file, line, run) in [
+            (format!("{name}.txt"), (*line).to_owned(), table),
+            (format!("{name}.json.txt"), format!("{line} --json"), json),
+        ] {
+            let text = shown(&line, &run);
+            if is_update {
+                std::fs::write(snapshot(&file), &text).unwrap();
+            }
+            let expected = std::fs::read_to_string(snapshot(&file)).unwrap_or_default();
+            if text != expected {
+                changed.push(format!("{file}: expected\n{expected}\ngot\n{text}"));
+            }
+        }
+    }
+    assert!(changed.is_empty(), "CALIPERS_UPDATE=1 writes these anew:\n{}", changed.join("\n"));
+}
+
+/// What a terminal would show, and the exit code where it is not 0.
+fn shown(line: &str, run: &Run) -> String {
+    let code = run.code.filter(|code| *code != 0).map_or(String::new(), |code| format!("exit code {code}\n"));
+    format!("$ calipers {line}\n{}{}{code}", run.stdout, run.stderr)
+}
+
+/// JSON with six digits of each number: the last ones are those of a machine's own exponentials.
+fn rounded(text: &str) -> String {
+    fn round(value: &mut Value) {
+        match value {
+            Value::Number(number) if number.is_f64() => {
+                let rounded = format!("{:.5e}", number.as_f64().unwrap()).parse().unwrap();
+                // What is all but rounding is no figure.
+                *number = Number::from_f64(if f64::abs(rounded) < 1e-12 { 0.0 } else { rounded }).unwrap();
+            }
+            Value::Array(all) => all.iter_mut().for_each(round),
+            Value::Object(all) => all.values_mut().for_each(round),
+            _ => {}
+        }
+    }
+    let mut value: Value = serde_json::from_str(text).unwrap();
+    round(&mut value);
+    format!("{value:#}\n")
+}
