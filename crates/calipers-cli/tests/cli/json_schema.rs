@@ -176,6 +176,7 @@ fn every_key_is_documented_and_every_documented_key_is_printed() {
     run("compare", &[&["compare", "breast_cancer.csv", "--prob", "mlp", "--prob", "naive_bayes"], &quick[..]].concat());
     run("sweep", &["sweep", "breast_cancer.csv", "--prob", "mlp", "--compat", "relplot"]);
     run("sweep", &["sweep", "breast_cancer.csv", "--prob", "naive_bayes"]);
+    run("report", &[&["report", "breast_cancer.csv", "--prob", "mlp", "-o", "page.html"], &quick[..]].concat());
     run("measures", &["measures"]);
     run("sketch", &["sketch", "breast_cancer.csv", "--prob", "mlp", "--by", "size_group", "-o", "groups.calipers"]);
     run("sketch", &["merge", "groups.calipers", "-o", "all.calipers"]);
