@@ -71,20 +71,23 @@ impl InputFile {
     }
 }
 
+pub(crate) fn is_standard_input(name: &Path) -> bool {
+    name == Path::new(STANDARD_INPUT)
+}
+
 /// The name of a file for people.
 pub(crate) fn shown(name: &Path) -> String {
-    if name == Path::new(STANDARD_INPUT) { "standard input".to_owned() } else { name.display().to_string() }
+    if is_standard_input(name) { "standard input".to_owned() } else { name.display().to_string() }
 }
 
 /// The files that are named; those of a pattern are sorted. A format that is given is that of all.
 pub(crate) fn expand(names: &[PathBuf], format: Option<Format>) -> Result<Vec<InputFile>> {
+    if names.iter().filter(|name| is_standard_input(name)).count() > 1 {
+        bail!("standard input can be read once, got - twice");
+    }
     let mut files = Vec::new();
-    let mut copy = None;
     for name in names {
-        if name == Path::new(STANDARD_INPUT) {
-            if copy.replace(()).is_some() {
-                bail!("standard input can be read once, got - twice");
-            }
+        if is_standard_input(name) {
             files.push(standard_input(format).context("standard input")?);
             continue;
         }

@@ -12,7 +12,7 @@ use crate::{files, number};
 /// A file's name without its extension.
 pub(crate) fn stem(name: &Path) -> String {
     match name.file_stem() {
-        Some(stem) if name != Path::new("-") => stem.to_string_lossy().into_owned(),
+        Some(stem) if !files::is_standard_input(name) => stem.to_string_lossy().into_owned(),
         _ => files::shown(name),
     }
 }

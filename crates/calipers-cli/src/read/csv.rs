@@ -131,9 +131,8 @@ impl CsvStream<'_> {
 
     /// Rows of a block without quotes: lines, cut at delimiters.
     fn plain_rows(&self, block: &Block, push: &mut impl FnMut(u64, &[&[u8]]) -> Result<()>) -> Result<()> {
-        let mut row = block.first_row;
         let mut cells: Vec<&[u8]> = Vec::new();
-        for (line, text) in block.lines() {
+        for (row, (line, text)) in (block.first_row..).zip(block.lines()) {
             cells.clear();
             let mut cell_start = 0;
             for cell_end in memchr_iter(self.table.delimiter, text).chain([text.len()]) {
@@ -142,7 +141,6 @@ impl CsvStream<'_> {
             }
             self.check_length(line, cells.len())?;
             push(row, &cells)?;
-            row += 1;
         }
         Ok(())
     }
