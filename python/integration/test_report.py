@@ -127,7 +127,7 @@ OVERLAPS = """() => {
       // Lines of text are lower than their boxes.
       const trim = 0.2 * (bottom - top);
       if (right - left > 1 && bottom - top > 4) {
-        boxes.push({ left, right, top: top + trim, bottom: bottom - trim, text: node.textContent.trim().slice(0, 40) });
+        boxes.push({ node, left, right, top: top + trim, bottom: bottom - trim, text: node.textContent.trim().slice(0, 40) });
       }
     }
   }
@@ -135,6 +135,8 @@ OVERLAPS = """() => {
   for (let i = 0; i < boxes.length; i++) {
     for (let j = i + 1; j < boxes.length; j++) {
       const [a, b] = [boxes[i], boxes[j]];
+      // A text that is cut short has a box for what is cut, too.
+      if (a.node === b.node) continue;
       const over = Math.min(a.right, b.right) - Math.max(a.left, b.left);
       if (over > 1.5 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1.5) found.push([a.text, b.text]);
     }

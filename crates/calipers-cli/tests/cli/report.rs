@@ -9,7 +9,8 @@ use crate::support::{Folder, assert_fails, calipers, succeed};
 const ROWS: &str = "p,q,label,group\n0.9,0.8,1,a\n0.2,0.3,0,a\n0.6,0.5,0,b\n0.7,0.9,1,b\n0.4,0.3,1,a\n0.1,0.2,0,b\n";
 
 fn json(html: &str) -> Value {
-    let (_, after) = html.split_once("id=\"calipers-data\">").unwrap();
+    let (_, after) = html.split_once("id=\"calipers-data\"").unwrap();
+    let (_, after) = after.split_once('>').unwrap();
     serde_json::from_str(after.split_once("</script>").unwrap().0).unwrap()
 }
 

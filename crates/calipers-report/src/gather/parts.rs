@@ -11,11 +11,11 @@ use super::reliability::{Moment, moment, places};
 use super::subject::Subject;
 
 /// Draws of each kind where there are more parts than this, since each has its own.
-const MANY_PARTS: usize = 40;
+const MANY_PARTS: usize = 8;
 const FEWER_RESAMPLES: u64 = 200;
 
 /// Draws in all that may go into telling chance from small p-values, where many parts ask for them.
-const MOST_DRAWS: u64 = 1_000_000;
+const MOST_DRAWS: u64 = 300_000;
 
 /// So many of the worst are drawn.
 const DRAWN: usize = 24;

@@ -72,7 +72,7 @@ fn one(figures: &Figures, id: &str, parts: &Parts) -> Markup {
             @if let Some(sigma) = parts.sigma {
                 "Figures are at the sigma of all rows, " (significant(sigma)) ", diagrams at that of their own rows. "
             } @else { "Each at the sigma that the rule gives for it. " }
-            (count(parts.n_resamples)) " draws of each kind for each, and more for the floor of the worst; p-values are adjusted for " (parts.parts.len()) " (Holm). The small diagrams have the debiased LS-ECE beside the name."
+            (count(parts.n_resamples)) " draws of each kind for each, more where a p-value needs them; p-values are adjusted for " (parts.parts.len()) " (Holm). The small diagrams have the debiased LS-ECE beside the name."
         }
     }
 }

@@ -31,8 +31,7 @@ pub(super) fn section(figures: &Figures, shown: &mut Shown) -> Markup {
         let all: Vec<Chart> =
             reliability.moments.iter().map(|moment| charts::smoothed(&model.name, moment, &band_name)).collect();
         let tables: Vec<Table> = reliability.moments.iter().map(smoothed_table).collect();
-        let notes: Vec<String> =
-            reliability.moments.iter().enumerate().map(|(at, moment)| note(model, at, moment)).collect();
+        let notes: Vec<String> = reliability.moments.iter().map(note).collect();
         let text = TEXTS[0];
         let caption = Caption { model: name, text: text.to_owned(), is_shared: several };
         panels[0].push(shown.moments(format!("smoothed-{place}"), &all, &tables, &notes, reliability.chosen, &caption));
@@ -101,12 +100,11 @@ fn sigma_notes(figures: &Figures, moments: usize) -> Markup {
     }
 }
 
-fn note(model: &ModelFigures, at: usize, moment: &Moment) -> String {
+fn note(moment: &Moment) -> String {
     let sigma = significant(moment.sigma);
-    let chosen = if at == model.reliability.chosen { ", as in the table" } else { "" };
     match &moment.ls_ece {
-        Some(estimate) => format!("LS-ECE {} at sigma {sigma}{chosen}", significant(estimate.value)),
-        None => format!("sigma {sigma}{chosen}"),
+        Some(estimate) => format!("LS-ECE {} at sigma {sigma}", significant(estimate.value)),
+        None => format!("sigma {sigma}"),
     }
 }
 
