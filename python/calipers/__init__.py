@@ -63,7 +63,7 @@ from calipers._distance import (
 from calipers._estimate import Estimate
 from calipers._kernel import beta_kde_ece, canonical_kde_ece, kde_ece, smooth_ece
 from calipers._ls_ece import ls_ece, ls_ece_sampled
-from calipers._report import Report, report
+from calipers._report import ReportPage, report
 from calipers._scores import CorpDecomposition, brier_score, corp, log_loss
 from calipers._simulate import (
     Accuracy,
@@ -110,7 +110,7 @@ __all__ = [
     "Pair",
     "RejectionResult",
     "ReliabilityDisplay",
-    "Report",
+    "ReportPage",
     "Simulation",
     "Sketch",
     "SplineCurve",

@@ -39,7 +39,7 @@ FRAME_HEIGHT = 720
 
 
 @dataclass(frozen=True, repr=False)
-class Report:
+class ReportPage:
     """A page about one or more models: it opens in any browser, without a network; notebooks show it.
 
     Attributes
@@ -66,7 +66,7 @@ class Report:
         return [_write(Path(folder) / f"{name}.svg", chart) for name, chart in self.charts.items()]
 
     def __repr__(self) -> str:
-        return f"Report({self.title!r}, {len(self.html):,} bytes; .save(path) writes it)"
+        return f"ReportPage({self.title!r}, {len(self.html):,} bytes; .save(path) writes it)"
 
     def _repr_html_(self) -> str:
         # A page of its own, since its style and script are no business of the notebook's.
@@ -114,7 +114,7 @@ def report(
     pos_label: PosLabel = None,
     sum_tolerance: float = 1e-3,
     invalid: Invalid = "refuse",
-) -> Report:
+) -> ReportPage:
     r"""A page about one or more models: verdict, measures with floors and intervals, diagrams, sweep, groups.
 
     The page is that of the command ``calipers report``: one file that needs no network, with every number from the same
@@ -143,7 +143,7 @@ def report(
 
     Returns
     -------
-    Report
+    ReportPage
         Its `save` writes the page; a notebook shows it.
 
     Raises
@@ -246,10 +246,11 @@ def _groups(groups: ArrayLike | Sequence[Hashable] | None, by: str) -> tuple[str
     keys, numbers = np.unique(texts.astype(str), return_inverse=True)
     names = keys.tolist()
     if missing is not None:
+        # What stands there for a missing value may be no other row's: a group without rows is left out.
         numbers = np.where(missing.ravel(), len(names), numbers)
         names.append("(missing)")
     return by, names, np.ascontiguousarray(numbers, dtype=np.uint32)
 
 
-def _of(page: _Page) -> Report:
-    return Report(title=page["title"], html=page["html"], charts=dict(page["charts"]))
+def _of(page: _Page) -> ReportPage:
+    return ReportPage(title=page["title"], html=page["html"], charts=dict(page["charts"]))

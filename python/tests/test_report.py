@@ -113,5 +113,5 @@ def test_what_is_asked_wrongly_is_refused() -> None:
         cal.report(y, p, groups=["a"])
     with pytest.raises(cal.CalipersError, match="level"):
         cal.report(y, p, level=2.0)
-    with pytest.raises(cal.CalipersError, match="probabilities"):
+    with pytest.raises(cal.CalipersError, match="probability in row 1"):
         cal.report(y, p * 3)

@@ -13,7 +13,7 @@ use crate::pool::{self, Length};
 use crate::significance::{Clusters, check_left_out, of_rows};
 use crate::sketch::Sketch;
 
-/// The page and the charts on it, as Python's `Report` has them.
+/// The page and the charts on it, as Python's `ReportPage` has them.
 #[derive(IntoPyObject)]
 pub(crate) struct Page {
     title: String,
@@ -47,10 +47,12 @@ pub(crate) fn report<'py>(
     for (name, columns) in &models {
         inputs.push((name.as_str(), columns.input(&options)?));
     }
+    let is_one = inputs.len() == 1;
     pool::run(py, Length::of(&options, usize::MAX)?, || {
         let mut checked = Vec::new();
         for (name, input) in inputs {
-            checked.push((name, input.check().map_err(|error| Failure::of_model(name, error))?));
+            let named = |error| if is_one { Failure::from(error) } else { Failure::of_model(name, error) };
+            checked.push((name, input.check().map_err(named)?));
         }
         let mut report = Report::new(how);
         if let Some(title) = title {
@@ -150,9 +152,17 @@ impl<'py> GroupColumn<'py> {
 }
 
 impl GroupNumbers<'_> {
-    /// Those of the rows that are measured.
+    /// Those of the rows that are measured; a group whose rows were all left out is none.
     fn of<'a>(&self, predictions: &Predictions<'_>) -> Result<Groups<'a>, Failure> {
-        let numbers = of_rows("groups", predictions, self.numbers)?;
-        Ok(Groups::Rows { by: self.by.to_owned(), keys: self.keys.to_vec(), numbers })
+        let mut numbers = of_rows("groups", predictions, self.numbers)?;
+        let mut places: Vec<Option<u32>> = vec![None; self.keys.len()];
+        numbers.iter().for_each(|&number| places[number as usize] = Some(0));
+        for (next, place) in (0..).zip(places.iter_mut().flatten()) {
+            *place = next;
+        }
+        // proof: every number that there is has a place
+        numbers.iter_mut().for_each(|number| *number = places[*number as usize].unwrap_or_default());
+        let keys = self.keys.iter().zip(&places).filter(|(_, place)| place.is_some()).map(|(key, _)| key.clone());
+        Ok(Groups::Rows { by: self.by.to_owned(), keys: keys.collect(), numbers })
     }
 }
