@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -53,8 +53,8 @@ class ReportPage:
     """
 
     title: str
-    html: str = field(compare=False)
-    charts: dict[str, str] = field(compare=False)
+    html: str
+    charts: dict[str, str]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes the page, all of it or nothing; says where it is."""
