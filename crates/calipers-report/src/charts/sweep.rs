@@ -60,15 +60,15 @@ const LS_ECE: &str = "LS-ECE, sigma = 1/bins";
 
 /// The sweep of a sketch: what it answers, point by point.
 pub(crate) fn sweep_parts(name: &str, points: &[(usize, Option<Estimate>, Option<Estimate>)]) -> Chart {
-    let line = |of: fn(&(usize, Option<Estimate>, Option<Estimate>)) -> &Option<Estimate>| -> Vec<(f64, f64)> {
-        points.iter().map(|point| (point.0 as f64, of(point).as_ref().map_or(f64::NAN, |found| found.value))).collect()
-    };
+    let value = |found: &Option<Estimate>| found.as_ref().map_or(f64::NAN, |found| found.value);
+    let ece = points.iter().map(|(n_bins, ece, _)| (*n_bins as f64, value(ece))).collect();
+    let ls_ece = points.iter().map(|(n_bins, _, ls_ece)| (*n_bins as f64, value(ls_ece))).collect();
     Chart::new("Calibration error by number of bins")
         .subtitle(name)
         .x(Axis::linear("number of bins, and 1/sigma"))
         .y(Axis::linear("calibration error"))
-        .add(Series::line("ECE, equal-width bins", line(|point| &point.1)).colour(0).markers())
-        .add(Series::line(LS_ECE, line(|point| &point.2)).colour(0).stroke(Stroke::Dashed))
+        .add(Series::line("ECE, equal-width bins", ece).colour(0).markers())
+        .add(Series::line(LS_ECE, ls_ece).colour(0).stroke(Stroke::Dashed))
 }
 
 fn uniform(result: &SweepResult) -> Vec<(f64, f64)> {

@@ -15,7 +15,7 @@ const MANY_PARTS: usize = 8;
 const FEWER_RESAMPLES: u64 = 200;
 
 /// Draws in all that may go into telling chance from small p-values, where many parts ask for them.
-const MOST_DRAWS: u64 = 300_000;
+const MOST_DRAWS: u64 = 100_000;
 
 /// So many of the worst are drawn.
 const DRAWN: usize = 24;

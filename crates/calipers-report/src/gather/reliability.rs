@@ -133,18 +133,16 @@ fn coarsened(sketch: &Sketch, sigma: f64) -> Option<Sketch> {
     Some(coarse)
 }
 
-/// The ends of the steps of a fit, as many as a chart can tell apart.
+/// The places of a fit that a chart can tell apart.
 fn thinned(probabilities: Vec<f64>, rates: Vec<f64>, band: Band) -> Corp {
     let n = probabilities.len();
     let step = 1.0 / MOST_PLACES as f64;
     let mut kept: Vec<usize> = Vec::new();
     for place in 0..n {
-        let turns =
-            place == 0 || place + 1 == n || rates[place] != rates[place - 1] || rates[place] != rates[place + 1];
         let far = kept.last().is_none_or(|last| {
             probabilities[place] - probabilities[*last] >= step || (rates[place] - rates[*last]).abs() >= step
         });
-        if place + 1 == n || (far && (turns || n <= MOST_PLACES)) || far {
+        if far || place + 1 == n {
             kept.push(place);
         }
     }

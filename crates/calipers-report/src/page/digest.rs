@@ -7,7 +7,7 @@ pub(super) fn sha256_base64(message: &[u8]) -> String {
 
 /// The first 32 bits after the point of the roots of the first primes: the constants of the standard, computed by its definition.
 fn of_roots(n: usize, root: fn(f64) -> f64) -> Vec<u32> {
-    let is_prime = |n: &u32| (2..*n).all(|divisor| n % divisor != 0);
+    let is_prime = |n: &u32| (2..*n).all(|divisor| !n.is_multiple_of(divisor));
     (2..).filter(is_prime).take(n).map(|prime| (root(f64::from(prime)).fract() * 4_294_967_296.0) as u32).collect()
 }
 

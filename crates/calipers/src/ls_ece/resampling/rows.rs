@@ -6,6 +6,9 @@ use crate::numerics::counts::Count;
 use crate::numerics::random::Normals;
 use crate::significance::Resampler;
 
+/// A variance below which no outcome is ever drawn to be other than it is.
+const SURE: f64 = 1e-200;
+
 /// LS-ECE of resampled rows.
 pub(super) struct GridResampler {
     grid: Grid,
@@ -42,7 +45,8 @@ impl Laws {
         Laws {
             outcomes: Count::binomial(effective_rows, p, complement),
             outcomes_mean: effective_rows * p,
-            outcomes_unit: if sums.variance > 0.0 { scale / sums.variance } else { 0.0 },
+            // Rows whose raw scores are so far out that their outcome is as good as sure: by less, the quotient would be infinite.
+            outcomes_unit: if sums.variance > SURE { scale / sums.variance } else { 0.0 },
             draws: effective.map(Count::poisson),
             effective,
         }
