@@ -2,7 +2,6 @@
 
 mod comparison;
 mod data;
-mod digest;
 mod figure;
 mod measures;
 mod parts;
@@ -13,7 +12,10 @@ mod sweep;
 mod table;
 mod verdict;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
 
 use crate::chart::Chart;
 use crate::gather::Figures;
@@ -41,7 +43,7 @@ impl Figures {
         let policy = format!(
             "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; \
              script-src 'sha256-{}'",
-            digest::sha256_base64(SCRIPT.as_bytes())
+            BASE64_STANDARD.encode(Sha256::digest(SCRIPT))
         );
         let page: Markup = html! {
             (DOCTYPE)
