@@ -221,6 +221,11 @@ class Sketch:
         return self._held.n_clipped
 
     @property
+    def left_out(self) -> dict[str, int]:
+        """Rows that ``invalid="count"`` left out, by kind."""
+        return self._held.left_out
+
+    @property
     def resolution(self) -> int:
         """Cells are about 2^-resolution wide, in logits."""
         return self._held.resolution
