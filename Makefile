@@ -80,7 +80,7 @@ test-python: data-note develop ## style, types, stubs and tests of the Python pa
 	@$(BIN)/ruff format --quiet --check python scripts examples bench studies docs/figures notebooks
 	$(call heading,'mypy and stubtest')
 	@$(BIN)/mypy --strict python/calipers
-	@$(BIN)/python -m mypy.stubtest calipers --mypy-config-file pyproject.toml --allowlist <(echo calipers.torch) --ignore-unused-allowlist
+	@$(BIN)/python -m mypy.stubtest calipers --mypy-config-file pyproject.toml --allowlist <(printf '%s\n' calipers.torch 'calipers\.spark.*') --ignore-unused-allowlist
 	$(call heading,'Python tests')
 	@$(BIN)/pytest -q python/tests
 
@@ -94,7 +94,7 @@ test-slow: data-note ## the long tests of the core, which `make test` leaves out
 	$(call heading,'slow tests')
 	@cargo test $(PROFILE) -p calipers --features slow-tests
 
-test-integration: data-note check-wheel check-sdist $(PEERS)/installed ## wheels, charts, notebooks, and what other packages give and say (Python >= 3.11; installs 6 GB)
+test-integration: data-note build check-wheel check-sdist $(PEERS)/installed ## wheels, charts, notebooks, and what other packages give and say (Python >= 3.11; installs 6 GB)
 	$(call heading,'build the Python package next to its peers')
 	$(call quietly,VIRTUAL_ENV=$(PEERS) $(PEERS)/bin/maturin develop $(PROFILE))
 	$(call heading,'Python tests with the packages of others')

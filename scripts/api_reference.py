@@ -38,7 +38,7 @@ FAMILIES = [
     ("simulate", "Where the truth is known", ["_simulate"]),
     ("curves", "Curves and tables", ["_curve"]),
     ("displays", "Charts by matplotlib", ["_displays"]),
-    ("sketch", "Batches and merges", ["_sketch"]),
+    ("sketch", "Batches and merges", ["_sketch", "_sketch_rows"]),
     ("threads", "How many threads", ["_threads"]),
     ("results", "What functions return and raise", ["_estimate", "_catalogue", "_core"]),
 ]

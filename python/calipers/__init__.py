@@ -75,8 +75,9 @@ from calipers._simulate import (
     simulate,
 )
 from calipers._sketch import Sketch
+from calipers._sketch_rows import read_sketches, write_sketches
 from calipers._spline import SplineCurve, spline_calibration_error, spline_curve
-from calipers._sweep import SweepResult, sweep
+from calipers._sweep import SketchSweep, SweepResult, sweep
 from calipers._threads import set_threads, threads
 
 __all__ = [
@@ -110,6 +111,7 @@ __all__ = [
     "ReliabilityDisplay",
     "Simulation",
     "Sketch",
+    "SketchSweep",
     "SplineCurve",
     "SweepDisplay",
     "SweepResult",
@@ -147,6 +149,7 @@ __all__ = [
     "measures",
     "mmce",
     "observed_expected",
+    "read_sketches",
     "root_mean_squared_calibration_error",
     "set_threads",
     "simulate",
@@ -162,4 +165,5 @@ __all__ = [
     "tcal_test",
     "threads",
     "top_label_calibration_error",
+    "write_sketches",
 ]

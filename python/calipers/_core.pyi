@@ -173,6 +173,26 @@ class _Swept(TypedDict):
     svg: str
 
 @type_check_only
+class _SweptSketch(TypedDict):
+    bins: NDArray[np.int64]
+    ece_uniform: _Doubles
+    ece_uniform_bounds: _Doubles
+    ece_quantile: _Doubles
+    ece_quantile_bounds: _Doubles
+    ls_ece: _Doubles
+    ls_ece_bounds: _Doubles
+    verdict: Literal["brittle", "stable", "undecided"]
+    brittle_with: list[Literal["uniform", "quantile"]]
+    sentence: str
+    range_uniform: tuple[float, float] | None
+    range_quantile: tuple[float, float] | None
+    range_ls_ece: tuple[float, float] | None
+    sampling_noise_uniform: float
+    sampling_noise_quantile: float
+    n: int
+    settings: dict[str, Any]
+
+@type_check_only
 class _Cumulative(TypedDict):
     shares: _Doubles
     differences: _Doubles
@@ -305,6 +325,7 @@ class Sketch:
     def copy(self) -> Sketch: ...
     def ls_ece(self, options: Options) -> _Measured: ...
     def assess(self, measure: str, options: Options) -> _Assessed: ...
+    def sweep(self, options: Options) -> _SweptSketch: ...
     def ls_curve(self, options: Options) -> _Curve: ...
     def expected_calibration_error(self, options: Options) -> _Measured: ...
     def ecce_r(self, options: Options) -> _Measured: ...

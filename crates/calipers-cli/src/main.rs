@@ -31,6 +31,7 @@ mod question;
 mod read;
 mod sketch;
 mod sketch_files;
+mod sketch_rows;
 mod source;
 mod study;
 mod sweep;

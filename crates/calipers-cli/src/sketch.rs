@@ -9,7 +9,7 @@ use clap::Args;
 use crate::args::{InputArgs, check_sigma};
 use crate::groups::Sketches;
 use crate::write::Output;
-use crate::{columns, files, fill, number, sketch_files};
+use crate::{columns, files, fill, number, read, sketch_files, sketch_rows};
 
 /// Put the predictions of all files into one sketch, which is measured and merged like the rows themselves
 ///
@@ -30,7 +30,7 @@ pub(crate) struct SketchArgs {
     #[command(flatten)]
     input: InputArgs,
 
-    /// File to write, as a rule named .calipers
+    /// File to write, as a rule named .calipers; .parquet for rows of keys and sketches
     #[arg(short, long, value_name = "FILE", help_heading = "Sketch")]
     output: PathBuf,
 
@@ -68,7 +68,7 @@ pub(crate) struct MergeArgs {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// File to write, as a rule named .calipers
+    /// File to write, as a rule named .calipers; .parquet for rows of keys and sketches
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
@@ -116,7 +116,8 @@ fn write_all(
         }
     }
     let all = all.context("no files")?;
-    let bytes = all.to_bytes();
+    let is_parquet = read::extension(output) == sketch_rows::EXTENSION;
+    let bytes = if is_parquet { sketch_rows::to_bytes(&all)? } else { all.to_bytes() };
     place.write(&bytes)?;
     let groups = all.groups.map_or(String::new(), |groups| {
         format!(" in {} groups by {}", number::count(groups.sketches.len() as u64), groups.by)

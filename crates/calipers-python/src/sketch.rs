@@ -13,7 +13,7 @@ use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::pool::{self, Length, Threads};
-use crate::results::{Curve, FromSketch};
+use crate::results::{Curve, FromSketch, SweptSketch};
 use crate::significance::{Assessed, Choices};
 
 /// Behind a lock, which is only waited for and held without the GIL: threads may share a sketch, and wait for each other.
@@ -185,6 +185,17 @@ impl Sketch {
             let measured = FromSketch::new(assessment.estimate.clone(), sketch);
             Ok::<_, Failure>(Assessed { measured, assessment, resampling: choices.resampling })
         })
+    }
+
+    fn sweep<'py>(&self, py: Python<'py>, options: Bound<'py, PyDict>) -> Result<SweptSketch<'py>, Failure> {
+        let options = Options::new(options);
+        let sweep = options.sweep()?;
+        let found = pool::run(py, Length::Long(None), || {
+            let state = self.0.read().map_err(broken)?;
+            state.tally.finish()?;
+            Ok::<_, Failure>(sweep.run_sketch(&state.sketch)?)
+        })?;
+        Ok(SweptSketch::new(py, &found)?)
     }
 
     fn ls_curve<'py>(&self, py: Python<'py>, options: Bound<'py, PyDict>) -> Result<Curve<'py>, Failure> {

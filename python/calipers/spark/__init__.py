@@ -4,9 +4,9 @@
                                     -> merged | collect         -> Sketch
     stream    -> write_windows -> rows (window, group, sketch)   -> read_windows -> Sketches
 
-There is no arithmetic here. Each partition puts its rows into sketches, one for each group (`_fill`); Spark brings those
-of a group together, and they are merged (`_merge`): sums of integers, whatever the partitions. Needs PySpark 3.5 or
-later, which ``import calipers`` does not, and calipers itself on the executors.
+There is no arithmetic here. Each partition puts its rows into sketches, one for each group (`_fill`); Spark brings
+those of a group together, and they are merged (`_merge`): sums of integers, whatever the partitions. Needs PySpark 3.5
+or later, which ``import calipers`` does not, and calipers itself on the executors.
 """
 
 from __future__ import annotations

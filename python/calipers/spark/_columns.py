@@ -77,7 +77,9 @@ def key_field(df: DataFrame, name: str) -> types.StructField:
         how = {"float": ": round it to a decimal", "double": ": round it to a decimal"}
         hint = how.get(kind, ": name its fields" if isinstance(field.dataType, types.StructType) else "")
         raise refusal(
-            "wrong_type", f"groups must be whole numbers, decimals, text, dates or true and false, got {kind}{hint}", name
+            "wrong_type",
+            f"groups must be whole numbers, decimals, text, dates or true and false, got {kind}{hint}",
+            name,
         )
     if name in RESERVED:
         raise refusal("invalid_setting", f"by must not be called {name!r}, as the column of sketches is")

@@ -64,6 +64,21 @@ def _assessed(sketch: Sketch, options: Mapping[str, Any]) -> list[Row]:
     ]
 
 
+def _swept(sketch: Sketch, options: Mapping[str, Any]) -> list[Row]:
+    found = sketch.sweep(**options)
+    names = ("ece_uniform", "ece_quantile", "ls_ece")
+    return [
+        {
+            "n_bins": int(n_bins),
+            **{name: float(getattr(found, name)[place]) for name in names},
+            **{f"{name}_bound": float(getattr(found, f"{name}_bounds")[place]) for name in names},
+            "verdict": found.verdict,
+            "sentence": found.sentence,
+        }
+        for place, n_bins in enumerate(found.bins)
+    ]
+
+
 QUESTIONS = {
     "measure": Question(
         {"measure": "string", "value": "double", "numerical_bound": "double", "settings": "string"}, _measured
@@ -85,6 +100,20 @@ QUESTIONS = {
             "settings": "string",
         },
         _assessed,
+    ),
+    "sweep": Question(
+        {
+            "n_bins": "bigint",
+            "ece_uniform": "double",
+            "ece_uniform_bound": "double",
+            "ece_quantile": "double",
+            "ece_quantile_bound": "double",
+            "ls_ece": "double",
+            "ls_ece_bound": "double",
+            "verdict": "string",
+            "sentence": "string",
+        },
+        _swept,
     ),
 }
 

@@ -86,7 +86,7 @@ class _Partition:
     def _sketch(self, key: Key) -> _core.Sketch:
         found = self._sketches.get(key)
         if found is None:
-            found = self._sketches[key] = self._empty.copy()
+            found = self._sketches[key] = self._empty.empty_like()
         return found
 
     def _size(self) -> int:
@@ -106,14 +106,18 @@ class _Partition:
         if key is None or not names:
             return f"rows{partition}"
         shown = [shown_key(value, kind) for value, kind in zip(key, self._kinds, strict=True)]
-        return f"group {', '.join(f'{name}={value}' for name, value in zip(names, shown, strict=True))}, rows{partition}"
+        return (
+            f"group {', '.join(f'{name}={value}' for name, value in zip(names, shown, strict=True))}, rows{partition}"
+        )
 
 
 def shown_key(value: Any, kind: pa.DataType) -> str:
     """A key as its column shows it."""
     if value is None or not pa.types.is_temporal(kind):
         return "null" if value is None else repr(value)
-    return str(pa.array([value], pa.int32() if pa.types.is_date32(kind) else pa.int64()).cast(kind).cast(pa.string())[0])
+    return str(
+        pa.array([value], pa.int32() if pa.types.is_date32(kind) else pa.int64()).cast(kind).cast(pa.string())[0]
+    )
 
 
 def _passes(batches: Batches) -> Batches:

@@ -10,11 +10,12 @@ from pyspark.sql import DataFrame, types
 from pyspark.sql import functions as sql
 
 from calipers import _core
-from calipers.spark._columns import HAS_POSITIVE, N, N_LEFT_OUT, SKETCH, column
+from calipers.spark._columns import HAS_POSITIVE, N_LEFT_OUT, SKETCH, N, column
 from calipers.spark._failures import clearly
 from calipers.spark._merge import Merging
 
-# Bytes of sketches that are merged on the driver.
+# Sketches that are merged on the driver: no more than so many, of no more than so many bytes together.
+FEW = 10_000
 FEW_BYTES = 64 << 20
 
 # Parts into which sketches of one group are merged in Spark, before the driver merges those.
@@ -58,8 +59,9 @@ def gathered(partials: DataFrame, keys: tuple[types.StructField, ...]) -> Gather
     kept = partials.persist()
     try:
         with clearly():
-            total = kept.agg(sql.sum(sql.length(SKETCH))).first()
-        if total is None or (total[0] or 0) <= FEW_BYTES:
+            total = kept.agg(sql.count("*"), sql.sum(sql.length(SKETCH))).first()
+        n_sketches, n_bytes = (0, 0) if total is None else (total[0], total[1] or 0)
+        if n_sketches <= FEW and n_bytes <= FEW_BYTES:
             return _on_the_driver(kept, keys)
         return _in_spark(kept, keys)
     finally:
@@ -72,7 +74,9 @@ def _on_the_driver(partials: DataFrame, keys: tuple[types.StructField, ...]) -> 
     parts: dict[tuple[object, ...], list[bytes]] = {}
     for row in rows:
         *key, part = row
-        parts.setdefault(tuple(bytes(each) if isinstance(each, bytearray) else each for each in key), []).append(bytes(part))
+        parts.setdefault(tuple(bytes(each) if isinstance(each, bytearray) else each for each in key), []).append(
+            bytes(part)
+        )
     starts = np.cumsum([0, *map(len, parts.values())])
     sketches = _core.merge_runs([part for own in parts.values() for part in own], starts)
     packed, n, n_left_out, has_positive = _core.pack(sketches)
@@ -98,6 +102,8 @@ def _in_spark(partials: DataFrame, keys: tuple[types.StructField, ...]) -> Gathe
 def merged_in_spark(partials: DataFrame, keys: Sequence[types.StructField]) -> DataFrame:
     """A row for each group; without keys some rows, each of some partitions. Not started."""
     columns = [column(key.name) for key in keys]
-    together = partials.repartition(*columns).sortWithinPartitions(*columns) if columns else partials.repartition(N_PARTS)
+    together = (
+        partials.repartition(*columns).sortWithinPartitions(*columns) if columns else partials.repartition(N_PARTS)
+    )
     merging = Merging(tuple(key.name for key in keys))
     return together.mapInArrow(merging.stage(), schema_of(keys))

@@ -63,7 +63,7 @@ def sketch(
     from_logits, multiclass, ties, pos_label, sum_tolerance, invalid
         As for `calipers.Sketch.update`.
     **options
-        Those of `calipers.Sketch`: ``resolution``, or ``tolerance`` and ``smallest_sigma``, ``clip``, ``n_bins`` and so on.
+        Those of `calipers.Sketch`: ``resolution``, or ``tolerance`` and ``smallest_sigma``, ``clip``, ``n_bins``.
 
     Returns
     -------

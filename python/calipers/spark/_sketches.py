@@ -18,6 +18,14 @@ from calipers.spark._gather import Gathered, gathered, schema_of
 from calipers.spark._merge import Merging
 from calipers.spark._session import session as active_session
 
+# Types of figures, by the names that `_figures` has for them.
+_KINDS = {
+    "string": types.StringType(),
+    "double": types.DoubleType(),
+    "boolean": types.BooleanType(),
+    "bigint": types.LongType(),
+}
+
 # What a sketch is asked by name.
 _MEASURES = ("ls_ece", "expected_calibration_error", "ecce_r", "ecce_mad", "brier_score", "log_loss")
 
@@ -69,7 +77,7 @@ class Sketches:
         return next(iter(Sketches(found).collect().values()), Sketch())
 
     def collect(self) -> dict[Any, Sketch]:
-        """Each group's sketch by its key, on the driver: a value, or a tuple of values where `by` has several columns."""
+        """Each group's sketch on the driver, by its key: a value, or a tuple where `by` has several columns."""
         with clearly():
             rows = self._rows.collect()
         found: dict[Any, Sketch] = {}
@@ -151,6 +159,25 @@ class Sketches:
         self._try("assess", choices)
         return self._ask("assess", choices)
 
+    def sweep(self, *, bins: Sequence[int] | None = None, **options: Any) -> DataFrame:
+        """ECE over numbers of bins beside LS-ECE over sigma, for each group: how brittle its figure is.
+
+        Parameters
+        ----------
+        bins, **options
+            As for `calipers.Sketch.sweep`.
+
+        Returns
+        -------
+        pyspark.sql.DataFrame
+            A row for each group and number of bins: keys, ``n_bins``, ``ece_uniform``, ``ece_uniform_bound``,
+            ``ece_quantile``, ``ece_quantile_bound``, ``ls_ece``, ``ls_ece_bound``, and for the group as a whole
+            ``verdict`` and ``sentence``, ``n``, ``n_left_out``, and ``refusal``.
+        """
+        asked = {"bins": None if bins is None else [int(n_bins) for n_bins in bins], **options}
+        self._try("sweep", asked)
+        return self._ask("sweep", asked)
+
     def write(self, path: str, *, mode: Literal["error", "overwrite", "append", "ignore"] = "error") -> None:
         """Writes a row for each group to Parquet, as the command, Python and `read` read it.
 
@@ -185,16 +212,11 @@ class Sketches:
 
     def _ask(self, question: str, options: dict[str, Any]) -> DataFrame:
         asking = Asking(question, options, tuple(self.by))
-        columns = ", ".join(f"{name} {kind}" for name, kind in asking.columns().items())
-        figures = types.StructType.fromDDL(columns) if hasattr(types.StructType, "fromDDL") else _parsed(columns)
+        figures = [types.StructField(name, _KINDS[kind]) for name, kind in asking.columns().items()]
         taken = sorted(set(self.by) & set(asking.columns()))
         if taken:
             raise refusal("invalid_setting", f"keys must not be called as a figure is, got {', '.join(taken)}")
-        return self._rows.mapInArrow(asking.stage(), types.StructType([*self._keys, *figures.fields]))
-
-
-def _parsed(ddl: str) -> types.StructType:
-    return types._parse_datatype_string(ddl)  # type: ignore[no-any-return]
+        return self._rows.mapInArrow(asking.stage(), types.StructType([*self._keys, *figures]))
 
 
 def _partials(rows: DataFrame, keys: tuple[types.StructField, ...]) -> DataFrame:

@@ -83,7 +83,9 @@ def write_windows(
     }
 
     def of_batch(batch: DataFrame) -> DataFrame:
-        partials = filled(_with_window(batch, time, window, names), prob, label, weight, (START, END, *names), reading, options)
+        partials = filled(
+            _with_window(batch, time, window, names), prob, label, weight, (START, END, *names), reading, options
+        )
         merged = merged_in_spark(partials.rows, partials.keys)
         # One file, so that a micro-batch is there as a whole or not at all.
         return merged.select(START, END, *map(column, names), SKETCH).repartition(1)
@@ -140,7 +142,9 @@ def read_windows(
         names = (by,) if isinstance(by, str) else tuple(by)
     unknown = [name for name in names if name not in df.columns or name == SKETCH]
     if unknown:
-        raise refusal("wrong_column", f"by must name columns of windows, got {unknown[0]!r}: there are {', '.join(df.columns)}")
+        raise refusal(
+            "wrong_column", f"by must name columns of windows, got {unknown[0]!r}: there are {', '.join(df.columns)}"
+        )
     return of_rows(df.select(*map(column, names), SKETCH))
 
 
