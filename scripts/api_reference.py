@@ -39,7 +39,7 @@ FAMILIES = [
     ("curves", "Curves and tables", ["_curve"]),
     ("displays", "Charts by matplotlib", ["_displays"]),
     ("report", "A page of everything", ["_report"]),
-    ("sketch", "Batches and merges", ["_sketch"]),
+    ("sketch", "Batches and merges", ["_sketch", "_sketch_rows"]),
     ("threads", "How many threads", ["_threads"]),
     ("results", "What functions return and raise", ["_estimate", "_catalogue", "_core"]),
 ]

@@ -77,8 +77,9 @@ from calipers._simulate import (
     simulate,
 )
 from calipers._sketch import Sketch
+from calipers._sketch_rows import read_sketches, write_sketches
 from calipers._spline import SplineCurve, spline_calibration_error, spline_curve
-from calipers._sweep import SweepResult, sweep
+from calipers._sweep import SketchSweep, SweepResult, sweep
 from calipers._threads import set_threads, threads
 
 __all__ = [
@@ -113,6 +114,7 @@ __all__ = [
     "ReportPage",
     "Simulation",
     "Sketch",
+    "SketchSweep",
     "SplineCurve",
     "SweepDisplay",
     "SweepResult",
@@ -150,6 +152,7 @@ __all__ = [
     "measures",
     "mmce",
     "observed_expected",
+    "read_sketches",
     "report",
     "root_mean_squared_calibration_error",
     "set_threads",
@@ -166,4 +169,5 @@ __all__ = [
     "tcal_test",
     "threads",
     "top_label_calibration_error",
+    "write_sketches",
 ]

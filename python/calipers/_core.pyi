@@ -29,7 +29,9 @@ __all__ = [
     "families",
     "ls_curve",
     "measures",
+    "merge_runs",
     "no_cluster",
+    "pack",
     "refusal",
     "set_threads",
     "set_threads_here",
@@ -39,6 +41,7 @@ __all__ = [
     "spline_curve",
     "sweep",
     "top_label_calibration_error",
+    "update_runs",
 ]
 
 _Doubles: TypeAlias = NDArray[np.float64]
@@ -176,6 +179,26 @@ class _Swept(TypedDict):
     svg: str
 
 @type_check_only
+class _SweptSketch(TypedDict):
+    bins: NDArray[np.int64]
+    ece_uniform: _Doubles
+    ece_uniform_bounds: _Doubles
+    ece_quantile: _Doubles
+    ece_quantile_bounds: _Doubles
+    ls_ece: _Doubles
+    ls_ece_bounds: _Doubles
+    verdict: Literal["brittle", "stable", "undecided"]
+    brittle_with: list[Literal["uniform", "quantile"]]
+    sentence: str
+    range_uniform: tuple[float, float] | None
+    range_quantile: tuple[float, float] | None
+    range_ls_ece: tuple[float, float] | None
+    sampling_noise_uniform: float
+    sampling_noise_quantile: float
+    n: int
+    settings: dict[str, Any]
+
+@type_check_only
 class _Cumulative(TypedDict):
     shares: _Doubles
     differences: _Doubles
@@ -295,6 +318,7 @@ class _Rejected(TypedDict):
 @final
 class Sketch:
     def __new__(cls, options: Options) -> Sketch: ...
+    def empty_like(self) -> Sketch: ...
     @staticmethod
     def from_bytes(data: bytes) -> Sketch: ...
     def to_bytes(self) -> bytes: ...
@@ -307,6 +331,7 @@ class Sketch:
     def copy(self) -> Sketch: ...
     def ls_ece(self, options: Options) -> _Measured: ...
     def assess(self, measure: str, options: Options) -> _Assessed: ...
+    def sweep(self, options: Options) -> _SweptSketch: ...
     def ls_curve(self, options: Options) -> _Curve: ...
     def expected_calibration_error(self, options: Options) -> _Measured: ...
     def ecce_r(self, options: Options) -> _Measured: ...
@@ -324,6 +349,8 @@ class Sketch:
     @property
     def n_clipped(self) -> int: ...
     @property
+    def left_out(self) -> dict[str, int]: ...
+    @property
     def resolution(self) -> int: ...
     @property
     def clip(self) -> float: ...
@@ -332,6 +359,9 @@ class Sketch:
     @property
     def scores(self) -> Literal["probabilities", "log-odds", "raw scores"] | None: ...
 
+def update_runs(sketches: list[Sketch], starts: NDArray[np.int64], columns: Columns, options: Options) -> int: ...
+def merge_runs(parts: list[bytes], starts: NDArray[np.int64]) -> list[Sketch]: ...
+def pack(sketches: list[Sketch]) -> tuple[list[bytes], list[int], list[int], list[bool]]: ...
 def refusal(code: Literal["shape", "wrong_type"], what: str, got: str) -> CalipersError: ...
 def no_cluster(row: int) -> CalipersError: ...
 def arrow(values: object, what: str) -> list[list[_Chunk]]: ...

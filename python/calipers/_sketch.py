@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+import numpy as np
+
 from calipers import _core
 from calipers._assess import Assessment, Debias, Method, assessment
 from calipers._curve import LsCurve, curve_of, points
@@ -12,6 +14,7 @@ from calipers._doors import ArrayLike
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Invalid, Link, Noise, PosLabel, Ties, columns, positive_label
 from calipers._named import named
+from calipers._sweep import SketchSweep
 
 
 class Sketch:
@@ -221,6 +224,11 @@ class Sketch:
         return self._held.n_clipped
 
     @property
+    def left_out(self) -> dict[str, int]:
+        """Rows that ``invalid="count"`` left out, by kind."""
+        return self._held.left_out
+
+    @property
     def resolution(self) -> int:
         """Cells are about 2^-resolution wide, in logits."""
         return self._held.resolution
@@ -285,6 +293,35 @@ class Sketch:
             "random_state": random_state,
         }
         return assessment(self._held.assess(asked.measure, {**asked.options, **choices, "clip": self.clip}))
+
+    def sweep(
+        self,
+        *,
+        bins: Sequence[int] | None = None,
+        noise: Noise = "gaussian",
+        link: Link = "logistic",
+        tolerance: float = 1e-5,
+        random_state: int = 0,
+    ) -> SketchSweep:
+        """The function `sweep` of the rows: ECE over bins beside LS-ECE over sigma; the clip is that of the sketch.
+
+        ECE is exact for equal-width bins that were declared; for others its bound says what cells leave open, and the
+        verdict looks beyond that. The tolerance is wider than elsewhere, since sigma = 1/100 is below what sketches are
+        made for unless they are told.
+
+        Examples
+        --------
+        >>> import calipers as cal
+        >>> sketch = cal.Sketch(n_bins=[10, 20]).update([1, 1, 1, 1, 0] * 100, [0.9] * 500)
+        >>> found = sketch.sweep(bins=[10, 20])
+        >>> found.verdict, [round(ece, 6) for ece in found.ece_uniform.tolist()]
+        ('stable', [0.1, 0.1])
+        """
+        counts = bins.tolist() if isinstance(bins, np.ndarray) else bins
+        options = {"noise": noise, "link": link, "tolerance": tolerance, "random_state": random_state}
+        found = self._held.sweep({**options, "bins": counts, "compat": None, "clip": self.clip})
+        parts: dict[str, Any] = {**found, "brittle_with": tuple(found["brittle_with"])}
+        return SketchSweep(**parts)
 
     def ls_curve(
         self,

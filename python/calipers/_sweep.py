@@ -133,6 +133,71 @@ class SweepResult:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class SketchSweep:
+    """What `Sketch.sweep` gives: the sweep, but for smECE and ties, which need the rows.
+
+    Attributes
+    ----------
+    bins : array of int
+        The numbers of bins B, ascending.
+    ece_uniform, ece_uniform_bounds : array
+        ECE with B bins of equal width, and how far cells that bins divide leave it open: nothing where B was declared.
+    ece_quantile, ece_quantile_bounds : array
+        The same with bins of equal mass.
+    ls_ece, ls_ece_bounds : array
+        LS-ECE at sigma = 1/B, and bounds on its numerical error.
+    verdict : {"brittle", "stable", "undecided"}
+        As for `SweepResult`, beyond what the bounds leave open.
+    brittle_with : tuple of {"uniform", "quantile"}
+        The bins with which ECE is brittle.
+    sentence : str
+        The verdict with its reason.
+    range_uniform, range_quantile, range_ls_ece : tuple or None
+        Least and greatest of the three, over 10 to 100 bins.
+    sampling_noise_uniform, sampling_noise_quantile : float
+        The mean range of ECE that a perfectly calibrated model with these predictions would show.
+    n : int
+        Rows.
+    settings : dict
+        The options that made it.
+    """
+
+    bins: NDArray[np.int64]
+    ece_uniform: NDArray[np.float64]
+    ece_uniform_bounds: NDArray[np.float64]
+    ece_quantile: NDArray[np.float64]
+    ece_quantile_bounds: NDArray[np.float64]
+    ls_ece: NDArray[np.float64]
+    ls_ece_bounds: NDArray[np.float64]
+    verdict: Literal["brittle", "stable", "undecided"]
+    brittle_with: tuple[Literal["uniform", "quantile"], ...]
+    sentence: str
+    range_uniform: tuple[float, float] | None
+    range_quantile: tuple[float, float] | None
+    range_ls_ece: tuple[float, float] | None
+    sampling_noise_uniform: float
+    sampling_noise_quantile: float
+    n: int
+    settings: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, with lists in place of arrays: as JSON takes it."""
+        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(self).items()}
+
+    def __repr__(self) -> str:
+        columns = (self.ece_uniform, self.ece_quantile, self.ls_ece)
+        lines = [
+            f"SketchSweep, {self.n:,} rows: {self.sentence}",
+            f"  bins  {'ECE equal-width':>15}  {'ECE equal-mass':>15}  {'LS-ECE':>15}",
+            *(
+                f"{n_bins:>6}  " + "  ".join(f"{values[index]:>15.6f}" for values in columns)
+                for index, n_bins in enumerate(self.bins)
+            ),
+        ]
+        return "\n".join(lines)
+
+
 def sweep(
     y_true: ArrayLike,
     y_prob: ArrayLike,

@@ -10,6 +10,7 @@ use tempfile::NamedTempFile;
 
 use crate::groups::Sketches;
 use crate::read::{self, Format, N_FIRST_BYTES};
+use crate::sketch_rows;
 use crate::unfinished::Unfinished;
 
 /// What stands for standard input.
@@ -53,13 +54,14 @@ impl InputFile {
         );
     }
 
-    /// Whether the file is one of sketches, known by its first bytes whatever its name; or claims to be.
+    /// Whether the file is one of sketches, known by its first bytes whatever its name, or by its columns where it is Parquet; or claims to be.
     pub(crate) fn is_sketch(&self) -> bool {
         match self.format.or_else(|| Format::by_extension(&self.path)) {
             Some(Format::Sketch) => true,
+            Some(Format::Parquet) => sketch_rows::is_one(&self.path),
             // A format that was said is believed.
             _ if self.format.is_some() => false,
-            _ => self.begins_as_sketch(),
+            _ => self.begins_as_sketch() || sketch_rows::is_one(&self.path),
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use calipers::Sketch;
 
-use crate::read;
+use crate::{read, sketch_rows};
 
 const MAGIC: &[u8; 8] = b"calgroup";
 const VERSION: u8 = 1;
@@ -70,7 +70,11 @@ impl Sketches {
         bytes
     }
 
+    /// Those of a file, by its bytes or by its rows.
     pub(crate) fn read(path: &Path) -> Result<Self> {
+        if sketch_rows::is_one(path) {
+            return sketch_rows::read(path);
+        }
         let mut bytes = Vec::new();
         let mut file = read::open_file(path)?;
         file.read_to_end(&mut bytes).map_err(|error| anyhow!("cannot read: {error}"))?;

@@ -39,6 +39,7 @@ mod row_groups;
 mod screen;
 mod shell;
 mod sketch;
+mod sketch_rows;
 mod source;
 mod study;
 mod sweep;

@@ -11,7 +11,7 @@ use crate::args::{InputArgs, OutputArgs, check_sigma};
 use crate::files::{self, InputFile};
 use crate::groups::Sketches;
 use crate::write::Output;
-use crate::{columns, fill, json, number};
+use crate::{columns, fill, json, number, read, sketch_rows};
 
 /// Put the predictions of all files into one sketch, which is measured and merged like the rows themselves
 ///
@@ -32,7 +32,7 @@ pub(crate) struct SketchArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
 
-    /// File to write, as a rule named .calipers
+    /// File to write, as a rule named .calipers; .parquet for rows of keys and sketches
     #[arg(short, long, value_name = "FILE", required_unless_present = "columns", help_heading = "Sketch")]
     output: Option<PathBuf>,
 
@@ -70,7 +70,7 @@ pub(crate) struct MergeArgs {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// File to write, as a rule named .calipers
+    /// File to write, as a rule named .calipers; .parquet for rows of keys and sketches
     #[arg(short, long, value_name = "FILE", help_heading = "Sketch")]
     output: PathBuf,
 
@@ -125,7 +125,8 @@ fn write_all(
         }
     }
     let all = all.context("no files")?;
-    let bytes = all.to_bytes();
+    let is_parquet = read::extension(output) == sketch_rows::EXTENSION;
+    let bytes = if is_parquet { sketch_rows::to_bytes(&all)? } else { all.to_bytes() };
     place.write(&bytes)?;
     if as_json {
         return Ok(written(inputs, output, &all, bytes.len()));

@@ -13,11 +13,12 @@ create_exception!(
      `code` names the kind of refusal, such as \"invalid_probability\"; it stays when the text changes."
 );
 
-/// A refusal of the core, of one model of several where it is named, or an exception of Python.
+/// A refusal of the core, of one model or run of several where it is named, or an exception of Python.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Refused(Error),
     RefusedModel(String, Error),
+    RefusedRun(usize, Error),
     Raised(PyErr),
 }
 
@@ -25,6 +26,11 @@ impl Failure {
     /// A refusal of the rows of one model.
     pub(crate) fn of_model(name: &str, error: Error) -> Self {
         Failure::RefusedModel(name.to_owned(), error)
+    }
+
+    /// A refusal of the rows of one run of several; the exception has its number as `run`.
+    pub(crate) fn of_run(run: usize, error: Error) -> Self {
+        Failure::RefusedRun(run, error)
     }
 
     /// A `TypeError` for an option of a type that it cannot have.
@@ -54,6 +60,10 @@ impl From<Failure> for PyErr {
             Failure::Raised(error) => error,
             Failure::Refused(error) => refused(error.to_string(), error.code()),
             Failure::RefusedModel(name, error) => refused(format!("model {name:?}: {error}"), error.code()),
+            Failure::RefusedRun(run, error) => {
+                let raised = refused(error.to_string(), error.code());
+                Python::attach(|py| raised.value(py).setattr("run", run)).map_or_else(|other| other, |()| raised)
+            }
         }
     }
 }

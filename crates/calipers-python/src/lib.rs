@@ -21,6 +21,7 @@ mod results;
 mod significance;
 mod simulation;
 mod sketch;
+mod sketch_runs;
 mod views;
 
 use pyo3::prelude::*;
@@ -56,6 +57,8 @@ mod _core {
     use crate::simulation::{families, simulate_coverage, simulate_measures, simulate_rejections};
     #[pymodule_export]
     use crate::sketch::Sketch;
+    #[pymodule_export]
+    use crate::sketch_runs::{merge_runs, pack, update_runs};
     use crate::views::{self, estimate_classes, one_view};
 
     #[pymodule_init]

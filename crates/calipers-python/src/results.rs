@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use calipers::bands::Band;
 use calipers::{Bin, CalibrationIndices, CorpDecomposition, CoxFit, CumulativeCurve, Estimate, InputReport};
 use calipers::{IsotonicCurve, LsCurve, Multiclass, Scale, Setting, Settings, Sketch, SplineCurve, Strategy};
-use calipers::{SweepResult, Verdict};
+use calipers::{SketchSweep, SweepResult, Verdict};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -269,6 +269,61 @@ impl<'py> Swept<'py> {
             n_clipped: points().next().map_or(0, |point| point.ls_ece.n_clipped),
             settings: settings(py, &result.settings)?,
             svg: calipers_report::sweep_chart(&[("", result)]).to_svg(),
+        })
+    }
+}
+
+/// The sweep of a sketch, as Python's `SketchSweep` has it.
+#[derive(IntoPyObject)]
+pub(crate) struct SweptSketch<'py> {
+    bins: Bound<'py, PyArray1<i64>>,
+    ece_uniform: Bound<'py, PyArray1<f64>>,
+    ece_uniform_bounds: Bound<'py, PyArray1<f64>>,
+    ece_quantile: Bound<'py, PyArray1<f64>>,
+    ece_quantile_bounds: Bound<'py, PyArray1<f64>>,
+    ls_ece: Bound<'py, PyArray1<f64>>,
+    ls_ece_bounds: Bound<'py, PyArray1<f64>>,
+    verdict: &'static str,
+    brittle_with: Vec<&'static str>,
+    sentence: String,
+    range_uniform: Option<(f64, f64)>,
+    range_quantile: Option<(f64, f64)>,
+    range_ls_ece: Option<(f64, f64)>,
+    sampling_noise_uniform: f64,
+    sampling_noise_quantile: f64,
+    n: u64,
+    settings: Bound<'py, PyDict>,
+}
+
+impl<'py> SweptSketch<'py> {
+    pub(crate) fn new(py: Python<'py>, result: &SketchSweep) -> PyResult<Self> {
+        let points = || result.points.iter();
+        let array = |values: Vec<f64>| values.into_pyarray(py);
+        let quantile = |of: fn(&Estimate) -> f64| {
+            array(points().filter_map(|point| point.ece_quantile.as_ref()).map(of).collect())
+        };
+        let range = |range: Option<calipers::Extent>| range.map(|range| (range.least, range.greatest));
+        Ok(SweptSketch {
+            bins: points().map(|point| point.n_bins as i64).collect::<Vec<_>>().into_pyarray(py),
+            ece_uniform: array(points().map(|point| point.ece_uniform.value).collect()),
+            ece_uniform_bounds: array(points().map(|point| point.ece_uniform.numerical_bound).collect()),
+            ece_quantile: quantile(|estimate| estimate.value),
+            ece_quantile_bounds: quantile(|estimate| estimate.numerical_bound),
+            ls_ece: array(points().map(|point| point.ls_ece.value).collect()),
+            ls_ece_bounds: array(points().map(|point| point.ls_ece.numerical_bound).collect()),
+            verdict: result.verdict.name(),
+            brittle_with: match &result.verdict {
+                Verdict::Brittle { strategies } => strategies.iter().copied().map(Strategy::name).collect(),
+                Verdict::Stable | Verdict::Undecided => Vec::new(),
+            },
+            sentence: result.sentence(),
+            range_uniform: range(result.range_uniform),
+            range_quantile: range(result.range_quantile),
+            range_ls_ece: range(result.range_ls_ece),
+            sampling_noise_uniform: result.sampling_noise.uniform,
+            sampling_noise_quantile: result.sampling_noise.quantile.unwrap_or(0.0),
+            n: result.n,
+            settings: settings(py, &result.settings)?,
         })
     }
 }

@@ -1,8 +1,9 @@
 //! A sketch that Python holds: batches in, figures and bytes out.
 
-use std::sync::RwLock;
+use std::collections::BTreeMap;
+use std::sync::{RwLock, RwLockWriteGuard};
 
-use calipers::{BrierScore, CumulativeStatistic, Error, Estimator, LogLoss, Scale, Tally};
+use calipers::{BrierScore, CumulativeStatistic, Error, Estimator, Input, LogLoss, Multiclass, Scale, Tally, Ties};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -12,7 +13,7 @@ use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::pool::{self, Length, Threads};
-use crate::results::{Curve, FromSketch};
+use crate::results::{Curve, FromSketch, SweptSketch};
 use crate::significance::{Assessed, Choices};
 
 /// Behind a lock, which is only waited for and held without the GIL: threads may share a sketch, and wait for each other.
@@ -22,18 +23,35 @@ pub(crate) struct Sketch(RwLock<State>);
 type Words<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, f64);
 
 #[derive(Clone)]
-struct State {
-    sketch: calipers::Sketch,
+pub(crate) struct State {
+    pub(crate) sketch: calipers::Sketch,
     /// Of all rows, merged ones included: what can be said of the whole is asked with the first figure.
     tally: Tally,
     /// Rows that came by `update`, by which errors count.
     n_updated: u64,
 }
 
+impl State {
+    pub(crate) fn update(&mut self, input: Input<'_>, multiclass: Multiclass, ties: Ties) -> Result<(), Error> {
+        // A copy, since a batch that is refused changes nothing.
+        let mut tally = self.tally.clone();
+        let batch = input.first_row(self.n_updated).check_batch(&mut tally)?;
+        self.sketch.update(&batch.view(multiclass, ties)?)?;
+        self.n_updated += batch.report().n_rows;
+        self.tally = tally;
+        Ok(())
+    }
+}
+
 impl Sketch {
-    fn new(sketch: calipers::Sketch) -> Self {
+    pub(crate) fn new(sketch: calipers::Sketch) -> Self {
         let tally = sketch.tally();
         Sketch(RwLock::new(State { sketch, tally, n_updated: 0 }))
+    }
+
+    /// To be called without the GIL.
+    pub(crate) fn state(&self) -> Result<RwLockWriteGuard<'_, State>, Failure> {
+        self.0.write().map_err(broken)
     }
 
     fn read<T: Send>(
@@ -91,6 +109,11 @@ impl Sketch {
         Ok(Sketch::new(calipers::Sketch::with(&options)?))
     }
 
+    /// An empty one of the same options, which both share.
+    fn empty_like(&self, py: Python<'_>) -> Result<Self, Failure> {
+        Ok(Sketch::new(self.get(py, calipers::Sketch::empty_like)?))
+    }
+
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> Result<Self, Failure> {
         Ok(Sketch::new(py.detach(|| calipers::Sketch::from_bytes(data))?))
@@ -105,15 +128,7 @@ impl Sketch {
         let options = Options::new(options);
         let input = columns.input(&options)?;
         let (multiclass, ties) = (options.multiclass()?, options.named("ties")?);
-        self.write(py, |state| {
-            // A copy, since a batch that is refused changes nothing.
-            let mut tally = state.tally.clone();
-            let batch = input.first_row(state.n_updated).check_batch(&mut tally)?;
-            state.sketch.update(&batch.view(multiclass, ties)?)?;
-            state.n_updated += batch.report().n_rows;
-            state.tally = tally;
-            Ok(())
-        })
+        self.write(py, |state| state.update(input, multiclass, ties))
     }
 
     fn merge(&self, py: Python<'_>, other: &Sketch) -> Result<(), Failure> {
@@ -180,6 +195,17 @@ impl Sketch {
         })
     }
 
+    fn sweep<'py>(&self, py: Python<'py>, options: Bound<'py, PyDict>) -> Result<SweptSketch<'py>, Failure> {
+        let options = Options::new(options);
+        let sweep = options.sweep()?;
+        let found = pool::run(py, Length::Long(None), || {
+            let state = self.0.read().map_err(broken)?;
+            state.tally.finish()?;
+            Ok::<_, Failure>(sweep.run_sketch(&state.sketch)?)
+        })?;
+        Ok(SweptSketch::new(py, &found)?)
+    }
+
     fn ls_curve<'py>(&self, py: Python<'py>, options: Bound<'py, PyDict>) -> Result<Curve<'py>, Failure> {
         let options = Options::new(options);
         let (estimator, at) = (options.ls_ece()?, options.probabilities("at")?);
@@ -233,6 +259,12 @@ impl Sketch {
     #[getter]
     fn n_clipped(&self, py: Python<'_>) -> Result<u64, Failure> {
         self.get(py, |sketch| sketch.n_clipped())
+    }
+
+    /// Rows that were left out, by kind.
+    #[getter]
+    fn left_out(&self, py: Python<'_>) -> Result<BTreeMap<&'static str, u64>, Failure> {
+        self.get(py, |sketch| sketch.report().left_out.clone())
     }
 
     #[getter]

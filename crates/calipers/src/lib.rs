@@ -44,5 +44,5 @@ pub use significance::{
     Against, Assess, Assessment, Compare, Comparison, Debias, Interval, IntervalMethod, NoiseFloor, Pair,
 };
 pub use sketch::{Dense, Filling, Sketch, SketchOptions};
-pub use sweep::{Extent, SamplingNoise, Sweep, SweepPoint, SweepResult, TiedJump, Verdict};
+pub use sweep::{Extent, SamplingNoise, SketchSweep, Sweep, SweepPoint, SweepResult, TiedJump, Verdict};
 pub use watch::{Stopped, Watch};

@@ -10,7 +10,7 @@ mod json_lines;
 mod mapped;
 mod npy;
 mod numpy;
-mod parquet;
+pub(crate) mod parquet;
 mod parts;
 mod text;
 
@@ -108,7 +108,7 @@ pub(crate) fn keep_damage_quiet() {
 }
 
 /// Reads with a library that panics on some damaged files, as parquet and arrow-ipc do: they cannot be read either.
-fn guarded<T>(format: &'static str, read: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(crate) fn guarded<T>(format: &'static str, read: impl FnOnce() -> Result<T>) -> Result<T> {
     let outer = READING.replace(true);
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
     READING.set(outer);

@@ -100,6 +100,13 @@ impl BinnedEce {
         Ok(bins.map(|(place, (n, weight, p, y))| bin(place, n.round() as u64, *weight, *p, *y)).collect())
     }
 
+    /// The mean probability of each cell and outcome, the weight in units, and Σ w² / Σ w in weights of 1.
+    pub(crate) fn pieces_of(&self, sketch: &Sketch) -> Vec<(f64, f64, f64)> {
+        let by_logistic = sketch.scale() != Some(Scale::Link) || self.link.name() == Logistic.name();
+        let pieces = self.pieces(sketch, by_logistic);
+        pieces.into_iter().map(|piece| (piece.mean.clamp(0.0, 1.0), piece.weight, piece.row_weight)).collect()
+    }
+
     /// The cells in the order of their probabilities, both outcomes of a cell next to each other.
     pub(super) fn pieces(&self, sketch: &Sketch, by_logistic: bool) -> Vec<Piece> {
         let computed = sketch.scale() != Some(Scale::Probability);

@@ -189,7 +189,8 @@ pub(super) fn check(input: &Input<'_>, tally: &mut Tally) -> Result<(InputReport
 
     let mut report = InputReport { n_rows: n_rows as u64, ..InputReport::default() };
     let mut bad_rows = Vec::new();
-    if let Some((row, fault)) = systematic(input, chunks.iter().flat_map(|chunk| &chunk.faults)) {
+    let faults = chunks.iter().flat_map(|chunk| &chunk.faults);
+    if let Some((row, fault)) = systematic(input, faults).filter(|_| !input.is_part) {
         return Err(refusal(input, row, fault));
     }
     for chunk in chunks {
@@ -244,7 +245,7 @@ fn all_but(n_rows: usize, bad_rows: &[usize]) -> Vec<usize> {
     (0..n_rows).filter(|&row| bad.next_if_eq(&row).is_none()).collect()
 }
 
-fn check_shape(input: &Input<'_>) -> Result<(), Error> {
+pub(super) fn check_shape(input: &Input<'_>) -> Result<(), Error> {
     let rules = &input.rules;
     if rules.n_classes == 0 {
         return Err(Error::setting("n_classes", "at least 1", 0));

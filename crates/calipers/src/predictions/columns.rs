@@ -25,6 +25,14 @@ impl Floats<'_> {
         self.len() == 0
     }
 
+    /// Some of the values; panics where they are not all there.
+    pub(crate) fn slice(self, range: Range<usize>) -> Self {
+        match self {
+            Floats::F32(values) => Floats::F32(&values[range]),
+            Floats::F64(values) => Floats::F64(&values[range]),
+        }
+    }
+
     /// The value at `index`, exactly.
     #[inline]
     pub fn get(&self, index: usize) -> f64 {
@@ -112,6 +120,11 @@ impl Labels<'_> {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Some of the labels; panics where they are not all there.
+    pub(crate) fn slice(self, range: Range<usize>) -> Self {
+        match_labels!(self, values => values[range].into(), bool values => values[range].into(), text values => values[range].into())
     }
 
     /// The label at `index` as a number; `None` for text.

@@ -24,6 +24,8 @@ pub use multiclass::{Multiclass, Ties};
 pub use plain::PlainRows;
 pub(crate) use plain::{Outcome, PlainPass, Probability};
 
+use std::ops::Range;
+
 use crate::Error;
 use crate::estimate::{Estimate, Estimator};
 
@@ -71,6 +73,8 @@ pub struct Input<'a> {
     missing_labels: Option<&'a [bool]>,
     missing_weights: Option<&'a [bool]>,
     first_row: u64,
+    /// Whether these are a few rows of several, which show no fault of all.
+    is_part: bool,
 }
 
 impl<'a> Input<'a> {
@@ -95,6 +99,7 @@ impl<'a> Input<'a> {
             missing_labels: None,
             missing_weights: None,
             first_row: 0,
+            is_part: false,
         }
     }
 
@@ -148,6 +153,29 @@ impl<'a> Input<'a> {
     /// Scores, those of all classes counted: how much there is to look at, before anything was.
     pub fn n_scores(&self) -> usize {
         self.scores.len()
+    }
+
+    /// Some of the rows, read by the same rules and counted from the first of them: those of one group, as a rule. What is wrong with
+    /// rows as a whole, as percentages are, a few of them do not tell: where bad rows are counted, check all of them, too.
+    pub fn rows(&self, rows: Range<usize>) -> Result<Self, Error> {
+        checks::check_shape(self)?;
+        let n_rows = self.n_rows();
+        if rows.start > rows.end || rows.end > n_rows {
+            return Err(Error::setting("rows", format!("within 0..{n_rows}"), format!("{rows:?}")));
+        }
+        let n_classes = self.rules.n_classes;
+        let marks = |marks: Option<&'a [bool]>| marks.map(|marks| &marks[rows.clone()]);
+        Ok(Input {
+            rules: self.rules.clone(),
+            scores: self.scores.slice(rows.start * n_classes..rows.end * n_classes),
+            labels: self.labels.slice(rows.clone()),
+            weights: self.weights.map(|weights| weights.slice(rows.clone())),
+            missing_scores: marks(self.missing_scores),
+            missing_labels: marks(self.missing_labels),
+            missing_weights: marks(self.missing_weights),
+            first_row: 0,
+            is_part: true,
+        })
     }
 
     /// Checks everything, once.

@@ -223,13 +223,17 @@ impl Sketch {
         &self.report
     }
 
+    /// Whether there is a row of outcome 1.
+    pub fn has_positive(&self) -> bool {
+        match &self.cells {
+            Cells::Plain(tables) => tables[1].len() + tables[3].len() > 0,
+            Cells::Weighted(tables) => tables[1].len() + tables[3].len() > 0,
+        }
+    }
+
     /// What the rows tell of their stream as a whole. Which label was the positive one they no longer know.
     pub fn tally(&self) -> Tally {
-        let n_positive = match &self.cells {
-            Cells::Plain(tables) => tables[1].len() + tables[3].len(),
-            Cells::Weighted(tables) => tables[1].len() + tables[3].len(),
-        };
-        Tally::of_sketch(&self.report, self.is_weighted(), self.units > 0, n_positive > 0)
+        Tally::of_sketch(&self.report, self.is_weighted(), self.units > 0, self.has_positive())
     }
 
     /// What a measure says of the rows, with a bound on how far that is from what it would say of the rows themselves.

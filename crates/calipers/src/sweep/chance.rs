@@ -24,9 +24,7 @@ pub(super) fn mean_ranges<const G: usize>(
     n_draws: usize,
     seed: u64,
 ) -> [f64; G] {
-    let mut cuts: Vec<usize> = groups.iter().copied().flatten().flatten().copied().collect();
-    cuts.sort_unstable();
-    cuts.dedup();
+    let cuts = cuts(groups);
     match probabilities.len() <= MOST_DRAWN_ROWS {
         true => mean_ranges_of(|seed| drawn_sums(probabilities, shares, &cuts, seed), &cuts, groups, n_draws, seed),
         false => {
@@ -34,6 +32,27 @@ pub(super) fn mean_ranges<const G: usize>(
             mean_ranges_of(|seed| normal_sums(&deviations, seed), &cuts, groups, n_draws, seed)
         }
     }
+}
+
+/// The same for ordered sets of rows that no binning divides, of which the variances of their sums of residuals are known.
+pub(super) fn mean_ranges_by_variance<const G: usize>(
+    variances: &[f64],
+    groups: [&[Starts]; G],
+    n_draws: usize,
+    seed: u64,
+) -> [f64; G] {
+    let cuts = cuts(groups);
+    let deviation = |cell: &[usize]| variances[cell[0]..cell[1]].iter().copied().collect::<Sum>().value().sqrt();
+    let deviations: Vec<f64> = cuts.windows(2).map(deviation).collect();
+    mean_ranges_of(|seed| normal_sums(&deviations, seed), &cuts, groups, n_draws, seed)
+}
+
+/// The starts of all binnings, each once.
+fn cuts<const G: usize>(groups: [&[Starts]; G]) -> Vec<usize> {
+    let mut cuts: Vec<usize> = groups.iter().copied().flatten().flatten().copied().collect();
+    cuts.sort_unstable();
+    cuts.dedup();
+    cuts
 }
 
 /// `sums` draws, from a seed, the sum of all residuals before each cut.

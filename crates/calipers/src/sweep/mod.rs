@@ -1,9 +1,11 @@
 //! ECE by the number of bins beside LS-ECE by sigma: how much of a figure is the choice of bins?
 
 mod chance;
+mod from_sketch;
 mod levels;
 mod verdict;
 
+pub use from_sketch::SketchSweep;
 pub use levels::TiedJump;
 pub use verdict::{Extent, SamplingNoise, Verdict};
 

@@ -1,0 +1,98 @@
+//! Sketches of many groups in one call for a batch, in which the rows of each group stand together.
+//!
+//! A call for each group would cost more than its rows, where groups have few.
+
+use calipers::Invalid;
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+use crate::columns::Columns;
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::pool::Threads;
+use crate::sketch::Sketch;
+
+/// Adds to each sketch its run of rows: those from its start up to the next one's. Returns how many cells that made.
+#[pyfunction]
+pub(crate) fn update_runs<'py>(
+    py: Python<'py>,
+    sketches: Vec<PyRef<'py, Sketch>>,
+    starts: PyReadonlyArray1<'py, i64>,
+    columns: Columns<'py>,
+    options: Bound<'py, PyDict>,
+) -> Result<usize, Failure> {
+    let options = Options::new(options);
+    let input = columns.input(&options)?;
+    let (multiclass, ties) = (options.multiclass()?, options.named("ties")?);
+    let counts: bool = options.named::<Invalid>("invalid")? == Invalid::Count;
+    let starts = starts.as_slice().map_err(PyErr::from)?;
+    if starts.len() != sketches.len() + 1 {
+        return Err(PyValueError::new_err("a run for each sketch").into());
+    }
+    let sketches: Vec<&Sketch> = sketches.iter().map(|sketch| &**sketch).collect();
+    let threads = Threads::shared()?;
+    py.detach(|| {
+        threads.install(|| {
+            if counts {
+                input.clone().check_batch(&mut Default::default())?;
+            }
+            let mut n_cells = 0;
+            for (run, sketch) in sketches.iter().enumerate() {
+                let mut state = sketch.state()?;
+                let before = state.sketch.n_cells();
+                let rows = input.rows(starts[run] as usize..starts[run + 1] as usize)?;
+                state.update(rows, multiclass, ties).map_err(|error| Failure::of_run(run, error))?;
+                n_cells += state.sketch.n_cells() - before;
+            }
+            Ok(n_cells)
+        })
+    })
+}
+
+/// A sketch for each run of bytes, of which it is the merge.
+#[pyfunction]
+pub(crate) fn merge_runs(
+    py: Python<'_>,
+    parts: Vec<PyBackedBytes>,
+    starts: PyReadonlyArray1<'_, i64>,
+) -> Result<Vec<Sketch>, Failure> {
+    let starts = starts.as_slice().map_err(PyErr::from)?;
+    py.detach(|| {
+        let mut merged = Vec::with_capacity(starts.len().saturating_sub(1));
+        for run in starts.windows(2) {
+            let parts = parts.get(run[0] as usize..run[1] as usize).unwrap_or_default();
+            let (first, others) = parts.split_first().ok_or_else(|| PyValueError::new_err("a run without sketches"))?;
+            let mut sketch = calipers::Sketch::from_bytes(first)?;
+            for other in others {
+                sketch.merge(&calipers::Sketch::from_bytes(other)?)?;
+            }
+            merged.push(Sketch::new(sketch));
+        }
+        Ok(merged)
+    })
+}
+
+type Packed<'py> = (Bound<'py, PyList>, Vec<u64>, Vec<u64>, Vec<bool>);
+
+/// The bytes of each sketch, its rows, how many were left out, and whether there is one of outcome 1.
+#[pyfunction]
+pub(crate) fn pack<'py>(py: Python<'py>, sketches: Vec<PyRef<'py, Sketch>>) -> Result<Packed<'py>, Failure> {
+    let packed = PyList::empty(py);
+    let (mut rows, mut left_out, mut positive) = (Vec::new(), Vec::new(), Vec::new());
+    for sketch in &sketches {
+        let sketch: &Sketch = sketch;
+        let (bytes, facts) = py.detach(|| {
+            let sketch = &sketch.state()?.sketch;
+            let facts = (sketch.n(), sketch.report().n_left_out(), sketch.has_positive());
+            Ok::<_, Failure>((sketch.to_bytes(), facts))
+        })?;
+        packed.append(PyBytes::new(py, &bytes))?;
+        rows.push(facts.0);
+        left_out.push(facts.1);
+        positive.push(facts.2);
+    }
+    Ok((packed, rows, left_out, positive))
+}

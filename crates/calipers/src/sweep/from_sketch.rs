@@ -1,0 +1,182 @@
+//! The sweep of a sketch: the same figures, each with what cells leave open in its bound.
+
+use rayon::prelude::*;
+
+use super::chance::{self, Starts};
+use super::verdict::{JUDGED, Reasons};
+use super::{Extent, N_DRAWS, SamplingNoise, Sweep, SweepPoint, Verdict};
+use crate::Error;
+use crate::binned::{BinnedEce, EqualWidth, Strategy};
+use crate::estimate::{Estimator, Settings};
+use crate::ls_ece::LsEce;
+use crate::sketch::Sketch;
+use crate::watch;
+
+/// What [`Sweep::run_sketch`] finds: the sweep but for smECE and ties, which need the rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SketchSweep {
+    /// In ascending order of the number of bins, each once.
+    pub points: Vec<SweepPoint>,
+    /// The range of ECE with bins of equal width over 10 to 100 bins; `None` if none of those was asked for.
+    pub range_uniform: Option<Extent>,
+    /// The same, with bins of equal mass.
+    pub range_quantile: Option<Extent>,
+    /// The range of LS-ECE over the same 1/sigma.
+    pub range_ls_ece: Option<Extent>,
+    /// What chance alone would do.
+    pub sampling_noise: SamplingNoise,
+    /// Whether ECE is brittle, beyond what cells leave open.
+    pub verdict: Verdict,
+    /// Rows.
+    pub n: u64,
+    /// Every option that made it.
+    pub settings: Settings,
+}
+
+impl SketchSweep {
+    /// The verdict with its reason, in one sentence for people.
+    pub fn sentence(&self) -> String {
+        let SketchSweep { range_uniform, range_quantile, range_ls_ece, sampling_noise, .. } = *self;
+        let (points, verdict) = (&self.points[..], &self.verdict);
+        Reasons { points, range_uniform, range_quantile, range_ls_ece, sampling_noise, verdict }.sentence()
+    }
+}
+
+impl Sweep {
+    /// Sweeps over the rows of a sketch, whose clip is that of LS-ECE.
+    ///
+    /// # Accuracy
+    /// ECE is exact for equal-width bins that the sketch has declared; else its bound has the cells that an edge runs through,
+    /// and ranges are compared beyond those bounds. The sampling noise is that of sums of cells, taken as normal, each cell in the
+    /// bin that its mean is in.
+    pub fn run_sketch(&self, sketch: &Sketch) -> Result<SketchSweep, Error> {
+        self.check()?;
+        sketch.check_rows()?;
+        let counts = self.counts()?;
+        watch::expect_draws((counts.len() + N_DRAWS) as u64);
+        let ls_ece = LsEce::new().tolerance(self.tolerance).clip(sketch.options().clip_value());
+        let ls_ece = ls_ece.shared_noise(self.noise.clone()).shared_link(self.link.clone());
+        let points = counts.par_iter().panic_fuse().map(|&n_bins| {
+            watch::draw_begins();
+            let ece = |strategy| self.ece(n_bins, strategy).estimate_sketch(sketch);
+            Ok(SweepPoint {
+                n_bins,
+                ece_uniform: ece(Strategy::Uniform)?,
+                ece_quantile: Some(ece(Strategy::Quantile)?),
+                ls_ece: ls_ece.clone().sigma(1.0 / n_bins as f64).estimate_sketch(sketch)?,
+            })
+        });
+        let points: Vec<SweepPoint> = points.collect::<Result<_, Error>>()?;
+        let judged = || points.iter().filter(|point| JUDGED.contains(&point.n_bins));
+        let cells = Cells::new(&self.ece(1, Strategy::Uniform).pieces_of(sketch), sketch);
+        let uniform: Vec<Starts> = judged().map(|point| cells.at_equal_widths(point.n_bins)).collect();
+        let quantile: Vec<Starts> = judged().map(|point| cells.at_equal_masses(point.n_bins)).collect();
+        let [of_uniform, of_quantile] =
+            chance::mean_ranges_by_variance(&cells.variances, [&uniform, &quantile], N_DRAWS, self.seed);
+        let sampling_noise = SamplingNoise {
+            uniform: of_uniform,
+            quantile: Some(of_quantile),
+            n_draws: N_DRAWS as u64,
+            seed: self.seed,
+        };
+        let range_uniform = Extent::of(judged().map(|point| &point.ece_uniform));
+        let range_quantile = Extent::of(judged().filter_map(|point| point.ece_quantile.as_ref()));
+        let range_ls_ece = Extent::of(judged().map(|point| &point.ls_ece));
+        let verdict = Verdict::new(judged().count(), [range_uniform, range_quantile, range_ls_ece], &sampling_noise);
+        let settings = self.clone().clip(sketch.options().clip_value()).settings(&counts);
+        Ok(SketchSweep {
+            range_uniform,
+            range_quantile,
+            range_ls_ece,
+            sampling_noise,
+            verdict,
+            n: sketch.n(),
+            settings,
+            points,
+        })
+    }
+
+    fn ece(&self, n_bins: usize, strategy: Strategy) -> BinnedEce {
+        BinnedEce::new().n_bins(n_bins).strategy(strategy).compat(self.compat).shared_link(self.link.clone())
+    }
+}
+
+/// The cells of a sketch in the order of their mean probabilities.
+struct Cells {
+    means: Vec<f64>,
+    /// Share of the weight up to and with each cell.
+    shares_up_to: Vec<f64>,
+    /// Of the sum of residuals of each cell's rows.
+    variances: Vec<f64>,
+}
+
+impl Cells {
+    /// `pieces`: mean probability, weight in units, and Σ w² / Σ w in weights of 1.
+    fn new(pieces: &[(f64, f64, f64)], sketch: &Sketch) -> Self {
+        let mut pieces = pieces.to_vec();
+        pieces.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (units, total) = (sketch.total_units() as f64, sketch.total_weight());
+        let mut up_to = 0.0;
+        let shares_up_to = pieces.iter().map(|(_, weight, _)| {
+            up_to += weight / units;
+            up_to
+        });
+        let variance = |&(p, weight, row_weight): &(f64, f64, f64)| weight / units * row_weight / total * p * (1.0 - p);
+        Cells {
+            shares_up_to: shares_up_to.collect(),
+            variances: pieces.iter().map(variance).collect(),
+            means: pieces.iter().map(|(p, ..)| *p).collect(),
+        }
+    }
+
+    fn at_equal_widths(&self, n_bins: usize) -> Starts {
+        let bins = EqualWidth::new(n_bins);
+        self.starts(n_bins, |bin| self.means.partition_point(|p| bins.place(*p) < bin))
+    }
+
+    fn at_equal_masses(&self, n_bins: usize) -> Starts {
+        self.starts(n_bins, |bin| self.shares_up_to.partition_point(|share| *share <= bin as f64 / n_bins as f64))
+    }
+
+    fn starts(&self, n_bins: usize, start: impl Fn(usize) -> usize) -> Starts {
+        let mut starts: Starts = std::iter::once(0).chain((1..n_bins).map(start)).collect();
+        starts.push(self.means.len());
+        starts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Input, Sketch};
+
+    #[test]
+    fn a_sketch_is_swept_as_its_rows_are() {
+        let n = 40_000;
+        let p: Vec<f64> = (0..n).map(|row| ((row * 7919 % n) as f64 + 0.5) / n as f64).collect();
+        let y: Vec<i32> =
+            (0..n).map(|row| i32::from((row * 104_729 % n) as f64 / (n as f64) < p[row].powf(1.3))).collect();
+        let predictions = Input::probabilities(&p, &y).check().unwrap();
+        let view = predictions.binary().unwrap();
+        let mut sketch = Sketch::new();
+        sketch.update(&view).unwrap();
+        let sweep = Sweep::new().bins([10, 15, 40, 50]).tolerance(1e-5);
+        let (rows, cells) = (sweep.run(&view).unwrap(), sweep.run_sketch(&sketch).unwrap());
+        assert_eq!(cells.verdict, rows.verdict);
+        assert_eq!(cells.n, n as u64);
+        for (row, cell) in rows.points.iter().zip(&cells.points) {
+            let of_quantile = row.ece_quantile.as_ref().zip(cell.ece_quantile.as_ref()).unwrap();
+            for (exact, found) in [(&row.ece_uniform, &cell.ece_uniform), of_quantile, (&row.ls_ece, &cell.ls_ece)] {
+                let bound = exact.numerical_bound + found.numerical_bound;
+                assert!((exact.value - found.value).abs() <= bound, "{} {found:?} {exact:?}", row.n_bins);
+            }
+        }
+        for (exact, found) in [
+            (rows.sampling_noise.uniform, cells.sampling_noise.uniform),
+            (rows.sampling_noise.quantile.unwrap(), cells.sampling_noise.quantile.unwrap()),
+        ] {
+            assert!((found / exact - 1.0).abs() < 0.1, "{found} {exact}");
+        }
+        assert!(cells.sentence().starts_with(cells.verdict.name()));
+    }
+}

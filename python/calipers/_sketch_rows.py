@@ -1,0 +1,124 @@
+"""Sketches as rows of Parquet: keys and bytes, as the command and Spark read and write them, too."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from calipers import _core
+from calipers._sketch import Sketch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from calipers._doors import SupportsArrowStream
+
+Place: TypeAlias = str | os.PathLike[str]
+
+# The column of bytes; every other column is a key.
+SKETCH = "sketch"
+
+
+def read_sketches(source: Place | SupportsArrowStream) -> dict[Any, Sketch]:
+    """The sketches of a file, a folder or a table, by their keys; those of one key are merged.
+
+    Parameters
+    ----------
+    source : str, path or table
+        A Parquet file or folder that ``calipers sketch --by``, `write_sketches` or `calipers.spark` has written, or an
+        Arrow table of pyarrow, polars or DuckDB: a binary column ``sketch``, every other column being a key.
+
+    Returns
+    -------
+    dict
+        The key is the value of the one column of keys, a tuple where there are several, and ``()`` where there is none.
+
+    Notes
+    -----
+    Needs pyarrow, which ``import calipers`` does not. ``docs/sketch-format.md`` has the layout.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> monday, tuesday = cal.Sketch().update([1, 0], [0.9, 0.2]), cal.Sketch().update([0], [0.3])
+    >>> cal.write_sketches({"mon": monday, "tue": tuesday}, "days.parquet", by="day")  # doctest: +SKIP
+    >>> cal.read_sketches("days.parquet")["mon"]  # doctest: +SKIP
+    Sketch(n=2, scores='probabilities', resolution=12, n_cells=2)
+    """
+    pyarrow = _pyarrow()
+    if isinstance(source, (str, os.PathLike)):
+        import pyarrow.parquet as parquet
+
+        table = parquet.read_table(os.fspath(source))
+    else:
+        table = pyarrow.table(source)
+    _check(table)
+    keys = [name for name in table.column_names if name != SKETCH]
+    rows = zip(*(table.column(name).to_pylist() for name in keys), strict=True) if keys else [()] * table.num_rows
+    found: dict[Any, Sketch] = {}
+    for key, data in zip(rows, table.column(SKETCH).to_pylist(), strict=True):
+        if data is None:
+            raise _refusal("sketches must not be missing")
+        place = key[0] if len(key) == 1 else tuple(key)
+        sketch = Sketch.from_bytes(data)
+        if place in found:
+            found[place].merge(sketch)
+        else:
+            found[place] = sketch
+    return found
+
+
+def write_sketches(sketches: Mapping[Any, Sketch], path: Place, *, by: str | Sequence[str] = ()) -> None:
+    """Writes sketches to a Parquet file, a row for each, as `read_sketches`, the command and Spark read them.
+
+    Parameters
+    ----------
+    sketches : mapping
+        Sketches by their keys: a value for one column, a tuple for several, ``()`` for none.
+    path : str or path
+        The file; it appears whole or not at all.
+    by : str or sequence of str
+        Names of the columns of keys.
+    """
+    pyarrow = _pyarrow()
+    import pyarrow.parquet as parquet
+
+    names = [by] if isinstance(by, str) else list(by)
+    if SKETCH in names:
+        raise _refusal(f"keys must not be called {SKETCH!r}, as the column of sketches is")
+    keys = [key if isinstance(key, tuple) and len(names) != 1 else (key,) for key in sketches]
+    for key in keys:
+        if len(key) != len(names):
+            raise _refusal(f"keys must have a value for each of {names}, got {key!r}")
+    columns = {name: [key[place] for key in keys] for place, name in enumerate(names)}
+    data = pyarrow.array([sketch.to_bytes() for sketch in sketches.values()], pyarrow.binary())
+    unfinished = Path(f"{os.fspath(path)}.{os.getpid()}.unfinished")
+    try:
+        parquet.write_table(pyarrow.table({**columns, SKETCH: data}), unfinished)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _check(table: pa.Table) -> None:
+    names = table.column_names
+    kind = str(table.schema.field(SKETCH).type) if names.count(SKETCH) == 1 else ""
+    if kind not in ("binary", "large_binary", "binary_view"):
+        shown = ", ".join(f"{field.name} {field.type}" for field in table.schema)
+        raise _refusal(f"sketches must be in a binary column {SKETCH!r}, got {shown}")
+
+
+def _refusal(text: str) -> _core.CalipersError:
+    refusal = _core.CalipersError(text)
+    refusal.code = "wrong_column"
+    return refusal
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise ImportError("rows of sketches need pyarrow, which is not installed: pip install pyarrow") from error
+    return pa

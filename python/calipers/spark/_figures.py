@@ -1,0 +1,177 @@
+"""The third stage, on executors: a sketch for each group -> a row of figures for each group."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from calipers._core import CalipersError
+from calipers._sketch import Sketch
+from calipers._threads import threads
+from calipers.spark._columns import SKETCH
+from calipers.spark._fill import Batches
+
+Row: TypeAlias = dict[str, Any]
+
+# Sketches that are asked at once.
+_MOST_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a sketch, and the columns of the answer, each with its type in Arrow and in Spark."""
+
+    columns: Mapping[str, str]
+    answer: Callable[[Sketch, Mapping[str, Any]], list[Row]]
+
+
+def _measured(sketch: Sketch, options: Mapping[str, Any]) -> list[Row]:
+    measure, asked = options["measure"], {name: value for name, value in options.items() if name != "measure"}
+    estimate = getattr(sketch, measure)(**asked)
+    return [
+        {
+            "measure": measure,
+            "value": float(estimate),
+            "numerical_bound": estimate.numerical_bound,
+            "settings": json.dumps(estimate.settings, sort_keys=True),
+        }
+    ]
+
+
+def _assessed(sketch: Sketch, options: Mapping[str, Any]) -> list[Row]:
+    found = sketch.assess(**options)
+    floor, interval = found.floor, found.interval
+    return [
+        {
+            "measure": options["measure"],
+            "value": found.value,
+            "numerical_bound": found.estimate.numerical_bound,
+            "floor": None if floor is None else floor.mean,
+            "p_value": found.p_value,
+            "significant": found.significant,
+            "lower": interval.lower,
+            "upper": interval.upper,
+            "is_upper_limit": interval.is_upper_limit,
+            "debiased": found.debiased,
+            "standard_error": found.standard_error,
+            "sentence": found.sentence,
+            "settings": json.dumps(found.settings, sort_keys=True),
+        }
+    ]
+
+
+def _swept(sketch: Sketch, options: Mapping[str, Any]) -> list[Row]:
+    found = sketch.sweep(**options)
+    names = ("ece_uniform", "ece_quantile", "ls_ece")
+    return [
+        {
+            "n_bins": int(n_bins),
+            **{name: float(getattr(found, name)[place]) for name in names},
+            **{f"{name}_bound": float(getattr(found, f"{name}_bounds")[place]) for name in names},
+            "verdict": found.verdict,
+            "sentence": found.sentence,
+        }
+        for place, n_bins in enumerate(found.bins)
+    ]
+
+
+QUESTIONS = {
+    "measure": Question(
+        {"measure": "string", "value": "double", "numerical_bound": "double", "settings": "string"}, _measured
+    ),
+    "assess": Question(
+        {
+            "measure": "string",
+            "value": "double",
+            "numerical_bound": "double",
+            "floor": "double",
+            "p_value": "double",
+            "significant": "boolean",
+            "lower": "double",
+            "upper": "double",
+            "is_upper_limit": "boolean",
+            "debiased": "double",
+            "standard_error": "double",
+            "sentence": "string",
+            "settings": "string",
+        },
+        _assessed,
+    ),
+    "sweep": Question(
+        {
+            "n_bins": "bigint",
+            "ece_uniform": "double",
+            "ece_uniform_bound": "double",
+            "ece_quantile": "double",
+            "ece_quantile_bound": "double",
+            "ls_ece": "double",
+            "ls_ece_bound": "double",
+            "verdict": "string",
+            "sentence": "string",
+        },
+        _swept,
+    ),
+}
+
+# Beside the figures: of the sketch itself, and why there is none.
+ALWAYS = {"n": "bigint", "n_left_out": "bigint", "refusal": "string"}
+_ARROW = {
+    "string": pa.string(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "bigint": pa.int64(),
+}
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A question with its options; it travels to the executors."""
+
+    question: str
+    options: Mapping[str, Any]
+    names: tuple[str, ...]
+
+    def columns(self) -> dict[str, str]:
+        """The columns of figures, each with its type in Spark."""
+        return {**QUESTIONS[self.question].columns, **ALWAYS}
+
+    def try_on(self, sketch: Sketch) -> None:
+        """Asks one sketch, and raises what that raises."""
+        QUESTIONS[self.question].answer(sketch, self.options)
+
+    def stage(self) -> Callable[[Batches], Batches]:
+        """The function for `mapInArrow`."""
+
+        def ask(batches: Batches) -> Batches:
+            with threads(1):
+                for batch in batches:
+                    for start in range(0, batch.num_rows, _MOST_ROWS):
+                        yield self._asked(batch.slice(start, _MOST_ROWS))
+
+        return ask
+
+    def _asked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        rows: list[Row] = []
+        places: list[int] = []
+        for place, part in enumerate(batch.column(SKETCH).to_pylist()):
+            answers = self._answers(Sketch.from_bytes(part))
+            rows += answers
+            places += [place] * len(answers)
+        taken = pa.array(places, pa.int64())
+        columns = {name: batch.column(name).take(taken) for name in self.names}
+        figures = {
+            name: pa.array([row.get(name) for row in rows], _ARROW[kind]) for name, kind in self.columns().items()
+        }
+        return pa.RecordBatch.from_arrays([*columns.values(), *figures.values()], [*columns, *figures])
+
+    def _answers(self, sketch: Sketch) -> list[Row]:
+        always = {"n": sketch.n, "n_left_out": sum(sketch.left_out.values())}
+        try:
+            return [{**row, **always} for row in QUESTIONS[self.question].answer(sketch, self.options)]
+        except CalipersError as error:
+            # One group of many without a figure is no reason to have none for the others; it says why.
+            return [{**always, "measure": self.options.get("measure"), "refusal": str(error)}]

@@ -1,0 +1,137 @@
+"""A DataFrame of predictions -> a sketch for each group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from pyspark.sql import DataFrame, types
+
+from calipers._inputs import Invalid, OneView, PosLabel, Ties
+from calipers._sketch import Sketch
+from calipers.spark._columns import choose, refusal
+from calipers.spark._fill import Filling
+from calipers.spark._gather import gathered, schema_of
+from calipers.spark._sketches import Sketches
+
+# Of a partition's sketches in memory; beyond, they are handed on in parts.
+MOST_BYTES = 128 << 20
+
+
+class Partials(NamedTuple):
+    """Sketches of the groups of each partition, not yet computed, and the keys."""
+
+    rows: DataFrame
+    keys: tuple[types.StructField, ...]
+
+
+def sketch(
+    df: DataFrame,
+    *,
+    prob: str,
+    label: str,
+    weight: str | None = None,
+    by: str | Sequence[str] = (),
+    from_logits: bool = False,
+    multiclass: OneView = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+    **options: Any,
+) -> Sketches:
+    """Puts the rows of a DataFrame into sketches, one for each group, where the rows are.
+
+    Executors read the named columns, partition by partition, and keep only sketches. Where those of all partitions
+    are small together, the driver merges them; else Spark does, group by group. The bytes are those that
+    `calipers.Sketch` gives for the same rows on one machine, whatever the partitions.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        The predictions.
+    prob : str
+        The column of probabilities: numbers for a binary outcome; arrays or ML vectors with one for each class.
+    label : str
+        The column of outcomes 0 and 1, class indices, true and false, or text with `pos_label`.
+    weight : str, optional
+        The column of weights.
+    by : str or sequence of str
+        Columns whose values make the groups: whole numbers, decimals, text, dates, times, true and false. Null is a
+        group, too. Without any, all rows are one group.
+    from_logits, multiclass, ties, pos_label, sum_tolerance, invalid
+        As for `calipers.Sketch.update`.
+    **options
+        Those of `calipers.Sketch`: ``resolution``, or ``tolerance`` and ``smallest_sigma``, ``clip``, ``n_bins``.
+
+    Returns
+    -------
+    Sketches
+
+    Raises
+    ------
+    CalipersError
+        Before any job, where a column is not there or has no such type, or an option cannot be. By the job, with the
+        rule, the value and the group, where a row has a null, NaN or a value out of range, unless ``invalid="count"``:
+        then such rows are left out, and counted in the sketch of their group.
+
+    Notes
+    -----
+    Cost: one pass over the columns. Each partition hands over a sketch for each of its groups: some hundred bytes for
+    a few rows, at most some megabytes. ``docs/scale.md`` has the figures. The result is kept by Spark, so that what is
+    asked of it does not read the rows again.
+
+    Examples
+    --------
+    >>> from calipers import spark
+    >>> session = spark.session("local[1]", spark__ui__enabled="false")
+    >>> rows = [(0.9, 1, "de"), (0.2, 0, "de"), (0.6, 1, "fr"), (0.3, 0, "fr"), (0.8, 0, "fr")]
+    >>> df = session.createDataFrame(rows, "p double, bought int, country string")
+    >>> sketches = spark.sketch(df, prob="p", label="bought", by="country")
+    >>> sketches
+    Sketches(n=5, n_groups=2, by=['country'])
+    >>> for row in sketches.measure("brier_score").orderBy("country").collect():
+    ...     print(row.country, row.n, round(row.value, 4))
+    de 2 0.025
+    fr 3 0.2967
+    >>> round(sketches.merged().brier_score(), 3)
+    0.188
+    """
+    reading = {
+        "from_logits": from_logits,
+        "multiclass": multiclass,
+        "ties": ties,
+        "pos_label": pos_label,
+        "sum_tolerance": sum_tolerance,
+        "invalid": invalid,
+    }
+    names = (by,) if isinstance(by, str) else tuple(by)
+    partials = filled(df, prob, label, weight, names, reading, options)
+    found = gathered(partials.rows, partials.keys)
+    if pos_label is not None and found.facts.n > 0 and not found.facts.has_positive:
+        raise refusal("positive_label_absent", f"the positive label must occur, got {pos_label!r}, which no row has")
+    return Sketches(found)
+
+
+def filled(
+    df: DataFrame,
+    prob: str,
+    label: str,
+    weight: str | None,
+    by: tuple[str, ...],
+    reading: dict[str, Any],
+    shape: dict[str, Any],
+) -> Partials:
+    """The first stage, checked but not started."""
+    chosen = choose(df, prob, label, weight, by, bool(reading["from_logits"]))
+    _try_options(shape, reading, chosen.is_array)
+    filling = Filling(shape, reading, by, MOST_BYTES)
+    return Partials(chosen.rows.mapInArrow(filling.stage(), schema_of(chosen.keys)), chosen.keys)
+
+
+def _try_options(shape: dict[str, Any], reading: dict[str, Any], is_array: bool) -> None:
+    """Refuses on the driver what every executor would: a batch without rows has all the options of one with some."""
+    n_classes = 2 if reading["pos_label"] is not None else 3
+    scores = np.empty((0, n_classes) if is_array else 0)
+    Sketch(**shape).update(np.empty(0, dtype=np.int64), scores, **reading)

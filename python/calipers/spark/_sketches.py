@@ -1,0 +1,256 @@
+"""A sketch for each group, kept by Spark, and what can be asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+from pyspark.sql import Column, DataFrame, SparkSession, types
+
+from calipers import _core
+from calipers._assess import Debias, Method
+from calipers._sketch import Sketch
+from calipers.spark._columns import RESERVED, SKETCH, check_dataframe, column, key_field, refusal
+from calipers.spark._failures import clearly
+from calipers.spark._figures import Asking
+from calipers.spark._gather import Gathered, gathered, schema_of
+from calipers.spark._merge import Merging
+from calipers.spark._session import session as active_session
+
+# Types of figures, by the names that `_figures` has for them.
+_KINDS = {
+    "string": types.StringType(),
+    "double": types.DoubleType(),
+    "boolean": types.BooleanType(),
+    "bigint": types.LongType(),
+}
+
+# What a sketch is asked by name.
+_MEASURES = ("ls_ece", "expected_calibration_error", "ecce_r", "ecce_mad", "brier_score", "log_loss")
+
+
+class Sketches:
+    """A sketch for each group of rows: what `sketch`, `read` and `read_windows` give.
+
+    Figures of all groups come as a DataFrame, computed in Spark: so a hundred thousand groups are no
+    more work for the driver than one. It prints as what is in it.
+
+    Attributes
+    ----------
+    by : list of str
+        The columns that make the groups; empty for all rows together.
+    n : int
+        Rows in all sketches.
+    n_left_out : int
+        Rows that ``invalid="count"`` left out.
+    n_groups : int
+        Groups; 1 without `by`, or 0 without rows.
+    """
+
+    def __init__(self, found: Gathered) -> None:
+        self._rows = found.rows
+        self._keys = found.keys
+        self.by = [key.name for key in found.keys]
+        self.n = found.facts.n
+        self.n_left_out = found.facts.n_left_out
+        self.n_groups = found.facts.n_groups
+
+    def __repr__(self) -> str:
+        left_out = f", n_left_out={self.n_left_out}" if self.n_left_out else ""
+        return f"Sketches(n={self.n}{left_out}, n_groups={self.n_groups}, by={self.by!r})"
+
+    @property
+    def dataframe(self) -> DataFrame:
+        """A row for each group: its keys, and ``sketch``, the bytes that `calipers.Sketch.from_bytes` reads."""
+        return self._rows
+
+    def merged(self) -> Sketch:
+        """The sketch of all groups together."""
+        return self._merged.copy()
+
+    @cached_property
+    def _merged(self) -> Sketch:
+        if not self._keys:
+            return next(iter(self.collect().values()), Sketch())
+        found = gathered(_partials(self._rows.select(SKETCH), ()), ())
+        return next(iter(Sketches(found).collect().values()), Sketch())
+
+    def collect(self) -> dict[Any, Sketch]:
+        """Each group's sketch on the driver, by its key: a value, or a tuple where `by` has several columns."""
+        with clearly():
+            rows = self._rows.collect()
+        found: dict[Any, Sketch] = {}
+        for row in rows:
+            *key, data = row
+            values = tuple(bytes(value) if isinstance(value, bytearray) else value for value in key)
+            found[values[0] if len(values) == 1 else values] = Sketch.from_bytes(data)
+        return found
+
+    def where(self, condition: Column | str) -> Sketches:
+        """The groups whose keys satisfy a condition, as of `DataFrame.where`."""
+        return Sketches(gathered(_partials(self._rows.where(condition), self._keys), self._keys))
+
+    def merged_by(self, *by: str) -> Sketches:
+        """Sketches of fewer groups: those that agree in these of the columns are merged."""
+        unknown = [name for name in by if name not in self.by]
+        if unknown:
+            raise refusal("wrong_column", f"by must be of {', '.join(self.by) or 'none'}, got {unknown[0]!r}")
+        keys = tuple(key for name in by for key in self._keys if key.name == name)
+        rows = self._rows.select(*(column(key.name) for key in keys), SKETCH)
+        return Sketches(gathered(_partials(rows, keys), keys))
+
+    def measure(self, measure: str = "ls_ece", **options: Any) -> DataFrame:
+        """A figure for each group.
+
+        Parameters
+        ----------
+        measure : {"ls_ece", "expected_calibration_error", "ecce_r", "ecce_mad", "brier_score", "log_loss"}
+            What `calipers.Sketch` answers.
+        **options
+            Those of the method of that name. With ``sigma="auto"``, as without, all groups have the sigma of all rows.
+
+        Returns
+        -------
+        pyspark.sql.DataFrame
+            Keys, ``measure``, ``value``, ``numerical_bound``, ``settings`` as JSON, ``n``, ``n_left_out``, and
+            ``refusal``: why a group has no value.
+        """
+        if measure not in _MEASURES:
+            raise refusal("invalid_setting", f"measure must be one of {', '.join(_MEASURES)}, got {measure!r}")
+        asked = self._one_sigma(measure, options)
+        self._try("measure", {"measure": measure, **asked})
+        return self._ask("measure", {"measure": measure, **asked})
+
+    def assess(
+        self,
+        *,
+        measure: str = "ls_ece",
+        level: float = 0.95,
+        n_resamples: int = 1000,
+        method: Method = None,
+        debias: Debias = "mean",
+        random_state: int = 0,
+        **options: Any,
+    ) -> DataFrame:
+        """How much of each group's figure can be trusted: floor, p-value, interval and debiased value.
+
+        Parameters
+        ----------
+        measure, level, n_resamples, method, debias, random_state, **options
+            As for `calipers.Sketch.assess`. All groups have the sigma of all rows unless one is given.
+
+        Returns
+        -------
+        pyspark.sql.DataFrame
+            Keys, ``measure``, ``value``, ``numerical_bound``, ``floor``, ``p_value``, ``significant``, ``lower``,
+            ``upper``, ``is_upper_limit``, ``debiased``, ``standard_error``, ``sentence``, ``settings`` as JSON, ``n``,
+            ``n_left_out``, and ``refusal``.
+        """
+        choices = {
+            "measure": measure,
+            "level": level,
+            "n_resamples": n_resamples,
+            "method": method,
+            "debias": debias,
+            "random_state": random_state,
+            **self._one_sigma(measure, options),
+        }
+        self._try("assess", choices)
+        return self._ask("assess", choices)
+
+    def sweep(self, *, bins: Sequence[int] | None = None, **options: Any) -> DataFrame:
+        """ECE over numbers of bins beside LS-ECE over sigma, for each group: how brittle its figure is.
+
+        Parameters
+        ----------
+        bins, **options
+            As for `calipers.Sketch.sweep`.
+
+        Returns
+        -------
+        pyspark.sql.DataFrame
+            A row for each group and number of bins: keys, ``n_bins``, ``ece_uniform``, ``ece_uniform_bound``,
+            ``ece_quantile``, ``ece_quantile_bound``, ``ls_ece``, ``ls_ece_bound``, and for the group as a whole
+            ``verdict`` and ``sentence``, ``n``, ``n_left_out``, and ``refusal``.
+        """
+        asked = {"bins": None if bins is None else [int(n_bins) for n_bins in bins], **options}
+        self._try("sweep", asked)
+        return self._ask("sweep", asked)
+
+    def write(self, path: str, *, mode: Literal["error", "overwrite", "append", "ignore"] = "error") -> None:
+        """Writes a row for each group to Parquet, as the command, Python and `read` read it.
+
+        Parameters
+        ----------
+        path : str
+            A folder, wherever Spark can write.
+        mode : {"error", "overwrite", "append", "ignore"}
+            What happens if it is there; sketches that are appended are merged by whoever reads.
+        """
+        with clearly():
+            self._rows.write.mode(mode).parquet(path)
+
+    def unpersist(self) -> None:
+        """Lets Spark forget what it keeps; asked again, it would read the rows again."""
+        self._rows.unpersist()
+
+    def _one_sigma(self, measure: str, options: dict[str, Any]) -> dict[str, Any]:
+        """The options, with the sigma that all rows have by rule where groups would have one each."""
+        if measure != "ls_ece" or options.get("sigma", "auto") != "auto" or not self._keys or self.n == 0:
+            return options
+        asked = {name: value for name, value in options.items() if name in ("noise", "link", "tolerance")}
+        return {**options, "sigma": self._merged.ls_ece(**asked).settings["sigma"]}
+
+    def _try(self, question: str, options: dict[str, Any]) -> None:
+        """Raises TypeError on the driver where an option is not one: no job is needed to say so."""
+        try:
+            Asking(question, options, ()).try_on(Sketch())
+        except _core.CalipersError as error:
+            if error.code not in ("no_rows", "no_valid_rows"):
+                raise
+
+    def _ask(self, question: str, options: dict[str, Any]) -> DataFrame:
+        asking = Asking(question, options, tuple(self.by))
+        figures = [types.StructField(name, _KINDS[kind]) for name, kind in asking.columns().items()]
+        taken = sorted(set(self.by) & set(asking.columns()))
+        if taken:
+            raise refusal("invalid_setting", f"keys must not be called as a figure is, got {', '.join(taken)}")
+        return self._rows.mapInArrow(asking.stage(), types.StructType([*self._keys, *figures]))
+
+
+def _partials(rows: DataFrame, keys: tuple[types.StructField, ...]) -> DataFrame:
+    """Keys and bytes -> partials, as the first stage has them: neighbours of one group merged."""
+    return rows.mapInArrow(Merging(tuple(key.name for key in keys)).stage(), schema_of(keys))
+
+
+def read(path: str | Sequence[str], *, session: SparkSession | None = None) -> Sketches:
+    """The sketches that `Sketches.write`, the command or Python have written to Parquet; those of one group are merged.
+
+    Parameters
+    ----------
+    path : str or sequence of str
+        Files or folders; where folders are named ``day=2026-01-31``, the day is a key.
+    session : pyspark.sql.SparkSession, optional
+        The active one, or a new one, unless given.
+
+    Returns
+    -------
+    Sketches
+    """
+    reader = (session or active_session()).read
+    with clearly():
+        df = reader.parquet(path) if isinstance(path, str) else reader.parquet(*path)
+    return of_rows(df)
+
+
+def of_rows(df: DataFrame) -> Sketches:
+    """The sketches of a DataFrame: a binary column ``sketch``, all others being keys."""
+    check_dataframe(df)
+    kinds = {field.name: field.dataType for field in df.schema.fields}
+    if not isinstance(kinds.get(SKETCH), types.BinaryType):
+        shown = ", ".join(f"{name} {kind.simpleString()}" for name, kind in kinds.items())
+        raise refusal("wrong_column", f"sketches must be in a binary column {SKETCH!r}, got {shown}")
+    keys = tuple(key_field(df, name) for name in df.columns if name not in RESERVED)
+    rows = df.select(*(column(key.name) for key in keys), SKETCH)
+    return Sketches(gathered(_partials(rows, keys), keys))

@@ -1,0 +1,162 @@
+"""Structured Streaming: a sketch for each window and group of each micro-batch, and any range of windows merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession, types
+from pyspark.sql import functions as sql
+from pyspark.sql.streaming import StreamingQuery
+
+from calipers._inputs import Invalid, OneView, PosLabel, Ties
+from calipers.spark._columns import SKETCH, check_dataframe, column, refusal
+from calipers.spark._failures import clearly
+from calipers.spark._gather import merged_in_spark
+from calipers.spark._session import session as active_session
+from calipers.spark._sketch import filled
+from calipers.spark._sketches import Sketches, of_rows
+
+START, END, BATCH = "window_start", "window_end", "batch"
+
+
+def write_windows(
+    df: DataFrame,
+    path: str,
+    *,
+    time: str,
+    window: str,
+    checkpoint: str,
+    prob: str,
+    label: str,
+    weight: str | None = None,
+    by: str | Sequence[str] = (),
+    from_logits: bool = False,
+    multiclass: OneView = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+    trigger: dict[str, Any] | None = None,
+    **options: Any,
+) -> StreamingQuery:
+    """Starts a query that writes, for each micro-batch, a row for each window and group: keys and sketch.
+
+    A micro-batch has a folder of its own, ``batch=7``, which a replay of the same micro-batch overwrites: so what is
+    there does not depend on failures. Rows that come late go into the window of their time, whenever they come;
+    `read_windows` merges what several micro-batches have of one window. No state is kept between them.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        A stream of predictions.
+    path : str
+        The folder of sketches.
+    time : str
+        The column of timestamps.
+    window : str
+        How long windows are, as ``"1 hour"``; they do not overlap.
+    checkpoint : str
+        The folder in which Spark keeps how far it is; one for each query.
+    prob, label, weight, by, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid, **options
+        As for `sketch`.
+    trigger : dict, optional
+        Keywords of `DataStreamWriter.trigger`, as ``{"availableNow": True}``.
+
+    Returns
+    -------
+    pyspark.sql.streaming.StreamingQuery
+        The query, started. A row that is refused ends it, with the rule, the value, the window and the group.
+    """
+    check_dataframe(df)
+    if not df.isStreaming:
+        raise refusal("invalid_setting", "df must be a stream: sketch takes what is whole")
+    names = (by,) if isinstance(by, str) else tuple(by)
+    reading = {
+        "from_logits": from_logits,
+        "multiclass": multiclass,
+        "ties": ties,
+        "pos_label": pos_label,
+        "sum_tolerance": sum_tolerance,
+        "invalid": invalid,
+    }
+
+    def of_batch(batch: DataFrame) -> DataFrame:
+        partials = filled(
+            _with_window(batch, time, window, names), prob, label, weight, (START, END, *names), reading, options
+        )
+        merged = merged_in_spark(partials.rows, partials.keys)
+        # One file, so that a micro-batch is there as a whole or not at all.
+        return merged.select(START, END, *map(column, names), SKETCH).repartition(1)
+
+    def write(batch: DataFrame, number: int) -> None:
+        with clearly():
+            of_batch(batch).write.mode("overwrite").parquet(f"{path.rstrip('/')}/{BATCH}={number}")
+
+    # Everything that can be said of columns and options is said before the query starts.
+    of_batch(df)
+    writer = df.writeStream.foreachBatch(write).option("checkpointLocation", checkpoint)
+    return (writer.trigger(**trigger) if trigger else writer).start()
+
+
+def read_windows(
+    path: str,
+    *,
+    start: datetime | str | None = None,
+    end: datetime | str | None = None,
+    by: str | Sequence[str] | None = None,
+    session: SparkSession | None = None,
+) -> Sketches:
+    """Merges the windows of a range, as `write_windows` has written them: no row is read again.
+
+    Parameters
+    ----------
+    path : str
+        The folder of sketches.
+    start, end : datetime or str, optional
+        Windows that begin at `start` or later and end at `end` or earlier: text as Spark reads timestamps, in the time
+        zone of the session.
+    by : str or sequence of str, optional
+        The groups; all that were written, without windows, unless given. ``"window_start"`` is one, too.
+    session : pyspark.sql.SparkSession, optional
+        The active one, or a new one, unless given.
+
+    Returns
+    -------
+    Sketches
+    """
+    spark = session or active_session()
+    with clearly():
+        df = spark.read.parquet(path).drop(BATCH)
+    missing = [name for name in (START, END, SKETCH) if name not in df.columns]
+    if missing:
+        raise refusal("wrong_column", f"windows must have a column {missing[0]!r}, got {', '.join(df.columns)}")
+    if start is not None:
+        df = df.where(sql.col(START) >= sql.lit(start).cast("timestamp"))
+    if end is not None:
+        df = df.where(sql.col(END) <= sql.lit(end).cast("timestamp"))
+    if by is None:
+        names = tuple(name for name in df.columns if name not in (START, END, SKETCH))
+    else:
+        names = (by,) if isinstance(by, str) else tuple(by)
+    unknown = [name for name in names if name not in df.columns or name == SKETCH]
+    if unknown:
+        raise refusal(
+            "wrong_column", f"by must name columns of windows, got {unknown[0]!r}: there are {', '.join(df.columns)}"
+        )
+    return of_rows(df.select(*map(column, names), SKETCH))
+
+
+def _with_window(df: DataFrame, time: str, window: str, by: tuple[str, ...]) -> DataFrame:
+    found = [field for field in df.schema.fields if field.name == time]
+    if not found or not isinstance(found[0].dataType, (types.TimestampType, types.TimestampNTZType)):
+        got = f"{time!r}, which is {found[0].dataType.simpleString()}" if found else f"{time!r}, which is not there"
+        raise refusal("wrong_column", f"time must name a column of timestamps, got {got}")
+    taken = [name for name in (START, END, BATCH) if name in by or name in df.columns]
+    if taken:
+        raise refusal("invalid_setting", f"columns must not be called {taken[0]!r}, as one of the windows is")
+    span = sql.window(column(time), window)
+    return df.withColumn("calipers_window", span).select(
+        "*", sql.col("calipers_window.start").alias(START), sql.col("calipers_window.end").alias(END)
+    )

@@ -1,0 +1,464 @@
+"""Spark on this machine, local[2]: the bytes of one core, errors in a sentence, windows that replay, at little cost."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import calipers
+import numpy as np
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark not installed")
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+from calipers import CalipersError, spark
+from pyspark.ml.functions import array_to_vector
+from pyspark.sql import SparkSession, types
+from pyspark.sql import functions as sql
+from spark_rows import N_FILES, N_GROUPS, ROOT, command, generated, sketched, written
+
+N = 10_000_000
+DATA = os.environ.get("CALIPERS_DATA")
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[SparkSession]:
+    made = spark.session(
+        "local[2]",
+        spark__ui__enabled="false",
+        spark__driver__memory="1g",
+        spark__sql__shuffle__partitions="4",
+        spark__sql__session__timeZone="UTC",
+        # A file of the large tests is a partition.
+        spark__sql__files__maxPartitionBytes="4m",
+        spark__log__level="ERROR",
+    )
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def many() -> dict[str, np.ndarray]:
+    return generated(N)
+
+
+@pytest.fixture(scope="module")
+def files(many: dict[str, np.ndarray], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(many, tmp_path_factory.mktemp("spark") / "rows")
+
+
+@pytest.fixture
+def few(session: SparkSession) -> Any:
+    rows = [(0.9, 1, "de"), (0.2, 0, "de"), (0.6, 1, "fr"), (0.3, 0, "fr"), (0.8, 0, None)]
+    return session.createDataFrame(rows, "p double, y int, country string")
+
+
+# The same bytes
+
+
+@pytest.mark.parametrize("n_partitions", [1, 7, 64])
+def test_any_partitions_have_the_bytes_of_one_core(
+    session: SparkSession, many: dict[str, np.ndarray], files: Path, n_partitions: int
+) -> None:
+    df = session.read.parquet(str(files)).coalesce(n_partitions)
+    assert df.rdd.getNumPartitions() == n_partitions
+    found = spark.sketch(df, prob="p", label="y")
+    assert (found.n, found.n_groups, found.by) == (N, 1, [])
+    assert found.merged().to_bytes() == sketched(many)
+
+    by_group = spark.sketch(df, prob="p", label="y", weight="w", by="g").collect()
+    assert sorted(by_group) == list(range(N_GROUPS))
+    for key in (0, 11, N_GROUPS - 1):
+        assert by_group[key].to_bytes() == sketched(many, many["g"] == key, weighted=True), key
+
+
+def test_the_command_has_the_same_bytes(
+    session: SparkSession, many: dict[str, np.ndarray], files: Path, tmp_path: Path
+) -> None:
+    first = sorted(files.glob("*.parquet"))[:4]
+    command("sketch", *first, "--prob", "p", "--label", "y", "--weight", "w", "--by", "g", "-o", tmp_path / "g.parquet")
+    command("sketch", *first, "--prob", "p", "--label", "y", "-o", tmp_path / "all.calipers")
+    df = session.read.parquet(*map(str, first))
+    by_group = spark.sketch(df, prob="p", label="y", weight="w", by="g").collect()
+    by_command = calipers.read_sketches(tmp_path / "g.parquet")
+    assert {str(key): sketch.to_bytes() for key, sketch in by_group.items()} == {
+        key: sketch.to_bytes() for key, sketch in by_command.items()
+    }
+    alone = spark.sketch(df, prob="p", label="y").merged().to_bytes()
+    assert alone == (tmp_path / "all.calipers").read_bytes()
+    n = 4 * -(-N // N_FILES)
+    assert alone == sketched(many, slice(n))
+
+
+@pytest.mark.skipif(DATA is None, reason="shared data not found")
+@pytest.mark.parametrize(
+    "name", ["538_nba_games.csv", "cifar10_resnet20_akamaster.npz", "llm_stated_confidence.parquet"]
+)
+def test_real_files_have_the_same_bytes(session: SparkSession, name: str, tmp_path: Path) -> None:
+    path = Path(str(DATA), name)
+    if name.endswith(".npz"):
+        arrays = np.load(path)
+        scores, labels = arrays["logits"].astype(np.float64), arrays["labels"].astype(np.int64)
+        reading: dict[str, Any] = {"from_logits": True}
+        table = pa.table(
+            {
+                "p": pa.FixedSizeListArray.from_arrays(scores.ravel(), scores.shape[1]).cast(pa.list_(pa.float64())),
+                "y": labels,
+            }
+        )
+    else:
+        frame = (
+            session.read.csv(str(path), header=True, inferSchema=True)
+            if name.endswith("csv")
+            else session.read.parquet(str(path))
+        )
+        rows = frame.select(sql.col("prob").cast("double"), sql.col("label").cast("int")).collect()
+        scores, labels = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+        reading = {}
+        table = pa.table({"p": scores, "y": labels})
+    parquet.write_table(table, tmp_path / "rows.parquet")
+    df = session.read.parquet(str(tmp_path / "rows.parquet"))
+    alone = calipers.Sketch().update(labels, scores, **reading).to_bytes()
+    command(
+        "sketch",
+        tmp_path / "rows.parquet",
+        "--prob",
+        "p",
+        "--label",
+        "y",
+        *(["--logits"] if reading else []),
+        "-o",
+        tmp_path / "rows.calipers",
+    )
+    assert (tmp_path / "rows.calipers").read_bytes() == alone
+    for n_partitions in (1, 7):
+        found = spark.sketch(df.repartition(n_partitions), prob="p", label="y", **reading)
+        assert found.merged().to_bytes() == alone
+
+
+def test_groups_are_merged_in_spark_where_they_are_many(session: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    from calipers.spark import _gather
+
+    monkeypatch.setattr(_gather, "FEW", 0)
+    columns = generated(50_000, seed=1)
+    df = session.createDataFrame(pa.table(columns).to_pandas()).repartition(5)
+    by_group = spark.sketch(df, prob="p", label="y", weight="w", by="g")
+    assert by_group.n_groups == N_GROUPS and by_group.n == 50_000
+    for key, sketch in by_group.collect().items():
+        assert sketch.to_bytes() == sketched(columns, columns["g"] == key, weighted=True)
+    alone = spark.sketch(df, prob="p", label="y").merged().to_bytes()
+    assert alone == sketched(columns)
+    assert by_group.merged().to_bytes() == sketched(columns, weighted=True)
+
+
+# How rows are read
+
+
+def test_arrays_vectors_and_logits_are_read_as_by_python(session: SparkSession) -> None:
+    rng = np.random.default_rng(2)
+    logits = 3 * rng.standard_normal((2_000, 4))
+    labels = rng.integers(0, 4, 2_000).astype(np.int32)
+    rows = [(row.tolist(), int(label)) for row, label in zip(logits, labels, strict=True)]
+    df = session.createDataFrame(rows, "z array<double>, y int")
+    alone = calipers.Sketch().update(labels, logits, from_logits=True).to_bytes()
+    assert spark.sketch(df.repartition(3), prob="z", label="y", from_logits=True).merged().to_bytes() == alone
+    vectors = df.select(array_to_vector("z").alias("z"), "y")
+    assert spark.sketch(vectors, prob="z", label="y", from_logits=True).merged().to_bytes() == alone
+    one = calipers.Sketch().update(labels, logits, from_logits=True, multiclass=2).to_bytes()
+    assert spark.sketch(df, prob="z", label="y", from_logits=True, multiclass=2).merged().to_bytes() == one
+
+
+def test_labels_of_text_have_a_positive_one_that_occurs(session: SparkSession) -> None:
+    df = session.createDataFrame([(0.9, "spam"), (0.2, "ham")], "p double, y string")
+    alone = calipers.Sketch().update(["spam", "ham"], [0.9, 0.2], pos_label="spam").to_bytes()
+    assert spark.sketch(df.repartition(2), prob="p", label="y", pos_label="spam").merged().to_bytes() == alone
+    with pytest.raises(CalipersError, match="'Spam', which no row has") as refused:
+        spark.sketch(df, prob="p", label="y", pos_label="Spam")
+    assert refused.value.code == "positive_label_absent"
+
+
+def test_keys_of_every_type_come_back(session: SparkSession) -> None:
+    df = session.sql(
+        "select 0.3D p, 1 y, cast(id as byte) k1, id % 2 = 0 k2, date '2026-01-30' k3,"
+        " timestamp '2026-01-30 12:00:00.5' k4, cast(1.5 as decimal(5, 2)) k5, cast('x' as binary) k6,"
+        " if(id = 3, null, 'a,\"b') k7 from range(4)"
+    )
+    keys = [f"k{number}" for number in range(1, 8)]
+    found = spark.sketch(df, prob="p", label="y", by=keys)
+    assert found.n_groups == 4
+    expected = sorted(df.select(*keys).collect(), key=lambda row: row.k1)
+    rows = sorted(found.dataframe.select(*keys).collect(), key=lambda row: row.k1)
+    assert rows == expected
+    assert found.dataframe.schema[:-1] == types.StructType(
+        [types.StructField(f.name, f.dataType) for f in df.schema[2:]]
+    )
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        ((None, 1), "probability in row 0 must be present, got null"),
+        ((float("nan"), 1), "got NaN"),
+        ((1.5, 1), "got 1.5"),
+        ((0.5, 7), "got 7"),
+        ((0.5, None), "got null"),
+    ],
+)
+def test_a_bad_row_fails_the_job_with_rule_value_and_group(session: SparkSession, row: Any, text: str) -> None:
+    good = [(0.5, 1, "fr")] * 5
+    df = session.createDataFrame([*good, (*row, "de"), *good], "p double, y int, country string")
+    with pytest.raises(CalipersError) as refused:
+        spark.sketch(df, prob="p", label="y", by="country")
+    said = str(refused.value)
+    assert "country='de'" in said and refused.value.code and "Traceback" not in said and "\n" not in said, said
+    value = text.split()[-1]
+    assert value in said or "missing" in said, said
+
+    found = spark.sketch(df, prob="p", label="y", by="country", invalid="count")
+    assert (found.n, found.n_left_out) == (10, 1)
+    of_group = {row.country: row for row in found.measure("brier_score").collect()}
+    assert of_group["fr"].n_left_out == 0 and of_group["de"].n_left_out == 1
+    assert of_group["de"].value is None and "de" not in (of_group["de"].refusal or ""), "why there is no figure"
+    assert sum(found.merged().left_out.values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"prob": "q"}, "prob must name a column, got 'q'"),
+        ({"prob": "countr"}, "did you mean 'country'?"),
+        (
+            {"prob": "country"},
+            "column 'country': probabilities must be numbers, arrays of numbers or vectors, got string",
+        ),
+        ({"label": "when"}, "column 'when': labels must be numbers, true and false, or text, got timestamp"),
+        ({"weight": "country"}, "column 'country': weights must be numbers, got string"),
+        ({"by": ["p"]}, "column 'p': groups must be whole numbers"),
+        ({"by": ["country", "country"]}, "by must name each column once"),
+        ({"by": ["none"]}, "by must name a column, got 'none'"),
+        ({"ties": "most"}, "ties must be"),
+        ({"resolution": 3}, "resolution must be from 6 to 20"),
+    ],
+)
+def test_what_cannot_be_is_said_before_any_job(session: SparkSession, options: dict[str, Any], text: str) -> None:
+    df = session.range(3).select(
+        sql.lit(0.5).alias("p"),
+        sql.lit(1).alias("y"),
+        sql.lit("de").alias("country"),
+        sql.current_timestamp().alias("when"),
+    )
+    before = len(session.sparkContext.statusTracker().getJobIdsForGroup(None))
+    with pytest.raises(CalipersError) as refused:
+        spark.sketch(df, **{"prob": "p", "label": "y", **options})
+    assert text in str(refused.value)
+    assert len(session.sparkContext.statusTracker().getJobIdsForGroup(None)) == before
+
+
+def test_a_frame_of_others_is_refused(few: Any) -> None:
+    with pytest.raises(TypeError, match="df must be a DataFrame of Spark, got DataFrame of pandas"):
+        spark.sketch(few.toPandas(), prob="p", label="y")
+    with pytest.raises(TypeError, match="weigth"):
+        spark.sketch(few, prob="p", label="y", weigth="w")
+
+
+def of_python(code: str, **environment: str) -> str:
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **environment}, check=False
+    )
+    return found.stderr.strip().splitlines()[-1]
+
+
+def test_without_pyspark_or_java_a_sentence_says_so(tmp_path: Path) -> None:
+    said = of_python("import sys; sys.modules['pyspark'] = None; import calipers.spark")
+    assert said == "ImportError: calipers.spark needs pyspark, which is not installed: pip install 'calipers[spark]'"
+    said = of_python("from calipers import spark; spark.session('local[1]')", JAVA_HOME=str(tmp_path))
+    assert said == f"RuntimeError: Spark needs Java 17: JAVA_HOME, which is {tmp_path}, has no bin/java"
+
+
+# What is asked of sketches
+
+
+def test_figures_are_those_of_each_sketch(session: SparkSession) -> None:
+    columns = generated(20_000, seed=3)
+    found = spark.sketch(session.createDataFrame(pa.table(columns).to_pandas()), prob="p", label="y", by="g")
+    sketches = found.collect()
+    sigma = found.merged().ls_ece().settings["sigma"]
+    measured = {row.g: row for row in found.measure().collect()}
+    assert len(measured) == N_GROUPS
+    for key, sketch in sketches.items():
+        estimate = sketch.ls_ece(sigma=sigma)
+        assert measured[key].value == float(estimate)
+        assert measured[key].numerical_bound == estimate.numerical_bound
+        assert json.loads(measured[key].settings)["sigma"] == sigma
+    for row in found.measure("expected_calibration_error", n_bins=10).collect():
+        assert row.value == sketches[row.g].expected_calibration_error(n_bins=10)
+    for row in found.where("g < 3").assess(sigma=0.3, n_resamples=50).collect():
+        one = sketches[row.g].assess(sigma=0.3, n_resamples=50)
+        assert (row.value, row.p_value, row.sentence) == (one.value, one.p_value, one.sentence)
+    for row in found.where("g = 3").sweep(bins=[10, 15, 20]).collect():
+        one = sketches[3].sweep(bins=[10, 15, 20])
+        place = one.bins.tolist().index(row.n_bins)
+        assert (row.ece_uniform, row.ls_ece, row.verdict) == (one.ece_uniform[place], one.ls_ece[place], one.verdict)
+    with pytest.raises(CalipersError, match="measure must be one of ls_ece"):
+        found.measure("smooth_ece")
+    with pytest.raises(TypeError, match="sigm"):
+        found.measure(sigm=0.1)
+
+
+def test_rows_of_sketches_are_read_by_spark_python_and_the_command(
+    session: SparkSession, few: Any, tmp_path: Path
+) -> None:
+    found = spark.sketch(few, prob="p", label="y", by="country")
+    path = str(tmp_path / "sketches")
+    found.write(path)
+    found.write(path, mode="append")
+    twice = spark.read(path, session=session)
+    assert (twice.n, twice.n_groups, twice.by) == (10, 3, ["country"])
+    own = calipers.read_sketches(path)
+    assert own == twice.collect() and own["de"].n == 4
+    assert own == calipers.read_sketches(parquet.read_table(path))
+    calipers.write_sketches(own, tmp_path / "own.parquet", by="country")
+    assert spark.read(str(tmp_path / "own.parquet")).collect() == own
+    out = command("measure", tmp_path / "own.parquet", "--sigma", "0.5", "--json")
+    by_command = json.loads(out)
+    assert sum(result["n"] for result in by_command["results"]) >= 10
+    assert twice.merged_by().merged().n == 10
+
+
+# Windows
+
+
+def test_windows_survive_replay_and_merge_over_any_range(session: SparkSession, tmp_path: Path) -> None:
+    columns = generated(6_000, seed=4)
+    hours = np.repeat(np.arange(6), 1_000)
+    start = np.datetime64("2026-01-30T00:00:00", "us")
+    when = start + hours * np.timedelta64(3_600_000_000, "us") + np.arange(6_000) * np.timedelta64(1_000, "us")
+    table = pa.table({**columns, "at": pa.array(when, pa.timestamp("us", tz="UTC"))})
+    source, out, checkpoint = tmp_path / "in", str(tmp_path / "out"), str(tmp_path / "checkpoint")
+    source.mkdir()
+
+    def run() -> None:
+        df = session.readStream.schema("p double, y int, w double, g int, at timestamp").parquet(str(source))
+        query = spark.write_windows(
+            df,
+            out,
+            time="at",
+            window="1 hour",
+            checkpoint=checkpoint,
+            prob="p",
+            label="y",
+            weight="w",
+            by="g",
+            trigger={"availableNow": True},
+        )
+        query.awaitTermination()
+
+    def state() -> dict[Any, bytes]:
+        found = spark.read_windows(out, by=["window_start", "g"], session=session).collect()
+        return {key: sketch.to_bytes() for key, sketch in found.items()}
+
+    late = np.zeros(6_000, dtype=bool)
+    late[500:700] = True
+    parquet.write_table(table.filter(pa.array(~late & (hours < 4))), source / "a.parquet")
+    run()
+    parquet.write_table(table.filter(pa.array(late | (hours >= 4))), source / "b.parquet")
+    run()
+    whole = state()
+    assert len(whole) == 6 * N_GROUPS
+    # The last micro-batch was written, but Spark does not know: it comes again.
+    commits = Path(checkpoint, "commits")
+    (commits / "1").unlink()
+    (commits / ".1.crc").unlink(missing_ok=True)
+    run()
+    assert state() == whole
+
+    some = (hours >= 1) & (hours < 4)
+    merged = spark.read_windows(out, start="2026-01-30 01:00:00", end="2026-01-30 04:00:00", session=session)
+    for key, sketch in merged.collect().items():
+        assert sketch.to_bytes() == sketched(columns, some & (columns["g"] == key), weighted=True)
+    everything = spark.read_windows(out, by=[], session=session).merged().to_bytes()
+    assert everything == sketched(columns, weighted=True)
+    with pytest.raises(CalipersError, match="df must be a stream"):
+        spark.write_windows(
+            session.read.parquet(str(source)),
+            out,
+            time="at",
+            window="1 hour",
+            checkpoint=checkpoint,
+            prob="p",
+            label="y",
+        )
+    shutil.rmtree(out)
+
+
+# Cost
+
+
+def test_a_job_takes_little_more_than_counting_and_shuffles_next_to_nothing(session: SparkSession, files: Path) -> None:
+    df = session.read.parquet(str(files))
+
+    def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        n = sum(batch.num_rows for batch in batches)
+        yield pa.RecordBatch.from_arrays([pa.array([n])], ["n"])
+
+    def counting() -> None:
+        assert df.select("y", "p").mapInArrow(count, "n bigint").agg(sql.sum("n")).first()[0] == N
+
+    def sketching() -> None:
+        assert spark.sketch(df, prob="p", label="y").n == N
+
+    counting(), sketching()
+    seconds: dict[Any, list[float]] = {counting: [], sketching: []}
+    for _ in range(3):
+        for job, taken in seconds.items():
+            start = time.perf_counter()
+            job()
+            taken.append(time.perf_counter() - start)
+    ratios = [mine / theirs for theirs, mine in zip(*seconds.values(), strict=True)]
+    print(f"\ncounting {min(seconds[counting]):.2f} s, sketching {min(seconds[sketching]):.2f} s, ratios {ratios}")
+    assert statistics.median(ratios) <= 1.5
+
+    n_stages = len(stages(session))
+    partitions = df.rdd.getNumPartitions()
+    sketching()
+    shuffled = sum(stage.shuffleWriteBytes() for stage in stages(session)[: -n_stages or None])
+    print(f"shuffled {shuffled / partitions:.0f} bytes for each of {partitions} partitions")
+    assert shuffled <= partitions << 20
+
+
+def stages(session: SparkSession) -> list[Any]:
+    """What Spark knows of its stages, the latest first."""
+    context = session.sparkContext
+    doubles = context._gateway.new_array(context._jvm.double, 0)
+    found = context._jsc.sc().statusStore().stageList(None, False, False, doubles, None)
+    return [found.apply(place) for place in range(found.size())]
+
+
+# Documents
+
+
+def test_docstrings_and_the_page_show_what_happens(session: SparkSession) -> None:
+    from calipers.spark import _sketch
+
+    del session
+    failed, tried = doctest.testmod(_sketch, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert tried > 5 and failed == 0
+    page = ROOT / "docs" / "scale.md"
+    found = subprocess.run(
+        [sys.executable, "scripts/check_docs.py", page], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
