@@ -28,7 +28,8 @@ from pyspark.sql import SparkSession, types
 from pyspark.sql import functions as sql
 from spark_rows import N_FILES, N_GROUPS, ROOT, command, generated, sketched, written
 
-N = 10_000_000
+# Fewer for those who try something out.
+N = int(os.environ.get("CALIPERS_SPARK_ROWS", "10_000_000"))
 DATA = os.environ.get("CALIPERS_DATA")
 
 
