@@ -44,7 +44,8 @@ fn headline(figures: &Figures) -> Markup {
         .iter()
         .filter_map(|model| match &model.sweep {
             SweepFigures::Whole(result) => Some(&result.verdict),
-            _ => None,
+            SweepFigures::Parts { whole, .. } => whole.as_ref().map(|sweep| &sweep.verdict),
+            SweepFigures::Refused(_) => None,
         })
         .collect();
     let n_brittle = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Brittle { .. })).count();
@@ -60,7 +61,8 @@ fn headline(figures: &Figures) -> Markup {
 fn sentence(sweep: &SweepFigures) -> String {
     let sentence = match sweep {
         SweepFigures::Whole(result) => result.sentence(),
-        SweepFigures::Parts { why, .. } => (*why).to_owned(),
+        SweepFigures::Parts { whole: Some(sweep), .. } => sweep.sentence(),
+        SweepFigures::Parts { whole: None, .. } => "the sketch is too coarse for a verdict".to_owned(),
         SweepFigures::Refused(reason) => reason.clone(),
     };
     super::capitalised(&sentence)
