@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import uuid
 from collections.abc import Hashable, Mapping, Sequence
@@ -49,7 +50,7 @@ class ReportPage:
     html : str
         The whole page.
     charts : dict of str
-        The charts of the page as SVG, by name.
+        The charts of the page as SVG, by the names of files for them.
     """
 
     title: str
@@ -63,7 +64,7 @@ class ReportPage:
     def save_charts(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Writes each chart as an SVG file into a folder, which is made if it is not there."""
         Path(folder).mkdir(parents=True, exist_ok=True)
-        return [_write(Path(folder) / f"{name}.svg", chart) for name, chart in self.charts.items()]
+        return [_write(Path(folder) / name, chart) for name, chart in self.charts.items()]
 
     def __repr__(self) -> str:
         return f"ReportPage({self.title!r}, {len(self.html):,} bytes; .save(path) writes it)"
@@ -78,6 +79,8 @@ class ReportPage:
 
 def _write(path: Path, text: str) -> Path:
     """By a neighbour that takes the name at the end: nobody sees half of a file."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
     neighbour = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         neighbour.write_text(text, encoding="utf-8", newline="\n")
@@ -153,7 +156,7 @@ def report(
 
     Notes
     -----
-    Cost: an assessment of each measure, a sweep, and bands. Charts of more than 200,000 rows are drawn from a sketch of
+    Cost: an assessment of each measure, a sweep, and bands. Charts of more than 20,000 rows are drawn from a sketch of
     them. Accuracy: as for the functions of each figure.
 
     References
@@ -246,9 +249,9 @@ def _groups(groups: ArrayLike | Sequence[Hashable] | None, by: str) -> tuple[str
     keys, numbers = np.unique(texts.astype(str), return_inverse=True)
     names = keys.tolist()
     if missing is not None:
-        # What stands there for a missing value may be no other row's: a group without rows is left out.
+        # Shown as (none). What stands there for a missing value may be no other row's: a group without rows is left out.
         numbers = np.where(missing.ravel(), len(names), numbers)
-        names.append("(missing)")
+        names.append("")
     return by, names, np.ascontiguousarray(numbers, dtype=np.uint32)
 
 

@@ -81,7 +81,7 @@ def test_rows_of_several_classes_with_missing_groups_and_rows_left_out() -> None
     p[3] = np.nan
     groups = np.array(["x", "y", None] * 100, dtype=object)
     page = cal.report(y, p, groups=groups, invalid="count", n_resamples=100)
-    assert "(missing)" in page.html and "class" in page.html
+    assert "(none)" in page.html and "class" in page.html
 
 
 def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -90,6 +90,9 @@ def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert page.save(tmp_path / "report.html").read_text(encoding="utf-8") == page.html
     charts = page.save_charts(tmp_path / "charts")
     assert charts and all(chart.read_text(encoding="utf-8").startswith("<svg") for chart in charts)
+    assert all(chart.name.count(".svg") == 1 for chart in charts)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        page.save(tmp_path / "nowhere" / "report.html")
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError):
         page.save(tmp_path / "folder")
@@ -111,6 +114,8 @@ def test_what_is_asked_wrongly_is_refused() -> None:
         cal.report(y, p, groups=["a"] * 20, by=3)  # type: ignore[arg-type]
     with pytest.raises(cal.CalipersError, match="groups must have"):
         cal.report(y, p, groups=["a"])
+    with pytest.raises(cal.CalipersError, match="at least one prediction"):
+        cal.report(y, {})
     with pytest.raises(cal.CalipersError, match="level"):
         cal.report(y, p, level=2.0)
     with pytest.raises(cal.CalipersError, match="probability in row 1"):

@@ -1,6 +1,6 @@
 //! Reports: the pages of calipers-report, from arrays and from sketches.
 
-use calipers::Predictions;
+use calipers::{Error, Predictions};
 use calipers_report::{Figures, Groups, Model, Options as ReportOptions, Origin, Report, Source};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -36,6 +36,9 @@ pub(crate) fn report<'py>(
     models: Vec<(String, Columns<'py>)>,
     options: Bound<'py, PyDict>,
 ) -> Result<Page, Failure> {
+    if models.is_empty() {
+        return Err(Error::NoRows.into());
+    }
     let options = Options::new(options);
     let how = how(&options)?;
     let (multiclass, ties) = (options.multiclass()?, options.named("ties")?);

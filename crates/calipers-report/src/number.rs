@@ -31,7 +31,7 @@ pub(crate) fn p_value(p: f64) -> String {
     match p {
         _ if p.is_nan() => "–".to_owned(),
         _ if p < 0.001 => "< 0.001".to_owned(),
-        _ if p < 0.01 => format!("{p:.3}"),
+        _ if p < 0.1 => format!("{p:.3}"),
         _ => format!("{p:.2}"),
     }
 }

@@ -79,6 +79,9 @@ pub(crate) fn run(args: &ReportArgs) -> Result<String> {
     // proof: left out only with --columns, for which nothing is written
     let output = args.output.as_deref().context("-o FILE is needed")?;
     let inputs = args.input.open_files()?;
+    if let (true, Some(option)) = (inputs.iter().all(InputFile::is_sketch), args.input.first_given()) {
+        bail!("{option} is for rows, which sketches have lost");
+    }
     files::refuse_overwriting(output, &inputs)?;
     let place = Output::new(output)?;
     let folder = args.svg.as_deref().map(OutputFolder::new).transpose()?;

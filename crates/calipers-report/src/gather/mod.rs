@@ -124,6 +124,8 @@ pub struct ModelFigures {
     pub input: InputReport,
     /// Probabilities that were moved off 0 or 1.
     pub n_clipped: u64,
+    /// Whether rows depend on each other, by clusters: figures reckon with that, bands and the sweep do not.
+    pub clustered: bool,
     /// Whether figures are those of a sketch.
     pub from_sketch: bool,
     /// Whether charts were drawn from a sketch of the rows.
@@ -301,6 +303,7 @@ impl Model<'_> {
             n: ls_ece.n,
             n_clipped,
             input,
+            clustered: self.source.clusters().is_some(),
             from_sketch: matches!(self.source, Source::Sketch(_)),
             drawn_from_sketch: matches!(drawn, Subject::Sketch(_)),
             question: self.source.question(),

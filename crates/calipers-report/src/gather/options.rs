@@ -88,7 +88,7 @@ impl Options {
     /// Bands take no more draws than that: their ends are known to a digit by then.
     pub(super) fn band(&self) -> calipers::bands::BandOptions {
         let least = (2.0 / (1.0 - self.level) - 1.0).ceil() as u64;
-        let n_resamples = self.n_resamples.clamp(least.min(999), 999);
+        let n_resamples = self.n_resamples.clamp(least, least.max(999));
         calipers::bands::BandOptions::new().level(self.level).n_resamples(n_resamples).seed(self.seed)
     }
 }

@@ -17,6 +17,9 @@ const FEWER_RESAMPLES: u64 = 200;
 /// Draws in all that may go into telling chance from small p-values, where many parts ask for them.
 const MOST_DRAWS: u64 = 100_000;
 
+/// So many of the worst are listed: a page has its limits.
+const SHOWN: usize = 1000;
+
 /// So many of the worst are drawn.
 const DRAWN: usize = 24;
 
@@ -48,8 +51,10 @@ pub enum Groups<'a> {
 pub struct Parts {
     /// What tells them apart: `class`, or a column's name.
     pub by: String,
-    /// All of them, the worst first.
+    /// The worst, the worst first: all unless there are more than a page can show.
     pub parts: Vec<Part>,
+    /// How many there are.
+    pub n: usize,
     /// The mean of LS-ECE over classes.
     pub mean: Option<f64>,
     /// Draws of each kind for each part; more for the floor of those that may be significant.
@@ -91,6 +96,7 @@ pub(super) fn classes(
     options: &Options,
 ) -> Result<Parts, Error> {
     let n_classes = predictions.n_classes();
+    let n_asked = options.n_resamples;
     let options = fewer(options, n_classes);
     let views = (0..n_classes).map(|class| predictions.one_class(class)).collect::<Result<Vec<_>, Error>>()?;
     let one =
@@ -98,9 +104,11 @@ pub(super) fn classes(
     let parts: Vec<Part> = views.par_iter().enumerate().map(one).collect::<Result<_, Error>>()?;
     let mean = predictions.estimate(Multiclass::Classwise, Ties::First, &options.ls_ece).ok();
     let subject = |place: usize| Subject::Rows { view: &views[place], clusters };
-    let (parts, n_open) = ordered(parts, subject, &options.ls_ece, &options);
+    let (parts, n_open) = ordered(parts, subject, &options.ls_ece, n_asked, &options);
     let mean = mean.map(|estimate| estimate.value);
-    Ok(Parts { by: "class".to_owned(), parts, mean, n_resamples: options.n_resamples, n_open, sigma: None })
+    let n = parts.len();
+    let parts = parts.into_iter().take(SHOWN).collect();
+    Ok(Parts { by: "class".to_owned(), parts, n, mean, n_resamples: options.n_resamples, n_open, sigma: None })
 }
 
 /// Each group, at the sigma of all rows.
@@ -120,7 +128,7 @@ pub(super) fn groups(
             let one = |(key, sketch): &(String, &Sketch)| part(key.clone(), &Subject::Sketch(sketch), &options);
             let parts = sketches.par_iter().map(one).collect::<Result<Vec<_>, Error>>()?;
             let subject = |place: usize| Subject::Sketch(sketches[place].1);
-            (by, ordered(parts, subject, drawn, &options), options.n_resamples)
+            (by, ordered(parts, subject, drawn, at_sigma.n_resamples, &options), options.n_resamples)
         }
         (Groups::Rows { by, keys, numbers }, Some(view)) => {
             if numbers.len() != view.len() {
@@ -129,7 +137,10 @@ pub(super) fn groups(
             let options = fewer(&at_sigma, keys.len());
             let selected = selected(view, numbers, keys.len());
             let checked = selected.iter().map(|rows| checked(view, rows)).collect::<Result<Vec<_>, Error>>()?;
-            let views = checked.iter().map(Predictions::binary).collect::<Result<Vec<_>, Error>>()?;
+            let views = checked
+                .iter()
+                .map(|rows| rows.view(Multiclass::Auto, Ties::First))
+                .collect::<Result<Vec<_>, Error>>()?;
             let clusters = clusters.map(|clusters| by_group(clusters, numbers, keys.len()));
             let subject = |place: usize| Subject::Rows {
                 view: &views[place],
@@ -137,11 +148,13 @@ pub(super) fn groups(
             };
             let one = |(place, key): (usize, &String)| part(key.clone(), &subject(place), &options);
             let parts = keys.par_iter().enumerate().map(one).collect::<Result<Vec<_>, Error>>()?;
-            (by, ordered(parts, subject, drawn, &options), options.n_resamples)
+            (by, ordered(parts, subject, drawn, at_sigma.n_resamples, &options), options.n_resamples)
         }
         (Groups::Rows { .. }, None) => return Err(Error::NoRows),
     };
-    Ok(Parts { by: by.clone(), parts, mean: None, n_resamples, n_open, sigma: Some(sigma) })
+    let n = parts.len();
+    let parts = parts.into_iter().take(SHOWN).collect();
+    Ok(Parts { by: by.clone(), parts, n, mean: None, n_resamples, n_open, sigma: Some(sigma) })
 }
 
 fn fewer(options: &Options, n_parts: usize) -> Options {
@@ -156,6 +169,10 @@ fn selected(view: &BinaryView<'_>, numbers: &[u32], n_groups: usize) -> Vec<Rows
     let mut groups: Vec<Rows> = (0..n_groups).map(|_| Rows::default()).collect();
     for (row, number) in numbers.iter().enumerate() {
         if let Some(group) = groups.get_mut(*number as usize) {
+            if view.scale() == Scale::LogOdds {
+                // The logits of two classes, whose log-odds are the score: those are log-odds for any link.
+                group.scores.push(0.0);
+            }
             group.scores.push(all.scores[row]);
             group.outcomes.push(all.outcomes[row]);
             group.weights.push(all.weights[row]);
@@ -178,7 +195,8 @@ fn by_group(clusters: &[u32], numbers: &[u32], n_groups: usize) -> Vec<Vec<u32>>
 fn checked<'a>(view: &BinaryView<'_>, rows: &'a Rows) -> Result<Predictions<'a>, Error> {
     let input = match view.scale() {
         Scale::Probability => Input::probabilities(&rows.scores[..], &rows.outcomes[..]),
-        Scale::LogOdds | Scale::Link => Input::logits(&rows.scores[..], &rows.outcomes[..]),
+        Scale::LogOdds => Input::logits(&rows.scores[..], &rows.outcomes[..]).classes(2),
+        Scale::Link => Input::logits(&rows.scores[..], &rows.outcomes[..]),
     };
     if view.is_weighted() { input.weights(&rows.weights[..]).check() } else { input.check() }
 }
@@ -196,8 +214,13 @@ fn p_value(part: &Part) -> Option<f64> {
 
 /// More draws for p-values that are as small as their draws can show, the worst first: adjusted for many parts, nothing else would ever be significant. How
 /// many had to go without.
-fn refine<'a>(parts: &mut [Part], subject: &(impl Fn(usize) -> Subject<'a> + Sync), options: &Options) -> usize {
-    let needed = ((parts.len() + 1) as f64 / (1.0 - options.level)).ceil() as u64;
+fn refine<'a>(
+    parts: &mut [Part],
+    subject: &(impl Fn(usize) -> Subject<'a> + Sync),
+    n_asked: u64,
+    options: &Options,
+) -> usize {
+    let needed = (((parts.len() + 1) as f64 / (1.0 - options.level)).ceil() as u64).max(n_asked);
     if needed <= options.n_resamples {
         return 0;
     }
@@ -223,17 +246,23 @@ fn ordered<'a>(
     mut parts: Vec<Part>,
     subject: impl Fn(usize) -> Subject<'a> + Sync,
     drawn: &LsEce,
+    n_asked: u64,
     options: &Options,
 ) -> (Vec<Part>, usize) {
-    let n_open = refine(&mut parts, &subject, options);
+    let n_open = refine(&mut parts, &subject, n_asked, options);
     let p_values: Vec<f64> = parts.iter().filter_map(p_value).collect();
     let mut adjusted = holm(&p_values).into_iter();
     for part in parts.iter_mut().filter(|part| p_value(part).is_some()) {
         part.p_adjusted = adjusted.next();
     }
     let mut order: Vec<usize> = (0..parts.len()).collect();
-    // What is refused comes last.
-    let badness = |place: &usize| if parts[*place].debiased().is_nan() { -1.0 } else { parts[*place].debiased() };
+    // What is told from chance by its size, then the rest by how near to that it is: among small parts the largest figures are chance. What is refused comes last.
+    let badness = |place: &usize| match parts[*place].p_adjusted {
+        Some(p) if p <= 1.0 - options.level + 1e-12 => 2.0 + parts[*place].debiased(),
+        Some(_) => 1.0 - p_value(&parts[*place]).unwrap_or(1.0),
+        None if parts[*place].ls_ece.is_ok() => 0.0,
+        None => -1.0,
+    };
     order.sort_by(|a, b| badness(b).total_cmp(&badness(a)));
     let at = places(N_PLACES);
     let moments: Vec<Option<Moment>> = order

@@ -15,13 +15,13 @@ pub(super) fn section(figures: &Figures) -> Markup {
             let best = comparison.pairs.len();
             html! {
                 div class="scroll" tabindex="0" role="region" aria-label="Table of pairs" {
-                    table {
+                    table class="pairs" {
                         thead { tr {
                             th scope="col" { "Pair" }
+                            th scope="col" { "Verdict" }
                             th scope="col" class="n" { "Difference of LS-ECE" }
                             th scope="col" class="n" { (percent(comparison.level)) " interval" }
                             th scope="col" class="n" { "p" @if best > 1 { ", adjusted" } }
-                            th scope="col" { "" }
                         } }
                         tbody {
                             @for pair in &comparison.pairs {
@@ -30,9 +30,6 @@ pub(super) fn section(figures: &Figures) -> Markup {
                                 @let (first, second) = (&comparison.models[pair.first].0, &comparison.models[pair.second].0);
                                 tr {
                                     th scope="row" { (first) " − " (second) }
-                                    td class="n" { (show(pair.difference)) }
-                                    td class="n" { "[" (show(pair.interval.lower)) ", " (show(pair.interval.upper)) "]" }
-                                    td class="n" { (p_value(pair.p_adjusted)) }
                                     td {
                                         @match (pair.p_adjusted <= 1.0 - comparison.level + 1e-12, pair.difference < 0.0) {
                                             (true, true) => { strong { (first) } " is better calibrated" }
@@ -40,6 +37,9 @@ pub(super) fn section(figures: &Figures) -> Markup {
                                             (false, _) => "no difference seen",
                                         }
                                     }
+                                    td class="n" { (show(pair.difference)) }
+                                    td class="n" { "[" (show(pair.interval.lower)) ", " (show(pair.interval.upper)) "]" }
+                                    td class="n" { (p_value(pair.p_adjusted)) }
                                 }
                             }
                         }

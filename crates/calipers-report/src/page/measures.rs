@@ -9,10 +9,13 @@ use crate::number::{decimals, p_value, percent, significant};
 pub(super) fn section(figures: &Figures) -> Markup {
     let several = figures.models.len() > 1;
     let level = percent(figures.options.level);
-    let names: Vec<&str> = figures
-        .models
-        .first()
-        .map_or_else(Vec::new, |model| model.measures.iter().map(|measure| measure.name).collect());
+    // A sketch answers fewer measures than rows do.
+    let mut names: Vec<&str> = Vec::new();
+    for measure in figures.models.iter().flat_map(|model| &model.measures) {
+        if !names.contains(&measure.name) {
+            names.push(measure.name);
+        }
+    }
     let content = html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of measures" {
             table class="measures" {
@@ -25,20 +28,25 @@ pub(super) fn section(figures: &Figures) -> Markup {
                     th scope="col" class="n" { "p" }
                     th scope="col" class="n wide" { "Debiased" }
                 } }
-                @for (place, name) in names.iter().enumerate() {
+                @for name in &names {
                     @let found: Vec<(&str, &Measure)> = figures.models.iter()
-                        .filter_map(|model| Some((model.name.as_str(), model.measures.get(place)?))).collect();
+                        .filter_map(|model| Some((model.name.as_str(), model.measures.iter().find(|measure| measure.name == *name)?)))
+                        .collect();
+                    @let titles: Vec<String> = found.iter().map(|(_, measure)| title(name, measure.estimate())).collect();
+                    @let alike = titles.iter().all(|title| Some(title) == titles.first());
                     @let scale = found.iter().map(|(_, measure)| greatest(measure)).fold(0.0, f64::max);
                     tbody {
                         @if let (true, Some((_, first))) = (several, found.first()) {
                             tr class="group" {
-                                th scope="rowgroup" colspan="7" title=(first.definition) { (title(name, first.estimate())) }
+                                th scope="rowgroup" colspan="7" title=(first.definition) {
+                                    (title(name, first.estimate().filter(|_| alike)))
+                                }
                             }
                         }
-                        @for (model, measure) in &found {
+                        @for ((model, measure), title) in found.iter().zip(&titles) {
                             tr {
                                 th scope="row" title=(measure.definition) {
-                                    @if several { (model) } @else { (title(name, measure.estimate())) }
+                                    @if several { (model) @if !alike { ": " (title) } } @else { (title) }
                                 }
                                 (cells(measure, scale))
                             }
@@ -57,7 +65,7 @@ pub(super) fn section(figures: &Figures) -> Markup {
                 dt { "p" }
                 dd { "The share of such draws that are at least the value." }
                 dt { (level) " interval" }
-                dd { "Where the value of rows without end is, at the same settings. Where p is above " (significant(1.0 - figures.options.level)) ", there is an upper limit in its place." }
+                dd { "Where the value of rows without end is, at the same settings. Where p is above " (significant(1.0 - figures.options.level)) ", calibration errors have an upper limit in its place; scores keep their interval." }
                 dt { "Debiased" }
                 dd { "The value with what noise adds to it taken out." }
                 @if let Some(model) = figures.models.first() {
@@ -170,10 +178,16 @@ pub(super) fn title(name: &str, estimate: Option<&Estimate>) -> String {
             Some(sigma) => format!("LS-ECE at sigma {}", significant(sigma)),
             None => "LS-ECE".to_owned(),
         },
-        "expected_calibration_error" => match number("n_bins") {
-            Some(n_bins) => format!("ECE, {n_bins} bins"),
-            None => "ECE".to_owned(),
-        },
+        "expected_calibration_error" => {
+            let text = |setting: &str| estimate.and_then(|estimate| estimate.settings.text(setting));
+            let error = match text("norm") {
+                Some("l2") => "RMSCE",
+                Some("max") => "MCE",
+                _ => "ECE",
+            };
+            let equal = if text("strategy") == Some("quantile") { " of equal mass" } else { "" };
+            number("n_bins").map_or_else(|| error.to_owned(), |n_bins| format!("{error}, {n_bins} bins{equal}"))
+        }
         "smooth_ece" => "smECE".to_owned(),
         "ecce_r" => "ECCE-R".to_owned(),
         "brier_score" => "Brier score".to_owned(),

@@ -38,9 +38,9 @@ fn one(figures: &Figures, id: &str, parts: &Parts) -> Markup {
     let n_seen = parts.parts.iter().filter(|part| part.p_adjusted.is_some_and(|p| p <= 1.0 - level + 1e-12)).count();
     html! {
         p class="lead" {
-            "Miscalibration is seen in " strong { @if parts.n_open > 0 { "at least " } (n_seen) " of " (parts.parts.len()) } " " (plural(parts)) ", their number taken into account."
+            "Miscalibration is seen in " strong { @if parts.n_open > 0 { "at least " } (n_seen) " of " (parts.n) } " " (plural(parts)) ", their number taken into account."
             @if let Some(mean) = parts.mean { " The mean of LS-ECE over classes is " (significant(mean)) "." }
-            @if drawn.len() < parts.parts.len() { " Drawn are the " (drawn.len()) " worst." }
+            @if drawn.len() < parts.n { " Drawn are the " (drawn.len()) " worst." }
         }
         div class="small-multiples" {
             @for part in &drawn {
@@ -62,7 +62,7 @@ fn one(figures: &Figures, id: &str, parts: &Parts) -> Markup {
                     (head("LS-ECE", true, None))
                     (head(&format!("{} interval", percent(level)), true, None))
                     (head("Floor", true, None))
-                    (head("Debiased", true, Some("descending")))
+                    (head("Debiased", true, None))
                     (head("p, adjusted", true, None))
                 } }
                 tbody { @for part in &parts.parts { (row(part)) } }
@@ -71,10 +71,19 @@ fn one(figures: &Figures, id: &str, parts: &Parts) -> Markup {
         p class="note" {
             @if let Some(sigma) = parts.sigma {
                 "Figures are at the sigma of all rows, " (significant(sigma)) ", diagrams at that of their own rows. "
-            } @else { "Each at the sigma that the rule gives for it. " }
-            (count(parts.n_resamples)) " draws of each kind for each, more where a p-value needs them; p-values are adjusted for " (parts.parts.len()) " (Holm). The small diagrams have the debiased LS-ECE beside the name."
+            } @else if let Some(sigma) = one_sigma(parts) { "All at sigma " (significant(sigma)) ". " }
+            @else { "Each at the sigma that the rule gives for it. " }
+            @if parts.n > parts.parts.len() { "Listed are the first " (count(parts.parts.len() as u64)) " of " (count(parts.n as u64)) ". " }
+            (count(parts.n_resamples)) " draws of each kind for each, more where a p-value needs them; p-values are adjusted for " (count(parts.n as u64)) " (Holm). The small diagrams have the debiased LS-ECE beside the name."
         }
     }
+}
+
+/// That of all parts, if it is one.
+fn one_sigma(parts: &Parts) -> Option<f64> {
+    let mut sigmas = parts.parts.iter().filter_map(|part| part.ls_ece.as_ref().ok()?.estimate.settings.number("sigma"));
+    let first = sigmas.next()?;
+    sigmas.all(|sigma| sigma == first).then_some(first)
 }
 
 fn plural(parts: &Parts) -> String {

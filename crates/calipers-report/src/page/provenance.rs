@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::gather::{Figures, ModelFigures};
+use crate::gather::{Figures, Measure, ModelFigures};
 use crate::number::count;
 
 pub(super) fn section(figures: &Figures) -> Markup {
@@ -14,8 +14,6 @@ pub(super) fn section(figures: &Figures) -> Markup {
         dl class="facts" {
             dt { "Level, resamples, seed" }
             dd { (options.level) ", " (count(options.n_resamples)) ", " (options.seed) }
-            @if let Some(settings) = settings(figures) { dt { "LS-ECE" } dd { (settings) } }
-            @if let Some(settings) = ece_settings(figures) { dt { "ECE" } dd { (settings) } }
             @for note in &figures.notes { dt { "Note" } dd { (note) } }
             dt { "Version" }
             dd { "calipers " (env!("CARGO_PKG_VERSION")) }
@@ -53,18 +51,16 @@ fn of_model(model: &ModelFigures, several: bool) -> Markup {
             }
             dt { "Clipped" }
             dd { (count(model.n_clipped)) " probabilities, for LS-ECE alone" }
+            @for measure in model.measures.iter().take(2) {
+                @if let Some(settings) = settings(measure) { dt { (super::measures::title(measure.name, None)) } dd { (settings) } }
+            }
             dt { "Made from" }
             dd { (source) }
         }
     }
 }
 
-fn settings(figures: &Figures) -> Option<String> {
-    let estimate = figures.models.first()?.measures.first()?.estimate()?;
-    Some(estimate.settings.iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", "))
-}
-
-fn ece_settings(figures: &Figures) -> Option<String> {
-    let estimate = figures.models.first()?.measures.get(1)?.estimate()?;
-    Some(estimate.settings.iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", "))
+fn settings(measure: &Measure) -> Option<String> {
+    let settings = measure.estimate()?.settings.iter().map(|(name, value)| format!("{name} {value}"));
+    Some(settings.collect::<Vec<_>>().join(", "))
 }

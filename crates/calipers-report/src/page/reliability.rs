@@ -14,10 +14,14 @@ const KINDS: [(&str, &str); 3] = [("smoothed", "Smoothed"), ("binned", "Binned")
 
 /// What each says.
 const TEXTS: [&str; 3] = [
-    "Outcome rate after smoothing on the logit scale. Outside the band, chance alone does not explain the gap.",
+    "Outcome rate after smoothing on the logit scale.",
     "A bar up to the outcome rate of each bin, a dot at its mean probability.",
-    "The outcome rate that rises with the probability and fits best (isotonic regression). Outside the band, chance alone does not explain the gap.",
+    "The outcome rate that rises with the probability and fits best (isotonic regression).",
 ];
+
+/// What bands say.
+const OUTSIDE: &str = "Outside the band, chance alone does not explain the gap.";
+const CLUSTERED: &str = "The band takes rows as independent, which those of a cluster are not: it is narrower than chance. The verdict above reckons with clusters.";
 
 pub(super) fn section(figures: &Figures, shown: &mut Shown) -> Markup {
     let several = figures.models.len() > 1;
@@ -32,15 +36,14 @@ pub(super) fn section(figures: &Figures, shown: &mut Shown) -> Markup {
             reliability.moments.iter().map(|moment| charts::smoothed(&model.name, moment, &band_name)).collect();
         let tables: Vec<Table> = reliability.moments.iter().map(smoothed_table).collect();
         let notes: Vec<String> = reliability.moments.iter().map(note).collect();
-        let text = TEXTS[0];
-        let caption = Caption { model: name, text: text.to_owned(), is_shared: several };
+        let band = if model.clustered { CLUSTERED } else { OUTSIDE };
+        let caption = Caption { model: name, text: format!("{} {band}", TEXTS[0]), is_shared: several };
         panels[0].push(shown.moments(format!("smoothed-{place}"), &all, &tables, &notes, reliability.chosen, &caption));
         let text = TEXTS[1];
         let caption = Caption { model: name, text: text.to_owned(), is_shared: several };
         let chart = charts::binned(&model.name, &reliability.bins);
         panels[1].push(shown.figure(format!("binned-{place}"), &chart, &binned_table(model), &caption));
-        let text = TEXTS[2];
-        let caption = Caption { model: name, text: text.to_owned(), is_shared: several };
+        let caption = Caption { model: name, text: format!("{} {band}", TEXTS[2]), is_shared: several };
         let chart = charts::corp(&model.name, &reliability.corp, &band_name);
         panels[2].push(shown.figure(format!("corp-{place}"), &chart, &corp_table(model), &caption));
     }

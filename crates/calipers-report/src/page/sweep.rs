@@ -20,7 +20,13 @@ pub(super) fn section(figures: &Figures, shown: &mut Shown) -> Markup {
                 html! { p class="note" { @if let Some(name) = name { (name) ": " } "There is no sweep: " (reason) "." } }
             }
             (sweep, Some(chart)) => {
-                let caption = Caption { model: name, text: sentence(sweep), is_shared: false };
+                let text = sentence(sweep)
+                    + if model.clustered {
+                        ". What chance does is that of independent rows, which those of a cluster are not."
+                    } else {
+                        ""
+                    };
+                let caption = Caption { model: name, text, is_shared: false };
                 shown.figure(format!("sweep-{place}"), &chart, &table(sweep), &caption)
             }
             (_, None) => html! {},
@@ -42,6 +48,8 @@ fn headline(figures: &Figures) -> Markup {
     let verdicts: Vec<&Verdict> = figures
         .models
         .iter()
+        // Without a word on rows that depend on each other.
+        .filter(|model| !model.clustered)
         .filter_map(|model| match &model.sweep {
             SweepFigures::Whole(result) => Some(&result.verdict),
             SweepFigures::Parts { whole, .. } => whole.as_ref().map(|sweep| &sweep.verdict),
@@ -51,9 +59,9 @@ fn headline(figures: &Figures) -> Markup {
     let n_brittle = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Brittle { .. })).count();
     match (verdicts.len(), n_brittle) {
         (0, _) => html! {},
-        (1, 0) => html! { strong { "It does not, here." } },
+        (1, 0) => html! { strong { "No more than chance or LS-ECE would move." } },
         (1, _) => html! { strong { "It does, here: ECE is brittle." } },
-        (n, 0) => html! { strong { "It does not, for all " (n) " models." } },
+        (n, 0) => html! { strong { "No more than chance or LS-ECE would move, for each of " (n) " models." } },
         (n, brittle) => html! { strong { "ECE is brittle for " (brittle) " of " (n) " models." } },
     }
 }

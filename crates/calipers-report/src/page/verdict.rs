@@ -16,8 +16,7 @@ pub(super) fn section(figures: &Figures) -> Markup {
                     (facts(model))
                 }
                 models => {
-                    ul class={ "verdicts " (super::columns(figures)) } { @for model in models { li { (verdict(model, Some(&model.name))) } } }
-                    @if let Some(model) = models.first() { (facts(model)) }
+                    ul class={ "verdicts " (super::columns(figures)) } { @for model in models { li { (verdict(model, Some(&model.name))) (facts(model)) } } }
                 }
             }
         }
