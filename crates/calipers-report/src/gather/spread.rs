@@ -14,7 +14,7 @@ const N_STRETCHES: usize = 150;
 /// Where probabilities are, and how differences add up along them.
 #[derive(Debug, Clone)]
 pub struct Spread {
-    /// Twenty bins of equal width.
+    /// Bins of equal width, twenty where a sketch has no others.
     pub bars: Vec<Bin>,
     /// Cumulative differences, as many as a chart can show.
     pub cumulative: CumulativeCurve,
@@ -22,7 +22,16 @@ pub struct Spread {
 
 pub(super) fn gather(drawn: &Subject<'_>, options: &Options) -> Result<Spread, Error> {
     let measure = CumulativeCalibrationError::new().shared_link(options.link.clone());
-    Ok(Spread { bars: drawn.bins(&options.bins(N_BARS))?, cumulative: thinned(&drawn.cumulative(&measure)?) })
+    // A sketch is exact for the bins that it keeps: others may put a probability that many rows share on the wrong side of an edge.
+    let n_bars = match drawn {
+        Subject::Sketch(sketch) => {
+            let declared = sketch.options().declared_bins();
+            let near = declared.iter().copied().filter(|n_bins| (10..=N_BARS).contains(n_bins)).max();
+            near.unwrap_or(N_BARS)
+        }
+        Subject::Rows { .. } => N_BARS,
+    };
+    Ok(Spread { bars: drawn.bins(&options.bins(n_bars))?, cumulative: thinned(&drawn.cumulative(&measure)?) })
 }
 
 /// First and last point, and the extremes of each stretch: what the figure is made of stays.
