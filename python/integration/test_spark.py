@@ -338,6 +338,10 @@ def test_rows_of_sketches_are_read_by_spark_python_and_the_command(
     by_command = json.loads(out)
     assert sum(result["n"] for result in by_command["results"]) >= 10
     assert twice.merged_by().merged().n == 10
+    # Rows of one key need not stand together.
+    mixed = pa.concat_tables([parquet.read_table(tmp_path / "own.parquet")] * 3)
+    parquet.write_table(mixed, tmp_path / "mixed.parquet")
+    assert spark.read(str(tmp_path / "mixed.parquet")).n == 30
 
 
 # Windows

@@ -94,7 +94,7 @@ class _Partition:
 
     def _emptied(self) -> Batches:
         # One group has one sketch, however large: it would be no smaller in parts.
-        yield from partials(self._sketches, self._filling.names, self._kinds)
+        yield from partials(list(self._sketches.items()), self._filling.names, self._kinds)
         self._sketches, self._n_cells = {}, 0
 
     def _place(self, key: Key | None) -> str:

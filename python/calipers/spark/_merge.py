@@ -24,9 +24,10 @@ class Merging:
     names: tuple[str, ...]
 
     def stage(self) -> Callable[[Batches], Batches]:
-        """The function for `mapInArrow` on partitions that are sorted by their keys.
+        """The function for `mapInArrow`: neighbours of one group become one row.
 
-        A group is whole when the next one begins: so one sketch waits, however many groups there are.
+        In a partition that is sorted by its keys that is one row for each group. A group is whole when the next one
+        begins: so one sketch waits, however many groups there are.
         """
 
         def merge(batches: Batches) -> Batches:
@@ -40,25 +41,25 @@ class Merging:
                     done, waiting = self._merged(batch, waiting)
                     yield from partials(done, self.names, kinds)
                 if waiting is not None:
-                    yield from partials(dict([waiting]), self.names, kinds)
+                    yield from partials([waiting], self.names, kinds)
 
         return merge
 
     def _merged(
         self, batch: pa.RecordBatch, waiting: tuple[Key, _core.Sketch] | None
-    ) -> tuple[dict[Key, _core.Sketch], tuple[Key, _core.Sketch]]:
-        """The groups that end in the batch, and the one that may go on."""
+    ) -> tuple[list[tuple[Key, _core.Sketch]], tuple[Key, _core.Sketch]]:
+        """The runs that end in the batch, and the one that may go on; unsorted, a key may have several."""
         starts, keys = runs_of([batch.column(name) for name in self.names], batch.num_rows)
         sketches = merge_runs(batch.column(SKETCH), starts)
-        done: dict[Key, _core.Sketch] = {}
+        done: list[tuple[Key, _core.Sketch]] = []
         if waiting is not None:
             key, sketch = waiting
             if key == keys[0]:
                 sketch.merge(sketches[0])
                 sketches[0] = sketch
             else:
-                done[key] = sketch
-        done.update(zip(keys[:-1], sketches[:-1], strict=True))
+                done.append((key, sketch))
+        done += zip(keys[:-1], sketches[:-1], strict=True)
         return done, (keys[-1], sketches[-1])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
@@ -16,10 +16,10 @@ _MANY_BYTES = 8 << 20
 
 
 def partials(
-    sketches: Mapping[Key, _core.Sketch], names: Sequence[str], kinds: Sequence[pa.DataType]
+    sketches: Sequence[tuple[Key, _core.Sketch]], names: Sequence[str], kinds: Sequence[pa.DataType]
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of all sketches, in batches of some megabytes."""
-    keys, held = list(sketches), list(sketches.values())
+    """Rows of all sketches, in batches of some megabytes; several may have the same key."""
+    keys, held = [key for key, _ in sketches], [sketch for _, sketch in sketches]
     start = 0
     while start < len(held):
         packed: list[bytes] = []
