@@ -172,7 +172,11 @@ fn classes_are_shown_the_worst_first() {
     let figures = Report::new(options()).model(Model::new("m", rows(&predictions))).gather().unwrap();
     let classes = figures.models[0].classes.as_ref().unwrap();
     assert_eq!(classes.parts.len(), 3);
-    assert!(classes.parts.windows(2).all(|pair| pair[0].debiased() >= pair[1].debiased()));
+    // What is told from chance comes first, by its size.
+    let is_seen = |part: &&calipers_report::Part| part.p_adjusted.is_some_and(|p| p <= 0.05);
+    let seen: Vec<_> = classes.parts.iter().take_while(is_seen).collect();
+    assert!(seen.windows(2).all(|pair| pair[0].debiased() >= pair[1].debiased()));
+    assert_eq!(classes.parts.iter().filter(is_seen).count(), seen.len());
     let mean = predictions.estimate(Multiclass::Classwise, Ties::First, &LsEce::new()).unwrap().value;
     assert_eq!(classes.mean, Some(mean));
     assert!(figures.models[0].question.as_ref().unwrap().contains("the top of 3 classes"));
@@ -214,4 +218,56 @@ fn pages_are_small_for_many_rows_and_groups() {
     let html = figures.to_html();
     assert!(html.len() < 700_000, "{}", html.len());
     assert_eq!(html, figures.to_html());
+}
+
+/// Log-odds of classes are log-odds for any link: a group of all rows is all rows.
+#[test]
+fn a_group_of_all_rows_has_the_figures_of_all() {
+    let logits: Vec<f64> = (0..240).flat_map(|row| [0.0, f64::from(row % 17) / 4.0 - 2.0, 0.3]).collect();
+    let labels: Vec<u8> = (0..240).map(|row| (row * 7 % 3) as u8).collect();
+    for name in ["logistic", "probit", "cloglog"] {
+        let link = calipers::link::by_name(name).unwrap();
+        let options = options().ls_ece(LsEce::new().shared_link(link.clone()), 1e-6, link);
+        let predictions = Input::logits(&logits[..], &labels[..]).classes(3).check().unwrap();
+        let groups = Groups::Rows { by: "g".to_owned(), keys: vec!["all".to_owned()], numbers: vec![0; 240] };
+        let model = Model::new("m", rows(&predictions)).groups(groups);
+        let figures = Report::new(options).model(model).gather().unwrap();
+        let all = figures.models[0].measures[0].estimate().unwrap().value;
+        let group = figures.models[0].groups.as_ref().unwrap().parts[0].ls_ece.as_ref().unwrap().estimate.value;
+        assert!((all - group).abs() < 2e-6, "{name}: {all} {group}");
+    }
+}
+
+/// A sketch answers fewer measures than rows do: each stands under its own name.
+#[test]
+fn measures_of_models_are_joined_by_name() {
+    let sample = Family::named("overconfident").unwrap().sample(300, 3);
+    let predictions = sample.input().check().unwrap();
+    let mut sketch = Sketch::with(&options().sketch(15)).unwrap();
+    sketch.update(&predictions.binary().unwrap()).unwrap();
+    let of_sketch = || Model::new("cells", Source::Sketch(&sketch));
+    let of_rows = || Model::new("rows", rows(&predictions));
+    let brier = format!(
+        "{:.3}",
+        sample
+            .input()
+            .check()
+            .unwrap()
+            .binary()
+            .map(|view| calipers::BrierScore::new().estimate(&view).unwrap().value)
+            .unwrap()
+    );
+    for models in [[of_sketch(), of_rows()], [of_rows(), of_sketch()]] {
+        let report = models.into_iter().fold(Report::new(options()), Report::model);
+        let html = report.gather().unwrap().to_html();
+        let table = html.split_once("Brier score").unwrap().1.split_once("</tbody>").unwrap().0;
+        assert!(table.matches(&brier[..4]).count() >= 2, "{table}");
+    }
+}
+
+#[test]
+fn a_high_level_has_the_draws_that_its_bands_need() {
+    let predictions = Input::probabilities(&[0.9, 0.6, 0.2, 0.4], &[1, 0, 0, 1]).check().unwrap();
+    let options = Options::new().level(0.999).n_resamples(5000);
+    assert!(Report::new(options).model(Model::new("m", rows(&predictions))).gather().is_ok());
 }
