@@ -12,7 +12,7 @@ use super::{
     Extent, Failure, PART_ROWS, Part, Parts, Role, Stream, Table, arrow::Projection, cannot_read, guarded, open_file,
 };
 
-pub(crate) const FORMAT: &str = "Parquet";
+const FORMAT: &str = "Parquet";
 
 pub(crate) struct ParquetTable {
     path: PathBuf,
