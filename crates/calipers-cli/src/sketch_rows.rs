@@ -25,6 +25,7 @@ use crate::read;
 const SKETCH: &str = "sketch";
 /// The extension that such files are given.
 pub(crate) const EXTENSION: &str = "parquet";
+const FORMAT: &str = "Parquet";
 /// What Parquet files begin with.
 const MAGIC: &[u8; 4] = b"PAR1";
 
@@ -35,7 +36,7 @@ pub(crate) fn is_one(path: &Path) -> bool {
     let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     is_file
         && File::open(path).is_ok_and(begins)
-        && read::guarded(read::parquet::FORMAT, || {
+        && read::guarded(FORMAT, || {
             let file = read::open_file(path)?;
             Ok(ArrowReaderMetadata::load(&file, Default::default())?)
         })
@@ -51,7 +52,7 @@ fn place(schema: &Schema) -> Option<usize> {
 
 /// The sketches of a file; rows of the same keys are merged.
 pub(crate) fn read(path: &Path) -> Result<Sketches> {
-    read::guarded(read::parquet::FORMAT, || read_rows(path))
+    read::guarded(FORMAT, || read_rows(path))
 }
 
 fn read_rows(path: &Path) -> Result<Sketches> {

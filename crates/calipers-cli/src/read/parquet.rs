@@ -13,7 +13,7 @@ use super::{
     open_file,
 };
 
-pub(crate) const FORMAT: &str = "Parquet";
+const FORMAT: &str = "Parquet";
 
 pub(crate) struct ParquetTable {
     path: PathBuf,
