@@ -1,4 +1,4 @@
-"""The page of `calipers report` in a real browser: what it shows, what it does when it is used, and what it never does."""
+"""The page of `calipers report` in a real browser: what it shows, what it does when used, and what it never does."""
 
 from __future__ import annotations
 
@@ -95,9 +95,11 @@ class Watched:
         assert len(self.requests) == 1, self.requests
 
 
+DASH = "\u2013"
 NAMES = ("models", "classes", "hostile", "sketch", "one")
 
-# Text of the page and of its drawings, as boxes: none may lie on another. What is scrolled inside a table is cut to its window.
+# Text of the page and of its drawings, as boxes: none may lie on another. What is scrolled inside a table is cut to
+# its window.
 OVERLAPS = """() => {
   const boxes = [];
   const visible = (element) => {
@@ -112,7 +114,8 @@ OVERLAPS = """() => {
   while (walker.nextNode()) {
     const node = walker.currentNode;
     const element = node.parentElement;
-    if (!node.textContent.trim() || ["SCRIPT", "STYLE", "TITLE", "DESC", "title", "desc"].includes(element.tagName)) continue;
+    if (!node.textContent.trim()) continue;
+    if (["SCRIPT", "STYLE", "TITLE", "DESC", "title", "desc"].includes(element.tagName)) continue;
     if (!visible(element)) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
@@ -127,7 +130,8 @@ OVERLAPS = """() => {
       // Lines of text are lower than their boxes.
       const trim = 0.2 * (bottom - top);
       if (right - left > 1 && bottom - top > 4) {
-        boxes.push({ node, left, right, top: top + trim, bottom: bottom - trim, text: node.textContent.trim().slice(0, 40) });
+        const text = node.textContent.trim().slice(0, 40);
+        boxes.push({ node, left, right, top: top + trim, bottom: bottom - trim, text });
       }
     }
   }
@@ -160,7 +164,9 @@ def test_the_layout_holds(pages: dict[str, Path], browser: Any, name: str, width
         if folder:
             page.locator("#kind-smoothed").check(force=True)
             page.screenshot(path=f"{folder}/{name}-{width}-{scheme}.png", full_page=True)
-        paper, ink = page.evaluate("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]")
+        paper, ink = page.evaluate(
+            "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
+        )
         assert (sum(map(int, paper[4:-1].split(","))) > 384) == (scheme == "light"), (paper, ink)
 
 
@@ -170,9 +176,14 @@ def test_the_switch_shows_one_diagram_and_the_slider_moves_it(pages: dict[str, P
         page = watched.page
         for kind in ("binned", "corp", "smoothed"):
             page.locator(f"#kind-{kind}").check(force=True)
-            shown = [other for other in ("smoothed", "binned", "corp") if page.locator(f".panel.of-{other}").is_visible()]
+            shown = [
+                other for other in ("smoothed", "binned", "corp") if page.locator(f".panel.of-{other}").is_visible()
+            ]
             assert shown == [kind]
-        visible = "[...document.querySelectorAll('svg[data-moment]')].filter(e => e.style.display !== 'none').map(e => e.dataset.moment)"
+        visible = (
+            "[...document.querySelectorAll('svg[data-moment]')]"
+            ".filter(e => e.style.display !== 'none').map(e => e.dataset.moment)"
+        )
         slider = page.locator("#sigma")
         chosen = int(slider.get_attribute("data-chosen"))
         assert set(page.evaluate(visible)) == {str(chosen)}
@@ -211,7 +222,7 @@ def test_hovering_shows_the_numbers_of_the_json(pages: dict[str, Path], browser:
                 # Points at one place, as a step has them, are shown by the first.
                 same = [rows[at] for at in known if abs(chart["x"][at] - chart["x"][place]) < 0.11]
                 texts = tip.locator("b").all_text_contents()
-                assert texts in [["–" if v is None else page.evaluate("String", v) for v in row] for row in same]
+                assert texts in [[DASH if v is None else page.evaluate("String", v) for v in row] for row in same]
                 assert tip.locator("span").all_text_contents() == chart["columns"]
             page.mouse.move(2, 2)
             assert not tip.is_visible()
@@ -228,7 +239,9 @@ def test_tables_are_sorted_by_any_column(pages: dict[str, Path], browser: Any) -
     with Watched(browser, pages["hostile"]) as watched:
         page = watched.page
         head = page.locator("table.sortable thead th").nth(1)
-        values = "[...document.querySelectorAll('table.sortable tbody tr')].map(row => Number(row.cells[1].dataset.value))"
+        values = (
+            "[...document.querySelectorAll('table.sortable tbody tr')].map(row => Number(row.cells[1].dataset.value))"
+        )
         head.locator("button").click()
         assert head.get_attribute("aria-sort") == "descending"
         down = page.evaluate(values)
@@ -275,7 +288,10 @@ def test_a_screen_reader_finds_names_and_tables(pages: dict[str, Path], browser:
         for place in range(figures.count()):
             assert figures.nth(place).locator("details.numbers table caption").count() == 1
         assert page.locator("h1").count() == 1
-        unnamed = "[...document.querySelectorAll('input, button')].filter(e => !e.closest('label') && !e.textContent.trim()).length"
+        unnamed = (
+            "[...document.querySelectorAll('input, button')]"
+            ".filter(e => !e.closest('label') && !e.textContent.trim()).length"
+        )
         assert page.evaluate(unnamed) == 0
         ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
         assert len(ids) == len(set(ids))
