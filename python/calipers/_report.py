@@ -249,7 +249,7 @@ def _groups(groups: ArrayLike | Sequence[Hashable] | None, by: str) -> tuple[str
     keys, numbers = np.unique(texts.astype(str), return_inverse=True)
     names = keys.tolist()
     if missing is not None:
-        # Shown as (none). What stands there for a missing value may be no other row's; groups without rows are left out.
+        # Shown as (none). What stands there for a missing value may be no other row's; groups without rows are none.
         numbers = np.where(missing.ravel(), len(names), numbers)
         names.append("")
     return by, names, np.ascontiguousarray(numbers, dtype=np.uint32)
