@@ -98,3 +98,25 @@ fn what_cannot_be_made_leaves_what_was_there() {
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""));
     assert!(run.stderr.contains("no such folder"), "{}", run.stderr);
 }
+
+/// Classes that the model is as good as sure of: their draws had infinite quotients once.
+#[test]
+fn classes_that_are_as_good_as_sure_have_a_page() {
+    let folder = Folder::new();
+    let html = folder.path("digits.html");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/digits_naive_bayes.npz");
+    let args = ["report", file, "--limit", "400", "--resamples", "100", "-o", html.to_str().unwrap()];
+    assert!(succeed(&args).contains("digits.html: 1 model, "));
+}
+
+#[test]
+fn options_of_rows_are_refused_where_there_are_only_sketches() {
+    let folder = Folder::new();
+    let (csv, sketch) = (folder.write("rows.csv", ROWS), folder.path("rows.calipers"));
+    let (csv, sketch, html) = (csv.to_str().unwrap(), sketch.to_str().unwrap(), folder.path("page.html"));
+    succeed(&["sketch", csv, "--prob", "p", "-o", sketch]);
+    let run = calipers(&["report", sketch, "--limit", "2", "-o", html.to_str().unwrap()]);
+    assert_eq!(run.code, Some(2));
+    assert!(run.stderr.contains("--limit is for rows, which sketches have lost"), "{}", run.stderr);
+    assert!(!html.exists());
+}
