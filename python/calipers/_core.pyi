@@ -33,6 +33,8 @@ __all__ = [
     "no_cluster",
     "pack",
     "refusal",
+    "report",
+    "report_of_sketches",
     "set_threads",
     "set_threads_here",
     "simulate_coverage",

@@ -81,6 +81,12 @@ def write_sketches(sketches: Mapping[Any, Sketch], path: Place, *, by: str | Seq
         The file; it appears whole or not at all.
     by : str or sequence of str
         Names of the columns of keys.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> sketch = cal.Sketch().update([1, 0], [0.9, 0.2])
+    >>> cal.write_sketches({"mon": sketch}, "days.parquet", by="day")  # doctest: +SKIP
     """
     pyarrow = _pyarrow()
     import pyarrow.parquet as parquet

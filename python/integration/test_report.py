@@ -119,11 +119,13 @@ OVERLAPS = """() => {
     if (!visible(element)) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
-    const window_ = element.closest(".scroll, .name");
-    const cut = window_ ? window_.getBoundingClientRect() : null;
+    const cuts = [];
+    for (let at = element; at; at = at.parentElement) {
+      if (at.matches(".scroll, .name, .sortable tbody th")) cuts.push(at.getBoundingClientRect());
+    }
     for (const rect of range.getClientRects()) {
       let [left, top, right, bottom] = [rect.left, rect.top, rect.right, rect.bottom];
-      if (cut) {
+      for (const cut of cuts) {
         [left, top] = [Math.max(left, cut.left), Math.max(top, cut.top)];
         [right, bottom] = [Math.min(right, cut.right), Math.min(bottom, cut.bottom)];
       }

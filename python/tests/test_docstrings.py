@@ -13,7 +13,7 @@ import calipers
 import pytest
 
 # Modules for packages that are not here are run by python/integration.
-ELSEWHERE = {"torch"}
+ELSEWHERE = {"spark", "torch"}
 MODULES = [
     "calipers",
     *(f"calipers.{module.name}" for module in pkgutil.iter_modules(calipers.__path__) if module.name not in ELSEWHERE),

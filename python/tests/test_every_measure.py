@@ -17,7 +17,9 @@ from scipy import special
 
 CURVES = {"ls_curve", "corp_curve", "cumulative_curve", "spline_curve"}
 TESTS = {name for name in calipers.__all__ if name.endswith(("_test", "_tests"))}
-SKIPPED = CURVES | TESTS | {"assess", "calibration_bins", "compare", "families", "measures", "ls_ece_sampled", "sweep"}
+WHOLE = {"assess", "compare", "report", "sweep"}
+FILES = {"read_sketches", "write_sketches"}
+SKIPPED = CURVES | TESTS | WHOLE | FILES | {"calibration_bins", "families", "measures", "ls_ece_sampled"}
 SKIPPED |= {"set_threads", "simulate", "threads"}
 OF_CLASSES = {"canonical_kde_ece", "top_label_calibration_error"}
 NAMES = [name for name in calipers.__all__ if inspect.isfunction(getattr(calipers, name)) and name not in SKIPPED]
