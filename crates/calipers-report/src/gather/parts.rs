@@ -258,12 +258,15 @@ fn ordered<'a>(
     let mut order: Vec<usize> = (0..parts.len()).collect();
     // What is told from chance by its size, then the rest by how near to that it is: among small parts the largest figures are chance. What is refused comes last.
     let badness = |place: &usize| match parts[*place].p_adjusted {
-        Some(p) if p <= 1.0 - options.level + 1e-12 => 2.0 + parts[*place].debiased(),
-        Some(_) => 1.0 - p_value(&parts[*place]).unwrap_or(1.0),
-        None if parts[*place].ls_ece.is_ok() => 0.0,
-        None => -1.0,
+        Some(p) if p <= 1.0 - options.level + 1e-12 => (3, parts[*place].debiased()),
+        Some(_) => (2, -p_value(&parts[*place]).unwrap_or(1.0)),
+        None if parts[*place].ls_ece.is_ok() => (1, parts[*place].debiased()),
+        None => (0, 0.0),
     };
-    order.sort_by(|a, b| badness(b).total_cmp(&badness(a)));
+    order.sort_by(|a, b| {
+        let ((kind_a, a), (kind_b, b)) = (badness(a), badness(b));
+        kind_b.cmp(&kind_a).then(b.total_cmp(&a))
+    });
     let at = places(N_PLACES);
     let moments: Vec<Option<Moment>> = order
         .par_iter()
