@@ -47,6 +47,8 @@ pub(super) fn section(figures: &Figures, shown: &mut Shown) -> Markup {
         let chart = charts::corp(&model.name, &reliability.corp, &band_name);
         panels[2].push(shown.figure(format!("corp-{place}"), &chart, &corp_table(model), &caption));
     }
+    let band = if figures.models.iter().any(|model| model.clustered) { CLUSTERED } else { OUTSIDE };
+    let bands = [band, "", band];
     let content = html! {
         p class="lead" { "Below the diagonal probabilities are too high, above it too low." }
         div class="controls" {
@@ -66,9 +68,9 @@ pub(super) fn section(figures: &Figures, shown: &mut Shown) -> Markup {
                 button type="button" id="sigma-reset" class="of-smoothed" { "Back to " (rule(figures)) }
             }
         }
-        @for (((kind, _), text), panel) in KINDS.iter().zip(TEXTS).zip(&panels) {
+        @for ((((kind, _), text), band), panel) in KINDS.iter().zip(TEXTS).zip(bands).zip(&panels) {
             div class={ "panel of-" (kind) } {
-                @if several { p class="lead" { (text) } }
+                @if several { p class="lead" { (text) " " (band) } }
                 div class={ "charts " (columns(figures)) } { @for figure in panel { (figure) } }
             }
         }
