@@ -9,7 +9,7 @@ virtual environment on PATH (`\\` at its end continues it). The lines up to the 
 line stands for any lines, `[..]` for any run of characters within one. The command
 must succeed; to show one that does not, write `$ command; echo "exit code $?"`.
 
-Everything runs from the root of the repository. A block is skipped if the line above it
+Everything runs from the root of the repository, and must leave no file there. A block is skipped if the line above it
 is `<!-- not run: reason -->`, or `<!-- needs: module, ... -->` and one of the modules is not installed.
 
     python scripts/check_docs.py [FILE ...]
@@ -211,7 +211,7 @@ def check_file(path: Path, root: Path) -> list[Outcome]:
     """Run all the examples of one file, in order."""
     outcomes: list[Outcome] = []
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    before = Path.cwd()
+    before, files = Path.cwd(), set(os.listdir(root))
     os.chdir(root)
     try:
         for block in blocks(path.read_text(encoding="utf-8")):
@@ -227,6 +227,8 @@ def check_file(path: Path, root: Path) -> list[Outcome]:
         outcomes.append(Outcome(malformed.line, str(malformed)))
     finally:
         os.chdir(before)
+    if left := sorted(set(os.listdir(root)) - files):
+        outcomes.append(Outcome(1, f"its examples leave {', '.join(left)} behind"))
     return outcomes
 
 

@@ -63,6 +63,12 @@ def test_failing_command_fails_even_if_its_output_matches(tmp_path: Path) -> Non
     assert problem is not None and "exit code 3" in problem and "a" in problem
 
 
+def test_a_file_that_is_left_behind_is_a_fault(tmp_path: Path) -> None:
+    assert run(tmp_path, console("$ touch made; rm made")) == [None]
+    first, left = run(tmp_path, console("$ touch made"))
+    assert first is None and left is not None and "leave made behind" in left
+
+
 def test_command_may_go_on_over_several_lines(tmp_path: Path) -> None:
     assert run(tmp_path, console("$ echo a \\", ">   b", "a b")) == [None]
 
