@@ -191,8 +191,9 @@ def call(name: str, thing: Callable[..., Any]) -> str:
 
 
 def members(thing: type) -> Iterator[tuple[str, Any]]:
-    """Public methods and properties that the class itself defines and explains, in the order of the source."""
-    for name, member in vars(thing).items():
+    """Public methods and properties that calipers defines and explains: shared ones, then its own."""
+    own = [base for base in thing.__mro__ if base.__module__.startswith("calipers")]
+    for name, member in {name: member for base in reversed(own) for name, member in vars(base).items()}.items():
         plain = member.__func__ if isinstance(member, (classmethod, staticmethod)) else member
         if not name.startswith("_") and (inspect.isfunction(plain) or isinstance(plain, property)):
             yield name, plain

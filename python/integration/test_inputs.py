@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,17 +16,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import torch
 from calipers import _inputs
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "python" / "tests"))
 
 from every_function import CLUSTER, FINE, NAMES, NUMPY, Array, Kind, P, Y, bits, said  # noqa: E402
-
-HAS_TORCH = importlib.util.find_spec("torch") is not None
-with_torch = pytest.mark.skipif(
-    not HAS_TORCH, reason="torch is not installed: it is 5 GB with what it needs from the index, too much for every run"
-)
 
 
 def texts(array: Array) -> Array:
@@ -112,27 +107,25 @@ KINDS = {
     "JAX bfloat16": Kind(lambda array: jnp.asarray(array, "bfloat16"), lambda array: jnp.asarray(array, "int8")),
     "bfloat16 of ml_dtypes": Kind(lambda array: np.asarray(jnp.asarray(array, "bfloat16")), np.asarray),
 }
-if HAS_TORCH:
-    import torch
 
-    KINDS |= {
-        "torch": Kind(torch.tensor, torch.tensor),
-        "torch float32, bool": Kind(
-            lambda array: torch.tensor(array, dtype=torch.float32), lambda array: torch.tensor(array == 1), torch.tensor
-        ),
-        "torch with gradients": Kind(lambda array: torch.tensor(array, requires_grad=True) * 1, torch.tensor),
-        "torch parameter": Kind(lambda array: torch.nn.Parameter(torch.tensor(array)), torch.tensor),
-        "torch float16": Kind(
-            lambda array: torch.tensor(array, dtype=torch.float16), lambda array: torch.tensor(array).byte()
-        ),
-        "torch bfloat16": Kind(
-            lambda array: torch.tensor(array, dtype=torch.bfloat16, requires_grad=True),
-            lambda array: torch.tensor(array).short(),
-        ),
-        "torch transposed": Kind(
-            lambda array: torch.tensor(array.T.copy()).T, lambda array: torch.tensor(np.repeat(array, 2))[::2]
-        ),
-    }
+KINDS |= {
+    "torch": Kind(torch.tensor, torch.tensor),
+    "torch float32, bool": Kind(
+        lambda array: torch.tensor(array, dtype=torch.float32), lambda array: torch.tensor(array == 1), torch.tensor
+    ),
+    "torch with gradients": Kind(lambda array: torch.tensor(array, requires_grad=True) * 1, torch.tensor),
+    "torch parameter": Kind(lambda array: torch.nn.Parameter(torch.tensor(array)), torch.tensor),
+    "torch float16": Kind(
+        lambda array: torch.tensor(array, dtype=torch.float16), lambda array: torch.tensor(array).byte()
+    ),
+    "torch bfloat16": Kind(
+        lambda array: torch.tensor(array, dtype=torch.bfloat16, requires_grad=True),
+        lambda array: torch.tensor(array).short(),
+    ),
+    "torch transposed": Kind(
+        lambda array: torch.tensor(array.T.copy()).T, lambda array: torch.tensor(np.repeat(array, 2))[::2]
+    ),
+}
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +140,6 @@ def test_every_function_gives_the_same_bits(kind: str, expected: dict[str, Any])
             assert said(name, KINDS[kind]) == expected[name], name
 
 
-@with_torch
 def test_torch_is_among_the_kinds() -> None:
     assert sum(kind.startswith("torch") for kind in KINDS) == 7
 
@@ -213,9 +205,8 @@ def test_single_chunks_are_read_where_they_are() -> None:
         assert _inputs.float_column(held, "probabilities")[0].ctypes.data == held.to_numpy(allow_copy=False).ctypes.data
         of_numpy = P.astype(dtype)
         assert np.shares_memory(_inputs.float_column(pd.Series(of_numpy, copy=False), "weights")[0], of_numpy)
-        if HAS_TORCH:
-            tensor = torch.tensor(P.astype(dtype), requires_grad=True)
-            assert _inputs.float_column(tensor, "probabilities")[0].ctypes.data == tensor.data_ptr()
+        tensor = torch.tensor(P.astype(dtype), requires_grad=True)
+        assert _inputs.float_column(tensor, "probabilities")[0].ctypes.data == tensor.data_ptr()
     column = jnp.asarray(P, "float32")
     assert _inputs.float_column(column, "probabilities")[0].ctypes.data == column.unsafe_buffer_pointer()
 
@@ -287,7 +278,6 @@ def test_a_query_that_fails_is_refused() -> None:
         calipers.ls_ece(np.arange(10) % 2, failing)
 
 
-@with_torch
 def test_tensors_without_values_are_refused() -> None:
     for tensor in (torch.empty(3, device="meta"), torch.eye(3).to_sparse()):
         with pytest.raises(calipers.CalipersError, match="probabilities must be numbers, got Tensor"):
@@ -328,7 +318,7 @@ print((kib("VmHWM") - before) / 1024)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/status is Linux's")
-@pytest.mark.parametrize("library", ["numpy", "pyarrow", pytest.param("torch", marks=with_torch)])
+@pytest.mark.parametrize("library", ["numpy", "pyarrow", "torch"])
 def test_a_hundred_million_rows_raise_the_peak_by_less_than_64_mib(library: str) -> None:
     """A copy of the labels alone would be 95 MiB, one of the probabilities 381."""
     program = [sys.executable, "-c", MEMORY_PROGRAM, library]

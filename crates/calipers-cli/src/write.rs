@@ -24,6 +24,11 @@ impl Output {
     }
 
     fn find(path: &Path) -> Result<Self> {
+        if path == Path::new("-") {
+            bail!(
+                "must be a file, since it appears whole or not at all, got standard output (./- is a file of that name)"
+            );
+        }
         // A link stays, and what it points to is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         match fs::metadata(&path) {

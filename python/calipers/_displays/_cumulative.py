@@ -21,7 +21,7 @@ from calipers._displays._canvas import (
     percent,
     plain_frame,
 )
-from calipers._displays._estimator import predictions_of
+from calipers._displays._estimator import OfEstimator
 from calipers._inputs import Link, OneView, PosLabel, Ties
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _ZERO = "calipers-zero"
 _SCALE = "calipers-probabilities"
 
 
-class CumulativeDisplay:
+class CumulativeDisplay(OfEstimator):
     """Cumulative differences: outcomes less predictions, summed up from the smallest probability to the largest.
 
         C_k = Σ_(i: p_i <= p_(k)) s_i (y_i - p_i)
@@ -156,47 +156,6 @@ class CumulativeDisplay:
         variances = np.concatenate([[0.0], np.cumsum(steps * spread)]) / effective
         display = cls(curve, deviations=np.sqrt(variances), estimate=estimate, name=name)
         return display.plot(ax=ax, color=color)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        from_logits: bool = False,
-        multiclass: OneView = None,
-        pos_label: PosLabel = None,
-        name: str | None = None,
-        **options: Any,
-    ) -> CumulativeDisplay:
-        """Draw the curve of what a fitted classifier says of these data.
-
-        Parameters
-        ----------
-        estimator : fitted classifier
-            It is asked for `predict_proba`, or with `from_logits` for `decision_function`.
-        X, y : array-like
-            Data and labels; labels are those of ``estimator.classes_``.
-        from_logits, multiclass, pos_label
-            As for `cumulative_curve`; of two classes the last is positive unless `pos_label` says otherwise.
-        name : str, optional
-            The class of the estimator unless given.
-        **options
-            As for `from_predictions`.
-
-        Returns
-        -------
-        CumulativeDisplay
-            The display, drawn.
-        """
-        labels, scores = predictions_of(
-            estimator, X, y, from_logits=from_logits, multiclass=multiclass, pos_label=pos_label
-        )
-        name = type(estimator).__name__ if name is None else name
-        return cls.from_predictions(
-            labels, scores, from_logits=from_logits, multiclass=multiclass, name=name, **options
-        )
 
     def plot(self, *, ax: Axes | None = None, name: str | None = None, color: str | None = None) -> CumulativeDisplay:
         """Draw the curve with its band; further displays may be drawn on the same axes.

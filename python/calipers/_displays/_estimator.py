@@ -1,16 +1,65 @@
-"""An estimator and its data -> labels and scores, as functions of calipers take them."""
+"""An estimator and its data -> labels and scores, as functions of calipers take them -> a display."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calipers._inputs import OneView, PosLabel
 
+Display = TypeVar("Display", bound="OfEstimator")
 
-def predictions_of(
+
+class OfEstimator:
+    """A display that is drawn from predictions, and so from an estimator, too."""
+
+    @classmethod
+    def from_estimator(
+        cls: type[Display],
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        from_logits: bool = False,
+        multiclass: OneView = None,
+        pos_label: PosLabel = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> Display:
+        """Draw what a fitted classifier says of these data.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            It is asked for `predict_proba`, or with `from_logits` for `decision_function`.
+        X, y : array-like
+            Data and labels; labels are those of ``estimator.classes_``.
+        from_logits, multiclass, pos_label
+            As for `ls_ece`; of two classes the last is positive unless `pos_label` says otherwise.
+        name : str, optional
+            The class of the estimator unless given.
+        **options
+            As for `from_predictions`.
+
+        Returns
+        -------
+        display
+            Drawn.
+        """
+        labels, scores = _predictions(
+            estimator, X, y, from_logits=from_logits, multiclass=multiclass, pos_label=pos_label
+        )
+        name = type(estimator).__name__ if name is None else name
+        # Every display has it, with options of its own.
+        display: Display = cls.from_predictions(  # type: ignore[attr-defined]
+            labels, scores, from_logits=from_logits, multiclass=multiclass, name=name, **options
+        )
+        return display
+
+
+def _predictions(
     estimator: Any,
     X: Any,
     y: ArrayLike,

@@ -25,7 +25,7 @@ from calipers._displays._canvas import (
     plain_frame,
     thinned,
 )
-from calipers._displays._estimator import predictions_of
+from calipers._displays._estimator import OfEstimator
 from calipers._inputs import Link, NBins, Noise, OneView, PosLabel, Strategy, Ties
 from calipers._ls_ece import ls_ece
 from calipers._scores import corp
@@ -57,7 +57,7 @@ class Shares(NamedTuple):
     shares: NDArray[np.float64]
 
 
-class ReliabilityDisplay:
+class ReliabilityDisplay(OfEstimator):
     """Reliability diagram: the outcome rate at each predicted probability, and below it where predictions are.
 
     On the diagonal, what is predicted with 30% happens in 30% of cases. Below it predictions are too high, above it
@@ -221,47 +221,6 @@ class ReliabilityDisplay:
             curve = corp_curve(y_true, y_prob, **rows, **drawn)
         shares, edges = np.histogram(walk.probabilities[1:], bins=50, range=(0.0, 1.0), weights=np.diff(walk.shares))
         return cls(curve, shares=(edges, shares), estimate=error, name=name).plot(ax=ax, color=color)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        from_logits: bool = False,
-        multiclass: OneView = None,
-        pos_label: PosLabel = None,
-        name: str | None = None,
-        **options: Any,
-    ) -> ReliabilityDisplay:
-        """Draw the curve of what a fitted classifier says of these data.
-
-        Parameters
-        ----------
-        estimator : fitted classifier
-            It is asked for `predict_proba`, or with `from_logits` for `decision_function`.
-        X, y : array-like
-            Data and labels; labels are those of ``estimator.classes_``.
-        from_logits, multiclass, pos_label
-            As for `ls_ece`; of two classes the last is positive unless `pos_label` says otherwise.
-        name : str, optional
-            The class of the estimator unless given.
-        **options
-            As for `from_predictions`.
-
-        Returns
-        -------
-        ReliabilityDisplay
-            The display, drawn.
-        """
-        labels, scores = predictions_of(
-            estimator, X, y, from_logits=from_logits, multiclass=multiclass, pos_label=pos_label
-        )
-        name = type(estimator).__name__ if name is None else name
-        return cls.from_predictions(
-            labels, scores, from_logits=from_logits, multiclass=multiclass, name=name, **options
-        )
 
     def plot(self, *, ax: Axes | None = None, name: str | None = None, color: str | None = None) -> ReliabilityDisplay:
         """Draw the diagram; further displays may be drawn on the same axes.

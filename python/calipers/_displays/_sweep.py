@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calipers._displays._canvas import axes_for, draw_legend, free_colors, label, mark, marked, plain_frame
-from calipers._displays._estimator import predictions_of
+from calipers._displays._estimator import OfEstimator
 from calipers._inputs import Compat, Link, Noise, OneView, PosLabel, Ties
 from calipers._sweep import SweepResult, sweep
 
@@ -23,7 +23,7 @@ _CHANCE_TEXT = "range of ECE by\nchance alone"
 _WORDS = {"uniform": "equal width", "quantile": "equal mass"}
 
 
-class SweepDisplay:
+class SweepDisplay(OfEstimator):
     """ECE over numbers of bins and LS-ECE over sigma in one chart, which shows how brittle the figure is.
 
     At a number of bins B stand ECE with B bins of equal width and of equal mass, and LS-ECE at sigma = 1/B. A line
@@ -127,47 +127,6 @@ class SweepDisplay:
             sum_tolerance=sum_tolerance,
         )
         return cls(result, name=name).plot(ax=ax, colors=colors)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        from_logits: bool = False,
-        multiclass: OneView = None,
-        pos_label: PosLabel = None,
-        name: str | None = None,
-        **options: Any,
-    ) -> SweepDisplay:
-        """Draw the sweep of what a fitted classifier says of these data.
-
-        Parameters
-        ----------
-        estimator : fitted classifier
-            It is asked for `predict_proba`, or with `from_logits` for `decision_function`.
-        X, y : array-like
-            Data and labels; labels are those of ``estimator.classes_``.
-        from_logits, multiclass, pos_label
-            As for `sweep`; of two classes the last is positive unless `pos_label` says otherwise.
-        name : str, optional
-            The class of the estimator unless given.
-        **options
-            As for `from_predictions`.
-
-        Returns
-        -------
-        SweepDisplay
-            The display, drawn.
-        """
-        labels, scores = predictions_of(
-            estimator, X, y, from_logits=from_logits, multiclass=multiclass, pos_label=pos_label
-        )
-        name = type(estimator).__name__ if name is None else name
-        return cls.from_predictions(
-            labels, scores, from_logits=from_logits, multiclass=multiclass, name=name, **options
-        )
 
     def plot(
         self, *, ax: Axes | None = None, name: str | None = None, colors: tuple[str, str] | None = None

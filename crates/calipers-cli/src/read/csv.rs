@@ -2,15 +2,15 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use anyhow::{Result, anyhow, bail};
 use calipers::Invalid;
 use csv::{ByteRecord, ReaderBuilder, Trim};
 use memchr::memchr_iter;
 
-use super::text::{Block, Blocks, Cell, Cells, Content, Numbers, Records};
-use super::{Extent, Failure, Part, Parts, Role, Stream, Table, open_file};
+use super::text::{self, Block, Blocks, Cell, Cells, Content, Numbers, Records};
+use super::{Extent, Part, Parts, Role, Stream, Table, open_file};
 
 pub(crate) struct CsvTable {
     path: PathBuf,
@@ -83,14 +83,7 @@ impl Stream for CsvStream<'_> {
     }
 
     fn parts(&self) -> Parts<'_> {
-        Box::new(std::iter::from_fn(move || {
-            let (first_row, block) = {
-                let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-                (blocks.next_row(), blocks.next())
-            };
-            let part = block.and_then(|block| block.map(|block| self.part(&block)).transpose());
-            part.map_err(|error| Failure { first_row, error }).transpose()
-        }))
+        text::parts(&self.blocks, |block| self.part(block))
     }
 
     fn finish(&self) -> Result<()> {

@@ -5,13 +5,13 @@ mod object;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use anyhow::{Result, bail};
 use calipers::{Error, Invalid};
 
-use super::text::{Block, Blocks, Cell, Cells, Content, Numbers, Records};
-use super::{Extent, Failure, Part, Parts, Role, Stream, Table, open_file};
+use super::text::{self, Block, Blocks, Cell, Cells, Content, Numbers, Records};
+use super::{Extent, Part, Parts, Role, Stream, Table, open_file};
 use object::{Found, Value};
 
 /// Keys are looked for in so many rows: a column that begins later cannot be named.
@@ -42,7 +42,7 @@ impl JsonLines {
                     names.push(key.to_owned());
                 }
             })
-            .map_err(|error| error.in_line(line))?;
+            .map_err(|error| error.in_line(line, text))?;
             Ok(true)
         })?;
         if names.is_empty() {
@@ -77,12 +77,12 @@ impl JsonLines {
             wanted.iter().map(|(_, role)| (!role.may_have_classes()).then_some(1)).collect();
         let names: Vec<&str> = wanted.iter().map(|(place, _)| self.names[*place].as_str()).collect();
         self.each_row(limit, |row, line, text| {
-            let found = Found::read(text, &names).map_err(|error| error.in_line(line))?;
+            let found = Found::read(text, &names).map_err(|error| error.in_line(line, text))?;
             for (((length, raw), &(_, role)), name) in lengths.iter_mut().zip(found.values()).zip(wanted).zip(&names) {
                 if length.is_some() {
                     continue;
                 }
-                *length = match Value::new(raw).map_err(|error| error.in_line(line))? {
+                *length = match Value::new(raw).map_err(|error| error.in_line(line, text))? {
                     Value::Cell(Cell::Missing) => None,
                     Value::List(list) => match list.items().count() {
                         0 => return Err(no_values(role, row, name).into()),
@@ -140,14 +140,7 @@ impl Stream for JsonStream<'_> {
     }
 
     fn parts(&self) -> Parts<'_> {
-        Box::new(std::iter::from_fn(move || {
-            let (first_row, block) = {
-                let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-                (blocks.next_row(), blocks.next())
-            };
-            let part = block.and_then(|block| block.map(|block| self.part(&block)).transpose());
-            part.map_err(|error| Failure { first_row, error }).transpose()
-        }))
+        text::parts(&self.blocks, |block| self.part(block))
     }
 
     fn finish(&self) -> Result<()> {
@@ -166,9 +159,9 @@ impl JsonStream<'_> {
         });
         let mut columns: Vec<Cells> = cells.collect();
         for (row, (line, text)) in (block.first_row..).zip(block.lines()) {
-            let found = Found::read(text, &self.names).map_err(|error| error.in_line(line))?;
+            let found = Found::read(text, &self.names).map_err(|error| error.in_line(line, text))?;
             for (index, (column, raw)) in columns.iter_mut().zip(found.values()).enumerate() {
-                let value = Value::new(raw).map_err(|error| error.in_line(line))?;
+                let value = Value::new(raw).map_err(|error| error.in_line(line, text))?;
                 let pushed = self.push(index, column, row, &value);
                 pushed.map_err(|error| table.in_column(error, wanted, wanted[index].0))?;
             }

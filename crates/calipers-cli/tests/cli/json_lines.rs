@@ -129,8 +129,13 @@ fn what_is_missing_or_wrong_is_refused_with_its_row() {
     let object = "an object, as {\"prob\": 0.5, \"label\": 1}";
     let refusal = format!("cannot read as JSON lines: line 1, column 0: invalid type: sequence, expected {object}");
     assert_refused(&list, &[], &refusal);
-    let nan = folder.write("nan.jsonl", "{\"prob\": NaN, \"label\": 1}\n");
-    assert_refused(&nan, &[], "cannot read as JSON lines: line 1, column 10: expected value");
+    for (word, column) in [("NaN", 10), ("Infinity", 10), ("-Infinity", 11)] {
+        let no_number = folder.write("word.jsonl", format!("{{\"prob\": {word}, \"label\": 1}}\n"));
+        let refusal = format!(
+            "cannot read as JSON lines: line 1, column {column}: JSON has no {word}; null stands for a missing value"
+        );
+        assert_refused(&no_number, &[], &refusal);
+    }
     let counted = folder.write("counted.jsonl", "{\"prob\": 0.5, \"label\": 1}\n{\"prob\": \"high\", \"label\": 1}\n");
     assert_eq!(json(&counted, &["--invalid", "count"])["n"], 1);
     let columns = "the columns are prob, label";

@@ -71,6 +71,9 @@ fn an_output_that_cannot_be_written_is_refused_before_anything_is_read() {
     assert_fails(&["sketch", text(&csv), "-o", text(&directory)], &refusal);
     let refusal = "/dev/null: is a device or a pipe, which cannot be replaced by a file";
     assert_fails(&["sketch", text(&csv), "-o", "/dev/null"], refusal);
+    let refusal =
+        "-: must be a file, since it appears whole or not at all, got standard output (./- is a file of that name)";
+    assert_fails(&["sketch", text(&csv), "-o", "-"], refusal);
     let input = format!("{0}: must not be an input too, got {0}", csv.display());
     assert_fails(&["sketch", text(&csv), "-o", text(&csv)], &input);
     assert_eq!(std::fs::read_to_string(&csv).unwrap(), ROWS);

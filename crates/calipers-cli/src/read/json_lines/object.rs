@@ -13,12 +13,24 @@ use crate::read::text::Cell;
 #[derive(Debug)]
 pub(super) struct Fault(serde_json::Error);
 
+/// What many programs write for numbers that JSON does not have.
+const NO_NUMBERS: [&str; 3] = ["NaN", "-Infinity", "Infinity"];
+
 impl Fault {
-    pub(super) fn in_line(self, line: u64) -> anyhow::Error {
+    pub(super) fn in_line(self, line: u64, content: &[u8]) -> anyhow::Error {
         let text = self.0.to_string();
         // The library counts lines of what it is given, which is one.
         let reason = text.split(" at line ").next().unwrap_or_default();
-        anyhow!("cannot read as JSON lines: line {line}, column {}: {reason}", self.0.column())
+        let column = self.0.column();
+        let place = format!("cannot read as JSON lines: line {line}, column {column}");
+        // Of a negative one the sign has been read.
+        let starts = [column.saturating_sub(1), column.saturating_sub(2)];
+        let begins =
+            |word: &&&str| starts.iter().any(|start| content[content.len().min(*start)..].starts_with(word.as_bytes()));
+        match NO_NUMBERS.iter().find(begins) {
+            Some(word) => anyhow!("{place}: JSON has no {word}; null stands for a missing value"),
+            None => anyhow!("{place}: {reason}"),
+        }
     }
 }
 
