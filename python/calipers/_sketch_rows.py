@@ -20,6 +20,10 @@ Place: TypeAlias = str | os.PathLike[str]
 # The column of bytes; every other column is a key.
 SKETCH = "sketch"
 
+# When a window of a stream begins, and what the folders are named by that its micro-batches are written to.
+START = "window_start"
+QUERY, BATCH = FOLDERS = ("query", "batch")
+
 
 def read_sketches(source: Place | SupportsArrowStream) -> dict[Any, Sketch]:
     """The sketches of a file, a folder or a table, by their keys; those of one key are merged.
@@ -55,7 +59,9 @@ def read_sketches(source: Place | SupportsArrowStream) -> dict[Any, Sketch]:
     else:
         table = pyarrow.table(source)
     _check(table)
-    keys = [name for name in table.column_names if name != SKETCH]
+    # The folders of a stream tell its micro-batches apart, which are no groups.
+    no_keys = (SKETCH, *FOLDERS) if START in table.column_names else (SKETCH,)
+    keys = [name for name in table.column_names if name not in no_keys]
     rows = zip(*(table.column(name).to_pylist() for name in keys), strict=True) if keys else [()] * table.num_rows
     found: dict[Any, Sketch] = {}
     for key, data in zip(rows, table.column(SKETCH).to_pylist(), strict=True):

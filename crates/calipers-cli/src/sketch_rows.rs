@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowTimestampType, Date32Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Schema, TimeUnit};
@@ -29,8 +29,29 @@ const FORMAT: &str = "Parquet";
 /// What Parquet files begin with.
 const MAGIC: &[u8; 4] = b"PAR1";
 
-/// Whether a file is Parquet and has sketches in its rows.
+/// Whether a file is Parquet and has sketches in its rows, or a folder has such files.
 pub(crate) fn is_one(path: &Path) -> bool {
+    match path.is_dir() {
+        true => files(path).is_ok_and(|files| files.first().is_some_and(|file| is_file_of_rows(file))),
+        false => is_file_of_rows(path),
+    }
+}
+
+/// The Parquet files of a folder, as Spark writes it: in the order of their names, without those that are marks or unfinished.
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_mark = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(['_', '.']));
+        if !is_mark && read::extension(&path) == EXTENSION {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn is_file_of_rows(path: &Path) -> bool {
     let mut start = Vec::new();
     let begins = |file: File| file.take(MAGIC.len() as u64).read_to_end(&mut start).is_ok() && start == MAGIC;
     let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
@@ -50,51 +71,90 @@ fn place(schema: &Schema) -> Option<usize> {
     matches!(kind, DataType::Binary | DataType::LargeBinary | DataType::BinaryView).then_some(place)
 }
 
-/// The sketches of a file; rows of the same keys are merged.
+/// The sketches of a file, or of all files of a folder; rows of the same keys are merged.
 pub(crate) fn read(path: &Path) -> Result<Sketches> {
-    read::guarded(FORMAT, || read_rows(path))
+    let mut rows = Rows::default();
+    if path.is_dir() {
+        for file in files(path)? {
+            let name = file.file_name().unwrap_or_default().display();
+            read::guarded(FORMAT, || rows.add(&file)).with_context(|| format!("{name}"))?;
+        }
+    } else {
+        read::guarded(FORMAT, || rows.add(path))?;
+    }
+    rows.sketches()
 }
 
-fn read_rows(path: &Path) -> Result<Sketches> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(read::open_file(path)?)?;
-    let schema = builder.schema().clone();
-    let place = place(&schema).with_context(|| format!("no binary column {SKETCH:?}"))?;
-    let keys: Vec<usize> = (0..schema.fields().len()).filter(|key| *key != place).collect();
-    let mut all: Option<Sketch> = None;
-    let mut groups: BTreeMap<String, Sketch> = BTreeMap::new();
-    let mut first_row = 0;
-    for batch in builder.build()? {
-        let batch = batch?;
-        for row in 0..batch.num_rows() {
-            let at = || format!("row {}", first_row + row);
-            let bytes = bytes(batch.column(place), row).with_context(at)?;
-            let sketch = Sketch::from_bytes(bytes).with_context(at)?;
-            match &mut all {
-                None => all = Some(sketch.clone()),
-                Some(all) => all.merge(&sketch).with_context(at)?,
+/// What files of sketches have told so far.
+#[derive(Default)]
+struct Rows {
+    by: Option<Vec<String>>,
+    all: Option<Sketch>,
+    /// By their keys; null is one that no text is.
+    groups: BTreeMap<Vec<Option<String>>, Sketch>,
+}
+
+impl Rows {
+    fn add(&mut self, path: &Path) -> Result<()> {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(read::open_file(path)?)?;
+        let schema = builder.schema().clone();
+        let place = place(&schema).with_context(|| format!("no binary column {SKETCH:?}"))?;
+        let keys: Vec<usize> = (0..schema.fields().len()).filter(|key| *key != place).collect();
+        let names: Vec<String> = keys.iter().map(|key| schema.field(*key).name().clone()).collect();
+        if let Some(by) = self.by.replace(names.clone())
+            && by != names
+        {
+            let shown = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            bail!("files of one folder must have the same keys, got {} and {}", shown(&by), shown(&names));
+        }
+        let mut first_row = 0;
+        for batch in builder.build()? {
+            let batch = batch?;
+            for row in 0..batch.num_rows() {
+                let at = || format!("row {}", first_row + row);
+                let bytes = bytes(batch.column(place), row).with_context(at)?;
+                let sketch = Sketch::from_bytes(bytes).with_context(at)?;
+                match &mut self.all {
+                    None => self.all = Some(sketch.clone()),
+                    Some(all) => all.merge(&sketch).with_context(at)?,
+                }
+                let key = keys.iter().map(|key| text(batch.column(*key), row));
+                let key: Vec<Option<String>> = key.collect::<Result<_>>().with_context(at)?;
+                match self.groups.get_mut(&key) {
+                    None => drop(self.groups.insert(key, sketch)),
+                    Some(group) => group.merge(&sketch).with_context(at)?,
+                }
             }
-            let texts = keys.iter().map(|key| text(batch.column(*key), row));
-            let key = joined(texts.collect::<Result<_>>().with_context(at)?);
-            match groups.get_mut(&key) {
-                None => drop(groups.insert(key, sketch)),
-                Some(group) => group.merge(&sketch).with_context(at)?,
+            first_row += batch.num_rows();
+        }
+        Ok(())
+    }
+
+    fn sketches(self) -> Result<Sketches> {
+        let all = self.all.context("no sketches in it")?;
+        let by = self.by.unwrap_or_default();
+        if by.is_empty() {
+            return Ok(Sketches { all, groups: None });
+        }
+        let mut sketches = BTreeMap::new();
+        for (key, sketch) in self.groups {
+            if sketches.insert(joined(key), sketch).is_some() {
+                bail!("keys must not be null in one row and the empty text in another, which are shown alike");
             }
         }
-        first_row += batch.num_rows();
+        Ok(Sketches { all, groups: Some(Groups { by: by.join(", "), sketches }) })
     }
-    let all = all.context("no sketches in it")?;
-    let by = keys.iter().map(|key| schema.field(*key).name().as_str()).collect::<Vec<_>>().join(", ");
-    let groups = (!keys.is_empty()).then_some(Groups { by, sketches: groups });
-    Ok(Sketches { all, groups })
 }
 
-/// Several keys as one. Those with a comma or a quote are quoted, so that others do not make the same text.
-fn joined(keys: Vec<String>) -> String {
+/// Several keys as one. Those with a comma or a quote are quoted, so that others do not make the same text; null is the empty text, as in
+/// files of groups.
+fn joined(keys: Vec<Option<String>>) -> String {
     let quoted = |key: String| match key.contains([',', '"']) {
         true => format!("\"{}\"", key.replace('"', "\"\"")),
         false => key,
     };
-    match <[String; 1]>::try_from(keys) {
+    let keys = keys.into_iter().map(Option::unwrap_or_default);
+    match <[String; 1]>::try_from(keys.collect::<Vec<_>>()) {
         Ok([key]) => key,
         Err(keys) => keys.into_iter().map(quoted).collect::<Vec<_>>().join(", "),
     }
@@ -111,12 +171,12 @@ fn bytes(column: &dyn Array, row: usize) -> Result<&[u8]> {
     })
 }
 
-/// A key as people read it; a missing one is the empty text, as in files of groups.
-fn text(column: &dyn Array, row: usize) -> Result<String> {
+/// A key as people read it, if there is one.
+fn text(column: &dyn Array, row: usize) -> Result<Option<String>> {
     if column.is_null(row) {
-        return Ok(String::new());
+        return Ok(None);
     }
-    Ok(match column.data_type() {
+    Ok(Some(match column.data_type() {
         DataType::Utf8 => column.as_string::<i32>().value(row).to_owned(),
         DataType::LargeUtf8 => column.as_string::<i64>().value(row).to_owned(),
         DataType::Utf8View => column.as_string_view().value(row).to_owned(),
@@ -125,6 +185,10 @@ fn text(column: &dyn Array, row: usize) -> Result<String> {
         DataType::Int16 => column.as_primitive::<Int16Type>().value(row).to_string(),
         DataType::Int32 => column.as_primitive::<Int32Type>().value(row).to_string(),
         DataType::Int64 => column.as_primitive::<Int64Type>().value(row).to_string(),
+        DataType::UInt8 => column.as_primitive::<UInt8Type>().value(row).to_string(),
+        DataType::UInt16 => column.as_primitive::<UInt16Type>().value(row).to_string(),
+        DataType::UInt32 => column.as_primitive::<UInt32Type>().value(row).to_string(),
+        DataType::UInt64 => column.as_primitive::<UInt64Type>().value(row).to_string(),
         DataType::Date32 => shown(column.as_primitive::<Date32Type>().value_as_date(row))?,
         DataType::Timestamp(TimeUnit::Millisecond, _) => time::<TimestampMillisecondType>(column, row)?,
         DataType::Timestamp(TimeUnit::Microsecond, _) => time::<TimestampMicrosecondType>(column, row)?,
@@ -135,7 +199,7 @@ fn text(column: &dyn Array, row: usize) -> Result<String> {
             return text(dictionary.values(), value);
         }
         other => bail!("keys must be whole numbers, text, dates, times or true and false, got {other}"),
-    })
+    }))
 }
 
 fn time<T: ArrowTimestampType>(column: &dyn Array, row: usize) -> Result<String> {

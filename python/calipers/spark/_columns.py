@@ -10,18 +10,18 @@ from pyspark.sql import Column, DataFrame, types
 from pyspark.sql import functions as sql
 
 from calipers import _core
+from calipers._inputs import PosLabel
 
 # The columns that sketches travel with, which therefore cannot be keys.
 SKETCH = "sketch"
-N, N_LEFT_OUT, HAS_POSITIVE = "calipers_n", "calipers_n_left_out", "calipers_has_positive"
-RESERVED = (SKETCH, N, N_LEFT_OUT, HAS_POSITIVE)
+N, N_LEFT_OUT, HAS_POSITIVE, ROOM = "calipers_n", "calipers_n_left_out", "calipers_has_positive", "calipers_room"
+RESERVED = (SKETCH, N, N_LEFT_OUT, HAS_POSITIVE, ROOM)
 
 # What the rows are called on their way to an executor.
 LABEL, SCORE, WEIGHT = "label", "score", "weight"
 
 _WHOLE = (types.ByteType, types.ShortType, types.IntegerType, types.LongType)
 _NUMBERS = (*_WHOLE, types.FloatType, types.DoubleType, types.DecimalType)
-_LABELS = (*_NUMBERS, types.BooleanType, types.StringType)
 _KEYS = (
     *_WHOLE,
     types.BooleanType,
@@ -41,24 +41,35 @@ class Chosen:
     rows: DataFrame
     keys: tuple[types.StructField, ...]
     is_array: bool
-    is_weighted: bool
+    # Labels of text are compared with it by Spark, and true and false from then on.
+    pos_label: PosLabel
 
 
-def choose(df: DataFrame, prob: str, label: str, weight: str | None, by: Sequence[str], from_logits: bool) -> Chosen:
+def choose(
+    df: DataFrame,
+    prob: str,
+    label: str,
+    weight: str | None,
+    by: Sequence[str],
+    *,
+    from_logits: bool,
+    pos_label: PosLabel,
+) -> Chosen:
     """The columns of these names, refused where one is not there or cannot be what it is said to be."""
     check_dataframe(df)
     keys = tuple(key_field(df, name) for name in by)
-    if len(set(by)) < len(keys):
+    if len({name.lower() for name in by}) < len(keys):
         raise refusal("invalid_setting", f"by must name each column once, got {', '.join(map(repr, by))}")
     scores, is_array = _score(df, prob, "logits" if from_logits else "probabilities")
+    labels, is_text = _label(df, label, pos_label)
     selected = [
         *(column(name).alias(f"key_{place}") for place, name in enumerate(by)),
-        _number_or(df, label, "labels", _LABELS).alias(LABEL),
+        labels.alias(LABEL),
         scores.alias(SCORE),
     ]
     if weight is not None:
-        selected.append(_number_or(df, weight, "weights", _NUMBERS).alias(WEIGHT))
-    return Chosen(df.select(*selected), keys, is_array, weight is not None)
+        selected.append(_weight(df, weight).alias(WEIGHT))
+    return Chosen(df.select(*selected), keys, is_array, None if is_text else pos_label)
 
 
 def check_dataframe(df: object) -> None:
@@ -81,9 +92,18 @@ def key_field(df: DataFrame, name: str) -> types.StructField:
             f"groups must be whole numbers, decimals, text, dates or true and false, got {kind}{hint}",
             name,
         )
-    if name in RESERVED:
-        raise refusal("invalid_setting", f"by must not be called {name!r}, as the column of sketches is")
+    if isinstance(field.dataType, types.StringType) and not _is_by_bytes(field.dataType):
+        kind = field.dataType.simpleString()
+        raise refusal("wrong_type", f"groups of text must be told apart by their bytes, got {kind}: cast it", name)
+    if name.lower() in RESERVED:
+        raise refusal("invalid_setting", f"by must not be called {name!r}, as a column of sketches is")
     return field
+
+
+def _is_by_bytes(text: types.StringType) -> bool:
+    """Whether text is equal where its bytes are: since Spark 4 there are collations for which 'a' is 'A'."""
+    own = getattr(text, "isUTF8BinaryCollation", None)
+    return own is None or bool(own())
 
 
 def _field(df: DataFrame, name: str, what: str) -> types.StructField:
@@ -117,11 +137,27 @@ def _score(df: DataFrame, name: str, what: str) -> tuple[Column, bool]:
     return (values if isinstance(kind, (types.FloatType, types.DoubleType)) else values.cast("double")), False
 
 
-def _number_or(df: DataFrame, name: str, what: str, allowed: tuple[type[types.DataType], ...]) -> Column:
-    kind = _field(df, name, {"labels": "label", "weights": "weight"}[what]).dataType
-    if not isinstance(kind, allowed):
-        expected = "numbers, true and false, or text" if what == "labels" else "numbers"
-        raise refusal("wrong_type", f"{what} must be {expected}, got {kind.simpleString()}", name)
+def _label(df: DataFrame, name: str, pos_label: PosLabel) -> tuple[Column, bool]:
+    """Labels, and whether they were text."""
+    kind = _field(df, name, "label").dataType
+    if isinstance(kind, types.StringType):
+        if pos_label is None:
+            raise refusal("wrong_type", "labels of text must come with pos_label, got none", name)
+        return column(name) == sql.lit(str(pos_label)), True
+    if not isinstance(kind, (*_NUMBERS, types.BooleanType)):
+        expected = "numbers, true and false, or text"
+        raise refusal("wrong_type", f"labels must be {expected}, got {kind.simpleString()}", name)
+    return _number(name, kind), False
+
+
+def _weight(df: DataFrame, name: str) -> Column:
+    kind = _field(df, name, "weight").dataType
+    if not isinstance(kind, _NUMBERS):
+        raise refusal("wrong_type", f"weights must be numbers, got {kind.simpleString()}", name)
+    return _number(name, kind)
+
+
+def _number(name: str, kind: types.DataType) -> Column:
     return column(name).cast("double") if isinstance(kind, types.DecimalType) else column(name)
 
 

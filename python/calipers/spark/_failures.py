@@ -18,7 +18,12 @@ _NOT_THERE = re.compile(r"ModuleNotFoundError: No module named '(calipers|numpy|
 
 def refused(error: CalipersError, place: str) -> CalipersError:
     """The refusal with the place where it stands, as it travels."""
-    return _with_code(f"{place}: {error} [calipers: {error.code}]", error.code)
+    return _with_code(marked(f"{place}: {error}", error.code), error.code)
+
+
+def marked(text: str, code: str) -> str:
+    """A refusal that `clearly` finds in what Spark says."""
+    return f"{text} [calipers: {code}]"
 
 
 def _with_code(text: str, code: str) -> CalipersError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from calipers._core import CalipersError
 from calipers._sketch import Sketch
 from calipers._threads import threads
-from calipers.spark._columns import SKETCH
+from calipers.spark._columns import SKETCH, refusal
 from calipers.spark._fill import Batches
 
 Row: TypeAlias = dict[str, Any]
@@ -125,6 +125,15 @@ _ARROW = {
     "boolean": pa.bool_(),
     "bigint": pa.int64(),
 }
+
+
+def check_names(by: Sequence[str], questions: Sequence[str] = tuple(QUESTIONS)) -> None:
+    """Refuses keys that are called as a figure is; to Spark `N` is `n`."""
+    figures = {name for question in questions for name in (*QUESTIONS[question].columns, *ALWAYS)}
+    taken = [name for name in by if name.lower() in figures]
+    if taken:
+        hint = "rename it by withColumnRenamed"
+        raise refusal("invalid_setting", f"by must not be called {taken[0]!r}, as a figure is: {hint}")
 
 
 @dataclass(frozen=True)

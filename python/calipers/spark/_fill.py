@@ -14,8 +14,8 @@ from calipers._sketch import Sketch
 from calipers._threads import threads
 from calipers.spark._columns import LABEL, SCORE, WEIGHT
 from calipers.spark._failures import refused
-from calipers.spark._keys import Key, groups_of
-from calipers.spark._partials import partials
+from calipers.spark._keys import Groups, Key, groups_of
+from calipers.spark._partials import Outgoing
 
 Batches: TypeAlias = Iterator[pa.RecordBatch]
 
@@ -23,9 +23,8 @@ Batches: TypeAlias = Iterator[pa.RecordBatch]
 _ROWS_OF_A_PASS = 1 << 18
 _BYTES_OF_A_PASS = 32 << 20
 
-# What a sketch takes without its cells, and a cell (weights included), at most; measured in tests.
-_BYTES_OF_A_SKETCH = 4096
-_BYTES_OF_A_CELL = 96
+# What a sketch takes beside its cells, at most.
+_BYTES_OF_A_SKETCH = 2048
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,7 @@ class Filling:
     reading: dict[str, Any]
     names: tuple[str, ...]
     most_bytes: int
+    room: int
 
     def stage(self) -> Callable[[Batches], Batches]:
         """The function for `mapInArrow`."""
@@ -56,29 +56,41 @@ class _Partition:
         self._empty = Sketch(**filling.shape)._held
         self._sketches: dict[Key, _core.Sketch] = {}
         self._kinds: list[pa.DataType] = []
-        self._n_cells = 0
+        self._bytes_of_cells = 0
+        self._outgoing = Outgoing(filling.names, filling.room)
 
     def run(self, batches: Batches) -> Batches:
         """Rows of sketches; one for each group, or several where they would not fit into memory together."""
-        for rows in _passes(batches):
-            self._add(rows)
-            if self._size() > self._filling.most_bytes:
-                yield from self._emptied()
+        for batch in _passes(batches):
+            keys = batch.columns[: len(self._filling.names)]
+            self._kinds = [key.type for key in keys]
+            groups = groups_of(keys, batch.num_rows)
+            rows = batch.select([name for name in (LABEL, SCORE, WEIGHT) if name in batch.schema.names])
+            if groups.order is not None:
+                rows = rows.take(pa.array(groups.order))
+            for block in self._blocks(groups):
+                self._add(rows, block)
+                if self._size() > self._filling.most_bytes:
+                    yield from self._emptied()
         yield from self._emptied()
 
-    def _add(self, rows: pa.RecordBatch) -> None:
+    def _blocks(self, groups: Groups) -> Iterator[Groups]:
+        """So many groups at once as may be held: a pass can have as many as it has rows."""
+        most = max(1, self._filling.most_bytes // _BYTES_OF_A_SKETCH)
+        for first in range(0, len(groups.keys), most):
+            keys = groups.keys[first : first + most]
+            yield Groups(None, groups.starts[first : first + len(keys) + 1], keys)
+
+    def _add(self, rows: pa.RecordBatch, groups: Groups) -> None:
         reading = self._filling.reading
-        keys = rows.columns[: len(self._filling.names)]
-        self._kinds = [key.type for key in keys]
-        groups = groups_of(keys, rows.num_rows)
-        if len(groups.keys) > 1:
-            rows = rows.take(pa.array(groups.order))
+        first, end = int(groups.starts[0]), int(groups.starts[-1])
+        rows = rows.slice(first, end - first)
         weights = rows.column(WEIGHT) if WEIGHT in rows.schema.names else None
-        data = columns(rows.column(LABEL), rows.column(SCORE), weights, reading["from_logits"])
-        options = {**reading, "pos_label": positive_label(reading["pos_label"], data.labels)}
         sketches = [self._sketch(key) for key in groups.keys]
         try:
-            self._n_cells += _core.update_runs(sketches, groups.starts, data, options)
+            data = columns(rows.column(LABEL), rows.column(SCORE), weights, reading["from_logits"])
+            options = {**reading, "pos_label": positive_label(reading["pos_label"], data.labels)}
+            self._bytes_of_cells += _core.update_runs(sketches, groups.starts - first, data, options)
         except _core.CalipersError as error:
             run = getattr(error, "run", None)
             raise refused(error, self._place(None if run is None else groups.keys[run])) from None
@@ -90,12 +102,12 @@ class _Partition:
         return found
 
     def _size(self) -> int:
-        return len(self._sketches) * _BYTES_OF_A_SKETCH + self._n_cells * _BYTES_OF_A_CELL
+        return len(self._sketches) * _BYTES_OF_A_SKETCH + self._bytes_of_cells
 
     def _emptied(self) -> Batches:
         # One group has one sketch, however large: it would be no smaller in parts.
-        yield from partials(list(self._sketches.items()), self._filling.names, self._kinds)
-        self._sketches, self._n_cells = {}, 0
+        yield from self._outgoing.rows(list(self._sketches.items()), self._kinds)
+        self._sketches, self._bytes_of_cells = {}, 0
 
     def _place(self, key: Key | None) -> str:
         from pyspark import TaskContext

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,16 +10,20 @@ from pyspark.sql import DataFrame, types
 from pyspark.sql import functions as sql
 
 from calipers import _core
-from calipers.spark._columns import HAS_POSITIVE, N_LEFT_OUT, SKETCH, N, column
+from calipers.spark._columns import HAS_POSITIVE, N_LEFT_OUT, ROOM, SKETCH, N, column
 from calipers.spark._failures import clearly
+from calipers.spark._keys import Key
 from calipers.spark._merge import Merging
+from calipers.spark._partials import BEYOND, FITS
+from calipers.spark._rows import collected
 
-# Sketches that are merged on the driver: no more than so many, of no more than so many bytes together.
-FEW = 10_000
-FEW_BYTES = 64 << 20
+# Bytes of sketches that are merged on the driver; beyond, Spark merges.
+ROOM_OF_DRIVER = 64 << 20
 
-# Parts into which sketches of one group are merged in Spark, before the driver merges those.
-N_PARTS = 16
+# Bytes of sketches that a task of Spark merges, and the least number of them that become one where all are of one
+# group: so there is an end to such stages.
+_BYTES_OF_A_TASK = 64 << 20
+_LEAST_MERGED = 4
 
 
 @dataclass(frozen=True)
@@ -34,11 +38,12 @@ class Facts:
 
 @dataclass(frozen=True)
 class Gathered:
-    """A row for each group, kept by Spark or made from what the driver has: keys and sketch."""
+    """A sketch for each group: `held` by the driver as bytes, or rows of keys and bytes that Spark has `kept`."""
 
-    rows: DataFrame
     keys: tuple[types.StructField, ...]
     facts: Facts
+    held: dict[Key, bytes] | None = None
+    kept: DataFrame | None = None
 
 
 def schema_of(keys: Sequence[types.StructField]) -> types.StructType:
@@ -50,6 +55,7 @@ def schema_of(keys: Sequence[types.StructField]) -> types.StructType:
             types.StructField(N, types.LongType(), False),
             types.StructField(N_LEFT_OUT, types.LongType(), False),
             types.StructField(HAS_POSITIVE, types.BooleanType(), False),
+            types.StructField(ROOM, types.ByteType(), False),
         ]
     )
 
@@ -58,52 +64,75 @@ def gathered(partials: DataFrame, keys: tuple[types.StructField, ...]) -> Gather
     """Runs the job, and merges what it gives."""
     kept = partials.persist()
     try:
+        # One job where they are small together: it brings what the driver has room for, and says if there is more.
+        fits = sql.when(sql.col(ROOM) == FITS, sql.col(SKETCH)).alias(SKETCH)
+        sent = kept.where(sql.col(ROOM) < BEYOND).select(*(column(key.name) for key in keys), fits)
+        parts = _by_key(collected(sent, keys))
+        if parts is not None:
+            return _on_the_driver(parts, keys)
         with clearly():
             total = kept.agg(sql.count("*"), sql.sum(sql.length(SKETCH))).first()
-        n_sketches, n_bytes = (0, 0) if total is None else (total[0], total[1] or 0)
-        if n_sketches <= FEW and n_bytes <= FEW_BYTES:
-            return _on_the_driver(kept, keys)
-        return _in_spark(kept, keys)
+        n_sketches, n_bytes = (0, 0) if total is None else (total[0], total[1])
+        if keys:
+            return _in_spark(kept, keys, n_bytes)
+        n_parts = min(_n_parts(n_bytes), n_sketches // _LEAST_MERGED)
+        if n_parts > 0:
+            # In stages, until they are few: a task merges some megabytes, however many there are in all.
+            return gathered(merged_in_spark(kept, keys, n_parts), keys)
+        return _on_the_driver({(): [part for _, part in collected(kept, keys)]}, keys)
     finally:
         kept.unpersist()
 
 
-def _on_the_driver(partials: DataFrame, keys: tuple[types.StructField, ...]) -> Gathered:
-    with clearly():
-        rows = partials.select(*(column(key.name) for key in keys), SKETCH).collect()
-    parts: dict[tuple[object, ...], list[bytes]] = {}
-    for row in rows:
-        *key, part = row
-        parts.setdefault(tuple(bytes(each) if isinstance(each, bytearray) else each for each in key), []).append(
-            bytes(part)
-        )
+def _by_key(sent: Iterable[tuple[Key, bytes]]) -> dict[Key, list[bytes]] | None:
+    """The sketches of each key; None where some did not fit."""
+    parts: dict[Key, list[bytes]] = {}
+    for key, part in sent:
+        if not part:
+            return None
+        parts.setdefault(key, []).append(part)
+    return parts
+
+
+def _on_the_driver(parts: dict[Key, list[bytes]], keys: tuple[types.StructField, ...]) -> Gathered:
     starts = np.cumsum([0, *map(len, parts.values())])
     sketches = _core.merge_runs([part for own in parts.values() for part in own], starts)
     packed, n, n_left_out, has_positive = _core.pack(sketches)
     facts = Facts(sum(n), sum(n_left_out), any(has_positive), len(parts))
-    schema = types.StructType(schema_of(keys).fields[: len(keys) + 1])
-    data = [(*key, bytearray(own)) for key, own in zip(parts, packed, strict=True)]
-    return Gathered(partials.sparkSession.createDataFrame(data, schema), keys, facts)
+    return Gathered(keys, facts, held=dict(zip(parts, packed, strict=True)))
 
 
-def _in_spark(partials: DataFrame, keys: tuple[types.StructField, ...]) -> Gathered:
-    merged = merged_in_spark(partials, keys)
-    if not keys:
-        return _on_the_driver(merged, keys)
-    kept = merged.persist()
-    with clearly():
-        # Partials are still kept, so that the rows are not read again.
-        found = kept.agg(sql.sum(N), sql.sum(N_LEFT_OUT), sql.max(HAS_POSITIVE), sql.count("*")).first()
+def _in_spark(partials: DataFrame, keys: tuple[types.StructField, ...], n_bytes: int) -> Gathered:
+    kept = merged_in_spark(partials, keys, _n_parts(n_bytes)).persist()
+    try:
+        with clearly():
+            # Partials are still kept, so that the rows are not read again.
+            found = kept.agg(sql.sum(N), sql.sum(N_LEFT_OUT), sql.max(HAS_POSITIVE), sql.count("*")).first()
+    except BaseException:
+        kept.unpersist()
+        raise
     n, n_left_out, has_positive, n_groups = found if found is not None else (0, 0, False, 0)
-    facts = Facts(n or 0, n_left_out or 0, bool(has_positive), n_groups)
-    return Gathered(kept.select(*(column(key.name) for key in keys), SKETCH), keys, facts)
+    return Gathered(keys, Facts(n or 0, n_left_out or 0, bool(has_positive), n_groups), kept=kept)
 
 
-def merged_in_spark(partials: DataFrame, keys: Sequence[types.StructField]) -> DataFrame:
-    """A row for each group; without keys some rows, each of some partitions. Not started."""
+def _n_parts(n_bytes: int) -> int:
+    """Tasks that sketches of so many bytes are merged by."""
+    return -(-n_bytes // _BYTES_OF_A_TASK)
+
+
+def merging(keys: Sequence[types.StructField]) -> Merging:
+    """The stage that merges neighbours of one group."""
+    return Merging(tuple(key.name for key in keys), ROOM_OF_DRIVER)
+
+
+def merged_in_spark(partials: DataFrame, keys: Sequence[types.StructField], n_parts: int = 1) -> DataFrame:
+    """A row for each group; without keys a row for each of the parts. Not started."""
     columns = [column(key.name) for key in keys]
-    together = (
-        partials.repartition(*columns).sortWithinPartitions(*columns) if columns else partials.repartition(N_PARTS)
-    )
-    merging = Merging(tuple(key.name for key in keys))
-    return together.mapInArrow(merging.stage(), schema_of(keys))
+    if columns:
+        usual = int(str(partials.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+        # Without a number, Spark may take fewer where they are small.
+        spread = partials.repartition(n_parts, *columns) if n_parts > usual else partials.repartition(*columns)
+        together = spread.sortWithinPartitions(*columns)
+    else:
+        together = partials.repartition(n_parts)
+    return together.mapInArrow(merging(keys).stage(), schema_of(keys))

@@ -17,9 +17,12 @@ _ROOM = 1 << 62
 
 
 class Groups(NamedTuple):
-    """The rows of a batch by group: `order` puts each group's rows together, from its start to the next one's."""
+    """The rows of a batch by group: `order` puts each group's rows together, from its start to the next one's.
 
-    order: Indices
+    Without an order they stand together as they are.
+    """
+
+    order: Indices | None
     starts: Indices
     keys: list[Key]
 
@@ -27,7 +30,7 @@ class Groups(NamedTuple):
 def groups_of(columns: Sequence[pa.Array], n_rows: int) -> Groups:
     """The groups of a batch that has at least one row; rows keep their order within a group."""
     if not columns:
-        return Groups(np.arange(n_rows), np.array([0, n_rows]), [()])
+        return Groups(None, np.array([0, n_rows]), [()])
     codes = _codes(columns)
     narrow = codes.astype(np.uint16) if codes.max() < 1 << 16 else codes
     order = np.argsort(narrow, kind="stable")

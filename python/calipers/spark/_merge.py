@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from calipers import _core
+from calipers._core import CalipersError
 from calipers._threads import threads
 from calipers.spark._columns import SKETCH
 from calipers.spark._failures import refused
 from calipers.spark._fill import Batches
 from calipers.spark._keys import Key, runs_of
-from calipers.spark._partials import partials
+from calipers.spark._partials import Outgoing
+
+# Sketches that are unfolded at once, by their bytes; small ones take more in memory than their bytes.
+_BYTES_OF_A_SLICE = 8 << 20
+_LEAST_BYTES = 1 << 10
 
 
 @dataclass(frozen=True)
 class Merging:
-    """Which columns are keys; it travels to the executors."""
+    """Which columns are keys, and the driver's room for sketches; it travels to the executors."""
 
     names: tuple[str, ...]
+    room: int
 
     def stage(self) -> Callable[[Batches], Batches]:
         """The function for `mapInArrow`: neighbours of one group become one row.
 
         In a partition that is sorted by its keys that is one row for each group. A group is whole when the next one
-        begins: so one sketch waits, however many groups there are.
+        begins: so what is held is one sketch that waits and a slice of those that come, however many there are.
         """
 
         def merge(batches: Batches) -> Batches:
+            outgoing = Outgoing(self.names, self.room)
             with threads(1):
                 waiting: tuple[Key, _core.Sketch] | None = None
                 kinds: list[pa.DataType] = []
@@ -38,10 +46,11 @@ class Merging:
                     if batch.num_rows == 0:
                         continue
                     kinds = [batch.column(name).type for name in self.names]
-                    done, waiting = self._merged(batch, waiting)
-                    yield from partials(done, self.names, kinds)
+                    for rows in _slices(batch):
+                        done, waiting = self._merged(rows, waiting)
+                        yield from outgoing.rows(done, kinds)
                 if waiting is not None:
-                    yield from partials([waiting], self.names, kinds)
+                    yield from outgoing.rows([waiting], kinds)
 
         return merge
 
@@ -61,6 +70,22 @@ class Merging:
                 done.append((key, sketch))
         done += zip(keys[:-1], sketches[:-1], strict=True)
         return done, (keys[-1], sketches[-1])
+
+
+def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Rows of some megabytes each: a batch of Spark has ten thousand sketches, whatever their size."""
+    parts = batch.column(SKETCH)
+    if parts.null_count:
+        missing = CalipersError("sketches must not be missing")
+        missing.code = "wrong_column"
+        raise refused(missing, "sketches")
+    ends = np.cumsum(np.maximum(pc.binary_length(parts).to_numpy(zero_copy_only=False), _LEAST_BYTES))
+    start = 0
+    while start < len(ends):
+        before = ends[start - 1] if start else 0
+        end = max(start + 1, int(np.searchsorted(ends, before + _BYTES_OF_A_SLICE)))
+        yield batch.slice(start, end - start)
+        start = end
 
 
 def merge_runs(parts: pa.Array, starts: np.ndarray) -> list[_core.Sketch]:

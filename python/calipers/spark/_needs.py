@@ -10,7 +10,8 @@ from pathlib import Path
 
 # What `mapInArrow` itself imports, beside PySpark.
 _PACKAGES = ("pyspark", "pyarrow", "pandas")
-_OLDEST = (3, 5)
+# pyarrow: the first whose columns other libraries read in place.
+_OLDEST = {"pyspark": (3, 5), "pyarrow": (14, 0)}
 
 
 def check_pyspark() -> None:
@@ -22,9 +23,12 @@ def check_pyspark() -> None:
             raise ImportError(
                 f"calipers.spark needs {package}, which is not installed: pip install 'calipers[spark]'", name=package
             ) from error
-        if package == "pyspark" and tuple(map(int, found.__version__.split(".")[:2])) < _OLDEST:
+        oldest = _OLDEST.get(package)
+        if oldest is not None and tuple(map(int, found.__version__.split(".")[:2])) < oldest:
+            least = ".".join(map(str, oldest))
+            got = found.__version__
             raise ImportError(
-                f"calipers.spark needs PySpark 3.5 or later, got {found.__version__}: pip install 'calipers[spark]'"
+                f"calipers.spark needs {package} {least} or later, got {got}: pip install 'calipers[spark]'"
             )
 
 

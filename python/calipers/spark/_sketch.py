@@ -10,7 +10,9 @@ from pyspark.sql import DataFrame, types
 
 from calipers._inputs import Invalid, OneView, PosLabel, Ties
 from calipers._sketch import Sketch
-from calipers.spark._columns import choose, refusal
+from calipers.spark import _gather
+from calipers.spark._columns import check_dataframe, choose, refusal
+from calipers.spark._figures import check_names
 from calipers.spark._fill import Filling
 from calipers.spark._gather import gathered, schema_of
 from calipers.spark._sketches import Sketches
@@ -107,11 +109,16 @@ def sketch(
         "invalid": invalid,
     }
     names = (by,) if isinstance(by, str) else tuple(by)
+    check_dataframe(df)
+    if df.isStreaming:
+        raise refusal("invalid_setting", "df must be whole, got a stream: write_windows takes those")
     partials = filled(df, prob, label, weight, names, reading, options)
     found = gathered(partials.rows, partials.keys)
+    sketches = Sketches(found, empty=Sketch(**options))
     if pos_label is not None and found.facts.n > 0 and not found.facts.has_positive:
+        sketches.unpersist()
         raise refusal("positive_label_absent", f"the positive label must occur, got {pos_label!r}, which no row has")
-    return Sketches(found)
+    return sketches
 
 
 def filled(
@@ -124,14 +131,21 @@ def filled(
     shape: dict[str, Any],
 ) -> Partials:
     """The first stage, checked but not started."""
-    chosen = choose(df, prob, label, weight, by, bool(reading["from_logits"]))
+    check_names(by)
+    chosen = choose(
+        df, prob, label, weight, by, from_logits=bool(reading["from_logits"]), pos_label=reading["pos_label"]
+    )
     _try_options(shape, reading, chosen.is_array)
-    filling = Filling(shape, reading, by, MOST_BYTES)
+    filling = Filling(shape, {**reading, "pos_label": chosen.pos_label}, by, MOST_BYTES, _gather.ROOM_OF_DRIVER)
     return Partials(chosen.rows.mapInArrow(filling.stage(), schema_of(chosen.keys)), chosen.keys)
 
 
 def _try_options(shape: dict[str, Any], reading: dict[str, Any], is_array: bool) -> None:
     """Refuses on the driver what every executor would: a batch without rows has all the options of one with some."""
+    multiclass = reading["multiclass"]
     n_classes = 2 if reading["pos_label"] is not None else 3
+    if isinstance(multiclass, int):
+        # How many classes there are is known by the rows alone.
+        n_classes = max(n_classes, multiclass + 1)
     scores = np.empty((0, n_classes) if is_array else 0)
     Sketch(**shape).update(np.empty(0, dtype=np.int64), scores, **reading)

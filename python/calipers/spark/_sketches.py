@@ -1,4 +1,4 @@
-"""A sketch for each group, kept by Spark, and what can be asked of them."""
+"""A sketch for each group, held by the driver or kept by Spark, and what can be asked of them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 
+import numpy as np
 from pyspark.sql import Column, DataFrame, SparkSession, types
 
 from calipers import _core
 from calipers._assess import Debias, Method
 from calipers._sketch import Sketch
+from calipers._sketch_rows import FOLDERS, START
 from calipers.spark._columns import RESERVED, SKETCH, check_dataframe, column, key_field, refusal
 from calipers.spark._failures import clearly
-from calipers.spark._figures import Asking
-from calipers.spark._gather import Gathered, gathered, schema_of
-from calipers.spark._merge import Merging
+from calipers.spark._figures import Asking, check_names
+from calipers.spark._gather import Gathered, gathered, merging, schema_of
+from calipers.spark._rows import collected, created, shown
 from calipers.spark._session import session as active_session
 
 # Types of figures, by the names that `_figures` has for them.
@@ -34,7 +36,8 @@ class Sketches:
     """A sketch for each group of rows: what `sketch`, `read` and `read_windows` give.
 
     Figures of all groups come as a DataFrame, computed in Spark: so a hundred thousand groups are no
-    more work for the driver than one. It prints as what is in it.
+    more work for the driver than one. Few are held by the driver; many are kept by Spark, until `unpersist`. It prints
+    as what is in it.
 
     Attributes
     ----------
@@ -48,9 +51,11 @@ class Sketches:
         Groups; 1 without `by`, or 0 without rows.
     """
 
-    def __init__(self, found: Gathered) -> None:
-        self._rows = found.rows
+    def __init__(self, found: Gathered, *, empty: Sketch | None = None) -> None:
+        self._found = found
         self._keys = found.keys
+        # What there is of no rows.
+        self._empty = Sketch() if empty is None else empty
         self.by = [key.name for key in found.keys]
         self.n = found.facts.n
         self.n_left_out = found.facts.n_left_out
@@ -65,31 +70,42 @@ class Sketches:
         """A row for each group: its keys, and ``sketch``, the bytes that `calipers.Sketch.from_bytes` reads."""
         return self._rows
 
+    @cached_property
+    def _rows(self) -> DataFrame:
+        if self._found.kept is not None:
+            return self._found.kept.select(*(column(key.name) for key in self._keys), SKETCH)
+        return created(active_session(), (self._found.held or {}).items(), self._keys)
+
     def merged(self) -> Sketch:
         """The sketch of all groups together."""
         return self._merged.copy()
 
     @cached_property
     def _merged(self) -> Sketch:
-        if not self._keys:
-            return next(iter(self.collect().values()), Sketch())
-        found = gathered(_partials(self._rows.select(SKETCH), ()), ())
-        return next(iter(Sketches(found).collect().values()), Sketch())
+        if self.n_groups == 0:
+            return self._empty
+        found = self._found
+        if found.held is None:
+            found = gathered(_partials(self._rows.select(SKETCH), ()), ())
+        parts = list((found.held or {}).values())
+        (sketch,), *_ = _core.pack(_core.merge_runs(parts, np.array([0, len(parts)])))
+        return Sketch.from_bytes(sketch)
 
     def collect(self) -> dict[Any, Sketch]:
-        """Each group's sketch on the driver, by its key: a value, or a tuple where `by` has several columns."""
-        with clearly():
-            rows = self._rows.collect()
+        """Each group's sketch on the driver, by its key: a value, or a tuple where `by` has several columns.
+
+        Timestamps are in UTC, and say so: a time without a zone would stand for two where clocks go back.
+        """
+        held = self._found.held
         found: dict[Any, Sketch] = {}
-        for row in rows:
-            *key, data = row
-            values = tuple(bytes(value) if isinstance(value, bytearray) else value for value in key)
+        for key, data in collected(self._rows, self._keys) if held is None else held.items():
+            values = shown(key, self._keys)
             found[values[0] if len(values) == 1 else values] = Sketch.from_bytes(data)
         return found
 
     def where(self, condition: Column | str) -> Sketches:
         """The groups whose keys satisfy a condition, as of `DataFrame.where`."""
-        return Sketches(gathered(_partials(self._rows.where(condition), self._keys), self._keys))
+        return self._with(self._rows.where(condition), self._keys)
 
     def merged_by(self, *by: str) -> Sketches:
         """Sketches of fewer groups: those that agree in these of the columns are merged."""
@@ -97,8 +113,10 @@ class Sketches:
         if unknown:
             raise refusal("wrong_column", f"by must be of {', '.join(self.by) or 'none'}, got {unknown[0]!r}")
         keys = tuple(key for name in by for key in self._keys if key.name == name)
-        rows = self._rows.select(*(column(key.name) for key in keys), SKETCH)
-        return Sketches(gathered(_partials(rows, keys), keys))
+        return self._with(self._rows.select(*(column(key.name) for key in keys), SKETCH), keys)
+
+    def _with(self, rows: DataFrame, keys: tuple[types.StructField, ...]) -> Sketches:
+        return Sketches(gathered(_partials(rows, keys), keys), empty=self._empty)
 
     def measure(self, measure: str = "ls_ece", **options: Any) -> DataFrame:
         """A figure for each group.
@@ -118,9 +136,8 @@ class Sketches:
         """
         if measure not in _MEASURES:
             raise refusal("invalid_setting", f"measure must be one of {', '.join(_MEASURES)}, got {measure!r}")
-        asked = self._one_sigma(measure, options)
-        self._try("measure", {"measure": measure, **asked})
-        return self._ask("measure", {"measure": measure, **asked})
+        self._try("measure", {"measure": measure, **options})
+        return self._ask("measure", {"measure": measure, **self._one_sigma(measure, options)})
 
     def assess(
         self,
@@ -154,10 +171,9 @@ class Sketches:
             "method": method,
             "debias": debias,
             "random_state": random_state,
-            **self._one_sigma(measure, options),
         }
-        self._try("assess", choices)
-        return self._ask("assess", choices)
+        self._try("assess", {**choices, **options})
+        return self._ask("assess", {**choices, **self._one_sigma(measure, options)})
 
     def sweep(self, *, bins: Sequence[int] | None = None, **options: Any) -> DataFrame:
         """ECE over numbers of bins beside LS-ECE over sigma, for each group: how brittle its figure is.
@@ -188,12 +204,15 @@ class Sketches:
         mode : {"error", "overwrite", "append", "ignore"}
             What happens if it is there; sketches that are appended are merged by whoever reads.
         """
+        # What the driver holds is one file: Spark would begin with an empty one where groups are few.
+        rows = self._rows if self._found.held is None else self._rows.coalesce(1)
         with clearly():
-            self._rows.write.mode(mode).parquet(path)
+            rows.write.mode(mode).parquet(path)
 
     def unpersist(self) -> None:
-        """Lets Spark forget what it keeps; asked again, it would read the rows again."""
-        self._rows.unpersist()
+        """Lets Spark forget what it keeps of many groups; asked again, it would read the rows again."""
+        if self._found.kept is not None:
+            self._found.kept.unpersist()
 
     def _one_sigma(self, measure: str, options: dict[str, Any]) -> dict[str, Any]:
         """The options, with the sigma that all rows have by rule where groups would have one each."""
@@ -213,15 +232,13 @@ class Sketches:
     def _ask(self, question: str, options: dict[str, Any]) -> DataFrame:
         asking = Asking(question, options, tuple(self.by))
         figures = [types.StructField(name, _KINDS[kind]) for name, kind in asking.columns().items()]
-        taken = sorted(set(self.by) & set(asking.columns()))
-        if taken:
-            raise refusal("invalid_setting", f"keys must not be called as a figure is, got {', '.join(taken)}")
+        check_names(self.by, [question])
         return self._rows.mapInArrow(asking.stage(), types.StructType([*self._keys, *figures]))
 
 
 def _partials(rows: DataFrame, keys: tuple[types.StructField, ...]) -> DataFrame:
     """Keys and bytes -> partials, as the first stage has them: neighbours of one group merged."""
-    return rows.mapInArrow(Merging(tuple(key.name for key in keys)).stage(), schema_of(keys))
+    return rows.mapInArrow(merging(keys).stage(), schema_of(keys))
 
 
 def read(path: str | Sequence[str], *, session: SparkSession | None = None) -> Sketches:
@@ -241,7 +258,8 @@ def read(path: str | Sequence[str], *, session: SparkSession | None = None) -> S
     reader = (session or active_session()).read
     with clearly():
         df = reader.parquet(path) if isinstance(path, str) else reader.parquet(*path)
-    return of_rows(df)
+    # The folders of a stream tell its micro-batches apart, which are no groups.
+    return of_rows(df.drop(*FOLDERS) if START in df.columns else df)
 
 
 def of_rows(df: DataFrame) -> Sketches:
@@ -251,6 +269,6 @@ def of_rows(df: DataFrame) -> Sketches:
     if not isinstance(kinds.get(SKETCH), types.BinaryType):
         shown = ", ".join(f"{name} {kind.simpleString()}" for name, kind in kinds.items())
         raise refusal("wrong_column", f"sketches must be in a binary column {SKETCH!r}, got {shown}")
-    keys = tuple(key_field(df, name) for name in df.columns if name not in RESERVED)
+    keys = tuple(key_field(df, name) for name in df.columns if name.lower() not in RESERVED)
     rows = df.select(*(column(key.name) for key in keys), SKETCH)
     return Sketches(gathered(_partials(rows, keys), keys))

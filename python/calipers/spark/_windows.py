@@ -11,14 +11,17 @@ from pyspark.sql import functions as sql
 from pyspark.sql.streaming import StreamingQuery
 
 from calipers._inputs import Invalid, OneView, PosLabel, Ties
-from calipers.spark._columns import SKETCH, check_dataframe, column, refusal
-from calipers.spark._failures import clearly
+from calipers._sketch_rows import BATCH, FOLDERS, QUERY, START
+from calipers.spark._columns import SKETCH, check_dataframe, choose, column, refusal
+from calipers.spark._failures import clearly, marked
 from calipers.spark._gather import merged_in_spark
 from calipers.spark._session import session as active_session
 from calipers.spark._sketch import filled
 from calipers.spark._sketches import Sketches, of_rows
 
-START, END, BATCH = "window_start", "window_end", "batch"
+END = "window_end"
+
+_NO_TIME = f"CalipersError: {marked('times must be present, got null', 'missing_time')}"
 
 
 def write_windows(
@@ -43,8 +46,8 @@ def write_windows(
 ) -> StreamingQuery:
     """Starts a query that writes, for each micro-batch, a row for each window and group: keys and sketch.
 
-    A micro-batch has a folder of its own, ``batch=7``, which a replay of the same micro-batch overwrites: so what is
-    there does not depend on failures. Rows that come late go into the window of their time, whenever they come;
+    A micro-batch has a folder of its own, ``query=.../batch=7``, which a replay of the same micro-batch overwrites: so
+    what is there does not depend on failures. Rows that come late go into the window of their time, whenever they come;
     `read_windows` merges what several micro-batches have of one window. No state is kept between them.
 
     Parameters
@@ -52,13 +55,15 @@ def write_windows(
     df : pyspark.sql.DataFrame
         A stream of predictions.
     path : str
-        The folder of sketches.
+        The folder of sketches; several queries may write to one.
     time : str
-        The column of timestamps.
+        The column of timestamps. A row without a time is refused; with ``invalid="count"`` it is in a window of its
+        own, whose start and end are null.
     window : str
         How long windows are, as ``"1 hour"``; they do not overlap.
     checkpoint : str
-        The folder in which Spark keeps how far it is; one for each query.
+        The folder in which Spark keeps how far it is; one for each query. Without it a query begins anew, and is
+        another one: its sketches are added to those that are there.
     prob, label, weight, by, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid, **options
         As for `sketch`.
     trigger : dict, optional
@@ -83,18 +88,23 @@ def write_windows(
     }
 
     def of_batch(batch: DataFrame) -> DataFrame:
-        partials = filled(
-            _with_window(batch, time, window, names), prob, label, weight, (START, END, *names), reading, options
-        )
+        windowed = _with_window(batch, time, window, (prob, label, weight, *names), invalid)
+        partials = filled(windowed, prob, label, weight, (START, END, *names), reading, options)
         merged = merged_in_spark(partials.rows, partials.keys)
         # One file, so that a micro-batch is there as a whole or not at all.
         return merged.select(START, END, *map(column, names), SKETCH).repartition(1)
 
     def write(batch: DataFrame, number: int) -> None:
+        session = batch.sparkSession
+        # The stream has a session of its own. Unlike Spark's default these times have a least and a greatest one in
+        # each file, by which a reader of some windows leaves out the others.
+        session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+        query = session.sparkContext.getLocalProperty("sql.streaming.queryId")
         with clearly():
-            of_batch(batch).write.mode("overwrite").parquet(f"{path.rstrip('/')}/{BATCH}={number}")
+            of_batch(batch).write.mode("overwrite").parquet(f"{path.rstrip('/')}/{QUERY}={query}/{BATCH}={number}")
 
     # Everything that can be said of columns and options is said before the query starts.
+    choose(df, prob, label, weight, names, from_logits=from_logits, pos_label=pos_label)
     of_batch(df)
     writer = df.writeStream.foreachBatch(write).option("checkpointLocation", checkpoint)
     return (writer.trigger(**trigger) if trigger else writer).start()
@@ -128,7 +138,7 @@ def read_windows(
     """
     spark = session or active_session()
     with clearly():
-        df = spark.read.parquet(path).drop(BATCH)
+        df = spark.read.parquet(path).drop(*FOLDERS)
     missing = [name for name in (START, END, SKETCH) if name not in df.columns]
     if missing:
         raise refusal("wrong_column", f"windows must have a column {missing[0]!r}, got {', '.join(df.columns)}")
@@ -148,15 +158,23 @@ def read_windows(
     return of_rows(df.select(*map(column, names), SKETCH))
 
 
-def _with_window(df: DataFrame, time: str, window: str, by: tuple[str, ...]) -> DataFrame:
+def _with_window(df: DataFrame, time: str, window: str, others: Sequence[str | None], invalid: Invalid) -> DataFrame:
+    """The other columns that are named, and the window of each row."""
     found = [field for field in df.schema.fields if field.name == time]
     if not found or not isinstance(found[0].dataType, (types.TimestampType, types.TimestampNTZType)):
         got = f"{time!r}, which is {found[0].dataType.simpleString()}" if found else f"{time!r}, which is not there"
         raise refusal("wrong_column", f"time must name a column of timestamps, got {got}")
-    taken = [name for name in (START, END, BATCH) if name in by or name in df.columns]
+    named = {name: None for name in others if name is not None}
+    taken = [name for name in named if name.lower() in (START, END, *FOLDERS)]
     if taken:
         raise refusal("invalid_setting", f"columns must not be called {taken[0]!r}, as one of the windows is")
-    span = sql.window(column(time), window)
+    when, kind = column(time), found[0].dataType
+    present = when.isNotNull()
+    # Spark would leave out rows without a time, and say nothing.
+    absent = sql.lit(None) if invalid == "count" else sql.raise_error(sql.lit(_NO_TIME))
+    span = sql.window(sql.coalesce(when, sql.lit("1970-01-01").cast(kind)), window)
     return df.withColumn("calipers_window", span).select(
-        "*", sql.col("calipers_window.start").alias(START), sql.col("calipers_window.end").alias(END)
+        *map(column, named),
+        sql.when(present, sql.col("calipers_window.start")).otherwise(absent).alias(START),
+        sql.when(present, sql.col("calipers_window.end")).otherwise(absent).alias(END),
     )

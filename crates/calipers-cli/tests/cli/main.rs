@@ -14,6 +14,7 @@ mod measures;
 mod real_files;
 mod refusals;
 mod report;
+mod sketch_rows;
 mod sketches;
 mod snapshots;
 mod standard_input;

@@ -193,6 +193,9 @@ impl Stored for Weighted {
     }
 }
 
+/// Bytes of a number that a word of 64 bits holds in any case.
+const SHORT: usize = 9;
+
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -215,6 +218,20 @@ impl Reader<'_> {
     }
 
     fn number(&mut self) -> Result<u128, Error> {
+        // Most fit into a word, which is several times faster.
+        let mut value = 0u64;
+        let start = self.bytes.get(self.at..).unwrap_or_default();
+        for (place, byte) in start.iter().take(SHORT).enumerate() {
+            value |= u64::from(byte & 0x7f) << (7 * place);
+            if *byte & 0x80 == 0 && (*byte != 0 || place == 0) {
+                self.at += place + 1;
+                return Ok(value.into());
+            }
+        }
+        self.long_number()
+    }
+
+    fn long_number(&mut self) -> Result<u128, Error> {
         let mut value = 0u128;
         for shift in (0..u128::BITS).step_by(7) {
             let byte = self.byte()?;
@@ -371,6 +388,7 @@ impl Reader<'_> {
         let (mut n, mut units) = (0u64, 0u128);
         for table in &mut tables {
             let mut next = 0u32;
+            let mut cells = Vec::new();
             for _ in 0..self.number()? {
                 let gap = self.at_most("the number of a cell", u128::from(most) - u128::from(next.min(most)))?;
                 // proof: at most `most`, and so is the sum
@@ -384,9 +402,10 @@ impl Reader<'_> {
                 if n > MOST_ROWS || units > MOST_UNITS {
                     return Err(invalid("more rows or weight than a sketch can hold"));
                 }
-                table.add(cell, sums);
+                cells.push((cell, sums));
                 next = cell + 1;
             }
+            *table = Table::from_sorted(cells);
         }
         Ok((tables, n, units))
     }

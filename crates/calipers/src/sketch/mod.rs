@@ -218,6 +218,14 @@ impl Sketch {
         }
     }
 
+    /// Memory that the cells take, an upper estimate; several times the bytes of [`to_bytes`](Self::to_bytes) where rows are spread.
+    pub fn heap_bytes(&self) -> usize {
+        match &self.cells {
+            Cells::Plain(tables) => tables.iter().map(Table::heap_bytes).sum(),
+            Cells::Weighted(tables) => tables.iter().map(Table::heap_bytes).sum(),
+        }
+    }
+
     /// What was read, rounded, tied and left out, over all batches.
     pub fn report(&self) -> &InputReport {
         &self.report

@@ -10,8 +10,20 @@ const PAGE: usize = 256;
 /// Cells from which on pages are considered.
 const MANY: usize = 1 << 12;
 
+/// Cells that a node of the map has room for.
+const NODE: usize = 11;
+
 /// Cells that a page must hold on average to pay.
 const WORTH_A_PAGE: usize = 8;
+
+fn page_of(cell: u32) -> usize {
+    cell as usize / PAGE
+}
+
+/// Whether so many pages are worth their memory.
+fn pay(n_pages: usize, n_cells: usize) -> bool {
+    n_cells >= MANY && n_pages * WORTH_A_PAGE <= n_cells
+}
 
 /// The occupied cells of one half and one outcome.
 #[derive(Debug, Clone)]
@@ -33,6 +45,17 @@ impl<S: Sums> PartialEq for Table<S> {
 }
 
 impl<S: Sums> Table<S> {
+    /// Cells in the order of their numbers, none of which is empty.
+    pub(super) fn from_sorted(cells: Vec<(u32, S)>) -> Self {
+        let n_pages = cells.chunk_by(|(a, _), (b, _)| page_of(*a) == page_of(*b)).count();
+        if pay(n_pages, cells.len()) {
+            let mut table = Table::Many { pages: Vec::new(), n_occupied: 0 };
+            cells.into_iter().for_each(|(cell, sums)| table.add(cell, sums));
+            return table;
+        }
+        Table::Few(cells.into_iter().collect())
+    }
+
     /// Adds rows to a cell; `sums` is not empty.
     pub(super) fn add(&mut self, cell: u32, sums: S) {
         match self {
@@ -44,7 +67,7 @@ impl<S: Sums> Table<S> {
                 }
             }
             Table::Many { pages, n_occupied } => {
-                let page = cell as usize / PAGE;
+                let page = page_of(cell);
                 if page >= pages.len() {
                     pages.resize_with(page + 1, || None);
                 }
@@ -59,12 +82,12 @@ impl<S: Sums> Table<S> {
     fn make_pages_if_dense(&mut self) {
         let Table::Few(cells) = self else { return };
         let mut n_pages = 0;
-        let mut last = u32::MAX;
-        for page in cells.keys().map(|cell| cell / PAGE as u32) {
+        let mut last = usize::MAX;
+        for page in cells.keys().map(|cell| page_of(*cell)) {
             n_pages += usize::from(page != last);
             last = page;
         }
-        if n_pages * WORTH_A_PAGE <= cells.len() {
+        if pay(n_pages, cells.len()) {
             let cells = std::mem::take(cells);
             *self = Table::Many { pages: Vec::new(), n_occupied: 0 };
             cells.into_iter().for_each(|(cell, sums)| self.add(cell, sums));
@@ -75,6 +98,17 @@ impl<S: Sums> Table<S> {
         match self {
             Table::Few(cells) => cells.len(),
             Table::Many { n_occupied, .. } => *n_occupied,
+        }
+    }
+
+    /// Memory that the cells take, an upper estimate: nodes of the map are at least half full, pages are as large as they are.
+    pub(super) fn heap_bytes(&self) -> usize {
+        match self {
+            Table::Few(cells) => cells.len().div_ceil(NODE / 2) * NODE * size_of::<(u32, S)>(),
+            Table::Many { pages, .. } => {
+                let of_a_page = PAGE * size_of::<S>();
+                size_of_val(pages.as_slice()) + pages.iter().flatten().count() * of_a_page
+            }
         }
     }
 
@@ -107,8 +141,21 @@ mod tests {
             map.entry(cell).or_default().add(content);
         }
         assert!(matches!(table, Table::Many { .. }));
+        assert_eq!(Table::from_sorted(map.iter().map(|(cell, content)| (*cell, *content)).collect()), table);
         assert_eq!(table.len(), map.len());
         assert!(table.iter().eq(map.iter().map(|(cell, content)| (*cell, *content))));
+    }
+
+    #[test]
+    fn memory_is_that_of_pages_not_of_cells() {
+        let mut table = Table::<Content>::default();
+        assert_eq!(table.heap_bytes(), 0);
+        // One cell in sixteen: pages that are mostly empty.
+        for k in 0u32..MANY as u32 {
+            table.add(k * 16, Content { count: 1, first: 0, second: 0 });
+        }
+        assert!(matches!(table, Table::Many { .. }));
+        assert!(table.heap_bytes() >= MANY * 16 * size_of::<Content>());
     }
 
     #[test]

@@ -1,0 +1,69 @@
+"""Rows of keys and sketches, between Spark and the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession, types
+from pyspark.sql import functions as sql
+
+from calipers.spark._columns import SKETCH, column
+from calipers.spark._failures import clearly
+from calipers.spark._keys import Key
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def collected(rows: DataFrame, keys: Sequence[types.StructField]) -> Iterator[tuple[Key, bytes]]:
+    """Keys and bytes of all rows, on the driver; without bytes where there is no sketch.
+
+    Instants are microseconds: Python's own times of Spark have no zone, so that two hours are one where clocks go back.
+    """
+    with clearly():
+        found = rows.select(*map(_stored, keys), SKETCH).collect()
+    for row in found:
+        *key, sketch = row
+        own = tuple(bytes(value) if isinstance(value, bytearray) else value for value in key)
+        yield own, bytes(sketch or b"")
+
+
+def created(
+    session: SparkSession, sketches: Iterable[tuple[Key, bytes]], keys: Sequence[types.StructField]
+) -> DataFrame:
+    """What `collected` has made, as rows again."""
+    schema = types.StructType(
+        [
+            *(types.StructField(key.name, _stored_type(key), True) for key in keys),
+            types.StructField(SKETCH, types.BinaryType(), False),
+        ]
+    )
+    rows = [(*key, bytearray(sketch)) for key, sketch in sketches]
+    return session.createDataFrame(rows, schema).select(*map(_restored, keys), SKETCH)
+
+
+def shown(key: Key, keys: Sequence[types.StructField]) -> tuple[Any, ...]:
+    """A key that was collected, as people have it: instants in UTC."""
+    return tuple(
+        _EPOCH + timedelta(microseconds=int(str(value))) if value is not None and _is_instant(field) else value
+        for value, field in zip(key, keys, strict=True)
+    )
+
+
+def _is_instant(key: types.StructField) -> bool:
+    return isinstance(key.dataType, types.TimestampType)
+
+
+def _stored(key: types.StructField) -> Column:
+    own = column(key.name)
+    return sql.unix_micros(own).alias(key.name) if _is_instant(key) else own
+
+
+def _stored_type(key: types.StructField) -> types.DataType:
+    return types.LongType() if _is_instant(key) else key.dataType
+
+
+def _restored(key: types.StructField) -> Column:
+    own = column(key.name)
+    return sql.timestamp_micros(own).alias(key.name) if _is_instant(key) else own
