@@ -6,12 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
+use rayon::prelude::*;
 use tempfile::NamedTempFile;
 
 use crate::groups::Sketches;
+use crate::progress::ManyFiles;
 use crate::read::{self, Format, N_FIRST_BYTES};
 use crate::sketch_rows;
 use crate::unfinished::Unfinished;
+
+/// Files for each thread from which on a thread reads a file alone.
+const MANY_FOR_A_THREAD: usize = 4;
 
 /// What stands for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -121,6 +126,34 @@ fn standard_input(format: Option<Format>) -> Result<InputFile> {
     }
     let path = copy.path().to_owned();
     Ok(InputFile { name: PathBuf::from(STANDARD_INPUT), path, format: Some(format), _copy: Some(Arc::new(copy)) })
+}
+
+/// Hands what `read` makes of each file to `take`, in their order. A file is read on all threads, or where there are many, each on one.
+///
+/// The file is named where either fails; of several that cannot be read it is the first.
+pub(crate) fn for_each<T: Send>(
+    files: &[InputFile],
+    read: impl Fn(&InputFile) -> Result<T> + Sync,
+    mut take: impl FnMut(T) -> Result<()>,
+) -> Result<()> {
+    let n_threads = rayon::current_num_threads();
+    if n_threads == 1 || files.len() < MANY_FOR_A_THREAD * n_threads {
+        return files.iter().try_for_each(|file| read(file).and_then(&mut take).with_context(|| file.shown()));
+    }
+    let progress = ManyFiles::new(files.len());
+    // Some at once, so that what they give is not held for all of them.
+    for some in files.chunks(MANY_FOR_A_THREAD * n_threads) {
+        let read = |file: &InputFile| {
+            let result = read(file);
+            progress.add();
+            result
+        };
+        let results: Vec<Result<T>> = some.par_iter().map(read).collect();
+        for (file, result) in some.iter().zip(results) {
+            result.and_then(&mut take).with_context(|| file.shown())?;
+        }
+    }
+    Ok(())
 }
 
 /// The name as a pattern, if it has a wildcard and is not itself the name of a file.

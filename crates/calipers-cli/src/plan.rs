@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use crate::args::{BinnedEceArgs, InputArgs, InputRules, LsEceArgs};
 use crate::columns::{self, Chosen, Scores};
-use crate::files::InputFile;
+use crate::files::{self, InputFile};
 use crate::fill;
 use crate::groups::Sketches;
 use crate::input::{self, Loaded};
@@ -227,21 +227,24 @@ impl<Q: Question> Plan<'_, Q> {
             bail!(NEEDS_ROWS);
         }
         let mut all: Vec<Summed> = Vec::new();
-        for file in files {
-            let name = || file.shown();
-            let more = self.sum_file(file).with_context(name)?;
-            if all.is_empty() {
-                all = more;
-                continue;
-            }
-            if more.len() != all.len() {
-                bail!("{}: must have the models of the files before it, got {} and {}", name(), more.len(), all.len());
-            }
-            for (summed, more) in all.iter_mut().zip(more) {
-                summed.sketches.merge(&more.sketches).with_context(name)?;
-                summed.files.extend(more.files);
-            }
-        }
+        files::for_each(
+            files,
+            |file| self.sum_file(file),
+            |more| {
+                if all.is_empty() {
+                    all = more;
+                    return Ok(());
+                }
+                if more.len() != all.len() {
+                    bail!("must have the models of the files before it, got {} and {}", more.len(), all.len());
+                }
+                for (summed, more) in all.iter_mut().zip(more) {
+                    summed.sketches.merge(&more.sketches)?;
+                    summed.files.extend(more.files);
+                }
+                Ok(())
+            },
+        )?;
         let answers = all.into_iter().map(|summed| self.answer_sketches(summed));
         Ok(answers.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }

@@ -17,9 +17,42 @@ pub(crate) struct Progress {
     n_rows: AtomicU64,
 }
 
+/// Many files that are read at once.
+pub(crate) struct ManyFiles(Option<ProgressBar>);
+
+impl ManyFiles {
+    pub(crate) fn new(n_files: usize) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::with_draw_target(Some(n_files as u64), ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("{pos} of {len} files, {eta} left") {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        ManyFiles(bar)
+    }
+
+    pub(crate) fn add(&self) {
+        if let Some(bar) = &self.0 {
+            bar.inc(1);
+        }
+    }
+}
+
+impl Drop for ManyFiles {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 impl Progress {
     pub(crate) fn new(file: &Path, extent: Extent) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        // A thread that has the file for itself is one of many, whose files are counted.
+        let is_alone = rayon::current_thread_index().is_none();
+        let bar = (is_alone && std::io::stderr().is_terminal()).then(|| {
             let (Extent::Rows(length) | Extent::Bytes(length)) = extent;
             let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
             if let Ok(style) = ProgressStyle::with_template("{prefix} {percent:>3}% {msg}, {eta} left") {

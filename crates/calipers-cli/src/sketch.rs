@@ -111,19 +111,18 @@ fn write_all(
     inputs: &[InputFile],
     output: &Path,
     as_json: bool,
-    read: impl Fn(&InputFile) -> Result<Sketches>,
+    read: impl Fn(&InputFile) -> Result<Sketches> + Sync,
 ) -> Result<String> {
     files::refuse_overwriting(output, inputs)?;
     let place = Output::new(output)?;
     let mut all: Option<Sketches> = None;
-    for file in inputs {
-        let name = || file.shown();
-        let sketches = read(file).with_context(name)?;
-        match &mut all {
-            None => all = Some(sketches),
-            Some(all) => all.merge(&sketches).with_context(name)?,
+    files::for_each(inputs, read, |sketches| match &mut all {
+        None => {
+            all = Some(sketches);
+            Ok(())
         }
-    }
+        Some(all) => all.merge(&sketches),
+    })?;
     let all = all.context("no files")?;
     let is_parquet = read::extension(output) == sketch_rows::EXTENSION;
     let bytes = if is_parquet { sketch_rows::to_bytes(&all)? } else { all.to_bytes() };

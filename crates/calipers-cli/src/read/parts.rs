@@ -114,7 +114,7 @@ pub(crate) fn collect(
     })
 }
 
-/// Hands all parts up to the limit to `take`, on all threads; `start` makes what a reading of the file begins with, `state` of which all
+/// Hands all parts up to the limit to `take`, on all threads, or on the one of them that calls it; `start` makes what a reading of the file begins with, `state` of which all
 /// threads share.
 pub(crate) fn for_each<S: Sync>(
     table: &dyn Table,
@@ -127,7 +127,7 @@ pub(crate) fn for_each<S: Sync>(
         let stream = table.stream(wanted, limit)?;
         let state = start(stream.extent());
         let failures = Failures::default();
-        rayon::broadcast(|_| {
+        let work = || {
             for part in stream.parts() {
                 let result = part.and_then(|part| {
                     let first_row = part.first_row;
@@ -145,7 +145,12 @@ pub(crate) fn for_each<S: Sync>(
                     }
                 }
             }
-        });
+        };
+        match rayon::current_thread_index() {
+            // Other threads have files of their own.
+            Some(_) => work(),
+            None => drop(rayon::broadcast(|_| work())),
+        }
         failures.first()?;
         stream.finish()?;
         Ok(state)

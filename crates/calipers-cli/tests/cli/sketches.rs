@@ -189,3 +189,33 @@ fn damaged_sketches_are_refused() {
         }
     }
 }
+
+#[test]
+fn many_files_are_read_at_once_and_give_the_bytes_and_refusals_of_one_after_the_other() {
+    let folder = Folder::new();
+    for file in 0..20 {
+        folder.write(&format!("day-{file:02}.csv"), rows(100 * file..100 * (file + 1), 5));
+    }
+    let pattern = folder.path("day-*.csv");
+    let sketch = |threads: &str| {
+        let out = folder.path(&format!("{threads}.calipers"));
+        succeed(&["sketch", text(&pattern), "--by", "g", "--threads", threads, "-o", text(&out)]);
+        std::fs::read(out).unwrap()
+    };
+    let one = sketch("1");
+    assert_eq!(sketch("2"), one);
+    assert_eq!(sketch("3"), one);
+    let together = |threads: &str| succeed(&["measure", text(&pattern), "--together", "--json", "--threads", threads]);
+    assert_eq!(together("2"), together("1"));
+
+    for file in [11, 3, 12] {
+        folder.write(&format!("day-{file:02}.csv"), "label,prob,g\n1,1.5,0\n");
+    }
+    let first = folder.path("day-03.csv");
+    for threads in ["1", "2"] {
+        let out = folder.path("bad.calipers");
+        let refusal = format!("{}: probability in row 0 must be in [0, 1], got 1.5", first.display());
+        assert_fails(&["sketch", text(&pattern), "--by", "g", "--threads", threads, "-o", text(&out)], &refusal);
+        assert!(!out.exists());
+    }
+}
