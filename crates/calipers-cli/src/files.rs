@@ -18,6 +18,9 @@ use crate::unfinished::Unfinished;
 /// Files for each thread from which on a thread reads a file alone.
 const MANY_FOR_A_THREAD: usize = 4;
 
+/// Bytes up to which it does: long files are better read by all threads, and some are held in memory as they are.
+const SMALL: u64 = 32 << 20;
+
 /// What stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
@@ -37,6 +40,10 @@ pub(crate) struct InputFile {
 impl InputFile {
     fn named(name: PathBuf, format: Option<Format>) -> Self {
         InputFile { path: name.clone(), name, format, _copy: None }
+    }
+
+    fn is_small(&self) -> bool {
+        std::fs::metadata(&self.path).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= SMALL)
     }
 
     /// For people.
@@ -128,7 +135,8 @@ fn standard_input(format: Option<Format>) -> Result<InputFile> {
     Ok(InputFile { name: PathBuf::from(STANDARD_INPUT), path, format: Some(format), _copy: Some(Arc::new(copy)) })
 }
 
-/// Hands what `read` makes of each file to `take`, in their order. A file is read on all threads, or where there are many, each on one.
+/// Hands what `read` makes of each file to `take`, in their order. A file is read on all threads; where there are many small ones, as many at
+/// once as there are threads, each on one.
 ///
 /// The file is named where either fails; of several that cannot be read it is the first.
 pub(crate) fn for_each<T: Send>(
@@ -137,12 +145,19 @@ pub(crate) fn for_each<T: Send>(
     mut take: impl FnMut(T) -> Result<()>,
 ) -> Result<()> {
     let n_threads = rayon::current_num_threads();
+    let in_turn = |files: &[InputFile], take: &mut dyn FnMut(T) -> Result<()>| {
+        files.iter().try_for_each(|file| read(file).and_then(&mut *take).with_context(|| file.shown()))
+    };
     if n_threads == 1 || files.len() < MANY_FOR_A_THREAD * n_threads {
-        return files.iter().try_for_each(|file| read(file).and_then(&mut take).with_context(|| file.shown()));
+        return in_turn(files, &mut take);
     }
     let progress = ManyFiles::new(files.len());
     // Some at once, so that what they give is not held for all of them.
-    for some in files.chunks(MANY_FOR_A_THREAD * n_threads) {
+    for some in files.chunks(n_threads) {
+        if !some.iter().all(InputFile::is_small) {
+            in_turn(some, &mut take)?;
+            continue;
+        }
         let read = |file: &InputFile| {
             let result = read(file);
             progress.add();
@@ -171,10 +186,12 @@ fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Refuses to write over a file that is read: a kill, or a full disk, must leave all input.
+/// Refuses to write over a file that is read, or into a folder of them: a kill, or a full disk, must leave all input.
 pub(crate) fn refuse_overwriting(output: &Path, inputs: &[InputFile]) -> Result<()> {
-    let Ok(output_file) = output.canonicalize() else { return Ok(()) };
-    match inputs.iter().find(|input| input.path.canonicalize().is_ok_and(|input| input == output_file)) {
+    let parent = output.parent().map(|parent| if parent == Path::new("") { Path::new(".") } else { parent });
+    let places: Vec<PathBuf> = [Some(output), parent].into_iter().flatten().flat_map(Path::canonicalize).collect();
+    let is_input = |input: &Path| input.canonicalize().is_ok_and(|input| places.contains(&input));
+    match inputs.iter().find(|input| is_input(&input.path)) {
         Some(input) => bail!("{}: must not be an input too, got {}", output.display(), input.shown()),
         None => Ok(()),
     }

@@ -55,7 +55,6 @@ pub(crate) fn run(args: &InputArgs, as_json: bool, screen: &Screen) -> Result<St
 }
 
 fn look(file: &InputFile, limit: u64) -> Result<Seen> {
-    let format = file.format()?;
     let (name, shown) = (file.name.display().to_string(), crate::printable(&file.shown()));
     if file.is_sketch() {
         let sketches = Sketches::read(&file.path)?;
@@ -63,6 +62,7 @@ fn look(file: &InputFile, limit: u64) -> Result<Seen> {
         let sketches = Some(sketches);
         return Ok(Seen { name, shown, format: Format::Sketch, n_rows, noun: "column", columns, sketches });
     }
+    let format = file.format()?;
     let table = read::open(&file.path, format, Invalid::Count)?;
     let columns = (0..table.names().len()).map(|place| column(&*table, place, limit)).collect();
     let n_rows = n_rows(&*table, limit)?;

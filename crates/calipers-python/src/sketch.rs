@@ -114,6 +114,11 @@ impl Sketch {
         Ok(Sketch::new(self.get(py, calipers::Sketch::empty_like)?))
     }
 
+    /// Bytes of memory, an upper estimate.
+    fn memory(&self, py: Python<'_>) -> Result<usize, Failure> {
+        self.get(py, |sketch| sketch.memory() + size_of::<State>())
+    }
+
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> Result<Self, Failure> {
         Ok(Sketch::new(py.detach(|| calipers::Sketch::from_bytes(data))?))

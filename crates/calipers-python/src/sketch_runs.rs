@@ -46,10 +46,10 @@ pub(crate) fn update_runs<'py>(
             let mut n_bytes = 0;
             for (run, sketch) in sketches.iter().enumerate() {
                 let mut state = sketch.state()?;
-                let before = state.sketch.heap_bytes();
+                let before = state.sketch.memory();
                 let rows = input.rows(starts[run] as usize..starts[run + 1] as usize)?;
                 state.update(rows, multiclass, ties).map_err(|error| Failure::of_run(run, error))?;
-                n_bytes += state.sketch.heap_bytes().saturating_sub(before);
+                n_bytes += state.sketch.memory().saturating_sub(before);
             }
             Ok(n_bytes)
         })

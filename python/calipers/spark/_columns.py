@@ -69,7 +69,9 @@ def choose(
     ]
     if weight is not None:
         selected.append(_weight(df, weight).alias(WEIGHT))
-    return Chosen(df.select(*selected), keys, is_array, None if is_text else pos_label)
+    # True of two classes is the second; for more, as anywhere, there is no positive label.
+    positive = (True if is_array else None) if is_text else pos_label
+    return Chosen(df.select(*selected), keys, is_array, positive)
 
 
 def check_dataframe(df: object) -> None:

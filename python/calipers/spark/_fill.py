@@ -23,8 +23,8 @@ Batches: TypeAlias = Iterator[pa.RecordBatch]
 _ROWS_OF_A_PASS = 1 << 18
 _BYTES_OF_A_PASS = 32 << 20
 
-# What a sketch takes beside its cells, at most.
-_BYTES_OF_A_SKETCH = 2048
+# What the first rows of a sketch take, and Python's own things of it.
+_BYTES_OF_FIRST_ROWS = 1 << 10
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,9 @@ class _Partition:
     def __init__(self, filling: Filling) -> None:
         self._filling = filling
         self._empty = Sketch(**filling.shape)._held
+        self._bytes_of_a_sketch = self._empty.memory() + _BYTES_OF_FIRST_ROWS
+        # Half for what is held, half for what a block of groups adds before that is looked at.
+        self._half = filling.most_bytes // 2
         self._sketches: dict[Key, _core.Sketch] = {}
         self._kinds: list[pa.DataType] = []
         self._bytes_of_cells = 0
@@ -70,13 +73,13 @@ class _Partition:
                 rows = rows.take(pa.array(groups.order))
             for block in self._blocks(groups):
                 self._add(rows, block)
-                if self._size() > self._filling.most_bytes:
+                if self._size() > self._half:
                     yield from self._emptied()
         yield from self._emptied()
 
     def _blocks(self, groups: Groups) -> Iterator[Groups]:
         """So many groups at once as may be held: a pass can have as many as it has rows."""
-        most = max(1, self._filling.most_bytes // _BYTES_OF_A_SKETCH)
+        most = max(1, self._half // self._bytes_of_a_sketch)
         for first in range(0, len(groups.keys), most):
             keys = groups.keys[first : first + most]
             yield Groups(None, groups.starts[first : first + len(keys) + 1], keys)
@@ -102,7 +105,7 @@ class _Partition:
         return found
 
     def _size(self) -> int:
-        return len(self._sketches) * _BYTES_OF_A_SKETCH + self._bytes_of_cells
+        return len(self._sketches) * self._bytes_of_a_sketch + self._bytes_of_cells
 
     def _emptied(self) -> Batches:
         # One group has one sketch, however large: it would be no smaller in parts.

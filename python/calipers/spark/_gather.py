@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from pyspark.sql import DataFrame, types
+from pyspark.sql import DataFrame, SparkSession, types
 from pyspark.sql import functions as sql
 
 from calipers import _core
@@ -40,6 +40,7 @@ class Facts:
 class Gathered:
     """A sketch for each group: `held` by the driver as bytes, or rows of keys and bytes that Spark has `kept`."""
 
+    session: SparkSession
     keys: tuple[types.StructField, ...]
     facts: Facts
     held: dict[Key, bytes] | None = None
@@ -69,7 +70,7 @@ def gathered(partials: DataFrame, keys: tuple[types.StructField, ...]) -> Gather
         sent = kept.where(sql.col(ROOM) < BEYOND).select(*(column(key.name) for key in keys), fits)
         parts = _by_key(collected(sent, keys))
         if parts is not None:
-            return _on_the_driver(parts, keys)
+            return _on_the_driver(kept.sparkSession, parts, keys)
         with clearly():
             total = kept.agg(sql.count("*"), sql.sum(sql.length(SKETCH))).first()
         n_sketches, n_bytes = (0, 0) if total is None else (total[0], total[1])
@@ -79,7 +80,7 @@ def gathered(partials: DataFrame, keys: tuple[types.StructField, ...]) -> Gather
         if n_parts > 0:
             # In stages, until they are few: a task merges some megabytes, however many there are in all.
             return gathered(merged_in_spark(kept, keys, n_parts), keys)
-        return _on_the_driver({(): [part for _, part in collected(kept, keys)]}, keys)
+        return _on_the_driver(kept.sparkSession, {(): [part for _, part in collected(kept, keys)]}, keys)
     finally:
         kept.unpersist()
 
@@ -94,12 +95,14 @@ def _by_key(sent: Iterable[tuple[Key, bytes]]) -> dict[Key, list[bytes]] | None:
     return parts
 
 
-def _on_the_driver(parts: dict[Key, list[bytes]], keys: tuple[types.StructField, ...]) -> Gathered:
+def _on_the_driver(
+    session: SparkSession, parts: dict[Key, list[bytes]], keys: tuple[types.StructField, ...]
+) -> Gathered:
     starts = np.cumsum([0, *map(len, parts.values())])
     sketches = _core.merge_runs([part for own in parts.values() for part in own], starts)
     packed, n, n_left_out, has_positive = _core.pack(sketches)
     facts = Facts(sum(n), sum(n_left_out), any(has_positive), len(parts))
-    return Gathered(keys, facts, held=dict(zip(parts, packed, strict=True)))
+    return Gathered(session, keys, facts, held=dict(zip(parts, packed, strict=True)))
 
 
 def _in_spark(partials: DataFrame, keys: tuple[types.StructField, ...], n_bytes: int) -> Gathered:
@@ -112,7 +115,8 @@ def _in_spark(partials: DataFrame, keys: tuple[types.StructField, ...], n_bytes:
         kept.unpersist()
         raise
     n, n_left_out, has_positive, n_groups = found if found is not None else (0, 0, False, 0)
-    return Gathered(keys, Facts(n or 0, n_left_out or 0, bool(has_positive), n_groups), kept=kept)
+    facts = Facts(n or 0, n_left_out or 0, bool(has_positive), n_groups)
+    return Gathered(kept.sparkSession, keys, facts, kept=kept)
 
 
 def _n_parts(n_bytes: int) -> int:
@@ -129,9 +133,10 @@ def merged_in_spark(partials: DataFrame, keys: Sequence[types.StructField], n_pa
     """A row for each group; without keys a row for each of the parts. Not started."""
     columns = [column(key.name) for key in keys]
     if columns:
-        usual = int(str(partials.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-        # Without a number, Spark may take fewer where they are small.
-        spread = partials.repartition(n_parts, *columns) if n_parts > usual else partials.repartition(*columns)
+        usual = str(partials.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+        # Without a number, Spark may take fewer where they are small; where the setting is none, it finds out itself.
+        is_too_few = usual.isdigit() and n_parts > int(usual)
+        spread = partials.repartition(n_parts, *columns) if is_too_few else partials.repartition(*columns)
         together = spread.sortWithinPartitions(*columns)
     else:
         together = partials.repartition(n_parts)

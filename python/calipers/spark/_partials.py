@@ -27,20 +27,23 @@ class Outgoing:
     """The sketches that leave one partition, several of which may have the same key.
 
     The driver has room for `room` bytes in all, and no task knows how many there are. So partition i takes
-    room / (i + 1): sketches of equal sizes then fit where they do so together, and else no more than `room` of them are
-    sent. In the worst case, sizes that just fit, it is that times 1 + ln(number of partitions).
+    room / (i + 1): where all send the same, it fits if it does so together, and else no more than `room` is sent. At
+    worst, where each partition just fits, it is that times 1 + ln(number of partitions).
     """
 
     def __init__(self, names: Sequence[str], room: int) -> None:
         self._names = names
-        self._room = room // (_partition() + 1)
-        self._sent = 0
+        self._left = room // (_partition() + 1)
+        self._is_beyond = False
 
     def rows(
         self, sketches: Sequence[tuple[Key, _core.Sketch]], kinds: Sequence[pa.DataType]
     ) -> Iterator[pa.RecordBatch]:
         """Rows of these sketches, in batches of some megabytes."""
         keys, held = [key for key, _ in sketches], [sketch for _, sketch in sketches]
+        if len(held) * _LEAST_BYTES > self._left:
+            # Some will not fit, and then all that were sent would be in vain.
+            self._left = 0
         start = 0
         while start < len(held):
             packed: list[bytes] = []
@@ -62,12 +65,12 @@ class Outgoing:
             start = end
 
     def _rooms(self, packed: Sequence[bytes]) -> NDArray[np.int8]:
-        before = self._sent
-        ends = before + np.cumsum([max(len(part), _LEAST_BYTES) for part in packed])
-        self._sent = int(ends[-1])
-        rooms = np.where(ends <= self._room, FITS, BEYOND).astype(np.int8)
-        if before <= self._room < self._sent:
+        ends = np.cumsum([max(len(part), _LEAST_BYTES) for part in packed])
+        rooms = np.where(ends <= self._left, FITS, BEYOND).astype(np.int8)
+        self._left -= int(ends[-1])
+        if self._left < 0 and not self._is_beyond:
             rooms[np.argmax(rooms)] = FIRST_BEYOND
+            self._is_beyond = True
         return rooms
 
 

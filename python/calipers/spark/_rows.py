@@ -21,8 +21,14 @@ def collected(rows: DataFrame, keys: Sequence[types.StructField]) -> Iterator[tu
 
     Instants are microseconds: Python's own times of Spark have no zone, so that two hours are one where clocks go back.
     """
+    wanted = rows.select(*map(_stored, keys), SKETCH)
     with clearly():
-        found = rows.select(*map(_stored, keys), SKETCH).collect()
+        # Since Spark 4; bytes come as they are, where rows are pickled.
+        if hasattr(wanted, "toArrow"):
+            columns = [values.to_pylist() for values in wanted.toArrow().columns]
+            found: Iterable[Any] = zip(*columns, strict=True)
+        else:
+            found = wanted.collect()
     for row in found:
         *key, sketch = row
         own = tuple(bytes(value) if isinstance(value, bytearray) else value for value in key)

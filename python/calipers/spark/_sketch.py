@@ -81,8 +81,8 @@ def sketch(
     Notes
     -----
     Cost: one pass over the columns. Each partition hands over a sketch for each of its groups: some hundred bytes for
-    a few rows, at most some megabytes. ``docs/scale.md`` has the figures. The result is kept by Spark, so that what is
-    asked of it does not read the rows again.
+    a few rows, at most some megabytes. ``docs/scale.md`` has the figures. The result is held by the driver, or
+    where it is large kept by Spark: what is asked of it does not read the rows again.
 
     Examples
     --------

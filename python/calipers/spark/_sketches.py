@@ -74,7 +74,7 @@ class Sketches:
     def _rows(self) -> DataFrame:
         if self._found.kept is not None:
             return self._found.kept.select(*(column(key.name) for key in self._keys), SKETCH)
-        return created(active_session(), (self._found.held or {}).items(), self._keys)
+        return created(self._found.session, (self._found.held or {}).items(), self._keys)
 
     def merged(self) -> Sketch:
         """The sketch of all groups together."""

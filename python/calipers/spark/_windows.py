@@ -100,6 +100,8 @@ def write_windows(
         # each file, by which a reader of some windows leaves out the others.
         session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         query = session.sparkContext.getLocalProperty("sql.streaming.queryId")
+        if query is None:
+            raise RuntimeError("Spark does not say which query this is; PYSPARK_PIN_THREAD must not be false")
         with clearly():
             of_batch(batch).write.mode("overwrite").parquet(f"{path.rstrip('/')}/{QUERY}={query}/{BATCH}={number}")
 

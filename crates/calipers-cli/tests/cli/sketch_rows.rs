@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BinaryArray, StringArray, UInt32Array};
 use parquet::basic::Compression;
 
-use crate::support::{Folder, assert_refused, results, succeed};
+use crate::support::{Folder, assert_fails, assert_refused, results, succeed};
 
 const ROWS: &str = "label,prob,g\n1,0.9,a\n0,0.2,a\n1,0.6,b\n";
 
@@ -41,6 +41,11 @@ fn a_folder_is_all_of_its_files() {
     let found = results(&[text(&parts), "--sigma", "0.5"]);
     let counts: Vec<_> = found.iter().map(|row| row["n"].as_u64().unwrap()).collect();
     assert_eq!(counts, [6, 4, 2]);
+
+    assert!(succeed(&["measure", text(&parts), "--columns"]).contains('6'));
+    let inside = parts.join("all.parquet");
+    let refusal = format!("{}: must not be an input too, got {}", inside.display(), parts.display());
+    assert_fails(&["merge", text(&parts), "-o", text(&inside)], &refusal);
 
     let other = folder.path("other.parquet");
     succeed(&["sketch", text(&rows), "-o", text(&other)]);

@@ -223,11 +223,15 @@ impl Reader<'_> {
         let start = self.bytes.get(self.at..).unwrap_or_default();
         for (place, byte) in start.iter().take(SHORT).enumerate() {
             value |= u64::from(byte & 0x7f) << (7 * place);
-            if *byte & 0x80 == 0 && (*byte != 0 || place == 0) {
+            if *byte & 0x80 == 0 {
+                if *byte == 0 && place > 0 {
+                    break;
+                }
                 self.at += place + 1;
                 return Ok(value.into());
             }
         }
+        // Long ones, and what is refused.
         self.long_number()
     }
 

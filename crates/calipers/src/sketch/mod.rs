@@ -218,12 +218,15 @@ impl Sketch {
         }
     }
 
-    /// Memory that the cells take, an upper estimate; several times the bytes of [`to_bytes`](Self::to_bytes) where rows are spread.
-    pub fn heap_bytes(&self) -> usize {
-        match &self.cells {
+    /// Bytes of memory, an upper estimate: itself, its bins and its cells; several times those of [`to_bytes`](Self::to_bytes) where rows
+    /// are spread.
+    pub fn memory(&self) -> usize {
+        let bins: usize = self.bins.iter().map(|totals| size_of_val(totals.as_slice())).sum();
+        let cells: usize = match &self.cells {
             Cells::Plain(tables) => tables.iter().map(Table::heap_bytes).sum(),
             Cells::Weighted(tables) => tables.iter().map(Table::heap_bytes).sum(),
-        }
+        };
+        size_of::<Self>() + bins + cells
     }
 
     /// What was read, rounded, tied and left out, over all batches.
