@@ -578,7 +578,7 @@ def test_a_job_takes_little_more_than_counting(session: SparkSession, files: Pat
 
     counting(), sketching()
     seconds: dict[Any, list[float]] = {counting: [], sketching: []}
-    for _ in range(5):
+    for _ in range(3):
         for job, taken in seconds.items():
             start = time.perf_counter()
             job()

@@ -180,14 +180,16 @@ def end(process: subprocess.Popen[bytes]) -> None:
 def test_a_worker_that_is_killed_changes_no_byte(cluster: Cluster, tmp_path: Path) -> None:
     columns = generated(200_000, seed=7)
     folder = str(written(columns, tmp_path / "rows", n_files=N_SLOW))
-    began = tmp_path / "began"
+    began, hold = tmp_path / "began", tmp_path / "hold"
     began.mkdir()
 
     def slowly(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             # PySpark has a process for each executor, which starts those that work.
             (began / f"{os.getppid()}-{time.monotonic_ns()}").touch()
-            time.sleep(0.3)
+            time.sleep(0.2)
+            while hold.exists():
+                time.sleep(0.05)
             yield batch
 
     with on(
@@ -209,8 +211,12 @@ def test_a_worker_that_is_killed_changes_no_byte(cluster: Cluster, tmp_path: Pat
         deadline = time.monotonic() + 120
         while (len(executors()) < 2 or len(list(began.iterdir())) < 8) and time.monotonic() < deadline:
             time.sleep(0.1)
+        # Now each executor is in the middle of a task, which is lost with it.
+        hold.touch()
+        time.sleep(2)
         assert len(executors()) == 2 and len(list(began.iterdir())) < N_SLOW, "in the middle of the job, on both"
         end(cluster.workers[0])
+        hold.unlink()
         thread.join(timeout=180)
         assert not thread.is_alive() and "sketches" in found
         assert len(list(began.iterdir())) > N_SLOW, "tasks of the killed worker have run again"
