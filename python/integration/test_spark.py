@@ -613,6 +613,19 @@ def stages(session: SparkSession) -> list[Any]:
 # Documents
 
 
+def test_the_page_has_the_sizes_of_sketches(many: dict[str, np.ndarray], one_core: OneCore) -> None:
+    sizes = [
+        len(sketched(generated(3))),
+        len(sketched(generated(100))),
+        len(sketched(generated(1_000_000))),
+        len(sketched(generated(1_000_000), weighted=True, resolution=10)),
+        *([len(one_core.all), len(sketched(many, resolution=10))] if N == 10_000_000 else []),
+    ]
+    page = (ROOT / "docs" / "scale.md").read_text()
+    for size in sizes:
+        assert f"| {size:,} |" in page, size
+
+
 def test_docstrings_and_the_page_show_what_happens(session: SparkSession) -> None:
     from calipers.spark import _sketch
 
