@@ -16,18 +16,27 @@
 //! is off by half a step at most, which costs h' N_1 times that. All of it is measured cell by cell and
 //! weighted by the cell's share.
 //!
+//! The residual form has f(q) = F(h(q)) with F(h) = (y - ρ(h)) K(u - h), where the factor belongs to the point. By Leibniz the L1 norm over u of the
+//! j-th derivative of F with respect to h is, for every h, at most
+//! ```text
+//! M_j = Σ_i binomial(j, i) r_i N_(j-i),      r_0 = 1 >= |y - ρ|,   r_i >= |ρ^(i)|,   N_0 = 1
+//! ```
+//! What is said above is about derivatives with respect to q and the chain rule alone, so all of it holds with M_j in place of N_j. The points that
+//! take the place of a cell have their own factor y - ρ(h) each, as rows have: their residual form is what the integral computes.
+//! Here ρ is the link of the kernel, whichever link gives h its q.
+//!
 //! At a single u the same holds with S_j = sup |K^(j)| in place of N_j; S_j is at most N_(j+1) / 2, since K^(j) goes from 0
 //! to 0.
 
 use super::summary::Summary;
 use crate::link::Link;
-use crate::ls_ece::{Kernel, Points};
+use crate::ls_ece::{Integrand, Kernel, Points};
 use crate::numerics::parallel;
 
 /// Points in place of cells, and what that costs.
 pub(crate) struct Atoms {
     pub(crate) points: Points,
-    /// How far LS-ECE of the points can be from that of the rows.
+    /// How far LS-ECE of the points, or its residual form, can be from that of the rows.
     pub(crate) bound: f64,
     /// How far the smoothed mass at any one place can be; infinite for noise that jumps.
     pub(crate) pointwise: f64,
@@ -37,7 +46,7 @@ pub(crate) struct Atoms {
     pub(crate) row_weights: Vec<f64>,
 }
 
-/// Norms of the kernel's first derivatives, as far as there are any.
+/// Norms of the first derivatives of the kernel, or of its product with the factor of a point, as far as there are any.
 struct Norms {
     first: f64,
     second: Option<f64>,
@@ -47,6 +56,18 @@ struct Norms {
 impl Norms {
     fn new(norm: impl Fn(usize) -> Option<f64>) -> Self {
         Norms { first: norm(1).unwrap_or(f64::INFINITY), second: norm(2), third: norm(3) }
+    }
+
+    /// M_1 to M_3, from the norms of the kernel and bounds on the derivatives of the factor.
+    fn of_product(kernel: impl Fn(usize) -> Option<f64>, factor: [Option<f64>; 4]) -> Self {
+        const BINOMIAL: [[f64; 4]; 4] =
+            [[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [1.0, 2.0, 1.0, 0.0], [1.0, 3.0, 3.0, 1.0]];
+        let kernel = |order: usize| if order == 0 { Some(1.0) } else { kernel(order) };
+        Norms::new(|order| {
+            // A factor that is constant asks for no other norm than that of the kernel.
+            let terms = (0..=order).filter(|&i| factor[i] != Some(0.0));
+            terms.map(|i| Some(BINOMIAL[order][i] * factor[i]? * kernel(order - i)?)).sum()
+        })
     }
 }
 
@@ -72,9 +93,14 @@ struct Part {
 impl Atoms {
     /// `coordinate` is the link by which a logit has its probability; that of the kernel, unless rows came as raw scores,
     /// whose cells are those of the logistic link whatever the kernel's is.
-    pub(crate) fn new(cells: impl Iterator<Item = Summary>, kernel: &Kernel<'_>, coordinate: &dyn Link) -> Self {
+    pub(crate) fn new(
+        cells: impl Iterator<Item = Summary>,
+        kernel: &Kernel<'_>,
+        integrand: Integrand,
+        coordinate: &dyn Link,
+    ) -> Self {
         let variation = |order: usize| kernel.noise.variation(order).map(|v| v / kernel.sigma.powi(order as i32));
-        let integrated = Norms::new(variation);
+        let integrated = Norms::of_product(variation, integrand.factor_bounds(kernel.link));
         let largest = Norms::new(|order| variation(order + 1).map(|norm| 0.5 * norm));
         let cells: Vec<Summary> = cells.filter(|cell| cell.weight > 0.0).collect();
         let parts = parallel::map_chunks(cells.len(), CHUNK, |range| {

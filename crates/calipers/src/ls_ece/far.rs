@@ -1,6 +1,7 @@
 //! Logits so far out that it does not matter where they are.
 
 use super::Kernel;
+use super::integrand::Integrand;
 use super::points::{FAR, Points};
 use crate::Error;
 
@@ -11,6 +12,11 @@ pub(super) struct Near {
 }
 
 impl Kernel<'_> {
+    /// Brings logits beyond ±H to ±H for the paper's integrand; `None` if there are none.
+    pub(super) fn near(&self, points: &Points) -> Result<Option<Near>, Error> {
+        self.near_for(points, Integrand::Paper)
+    }
+
     /// Brings logits beyond ±H to ±H; `None` if there are none.
     ///
     /// # Bound
@@ -18,10 +24,20 @@ impl Kernel<'_> {
     /// mass of outcome 1 by at most ρ(-d) times all smoothed mass: so the integral there is the weight of outcome 1,
     /// wherever its points are, up to 2 ρ(-d) + 2 τ before and after the move. The right side is its mirror image, with
     /// outcome 0 and 1 - ρ(d).
-    pub(super) fn near(&self, points: &Points) -> Result<Option<Near>, Error> {
+    ///
+    /// The residual form has H = d + 2 R. Let c = -(d + R), and take the left side first.
+    /// 1. *Left of c, outcome 0.* Points up to -d have |y - p| = p <= ρ(-d), whether they are moved or not; the others get left of c with
+    ///    probability τ at most. So the smoothed mass of outcome 0 left of c is N <= ρ(-d) + τ, before and after the move.
+    /// 2. *Left of c, outcome 1.* Its smoothed mass P is not negative, and ∫|R| left of c is P up to N. A point that is moved comes from beyond -H
+    ///    and is put at -H, and all of it but τ is left of c in either place; its factor 1 - p changes by ρ(-H) <= ρ(-d). So P changes
+    ///    by at most τ + ρ(-d), and the integral left of c by at most 2 N + τ + ρ(-d) <= 3 ρ(-d) + 3 τ.
+    /// 3. *Right of c.* Points that are moved have at most τ of their mass there, before and after: the integral changes by at most 2 τ.
+    ///
+    /// The right side is the mirror image, with outcomes exchanged and 1 - ρ(d). In all 6 max(ρ(-d), 1 - ρ(d)) + 10 τ.
+    pub(super) fn near_for(&self, points: &Points, integrand: Integrand) -> Result<Option<Near>, Error> {
         let (min, max) = points.range();
         let largest = min.abs().max(max.abs());
-        let Some((limit, cost)) = self.limit() else {
+        let Some((limit, cost)) = self.limit(integrand) else {
             let rule = "at most 1e8 in size for noise with so heavy a tail";
             return if largest <= FAR {
                 Ok(None)
@@ -38,7 +54,7 @@ impl Kernel<'_> {
     }
 
     /// H, and the cost of a move to it; `None` if the noise reaches too far.
-    fn limit(&self) -> Option<(f64, f64)> {
+    fn limit(&self, integrand: Integrand) -> Option<(f64, f64)> {
         const NOTHING: f64 = 1e-18;
         let doubled = |start: f64, most: f64, enough: &dyn Fn(f64) -> bool| {
             std::iter::successors(Some(start), |x| Some(2.0 * x)).take_while(|x| *x <= most).find(|x| enough(*x))
@@ -46,6 +62,11 @@ impl Kernel<'_> {
         let reach = doubled(1.0, 64.0, &|x| self.noise.tail(x) <= NOTHING)?;
         let saturated = |d: f64| self.link.response(-d).max(self.link.complement(d)) <= NOTHING;
         let distance = doubled(50.0, 1e6, &saturated)?;
-        Some((distance + reach * self.sigma, 8.0 * NOTHING))
+        let (reaches, cost) = match integrand {
+            Integrand::Paper => (1.0, 8.0 * NOTHING),
+            Integrand::Residual => (2.0, 16.0 * NOTHING),
+        };
+        // Rounding of logits beyond FAR is in no bound, so that none may stay there.
+        Some((distance + reaches * reach * self.sigma, cost)).filter(|(limit, _)| *limit <= FAR)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::curve::Spread;
 use super::sigma::{self, Sigma};
-use super::{Integral, Kernel, LsCurve, LsEce, Measured};
+use super::{Integral, Integrand, Kernel, LsCurve, LsEce, Measured};
 use crate::cells::Atoms;
 use crate::link::{Link, Logistic};
 use crate::predictions::Scale;
@@ -30,7 +30,8 @@ impl LsEce {
     ///
     /// # Bound
     /// To what `cells/atoms.rs` proves comes the rounding of weights: with Σ|δ| of all weight W added or taken, both the
-    /// integral before its division by W and W itself move by at most Σ|δ|, so the measure by 2 Σ|δ| / W.
+    /// integral before its division by W and W itself move by at most Σ|δ|, so the measure by 2 Σ|δ| / W. That holds for the residual form,
+    /// too, since |y - p| <= 1.
     pub(super) fn measure_sketch(&self, sketch: &Sketch) -> Result<(Measured, &'static str), Error> {
         let Prepared { atoms, far, sigma, raised } = self.prepare(sketch)?;
         let kernel = self.kernel(sigma);
@@ -43,7 +44,7 @@ impl LsEce {
         if !(price <= CELLS_SHARE * self.tolerance) {
             return Err(self.cells_too_wide(price));
         }
-        let mut integral = kernel.integrate(&atoms.points, self.tolerance - price)?;
+        let mut integral = kernel.integrate(&atoms.points, self.integrand, self.tolerance - price)?;
         integral.bound += price;
         let rule = match (self.sigma, raised) {
             (Sigma::Value(_), _) => "given",
@@ -125,7 +126,8 @@ impl LsEce {
     ///
     /// # Bound
     /// That of `far.rs` with H the logit there: for any d < H, four times ρ(-d) or 1 - ρ(d), and four times the probability that the
-    /// noise goes beyond H - d. Taken at the best of some d.
+    /// noise goes beyond H - d. Taken at the best of some d. For the residual form six times the saturation and ten times the probability that
+    /// the noise goes beyond (H - d) / 2.
     fn price_of_far(&self, sketch: &Sketch, sigma: f64) -> f64 {
         if sketch.scale() == Some(Scale::Probability) || sketch.n_clipped() == 0 {
             return 0.0;
@@ -133,7 +135,10 @@ impl LsEce {
         let last = self.last_logit(sketch);
         let price = |d: f64| {
             let saturation = self.link.response(-d).max(self.link.complement(d));
-            4.0 * saturation + 4.0 * self.noise.tail((last - d) / sigma)
+            match self.integrand {
+                Integrand::Paper => 4.0 * saturation + 4.0 * self.noise.tail((last - d) / sigma),
+                Integrand::Residual => 6.0 * saturation + 10.0 * self.noise.tail(0.5 * (last - d) / sigma),
+            }
         };
         (0..64).map(|step| price(last * f64::from(step) / 64.0)).fold(f64::INFINITY, f64::min)
     }
@@ -155,7 +160,7 @@ impl LsEce {
 
     fn atoms(&self, sketch: &Sketch, sigma: f64) -> Atoms {
         let coordinate = self.coordinate(sketch);
-        let mut atoms = Atoms::new(sketch.summaries(), &self.kernel(sigma), coordinate);
+        let mut atoms = Atoms::new(sketch.summaries(), &self.kernel(sigma), self.integrand, coordinate);
         if sketch.score_error() > 0.0 {
             self.add_score_errors(&mut atoms, sketch, coordinate);
         }

@@ -29,7 +29,7 @@ pub(super) struct Grid {
     masses: Vec<f64>,
     /// First node that a point in panel 0 of a page touches, relative to the page.
     margin: i64,
-    /// Σ share · |w(theta)|: what the deposit's bound is made of.
+    /// Σ mass · |w(theta)|: what the deposit's bound is made of.
     pub(super) remainder: f64,
     /// Rows added up one after another, and such sums added up in turn: what rounding is made of.
     pub(super) longest_sum: f64,
@@ -38,8 +38,8 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Spreads all points, or says that the grid would be too large.
-    pub(super) fn new(points: &Points, plan: &Plan) -> Option<Self> {
+    /// Spreads all points with these masses (1 each, if there are none) in place of their weights, or says that the grid would be too large.
+    pub(super) fn new(points: &Points, masses: Option<&[f64]>, plan: &Plan) -> Option<Self> {
         let (min, max) = points.range();
         // Panels are counted in the last bits of doubles. NaN fails, too.
         if !(plan.position(min).abs().max(plan.position(max).abs()) < 2e15) {
@@ -68,7 +68,7 @@ impl Grid {
         let segment = n.div_ceil(n_segments).max(parallel::chunk_of(n));
         let mut segments = parallel::map_chunks(n, segment, |rows| {
             let mut grid = empty.clone();
-            deposit(points, plan, rows, &mut grid);
+            deposit(points, masses, plan, rows, &mut grid);
             grid
         })
         .into_iter();
@@ -171,7 +171,7 @@ impl Grid {
         out
     }
 
-    /// Σ |mass|: 1 if no weights were negative, and somewhat more for sparse points.
+    /// Σ |mass|: the sum of the points' masses, and somewhat more for sparse points.
     pub(super) fn total_mass(&self) -> f64 {
         // Eight sums side by side: in one, each addition would wait for the one before.
         let mut sums = [0.0; 8];
@@ -183,26 +183,32 @@ impl Grid {
 }
 
 dispatched! {
-    /// Spreads some of the points over the nodes around them, by weight.
-    fn deposit / deposit_portable(points: &Points, plan: &Plan, rows: Range<usize>, grid: &mut Grid) {
+    /// Spreads some of the points over the nodes around them, by mass.
+    fn deposit / deposit_portable(
+        points: &Points,
+        masses: Option<&[f64]>,
+        plan: &Plan,
+        rows: Range<usize>,
+        grid: &mut Grid,
+    ) {
         match plan.order {
-            2 => spread::<2>(points, plan, rows, grid),
-            4 => spread::<4>(points, plan, rows, grid),
-            6 => spread::<6>(points, plan, rows, grid),
-            _ => spread::<8>(points, plan, rows, grid),
+            2 => spread::<2>(points, masses, plan, rows, grid),
+            4 => spread::<4>(points, masses, plan, rows, grid),
+            6 => spread::<6>(points, masses, plan, rows, grid),
+            _ => spread::<8>(points, masses, plan, rows, grid),
         }
     }
 }
 
 /// Places of some rows at once, which the compiler does in vectors, and then their masses row by row.
 #[inline(always)]
-fn spread<const M: usize>(points: &Points, plan: &Plan, rows: Range<usize>, grid: &mut Grid) {
+fn spread<const M: usize>(points: &Points, masses: Option<&[f64]>, plan: &Plan, rows: Range<usize>, grid: &mut Grid) {
     const LANES: usize = 16;
     let mut remainders = [0.0; LANES];
     for start in rows.clone().step_by(LANES) {
         let n = LANES.min(rows.end - start);
         let (mut weights, mut panels, mut places) = ([0.0; LANES], [0; LANES], [0.0; LANES]);
-        match &points.weights {
+        match masses {
             Some(all) => weights[..n].copy_from_slice(&all[start..start + n]),
             None => weights[..n].fill(1.0),
         }
@@ -249,12 +255,12 @@ mod tests {
         let points = Points::from_atoms(logits, outcomes, weights, 0.0, 0.0);
         for noise in [&Gaussian as &dyn Noise, &Laplace] {
             let plan = Plan::new(noise, &Smoothness::new(noise, &Logistic, 0.1), 1e-5);
-            let mut grid = Grid::new(&points, &plan).unwrap();
+            let mut grid = Grid::new(&points, points.weights.as_deref(), &plan).unwrap();
             (grid.masses, grid.remainder) = (Vec::new(), 0.0);
             grid.table.fill(0);
             let mut portable = grid.clone();
-            deposit(&points, &plan, 0..1000, &mut grid);
-            deposit_portable(&points, &plan, 0..1000, &mut portable);
+            deposit(&points, points.weights.as_deref(), &plan, 0..1000, &mut grid);
+            deposit_portable(&points, points.weights.as_deref(), &plan, 0..1000, &mut portable);
             assert_eq!(grid.remainder.to_bits(), portable.remainder.to_bits());
             assert!(grid.masses.iter().zip(&portable.masses).all(|(a, b)| a.to_bits() == b.to_bits()));
         }

@@ -1,7 +1,7 @@
 //! LS-ECE of many rows, by cells: the same number to the same tolerance, in one pass.
 
 use super::sigma::{self, Sigma};
-use super::{Kernel, LsEce, Measured, points};
+use super::{Integrand, Kernel, LsEce, Measured, points};
 use crate::Error;
 use crate::cells::{Atoms, Cells};
 use crate::predictions::PlainRows;
@@ -31,7 +31,7 @@ impl LsEce {
     pub(super) fn measure_cells(&self, rows: PlainRows<'_>) -> Result<Option<Measured>, Error> {
         let Some(ByCells { atoms, sigma, n_clipped }) = self.atoms_of_cells(rows)? else { return Ok(None) };
         let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
-        match kernel.integrate(&atoms.points, self.tolerance - atoms.bound) {
+        match kernel.integrate(&atoms.points, self.integrand, self.tolerance - atoms.bound) {
             Err(Error::ToleranceNotMet { .. }) => Ok(None),
             Err(refusal) => Err(refusal),
             Ok(mut integral) => {
@@ -58,13 +58,14 @@ impl LsEce {
             Sigma::Auto => self.sigma_by_rule(&cells, rows),
         })?;
         let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
-        let mut atoms = Atoms::new(cells.summaries(), &kernel, kernel.link);
+        let atoms_of = |cells: &Cells| Atoms::new(cells.summaries(), &kernel, self.integrand, kernel.link);
+        let mut atoms = atoms_of(&cells);
         if !(atoms.bound <= budget) {
             // The price falls with the third power of the width.
             let price = atoms.bound * 2f64.powi(3 * resolution as i32) * 1.1;
             let finer = bits_for(price, budget).filter(|finer| *finer > resolution);
             let Some(cells) = finer.and_then(|finer| Cells::new(rows, finer, self.clip)) else { return Ok(None) };
-            atoms = Atoms::new(cells.summaries(), &kernel, kernel.link);
+            atoms = atoms_of(&cells);
         }
         if !(atoms.bound <= budget) {
             return Ok(None);
@@ -78,7 +79,10 @@ impl LsEce {
         let at_scale_one = Kernel { noise: &*self.noise, link: &*self.link, sigma: 1.0 };
         let [[a, b], [c, d]] = sigma::quartile_ranks(n);
         let (deviation, quartiles) = rayon::join(
-            || sigma::standard_deviation(&Atoms::new(cells.summaries(), &at_scale_one, &*self.link).points),
+            || {
+                let atoms = Atoms::new(cells.summaries(), &at_scale_one, Integrand::Paper, &*self.link);
+                sigma::standard_deviation(&atoms.points)
+            },
             || cells.probabilities_of_ranks(rows, self.clip, [a, b, c, d]),
         );
         let [a, b, c, d] = quartiles.map(|p| self.link.inverse(p, 1.0 - p));

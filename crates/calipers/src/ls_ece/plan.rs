@@ -38,8 +38,11 @@ pub(super) struct Smoothness {
     pub(super) order: usize,
     /// L1 norms of the kernel's derivatives of order 0..=order at scale 1.
     variations: Vec<f64>,
-    /// sup |(y - rho)^(j)| for j in 0..=order.
+    /// sup |(y - rho)^(j)| for j in 0..=order; 1, 0, 0 and so on where the factor of the kernel does not depend on u.
     link_bounds: Vec<f64>,
+    /// By how much the factor of a point changes when its logit moves by 1: at most the slope of the link in the residual form, and nothing
+    /// in that of the paper.
+    factor_slope: f64,
 }
 
 impl Smoothness {
@@ -50,7 +53,19 @@ impl Smoothness {
             variations.push(variation);
             link_bounds.push(link_bound);
         }
-        Smoothness { sigma, order: variations.len() - 1, variations, link_bounds }
+        Smoothness { sigma, order: variations.len() - 1, variations, link_bounds, factor_slope: 0.0 }
+    }
+
+    /// The norms of the residual form: its factor y - rho(h) belongs to the point and is constant in u, so that no derivative of the link
+    /// has a part in them. The slope of the link says what an error in a logit does to the factor.
+    pub(super) fn of_residuals(noise: &dyn Noise, link: &dyn Link, sigma: f64) -> Self {
+        let slope = link.derivative_bound(1);
+        let mut variations = vec![1.0];
+        variations.extend((1..=MAX_ORDER).map_while(|order| slope.and(noise.variation(order))));
+        let mut link_bounds = vec![0.0; variations.len()];
+        link_bounds[0] = 1.0;
+        let order = variations.len() - 1;
+        Smoothness { sigma, order, variations, link_bounds, factor_slope: slope.unwrap_or(f64::INFINITY) }
     }
 
     /// `spacing^m` times the L1 norm of the kernel's m-th derivative.
@@ -69,9 +84,10 @@ impl Smoothness {
         total
     }
 
-    /// Moving a logit by `distance` moves LS-ECE by at most this.
+    /// Moving a logit by `distance` moves the integral by at most this.
     pub(super) fn shift(&self, distance: f64) -> f64 {
-        self.variations.get(1).map_or(f64::INFINITY, |variation| variation * distance / self.sigma)
+        let kernel = self.variations.get(1).map_or(f64::INFINITY, |variation| variation * distance / self.sigma);
+        kernel + self.factor_slope * distance
     }
 
     /// L1 norm of the second derivative of the kernel.

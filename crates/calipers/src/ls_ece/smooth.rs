@@ -21,13 +21,22 @@
 //! 5. *Logits.* An error δ_i in a logit, or in its place on the grid, costs at most s_i N_1 δ_i.
 //! 6. *Rounding*, by the count of operations of each sum.
 //!
+//! The residual form has R(u) = Σ_i s_i (y_i - p_i) K(u - h_i) in place of G, p_i = ρ(h_i). Its factor does not depend on u, and so
+//! - in steps 1 and 2 the mass of a point is s_i |y_i - p_i|, and S and the mean of |w(θ_i)| are measured with these masses;
+//! - in step 3, M is N_m: no derivative of the link comes in;
+//! - in step 5, an error δ_i in a logit moves K(u - h_i), by |y_i - p_i| N_1 δ_i <= N_1 δ_i in the L1 norm, and p_i, by at most L δ_i with L the
+//!   largest slope of the link: in all at most s_i (N_1 + L) δ_i;
+//! - in step 6, y_i - p_i is computed to an absolute error of 2^-48 and multiplied with a rounding of 2^-53, so that masses are off by at most
+//!   2^-47 in all. Spreading and interpolating multiply that by Λ each.
+//!
 //! For noise of first order only, masses and interpolation are linear; step 1 costs 2 θ (1 - θ) Δ N_1, since so much mass
-//! moves so far, and step 3 at most S Δ / 2 times the total variation of (y - ρ) K.
+//! moves so far, and step 3 at most S Δ / 2 times the total variation of (y - ρ) K, or of K.
 
 use std::ops::Range;
 
 use super::grid::Grid;
-use super::plan::{MAX_NODES, Plan, Smoothness};
+use super::integrand::Integrand;
+use super::plan::{MAX_NODES, Plan};
 use super::points::Points;
 use super::{Integral, Kernel};
 use crate::Error;
@@ -51,9 +60,14 @@ struct BlockIntegral {
     convolution_error: f64,
 }
 
-/// Integrates |G| to within `tolerance`, or says why not.
-pub(super) fn integrate(points: &Points, kernel: &Kernel<'_>, tolerance: f64) -> Result<Integral, Error> {
-    let smoothness = Smoothness::new(kernel.noise, kernel.link, kernel.sigma);
+/// Integrates |G|, or |R|, to within `tolerance`, or says why not.
+pub(super) fn integrate(
+    points: &Points,
+    kernel: &Kernel<'_>,
+    integrand: Integrand,
+    tolerance: f64,
+) -> Result<Integral, Error> {
+    let smoothness = integrand.smoothness(kernel);
     let (min, max) = points.range();
     let logit_cost = smoothness.shift(points.logit_error * (1.0 + 1e-9));
     let refuse = |attainable: f64, reason| Err(Error::ToleranceNotMet { tolerance, attainable, reason });
@@ -79,7 +93,9 @@ pub(super) fn integrate(points: &Points, kernel: &Kernel<'_>, tolerance: f64) ->
     if !plan.is_feasible(1, 0.0) {
         return too_large();
     }
-    let Some(grid) = Grid::new(points, &plan) else { return too_large() };
+    let masses = integrand.masses(points, kernel.link);
+    let Some(grid) = Grid::new(points, masses.as_deref(), &plan) else { return too_large() };
+    drop(masses);
     let halo = plan.reach as i64 + plan.order as i64;
     let windows = grid.windows(halo);
     let n_nodes: f64 = windows.iter().map(|window| (window.end - window.start) as f64).sum();
@@ -102,7 +118,8 @@ pub(super) fn integrate(points: &Points, kernel: &Kernel<'_>, tolerance: f64) ->
     // Few nodes are done before another thread is awake.
     let share = if n_nodes < FEW_NODES { blocks.len() } else { 1 };
     let parts = crate::numerics::parallel::map_chunks(blocks.len(), share, |range| {
-        let integrate = |block: &Range<i64>| integrate_block(&grid, kernel, &plan, &taps, &panels, block.clone());
+        let integrate =
+            |block: &Range<i64>| integrate_block(&grid, kernel, integrand, &plan, &taps, &panels, block.clone());
         blocks[range].iter().map(integrate).collect::<Vec<BlockIntegral>>()
     });
     let parts: Vec<BlockIntegral> = parts.into_iter().flatten().collect();
@@ -121,6 +138,7 @@ pub(super) fn integrate(points: &Points, kernel: &Kernel<'_>, tolerance: f64) ->
     let operations = 16.0 * m + grid.longest_sum + taps.len() as f64 + m * panels.norm() + 64.0;
     // Spreading and interpolating both weigh what was rounded before them.
     let rounding = lebesgue * lebesgue * total_mass * (U * operations + 2f64.powi(-45)) + lebesgue * convolution;
+    let rounding = rounding + lebesgue * lebesgue * integrand.mass_error();
     let bound = deposit + cut + interpolation + slack + logit_cost + rounding;
     if !(bound <= tolerance) {
         return refuse(f64::INFINITY, "rounding may cost more");
@@ -128,10 +146,11 @@ pub(super) fn integrate(points: &Points, kernel: &Kernel<'_>, tolerance: f64) ->
     Ok(Integral { value, bound })
 }
 
-/// The integral of |G| over the panels that start at the nodes of `block`, in units of the spacing.
+/// The integral of |G|, or |R|, over the panels that start at the nodes of `block`, in units of the spacing.
 fn integrate_block(
     grid: &Grid,
     kernel: &Kernel<'_>,
+    integrand: Integrand,
     plan: &Plan,
     taps: &Taps,
     panels: &PanelIntegral,
@@ -143,14 +162,18 @@ fn integrate_block(
     let reach = taps.reach() as i64;
     let smoothed =
         [false, true].map(|outcome| taps.convolve(&grid.masses(outcome, nodes.start - reach..nodes.end + reach)));
-    let residuals: Vec<f64> = nodes
-        .zip(smoothed[0].values.iter().zip(&smoothed[1].values))
-        .map(|(node, (negatives, positives))| {
-            let u = node as f64 * plan.spacing;
-            let (response, complement) = kernel.link.both(u);
-            complement * positives - response * negatives
-        })
-        .collect();
+    let smoothed_by_outcome = smoothed[0].values.iter().zip(&smoothed[1].values);
+    let residuals: Vec<f64> = match integrand {
+        Integrand::Paper => nodes
+            .zip(smoothed_by_outcome)
+            .map(|(node, (negatives, positives))| {
+                let u = node as f64 * plan.spacing;
+                let (response, complement) = kernel.link.both(u);
+                complement * positives - response * negatives
+            })
+            .collect(),
+        Integrand::Residual => smoothed_by_outcome.map(|(negatives, positives)| positives - negatives).collect(),
+    };
     let AbsIntegral { value, slack } = panels.of_abs(&residuals);
     let convolution_error = smoothed.iter().map(|part| part.extra_error).sum();
     BlockIntegral { value, slack, convolution_error }
