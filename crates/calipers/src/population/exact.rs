@@ -1,4 +1,4 @@
-//! The true ECE and LS-ECE of a family, by integration.
+//! The true ECE, LS-ECE and residual LS-ECE of a family, by integration.
 
 use rayon::prelude::*;
 
@@ -73,11 +73,32 @@ impl Family {
     /// Some hundred thousand to some ten million evaluations of the density, more for small sigma; all cores.
     pub fn ls_ece(&self, noise: &dyn Noise, sigma: f64) -> Result<Exact, Error> {
         let smoothing = Smoothing::new(self, noise, sigma)?;
+        self.integrate_abs(&smoothing, |u| smoothing.paper(u))
+    }
+
+    /// The true residual form of LS-ECE, for noise ξ of scale sigma and the logistic link.
+    ///
+    /// # Definition
+    /// ```text
+    /// V = ∫ |R(u)| du,    R(u) = ∫ (η(h) - ρ(h)) p(h) p_ξ(u - h) dh + Σ_atoms m (η(h) - ρ(h)) p_ξ(u - h)
+    /// ```
+    /// # Cost
+    /// That of [`ls_ece`](Self::ls_ece).
+    pub fn residual_ls_ece(&self, noise: &dyn Noise, sigma: f64) -> Result<Exact, Error> {
+        let smoothing = Smoothing::new(self, noise, sigma)?;
+        if self.is_calibrated() {
+            return Ok(Exact { value: 0.0, error: 0.0 });
+        }
+        self.integrate_abs(&smoothing, |u| smoothing.residual(u))
+    }
+
+    /// The integral of |f| over all u that the noise gets to.
+    fn integrate_abs(&self, smoothing: &Smoothing<'_>, f: impl Fn(f64) -> f64 + Sync) -> Result<Exact, Error> {
         let breaks = self.breaks(smoothing.reach, &smoothing.kinks());
         let length = breaks[breaks.len() - 1] - breaks[0];
         if !(length / (4.0 * smoothing.panel) <= MOST_PANELS) {
             let least = format!("at least {:.1e} for this family", length / (4.0 * MOST_PANELS));
-            return Err(Error::setting("sigma", least, error::number(sigma)));
+            return Err(Error::setting("sigma", least, error::number(smoothing.sigma)));
         }
         let panels: Vec<(f64, f64)> =
             breaks.windows(2).flat_map(|ends| panels(ends[0], ends[1], 4.0 * smoothing.panel)).collect();
@@ -86,7 +107,7 @@ impl Family {
             .panic_fuse()
             .map(|&(a, b)| {
                 watch::look();
-                absolute(&|u| smoothing.residual(u), a, b, TOLERANCE / panels.len() as f64)
+                absolute(&f, a, b, TOLERANCE / panels.len() as f64)
             })
             .collect();
         let total: Quadrature = parts.into_iter().sum();
@@ -162,9 +183,15 @@ impl<'a> Smoothing<'a> {
     }
 
     /// G(u).
-    fn residual(&self, u: f64) -> f64 {
+    fn paper(&self, u: f64) -> f64 {
         let truth = self.family.truth();
         self.integrate(u, |h| truth.gap(h, u))
+    }
+
+    /// R(u).
+    fn residual(&self, u: f64) -> f64 {
+        let truth = self.family.truth();
+        self.integrate(u, |h| truth.gap(h, h))
     }
 
     fn mass(&self, u: f64) -> SmoothedMass {

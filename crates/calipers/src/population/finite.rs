@@ -248,6 +248,11 @@ impl Finite {
         measure.estimate(&predictions.binary()?)
     }
 
+    /// The residual form of LS-ECE of the distribution, with the options of `measure`, as [`LsEce::residual`] defines it.
+    pub fn residual_ls_ece(&self, measure: &LsEce) -> Result<Estimate, Error> {
+        self.ls_ece(&measure.clone().residual())
+    }
+
     /// `n` rows drawn independently.
     pub fn sample(&self, n: usize, seed: u64) -> Sample {
         let cumulated = Cumulated::new(&self.masses);

@@ -18,6 +18,9 @@ pub trait Population: Send + Sync {
 
     /// The true LS-ECE with Gaussian noise of that scale and the logistic link.
     fn ls_ece(&self, sigma: f64) -> Result<f64, Error>;
+
+    /// The true residual form of LS-ECE, with the same noise and link.
+    fn residual_ls_ece(&self, sigma: f64) -> Result<f64, Error>;
 }
 
 impl Population for Family {
@@ -31,6 +34,10 @@ impl Population for Family {
 
     fn ls_ece(&self, sigma: f64) -> Result<f64, Error> {
         Ok(Family::ls_ece(self, &Gaussian, sigma)?.value)
+    }
+
+    fn residual_ls_ece(&self, sigma: f64) -> Result<f64, Error> {
+        Ok(Family::residual_ls_ece(self, &Gaussian, sigma)?.value)
     }
 }
 
@@ -46,20 +53,27 @@ impl Population for Finite {
     fn ls_ece(&self, sigma: f64) -> Result<f64, Error> {
         Ok(Finite::ls_ece(self, &LsEce::new().sigma(sigma))?.value)
     }
+
+    fn residual_ls_ece(&self, sigma: f64) -> Result<f64, Error> {
+        Ok(Finite::residual_ls_ece(self, &LsEce::new().sigma(sigma))?.value)
+    }
 }
 
 /// A population whose figures are computed once: for many simulations of one.
 pub struct Remembered<'a> {
     population: &'a dyn Population,
     ece: f64,
-    /// LS-ECE by the bits of sigma.
-    ls_ece: Mutex<BTreeMap<u64, f64>>,
+    ls_ece: BySigma,
+    residual_ls_ece: BySigma,
 }
 
+/// Values by the bits of sigma.
+type BySigma = Mutex<BTreeMap<u64, f64>>;
+
 impl<'a> Remembered<'a> {
-    /// Knows the true ECE; LS-ECE is computed where it is asked for.
+    /// Knows the true ECE; LS-ECE and its residual form are computed where they are asked for.
     pub fn new(population: &'a dyn Population) -> Self {
-        Remembered { population, ece: population.ece(), ls_ece: Mutex::default() }
+        Remembered { population, ece: population.ece(), ls_ece: Mutex::default(), residual_ls_ece: Mutex::default() }
     }
 }
 
@@ -73,14 +87,23 @@ impl Population for Remembered<'_> {
     }
 
     fn ls_ece(&self, sigma: f64) -> Result<f64, Error> {
-        let known = || self.ls_ece.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = known().get(&sigma.to_bits()).copied();
-        if let Some(value) = found {
-            return Ok(value);
-        }
-        // Not while it is locked: the integral is on all threads, of which one may ask, too.
-        let value = self.population.ls_ece(sigma)?;
-        known().insert(sigma.to_bits(), value);
-        Ok(value)
+        remembered(&self.ls_ece, sigma, || self.population.ls_ece(sigma))
     }
+
+    fn residual_ls_ece(&self, sigma: f64) -> Result<f64, Error> {
+        remembered(&self.residual_ls_ece, sigma, || self.population.residual_ls_ece(sigma))
+    }
+}
+
+/// The value that is known at that sigma, or else computed now.
+fn remembered(values: &BySigma, sigma: f64, compute: impl FnOnce() -> Result<f64, Error>) -> Result<f64, Error> {
+    let known = || values.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = known().get(&sigma.to_bits()).copied();
+    if let Some(value) = found {
+        return Ok(value);
+    }
+    // Not while it is locked: the integral is on all threads, of which one may ask, too.
+    let value = compute()?;
+    known().insert(sigma.to_bits(), value);
+    Ok(value)
 }
