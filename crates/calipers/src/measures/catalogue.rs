@@ -46,6 +46,8 @@ macro_rules! catalogue {
 catalogue! {
     "ls_ece", "mean |E[y|t] - t| after Gaussian noise of scale sigma on the logits",
         link => LsEce::new().shared_link(link);
+    "residual_ls_ece", "total size of the residuals r after smoothing by Gaussian noise of scale sigma on the logits",
+        link => LsEce::new().residual().shared_link(link);
     "expected_calibration_error", "mean gap |mean y - mean p| over 15 bins of equal width",
         link => BinnedEce::new().shared_link(link);
     "adaptive_calibration_error", "mean gap over 15 bins of equal mass, ties in one bin",
