@@ -58,8 +58,15 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
+/// LS-ECE, or its residual form.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Form {
+    Paper,
+    Residual,
+}
+
 /// Checks a case and returns bound / error.
-fn check(case: &Case, noise_name: &str, link_name: &str, tolerance: f64) -> f64 {
+fn check(case: &Case, form: Form, noise_name: &str, link_name: &str, tolerance: f64) -> f64 {
     let (sigma, h, y, w) = case;
     let mut input = Input::logits(h, y);
     if let Some(w) = w {
@@ -71,15 +78,17 @@ fn check(case: &Case, noise_name: &str, link_name: &str, tolerance: f64) -> f64 
         .tolerance(tolerance)
         .shared_noise(noise::by_name(noise_name).unwrap())
         .shared_link(link::by_name(link_name).unwrap());
+    let measure = if form == Form::Residual { measure.residual() } else { measure };
     let estimate = measure.estimate(&predictions.binary().unwrap()).unwrap();
     let point = |i: usize| Point { h: h[i], y: y[i], w: w.as_ref().map_or(1.0, |w| w[i]) };
     let points: Vec<Point> = (0..h.len()).map(point).collect();
-    let truth = oracle::ls_ece(&points, oracle::noise(noise_name), oracle::link(link_name), *sigma);
+    let slow = if form == Form::Residual { oracle::residual_ls_ece } else { oracle::ls_ece };
+    let truth = slow(&points, oracle::noise(noise_name), oracle::link(link_name), *sigma);
     let error = (estimate.value - truth).abs();
     assert!(estimate.numerical_bound <= tolerance);
     assert!(
         error <= estimate.numerical_bound + ORACLE_ERROR,
-        "{noise_name}, {link_name}, sigma {sigma}: {} against {truth}, error {error:e}, bound {:e}",
+        "{form:?}, {noise_name}, {link_name}, sigma {sigma}: {} against {truth}, error {error:e}, bound {:e}",
         estimate.value,
         estimate.numerical_bound
     );
@@ -87,6 +96,10 @@ fn check(case: &Case, noise_name: &str, link_name: &str, tolerance: f64) -> f64 
 }
 
 fn run(noise: &str, link: &str, tolerance: f64, n_cases: u32) {
+    run_form(Form::Paper, noise, link, tolerance, n_cases);
+}
+
+fn run_form(form: Form, noise: &str, link: &str, tolerance: f64, n_cases: u32) {
     let ratios = Mutex::new(Vec::new());
     let config = ProptestConfig { cases: n_cases, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner = proptest::test_runner::TestRunner::new_with_rng(
@@ -95,14 +108,14 @@ fn run(noise: &str, link: &str, tolerance: f64, n_cases: u32) {
     );
     runner
         .run(&cases(), |case| {
-            ratios.lock().unwrap().push(check(&case, noise, link, tolerance));
+            ratios.lock().unwrap().push(check(&case, form, noise, link, tolerance));
             Ok(())
         })
         .unwrap();
     let mut ratios = ratios.into_inner().unwrap();
     ratios.sort_by(f64::total_cmp);
     say!(
-        "{noise}, {link}, tolerance {tolerance:e}: bound / true error: min {:.1}, median {:.0}",
+        "{form:?}, {noise}, {link}, tolerance {tolerance:e}: bound / true error: min {:.1}, median {:.0}",
         ratios[0],
         ratios[ratios.len() / 2]
     );
@@ -142,6 +155,28 @@ fn other_links_keep_their_bounds() {
     for link in ["probit", "cloglog"] {
         for noise in ["gaussian", "uniform", "logistic"] {
             run(noise, link, 1e-6, 100);
+        }
+    }
+}
+
+#[test]
+fn the_residual_form_keeps_its_bound_with_gaussian_noise() {
+    for tolerance in [1e-3, 1e-6, 1e-9] {
+        run_form(Form::Residual, "gaussian", "logistic", tolerance, 200);
+    }
+}
+
+#[test]
+fn the_residual_form_keeps_its_bound_with_every_noise_and_link() {
+    for link in link::NAMES {
+        for (noise, tolerance, n_cases) in [
+            ("gaussian", 1e-6, 60),
+            ("uniform", 1e-6, 60),
+            ("logistic", 1e-6, 40),
+            ("laplace", 1e-5, 12),
+            ("epanechnikov", 1e-5, 12),
+        ] {
+            run_form(Form::Residual, noise, link, tolerance, n_cases);
         }
     }
 }

@@ -24,6 +24,12 @@ fn slow(name: &str, rows: &[Row], found: &Estimate) -> (f64, f64) {
             let points: Vec<Point> = rows.iter().map(point).collect();
             (oracle::ls_ece(&points, oracle::noise("gaussian"), oracle::link("logistic"), chosen("sigma")), 2e-10)
         }
+        "residual_ls_ece" => {
+            let point = |row: &Row| Point { h: oracle::logit(row.0, 1e-6), y: row.1, w: row.2 };
+            let points: Vec<Point> = rows.iter().map(point).collect();
+            let (noise, link) = (oracle::noise("gaussian"), oracle::link("logistic"));
+            (oracle::residual_ls_ece(&points, noise, link, chosen("sigma")), 2e-10)
+        }
         "expected_calibration_error" => (binned::naive(rows, 15, Bins::Uniform, Norm::L1), 1e-13),
         "adaptive_calibration_error" => (binned::naive(rows, 15, Bins::Quantile, Norm::L1), 1e-13),
         "root_mean_squared_calibration_error" => (binned::naive(rows, 15, Bins::Uniform, Norm::L2), 1e-13),

@@ -105,10 +105,68 @@ pub fn ls_ece(points: &[Point], noise: Noise, rho: fn(f64) -> f64, sigma: f64) -
         sum / sigma / total
     };
 
+    integral_of_abs(&h, noise, sigma, &residual)
+}
+
+/// The residual form by the same quadrature: residuals y - rho(h) are smoothed, and no rho(u) comes in.
+pub fn residual_ls_ece(points: &[Point], noise: Noise, rho: fn(f64) -> f64, sigma: f64) -> f64 {
+    smoothed(points, noise, sigma, |point, _| if point.y { 1.0 - rho(point.h) } else { -rho(point.h) })
+}
+
+/// The integral of |Σ s (rho(h) - rho(u)) K(u - h)|, in which outcomes have no part.
+pub fn smoothing_bias(points: &[Point], noise: Noise, rho: fn(f64) -> f64, sigma: f64) -> f64 {
+    smoothed(points, noise, sigma, |point, u| rho(point.h) - rho(u))
+}
+
+/// The integral of |Σ s f(point, u) K(u - h)|, as a direct sum over all points for each u.
+fn smoothed(points: &[Point], noise: Noise, sigma: f64, f: impl Fn(&Point, f64) -> f64) -> f64 {
+    let mut h: Vec<f64> = points.iter().map(|point| point.h).collect();
+    h.sort_by(f64::total_cmp);
+    let total: f64 = points.iter().map(|point| point.w).sum();
+    let sum = |u: f64| {
+        let term = |point: &Point| point.w * f(point, u) * (noise.density)((u - point.h) / sigma);
+        points.iter().filter(|point| (u - point.h).abs() <= noise.reach * sigma).map(term).sum::<f64>() / sigma / total
+    };
+    integral_of_abs(&h, noise, sigma, &sum)
+}
+
+/// The integrals of max(R, 0) and max(-R, 0), R as in the residual form, by the midpoint rule with `n` steps.
+pub fn residual_parts(points: &[Point], noise: Noise, rho: fn(f64) -> f64, sigma: f64, n: u32) -> (f64, f64) {
+    let reach = noise.reach * sigma;
+    let from = points.iter().fold(f64::INFINITY, |least, point| least.min(point.h)) - reach;
+    let to = points.iter().fold(f64::NEG_INFINITY, |most, point| most.max(point.h)) + reach;
+    let total: f64 = points.iter().map(|point| point.w).sum();
+    let step = (to - from) / f64::from(n);
+    let (mut low, mut high) = (0.0, 0.0);
+    for k in 0..n {
+        let u = from + (f64::from(k) + 0.5) * step;
+        let term = |point: &Point| {
+            let gap = f64::from(u8::from(point.y)) - rho(point.h);
+            point.w / total * gap * (noise.density)((u - point.h) / sigma) / sigma
+        };
+        let sum: f64 = points.iter().map(term).sum();
+        low += sum.max(0.0) * step;
+        high += (-sum).max(0.0) * step;
+    }
+    (low, high)
+}
+
+/// The u with rho(u) = p, by halving.
+pub fn inverse(rho: fn(f64) -> f64, p: f64) -> f64 {
+    let (mut a, mut b) = (-60.0, 60.0);
+    for _ in 0..200 {
+        let middle = 0.5 * (a + b);
+        if rho(middle) < p { a = middle } else { b = middle }
+    }
+    0.5 * (a + b)
+}
+
+/// The integral of |f|, for sums f of kernels at these sorted points.
+fn integral_of_abs(sorted: &[f64], noise: Noise, sigma: f64, f: &impl Fn(f64) -> f64) -> f64 {
     let mut integral = 0.0;
-    for window in windows(&h, noise.reach * sigma) {
-        for pair in breakpoints(&h, noise, sigma, window).windows(2) {
-            integral += smooth_piece(&residual, pair[0], pair[1], sigma);
+    for window in windows(sorted, noise.reach * sigma) {
+        for pair in breakpoints(sorted, noise, sigma, window).windows(2) {
+            integral += smooth_piece(f, pair[0], pair[1], sigma);
         }
     }
     integral
