@@ -116,3 +116,50 @@ fn bits_for(price: f64, budget: f64) -> Option<u32> {
     // Written so that NaN fails.
     (bits < f64::from(RESOLUTIONS.end)).then_some(bits as u32)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::{CLogLog, Probit};
+    use crate::predictions::Input;
+
+    #[test]
+    fn both_forms_of_many_rows_go_through_cells_within_their_bounds() {
+        let n = MANY as u32 + 17;
+        let p: Vec<f64> = (0..n).map(|k| (f64::from(k) * 0.618_033_988_749_895).fract()).collect();
+        let y: Vec<bool> = (0..n).map(|k| (f64::from(k) * 0.754_877_666).fract() < 0.8 * p[k as usize]).collect();
+        let predictions = Input::probabilities(&p, &y).check().unwrap();
+        let view = predictions.binary().unwrap();
+        let at_sigma = LsEce::new().sigma(0.1);
+        for measure in [at_sigma.clone(), at_sigma.clone().link(Probit), at_sigma.link(CLogLog), LsEce::new()] {
+            for measure in [measure.clone(), measure.residual()] {
+                let cells = measure.measure_cells(view.plain().unwrap()).unwrap().expect("cells serve these rows");
+                let rows = measure.clone().sigma(cells.sigma).measure_rows(&view).unwrap();
+                let apart = (cells.integral.value - rows.integral.value).abs();
+                assert!(apart <= cells.integral.bound + rows.integral.bound, "{measure:?}: {apart:e}");
+                let several = measure.estimate_at(&view, &[cells.sigma, 0.7]).unwrap();
+                for (estimate, sigma) in several.iter().zip([cells.sigma, 0.7]) {
+                    let alone = measure.clone().sigma(sigma).measure_cells(view.plain().unwrap()).unwrap();
+                    let alone = alone.expect("cells serve these rows");
+                    assert_eq!(estimate.value.to_bits(), alone.integral.value.to_bits());
+                    assert_eq!(estimate.measure, measure.integrand.measure());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn several_sigmas_have_the_bits_of_each() {
+        let h: Vec<f64> = (0..500).map(|k| (f64::from(k) * 0.618_033_988_749_895).fract() * 8.0 - 4.0).collect();
+        let y: Vec<bool> = (0..500).map(|k| k % 3 == 0).collect();
+        let predictions = Input::logits(&h, &y).check().unwrap();
+        let view = predictions.binary().unwrap();
+        for measure in [LsEce::new(), LsEce::new().residual()] {
+            let sigmas = [0.05, 0.4, 2.0];
+            for (estimate, sigma) in measure.estimate_at(&view, &sigmas).unwrap().iter().zip(sigmas) {
+                let alone = measure.clone().sigma(sigma).measure_rows(&view).unwrap();
+                assert_eq!(estimate.value.to_bits(), alone.integral.value.to_bits());
+            }
+        }
+    }
+}

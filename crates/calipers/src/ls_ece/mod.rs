@@ -179,8 +179,8 @@ impl LsEce {
     /// That of LS-ECE, and 8 bytes more for each row that is taken by itself.
     ///
     /// # Accuracy
-    /// Numerical: `numerical_bound`, proven as for LS-ECE. Statistical: biased up at small n sigma, even when calibrated. Other than LS-ECE, noise does not
-    /// miscalibrate it at any sigma.
+    /// Numerical: `numerical_bound`, proven as for LS-ECE. Statistical: biased up at small n sigma, even when calibrated. Unlike LS-ECE, it is 0 for
+    /// calibrated predictions at any sigma.
     ///
     /// # Example
     /// Two rows at one logit, of which one has outcome 1: predicted as 1/2, they are calibrated at any sigma. LS-ECE is not 0 there.
