@@ -176,7 +176,8 @@ impl LsEce {
     /// the link. The part of V where predictions are too low is (V + ȳ - p̄) / 2. docs/theory.md has the proofs.
     ///
     /// # Cost
-    /// That of LS-ECE, and 8 bytes more for each row that is taken by itself.
+    /// That of LS-ECE by cells and from sketches. Rows that are taken one by one need 8 bytes more each and up to twice the time, since the link is
+    /// evaluated at each of them.
     ///
     /// # Accuracy
     /// Numerical: `numerical_bound`, proven as for LS-ECE. Statistical: biased up at small n sigma, even when calibrated. Unlike LS-ECE, it is 0 for
