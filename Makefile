@@ -51,7 +51,7 @@ demo: check-demo-tools build ## build the command, report on the example predict
 	@printf '\nAnd one of the same models on 1,797 images of digits, ten classes:\n\n'
 	@$(CALIPERS) report examples/digits_*.npz -o $(CARGO_TARGET_DIR)/demo/digits.html
 	@printf '\nIs a tumour malignant? Four models on 569 cases; how far are their probabilities from the truth?\n\n'
-	@$(CALIPERS) measure examples/breast_cancer.csv --label label --sigma 0.5 \
+	@$(CALIPERS) measure examples/breast_cancer.csv --label label \
 	  --prob logistic_regression --prob naive_bayes --prob random_forest --prob mlp
 	@printf '\nWhich digit is it? The same models on 1,797 images; can their confidence in the top class be believed?\n\n'
 	@$(CALIPERS) measure examples/digits_*.npz

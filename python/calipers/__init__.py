@@ -3,6 +3,7 @@
     import calipers as cal
 
     cal.ls_ece(y_true, y_prob)                      # LS-ECE, exact to a stated tolerance
+    cal.residual_ls_ece(y_true, y_prob)             # its residual form, which decides: 0 where the model is calibrated
     cal.expected_calibration_error(y_true, y_prob)  # binned ECE, every choice named
     cal.smooth_ece(y_true, y_prob)                  # and many more: cal.measures() lists them
     cal.calibration_tests(y_true, y_prob)           # p-values: is what is seen more than chance?
@@ -18,7 +19,7 @@ Each measure returns an `Estimate`: a float that also carries its numerical boun
 rows and the settings that made it. Input that breaks a rule is refused with a `CalipersError`.
 """
 
-from calipers._assess import Assessment, Interval, NoiseFloor, assess
+from calipers._assess import Assessment, Interval, NoiseFloor, Part, Parts, assess
 from calipers._binned import (
     adaptive_calibration_error,
     expected_calibration_error,
@@ -47,7 +48,7 @@ from calipers._clinical import (
     cox_calibration,
     observed_expected,
 )
-from calipers._compare import Comparison, Pair, compare
+from calipers._compare import ComparedBy, Comparison, Pair, compare
 from calipers._core import CalipersError, __version__
 from calipers._cumulative import CumulativeCurve, cumulative_curve, ecce_mad, ecce_r
 from calipers._curve import Band, Bin, IsotonicCurve, LsCurve, calibration_bins, corp_curve, ls_curve
@@ -62,7 +63,7 @@ from calipers._distance import (
 )
 from calipers._estimate import Estimate
 from calipers._kernel import beta_kde_ece, canonical_kde_ece, kde_ece, smooth_ece
-from calipers._ls_ece import ls_ece, ls_ece_sampled
+from calipers._ls_ece import ls_ece, ls_ece_sampled, residual_ls_ece
 from calipers._report import ReportPage, report
 from calipers._scores import CorpDecomposition, brier_score, corp, log_loss
 from calipers._simulate import (
@@ -92,6 +93,7 @@ __all__ = [
     "CalibrationTests",
     "CalipersError",
     "CoefficientInterval",
+    "ComparedBy",
     "Comparison",
     "CorpDecomposition",
     "CoverageResult",
@@ -109,6 +111,8 @@ __all__ = [
     "MonteCarlo",
     "NoiseFloor",
     "Pair",
+    "Part",
+    "Parts",
     "RejectionResult",
     "ReliabilityDisplay",
     "ReportPage",
@@ -154,6 +158,7 @@ __all__ = [
     "observed_expected",
     "read_sketches",
     "report",
+    "residual_ls_ece",
     "root_mean_squared_calibration_error",
     "set_threads",
     "simulate",

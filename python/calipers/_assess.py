@@ -15,10 +15,10 @@ from calipers._result import Result, html_table, html_text
 from calipers._rows import Rows
 
 if TYPE_CHECKING:
-    from calipers._core import _Assessed
+    from calipers._core import _Assessed, _Part
 
-Method: TypeAlias = Literal["corrected", "influence", "normal", "percentile", "bca"] | None
-Debias: TypeAlias = Literal["mean"] | Literal["floor"] | Literal["bootstrap"]
+Method: TypeAlias = Literal["bias-aware", "influence", "normal", "percentile", "bca"] | None
+Debias: TypeAlias = Literal["local"] | Literal["mean"] | Literal["floor"] | Literal["bootstrap"]
 Clusters: TypeAlias = ArrayLike | Sequence[Hashable] | None
 
 
@@ -33,7 +33,8 @@ class NoiseFloor(Result):
     quantiles : tuple of float
         Their quantiles at 0.05, 0.5 and 0.95.
     p_value : float
-        (1 + draws that are at least the value) / (1 + draws).
+        (1 + draws that are at least the value) / (1 + draws). Where no draw reaches the value it may be smaller, by a
+        bound on the tail (McDiarmid's). That of LS-ECE is of its residual form.
     n_resamples : int
         Draws.
     n_failed : int
@@ -81,9 +82,58 @@ class Interval(Result):
         return f"[{self.lower:.6f}, {self.upper:.6f}]"
 
 
+@dataclass(frozen=True)
+class Part(Result):
+    """One signed part of a residual measure.
+
+    Attributes
+    ----------
+    value : float
+        The part of the value of the rows.
+    debiased : float
+        The same without what noise adds to it, never below 0.
+    interval : Interval
+        Where the part of the population's value is.
+    """
+
+    value: float
+    debiased: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class Parts(Result):
+    """In which direction predictions are off: the signed parts of a residual measure.
+
+    The first two sum to the measure, and so do the last two. For the confidence in a top class, too high is
+    overconfident and too low is underconfident. A sketch does not know whether its predictions are confidences in a
+    top class, so the last two of a sketch are None.
+
+    Attributes
+    ----------
+    too_high : Part
+        Outcomes happen less often than predicted.
+    too_low : Part
+        Outcomes happen more often than predicted.
+    overconfident : Part or None
+        Predictions are further from 1/2 than outcomes are.
+    underconfident : Part or None
+        Predictions are nearer to 1/2 than outcomes are.
+    """
+
+    too_high: Part
+    too_low: Part
+    overconfident: Part | None
+    underconfident: Part | None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Assessment:
     """A figure with how much of it can be trusted; it prints as a sentence and what belongs to it.
+
+    LS-ECE is decided by its residual form: the p-value, ``significant``, ``debiased``, ``debias`` and ``parts`` of an
+    assessment of LS-ECE are those of ``residual``. The value, the mean and deviation of the floor and the interval are
+    its own.
 
     Attributes
     ----------
@@ -99,14 +149,21 @@ class Assessment:
         Where the population's value is; an upper limit where the floor test does not reject.
     debiased : float
         The value without what noise adds to it, never below 0.
-    debias : {"mean", "floor", "bootstrap"}
+    debias : {"local", "mean", "floor", "bootstrap"}
         How that was done.
     standard_error : float
         That of the figure.
     bias : float
-        What the bootstrap adds to the value.
+        How far the value is biased up, as the interval has it.
     significant : bool or None
         Whether the p-value is at most 1 - level; None without a floor.
+    residual : Assessment or None
+        The assessment of the measure that decides, where it is another one: for LS-ECE its residual form at the same
+        sigma.
+    parts : Parts or None
+        In which direction predictions are off, for LS-ECE and its residual form.
+    smoothing : float or None
+        For LS-ECE, what noise on the logits alone makes of it: its value were outcomes just as predicted.
     n_clusters : int or None
         Clusters of rows, where they were given.
     settings : dict
@@ -119,10 +176,13 @@ class Assessment:
     withheld: str | None
     interval: Interval
     debiased: float
-    debias: Literal["mean", "floor", "bootstrap"]
+    debias: Literal["local", "mean", "floor", "bootstrap"]
     standard_error: float
     bias: float
     significant: bool | None
+    residual: Assessment | None
+    parts: Parts | None
+    smoothing: float | None
     n_clusters: int | None
     settings: dict[str, Any]
 
@@ -161,6 +221,9 @@ class Assessment:
             "standard_error": self.standard_error,
             "bias": self.bias,
             "significant": self.significant,
+            "residual": None if self.residual is None else self.residual.to_dict(),
+            "parts": None if self.parts is None else self.parts.to_dict(),
+            "smoothing": self.smoothing,
             "n": self.estimate.n,
             "n_clusters": self.n_clusters,
             "settings": dict(self.settings),
@@ -175,6 +238,15 @@ class Assessment:
             lines += [
                 ("noise floor", f"{self.floor.mean:.6f} ± {self.floor.deviation:.6f}, 90 % in [{low:.6f}, {high:.6f}]"),
                 ("p-value", f"{self.floor.p_value:.6f} ({self.floor.n_resamples:,} resamples)"),
+            ]
+        if self.residual is not None:
+            deciding = self.residual
+            lines.append(("decided by", f"{deciding.estimate.measure} {deciding.value:.6f}, {deciding.interval}"))
+        if self.parts is not None:
+            lines += [
+                (name.replace("_", " "), f"{part.debiased:.6f} {part.interval}")
+                for name, part in vars(self.parts).items()
+                if part is not None
             ]
         rows = f"{estimate.n:,}" + ("" if self.n_clusters is None else f" in {self.n_clusters:,} clusters")
         limit = "upper limit" if interval.is_upper_limit else "interval"
@@ -198,7 +270,7 @@ class Assessment:
 def assessment(parts: _Assessed) -> Assessment:
     """What the compiled half has found."""
     estimate = from_dict(parts["estimate"])
-    floor = parts["floor"]
+    floor, residual, signed = parts["floor"], parts["residual"], parts["parts"]
     return Assessment(
         sentence=parts["sentence"],
         estimate=estimate,
@@ -210,6 +282,16 @@ def assessment(parts: _Assessed) -> Assessment:
         standard_error=parts["standard_error"],
         bias=parts["bias"],
         significant=parts["significant"],
+        residual=None if residual is None else assessment(residual),
+        parts=None
+        if signed is None
+        else Parts(
+            too_high=_part(signed["too_high"]),
+            too_low=_part(signed["too_low"]),
+            overconfident=signed["overconfident"] and _part(signed["overconfident"]),
+            underconfident=signed["underconfident"] and _part(signed["underconfident"]),
+        ),
+        smoothing=parts["smoothing"],
         n_clusters=parts["n_clusters"],
         settings={
             **estimate.settings,
@@ -220,6 +302,10 @@ def assessment(parts: _Assessed) -> Assessment:
     )
 
 
+def _part(parts: _Part) -> Part:
+    return Part(value=parts["value"], debiased=parts["debiased"], interval=Interval(**parts["interval"]))
+
+
 def assess(
     y_true: ArrayLike,
     y_prob: ArrayLike,
@@ -228,7 +314,7 @@ def assess(
     level: float = 0.95,
     n_resamples: int = 1000,
     method: Method = None,
-    debias: Debias = "mean",
+    debias: Debias = "local",
     cluster: Clusters = None,
     random_state: int = 0,
     progress: bool = False,
@@ -244,13 +330,17 @@ def assess(
     r"""A figure, what a calibrated model would show in its place, and where the population's value is.
 
         floor     the measure of y* ~ Bernoulli(p), drawn R times: its mean m and deviation
-        p-value   (1 + #{v(y*) >= v}) / (1 + R)
-        interval  2 v - mean(v*) ± z se,  v* the measure of rows drawn with replacement
-        debiased  the mean of sqrt(max(0, v² - m²)) and max(0, 2 v - mean(v*)),  or one of them by debias=
+        p-value   (1 + #{v(y*) >= v}) / (1 + R),  or a bound on the tail where no draw reaches v
+        interval  [l - z se, u + z se],  l and u estimates between which the population's value is but for chance
+        debiased  the best single estimate of the value without its noise
 
     with v the value. Every measure of miscalibration is above 0 for a perfectly calibrated model, too: the floor says
-    by how much, with these very predictions. Where the p-value is above 1 - level, there is an upper limit in place
-    of the interval.
+    by how much, with these very predictions. What noise adds to the value depends on where the model is calibrated,
+    which the rows show only in part: l takes off all that it may be, and u what it is for sure. Where the p-value is
+    above 1 - level, there is an upper limit in place of the interval.
+
+    LS-ECE is decided by its residual form (`residual_ls_ece`), since noise on the logits alone makes LS-ECE of a
+    calibrated model larger than 0: p-value, verdict, debiased value and direction are those of the residual form.
 
     Parameters
     ----------
@@ -262,17 +352,20 @@ def assess(
         Level of the interval, from 0.5 and below 1; the floor test is at 1 - level.
     n_resamples : int
         Draws of each kind, R; at least 20, and at least 1 / (1 - level).
-    method : {None, "corrected", "influence", "normal", "percentile", "bca"}
-        How the interval is made. The first three are about 2 v - mean(v*), with the standard error of that number or
-        that of v, both by influence values, or with the deviation of the draws; "percentile" and "bca" are quantiles
-        of the draws, and too high for a measure that is biased up. None is "corrected" for a measure with influence
-        values, "normal" for others.
-    debias : {"mean", "floor", "bootstrap"}
-        How noise is taken out of the value: by the floor in squares, by the bootstrap, or the mean of both.
+    method : {None, "bias-aware", "influence", "normal", "percentile", "bca"}
+        How the interval is made. "bias-aware" is as above, for LS-ECE, its residual form, binned ECE with norm "l1" and
+        means of those over classes. "influence" and "normal" are 2 v - mean(v*) ± z se, v* the measure of rows drawn
+        with replacement, with the standard error of v by influence values or with the deviation of the draws.
+        "percentile" and "bca" are quantiles of the draws, and too high for a measure that is biased up. None is
+        "bias-aware" where the measure has it, "normal" for others.
+    debias : {"local", "mean", "floor", "bootstrap"}
+        How noise is taken out of the value. "local": place by place, by the size of the gap that the rows show there;
+        "mean" for a measure without places. "floor": sqrt(max(0, v² - m²)). "bootstrap": max(0, 2 v - mean(v*)).
+        "mean": the mean of these two.
     cluster : array-like of shape (n,), optional
         Rows with equal values depend on each other, as the questions of one user do: numbers, text or anything with a
-        hash, ten different ones at least. Resamples are then of clusters, and what only holds for independent rows is
-        withheld.
+        hash, ten different ones at least. Standard errors are then those of clusters, and the floor draws outcomes that
+        are correlated within clusters as much as those of the rows are. A mean over classes has no floor then.
     random_state : int
         The seed: the same figures on every machine and with any number of threads.
     progress : bool
@@ -294,9 +387,9 @@ def assess(
     Assumes independent rows, or independent clusters. The interval holds the population's value of the measure at the
     same settings: for LS-ECE at the same sigma, which is not that of the ECE itself.
 
-    Cost: for LS-ECE one pass and then some hundred microseconds for each draw, whatever the number of rows; other
-    measures are asked again for each draw. Accuracy: that of R draws; the mean of the floor is known to its deviation
-    over √R.
+    Cost: for LS-ECE one pass and then some hundred microseconds for each draw, whatever the number of rows; with
+    clusters one pass for each draw. Other measures are computed again for each draw. Accuracy: that of R draws; the
+    mean of the floor is known to its deviation over √R.
 
     References
     ----------
@@ -310,10 +403,17 @@ def assess(
 
     >>> import calipers as cal
     >>> found = cal.assess([1, 1, 1, 1, 0] * 100, [0.9] * 500, sigma=0.1)
-    >>> print(found.sentence)
-    LS-ECE 0.100 [0.064, 0.134]; a calibrated model would show 0.013 ± 0.007 here: miscalibrated (p < 0.001)
+    >>> for sentence in found.sentence.split(". "):
+    ...     print(sentence)
+    LS-ECE is 0.100 (95 % interval 0.065 to 0.135)
+    A perfectly calibrated model would score 0.013 ± 0.007 on the same data, so this model is miscalibrated (p < 0.001).
     >>> found.significant, round(found.value, 3), found.interval.lower < 0.1 < found.interval.upper
     (True, 0.1, True)
+
+    The predictions are too high, by about 0.1:
+
+    >>> round(found.parts.too_high.debiased, 3), round(found.parts.too_low.debiased, 3)
+    (0.1, 0.0)
 
     Nine in ten came true, so that nothing is seen but how large the figure can be:
 

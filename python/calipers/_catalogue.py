@@ -31,6 +31,6 @@ def measures() -> list[Measure]:
     >>> for measure in cal.measures()[:2]:
     ...     print(f"{measure.name}: {measure.definition}")
     ls_ece: mean |E[y|t] - t| after Gaussian noise of scale sigma on the logits
-    expected_calibration_error: mean gap |mean y - mean p| over 15 bins of equal width
+    residual_ls_ece: total size of the residuals r after smoothing by Gaussian noise of scale sigma on the logits
     """
     return [Measure(name, definition) for name, definition in _core.measures()]

@@ -24,7 +24,8 @@ class Pair(Result):
     first, second : str
         Names of the models.
     difference : float
-        The figure of the first less that of the second, each without its bias: below 0, the first is better calibrated.
+        The value of the first less that of the second, each without what noise adds: below 0, the first is better
+        calibrated. The values are those of the measure that the models are compared by.
     interval : Interval
         Where the population's difference is.
     standard_error : float
@@ -50,6 +51,23 @@ class Pair(Result):
         return self.sentence
 
 
+@dataclass(frozen=True)
+class ComparedBy(Result):
+    """The measure by which models are compared.
+
+    Attributes
+    ----------
+    measure : str
+        Its name: "residual_ls_ece" where LS-ECE is asked for, else the measure itself.
+    sigma : float or None
+        Its sigma, for LS-ECE: the given one or the automatic one, whichever is smaller. A larger sigma would take more
+        from a gap that changes its sign than from one that does not.
+    """
+
+    measure: str
+    sigma: float | None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """Models on the same rows; it prints as a sentence and two tables.
@@ -60,6 +78,8 @@ class Comparison:
         Which models differ.
     models : dict
         An `Assessment` of each model by name, all at one sigma.
+    compared_by : ComparedBy
+        The measure by which they are compared, with its sigma.
     pairs : tuple of Pair
         Every two models, in the order in which they were given.
     level : float
@@ -68,6 +88,7 @@ class Comparison:
 
     sentence: str
     models: dict[str, Assessment]
+    compared_by: ComparedBy
     pairs: tuple[Pair, ...]
     level: float
 
@@ -77,6 +98,7 @@ class Comparison:
             "sentence": self.sentence,
             "level": self.level,
             "models": {name: found.to_dict() for name, found in self.models.items()},
+            "compared_by": self.compared_by.to_dict(),
             "pairs": [pair.to_dict() for pair in self.pairs],
         }
 
@@ -159,12 +181,18 @@ def compare(
 ) -> Comparison:
     r"""Models on the same rows: differences of a measure with paired intervals and p-values.
 
-        difference  d = v(first) - v(second)
-        interval    2 d - mean(d*) ± z se,  d* the difference over rows drawn with replacement
-        p-value     two-sided, of (2 d - mean(d*)) / se as a normal number
+        difference  d = v(first) - v(second), each without what noise adds
+        interval    m(first) - m(second) ± (sqrt(b(first)² + b(second)² - 2 r b(first) b(second)) + z se)
+        p-value     two-sided: 1 less the largest level whose interval leaves 0 out
         adjusted    by Holm: of p_(1) <= ... <= p_(m), max over j <= i of min(1, (m + 1 - j) p_(j))
 
-    with se from the differences of influence values row by row, or from the same draws of rows for both models.
+    with m the middle and b half the distance of the lower and the upper estimate that bracket the value of each model,
+    se the standard error of the difference of these estimates, row by row, and r the correlation of the two models in
+    it, or 0 where that is negative. Where both models show a gap everywhere, b is 0. Measures without such a bracket
+    have 2 d - mean(d*) ± z se, with d* the difference over the same draws of rows for both models.
+
+    For LS-ECE the models are compared by its residual form, at the given sigma or the automatic one, whichever is
+    smaller (``compared_by``).
 
     Rows that are easy for one model are easy for others, so that a difference is known better than either figure: two
     intervals that overlap say little about it.
@@ -176,7 +204,7 @@ def compare(
     y_prob : dict of array-like
         The probabilities of each model by its name, two models at least: row i of each is about outcome i.
     measure : str
-        As for `assess`. One sigma serves all models: where it is by rule, the geometric mean of theirs.
+        As for `assess`. One sigma serves all models: where it is chosen automatically, the geometric mean of theirs.
     level, n_resamples, cluster, random_state, progress
         As for `assess`.
     multiclass : {None, "top_class"} or int
@@ -212,7 +240,7 @@ def compare(
     >>> found = cal.compare(outcomes, {"sure": [0.9] * 400, "careful": [0.75] * 400}, sigma=0.1)
     >>> [pair] = found.pairs
     >>> pair.first, pair.second, round(pair.difference, 2), pair.p_value < 0.01
-    ('sure', 'careful', 0.14, True)
+    ('sure', 'careful', 0.15, True)
     >>> found.models["careful"].significant
     False
     """
@@ -243,6 +271,7 @@ def compare(
     return Comparison(
         sentence=found["sentence"],
         models={name: assessment(parts) for name, parts in zip(names, found["models"], strict=True)},
+        compared_by=ComparedBy(**found["compared_by"]),
         pairs=tuple(
             Pair(
                 first=names[pair["first"]],

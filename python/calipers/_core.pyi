@@ -107,6 +107,19 @@ class _Interval(TypedDict):
     is_upper_limit: bool
 
 @type_check_only
+class _Part(TypedDict):
+    value: float
+    debiased: float
+    interval: _Interval
+
+@type_check_only
+class _Parts(TypedDict):
+    too_high: _Part
+    too_low: _Part
+    overconfident: _Part | None
+    underconfident: _Part | None
+
+@type_check_only
 class _Assessed(TypedDict):
     sentence: str
     estimate: _Measured
@@ -114,10 +127,13 @@ class _Assessed(TypedDict):
     withheld: str | None
     interval: _Interval
     debiased: float
-    debias: Literal["mean", "floor", "bootstrap"]
+    debias: Literal["local", "mean", "floor", "bootstrap"]
     standard_error: float
     bias: float
     significant: bool | None
+    residual: _Assessed | None
+    parts: _Parts | None
+    smoothing: float | None
     n_clusters: int | None
     n_resamples: int
     random_state: int
@@ -134,9 +150,15 @@ class _Pair(TypedDict):
     sentence: str
 
 @type_check_only
+class _ComparedBy(TypedDict):
+    measure: str
+    sigma: float | None
+
+@type_check_only
 class _Compared(TypedDict):
     sentence: str
     models: list[_Assessed]
+    compared_by: _ComparedBy
     pairs: list[_Pair]
     level: float
 
@@ -305,9 +327,11 @@ class _Covered(TypedDict):
     above_ece: tuple[float, float]
     below_ece: tuple[float, float]
     width: tuple[float, float]
+    oracle_width: float
     upper_limits: tuple[float, float]
     floor: tuple[float, float] | None
     debiased: _Accuracy
+    residual: _Covered | None
 
 @type_check_only
 class _Rejected(TypedDict):
@@ -333,6 +357,7 @@ class Sketch:
     def of_dense(self, words: NDArray[np.int64], score_error: float, of_probabilities: bool) -> Sketch: ...
     def copy(self) -> Sketch: ...
     def ls_ece(self, options: Options) -> _Measured: ...
+    def residual_ls_ece(self, options: Options) -> _Measured: ...
     def assess(self, measure: str, options: Options) -> _Assessed: ...
     def sweep(self, options: Options) -> _SweptSketch: ...
     def ls_curve(self, options: Options) -> _Curve: ...

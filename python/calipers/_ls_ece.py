@@ -1,4 +1,4 @@
-"""LS-ECE: as an integral, and by sampling as in its paper."""
+"""LS-ECE: as an integral, in its residual form, and by sampling as in its paper."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def ls_ece(
         Probabilities of outcome 1, or of each class. float32 and float64 in C order are read in place.
     sigma : float or "auto"
         Scale of the noise: standard deviation (gaussian), full width (uniform), scale (laplace,
-        logistic), half-width (epanechnikov). "auto" is s n^(-1/3), s the spread of the logits.
+        logistic), half-width (epanechnikov). "auto" is 1.25 n^(-1/3) sqrt(s² + 0.1²), s the standard
+        deviation of the logits in which each row counts with p (1 - p) times its weight.
     noise : {"gaussian", "uniform", "laplace", "logistic", "epanechnikov"}
         Distribution of the noise.
     link : {"logistic", "probit", "cloglog"}
@@ -108,6 +109,81 @@ def ls_ece(
     """
     rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
     return rows.estimate("ls_ece", sigma=sigma, noise=noise, link=link, tolerance=tolerance, clip=clip)
+
+
+def residual_ls_ece(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sigma: float | Literal["auto"] = "auto",
+    noise: Noise = "gaussian",
+    link: Link = "logistic",
+    tolerance: float = 1e-6,
+    clip: float = 1e-6,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    multiclass: Multiclass = None,
+    ties: Ties = "first",
+    pos_label: PosLabel = None,
+    sum_tolerance: float = 1e-3,
+    invalid: Invalid = "refuse",
+) -> Estimate:
+    r"""The residual form of LS-ECE: residuals are smoothed, and predictions stay as they are.
+
+        residual LS-ECE = ∫ |R(u)| du,  R(u) = Σ_i s_i (y_i - p_i) p_ξ(u - h_i)
+
+    with p_i the probabilities, h_i their logits, y_i the outcomes, s_i the shares of the weight and p_ξ the density of
+    the noise at scale sigma. `ls_ece` has ρ(u) in place of p_i.
+
+    The form is ours and not the paper's. In the population it is 0 for a calibrated model at any sigma, and only
+    then, where the noise is Gaussian. LS-ECE is not: noise on the logits moves the predictions, which makes LS-ECE of
+    a calibrated model larger than 0. So `assess`, `compare` and the command decide by this form whether a model is
+    miscalibrated. It is never above the true ECE, and goes to it as sigma goes to 0.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        As for `ls_ece`, and so are all options.
+
+    Returns
+    -------
+    Estimate
+        A float with ``numerical_bound``, ``n``, ``settings`` and the counts of what was clipped,
+        tied, rounded or left out.
+
+    Raises
+    ------
+    CalipersError
+        As for `ls_ece`.
+
+    Notes
+    -----
+    Assumes independent rows, or clusters of rows that `assess` is told of. Of a sample it is above 0 for a calibrated
+    model, too, as every measure of miscalibration is: `assess` has the noise floor.
+
+    Cost: that of `ls_ece`. Accuracy: ``numerical_bound`` is proven, and at most ``tolerance``.
+
+    References
+    ----------
+    docs/theory.md of this package has the proofs. Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An
+    Analysis via Logit Smoothing", 2024 (LS-ECE, whose noise and link these are).
+
+    Examples
+    --------
+    Ten rows with probability 0.9, of which eight came true. All are at one place, so that smoothing takes nothing:
+
+    >>> import calipers as cal
+    >>> round(cal.residual_ls_ece([1] * 8 + [0] * 2, [0.9] * 10, sigma=1.0), 6)
+    0.1
+
+    Nine came true. Noise on the logits makes LS-ECE larger than 0, and leaves the residual form as it is:
+
+    >>> y_true, y_prob = [1] * 9 + [0], [0.9] * 10
+    >>> round(cal.ls_ece(y_true, y_prob, sigma=1.0), 3), round(cal.residual_ls_ece(y_true, y_prob, sigma=1.0), 6)
+    (0.08, 0.0)
+    """
+    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
+    return rows.estimate("residual_ls_ece", sigma=sigma, noise=noise, link=link, tolerance=tolerance, clip=clip)
 
 
 def ls_ece_sampled(

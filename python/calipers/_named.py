@@ -30,6 +30,7 @@ class _Listed(NamedTuple):
 
 _SAME_NAME = (
     _ls_ece.ls_ece,
+    _ls_ece.residual_ls_ece,
     _binned.expected_calibration_error,
     _debiased.debiased_ece,
     _debiased.sweep_ece,

@@ -19,7 +19,12 @@ def shown(progress: bool, what: str) -> Iterator[Shown]:
         yield None
         return
 
+    most = 0.0
+
     def show(share: float) -> None:
+        # More draws may turn out to be needed as the call goes on: the line stays where it is then.
+        nonlocal most
+        most = share = max(share, most)
         # A carriage return, which terminals and notebooks both know.
         sys.stderr.write(f"\r{what}: {100 * share:3.0f} %")
         sys.stderr.flush()

@@ -73,7 +73,8 @@ class EstimatorResult(Result):
     of_ece : Accuracy
         Against the true ECE.
     of_ls_ece : Accuracy or None
-        Against the true LS-ECE at its own sigma: for LS-ECE with Gaussian noise, the logistic link and a given sigma.
+        Against the true LS-ECE at its own sigma: for LS-ECE with Gaussian noise, the logistic link and a given sigma;
+        for its residual form, against that of the population.
     """
 
     name: str
@@ -106,12 +107,17 @@ class CoverageResult(Result):
         Shares of intervals that hold the true ECE, that are wholly above it, and wholly below.
     width : MonteCarlo
         Mean of upper - lower.
+    oracle_width : float
+        The same width for an interval that knows the bias: 2 · 1.96 standard deviations of the values over the runs.
     upper_limits : MonteCarlo
         Share of upper limits.
     floor : MonteCarlo or None
         Mean of the noise floors' means, where there are floors.
     debiased : Accuracy
         The debiased values against the true ECE.
+    residual : CoverageResult or None
+        The same for the measure that decides, where it is another one: for LS-ECE its residual form. The truth that
+        its ``covers_ls_ece`` and ``of_ls_ece`` are about is that of the residual form.
     """
 
     name: str
@@ -125,9 +131,11 @@ class CoverageResult(Result):
     above_ece: MonteCarlo
     below_ece: MonteCarlo
     width: MonteCarlo
+    oracle_width: float
     upper_limits: MonteCarlo
     floor: MonteCarlo | None
     debiased: Accuracy
+    residual: CoverageResult | None
 
 
 @dataclass(frozen=True)
@@ -379,6 +387,7 @@ def _accuracy(parts: _Accuracy) -> Accuracy:
 
 def _coverage(name: str, level: float, parts: _Covered) -> CoverageResult:
     of_ls_ece, covers_ls_ece, floor = parts["of_ls_ece"], parts["covers_ls_ece"], parts["floor"]
+    residual = parts["residual"]
     return CoverageResult(
         name=name,
         level=level,
@@ -391,7 +400,9 @@ def _coverage(name: str, level: float, parts: _Covered) -> CoverageResult:
         above_ece=MonteCarlo(*parts["above_ece"]),
         below_ece=MonteCarlo(*parts["below_ece"]),
         width=MonteCarlo(*parts["width"]),
+        oracle_width=parts["oracle_width"],
         upper_limits=MonteCarlo(*parts["upper_limits"]),
         floor=None if floor is None else MonteCarlo(*floor),
         debiased=_accuracy(parts["debiased"]),
+        residual=None if residual is None else _coverage("residual_ls_ece", level, residual),
     )

@@ -259,6 +259,24 @@ class Sketch:
             self._held.ls_ece({"sigma": sigma, "noise": noise, "link": link, "tolerance": tolerance, "clip": self.clip})
         )
 
+    def residual_ls_ece(
+        self,
+        *,
+        sigma: float | Literal["auto"] = "auto",
+        noise: Noise = "gaussian",
+        link: Link = "logistic",
+        tolerance: float = 1e-6,
+    ) -> Estimate:
+        """The function `residual_ls_ece` of the rows; the clip is that of the sketch.
+
+        Where cells are too wide for sigma and tolerance, the error has the tolerance that can be met.
+        """
+        return from_dict(
+            self._held.residual_ls_ece(
+                {"sigma": sigma, "noise": noise, "link": link, "tolerance": tolerance, "clip": self.clip}
+            )
+        )
+
     def assess(
         self,
         *,
@@ -266,13 +284,13 @@ class Sketch:
         level: float = 0.95,
         n_resamples: int = 1000,
         method: Method = None,
-        debias: Debias = "mean",
+        debias: Debias = "local",
         random_state: int = 0,
         **options: Any,
     ) -> Assessment:
         """The function `assess` of the rows, for measures that need no rows to be resampled; the clip is the sketch's.
 
-        Those are "ls_ece", and "expected_calibration_error" with bins of equal width.
+        Those are "ls_ece", "residual_ls_ece", and "expected_calibration_error" with bins of equal width.
 
         Examples
         --------

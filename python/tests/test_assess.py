@@ -39,9 +39,15 @@ class Oracle:
         """One figure for each row of outcomes and shares of the weight."""
         return np.abs((shares * y) @ self.kernel - special.expit(GRID) * (shares @ self.kernel)).sum(axis=-1)
 
+    def residual(self, y: Doubles, shares: Doubles) -> Doubles:
+        """The same for the residual form."""
+        return np.abs((shares * (y - self.p)) @ self.kernel).sum(axis=-1)
+
+    def outcomes(self, n_draws: int) -> Doubles:
+        return (np.random.default_rng(1).random((n_draws, len(self.p))) < self.p).astype(float)
+
     def floor(self, n_draws: int, shares: Doubles) -> Doubles:
-        rng = np.random.default_rng(1)
-        return self((rng.random((n_draws, len(self.p))) < self.p).astype(float), shares)
+        return self(self.outcomes(n_draws), shares)
 
     def bootstrap(self, y: Doubles, n_draws: int) -> Doubles:
         n = len(y)
@@ -67,7 +73,15 @@ def test_the_floor_is_that_of_rows(overconfidence: float) -> None:
     assert floor is not None
     assert_same_mean((floor.mean, floor.deviation, 1000), draws)
     assert floor.quantiles == pytest.approx(np.quantile(draws, [0.05, 0.5, 0.95]), rel=0.06)
-    p_value = (1 + (draws >= found.value).sum()) / 2001
+    # The residual form decides.
+    residual = found.residual
+    assert residual is not None
+    assert residual.value == pytest.approx(oracle.residual(y, shares), abs=1e-5)
+    assert residual.value == pytest.approx(cal.residual_ls_ece(y, p, sigma=SIGMA), abs=1e-6)
+    draws = oracle.residual(oracle.outcomes(2000), shares)
+    assert residual.floor is not None
+    assert_same_mean((residual.floor.mean, residual.floor.deviation, 1000), draws)
+    p_value = (1 + (draws >= residual.value).sum()) / 2001
     error = math.sqrt(max(p_value * (1 - p_value), 0.001) * (1 / 1000 + 1 / 2000))
     assert found.p_value == pytest.approx(p_value, abs=4 * error)
     assert found.significant is (floor.p_value <= 0.05)
@@ -139,14 +153,20 @@ def test_calibrated_models_are_rejected_about_as_often_as_asked() -> None:
 
 def test_the_debiased_value_has_its_rule() -> None:
     y, p = sample(7, 800, 2.0)
-    found = cal.assess(y, p, sigma=SIGMA)
-    assert found.floor is not None
+    found = cal.assess(y, p, sigma=SIGMA, debias="mean")
+    residual = found.residual
+    assert residual is not None
+    assert residual.floor is not None
     by_floor = cal.assess(y, p, sigma=SIGMA, debias="floor").debiased
-    assert by_floor == pytest.approx(math.sqrt(found.value**2 - found.floor.mean**2), abs=1e-9)
+    assert by_floor == pytest.approx(math.sqrt(residual.value**2 - residual.floor.mean**2), abs=1e-9)
     by_bootstrap = cal.assess(y, p, sigma=SIGMA, debias="bootstrap").debiased
-    assert by_bootstrap == pytest.approx(found.value - found.bias, abs=1e-9)
+    assert by_bootstrap == pytest.approx(residual.value - residual.bias, abs=1e-9)
     assert found.debias == "mean"
-    assert found.debiased == pytest.approx((by_floor + by_bootstrap) / 2, abs=1e-12)
+    assert found.debiased == residual.debiased == pytest.approx((by_floor + by_bootstrap) / 2, abs=1e-12)
+    local = cal.assess(y, p, sigma=SIGMA)
+    assert local.debias == "local"
+    assert local.debiased == pytest.approx(found.debiased, abs=0.01)
+    assert cal.assess(y, p, measure="brier_score", n_resamples=20).debias in ("mean", "bootstrap")
     assert cal.assess(*sample(8, 800), sigma=SIGMA).debiased >= 0
 
 
@@ -263,9 +283,21 @@ def test_rows_that_come_five_times_are_no_more_than_once() -> None:
     assert as_if_new.standard_error == pytest.approx(once.standard_error / math.sqrt(5), rel=0.05)
 
 
-def test_what_clusters_cannot_have_is_withheld_with_the_reason() -> None:
+def test_every_measure_has_a_floor_by_clusters() -> None:
     y, p = sample(15, 300, 2.0)
-    found = cal.assess(y, p, measure="expected_calibration_error", cluster=np.arange(300) // 10, n_resamples=50)
+    for measure in ("ls_ece", "residual_ls_ece", "expected_calibration_error", "smooth_ece", "brier_score"):
+        found = cal.assess(y, p, measure=measure, cluster=np.arange(300) // 10, n_resamples=50)
+        assert found.withheld is None
+        assert found.floor is not None
+        assert found.n_clusters == 30
+
+
+def test_a_mean_over_classes_has_no_floor_by_clusters() -> None:
+    rng = np.random.default_rng(15)
+    p = special.softmax(rng.normal(0, 1.2, (300, 3)), axis=1)
+    labels = (np.log(p) + rng.gumbel(size=p.shape)).argmax(axis=1)
+    options: dict[str, Any] = {"measure": "expected_calibration_error", "multiclass": "classwise", "n_resamples": 50}
+    found = cal.assess(labels, p, cluster=np.arange(300) // 10, **options)
     assert (found.floor, found.p_value, found.significant) == (None, None, None)
     assert found.withheld
     assert found.withheld in found.sentence
@@ -288,12 +320,13 @@ def test_rows_left_out_take_their_clusters_along() -> None:
 def test_it_prints_its_sentence_first() -> None:
     found = cal.assess(*sample(17, 2000, 2.0), sigma=SIGMA)
     assert repr(found).startswith(found.sentence + "\n")
-    assert found.sentence.startswith("LS-ECE 0.")
+    assert found.sentence.startswith("LS-ECE is 0.")
     assert "miscalibrated (p < 0.001)" in found.sentence
-    for shown in ("noise floor", "p-value", "95 % interval", "debiased", "standard error", "rows", "sigma"):
-        assert f"\n  {shown} " in repr(found)
+    shown = ("noise floor", "p-value", "95 % interval", "decided by", "too high", "too low", "overconfident")
+    for line in (*shown, "underconfident", "debiased", "standard error", "rows", "sigma"):
+        assert f"\n  {line} " in repr(found)
     quiet = cal.assess(*sample(18, 800), sigma=SIGMA, level=0.9)
-    assert quiet.sentence.startswith("no miscalibration seen")
+    assert "There is no evidence of miscalibration" in quiet.sentence
     assert "\n  90 % upper limit  below " in repr(quiet)
 
 
@@ -305,16 +338,104 @@ def test_it_is_a_float_that_keeps_and_travels() -> None:
     with pytest.raises(AttributeError):
         found.debiased = 0.0  # type: ignore[misc]
     keys = ["measure", "value", "numerical_bound", "sentence", "floor", "p_value", "withheld", "interval", "debiased"]
-    keys += ["debias", "standard_error", "bias", "significant", "n", "n_clusters", "settings"]
+    keys += ["debias", "standard_error", "bias", "significant", "residual", "parts", "smoothing"]
+    keys += ["n", "n_clusters", "settings"]
     assert list(found.to_dict()) == keys
     assert set(found.to_dict()["interval"]) == {"lower", "upper", "level", "method", "is_upper_limit"}
 
 
-@pytest.mark.parametrize("method", ["corrected", "influence", "normal", "percentile", "bca"])
+@pytest.mark.parametrize("method", ["bias-aware", "influence", "normal", "percentile", "bca"])
 def test_every_method_has_an_interval(method: Any) -> None:
     found = cal.assess(*sample(20, 500, 2.0), sigma=SIGMA, method=method)
     assert found.interval.method == method
     assert 0 <= found.interval.lower < found.interval.upper <= 1
+
+
+def test_the_residual_form_decides() -> None:
+    y, p = sample(25, 1000, 1.6)
+    found, residual = cal.assess(y, p, sigma=SIGMA), cal.assess(y, p, measure="residual_ls_ece", sigma=SIGMA)
+    assert found.residual is not None
+    assert found.residual.to_dict() == residual.to_dict()
+    assert found.residual.estimate.measure == "residual_ls_ece"
+    assert found.residual.estimate.settings == found.estimate.settings
+    decided = (residual.p_value, residual.significant, residual.debiased, residual.debias, residual.parts)
+    assert (found.p_value, found.significant, found.debiased, found.debias, found.parts) == decided
+    assert residual.residual is None
+    assert residual.smoothing is None
+    assert cal.assess(y, p, measure="smooth_ece", n_resamples=20).parts is None
+    # Noise on the logits alone: the value were outcomes just as predicted.
+    smoothing = Oracle(p)(p, np.full(1000, 1 / 1000))
+    assert found.smoothing == pytest.approx(smoothing, rel=0.05)
+
+
+def test_signed_parts_are_those_of_the_definition() -> None:
+    y, p = sample(26, 1500, 1.8)
+    parts = cal.assess(y, p, sigma=SIGMA).parts
+    assert parts is not None
+    oracle = Oracle(p)
+    gap = ((y - p) / 1500) @ oracle.kernel
+    away = np.where(GRID > 0, 1.0, -1.0)
+    expected = {
+        "too_high": np.maximum(-gap, 0).sum(),
+        "too_low": np.maximum(gap, 0).sum(),
+        "overconfident": np.maximum(-away * gap, 0).sum(),
+        "underconfident": np.maximum(away * gap, 0).sum(),
+    }
+    for name, value in expected.items():
+        part = getattr(parts, name)
+        assert part.value == pytest.approx(value, abs=2e-3)
+        assert part.interval.lower <= part.debiased <= part.interval.upper
+        assert part.interval.method == "bias-aware"
+    assert parts.overconfident.interval.lower > 0
+    total = cal.residual_ls_ece(y, p, sigma=SIGMA)
+    assert parts.too_high.value + parts.too_low.value == pytest.approx(total, abs=1e-4)
+    assert parts.overconfident.value + parts.underconfident.value == pytest.approx(total, abs=1e-4)
+    assert parts.to_dict()["too_low"]["interval"]["level"] == 0.95
+
+
+def test_sure_predictions_that_came_true_are_not_miscalibrated() -> None:
+    found = cal.assess([1] * 500, [1.0] * 500)
+    assert found.significant is False
+    assert "There is no evidence of miscalibration" in found.sentence
+    assert "so this model is miscalibrated" not in found.sentence
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_upper_limit_is_not_nothing_beside_a_value(seed: int) -> None:
+    found = cal.assess(*sample(500 + seed, 300), measure="beta_kde_ece", n_resamples=100)
+    assert "below 0.000" not in found.sentence
+    assert found.interval.upper > 0.0005
+
+
+def test_sixty_groups_of_which_some_are_broken() -> None:
+    rng = np.random.default_rng(0)
+    p_values, broken = [], []
+    for group in range(60):
+        p = special.expit(rng.normal(0, 2, 200))
+        is_broken = group % 20 == 0
+        y = rng.random(200) < (1 - p if is_broken else p)
+        found = cal.assess(y, p, sigma=0.3)
+        assert found.p_value is not None
+        p_values.append(found.p_value)
+        broken.append(is_broken)
+    # Holm: sorted, each times the number of those that are left.
+    order = np.argsort(p_values)
+    adjusted = np.empty(60)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate((60 - np.arange(60)) * np.sort(p_values)))
+    assert (adjusted <= 0.05).tolist() == broken
+
+
+def test_smoothing_alone_is_no_miscalibration() -> None:
+    rng = np.random.default_rng(1)
+    p = special.expit(rng.normal(0, 0.2, 2000))
+    found = cal.assess(rng.random(2000) < p, p, sigma=0.5)
+    assert found.significant is False
+    assert found.value > 0.05
+    assert found.smoothing is not None
+    assert found.smoothing > 0.5 * found.value
+    assert "smoothing alone" in found.sentence
+    assert found.residual is not None
+    assert found.residual.interval.upper < 0.05
 
 
 def test_a_sketch_is_assessed_as_its_rows_are() -> None:
@@ -360,8 +481,8 @@ def test_binned_figures_of_a_sketch_are_assessed_too() -> None:
         ),
         ({"n_resamples": -1}, "n_resamples must be an integer from 0 to 2^64 - 1, got -1"),
         (
-            {"measure": "expected_calibration_error", "method": "corrected"},
-            "method must be normal, percentile or bca for a measure without influence values, got corrected",
+            {"measure": "brier_score", "method": "bias-aware"},
+            "method must be normal, percentile or bca for a measure without influence values, got bias-aware",
         ),
     ],
 )

@@ -29,6 +29,7 @@ BY_ROW = {"beta_kde_ece", "debiased_ece", "tcal_squared_error", "sweep_ece"}
 # Widths by rule depend on the number of rows.
 FIXED: dict[str, dict[str, Any]] = {
     "ls_ece": {"sigma": 0.3},
+    "residual_ls_ece": {"sigma": 0.3},
     "kde_ece": {"bandwidth": 0.1},
     "calibration_indices": {"sigma": 0.3},
     "beta_kde_ece": {"bandwidth": 0.05},

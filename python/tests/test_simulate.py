@@ -11,7 +11,7 @@ import pytest
 
 def test_every_family_has_its_true_ece() -> None:
     families = cal.families()
-    assert len({family.name for family in families}) == len(families) == 30
+    assert len({family.name for family in families}) == len(families) == 42
     for family in families:
         assert (family.ece == 0.0) == family.calibrated
     # ∫ |rho(0.6 h) - rho(h)| dN(h; 1, 2) by the midpoint rule.
@@ -57,6 +57,13 @@ def test_intervals_hold_the_truth_and_calibrated_models_are_not_rejected_too_oft
     assert intervals.level == 0.95
     assert intervals.covers_ls_ece is not None
     assert intervals.covers_ls_ece.value > 0.85
+    # The residual form, which decides, is held against its own truth.
+    residual = intervals.residual
+    assert residual is not None
+    assert residual.covers_ls_ece is not None
+    assert residual.covers_ls_ece.value > 0.85
+    assert (residual.name, residual.residual) == ("residual_ls_ece", None)
+    assert 0 < intervals.oracle_width < 4 * intervals.width.value
     assert intervals.sigma == pytest.approx(0.5)
     shares = (intervals.covers_ece, intervals.above_ece, intervals.below_ece)
     assert sum(share.value for share in shares) == pytest.approx(1.0)

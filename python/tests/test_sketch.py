@@ -94,6 +94,7 @@ def test_every_answer_is_that_of_the_rows(kind: Any) -> None:
         sketch.update(**batch)
     assert sketch.n == N
     assert_agree(sketch.ls_ece(sigma=0.1), calipers.ls_ece(**rows, sigma=0.1), 1e-6)
+    assert_agree(sketch.residual_ls_ece(sigma=0.1), calipers.residual_ls_ece(**rows, sigma=0.1), 1e-6)
     assert_agree(
         sketch.ls_ece(sigma=0.5, noise="laplace", link="probit", tolerance=1e-4),
         calipers.ls_ece(**rows, sigma=0.5, noise="laplace", link="probit", tolerance=1e-4),
@@ -284,7 +285,14 @@ def test_a_stream_that_never_shows_the_positive_label_is_refused_with_the_first_
     sketch = Sketch().update(["ham", "ham"], [0.1, 0.4], pos_label="spma")
     sketch.update(["spam"], [0.9], pos_label="spma")
     text = 'positive label "spma" must occur in at least one row, got only "ham", "spam"'
-    figures = [sketch.ls_ece, sketch.ls_curve, sketch.expected_calibration_error, sketch.brier_score, sketch.log_loss]
+    figures = [
+        sketch.ls_ece,
+        sketch.residual_ls_ece,
+        sketch.ls_curve,
+        sketch.expected_calibration_error,
+        sketch.brier_score,
+        sketch.log_loss,
+    ]
     for ask in [*figures, sketch.copy().ls_ece, Sketch().merge(sketch).ls_ece]:
         with pytest.raises(calipers.CalipersError) as refused:
             ask()

@@ -46,6 +46,19 @@ def test_smoothed_errors_are_the_integrals(width: float) -> None:
     assert found == pytest.approx(expected["predictions"], abs=1e-7)
 
 
+@pytest.mark.parametrize("sigma", [0.1, 0.7])
+def test_residual_ls_ece_is_the_integral_of_smoothed_residuals(sigma: float) -> None:
+    y, p, weight = case(3, 80)
+    p = np.clip(p, 0.001, 0.999)
+    u = np.linspace(-13.0, 13.0, 26_001)
+    residuals = weight / weight.sum() * (y - p)
+    smoothed = residuals @ stats.norm.pdf(u, special.logit(p)[:, None], sigma)
+    found = calipers.residual_ls_ece(y, p, sigma=sigma, sample_weight=weight)
+    assert found == pytest.approx(np.abs(smoothed).sum() * (u[1] - u[0]), abs=2e-6)
+    assert found.numerical_bound <= 1e-6
+    assert (found.measure, found.settings["sigma"]) == ("residual_ls_ece", sigma)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_smooth_ece_is_its_own_width(seed: int) -> None:
     y, p, weight = case(seed, 300)

@@ -166,7 +166,7 @@ pub(crate) const MULTICLASS_OF_ONE: &str = "How rows of several classes are meas
 #[command(next_help_heading = "Measures")]
 pub(crate) struct MeasuresArgs {
     /// A measure by its name in `calipers measures`, with its default options, in place of LS-ECE and ECE; give it again
-    /// for each further one. ls_ece and expected_calibration_error have the options below
+    /// for each further one. ls_ece, residual_ls_ece and expected_calibration_error have the options below
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     pub(crate) measure: Vec<String>,
 

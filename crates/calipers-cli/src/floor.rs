@@ -137,27 +137,42 @@ impl Floors {
                 let assessed = source.assess(Assess::new(measure).n_resamples(N_DRAWS).seed(SEED)).map_err(said)?;
                 assessed.floor.ok_or_else(|| assessed.withheld.unwrap_or_default().to_owned())
             }
-            Source::Sketch(sketch) => {
+            Source::Sketch { sketch, .. } => decided(measure, |measure| {
                 let resampler = measure.sketch_resampler(sketch).map_err(|_| NOT_OF_SKETCHES)?;
                 NoiseFloor::new(&*resampler, N_DRAWS, SEED).map_err(said)
-            }
+            }),
             Source::Rows { view, .. } => {
                 let is_auto = self == Floors::Auto;
                 let too_many = || format!("more than {} rows", number::count(MOST_ROWS));
-                if is_auto && name != "ls_ece" && !QUICK.contains(&name) {
+                let on_grid = ["ls_ece", "residual_ls_ece"].contains(&name);
+                if is_auto && !on_grid && !QUICK.contains(&name) {
                     return too_long("takes long");
                 }
-                if is_auto && name != "ls_ece" && n > MOST_ROWS {
+                if is_auto && !on_grid && n > MOST_ROWS {
                     return too_long(&too_many());
                 }
-                let resampler = measure.resampler(view).map_err(said)?;
-                // LS-ECE is drawn on a grid, but not with every noise: then there are no influence values either.
-                if is_auto && n > MOST_ROWS && resampler.influence_deviation().is_none() {
-                    return too_long(&too_many());
-                }
-                NoiseFloor::new(&*resampler, N_DRAWS, SEED).map_err(said)
+                decided(measure, |measure| {
+                    let resampler = measure.resampler(view).map_err(said)?;
+                    // LS-ECE is drawn on a grid, but not with every noise: then there are no influence values either.
+                    if is_auto && n > MOST_ROWS && resampler.influence_deviation().is_none() {
+                        return too_long(&too_many());
+                    }
+                    NoiseFloor::new(&*resampler, N_DRAWS, SEED).map_err(said)
+                })
             }
         }
+    }
+}
+
+/// The floor of a measure with the p-value of the one that decides for it: of LS-ECE its residual form.
+fn decided(
+    measure: &dyn Estimator,
+    floor_of: impl Fn(&dyn Estimator) -> Result<NoiseFloor, String>,
+) -> Result<NoiseFloor, String> {
+    let floor = floor_of(measure)?;
+    match measure.decided_by() {
+        Some(deciding) => Ok(NoiseFloor { p_value: floor_of(&*deciding)?.p_value, ..floor }),
+        None => Ok(floor),
     }
 }
 

@@ -169,6 +169,9 @@ impl Loaded {
         if let Some(positive) = &rules.positive {
             input = input.positive(positive.as_str());
         }
+        if self.compared {
+            input = input.confidences();
+        }
         input = input.first_row(self.first_row);
         let missing = |column: &'a Column| column.missing.as_deref();
         Ok(input.classes(scores.n_classes).sum_tolerance(rules.sum_tolerance).invalid(rules.invalid).missing(

@@ -13,7 +13,7 @@ use crate::{json, measures, measures_table, table};
 /// Measure the calibration error of predictions: LS-ECE, with a bound on its numerical error, and binned ECE
 ///
 /// Beside each figure is its floor: what a calibrated model would show on these rows, as mean and deviation of 200 draws of outcomes from the
-/// probabilities themselves; p is the share of draws that are at least the figure. `calipers assess` has more of them, and intervals.
+/// probabilities themselves; p is how often a calibrated model would show as much, of LS-ECE by its residual form. `calipers assess` has more draws, and intervals.
 /// Other measures are asked for by name with --measure, or all with --all; `calipers measures` lists them.
 /// Each file and each --prob gives one row, or one column of a table of many measures. Columns that are not named are taken by names that leave no doubt,
 /// such as prob and label, and the output says so. An .npz file has arrays probs or logits, (n) or (n, k), or

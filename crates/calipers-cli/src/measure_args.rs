@@ -80,6 +80,12 @@ impl LsEceArgs {
         Some(format!("mean |E[y|t] - t| after {noise} noise of scale sigma on the logits"))
     }
 
+    /// The same for the residual form.
+    pub(crate) fn residual_definition(&self) -> Option<String> {
+        let noise = (self.noise != "gaussian").then_some(&self.noise)?;
+        Some(format!("total size of the residuals r after smoothing by {noise} noise of scale sigma on the logits"))
+    }
+
     /// A sketch small enough to replace the rows, and fine enough for sigma and tolerance; `None` if there is none.
     pub(crate) fn sketch_options(&self) -> Option<SketchOptions> {
         let has_bound = matches!(self.noise.as_str(), "gaussian" | "logistic") && self.link == "logistic";

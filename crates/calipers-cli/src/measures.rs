@@ -12,8 +12,9 @@ use crate::question::{Asked, Measure};
 use crate::screen::Screen;
 
 /// Measures that a sketch answers as well as the rows do, or nearly: large files are read for these in constant memory.
-const FROM_SKETCHES: [&str; 7] = [
+const FROM_SKETCHES: [&str; 8] = [
     "ls_ece",
+    "residual_ls_ece",
     "expected_calibration_error",
     "root_mean_squared_calibration_error",
     "maximum_calibration_error",
@@ -78,6 +79,7 @@ pub(crate) fn by_names(names: &[&str], ls_ece: &LsEceArgs, ece: &BinnedEceArgs) 
         let Some(listed) = listed.filter(|_| asked.iter().all(|before| before.name != name)) else { continue };
         let (definition, measure) = match name {
             "ls_ece" => (ls_ece.definition(), Measure::LsEce(ls_ece.measure()?)),
+            "residual_ls_ece" => (ls_ece.residual_definition(), Measure::LsEce(ls_ece.measure()?.residual())),
             "expected_calibration_error" => (ece.definition(), Measure::Other(Arc::new(ece.measure(ls_ece.link()?)?))),
             _ => (None, Measure::Other(Arc::from(measure))),
         };

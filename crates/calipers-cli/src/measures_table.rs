@@ -207,7 +207,7 @@ fn explanation(results: Results) -> String {
     let estimates = || floored(results).map(|floored| &floored.estimate);
     let link = estimates().find_map(|estimate| estimate.settings.text("link"));
     let sigmas: Vec<Option<f64>> = estimates()
-        .filter(|estimate| estimate.measure == "ls_ece")
+        .filter(|estimate| ["ls_ece", "residual_ls_ece"].contains(&estimate.measure))
         .map(|estimate| estimate.settings.number("sigma"))
         .collect();
     let differ = sigmas.windows(2).any(|pair| pair[0] != pair[1]);
@@ -215,7 +215,7 @@ fn explanation(results: Results) -> String {
     [
         "num. ± bounds the numerical error of the values in its line, not chance. Names: calipers measures\n",
         &link.filter(|link| *link != "logistic").map_or(String::new(), |link| format!("Link {link}.\n")),
-        if differ { "Sigma of ls_ece differs: to compare its values, give all one --sigma.\n" } else { "" },
+        if differ { "Sigma of LS-ECE differs: to compare its values, give all one --sigma.\n" } else { "" },
         if clipped { "clipped: moved off 0 and 1, which have no finite logit\n" } else { "" },
         if floored(results).any(Floored::has_place_for_floor) { words::FLOOR } else { "" },
         &words::asked(results),

@@ -259,12 +259,14 @@ impl<Q: Question> Plan<'_, Q> {
             method: Method::Sketch,
             figures,
         };
-        let all = self.question.answer(&Source::Sketch(&sketches.all))?;
+        // A file of sketches does not tell.
+        let confidences = columns.as_ref().map(|columns| columns.multiclass == Multiclass::TopClass);
+        let all = self.question.answer(&Source::Sketch { sketch: &sketches.all, confidences })?;
         let Some(groups) = sketches.groups else { return Ok(vec![measured(None, all)]) };
         let question = self.question.for_groups(&all, groups.sketches.len());
         let of_group = |key: Option<String>| Some(Group { by: groups.by.clone(), key });
         let rows = in_order(&groups.sketches).into_par_iter().map(|(key, sketch)| {
-            let figures = question.answer(&Source::Sketch(sketch));
+            let figures = question.answer(&Source::Sketch { sketch, confidences });
             let figures = figures.with_context(|| format!("{} {key}", groups.by))?;
             Ok(measured(of_group(Some(key.clone())), figures))
         });

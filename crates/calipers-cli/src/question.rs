@@ -65,7 +65,7 @@ pub(crate) struct Asked {
     pub(crate) measure: Measure,
 }
 
-/// LS-ECE is apart, since its sigma may be set.
+/// LS-ECE and its residual form are apart, since their sigma may be set.
 #[derive(Clone)]
 pub(crate) enum Measure {
     LsEce(LsEce),

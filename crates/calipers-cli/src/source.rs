@@ -5,17 +5,11 @@ use calipers::{Assess, Assessment, BinaryView, Error, Estimate, Estimator, Multi
 /// Predictions that measures are asked of.
 pub(crate) enum Source<'a> {
     /// One outcome a row, and the number of each row's cluster, where rows were said to depend on each other.
-    Rows {
-        view: &'a BinaryView<'a>,
-        clusters: Option<Vec<u32>>,
-    },
+    Rows { view: &'a BinaryView<'a>, clusters: Option<Vec<u32>> },
     /// Rows of several classes, which are measured one by one and averaged.
-    Classes {
-        predictions: &'a Predictions<'a>,
-        ties: Ties,
-        clusters: Option<Vec<u32>>,
-    },
-    Sketch(&'a Sketch),
+    Classes { predictions: &'a Predictions<'a>, ties: Ties, clusters: Option<Vec<u32>> },
+    /// `confidences` says whether predictions are confidences in a predicted class, where that is known.
+    Sketch { sketch: &'a Sketch, confidences: Option<bool> },
 }
 
 impl Source<'_> {
@@ -23,7 +17,7 @@ impl Source<'_> {
         match self {
             Source::Rows { view, .. } => measure.estimate(view),
             Source::Classes { predictions, ties, .. } => predictions.estimate(Multiclass::Classwise, *ties, measure),
-            Source::Sketch(sketch) => sketch.estimate(measure),
+            Source::Sketch { sketch, .. } => sketch.estimate(measure),
         }
     }
 
@@ -33,7 +27,9 @@ impl Source<'_> {
             Source::Classes { predictions, ties, clusters } => {
                 in_clusters(assess, clusters).run_predictions(predictions, Multiclass::Classwise, *ties)
             }
-            Source::Sketch(sketch) => assess.run_sketch(sketch),
+            Source::Sketch { sketch, confidences } => {
+                confidences.map_or(assess, |confidences| assess.confidences(confidences)).run_sketch(sketch)
+            }
         }
     }
 }

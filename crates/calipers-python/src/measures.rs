@@ -19,6 +19,7 @@ impl Options<'_> {
     pub(crate) fn estimator(&self, measure: &str) -> Result<BoxedEstimator, Failure> {
         Ok(match measure {
             "ls_ece" => Box::new(self.ls_ece()?),
+            "residual_ls_ece" => Box::new(self.ls_ece()?.residual()),
             "ls_ece_sampled" => Box::new(
                 LsEceSampled::new(self.number_or_auto::<Sigma>("sigma")?)
                     .shared_noise(self.noise()?)

@@ -39,6 +39,24 @@ impl<'py> IntoPyObject<'py> for Measured<'py> {
     }
 }
 
+/// What goes back with an estimate and says how its rows were read.
+pub(crate) trait WithEstimate {
+    /// The same of another measure of the same rows.
+    fn with_estimate(&self, estimate: Estimate) -> Self;
+}
+
+impl WithEstimate for Measured<'_> {
+    fn with_estimate(&self, estimate: Estimate) -> Self {
+        Measured { estimate, multiclass: self.multiclass, weighted: self.weighted, options: self.options.clone() }
+    }
+}
+
+impl WithEstimate for FromSketch {
+    fn with_estimate(&self, estimate: Estimate) -> Self {
+        FromSketch { estimate, ..*self }
+    }
+}
+
 impl<'py> Measured<'py> {
     fn parts(
         &self,

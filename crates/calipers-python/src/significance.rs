@@ -1,6 +1,7 @@
 //! How much of a figure can be trusted: assessments and comparisons, and how they go back.
 
 use calipers::catalogue::BoxedEstimator;
+use calipers::significance::{Part, Parts};
 use calipers::{Assess, Assessment, BinaryView, Compare, Comparison, Debias, Error, Interval, IntervalMethod};
 use calipers::{NoiseFloor, Predictions};
 use numpy::PyReadonlyArray1;
@@ -11,7 +12,7 @@ use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::pool::{self, Length};
-use crate::results::Measured;
+use crate::results::{Measured, WithEstimate};
 
 /// What is drawn, and what an interval holds.
 #[derive(Clone, Copy)]
@@ -188,7 +189,7 @@ pub(crate) struct Assessed<T> {
 
 impl<'py, T> IntoPyObject<'py> for Assessed<T>
 where
-    T: IntoPyObject<'py, Target = PyDict, Output = Bound<'py, PyDict>, Error = PyErr>,
+    T: WithEstimate + IntoPyObject<'py, Target = PyDict, Output = Bound<'py, PyDict>, Error = PyErr>,
 {
     type Target = PyDict;
     type Output = Bound<'py, PyDict>;
@@ -196,6 +197,11 @@ where
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let Assessed { measured, assessment, resampling } = self;
+        let residual = assessment.residual.as_deref().map(|deciding| Assessed {
+            measured: measured.with_estimate(deciding.estimate.clone()),
+            assessment: deciding.clone(),
+            resampling,
+        });
         let parts = PyDict::new(py);
         parts.set_item("sentence", assessment.sentence())?;
         parts.set_item("estimate", measured)?;
@@ -207,6 +213,9 @@ where
         parts.set_item("standard_error", assessment.standard_error)?;
         parts.set_item("bias", assessment.bias)?;
         parts.set_item("significant", assessment.significant)?;
+        parts.set_item("residual", residual)?;
+        parts.set_item("parts", assessment.parts.as_ref().map(SignedParts::from))?;
+        parts.set_item("smoothing", assessment.smoothing)?;
         parts.set_item("n_clusters", assessment.n_clusters)?;
         parts.set_item("n_resamples", resampling.n_resamples)?;
         parts.set_item("random_state", resampling.seed)?;
@@ -260,6 +269,47 @@ impl From<Interval> for Ends {
     }
 }
 
+/// A signed part, as Python's `Part` has it.
+#[derive(IntoPyObject)]
+struct SignedPart {
+    value: f64,
+    debiased: f64,
+    interval: Ends,
+}
+
+impl From<&Part> for SignedPart {
+    fn from(part: &Part) -> Self {
+        SignedPart { value: part.value, debiased: part.debiased, interval: part.interval.into() }
+    }
+}
+
+/// The signed parts, as Python's `Parts` has them.
+#[derive(IntoPyObject)]
+struct SignedParts {
+    too_high: SignedPart,
+    too_low: SignedPart,
+    overconfident: Option<SignedPart>,
+    underconfident: Option<SignedPart>,
+}
+
+impl From<&Parts> for SignedParts {
+    fn from(parts: &Parts) -> Self {
+        SignedParts {
+            too_high: (&parts.too_high).into(),
+            too_low: (&parts.too_low).into(),
+            overconfident: parts.confidence.as_ref().map(|found| (&found.over).into()),
+            underconfident: parts.confidence.as_ref().map(|found| (&found.under).into()),
+        }
+    }
+}
+
+/// The measure that decides a comparison, as Python's `ComparedBy` has it.
+#[derive(IntoPyObject)]
+struct ComparedBy {
+    measure: &'static str,
+    sigma: Option<f64>,
+}
+
 /// A comparison beside the assessments that Python makes of its models.
 pub(crate) struct Compared<'py> {
     models: Vec<Assessed<Measured<'py>>>,
@@ -286,6 +336,12 @@ impl<'py> IntoPyObject<'py> for Compared<'py> {
         let parts = PyDict::new(py);
         parts.set_item("sentence", comparison.sentence())?;
         parts.set_item("models", models)?;
+        // One measure at one sigma for all models.
+        let compared_by = comparison
+            .compared
+            .first()
+            .map(|estimate| ComparedBy { measure: estimate.measure, sigma: estimate.settings.number("sigma") });
+        parts.set_item("compared_by", compared_by)?;
         parts.set_item("pairs", pairs.collect::<Vec<_>>())?;
         parts.set_item("level", comparison.level)?;
         Ok(parts)

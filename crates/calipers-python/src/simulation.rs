@@ -73,9 +73,24 @@ pub(crate) struct Covered {
     above_ece: Figure,
     below_ece: Figure,
     width: Figure,
+    oracle_width: f64,
     upper_limits: Figure,
     floor: Option<Figure>,
     debiased: Against,
+    residual: Option<OfResidual>,
+}
+
+/// The same of the measure that decides.
+struct OfResidual(Box<Covered>);
+
+impl<'py> IntoPyObject<'py> for OfResidual {
+    type Target = PyDict;
+    type Output = Bound<'py, PyDict>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        (*self.0).into_pyobject(py)
+    }
 }
 
 impl From<CoverageResult> for Covered {
@@ -90,9 +105,11 @@ impl From<CoverageResult> for Covered {
             above_ece: result.above_ece.into(),
             below_ece: result.below_ece.into(),
             width: result.width.into(),
+            oracle_width: result.oracle_width,
             upper_limits: result.upper_limits.into(),
             floor: result.floor.map(Figure::from),
             debiased: result.debiased.into(),
+            residual: result.residual.map(|residual| OfResidual(Box::new(Covered::from(*residual)))),
         }
     }
 }
@@ -141,8 +158,7 @@ impl Drawn {
 /// Every family by name, with its true ECE and whether it is calibrated.
 #[pyfunction]
 pub(crate) fn families() -> Vec<(&'static str, f64, bool)> {
-    let all = Family::all().into_iter().chain(Family::kept_aside()).chain(Family::unseen());
-    all.map(|family| (family.name(), family.ece().value, family.is_calibrated())).collect()
+    Family::known().into_iter().map(|family| (family.name(), family.ece().value, family.is_calibrated())).collect()
 }
 
 /// Bias and error of measures, each by its own name with options of its own.

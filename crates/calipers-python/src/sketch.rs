@@ -182,6 +182,10 @@ impl Sketch {
         self.estimate(py, Options::new(options).ls_ece()?)
     }
 
+    fn residual_ls_ece(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<FromSketch, Failure> {
+        self.estimate(py, Options::new(options).ls_ece()?.residual())
+    }
+
     fn assess(
         &self,
         py: Python<'_>,

@@ -55,8 +55,11 @@ fn figures_are_those_of_the_core() {
     let measure = LsEce::new();
     let assessment = Assess::new(&measure).n_resamples(100).run(&view).unwrap();
     assert_eq!(model.measures[0].assessment(), Some(&assessment));
+    // The form that decides is next, and its parts say in which direction predictions are off.
+    let residual = assessment.residual.as_deref().unwrap();
+    assert_eq!((model.measures[1].name, model.measures[1].assessment()), ("residual_ls_ece", Some(residual)));
     let ece = BinnedEce::new();
-    assert_eq!(model.measures[1].assessment(), Some(&Assess::new(&ece).n_resamples(100).run(&view).unwrap()));
+    assert_eq!(model.measures[2].assessment(), Some(&Assess::new(&ece).n_resamples(100).run(&view).unwrap()));
     let chosen = &model.reliability.moments[model.reliability.chosen];
     assert_eq!(chosen.sigma, assessment.estimate.settings.number("sigma").unwrap());
     let at = chosen.curve.probabilities.clone();
@@ -78,7 +81,14 @@ fn figures_are_those_of_the_core() {
     let html = figures.to_html();
     check_drawings(&figures, &html);
     let json = json(&html);
-    assert_eq!(json["models"][0]["measures"]["ls_ece"]["value"].as_f64(), Some(assessment.estimate.value));
+    let ls_ece = &json["models"][0]["measures"]["ls_ece"];
+    assert_eq!(ls_ece["value"].as_f64(), Some(assessment.estimate.value));
+    assert_eq!(ls_ece["smoothing"].as_f64(), assessment.smoothing);
+    assert_eq!(ls_ece["residual"]["value"].as_f64(), Some(residual.estimate.value));
+    assert_eq!(json["models"][0]["measures"]["residual_ls_ece"], ls_ece["residual"]);
+    let overconfident = assessment.parts.as_ref().unwrap().confidence.unwrap().over;
+    assert_eq!(ls_ece["parts"]["overconfident"]["debiased"].as_f64(), Some(overconfident.debiased));
+    assert!(html.contains("Residual LS-ECE at sigma") && html.contains("<th scope=\"row\">overconfident</th>"));
     assert!(html.contains(&assessment.sentence().replace('<', "&lt;")));
     // What hovering shows is what the core says, to four digits.
     let chart = &json["charts"]["smoothed-0"];
@@ -90,6 +100,17 @@ fn figures_are_those_of_the_core() {
             assert!((shown - rate).abs() <= 5.1e-4 * rate.abs());
         }
     }
+}
+
+#[test]
+fn smoothing_alone_is_no_verdict() {
+    // A narrow calibrated model at a large sigma: noise on the logits makes nearly all of LS-ECE.
+    let p: Vec<f64> = (0..2000).map(|row| 0.4 + 0.2 * f64::from(row % 200) / 200.0).collect();
+    let y: Vec<bool> = (0..2000).map(|row| f64::from(row * 619 % 2000) / 2000.0 < p[row as usize]).collect();
+    let predictions = Input::probabilities(&p, &y).check().unwrap();
+    let options = options().ls_ece(LsEce::new().sigma(1.0), 1e-6, std::sync::Arc::new(calipers::link::Logistic));
+    let html = Report::new(options).model(Model::new("m", rows(&predictions))).gather().unwrap().to_html();
+    assert!(html.contains("No miscalibration seen") && html.contains("smoothing alone"), "{html}");
 }
 
 #[test]

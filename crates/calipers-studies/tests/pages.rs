@@ -75,6 +75,7 @@ fn the_page_of_estimators_has_all_sections_and_every_method() {
         "## Bias and error of each estimate, by family",
         "## Coverage of the 95 % interval",
         "## Size of tests at 5 %",
+        "## Comparing two models",
         "## Power of tests at 5 %",
     ] {
         assert!(text.contains(heading), "no {heading}");
@@ -83,8 +84,11 @@ fn the_page_of_estimators_has_all_sections_and_every_method() {
         "LS-ECE, sigma 0.02",
         "LS-ECE, sigma 1",
         "LS-ECE, sigma auto",
-        "LS-ECE, sigma auto, debiased by floor",
-        "LS-ECE, sigma auto, debiased by bootstrap",
+        "residual LS-ECE, sigma auto",
+        "residual LS-ECE, sigma auto, debiased by local",
+        "residual LS-ECE, sigma auto, debiased by mean",
+        "residual LS-ECE, sigma auto, debiased by floor",
+        "residual LS-ECE, sigma auto, debiased by bootstrap",
         "ECE, 15 of equal width",
         "ECE, 15 of equal mass",
         "debiased ECE, 15 bins",
@@ -97,14 +101,14 @@ fn the_page_of_estimators_has_all_sections_and_every_method() {
         "spline",
         "ICI by the LS curve",
     ] {
-        // Once for each list, and once for each of two families of a list.
-        assert_eq!(text.matches(&format!("\n| {method} |")).count(), 9, "{method}");
+        // Once for each list, and once for each of the seven families.
+        assert_eq!(text.matches(&format!("\n| {method} |")).count(), 11, "{method}");
     }
     let csv = |name: &str| files.iter().find(|file| file.name == format!("estimators-{name}.csv")).unwrap();
     let n_lines = |name: &str| csv(name).text.lines().count() - 1;
     // Families, n and methods; calibrated families, shapes and tests; curves, points and tests.
-    assert_eq!((n_lines("accuracy"), n_lines("size"), n_lines("power")), (6 * 2 * 21, 2 * 3 * 7, 2 * 2 * 7));
+    assert_eq!((n_lines("accuracy"), n_lines("size"), n_lines("power")), (7 * 2 * 23, 3 * 3 * 7, 2 * 2 * 7));
     assert!(n_lines("coverage") >= 1);
-    // Three verdicts on error, two notes on coverage, one on size, two on power.
-    assert_eq!(page.findings().len(), 8);
+    // Four verdicts on error and as many notes at n = 300, three findings on coverage, two on size, two on pairs, two on power.
+    assert_eq!(page.findings().len(), 17);
 }

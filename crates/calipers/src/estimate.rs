@@ -4,7 +4,7 @@ use crate::Error;
 use crate::link::{Link, Logistic};
 use crate::numerics::sum::Sum;
 use crate::predictions::{BinaryView, InputReport, PlainRows};
-use crate::significance::{ClusterRowResampler, Clusters, Resampler, RowResampler};
+use crate::significance::{ClusterRowResampler, Clusters, Resampler, RowBracket, RowResampler};
 use crate::sketch::Sketch;
 
 /// Anything that turns predictions into one figure.
@@ -32,7 +32,8 @@ pub trait Estimator: Send + Sync {
         Ok(Box::new(RowResampler::new(self, view)?))
     }
 
-    /// The measure of resampled clusters of rows. Unless overridden, clusters are drawn and measured like any other rows, and there is no noise floor.
+    /// The measure of resampled clusters of rows. Unless overridden, outcomes are drawn with the correlation that clusters show, or clusters
+    /// with replacement, and measured like any other rows.
     fn cluster_resampler<'a>(
         &'a self,
         view: &'a BinaryView<'a>,
@@ -46,16 +47,30 @@ pub trait Estimator: Send + Sync {
         let _ = sketch;
         Err(Error::setting(
             "measure",
-            "one that resamples from a sketch: ls_ece or expected_calibration_error",
+            "one that resamples from a sketch: ls_ece, residual_ls_ece or expected_calibration_error",
             "one that needs the rows themselves",
         ))
     }
 
-    /// By how much each row moves the bias-corrected value, 2 v - mean(v*): its share of the weight times its influence on it (see
-    /// [`Resampler::corrected_deviation`]), where the measure has influence values. They sum to 0; the root of the sum of their squares, or of their sums by
-    /// cluster, is the standard error, and that of differences between models on the same rows is the standard error of the difference.
-    fn corrected_pulls(&self, view: &BinaryView<'_>, clusters: Option<&Clusters>) -> Result<Option<Vec<f64>>, Error> {
+    /// Where the population's value is, with the pull of each row on either end, for measures that know how their bias depends on the place
+    /// ([`Bracket`](crate::significance::Bracket)). Sums of squares of the pulls, or of their sums by cluster, give standard errors, and differences between
+    /// models on the same rows those of the difference.
+    fn row_bracket(&self, view: &BinaryView<'_>, clusters: Option<&Clusters>) -> Result<Option<RowBracket>, Error> {
         let _ = (view, clusters);
+        Ok(None)
+    }
+
+    /// The measure that decides whether predictions are miscalibrated, where it is not this one: its p-value, debiased value and interval are what
+    /// verdicts are made of. LS-ECE is decided by its residual form, since noise on the logits makes LS-ECE of a calibrated model larger than 0, and that
+    /// of an underconfident one smaller.
+    fn decided_by(&self) -> Option<Box<dyn Estimator>> {
+        None
+    }
+
+    /// The measure by which these models are compared, where it is not this one. LS-ECE is compared in its residual form at the given sigma or that of the
+    /// rule, whichever is smaller: a larger one takes more from a gap that changes its sign than from one that does not.
+    fn compared_by(&self, views: &[&BinaryView<'_>]) -> Result<Option<Box<dyn Estimator>>, Error> {
+        let _ = views;
         Ok(None)
     }
 

@@ -202,7 +202,12 @@ fn logits_that_differ_by_rounding_only_have_no_spread() {
         let y = vec![true; p.len()];
         let predictions = Input::probabilities(&p, &y).check().unwrap();
         let estimate = LsEce::new().estimate(&predictions.binary().unwrap()).unwrap();
-        assert!(estimate.settings.number("sigma").unwrap() > 0.1);
+        // As if they were equal.
+        let rounded: Vec<f64> = p.iter().map(|p: &f64| (p * 1e9).round() / 1e9).collect();
+        let equal = Input::probabilities(&rounded, &y).check().unwrap();
+        let equal = LsEce::new().estimate(&equal.binary().unwrap()).unwrap();
+        let [found, equal] = [&estimate, &equal].map(|estimate| estimate.settings.number("sigma").unwrap());
+        assert!((found / equal - 1.0).abs() < 1e-9 && found > 0.03, "{found} {equal}");
     }
 }
 
@@ -393,17 +398,23 @@ fn sigma_auto_is_the_documented_rule() {
         let estimate = LsEce::new().estimate(&predictions.binary().unwrap()).unwrap();
         estimate.settings.number("sigma").unwrap()
     };
-    // One point, and many equal ones: no spread at all, so s = 1.
-    assert!((sigma(&[0.7]) - 1.0).abs() < 1e-12);
-    assert!((sigma(&[0.7; 8]) - 0.5).abs() < 1e-12);
-    // Most points equal: the quartiles agree, so s is the standard deviation of the logits 0 and ln 9.
+    // One point, and many equal ones: no spread at all but the 0.1 that is not resolved.
+    assert!((sigma(&[0.7]) - 0.125).abs() < 1e-12);
+    assert!((sigma(&[0.7; 8]) - 0.0625).abs() < 1e-12);
+    // Seven logits of 0 that count 1/4 each, and one of ln 9 that counts 0.09.
     let mut p = vec![0.5; 7];
     p.push(0.9);
-    let deviation = 9f64.ln() * (1.0 / 8.0 * 7.0 / 8.0f64).sqrt();
-    assert!((sigma(&p) - deviation * 0.5).abs() < 1e-12);
-    // Logits -2, -1, 1, 2: quartiles -2 and 1, and a standard deviation of sqrt(2.5) that is smaller.
-    let p: Vec<f64> = [-2.0f64, -1.0, 1.0, 2.0].iter().map(|h| 1.0 / (1.0 + (-h).exp())).collect();
-    assert!((sigma(&p) - 2.5f64.sqrt() * 4f64.powf(-1.0 / 3.0)).abs() < 1e-9);
+    let variance = 9f64.ln().powi(2) * (1.75 * 0.09) / 1.84f64.powi(2);
+    assert!((sigma(&p) - 1.25 * 0.5 * (variance + 0.01).sqrt()).abs() < 1e-12);
+    // Logits -2, -1, 1, 2, of which the outer ones count ρ(2) ρ(-2) and the inner ones ρ(1) ρ(-1).
+    let rho = |h: f64| 1.0 / (1.0 + (-h).exp());
+    let p: Vec<f64> = [-2.0, -1.0, 1.0, 2.0].map(rho).to_vec();
+    let [inner, outer] = [1.0, 2.0].map(|h| rho(h) * rho(-h));
+    let variance = (inner + 4.0 * outer) / (inner + outer);
+    assert!((sigma(&p) - 1.25 * (variance + 0.01).sqrt() * 4f64.powf(-1.0 / 3.0)).abs() < 1e-9);
+    // Rows that are sure hardly count: those of 1 - 1e-6, to which others are clipped, add 4 % here.
+    let far = [vec![0.4; 1000], vec![1.0 - 1e-12; 1000]].concat();
+    assert!((sigma(&far) / (0.125 * 2000f64.powf(-1.0 / 3.0)) - 1.0).abs() < 0.05, "{}", sigma(&far));
 }
 
 #[test]
@@ -430,8 +441,11 @@ fn silly_options_are_refused_and_neither_hang_nor_exhaust_memory() {
             let measure = LsEce::new()
                 .shared_noise(noise::by_name(noise_name).unwrap())
                 .shared_link(link::by_name(link_name).unwrap());
-            // By rule, sigma would be of the size of the logits.
-            assert_eq!(measure.estimate(&view).unwrap_err().code(), "invalid_setting");
+            // By rule, logits of that size count nothing for sigma.
+            if let Ok(estimate) = measure.estimate(&view) {
+                assert!(estimate.settings.number("sigma").unwrap() < 1.0, "{noise_name} {link_name}");
+                assert!(estimate.value.is_finite() && estimate.numerical_bound <= 1e-6);
+            }
             assert!(measure.clone().sigma(1e6).tolerance(1e-14).estimate(&view).is_err());
             // Scores of that size are told apart from nothing: an error, or a value that is right.
             if let Ok(estimate) = measure.sigma(0.1).estimate(&view) {

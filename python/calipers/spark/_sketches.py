@@ -29,7 +29,15 @@ _KINDS = {
 }
 
 # What a sketch is asked by name.
-_MEASURES = ("ls_ece", "expected_calibration_error", "ecce_r", "ecce_mad", "brier_score", "log_loss")
+_MEASURES = (
+    "ls_ece",
+    "residual_ls_ece",
+    "expected_calibration_error",
+    "ecce_r",
+    "ecce_mad",
+    "brier_score",
+    "log_loss",
+)
 
 
 class Sketches:
@@ -123,8 +131,8 @@ class Sketches:
 
         Parameters
         ----------
-        measure : {"ls_ece", "expected_calibration_error", "ecce_r", "ecce_mad", "brier_score", "log_loss"}
-            What `calipers.Sketch` answers.
+        measure : {"ls_ece", "residual_ls_ece", "expected_calibration_error", "ecce_r", "ecce_mad", ...}
+            What `calipers.Sketch` answers: those, "brier_score" and "log_loss".
         **options
             Those of the method of that name. With ``sigma="auto"``, as without, all groups have the sigma of all rows.
 
@@ -146,7 +154,7 @@ class Sketches:
         level: float = 0.95,
         n_resamples: int = 1000,
         method: Method = None,
-        debias: Debias = "mean",
+        debias: Debias = "local",
         random_state: int = 0,
         **options: Any,
     ) -> DataFrame:
@@ -216,7 +224,12 @@ class Sketches:
 
     def _one_sigma(self, measure: str, options: dict[str, Any]) -> dict[str, Any]:
         """The options, with the sigma that all rows have by rule where groups would have one each."""
-        if measure != "ls_ece" or options.get("sigma", "auto") != "auto" or not self._keys or self.n == 0:
+        if (
+            measure not in ("ls_ece", "residual_ls_ece")
+            or options.get("sigma", "auto") != "auto"
+            or not self._keys
+            or self.n == 0
+        ):
             return options
         asked = {name: value for name, value in options.items() if name in ("noise", "link", "tolerance")}
         return {**options, "sigma": self._merged.ls_ece(**asked).settings["sigma"]}

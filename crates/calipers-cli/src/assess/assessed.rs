@@ -105,7 +105,7 @@ impl AssessedFigure {
 
 /// Whether a sketch can be assessed for these.
 pub(crate) fn sketch_is_enough<'a>(mut asked: impl Iterator<Item = &'a Asked>) -> bool {
-    asked.all(|asked| ["ls_ece", "expected_calibration_error"].contains(&asked.name))
+    asked.all(|asked| ["ls_ece", "residual_ls_ece", "expected_calibration_error"].contains(&asked.name))
 }
 
 /// Adjusts the p-values of groups, measure by measure and test by test, for as many groups as a model has.

@@ -1,5 +1,6 @@
 //! JSON of assessments: every digit and every setting.
 
+use calipers::significance::{Part, Parts};
 use calipers::{Assessment, Interval};
 use serde_json::{Map, Value, json};
 
@@ -52,9 +53,20 @@ pub(crate) fn assessed(assessment: &Assessment) -> Value {
     object["debias"] = assessment.debias.name().into();
     object["standard_error"] = assessment.standard_error.into();
     object["bias"] = assessment.bias.into();
+    object["residual"] = assessment.residual.as_deref().map_or(Value::Null, assessed);
+    object["parts"] = assessment.parts.as_ref().map_or(Value::Null, parts);
+    object["smoothing"] = assessment.smoothing.into();
     object["n_clusters"] = assessment.n_clusters.into();
     object["sentence"] = assessment.sentence().into();
     object
+}
+
+/// The signed parts by name.
+fn parts(parts: &Parts) -> Value {
+    let part =
+        |part: &Part| json!({ "value": part.value, "debiased": part.debiased, "interval": interval(&part.interval) });
+    let named = |(name, found): (&str, Option<&Part>)| (name.to_owned(), found.map_or(Value::Null, part));
+    Value::Object(parts.named().into_iter().map(named).collect())
 }
 
 pub(crate) fn interval(interval: &Interval) -> Value {

@@ -35,7 +35,7 @@ impl DrawArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Chance")]
 pub(crate) struct IntervalArgs {
-    /// How intervals are made: corrected, influence, normal, percentile or bca [default: corrected for LS-ECE, normal for others]
+    /// How intervals are made: bias-aware, influence, normal, percentile or bca [default: bias-aware for LS-ECE and ECE, normal for others]
     #[arg(long, value_name = "METHOD")]
     interval: Option<String>,
 }

@@ -1,5 +1,8 @@
 //! Sentences and tables of assessments for people.
 
+use std::collections::BTreeSet;
+
+use calipers::significance::{Confidence, Part, Parts};
 use calipers::{Assessment, Estimate, Interval};
 
 use crate::assess::assessed::{Assessed, AssessedFigure};
@@ -45,10 +48,13 @@ fn sentences(results: Results, names: &[String]) -> String {
 /// What is known of a figure; of a group with too few clusters, the value and why there is no more.
 fn sentence(figure: &AssessedFigure) -> Option<String> {
     match (&figure.outcome, &figure.alone) {
-        (Ok(assessment), _) => Some(adjusted(figure, assessment)),
+        (Ok(assessment), _) => {
+            let direction = assessment.parts.as_ref().map(|parts| format!("\n{}", direction(parts)));
+            Some(adjusted(figure, assessment) + &direction.unwrap_or_default())
+        }
         (Err(_), Some(estimate)) => {
             let value = number::significant(estimate.value);
-            Some(format!("{} {value}; too few clusters for an interval or a p-value", estimate.title()))
+            Some(format!("{} is {value}. There are too few clusters for an interval or a p-value.", estimate.title()))
         }
         (Err(_), None) => None,
     }
@@ -59,9 +65,33 @@ fn adjusted(figure: &AssessedFigure, assessment: &Assessment) -> String {
     let sentence = assessment.sentence();
     match figure.p_adjusted {
         Some(p) if assessment.significant == Some(true) && p > 1.0 - assessment.interval.level => {
-            format!("{sentence}, but not after adjusting for all groups (p = {p:.2})")
+            format!("{sentence} This is not significant after adjusting for all groups (p = {p:.2}).")
         }
         _ => sentence,
+    }
+}
+
+/// The signed parts in a line, without what noise adds to them.
+fn direction(parts: &Parts) -> String {
+    let Parts { too_high, too_low, confidence } = parts;
+    let half = |part: &Part| 0.5 * (part.interval.upper - part.interval.lower);
+    let widest = parts.named().into_iter().filter_map(|(_, part)| part.map(half)).fold(0.0, f64::max);
+    let digits = if widest > 0.0 { (-widest.log10()).ceil().clamp(3.0, 9.0) as usize } else { 3 };
+    let part = |name: &str, part: &Part| {
+        let Interval { lower, upper, .. } = part.interval;
+        format!("{name} {:.digits$} ({lower:.digits$} to {upper:.digits$})", part.debiased)
+    };
+    let of_sign = format!("{}, {}", part("too high", too_high), part("too low", too_low));
+    let of_confidence = |found: &Confidence| {
+        format!("{}, {}", part("overconfident", &found.over), part("underconfident", &found.under))
+    };
+    match confidence {
+        // Of a confidence in a predicted class, too high is overconfident.
+        Some(found) if (&found.over, &found.under) == (too_high, too_low) => {
+            format!("Direction: {}.", of_confidence(found))
+        }
+        Some(found) => format!("Direction: {of_sign}; {}.", of_confidence(found)),
+        None => format!("Direction: {of_sign}."),
     }
 }
 
@@ -78,8 +108,22 @@ fn figures(results: Results, names: &[String]) -> Vec<Grid> {
         }
         row
     };
+    // What decides, under what it decides, unless it was asked for by name and has a line of its own.
+    let deciding_row = |name: String, measured: &Measured<Assessed>, figure: &AssessedFigure| {
+        let deciding = figure.outcome.as_ref().ok()?.residual.as_deref()?;
+        let mut row = vec![Cell::from(name), number::count(measured.figures.n).into()];
+        row.extend(cells(deciding, adjusted.then_some(figure)));
+        Some(row)
+    };
+    let deciding_name = |figure: &AssessedFigure| {
+        let name = figure.outcome.as_ref().ok()?.residual.as_ref()?.estimate.measure;
+        figures().all(|other| other.name != name).then_some(name)
+    };
     if let [one] = results {
-        let rows = one.figures.figures.iter().map(|figure| row(figure.name.to_owned(), one, figure));
+        let rows = one.figures.figures.iter().flat_map(|figure| {
+            let deciding = deciding_name(figure).and_then(|name| deciding_row(name.to_owned(), one, figure));
+            std::iter::once(row(figure.name.to_owned(), one, figure)).chain(deciding)
+        });
         return vec![lines("measure", "value", adjusted, rows.collect())];
     }
     let by = words::by(results);
@@ -89,9 +133,14 @@ fn figures(results: Results, names: &[String]) -> Vec<Grid> {
             || results.iter().zip(names).map(|(measured, name)| (measured, &measured.figures.figures[place], name));
         let rows = figures().map(|(measured, figure, name)| row(name.clone(), measured, figure)).collect();
         let measure = figures().next().map_or("value", |(_, figure, _)| figure.name);
-        lines(by.as_deref().unwrap_or("predictions"), measure, adjusted, rows)
+        let corner = by.as_deref().unwrap_or("predictions");
+        let deciding = figures().find_map(|(_, figure, _)| deciding_name(figure)).map(|measure| {
+            let rows = figures().filter_map(|(measured, figure, name)| deciding_row(name.clone(), measured, figure));
+            lines(corner, measure, adjusted, rows.collect())
+        });
+        std::iter::once(lines(corner, measure, adjusted, rows)).chain(deciding)
     });
-    tables.collect()
+    tables.flatten().collect()
 }
 
 fn lines(corner: &str, value: &str, adjusted: bool, rows: Vec<Vec<Cell>>) -> Grid {
@@ -180,17 +229,24 @@ fn assessments(measured: &Measured<Assessed>) -> impl Iterator<Item = &Assessmen
     measured.figures.figures.iter().filter_map(|figure| figure.outcome.as_ref().ok())
 }
 
-/// What the adjusted p-values are, and whether so few draws can tell anything of so many groups.
+/// What the adjusted p-values are; and where a p-value is as small as the draws can show, and not significant once it is adjusted, how many draws would do. That is
+/// not so for measures that have a bound on the tail, whose p-values may be smaller.
 fn holm_note(results: Results, n_resamples: Option<u64>, level: f64) -> String {
-    let figures = |measured: &&Measured<Assessed>| measured.figures.figures.iter().any(|f| f.p_adjusted.is_some());
-    let n_groups = results.iter().filter(figures).count() as f64;
-    let needed = (n_groups / (1.0 - level)).ceil();
-    match n_resamples {
-        Some(n) if (n as f64) + 1.0 < needed => format!(
-            "p (Holm): adjusted for the number of groups; {} draws cannot be significant then: --resamples {needed} can.\n",
-            number::count(n)
+    let figures = || results.iter().flat_map(|measured| &measured.figures.figures);
+    let least = n_resamples.map_or(0.0, |n| 1.0 / (n + 1) as f64);
+    let is_least = |p: f64| (p / least - 1.0).abs() < 1e-9;
+    let at_least = |figure: &AssessedFigure| {
+        figure.p_value().is_some_and(is_least) && figure.p_adjusted.is_some_and(|p| p > 1.0 - level + 1e-12)
+    };
+    let adjusted = |measured: &&Measured<Assessed>| measured.figures.figures.iter().any(|f| f.p_adjusted.is_some());
+    let needed = (results.iter().filter(adjusted).count() as f64 / (1.0 - level) - 1e-6).ceil();
+    match figures().any(at_least) {
+        true => format!(
+            "p (Holm): adjusted for the number of groups. Some p-values are the smallest that {} draws can show; --resamples {needed} would tell \
+             whether they are significant.\n",
+            number::count(n_resamples.unwrap_or_default())
         ),
-        _ => "p (Holm): adjusted for the number of groups.\n".to_owned(),
+        false => "p (Holm): adjusted for the number of groups.\n".to_owned(),
     }
 }
 
@@ -201,25 +257,36 @@ fn explanation(results: Results) -> String {
     let limits = assessments().any(|assessment| assessment.interval.is_upper_limit);
     let floor = n_resamples.map(|n| {
         format!(
-            "floor: what a calibrated model would show on these rows, mean ± deviation of {} draws. p: the share of draws that \
-             are at least the value.\n",
+            "floor: what a calibrated model would show on these rows, mean ± deviation of {} draws. p: how often a calibrated \
+             model would show as much.\n",
             number::count(n)
         )
     });
+    let decided = assessments().any(|assessment| assessment.residual.is_some());
+    let rules: BTreeSet<&str> = assessments().map(debiased).collect();
     let adjusted = results.iter().flat_map(|measured| &measured.figures.figures).any(|f| f.p_adjusted.is_some());
-    let withheld: std::collections::BTreeSet<&str> = assessments().filter_map(|a| a.withheld).collect();
+    let withheld: BTreeSet<&str> = assessments().filter_map(|a| a.withheld).collect();
     let clusters = first.n_clusters.map(|n| format!("Rows in {} clusters.\n", number::count(n)));
     [
         format!(
-            "interval: {} %, for the value of rows without end at the same settings{}.\n",
+            "interval: {} %, for the value of the population at the same settings{}.\n",
             level(first.interval.level),
-            if limits { "; an upper limit where p leaves no miscalibration to be seen" } else { "" }
+            if limits { "; an upper limit where there is no evidence of miscalibration" } else { "" }
         ),
         floor.unwrap_or_default(),
+        if decided {
+            "Decided by residual_ls_ece: p and the debiased value of ls_ece are its own, and the direction is that of its signed parts without what noise adds.\n"
+                .to_owned()
+        } else {
+            String::new()
+        },
         if adjusted { holm_note(results, n_resamples, first.interval.level) } else { String::new() },
         withheld.iter().map(|reason| format!("No floor: {reason}\n")).collect(),
         clusters.unwrap_or_default(),
-        format!("debiased: the value without what noise adds ({}). num. ±: numerical error alone.\n", debiased(first)),
+        format!(
+            "debiased: the value without what noise adds ({}). num. ±: numerical error alone.\n",
+            rules.into_iter().collect::<Vec<_>>().join(", or ")
+        ),
     ]
     .concat()
 }
@@ -231,6 +298,7 @@ pub(crate) fn level(level: f64) -> f64 {
 
 fn debiased(assessment: &Assessment) -> &'static str {
     match assessment.debias {
+        calipers::Debias::Local => "place by place",
         calipers::Debias::Floor => "root of value² - floor²",
         calipers::Debias::Bootstrap => "by the bootstrap",
         calipers::Debias::Mean => "mean of root(value² - floor²) and the bootstrap's",

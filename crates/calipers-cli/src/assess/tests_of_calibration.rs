@@ -67,7 +67,7 @@ impl Tests {
                 Source::Rows { view, clusters: None } => test.test(view),
                 Source::Rows { clusters: Some(_), .. } => refused("clusters of rows"),
                 Source::Classes { .. } => refused("several classes"),
-                Source::Sketch(_) => refused("a sketch"),
+                Source::Sketch { .. } => refused("a sketch"),
             };
             Tested { name, about, outcome, p_adjusted: None }
         };

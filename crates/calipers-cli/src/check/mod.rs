@@ -21,7 +21,8 @@ use crate::{files, measures, words};
 ///
 /// A figure passes where the upper end of its interval is at most the maximum, and fails where the lower end is above it. Between the two it is undecided: that is a warning, or
 /// with --strict a failure. Of several groups, models and measures, each is decided by a p-value that is adjusted for their number (Holm), so that chance alone
-/// fails a sound gate in at most 1 - level of all runs. Groups are measured at the sigma of all rows; for a gate, give one with --sigma, so that it is the same in every run.
+/// fails a sound gate in at most 1 - level of all runs. LS-ECE is decided by its residual form (residual_ls_ece), since noise on the logits alone makes LS-ECE of a
+/// calibrated model larger than 0. Groups are measured at the sigma of all rows; for a gate, give one with --sigma, so that it is the same in every run.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -1,5 +1,7 @@
 //! What a gate found, for people.
 
+use calipers::Assessment;
+
 use crate::assess::table::{interval, level};
 use crate::check::{Gate, Line, Verdict};
 use crate::floor::p_cell;
@@ -37,14 +39,14 @@ fn tone(verdict: Verdict) -> Tone {
 pub(crate) fn sentence(gate: &Gate) -> String {
     let verdict = gate.verdict();
     if let [line] = &gate.lines[..] {
-        let max = line.max;
+        let (max, measure) = (line.max, decided(line));
         return match verdict {
-            Verdict::Failed => format!("failed: {} is above {max}", line.measure),
+            Verdict::Failed => format!("failed: {measure} is above {max}"),
             Verdict::Undecided if line.wants_draws() => {
-                format!("undecided: whether {} is above {max}, so few draws do not tell", line.measure)
+                format!("undecided: whether {measure} is above {max}, so few draws do not tell")
             }
-            Verdict::Undecided => format!("undecided: whether {} is above {max}, these rows do not tell", line.measure),
-            Verdict::Passed => format!("passed: {} is at most {max}", line.measure),
+            Verdict::Undecided => format!("undecided: whether {measure} is above {max}, these rows do not tell"),
+            Verdict::Passed => format!("passed: {measure} is at most {max}"),
         };
     }
     let count = |verdict: Verdict| gate.lines_of(verdict).count();
@@ -52,6 +54,19 @@ pub(crate) fn sentence(gate: &Gate) -> String {
         (count(verdict) > 0).then(|| format!("{} {}", number::count(count(verdict) as u64), verdict.name()))
     });
     format!("{}: {}", verdict.name(), counts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+}
+
+/// What a verdict is about.
+fn decided(line: &Line) -> String {
+    match deciding(line) {
+        Some(deciding) => format!("{}, which decides for {},", deciding.estimate.measure, line.measure),
+        None => line.measure.to_owned(),
+    }
+}
+
+/// The measure that decides, where it is another one.
+fn deciding(line: &Line) -> Option<&Assessment> {
+    line.tested.as_ref()?.assessment.residual.as_deref()
 }
 
 /// What failed, then what is undecided, then what passed, unless that is much.
@@ -63,7 +78,11 @@ fn lines(gate: &Gate) -> Grid {
     let by = words::by(&gate.results);
     let mut header = vec!["verdict"];
     header.extend(named.then_some(by.as_deref().unwrap_or("predictions")));
-    header.extend(["measure", "n", "value", "interval", "max", "p"]);
+    // The residual form of LS-ECE, which decides for it: with its interval.
+    let decided = gate.lines.iter().any(|line| deciding(line).is_some());
+    header.extend(["measure", "n", "value"]);
+    header.extend(decided.then_some("residual"));
+    header.extend(["interval", "max", "p"]);
     header.extend(several.then_some("p (Holm)"));
     header.push("notes");
     let (first_number, n_columns) = (2 + usize::from(named), header.len());
@@ -77,12 +96,19 @@ fn lines(gate: &Gate) -> Grid {
             Cell::from(line.measure),
             number::count(line.estimate.n).into(),
             number::significant(line.estimate.value).into(),
-            tested.map_or("-".to_owned(), |tested| interval(&tested.assessment.interval)).into(),
+        ]);
+        row.extend(decided.then(|| {
+            let value = deciding(line).map(|deciding| number::significant(deciding.estimate.value));
+            Cell::from(value.unwrap_or_else(|| "-".to_owned()))
+        }));
+        row.extend([
+            Cell::from(tested.map_or("-".to_owned(), |tested| interval(&tested.assessment.deciding().interval))),
             line.max.to_string().into(),
             p_cell(tested.map(|tested| tested.against.p_value), seen),
         ]);
         row.extend(several.then(|| p_cell(tested.map(|tested| tested.p_adjusted), seen)));
-        row.push(notes(&line.estimate).into());
+        let decided = deciding(line).map(|deciding| format!("decided by {}, ", deciding.estimate.title()));
+        row.push((decided.unwrap_or_default() + &notes(&line.estimate)).into());
         table.add(row);
     }
     table
@@ -94,7 +120,7 @@ fn explanation(gate: &Gate) -> String {
     let clusters = tested().find_map(|tested| tested.assessment.n_clusters);
     let untested = gate.lines.iter().any(|line| line.tested.is_none());
     let adjusted = format!(
-        "p: of \"the value of rows without end is max\"; p (Holm): adjusted for {} figures, and decided where at most {}.\n",
+        "p: of \"the value of the population is max\"; p (Holm): adjusted for {} figures, and decided where at most {}.\n",
         number::count(gate.lines.len() as u64),
         // Of 1 - 0.95, not 0.050000000000000044.
         (1e9 * (1.0 - gate.level)).round() / 1e9
@@ -106,7 +132,12 @@ fn explanation(gate: &Gate) -> String {
         } else {
             String::new()
         },
-        format!("interval: {} %, for the value of rows without end at the same settings.\n", level(gate.level)),
+        format!("interval: {} %, for the value of the population at the same settings.\n", level(gate.level)),
+        if gate.lines.iter().any(|line| deciding(line).is_some()) {
+            "residual: the residual form of LS-ECE, which is 0 for a calibrated model at any sigma. It decides, and the interval is its own.\n".to_owned()
+        } else {
+            String::new()
+        },
         if gate.lines.len() > 1 { adjusted } else { one },
         clusters.map_or(String::new(), |n| format!("Rows in {} clusters.\n", number::count(n))),
         if untested { "No interval: groups of fewer than 10 clusters.\n".to_owned() } else { String::new() },

@@ -26,12 +26,14 @@ pub(crate) fn render(compared: &Compared) -> String {
             json::result(model, n, figures, &input.cloned().unwrap_or_default())
         })
         .collect();
-    let comparisons: Map<String, Value> =
-        by_measure.iter().map(|(asked, comparison)| (asked.name.to_owned(), compared_by(comparison))).collect();
+    let comparisons: Map<String, Value> = by_measure
+        .iter()
+        .map(|(asked, comparison)| (asked.name.to_owned(), compared_models(asked.name, comparison)))
+        .collect();
     json::text(&json!({ "calipers": env!("CARGO_PKG_VERSION"), "models": models, "comparisons": comparisons }))
 }
 
-fn compared_by(comparison: &Comparison) -> Value {
+fn compared_models(asked: &str, comparison: &Comparison) -> Value {
     let pair = |pair: &Pair| {
         json!({
             "first": comparison.models[pair.first].0,
@@ -44,8 +46,15 @@ fn compared_by(comparison: &Comparison) -> Value {
             "sentence": comparison.pair_sentence(pair),
         })
     };
+    // One measure at one sigma for all models.
+    let compared_by = comparison.compared.first();
+    let of_models = comparison.models.first().map(|(_, model)| model.estimate.measure);
     json!({
         "level": comparison.level,
+        "compared_by": {
+            "measure": compared_by.map(|estimate| estimate.measure).filter(|name| Some(*name) != of_models).unwrap_or(asked),
+            "sigma": compared_by.and_then(|estimate| estimate.settings.number("sigma")),
+        },
         "sentence": comparison.sentence(),
         "pairs": comparison.pairs.iter().map(pair).collect::<Vec<Value>>(),
     })

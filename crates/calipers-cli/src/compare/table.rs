@@ -1,6 +1,6 @@
 //! Sentences and tables of comparisons for people.
 
-use calipers::Comparison;
+use calipers::{Comparison, Estimate};
 
 use crate::assess::table::{interval, level};
 use crate::compare::Compared;
@@ -23,22 +23,36 @@ pub(crate) fn render(compared: &Compared, screen: &Screen) -> String {
 }
 
 fn of_models(asked: &Asked, comparison: &Comparison) -> Grid {
-    let header = ["model", "n", asked.name, "interval", "floor", "p", "num. ±", "notes"];
-    let mut table = Grid::new(header, 1..7).together(2..6);
-    for (name, assessment) in &comparison.models {
+    let compared_by = compared_by(comparison);
+    let mut header = vec!["model", "n", asked.name, "interval", "floor", "p"];
+    header.extend(compared_by.map(|_| "compared"));
+    header.extend(["num. ±", "notes"]);
+    let n_columns = header.len();
+    let mut table = Grid::new(header, 1..n_columns - 1).together(2..6);
+    for ((name, assessment), compared) in comparison.models.iter().zip(&comparison.compared) {
         let floor = assessment.floor.as_ref();
-        table.add([
+        let mut row = vec![
             Cell::from(name.clone()),
             number::count(assessment.estimate.n).into(),
             number::significant(assessment.estimate.value).into(),
             interval(&assessment.interval).into(),
             floor_cell(floor),
             p_cell(floor.map(|floor| floor.p_value), 1.0 - comparison.level),
-            number::bound(assessment.estimate.numerical_bound).into(),
-            notes(&assessment.estimate).into(),
-        ]);
+        ];
+        row.extend(compared_by.map(|_| Cell::from(number::significant(compared.value))));
+        row.push(number::bound(assessment.estimate.numerical_bound).into());
+        row.push(notes(&assessment.estimate).into());
+        table.add(row);
     }
     table
+}
+
+/// What the models are compared by, where it is not the measure itself at its own sigma.
+fn compared_by(comparison: &Comparison) -> Option<&Estimate> {
+    let compared = comparison.compared.first()?;
+    let (_, model) = comparison.models.first()?;
+    let of = |estimate: &Estimate| (estimate.measure, estimate.settings.number("sigma"));
+    (of(compared) != of(&model.estimate)).then_some(compared)
 }
 
 fn of_pairs(comparison: &Comparison) -> Grid {
@@ -64,18 +78,29 @@ fn explanation(by_measure: &[(Asked, Comparison)]) -> String {
     let withheld: std::collections::BTreeSet<&str> = assessments().filter_map(|model| model.withheld).collect();
     let floor = n_resamples.map(|n| {
         format!(
-            "floor: what a calibrated model would show on these rows, mean ± deviation of {} draws; p of a model: the share of \
-             draws that are at least its value.\n",
+            "floor: what a calibrated model would show on these rows, mean ± deviation of {} draws; p of a model: how \
+             often a calibrated model would show as much.\n",
             number::count(n)
         )
     });
     let clusters = assessments().find_map(|model| model.n_clusters);
+    let compared = by_measure.iter().find_map(|(asked, comparison)| Some((asked, compared_by(comparison)?)));
+    let compared = compared.map(|(asked, by)| {
+        let sigma = by.settings.number("sigma").map(|sigma| format!(" at sigma {}", number::significant(sigma)));
+        format!(
+            "compared: {}{}, by which models are compared in place of {}. p of a model is that of the residual form, too.\n",
+            by.measure,
+            sigma.unwrap_or_default(),
+            asked.name
+        )
+    });
     [
         format!(
             "interval: {} %. p of a pair: of \"no difference\", two-sided; p (Holm): adjusted for the number of pairs.\n",
             level(first.level)
         ),
         floor.unwrap_or_default(),
+        compared.unwrap_or_default(),
         withheld.iter().map(|reason| format!("No floor: {reason}\n")).collect(),
         clusters.map_or(String::new(), |n| format!("Rows in {} clusters.\n", number::count(n))),
     ]

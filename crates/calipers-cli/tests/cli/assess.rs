@@ -46,7 +46,10 @@ fn the_sentence_comes_first_and_is_that_of_the_core() {
     let expected = Assess::new(&measure).n_resamples(200).run(&predictions.binary().unwrap()).unwrap();
     let table = assess(&["--prob", "mlp", "--sigma", "0.5"]);
     assert_eq!(table.lines().next(), Some(expected.sentence().as_str()));
-    assert!(table.lines().nth(1).unwrap().contains("ECE"), "{table}");
+    let parts = expected.parts.as_ref().unwrap();
+    let direction = format!("Direction: too high {:.3} (", parts.too_high.debiased);
+    assert!(table.lines().nth(1).unwrap().starts_with(&direction), "{table}");
+    assert!(table.lines().nth(2).unwrap().contains("ECE"), "{table}");
     let figure = &results(&["--prob", "mlp", "--sigma", "0.5"])[0]["measures"]["ls_ece"];
     let close = |value: &Value, expected: f64| (value.as_f64().unwrap() - expected).abs() <= 1e-15;
     assert!(close(&figure["value"], expected.estimate.value));
@@ -56,11 +59,82 @@ fn the_sentence_comes_first_and_is_that_of_the_core() {
     );
     assert!(close(&figure["p_value"], floor.p_value));
     assert!(close(&figure["interval"]["upper"], expected.interval.upper));
-    assert_eq!(figure["interval"]["method"], "corrected");
+    assert_eq!(figure["interval"]["method"], "bias-aware");
     assert!(close(&figure["debiased"], expected.debiased) && close(&figure["standard_error"], expected.standard_error));
     assert!(close(&figure["bias"], expected.bias));
-    assert_eq!([&figure["debias"], &figure["sentence"]], [&Value::from("mean"), &expected.sentence().into()]);
+    assert_eq!([&figure["debias"], &figure["sentence"]], [&Value::from("local"), &expected.sentence().into()]);
     assert_eq!([&figure["n_clusters"], &figure["withheld"]], [&Value::Null, &Value::Null]);
+    assert!(close(&figure["smoothing"], expected.smoothing.unwrap()));
+    for (name, part) in parts.named() {
+        let part = part.unwrap();
+        let shown = &figure["parts"][name];
+        assert!(close(&shown["value"], part.value) && close(&shown["debiased"], part.debiased), "{shown}");
+        assert!(close(&shown["interval"]["upper"], part.interval.upper), "{shown}");
+    }
+    // What decides has its own object, and a line in the table.
+    let (residual, shown) = (expected.residual.as_deref().unwrap(), &figure["residual"]);
+    assert!(close(&shown["value"], residual.estimate.value) && shown["p_value"] == figure["p_value"], "{shown}");
+    assert!(close(&shown["interval"]["lower"], residual.interval.lower) && shown["residual"].is_null(), "{shown}");
+    assert!(shown["debiased"] == figure["debiased"] && shown["sentence"] == residual.sentence(), "{shown}");
+    let names: Vec<&str> = table.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let place = names.iter().position(|name| *name == "ls_ece").unwrap();
+    assert_eq!(names[place..place + 3], ["ls_ece", "residual_ls_ece", "expected_calibration_error"]);
+}
+
+#[test]
+fn the_residual_form_has_the_options_of_ls_ece() {
+    let asked = ["--prob", "mlp", "--sigma", "0.7", "--noise", "logistic", "--measure"];
+    let figure = |name: &str| results(&[&asked[..], &[name]].concat())[0]["measures"][name].clone();
+    let (residual, ls_ece) = (figure("residual_ls_ece"), figure("ls_ece"));
+    for key in ["sigma", "noise", "clip"] {
+        assert_eq!(residual["settings"][key], ls_ece["settings"][key], "{key}");
+    }
+    for key in ["value", "interval", "floor", "p_value", "debiased", "parts"] {
+        assert_eq!(residual[key], ls_ece["residual"][key], "{key}");
+    }
+    assert_eq!(
+        residual["definition"],
+        "total size of the residuals r after smoothing by logistic noise of scale sigma on the logits"
+    );
+    // Asked for by name it has one line, not two.
+    let table = assess(&["--prob", "mlp", "--measure", "ls_ece", "--measure", "residual-ls-ece"]);
+    assert_eq!(table.lines().filter(|line| line.starts_with("residual_ls_ece ")).count(), 1, "{table}");
+    let two = assess(&["--prob", "mlp", "--prob", "naive_bayes", "--measure", "ls_ece"]);
+    let headers = two.lines().filter(|line| line.starts_with("predictions")).collect::<Vec<_>>();
+    assert!(headers.len() == 2 && headers[1].contains("residual_ls_ece"), "{two}");
+}
+
+#[test]
+fn broken_groups_among_many_are_significant_after_adjustment() {
+    let folder = Folder::new();
+    let row = |row: usize| {
+        let group = row % 60;
+        let p = 0.02 + 0.96 * (row as f64 * 0.618_033_988_749_895).fract();
+        // The first three groups say the opposite of what happens.
+        let truth = if group < 3 { 1.0 - p } else { p };
+        let outcome = u8::from((row as f64 * 0.414_213_562_373_095).fract() < truth);
+        format!("{outcome},{p:.4},g{group:02}\n")
+    };
+    let path = folder.write("a.csv", "label,prob,g\n".to_owned() + &(0..12_000).map(row).collect::<String>());
+    let args = ["assess", text(&path), "--by", "g", "--measure", "ls_ece"];
+    let all: Value = serde_json::from_str(&succeed(&[&args[..], &["--json"]].concat())).unwrap();
+    for result in &all["results"].as_array().unwrap()[1..] {
+        let figure = &result["measures"]["ls_ece"];
+        let broken = ["g00", "g01", "g02"].contains(&result["group"].as_str().unwrap());
+        let number = |key: &str| figure[key].as_f64().unwrap();
+        assert_eq!(number("p_adjusted") <= 0.05, broken, "{result}");
+        if broken {
+            assert!(number("value") > 0.4 && number("p_value") < 1.0 / 1001.0, "{figure}");
+        }
+    }
+    let table = succeed(&args);
+    assert!(table.contains("p (Holm): adjusted for the number of groups.\n"), "{table}");
+    assert!(!table.contains("--resamples"), "{table}");
+    // A measure without a bound on the tail cannot tell so few draws from chance, and says how many would do.
+    let coarse = succeed(&["assess", text(&path), "--by", "g", "--measure", "brier_score", "--resamples", "100"]);
+    let coarse = coarse.split_whitespace().collect::<Vec<_>>().join(" ");
+    let note = "Some p-values are the smallest that 100 draws can show; --resamples 1200 would tell whether they are significant.";
+    assert!(coarse.contains(note), "{coarse}");
 }
 
 #[test]
@@ -72,10 +146,10 @@ fn a_table_has_a_line_for_each_measure() {
     let line = table.lines().find(|line| line.starts_with("ls_ece ")).unwrap();
     assert!(line.contains("[0.0") && line.contains(" ± ") && line.ends_with("sigma 0.5000, 497 clipped"), "{table}");
     assert!(table.lines().any(|line| line.starts_with("expected_calibration_error ")), "{table}");
-    assert!(table.contains("interval: 95 %, for the value of rows without end at the same settings"), "{table}");
+    assert!(table.contains("interval: 95 %, for the value of the population at the same settings"), "{table}");
     assert!(table.contains("mean ± deviation of 200 draws"), "{table}");
     let two = assess(&["--prob", "naive_bayes", "--prob", "mlp", "--sigma", "0.5", "--measure", "ls_ece"]);
-    assert!(two.starts_with("naive_bayes: LS-ECE 0.05") && two.contains("\nmlp: "), "{two}");
+    assert!(two.starts_with("naive_bayes: LS-ECE is 0.05") && two.contains("\nmlp: "), "{two}");
 }
 
 #[test]
@@ -83,7 +157,7 @@ fn an_index_has_its_own_name() {
     for (measure, title) in [("ici", "ICI"), ("e50", "E50"), ("e90", "E90"), ("emax", "Emax")] {
         let table = succeed(&["assess", text(&example()), "--prob", "mlp", "--measure", measure, "--resamples", "20"]);
         let sentence = table.lines().next().unwrap();
-        assert!(sentence.contains(&format!("{title} 0.")) && !sentence.contains("calibration_index"), "{sentence}");
+        assert!(sentence.contains(&format!("{title} is 0.")) && !sentence.contains("calibration_index"), "{sentence}");
     }
 }
 
@@ -137,7 +211,7 @@ fn groups_have_one_sigma_and_p_values_for_their_number() {
     let sigma = |result: &Value| result["measures"]["ls_ece"]["settings"]["sigma"].as_f64().unwrap();
     assert!(all.iter().all(|result| sigma(result) == sigma(&all[0])));
     let table = succeed(&["assess", text(&path), "--by", "g", "--resamples", "300", "--measure", "ls_ece"]);
-    assert!(table.contains("\nworse: LS-ECE 0.1") && table.contains("p (Holm)"), "{table}");
+    assert!(table.contains("\nworse: LS-ECE is 0.1") && table.contains("p (Holm)"), "{table}");
 }
 
 #[test]
@@ -181,7 +255,10 @@ fn a_group_of_too_few_clusters_does_not_hide_the_others() {
     // Three groups have p-values, and are adjusted for three.
     assert!((figures[4]["p_adjusted"].as_f64().unwrap() - 3.0 * figures[4]["p_value"].as_f64().unwrap()).abs() < 1e-12);
     let table = succeed(&args);
-    assert!(table.contains("\nfew: LS-ECE 0.1543; too few clusters for an interval or a p-value\n"), "{table}");
+    assert!(
+        table.contains("\nfew: LS-ECE is 0.1543. There are too few clusters for an interval or a p-value.\n"),
+        "{table}"
+    );
     assert!(
         table.contains("\nno interval: ls_ece of few, expected_calibration_error of few: clusters must be"),
         "{table}"
@@ -203,9 +280,9 @@ fn clusters_are_read_from_a_column() {
     let clustered = figure(&["--cluster", "who"]);
     assert_eq!(clustered["n_clusters"], 500);
     assert_eq!(clustered["value"], figure(&[])["value"]);
-    assert!(clustered["floor"].is_null() && clustered["withheld"].is_string(), "{clustered}");
+    assert!(clustered["floor"].is_object() && clustered["withheld"].is_null(), "{clustered}");
     let table = succeed(&["assess", text(&path), "--resamples", "200", "--cluster", "who", "--measure", "brier_score"]);
-    assert!(table.contains("Rows in 500 clusters.") && table.contains("No floor: "), "{table}");
+    assert!(table.contains("Rows in 500 clusters.") && !table.contains("No floor: "), "{table}");
     let missing = folder.write("missing.csv", rows(50).replace(",c3\n", ",\n"));
     let args = ["assess", text(&missing), "--cluster", "who"];
     assert_fails(&args, &format!("{}: cluster in row 12 is missing", missing.display()));
@@ -221,13 +298,16 @@ fn a_sketch_is_assessed_as_its_rows_and_says_what_it_does_not_know() {
     let sketch = folder.path("a.calipers");
     succeed(&["sketch", text(&csv), "--by", "g", "-o", text(&sketch)]);
     let of = |path: &Path, args: &[&str]| -> Value {
-        let args = [&["assess", text(path), "--resamples", "300", "--json", "--sigma", "0.5"], args].concat();
+        let measures = ["ls_ece", "residual_ls_ece", "expected_calibration_error"];
+        let measures: Vec<&str> = measures.iter().flat_map(|name| ["--measure", name]).collect();
+        let args =
+            [&["assess", text(path), "--resamples", "300", "--json", "--sigma", "0.5"], args, &measures].concat();
         serde_json::from_str::<Value>(&succeed(&args)).unwrap()["results"].clone()
     };
     let (sketched, rows) = (of(&sketch, &[]), of(&csv, &["--by", "g"]));
     assert_eq!(sketched.as_array().unwrap().len(), 4);
     for place in 0..4 {
-        for measure in ["ls_ece", "expected_calibration_error"] {
+        for measure in ["ls_ece", "residual_ls_ece", "expected_calibration_error"] {
             let [ours, theirs] = [&sketched, &rows].map(|all| all[place]["measures"][measure].clone());
             let close = |pointer: &str, within: f64| {
                 let [a, b] = [&ours, &theirs].map(|figure| figure.pointer(pointer).unwrap().as_f64().unwrap());
@@ -267,8 +347,11 @@ fn what_cannot_be_assessed_is_refused() {
         assert_fails(&[&["assess", text(&path), "--prob", "mlp"], args].concat(), refusal);
     };
     let in_file = |refusal: &str| format!("{}: {refusal}", path.display());
-    fails(&["--interval", "wald"], "method must be one of corrected, influence, normal, percentile, bca, got \"wald\"");
-    fails(&["--debias", "none"], "debias must be one of mean, floor, bootstrap, got \"none\"");
+    fails(
+        &["--interval", "wald"],
+        "method must be one of bias-aware, influence, normal, percentile, bca, got \"wald\"",
+    );
+    fails(&["--debias", "none"], "debias must be one of local, mean, floor, bootstrap, got \"none\"");
     fails(&["--level", "1"], "level must be in [0.5, 1), got 1");
     fails(&["--resamples", "5"], "n_resamples must be from 20 to 10000000 at this level, got 5");
     fails(

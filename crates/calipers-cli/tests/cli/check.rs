@@ -31,12 +31,20 @@ fn three_verdicts_have_their_exit_codes() {
     let path = groups(&folder);
     let passed = check(&path, &["--max", "ls-ece=0.15"]);
     assert_eq!((passed.code, passed.stderr.as_str()), (Some(0), ""));
-    assert!(passed.stdout.starts_with("passed: ls_ece is at most 0.15\n"), "{}", passed.stdout);
-    assert!(passed.stdout.contains("sigma 0.5000"), "{}", passed.stdout);
+    assert!(
+        passed.stdout.starts_with("passed: residual_ls_ece, which decides for ls_ece, is at most 0.15\n"),
+        "{}",
+        passed.stdout
+    );
+    assert!(passed.stdout.contains("decided by residual LS-ECE, sigma 0.5000"), "{}", passed.stdout);
 
     let failed = check(&path, &["--max", "ls-ece=0.02"]);
     assert_eq!((failed.code, failed.stderr.as_str()), (Some(1), ""));
-    assert!(failed.stdout.starts_with("failed: ls_ece is above 0.02\n"), "{}", failed.stdout);
+    assert!(
+        failed.stdout.starts_with("failed: residual_ls_ece, which decides for ls_ece, is above 0.02\n"),
+        "{}",
+        failed.stdout
+    );
 
     let value = {
         let all: Value = serde_json::from_str(&check(&path, &["--max", "ls-ece=0.02", "--json"]).stdout).unwrap();
@@ -59,12 +67,12 @@ fn three_verdicts_have_their_exit_codes() {
 fn a_single_verdict_is_that_of_the_interval_whatever_the_method() {
     let folder = Folder::new();
     let path = groups(&folder);
-    for method in ["corrected", "influence", "normal", "percentile", "bca"] {
+    for method in ["bias-aware", "influence", "normal", "percentile", "bca"] {
         for max in ["0.005", "0.02", "0.05", "0.06", "0.065", "0.07", "0.08", "0.1", "0.3"] {
             let run = check(&path, &["--max", &format!("ls-ece={max}"), "--interval", method, "--json"]);
             let all: Value = serde_json::from_str(&run.stdout).unwrap();
             let figure = &all["results"][0]["measures"]["ls_ece"];
-            let end = |end: &str| figure["interval"][end].as_f64().unwrap();
+            let end = |end: &str| figure["residual"]["interval"][end].as_f64().unwrap();
             let max: f64 = max.parse().unwrap();
             let expected = match (end("upper") <= max, end("lower") > max) {
                 (true, _) => ("passed", 0),
@@ -74,6 +82,33 @@ fn a_single_verdict_is_that_of_the_interval_whatever_the_method() {
             assert_eq!((all["verdict"].as_str().unwrap(), run.code.unwrap()), expected, "{method} {max} {figure}");
         }
     }
+}
+
+#[test]
+fn smoothing_alone_does_not_fail_a_calibrated_model() {
+    let folder = Folder::new();
+    // Logits N(0, 0.2) by Box and Muller, outcomes drawn from their own probabilities.
+    let row = |row: usize| {
+        let [u, v, w] = [0.618_033_988_749_895, 0.414_213_562_373_095, 0.732_050_807_568_877]
+            .map(|step| ((row as f64 + 0.5) * step).fract().max(1e-12));
+        let logit = 0.2 * (-2.0 * u.ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos();
+        let p = 1.0 / (1.0 + (-logit).exp());
+        format!("{},{p}\n", u8::from(w < p))
+    };
+    let path = folder.write("a.csv", "label,prob\n".to_owned() + &(0..2_000).map(row).collect::<String>());
+    let run = calipers(&["check", text(&path), "--max", "ls-ece=0.05", "--sigma", "0.5", "--json"]);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", run.stdout);
+    let all: Value = serde_json::from_str(&run.stdout).unwrap();
+    let figure = &all["results"][0]["measures"]["ls_ece"];
+    let number = |pointer: &str| figure.pointer(pointer).unwrap().as_f64().unwrap();
+    assert_eq!((&all["verdict"], &figure["check"]["decided_by"]), (&"passed".into(), &"residual_ls_ece".into()));
+    // LS-ECE itself is beyond the maximum, by what noise on the logits makes of it.
+    assert!(number("/value") > 0.05 && number("/smoothing") > 0.05, "{figure}");
+    assert!(number("/residual/interval/upper") <= 0.05, "{figure}");
+    let table = calipers(&["check", text(&path), "--max", "ls-ece=0.05", "--sigma", "0.5"]).stdout;
+    assert!(table.starts_with("passed: ") && table.contains("decided by residual LS-ECE"), "{table}");
+    let residual = calipers(&["check", text(&path), "--max", "residual-ls-ece=0.05", "--sigma", "0.5"]);
+    assert!(residual.code == Some(0) && residual.stdout.starts_with("passed: residual_ls_ece is at most 0.05\n"));
 }
 
 #[test]
@@ -161,7 +196,12 @@ fn what_would_decide_is_said() {
         "--resamples",
         "20",
     ]);
-    assert!(one.stdout.starts_with("undecided: whether ls_ece is above 0.3, so few draws do not tell\n"), "{one:?}");
+    assert!(
+        one.stdout.starts_with(
+            "undecided: whether residual_ls_ece, which decides for ls_ece, is above 0.3, so few draws do not tell\n"
+        ),
+        "{one:?}"
+    );
 }
 
 #[test]

@@ -53,8 +53,8 @@ fn the_table_is_plain_and_says_what_it_shows() {
     let expected = "\
 LS-ECE: the mean gap between predicted probability and observed frequency, smoothed; 0 is perfect.
 num. ± bounds its numerical error, not chance. Noise uniform, link logistic, sigma as given.
-floor: what a calibrated model would show on these rows, mean ± deviation of 200 draws. p: the share of draws that
-  are at least the value. Intervals: calipers assess
+floor: what a calibrated model would show on these rows, mean ± deviation of 200 draws. p: how often a calibrated
+  model would show as much, of LS-ECE by its residual form. Intervals: calipers assess
 clipped: closer than 1e-6 to 0 or 1, so moved to that distance: 0 and 1 have no finite logit
 probability from column prob, outcome from column label
 ";

@@ -1,4 +1,4 @@
-//! The table of measures: LS-ECE and ECE with all that is known of them, others beside.
+//! The table of measures: LS-ECE, its residual form and ECE with all that is known of them, others beside.
 
 use calipers::{Assess, Assessment, Error, Estimate, Estimator, catalogue};
 
@@ -69,7 +69,10 @@ pub(super) fn gather(
         Some(assessment) => assessment,
         None => subject.assess(options.assess(&options.ls_ece))?,
     };
+    let residual = ls_ece.residual.clone();
     let mut all = vec![measure("ls_ece", Outcome::Assessed(Box::new(ls_ece)))];
+    // The form that decides, under what it decides.
+    all.extend(residual.map(|residual| measure("residual_ls_ece", Outcome::Assessed(residual))));
     let clustered = matches!(subject, Subject::Rows { clusters: Some(_), .. });
     let ece = match clustered {
         true => subject.assess(options.assess(&options.ece)),

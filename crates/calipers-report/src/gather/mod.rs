@@ -132,7 +132,7 @@ pub struct ModelFigures {
     pub drawn_from_sketch: bool,
     /// What was asked of rows of several classes.
     pub question: Option<String>,
-    /// LS-ECE first.
+    /// LS-ECE first, and then its residual form, which decides.
     pub measures: Vec<Measure>,
     /// Mean probability and outcome rate.
     pub means: (f64, f64),

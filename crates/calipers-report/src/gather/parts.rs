@@ -198,6 +198,7 @@ fn checked<'a>(view: &BinaryView<'_>, rows: &'a Rows) -> Result<Predictions<'a>,
         Scale::LogOdds => Input::logits(&rows.scores[..], &rows.outcomes[..]).classes(2),
         Scale::Link => Input::logits(&rows.scores[..], &rows.outcomes[..]),
     };
+    let input = if view.has_confidences() { input.confidences() } else { input };
     if view.is_weighted() { input.weights(&rows.weights[..]).check() } else { input.check() }
 }
 
@@ -212,8 +213,8 @@ fn p_value(part: &Part) -> Option<f64> {
     part.ls_ece.as_ref().ok().and_then(|known| known.floor.as_ref()).map(|floor| floor.p_value)
 }
 
-/// More draws for p-values that are as small as their draws can show, the worst first: adjusted for many parts, nothing else would ever be significant. How
-/// many had to go without.
+/// More draws for p-values that are as small as their draws can show, and too large once they are adjusted for all parts, the worst first. How many had to go without. Where
+/// a bound on the tail has made a p-value small enough, no further draw is needed.
 fn refine<'a>(
     parts: &mut [Part],
     subject: &(impl Fn(usize) -> Subject<'a> + Sync),
@@ -225,8 +226,9 @@ fn refine<'a>(
         return 0;
     }
     let smallest = 3.0 / (options.n_resamples + 1) as f64;
+    let enough = (1.0 - options.level) / parts.len() as f64;
     let mut suspects: Vec<usize> =
-        (0..parts.len()).filter(|place| p_value(&parts[*place]).is_some_and(|p| p <= smallest)).collect();
+        (0..parts.len()).filter(|place| p_value(&parts[*place]).is_some_and(|p| p <= smallest && p > enough)).collect();
     suspects.sort_by(|a, b| parts[*b].debiased().total_cmp(&parts[*a].debiased()));
     let n_refined = ((MOST_DRAWS / needed) as usize).min(suspects.len());
     let floors: Vec<(usize, Option<NoiseFloor>)> = suspects[..n_refined]

@@ -57,8 +57,18 @@ impl Subject<'_> {
         }
     }
 
-    /// What a calibrated model would show, by so many draws.
+    /// What a calibrated model would show, by so many draws, with the p-value of the measure that decides: of LS-ECE its residual form.
     pub(super) fn floor(&self, measure: &dyn Estimator, n_resamples: u64, seed: u64) -> Result<NoiseFloor, Error> {
+        let floor = self.floor_of(measure, n_resamples, seed)?;
+        match measure.decided_by() {
+            Some(deciding) => {
+                Ok(NoiseFloor { p_value: self.floor_of(&*deciding, n_resamples, seed)?.p_value, ..floor })
+            }
+            None => Ok(floor),
+        }
+    }
+
+    fn floor_of(&self, measure: &dyn Estimator, n_resamples: u64, seed: u64) -> Result<NoiseFloor, Error> {
         match self {
             Subject::Rows { view, clusters: None } => NoiseFloor::new(&*measure.resampler(view)?, n_resamples, seed),
             Subject::Rows { view, clusters: Some(numbers) } => {

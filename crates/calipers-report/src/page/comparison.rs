@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::gather::{Compared, Figures};
-use crate::number::{decimals, p_value, percent};
+use crate::number::{decimals, p_value, percent, significant};
 
 pub(super) fn section(figures: &Figures) -> Markup {
     let content = match &figures.compared {
@@ -13,13 +13,16 @@ pub(super) fn section(figures: &Figures) -> Markup {
         },
         Some(Compared::Done(comparison)) => {
             let best = comparison.pairs.len();
+            let by = comparison.compared.first();
+            let title = by.map_or("LS-ECE", calipers::Estimate::title);
+            let sigma = by.and_then(|estimate| estimate.settings.number("sigma"));
             html! {
                 div class="scroll" tabindex="0" role="region" aria-label="Table of pairs" {
                     table class="pairs" {
                         thead { tr {
                             th scope="col" { "Pair" }
                             th scope="col" { "Verdict" }
-                            th scope="col" class="n" { "Difference of LS-ECE" }
+                            th scope="col" class="n" { "Difference of " (title) }
                             th scope="col" class="n" { (percent(comparison.level)) " interval" }
                             th scope="col" class="n" { "p" @if best > 1 { ", adjusted" } }
                         } }
@@ -46,7 +49,9 @@ pub(super) fn section(figures: &Figures) -> Markup {
                     }
                 }
                 p class="note" {
-                    "On the same rows, so that what is hard for both makes no difference. All at one sigma, with what noise adds taken off each."
+                    "On the same rows, so that what is hard for both makes no difference. Models are compared by " (title)
+                    @if let Some(sigma) = sigma { " at sigma " (significant(sigma)) }
+                    ", without what noise adds to it."
                     @if best > 1 { " P-values are adjusted for " (best) " pairs (Holm)." }
                 }
             }

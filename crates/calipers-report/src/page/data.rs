@@ -66,6 +66,17 @@ fn assessed(assessment: &Assessment) -> Value {
         |floor| json!({ "mean": floor.mean, "deviation": floor.deviation, "p_value": floor.p_value }),
     );
     value["debiased"] = assessment.debiased.into();
+    value["residual"] = assessment.residual.as_deref().map_or(Value::Null, assessed);
+    value["parts"] = assessment.parts.as_ref().map_or(Value::Null, |parts| {
+        let part = |part: &calipers::significance::Part| {
+            json!({ "value": part.value, "debiased": part.debiased, "interval": [part.interval.lower, part.interval.upper] })
+        };
+        let named = |(name, found): (&str, Option<&calipers::significance::Part>)| {
+            (name.to_owned(), found.map_or(Value::Null, part))
+        };
+        Value::Object(parts.named().into_iter().map(named).collect())
+    });
+    value["smoothing"] = assessment.smoothing.into();
     value["sentence"] = assessment.sentence().into();
     value
 }

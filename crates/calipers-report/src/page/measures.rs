@@ -1,5 +1,6 @@
 //! The table of measures with interval, floor and p-value.
 
+use calipers::significance::Part;
 use calipers::{Assessment, Estimate};
 use maud::{Markup, html};
 
@@ -57,17 +58,20 @@ pub(super) fn section(figures: &Figures) -> Markup {
         }
         p class="note narrow" { "Wider windows have the floor and the debiased value too." }
         (notes(figures))
+        (directions(figures))
         details {
             summary { "What these are" }
             dl {
                 dt { "Floor" }
                 dd { "What a calibrated model with these very predictions would show: mean ± deviation over draws of the outcomes. No model can be seen to be better than that." }
                 dt { "p" }
-                dd { "The share of such draws that are at least the value." }
+                dd { "How often a calibrated model would show as much. That of LS-ECE is by its residual form." }
                 dt { (level) " interval" }
-                dd { "Where the value of rows without end is, at the same settings. Where p is above " (significant(1.0 - figures.options.level)) ", calibration errors have an upper limit in its place; scores keep their interval." }
+                dd { "Where the value of the population is, at the same settings. Where p is above " (significant(1.0 - figures.options.level)) ", calibration errors have an upper limit in its place; scores keep their interval." }
                 dt { "Debiased" }
-                dd { "The value with what noise adds to it taken out." }
+                dd { "The value without what noise adds to it. That of LS-ECE is of its residual form." }
+                dt { "Residual LS-ECE" }
+                dd { "The residuals y − p are smoothed in place of the logits. It is 0 for a calibrated model at any sigma, while noise on the logits makes LS-ECE of a calibrated model larger than 0. So the verdict, p and the debiased value of LS-ECE are those of this form." }
                 @if let Some(model) = figures.models.first() {
                     @for measure in &model.measures {
                         dt { (title(measure.name, measure.estimate())) }
@@ -78,6 +82,56 @@ pub(super) fn section(figures: &Figures) -> Markup {
         }
     };
     super::section("measures", "Measures", &content)
+}
+
+/// In which direction predictions are off: the signed parts of the residual form, of each model.
+fn directions(figures: &Figures) -> Markup {
+    let several = figures.models.len() > 1;
+    let found: Vec<(&str, &calipers::significance::Parts)> = figures
+        .models
+        .iter()
+        .filter_map(|model| Some((model.name.as_str(), model.measures.first()?.assessment()?.parts.as_ref()?)))
+        .collect();
+    if found.is_empty() {
+        return html! {};
+    }
+    html! {
+        h3 { "Direction" }
+        div class="scroll" tabindex="0" role="region" aria-label="Table of directions" {
+            table class="directions" {
+                thead { tr {
+                    th scope="col" { "Predictions are" }
+                    th scope="col" class="n" { "Value" }
+                    th scope="col" class="n" { (percent(figures.options.level)) " interval" }
+                    th scope="col" class="n" { "Debiased" }
+                } }
+                @for (name, parts) in found {
+                    tbody {
+                        @if several { tr class="group" { th scope="rowgroup" colspan="4" { (name) } } }
+                        @for (part_name, part) in parts.named() {
+                            @if let Some(part) = part { (direction(&part_name.replace('_', " "), part)) }
+                        }
+                    }
+                }
+            }
+        }
+        p class="note" {
+            "The signed parts of residual LS-ECE. Too high and too low sum to it, and so do overconfident (further from 1/2 than outcomes are) and underconfident (nearer to 1/2). For the confidence in a predicted class, overconfident means too high. A sketch does not tell over- from underconfidence."
+        }
+    }
+}
+
+fn direction(name: &str, part: &Part) -> Markup {
+    let places = decimals(part.interval.upper - part.interval.lower);
+    let show = |value: f64| format!("{value:.places$}");
+    html! {
+        tr {
+            th scope="row" { (name) }
+            td class="n value" { (show(part.value)) }
+            td class="n" { "[" (show(part.interval.lower)) ", " (show(part.interval.upper)) "]" }
+            td class="n" { (show(part.debiased)) }
+        }
+    }
 }
 
 fn cells(measure: &Measure, scale: f64) -> Markup {
@@ -174,10 +228,10 @@ fn notes(figures: &Figures) -> Markup {
 pub(super) fn title(name: &str, estimate: Option<&Estimate>) -> String {
     let number = |setting: &str| estimate.and_then(|estimate| estimate.settings.number(setting));
     match name {
-        "ls_ece" => match number("sigma") {
-            Some(sigma) => format!("LS-ECE at sigma {}", significant(sigma)),
-            None => "LS-ECE".to_owned(),
-        },
+        "ls_ece" | "residual_ls_ece" => {
+            let title = if name == "ls_ece" { "LS-ECE" } else { "Residual LS-ECE" };
+            number("sigma").map_or_else(|| title.to_owned(), |sigma| format!("{title} at sigma {}", significant(sigma)))
+        }
         "expected_calibration_error" => {
             let text = |setting: &str| estimate.and_then(|estimate| estimate.settings.text(setting));
             let error = match text("norm") {

@@ -6,8 +6,8 @@ use calipers::{
     Norm, SmoothEce, Smoothing, SplineCalibrationError, Strategy, SweepEce,
 };
 
-/// LS-ECE with the rule, before noise is taken out of it.
-pub(super) const AUTO: &str = "LS-ECE, sigma auto";
+/// The residual form with the rule, before noise is taken out of it.
+pub(super) const AUTO: &str = "residual LS-ECE, sigma auto";
 
 /// What the best of is to be met.
 pub(super) const RIVALS: [&str; 5] = [WIDTH, MASS, SWEEP, DEBIASED, SMOOTH];
@@ -37,6 +37,7 @@ pub(super) fn estimators(n: usize) -> Vec<(String, Box<dyn Estimator>)> {
     for sigma in SIGMAS {
         all.push((format!("LS-ECE, sigma {sigma}"), Box::new(LsEce::new().sigma(sigma))));
     }
+    all.push(("LS-ECE, sigma auto".to_owned(), Box::new(LsEce::new())));
     let mut add = |name: &str, estimator: Box<dyn Estimator>| all.push((name.to_owned(), estimator));
     add(WIDTH, Box::new(BinnedEce::new()));
     add(MASS, Box::new(BinnedEce::new().strategy(Strategy::Quantile)));

@@ -47,7 +47,7 @@ fn curves() -> [Curve; 2] {
 /// The section.
 pub(super) fn section(page: &mut Page, setting: &Setting) -> Result<(), Error> {
     let n = setting.pick(2_000, 300);
-    let (n_runs, n_resamples) = setting.pick((500, 199), (8, 39));
+    let (n_runs, n_resamples) = setting.pick((200, 99), (8, 39));
     let tests = SeededTest::all().map(|test| test.n_resamples(n_resamples));
     page.heading("Power of tests at 5 %");
     page.text(&format!(

@@ -100,11 +100,18 @@ impl BinnedEce {
         Ok(bins.map(|(place, (n, weight, p, y))| bin(place, n.round() as u64, *weight, *p, *y)).collect())
     }
 
-    /// The mean probability of each cell and outcome, the weight in units, and Σ w² / Σ w in weights of 1.
+    /// Cells in ascending order, both outcomes together: mean probability, weight in units, and Σ w² / Σ w in weights of 1. Rows of
+    /// equal probability are in one cell.
     pub(crate) fn pieces_of(&self, sketch: &Sketch) -> Vec<(f64, f64, f64)> {
         let by_logistic = sketch.scale() != Some(Scale::Link) || self.link.name() == Logistic.name();
         let pieces = self.pieces(sketch, by_logistic);
-        pieces.into_iter().map(|piece| (piece.mean.clamp(0.0, 1.0), piece.weight, piece.row_weight)).collect()
+        let cell = |pieces: &[Piece]| {
+            let sum = |term: &dyn Fn(&Piece) -> f64| pieces.iter().map(term).sum::<f64>();
+            let weight = sum(&|piece| piece.weight);
+            let mean = sum(&|piece| piece.weight * piece.mean) / weight;
+            (mean.clamp(0.0, 1.0), weight, sum(&|piece| piece.weight * piece.row_weight) / weight)
+        };
+        pieces.chunk_by(Piece::may_tie).map(cell).collect()
     }
 
     /// The cells in the order of their probabilities, both outcomes of a cell next to each other.
@@ -188,6 +195,11 @@ impl Piece {
         }
     }
 
+    /// Whether the two may have rows of equal probability: they are of one cell, or both were rounded.
+    fn may_tie(&self, other: &Self) -> bool {
+        self.least == other.least || (self.pooled && other.pooled)
+    }
+
     /// Σ (outcome - probability), at least, as it is taken, and at most.
     fn residual(&self) -> (f64, f64, f64) {
         let at = |p: f64| self.weight * (f64::from(u8::from(self.outcome)) - p);
@@ -253,7 +265,7 @@ fn at_quantiles(pieces: &[Piece], n_bins: usize, total: f64) -> Vec<Interval> {
     let mut intervals = vec![Interval::default(); n_bins];
     let mut before = Sum::default();
     let mut bin = 0;
-    for cell in pieces.chunk_by(|a, b| a.least == b.least || (a.pooled && b.pooled)) {
+    for cell in pieces.chunk_by(Piece::may_tie) {
         let mut after = before;
         cell.iter().for_each(|piece| after.add(piece.weight));
         let reached = after.value() * n_bins as f64 * (1.0 + 1e-12);

@@ -1,5 +1,6 @@
 //! Binned calibration error, with every choice that makes its figures differ named.
 
+mod bracket;
 mod debiased;
 mod edges;
 mod equal_width;
@@ -21,7 +22,7 @@ use crate::link::{Link, Logistic};
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
 use crate::predictions::{BinaryView, InputReport, Rows, Scale};
-use crate::significance::Resampler;
+use crate::significance::{Clusters, Resampler, RowBracket};
 use crate::sketch::Sketch;
 use edges::Bins;
 pub(crate) use equal_width::EqualWidth;
@@ -268,6 +269,10 @@ impl Estimator for BinnedEce {
 
     fn sketch_resampler<'a>(&'a self, sketch: &'a Sketch) -> Result<Box<dyn Resampler + 'a>, Error> {
         Ok(Box::new(self.bin_resampler(sketch)?))
+    }
+
+    fn row_bracket(&self, view: &BinaryView<'_>, clusters: Option<&Clusters>) -> Result<Option<RowBracket>, Error> {
+        self.bracket_of_rows(view, clusters)
     }
 
     fn link(&self) -> &dyn Link {

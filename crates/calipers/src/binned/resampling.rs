@@ -6,13 +6,13 @@
 //!   normal numbers. The total is divided out.
 
 use super::from_sketch::Piece;
-use super::{BinnedEce, EqualWidth, Norm, Strategy};
+use super::{BinnedEce, EqualWidth, Norm, Strategy, bracket};
 use crate::Error;
 use crate::link::{Link, Logistic};
-use crate::numerics::counts::Count;
+use crate::numerics::counts::Share;
 use crate::numerics::random::Normals;
 use crate::predictions::Scale;
-use crate::significance::Resampler;
+use crate::significance::{Bracket, End, Resampler};
 use crate::sketch::Sketch;
 
 /// Binned calibration error of resampled bins of equal width.
@@ -26,6 +26,8 @@ pub(super) struct BinResampler {
 #[derive(Default)]
 struct Bin {
     weight: f64,
+    /// Σ w y.
+    positive: f64,
     /// Σ w (y - p).
     residual: f64,
     /// Σ w².
@@ -43,6 +45,7 @@ impl Bin {
         let (weight, squares, p) = (piece.weight, piece.weight * piece.row_weight * unit, piece.mean);
         let residual = f64::from(u8::from(piece.outcome)) - p;
         self.weight += weight;
+        self.positive += if piece.outcome { weight } else { 0.0 };
         self.residual += weight * residual;
         self.squares += squares;
         self.covariance += squares * residual;
@@ -52,15 +55,15 @@ impl Bin {
         self.null_variance += squares * p * (1.0 - p);
     }
 
-    /// Σ w (y - p) with outcomes drawn from the predictions.
-    fn calibrated(&self, random: &mut Normals) -> f64 {
-        let n = (self.weight * self.weight / self.squares).round().max(1.0);
+    /// Σ w (y - p) for the share of outcomes 1 that `share` takes from its law: drawn, or that of the rows.
+    fn calibrated(&self, share: impl FnOnce(Share) -> f64) -> f64 {
+        let effective_rows = self.weight * self.weight / self.squares;
         let [p, complement] = self.expected.map(|sum| sum / self.weight);
-        let variance = n * p * complement;
-        if !(variance > 0.0) {
+        let of_share = p * complement / effective_rows;
+        if !(of_share > 0.0) {
             return 0.0;
         }
-        (Count::binomial(n, p, complement).draw(random) - n * p) * (self.null_variance / variance).sqrt()
+        (share(Share::new(effective_rows, p, complement)) - p) * (self.null_variance / of_share).sqrt()
     }
 
     /// Weight and Σ w (y - p) of rows drawn with replacement.
@@ -87,9 +90,15 @@ impl Resampler for BinResampler {
         self.norm(self.bins.iter().map(|bin| (bin.weight, bin.residual)), self.total)
     }
 
+    fn calibrated_value(&self) -> f64 {
+        let seen = |bin: &Bin| bin.calibrated(|_| bin.positive / bin.weight);
+        self.norm(self.bins.iter().map(|bin| (bin.weight, seen(bin))), self.total)
+    }
+
     fn calibrated_draw(&self, draw: u64) -> f64 {
         let mut random = Normals::new(draw);
-        self.norm(self.bins.iter().map(|bin| (bin.weight, bin.calibrated(&mut random))), self.total)
+        let mut drawn = |bin: &Bin| bin.calibrated(|law| law.draw(&mut random));
+        self.norm(self.bins.iter().map(|bin| (bin.weight, drawn(bin))), self.total)
     }
 
     fn bootstrap_draw(&self, draw: u64) -> f64 {
@@ -101,6 +110,37 @@ impl Resampler for BinResampler {
 
     fn influence_deviation(&self) -> Option<f64> {
         None
+    }
+
+    fn bracket(&self) -> Option<Bracket> {
+        if self.norm != Norm::L1 {
+            return None;
+        }
+        let of_bins = |of: &dyn Fn(&Bin) -> f64| self.bins.iter().map(|bin| of(bin) / self.total).collect::<Vec<f64>>();
+        let deviations = of_bins(&|bin| bin.variance.sqrt());
+        let null_deviations = of_bins(&|bin| bin.null_variance.sqrt());
+        let residuals = of_bins(&|bin| bin.residual);
+        let found = bracket::enclose(&residuals, &deviations, &null_deviations);
+        let deviation = |end: &End| {
+            let variance = |weights: &[f64], of: &[f64]| {
+                weights.iter().zip(of).map(|(weight, deviation)| (weight * deviation).powi(2)).sum::<f64>()
+            };
+            let mean: f64 = end.weights.iter().zip(&residuals).map(|(weight, residual)| weight * residual).sum();
+            let lacking = end
+                .quiet
+                .as_ref()
+                .map_or(0.0, |quiet| (variance(quiet, &null_deviations) - variance(quiet, &deviations)).max(0.0));
+            let of_rows = variance(&end.weights, &deviations) - mean * mean / self.effective_rows();
+            (of_rows.max(0.0) + lacking).sqrt()
+        };
+        Some(Bracket {
+            lower: found.lower.value,
+            lower_deviation: deviation(&found.lower),
+            upper: found.upper.value,
+            upper_deviation: deviation(&found.upper),
+            corrected: found.corrected,
+            debiased: found.debiased,
+        })
     }
 
     fn effective_rows(&self) -> f64 {

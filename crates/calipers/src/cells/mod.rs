@@ -2,12 +2,10 @@
 //!
 //! ```text
 //! plain columns -> pass -> Cells -> atoms (points for the integral, with their price)
-//!                                -> order (exact quantiles)
 //! ```
 
 mod atoms;
 mod cell;
-mod order;
 mod pass;
 mod summary;
 

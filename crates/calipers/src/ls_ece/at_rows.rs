@@ -44,7 +44,7 @@ impl LsEce {
     pub(crate) fn at_rows(&self, view: &BinaryView<'_>) -> Result<AtRows, Error> {
         self.check_settings()?;
         let points = Points::new(view, &*self.link, self.clip)?;
-        let sigma = self.sigma.resolve(&points)?;
+        let sigma = self.sigma.resolve(&points, &*self.link)?;
         let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
         let (rates, bounds) = match on_grid(&points, &kernel) {
             Some(found) if points.len() > MANY => found,

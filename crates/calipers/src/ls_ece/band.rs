@@ -73,7 +73,7 @@ impl LsEce {
         self.check_settings()?;
         options.check()?;
         let points = Points::new(view, &*self.link, self.clip)?;
-        let sigma = self.sigma.resolve(&points)?;
+        let sigma = self.sigma.resolve(&points, &*self.link)?;
         Ok(self.band_of(&Population { points, row_weights: None }, sigma, at, options))
     }
 

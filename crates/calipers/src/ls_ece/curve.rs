@@ -53,7 +53,7 @@ impl LsEce {
         check_places(at)?;
         self.check_settings()?;
         let points = Points::new(view, &*self.link, self.clip)?;
-        let sigma = self.sigma.resolve(&points)?;
+        let sigma = self.sigma.resolve(&points, &*self.link)?;
         let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
         Ok(self.curve_of(&points, kernel, at, Spread::NONE))
     }

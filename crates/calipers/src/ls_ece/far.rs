@@ -12,11 +12,6 @@ pub(super) struct Near {
 }
 
 impl Kernel<'_> {
-    /// Brings logits beyond ±H to ±H for the paper's integrand; `None` if there are none.
-    pub(super) fn near(&self, points: &Points) -> Result<Option<Near>, Error> {
-        self.near_for(points, Integrand::Paper)
-    }
-
     /// Brings logits beyond ±H to ±H; `None` if there are none.
     ///
     /// # Bound
@@ -34,7 +29,7 @@ impl Kernel<'_> {
     /// 3. *Right of c.* Points that are moved have at most τ of their mass there, before and after: the integral changes by at most 2 τ.
     ///
     /// The right side is the mirror image, with outcomes exchanged and 1 - ρ(d). In all 6 max(ρ(-d), 1 - ρ(d)) + 10 τ.
-    pub(super) fn near_for(&self, points: &Points, integrand: Integrand) -> Result<Option<Near>, Error> {
+    pub(super) fn near(&self, points: &Points, integrand: Integrand) -> Result<Option<Near>, Error> {
         let (min, max) = points.range();
         let largest = min.abs().max(max.abs());
         let Some((limit, cost)) = self.limit(integrand) else {

@@ -84,6 +84,15 @@ impl LsEce {
         Kernel { noise: &*self.noise, link: &*self.link, sigma }
     }
 
+    /// LS-ECE for the residual form, and the residual form for LS-ECE.
+    fn other_form(&self) -> LsEce {
+        let integrand = match self.integrand {
+            Integrand::Paper => Integrand::Residual,
+            Integrand::Residual => Integrand::Paper,
+        };
+        LsEce { integrand, ..self.clone() }
+    }
+
     fn prepare(&self, sketch: &Sketch) -> Result<Prepared, Error> {
         let clip = sketch.options().clip_value();
         if sketch.scale() == Some(Scale::Probability) && self.clip != clip {
@@ -96,12 +105,14 @@ impl LsEce {
             return Ok(Prepared { atoms: self.atoms(sketch, sigma), far, sigma, raised: false });
         }
         let points = self.atoms(sketch, 1.0).points;
-        let by_rule = sigma::rule(sigma::standard_deviation(&points), sigma::quartiles(&points), sketch.effective_n());
+        let by_rule = sigma::rule(sigma::spread(&points, &*self.link), sketch.effective_n());
         let by_rule = self.sigma.in_range(by_rule)?;
         let mut sigma = by_rule;
         loop {
             let atoms = self.atoms(sketch, sigma);
-            let excess = atoms.bound / (CELLS_SHARE * self.tolerance - 2.0 * sketch.weight_error());
+            // Both forms, so that LS-ECE and the residual form that decides on it have one sigma.
+            let bound = atoms.bound.max(self.other_form().atoms(sketch, sigma).bound);
+            let excess = bound / (CELLS_SHARE * self.tolerance - 2.0 * sketch.weight_error());
             if excess <= 1.0 {
                 let far = self.price_of_far(sketch, sigma);
                 return Ok(Prepared { atoms, far, sigma, raised: sigma > by_rule });

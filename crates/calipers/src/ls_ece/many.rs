@@ -1,7 +1,7 @@
 //! LS-ECE of many rows, by cells: the same number to the same tolerance, in one pass.
 
 use super::sigma::{self, Sigma};
-use super::{Integrand, Kernel, LsEce, Measured, points};
+use super::{Kernel, LsEce, Measured, points};
 use crate::Error;
 use crate::cells::{Atoms, Cells};
 use crate::predictions::PlainRows;
@@ -73,40 +73,25 @@ impl LsEce {
         Ok(Some(ByCells { atoms, sigma, n_clipped: cells.n_clipped }))
     }
 
-    /// The rule of [`Sigma::Auto`]: quartiles are exact, the standard deviation is that of the cells' moments.
+    /// The rule of [`Sigma::Auto`] from the moments of the cells.
     fn sigma_by_rule(&self, cells: &Cells, rows: PlainRows<'_>) -> f64 {
-        let n = rows.len();
         let at_scale_one = Kernel { noise: &*self.noise, link: &*self.link, sigma: 1.0 };
-        let [[a, b], [c, d]] = sigma::quartile_ranks(n);
-        let (deviation, quartiles) = rayon::join(
-            || {
-                let atoms = Atoms::new(cells.summaries(), &at_scale_one, Integrand::Paper, &*self.link);
-                sigma::standard_deviation(&atoms.points)
-            },
-            || cells.probabilities_of_ranks(rows, self.clip, [a, b, c, d]),
-        );
-        let [a, b, c, d] = quartiles.map(|p| self.link.inverse(p, 1.0 - p));
-        sigma::rule(deviation, [0.5 * (a + b), 0.5 * (c + d)], n as f64)
+        let atoms = Atoms::new(cells.summaries(), &at_scale_one, self.integrand, &*self.link);
+        sigma::rule(sigma::spread(&atoms.points, &*self.link), rows.len() as f64)
     }
 
     /// About the sigma of the rule, from some of the rows: cells are made for it.
     fn sigma_of_some(&self, rows: PlainRows<'_>) -> f64 {
         const SOME: usize = 1 << 10;
         let n = rows.len();
-        let step = (n / SOME).max(1);
-        let mut logits: Vec<f64> = (0..n)
-            .step_by(step)
+        let logits: Vec<(f64, f64)> = (0..n)
+            .step_by((n / SOME).max(1))
             .map(|row| {
                 let p = points::clipped(rows.probabilities.get(row), self.clip);
-                self.link.inverse(p, 1.0 - p)
+                (p * (1.0 - p), self.link.inverse(p, 1.0 - p))
             })
             .collect();
-        logits.sort_unstable_by(f64::total_cmp);
-        let m = logits.len() as f64;
-        let mean = logits.iter().sum::<f64>() / m;
-        let variance = logits.iter().map(|logit| (logit - mean).powi(2)).sum::<f64>() / m;
-        let quartiles = sigma::quartile_ranks(logits.len()).map(|[below, _]| logits[below]);
-        sigma::rule(variance.sqrt(), quartiles, n as f64)
+        sigma::rule(sigma::spread_of(logits.iter().copied()), n as f64)
     }
 }
 

@@ -38,7 +38,7 @@ use crate::link::{Link, Logistic};
 use crate::noise::{Gaussian, Noise};
 use crate::numerics::convolution::Taps;
 use crate::predictions::{BinaryView, InputReport, PlainRows};
-use crate::significance::{ClusterRowResampler, Clusters, Resampler, RowResampler};
+use crate::significance::{ClusterRowResampler, Clusters, Resampler, RowBracket, RowResampler};
 use crate::sketch::Sketch;
 use crate::{Error, error};
 use far::Near;
@@ -233,7 +233,7 @@ impl LsEce {
     }
 
     fn measure_points(&self, points: &Points) -> Result<Measured, Error> {
-        let sigma = self.sigma.resolve(points)?;
+        let sigma = self.sigma.resolve(points, &*self.link)?;
         let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
         let integral = kernel.integrate(points, self.integrand, self.tolerance)?;
         Ok(Measured { integral, sigma, n_clipped: points.n_clipped })
@@ -268,27 +268,21 @@ impl Estimator for LsEce {
         &*self.link
     }
 
-    /// On a grid, with sigma as it was settled for these rows; one by one in the residual form, where sigma is too small for the span of the
-    /// logits, and where the noise has too heavy a tail.
+    /// On a grid, with sigma as it was settled for these rows; one by one where sigma is too small for the span of the logits, or the noise
+    /// has too heavy a tail.
     fn resampler<'a>(&'a self, view: &'a BinaryView<'a>) -> Result<Box<dyn Resampler + 'a>, Error> {
-        if self.integrand == Integrand::Residual {
-            return Ok(Box::new(RowResampler::new(self, view)?));
-        }
         Ok(match self.grid_resampler(view)? {
             Some(resampler) => Box::new(resampler),
             None => Box::new(RowResampler::new(self, view)?),
         })
     }
 
-    /// As for rows; without a grid, clusters are measured again and there is no floor.
+    /// As for rows; without a grid, drawn rows and clusters are measured again.
     fn cluster_resampler<'a>(
         &'a self,
         view: &'a BinaryView<'a>,
         clusters: &'a Clusters,
     ) -> Result<Box<dyn Resampler + 'a>, Error> {
-        if self.integrand == Integrand::Residual {
-            return Ok(Box::new(ClusterRowResampler::new(self, view, clusters)?));
-        }
         Ok(match self.grid_cluster_resampler(view, clusters)? {
             Some(resampler) => Box::new(resampler),
             None => Box::new(ClusterRowResampler::new(self, view, clusters)?),
@@ -296,18 +290,27 @@ impl Estimator for LsEce {
     }
 
     fn sketch_resampler<'a>(&'a self, sketch: &'a Sketch) -> Result<Box<dyn Resampler + 'a>, Error> {
-        if self.integrand == Integrand::Residual {
-            let rule = "one that resamples from a sketch: ls_ece or expected_calibration_error";
-            return Err(Error::setting("measure", rule, self.integrand.measure()));
-        }
         Ok(Box::new(self.grid_sketch_resampler(sketch)?))
     }
 
-    fn corrected_pulls(&self, view: &BinaryView<'_>, clusters: Option<&Clusters>) -> Result<Option<Vec<f64>>, Error> {
-        if self.integrand == Integrand::Residual {
-            return Ok(None);
-        }
-        self.corrected_pulls_of(view, clusters)
+    fn row_bracket(&self, view: &BinaryView<'_>, clusters: Option<&Clusters>) -> Result<Option<RowBracket>, Error> {
+        self.row_bracket_of(view, clusters)
+    }
+
+    fn decided_by(&self) -> Option<Box<dyn Estimator>> {
+        (self.integrand == Integrand::Paper).then(|| Box::new(self.clone().residual()) as Box<dyn Estimator>)
+    }
+
+    fn compared_by(&self, views: &[&BinaryView<'_>]) -> Result<Option<Box<dyn Estimator>>, Error> {
+        self.check_settings()?;
+        let by_rule = Sigma::Auto.common(views, &*self.link, self.clip)?;
+        let sigma = match (self.sigma, by_rule) {
+            (Sigma::Value(given), Some(by_rule)) => given.min(by_rule),
+            (Sigma::Value(given), None) => given,
+            (Sigma::Auto, by_rule) => by_rule.unwrap_or(1.0),
+        };
+        let common_sigma = self.sigma != Sigma::Value(sigma);
+        Ok(Some(Box::new(LsEce { common_sigma, ..self.clone().sigma(sigma).residual() })))
     }
 
     fn settled(&self, views: &[&BinaryView<'_>]) -> Result<Option<Box<dyn Estimator>>, Error> {
@@ -385,7 +388,7 @@ pub(crate) struct Kernel<'a> {
 impl Kernel<'_> {
     /// LS-ECE of the points, or its residual form, to within `tolerance`.
     pub(crate) fn integrate(&self, points: &Points, integrand: Integrand, tolerance: f64) -> Result<Integral, Error> {
-        match self.near_for(points, integrand)? {
+        match self.near(points, integrand)? {
             None => self.integrate_near(points, integrand, tolerance),
             Some(Near { points, cost }) => {
                 let mut integral = self.integrate_near(&points, integrand, tolerance - cost)?;

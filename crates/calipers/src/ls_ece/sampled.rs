@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::points::Points;
 use super::regression::Regression;
-use super::{DEFAULT_CLIP, Kernel, Sigma, check_clip};
+use super::{DEFAULT_CLIP, Kernel, LsEce, Sigma, check_clip};
 use crate::Error;
 use crate::estimate::{Estimate, Estimator, Settings};
 use crate::link::{Link, Logistic};
@@ -145,6 +145,17 @@ impl<'a> Draws<'a> {
     }
 }
 
+impl LsEceSampled {
+    /// The same measure as an integral.
+    fn exact(&self) -> LsEce {
+        LsEce::new()
+            .sigma(self.sigma)
+            .shared_noise(Arc::clone(&self.noise))
+            .shared_link(Arc::clone(&self.link))
+            .clip(self.clip)
+    }
+}
+
 impl Estimator for LsEceSampled {
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         check_clip(self.clip)?;
@@ -152,7 +163,7 @@ impl Estimator for LsEceSampled {
             return Err(Error::setting("n_samples", "at least 2", self.n_samples));
         }
         let points = Points::new(view, &*self.link, self.clip)?;
-        let sigma = self.sigma.resolve(&points)?;
+        let sigma = self.sigma.resolve(&points, &*self.link)?;
         let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
         let regression = Regression::new(&points, kernel);
         let mut draws = Draws::new(&points, kernel, regression.order(), self.seed);
@@ -201,6 +212,14 @@ impl Estimator for LsEceSampled {
 
     fn link(&self) -> &dyn Link {
         &*self.link
+    }
+
+    fn decided_by(&self) -> Option<Box<dyn Estimator>> {
+        self.exact().decided_by()
+    }
+
+    fn compared_by(&self, views: &[&BinaryView<'_>]) -> Result<Option<Box<dyn Estimator>>, Error> {
+        self.exact().compared_by(views)
     }
 
     fn settled(&self, views: &[&BinaryView<'_>]) -> Result<Option<Box<dyn Estimator>>, Error> {

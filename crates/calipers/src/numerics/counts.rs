@@ -133,6 +133,45 @@ impl Count {
     }
 }
 
+/// The share of outcomes 1 among weighted rows, each of which has outcome 1 with probability p.
+///
+/// It is a binomial number over the number of its tries. Weighted rows have the noise of e = (Σw)² / Σw²
+/// tries, which is not whole. So the number of tries m is drawn, too: the whole number below or above e,
+/// such that the mean of 1/m is 1/e. Then the variance is p (1 - p) / e, and the share is 1 where all
+/// outcomes are, whatever m is: as it is for the rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Share {
+    /// The number of tries with its law.
+    fewer: (f64, Count),
+    /// One more try, with the probability of that.
+    more: Option<(f64, f64, Count)>,
+}
+
+/// So many rows that one more or less makes no difference.
+const MANY_ROWS: f64 = 1000.0;
+
+impl Share {
+    /// `complement` is 1 - p without cancellation; `effective` is at least 1 but for rounding.
+    pub(crate) fn new(effective: f64, p: f64, complement: f64) -> Self {
+        let law = |tries: f64| (tries, Count::binomial(tries, p, complement));
+        let (near, below) = (effective.round().max(1.0), effective.floor().max(1.0));
+        if effective > MANY_ROWS || (effective - near).abs() < 1e-9 {
+            return Share { fewer: law(near), more: None };
+        }
+        let above = law(below + 1.0);
+        let probability = (above.0 * (effective - below) / effective).clamp(0.0, 1.0);
+        Share { fewer: law(below), more: Some((probability, above.0, above.1)) }
+    }
+
+    pub(crate) fn draw(&self, random: &mut Normals) -> f64 {
+        let (tries, law) = match self.more {
+            Some((probability, tries, law)) if random.uniform() < probability => (tries, law),
+            _ => self.fewer,
+        };
+        law.draw(random) / tries
+    }
+}
+
 /// The count, `most` at most, at which the cumulated probability reaches `uniform`: `none` is the probability of 0, and `ratio` that of the next count over that of a count.
 fn invert(uniform: f64, none: f64, most: f64, ratio: impl Fn(f64) -> f64) -> f64 {
     let (mut left, mut probability, mut count) = (uniform - none, none, 0.0);
@@ -238,5 +277,18 @@ mod tests {
             [0, 5, 0]
         );
         assert!((0..1000).all(|_| binomial(&mut uniforms, 9, 0.999) <= 9));
+    }
+
+    #[test]
+    fn shares_have_the_mean_and_the_variance_of_the_effective_number_of_rows() {
+        for (effective, p) in [(1.55, 0.3), (2.0, 0.5), (2.9, 0.9), (7.2, 0.02), (31.4, 0.4)] {
+            let (law, mut random) = (Share::new(effective, p, 1.0 - p), Normals::new(3));
+            let draws: Vec<f64> = (0..200_000).map(|_| law.draw(&mut random)).collect();
+            let mean = draws.iter().sum::<f64>() / 2e5;
+            let variance = draws.iter().map(|share| (share - p).powi(2)).sum::<f64>() / 2e5;
+            let expected = p * (1.0 - p) / effective;
+            assert!((mean - p).abs() < 5.0 * (expected / 2e5).sqrt(), "{effective} {p}: mean {mean}");
+            assert!((variance / expected - 1.0).abs() < 0.03, "{effective} {p}: variance {variance} {expected}");
+        }
     }
 }

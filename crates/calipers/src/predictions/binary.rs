@@ -70,6 +70,7 @@ pub struct BinaryView<'a> {
     /// For scores that were computed from several: see [`BinaryView::score_error`].
     score_error: Option<f64>,
     single_precision: bool,
+    confidences: bool,
 }
 
 impl<'a> Predictions<'a> {
@@ -148,6 +149,7 @@ impl<'a> Predictions<'a> {
             report: self.report.clone(),
             score_error: None,
             single_precision: matches!(self.input.scores, Floats::F32(_)),
+            confidences: self.input.confidences,
         }
     }
 }
@@ -193,9 +195,10 @@ impl BinaryView<'_> {
         }
     }
 
-    /// Whether outcomes are what the labels say, and not whether a model's own class was right: then they are the same for all models.
-    pub(crate) fn has_labels_as_outcomes(&self) -> bool {
-        !matches!(self.outcomes, Outcomes::Computed(_))
+    /// Whether scores are confidences in the class that a model predicts, and outcomes whether that
+    /// class was right. Then models on the same rows may have different outcomes.
+    pub fn has_confidences(&self) -> bool {
+        self.confidences || matches!(self.outcomes, Outcomes::Computed(_))
     }
 
     /// Other rows in the place of these, with scores on the same scale.

@@ -75,6 +75,7 @@ pub struct Input<'a> {
     first_row: u64,
     /// Whether these are a few rows of several, which show no fault of all.
     is_part: bool,
+    confidences: bool,
 }
 
 impl<'a> Input<'a> {
@@ -100,12 +101,20 @@ impl<'a> Input<'a> {
             missing_weights: None,
             first_row: 0,
             is_part: false,
+            confidences: false,
         }
     }
 
     /// Scores are rows of `n_classes` values, row after row. 1 means a plain column.
     pub fn classes(mut self, n_classes: usize) -> Self {
         self.rules.n_classes = n_classes;
+        self
+    }
+
+    /// The scores are a model's confidence in the class that it predicts, and the labels say
+    /// whether that class was right. Then too high a score is overconfident, also below 1/2.
+    pub fn confidences(mut self) -> Self {
+        self.confidences = true;
         self
     }
 
@@ -175,6 +184,7 @@ impl<'a> Input<'a> {
             missing_weights: marks(self.missing_weights),
             first_row: 0,
             is_part: true,
+            confidences: self.confidences,
         })
     }
 

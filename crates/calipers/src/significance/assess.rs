@@ -1,8 +1,8 @@
 //! All of it in one object.
 
 use super::classwise::ClasswiseResampler;
-use super::resampler::{Draws, Kind, Resampler, check_level, check_resamples, n_draws};
-use super::{Bootstrap, Clusters, Debias, Interval, IntervalMethod, NoiseFloor};
+use super::resampler::{Draws, Kind, Resampler, check_level, check_resamples, n_kinds_of_floor};
+use super::{Bootstrap, Clusters, Debias, Interval, IntervalMethod, NoiseFloor, Parts};
 use crate::Error;
 use crate::estimate::{Estimate, Estimator};
 use crate::predictions::{BinaryView, Multiclass, Predictions, Ties};
@@ -12,15 +12,18 @@ use crate::watch;
 /// Value, noise floor, p-value, interval and debiased value of a measure.
 ///
 /// # Definition
-/// Noise floor and p-value as in [`NoiseFloor`]. The interval holds the population's value of the measure at the same settings (sigma, if it is by rule, is that of these
-/// rows), by [`IntervalMethod::Corrected`] where the measure has influence values and else by [`IntervalMethod::Normal`]. Where the p-value is above 1 - level, there is an upper
+/// Noise floor and p-value as in [`NoiseFloor`]. The interval holds the population's value of the measure at the same settings (sigma, if chosen automatically, is that of these
+/// rows), by [`IntervalMethod::BiasAware`] where the measure has a [`Bracket`](super::Bracket) and else by [`IntervalMethod::Normal`]. Where the p-value is above 1 - level, there is an upper
 /// limit in its place. The debiased value is one of [`Debias`].
+///
+/// Where another measure decides ([`Estimator::decided_by`]), as the residual form does for LS-ECE, it is assessed, too, and p-value and debiased value are its own.
 ///
 /// # Assumptions
 /// Independent rows; or independent clusters of rows, where [`clusters`](Assess::clusters) are named.
 ///
 /// # Cost
-/// LS-ECE: one pass, and then some hundred microseconds for each resample, whatever the number of rows; other measures: as much as the measure itself for each.
+/// LS-ECE: one pass, and then some hundred microseconds for each resample, whatever the number of rows; with clusters one pass for
+/// each resample. Other measures: as much as the measure itself for each.
 ///
 /// # Accuracy
 /// That of `n_resamples` draws: the mean of the floor is known to its deviation over √n_resamples. The same seed gives the same bits on any number of threads.
@@ -35,7 +38,7 @@ use crate::watch;
 /// let measure = LsEce::new().sigma(0.5);
 /// let assessment = Assess::new(&measure).n_resamples(200).run(&predictions.binary()?)?;
 /// assert!(assessment.significant == Some(true) && assessment.floor.as_ref().is_some_and(|floor| floor.mean < 0.03));
-/// assert!(assessment.sentence().starts_with("LS-ECE 0.0"));
+/// assert!(assessment.sentence().starts_with("LS-ECE is 0.0"));
 /// # Ok::<(), calipers::Error>(())
 /// ```
 #[derive(Clone, Copy)]
@@ -47,13 +50,23 @@ pub struct Assess<'a> {
     method: Option<IntervalMethod>,
     debias: Debias,
     clusters: Option<&'a [u32]>,
+    confidences: Option<bool>,
 }
 
 impl<'a> Assess<'a> {
     /// Level 0.95, 1000 resamples of each kind, seed 0.
     pub fn new(measure: &'a dyn Estimator) -> Self {
         let debias = Debias::default();
-        Assess { measure, level: 0.95, n_resamples: 1000, seed: 0, method: None, debias, clusters: None }
+        Assess {
+            measure,
+            level: 0.95,
+            n_resamples: 1000,
+            seed: 0,
+            method: None,
+            debias,
+            clusters: None,
+            confidences: None,
+        }
     }
 
     /// The level of the interval; the floor test is at 1 - level.
@@ -74,7 +87,7 @@ impl<'a> Assess<'a> {
         self
     }
 
-    /// How the interval is made; unless set, by influence values where the measure has them.
+    /// How the interval is made; unless set, with its bias in mind where the measure has a bracket.
     pub fn method(mut self, method: IntervalMethod) -> Self {
         self.method = Some(method);
         self
@@ -89,10 +102,18 @@ impl<'a> Assess<'a> {
     /// Rows that depend on each other, such as the answers of one person: one number for each row, the same for rows of one cluster. At least ten
     /// clusters.
     ///
-    /// Standard errors are those of sums by cluster, resamples draw whole clusters, and the noise floor of LS-ECE turns the signs of whole clusters. Other
-    /// measures have no floor then, and their value is debiased by the bootstrap.
+    /// Standard errors are those of sums by cluster, bootstrap draws are of whole clusters, and the noise floor draws outcomes that are correlated within clusters as
+    /// much as those of the rows are ([`CorrelatedOutcomes`](super::CorrelatedOutcomes)).
     pub fn clusters(mut self, clusters: &'a [u32]) -> Self {
         self.clusters = Some(clusters);
+        self
+    }
+
+    /// Whether predictions are confidences in the class that a model predicts
+    /// ([`Input::confidences`](crate::Input::confidences)). A view knows that. A sketch does not, and
+    /// unless this is set its [`Parts`] do not tell over- from underconfidence.
+    pub fn confidences(mut self, confidences: bool) -> Self {
+        self.confidences = Some(confidences);
         self
     }
 
@@ -101,15 +122,25 @@ impl<'a> Assess<'a> {
         self.check()?;
         let estimate = self.measure.estimate(view)?;
         check_ordered(&estimate)?;
+        let decided = self.decide(|assess| assess.run(view))?;
+        let confidences = self.confidences.or(Some(view.has_confidences()));
         match self.clusters {
-            None => self.assess(estimate, &*self.measure.resampler(view)?),
+            None => self.assess(estimate, &*self.measure.resampler(view)?, decided, confidences),
             Some(numbers) => {
                 let clusters = Clusters::new(numbers, view)?;
                 let resampler = self.measure.cluster_resampler(view, &clusters)?;
                 let n_clusters = Some(clusters.len() as u64);
-                Ok(Assessment { n_clusters, ..self.assess(estimate, &*resampler)? })
+                Ok(Assessment { n_clusters, ..self.assess(estimate, &*resampler, decided, confidences)? })
             }
         }
+    }
+
+    /// The assessment of the measure that decides, where it is another one.
+    pub(super) fn decide(
+        &self,
+        run: impl FnOnce(&Assess<'_>) -> Result<Assessment, Error>,
+    ) -> Result<Option<Assessment>, Error> {
+        self.measure.decided_by().map(|measure| run(&Assess { measure: &*measure, ..*self })).transpose()
     }
 
     /// Assesses what [`Predictions::estimate`] measures: the view that is asked for; or class by class, where the value is the mean over classes.
@@ -132,7 +163,8 @@ impl<'a> Assess<'a> {
         let value = estimate.value;
         let resampler = ClasswiseResampler::new(self.measure, predictions, clusters.as_ref(), value)?;
         let n_clusters = clusters.as_ref().map(|clusters| clusters.len() as u64);
-        Ok(Assessment { n_clusters, ..self.assess(estimate, &resampler)? })
+        let decided = self.decide(|assess| assess.run_predictions(predictions, multiclass, ties))?;
+        Ok(Assessment { n_clusters, ..self.assess(estimate, &resampler, decided, None)? })
     }
 
     /// Assesses the rows of a sketch, for measures that resample from its cells: [`LsEce`](crate::LsEce) with any noise that a grid serves, and
@@ -144,7 +176,8 @@ impl<'a> Assess<'a> {
         }
         let estimate = sketch.estimate(self.measure)?;
         check_ordered(&estimate)?;
-        self.assess(estimate, &*self.measure.sketch_resampler(sketch)?)
+        let decided = self.decide(|assess| assess.run_sketch(sketch))?;
+        self.assess(estimate, &*self.measure.sketch_resampler(sketch)?, decided, self.confidences)
     }
 
     /// Whether level and number of resamples can be had, before there are any rows.
@@ -153,43 +186,88 @@ impl<'a> Assess<'a> {
         check_resamples(self.n_resamples, self.level)
     }
 
-    fn assess(&self, estimate: Estimate, resampler: &dyn Resampler) -> Result<Assessment, Error> {
-        watch::expect_draws(n_draws(resampler, self.n_resamples));
-        let draws = Draws::new(resampler, Kind::Bootstrap, self.n_resamples, self.seed)?;
-        self.assess_by(estimate, resampler, &draws)
+    fn assess(
+        &self,
+        estimate: Estimate,
+        resampler: &dyn Resampler,
+        decided: Option<Assessment>,
+        confidences: Option<bool>,
+    ) -> Result<Assessment, Error> {
+        let needs_bootstrap = self.needs_bootstrap(resampler);
+        let n_kinds = u64::from(needs_bootstrap) + n_kinds_of_floor(resampler);
+        watch::expect_draws(n_kinds * self.n_resamples);
+        let draws = match needs_bootstrap {
+            true => Some(Draws::new(resampler, Kind::Bootstrap, self.n_resamples, self.seed)?),
+            false => None,
+        };
+        self.assess_by(estimate, resampler, draws.as_ref(), decided, confidences)
     }
 
-    /// With bootstrap draws that are there already.
+    /// Whether the interval or the debiased value takes bootstrap draws: not where the bracket gives both.
+    pub(super) fn needs_bootstrap(&self, resampler: &dyn Resampler) -> bool {
+        let by_bracket = matches!(self.method, None | Some(IntervalMethod::BiasAware)) && self.debias == Debias::Local;
+        !by_bracket || resampler.bracket().is_none()
+    }
+
+    /// With bootstrap draws that are there already, or none where none are needed.
     pub(super) fn assess_by(
         &self,
         estimate: Estimate,
         resampler: &dyn Resampler,
-        draws: &Draws,
+        draws: Option<&Draws>,
+        decided: Option<Assessment>,
+        confidences: Option<bool>,
     ) -> Result<Assessment, Error> {
         let withheld = resampler.floor_withheld();
-        let floor = match withheld {
+        let mut floor = match withheld {
             None => Some(NoiseFloor::new(resampler, self.n_resamples, self.seed)?),
             Some(_) => None,
         };
         let is_unbiased = estimate.is_unbiased();
-        let bootstrap = Bootstrap { is_unbiased, ..Bootstrap::of_draws(resampler, draws) };
+        let most_bias = floor.as_ref().map_or(f64::INFINITY, |floor| floor.mean);
+        let bracket = resampler.bracket();
+        let bootstrap = match (draws, bracket) {
+            (None, Some(bracket)) => Bootstrap::of_bracket(resampler, bracket),
+            (Some(draws), _) => Bootstrap { is_unbiased, most_bias, ..Bootstrap::of_draws(resampler, draws) },
+            (None, None) => {
+                Bootstrap { is_unbiased, most_bias, ..Bootstrap::new(resampler, self.n_resamples, self.seed)? }
+            }
+        };
+        if let Some((floor, decided)) = floor.as_mut().zip(decided.as_ref().and_then(|decided| decided.floor.as_ref()))
+        {
+            floor.p_value = decided.p_value;
+        }
         let significant = floor.as_ref().map(|floor| floor.p_value <= 1.0 - self.level + 1e-12);
-        let method = self.method.unwrap_or(match bootstrap.corrected_deviation {
-            Some(_) => IntervalMethod::Corrected,
+        let method = self.method.unwrap_or(match bracket {
+            Some(_) => IntervalMethod::BiasAware,
             None => IntervalMethod::Normal,
         });
         // A score that is no larger than a calibrated model's says nothing of how small it can be.
         let is_upper_limit = significant == Some(false) && !estimate.is_score();
         let interval = Interval::new(estimate.value, &bootstrap, self.level, method, is_upper_limit)?;
-        let (debias, debiased) = match &floor {
-            Some(floor) if !is_unbiased => (self.debias, self.debias.apply(estimate.value, floor, &bootstrap)),
+        let by_place = bootstrap.debiased_by_place(estimate.value).filter(|_| self.debias == Debias::Local);
+        let (debias, debiased) = match (by_place, &floor, self.debias) {
+            (Some(debiased), ..) => (Debias::Local, debiased),
+            (None, Some(floor), rule) if !is_unbiased => {
+                let rule = if rule == Debias::Local { Debias::Mean } else { rule };
+                (rule, rule.apply(estimate.value, floor, &bootstrap))
+            }
             _ => (Debias::Bootstrap, (estimate.value - bootstrap.bias()).max(0.0)),
         };
+        let parts = match &decided {
+            Some(decided) => decided.parts,
+            None => {
+                resampler.parts().map(|parts| Parts::new(&parts, self.level, resampler.effective_rows(), confidences))
+            }
+        };
         Ok(Assessment {
-            debiased,
-            debias,
+            debiased: decided.as_ref().map_or(debiased, |decided| decided.debiased),
+            debias: decided.as_ref().map_or(debias, |decided| decided.debias),
             standard_error: bootstrap.influence_deviation.unwrap_or(bootstrap.deviation),
             bias: bootstrap.bias(),
+            parts,
+            smoothing: resampler.smoothing_alone().filter(|size| *size > 0.0),
+            residual: decided.map(Box::new),
             estimate,
             floor,
             withheld,
@@ -226,12 +304,25 @@ pub struct Assessment {
     pub debias: Debias,
     /// The standard error of the figure: by influence values where there are any, else by the bootstrap.
     pub standard_error: f64,
-    /// mean(v*) - v: what the bootstrap adds to the rows' value.
+    /// How far the value is biased up: the value less its corrected value, or by bootstrap draws v* the mean(v*) - v.
     pub bias: f64,
     /// Whether the p-value is at most 1 - level; unknown without a floor.
     pub significant: Option<bool>,
+    /// The measure that decided, where it is another one: for LS-ECE its residual form. Then the p-value, `significant`, `debiased`, `debias` and `parts` above are its own.
+    pub residual: Option<Box<Assessment>>,
+    /// In which direction predictions are off, for measures that tell.
+    pub parts: Option<Parts>,
+    /// For LS-ECE, what noise on the logits alone makes of it: its value were outcomes just as predicted.
+    pub smoothing: Option<f64>,
     /// Clusters of rows that depend on each other, where the rows were said to be so.
     pub n_clusters: Option<u64>,
     /// The draws that the interval is made from.
     pub bootstrap: Bootstrap,
+}
+
+impl Assessment {
+    /// The assessment that verdicts are made of: that of the measure that decides, or this one.
+    pub fn deciding(&self) -> &Assessment {
+        self.residual.as_deref().unwrap_or(self)
+    }
 }

@@ -1,8 +1,8 @@
 //! Resamples of the mean over classes, whose outcomes depend on each other: a row has one label.
 
-use super::Clusters;
 use super::resampler::{Resampler, drawn};
 use super::rows::effective_rows;
+use super::{Bracket, Clusters, RowBracket};
 use crate::Error;
 use crate::estimate::Estimator;
 use crate::numerics::random::Uniforms;
@@ -16,6 +16,7 @@ pub(super) struct ClasswiseResampler<'a> {
     n_rows: usize,
     clusters: Option<&'a Clusters>,
     value: f64,
+    bracket: Option<Bracket>,
 }
 
 /// One class against the rest.
@@ -56,8 +57,10 @@ impl<'a> ClasswiseResampler<'a> {
             let settled = measure.settled(&[&view])?;
             Ok(Class { view, rows, settled, measure })
         };
+        let classes: Vec<Class<'a>> = (0..predictions.n_classes()).map(class).collect::<Result<_, Error>>()?;
         Ok(ClasswiseResampler {
-            classes: (0..predictions.n_classes()).map(class).collect::<Result<_, Error>>()?,
+            bracket: bracket(&classes, clusters, value)?,
+            classes,
             probabilities: predictions.all_classes()?.probabilities,
             n_rows: predictions.len(),
             clusters,
@@ -69,6 +72,36 @@ impl<'a> ClasswiseResampler<'a> {
         self.classes.iter().enumerate().map(|(number, class)| of(number, class)).sum::<f64>()
             / self.classes.len() as f64
     }
+}
+
+/// Of the mean over classes, where every class has one: a row pulls at all classes at once.
+fn bracket(classes: &[Class<'_>], clusters: Option<&Clusters>, value: f64) -> Result<Option<Bracket>, Error> {
+    let n_classes = classes.len() as f64;
+    let mut sum: Option<RowBracket> = None;
+    for class in classes {
+        let measure = class.settled.as_deref().unwrap_or(class.measure);
+        let Some(found) = measure.row_bracket(&class.view, clusters)? else { return Ok(None) };
+        sum = Some(match sum {
+            None => found,
+            Some(sum) => sum.plus(&found),
+        });
+    }
+    let variance = |pulls: &[f64]| match clusters {
+        None => pulls.iter().map(|pull| pull * pull).sum(),
+        Some(clusters) => clusters.deviation(pulls).powi(2),
+    };
+    let of_mean = |sum: &RowBracket| {
+        let of_sum = sum.of_sums(&variance, value * n_classes);
+        Bracket {
+            lower: of_sum.lower / n_classes,
+            lower_deviation: of_sum.lower_deviation / n_classes,
+            upper: of_sum.upper / n_classes,
+            upper_deviation: of_sum.upper_deviation / n_classes,
+            corrected: of_sum.corrected / n_classes,
+            debiased: of_sum.debiased / n_classes,
+        }
+    };
+    Ok(sum.as_ref().map(of_mean))
 }
 
 impl Resampler for ClasswiseResampler<'_> {
@@ -101,6 +134,10 @@ impl Resampler for ClasswiseResampler<'_> {
 
     fn influence_deviation(&self) -> Option<f64> {
         None
+    }
+
+    fn bracket(&self) -> Option<Bracket> {
+        self.bracket
     }
 
     fn effective_rows(&self) -> f64 {

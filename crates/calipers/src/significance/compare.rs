@@ -1,38 +1,40 @@
 //! Models on the same rows.
 
 use super::assess::{Assess, check_ordered};
+use super::bracket::{REACH, beyond_ends, critical_value};
 use super::interval::least_half;
 use super::resampler::{Draws, Kind, Resampler};
-use super::{Assessment, Clusters, Interval, IntervalMethod, RowResampler, holm};
+use super::rows::effective_rows;
+use super::{Assessment, Clusters, Interval, IntervalMethod, RowBracket, RowEnd, RowResampler, holm};
 use super::{ClusterRowResampler, sentence};
 use crate::Error;
-use crate::estimate::Estimator;
-use crate::link::{Link, Probit};
+use crate::estimate::{Estimate, Estimator};
 use crate::predictions::{BinaryView, Rows};
 use crate::watch;
 
 /// The difference of a measure between models on the same rows, with interval and p-value.
 ///
 /// # Definition
-/// D = v_a - v_b. Both values are biased up, and the bias is taken off each: the centre of the interval is
-/// `(2 v_a - mean(v_a*)) - (2 v_b - mean(v_b*))`, v* the bootstrap draws. For measures with influence values the standard error is
+/// D = v_a - v_b of the measure by which models are compared: for LS-ECE the residual form ([`Estimator::compared_by`]), for others the measure itself. For measures that have
+/// a [`Bracket`](super::Bracket) for each model, with the middle m = (l + u) / 2 and the half b = (u - l) / 2 of its lower and upper estimates, the interval is
 /// ```text
-/// √( Σ_i (s_i (IF_a,i - IF_b,i))² + variance(v_a* - v_b*) / n_resamples )
+/// m_a - m_b ± ( √(b_a² + b_b² - 2 r b_a b_b) + z s )      s² = Σ_i (pull_a,i - pull_b,i)²
 /// ```
-/// with the influence values of the corrected value, row by row, and in the second term what the mean of so many draws leaves open; with clusters, sums within clusters. For other
-/// measures all models are measured on the same rows, drawn with replacement: it is the deviation of v_a* - v_b*. What both models share, such as rows that are hard for
-/// both, cancels. The p-value is two-sided, of "the population's values are equal", by centre / standard error as a normal number; over all pairs it is adjusted
-/// by [`holm`]. With n rows no interval is narrower than -ln(tail) / n to either side, nor a p-value below 2 exp(-n |D|).
+/// with the pulls of each row on the upper estimates of both models, and z as in [`Bracket`](super::Bracket); with clusters, sums within clusters. Where
+/// l_a - u_b - z s is higher, with the pulls on these estimates, it is the lower end, and so for the upper end. What both models share, such as rows that are hard for both, cancels. r is the correlation of their pulls:
+/// what the bias of two models may be is the more alike the more alike they are, and equal models do not differ. Where both models show a gap
+/// everywhere b is 0, and the interval is that of a difference; where what is left of the bias could make all of the difference, it is not called one. For other
+/// measures all models are measured on the same rows, drawn with replacement, and the interval is about `(2 v_a - mean(v_a*)) - (2 v_b - mean(v_b*))` with the deviation of v_a* - v_b*.
 ///
-/// Sigma by rule is one for all models, the geometric mean of what the rule gives for each: LS-ECE at two sigmas would differ for equal models.
+/// The p-value is two-sided, of "the population's values are equal", by the nearer end of that interval as a normal number; over all pairs it is adjusted
+/// by [`holm`]. With n rows neither side of an interval is narrower than -ln(tail) / n, and no p-value is below 2 exp(-n d) with d the distance of 0 from the two estimates.
+///
+/// Sigma, if chosen automatically, is one for all models, the geometric mean of what the rule gives for each: LS-ECE at two sigmas would differ for equal models.
 /// Other settings that rules take from the rows, bandwidths and numbers of bins, are those of each model.
 ///
 /// # Assumptions
 /// The rows of all models are the same and in the same order: as many rows, the same weights, and the same outcomes where outcomes are labels. For top-class views
 /// outcomes are whether the model was right, and the caller vouches for the pairing. Independent rows, or clusters.
-///
-/// Where both models are (all but) calibrated, what is left of the bias is about 0.6 of each floor; the standard error is up to twice as large there as
-/// the value's own, so that the test rejects less often than 1 - level.
 ///
 /// # Cost
 /// That of [`Assess`] for each model, and one pass over the rows for each pair.
@@ -70,6 +72,8 @@ pub struct Compare<'a> {
 pub struct Comparison {
     /// The models by name, in the order in which they came.
     pub models: Vec<(String, Assessment)>,
+    /// The measure by which they are compared, of each: for LS-ECE its residual form.
+    pub compared: Vec<Estimate>,
     /// All pairs: the first with the second, the first with the third, and so on.
     pub pairs: Vec<Pair>,
     /// The level of every interval; a pair differs where its adjusted p-value is at most 1 - level.
@@ -102,11 +106,12 @@ const NOTHING: f64 = 1e-13;
 /// One model, as pairs need it.
 struct Model {
     assessment: Assessment,
-    /// The measure as draws have it, and those by their number.
+    /// The measure by which it is compared, as draws have it, and those by their number.
     value: f64,
+    compared: Estimate,
     draws: Vec<f64>,
-    /// Row by row, where there are influence values.
-    pulls: Option<Vec<f64>>,
+    /// Row by row, where there is a bracket.
+    bracket: Option<RowBracket>,
     range: (f64, f64),
     effective_rows: f64,
 }
@@ -143,36 +148,39 @@ impl<'a> Compare<'a> {
 
     /// Compares every two of the models, which are named and two at least.
     pub fn run(&self, models: &[(&str, &BinaryView<'_>)]) -> Result<Comparison, Error> {
-        let assess = Assess::new(self.measure).level(self.level).n_resamples(self.n_resamples).seed(self.seed);
-        assess.check()?;
+        self.assess(self.measure).check()?;
         check_pairing(models)?;
         let views: Vec<&BinaryView<'_>> = models.iter().map(|(_, view)| *view).collect();
         let clusters = self.clusters.map(|numbers| Clusters::new(numbers, views[0])).transpose()?;
         let settled = self.measure.settled(&views)?;
         let measure = settled.as_deref().unwrap_or(self.measure);
-        let pulls: Vec<Option<Vec<f64>>> =
-            views.iter().map(|view| measure.corrected_pulls(view, clusters.as_ref())).collect::<Result<_, _>>()?;
-        // With a floor for each: without floors, the share that is shown ends at a half.
-        watch::expect_draws(2 * self.n_resamples * models.len() as u64);
-        // Draws of rows are paired by their numbers; those on a grid are not, and one of each kind could not be compared.
-        let by_rows = pulls.iter().any(Option::is_none);
-        let examine = |(view, pulls): (&&BinaryView<'_>, Option<Vec<f64>>)| {
-            let estimate = measure.estimate(view)?;
+        let compared = self.measure.compared_by(&views)?;
+        let compared = compared.as_deref().unwrap_or(measure);
+        let brackets: Vec<Option<RowBracket>> =
+            views.iter().map(|view| compared.row_bracket(view, clusters.as_ref())).collect::<Result<_, _>>()?;
+        // Draws of rows are paired by their numbers; brackets need none, and one of each kind could not be compared.
+        let by_draws = brackets.iter().any(Option::is_none);
+        if by_draws {
+            watch::expect_draws(self.n_resamples * models.len() as u64);
+        }
+        let assess = self.assess(measure);
+        let examine = |(view, bracket): (&&BinaryView<'_>, Option<RowBracket>)| {
+            let estimate = compared.estimate(view)?;
             check_ordered(&estimate)?;
-            let resampler: Box<dyn Resampler + '_> = match (&clusters, by_rows) {
-                (None, false) => measure.resampler(view)?,
-                (None, true) => Box::new(RowResampler::new(measure, view)?),
-                (Some(clusters), false) => measure.cluster_resampler(view, clusters)?,
-                (Some(clusters), true) => Box::new(ClusterRowResampler::new(measure, view, clusters)?),
+            let range = estimate.range();
+            let mut rows = Rows::default();
+            view.read(0..view.len(), &mut rows);
+            let effective_rows = effective_rows(&rows.weights);
+            let bracket = bracket.filter(|_| !by_draws);
+            let (value, draws) = match (&bracket, &clusters) {
+                (Some(bracket), _) => (bracket.value, Vec::new()),
+                (None, None) => self.draws(&RowResampler::new(compared, view)?)?,
+                (None, Some(clusters)) => self.draws(&ClusterRowResampler::new(compared, view, clusters)?)?,
             };
-            let draws = Draws::new(&*resampler, Kind::Bootstrap, self.n_resamples, self.seed)?;
-            let n_clusters = clusters.as_ref().map(|clusters| clusters.len() as u64);
-            let assessment = Assessment { n_clusters, ..assess.assess_by(estimate, &*resampler, &draws)? };
-            let (value, range, effective_rows) = (resampler.value(), resampler.range(), resampler.effective_rows());
-            let (draws, pulls) = (draws.by_number, pulls.filter(|_| !by_rows));
-            Ok(Model { assessment, value, draws, pulls, range, effective_rows })
+            let assessment = assess.run(view)?;
+            Ok(Model { assessment, value, compared: estimate, draws, bracket, range, effective_rows })
         };
-        let found: Vec<Model> = views.iter().zip(pulls).map(examine).collect::<Result<_, Error>>()?;
+        let found: Vec<Model> = views.iter().zip(brackets).map(examine).collect::<Result<_, Error>>()?;
         let mut pairs = Vec::new();
         for first in 0..found.len() {
             for second in first + 1..found.len() {
@@ -181,49 +189,137 @@ impl<'a> Compare<'a> {
         }
         let adjusted = holm(&pairs.iter().map(|pair| pair.p_value).collect::<Vec<f64>>());
         pairs.iter_mut().zip(adjusted).for_each(|(pair, p_adjusted)| pair.p_adjusted = p_adjusted);
+        let compared = found.iter().map(|model| model.compared.clone()).collect();
         let models = models.iter().zip(found).map(|((name, _), model)| ((*name).to_owned(), model.assessment));
-        Ok(Comparison { models: models.collect(), pairs, level: self.level })
+        Ok(Comparison { models: models.collect(), compared, pairs, level: self.level })
+    }
+
+    /// What is known of each model by itself.
+    fn assess<'b>(&'b self, measure: &'b dyn Estimator) -> Assess<'b> {
+        let assess = Assess::new(measure).level(self.level).n_resamples(self.n_resamples).seed(self.seed);
+        self.clusters.map_or(assess, |clusters| assess.clusters(clusters))
+    }
+
+    fn draws(&self, resampler: &dyn Resampler) -> Result<(f64, Vec<f64>), Error> {
+        let draws = Draws::new(resampler, Kind::Bootstrap, self.n_resamples, self.seed)?;
+        Ok((resampler.value(), draws.by_number))
     }
 
     fn pair(&self, a: &Model, b: &Model, clusters: Option<&Clusters>) -> Result<Pair, Error> {
-        let measured = a.assessment.estimate.value - b.assessment.estimate.value;
-        let draws = Draws::of(a.draws.iter().zip(&b.draws).map(|(a, b)| a - b).collect())?;
-        let is_unbiased = a.assessment.estimate.is_unbiased();
-        let difference = measured - if is_unbiased { 0.0 } else { draws.mean() - (a.value - b.value) };
-        let (standard_error, method) = match (&a.pulls, &b.pulls) {
-            (Some(a), Some(b)) => {
-                let pulls: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-                let of_rows = match clusters {
-                    None => pulls.iter().map(|pull| pull * pull).sum::<f64>().sqrt(),
-                    Some(clusters) => clusters.deviation(&pulls),
-                };
-                let of_draws = draws.deviation() / (draws.values.len() as f64).sqrt();
-                (of_rows.hypot(of_draws), IntervalMethod::Corrected)
+        let found = match (&a.bracket, &b.bracket) {
+            (Some(first), Some(second)) => Difference::of_brackets(first, second, clusters),
+            _ => {
+                let draws = Draws::of(a.draws.iter().zip(&b.draws).map(|(a, b)| a - b).collect())?;
+                let is_unbiased = a.compared.is_unbiased();
+                let bias = if is_unbiased { 0.0 } else { draws.mean() - (a.value - b.value) };
+                Difference::about(a.compared.value - b.compared.value - bias, draws.deviation())
             }
-            _ => (draws.deviation(), IntervalMethod::Normal),
         };
         let tail = 0.5 * (1.0 - self.level);
-        let half = (Probit.inverse(1.0 - tail, tail) * standard_error).max(least_half(tail, a.effective_rows));
-        let (least, most) = (a.range.0 - b.range.1, a.range.1 - b.range.0);
-        let end = |value: f64| value.clamp(least, most);
-        let by_deviation = match (standard_error > NOTHING, difference.abs() > NOTHING) {
-            (true, _) => 2.0 * Probit.complement(difference.abs() / standard_error),
-            (false, true) => 0.0,
-            (false, false) => 1.0,
+        let least = least_half(tail, a.effective_rows);
+        let (smallest, largest) = (a.range.0 - b.range.1, a.range.1 - b.range.0);
+        let beyond = |deviation: f64| {
+            let z = critical_value(tail, found.upper - found.lower, deviation);
+            least.max(z * deviation)
         };
-        // The α of the interval that ends at 0, as its half is made.
-        let p_value = by_deviation.max(2.0 * (-a.effective_rows * difference.abs()).exp()).min(1.0);
-        let (lower, upper) = (end(difference - half), end(difference + half));
+        let lower = (found.lower - beyond(found.lower_deviation)).clamp(smallest, largest);
+        let upper = (found.upper + beyond(found.upper_deviation)).clamp(smallest, largest);
+        let p_value = found.p_value(a.effective_rows);
         Ok(Pair {
             first: 0,
             second: 0,
-            difference,
-            interval: Interval { lower, upper, level: self.level, method, is_upper_limit: false },
-            standard_error,
+            difference: found.centre.clamp(lower, upper),
+            interval: Interval { lower, upper, level: self.level, method: found.method, is_upper_limit: false },
+            standard_error: found.deviation,
             p_value,
             p_adjusted: p_value,
         })
     }
+}
+
+/// Two estimates that enclose a difference but for chance, and one between them.
+struct Difference {
+    centre: f64,
+    /// The standard error of a difference of two estimates of one kind.
+    deviation: f64,
+    lower: f64,
+    lower_deviation: f64,
+    upper: f64,
+    upper_deviation: f64,
+    method: IntervalMethod,
+}
+
+impl Difference {
+    /// From the brackets of both models: what either bias may be is as alike as the noise of their upper estimates is.
+    fn of_brackets(a: &RowBracket, b: &RowBracket, clusters: Option<&Clusters>) -> Self {
+        let [half_a, half_b] = [a, b].map(|bracket| 0.5 * (bracket.upper.value - bracket.lower.value));
+        let middle = 0.5 * (a.upper.value + a.lower.value) - 0.5 * (b.upper.value + b.lower.value);
+        let alike = likeness(&a.upper.pulls, &b.upper.pulls);
+        let slack = (half_a * half_a + half_b * half_b - 2.0 * alike * half_a * half_b).max(0.0).sqrt();
+        // Upper estimates have the noise of all places, and that of like models cancels in their difference.
+        let of_upper = deviation(&a.upper, &b.upper, alike, clusters);
+        // Unlike models differ by at least the lower estimate of one less the upper one of the other, with less noise.
+        let least = (a.lower.value - b.upper.value, deviation(&a.lower, &b.upper, alike, clusters));
+        let most = (a.upper.value - b.lower.value, deviation(&a.upper, &b.lower, alike, clusters));
+        let reach = |(value, deviation): (f64, f64)| value - REACH * deviation;
+        let (lower, lower_deviation) = match reach(least) > reach((middle - slack, of_upper)) {
+            true => least,
+            false => (middle - slack, of_upper),
+        };
+        let (upper, upper_deviation) = match reach((-most.0, most.1)) > reach((-middle - slack, of_upper)) {
+            true => most,
+            false => (middle + slack, of_upper),
+        };
+        let centre = a.debiased - b.debiased;
+        let (deviation, method) = (of_upper, IntervalMethod::BiasAware);
+        Difference { centre, deviation, lower, lower_deviation, upper, upper_deviation, method }
+    }
+
+    fn about(centre: f64, deviation: f64) -> Self {
+        Difference {
+            centre,
+            deviation,
+            lower: centre,
+            lower_deviation: deviation,
+            upper: centre,
+            upper_deviation: deviation,
+            method: IntervalMethod::Normal,
+        }
+    }
+
+    /// Of no difference, two-sided.
+    fn p_value(&self, effective_rows: f64) -> f64 {
+        // How far 0 is outside of what the estimates enclose, and the standard error of the end that is nearer.
+        let (distance, deviation) = match self.lower > -self.upper {
+            true => (self.lower, self.lower_deviation),
+            false => (-self.upper, self.upper_deviation),
+        };
+        let beyond = match (deviation > NOTHING, distance > NOTHING) {
+            (true, _) => beyond_ends(distance / deviation, (self.upper - self.lower) / deviation),
+            (false, true) => 0.0,
+            (false, false) => 1.0,
+        };
+        // The α of the interval that ends at 0.
+        beyond.max(2.0 * (-effective_rows * distance.max(0.0)).exp()).min(1.0)
+    }
+}
+
+/// The correlation of two models' pulls, or 0 where it is negative.
+fn likeness(a: &[f64], b: &[f64]) -> f64 {
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let squares = product(a, a) * product(b, b);
+    if squares > 0.0 { (product(a, b) / squares.sqrt()).clamp(0.0, 1.0) } else { 0.0 }
+}
+
+/// The standard error of the difference between estimates of two models.
+fn deviation(a: &RowEnd, b: &RowEnd, alike: f64, clusters: Option<&Clusters>) -> f64 {
+    let pulls: Vec<f64> = a.pulls.iter().zip(&b.pulls).map(|(a, b)| a - b).collect();
+    let variance = match clusters {
+        None => pulls.iter().map(|pull| pull * pull).sum::<f64>(),
+        Some(clusters) => clusters.deviation(&pulls).powi(2),
+    };
+    // What few rows lack is as alike as the rest.
+    (variance + (a.lacking + b.lacking) * (1.0 - alike)).sqrt()
 }
 
 /// Refuses models whose rows are not the same.
@@ -251,7 +347,7 @@ fn check_pairing(models: &[(&str, &BinaryView<'_>)]) -> Result<(), Error> {
                 format!("{} of {first_name:?} and {} of {name:?} in row {row}", ours.weights[row], theirs.weights[row]);
             return Err(Error::setting("weights", "the same for all models", got));
         }
-        if !first.has_labels_as_outcomes() || !view.has_labels_as_outcomes() {
+        if first.has_confidences() || view.has_confidences() {
             continue;
         }
         if let Some(row) = (0..view.len()).find(|row| ours.outcomes[*row] != theirs.outcomes[*row]) {
@@ -264,33 +360,35 @@ fn check_pairing(models: &[(&str, &BinaryView<'_>)]) -> Result<(), Error> {
 }
 
 impl Comparison {
-    /// What is known of every pair, a line for each.
+    /// A sentence for every pair, each on a line.
     pub fn sentence(&self) -> String {
         self.pairs.iter().map(|pair| self.pair_sentence(pair)).collect::<Vec<String>>().join("\n")
     }
 
-    /// The sentence that a person wants of two models: which one is better and by how much; or that no difference is seen.
+    /// Which of two models is better calibrated and by how much; or that there is no evidence of a difference.
     pub fn pair_sentence(&self, pair: &Pair) -> String {
-        let [(first, a), (second, _)] = [&self.models[pair.first], &self.models[pair.second]];
-        let name = a.estimate.title();
-        let half = 0.5 * (pair.interval.upper - pair.interval.lower);
-        let digits = sentence::digits(half);
+        let [first, second] = [pair.first, pair.second].map(|model| self.models[model].0.as_str());
+        let name = self.compared[pair.first].title();
+        let (lower, upper) = (pair.interval.lower, pair.interval.upper);
+        let digits = sentence::digits(0.5 * (upper - lower));
         let show = |value: f64| sentence::signed(value, digits);
-        let difference = format!(
-            "{name} of {first} less that of {second} is {} [{}, {}]",
-            show(pair.difference),
-            show(pair.interval.lower),
-            show(pair.interval.upper)
-        );
         let mut p = sentence::p_value(pair.p_adjusted);
         if self.pairs.len() > 1 {
-            p = format!("{p}, adjusted for {} pairs", self.pairs.len());
+            p = format!("{p} after adjusting for {} pairs", self.pairs.len());
         }
-        let verdict = match (pair.p_adjusted <= 1.0 - self.level + 1e-12, pair.difference < 0.0) {
-            (true, true) => format!("{first} is better calibrated"),
-            (true, false) => format!("{second} is better calibrated"),
-            (false, _) => "no difference seen".to_owned(),
+        let level = sentence::percent(self.level);
+        let interval = |lower: f64, upper: f64| format!("({level} interval {} to {}, {p})", show(lower), show(upper));
+        let better = |better: &str, worse: &str, by: f64, interval: String| {
+            format!("{better} is better calibrated than {worse}: its {name} is smaller by {} {interval}.", show(by))
         };
-        format!("{difference}: {verdict} ({p})")
+        match (pair.p_adjusted <= 1.0 - self.level + 1e-12, pair.difference < 0.0) {
+            (true, true) => better(first, second, -pair.difference, interval(-upper, -lower)),
+            (true, false) => better(second, first, pair.difference, interval(lower, upper)),
+            (false, _) => format!(
+                "There is no evidence that {first} and {second} differ in calibration: {name} of {first} less that of {second} is {} {}.",
+                show(pair.difference),
+                interval(lower, upper)
+            ),
+        }
     }
 }

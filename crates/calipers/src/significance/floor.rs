@@ -8,8 +8,11 @@ use crate::Error;
 /// # Definition
 /// Consistency resampling (Bröcker and Smith 2007): predictions and weights stay, every outcome is 1 with the probability that its prediction says.
 /// Where the predictions are the truth, the value is one more such draw: so the p-value is at most α in at most a share α of all samples, for any n, and
-/// whatever the predictions are. That is exact where rows are drawn ([`RowResampler`](super::RowResampler)); the grid of LS-ECE draws one number for each panel, normal ones where many rows
-/// are in it, and the signs of whole clusters where there are some.
+/// whatever the predictions are: draws and value are computed alike, and draws that are equal to the value count as reaching it. That is exact where rows are drawn
+/// ([`RowResampler`](super::RowResampler)); the grid of LS-ECE draws one number for each panel, and normal ones where many outcomes are in it. For clusters see
+/// [`CorrelatedOutcomes`](super::CorrelatedOutcomes).
+///
+/// The p-value of LS-ECE is that of its residual form: see [`Estimator::decided_by`](crate::Estimator::decided_by).
 ///
 /// # Assumptions
 /// Independent rows, or clusters that the resampler knows of: with others, outcomes vary more than that, and the p-value is too small.
@@ -24,7 +27,8 @@ pub struct NoiseFloor {
     pub deviation: f64,
     /// Their quantiles at 0.05, 0.5 and 0.95.
     pub quantiles: [f64; 3],
-    /// (1 + draws that are at least the value) / (1 + draws). Draws that could not be measured count among both.
+    /// (1 + draws that are at least the value) / (1 + draws). Draws that could not be measured count among both. Where no draw reaches the value it may be smaller, by
+    /// McDiarmid's bound on the tail; with clusters it is the larger one of two tests.
     pub p_value: f64,
     /// Draws that were asked for.
     pub n_resamples: u64,
@@ -34,26 +38,44 @@ pub struct NoiseFloor {
     pub seed: u64,
 }
 
-/// Draws that differ from the value by less are ties: a resample may be the rows themselves, summed in another way.
-const TIE: f64 = 1e-9;
-
 impl NoiseFloor {
     /// Draws `n_resamples` times.
     pub fn new(resampler: &dyn Resampler, n_resamples: u64, seed: u64) -> Result<Self, Error> {
         let draws = Draws::new(resampler, Kind::Calibrated, n_resamples, seed)?;
-        let value = resampler.value();
-        let threshold = value - TIE * value.abs();
-        let n_above = draws.values.iter().filter(|draw| **draw >= threshold).count() as u64;
+        let mut p_value = p_value(&draws, resampler.calibrated_value(), resampler.squared_differences());
+        if let Some(second) = resampler.second_test() {
+            let draws = Draws::of_second_test(&second, n_resamples, seed)?;
+            p_value = p_value.max(self::p_value(&draws, second.value, resampler.squared_differences()));
+        }
         let mut sorted = draws.values.clone();
         sorted.sort_unstable_by(f64::total_cmp);
         Ok(NoiseFloor {
             mean: draws.mean(),
             deviation: draws.deviation(),
             quantiles: [0.05, 0.5, 0.95].map(|level| quantile(&sorted, level)),
-            p_value: (n_above + draws.n_failed + 1) as f64 / (n_resamples + 1) as f64,
+            p_value,
             n_resamples,
             n_failed: draws.n_failed,
             seed,
         })
     }
+}
+
+/// By the draws; beyond all of them, by the bound on the tail where that is less.
+///
+/// # Why the level holds
+/// 1. Let N be the number of draws. For α >= 1 / (N + 1) the p-value is at most α only where that of the
+///    draws is: the bound is looked at only where no draw reaches the value, and there the p-value of the
+///    draws is 1 / (N + 1) already.
+/// 2. For smaller α the p-value is at most α only where the bound is. With the true mean under
+///    calibration that has a probability of at most α.
+/// 3. The mean is not known but estimated from the draws, and three of its standard errors are added to
+///    it. So for tiny α the level holds up to the chance that this is not enough, about 1 in 700.
+/// 4. With clusters the mean is that of the dependence which the rows show, so the bound is approximate.
+fn p_value(draws: &Draws, value: f64, squared_differences: Option<f64>) -> f64 {
+    let by_draws = draws.p_value(value);
+    let n = draws.by_number.len() as f64;
+    let Some(squares) = squared_differences.filter(|_| by_draws <= 1.0 / (n + 1.0)) else { return by_draws };
+    let above = value - draws.mean() - 3.0 * draws.deviation() / n.sqrt();
+    if above > 0.0 { by_draws.min((-2.0 * above * above / squares).exp()).max(f64::MIN_POSITIVE) } else { by_draws }
 }

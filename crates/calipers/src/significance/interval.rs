@@ -1,6 +1,7 @@
 //! Where the population's value is.
 
 use super::Bootstrap;
+use super::bracket::Sides;
 use super::resampler::quantile;
 use crate::Error;
 use crate::link::{Link, Probit};
@@ -8,16 +9,15 @@ use crate::link::{Link, Probit};
 /// How an interval is made.
 ///
 /// Measures of miscalibration are biased up, and bootstrap draws are biased up once more: so percentiles of them, which are the custom, do not cover.
-/// The first three methods move the centre down by the bias that the bootstrap shows.
+/// The first three methods take the bias off.
 ///
 /// # Accuracy
-/// Share of samples of 1,000 or 2,000 rows whose 95 % interval held the population's LS-ECE, 300 to 500 runs each, in six families where it was 2 to 5 times the floor:
-/// corrected .94 to .98, influence .91 to .96, normal .88 to .95. Where it is below the floor no method holds it from both sides: an upper limit does.
+/// `calipers study estimators` has the share of 95 % intervals that hold the truth, for many families and sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IntervalMethod {
-    /// Centre `2 v - mean(v*)`, with the standard error of that very number by influence values
-    /// ([`Resampler::corrected_deviation`](super::Resampler::corrected_deviation)): for measures that have them, and the default there.
-    Corrected,
+    /// From the lower estimate of a [`Bracket`](super::Bracket) less its standard error to the upper one plus its own: for measures that know how their bias depends on the place, and the default
+    /// there. It holds for models that are calibrated in part, too.
+    BiasAware,
     /// Centre `2 v - mean(v*)`, with the standard error of v by influence values.
     Influence,
     /// Centre `2 v - mean(v*)`, with the standard deviation of the draws v*.
@@ -32,7 +32,7 @@ pub enum IntervalMethod {
 impl IntervalMethod {
     /// All methods.
     pub const ALL: [IntervalMethod; 5] = [
-        IntervalMethod::Corrected,
+        IntervalMethod::BiasAware,
         IntervalMethod::Influence,
         IntervalMethod::Normal,
         IntervalMethod::Percentile,
@@ -42,7 +42,7 @@ impl IntervalMethod {
     /// The name that results carry.
     pub fn name(self) -> &'static str {
         match self {
-            IntervalMethod::Corrected => "corrected",
+            IntervalMethod::BiasAware => "bias-aware",
             IntervalMethod::Influence => "influence",
             IntervalMethod::Normal => "normal",
             IntervalMethod::Percentile => "percentile",
@@ -87,15 +87,21 @@ impl Interval {
     ) -> Result<Self, Error> {
         super::resampler::check_level(level)?;
         let tail = if is_upper_limit { 1.0 - level } else { 0.5 * (1.0 - level) };
-        let (lower, upper) = ends(value, bootstrap, tail, method)?;
+        let sides = if is_upper_limit { Sides::One } else { Sides::Two };
+        let (lower, upper) = ends(value, bootstrap, (tail, sides), method)?;
         let (least, most) = bootstrap.range;
         let lower = if is_upper_limit { least } else { lower.clamp(least, most) };
         Ok(Interval { lower, upper: upper.clamp(least, most), level, method, is_upper_limit })
     }
 }
 
-/// The ends that leave `tail` beyond each of them, wherever the measure's range ends.
-pub(super) fn ends(value: f64, bootstrap: &Bootstrap, tail: f64, method: IntervalMethod) -> Result<(f64, f64), Error> {
+/// The ends that leave so much beyond them, wherever the measure's range ends.
+pub(super) fn ends(
+    value: f64,
+    bootstrap: &Bootstrap,
+    (tail, sides): (f64, Sides),
+    method: IntervalMethod,
+) -> Result<(f64, f64), Error> {
     let z = Probit.inverse(1.0 - tail, tail);
     let centre = value - bootstrap.bias();
     let about_centre = |deviation: f64| (centre - z * deviation, centre + z * deviation);
@@ -105,13 +111,16 @@ pub(super) fn ends(value: f64, bootstrap: &Bootstrap, tail: f64, method: Interva
         let [lower, upper] = levels.map(|level| quantile(&bootstrap.draws, level) + shift);
         (lower, upper)
     };
-    let known = |deviation: Option<f64>| {
-        let rule = "normal, percentile or bca for a measure without influence values";
-        deviation.ok_or_else(|| Error::setting("method", rule, method.name()))
-    };
+    let rule = "normal, percentile or bca for a measure without influence values";
+    let unknown = || Error::setting("method", rule, method.name());
     let (lower, upper) = match method {
-        IntervalMethod::Corrected => about_centre(known(bootstrap.corrected_deviation)?),
-        IntervalMethod::Influence => about_centre(known(bootstrap.influence_deviation)?),
+        IntervalMethod::BiasAware => {
+            let (lower, upper) = bootstrap.bracket.ok_or_else(unknown)?.ends(tail, sides);
+            // The bracket has the numerical error of the resampler, the value has its own.
+            let shift = value - bootstrap.value;
+            (lower + shift, upper + shift)
+        }
+        IntervalMethod::Influence => about_centre(bootstrap.influence_deviation.ok_or_else(unknown)?),
         IntervalMethod::Normal => about_centre(bootstrap.deviation),
         IntervalMethod::Percentile => quantiles([tail, 1.0 - tail]),
         IntervalMethod::Bca => quantiles(bca_levels(bootstrap, z)),

@@ -10,6 +10,7 @@
 
 mod assess;
 mod bootstrap;
+mod bracket;
 mod classwise;
 mod clusters;
 mod compare;
@@ -17,6 +18,7 @@ mod debias;
 mod floor;
 mod holm;
 mod interval;
+mod parts;
 mod resampler;
 mod rows;
 mod sentence;
@@ -24,14 +26,17 @@ mod threshold;
 
 pub use assess::{Assess, Assessment};
 pub use bootstrap::Bootstrap;
-pub use clusters::Clusters;
+pub use bracket::{Bracket, RowBracket, RowEnd};
+pub(crate) use bracket::{Enclosure, End, Likeness, Places};
 pub(crate) use clusters::deviation_of_sums;
+pub use clusters::{Clusters, CorrelatedOutcomes};
 pub use compare::{Compare, Comparison, Pair};
 pub use debias::Debias;
 pub use floor::NoiseFloor;
 pub use holm::holm;
 pub use interval::{Interval, IntervalMethod};
-pub use resampler::Resampler;
+pub use parts::{Confidence, Part, PartBracket, PartBrackets, Parts};
 pub(crate) use resampler::check_level;
+pub use resampler::{Resampler, SecondTest};
 pub use rows::{ClusterRowResampler, RowResampler};
 pub use threshold::Against;

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::{Bracket, PartBrackets};
 use crate::Error;
 use crate::error::number;
 use crate::numerics::random::{Uniforms, seed_of_draw};
@@ -11,6 +12,11 @@ use crate::watch;
 pub trait Resampler: Sync {
     /// The measure of the rows themselves, with the numerical error that draws have: what they are compared with.
     fn value(&self) -> f64;
+
+    /// The measure of the rows, computed just as calibrated draws are: a draw with the outcomes of the rows is equal to it. What the p-value compares them with.
+    fn calibrated_value(&self) -> f64 {
+        self.value()
+    }
 
     /// The measure with every outcome drawn anew, with the probability that its prediction says (consistency resampling). NaN where
     /// such rows cannot be measured.
@@ -22,13 +28,31 @@ pub trait Resampler: Sync {
     /// The measure's standard error from influence values, where it has them.
     fn influence_deviation(&self) -> Option<f64>;
 
-    /// The standard error of `2 v - mean(v*)`, which is what an interval is centred at, where there are influence values.
+    /// Where the population's value is, where the measure knows how its bias depends on the place.
+    fn bracket(&self) -> Option<Bracket> {
+        None
+    }
+
+    /// The signed parts, for a measure that has them.
+    fn parts(&self) -> Option<PartBrackets> {
+        None
+    }
+
+    /// What the measure would be of outcomes that are just as predicted, where that is not 0: for LS-ECE, what noise on the logits alone makes.
+    fn smoothing_alone(&self) -> Option<f64> {
+        None
+    }
+
+    /// Σ c², c by how much the outcome of one row (or those of one cluster) can move the measure at most, where that is known.
     ///
-    /// Where a gap g is known to within s, the bootstrap moves |g| by E|g + s Z| - |g|, which falls as |g| grows. So the corrected value moves by
-    /// 3 - 2 Φ(|g| / s) for each unit that |g| moves, between 1 far from calibration and 2 near it, and its influence values are those of the measure with
-    /// that factor at each score. Without it intervals hold the truth in 91 % of samples in place of 95 %, where it is twice the floor.
-    fn corrected_deviation(&self) -> Option<f64> {
-        self.influence_deviation()
+    /// Where predictions are the truth, the measure is then above its mean by x or more with a probability of at most exp(-2 x² / Σ c²), for any number of rows (McDiarmid 1989).
+    fn squared_differences(&self) -> Option<f64> {
+        None
+    }
+
+    /// A second test of calibration, where the calibrated draws need an assumption that it does without.
+    fn second_test(&self) -> Option<SecondTest<'_>> {
+        None
     }
 
     /// Σ l³ / 6 (Σ l²)^(3/2) with l the influence of a row times its share, where there are influence values: the acceleration of BCa.
@@ -51,12 +75,23 @@ pub trait Resampler: Sync {
     }
 }
 
+/// Draws of a statistic under calibration, and what they are compared with.
+pub struct SecondTest<'a> {
+    /// The statistic of the rows.
+    pub value: f64,
+    /// A draw of it, by its number.
+    pub draw: Box<dyn Fn(u64) -> f64 + Sync + 'a>,
+}
+
 /// Draws of two kinds never share a number.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
     Calibrated,
     Bootstrap,
 }
+
+/// Draws that differ from the value by less are ties: a resample may have the outcomes of the rows, summed in another way.
+const TIE: f64 = 1e-9;
 
 /// Draws of one kind.
 pub(super) struct Draws {
@@ -69,15 +104,37 @@ pub(super) struct Draws {
 
 impl Draws {
     pub(super) fn new(resampler: &dyn Resampler, kind: Kind, n_resamples: u64, seed: u64) -> Result<Self, Error> {
+        match kind {
+            Kind::Calibrated => Self::by(|draw| resampler.calibrated_draw(draw), 2, 0, n_resamples, seed),
+            Kind::Bootstrap => Self::by(|draw| resampler.bootstrap_draw(draw), 2, 1, n_resamples, seed),
+        }
+    }
+
+    /// Of a second test: with numbers that neither of the two kinds has.
+    pub(super) fn of_second_test(test: &SecondTest<'_>, n_resamples: u64, seed: u64) -> Result<Self, Error> {
+        Self::by(|draw| (test.draw)(draw), 1, 1 << 62, n_resamples, seed)
+    }
+
+    fn by(
+        draw: impl Fn(u64) -> f64 + Sync,
+        stride: u64,
+        first: u64,
+        n_resamples: u64,
+        seed: u64,
+    ) -> Result<Self, Error> {
         let draw = |number: u64| {
             watch::draw_begins();
-            match kind {
-                Kind::Calibrated => resampler.calibrated_draw(seed_of_draw(seed, 2 * number)),
-                Kind::Bootstrap => resampler.bootstrap_draw(seed_of_draw(seed, 2 * number + 1)),
-            }
+            draw(seed_of_draw(seed, first + stride * number))
         };
         let by_number: Vec<f64> = (0..n_resamples).into_par_iter().panic_fuse().map(draw).collect();
         Self::of(by_number)
+    }
+
+    /// (1 + draws that are at least the value) / (1 + draws); draws that could not be measured count among both.
+    pub(super) fn p_value(&self, value: f64) -> f64 {
+        let threshold = value - TIE * value.abs();
+        let n_above = self.values.iter().filter(|draw| **draw >= threshold).count() as u64;
+        (n_above + self.n_failed + 1) as f64 / (self.by_number.len() + 1) as f64
     }
 
     /// Refuses draws of which more than one in ten could not be measured.
@@ -126,9 +183,13 @@ pub(crate) fn check_level(level: f64) -> Result<(), Error> {
     Err(Error::setting("level", "in [0.5, 1)", number(level)))
 }
 
-/// How many draws an assessment makes: of rows, and of outcomes where there is a floor.
-pub(super) fn n_draws(resampler: &dyn Resampler, n_resamples: u64) -> u64 {
-    n_resamples * if resampler.floor_withheld().is_none() { 2 } else { 1 }
+/// How many kinds of draws a noise floor takes: none where there is no floor, and two with a second test.
+pub(super) fn n_kinds_of_floor(resampler: &dyn Resampler) -> u64 {
+    match (resampler.floor_withheld(), resampler.second_test()) {
+        (Some(_), _) => 0,
+        (None, None) => 1,
+        (None, Some(_)) => 2,
+    }
 }
 
 /// Fewer resamples than one in 1 - level could never reject.

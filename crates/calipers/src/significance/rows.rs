@@ -6,7 +6,7 @@ use crate::estimate::Estimator;
 use crate::link::{Link, Logistic};
 use crate::numerics::random::Uniforms;
 use crate::predictions::{BinaryView, Rows, Scale};
-use crate::significance::Clusters;
+use crate::significance::{Bracket, Clusters, CorrelatedOutcomes, RowBracket};
 
 /// Draws outcomes or rows and asks the measure again: right for any measure, and as slow as it.
 pub struct RowResampler<'a, E: ?Sized> {
@@ -17,6 +17,7 @@ pub struct RowResampler<'a, E: ?Sized> {
     probabilities: Vec<f64>,
     value: f64,
     range: (f64, f64),
+    bracket: Option<Bracket>,
 }
 
 impl<'a, E: Estimator + ?Sized> RowResampler<'a, E> {
@@ -31,7 +32,9 @@ impl<'a, E: Estimator + ?Sized> RowResampler<'a, E> {
             Scale::Link => measure.link().response(*score),
         };
         let probabilities = rows.scores.iter().map(probability).collect();
-        Ok(RowResampler { measure, view, rows, probabilities, value: estimate.value, range: estimate.range() })
+        let (value, range) = (estimate.value, estimate.range());
+        let bracket = measure.row_bracket(view, None)?.map(|found| found.of_sums(&|pulls| of_squares(pulls), value));
+        Ok(RowResampler { measure, view, rows, probabilities, value, range, bracket })
     }
 
     /// The measure of these rows of the view, some more than once.
@@ -68,6 +71,10 @@ impl<E: Estimator + ?Sized> Resampler for RowResampler<'_, E> {
         None
     }
 
+    fn bracket(&self) -> Option<Bracket> {
+        self.bracket
+    }
+
     fn effective_rows(&self) -> f64 {
         effective_rows(&self.rows.weights)
     }
@@ -83,16 +90,57 @@ pub(super) fn effective_rows(weights: &[f64]) -> f64 {
     total * total / weights.iter().map(|weight| weight * weight).sum::<f64>()
 }
 
-/// Draws whole clusters of rows and asks the measure again.
+/// Σ x².
+fn of_squares(pulls: &[f64]) -> f64 {
+    pulls.iter().map(|pull| pull * pull).sum()
+}
+
+impl RowBracket {
+    /// Of the sum of two measures of the same rows.
+    pub(super) fn plus(mut self, other: &RowBracket) -> Self {
+        for (ours, theirs) in [(&mut self.lower, &other.lower), (&mut self.upper, &other.upper)] {
+            ours.value += theirs.value;
+            // At most so much: standard errors add where noise is the same.
+            ours.lacking = (ours.lacking.sqrt() + theirs.lacking.sqrt()).powi(2);
+            ours.pulls.iter_mut().zip(&theirs.pulls).for_each(|(sum, pull)| *sum += pull);
+        }
+        self.value += other.value;
+        self.corrected += other.corrected;
+        self.debiased += other.debiased;
+        self
+    }
+
+    /// With standard errors, `variance` being that of a sum of pulls; moved to where the measure has its `value`.
+    pub(super) fn of_sums(&self, variance: &dyn Fn(&[f64]) -> f64, value: f64) -> Bracket {
+        let shift = value - self.value;
+        Bracket {
+            lower: self.lower.value + shift,
+            lower_deviation: (variance(&self.lower.pulls) + self.lower.lacking).sqrt(),
+            upper: self.upper.value + shift,
+            upper_deviation: (variance(&self.upper.pulls) + self.upper.lacking).sqrt(),
+            corrected: self.corrected + shift,
+            debiased: self.debiased,
+        }
+    }
+}
+
+/// Draws outcomes that depend on each other within clusters, or whole clusters of rows, and asks the measure again.
 pub struct ClusterRowResampler<'a, E: ?Sized> {
     rows: RowResampler<'a, E>,
     clusters: &'a Clusters,
+    outcomes: CorrelatedOutcomes,
 }
 
 impl<'a, E: Estimator + ?Sized> ClusterRowResampler<'a, E> {
     /// Reads and measures the rows.
     pub fn new(measure: &'a E, view: &'a BinaryView<'a>, clusters: &'a Clusters) -> Result<Self, Error> {
-        Ok(ClusterRowResampler { rows: RowResampler::new(measure, view)?, clusters })
+        let mut rows = RowResampler::new(measure, view)?;
+        let variance = |pulls: &[f64]| clusters.deviation(pulls).powi(2);
+        rows.bracket = measure.row_bracket(view, Some(clusters))?.map(|found| found.of_sums(&variance, rows.value));
+        let probabilities: Vec<(f64, f64)> = rows.probabilities.iter().map(|p| (*p, 1.0 - p)).collect();
+        let outcomes =
+            CorrelatedOutcomes::new(clusters, &probabilities, &rows.rows.outcomes, |row| rows.rows.weights[row]);
+        Ok(ClusterRowResampler { rows, clusters, outcomes })
     }
 }
 
@@ -101,8 +149,16 @@ impl<E: Estimator + ?Sized> Resampler for ClusterRowResampler<'_, E> {
         self.rows.value
     }
 
-    fn calibrated_draw(&self, _: u64) -> f64 {
-        f64::NAN
+    fn calibrated_draw(&self, draw: u64) -> f64 {
+        // Rows without weight are in no cluster, and keep their outcome.
+        let mut outcomes = self.rows.rows.outcomes.clone();
+        let mut rows = self.clusters.rows().iter();
+        self.outcomes.draw(draw, |outcome| {
+            if let Some(row) = rows.next() {
+                outcomes[*row] = outcome;
+            }
+        });
+        self.rows.measure(self.rows.rows.scores.clone(), outcomes, &self.rows.rows.weights)
     }
 
     fn bootstrap_draw(&self, draw: u64) -> f64 {
@@ -113,16 +169,15 @@ impl<E: Estimator + ?Sized> Resampler for ClusterRowResampler<'_, E> {
         None
     }
 
+    fn bracket(&self) -> Option<Bracket> {
+        self.rows.bracket
+    }
+
     fn effective_rows(&self) -> f64 {
         self.rows.effective_rows()
     }
 
     fn range(&self) -> (f64, f64) {
         self.rows.range
-    }
-
-    /// How outcomes of a cluster depend on each other is not known, so that they cannot be drawn.
-    fn floor_withheld(&self) -> Option<&'static str> {
-        Some("rows of a cluster depend on each other, and only LS-ECE has a floor by clusters")
     }
 }

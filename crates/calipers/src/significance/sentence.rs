@@ -1,30 +1,52 @@
-//! What an assessment says, in words.
+//! An assessment in plain sentences.
 
 use super::Assessment;
 use crate::estimate::Estimate;
 
 impl Assessment {
-    /// The sentence that a person wants: value, interval, floor and verdict; or, where nothing is seen, how large it can be.
+    /// Value, interval, floor and verdict in plain sentences; or, where there is no evidence of miscalibration, how large it can be.
     pub fn sentence(&self) -> String {
         let name = self.estimate.title();
         let digits = self.digits();
         let show = |value: f64| format!("{value:.digits$}");
         let (value, lower, upper) = (self.estimate.value, self.interval.lower, self.interval.upper);
-        let interval = format!("[{}, {}]", show(lower), show(upper));
+        let level = percent(self.interval.level);
+        // Names of measures keep their letters; titles of several words begin a sentence like any other.
+        let first = if name.contains(' ') { capitalised(name) } else { name.to_owned() };
+        let found = format!("{first} is {} ({level} interval {} to {}).", show(value), show(lower), show(upper));
         let Some(floor) = &self.floor else {
-            let reason = self.withheld.unwrap_or("not asked for");
-            return format!("{name} {} {interval}; no noise floor: {reason}", show(value));
+            let reason = self.withheld.unwrap_or("it was not requested");
+            return format!("{found} There is no noise floor: {reason}.");
         };
-        let p = p_value(floor.p_value);
-        let (mean, spread) = (show(floor.mean), show(floor.deviation));
-        if self.significant == Some(true) {
-            let calibrated = format!("a calibrated model would show {mean} ± {spread} here");
-            return format!("{name} {} {interval}; {calibrated}: miscalibrated ({p})", show(value));
+        if let (Some(note), Some(residual)) = (self.smoothing_note(), &self.residual) {
+            return format!("{name} is {}. {note} {}", show(value), residual.sentence());
         }
-        // 100 · 0.95 is not 95 in doubles.
-        let level = (1e6 * self.interval.level).round() / 1e4;
-        let limit = format!("the true {name} is below {} with {level} % confidence", show(upper));
-        format!("no miscalibration seen ({p}): {name} {}, a calibrated model {mean} ± {spread}; {limit}", show(value))
+        let p = p_value(floor.p_value);
+        let calibrated = format!(
+            "a perfectly calibrated model would score {} ± {} on the same data",
+            show(floor.mean),
+            show(floor.deviation)
+        );
+        match self.significant {
+            Some(true) => format!("{found} {}, so this model is miscalibrated ({p}).", capitalised(&calibrated)),
+            _ => format!(
+                "There is no evidence of miscalibration ({p}). {first} is {}; {calibrated}. The true {name} is below {} with \
+                 {level} confidence.",
+                show(value),
+                show(upper)
+            ),
+        }
+    }
+
+    /// Where sigma is so large that noise on the logits makes more than half of LS-ECE: a sentence that says so.
+    pub fn smoothing_note(&self) -> Option<String> {
+        let sigma = self.estimate.settings.number("sigma")?;
+        let smoothing = self.smoothing.filter(|size| *size > 0.5 * self.estimate.value)?;
+        let digits = self.digits();
+        Some(format!(
+            "Sigma {sigma:.2} is large for these predictions: smoothing alone gives {smoothing:.digits$}, for outcomes \
+             exactly as predicted. The residual form leaves that out."
+        ))
     }
 
     /// As many decimals as show one digit of the spread of the floor and of half the interval, and three at least.
@@ -40,6 +62,7 @@ impl Estimate {
     pub fn title(&self) -> &'static str {
         match self.measure {
             "ls_ece" => "LS-ECE",
+            "residual_ls_ece" => "residual LS-ECE",
             "ls_ece_sampled" => "LS-ECE (sampled)",
             "expected_calibration_error" => match self.settings.text("norm") {
                 Some("l2") => "RMSCE",
@@ -58,10 +81,20 @@ impl Estimate {
     }
 }
 
+/// A level as people write it: 100 · 0.95 is not 95 in doubles.
+pub(super) fn percent(level: f64) -> String {
+    format!("{} %", (1e6 * level).round() / 1e4)
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// As many decimals as show one digit of a width, and three at least.
 pub(super) fn digits(width: f64) -> usize {
     let width = if width > 0.0 { width } else { 1.0 };
-    (-width.log10()).ceil().clamp(3.0, 9.0) as usize
+    (-width.log10()).ceil().clamp(3.0, 6.0) as usize
 }
 
 /// A number with so many decimals; one that rounds to 0 has no sign.

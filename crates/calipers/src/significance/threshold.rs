@@ -1,5 +1,6 @@
 //! Is it more than that?
 
+use super::bracket::Sides;
 use super::interval::{IntervalMethod, ends};
 use super::{Assessment, Interval};
 use crate::Error;
@@ -11,6 +12,8 @@ use crate::error::number;
 /// The p-value is the least α for which the interval of level 1 - α, made as the assessment's own was, leaves the threshold out: two-sided for an interval, one-sided
 /// for an upper limit, which can only say that the value is below. So it is at most 1 - level where, and only where, that interval says which side it is: its upper
 /// end is at most the threshold, or its lower end is above it. By quantiles of draws it is never below 1 / (draws + 1) for each end.
+///
+/// For LS-ECE it is the residual form that is compared with the threshold, as for every verdict ([`Assessment::deciding`]).
 ///
 /// Where many thresholds are tested, the p-values can be adjusted by [`holm`](super::holm).
 ///
@@ -53,12 +56,15 @@ impl Assessment {
         if !(threshold >= 0.0 && threshold.is_finite()) {
             return Err(Error::setting("threshold", "a number from 0 on", number(threshold)));
         }
+        if let Some(residual) = &self.residual {
+            return residual.against(threshold);
+        }
         let Interval { method, is_upper_limit, .. } = self.interval;
         let (least, most) = self.bootstrap.range;
-        let tails = if is_upper_limit { 1.0 } else { 2.0 };
+        let (tails, sides) = if is_upper_limit { (1.0, Sides::One) } else { (2.0, Sides::Two) };
         // Whether the interval with so much beyond an end leaves the threshold out, and on which side of it the value is then.
         let side = |tail: f64| -> Result<Option<bool>, Error> {
-            let (lower, upper) = ends(self.estimate.value, &self.bootstrap, tail, method)?;
+            let (lower, upper) = ends(self.estimate.value, &self.bootstrap, (tail, sides), method)?;
             Ok(if upper.clamp(least, most) <= threshold {
                 Some(false)
             } else {
@@ -69,7 +75,7 @@ impl Assessment {
         let most_tail = if is_upper_limit { 1.0 - 1e-9 } else { 0.5 };
         let least_p_value = match method {
             IntervalMethod::Percentile | IntervalMethod::Bca => tails / (self.bootstrap.draws.len() + 1) as f64,
-            IntervalMethod::Corrected | IntervalMethod::Influence | IntervalMethod::Normal => 0.0,
+            IntervalMethod::BiasAware | IntervalMethod::Influence | IntervalMethod::Normal => 0.0,
         };
         let Some(mut above) = side(most_tail)? else {
             let above = self.estimate.value - self.bias > threshold;

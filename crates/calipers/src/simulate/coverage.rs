@@ -26,6 +26,10 @@ pub struct CoverageResult {
     pub below_ece: MonteCarlo,
     /// Mean of upper - lower.
     pub width: MonteCarlo,
+    /// The same width for an interval that knows the bias: 2 · 1.96 standard deviations of the values over the runs.
+    pub oracle_width: f64,
+    /// The same for the measure that decides, where it is another one: the residual form of LS-ECE.
+    pub residual: Option<Box<CoverageResult>>,
     /// Share of upper limits.
     pub upper_limits: MonteCarlo,
     /// Mean of the noise floors' means, where there are floors.
@@ -42,11 +46,17 @@ impl Simulation<'_> {
         if assessed.is_empty() {
             return Err(runs.into_iter().find_map(Result::err).unwrap_or(Error::NoRows));
         }
+        let deciding: Option<Vec<&Assessment>> = assessed.iter().map(|run| run.residual.as_deref()).collect();
+        let residual = deciding.map(|runs| self.coverage_of(&runs)).transpose()?;
+        Ok(CoverageResult { residual: residual.map(Box::new), ..self.coverage_of(&assessed)? })
+    }
+
+    fn coverage_of(&self, assessed: &[&Assessment]) -> Result<CoverageResult, Error> {
         let ece = self.population.ece();
         let holds = |truth: f64| move |run: &&Assessment| run.interval.lower <= truth && truth <= run.interval.upper;
         let share = |of: &dyn Fn(&&Assessment) -> bool| MonteCarlo::share(assessed.iter().map(of));
         let floors: Vec<f64> = assessed.iter().filter_map(|run| run.floor.as_ref().map(|floor| floor.mean)).collect();
-        let truths = self.ls_ece_of(&assessed)?;
+        let truths = self.ls_ece_of(assessed)?;
         Ok(CoverageResult {
             n_runs: self.n_runs,
             n_failed: self.n_runs - assessed.len() as u64,
@@ -61,6 +71,11 @@ impl Simulation<'_> {
             above_ece: share(&|run| run.interval.lower > ece),
             below_ece: share(&|run| run.interval.upper < ece),
             width: MonteCarlo::mean(assessed.iter().map(|run| run.interval.upper - run.interval.lower)),
+            oracle_width: 2.0 * 1.96 * {
+                let values = MonteCarlo::mean(assessed.iter().map(|run| run.estimate.value));
+                values.standard_error * (assessed.len() as f64).sqrt()
+            },
+            residual: None,
             upper_limits: share(&|run| run.interval.is_upper_limit),
             floor: (!floors.is_empty()).then(|| MonteCarlo::mean(floors.iter().copied())),
             debiased: Accuracy::new(assessed.iter().map(|run| (run.debiased, ece))),
@@ -74,7 +89,10 @@ impl Simulation<'_> {
         let (least, most) = sigmas
             .iter()
             .fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), sigma| (least.min(*sigma), most.max(*sigma)));
-        let table = LsEceTable::new(self.population, least, most)?;
+        let table = match runs.iter().any(|run| Measured::new(&run.estimate, 0.0).is_residual) {
+            true => LsEceTable::of_residual(self.population, least, most)?,
+            false => LsEceTable::new(self.population, least, most)?,
+        };
         Ok(Some(sigmas.into_iter().map(|sigma| (sigma, table.at(sigma))).collect()))
     }
 }

@@ -18,22 +18,24 @@ pub struct EstimatorResult {
     pub mean: MonteCarlo,
     /// Against the true ECE.
     pub of_ece: Accuracy,
-    /// Against the true LS-ECE at its own sigma, for LS-ECE with Gaussian noise, the logistic link and a sigma that was given.
+    /// Against the true LS-ECE at its own sigma, for LS-ECE with Gaussian noise, the logistic link and a sigma that was given; for the residual form, against that of the population.
     pub of_ls_ece: Option<Accuracy>,
 }
 
 /// What one run gave.
 pub(super) struct Measured {
     pub(super) value: f64,
-    /// The sigma, of LS-ECE whose truth is known.
+    /// The sigma, of LS-ECE or its residual form whose truth is known.
     pub(super) sigma: Option<f64>,
+    pub(super) is_residual: bool,
 }
 
 impl Measured {
     pub(super) fn new(estimate: &Estimate, value: f64) -> Self {
         let is = |name: &str, text: &str| estimate.settings.text(name) == Some(text);
-        let known = estimate.measure == "ls_ece" && is("noise", "gaussian") && is("link", "logistic");
-        Measured { value, sigma: estimate.settings.number("sigma").filter(|_| known) }
+        let is_residual = estimate.measure == "residual_ls_ece";
+        let known = (estimate.measure == "ls_ece" || is_residual) && is("noise", "gaussian") && is("link", "logistic");
+        Measured { value, sigma: estimate.settings.number("sigma").filter(|_| known), is_residual }
     }
 }
 
@@ -52,7 +54,8 @@ impl Simulation<'_> {
         self.results(names, runs)
     }
 
-    /// Bias and root mean squared error of a measure and, on the same draws, of what each rule makes of it: the measure first, as `name`, then `name, debiased by rule`.
+    /// Bias and root mean squared error of a measure and, on the same draws, of what each rule makes of it: the measure first, as `name`, then `name, debiased by rule`. For LS-ECE it
+    /// is the residual form, which decides.
     pub fn debiased(
         &self,
         name: &str,
@@ -62,6 +65,9 @@ impl Simulation<'_> {
     ) -> Result<Vec<EstimatorResult>, Error> {
         let runs = self.each(|view, seed| {
             let all = || {
+                // Noise is taken out of the measure that decides.
+                let deciding = measure.decided_by();
+                let measure = deciding.as_deref().unwrap_or(measure);
                 let estimate = measure.estimate(view)?;
                 let resampler = measure.resampler(view)?;
                 let floor = NoiseFloor::new(&*resampler, n_resamples, seed)?;
@@ -110,6 +116,9 @@ impl Simulation<'_> {
 fn of_ls_ece(population: &dyn Population, runs: &[&Measured]) -> Result<Option<Accuracy>, Error> {
     let first = runs.first().and_then(|run| run.sigma);
     let Some(sigma) = first.filter(|_| runs.iter().all(|run| run.sigma == first)) else { return Ok(None) };
-    let truth = population.ls_ece(sigma)?;
+    let truth = match runs.iter().any(|run| run.is_residual) {
+        true => population.residual_ls_ece(sigma)?,
+        false => population.ls_ece(sigma)?,
+    };
     Ok(Some(Accuracy::new(runs.iter().map(|run| (run.value, truth)))))
 }

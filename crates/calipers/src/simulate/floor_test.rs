@@ -6,7 +6,7 @@ use crate::estimate::{Estimator, Settings};
 use crate::predictions::BinaryView;
 use crate::significance::NoiseFloor;
 
-/// The p-value of [`NoiseFloor`] as a test of calibration; the statistic is the measure itself.
+/// The p-value of [`NoiseFloor`] as a test of calibration; the statistic is the measure itself, or the one that decides for it: for LS-ECE the residual form.
 pub struct FloorTest<E> {
     measure: E,
     n_resamples: u64,
@@ -34,7 +34,9 @@ impl<E: Estimator> FloorTest<E> {
 
 impl<E: Estimator> CalibrationTest for FloorTest<E> {
     fn test(&self, view: &BinaryView<'_>) -> Result<TestResult, Error> {
-        let resampler = self.measure.resampler(view)?;
+        let deciding = self.measure.decided_by();
+        let measure = deciding.as_deref().unwrap_or(&self.measure);
+        let resampler = measure.resampler(view)?;
         let floor = NoiseFloor::new(&*resampler, self.n_resamples, self.seed)?;
         Ok(TestResult {
             test: "noise_floor",

@@ -2,8 +2,10 @@
 
 use super::{FloorTest, MonteCarlo, Simulation};
 use crate::calibration_tests::{AdaptiveTCal, CalibrationTest, CoxTest, CumulativeTest, HosmerLemeshow, Spiegelhalter};
+use crate::estimate::Estimator;
 use crate::ls_ece::LsEce;
 use crate::measures::CumulativeStatistic;
+use crate::significance::NoiseFloor;
 use crate::{Error, error};
 
 /// A test that draws with a seed of its own in each run.
@@ -72,6 +74,13 @@ pub struct RejectionResult {
 }
 
 impl Simulation<'_> {
+    /// How often the value of a measure is beyond its noise floor at level `alpha`, by so many draws.
+    pub fn floor_rejections(&self, measure: &dyn Estimator, n_resamples: u64, alpha: f64) -> Result<MonteCarlo, Error> {
+        let p_values =
+            self.each(|view, seed| Ok(NoiseFloor::new(&*measure.resampler(view)?, n_resamples, seed)?.p_value))?;
+        Ok(MonteCarlo::share(p_values.iter().map(|p_value| *p_value <= alpha + 1e-12)))
+    }
+
     /// How often tests reject at level `alpha`, all on the same rows.
     pub fn rejections(&self, tests: &[SeededTest], alpha: f64) -> Result<Vec<RejectionResult>, Error> {
         // Written so that NaN fails.

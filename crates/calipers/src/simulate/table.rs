@@ -24,6 +24,15 @@ pub struct LsEceTable {
 impl LsEceTable {
     /// For sigmas from `from` to `to`; where they are equal, one integral and no interpolation.
     pub fn new(population: &dyn Population, from: f64, to: f64) -> Result<Self, Error> {
+        Self::of(&|sigma| population.ls_ece(sigma), from, to)
+    }
+
+    /// The same for the residual form.
+    pub fn of_residual(population: &dyn Population, from: f64, to: f64) -> Result<Self, Error> {
+        Self::of(&|sigma| population.residual_ls_ece(sigma), from, to)
+    }
+
+    fn of(truth: &dyn Fn(f64) -> Result<f64, Error>, from: f64, to: f64) -> Result<Self, Error> {
         // Written so that NaN fails.
         if !(0.0 < from && from <= to) {
             let got = format!("{} to {}", error::number(from), error::number(to));
@@ -31,11 +40,11 @@ impl LsEceTable {
         }
         let start = from.ln();
         if from == to {
-            return Ok(LsEceTable { start, step: 0.0, values: vec![population.ls_ece(from)?] });
+            return Ok(LsEceTable { start, step: 0.0, values: vec![truth(from)?] });
         }
         let n_steps = ((to.ln() - start) / STEP).ceil().max(3.0);
         let step = (to.ln() - start) / n_steps;
-        let node = |k: u64| population.ls_ece((start + step * k as f64).exp());
+        let node = |k: u64| truth((start + step * k as f64).exp());
         Ok(LsEceTable { start, step, values: (0..=n_steps as u64).map(node).collect::<Result<_, _>>()? })
     }
 

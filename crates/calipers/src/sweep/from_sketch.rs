@@ -2,13 +2,14 @@
 
 use rayon::prelude::*;
 
-use super::chance::{self, Starts};
+use super::chance::{Binnings, Piece, Starts};
 use super::verdict::{JUDGED, Reasons};
 use super::{Extent, N_DRAWS, SamplingNoise, Sweep, SweepPoint, Verdict};
 use crate::Error;
 use crate::binned::{BinnedEce, EqualWidth, Strategy};
 use crate::estimate::{Estimator, Settings};
 use crate::ls_ece::LsEce;
+use crate::numerics::sum::Sum;
 use crate::sketch::Sketch;
 use crate::watch;
 
@@ -47,8 +48,8 @@ impl Sweep {
     ///
     /// # Accuracy
     /// ECE is exact for equal-width bins that the sketch has declared; else its bound has the cells that an edge runs through,
-    /// and ranges are compared beyond those bounds. The sampling noise is that of sums of cells, taken as normal, each cell in the
-    /// bin that its mean is in.
+    /// and ranges are compared beyond those bounds. The draws of chance are those of sums of cells, each cell in the bin that its mean is
+    /// in or, with bins of equal mass, that it begins in.
     pub fn run_sketch(&self, sketch: &Sketch) -> Result<SketchSweep, Error> {
         self.check()?;
         sketch.check_rows()?;
@@ -71,17 +72,14 @@ impl Sweep {
         let cells = Cells::new(&self.ece(1, Strategy::Uniform).pieces_of(sketch), sketch);
         let uniform: Vec<Starts> = judged().map(|point| cells.at_equal_widths(point.n_bins)).collect();
         let quantile: Vec<Starts> = judged().map(|point| cells.at_equal_masses(point.n_bins)).collect();
-        let [of_uniform, of_quantile] =
-            chance::mean_ranges_by_variance(&cells.variances, [&uniform, &quantile], N_DRAWS, self.seed);
-        let sampling_noise = SamplingNoise {
-            uniform: of_uniform,
-            quantile: Some(of_quantile),
-            n_draws: N_DRAWS as u64,
-            seed: self.seed,
-        };
+        let drawn = Binnings::new([&uniform, &quantile]).draw_pieces(&cells.pieces, N_DRAWS, self.seed);
         let range_uniform = Extent::of(judged().map(|point| &point.ece_uniform));
         let range_quantile = Extent::of(judged().filter_map(|point| point.ece_quantile.as_ref()));
         let range_ls_ece = Extent::of(judged().map(|point| &point.ls_ece));
+        // At least as wide, whatever cells leave open.
+        let width = |range: Option<Extent>| range.map_or(0.0, |range| range.width() - range.numerical_bound);
+        let observed = [width(range_uniform), width(range_quantile)];
+        let sampling_noise = SamplingNoise::new(&drawn, observed, true, N_DRAWS, self.seed);
         let verdict = Verdict::new(judged().count(), [range_uniform, range_quantile, range_ls_ece], &sampling_noise);
         let settings = self.clone().clip(sketch.options().clip_value()).settings(&counts);
         Ok(SketchSweep {
@@ -101,46 +99,45 @@ impl Sweep {
     }
 }
 
-/// The cells of a sketch in the order of their mean probabilities.
+/// The cells of a sketch in the order of their probabilities.
 struct Cells {
-    means: Vec<f64>,
+    pieces: Vec<Piece>,
     /// Share of the weight up to and with each cell.
     shares_up_to: Vec<f64>,
-    /// Of the sum of residuals of each cell's rows.
-    variances: Vec<f64>,
 }
 
 impl Cells {
-    /// `pieces`: mean probability, weight in units, and Σ w² / Σ w in weights of 1.
-    fn new(pieces: &[(f64, f64, f64)], sketch: &Sketch) -> Self {
-        let mut pieces = pieces.to_vec();
-        pieces.sort_by(|a, b| a.0.total_cmp(&b.0));
+    /// `cells`: mean probability, weight in units, and Σ w² / Σ w in weights of 1.
+    fn new(cells: &[(f64, f64, f64)], sketch: &Sketch) -> Self {
         let (units, total) = (sketch.total_units() as f64, sketch.total_weight());
-        let mut up_to = 0.0;
-        let shares_up_to = pieces.iter().map(|(_, weight, _)| {
-            up_to += weight / units;
-            up_to
+        let piece = |&(probability, weight, row_weight): &(f64, f64, f64)| Piece {
+            probability,
+            share: weight / units,
+            row_share: row_weight / total,
+        };
+        let mut up_to = Sum::default();
+        let shares_up_to = cells.iter().map(|(_, weight, _)| {
+            up_to.add(*weight);
+            up_to.value() / units
         });
-        let variance = |&(p, weight, row_weight): &(f64, f64, f64)| weight / units * row_weight / total * p * (1.0 - p);
-        Cells {
-            shares_up_to: shares_up_to.collect(),
-            variances: pieces.iter().map(variance).collect(),
-            means: pieces.iter().map(|(p, ..)| *p).collect(),
-        }
+        Cells { shares_up_to: shares_up_to.collect(), pieces: cells.iter().map(piece).collect() }
     }
 
     fn at_equal_widths(&self, n_bins: usize) -> Starts {
         let bins = EqualWidth::new(n_bins);
-        self.starts(n_bins, |bin| self.means.partition_point(|p| bins.place(*p) < bin))
+        self.starts(n_bins, |bin| self.pieces.partition_point(|piece| bins.place(piece.probability) < bin))
     }
 
+    /// As ECE has them: a bin ends with the cell in which its level is reached, so that no tie is split.
     fn at_equal_masses(&self, n_bins: usize) -> Starts {
-        self.starts(n_bins, |bin| self.shares_up_to.partition_point(|share| *share <= bin as f64 / n_bins as f64))
+        let is_reached = |share: f64, bin: usize| share * n_bins as f64 * (1.0 + 1e-12) >= bin as f64;
+        let start = |bin| self.shares_up_to.partition_point(|share| !is_reached(*share, bin)) + 1;
+        self.starts(n_bins, |bin| start(bin).min(self.pieces.len()))
     }
 
     fn starts(&self, n_bins: usize, start: impl Fn(usize) -> usize) -> Starts {
         let mut starts: Starts = std::iter::once(0).chain((1..n_bins).map(start)).collect();
-        starts.push(self.means.len());
+        starts.push(self.pieces.len());
         starts
     }
 }

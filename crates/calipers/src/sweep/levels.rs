@@ -66,6 +66,11 @@ impl Ordered {
         &self.probabilities
     }
 
+    /// In the same order; those of equal probabilities are sorted.
+    pub(super) fn outcomes(&self) -> &[bool] {
+        &self.outcomes
+    }
+
     /// The rows with their sums, for bins of equal mass; `None` where weights differ.
     pub(super) fn sums(&self) -> Option<binned::Ordered<'_>> {
         self.weights.is_none().then(|| binned::Ordered::new(&self.probabilities, &self.outcomes))

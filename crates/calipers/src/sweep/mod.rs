@@ -22,10 +22,11 @@ use crate::measures::SmoothEce;
 use crate::noise::{Gaussian, Noise};
 use crate::predictions::BinaryView;
 use crate::watch;
+use chance::Binnings;
 use levels::Ordered;
 use verdict::JUDGED;
 
-/// Draws of the sampling noise.
+/// Draws of the outcomes.
 const N_DRAWS: usize = 200;
 
 /// More would not be looked at.
@@ -36,26 +37,30 @@ const MOST_BIN_COUNTS: usize = 1000;
 /// # Definition
 /// For each number of bins B: ECE with B bins of equal width and of equal mass ([`BinnedEce`]), and LS-ECE at sigma = 1/B ([`LsEce`]). Beside them
 /// smECE ([`SmoothEce`]), which has nothing to choose, and the jump that ties hide ([`TiedJump`]). The [`Verdict`] looks at the numbers of bins from
-/// 10 to 100: ECE is brittle if its range over them exceeds that of LS-ECE over the same 1/sigma, and also
-/// twice the sampling noise. Sampling noise is the mean range, over the same bins, that a
-/// perfectly calibrated model with these very predictions would show:
+/// 10 to 100. ECE is brittle if its range over them, R, exceeds that of LS-ECE over the same 1/sigma, and chance does not explain R. Chance is what
+/// a perfectly calibrated model with these very predictions would show over the same bins, in 200 draws of the outcomes:
 /// ```text
-/// (1/200) Σ_draws [max_B - min_B] Σ_b |Σ_(i in b) s_i (y'_i - p_i)|,      y'_i = 1 with probability p_i
+/// R' = [max_B - min_B] Σ_b |Σ_(i in b) s_i (y'_i - p_i)|,      y'_i = 1 with probability p_i
 /// ```
-/// with s_i the shares of the weight. Up to 20,000 rows (of positive weight), every y'_i is drawn. With more, the sum over the rows of a cell is drawn as
-/// a normal number of variance Σ s_i² p_i (1 - p_i), for all cells into which the edges of all bins cut [0, 1] together.
+/// with s_i the shares of the weight. Chance does not explain R if R exceeds twice the sampling noise, which is the mean of R', and if the p-value
+/// (1 + number of draws with R' >= R) / (1 + 200) is at most 0.05 after adjustment for the two kinds of bins (Holm).
+///
+/// Up to 20,000 rows (of positive weight), every y'_i is drawn. With more, the number of unlikely outcomes (those against p_i) is drawn for each cell
+/// into which the edges of all bins cut [0, 1] together: as a binomial number where at most 20 are expected, as a normal one beyond.
 ///
 /// # Assumptions
-/// Independent rows, for the sampling noise alone.
+/// Independent rows, for sampling noise and p-values alone.
 ///
 /// # Cost
-/// One sort; then O(n) for each number of bins and each sigma. The sampling noise adds 200 passes over up to 20,000 rows; beyond, one pass, and from
-/// there on it depends on the number of bins alone.
+/// One sort; then O(n) for each number of bins and each sigma. The draws add 200 passes over up to 20,000 rows; beyond, one pass, and from
+/// there on they depend on the number of bins alone.
 ///
 /// # Accuracy
-/// Every figure is that of its own measure, to within its numerical bound; ranges are compared beyond those bounds. The sampling noise has a
-/// standard error of a few per cent, and is the same for the same seed, on any number of threads. Beyond 20,000 rows it takes the sums of cells as normal,
-/// which is off where cells hold few rows whose outcome is in doubt.
+/// Every value is that of its own measure, to within its numerical bound; ranges are compared beyond those bounds. A calibrated model is called
+/// brittle in at most 5 % of samples, whatever its probabilities: few rows, rare events and ties included. This holds exactly where
+/// outcomes are drawn row by row. The factor of two is no test: ranges vary little about their mean where many bins share in them, but rare events or
+/// scores on a coarse grid leave a few sums, and then chance alone exceeds twice the mean in up to a third of samples; the p-value is for those. The
+/// sampling noise has a standard error of a few per cent. All draws are the same for the same seed, on any number of threads.
 ///
 /// # Reference
 /// Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024, section 6.
@@ -225,14 +230,12 @@ impl Sweep {
             points.push(SweepPoint { n_bins, ece_uniform: binned.uniform.0, ece_quantile, ls_ece });
         }
         let has_quantile = points.iter().all(|point| point.ece_quantile.is_some());
-        let [of_uniform, of_quantile] =
-            chance::mean_ranges(ordered.probabilities(), &ordered.shares(), [&uniform, &quantile], N_DRAWS, self.seed);
-        let sampling_noise = SamplingNoise {
-            uniform: of_uniform,
-            quantile: has_quantile.then_some(of_quantile),
-            n_draws: N_DRAWS as u64,
-            seed: self.seed,
-        };
+        let shares = ordered.shares();
+        let rows = chance::Rows { probabilities: ordered.probabilities(), shares: &shares };
+        let binnings = Binnings::new([&uniform, &quantile]);
+        let drawn = binnings.draw(&rows, N_DRAWS, self.seed);
+        let observed = binnings.observed(&rows, ordered.outcomes());
+        let sampling_noise = SamplingNoise::new(&drawn, observed, has_quantile, N_DRAWS, self.seed);
         let judged = || points.iter().filter(|point| JUDGED.contains(&point.n_bins));
         let range_uniform = Extent::of(judged().map(|point| &point.ece_uniform));
         let range_quantile = Extent::of(judged().filter_map(|point| point.ece_quantile.as_ref()));

@@ -1,7 +1,8 @@
-//! Brittle or stable, by three ranges, and the same in words.
+//! Brittle or stable, by three ranges and a p-value, and the same in words.
 
 use std::ops::RangeInclusive;
 
+use super::chance::Ranges;
 use super::{SweepPoint, SweepResult};
 use crate::binned::Strategy;
 use crate::estimate::Estimate;
@@ -9,8 +10,12 @@ use crate::estimate::Estimate;
 /// The numbers of bins that people use, over which ranges are taken.
 pub(super) const JUDGED: RangeInclusive<usize> = 10..=100;
 
-/// A range must exceed so many times the sampling noise.
+/// A range must exceed the sampling noise by this factor. With many rows, the p-value alone would call a range brittle that is hardly
+/// larger than that of a calibrated model.
 const TIMES_NOISE: f64 = 2.0;
+
+/// The largest p-value of a brittle range: in at most this share of samples, a calibrated model is called brittle.
+const LEVEL: f64 = 0.05;
 
 /// The least and the greatest of some figures.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,24 +49,53 @@ impl Extent {
     }
 }
 
-/// The mean range of ECE over 10 to 100 bins that a perfectly calibrated model with these very predictions would show; 0 with fewer than two
-/// numbers of bins. Outcomes are drawn row by row up to 20,000 rows; beyond, their sums are drawn as normal numbers.
+/// How far ECE moves over 10 to 100 bins by chance alone: its range for a perfectly calibrated model with these very predictions.
+///
+/// Up to 20,000 rows, outcomes are drawn row by row; beyond, and for a sketch, the numbers of unlikely outcomes are drawn for whole sets of
+/// rows: as binomial numbers where few are expected, as normal ones where many are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SamplingNoise {
-    /// With bins of equal width.
+    /// The mean range with bins of equal width; 0 with fewer than two numbers of bins.
     pub uniform: f64,
-    /// With bins of equal mass; `None` where there is no such ECE.
+    /// The same with bins of equal mass; `None` where there is no such ECE.
     pub quantile: Option<f64>,
-    /// Over how many draws the mean is.
+    /// The p-value of the observed range with bins of equal width, under calibration. Both p-values are adjusted for there being two
+    /// (Holm), so that in at most 5 % of samples from a calibrated model the smaller one is at most 0.05.
+    pub p_value_uniform: f64,
+    /// The same with bins of equal mass.
+    pub p_value_quantile: Option<f64>,
+    /// The number of draws.
     pub n_draws: u64,
     /// The seed of the draws.
     pub seed: u64,
 }
 
+impl SamplingNoise {
+    /// `observed` are the ranges with bins of equal width and of equal mass, and so are the groups of `drawn`.
+    pub(super) fn new(drawn: &Ranges<2>, observed: [f64; 2], has_quantile: bool, n_draws: usize, seed: u64) -> Self {
+        let uniform = drawn.p_value(0, observed[0]);
+        let quantile = has_quantile.then(|| drawn.p_value(1, observed[1]));
+        SamplingNoise {
+            uniform: drawn.mean(0),
+            quantile: has_quantile.then(|| drawn.mean(1)),
+            p_value_uniform: adjusted(uniform, quantile),
+            p_value_quantile: quantile.map(|quantile| adjusted(quantile, Some(uniform))),
+            n_draws: n_draws as u64,
+            seed,
+        }
+    }
+}
+
+/// The p-value adjusted for another one beside it (Holm): the smaller is doubled, and the larger is at least that.
+fn adjusted(p: f64, other: Option<f64>) -> f64 {
+    other.map_or(p, |other| if p <= other { 2.0 * p } else { p.max(2.0 * other) }).min(1.0)
+}
+
 /// Whether the number of bins decides what ECE is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// ECE moves more than LS-ECE does, and more than twice what chance would do.
+    /// ECE moves more than LS-ECE does, more than twice as far as by chance alone on average, and farther than chance alone moves it
+    /// in 5 % of samples.
     Brittle {
         /// With which bins: one or both.
         strategies: Vec<Strategy>,
@@ -79,14 +113,17 @@ impl Verdict {
         noise: &SamplingNoise,
     ) -> Self {
         let Some(ls_ece) = ls_ece.filter(|_| n_judged >= 2) else { return Verdict::Undecided };
-        let is_brittle = |range: Option<Extent>, noise: f64| {
+        let is_brittle = |range: Option<Extent>, noise: f64, p_value: f64| {
             range.is_some_and(|range| {
                 let width = range.width() - range.numerical_bound;
-                width > ls_ece.width() + ls_ece.numerical_bound && width > TIMES_NOISE * noise
+                width > ls_ece.width() + ls_ece.numerical_bound && width > TIMES_NOISE * noise && p_value <= LEVEL
             })
         };
-        let uniform = is_brittle(uniform, noise.uniform).then_some(Strategy::Uniform);
-        let quantile = is_brittle(quantile, noise.quantile.unwrap_or(0.0)).then_some(Strategy::Quantile);
+        let uniform = is_brittle(uniform, noise.uniform, noise.p_value_uniform).then_some(Strategy::Uniform);
+        let quantile = noise
+            .quantile
+            .zip(noise.p_value_quantile)
+            .and_then(|(noise, p_value)| is_brittle(quantile, noise, p_value).then_some(Strategy::Quantile));
         let strategies: Vec<Strategy> = uniform.into_iter().chain(quantile).collect();
         if strategies.is_empty() { Verdict::Stable } else { Verdict::Brittle { strategies } }
     }
@@ -162,8 +199,14 @@ impl Reasons<'_> {
                 let quantile_is_nearer = excess(Strategy::Quantile) > excess(Strategy::Uniform);
                 let nearer = if quantile_is_nearer { Strategy::Quantile } else { Strategy::Uniform };
                 let (name, width, noise) = moves(nearer);
+                let p_value = match nearer {
+                    Strategy::Uniform => self.sampling_noise.p_value_uniform,
+                    Strategy::Quantile => self.sampling_noise.p_value_quantile.unwrap_or(1.0),
+                };
+                // Where the range is wide enough, the p-value is the reason.
+                let p_value = if excess(nearer) > 0.0 { format!(", p = {p_value:.2}") } else { String::new() };
                 format!(
-                    "{word}: ECE with {name} bins moves by {width:.4} {bins} ({noise:.4} by chance alone), {ls_ece}"
+                    "{word}: ECE with {name} bins moves by {width:.4} {bins} ({noise:.4} by chance alone{p_value}), {ls_ece}"
                 )
             }
         }

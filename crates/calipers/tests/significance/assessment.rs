@@ -15,62 +15,103 @@ fn the_sentence_names_value_interval_floor_and_verdict() {
     let mut floor = found.floor.clone().unwrap();
     (floor.mean, floor.deviation, floor.p_value) = (0.0091, 0.0021, 1.0 / 1001.0);
     found.floor = Some(floor.clone());
+    found.smoothing = Some(0.002);
     assert_eq!(
         found.sentence(),
-        "LS-ECE 0.031 [0.027, 0.036]; a calibrated model would show 0.009 ± 0.002 here: miscalibrated (p < 0.001)"
+        "LS-ECE is 0.031 (95 % interval 0.027 to 0.036). A perfectly calibrated model would score 0.009 ± 0.002 on the same \
+         data, so this model is miscalibrated (p < 0.001)."
     );
     floor.p_value = 0.0042;
     found.floor = Some(floor.clone());
-    assert!(found.sentence().ends_with("miscalibrated (p = 0.004)"));
+    assert!(found.sentence().ends_with("miscalibrated (p = 0.004)."));
     floor.deviation = 0.00021;
     found.floor = Some(floor.clone());
-    assert!(found.sentence().contains("0.0091 ± 0.0002 here"));
+    assert!(found.sentence().contains("0.0091 ± 0.0002 on the same data"));
     (floor.deviation, floor.p_value) = (0.0021, 0.41);
     (found.significant, found.floor) = (Some(false), Some(floor));
     (found.interval.lower, found.interval.upper, found.interval.is_upper_limit) = (0.0, 0.0212, true);
     found.estimate.value = 0.0094;
     assert_eq!(
         found.sentence(),
-        "no miscalibration seen (p = 0.41): LS-ECE 0.009, a calibrated model 0.009 ± 0.002; the true LS-ECE is below 0.021 with 95 % confidence"
+        "There is no evidence of miscalibration (p = 0.41). LS-ECE is 0.009; a perfectly calibrated model would score 0.009 ± \
+         0.002 on the same data. The true LS-ECE is below 0.021 with 95 % confidence."
     );
+    // More than half of the value is what noise on the logits makes: then the residual form speaks.
+    found.smoothing = Some(0.0052);
+    let note = "Sigma 0.30 is large for these predictions: smoothing alone gives 0.005, for outcomes exactly as predicted. The \
+                residual form leaves that out.";
+    assert_eq!(found.smoothing_note().as_deref(), Some(note));
+    assert_eq!(found.sentence(), format!("LS-ECE is 0.009. {note} {}", found.deciding().sentence()));
+    found.smoothing = Some(0.0046);
+    assert_eq!(found.smoothing_note(), None);
     (found.significant, found.floor, found.withheld) = (None, None, Some("rows of a cluster depend on each other"));
-    assert_eq!(found.sentence(), "LS-ECE 0.009 [0.000, 0.021]; no noise floor: rows of a cluster depend on each other");
+    assert_eq!(
+        found.sentence(),
+        "LS-ECE is 0.009 (95 % interval 0.000 to 0.021). There is no noise floor: rows of a cluster depend on each other."
+    );
 }
 
 #[test]
-fn parts_are_those_of_the_functions() {
+fn fields_are_those_of_the_functions() {
     for shape in [Shape::Plain, Shape::Weighted] {
         let data = Data::new("shifted", shape, 1000, 4);
-        let measures: [&dyn Estimator; 2] = [&LsEce::new().sigma(0.2), &BinnedEce::new()];
+        let measures: [&dyn Estimator; 3] =
+            [&LsEce::new().sigma(0.2), &LsEce::new().sigma(0.2).residual(), &BinnedEce::new()];
         for measure in measures {
             data.with(|view| {
-                let found = Assess::new(measure).n_resamples(80).seed(9).level(0.9).run(view).unwrap();
-                let resampler = measure.resampler(view).unwrap();
-                let floor = NoiseFloor::new(&*resampler, 80, 9).unwrap();
-                let bootstrap = Bootstrap::new(&*resampler, 80, 9).unwrap();
-                assert_eq!(
-                    (found.floor.as_ref(), found.estimate.value),
-                    (Some(&floor), measure.estimate(view).unwrap().value)
-                );
-                assert!(floor.quantiles[0] <= floor.quantiles[1] && floor.quantiles[1] <= floor.quantiles[2]);
-                let method = match bootstrap.influence_deviation {
-                    Some(_) => IntervalMethod::Corrected,
-                    None => IntervalMethod::Normal,
-                };
+                let assess = Assess::new(measure).n_resamples(80).seed(9).level(0.9);
+                let found = assess.run(view).unwrap();
                 let value = found.estimate.value;
-                assert_eq!(
-                    found.interval,
-                    Interval::new(value, &bootstrap, 0.9, method, found.significant != Some(true)).unwrap()
-                );
-                assert_eq!(found.debiased, Debias::Mean.apply(value, &floor, &bootstrap));
+                assert_eq!(value, measure.estimate(view).unwrap().value);
+                let resampler = measure.resampler(view).unwrap();
+                let mut floor = NoiseFloor::new(&*resampler, 80, 9).unwrap();
+                assert!(floor.quantiles[0] <= floor.quantiles[1] && floor.quantiles[1] <= floor.quantiles[2]);
+                // Where another measure decides, its p-value and debiased value stand in the place of their own.
+                let deciding = found.deciding();
+                floor.p_value = deciding.floor.as_ref().unwrap().p_value;
+                assert_eq!(found.floor.as_ref(), Some(&floor));
+                assert_eq!((found.debiased, found.debias), (deciding.debiased, Debias::Local));
+                assert_eq!((found.significant, found.parts), (deciding.significant, deciding.parts));
+                let method = IntervalMethod::BiasAware;
+                assert!(found.bootstrap.draws.is_empty() && found.bootstrap.bracket == resampler.bracket());
+                assert_eq!(found.interval, Interval::new(value, &found.bootstrap, 0.9, method, false).unwrap());
                 assert!(found.significant == Some(true) && found.debiased < value && found.debiased > 0.5 * value);
+                let wider = Interval::new(value, &found.bootstrap, 0.99, method, false).unwrap();
+                assert!(wider.lower < found.interval.lower && wider.upper > found.interval.upper);
+                // By draws, where a method or a rule asks for them.
+                let bootstrap = Bootstrap::new(&*resampler, 80, 9).unwrap();
+                let by_draws = assess.method(IntervalMethod::Normal).debias(Debias::Bootstrap).run(view).unwrap();
+                assert_eq!(by_draws.bootstrap.draws, bootstrap.draws);
+                assert_eq!(
+                    by_draws.interval,
+                    Interval::new(value, &by_draws.bootstrap, 0.9, IntervalMethod::Normal, false).unwrap()
+                );
                 let other = Debias::Bootstrap.apply(value, &floor, &bootstrap);
                 assert!((other - (2.0 * bootstrap.value - bootstrap.mean)).abs() < 1e-5, "{other}");
-                let wider = Interval::new(value, &bootstrap, 0.99, method, false).unwrap();
-                assert!(wider.lower < found.interval.lower && wider.upper > found.interval.upper);
+                if found.residual.is_none() {
+                    assert_eq!((by_draws.debiased, by_draws.debias), (other, Debias::Bootstrap));
+                }
             });
         }
     }
+}
+
+#[test]
+fn ls_ece_is_decided_by_its_residual_form() {
+    let data = Data::new("overconfident", Shape::Plain, 1500, 2);
+    let measure = LsEce::new().sigma(0.4);
+    let residual = LsEce::new().sigma(0.4).residual();
+    data.with(|view| {
+        let [found, alone] =
+            [&measure, &residual].map(|measure| Assess::new(measure).n_resamples(60).seed(3).run(view).unwrap());
+        assert_eq!(found.residual.as_deref(), Some(&alone));
+        assert!(alone.residual.is_none() && alone.smoothing.is_none() && found.smoothing.is_some());
+        assert_eq!(found.deciding(), &alone);
+        assert_eq!(found.against(0.02).unwrap(), alone.against(0.02).unwrap());
+        // The part that noise on the logits makes is the distance at most.
+        let distance = (found.estimate.value - alone.estimate.value).abs();
+        assert!(distance <= found.smoothing.unwrap() + 1e-4, "{distance} {:?}", found.smoothing);
+    });
 }
 
 /// Draws whose distribution is known: BCa with the bias and acceleration of 0 is the percentile interval.
@@ -83,11 +124,12 @@ fn bca_without_bias_and_acceleration_is_the_percentile_interval() {
         deviation: 0.29,
         draws,
         influence_deviation: None,
-        corrected_deviation: None,
+        bracket: None,
         acceleration: 0.0,
         range: (0.0, 1.0),
         effective_rows: 1e4,
         is_unbiased: false,
+        most_bias: f64::INFINITY,
     };
     let interval = |bootstrap: &Bootstrap, method| Interval::new(0.5, bootstrap, 0.9, method, false).unwrap();
     let percentile = interval(&bootstrap, IntervalMethod::Percentile);

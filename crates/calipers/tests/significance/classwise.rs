@@ -65,6 +65,6 @@ fn clusters_of_rows_withhold_the_floor() {
     let measure = BinnedEce::new();
     let assess = Assess::new(&measure).n_resamples(50).clusters(&clusters);
     let found = assess.run_predictions(&predictions, Multiclass::Classwise, Ties::First).unwrap();
-    assert_eq!((found.n_clusters, found.debias, found.significant), (Some(30), Debias::Bootstrap, None));
+    assert_eq!((found.n_clusters, found.debias, found.significant), (Some(30), Debias::Local, None));
     assert!(found.floor.is_none() && found.withheld.is_some());
 }

@@ -2,7 +2,7 @@
 
 use calipers::population::{Family, Logits, Truth};
 use calipers::significance::{Clusters, NoiseFloor, Resampler};
-use calipers::{Assess, BinnedEce, Compare, Debias, Estimator, Gaussian, Input, IntervalMethod, LsEce};
+use calipers::{Assess, BinnedEce, Compare, Estimator, Gaussian, Input, IntervalMethod, LsEce};
 
 use crate::data::{Data, Shape, logistic, sequence};
 
@@ -83,26 +83,49 @@ fn the_interval_of_clusters_covers_where_that_of_rows_does_not() {
     assert!(of_rows < 0.88, "{of_rows}");
 }
 
+/// Differences of two intervals' ends over several samples, in standard errors: next to nothing in most. Which blocks show a gap may differ by one between two
+/// ways to estimate noise, and then the ends of that sample jump.
+struct Distances(Vec<f64>);
+
+impl Distances {
+    fn check(&self, what: &str) {
+        let mut sizes: Vec<f64> = self.0.iter().map(|distance| distance.abs()).collect();
+        sizes.sort_by(f64::total_cmp);
+        let (middle, most) = (sizes[sizes.len() / 2], sizes[sizes.len() - 1]);
+        let n_jumps = sizes.iter().filter(|size| **size > 0.6).count();
+        println!("{what}: median {middle:.3}, most {most:.3} standard errors, {n_jumps} jumps");
+        assert!(middle < 0.15 && n_jumps <= 3, "{what}: median {middle:.3}, {n_jumps} of {} jump", sizes.len());
+    }
+}
+
 #[test]
 fn a_cluster_for_each_row_is_as_good_as_none() {
+    let clusters: Vec<u32> = (0..2000).collect();
+    let measures: [(&str, &dyn Estimator); 3] = [
+        ("LS-ECE", &LsEce::new().sigma(0.2)),
+        ("residual form", &LsEce::new().sigma(0.2).residual()),
+        ("ECE", &BinnedEce::new()),
+    ];
     for shape in [Shape::Plain, Shape::Weighted] {
-        let data = Data::new("overconfident", shape, 2000, 3);
-        let clusters: Vec<u32> = (0..2000).collect();
-        for (measure, method) in [
-            (&LsEce::new().sigma(0.2) as &dyn Estimator, IntervalMethod::Corrected),
-            (&BinnedEce::new(), IntervalMethod::Normal),
-        ] {
-            data.with(|view| {
-                let assess = Assess::new(measure).n_resamples(2000);
-                let (rows, by_cluster) = (assess.run(view).unwrap(), assess.clusters(&clusters).run(view).unwrap());
-                assert_eq!((rows.interval.method, by_cluster.interval.method), (method, method));
-                let near = |a: f64, b: f64| (a - b).abs() < 0.1 * rows.standard_error;
-                println!("{shape:?}: {:?} {:?}", rows.interval, by_cluster.interval);
-                assert!(near(rows.interval.lower, by_cluster.interval.lower));
-                assert!(near(rows.interval.upper, by_cluster.interval.upper));
-                assert!(near(rows.standard_error, by_cluster.standard_error));
-                assert!(near(rows.bias, by_cluster.bias), "{} {}", rows.bias, by_cluster.bias);
-            });
+        for (name, measure) in measures {
+            let (mut lower, mut upper) = (Distances(Vec::new()), Distances(Vec::new()));
+            for seed in 0..12 {
+                Data::new("overconfident", shape, 2000, seed).with(|view| {
+                    let assess = Assess::new(measure).n_resamples(100);
+                    let (rows, by_cluster) = (assess.run(view).unwrap(), assess.clusters(&clusters).run(view).unwrap());
+                    assert_eq!(
+                        [rows.interval, by_cluster.interval].map(|interval| interval.method),
+                        [IntervalMethod::BiasAware; 2]
+                    );
+                    lower.0.push((by_cluster.interval.lower - rows.interval.lower) / rows.standard_error);
+                    upper.0.push((by_cluster.interval.upper - rows.interval.upper) / rows.standard_error);
+                    let near = |a: f64, b: f64| (a - b).abs() < 0.1 * rows.standard_error;
+                    assert!(near(rows.standard_error, by_cluster.standard_error));
+                    assert!(near(rows.bias, by_cluster.bias), "{} {}", rows.bias, by_cluster.bias);
+                });
+            }
+            lower.check(&format!("{shape:?} {name}, lower ends"));
+            upper.check(&format!("{shape:?} {name}, upper ends"));
         }
     }
 }
@@ -144,10 +167,9 @@ fn rows_that_stand_five_times_say_no_more_than_once() {
 
 #[test]
 fn pairs_of_rows_that_stand_five_times_say_no_more_than_once() {
-    let once = Data::new("overconfident", Shape::Plain, 400, 5);
-    let measures: [&dyn Estimator; 2] = [&LsEce::new().sigma(0.3), &BinnedEce::new()];
-    for measure in measures {
-        let compare = Compare::new(measure).n_resamples(1000);
+    let measures: [(&str, &dyn Estimator); 2] = [("LS-ECE", &LsEce::new().sigma(0.1)), ("ECE", &BinnedEce::new())];
+    for (name, measure) in measures {
+        let compare = Compare::new(measure).n_resamples(20);
         // The second model is the first, moved up.
         let pair = |data: &Data, compare: Compare<'_>| {
             let moved = Data {
@@ -158,32 +180,47 @@ fn pairs_of_rows_that_stand_five_times_say_no_more_than_once() {
             let found = data.with(|a| moved.with(|b| compare.run(&[("as it is", a), ("moved", b)]).unwrap()));
             (found.pairs[0], found.models[0].1.n_clusters)
         };
-        let (five, clusters) = five_times(&once);
-        let (rows, _) = pair(&once, compare);
-        let (by_cluster, n_clusters) = pair(&five, compare.clusters(&clusters));
-        let (naive, _) = pair(&five, compare);
-        println!("{rows:?} {by_cluster:?} {naive:?}");
-        assert_eq!(n_clusters, Some(400));
-        assert!((rows.difference - by_cluster.difference).abs() < 0.25 * rows.standard_error);
-        assert!((by_cluster.standard_error / rows.standard_error - 1.0).abs() < 0.1);
-        assert!((by_cluster.interval.lower - rows.interval.lower).abs() < 0.25 * rows.standard_error);
-        assert!((by_cluster.interval.upper - rows.interval.upper).abs() < 0.25 * rows.standard_error);
-        assert!(naive.standard_error < 0.6 * rows.standard_error);
+        let [mut lower, mut upper, mut centre] = [(); 3].map(|()| Distances(Vec::new()));
+        let mut naive_errors = Vec::new();
+        for seed in 0..12 {
+            let once = Data::new("overconfident", Shape::Plain, 400, seed);
+            let (five, clusters) = five_times(&once);
+            let (rows, _) = pair(&once, compare);
+            let (by_cluster, n_clusters) = pair(&five, compare.clusters(&clusters));
+            let (naive, _) = pair(&five, compare);
+            assert_eq!(n_clusters, Some(400));
+            centre.0.push((by_cluster.difference - rows.difference) / rows.standard_error);
+            lower.0.push((by_cluster.interval.lower - rows.interval.lower) / rows.standard_error);
+            upper.0.push((by_cluster.interval.upper - rows.interval.upper) / rows.standard_error);
+            naive_errors.push(naive.standard_error / rows.standard_error);
+        }
+        centre.check(&format!("{name}, differences"));
+        lower.check(&format!("{name}, lower ends"));
+        upper.check(&format!("{name}, upper ends"));
+        // Five times as many rows: 0.45 where both samples show a gap at the same places.
+        naive_errors.sort_by(f64::total_cmp);
+        assert!(naive_errors[6] < 0.7, "{name}: {naive_errors:?}");
     }
 }
 
 #[test]
-fn other_measures_have_no_floor_and_say_why() {
-    let rows = Dependent::new(50, 10, 1.5, 3);
-    let predictions = Input::probabilities(&rows.probabilities, &rows.outcomes).check().unwrap();
-    let view = predictions.binary().unwrap();
-    let measure = BinnedEce::new();
-    let found = Assess::new(&measure).n_resamples(200).clusters(&rows.clusters).run(&view).unwrap();
-    assert!(found.floor.is_none() && found.significant.is_none() && !found.interval.is_upper_limit);
-    assert_eq!((found.debias, found.n_clusters), (Debias::Bootstrap, Some(50)));
-    assert!((found.debiased - (found.estimate.value - found.bias).max(0.0)).abs() < 1e-15);
-    let reason = "no noise floor: rows of a cluster depend on each other, and only LS-ECE has a floor by clusters";
-    assert!(found.sentence().ends_with(reason), "{}", found.sentence());
+fn other_measures_have_a_floor_by_clusters() {
+    for (slope, significant) in [(1.0, false), (3.0, true)] {
+        let rows = Dependent::new(60, 40, slope, 3);
+        let predictions = Input::probabilities(&rows.probabilities, &rows.outcomes).check().unwrap();
+        let view = predictions.binary().unwrap();
+        let measures: [&dyn Estimator; 2] = [&BinnedEce::new(), &BinnedEce::new().norm(calipers::Norm::L2)];
+        for measure in measures {
+            let assess = Assess::new(measure).n_resamples(200);
+            let found = assess.clusters(&rows.clusters).run(&view).unwrap();
+            let of_rows = assess.run(&view).unwrap();
+            assert_eq!((found.significant, found.n_clusters), (Some(significant), Some(60)), "{}", found.sentence());
+            assert_eq!(found.interval.is_upper_limit, !significant);
+            // Outcomes that go together vary more, as far as rows of a cluster share a bin.
+            let [by_cluster, by_row] = [&found, &of_rows].map(|found| found.floor.as_ref().unwrap().mean);
+            assert!(by_cluster > 1.15 * by_row, "{by_cluster} {by_row}");
+        }
+    }
 }
 
 #[test]

@@ -28,10 +28,10 @@ fn coverage(family: &str, sigma: f64, n: usize, n_runs: u64, methods: &[Interval
 
 #[test]
 fn the_interval_covers_the_population_where_the_value_is_well_above_the_floor() {
-    let methods = [IntervalMethod::Corrected, IntervalMethod::Influence];
+    let methods = [IntervalMethod::BiasAware, IntervalMethod::Influence];
     for (family, sigma) in [("overconfident", 0.2), ("shifted", 0.1), ("sinusoidal", 0.2)] {
         let covered = coverage(family, sigma, 2000, 300, &methods);
-        assert!((0.92..=0.99).contains(&covered[0]), "{family}: corrected {}", covered[0]);
+        assert!((0.92..=0.99).contains(&covered[0]), "{family}: bias-aware {}", covered[0]);
         assert!((0.90..=0.99).contains(&covered[1]), "{family}: influence {}", covered[1]);
     }
 }
@@ -39,7 +39,7 @@ fn the_interval_covers_the_population_where_the_value_is_well_above_the_floor() 
 /// The reason why percentiles are not the default: a value at twice its floor is biased up, and its resamples are once more.
 #[test]
 fn percentiles_do_not_cover_where_the_floor_is_high() {
-    let methods = [IntervalMethod::Percentile, IntervalMethod::Bca, IntervalMethod::Corrected];
+    let methods = [IntervalMethod::Percentile, IntervalMethod::Bca, IntervalMethod::BiasAware];
     let covered = coverage("overconfident", 0.05, 1000, 150, &methods);
     assert!(covered[0] < 0.6 && covered[2] > 0.9, "{covered:?}");
 }

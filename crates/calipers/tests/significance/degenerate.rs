@@ -82,11 +82,11 @@ fn what_cannot_be_assessed_is_refused_with_the_reason() {
     );
     assert_eq!(
         "median".parse::<IntervalMethod>().unwrap_err().to_string(),
-        "method must be one of corrected, influence, normal, percentile, bca, got \"median\""
+        "method must be one of bias-aware, influence, normal, percentile, bca, got \"median\""
     );
     assert_eq!(
         "none".parse::<Debias>().unwrap_err().to_string(),
-        "debias must be one of mean, floor, bootstrap, got \"none\""
+        "debias must be one of local, mean, floor, bootstrap, got \"none\""
     );
     let slope = catalogue::by_name("observed_expected", Arc::new(Logistic)).unwrap();
     assert_eq!(

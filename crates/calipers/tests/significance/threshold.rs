@@ -28,6 +28,8 @@ fn thresholds(assessment: &Assessment) -> Vec<f64> {
 }
 
 fn assert_agrees(assessment: &Assessment) {
+    // For LS-ECE it is the interval of the residual form.
+    let assessment = assessment.deciding();
     for threshold in thresholds(assessment) {
         let against = assessment.against(threshold).unwrap();
         let decided = against.p_value <= 1.0 - assessment.interval.level;
@@ -49,6 +51,7 @@ fn the_p_value_is_small_where_the_interval_leaves_the_threshold_out() {
     assert!(limits > 0, "some must be upper limits");
     let of_draws = [IntervalMethod::Normal, IntervalMethod::Percentile, IntervalMethod::Bca];
     assessments(&BinnedEce::new(), &of_draws).iter().for_each(assert_agrees);
+    assessments(&BinnedEce::new(), &[IntervalMethod::BiasAware]).iter().for_each(assert_agrees);
 }
 
 #[test]
@@ -58,6 +61,7 @@ fn about_a_centre_it_is_that_of_a_normal_number() {
         if assessment.interval.is_upper_limit {
             continue;
         }
+        let assessment = assessment.deciding();
         let centre = assessment.estimate.value - assessment.bias;
         let threshold = centre - 1.959_963_984_540_054 * assessment.bootstrap.deviation;
         if threshold > 0.0 {

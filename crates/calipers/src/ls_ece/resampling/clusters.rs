@@ -5,12 +5,15 @@
 use rayon::prelude::*;
 
 use super::super::points::Points;
-use super::grid::Grid;
+use super::bracket::{self, Influences};
+use super::grid::{Grid, Noise, add_by_place};
 use super::slopes::{Slopes, acceleration};
 use crate::link::Link;
 use crate::numerics::lagrange::Lagrange;
 use crate::numerics::random::{Uniforms, seed_of_draw};
-use crate::significance::{Clusters, Resampler, deviation_of_sums};
+use crate::significance::{
+    Bracket, Clusters, CorrelatedOutcomes, Enclosure, PartBrackets, Resampler, SecondTest, deviation_of_sums,
+};
 use crate::watch;
 
 /// Draws of signs from which the deviation of G is taken: to 6 %, where it decides on a factor between 1 and 2 that hardly depends on it.
@@ -80,14 +83,29 @@ impl ClusterParts {
         sums
     }
 
-    /// The standard deviation of G at every node, times the total weight: √Σ_c (Σ over rows of c of w (y - ρ) K)², as random signs of the clusters show it.
-    pub(super) fn deviations(&self, grid: &Grid) -> Vec<f64> {
+    /// The noise of G at every node. That of calibrated predictions is larger than for independent
+    /// rows by as much as the clusters show at that node.
+    pub(super) fn noise(&self, grid: &Grid) -> Noise {
+        let (of_rows, shown) = (grid.noise(), self.deviations(grid));
+        let inflated = |((null, by_rows), by_clusters): ((&f64, &f64), &f64)| match *by_rows > 0.0 {
+            true => null * by_clusters / by_rows,
+            false => *null,
+        };
+        let null = of_rows.null.iter().zip(&of_rows.shown).zip(&shown).map(inflated).collect();
+        Noise { shown, null }
+    }
+
+    /// √Σ_c (Σ over rows of c of s (y - ρ) K)², and in the residual form with p in place of ρ, as
+    /// random signs of the clusters show it.
+    fn deviations(&self, grid: &Grid) -> Vec<f64> {
         let signed = |draw: u64| {
             watch::look();
             let weights = self.sums(grid, |part| part.weight, signs(seed_of_draw(0, draw)));
-            let mut residuals = grid.residuals_of_weights(&weights);
-            residuals.iter_mut().for_each(|residual| *residual *= *residual);
-            residuals
+            let mut gaps = grid.gaps(|cell, outcome| {
+                weights[2 * cell + outcome] / (grid.cells[cell].sums.weight[outcome] * grid.total_weight)
+            });
+            gaps.iter_mut().for_each(|gap| *gap *= *gap);
+            gaps
         };
         let mut squares = vec![0.0; grid.residuals.len()];
         // Some at a time: memory; added in order: the same bits on any number of threads.
@@ -114,39 +132,81 @@ fn signs(seed: u64) -> impl Iterator<Item = f64> {
     std::iter::repeat_with(move || if uniforms.next() < 0.5 { -1.0 } else { 1.0 })
 }
 
-/// LS-ECE of resampled clusters.
+/// LS-ECE, or its residual form, of resampled clusters.
 ///
 /// # Noise floor
-/// Let Z_c(u) = Σ over rows of cluster c of w_i (y_i - p_i) K(u - h_i). Then G W is the expected part, which predictions alone make, plus Σ_c Z_c. A draw is the expected
-/// part plus Σ_c s_c Z_c with random signs s_c (wild bootstrap), and LS-ECE of it. Where E[y | p] = p, given all predictions of a cluster:
+/// Outcomes are drawn from their predictions, those of a cluster with a common correlation that the rows show
+/// ([`CorrelatedOutcomes`]): right for any number of clusters and for rare outcomes, if dependence within a cluster is alike for all of its rows.
+///
+/// A second test makes no such assumption. Let Z_c(u) = Σ over rows of cluster c of w_i (y_i - p_i) K(u - h_i). Then G W is the expected part, which predictions alone make, plus Σ_c Z_c. A draw
+/// is the expected part plus Σ_c s_c Z_c with random signs s_c (wild bootstrap). Where E[y | p] = p, given all predictions of a cluster:
 /// - the Z_c are independent of each other with mean 0, however outcomes depend within a cluster. Given the rows, Σ s_c Z_c has mean 0 and the covariance
 ///   Σ_c Z_c(u) Z_c(v), whose expectation is that of Σ_c Z_c. Both are sums over independent clusters, so for many of them both are the same Gaussian process, and the value is one more draw;
-/// - where the Z_c are symmetric, as with probabilities near 1/2, s_c Z_c has the distribution of Z_c given all |Z_c|, so that the p-value is exact for any number of clusters.
+/// - where outcomes are rare that is far off: a few clusters have all of Z, and turned signs break up what the many others have in common.
 ///
-/// Where predictions are not calibrated, Z_c has a mean, which the signs turn as well: the floor is raised by about value / √C.
+/// The p-value is the larger of both. So the test has its level wherever one of them has.
 ///
 /// # Bootstrap
 /// As many clusters as there are, drawn with replacement; their total weight is divided out.
 pub(super) struct ClusterResampler {
     grid: Grid,
     parts: ClusterParts,
+    outcomes: CorrelatedOutcomes,
+    /// The cell and the weight of each row that the outcomes are drawn for.
+    rows: Vec<(u32, f64)>,
+    enclosure: Enclosure,
+    bracket: Bracket,
+    calibrated_value: f64,
     influence_deviation: f64,
-    corrected_deviation: f64,
     acceleration: f64,
+    squared_differences: f64,
+}
+
+/// Influence values, summed by cluster.
+pub(super) struct OfClusters<'a>(pub(super) &'a ClusterParts);
+
+impl Influences for OfClusters<'_> {
+    fn variance(&self, grid: &Grid, slopes: &Slopes) -> f64 {
+        deviation_of_sums(&self.0.pulls(grid, slopes)).powi(2)
+    }
 }
 
 impl ClusterResampler {
-    pub(super) fn new(grid: Grid, parts: ClusterParts) -> Self {
+    pub(super) fn new(grid: Grid, points: &Points, link: &dyn Link, clusters: &Clusters) -> Self {
+        let parts = ClusterParts::new(&grid, points, link, clusters);
         let pulls = parts.pulls(&grid, &Slopes::new(&grid, &grid.nodes.signs(&grid.residuals)));
-        let corrected = Slopes::new(&grid, &grid.corrected_signs(&parts.deviations(&grid)));
+        let enclosure = grid.enclose(&parts.noise(&grid));
         let moment = |power: i32| pulls.iter().map(|pull| pull.powi(power)).sum::<f64>();
+        let probabilities: Vec<(f64, f64)> = points.logits.iter().map(|logit| link.both(*logit)).collect();
+        let weight = |row: usize| points.weight(row);
+        let outcomes = CorrelatedOutcomes::new(clusters, &probabilities, &points.outcomes, weight);
+        let lagrange = Lagrange::new(grid.order);
+        let place = |row: usize| (grid.place(&lagrange, points.logits[row]).0 as u32, points.weight(row));
+        let rows: Vec<(u32, f64)> = clusters.rows().iter().map(|row| place(*row)).collect();
+        let surpluses = grid.cells.iter().map(|cell| cell.sums.weight[1] - cell.sums.expected[0]);
+        let shares =
+            parts.of_clusters().map(|parts| parts.iter().map(|part| part.weight).sum::<f64>() / grid.total_weight);
         ClusterResampler {
             influence_deviation: deviation_of_sums(&pulls),
-            corrected_deviation: deviation_of_sums(&parts.pulls(&grid, &corrected)),
             acceleration: acceleration(moment(2), moment(3)),
-            grid,
+            bracket: bracket::of_enclosure(&grid, &enclosure, &OfClusters(&parts)),
+            calibrated_value: grid.value_of_surpluses(surpluses),
+            squared_differences: shares.map(|share| share * share).sum(),
+            enclosure,
+            outcomes,
+            rows,
             parts,
+            grid,
         }
+    }
+
+    /// ∫ |G| with the residuals of each cluster times a sign.
+    fn signed(&self, signs: impl Iterator<Item = f64>) -> f64 {
+        let grid = &self.grid;
+        let surpluses = self.parts.sums(grid, |part| part.residual, signs);
+        let mut residuals = grid.nodes.smooth(&add_by_place(grid, &surpluses));
+        residuals.iter_mut().zip(&grid.expected).for_each(|(residual, expected)| *residual += expected);
+        grid.nodes.integrate(&residuals)
     }
 }
 
@@ -155,30 +215,53 @@ impl Resampler for ClusterResampler {
         self.grid.value
     }
 
+    fn calibrated_value(&self) -> f64 {
+        self.calibrated_value
+    }
+
     fn calibrated_draw(&self, draw: u64) -> f64 {
-        let grid = &self.grid;
-        let surplus = self.parts.sums(grid, |part| part.residual, signs(draw));
-        let mut masses = grid.nodes.no_masses();
-        grid.add_by_place(&surplus, |_, first, factor, sums| masses.add(first, factor / grid.total_weight, sums));
-        let mut residuals = grid.nodes.smooth(&masses);
-        residuals.iter_mut().zip(&grid.expected).for_each(|(residual, expected)| *residual += expected);
-        grid.nodes.integrate(&residuals)
+        let mut surpluses: Vec<f64> = self.grid.cells.iter().map(|cell| -cell.sums.expected[0]).collect();
+        let mut rows = self.rows.iter();
+        self.outcomes.draw(draw, |outcome| {
+            if let Some((cell, weight)) = rows.next().filter(|_| outcome) {
+                surpluses[*cell as usize] += weight;
+            }
+        });
+        self.grid.value_of_surpluses(surpluses.into_iter())
+    }
+
+    fn second_test(&self) -> Option<SecondTest<'_>> {
+        let value = self.signed(std::iter::repeat(1.0));
+        Some(SecondTest { value, draw: Box::new(|draw| self.signed(signs(draw))) })
     }
 
     fn bootstrap_draw(&self, draw: u64) -> f64 {
-        let (mut uniforms, n) = (Uniforms::new(draw), self.parts.len());
+        let (mut uniforms, n, grid) = (Uniforms::new(draw), self.parts.len(), &self.grid);
         let mut counts = vec![0.0; n];
         (0..n).for_each(|_| counts[((uniforms.next() * n as f64) as usize).min(n - 1)] += 1.0);
-        let weights = self.parts.sums(&self.grid, |part| part.weight, counts.into_iter());
-        self.grid.nodes.integrate(&self.grid.residuals_of_weights(&weights)) / weights.iter().sum::<f64>()
+        let weights = self.parts.sums(grid, |part| part.weight, counts.into_iter());
+        let gaps = grid.gaps(|cell, outcome| weights[2 * cell + outcome] / grid.cells[cell].sums.weight[outcome]);
+        grid.nodes.integrate(&gaps) / weights.iter().sum::<f64>()
     }
 
     fn influence_deviation(&self) -> Option<f64> {
         Some(self.influence_deviation)
     }
 
-    fn corrected_deviation(&self) -> Option<f64> {
-        Some(self.corrected_deviation)
+    fn bracket(&self) -> Option<Bracket> {
+        Some(self.bracket)
+    }
+
+    fn parts(&self) -> Option<PartBrackets> {
+        bracket::parts(&self.grid, &self.enclosure, &OfClusters(&self.parts))
+    }
+
+    fn smoothing_alone(&self) -> Option<f64> {
+        Some(self.grid.nodes.integrate(&self.grid.expected))
+    }
+
+    fn squared_differences(&self) -> Option<f64> {
+        Some(self.squared_differences)
     }
 
     fn acceleration(&self) -> Option<f64> {

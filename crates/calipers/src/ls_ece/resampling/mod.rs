@@ -8,12 +8,13 @@
 //! G is linear in the masses by outcome, and rows of a panel, which is narrow against sigma, are all but alike. So a resample takes one random
 //! number for each panel (and outcome) in place of one for each row:
 //! - outcomes drawn from the predictions: the sum of w (y - p) over a panel is a binomial number, standardised and brought to the variance
-//!   Σ w² p (1 - p). The number of its tries is that of the rows, or under weights the effective one, (Σw)² / Σw²;
+//!   Σ w² p (1 - p). The number of its tries is that of the rows, or under weights next to the effective one, (Σw)² / Σw²;
 //! - rows drawn with replacement: every row counts a Poisson number of times with mean 1 and the total is divided out, so that
 //!   the weight of a panel and outcome is that of a Poisson number with the effective number of rows as mean.
 //!
 //! Counts above a mean of 20 are normal numbers (`numerics/counts.rs`). What the grid itself costs is in `spacing.rs`.
 
+mod bracket;
 mod clusters;
 mod grid;
 mod nodes;
@@ -27,12 +28,13 @@ use super::points::Points;
 use super::{Kernel, LsEce};
 use crate::Error;
 use crate::predictions::BinaryView;
-use crate::significance::{Clusters, Resampler};
+use crate::significance::{Clusters, End, Resampler, RowBracket, RowEnd};
 use crate::sketch::Sketch;
-use clusters::{ClusterParts, ClusterResampler};
+use bracket::Influences;
+use clusters::{ClusterParts, ClusterResampler, OfClusters};
 use grid::Grid;
 use panels::Origin;
-use rows::GridResampler;
+use rows::{GridResampler, OfRows};
 use slopes::Slopes;
 
 /// Points on their grid.
@@ -61,8 +63,7 @@ impl LsEce {
         clusters: &Clusters,
     ) -> Result<Option<impl Resampler + use<>>, Error> {
         let Some(OnGrid { points, grid }) = self.on_grid(view)? else { return Ok(None) };
-        let parts = ClusterParts::new(&grid, &points, &*self.link, clusters);
-        Ok(Some(ClusterResampler::new(grid, parts)))
+        Ok(Some(ClusterResampler::new(grid, &points, &*self.link, clusters)))
     }
 
     /// The same for the rows of a sketch, which are in its cells.
@@ -77,38 +78,48 @@ impl LsEce {
         Ok(GridResampler::new(grid))
     }
 
-    /// The share of each row in the weight times its influence on the value with its bias taken off; `None` without a grid.
-    pub(super) fn corrected_pulls_of(
+    /// The bracket with the pull of each row on either end: its share of the weight times its influence; `None` without a grid.
+    pub(super) fn row_bracket_of(
         &self,
         view: &BinaryView<'_>,
         clusters: Option<&Clusters>,
-    ) -> Result<Option<Vec<f64>>, Error> {
+    ) -> Result<Option<RowBracket>, Error> {
         let Some(OnGrid { points, grid }) = self.on_grid(view)? else { return Ok(None) };
-        let deviations = match clusters {
-            None => grid.deviations(),
-            Some(clusters) => ClusterParts::new(&grid, &points, &*self.link, clusters).deviations(&grid),
+        let parts = clusters.map(|clusters| ClusterParts::new(&grid, &points, &*self.link, clusters));
+        let of_clusters = parts.as_ref().map(OfClusters);
+        let influences: &dyn Influences = match &of_clusters {
+            None => &OfRows,
+            Some(of_clusters) => of_clusters,
         };
-        let mut pulls = Slopes::new(&grid, &grid.corrected_signs(&deviations)).of_points(&grid, &points);
-        pulls.iter_mut().enumerate().for_each(|(row, pull)| *pull *= points.share(row));
-        Ok(Some(pulls))
+        let found = grid.enclose(&parts.as_ref().map_or_else(|| grid.noise(), |parts| parts.noise(&grid)));
+        let end = |end: &End| {
+            let mut pulls = Slopes::of_weights(&grid, &end.weights).of_points(&grid, &points, &*self.link);
+            pulls.iter_mut().enumerate().for_each(|(row, pull)| *pull *= points.share(row));
+            let lacking = end.quiet.as_ref().map_or(0.0, |quiet| bracket::lacking(&grid, quiet, influences));
+            RowEnd { value: end.value, pulls, lacking }
+        };
+        let (lower, upper) = (end(&found.lower), end(&found.upper));
+        let (corrected, debiased) = (found.corrected, found.debiased);
+        Ok(Some(RowBracket { value: grid.value, lower, upper, corrected, debiased }))
     }
 
     fn on_grid(&self, view: &BinaryView<'_>) -> Result<Option<OnGrid>, Error> {
         self.check_settings()?;
         let points = Points::new(view, &*self.link, self.clip)?;
-        let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma: self.sigma.resolve(&points)? };
-        let points = match kernel.near(&points)? {
+        let kernel =
+            Kernel { noise: &*self.noise, link: &*self.link, sigma: self.sigma.resolve(&points, &*self.link)? };
+        let points = match kernel.near(&points, self.integrand)? {
             Some(Near { points, .. }) => points,
             None => points,
         };
-        Ok(Grid::new(&points, Origin::Rows, &kernel).map(|grid| OnGrid { points, grid }))
+        Ok(Grid::new(&points, Origin::Rows, &kernel, self.integrand).map(|grid| OnGrid { points, grid }))
     }
 
     fn grid_of(&self, points: &Points, origin: Origin<'_>, sigma: f64) -> Result<Option<Grid>, Error> {
         let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
-        Ok(match kernel.near(points)? {
-            Some(Near { points, .. }) => Grid::new(&points, origin, &kernel),
-            None => Grid::new(points, origin, &kernel),
+        Ok(match kernel.near(points, self.integrand)? {
+            Some(Near { points, .. }) => Grid::new(&points, origin, &kernel, self.integrand),
+            None => Grid::new(points, origin, &kernel, self.integrand),
         })
     }
 
@@ -123,7 +134,8 @@ impl LsEce {
     /// ```text
     /// IF_i = ∫ sign(G(u)) (y_i - ρ(u)) K(u - h_i) du - LS-ECE
     /// ```
-    /// with sigma as it was settled for these rows. Σ s_i IF_i is 0, and the standard error of the measure is √Σ (s_i IF_i)², with s_i the shares of the
+    /// or in the residual form with p_i in place of ρ(u),
+    /// at the sigma of these rows. Σ s_i IF_i is 0, and the standard error of the measure is √Σ (s_i IF_i)², with s_i the shares of the
     /// weight. Sums within clusters and differences between models on the same rows give theirs. A row of weight 0 has the value 0.
     ///
     /// # Accuracy
@@ -142,6 +154,6 @@ impl LsEce {
     /// ```
     pub fn influence(&self, view: &BinaryView<'_>) -> Result<Vec<f64>, Error> {
         let OnGrid { points, grid } = self.on_grid(view)?.ok_or_else(|| self.no_grid())?;
-        Ok(Slopes::new(&grid, &grid.nodes.signs(&grid.residuals)).of_points(&grid, &points))
+        Ok(Slopes::new(&grid, &grid.nodes.signs(&grid.residuals)).of_points(&grid, &points, &*self.link))
     }
 }

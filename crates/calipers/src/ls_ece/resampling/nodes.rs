@@ -77,6 +77,11 @@ impl Nodes {
         Some((Nodes { spacing, order, cubic, responses, complements, smoother, mirrored, squared }, places))
     }
 
+    /// The distance of neighbouring nodes.
+    pub(super) fn spacing(&self) -> f64 {
+        self.spacing
+    }
+
     pub(super) fn no_masses(&self) -> Masses {
         Masses(self.smoother.no_masses())
     }

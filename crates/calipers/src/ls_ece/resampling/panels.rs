@@ -26,6 +26,10 @@ pub(super) struct Panel {
     pub(super) squares: [f64; 2],
     /// Σ w by outcome and node.
     pub(super) masses: [[f64; MAX_ORDER]; 2],
+    /// Σ w (y - p) by outcome and node.
+    pub(super) residual_masses: [[f64; MAX_ORDER]; 2],
+    /// Σ w (y - p) by outcome.
+    pub(super) residuals: [f64; 2],
     /// Σ w p and Σ w (1 - p).
     pub(super) expected: [f64; 2],
     /// Σ w p by node.
@@ -45,6 +49,9 @@ impl Panel {
         add(&mut self.squares, &other.squares);
         add(&mut self.masses[0], &other.masses[0]);
         add(&mut self.masses[1], &other.masses[1]);
+        add(&mut self.residual_masses[0], &other.residual_masses[0]);
+        add(&mut self.residual_masses[1], &other.residual_masses[1]);
+        add(&mut self.residuals, &other.residuals);
         add(&mut self.expected, &other.expected);
         add(&mut self.expected_masses, &other.expected_masses);
         self.variance += other.variance;
@@ -54,6 +61,8 @@ impl Panel {
     fn add(&mut self, row: Row, nodes: &[f64]) {
         let outcome = usize::from(row.outcome);
         let variance = row.squares * row.response * row.complement;
+        let residual = row.weight * if row.outcome { row.complement } else { -row.response };
+        self.residuals[outcome] += residual;
         self.weight[outcome] += row.weight;
         self.squares[outcome] += row.squares;
         self.expected[0] += row.weight * row.response;
@@ -61,6 +70,7 @@ impl Panel {
         self.variance += variance;
         for (k, node) in nodes.iter().enumerate() {
             self.masses[outcome][k] += row.weight * node;
+            self.residual_masses[outcome][k] += residual * node;
             self.expected_masses[k] += row.weight * row.response * node;
             self.variance_masses[k] += variance * node;
         }

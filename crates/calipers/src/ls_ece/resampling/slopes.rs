@@ -1,15 +1,19 @@
-//! Influence values: how each row pulls at the measure.
+//! Influence values: how each row pulls at an integral of weights times G.
 
+use super::super::Integrand;
 use super::super::points::Points;
-use super::grid::Grid;
+use super::grid::{Cell, Grid};
 use super::nodes::Masses;
+use crate::link::Link;
 use crate::numerics::lagrange::Lagrange;
 use crate::numerics::parallel;
 
-/// Where rows of each outcome push the measure, at every node: ∫ f (1 - ρ) K(u - h) du and ∫ f ρ K(u - h) du, f being the sign of G.
+/// By how much rows of each outcome at a logit move ∫ f G, at every node: f being the sign of G, or weights like it.
+///
+/// A row of outcome y at h moves it by ∫ f(u) (y - ρ(u)) K(u - h) du, and in the residual form by (y - p) ∫ f(u) K(u - h) du.
 pub(super) struct Slopes {
-    positive: Masses,
-    negative: Masses,
+    /// ∫ f (1 - ρ) K(u - h) du and ∫ f ρ K(u - h) du, or in the residual form ∫ f K(u - h) du alone.
+    of_outcome: [Masses; 2],
     /// The mean over the rows.
     mean: f64,
 }
@@ -17,41 +21,58 @@ pub(super) struct Slopes {
 impl Slopes {
     /// From the integrals of f times the hat functions of the nodes.
     pub(super) fn new(grid: &Grid, integrals: &[f64]) -> Self {
+        let nodes = &grid.nodes;
         let slope = |factors: &[f64]| {
             let integrals: Vec<f64> = integrals.iter().zip(factors).map(|(value, factor)| value * factor).collect();
-            grid.nodes.correlate(&integrals)
+            nodes.correlate(&integrals)
         };
-        let nodes = &grid.nodes;
-        let mut slopes = Slopes { positive: slope(&nodes.complements), negative: slope(&nodes.responses), mean: 0.0 };
+        let of_outcome = match grid.integrand {
+            Integrand::Paper => [slope(&nodes.responses), slope(&nodes.complements)],
+            Integrand::Residual => [nodes.no_masses(), nodes.correlate(integrals)],
+        };
+        let mut slopes = Slopes { of_outcome, mean: 0.0 };
         slopes.mean = slopes.moment(grid, 1);
         slopes
     }
 
-    /// The influence of a row between the nodes from `first` on.
-    fn at(&self, grid: &Grid, first: usize, outcome: bool, weights: &[f64], total: f64) -> f64 {
-        let slope = match outcome {
-            true => grid.nodes.interpolate(&self.positive, first, weights, total),
-            false => -grid.nodes.interpolate(&self.negative, first, weights, total),
-        };
-        slope - self.mean
+    /// For weights f at the nodes.
+    pub(super) fn of_weights(grid: &Grid, weights: &[f64]) -> Self {
+        let integrals: Vec<f64> = weights.iter().map(|weight| weight * grid.nodes.spacing()).collect();
+        Self::new(grid, &integrals)
     }
 
     /// The mean influence of the rows of a cell with one outcome, of which there are some.
     pub(super) fn of_cell(&self, grid: &Grid, cell: usize, outcome: usize) -> f64 {
         let cell = &grid.cells[cell];
-        let (masses, weight) = (&cell.sums.masses[outcome][..grid.order], cell.sums.weight[outcome]);
-        self.at(grid, cell.first, outcome == 1, masses, weight)
+        let weight = cell.sums.weight[outcome];
+        let at =
+            |slope: &Masses, masses: &[f64]| grid.nodes.interpolate(slope, cell.first, &masses[..grid.order], weight);
+        let pull = match (grid.integrand, outcome) {
+            (Integrand::Residual, _) => at(&self.of_outcome[1], &cell.sums.residual_masses[outcome]),
+            (Integrand::Paper, 1) => at(&self.of_outcome[1], &cell.sums.masses[1]),
+            (Integrand::Paper, _) => -at(&self.of_outcome[0], &cell.sums.masses[0]),
+        };
+        pull - self.mean
     }
 
     /// The influence of each point; 0 for those without weight.
-    pub(super) fn of_points(&self, grid: &Grid, points: &Points) -> Vec<f64> {
+    pub(super) fn of_points(&self, grid: &Grid, points: &Points, link: &dyn Link) -> Vec<f64> {
         let lagrange = Lagrange::new(grid.order);
         let influence = |index: usize| {
             if points.weight(index) == 0.0 {
                 return 0.0;
             }
             let (cell, weights) = grid.place(&lagrange, points.logits[index]);
-            self.at(grid, grid.cells[cell].first, points.outcomes[index], &weights[..grid.order], 1.0)
+            let first = grid.cells[cell].first;
+            let at = |slope: &Masses| grid.nodes.interpolate(slope, first, &weights[..grid.order], 1.0);
+            let (outcome, [negative, positive]) = (points.outcomes[index], &self.of_outcome);
+            let pull = match (grid.integrand, outcome) {
+                (Integrand::Paper, true) => at(positive),
+                (Integrand::Paper, false) => -at(negative),
+                (Integrand::Residual, true) => at(positive) * link.complement(points.logits[index]),
+                (Integrand::Residual, false) => -at(positive) * link.response(points.logits[index]),
+            };
+            pull - self.mean
         };
         let of_chunk = |range: std::ops::Range<usize>| range.map(influence).collect::<Vec<f64>>();
         parallel::map_chunks(points.len(), parallel::CHUNK, of_chunk).concat()
@@ -59,7 +80,7 @@ impl Slopes {
 
     /// Σ (s IF)^power over the rows; those of a panel and outcome are taken to be alike.
     pub(super) fn moment(&self, grid: &Grid, power: i32) -> f64 {
-        let of_cell = |(place, cell): (usize, &super::grid::Cell)| -> f64 {
+        let of_cell = |(place, cell): (usize, &Cell)| -> f64 {
             let of_outcome = |outcome: usize| {
                 let (weight, squares) = (cell.sums.weight[outcome], cell.sums.squares[outcome]);
                 if weight == 0.0 {
@@ -76,6 +97,21 @@ impl Slopes {
             of_outcome(0) + of_outcome(1)
         };
         grid.cells.iter().enumerate().map(of_cell).sum()
+    }
+
+    /// The variance of ∫ f G were every outcome drawn from its prediction: Σ s² p (1 - p) (∫ f K(u - h) du)².
+    pub(super) fn null_variance(&self, grid: &Grid) -> f64 {
+        let of_cell = |cell: &Cell| {
+            if !(cell.sums.variance > 0.0) {
+                return 0.0;
+            }
+            let masses = &cell.sums.variance_masses[..grid.order];
+            let at = |slope: &Masses| grid.nodes.interpolate(slope, cell.first, masses, cell.sums.variance);
+            // ∫ f (1 - ρ) K and ∫ f ρ K are ∫ f K together.
+            let pull: f64 = self.of_outcome.iter().map(at).sum();
+            cell.sums.variance * pull * pull
+        };
+        grid.cells.iter().map(of_cell).sum::<f64>() / (grid.total_weight * grid.total_weight)
     }
 }
 

@@ -4,6 +4,7 @@ use super::super::Kernel;
 use super::super::plan::Smoothness;
 use crate::numerics::convolution::Taps;
 use crate::numerics::lagrange::Lagrange;
+use crate::significance::Likeness;
 
 /// Nodes that a row is spread over, at most.
 pub(super) const MAX_ORDER: usize = 6;
@@ -94,6 +95,18 @@ impl Spacing {
         let taps = Taps::new(reach as usize, |offset| kernel.density(offset * spacing));
         let mirrored = Taps::new(reach as usize, |offset| kernel.density(-offset * spacing));
         Some(Spacing { spacing, order, cubic, taps, mirrored })
+    }
+
+    /// How alike the noise of G is at nearby places: its correlation is that of the kernel with itself.
+    pub(super) fn likeness(&self, kernel: &Kernel<'_>) -> Likeness {
+        const STEPS: usize = 96;
+        let step = self.taps.reach() as f64 * self.spacing / STEPS as f64;
+        let density = |k: usize| kernel.density((k as f64 - STEPS as f64) * step);
+        let density: Vec<f64> = (0..=2 * STEPS).map(density).collect();
+        let product = |lag: usize| density.iter().zip(&density[lag..]).map(|(a, b)| a * b).sum::<f64>();
+        let whole = product(0);
+        let correlations: Vec<f64> = (0..=2 * STEPS).map(|lag| product(lag) / whole).collect();
+        Likeness::new(&correlations, step)
     }
 
     /// The panel that a logit is in, and where in it, from 0 to 1; `None` where doubles do not tell panels apart.
