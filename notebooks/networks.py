@@ -32,8 +32,8 @@ for name, each in scores.items():
 for name, each in scores.items():
     exponentials = np.exp(each - each.max(axis=1, keepdims=True))
     softmax = exponentials / exponentials.sum(axis=1, keepdims=True)
-    from_softmax = cal.ls_ece(labels, softmax, sigma=0.3)
-    from_scores = cal.ls_ece(labels, each, sigma=0.3, from_logits=True)
+    from_softmax = cal.ls_ece(labels, softmax)
+    from_scores = cal.ls_ece(labels, each, from_logits=True)
     n_certain = np.sum(softmax.max(axis=1) == 1)
     print(f"{name}: {n_certain} rows at exactly 1; clipped {from_softmax:.6f}, from scores {from_scores:.6f}")
 
@@ -46,13 +46,13 @@ for name, each in scores.items():
 # ## One network
 
 # %%
-print(cal.assess(labels, scores["ResNet-20"], from_logits=True, sigma=0.3))
+print(cal.assess(labels, scores["ResNet-20"], from_logits=True))
 
 # %%
 chart = None
 for name, each in scores.items():
     chart = cal.ReliabilityDisplay.from_predictions(
-        labels, each, from_logits=True, sigma=0.3, name=name, ax=None if chart is None else chart.ax_
+        labels, each, from_logits=True, name=name, ax=None if chart is None else chart.ax_
     )
 
 # %% [markdown]
@@ -65,7 +65,7 @@ for name, each in scores.items():
 # is known better than either. `compare` subtracts row by row.
 
 # %%
-compared = cal.compare(labels, scores, from_logits=True, sigma=0.3)
+compared = cal.compare(labels, scores, from_logits=True)
 print(compared)
 
 # %% [markdown]
@@ -98,5 +98,5 @@ _ = cal.SweepDisplay.from_predictions(labels, scores["ResNet-56"], from_logits=T
 # %%
 for name, each in scores.items():
     print(
-        f"{name}: class-wise LS-ECE {cal.ls_ece(labels, each, from_logits=True, multiclass='classwise', sigma=0.3):.5f}"
+        f"{name}: class-wise LS-ECE {cal.ls_ece(labels, each, from_logits=True, multiclass='classwise'):.5f}"
     )

@@ -41,10 +41,10 @@ for at in frequent:
 # are clipped, to one in a million unless set, and counted.
 
 # %%
-everything = cal.ls_ece(right, stated, sigma=0.3)
+everything = cal.ls_ece(right, stated)
 print(f"LS-ECE {everything:.4f}, {everything.n_clipped:,} of {everything.n:,} rows clipped")
 for clip in (1e-2, 1e-3, 1e-6):
-    print(f"  clipped to [{clip:g}, 1 - {clip:g}]: {cal.ls_ece(right, stated, sigma=0.3, clip=clip):.4f}")
+    print(f"  clipped to [{clip:g}, 1 - {clip:g}]: {cal.ls_ece(right, stated, clip=clip):.4f}")
 for n_bins in (10, 15, 20):
     print(f"  ECE with {n_bins} bins: {cal.expected_calibration_error(right, stated, n_bins=n_bins):.4f}")
 
@@ -58,7 +58,7 @@ for n_bins in (10, 15, 20):
 # very figures.
 
 # %%
-found = {name: cal.assess(right[model == name], stated[model == name], sigma=0.3) for name in models}
+found = {name: cal.assess(right[model == name], stated[model == name]) for name in models}
 print(f"{'model':<28}{'right':>7}{'stated':>8}{'LS-ECE':>8}  {'95 % interval':<16}{'floor':>7}")
 for name, each in sorted(found.items(), key=lambda pair: pair[1].value):
     mine, interval = model == name, each.interval
@@ -81,7 +81,7 @@ for name, each in sorted(found.items(), key=lambda pair: pair[1].value):
 # %%
 name = max(found, key=lambda each: found[each].value)
 mine = model == name
-chart = cal.ReliabilityDisplay.from_predictions(right[mine], stated[mine], sigma=0.3, name=name)
+chart = cal.ReliabilityDisplay.from_predictions(right[mine], stated[mine], name=name)
 
 # %%
 _ = cal.ReliabilityDisplay.from_predictions(right[mine], stated[mine], kind="corp", name=name)
