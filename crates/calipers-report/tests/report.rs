@@ -110,7 +110,7 @@ fn smoothing_alone_is_no_verdict() {
     let predictions = Input::probabilities(&p, &y).check().unwrap();
     let options = options().ls_ece(LsEce::new().sigma(1.0), 1e-6, std::sync::Arc::new(calipers::link::Logistic));
     let html = Report::new(options).model(Model::new("m", rows(&predictions))).gather().unwrap().to_html();
-    assert!(html.contains("No miscalibration seen") && html.contains("smoothing alone"), "{html}");
+    assert!(html.contains("No evidence of miscalibration") && html.contains("smoothing alone"), "{html}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn one(figures: &Figures, id: &str, parts: &Parts) -> Markup {
     let n_seen = parts.parts.iter().filter(|part| part.p_adjusted.is_some_and(|p| p <= 1.0 - level + 1e-12)).count();
     html! {
         p class="lead" {
-            "Miscalibration is seen in " strong { @if parts.n_open > 0 { "at least " } (n_seen) " of " (parts.n) } " " (plural(parts)) ", their number taken into account."
+            "There is evidence of miscalibration in " strong { @if parts.n_open > 0 { "at least " } (n_seen) " of " (parts.n) } " " (plural(parts)) ", their number taken into account."
             @if let Some(mean) = parts.mean { " The mean of LS-ECE over classes is " (significant(mean)) "." }
             @if drawn.len() < parts.n { " Drawn are the " (drawn.len()) " worst." }
         }

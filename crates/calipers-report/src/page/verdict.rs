@@ -27,7 +27,7 @@ fn verdict(model: &ModelFigures, name: Option<&str>) -> Markup {
     let assessment = model.measures.first().and_then(Measure::assessment);
     let (class, word) = match assessment.and_then(|assessment| assessment.significant) {
         Some(true) => ("bad", "Miscalibrated"),
-        Some(false) => ("good", "No miscalibration seen"),
+        Some(false) => ("good", "No evidence of miscalibration"),
         None => ("open", "Not decided"),
     };
     let sentence = assessment.map_or_else(String::new, |assessment| super::capitalised(&assessment.sentence()));

@@ -166,13 +166,13 @@ pub(super) enum Sides {
 /// The chance that the truth is beyond either end of an interval from z standard errors below the lower
 /// estimate to z above the upper one, where the estimates are `gap` standard errors apart and the truth is
 /// at one of them. At any place between them it is less (Imbens and Manski 2004).
-pub(super) fn beyond_ends(z: f64, gap: f64) -> f64 {
+fn beyond_ends(z: f64, gap: f64) -> f64 {
     Probit.complement(z) + Probit.complement(z + gap)
 }
 
 /// The z for which that chance is `2 tail`: 1.96 for 95 % where both estimates are the same, and 1.645 where
 /// they are far apart, since the truth is then near one end only.
-pub(super) fn critical_value(tail: f64, distance: f64, deviation: f64) -> f64 {
+fn critical_value(tail: f64, distance: f64, deviation: f64) -> f64 {
     let largest = Probit.inverse(1.0 - tail, tail);
     if !(deviation > 0.0 && distance > 0.0) {
         return largest;

@@ -1,7 +1,7 @@
 //! Models on the same rows.
 
 use super::assess::{Assess, check_ordered};
-use super::bracket::{REACH, beyond_ends, critical_value};
+use super::bracket::REACH;
 use super::interval::least_half;
 use super::resampler::{Draws, Kind, Resampler};
 use super::rows::effective_rows;
@@ -9,6 +9,7 @@ use super::{Assessment, Clusters, Interval, IntervalMethod, RowBracket, RowEnd, 
 use super::{ClusterRowResampler, sentence};
 use crate::Error;
 use crate::estimate::{Estimate, Estimator};
+use crate::link::{Link, Probit};
 use crate::predictions::{BinaryView, Rows};
 use crate::watch;
 
@@ -20,7 +21,7 @@ use crate::watch;
 /// ```text
 /// m_a - m_b ± ( √(b_a² + b_b² - 2 r b_a b_b) + z s )      s² = Σ_i (pull_a,i - pull_b,i)²
 /// ```
-/// with the pulls of each row on the upper estimates of both models, and z as in [`Bracket`](super::Bracket); with clusters, sums within clusters. Where
+/// with the pulls of each row on the upper estimates of both models and z that of a normal number; with clusters, sums within clusters. Where
 /// l_a - u_b - z s is higher, with the pulls on these estimates, it is the lower end, and so for the upper end. What both models share, such as rows that are hard for both, cancels. r is the correlation of their pulls:
 /// what the bias of two models may be is the more alike the more alike they are, and equal models do not differ. Where both models show a gap
 /// everywhere b is 0, and the interval is that of a difference; where what is left of the bias could make all of the difference, it is not called one. For other
@@ -218,10 +219,8 @@ impl<'a> Compare<'a> {
         let tail = 0.5 * (1.0 - self.level);
         let least = least_half(tail, a.effective_rows);
         let (smallest, largest) = (a.range.0 - b.range.1, a.range.1 - b.range.0);
-        let beyond = |deviation: f64| {
-            let z = critical_value(tail, found.upper - found.lower, deviation);
-            least.max(z * deviation)
-        };
+        let z = Probit.inverse(1.0 - tail, tail);
+        let beyond = |deviation: f64| least.max(z * deviation);
         let lower = (found.lower - beyond(found.lower_deviation)).clamp(smallest, largest);
         let upper = (found.upper + beyond(found.upper_deviation)).clamp(smallest, largest);
         let p_value = found.p_value(a.effective_rows);
@@ -295,7 +294,7 @@ impl Difference {
             false => (-self.upper, self.upper_deviation),
         };
         let beyond = match (deviation > NOTHING, distance > NOTHING) {
-            (true, _) => beyond_ends(distance / deviation, (self.upper - self.lower) / deviation),
+            (true, _) => 2.0 * Probit.complement(distance / deviation),
             (false, true) => 0.0,
             (false, false) => 1.0,
         };
