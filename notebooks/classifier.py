@@ -31,12 +31,11 @@ print(f"accuracy {accuracy_score(y_test, said > 0.5):.3f}")
 # ## One figure
 #
 # `ls_ece` is the mean gap between what is said and what happens. It is a float that also knows the numerical bound
-# and the settings that made it. Sigma, the resolution on the scale of the logits, is stated here: models are to be
-# compared at one sigma.
+# and the settings that made it. Sigma, the resolution on the scale of the logits, is chosen automatically from the
+# number of rows and the spread of the predictions.
 
 # %%
-SIGMA = 0.5
-cal.ls_ece(y_test, said, sigma=SIGMA)
+cal.ls_ece(y_test, said)
 
 # %% [markdown]
 # ## How much of it can be trusted?
@@ -45,7 +44,7 @@ cal.ls_ece(y_test, said, sigma=SIGMA)
 # floor*. `assess` draws outcomes from the predictions to find it, and gives an interval and a p-value.
 
 # %%
-found = cal.assess(y_test, said, sigma=SIGMA)
+found = cal.assess(y_test, said)
 print(found)
 
 # %% [markdown]
@@ -55,7 +54,7 @@ print(found)
 # model would lie. Below the diagonal on the right and above it on the left: too sure, on both sides.
 
 # %%
-_ = cal.ReliabilityDisplay.from_predictions(y_test, said, sigma=SIGMA, name="Naive Bayes")
+_ = cal.ReliabilityDisplay.from_predictions(y_test, said, name="Naive Bayes")
 # %% [markdown]
 # The same in another form, without smoothing: rows in the order of their predictions, and the sum of what happened
 # less what was said. Slopes are gaps; the band is where a calibrated model stays.
@@ -80,19 +79,18 @@ for method in ("sigmoid", "isotonic"):
     models[method] = CalibratedClassifierCV(GaussianNB(), method=method, cv=5).fit(X_train, y_train)
 probabilities = {name: model.predict_proba(X_test)[:, 1] for name, model in models.items()}
 
-compared = cal.compare(y_test, probabilities, sigma=SIGMA)
+compared = cal.compare(y_test, probabilities)
 print(compared)
 
 # %% [markdown]
 # All models answered for the same rows, so that differences are known better than each figure is: `compare` subtracts
-# them row by row. Where the sentence says that no difference is seen, choose by something else.
+# them row by row. The sigmoid curve has the wrong shape for naive Bayes and makes it underconfident in part; the
+# isotonic one shows no miscalibration.
 
 # %%
 chart = None
 for name, each in probabilities.items():
-    chart = cal.ReliabilityDisplay.from_predictions(
-        y_test, each, sigma=SIGMA, name=name, ax=None if chart is None else chart.ax_
-    )
+    chart = cal.ReliabilityDisplay.from_predictions(y_test, each, name=name, ax=None if chart is None else chart.ax_)
 
 # %% [markdown]
 # A proper score sees calibration and sharpness together, and should not have become worse:
@@ -107,7 +105,7 @@ for name, each in probabilities.items():
 # The functions have scikit-learn's order of arguments, so `make_scorer` takes them as they are. Larger is worse.
 
 # %%
-scorer = make_scorer(cal.ls_ece, greater_is_better=False, response_method="predict_proba", sigma=SIGMA)
+scorer = make_scorer(cal.ls_ece, greater_is_better=False, response_method="predict_proba")
 for name, model in models.items():
     scores = -cross_validate(model, X, y, scoring=scorer, cv=5)["test_score"]
     print(f"{name:<12}", " ".join(f"{score:.4f}" for score in scores))
@@ -118,4 +116,4 @@ for name, model in models.items():
 
 # %%
 together = cross_val_predict(models["isotonic"], X, y, cv=5, method="predict_proba")[:, 1]
-print(cal.assess(y, together, sigma=SIGMA).sentence)
+print(cal.assess(y, together).sentence)

@@ -97,6 +97,4 @@ _ = cal.SweepDisplay.from_predictions(labels, scores["ResNet-56"], from_logits=T
 
 # %%
 for name, each in scores.items():
-    print(
-        f"{name}: class-wise LS-ECE {cal.ls_ece(labels, each, from_logits=True, multiclass='classwise'):.5f}"
-    )
+    print(f"{name}: class-wise LS-ECE {cal.ls_ece(labels, each, from_logits=True, multiclass='classwise'):.5f}")

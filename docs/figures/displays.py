@@ -35,8 +35,8 @@ def malignant(model: str) -> tuple[Any, Any]:
 def guide() -> tuple[Any, Any, Any]:
     """Outcomes and the two models of docs/guide.md."""
     rng = np.random.default_rng(0)
-    logits = rng.normal(0.5, 1.5, 2_000)
-    y_true = rng.random(2_000) < 1 / (1 + np.exp(-0.6 * logits))
+    logits = rng.normal(0.5, 1.5, 5_000)
+    y_true = rng.random(5_000) < 1 / (1 + np.exp(-0.6 * logits))
     return y_true, 1 / (1 + np.exp(-logits)), 1 / (1 + np.exp(-0.6 * logits))
 
 
@@ -53,15 +53,15 @@ def main(folder: Path = HERE) -> None:
 
     save(cal.SweepDisplay.from_predictions(*malignant("naive_bayes"), name="Naive Bayes"), folder / "sweep.png")
 
-    display = cal.ReliabilityDisplay.from_predictions(*malignant("naive_bayes"), sigma=0.5, name="Naive Bayes")
+    display = cal.ReliabilityDisplay.from_predictions(*malignant("naive_bayes"), name="Naive Bayes")
     cal.ReliabilityDisplay.from_predictions(
-        *malignant("logistic_regression"), sigma=0.5, name="Logistic regression", ax=display.ax_
+        *malignant("logistic_regression"), name="Logistic regression", ax=display.ax_
     )
     save(display, folder / "quickstart.png")
 
     y_true, sure, tempered = guide()
-    display = cal.ReliabilityDisplay.from_predictions(y_true, sure, sigma=0.4, name="sure")
-    cal.ReliabilityDisplay.from_predictions(y_true, tempered, sigma=0.4, name="tempered", ax=display.ax_)
+    display = cal.ReliabilityDisplay.from_predictions(y_true, sure, name="sure")
+    cal.ReliabilityDisplay.from_predictions(y_true, tempered, name="tempered", ax=display.ax_)
     save(display, folder / "guide.png")
 
     display = cal.CumulativeDisplay.from_predictions(**digits("logistic_regression"), name="Logistic regression")

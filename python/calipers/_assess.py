@@ -237,7 +237,7 @@ class Assessment:
             low, _, high = self.floor.quantiles
             lines += [
                 ("noise floor", f"{self.floor.mean:.6f} ± {self.floor.deviation:.6f}, 90 % in [{low:.6f}, {high:.6f}]"),
-                ("p-value", f"{self.floor.p_value:.6f} ({self.floor.n_resamples:,} resamples)"),
+                ("p-value", f"{_p_value(self.floor.p_value)} ({self.floor.n_resamples:,} resamples)"),
             ]
         if self.residual is not None:
             deciding = self.residual
@@ -300,6 +300,10 @@ def assessment(parts: _Assessed) -> Assessment:
             "random_state": parts["random_state"],
         },
     )
+
+
+def _p_value(p: float) -> str:
+    return f"{p:.6f}" if p >= 1e-6 else "below 0.000001"
 
 
 def _part(parts: _Part) -> Part:

@@ -103,7 +103,7 @@ pub(crate) fn of_input(input: &InputReport) -> [Option<String>; 3] {
 
 /// What floor and p are.
 pub(crate) const FLOOR: &str = "floor: what a calibrated model would show on these rows, mean ± deviation of 200 draws. p: how often a calibrated \
-     model would show as much, of LS-ECE by its residual form. Intervals: calipers assess\n";
+     model would score at least as much by chance; that of LS-ECE is of its residual form. Intervals: calipers assess\n";
 
 /// Why figures have no floor, each reason once.
 pub(crate) fn withheld<'a>(name: &str, figures: impl Iterator<Item = &'a Floored>) -> String {

@@ -41,7 +41,7 @@ pub fn run(setting: &Setting) -> Result<Page, Error> {
         "Distributions of logits and outcomes whose ECE, LS-ECE and residual LS-ECE are known by integration (`calipers::population::Family`), samples of them \
          (`calipers::simulate`), and every estimate of ECE that calipers has on the same samples. The families of the list *all* were used to choose \
          the rule of `sigma = \"auto\"`, the way in which noise is taken out, and the constants of the bias-aware interval. Those *kept aside* and *unseen* were written down before that, \
-         and were looked at beside it. The *new* ones were written down before any of these was chosen, and were looked at on this page only; three of them were known from an independent trial of an earlier version. \
+         and were looked at beside it. The *new* ones were written down before any of these was chosen; three of them were known from an independent trial of an earlier version, and five were looked at when the critical value of the interval and the share of blocks that show a gap by chance were chosen. \
          Code, families and seeds are public: the same seed gives the same page.",
     );
     let lists = [Family::all(), Family::kept_aside(), Family::unseen(), Family::fresh()];

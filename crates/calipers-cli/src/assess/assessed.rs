@@ -72,14 +72,14 @@ impl Question for Assessing<'_> {
         Ok(Assessed { n, input, figures, tests })
     }
 
-    fn for_groups(&self, all: &Assessed, _n_groups: usize) -> Self {
+    fn for_groups(&self, all: &Assessed, n_groups: usize) -> Self {
         let asked = self.asked.iter().zip(&all.figures).map(|(asked, figure)| {
             let of_all = figure.outcome.as_ref().ok().map(|assessment| &assessment.estimate);
             asked.at_sigma_of(of_all)
         });
         Assessing {
             asked: asked.collect(),
-            significance: self.significance.clone(),
+            significance: self.significance.for_groups(n_groups),
             tests: self.tests.clone(),
             of_group: true,
             waiting: self.waiting,

@@ -36,6 +36,9 @@ fn assessed_or_refused(figure: &AssessedFigure) -> Value {
     };
     if let Some(p) = figure.p_adjusted {
         object["p_adjusted"] = p.into();
+        if let Ok(assessment) = &figure.outcome {
+            object["sentence"] = assessment.sentence_among_groups(p).into();
+        }
     }
     object["definition"] = figure.definition.as_str().into();
     object

@@ -48,9 +48,20 @@ pub(crate) struct Significance {
     pub(crate) seed: u64,
     pub(crate) method: Option<IntervalMethod>,
     pub(crate) debias: Debias,
+    /// Draws at most, for p-values that are as small as `n_resamples` can show.
+    most_resamples: u64,
 }
 
+/// So many draws for one of many groups, and no more.
+const MOST_RESAMPLES: u64 = 100_000;
+
 impl Significance {
+    /// For so many groups, whose p-values are adjusted for their number.
+    pub(crate) fn for_groups(&self, n_groups: usize) -> Self {
+        let needed = (n_groups as f64 / (1.0 - self.level)).ceil() as u64;
+        Significance { most_resamples: needed.min(MOST_RESAMPLES), ..self.clone() }
+    }
+
     pub(crate) fn new(draws: &DrawArgs, interval: &IntervalArgs, debias: Debias) -> Result<Self, Error> {
         let significance = Significance {
             level: draws.level,
@@ -58,6 +69,7 @@ impl Significance {
             seed: draws.seed,
             method: interval.interval.as_deref().map(str::parse).transpose()?,
             debias,
+            most_resamples: 0,
         };
         draws.check()?;
         Ok(significance)
@@ -65,7 +77,7 @@ impl Significance {
 
     pub(crate) fn assess<'a>(&self, measure: &'a dyn Estimator) -> Assess<'a> {
         let assess = Assess::new(measure).level(self.level).n_resamples(self.n_resamples).seed(self.seed);
-        let assess = assess.debias(self.debias);
+        let assess = assess.debias(self.debias).most_resamples(self.most_resamples);
         self.method.map_or(assess, |method| assess.method(method))
     }
 }

@@ -60,14 +60,11 @@ fn sentence(figure: &AssessedFigure) -> Option<String> {
     }
 }
 
-/// The sentence, with a word where the p-value would not be one of miscalibration after it is adjusted for all groups.
+/// The sentence, with the p-value after adjusting for all groups where there is one.
 fn adjusted(figure: &AssessedFigure, assessment: &Assessment) -> String {
-    let sentence = assessment.sentence();
     match figure.p_adjusted {
-        Some(p) if assessment.significant == Some(true) && p > 1.0 - assessment.interval.level => {
-            format!("{sentence} This is not significant after adjusting for all groups (p = {p:.2}).")
-        }
-        _ => sentence,
+        Some(p) => assessment.sentence_among_groups(p),
+        None => assessment.sentence(),
     }
 }
 
@@ -229,27 +226,6 @@ fn assessments(measured: &Measured<Assessed>) -> impl Iterator<Item = &Assessmen
     measured.figures.figures.iter().filter_map(|figure| figure.outcome.as_ref().ok())
 }
 
-/// What the adjusted p-values are; and where a p-value is as small as the draws can show, and not significant once it is adjusted, how many draws would do. That is
-/// not so for measures that have a bound on the tail, whose p-values may be smaller.
-fn holm_note(results: Results, n_resamples: Option<u64>, level: f64) -> String {
-    let figures = || results.iter().flat_map(|measured| &measured.figures.figures);
-    let least = n_resamples.map_or(0.0, |n| 1.0 / (n + 1) as f64);
-    let is_least = |p: f64| (p / least - 1.0).abs() < 1e-9;
-    let at_least = |figure: &AssessedFigure| {
-        figure.p_value().is_some_and(is_least) && figure.p_adjusted.is_some_and(|p| p > 1.0 - level + 1e-12)
-    };
-    let adjusted = |measured: &&Measured<Assessed>| measured.figures.figures.iter().any(|f| f.p_adjusted.is_some());
-    let needed = (results.iter().filter(adjusted).count() as f64 / (1.0 - level) - 1e-6).ceil();
-    match figures().any(at_least) {
-        true => format!(
-            "p (Holm): adjusted for the number of groups. Some p-values are the smallest that {} draws can show; --resamples {needed} would tell \
-             whether they are significant.\n",
-            number::count(n_resamples.unwrap_or_default())
-        ),
-        false => "p (Holm): adjusted for the number of groups.\n".to_owned(),
-    }
-}
-
 fn explanation(results: Results) -> String {
     let assessments = || results.iter().flat_map(assessments);
     let Some(first) = assessments().next() else { return String::new() };
@@ -258,7 +234,7 @@ fn explanation(results: Results) -> String {
     let floor = n_resamples.map(|n| {
         format!(
             "floor: what a calibrated model would show on these rows, mean ± deviation of {} draws. p: how often a calibrated \
-             model would show as much.\n",
+             model would score at least as much by chance.\n",
             number::count(n)
         )
     });
@@ -275,16 +251,16 @@ fn explanation(results: Results) -> String {
         ),
         floor.unwrap_or_default(),
         if decided {
-            "Decided by residual_ls_ece: p and the debiased value of ls_ece are its own, and the direction is that of its signed parts without what noise adds.\n"
+            "The verdict comes from residual_ls_ece: p and the debiased value in the line of ls_ece are those of residual_ls_ece. The direction splits that debiased value into parts.\n"
                 .to_owned()
         } else {
             String::new()
         },
-        if adjusted { holm_note(results, n_resamples, first.interval.level) } else { String::new() },
+        if adjusted { "p (Holm): adjusted for the number of groups.\n".to_owned() } else { String::new() },
         withheld.iter().map(|reason| format!("No floor: {reason}\n")).collect(),
         clusters.unwrap_or_default(),
         format!(
-            "debiased: the value without what noise adds ({}). num. ±: numerical error alone.\n",
+            "debiased: the value without the bias that noise adds ({}). num. ±: numerical error alone.\n",
             rules.into_iter().collect::<Vec<_>>().join(", or ")
         ),
     ]

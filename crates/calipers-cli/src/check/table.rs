@@ -59,7 +59,7 @@ pub(crate) fn sentence(gate: &Gate) -> String {
 /// What a verdict is about.
 fn decided(line: &Line) -> String {
     match deciding(line) {
-        Some(deciding) => format!("{}, which decides for {},", deciding.estimate.measure, line.measure),
+        Some(deciding) => deciding.estimate.title().to_owned(),
         None => line.measure.to_owned(),
     }
 }
@@ -125,7 +125,7 @@ fn explanation(gate: &Gate) -> String {
         // Of 1 - 0.95, not 0.050000000000000044.
         (1e9 * (1.0 - gate.level)).round() / 1e9
     );
-    let one = "Passed where the interval ends at max or below, failed where it begins above.\n".to_owned();
+    let one = "p: of \"the value of the population is max\". Passed where the interval ends at max or below, failed where it begins above.\n".to_owned();
     [
         if n_passed > MOST_PASSED {
             format!("{n_passed} that passed are not listed; --json has them.\n")
@@ -134,7 +134,7 @@ fn explanation(gate: &Gate) -> String {
         },
         format!("interval: {} %, for the value of the population at the same settings.\n", level(gate.level)),
         if gate.lines.iter().any(|line| deciding(line).is_some()) {
-            "residual: the residual form of LS-ECE, which is 0 for a calibrated model at any sigma. It decides, and the interval is its own.\n".to_owned()
+            "residual: the residual form of LS-ECE, which is 0 for a calibrated model at any sigma. The verdict and the interval are those of the residual form.\n".to_owned()
         } else {
             String::new()
         },

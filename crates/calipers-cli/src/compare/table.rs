@@ -88,7 +88,7 @@ fn explanation(by_measure: &[(Asked, Comparison)]) -> String {
     let compared = compared.map(|(asked, by)| {
         let sigma = by.settings.number("sigma").map(|sigma| format!(" at sigma {}", number::significant(sigma)));
         format!(
-            "compared: {}{}, by which models are compared in place of {}. p of a model is that of the residual form, too.\n",
+            "compared: {}{}, by which models are compared in place of {}. difference: of these values, each without the bias that noise adds. p of a model is that of its residual form.\n",
             by.measure,
             sigma.unwrap_or_default(),
             asked.name
@@ -96,7 +96,7 @@ fn explanation(by_measure: &[(Asked, Comparison)]) -> String {
     });
     [
         format!(
-            "interval: {} %. p of a pair: of \"no difference\", two-sided; p (Holm): adjusted for the number of pairs.\n",
+            "interval: {} %. p of a pair: two-sided, of the hypothesis that both are equally calibrated; p (Holm): adjusted for the number of pairs.\n",
             level(first.level)
         ),
         floor.unwrap_or_default(),

@@ -31,20 +31,12 @@ fn three_verdicts_have_their_exit_codes() {
     let path = groups(&folder);
     let passed = check(&path, &["--max", "ls-ece=0.15"]);
     assert_eq!((passed.code, passed.stderr.as_str()), (Some(0), ""));
-    assert!(
-        passed.stdout.starts_with("passed: residual_ls_ece, which decides for ls_ece, is at most 0.15\n"),
-        "{}",
-        passed.stdout
-    );
+    assert!(passed.stdout.starts_with("passed: residual LS-ECE is at most 0.15\n"), "{}", passed.stdout);
     assert!(passed.stdout.contains("decided by residual LS-ECE, sigma 0.5000"), "{}", passed.stdout);
 
     let failed = check(&path, &["--max", "ls-ece=0.02"]);
     assert_eq!((failed.code, failed.stderr.as_str()), (Some(1), ""));
-    assert!(
-        failed.stdout.starts_with("failed: residual_ls_ece, which decides for ls_ece, is above 0.02\n"),
-        "{}",
-        failed.stdout
-    );
+    assert!(failed.stdout.starts_with("failed: residual LS-ECE is above 0.02\n"), "{}", failed.stdout);
 
     let value = {
         let all: Value = serde_json::from_str(&check(&path, &["--max", "ls-ece=0.02", "--json"]).stdout).unwrap();
@@ -197,9 +189,7 @@ fn what_would_decide_is_said() {
         "20",
     ]);
     assert!(
-        one.stdout.starts_with(
-            "undecided: whether residual_ls_ece, which decides for ls_ece, is above 0.3, so few draws do not tell\n"
-        ),
+        one.stdout.starts_with("undecided: whether residual LS-ECE is above 0.3, so few draws do not tell\n"),
         "{one:?}"
     );
 }

@@ -54,7 +54,7 @@ fn the_table_is_plain_and_says_what_it_shows() {
 LS-ECE: the mean gap between predicted probability and observed frequency, smoothed; 0 is perfect.
 num. ± bounds its numerical error, not chance. Noise uniform, link logistic, sigma as given.
 floor: what a calibrated model would show on these rows, mean ± deviation of 200 draws. p: how often a calibrated
-  model would show as much, of LS-ECE by its residual form. Intervals: calipers assess
+  model would score at least as much by chance; that of LS-ECE is of its residual form. Intervals: calipers assess
 clipped: closer than 1e-6 to 0 or 1, so moved to that distance: 0 and 1 have no finite logit
 probability from column prob, outcome from column label
 ";

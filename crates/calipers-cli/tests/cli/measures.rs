@@ -85,7 +85,7 @@ fn a_table_has_a_line_for_each_measure_and_a_column_for_each_model() {
         // Value, floor in three words, p and bound.
         assert_eq!(brier.iter().map(|line| line.split_whitespace().count() - 2).sum::<usize>(), 5 * n_models);
         assert!(
-            with_floors.contains("model would show as much") && with_floors.contains("no floor: "),
+            with_floors.contains("model would score at least as much") && with_floors.contains("no floor: "),
             "{with_floors}"
         );
         let table = measure(&example(), &[&models[..2 * n_models], &["--all", "--floor", "never"]].concat());

@@ -51,6 +51,7 @@ pub struct Assess<'a> {
     debias: Debias,
     clusters: Option<&'a [u32]>,
     confidences: Option<bool>,
+    most_resamples: u64,
 }
 
 impl<'a> Assess<'a> {
@@ -66,6 +67,7 @@ impl<'a> Assess<'a> {
             debias,
             clusters: None,
             confidences: None,
+            most_resamples: 0,
         }
     }
 
@@ -78,6 +80,13 @@ impl<'a> Assess<'a> {
     /// Draws of each kind.
     pub fn n_resamples(mut self, n_resamples: u64) -> Self {
         self.n_resamples = n_resamples;
+        self
+    }
+
+    /// Draws up to so many for a p-value that is the smallest which [`n_resamples`](Self::n_resamples) can show. For one of
+    /// m groups m / (1 - level) draws are enough to be significant after [`holm`](super::holm)'s adjustment.
+    pub fn most_resamples(mut self, most_resamples: u64) -> Self {
+        self.most_resamples = most_resamples;
         self
     }
 
@@ -219,8 +228,10 @@ impl<'a> Assess<'a> {
         confidences: Option<bool>,
     ) -> Result<Assessment, Error> {
         let withheld = resampler.floor_withheld();
+        // Where another measure decides, the p-value is its own.
+        let most = if decided.is_some() { 0 } else { self.most_resamples };
         let mut floor = match withheld {
-            None => Some(NoiseFloor::new(resampler, self.n_resamples, self.seed)?),
+            None => Some(NoiseFloor::refined(resampler, self.n_resamples, most.max(self.n_resamples), self.seed)?),
             Some(_) => None,
         };
         let is_unbiased = estimate.is_unbiased();
@@ -257,7 +268,7 @@ impl<'a> Assess<'a> {
         let parts = match &decided {
             Some(decided) => decided.parts,
             None => {
-                resampler.parts().map(|parts| Parts::new(&parts, self.level, resampler.effective_rows(), confidences))
+                resampler.parts().map(|parts| Parts::new(&parts, &interval, resampler.effective_rows(), confidences))
             }
         };
         Ok(Assessment {

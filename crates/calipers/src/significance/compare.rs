@@ -370,6 +370,9 @@ impl Comparison {
         let name = self.compared[pair.first].title();
         let (lower, upper) = (pair.interval.lower, pair.interval.upper);
         let digits = sentence::digits(0.5 * (upper - lower));
+        // An end that is not 0 does not read as 0 where its sign matters.
+        let rounds_to_0 = |end: f64| end != 0.0 && end.abs() < 0.5 * 10f64.powi(-(digits as i32));
+        let digits = if rounds_to_0(lower) || rounds_to_0(upper) { digits + 1 } else { digits };
         let show = |value: f64| sentence::signed(value, digits);
         let mut p = sentence::p_value(pair.p_adjusted);
         if self.pairs.len() > 1 {
@@ -377,14 +380,20 @@ impl Comparison {
         }
         let level = sentence::percent(self.level);
         let interval = |lower: f64, upper: f64| format!("({level} interval {} to {}, {p})", show(lower), show(upper));
-        let better = |better: &str, worse: &str, by: f64, interval: String| {
-            format!("{better} is better calibrated than {worse}: its {name} is smaller by {} {interval}.", show(by))
+        let is_score = self.compared[pair.first].is_score();
+        let better = |better: &str, worse: &str, by: f64, interval: String| match is_score {
+            // A score tells sharpness and calibration together.
+            true => format!("{better} has a smaller {name} than {worse}, by {} {interval}.", show(by)),
+            false => {
+                format!("{better} is better calibrated than {worse}: its {name} is smaller by {} {interval}.", show(by))
+            }
         };
+        let what = if is_score { name } else { "calibration" };
         match (pair.p_adjusted <= 1.0 - self.level + 1e-12, pair.difference < 0.0) {
             (true, true) => better(first, second, -pair.difference, interval(-upper, -lower)),
             (true, false) => better(second, first, pair.difference, interval(lower, upper)),
             (false, _) => format!(
-                "There is no evidence that {first} and {second} differ in calibration: {name} of {first} less that of {second} is {} {}.",
+                "There is no evidence that {first} and {second} differ in {what}: the estimated difference in {name} ({first} minus {second}) is {} {}.",
                 show(pair.difference),
                 interval(lower, upper)
             ),

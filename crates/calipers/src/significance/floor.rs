@@ -2,6 +2,7 @@
 
 use super::resampler::{Draws, Kind, Resampler, quantile};
 use crate::Error;
+use crate::watch;
 
 /// The distribution of a measure when outcomes are drawn from the predictions themselves, and where the value is in it.
 ///
@@ -41,11 +42,20 @@ pub struct NoiseFloor {
 impl NoiseFloor {
     /// Draws `n_resamples` times.
     pub fn new(resampler: &dyn Resampler, n_resamples: u64, seed: u64) -> Result<Self, Error> {
+        Self::refined(resampler, n_resamples, n_resamples, seed)
+    }
+
+    /// The same, with up to `most` draws for the p-value where none of the first `n_resamples` reaches the value: of
+    /// many groups only such p-values can be significant once they are adjusted.
+    pub fn refined(resampler: &dyn Resampler, n_resamples: u64, most: u64, seed: u64) -> Result<Self, Error> {
+        let (value, squares) = (resampler.calibrated_value(), resampler.squared_differences());
         let draws = Draws::new(resampler, Kind::Calibrated, n_resamples, seed)?;
-        let mut p_value = p_value(&draws, resampler.calibrated_value(), resampler.squared_differences());
+        let more = || Draws::numbered(resampler, Kind::Calibrated, n_resamples..most, seed);
+        let mut p_value = refined(&draws, more, value, squares, most)?;
         if let Some(second) = resampler.second_test() {
-            let draws = Draws::of_second_test(&second, n_resamples, seed)?;
-            p_value = p_value.max(self::p_value(&draws, second.value, resampler.squared_differences()));
+            let first = Draws::of_second_test(&second, 0..n_resamples, seed)?;
+            let more = || Draws::of_second_test(&second, n_resamples..most, seed);
+            p_value = p_value.max(refined(&first, more, second.value, squares, most)?);
         }
         let mut sorted = draws.values.clone();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -59,6 +69,26 @@ impl NoiseFloor {
             seed,
         })
     }
+}
+
+/// The p-value by some draws, or by all of up to `most` where none of the first reaches the value.
+///
+/// # Why the level holds
+/// Let R be the first draws and N all. For α >= 1 / (R + 1) the p-value is at most α only where that of the first
+/// draws is. For smaller α it is so only where that of all N is.
+fn refined(
+    draws: &Draws,
+    more: impl FnOnce() -> Result<Draws, Error>,
+    value: f64,
+    squared_differences: Option<f64>,
+    most: u64,
+) -> Result<f64, Error> {
+    let p_value = p_value(draws, value, squared_differences);
+    if draws.n_reaching(value) > 0 || p_value * (most + 1) as f64 <= 1.0 + 1e-9 {
+        return Ok(p_value);
+    }
+    watch::expect_draws(most - draws.by_number.len() as u64);
+    Ok((more()?.n_reaching(value) + 1) as f64 / (most + 1) as f64)
 }
 
 /// By the draws; beyond all of them, by the bound on the tail where that is less.

@@ -68,15 +68,18 @@ pub struct Part {
 }
 
 impl Parts {
-    /// At a level; `confidences` says whether predictions are confidences in a predicted class.
-    pub(super) fn new(parts: &PartBrackets, level: f64, effective_rows: f64, confidences: Option<bool>) -> Self {
+    /// With the interval of the whole measure; `confidences` says whether predictions are confidences in a
+    /// predicted class.
+    pub(super) fn new(parts: &PartBrackets, whole: &Interval, effective_rows: f64, confidences: Option<bool>) -> Self {
+        let level = whole.level;
         let part = |part: &PartBracket| {
             let tail = 0.5 * (1.0 - level);
             let (lower, upper) = part.bracket.ends(tail, Sides::Two);
             // So few rows do not tell more, however equal their outcomes are.
             let (middle, least) = (0.5 * (lower + upper), least_half(tail, effective_rows));
             let (lower, upper) = (lower.min(middle - least), upper.max(middle + least));
-            let (lower, upper) = (lower.clamp(0.0, 1.0), upper.clamp(0.0, 1.0));
+            // No part is larger than the whole.
+            let (lower, upper) = (lower.clamp(0.0, whole.lower), upper.clamp(0.0, whole.upper));
             let interval = Interval { lower, upper, level, method: IntervalMethod::BiasAware, is_upper_limit: false };
             Part { value: part.value, debiased: part.bracket.debiased, interval }
         };

@@ -1,5 +1,7 @@
 //! What a measure gives to be assessed.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::{Bracket, PartBrackets};
@@ -104,37 +106,51 @@ pub(super) struct Draws {
 
 impl Draws {
     pub(super) fn new(resampler: &dyn Resampler, kind: Kind, n_resamples: u64, seed: u64) -> Result<Self, Error> {
+        Self::numbered(resampler, kind, 0..n_resamples, seed)
+    }
+
+    /// The draws of these numbers.
+    pub(super) fn numbered(
+        resampler: &dyn Resampler,
+        kind: Kind,
+        numbers: Range<u64>,
+        seed: u64,
+    ) -> Result<Self, Error> {
         match kind {
-            Kind::Calibrated => Self::by(|draw| resampler.calibrated_draw(draw), 2, 0, n_resamples, seed),
-            Kind::Bootstrap => Self::by(|draw| resampler.bootstrap_draw(draw), 2, 1, n_resamples, seed),
+            Kind::Calibrated => Self::by(|draw| resampler.calibrated_draw(draw), 2, 0, numbers, seed),
+            Kind::Bootstrap => Self::by(|draw| resampler.bootstrap_draw(draw), 2, 1, numbers, seed),
         }
     }
 
     /// Of a second test: with numbers that neither of the two kinds has.
-    pub(super) fn of_second_test(test: &SecondTest<'_>, n_resamples: u64, seed: u64) -> Result<Self, Error> {
-        Self::by(|draw| (test.draw)(draw), 1, 1 << 62, n_resamples, seed)
+    pub(super) fn of_second_test(test: &SecondTest<'_>, numbers: Range<u64>, seed: u64) -> Result<Self, Error> {
+        Self::by(|draw| (test.draw)(draw), 1, 1 << 62, numbers, seed)
     }
 
     fn by(
         draw: impl Fn(u64) -> f64 + Sync,
         stride: u64,
         first: u64,
-        n_resamples: u64,
+        numbers: Range<u64>,
         seed: u64,
     ) -> Result<Self, Error> {
         let draw = |number: u64| {
             watch::draw_begins();
             draw(seed_of_draw(seed, first + stride * number))
         };
-        let by_number: Vec<f64> = (0..n_resamples).into_par_iter().panic_fuse().map(draw).collect();
+        let by_number: Vec<f64> = numbers.into_par_iter().panic_fuse().map(draw).collect();
         Self::of(by_number)
     }
 
     /// (1 + draws that are at least the value) / (1 + draws); draws that could not be measured count among both.
     pub(super) fn p_value(&self, value: f64) -> f64 {
+        (self.n_reaching(value) + 1) as f64 / (self.by_number.len() + 1) as f64
+    }
+
+    /// Draws that are at least the value, and those that could not be measured.
+    pub(super) fn n_reaching(&self, value: f64) -> u64 {
         let threshold = value - TIE * value.abs();
-        let n_above = self.values.iter().filter(|draw| **draw >= threshold).count() as u64;
-        (n_above + self.n_failed + 1) as f64 / (self.by_number.len() + 1) as f64
+        self.values.iter().filter(|draw| **draw >= threshold).count() as u64 + self.n_failed
     }
 
     /// Refuses draws of which more than one in ten could not be measured.

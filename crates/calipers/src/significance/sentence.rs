@@ -6,6 +6,15 @@ use crate::estimate::Estimate;
 impl Assessment {
     /// Value, interval, floor and verdict in plain sentences; or, where there is no evidence of miscalibration, how large it can be.
     pub fn sentence(&self) -> String {
+        self.sentence_after(None)
+    }
+
+    /// The same for one of several groups, with the p-value after adjusting for their number.
+    pub fn sentence_among_groups(&self, p_adjusted: f64) -> String {
+        self.sentence_after(Some(p_adjusted))
+    }
+
+    fn sentence_after(&self, p_adjusted: Option<f64>) -> String {
         let name = self.estimate.title();
         let digits = self.digits();
         let show = |value: f64| format!("{value:.digits$}");
@@ -19,7 +28,7 @@ impl Assessment {
             return format!("{found} There is no noise floor: {reason}.");
         };
         if let (Some(note), Some(residual)) = (self.smoothing_note(), &self.residual) {
-            return format!("{name} is {}. {note} {}", show(value), residual.sentence());
+            return format!("{name} is {}. {note} {}", show(value), residual.sentence_after(p_adjusted));
         }
         let p = p_value(floor.p_value);
         let calibrated = format!(
@@ -27,8 +36,22 @@ impl Assessment {
             show(floor.mean),
             show(floor.deviation)
         );
-        match self.significant {
-            Some(true) => format!("{found} {}, so this model is miscalibrated ({p}).", capitalised(&calibrated)),
+        if self.estimate.is_score() && self.significant != Some(true) {
+            // A score tells sharpness and calibration together: a small one is no evidence of either.
+            return format!("{found} {} ({p}).", capitalised(&calibrated));
+        }
+        let not_after_adjusting = p_adjusted.filter(|p| *p > 1.0 - self.interval.level + 1e-12);
+        match (self.significant, not_after_adjusting) {
+            (Some(true), Some(adjusted)) => format!(
+                "{found} {} ({p}). After adjusting for all groups this is no evidence of miscalibration ({}).",
+                capitalised(&calibrated),
+                p_value(adjusted)
+            ),
+            (Some(true), None) => {
+                let unbounded = show(lower).trim_start_matches(['0', '.']).is_empty();
+                let unbounded = if unbounded { " The data do not show by how much at least." } else { "" };
+                format!("{found} {}, so this model is miscalibrated ({p}).{unbounded}", capitalised(&calibrated))
+            }
             _ => format!(
                 "There is no evidence of miscalibration ({p}). {first} is {}; {calibrated}. The true {name} is below {} with \
                  {level} confidence.",
@@ -44,8 +67,8 @@ impl Assessment {
         let smoothing = self.smoothing.filter(|size| *size > 0.5 * self.estimate.value)?;
         let digits = self.digits();
         Some(format!(
-            "Sigma {sigma:.2} is large for these predictions: smoothing alone gives {smoothing:.digits$}, for outcomes \
-             exactly as predicted. The residual form leaves that out."
+            "Sigma {sigma:.2} is large for these predictions: smoothing alone gives {smoothing:.digits$}, even to a \
+             perfectly calibrated model. The residual form does not have this part, so it decides."
         ))
     }
 
@@ -109,7 +132,8 @@ pub(super) fn signed(value: f64, digits: usize) -> String {
 pub(super) fn p_value(p: f64) -> String {
     match p {
         _ if p < 0.001 => "p < 0.001".to_owned(),
-        _ if p < 0.01 => format!("p = {p:.3}"),
+        // Three digits where two would not tell on which side of a usual level it is.
+        _ if p < 0.01 || (0.045..0.055).contains(&p) => format!("p = {p:.3}"),
         _ => format!("p = {p:.2}"),
     }
 }

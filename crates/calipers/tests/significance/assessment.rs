@@ -36,10 +36,23 @@ fn the_sentence_names_value_interval_floor_and_verdict() {
         "There is no evidence of miscalibration (p = 0.41). LS-ECE is 0.009; a perfectly calibrated model would score 0.009 ± \
          0.002 on the same data. The true LS-ECE is below 0.021 with 95 % confidence."
     );
+    // Among groups, a verdict is that of the adjusted p-value; and an interval from 0 on does not say by how much.
+    let mut group = found.clone();
+    group.significant = Some(true);
+    (group.interval.is_upper_limit, group.floor.as_mut().unwrap().p_value) = (false, 0.012);
+    let [alone, among] = [group.sentence(), group.sentence_among_groups(0.24)];
+    assert!(
+        alone.ends_with("so this model is miscalibrated (p = 0.01). The data do not show by how much at least."),
+        "{alone}"
+    );
+    assert!(
+        among.ends_with("(p = 0.01). After adjusting for all groups this is no evidence of miscalibration (p = 0.24)."),
+        "{among}"
+    );
     // More than half of the value is what noise on the logits makes: then the residual form speaks.
     found.smoothing = Some(0.0052);
-    let note = "Sigma 0.30 is large for these predictions: smoothing alone gives 0.005, for outcomes exactly as predicted. The \
-                residual form leaves that out.";
+    let note = "Sigma 0.30 is large for these predictions: smoothing alone gives 0.005, even to a perfectly calibrated \
+                model. The residual form does not have this part, so it decides.";
     assert_eq!(found.smoothing_note().as_deref(), Some(note));
     assert_eq!(found.sentence(), format!("LS-ECE is 0.009. {note} {}", found.deciding().sentence()));
     found.smoothing = Some(0.0046);

@@ -128,7 +128,7 @@ fn equal_models_have_no_difference() {
         let sentence = found.sentence();
         assert!(sentence.starts_with("There is no evidence that a and b differ in calibration: "), "{sentence}");
         assert!(
-            sentence.contains(" of a less that of b is 0.000 (95 % interval -0.") && sentence.ends_with("p = 1.00)."),
+            sentence.contains(" (a minus b) is 0.000 (95 % interval -0.") && sentence.ends_with("p = 1.00)."),
             "{sentence}"
         );
     }

@@ -60,3 +60,29 @@ fn small_p_values_of_calibrated_rows_are_as_rare_as_they_say() {
         assert!((0.03..=0.07).contains(&usual.value), "n = {n}: {}", shown(usual));
     }
 }
+
+#[test]
+fn more_draws_are_made_where_none_of_the_first_reaches_the_value() {
+    let measure = LsEce::new().residual();
+    let floor = |slope: f64, seed: u64, most: u64| {
+        let (p, y) = group(100, slope, seed);
+        let predictions = Input::probabilities(&p, &y).check().unwrap();
+        let view = predictions.binary().unwrap();
+        let resampler = measure.resampler(&view).unwrap();
+        NoiseFloor::refined(&*resampler, 50, most, seed).unwrap()
+    };
+    // Overconfident: too little for the bound on the tail, and enough for 4,000 draws.
+    let mut n_found = 0;
+    for seed in 0..10 {
+        let (first, all) = (floor(0.2, 300 + seed, 50), floor(0.2, 300 + seed, 4000));
+        println!("{:.5} by 50 draws, {:.5} by 4,000", first.p_value, all.p_value);
+        n_found += u32::from(first.p_value > 1e-3 && all.p_value < 1e-3);
+        assert_eq!((first.mean, first.n_resamples), (all.mean, all.n_resamples));
+    }
+    assert!(n_found >= 4, "{n_found} of 10");
+    // Where a draw reaches the value, no more are made.
+    for seed in 0..20 {
+        let [first, all] = [50, 4000].map(|most| floor(1.0, 400 + seed, most).p_value);
+        assert!(first == all || first <= 1.0 / 51.0, "{first} {all}");
+    }
+}

@@ -41,9 +41,8 @@ fn check(name: &str, n: usize, form: &str, found: &CoverageResult, failures: &mu
     // Upper limits of what is all but calibrated hold nearly always.
     let most = if found.upper_limits.value > 0.2 { 1.0 } else { 0.99 };
     failures.expect_within(covered, 0.92..=most, &what);
-    // The oracle's width is that of so many runs: known to 9 % with 60 of them. Upper limits have no lower end.
-    let widest = if found.upper_limits.value > 0.05 { 2.3 } else { 1.9 };
-    failures.expect(ratio <= widest, format!("{what}: width {ratio:.2}"));
+    // The oracle's width is that of so many runs: known to 9 % with 60 of them.
+    failures.expect(ratio <= 2.4, format!("{what}: width {ratio:.2}"));
 }
 
 fn intervals_cover(sizes: &[(usize, u64)]) {
