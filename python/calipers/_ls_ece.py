@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from calipers import _core
 from calipers._doors import ArrayLike
-from calipers._estimate import Estimate
+from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Invalid, Link, Multiclass, Noise, PosLabel, Ties
 from calipers._rows import Rows
 
@@ -238,12 +239,5 @@ def ls_ece_sampled(
     True
     """
     rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate(
-        "ls_ece_sampled",
-        sigma=sigma,
-        noise=noise,
-        link=link,
-        n_samples=n_samples,
-        random_state=random_state,
-        clip=clip,
-    )
+    options = {"n_samples": n_samples, "random_state": random_state}
+    return from_dict(rows.ask(_core.ls_ece_sampled, sigma=sigma, noise=noise, link=link, clip=clip, **options))

@@ -1,11 +1,11 @@
 //! What a calibrated model would show, beside every figure of `calipers measure`.
 
-use calipers::{Assess, Error, Estimate, Estimator, NoiseFloor};
+use calipers::measure::{Cost, FromSketch};
+use calipers::{Assess, Error, Estimate, Measure, NoiseFloor, Sample};
 
 use crate::grid::Cell;
 use crate::number;
 use crate::screen::Tone;
-use crate::source::Source;
 
 /// Draws of a floor: its mean is known to a fourteenth of its deviation, and p-values from 0.005 on.
 pub(crate) const N_DRAWS: u64 = 200;
@@ -17,23 +17,6 @@ const P_SEEN: f64 = 0.05;
 
 /// Measures that are asked again for each draw have a floor up to so many rows, unless it is asked for.
 const MOST_ROWS: u64 = 100_000;
-
-/// Measures that take microseconds for a thousand rows, so that draws by the hundred are no wait.
-const QUICK: [&str; 13] = [
-    "expected_calibration_error",
-    "adaptive_calibration_error",
-    "root_mean_squared_calibration_error",
-    "maximum_calibration_error",
-    "debiased_ece",
-    "sweep_ece",
-    "ecce_r",
-    "ecce_mad",
-    "tcal_squared_error",
-    "corp_miscalibration",
-    "brier_score",
-    "log_loss",
-    "observed_expected",
-];
 
 /// More groups have floors only if they are asked for.
 const MOST_GROUPS: usize = 100;
@@ -61,7 +44,7 @@ pub(crate) struct Floored {
 impl Floored {
     /// The share of draws that are at least the figure, where that says something.
     pub(crate) fn p_value(&self) -> Option<f64> {
-        self.floor.as_ref().filter(|_| self.estimate.larger_is_worse()).map(|floor| floor.p_value)
+        self.floor.as_ref().filter(|_| self.estimate.spec.larger_is_worse()).map(|floor| floor.p_value)
     }
 
     /// Whether a floor was asked for.
@@ -112,15 +95,13 @@ impl Floors {
         if self == Floors::Auto && n_groups > MOST_GROUPS { Floors::TooManyGroups(n_groups) } else { self }
     }
 
-    /// A figure of predictions, with its floor. The name is that of the catalogue.
-    pub(crate) fn figure(self, name: &str, measure: &dyn Estimator, source: &Source<'_>) -> Result<Floored, Error> {
-        let estimate = source.estimate(measure)?;
-        let (floor, withheld) = match (self, source) {
-            (Floors::Never, _) => (None, None),
-            (Floors::TooManyGroups(_), _) => {
-                (None, Some(format!("more than {MOST_GROUPS} groups: --floor always has it")))
-            }
-            (Floors::Auto | Floors::Always, source) => match self.draw(name, measure, source, estimate.n) {
+    /// A figure of predictions, with its floor.
+    pub(crate) fn figure(self, measure: &dyn Measure, sample: Sample<'_>) -> Result<Floored, Error> {
+        let estimate = sample.estimate(measure)?;
+        let (floor, withheld) = match self {
+            Floors::Never => (None, None),
+            Floors::TooManyGroups(_) => (None, Some(format!("more than {MOST_GROUPS} groups: --floor always has it"))),
+            Floors::Auto | Floors::Always => match self.draw(measure, sample) {
                 Ok(floor) => (Some(floor), None),
                 Err(reason) => (None, Some(reason)),
             },
@@ -128,51 +109,37 @@ impl Floors {
         Ok(Floored { estimate, floor, withheld })
     }
 
-    fn draw(self, name: &str, measure: &dyn Estimator, source: &Source<'_>, n: u64) -> Result<NoiseFloor, String> {
-        let said = |error: Error| error.to_string();
-        let too_long = |reason: &str| Err(format!("{reason}: --floor always has it"));
-        match source {
-            Source::Classes { .. } if self == Floors::Auto => too_long("a mean over classes, which are drawn together"),
-            Source::Classes { .. } => {
-                let assessed = source.assess(Assess::new(measure).n_resamples(N_DRAWS).seed(SEED)).map_err(said)?;
-                assessed.floor.ok_or_else(|| assessed.withheld.unwrap_or_default().to_owned())
-            }
-            Source::Sketch { sketch, .. } => decided(measure, |measure| {
-                let resampler = measure.sketch_resampler(sketch).map_err(|_| NOT_OF_SKETCHES)?;
-                NoiseFloor::new(&*resampler, N_DRAWS, SEED).map_err(said)
-            }),
-            Source::Rows { view, .. } => {
-                let is_auto = self == Floors::Auto;
-                let too_many = || format!("more than {} rows", number::count(MOST_ROWS));
-                let on_grid = ["ls_ece", "residual_ls_ece"].contains(&name);
-                if is_auto && !on_grid && !QUICK.contains(&name) {
-                    return too_long("takes long");
-                }
-                if is_auto && !on_grid && n > MOST_ROWS {
-                    return too_long(&too_many());
-                }
-                decided(measure, |measure| {
-                    let resampler = measure.resampler(view).map_err(said)?;
-                    // LS-ECE is drawn on a grid, but not with every noise: then there are no influence values either.
-                    if is_auto && n > MOST_ROWS && resampler.influence_deviation().is_none() {
-                        return too_long(&too_many());
-                    }
-                    NoiseFloor::new(&*resampler, N_DRAWS, SEED).map_err(said)
-                })
-            }
+    fn draw(self, measure: &dyn Measure, sample: Sample<'_>) -> Result<NoiseFloor, String> {
+        if self == Floors::Auto
+            && let Some(reason) = takes_long(measure, sample)
+        {
+            return Err(format!("{reason}: --floor always has it"));
         }
+        if sample.is_sketch() && measure.spec().from_sketch < FromSketch::Assessment {
+            return Err(NOT_OF_SKETCHES.to_owned());
+        }
+        if sample.is_classwise() {
+            let assessed = Assess::new(measure).n_resamples(N_DRAWS).seed(SEED).run(sample);
+            let assessed = assessed.map_err(|error| error.to_string())?;
+            return assessed.floor.ok_or_else(|| assessed.withheld.unwrap_or_default().to_owned());
+        }
+        sample.noise_floor(measure, N_DRAWS, SEED).map_err(|error| error.to_string())
     }
 }
 
-/// The floor of a measure with the p-value of the one that decides for it: of LS-ECE its residual form.
-fn decided(
-    measure: &dyn Estimator,
-    floor_of: impl Fn(&dyn Estimator) -> Result<NoiseFloor, String>,
-) -> Result<NoiseFloor, String> {
-    let floor = floor_of(measure)?;
-    match measure.decided_by() {
-        Some(deciding) => Ok(NoiseFloor { p_value: floor_of(&*deciding)?.p_value, ..floor }),
-        None => Ok(floor),
+/// Why there is no floor unless it is asked for.
+fn takes_long(measure: &dyn Measure, sample: Sample<'_>) -> Option<String> {
+    if sample.is_classwise() {
+        return Some("a mean over classes, which are drawn together".to_owned());
+    }
+    let view = sample.view()?;
+    let too_many = || (view.len() as u64 > MOST_ROWS).then(|| format!("more than {} rows", number::count(MOST_ROWS)));
+    match measure.spec().cost {
+        Cost::Quick => too_many(),
+        // On a grid, but not with every noise: then there are no influence values either.
+        Cost::AnyNumberOfRows => too_many()
+            .filter(|_| measure.resampler(view, None).is_ok_and(|resampler| resampler.influence_deviation().is_none())),
+        _ => Some("takes long".to_owned()),
     }
 }
 

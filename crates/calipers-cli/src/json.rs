@@ -1,8 +1,9 @@
 //! JSON for programs: every digit and every setting.
 
-use calipers::catalogue::Listed;
+use calipers::registry::Entry;
 use calipers::{
-    Estimate, Extent, Form, InputReport, Multiclass, NoiseFloor, Setting, Settings, Strategy, SweepResult, Verdict,
+    Estimate, Extent, Form, InputReport, LsEce, Multiclass, NoiseFloor, Setting, Settings, SmoothEce, Strategy,
+    SweepResult, Verdict,
 };
 use serde_json::{Map, Value, json};
 
@@ -13,7 +14,7 @@ use crate::question::{Answers, Figure, Figures};
 pub(crate) fn render(results: &[Measured<Figures>]) -> String {
     let result = |measured: &Measured<Figures>| {
         let Figures { ls_ece, ece } = &measured.figures;
-        let figures = [("ls_ece", floored(ls_ece)), ("ece", floored(ece))];
+        let figures = [(LsEce::NAME, floored(ls_ece)), ("ece", floored(ece))];
         result(measured, ls_ece.estimate.n, figures, &ls_ece.estimate.input)
     };
     all(results.iter().map(result).collect())
@@ -31,9 +32,9 @@ pub(crate) fn render_named(results: &[Measured<Answers>]) -> String {
 }
 
 /// What can be asked for.
-pub(crate) fn render_list(listed: &[Listed]) -> String {
-    let measure = |listed: &Listed| json!({ "name": listed.name, "definition": listed.definition });
-    let measures: Vec<Value> = listed.iter().map(measure).collect();
+pub(crate) fn render_list(entries: &[Entry]) -> String {
+    let measure = |entry: &Entry| json!({ "name": entry.spec.name, "definition": entry.spec.definition });
+    let measures: Vec<Value> = entries.iter().map(measure).collect();
     text(&json!({ "calipers": env!("CARGO_PKG_VERSION"), "measures": measures }))
 }
 
@@ -56,28 +57,28 @@ pub(crate) fn render_swept(results: &[Measured<SweepResult>]) -> String {
             ("bins", points().map(|point| point.n_bins).collect()),
             ("ece_uniform", points().map(|point| point.ece_uniform.value).collect()),
             ("ece_quantile", points().map(|point| point.ece_quantile.as_ref().map(|ece| ece.value)).collect()),
-            ("ls_ece", points().map(|point| point.ls_ece.value).collect()),
+            (LsEce::NAME, points().map(|point| point.ls_ece.value).collect()),
             ("ls_ece_bounds", points().map(|point| point.ls_ece.numerical_bound).collect()),
-            ("smooth_ece", figure(&swept.smooth_ece)),
+            (SmoothEce::NAME, swept.smooth_ece.as_ref().map_or(Value::Null, figure)),
             (
                 "ranges",
                 json!({
                     "ece_uniform": range(swept.range_uniform),
                     "ece_quantile": range(swept.range_quantile),
-                    "ls_ece": range(swept.range_ls_ece),
+                    (LsEce::NAME): range(swept.range_ls_ece),
                 }),
             ),
             (
                 "sampling_noise",
                 json!({ "ece_uniform": swept.sampling_noise.uniform, "ece_quantile": swept.sampling_noise.quantile }),
             ),
-            ("jump", swept.ties.jump.into()),
-            ("tied_ece", swept.ties.tied_ece.into()),
-            ("n_tied", swept.ties.n_tied.into()),
+            ("jump", swept.ties.map(|ties| ties.jump).into()),
+            ("tied_ece", swept.ties.map(|ties| ties.tied_ece).into()),
+            ("n_tied", swept.ties.map(|ties| ties.n_tied).into()),
             ("n_clipped", points().next().map(|point| point.ls_ece.n_clipped).into()),
             ("settings", settings(&swept.settings)),
         ];
-        result(measured, swept.n, figures, &swept.smooth_ece.input)
+        result(measured, swept.n, figures, &swept.input)
     };
     all(results.iter().map(result).collect())
 }
@@ -216,7 +217,7 @@ mod tests {
         let p = [0.25, 0.75];
         let predictions = calipers::Input::probabilities(&p, &[0, 1]).check().unwrap();
         let mut estimate =
-            calipers::Estimator::estimate(&calipers::BrierScore::new(), &predictions.binary().unwrap()).unwrap();
+            calipers::Measure::estimate(&calipers::BrierScore::new(), &predictions.binary().unwrap()).unwrap();
         assert_eq!(figure(&estimate).get("value_text"), None);
         estimate.value = f64::INFINITY;
         assert_eq!((&figure(&estimate)["value"], &figure(&estimate)["value_text"]), (&Value::Null, &json!("inf")));

@@ -40,7 +40,6 @@ mod screen;
 mod shell;
 mod sketch;
 mod sketch_rows;
-mod source;
 mod study;
 mod sweep;
 mod table;
@@ -51,6 +50,7 @@ mod write;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
+use calipers::Error;
 use clap::Parser;
 
 use args::{Arguments, Verb};
@@ -90,14 +90,24 @@ fn main() -> ExitCode {
 fn finish(output: anyhow::Result<String>) -> ExitCode {
     match output {
         Ok(text) => print(&text),
-        Err(error) => fail(&format!("{error:#}")),
+        Err(error) => fail(&explained(&error)),
     }
+}
+
+/// What went wrong, and which option helps.
+fn explained(error: &anyhow::Error) -> String {
+    let hint = match error.downcast_ref() {
+        Some(Error::RowSum { .. }) => "; a quantised model needs a wider --sum-tolerance, raw scores need --logits",
+        Some(Error::InvalidOutcome { .. }) => "; name the positive label with --positive",
+        _ => "",
+    };
+    format!("{error:#}{hint}")
 }
 
 /// Prints what a check found, warns of what it could not decide, and says whether it passed.
 fn gate(checked: anyhow::Result<check::Checked>) -> ExitCode {
     match checked {
-        Err(error) => fail(&format!("{error:#}")),
+        Err(error) => fail(&explained(&error)),
         Ok(checked) => {
             let printed = print(&checked.text);
             if let Some(warning) = &checked.warning {

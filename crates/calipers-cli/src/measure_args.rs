@@ -59,8 +59,8 @@ impl LsEceArgs {
     pub(crate) fn measure(&self) -> Result<LsEce, Error> {
         Ok(LsEce::new()
             .sigma(self.sigma.parse::<Sigma>()?)
-            .shared_noise(noise::by_name(&self.noise)?)
-            .shared_link(self.link()?)
+            .noise(noise::by_name(&self.noise)?)
+            .link(self.link()?)
             .tolerance(self.tolerance)
             .clip(self.clip))
     }
@@ -107,7 +107,7 @@ impl BinnedEceArgs {
             .strategy(self.strategy.parse::<Strategy>()?)
             .norm(self.norm.parse::<Norm>()?)
             .compat(compat)
-            .shared_link(link))
+            .link(link))
     }
 
     /// What options have made of the measure, unless it is what it is called.

@@ -2,26 +2,15 @@
 
 use std::sync::Arc;
 
-use calipers::{Error, catalogue};
+use calipers::measure::FromSketch;
+use calipers::{Error, Measure, Settings, Spec, registry};
 use clap::Args;
 
 use crate::args::{BinnedEceArgs, LsEceArgs, MeasuresArgs};
 use crate::grid::Grid;
 use crate::json;
-use crate::question::{Asked, Measure};
+use crate::question::Asked;
 use crate::screen::Screen;
-
-/// Measures that a sketch answers as well as the rows do, or nearly: large files are read for these in constant memory.
-const FROM_SKETCHES: [&str; 8] = [
-    "ls_ece",
-    "residual_ls_ece",
-    "expected_calibration_error",
-    "root_mean_squared_calibration_error",
-    "maximum_calibration_error",
-    "ecce_r",
-    "ecce_mad",
-    "brier_score",
-];
 
 /// The number of bins of the measures that have no option for it.
 pub(crate) const N_BINS: usize = 15;
@@ -41,10 +30,10 @@ pub(crate) struct ListArgs {
 /// `calipers measures`: every name with its definition.
 pub(crate) fn list(args: &ListArgs, screen: &Screen) -> String {
     if args.json {
-        return json::render_list(catalogue::ALL);
+        return json::render_list(registry::all());
     }
     let mut table = Grid::new(["measure", "definition"], 1..1);
-    catalogue::ALL.iter().for_each(|listed| table.add([listed.name, listed.definition]));
+    registry::all().iter().for_each(|entry| table.add([entry.spec.name, entry.spec.definition]));
     table.draw(screen) + "\n" + &screen.notes("Here p are probabilities, y outcomes (0 or 1) and r = y - p.\n")
 }
 
@@ -52,44 +41,55 @@ pub(crate) fn list(args: &ListArgs, screen: &Screen) -> String {
 pub(crate) fn named(args: &MeasuresArgs, ls_ece: &LsEceArgs, ece: &BinnedEceArgs) -> Result<Option<Vec<Asked>>, Error> {
     let mut names: Vec<&str> = Vec::new();
     match args.all {
-        true => names.extend(catalogue::ALL.iter().map(|listed| listed.name)),
+        true => names.extend(registry::all().iter().map(|entry| entry.spec.name)),
         false => names.extend(args.measure.iter().map(String::as_str)),
     }
     let asked = by_names(&names, ls_ece, ece)?;
     Ok((!asked.is_empty()).then_some(asked))
 }
 
-/// The name of the list for what people write: `ls-ece`, `LS_ECE`, `ece`.
+/// The name of the list for what people write: `ls-ece`, `LS_ECE`, or by its title, `ece`.
 pub(crate) fn listed_name(written: &str) -> String {
-    match written.to_lowercase().replace('-', "_").as_str() {
-        "ece" => "expected_calibration_error".to_owned(),
-        name => name.to_owned(),
-    }
+    let name = written.to_lowercase().replace('-', "_");
+    let by_title = registry::all().iter().find(|entry| entry.spec.title.eq_ignore_ascii_case(&name));
+    by_title.map_or(name, |entry| entry.spec.name.to_owned())
 }
 
 /// The measures of these names, each once.
 pub(crate) fn by_names(names: &[&str], ls_ece: &LsEceArgs, ece: &BinnedEceArgs) -> Result<Vec<Asked>, Error> {
     let mut asked: Vec<Asked> = Vec::new();
     for &written in names {
-        let name = &*listed_name(written);
         // Known or refused, with the list of all and what was written.
-        let known = catalogue::ALL.iter().any(|listed| listed.name == name);
-        let measure = catalogue::by_name(if known { name } else { written }, ls_ece.link()?)?;
-        let listed = catalogue::ALL.iter().find(|listed| listed.name == name);
-        let Some(listed) = listed.filter(|_| asked.iter().all(|before| before.name != name)) else { continue };
-        let (definition, measure) = match name {
-            "ls_ece" => (ls_ece.definition(), Measure::LsEce(ls_ece.measure()?)),
-            "residual_ls_ece" => (ls_ece.residual_definition(), Measure::LsEce(ls_ece.measure()?.residual())),
-            "expected_calibration_error" => (ece.definition(), Measure::Other(Arc::new(ece.measure(ls_ece.link()?)?))),
-            _ => (None, Measure::Other(Arc::from(measure))),
-        };
-        let definition = definition.unwrap_or_else(|| listed.definition.to_owned());
-        asked.push(Asked { name: listed.name, definition, measure });
+        let spec = registry::spec(&listed_name(written)).or_else(|_| registry::spec(written))?;
+        if asked.iter().any(|before| before.name() == spec.name) {
+            continue;
+        }
+        let (definition, measure) = made(spec, ls_ece, ece)?;
+        asked.push(Asked { definition: definition.unwrap_or_else(|| spec.definition.to_owned()), measure });
     }
     Ok(asked)
 }
 
+/// A measure with the options of the command: those of LS-ECE and ECE are their own, the link is that of all.
+fn made(spec: &Spec, ls_ece: &LsEceArgs, ece: &BinnedEceArgs) -> Result<(Option<String>, Arc<dyn Measure>), Error> {
+    let smoothed = ls_ece.measure()?;
+    let binned = ece.measure(ls_ece.link()?)?;
+    if spec.name == smoothed.spec().name {
+        return Ok((ls_ece.definition(), Arc::new(smoothed)));
+    }
+    let residual = smoothed.residual();
+    if spec.name == residual.spec().name {
+        return Ok((ls_ece.residual_definition(), Arc::new(residual)));
+    }
+    if spec.name == binned.spec().name {
+        return Ok((ece.definition(), Arc::new(binned)));
+    }
+    let link = spec.option("link").map(|_| ls_ece.link()).transpose()?;
+    let settings = link.map_or_else(Settings::default, |link| Settings::default().with("link", link.name()));
+    Ok((None, Arc::from(registry::make(spec.name, &settings)?)))
+}
+
 /// Whether a sketch that keeps the bins is as good as the rows.
 pub(crate) fn sketch_is_enough(asked: &[Asked]) -> bool {
-    asked.iter().all(|asked| FROM_SKETCHES.contains(&asked.name))
+    asked.iter().all(|asked| asked.measure.spec().from_sketch >= FromSketch::Value)
 }

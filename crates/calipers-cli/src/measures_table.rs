@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use calipers::measure::Family;
 use calipers::{Estimate, Setting};
 
 use crate::floor::Floored;
@@ -207,7 +208,7 @@ fn explanation(results: Results) -> String {
     let estimates = || floored(results).map(|floored| &floored.estimate);
     let link = estimates().find_map(|estimate| estimate.settings.text("link"));
     let sigmas: Vec<Option<f64>> = estimates()
-        .filter(|estimate| ["ls_ece", "residual_ls_ece"].contains(&estimate.measure))
+        .filter(|estimate| estimate.spec.family == Family::LogitSmoothing)
         .map(|estimate| estimate.settings.number("sigma"))
         .collect();
     let differ = sigmas.windows(2).any(|pair| pair[0] != pair[1]);

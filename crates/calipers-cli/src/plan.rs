@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use calipers::{Error, Multiclass, Predictions, SketchOptions};
+use calipers::{Error, Multiclass, Predictions, Sample, SketchOptions};
 use rayon::prelude::*;
 
 use crate::args::{BinnedEceArgs, InputArgs, InputRules, LsEceArgs};
@@ -21,7 +21,6 @@ use crate::measured::{Columns, Group, Measured, Method};
 use crate::question::Question;
 use crate::read::{self, Column, Table};
 use crate::row_groups::{in_order, numbered, rows_of_groups};
-use crate::source::Source;
 
 /// Files of more rows are not kept in memory, if a sketch can answer.
 const MOST_ROWS_IN_MEMORY: u64 = 1 << 20;
@@ -183,11 +182,14 @@ impl<Q: Question> Plan<'_, Q> {
     fn answer(&self, model: &Model<'_>, predictions: &Predictions<'_>, rows: &[usize]) -> Result<Q::Answer, Error> {
         let (multiclass, ties) = (model.loaded.multiclass(&self.rules), self.rules.ties);
         let clusters = model.clusters.map(|column| numbered(column, rows)).transpose()?;
-        if multiclass == Multiclass::Classwise {
-            return self.question.answer(&Source::Classes { predictions, ties, clusters });
+        let in_clusters = |sample: Sample<'_>| match &clusters {
+            Some(clusters) => self.question.answer(sample.clusters(clusters)),
+            None => self.question.answer(sample),
+        };
+        match multiclass {
+            Multiclass::Classwise => in_clusters(Sample::classes(predictions, ties)),
+            _ => in_clusters(Sample::from(&predictions.view(multiclass, ties)?)),
         }
-        let view = predictions.view(multiclass, ties)?;
-        self.question.answer(&Source::Rows { view: &view, clusters })
     }
 
     /// The sketches of each model in a file.
@@ -261,12 +263,16 @@ impl<Q: Question> Plan<'_, Q> {
         };
         // A file of sketches does not tell.
         let confidences = columns.as_ref().map(|columns| columns.multiclass == Multiclass::TopClass);
-        let all = self.question.answer(&Source::Sketch { sketch: &sketches.all, confidences })?;
+        let sample = |sketch| match confidences {
+            Some(confidences) => Sample::from(sketch).confidences(confidences),
+            None => Sample::from(sketch),
+        };
+        let all = self.question.answer(sample(&sketches.all))?;
         let Some(groups) = sketches.groups else { return Ok(vec![measured(None, all)]) };
         let question = self.question.for_groups(&all, groups.sketches.len());
         let of_group = |key: Option<String>| Some(Group { by: groups.by.clone(), key });
         let rows = in_order(&groups.sketches).into_par_iter().map(|(key, sketch)| {
-            let figures = question.answer(&Source::Sketch { sketch, confidences });
+            let figures = question.answer(sample(sketch));
             let figures = figures.with_context(|| format!("{} {key}", groups.by))?;
             Ok(measured(of_group(Some(key.clone())), figures))
         });

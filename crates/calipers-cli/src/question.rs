@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use calipers::{BinnedEce, Error, Estimate, Estimator, InputReport, LsEce};
+use calipers::{BinnedEce, Error, Estimate, InputReport, LsEce, Measure, Sample};
 
 use crate::floor::{Floored, Floors};
-use crate::source::Source;
 
 /// One or more measures of the same rows.
 pub(crate) trait Question: Sync + Sized {
     type Answer: Send;
 
-    fn answer(&self, source: &Source<'_>) -> Result<Self::Answer, Error>;
+    fn answer(&self, sample: Sample<'_>) -> Result<Self::Answer, Error>;
 
     /// The question for so many groups of the rows that gave this answer: at the sigma of all, since what is compared has one.
     fn for_groups(&self, all: &Self::Answer, n_groups: usize) -> Self;
@@ -34,11 +33,8 @@ pub(crate) struct Figures {
 impl Question for LsEceAndEce {
     type Answer = Figures;
 
-    fn answer(&self, source: &Source<'_>) -> Result<Figures, Error> {
-        Ok(Figures {
-            ls_ece: self.floors.figure("ls_ece", &self.ls_ece, source)?,
-            ece: self.floors.figure("expected_calibration_error", &self.ece, source)?,
-        })
+    fn answer(&self, sample: Sample<'_>) -> Result<Figures, Error> {
+        Ok(Figures { ls_ece: self.floors.figure(&self.ls_ece, sample)?, ece: self.floors.figure(&self.ece, sample)? })
     }
 
     fn for_groups(&self, all: &Figures, n_groups: usize) -> Self {
@@ -59,35 +55,21 @@ pub(crate) struct Named {
 /// A measure that was asked for by name.
 #[derive(Clone)]
 pub(crate) struct Asked {
-    pub(crate) name: &'static str,
     /// What it is with the options in force, in one line.
     pub(crate) definition: String,
-    pub(crate) measure: Measure,
-}
-
-/// LS-ECE and its residual form are apart, since their sigma may be set.
-#[derive(Clone)]
-pub(crate) enum Measure {
-    LsEce(LsEce),
-    Other(Arc<dyn Estimator>),
+    pub(crate) measure: Arc<dyn Measure>,
 }
 
 impl Asked {
-    pub(crate) fn estimator(&self) -> &dyn Estimator {
-        match &self.measure {
-            Measure::LsEce(measure) => measure,
-            Measure::Other(measure) => &**measure,
-        }
+    /// The name of the measure.
+    pub(crate) fn name(&self) -> &'static str {
+        self.measure.spec().name
     }
 
-    /// The measure for groups of the rows that gave this figure.
-    pub(crate) fn at_sigma_of(&self, all: Option<&Estimate>) -> Self {
-        match (&self.measure, all) {
-            (Measure::LsEce(ls_ece), Some(all)) => {
-                Asked { measure: Measure::LsEce(at_sigma_of(ls_ece, all)), ..self.clone() }
-            }
-            _ => self.clone(),
-        }
+    /// The measure for groups of the rows that gave this value: at the same sigma, since what is compared has one.
+    pub(crate) fn for_groups_of(&self, all: Option<&Estimate>) -> Self {
+        let resolved = all.and_then(|all| self.measure.resolved_as(all));
+        Asked { measure: resolved.map_or_else(|| self.measure.clone(), Arc::from), ..self.clone() }
     }
 }
 
@@ -110,11 +92,11 @@ pub(crate) struct Figure {
 impl Question for Named {
     type Answer = Answers;
 
-    fn answer(&self, source: &Source<'_>) -> Result<Answers, Error> {
+    fn answer(&self, sample: Sample<'_>) -> Result<Answers, Error> {
         let figure = |asked: &Asked| Figure {
-            name: asked.name,
+            name: asked.name(),
             definition: asked.definition.clone(),
-            outcome: self.floors.figure(asked.name, asked.estimator(), source),
+            outcome: self.floors.figure(&*asked.measure, sample),
         };
         let figures: Vec<Figure> = self.asked.iter().map(figure).collect();
         let answered = figures.iter().find_map(|figure| figure.outcome.as_ref().ok());
@@ -131,7 +113,7 @@ impl Question for Named {
     fn for_groups(&self, all: &Answers, n_groups: usize) -> Self {
         let asked = self.asked.iter().zip(&all.figures).map(|(asked, figure)| {
             let of_all = figure.outcome.as_ref().ok().map(|floored| &floored.estimate);
-            asked.at_sigma_of(of_all)
+            asked.for_groups_of(of_all)
         });
         Named { asked: asked.collect(), floors: self.floors.for_groups(n_groups) }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use calipers::calibration_tests::{
+use calipers::inference::calibration_tests::{
     AdaptiveTCal, CalibrationTest, CoefficientInterval, CoxTest, CumulativeTest, HosmerLemeshow, Spiegelhalter,
     TestResult,
 };
@@ -25,7 +25,7 @@ impl Options<'_> {
             Ok(Box::new(
                 CumulativeTest::new()
                     .statistic(statistic)
-                    .shared_link(self.link()?)
+                    .link(self.link()?)
                     .null_distribution(self.named("null_distribution")?)
                     .n_resamples(n_resamples)
                     .seed(seed),
@@ -34,7 +34,7 @@ impl Options<'_> {
         Ok(match name {
             "spiegelhalter" => Box::new(
                 Spiegelhalter::new()
-                    .shared_link(link)
+                    .link(link)
                     .null_distribution(self.named("null_distribution")?)
                     .n_resamples(n_resamples)
                     .seed(seed),
@@ -43,7 +43,7 @@ impl Options<'_> {
                 HosmerLemeshow::new()
                     .n_groups(self.size("n_groups")?)
                     .fitted(self.flag("fitted")?)
-                    .shared_link(link)
+                    .link(link)
                     .null_distribution(self.named("null_distribution")?)
                     .n_resamples(n_resamples)
                     .seed(seed),
@@ -51,11 +51,7 @@ impl Options<'_> {
             "ecce_r" => cumulative(CumulativeStatistic::Range)?,
             "ecce_mad" => cumulative(CumulativeStatistic::MaximumAbsolute)?,
             "tcal_adaptive" => Box::new(
-                AdaptiveTCal::new()
-                    .most_bins(self.size("most_bins")?)
-                    .shared_link(link)
-                    .n_resamples(n_resamples)
-                    .seed(seed),
+                AdaptiveTCal::new().most_bins(self.size("most_bins")?).link(link).n_resamples(n_resamples).seed(seed),
             ),
             _ => return Err(PyKeyError::new_err(name.to_owned()).into()),
         })

@@ -58,14 +58,24 @@ impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Raised(error) => error,
-            Failure::Refused(error) => refused(error.to_string(), error.code()),
-            Failure::RefusedModel(name, error) => refused(format!("model {name:?}: {error}"), error.code()),
+            Failure::Refused(error) => refused(text(&error), error.code()),
+            Failure::RefusedModel(name, error) => refused(format!("model {name:?}: {}", text(&error)), error.code()),
             Failure::RefusedRun(run, error) => {
-                let raised = refused(error.to_string(), error.code());
+                let raised = refused(text(&error), error.code());
                 Python::attach(|py| raised.value(py).setattr("run", run)).map_or_else(|other| other, |()| raised)
             }
         }
     }
+}
+
+/// What the core says, and which keyword helps.
+fn text(error: &Error) -> String {
+    let hint = match error {
+        Error::RowSum { .. } => "; a quantised model needs a wider sum_tolerance, raw scores need from_logits",
+        Error::InvalidOutcome { .. } => "; name the positive label with pos_label",
+        _ => "",
+    };
+    format!("{error}{hint}")
 }
 
 fn refused(text: String, code: &'static str) -> PyErr {

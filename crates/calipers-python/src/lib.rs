@@ -13,12 +13,12 @@ mod calibration_tests;
 mod columns;
 mod dlpack;
 mod failure;
+mod inference;
 mod measures;
 mod options;
 mod pool;
 mod report;
 mod results;
-mod significance;
 mod simulation;
 mod sketch;
 mod sketch_runs;
@@ -29,8 +29,8 @@ use pyo3::prelude::*;
 /// What python/calipers calls. Nothing here is part of the public interface.
 #[pymodule]
 mod _core {
-    use calipers::bands::BandKind;
-    use calipers::{BinnedEce, Error, LsEce, catalogue};
+    use calipers::inference::bands::BandKind;
+    use calipers::{BinnedEce, Error, LsEce, registry};
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
@@ -46,13 +46,14 @@ mod _core {
     use crate::failure::Failure;
     #[pymodule_export]
     use crate::failure::{CalipersError, no_cluster, refusal};
+    use crate::inference::{self, Assessed, Compared};
+    use crate::measures::Listed;
     use crate::options::Options;
     #[pymodule_export]
     use crate::pool::{set_threads, set_threads_here};
     #[pymodule_export]
     use crate::report::{report, report_of_sketches};
     use crate::results::{BinRow, Corp, Cox, Cumulative, Curve, Indices, Isotonic, Measured, Spline, Swept};
-    use crate::significance::{self, Assessed, Compared};
     #[pymodule_export]
     use crate::simulation::{families, simulate_coverage, simulate_measures, simulate_rejections};
     #[pymodule_export]
@@ -68,10 +69,10 @@ mod _core {
         module.py().get_type::<CalipersError>().setattr("code", "")
     }
 
-    /// What can be asked for by name, each with its definition.
+    /// Every measure that can be requested by name.
     #[pyfunction]
-    fn measures() -> Vec<(&'static str, &'static str)> {
-        catalogue::ALL.iter().map(|listed| (listed.name, listed.definition)).collect()
+    fn measures() -> Vec<Listed> {
+        registry::all().iter().map(|entry| Listed::from(entry.spec)).collect()
     }
 
     #[pyfunction]
@@ -82,7 +83,7 @@ mod _core {
         options: Bound<'py, PyDict>,
     ) -> Result<Measured<'py>, Failure> {
         let options = Options::new(options);
-        views::estimate(py, &columns, &*options.estimator(measure)?, options)
+        views::estimate(py, &columns, &*options.measure(measure)?, options)
     }
 
     #[pyfunction]
@@ -92,7 +93,7 @@ mod _core {
         columns: Columns<'py>,
         options: Bound<'py, PyDict>,
     ) -> Result<Assessed<Measured<'py>>, Failure> {
-        significance::assess(py, measure, &columns, Options::new(options))
+        inference::assess(py, measure, &columns, Options::new(options))
     }
 
     #[pyfunction]
@@ -102,7 +103,17 @@ mod _core {
         models: Vec<(String, Columns<'py>)>,
         options: Bound<'py, PyDict>,
     ) -> Result<Compared<'py>, Failure> {
-        significance::compare(py, measure, &models, Options::new(options))
+        inference::compare(py, measure, &models, Options::new(options))
+    }
+
+    #[pyfunction]
+    fn ls_ece_sampled<'py>(
+        py: Python<'py>,
+        columns: Columns<'py>,
+        options: Bound<'py, PyDict>,
+    ) -> Result<Measured<'py>, Failure> {
+        let options = Options::new(options);
+        views::estimate(py, &columns, &options.ls_ece_sampled()?, options)
     }
 
     #[pyfunction]
@@ -177,7 +188,7 @@ mod _core {
         options: Bound<'py, PyDict>,
     ) -> Result<Isotonic<'py>, Failure> {
         let options = Options::new(options);
-        let estimator = calipers::Corp::new().shared_link(options.link()?);
+        let estimator = calipers::Corp::new().link(options.link()?);
         let (kind, how) = options.band()?;
         let (curve, band) = one_view(py, &columns, &options, |view| {
             let band = kind.map(|kind| match kind {
@@ -219,9 +230,12 @@ mod _core {
         let sweep = options.sweep()?;
         let result = one_view(py, &columns, &options, |view| sweep.run(view))?;
         let multiclass = Some(options.multiclass()?.resolved(columns.n_classes()));
-        let estimate = result.smooth_ece.clone();
+        // proof: rows have both.
+        let (Some(estimate), Some(ties)) = (result.smooth_ece.clone(), &result.ties) else {
+            return Err(Error::NoRows.into());
+        };
         let smooth_ece = Measured { estimate, multiclass, weighted: columns.is_weighted(), options };
-        Ok(Swept::new(py, &result, smooth_ece)?)
+        Ok(Swept::new(py, &result, smooth_ece, ties)?)
     }
 
     fn no_confidence_band() -> Error {

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use calipers::bands::{BandKind, BandOptions};
+use calipers::inference::bands::{BandKind, BandOptions};
 use calipers::{
     BinnedEce, Compat, Error, Link, LsEce, Multiclass, NBins, Noise, Sigma, SketchOptions, Sweep, link, noise,
 };
@@ -123,8 +123,8 @@ impl<'py> Options<'py> {
     pub(crate) fn ls_ece(&self) -> Result<LsEce, Failure> {
         Ok(LsEce::new()
             .sigma(self.number_or_auto::<Sigma>("sigma")?)
-            .shared_noise(self.noise()?)
-            .shared_link(self.link()?)
+            .noise(self.noise()?)
+            .link(self.link()?)
             .tolerance(self.number("tolerance")?)
             .clip(self.number("clip")?))
     }
@@ -139,14 +139,20 @@ impl<'py> Options<'py> {
         Ok((kind, options))
     }
 
+    pub(crate) fn is_text(&self, name: &'static str) -> Result<bool, Failure> {
+        Ok(self.get(name)?.is_instance_of::<PyString>())
+    }
+
+    /// An integer or a text, as text.
+    pub(crate) fn text_of_count(&self, name: &'static str) -> Result<String, Failure> {
+        let value = self.get(name)?;
+        let value = if self.is_text(name)? { value } else { integer(name, &value)?.into_any() };
+        Ok(value.str()?.to_str()?.to_owned())
+    }
+
     pub(crate) fn n_bins(&self) -> Result<NBins, Failure> {
-        let n_bins = self.get("n_bins")?;
-        let n_bins = match n_bins.cast::<PyString>() {
-            Ok(_) => n_bins,
-            Err(_) => integer("n_bins", &n_bins)?.into_any(),
-        };
         // By its text, so that -1 is refused by the core's own rule.
-        Ok(n_bins.str()?.to_str()?.parse()?)
+        Ok(self.text_of_count("n_bins")?.parse()?)
     }
 
     pub(crate) fn compat(&self) -> Result<Option<Compat>, Failure> {
@@ -159,13 +165,13 @@ impl<'py> Options<'py> {
             .strategy(self.named("strategy")?)
             .norm(self.named("norm")?)
             .compat(self.compat()?)
-            .shared_link(self.link()?))
+            .link(self.link()?))
     }
 
     pub(crate) fn sweep(&self) -> Result<Sweep, Failure> {
         let sweep = Sweep::new()
-            .shared_noise(self.noise()?)
-            .shared_link(self.link()?)
+            .noise(self.noise()?)
+            .link(self.link()?)
             .tolerance(self.number("tolerance")?)
             .clip(self.number("clip")?)
             .compat(self.compat()?)

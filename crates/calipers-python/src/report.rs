@@ -8,9 +8,9 @@ use pyo3::types::PyDict;
 
 use crate::columns::Columns;
 use crate::failure::Failure;
+use crate::inference::{Clusters, check_left_out, of_rows};
 use crate::options::Options;
 use crate::pool::{self, Length};
-use crate::significance::{Clusters, check_left_out, of_rows};
 use crate::sketch::Sketch;
 
 /// The page and the charts on it, as Python's `ReportPage` has them.

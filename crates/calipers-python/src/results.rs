@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use calipers::bands::Band;
+use calipers::inference::bands::Band;
 use calipers::{Bin, CalibrationIndices, CorpDecomposition, CoxFit, CumulativeCurve, Estimate, InputReport};
 use calipers::{IsotonicCurve, LsCurve, Multiclass, Scale, Setting, Settings, Sketch, SplineCurve, Strategy};
-use calipers::{SketchSweep, SweepResult, Verdict};
+use calipers::{SweepResult, TiedJump, Verdict};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -140,7 +140,7 @@ impl<'py> IntoPyObject<'py> for FromSketch {
 /// What Python's `Estimate` is made from, without classes.
 fn parts<'py>(py: Python<'py>, estimate: &Estimate, settings: Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
     let parts = PyDict::new(py);
-    parts.set_item("measure", estimate.measure)?;
+    parts.set_item("measure", estimate.measure())?;
     parts.set_item("value", estimate.value)?;
     parts.set_item("numerical_bound", estimate.numerical_bound)?;
     parts.set_item("standard_error", estimate.standard_error)?;
@@ -256,7 +256,12 @@ pub(crate) struct Swept<'py> {
 }
 
 impl<'py> Swept<'py> {
-    pub(crate) fn new(py: Python<'py>, result: &SweepResult, smooth_ece: Measured<'py>) -> PyResult<Self> {
+    pub(crate) fn new(
+        py: Python<'py>,
+        result: &SweepResult,
+        smooth_ece: Measured<'py>,
+        ties: &TiedJump,
+    ) -> PyResult<Self> {
         let points = || result.points.iter();
         let array = |values: Vec<f64>| values.into_pyarray(py);
         let quantile: Option<Vec<f64>> =
@@ -280,9 +285,9 @@ impl<'py> Swept<'py> {
             range_ls_ece: range(result.range_ls_ece),
             sampling_noise_uniform: result.sampling_noise.uniform,
             sampling_noise_quantile: result.sampling_noise.quantile,
-            jump: result.ties.jump,
-            tied_ece: result.ties.tied_ece,
-            n_tied: result.ties.n_tied,
+            jump: ties.jump,
+            tied_ece: ties.tied_ece,
+            n_tied: ties.n_tied,
             n: result.n,
             n_clipped: points().next().map_or(0, |point| point.ls_ece.n_clipped),
             settings: settings(py, &result.settings)?,
@@ -314,7 +319,7 @@ pub(crate) struct SweptSketch<'py> {
 }
 
 impl<'py> SweptSketch<'py> {
-    pub(crate) fn new(py: Python<'py>, result: &SketchSweep) -> PyResult<Self> {
+    pub(crate) fn new(py: Python<'py>, result: &SweepResult) -> PyResult<Self> {
         let points = || result.points.iter();
         let array = |values: Vec<f64>| values.into_pyarray(py);
         let quantile = |of: fn(&Estimate) -> f64| {

@@ -1,11 +1,10 @@
 //! Samples of known families: bias, error, coverage and rejections, as Python's `Simulation` has them.
 
-use calipers::catalogue::BoxedEstimator;
 use calipers::population::Family;
 use calipers::simulate::{
     Accuracy, CoverageResult, EstimatorResult, MonteCarlo, RejectionResult, SeededTest, Simulation,
 };
-use calipers::{Assess, Error, Estimator};
+use calipers::{Assess, Error, Measure};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -171,12 +170,12 @@ pub(crate) fn simulate_measures<'py>(
 ) -> Result<Vec<Estimated>, Failure> {
     let options = Options::new(options);
     let drawn = Drawn::new(family, &options)?;
-    let mut made: Vec<(&str, BoxedEstimator)> = Vec::new();
+    let mut made: Vec<(&str, Box<dyn Measure>)> = Vec::new();
     for (title, measure, of_measure) in &measures {
-        made.push((title, Options::new(of_measure.clone()).estimator(measure)?));
+        made.push((title, Options::new(of_measure.clone()).measure(measure)?));
     }
     let results = pool::run(py, Length::of(&options, 0)?, || {
-        let estimators: Vec<(&str, &dyn Estimator)> = made.iter().map(|(title, each)| (*title, &**each as _)).collect();
+        let estimators: Vec<(&str, &dyn Measure)> = made.iter().map(|(title, each)| (*title, &**each as _)).collect();
         drawn.simulation().estimators(&estimators)
     })?;
     Ok(results.into_iter().map(Estimated::from).collect())
@@ -193,7 +192,7 @@ pub(crate) fn simulate_coverage<'py>(
 ) -> Result<Covered, Failure> {
     let options = Options::new(options);
     let drawn = Drawn::new(family, &options)?;
-    let estimator = Options::new(of_measure).estimator(measure)?;
+    let estimator = Options::new(of_measure).measure(measure)?;
     let assess = Assess::new(&*estimator).level(options.number("level")?).n_resamples(options.count("n_resamples")?);
     Ok(pool::run(py, Length::of(&options, 0)?, || drawn.simulation().coverage(&assess))?.into())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{RwLock, RwLockWriteGuard};
 
-use calipers::{BrierScore, CumulativeStatistic, Error, Estimator, Input, LogLoss, Multiclass, Scale, Tally, Ties};
+use calipers::{Error, Input, Multiclass, Scale, Tally, Ties};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -11,10 +11,10 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::columns::Columns;
 use crate::failure::Failure;
+use crate::inference::{Assessed, Choices};
 use crate::options::Options;
 use crate::pool::{self, Length, Threads};
 use crate::results::{Curve, FromSketch, SweptSketch};
-use crate::significance::{Assessed, Choices};
 
 /// Behind a lock, which is only waited for and held without the GIL: threads may share a sketch, and wait for each other.
 #[pyclass(frozen, module = "calipers._core")]
@@ -90,13 +90,6 @@ impl Sketch {
         self.read(py, |State { sketch, tally, .. }| {
             tally.finish()?;
             Ok(sketch.clone())
-        })
-    }
-
-    fn estimate(&self, py: Python<'_>, measure: impl Estimator) -> Result<FromSketch, Failure> {
-        self.read(py, |State { sketch, tally, .. }| {
-            tally.finish()?;
-            Ok(FromSketch::new(sketch.estimate(&measure)?, sketch))
         })
     }
 }
@@ -178,12 +171,13 @@ impl Sketch {
         Ok(Sketch(RwLock::new(self.read(py, |state| Ok(state.clone()))?)))
     }
 
-    fn ls_ece(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<FromSketch, Failure> {
-        self.estimate(py, Options::new(options).ls_ece()?)
-    }
-
-    fn residual_ls_ece(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<FromSketch, Failure> {
-        self.estimate(py, Options::new(options).ls_ece()?.residual())
+    /// The value of a measure.
+    fn estimate(&self, py: Python<'_>, measure: &str, options: Bound<'_, PyDict>) -> Result<FromSketch, Failure> {
+        let measure = Options::new(options).measure(measure)?;
+        self.read(py, |State { sketch, tally, .. }| {
+            tally.finish()?;
+            Ok(FromSketch::new(sketch.estimate(&*measure)?, sketch))
+        })
     }
 
     fn assess(
@@ -193,12 +187,12 @@ impl Sketch {
         options: Bound<'_, PyDict>,
     ) -> Result<Assessed<FromSketch>, Failure> {
         let options = Options::new(options);
-        let (choices, estimator) = (Choices::new(&options)?, options.estimator(measure)?);
+        let (choices, estimator) = (Choices::new(&options)?, options.measure(measure)?);
         pool::run(py, Length::of(&options, 0)?, || {
             let state = self.0.read().map_err(broken)?;
             let State { sketch, tally, .. } = &*state;
             tally.finish()?;
-            let assessment = choices.assess(&estimator).run_sketch(sketch)?;
+            let assessment = choices.assess(&*estimator).run(sketch)?;
             let measured = FromSketch::new(assessment.estimate.clone(), sketch);
             Ok::<_, Failure>(Assessed { measured, assessment, resampling: choices.resampling })
         })
@@ -210,7 +204,7 @@ impl Sketch {
         let found = pool::run(py, Length::Long(None), || {
             let state = self.0.read().map_err(broken)?;
             state.tally.finish()?;
-            Ok::<_, Failure>(sweep.run_sketch(&state.sketch)?)
+            Ok::<_, Failure>(sweep.run(&state.sketch)?)
         })?;
         Ok(SweptSketch::new(py, &found)?)
     }
@@ -220,29 +214,9 @@ impl Sketch {
         let (estimator, at) = (options.ls_ece()?, options.probabilities("at")?);
         let curve = self.read(py, |state| {
             state.tally.finish()?;
-            estimator.curve_from_sketch(&state.sketch, &at)
+            estimator.curve(&state.sketch, &at)
         })?;
         Ok(Curve::new(py, curve, None))
-    }
-
-    fn expected_calibration_error(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<FromSketch, Failure> {
-        self.estimate(py, Options::new(options).binned_ece()?)
-    }
-
-    fn ecce_r(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<FromSketch, Failure> {
-        self.estimate(py, Options::new(options).cumulative()?.statistic(CumulativeStatistic::Range))
-    }
-
-    fn ecce_mad(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<FromSketch, Failure> {
-        self.estimate(py, Options::new(options).cumulative()?.statistic(CumulativeStatistic::MaximumAbsolute))
-    }
-
-    fn brier_score(&self, py: Python<'_>) -> Result<FromSketch, Failure> {
-        self.estimate(py, BrierScore::new())
-    }
-
-    fn log_loss(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<FromSketch, Failure> {
-        self.estimate(py, LogLoss::new().clip(Options::new(options).number("clip")?))
     }
 
     #[getter]

@@ -1,6 +1,6 @@
 //! Which binary question is asked of the rows, and the core's answer.
 
-use calipers::{BinaryView, Error, Estimate, Estimator, Predictions};
+use calipers::{BinaryView, Error, Estimate, Measure, Predictions};
 use pyo3::prelude::*;
 
 use crate::columns::Columns;
@@ -13,7 +13,7 @@ use crate::results::Measured;
 pub(crate) fn estimate<'py>(
     py: Python<'py>,
     columns: &Columns<'py>,
-    estimator: &dyn Estimator,
+    estimator: &dyn Measure,
     options: Options<'py>,
 ) -> Result<Measured<'py>, Failure> {
     let input = columns.input(&options)?;

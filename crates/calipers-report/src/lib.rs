@@ -15,6 +15,6 @@ mod page;
 pub use chart::{Axis, BLACK, Band, Chart, PALETTE, Rule, Scale, Series, Stroke};
 pub use charts::sweep_chart;
 pub use gather::{
-    Bins, Compared, Corp, Figures, Groups, Measure, Model, ModelFigures, Moment, Options, Origin, Outcome, Part, Parts,
-    Reliability, Report, Source, Spread, SweepFigures,
+    Bins, Compared, Corp, Figures, Groups, Measured, Model, ModelFigures, Moment, Options, Origin, Outcome, Part,
+    Parts, Reliability, Report, Source, Spread, SweepFigures,
 };

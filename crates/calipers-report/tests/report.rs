@@ -1,9 +1,9 @@
 //! The page: whole and harmless whatever it is given, and its numbers are those of the core.
 
-use calipers::bands::BandOptions;
+use calipers::inference::bands::BandOptions;
 use calipers::population::Family;
 use calipers::{
-    Assess, BinnedEce, Compare, Corp, CumulativeCalibrationError, Estimator, Input, LsEce, Multiclass, Predictions,
+    Assess, BinnedEce, Compare, Corp, CumulativeCalibrationError, Input, LsEce, Measure, Multiclass, Predictions,
     Sketch, Ties,
 };
 use calipers_report::{Compared, Figures, Groups, Model, Options, Origin, Report, Source, SweepFigures};
@@ -57,7 +57,7 @@ fn figures_are_those_of_the_core() {
     assert_eq!(model.measures[0].assessment(), Some(&assessment));
     // The form that decides is next, and its parts say in which direction predictions are off.
     let residual = assessment.residual.as_deref().unwrap();
-    assert_eq!((model.measures[1].name, model.measures[1].assessment()), ("residual_ls_ece", Some(residual)));
+    assert_eq!((model.measures[1].spec.name, model.measures[1].assessment()), ("residual_ls_ece", Some(residual)));
     let ece = BinnedEce::new();
     assert_eq!(model.measures[2].assessment(), Some(&Assess::new(&ece).n_resamples(100).run(&view).unwrap()));
     let chosen = &model.reliability.moments[model.reliability.chosen];
@@ -248,7 +248,7 @@ fn a_group_of_all_rows_has_the_figures_of_all() {
     let labels: Vec<u8> = (0..240).map(|row| (row * 7 % 3) as u8).collect();
     for name in ["logistic", "probit", "cloglog"] {
         let link = calipers::link::by_name(name).unwrap();
-        let options = options().ls_ece(LsEce::new().shared_link(link.clone()), 1e-6, link);
+        let options = options().ls_ece(LsEce::new().link(link.clone()), 1e-6, link);
         let predictions = Input::logits(&logits[..], &labels[..]).classes(3).check().unwrap();
         let groups = Groups::Rows { by: "g".to_owned(), keys: vec!["all".to_owned()], numbers: vec![0; 240] };
         let model = Model::new("m", rows(&predictions)).groups(groups);

@@ -26,7 +26,7 @@
 
 use calipers::population::Family;
 use calipers::{
-    BetaKdeEce, BinnedEce, DebiasedEce, Error, Estimator, Gaussian, KdeEce, LsEce, Norm, SmoothEce, Strategy, SweepEce,
+    BetaKdeEce, BinnedEce, DebiasedEce, Error, Gaussian, KdeEce, LsEce, Measure, Norm, SmoothEce, Strategy, SweepEce,
 };
 use calipers_report::{Axis, Chart, Series, Stroke};
 
@@ -46,7 +46,7 @@ const LEVEL: f64 = -0.2;
 struct Method {
     name: &'static str,
     /// For n rows.
-    estimator: fn(f64) -> Box<dyn Estimator>,
+    estimator: fn(f64) -> Box<dyn Measure>,
     colour: usize,
     stroke: Stroke,
     /// Whether the noise shrinks as the theorem asks.
@@ -55,7 +55,7 @@ struct Method {
 
 const fn method(
     name: &'static str,
-    estimator: fn(f64) -> Box<dyn Estimator>,
+    estimator: fn(f64) -> Box<dyn Measure>,
     colour: usize,
     stroke: Stroke,
     shrinks: bool,
@@ -327,7 +327,7 @@ fn population(page: &mut Page, all: &[Measured]) {
         chart = chart.add(Series::line(measured.family.name(), points).markers());
     }
     page.figure("population", &chart, "LS-ECE goes to ECE as sigma goes to 0, with a density or without.");
-    let mut table = Table::new(["family", "ece", "sigma", "ls_ece", "slope_of_the_difference"]);
+    let mut table = Table::new(["family", "ece", "sigma", LsEce::NAME, "slope_of_the_difference"]);
     let mut at_fixed = Vec::new();
     let mut most = f64::NEG_INFINITY;
     for measured in all {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use calipers::population::{Finite, Sample};
-use calipers::{Error, Estimator, Form, Input, LsEce, Noise, noise};
+use calipers::{Error, Form, Input, LsEce, Measure, Noise, noise};
 use calipers_report::{Axis, Chart, Series, Stroke};
 
 use crate::replicates::{replicates, seed, uniform};
@@ -116,7 +116,7 @@ impl Weighted {
     }
 
     fn ls_ece(&self, noise: &Arc<dyn Noise>) -> Result<f64, Error> {
-        let measure = LsEce::new().sigma(SIGMA).shared_noise(noise.clone()).tolerance(TOLERANCE);
+        let measure = LsEce::new().sigma(SIGMA).noise(noise.clone()).tolerance(TOLERANCE);
         let rows = Input::logits(&self.logits, &self.outcomes).weights(&self.weights).check()?;
         Ok(measure.estimate(&rows.binary()?)?.value)
     }

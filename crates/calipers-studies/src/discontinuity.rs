@@ -1,7 +1,7 @@
 //! Section 3: where ECE jumps.
 
 use calipers::population::{Counterexample, Finite, two_point};
-use calipers::{BinnedEce, Error, Estimator, Input};
+use calipers::{BinnedEce, Error, Input, Measure};
 use calipers_report::{Axis, Chart, Series, Stroke};
 
 use crate::replicates::seed;

@@ -5,7 +5,7 @@ mod findings;
 mod measured;
 mod ranking;
 
-use calipers::{BinaryView, Error};
+use calipers::{BinaryView, Error, SmoothEce};
 
 use crate::summary::Mean;
 use crate::table::{fixed, full};
@@ -155,7 +155,7 @@ const DIFFERENCES: [(&str, Difference); 6] = [
     ("ls_ece_gaussian_sampled", |_, point| (point.ece - point.gaussian.sampled).abs()),
     ("ls_ece_uniform", |_, point| (point.ece - point.uniform.integral).abs()),
     ("ls_ece_uniform_sampled", |_, point| (point.ece - point.uniform.sampled).abs()),
-    ("smooth_ece", |model, point| (point.ece - model.smooth_ece()).abs()),
+    (SmoothEce::NAME, |model, point| (point.ece - model.smooth_ece()).abs()),
     ("smooth_ece_relplot", |model, point| (point.ece - model.relplot).abs()),
 ];
 
@@ -231,7 +231,7 @@ fn per_model(groups: &[Group<'_>], measured: &[Vec<Measured>]) -> Table {
         "model",
         "n",
         "n_clipped",
-        "smooth_ece",
+        SmoothEce::NAME,
         "smooth_ece_relplot",
         "ece_least",
         "ece_greatest",

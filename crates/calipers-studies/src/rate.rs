@@ -40,7 +40,7 @@
 //! sign, which the weight 1 - ρ makes rare, suffer from smoothing too little.
 
 use calipers::population::Family;
-use calipers::{Error, Estimator, Gaussian, LsEce, Noise};
+use calipers::{Error, Gaussian, LsEce, Measure, Noise};
 use calipers_report::{Axis, Chart, Series, Stroke};
 
 use crate::replicates::{replicates, seed};

@@ -1,7 +1,7 @@
 //! Figure synthplot: the two points, by bins and by noise.
 
 use calipers::population::two_point;
-use calipers::{BinnedEce, Error, Estimator, LsEce, LsEceSampled};
+use calipers::{BinnedEce, Error, LsEce, LsEceSampled, Measure};
 use calipers_report::{Axis, Chart, Series, Stroke};
 
 use crate::replicates::{replicates, seed};
@@ -62,7 +62,7 @@ pub fn run(setting: &Setting) -> Result<Page, Error> {
         .add(line(&format!("LS-ECE, {n_samples} samples"), |point| point.sampled).stroke(Stroke::Dashed));
     page.figure("bins", &chart, "ECE jumps with the parity of the bins; LS-ECE does not.");
 
-    let mut table = Table::new(["bins", "ece", "ls_ece", "ls_ece_sampled", "ls_ece_of_the_population"]);
+    let mut table = Table::new(["bins", "ece", LsEce::NAME, "ls_ece_sampled", "ls_ece_of_the_population"]);
     for point in &points {
         table.row([
             point.n_bins.to_string(),

@@ -1,9 +1,7 @@
 //! The figures of the study of images are those of direct calls, and its findings follow from them.
 
 use calipers::population::Sample;
-use calipers::{
-    BinnedEce, Compat, Estimator, Form, LsEce, LsEceSampled, Predictions, SmoothEce, SmoothMethod, Uniform,
-};
+use calipers::{BinnedEce, Compat, Form, LsEce, LsEceSampled, Measure, Predictions, SmoothEce, SmoothMethod, Uniform};
 use calipers_studies::images::{self, Group, Model};
 use calipers_studies::{Agreement, Page, Setting};
 
@@ -63,7 +61,7 @@ fn every_figure_is_that_of_a_direct_call() {
         let sample = rows(gap);
         let predictions = sample.input().check().unwrap();
         let view = predictions.binary().unwrap();
-        let value = |measure: &dyn Estimator| measure.estimate(&view).unwrap().value;
+        let value = |measure: &dyn Measure| measure.estimate(&view).unwrap().value;
         for (index, bins) in BINS.into_iter().enumerate() {
             let row = &points[place * BINS.len() + index];
             assert_eq!((cell(row, "model"), cell(row, "bins")), (model, bins.to_string().as_str()));

@@ -4,7 +4,7 @@ mod data;
 
 use std::hint::black_box;
 
-use calipers::{BinnedEce, Estimator, Input, Strategy};
+use calipers::{BinnedEce, Input, Measure, Strategy};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use data::{SIZES, Sample};
 

@@ -4,7 +4,7 @@ mod data;
 
 use std::hint::black_box;
 
-use calipers::{Estimator, Input, LsEce, noise};
+use calipers::{Input, LsEce, Measure, noise};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use data::{SIZES, Sample};
 
@@ -48,7 +48,7 @@ fn noises(criterion: &mut Criterion) {
     for n in [10_000, 1_000_000] {
         let sample = Sample::new(n);
         for name in ["gaussian", "logistic", "laplace", "epanechnikov", "uniform"] {
-            let ls_ece = LsEce::new().sigma(0.1).shared_noise(noise::by_name(name).unwrap());
+            let ls_ece = LsEce::new().sigma(0.1).noise(noise::by_name(name).unwrap());
             group.bench_function(BenchmarkId::new(name, n), |bencher| {
                 bencher.iter(|| measure(Input::probabilities(black_box(&sample.p), &sample.y), &ls_ece));
             });

@@ -4,8 +4,8 @@ mod data;
 
 use std::time::{Duration, Instant};
 
-use calipers::significance::{Bootstrap, NoiseFloor};
-use calipers::{Assess, Estimator, Input, LsEce, Sketch};
+use calipers::inference::{Bootstrap, NoiseFloor};
+use calipers::{Assess, Input, LsEce, Measure, Sketch};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use data::Sample;
 
@@ -22,7 +22,7 @@ fn resamples(criterion: &mut Criterion) {
         });
         group.bench_function(BenchmarkId::new("floor and bootstrap, 1000 draws each", n), |bencher| {
             bencher.iter(|| {
-                let resampler = measure.resampler(&view).unwrap();
+                let resampler = measure.resampler(&view, None).unwrap();
                 let floor = NoiseFloor::new(&*resampler, 1000, 0).unwrap();
                 (floor, Bootstrap::new(&*resampler, 1000, 0).unwrap())
             })
@@ -55,7 +55,7 @@ fn against_the_pass(_: &mut Criterion) {
     for sigma in [0.5, 0.05] {
         let measure = LsEce::new().sigma(sigma).tolerance(1e-4);
         let assess = Assess::new(&measure);
-        let of_sketch = best_of(3, || drop(assess.run_sketch(&sketch).unwrap()));
+        let of_sketch = best_of(3, || drop(assess.run(&sketch).unwrap()));
         let of_rows = best_of(3, || drop(assess.run(&view).unwrap()));
         let [ratio, with_rows] = [of_sketch, of_rows].map(|time| time.as_secs_f64() / pass.as_secs_f64());
         println!(

@@ -101,9 +101,7 @@ pub enum Error {
     },
 
     /// A row of class probabilities that is no distribution.
-    #[error(
-        "probabilities in row {row} must sum to 1 within {tolerance}, got {sum:.6}; a quantised model needs a wider sum_tolerance (--sum-tolerance), raw scores need from_logits (--logits)"
-    )]
+    #[error("probabilities in row {row} must sum to 1 within {tolerance}, got {sum:.6}")]
     RowSum {
         /// Row, from 0.
         row: u64,
@@ -114,7 +112,7 @@ pub enum Error {
     },
 
     /// An outcome that is neither 0 nor 1.
-    #[error("label in row {row} must be 0 or 1, got {value}; name the positive label with pos_label (--positive)")]
+    #[error("label in row {row} must be 0 or 1, got {value}")]
     InvalidOutcome {
         /// Row, from 0.
         row: u64,

@@ -105,7 +105,7 @@ impl Watch {
 
 /// Ends the work of this thread where its watch was stopped. For loops of which one round takes well below a second; parallel ones have a `panic_fuse`, without which each of the
 /// other items is begun and unwinds, too: seconds for a million.
-pub(crate) fn look() {
+pub(crate) fn check() {
     let stopped = JOINED.with_borrow(|watch| watch.as_ref().is_some_and(|watch| watch.stopped.load(Ordering::Relaxed)));
     if stopped {
         panic::resume_unwind(Box::new(Stopped));
@@ -124,13 +124,13 @@ pub(crate) fn expect_runs(n: u64) {
 
 /// A draw begins; or the work of this thread ends.
 pub(crate) fn draw_begins() {
-    look();
+    check();
     add(1, |watch| &watch.draws.done);
 }
 
 /// A run of a simulation begins; or the work of this thread ends.
 pub(crate) fn run_begins() {
-    look();
+    check();
     add(1, |watch| &watch.runs.done);
 }
 

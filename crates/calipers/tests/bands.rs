@@ -1,6 +1,6 @@
 //! Bands about reliability curves: against outcomes drawn row by row, against their level, and where there is little to draw.
 
-use calipers::bands::{Band, BandKind, BandOptions};
+use calipers::inference::bands::{Band, BandKind, BandOptions};
 use calipers::{BinaryView, Corp, Error, Input, Link, Logistic, LsEce, Predictions};
 
 /// Uniform numbers of the tests' own.

@@ -5,7 +5,7 @@ mod oracle;
 
 use std::sync::Mutex;
 
-use calipers::{Error, Estimator, Input, LsEce, link, noise};
+use calipers::{Error, Input, LsEce, Measure, link, noise};
 use oracle::Point;
 use proptest::prelude::*;
 
@@ -76,8 +76,8 @@ fn check(case: &Case, form: Form, noise_name: &str, link_name: &str, tolerance: 
     let measure = LsEce::new()
         .sigma(*sigma)
         .tolerance(tolerance)
-        .shared_noise(noise::by_name(noise_name).unwrap())
-        .shared_link(link::by_name(link_name).unwrap());
+        .noise(noise::by_name(noise_name).unwrap())
+        .link(link::by_name(link_name).unwrap());
     let measure = if form == Form::Residual { measure.residual() } else { measure };
     let estimate = measure.estimate(&predictions.binary().unwrap()).unwrap();
     let point = |i: usize| Point { h: h[i], y: y[i], w: w.as_ref().map_or(1.0, |w| w[i]) };
@@ -185,7 +185,7 @@ fn the_residual_form_keeps_its_bound_with_every_noise_and_link() {
 fn a_tolerance_below_rounding_is_refused_and_not_met_in_silence() {
     let predictions = Input::probabilities(&[0.3, 0.8], &[0, 1]).check().unwrap();
     for noise_name in noise::NAMES {
-        let measure = LsEce::new().sigma(0.1).tolerance(1e-17).shared_noise(noise::by_name(noise_name).unwrap());
+        let measure = LsEce::new().sigma(0.1).tolerance(1e-17).noise(noise::by_name(noise_name).unwrap());
         let refusal = measure.estimate(&predictions.binary().unwrap()).unwrap_err();
         // What it says can be met can be met.
         if let Error::ToleranceNotMet { attainable: attainable @ ..1.0, .. } = refusal {
@@ -285,7 +285,7 @@ fn a_link_of_ones_own_is_certified_too() {
     let predictions = Input::logits(&h, &y).check().unwrap();
     for noise_name in ["uniform", "gaussian", "logistic"] {
         for sigma in [0.01, 0.5] {
-            let measure = LsEce::new().sigma(sigma).link(Steep).shared_noise(noise::by_name(noise_name).unwrap());
+            let measure = LsEce::new().sigma(sigma).link(Steep).noise(noise::by_name(noise_name).unwrap());
             let estimate = measure.estimate(&predictions.binary().unwrap()).unwrap();
             // On an axis forty times as long, the link is the logistic one, whose scale the oracle knows.
             let stretched: Vec<f64> = h.iter().map(|h| 40.0 * h).collect();
@@ -308,8 +308,8 @@ fn it_does_not_matter_where_far_logits_are() {
                 LsEce::new()
                     .sigma(0.2)
                     .tolerance(1e-5)
-                    .shared_noise(noise::by_name(noise_name).unwrap())
-                    .shared_link(link::by_name(link_name).unwrap())
+                    .noise(noise::by_name(noise_name).unwrap())
+                    .link(link::by_name(link_name).unwrap())
                     .estimate(&predictions.binary().unwrap())
                     .unwrap()
             };

@@ -2,7 +2,7 @@
 
 mod oracle;
 
-use calipers::{BinnedEce, Compat, Estimator, Input, LsEce, Strategy, Uniform};
+use calipers::{BinnedEce, Compat, Input, LsEce, Measure, Strategy, Uniform};
 
 fn fixture() -> (Vec<f64>, Vec<bool>) {
     let fraction = |k: u32, step: f64| (f64::from(k) * step).rem_euclid(1.0);
@@ -21,7 +21,7 @@ fn fixture() -> (Vec<f64>, Vec<bool>) {
 }
 
 #[track_caller]
-fn assert_value(estimator: &impl Estimator, expected: f64, digits: f64) {
+fn assert_value(estimator: &impl Measure, expected: f64, digits: f64) {
     let (p, outcomes) = fixture();
     let predictions = Input::probabilities(&p, &outcomes).check().unwrap();
     let estimate = estimator.estimate(&predictions.binary().unwrap()).unwrap();

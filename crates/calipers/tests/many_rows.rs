@@ -3,7 +3,7 @@
 //! Tools that accumulate in the precision of their input (torchmetrics does) add 0.97 to a sum of millions, whose nearest
 //! neighbours are half a unit away: every addition is rounded, most in the same direction.
 
-use calipers::{BinnedEce, Estimator, Floats, Input, Norm};
+use calipers::{BinnedEce, Floats, Input, Measure, Norm};
 
 const N: usize = 10_000_000;
 const BINS: usize = 15;

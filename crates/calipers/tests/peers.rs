@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use calipers::{
-    BinnedEce, Compat, CoxCalibration, DebiasedEce, Estimator, Input, Norm, SmoothEce, SmoothMethod, Strategy,
+    BinnedEce, Compat, CoxCalibration, DebiasedEce, Input, Measure, Norm, SmoothEce, SmoothMethod, Strategy,
 };
 
 #[derive(serde::Deserialize)]
@@ -44,7 +44,7 @@ fn read(path: &Path) -> (Vec<f64>, Vec<bool>) {
 }
 
 /// Key, measure, and how far the two may be apart.
-fn measures() -> Vec<(&'static str, Box<dyn Estimator>, f64)> {
+fn measures() -> Vec<(&'static str, Box<dyn Measure>, f64)> {
     let relplot = || SmoothEce::new().method(SmoothMethod::Relplot);
     let binned = |compat: Compat| BinnedEce::new().compat(compat);
     let uc = Compat::UncertaintyCalibration;

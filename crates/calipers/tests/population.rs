@@ -4,7 +4,7 @@
 mod oracle;
 
 use calipers::population::{Counterexample, Family, Finite, Logits, Truth, two_point};
-use calipers::{BinnedEce, Error, Estimator, LsEce, noise};
+use calipers::{BinnedEce, Error, LsEce, Measure, noise};
 
 /// A small generator of its own, so that the tests share none with the product.
 struct Random(u64);
@@ -299,7 +299,7 @@ fn true_ls_ece_is_that_of_a_fine_discretisation() {
             for sigma in [0.1, 1.0] {
                 let exact = family.ls_ece(&*noise::by_name(name).unwrap(), sigma).unwrap();
                 assert!(exact.error < 1e-9, "{} {name} {sigma}: {exact:?}", family.name());
-                let measure = LsEce::new().sigma(sigma).shared_noise(noise::by_name(name).unwrap()).clip(1e-15);
+                let measure = LsEce::new().sigma(sigma).noise(noise::by_name(name).unwrap()).clip(1e-15);
                 let points = discretised(&family, 40_000, -24.0, 24.0).ls_ece(&measure.tolerance(2e-6)).unwrap();
                 // Cells of 0.0012 logits; an atom moves by up to half of that, at a cost of up to 2 / sigma.
                 let slack = if family.logits().atoms().is_empty() { 3e-5 } else { 2.0 * 0.3 * 6e-4 / sigma };

@@ -1,6 +1,6 @@
 //! What must hold whatever the data: weights, order, threads, symmetry, precision.
 
-use calipers::{BinnedEce, Estimator, Form, Input, Invalid, LsEce, Multiclass, Ties, link, noise};
+use calipers::{BinnedEce, Form, Input, Invalid, LsEce, Measure, Multiclass, Ties, link, noise};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -12,10 +12,10 @@ fn rows() -> impl Strategy<Value = Rows> {
     prop::collection::vec((p, any::<bool>(), 1u8..4), 1..60)
 }
 
-fn measures() -> Vec<Box<dyn Estimator>> {
-    let mut measures: Vec<Box<dyn Estimator>> = Vec::new();
+fn measures() -> Vec<Box<dyn Measure>> {
+    let mut measures: Vec<Box<dyn Measure>> = Vec::new();
     for name in ["gaussian", "uniform", "logistic"] {
-        measures.push(Box::new(LsEce::new().sigma(0.3).tolerance(1e-9).shared_noise(noise::by_name(name).unwrap())));
+        measures.push(Box::new(LsEce::new().sigma(0.3).tolerance(1e-9).noise(noise::by_name(name).unwrap())));
     }
     measures.push(Box::new(LsEce::new().sigma(0.3).link(calipers::Probit)));
     measures.push(Box::new(BinnedEce::new()));
@@ -23,7 +23,7 @@ fn measures() -> Vec<Box<dyn Estimator>> {
     measures
 }
 
-fn value(measure: &dyn Estimator, rows: &[(f64, bool)], weights: Option<&[f64]>) -> f64 {
+fn value(measure: &dyn Measure, rows: &[(f64, bool)], weights: Option<&[f64]>) -> f64 {
     let (p, y): (Vec<f64>, Vec<bool>) = rows.iter().copied().unzip();
     let mut input = Input::probabilities(&p, &y);
     if let Some(weights) = weights {
@@ -82,8 +82,8 @@ proptest! {
                 let measure = LsEce::new()
                     .sigma(0.4)
                     .tolerance(tolerance)
-                    .shared_noise(noise::by_name(noise_name).unwrap())
-                    .shared_link(link::by_name(link_name).unwrap());
+                    .noise(noise::by_name(noise_name).unwrap())
+                    .link(link::by_name(link_name).unwrap());
                 // Both are within the tolerance of the same number; 1 - p itself is rounded, too.
                 let difference = (value(&measure, &plain, None) - value(&measure, &other, None)).abs();
                 prop_assert!(difference <= 2.0 * tolerance, "{noise_name}, {link_name}: {difference:e}");
@@ -150,8 +150,8 @@ fn cells_and_rows_agree_within_their_bounds() {
             for sigma in [calipers::Sigma::Auto, 0.5.into(), 0.02.into()] {
                 let measure = LsEce::new()
                     .sigma(sigma)
-                    .shared_noise(noise::by_name(noise_name).unwrap())
-                    .shared_link(link::by_name(link_name).unwrap());
+                    .noise(noise::by_name(noise_name).unwrap())
+                    .link(link::by_name(link_name).unwrap());
                 let by_cells = measure.estimate(&plain.binary().unwrap()).unwrap();
                 let by_rows = measure.estimate(&weighted.binary().unwrap()).unwrap();
                 let (a, b) = (by_cells.settings.number("sigma").unwrap(), by_rows.settings.number("sigma").unwrap());
@@ -216,7 +216,7 @@ fn masked_classes_can_be_measured_class_by_class() {
     let z = [1.0, 0.5, -1e9, 746.0, 0.0, -1e9, -0.3, 0.2, f64::from(f32::MIN)];
     let predictions = Input::logits(&z, &[0, 0, 1]).classes(3).check().unwrap();
     for link_name in link::NAMES {
-        let measure = LsEce::new().sigma(0.3).shared_link(link::by_name(link_name).unwrap());
+        let measure = LsEce::new().sigma(0.3).link(link::by_name(link_name).unwrap());
         let estimate = predictions.estimate(Multiclass::Classwise, Ties::First, &measure).unwrap();
         assert!(estimate.value.is_finite() && estimate.numerical_bound <= 1e-6, "{link_name}");
         // Nobody ever expects the masked class, and it never comes.
@@ -438,9 +438,8 @@ fn silly_options_are_refused_and_neither_hang_nor_exhaust_memory() {
     assert_eq!(Input::logits(&[1e308], &[1]).check().unwrap_err().code(), "invalid_logit");
     for noise_name in noise::NAMES {
         for link_name in link::NAMES {
-            let measure = LsEce::new()
-                .shared_noise(noise::by_name(noise_name).unwrap())
-                .shared_link(link::by_name(link_name).unwrap());
+            let measure =
+                LsEce::new().noise(noise::by_name(noise_name).unwrap()).link(link::by_name(link_name).unwrap());
             // By rule, logits of that size count nothing for sigma.
             if let Ok(estimate) = measure.estimate(&view) {
                 assert!(estimate.settings.number("sigma").unwrap() < 1.0, "{noise_name} {link_name}");
@@ -462,7 +461,7 @@ fn the_curve_integrates_to_ls_ece() {
     let predictions = Input::probabilities(&p, &y).check().unwrap();
     let view = predictions.binary().unwrap();
     for noise_name in noise::NAMES {
-        let measure = LsEce::new().sigma(0.5).tolerance(1e-5).shared_noise(noise::by_name(noise_name).unwrap());
+        let measure = LsEce::new().sigma(0.5).tolerance(1e-5).noise(noise::by_name(noise_name).unwrap());
         // By t = rho(u) with equally spaced u, dt = rho' du: the trapezoid rule on the whole line.
         let n = 8000;
         let at: Vec<f64> = (0..n).map(|k| 1.0 / (1.0 + (-(f64::from(k) / f64::from(n) * 40.0 - 20.0)).exp())).collect();

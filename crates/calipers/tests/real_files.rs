@@ -4,7 +4,7 @@
 mod oracle;
 mod real;
 
-use calipers::{BinnedEce, BrierScore, Estimator, Gaussian, LsEce, Sketch, Uniform};
+use calipers::{BinnedEce, BrierScore, Gaussian, LsEce, Measure, Sketch, Uniform};
 use rayon::prelude::*;
 
 const SIGMAS: [f64; 5] = [1.0, 0.2, 0.1, 0.05, 0.02];
@@ -112,13 +112,13 @@ fn every_file_has_the_same_figures_by_sketch() {
             let mut sketch = Sketch::new();
             sketch.update(&view).unwrap();
             assert_eq!(Sketch::from_bytes(&sketch.to_bytes()).unwrap(), sketch);
-            let apart = |measure: &dyn Estimator| {
+            let apart = |measure: &dyn Measure| {
                 let (rows, cells) = (measure.estimate(&view).unwrap(), sketch.estimate(measure).unwrap());
                 let apart = (rows.value - cells.value).abs();
                 assert!(apart <= rows.numerical_bound + cells.numerical_bound, "{}: {cells:?}", file.display());
                 apart
             };
-            for measure in [&BinnedEce::new() as &dyn Estimator, &BinnedEce::new().n_bins(12), &BrierScore::new()] {
+            for measure in [&BinnedEce::new() as &dyn Measure, &BinnedEce::new().n_bins(12), &BrierScore::new()] {
                 apart(measure);
             }
             SIGMAS.map(|sigma| apart(&LsEce::new().sigma(sigma)))

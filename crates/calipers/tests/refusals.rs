@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use calipers::{
-    Assess, BinaryView, BinnedEce, Compare, Debias, Error, Estimate, Estimator, Input, IntervalMethod, Invalid, LsEce,
-    LsEceSampled, NBins, Sigma, Sketch, SketchOptions, Ties, catalogue, link, noise,
+    Assess, BinaryView, BinnedEce, Compare, Debias, Error, Estimate, Input, IntervalMethod, Invalid, LsEce,
+    LsEceSampled, Measure, NBins, Sample, Settings, Sigma, Sketch, SketchOptions, Ties, link, noise, registry,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -84,7 +84,7 @@ impl Case {
 
     fn assess(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let name = self.option("measure").unwrap_or("ls_ece".into());
-        let measure = catalogue::by_name(&name, link::by_name("logistic")?)?;
+        let measure = registry::make(&name, &Settings::default())?;
         let method: Option<IntervalMethod> = self.option("method").map(|method| method.parse()).transpose()?;
         let debias: Debias = self.option("debias").map_or(Ok(Debias::default()), |debias| debias.parse())?;
         let mut assess = Assess::new(&*measure)
@@ -95,11 +95,12 @@ impl Case {
             assess = assess.method(method);
         }
         let clusters: Vec<u32>;
+        let mut sample = Sample::from(view);
         if let Some(Value::Array(numbers)) = self.options.get("cluster") {
             clusters = numbers.iter().map(|number| number.as_u64().unwrap() as u32).collect();
-            assess = assess.clusters(&clusters);
+            sample = sample.clusters(&clusters);
         }
-        Ok(assess.run(view)?.estimate)
+        Ok(assess.run(sample)?.estimate)
     }
 
     fn run_measure(&self) -> Result<Estimate, Error> {
@@ -162,8 +163,8 @@ impl Case {
             "assess" => self.assess(view),
             "ls_ece" => LsEce::new()
                 .sigma(sigma)
-                .shared_noise(noise)
-                .shared_link(link)
+                .noise(noise)
+                .link(link)
                 .tolerance(self.number("tolerance").unwrap_or(1e-6))
                 .clip(self.number("clip").unwrap_or(1e-6))
                 .estimate(view),

@@ -1,6 +1,6 @@
 //! The paper's sampling estimator against the integral that it samples.
 
-use calipers::{Estimator, Input, LsEce, LsEceSampled, link, noise};
+use calipers::{Input, LsEce, LsEceSampled, Measure, link, noise};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -26,14 +26,13 @@ fn samples_are_within_four_standard_errors_on_200_random_cases() {
         let view = predictions.binary().unwrap();
         let (noise, link) = (noise::by_name(noise_name).unwrap(), link::by_name(link_name).unwrap());
         let sampled = LsEceSampled::new(sigma)
-            .shared_noise(noise.clone())
-            .shared_link(link.clone())
+            .noise(noise.clone())
+            .link(link.clone())
             .n_samples(4000)
             .seed(seed)
             .estimate(&view)
             .unwrap();
-        let exact =
-            LsEce::new().sigma(sigma).tolerance(1e-5).shared_noise(noise).shared_link(link).estimate(&view).unwrap();
+        let exact = LsEce::new().sigma(sigma).tolerance(1e-5).noise(noise).link(link).estimate(&view).unwrap();
         let standard_error = sampled.standard_error.unwrap();
         let z = (sampled.value - exact.value) / standard_error;
         assert!(z.abs() <= 4.0, "case {number}, {noise_name}, {link_name}, sigma {sigma}: z = {z}");

@@ -1,11 +1,11 @@
 //! The simulator against what can be worked out by hand, and against its own parts.
 
-use calipers::calibration_tests::{CalibrationTest, TestResult};
+use calipers::inference::calibration_tests::{CalibrationTest, TestResult};
 use calipers::population::{Family, Finite, Logits, Truth, two_point};
 use calipers::simulate::{FloorTest, LsEceTable, MonteCarlo, Population, Remembered, SeededTest, Simulation};
 use calipers::{
-    Assess, BinaryView, BinnedEce, Debias, DebiasedEce, Error, Estimate, Estimator, Gaussian, LsEce, Norm, Settings,
-    SmoothEce, Strategy, SweepEce,
+    Assess, BinaryView, BinnedEce, Debias, DebiasedEce, Error, Estimate, Gaussian, LsEce, Measure, Norm, Settings,
+    SmoothEce, Spec, Strategy, SweepEce,
 };
 
 /// One prediction, 0.5, for a coin of P(Y = 1) = 0.7.
@@ -43,7 +43,7 @@ fn the_truth_of_ls_ece_at_a_given_sigma_is_that_of_the_population() {
     let family = Family::named("overconfident").unwrap();
     let at = |sigma: f64| LsEce::new().sigma(sigma);
     let (wide, narrow, auto) = (at(1.0), at(0.3), LsEce::new());
-    let named: [(&str, &dyn Estimator); 4] =
+    let named: [(&str, &dyn Measure); 4] =
         [("1", &wide), ("0.3", &narrow), ("auto", &auto), ("smECE", &SmoothEce::new())];
     let results = Simulation::new(&family, 20_000).runs(20).estimators(&named).unwrap();
     for (result, sigma) in results.iter().zip([1.0, 0.3]) {
@@ -189,7 +189,11 @@ impl CalibrationTest for Fussy {
     }
 }
 
-impl Estimator for Fussy {
+impl Measure for Fussy {
+    fn spec(&self) -> &'static Spec {
+        BinnedEce::new().spec()
+    }
+
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let estimate = BinnedEce::new().n_bins(1).estimate(view)?;
         // One row at 0.2: the gap is 0.8 with outcome 1.
@@ -307,7 +311,7 @@ fn what_is_remembered_is_what_was_computed() {
 /// before anything was chosen; the numbers of runs leave about 0.02 of chance in a ratio.
 #[test]
 fn the_best_estimate_of_ece_is_no_worse_than_that_of_others() {
-    let rivals: [(&str, &dyn Estimator); 5] = [
+    let rivals: [(&str, &dyn Measure); 5] = [
         ("equal width", &BinnedEce::new()),
         ("equal mass", &BinnedEce::new().strategy(Strategy::Quantile)),
         ("sweep", &SweepEce::new().norm(Norm::L1)),

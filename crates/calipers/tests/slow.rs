@@ -4,7 +4,7 @@
 #[macro_use]
 mod oracle;
 
-use calipers::{BinnedEce, Estimator, Input, LsEce, Uniform};
+use calipers::{BinnedEce, Input, LsEce, Measure, Uniform};
 use oracle::Point;
 
 /// 10^8 rows of eight distinct probabilities: the exact sums are those of eight weighted points.

@@ -107,7 +107,7 @@ fn of_sketch(p: &[f64], y: &[bool], seed: u64) -> bool {
     let predictions = Input::probabilities(p, y).check().unwrap();
     let mut sketch = Sketch::new();
     sketch.update(&predictions.binary().unwrap()).unwrap();
-    let result = options().seed(seed).run_sketch(&sketch).unwrap();
+    let result = options().seed(seed).run(&sketch).unwrap();
     matches!(result.verdict, Verdict::Brittle { .. })
 }
 
@@ -161,7 +161,7 @@ fn a_sketch_of_scores_on_a_grid_has_the_chance_of_its_rows() {
         [mean(&|noise| noise.uniform), mean(&|noise| noise.quantile.unwrap())]
     };
     let rows = mean(&|seed| options().seed(seed).run(&view).unwrap().sampling_noise);
-    let cells = mean(&|seed| options().seed(seed).run_sketch(&sketch).unwrap().sampling_noise);
+    let cells = mean(&|seed| options().seed(seed).run(&sketch).unwrap().sampling_noise);
     for (rows, cells) in rows.iter().zip(cells) {
         assert!((cells / rows - 1.0).abs() < 0.08, "{rows} {cells}");
     }

@@ -1,14 +1,14 @@
 //! What is asked and answered by `calipers assess` and `calipers check`: measures with all that is known of them.
 
-use calipers::significance::holm;
-use calipers::{Assessment, Error, Estimate, InputReport};
+use calipers::inference::holm;
+use calipers::measure::FromSketch;
+use calipers::{Assessment, Error, Estimate, InputReport, Sample};
 
 use crate::assess::significance_args::Significance;
 use crate::assess::tests_of_calibration::{Tested, Tests};
 use crate::measured::Measured;
 use crate::progress::Waiting;
 use crate::question::{Asked, Question};
-use crate::source::Source;
 
 /// Measures that are assessed; those that refuse the rows do not stand in the way of the others.
 pub(crate) struct Assessing<'a> {
@@ -44,15 +44,15 @@ pub(crate) struct AssessedFigure {
 impl Question for Assessing<'_> {
     type Answer = Assessed;
 
-    fn answer(&self, source: &Source<'_>) -> Result<Assessed, Error> {
+    fn answer(&self, sample: Sample<'_>) -> Result<Assessed, Error> {
         let figure = |asked: &Asked| {
-            self.waiting.say(asked.name);
-            let outcome = source.assess(self.significance.assess(asked.estimator()));
+            self.waiting.say(asked.name());
+            let outcome = self.significance.assess(&*asked.measure).run(sample);
             let alone = outcome.as_ref().err().filter(|error| self.of_group && is_few_clusters(error));
             AssessedFigure {
-                name: asked.name,
+                name: asked.name(),
                 definition: asked.definition.clone(),
-                alone: alone.and_then(|_| source.estimate(asked.estimator()).ok()),
+                alone: alone.and_then(|_| sample.estimate(&*asked.measure).ok()),
                 outcome,
                 p_adjusted: None,
             }
@@ -67,7 +67,7 @@ impl Question for Assessing<'_> {
         };
         let tests = self.tests.as_ref().map_or_else(Vec::new, |tests| {
             self.waiting.say("tests");
-            tests.run(source, self.significance.n_resamples, self.significance.seed)
+            tests.run(sample, self.significance.n_resamples, self.significance.seed)
         });
         Ok(Assessed { n, input, figures, tests })
     }
@@ -75,7 +75,7 @@ impl Question for Assessing<'_> {
     fn for_groups(&self, all: &Assessed, n_groups: usize) -> Self {
         let asked = self.asked.iter().zip(&all.figures).map(|(asked, figure)| {
             let of_all = figure.outcome.as_ref().ok().map(|assessment| &assessment.estimate);
-            asked.at_sigma_of(of_all)
+            asked.for_groups_of(of_all)
         });
         Assessing {
             asked: asked.collect(),
@@ -105,7 +105,7 @@ impl AssessedFigure {
 
 /// Whether a sketch can be assessed for these.
 pub(crate) fn sketch_is_enough<'a>(mut asked: impl Iterator<Item = &'a Asked>) -> bool {
-    asked.all(|asked| ["ls_ece", "residual_ls_ece", "expected_calibration_error"].contains(&asked.name))
+    asked.all(|asked| asked.measure.spec().from_sketch == FromSketch::Assessment)
 }
 
 /// Adjusts the p-values of groups, measure by measure and test by test, for as many groups as a model has.

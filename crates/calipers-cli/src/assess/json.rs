@@ -1,6 +1,6 @@
 //! JSON of assessments: every digit and every setting.
 
-use calipers::significance::{Part, Parts};
+use calipers::inference::{Part, Parts};
 use calipers::{Assessment, Interval};
 use serde_json::{Map, Value, json};
 

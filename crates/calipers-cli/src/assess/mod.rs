@@ -7,7 +7,7 @@ pub(crate) mod table;
 pub(crate) mod tests_of_calibration;
 
 use anyhow::Result;
-use calipers::Debias;
+use calipers::{BinnedEce, Debias, LsEce};
 use clap::Args;
 
 use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, MeasuresArgs, OutputArgs};
@@ -67,7 +67,7 @@ pub(crate) struct AssessArgs {
 }
 
 /// What is assessed unless measures are named.
-const DEFAULT: [&str; 2] = ["ls_ece", "expected_calibration_error"];
+const DEFAULT: [&str; 2] = [LsEce::NAME, BinnedEce::NAME];
 
 pub(crate) fn run(args: &AssessArgs, screen: &Screen) -> Result<String> {
     let significance = Significance::new(&args.draws, &args.interval, args.debias.parse::<Debias>()?)?;

@@ -1,6 +1,6 @@
 //! The options of `calipers assess`, `compare` and `check` that say how chance is reckoned with.
 
-use calipers::{Assess, Debias, Error, Estimator, IntervalMethod, LsEce};
+use calipers::{Assess, Debias, Error, IntervalMethod, LsEce, Measure};
 use clap::Args;
 
 /// How much is drawn, and what rows are independent.
@@ -75,7 +75,7 @@ impl Significance {
         Ok(significance)
     }
 
-    pub(crate) fn assess<'a>(&self, measure: &'a dyn Estimator) -> Assess<'a> {
+    pub(crate) fn assess<'a>(&self, measure: &'a dyn Measure) -> Assess<'a> {
         let assess = Assess::new(measure).level(self.level).n_resamples(self.n_resamples).seed(self.seed);
         let assess = assess.debias(self.debias).most_resamples(self.most_resamples);
         self.method.map_or(assess, |method| assess.method(method))

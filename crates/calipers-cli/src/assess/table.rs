@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use calipers::significance::{Confidence, Part, Parts};
+use calipers::inference::{Confidence, Part, Parts};
 use calipers::{Assessment, Estimate, Interval};
 
 use crate::assess::assessed::{Assessed, AssessedFigure};
@@ -113,7 +113,7 @@ fn figures(results: Results, names: &[String]) -> Vec<Grid> {
         Some(row)
     };
     let deciding_name = |figure: &AssessedFigure| {
-        let name = figure.outcome.as_ref().ok()?.residual.as_ref()?.estimate.measure;
+        let name = figure.outcome.as_ref().ok()?.residual.as_ref()?.estimate.measure();
         figures().all(|other| other.name != name).then_some(name)
     };
     if let [one] = results {

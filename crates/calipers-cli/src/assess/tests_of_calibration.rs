@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use calipers::calibration_tests::{
+use calipers::inference::calibration_tests::{
     AdaptiveTCal, CalibrationTest, CoxTest, CumulativeTest, HosmerLemeshow, Spiegelhalter, TestResult,
 };
-use calipers::{CumulativeStatistic, Error, Link};
-
-use crate::source::Source;
+use calipers::{CumulativeCalibrationError, CumulativeStatistic, Error, Link, Measure, Sample};
 
 /// All tests, at the link of the measures.
 #[derive(Clone)]
@@ -33,28 +31,32 @@ impl Tested {
 }
 
 impl Tests {
-    pub(crate) fn run(&self, source: &Source<'_>, n_resamples: u64, seed: u64) -> Vec<Tested> {
+    pub(crate) fn run(&self, sample: Sample<'_>, n_resamples: u64, seed: u64) -> Vec<Tested> {
         let link = || Arc::clone(&self.link);
         let n = usize::try_from(n_resamples).unwrap_or(usize::MAX);
-        let cumulative =
-            |statistic| CumulativeTest::new().statistic(statistic).shared_link(link()).n_resamples(n).seed(seed);
+        let cumulative = |statistic| CumulativeTest::new().statistic(statistic).link(link()).n_resamples(n).seed(seed);
+        let named = |statistic| CumulativeCalibrationError::new().statistic(statistic).spec().name;
         let all: [(&str, &str, Box<dyn CalibrationTest>); 6] = [
-            (
-                "spiegelhalter",
-                "Brier score",
-                Box::new(Spiegelhalter::new().shared_link(link()).n_resamples(n).seed(seed)),
-            ),
+            ("spiegelhalter", "Brier score", Box::new(Spiegelhalter::new().link(link()).n_resamples(n).seed(seed))),
             (
                 "hosmer_lemeshow",
                 "10 groups of equal mass",
-                Box::new(HosmerLemeshow::new().shared_link(link()).n_resamples(n).seed(seed)),
+                Box::new(HosmerLemeshow::new().link(link()).n_resamples(n).seed(seed)),
             ),
-            ("ecce_r", "range of cumulative residuals", Box::new(cumulative(CumulativeStatistic::Range))),
-            ("ecce_mad", "largest cumulative residual", Box::new(cumulative(CumulativeStatistic::MaximumAbsolute))),
+            (
+                named(CumulativeStatistic::Range),
+                "range of cumulative residuals",
+                Box::new(cumulative(CumulativeStatistic::Range)),
+            ),
+            (
+                named(CumulativeStatistic::MaximumAbsolute),
+                "largest cumulative residual",
+                Box::new(cumulative(CumulativeStatistic::MaximumAbsolute)),
+            ),
             (
                 "adaptive_tcal",
                 "2, 4, 8, ... bins",
-                Box::new(AdaptiveTCal::new().shared_link(link()).n_resamples(n).seed(seed)),
+                Box::new(AdaptiveTCal::new().link(link()).n_resamples(n).seed(seed)),
             ),
             ("cox", "intercept 0 and slope 1", Box::new(CoxTest::new())),
         ];
@@ -63,11 +65,11 @@ impl Tests {
             Err(Error::InvalidSetting { name: "rows", rule, value: got.to_owned() })
         };
         let tested = |(name, about, test): (&'static str, &'static str, Box<dyn CalibrationTest>)| {
-            let outcome = match source {
-                Source::Rows { view, clusters: None } => test.test(view),
-                Source::Rows { clusters: Some(_), .. } => refused("clusters of rows"),
-                Source::Classes { .. } => refused("several classes"),
-                Source::Sketch { .. } => refused("a sketch"),
+            let outcome = match sample.view() {
+                Some(view) if !sample.has_clusters() => test.test(view),
+                Some(_) => refused("clusters of rows"),
+                None if sample.is_sketch() => refused("a sketch"),
+                None => refused("several classes"),
             };
             Tested { name, about, outcome, p_adjusted: None }
         };

@@ -32,7 +32,7 @@ fn check(line: &Line) -> Value {
     let tested = line.tested.as_ref();
     json!({
         "max": line.max,
-        "decided_by": tested.map(|tested| tested.assessment.residual.as_ref().map_or(line.measure, |residual| residual.estimate.measure)),
+        "decided_by": tested.map(|tested| tested.assessment.residual.as_ref().map_or(line.measure, |residual| residual.estimate.measure())),
         "above": tested.map(|tested| tested.against.above),
         "p_value": tested.map(|tested| tested.against.p_value),
         "p_adjusted": tested.map(|tested| tested.p_adjusted),

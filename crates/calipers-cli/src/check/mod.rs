@@ -4,7 +4,7 @@ mod json;
 mod table;
 
 use anyhow::{Context, Result};
-use calipers::significance::holm;
+use calipers::inference::holm;
 use calipers::{Against, Assessment, Debias, Error, Estimate};
 use clap::Args;
 

@@ -18,7 +18,9 @@ pub(crate) fn render(compared: &Compared) -> String {
         .map(|(place, (model, name))| {
             let measures: Map<String, Value> = by_measure
                 .iter()
-                .map(|(asked, comparison)| (asked.name.to_owned(), assess_json::assessed(&comparison.models[place].1)))
+                .map(|(asked, comparison)| {
+                    (asked.name().to_owned(), assess_json::assessed(&comparison.models[place].1))
+                })
                 .collect();
             let n = estimate.map_or(0, |estimate| estimate.n);
             let input = by_measure.first().map(|(_, comparison)| &comparison.models[place].1.estimate.input);
@@ -28,7 +30,7 @@ pub(crate) fn render(compared: &Compared) -> String {
         .collect();
     let comparisons: Map<String, Value> = by_measure
         .iter()
-        .map(|(asked, comparison)| (asked.name.to_owned(), compared_models(asked.name, comparison)))
+        .map(|(asked, comparison)| (asked.name().to_owned(), compared_models(asked.name(), comparison)))
         .collect();
     json::text(&json!({ "calipers": env!("CARGO_PKG_VERSION"), "models": models, "comparisons": comparisons }))
 }
@@ -48,11 +50,11 @@ fn compared_models(asked: &str, comparison: &Comparison) -> Value {
     };
     // One measure at one sigma for all models.
     let compared_by = comparison.compared.first();
-    let of_models = comparison.models.first().map(|(_, model)| model.estimate.measure);
+    let of_models = comparison.models.first().map(|(_, model)| model.estimate.measure());
     json!({
         "level": comparison.level,
         "compared_by": {
-            "measure": compared_by.map(|estimate| estimate.measure).filter(|name| Some(*name) != of_models).unwrap_or(asked),
+            "measure": compared_by.map(|estimate| estimate.measure()).filter(|name| Some(*name) != of_models).unwrap_or(asked),
             "sigma": compared_by.and_then(|estimate| estimate.settings.number("sigma")),
         },
         "sentence": comparison.sentence(),

@@ -5,7 +5,7 @@ pub(crate) mod paired;
 mod table;
 
 use anyhow::{Context, Result, bail};
-use calipers::{BinaryView, Compare, Comparison};
+use calipers::{BinaryView, Compare, Comparison, LsEce};
 use clap::Args;
 
 use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, MULTICLASS_OF_ONE, OutputArgs};
@@ -70,7 +70,7 @@ const OF_ALL: &str = "";
 
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<String> {
     let asked: Vec<&str> = match args.measure.is_empty() {
-        true => vec!["ls_ece"],
+        true => vec![LsEce::NAME],
         false => args.measure.iter().map(String::as_str).collect(),
     };
     let asked = measures::by_names(&asked, &args.ls_ece, &args.ece)?;
@@ -116,8 +116,8 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<String> {
     let waiting = Waiting::new();
     let mut by_measure = Vec::new();
     for asked in asked {
-        waiting.say(asked.name);
-        let compare = Compare::new(asked.estimator()).level(args.draws.level);
+        waiting.say(asked.name());
+        let compare = Compare::new(&*asked.measure).level(args.draws.level);
         let compare = compare.n_resamples(args.draws.resamples).seed(args.draws.seed);
         let compare = clusters.as_ref().map_or(compare, |clusters| compare.clusters(clusters));
         let comparison = compare.run(&named)?;

@@ -24,7 +24,7 @@ pub(crate) fn render(compared: &Compared, screen: &Screen) -> String {
 
 fn of_models(asked: &Asked, comparison: &Comparison) -> Grid {
     let compared_by = compared_by(comparison);
-    let mut header = vec!["model", "n", asked.name, "interval", "floor", "p"];
+    let mut header = vec!["model", "n", asked.name(), "interval", "floor", "p"];
     header.extend(compared_by.map(|_| "compared"));
     header.extend(["num. ±", "notes"]);
     let n_columns = header.len();
@@ -51,7 +51,7 @@ fn of_models(asked: &Asked, comparison: &Comparison) -> Grid {
 fn compared_by(comparison: &Comparison) -> Option<&Estimate> {
     let compared = comparison.compared.first()?;
     let (_, model) = comparison.models.first()?;
-    let of = |estimate: &Estimate| (estimate.measure, estimate.settings.number("sigma"));
+    let of = |estimate: &Estimate| (estimate.measure(), estimate.settings.number("sigma"));
     (of(compared) != of(&model.estimate)).then_some(compared)
 }
 
@@ -89,9 +89,9 @@ fn explanation(by_measure: &[(Asked, Comparison)]) -> String {
         let sigma = by.settings.number("sigma").map(|sigma| format!(" at sigma {}", number::significant(sigma)));
         format!(
             "compared: {}{}, by which models are compared in place of {}. difference: of these values, each without the bias that noise adds. p of a model is that of its residual form.\n",
-            by.measure,
+            by.measure(),
             sigma.unwrap_or_default(),
-            asked.name
+            asked.name()
         )
     });
     [

@@ -89,8 +89,8 @@ impl OptionArgs {
     fn sweep(&self) -> Result<Sweep, Error> {
         let compat: Option<Compat> = self.compat.as_deref().map(str::parse).transpose()?;
         let sweep = Sweep::new()
-            .shared_noise(noise::by_name(&self.noise)?)
-            .shared_link(link::by_name(&self.link)?)
+            .noise(noise::by_name(&self.noise)?)
+            .link(link::by_name(&self.link)?)
             .tolerance(self.tolerance)
             .clip(self.clip)
             .compat(compat)

@@ -74,22 +74,23 @@ fn figures(result: &SweepResult) -> Grid {
 /// What has no bins: rows, smECE, chance and ties.
 fn notes(measured: &Measured<SweepResult>) -> String {
     let result = &measured.figures;
-    let smooth = &result.smooth_ece;
     let n_clipped = result.points.first().map_or(0, |point| point.ls_ece.n_clipped);
-    let input = std::iter::once(words::counted(n_clipped, "clipped")).chain(words::of_input(&smooth.input));
+    let input = std::iter::once(words::counted(n_clipped, "clipped")).chain(words::of_input(&result.input));
     let input: Vec<String> = input.flatten().collect();
     let input = if input.is_empty() { String::new() } else { format!(" ({})", input.join(", ")) };
-    let ties = &result.ties;
-    let tied = match ties.n_tied {
-        0 => "No two rows have the same probability.\n".to_owned(),
-        n_tied => format!(
+    let tied = match result.ties {
+        None => String::new(),
+        Some(ties) if ties.n_tied == 0 => "No two rows have the same probability.\n".to_owned(),
+        Some(ties) => format!(
             "{} rows share their probability with another: ECE of the rows is {} with ties kept, and {} more if they were split.\n",
-            number::count(n_tied),
+            number::count(ties.n_tied),
             number::significant(ties.tied_ece),
             number::significant(ties.jump)
         ),
     };
-    format!("{} rows{input}. smECE {}.\n{tied}", number::count(result.n), number::significant(smooth.value))
+    let smooth =
+        result.smooth_ece.as_ref().map(|found| format!(" {} {}.", found.title(), number::significant(found.value)));
+    format!("{} rows{input}.{}\n{tied}", number::count(result.n), smooth.unwrap_or_default())
 }
 
 /// What the notes mean, as far as there are any.
@@ -97,6 +98,5 @@ fn glossary(results: &[Measured<SweepResult>]) -> String {
     let first = || results.iter().filter_map(|measured| measured.figures.points.first());
     let clip = results.first().and_then(|measured| measured.figures.settings.number("clip")).unwrap_or_default();
     let clipped = first().any(|point| point.ls_ece.n_clipped > 0).then(|| table::clipped(clip));
-    clipped.unwrap_or_default()
-        + &words::glossary(results, results.iter().map(|measured| &measured.figures.smooth_ece.input))
+    clipped.unwrap_or_default() + &words::glossary(results, results.iter().map(|measured| &measured.figures.input))
 }

@@ -228,7 +228,7 @@ fn tests_of_groups_have_p_values_for_their_number() {
         assert_eq!(of_all.get("p_adjusted"), None);
         let numbers = |key: &str| all[1..].iter().map(|group| group["tests"][name][key].as_f64().unwrap()).collect();
         let (p, adjusted): (Vec<f64>, Vec<f64>) = (numbers("p_value"), numbers("p_adjusted"));
-        let expected = calipers::significance::holm(&p);
+        let expected = calipers::inference::holm(&p);
         assert!(
             adjusted.iter().zip(expected).all(|(ours, theirs)| (ours - theirs).abs() < 1e-12),
             "{name} {p:?} {adjusted:?}"

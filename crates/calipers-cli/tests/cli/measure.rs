@@ -174,7 +174,7 @@ fn rows_left_out_are_counted_by_kind() {
 fn a_label_that_is_no_number_is_the_one_that_is_named() {
     let folder = Folder::new();
     let path = folder.write("a.csv", "label,prob\n1,0.9\n0,0.5\nmaybe,0.5\n");
-    let text = "label in row 2 must be 0 or 1, got \"maybe\"; name the positive label with pos_label (--positive)";
+    let text = "label in row 2 must be 0 or 1, got \"maybe\"; name the positive label with --positive";
     assert_refused(&path, &[], text);
 }
 

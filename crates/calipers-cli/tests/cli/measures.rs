@@ -1,9 +1,8 @@
 //! Measures by name: `--measure`, `--all` and `calipers measures`.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use calipers::{Input, catalogue};
+use calipers::{Input, Settings, registry};
 use serde_json::Value;
 
 use crate::support::{Folder, assert_fails, assert_refused, calipers, json, measure, results, succeed};
@@ -27,7 +26,7 @@ fn names(measures: &Value) -> Vec<&str> {
 }
 
 fn all_names() -> Vec<&'static str> {
-    catalogue::ALL.iter().map(|listed| listed.name).collect()
+    registry::all().iter().map(|entry| entry.spec.name).collect()
 }
 
 #[test]
@@ -37,9 +36,9 @@ fn all_measures_are_those_of_the_core() {
     let view = predictions.binary().unwrap();
     let result = json(&example(), &["--prob", "mlp", "--all"]);
     assert_eq!(names(&result["measures"]), all_names());
-    for listed in catalogue::ALL {
+    for listed in registry::all().iter().map(|entry| entry.spec) {
         let figure = &result["measures"][listed.name];
-        let expected = catalogue::by_name(listed.name, Arc::new(calipers::Logistic)).unwrap().estimate(&view).unwrap();
+        let expected = registry::make(listed.name, &Settings::default()).unwrap().estimate(&view).unwrap();
         for (field, expected) in [("value", expected.value), ("numerical_bound", expected.numerical_bound)] {
             // serde_json reads the last digit of a number within one unit.
             let distance = (figure[field].as_f64().unwrap() - expected).abs();
@@ -59,7 +58,7 @@ fn ls_ece_and_ece_keep_their_options() {
         let mut figure = named["measures"][name].clone();
         let definition = figure.as_object_mut().unwrap().remove("definition").unwrap();
         assert_eq!(*plain, figure);
-        assert_ne!(definition, catalogue::ALL.iter().find(|listed| listed.name == name).unwrap().definition);
+        assert_ne!(definition, registry::spec(name).unwrap().definition);
     }
     assert_eq!(
         named["measures"]["expected_calibration_error"]["definition"],
@@ -210,14 +209,14 @@ fn classes_are_measured_one_by_one_and_averaged() {
 #[test]
 fn all_names_are_listed_with_their_definitions() {
     let list = succeed(&["measures"]);
-    for listed in catalogue::ALL {
+    for listed in registry::all().iter().map(|entry| entry.spec) {
         let line = list.lines().find(|line| line.split_whitespace().next() == Some(listed.name)).unwrap();
         assert!(line.ends_with(listed.definition), "{line}");
     }
     let json: Value = serde_json::from_str(&succeed(&["measures", "--json"])).unwrap();
     let measures = json["measures"].as_array().unwrap();
-    assert_eq!(measures.len(), catalogue::ALL.len());
-    for (measure, listed) in measures.iter().zip(catalogue::ALL) {
+    assert_eq!(measures.len(), registry::all().len());
+    for (measure, listed) in measures.iter().zip(registry::all().iter().map(|entry| entry.spec)) {
         assert_eq!([&measure["name"], &measure["definition"]], [listed.name, listed.definition]);
     }
     assert_eq!(json["calipers"], env!("CARGO_PKG_VERSION"));

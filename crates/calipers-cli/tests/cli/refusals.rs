@@ -23,7 +23,12 @@ fn every_refusal_has_its_exact_text() {
         flags.splice(0..0, [verb.to_owned(), path.to_str().unwrap().to_owned()]);
         let run = calipers(&flags.iter().map(String::as_str).collect::<Vec<_>>());
 
-        let text = case["text"].as_str().unwrap();
+        let hint = match case["code"].as_str() {
+            Some("row_sum") => "; a quantised model needs a wider --sum-tolerance, raw scores need --logits",
+            Some("invalid_outcome") => "; name the positive label with --positive",
+            _ => "",
+        };
+        let text = format!("{}{hint}", case["text"].as_str().unwrap());
         let with_file = format!("calipers: {}: {text}\n", path.display());
         // A wrong option is refused before any file is read.
         let is_option = case["code"] == "invalid_setting";

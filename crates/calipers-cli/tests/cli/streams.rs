@@ -153,8 +153,7 @@ fn the_type_of_labels_does_not_depend_on_blocks() {
     assert_eq!(json(&text, &["--positive", "1"])["ls_ece"], plain["ls_ece"]);
     let absent = "positive label \"1.0\" must occur in at least one row, got only \"0\", \"1\", \"none\"";
     assert_refused(&text, &["--positive", "1.0"], absent);
-    let refusal =
-        format!("label in row {n} must be 0 or 1, got \"none\"; name the positive label with pos_label (--positive)");
+    let refusal = format!("label in row {n} must be 0 or 1, got \"none\"; name the positive label with --positive");
     assert_refused(&text, &[], &refusal);
     assert_eq!(json(&text, &["--invalid", "count"])["input"]["left_out"], serde_json::json!({"invalid label": 1}));
     let ragged = rows("0").replace("0.5,0\n", "0.5,0,7\n");

@@ -38,7 +38,7 @@ fn one(chart: Chart, name: &str, result: &SweepResult) -> Chart {
         chart = chart.add(Series::line("ECE, equal-mass bins", quantile).colour(1).markers());
     }
     chart = chart.add(Series::line(LS_ECE, ls_ece(result)).colour(0).stroke(Stroke::Dashed));
-    chart.rule(smooth(result, 0, "smECE"))
+    with_rule(chart, result, 0, "smECE")
 }
 
 /// One entry of the legend for each model, and one for each kind of line.
@@ -48,7 +48,7 @@ fn many(mut chart: Chart, models: &[(&str, &SweepResult)]) -> Chart {
         let colour = index % (PALETTE.len() - 1);
         chart = chart.add(Series::line(*name, uniform(result)).colour(colour).markers());
         chart = chart.add(Series::line("", ls_ece(result)).colour(colour).stroke(Stroke::Dashed));
-        chart = chart.rule(smooth(result, colour, ""));
+        chart = with_rule(chart, result, colour, "");
     }
     let kinds = [("ECE, equal-width bins", Stroke::Solid), (LS_ECE, Stroke::Dashed), ("smECE", Stroke::Dotted)];
     kinds
@@ -79,6 +79,12 @@ fn ls_ece(result: &SweepResult) -> Vec<(f64, f64)> {
     result.points.iter().map(|point| (point.n_bins as f64, point.ls_ece.value)).collect()
 }
 
-fn smooth(result: &SweepResult, colour: usize, name: &str) -> Rule {
-    Rule { name: name.to_owned(), value: result.smooth_ece.value, stroke: Stroke::Dotted, colour }
+/// smECE, where there is one.
+fn with_rule(chart: Chart, result: &SweepResult, colour: usize, name: &str) -> Chart {
+    match &result.smooth_ece {
+        Some(smooth_ece) => {
+            chart.rule(Rule { name: name.to_owned(), value: smooth_ece.value, stroke: Stroke::Dotted, colour })
+        }
+        None => chart,
+    }
 }

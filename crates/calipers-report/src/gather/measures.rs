@@ -1,23 +1,20 @@
 //! The table of measures: LS-ECE, its residual form and ECE with all that is known of them, others beside.
 
-use calipers::{Assess, Assessment, Error, Estimate, Estimator, catalogue};
+use calipers::measure::{Cost, FromSketch};
+use calipers::{
+    Assess, Assessment, BrierScore, CumulativeCalibrationError, Error, Estimate, Measure, Sample, SmoothEce, Spec,
+};
 
 use super::Options;
-use super::subject::Subject;
-
-/// Shown below LS-ECE and ECE, and whether they are drawn again and again: smECE takes milliseconds for each draw, however few the rows.
-const OTHERS: [(&str, bool); 3] = [("smooth_ece", false), ("ecce_r", true), ("brier_score", true)];
 
 /// So many rows in all draws of a measure that is asked again for each: some seconds.
 const MOST_DRAWN_ROWS: u64 = 4_000_000;
 
 /// A measure of a model.
 #[derive(Debug, Clone)]
-pub struct Measure {
-    /// Its name in the list of all measures.
-    pub name: &'static str,
-    /// What it is, in one line.
-    pub definition: &'static str,
+pub struct Measured {
+    /// What it is.
+    pub spec: &'static Spec,
     /// What is known of it.
     pub outcome: Outcome,
 }
@@ -28,12 +25,12 @@ pub enum Outcome {
     /// All of it.
     Assessed(Box<Assessment>),
     /// Its value alone, and why no more.
-    Value(Box<Estimate>, &'static str),
+    Value(Box<Estimate>, String),
     /// Why there is none.
     Refused(Error),
 }
 
-impl Measure {
+impl Measured {
     /// Its value with the settings that made it.
     pub fn estimate(&self) -> Option<&Estimate> {
         match &self.outcome {
@@ -53,68 +50,66 @@ impl Measure {
 }
 
 impl Options {
-    pub(super) fn assess<'a>(&self, measure: &'a dyn Estimator) -> Assess<'a> {
+    pub(super) fn assess<'a>(&self, measure: &'a dyn Measure) -> Assess<'a> {
         Assess::new(measure).level(self.level).n_resamples(self.n_resamples).seed(self.seed)
     }
 }
 
 /// LS-ECE must have an answer; `assessment` is that of it, where models were compared. `drawn` may stand for the rows.
 pub(super) fn gather(
-    subject: &Subject<'_>,
-    drawn: &Subject<'_>,
+    sample: Sample<'_>,
+    drawn: Sample<'_>,
     options: &Options,
     assessment: Option<Assessment>,
-) -> Result<Vec<Measure>, Error> {
+) -> Result<Vec<Measured>, Error> {
     let ls_ece = match assessment {
         Some(assessment) => assessment,
-        None => subject.assess(options.assess(&options.ls_ece))?,
+        None => options.assess(&options.ls_ece).run(sample)?,
     };
+    let assessed =
+        |found: Assessment| Measured { spec: found.estimate.spec, outcome: Outcome::Assessed(Box::new(found)) };
     let residual = ls_ece.residual.clone();
-    let mut all = vec![measure("ls_ece", Outcome::Assessed(Box::new(ls_ece)))];
-    // The form that decides, under what it decides.
-    all.extend(residual.map(|residual| measure("residual_ls_ece", Outcome::Assessed(residual))));
-    let clustered = matches!(subject, Subject::Rows { clusters: Some(_), .. });
-    let ece = match clustered {
-        true => subject.assess(options.assess(&options.ece)),
-        // A sketch has exact bins, and resamples of it cost the same for any number of rows.
-        false => drawn.assess(options.assess(&options.ece)).or_else(|_| subject.assess(options.assess(&options.ece))),
-    };
-    let ece = match ece {
-        Ok(assessment) => Outcome::Assessed(Box::new(assessment)),
-        Err(_) => value_of(subject, &options.ece, "its resamples need the rows"),
-    };
-    all.push(measure("expected_calibration_error", ece));
-    for (name, is_quick) in OTHERS {
-        let other = catalogue::by_name(name, options.link.clone())?;
-        let few = subject.n().saturating_mul(2 * options.n_resamples) <= MOST_DRAWN_ROWS;
-        let outcome = match (subject, few) {
-            (Subject::Rows { .. }, _) if !is_quick => {
-                value_of(subject, &*other, "its draws take minutes; calipers assess --measure smooth_ece has them")
+    // The form that decides is under what it decides.
+    let mut all: Vec<Measured> =
+        [Some(ls_ece), residual.map(|residual| *residual)].into_iter().flatten().map(assessed).collect();
+    let ece = options.assess(&options.ece);
+    // A sketch has exact bins, and resamples of it cost the same for any number of rows.
+    let ece = if sample.has_clusters() { ece.run(sample) } else { ece.run(drawn).or_else(|_| ece.run(sample)) };
+    all.push(match ece {
+        Ok(assessment) => assessed(assessment),
+        Err(_) => value_of(sample, &options.ece, "its resamples need the rows".to_owned()),
+    });
+    let link = || options.link.clone();
+    let others: [Box<dyn Measure>; 3] = [
+        Box::new(SmoothEce::new().link(link())),
+        Box::new(CumulativeCalibrationError::new().link(link())),
+        Box::new(BrierScore::new().link(link())),
+    ];
+    for other in &others {
+        let few = sample.n().saturating_mul(2 * options.n_resamples) <= MOST_DRAWN_ROWS;
+        let spec = other.spec();
+        all.push(match (sample.is_sketch(), spec.cost) {
+            // The page says that it is made from a sketch: what that does not know need not be refused one by one.
+            (true, _) if spec.from_sketch == FromSketch::Nothing => continue,
+            (true, _) => value_of(sample, &**other, "its resamples need the rows".to_owned()),
+            (false, Cost::Slow) => {
+                let why = format!("its draws take minutes; calipers assess --measure {} has them", spec.name);
+                value_of(sample, &**other, why)
             }
-            (Subject::Sketch(_), _) => match value_of(subject, &*other, "its resamples need the rows") {
-                // The page says that it is made from a sketch: what that does not know need not be refused one by one.
-                Outcome::Refused(_) => continue,
-                known => known,
+            (false, _) if !few => value_of(sample, &**other, "too many rows to draw it again and again".to_owned()),
+            (false, _) => match options.assess(&**other).run(sample) {
+                Ok(assessment) => assessed(assessment),
+                Err(refusal) => Measured { spec, outcome: Outcome::Refused(refusal) },
             },
-            (Subject::Rows { .. }, false) => value_of(subject, &*other, "too many rows to draw it again and again"),
-            (Subject::Rows { .. }, true) => match subject.assess(options.assess(&*other)) {
-                Ok(assessment) => Outcome::Assessed(Box::new(assessment)),
-                Err(refusal) => Outcome::Refused(refusal),
-            },
-        };
-        all.push(measure(name, outcome));
+        });
     }
     Ok(all)
 }
 
-fn value_of(subject: &Subject<'_>, measure: &dyn Estimator, why: &'static str) -> Outcome {
-    match subject.estimate(measure) {
+fn value_of(sample: Sample<'_>, measure: &dyn Measure, why: String) -> Measured {
+    let outcome = match sample.estimate(measure) {
         Ok(estimate) => Outcome::Value(Box::new(estimate), why),
         Err(refusal) => Outcome::Refused(refusal),
-    }
-}
-
-fn measure(name: &'static str, outcome: Outcome) -> Measure {
-    let listed = catalogue::ALL.iter().find(|listed| listed.name == name);
-    Measure { name, definition: listed.map_or("", |listed| listed.definition), outcome }
+    };
+    Measured { spec: measure.spec(), outcome }
 }

@@ -8,16 +8,14 @@ mod spread;
 mod subject;
 mod sweep;
 
-use calipers::{BinaryView, Compare, Comparison, Error, InputReport, Multiclass, Predictions, Sketch, Ties};
+use calipers::{BinaryView, Compare, Comparison, Error, InputReport, Multiclass, Predictions, Sample, Sketch, Ties};
 
-pub use measures::{Measure, Outcome};
+pub use measures::{Measured, Outcome};
 pub use options::{Options, Origin};
 pub use parts::{Groups, Part, Parts};
 pub use reliability::{Bins, Corp, Moment, Reliability};
 pub use spread::Spread;
 pub use sweep::SweepFigures;
-
-use subject::Subject;
 
 /// A report to be made: models, and how they are looked at.
 ///
@@ -133,7 +131,7 @@ pub struct ModelFigures {
     /// What was asked of rows of several classes.
     pub question: Option<String>,
     /// LS-ECE first, and then its residual form, which decides.
-    pub measures: Vec<Measure>,
+    pub measures: Vec<Measured>,
     /// Mean probability and outcome rate.
     pub means: (f64, f64),
     /// The scale of the noise of LS-ECE.
@@ -264,6 +262,11 @@ impl Source<'_> {
     }
 }
 
+/// Rows with their clusters.
+fn sample_of<'a>(view: &'a BinaryView<'a>, clusters: Option<&'a [u32]>) -> Sample<'a> {
+    clusters.map_or(Sample::from(view), |clusters| Sample::from(view).clusters(clusters))
+}
+
 impl Model<'_> {
     fn figures(
         &self,
@@ -272,20 +275,20 @@ impl Model<'_> {
         assessment: Option<calipers::Assessment>,
         detail: &reliability::Detail,
     ) -> Result<ModelFigures, Error> {
-        let subject = match (&self.source, view) {
-            (Source::Sketch(sketch), _) => Subject::Sketch(sketch),
-            (Source::Rows { clusters, .. }, Some(view)) => Subject::Rows { view, clusters: *clusters },
+        let sample = match (&self.source, view) {
+            (Source::Sketch(sketch), _) => Sample::from(*sketch),
+            (Source::Rows { clusters, .. }, Some(view)) => sample_of(view, *clusters),
             // proof: rows have a view
             (Source::Rows { .. }, None) => return Err(Error::NoRows),
         };
-        let summed = subject.summed(options);
+        let summed = subject::summed(sample, options);
         // Many rows look the same from afar, and cost more: charts are drawn from their cells.
-        let drawn = summed.as_ref().map_or(subject, Subject::Sketch);
-        let measures = measures::gather(&subject, &drawn, options, assessment)?;
-        let ls_ece = measures.first().and_then(Measure::estimate).ok_or(Error::NoRows)?;
+        let drawn = summed.as_ref().map_or(sample, Sample::from);
+        let measures = measures::gather(sample, drawn, options, assessment)?;
+        let ls_ece = measures.first().and_then(Measured::estimate).ok_or(Error::NoRows)?;
         let sigma = ls_ece.settings.number("sigma").unwrap_or(1.0);
         let (n_clipped, input) = (ls_ece.n_clipped, ls_ece.input.clone());
-        let whole = drawn.bins(&options.bins(1))?;
+        let whole = options.bins(1).bins(drawn)?;
         let classes = match &self.source {
             Source::Rows { predictions, .. } if predictions.n_classes() > 2 => {
                 Some(parts::classes(predictions, self.source.clusters(), options)?)
@@ -305,13 +308,13 @@ impl Model<'_> {
             input,
             clustered: self.source.clusters().is_some(),
             from_sketch: matches!(self.source, Source::Sketch(_)),
-            drawn_from_sketch: matches!(drawn, Subject::Sketch(_)),
+            drawn_from_sketch: drawn.is_sketch(),
             question: self.source.question(),
             means: whole.first().map_or((f64::NAN, f64::NAN), |bin| (bin.mean_probability, bin.outcome_rate)),
             sigma,
-            reliability: reliability::gather(&drawn, sigma, options, detail)?,
-            sweep: sweep::gather(&subject, options),
-            spread: spread::gather(&drawn, options)?,
+            reliability: reliability::gather(drawn, sigma, options, detail)?,
+            sweep: sweep::gather(sample, options),
+            spread: spread::gather(drawn, options)?,
             measures,
             classes,
             groups,

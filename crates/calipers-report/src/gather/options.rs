@@ -78,18 +78,18 @@ impl Options {
     }
 
     pub(super) fn bins(&self, n_bins: usize) -> BinnedEce {
-        BinnedEce::new().n_bins(n_bins).shared_link(self.link.clone())
+        BinnedEce::new().n_bins(n_bins).link(self.link.clone())
     }
 
     pub(super) fn sweep(&self) -> Sweep {
-        Sweep::new().clip(self.clip).shared_link(self.link.clone()).seed(self.seed)
+        Sweep::new().clip(self.clip).link(self.link.clone()).seed(self.seed)
     }
 
     /// Bands take no more draws than that: their ends are known to a digit by then.
-    pub(super) fn band(&self) -> calipers::bands::BandOptions {
+    pub(super) fn band(&self) -> calipers::inference::bands::BandOptions {
         let least = (2.0 / (1.0 - self.level) - 1.0).ceil() as u64;
         let n_resamples = self.n_resamples.clamp(least, least.max(999));
-        calipers::bands::BandOptions::new().level(self.level).n_resamples(n_resamples).seed(self.seed)
+        calipers::inference::bands::BandOptions::new().level(self.level).n_resamples(n_resamples).seed(self.seed)
     }
 }
 

@@ -1,14 +1,14 @@
 //! Classes and groups: the same figure of each part of the predictions, at one sigma.
 
-use calipers::significance::holm;
+use calipers::inference::holm;
 use calipers::{
-    Assessment, Bin, BinaryView, Error, Input, LsEce, Multiclass, NoiseFloor, Predictions, Rows, Scale, Sketch, Ties,
+    Assessment, Bin, BinaryView, Error, Input, LsEce, Multiclass, NoiseFloor, Predictions, Rows, Sample, Scale, Sketch,
+    Ties,
 };
 use rayon::prelude::*;
 
-use super::Options;
 use super::reliability::{Moment, moment, places};
-use super::subject::Subject;
+use super::{Options, sample_of};
 
 /// Draws of each kind where there are more parts than this, since each has its own.
 const MANY_PARTS: usize = 8;
@@ -99,11 +99,10 @@ pub(super) fn classes(
     let n_asked = options.n_resamples;
     let options = fewer(options, n_classes);
     let views = (0..n_classes).map(|class| predictions.one_class(class)).collect::<Result<Vec<_>, Error>>()?;
-    let one =
-        |(class, view): (usize, &BinaryView<'_>)| part(class.to_string(), &Subject::Rows { view, clusters }, &options);
+    let one = |(class, view): (usize, &BinaryView<'_>)| part(class.to_string(), sample_of(view, clusters), &options);
     let parts: Vec<Part> = views.par_iter().enumerate().map(one).collect::<Result<_, Error>>()?;
     let mean = predictions.estimate(Multiclass::Classwise, Ties::First, &options.ls_ece).ok();
-    let subject = |place: usize| Subject::Rows { view: &views[place], clusters };
+    let subject = |place: usize| sample_of(&views[place], clusters);
     let (parts, n_open) = ordered(parts, subject, &options.ls_ece, n_asked, &options);
     let mean = mean.map(|estimate| estimate.value);
     let n = parts.len();
@@ -125,9 +124,9 @@ pub(super) fn groups(
     let (by, (parts, n_open), n_resamples) = match (groups, view) {
         (Groups::Sketches { by, sketches }, _) => {
             let options = fewer(&at_sigma, sketches.len());
-            let one = |(key, sketch): &(String, &Sketch)| part(key.clone(), &Subject::Sketch(sketch), &options);
+            let one = |(key, sketch): &(String, &Sketch)| part(key.clone(), Sample::from(*sketch), &options);
             let parts = sketches.par_iter().map(one).collect::<Result<Vec<_>, Error>>()?;
-            let subject = |place: usize| Subject::Sketch(sketches[place].1);
+            let subject = |place: usize| Sample::from(sketches[place].1);
             (by, ordered(parts, subject, drawn, at_sigma.n_resamples, &options), options.n_resamples)
         }
         (Groups::Rows { by, keys, numbers }, Some(view)) => {
@@ -142,11 +141,9 @@ pub(super) fn groups(
                 .map(|rows| rows.view(Multiclass::Auto, Ties::First))
                 .collect::<Result<Vec<_>, Error>>()?;
             let clusters = clusters.map(|clusters| by_group(clusters, numbers, keys.len()));
-            let subject = |place: usize| Subject::Rows {
-                view: &views[place],
-                clusters: clusters.as_ref().map(|clusters| &clusters[place][..]),
-            };
-            let one = |(place, key): (usize, &String)| part(key.clone(), &subject(place), &options);
+            let subject =
+                |place: usize| sample_of(&views[place], clusters.as_ref().map(|clusters| &clusters[place][..]));
+            let one = |(place, key): (usize, &String)| part(key.clone(), subject(place), &options);
             let parts = keys.par_iter().enumerate().map(one).collect::<Result<Vec<_>, Error>>()?;
             (by, ordered(parts, subject, drawn, at_sigma.n_resamples, &options), options.n_resamples)
         }
@@ -202,10 +199,10 @@ fn checked<'a>(view: &BinaryView<'_>, rows: &'a Rows) -> Result<Predictions<'a>,
     if view.is_weighted() { input.weights(&rows.weights[..]).check() } else { input.check() }
 }
 
-fn part(name: String, subject: &Subject<'_>, options: &Options) -> Result<Part, Error> {
-    let whole: Vec<Bin> = subject.bins(&options.bins(1))?;
+fn part(name: String, subject: Sample<'_>, options: &Options) -> Result<Part, Error> {
+    let whole: Vec<Bin> = options.bins(1).bins(subject)?;
     let means = whole.first().map_or((f64::NAN, f64::NAN), |bin| (bin.mean_probability, bin.outcome_rate));
-    let ls_ece = subject.assess(options.assess(&options.ls_ece));
+    let ls_ece = options.assess(&options.ls_ece).run(subject);
     Ok(Part { name, n: subject.n(), means, ls_ece, p_adjusted: None, moment: None })
 }
 
@@ -217,7 +214,7 @@ fn p_value(part: &Part) -> Option<f64> {
 /// a bound on the tail has made a p-value small enough, no further draw is needed.
 fn refine<'a>(
     parts: &mut [Part],
-    subject: &(impl Fn(usize) -> Subject<'a> + Sync),
+    subject: &(impl Fn(usize) -> Sample<'a> + Sync),
     n_asked: u64,
     options: &Options,
 ) -> usize {
@@ -233,7 +230,7 @@ fn refine<'a>(
     let n_refined = ((MOST_DRAWS / needed) as usize).min(suspects.len());
     let floors: Vec<(usize, Option<NoiseFloor>)> = suspects[..n_refined]
         .par_iter()
-        .map(|place| (*place, subject(*place).floor(&options.ls_ece, needed, options.seed).ok()))
+        .map(|place| (*place, subject(*place).noise_floor(&options.ls_ece, needed, options.seed).ok()))
         .collect();
     for (place, floor) in floors {
         if let (Ok(known), Some(floor)) = (&mut parts[place].ls_ece, floor) {
@@ -246,7 +243,7 @@ fn refine<'a>(
 /// With adjusted p-values, the worst first and drawn as `drawn` says; and how many are open.
 fn ordered<'a>(
     mut parts: Vec<Part>,
-    subject: impl Fn(usize) -> Subject<'a> + Sync,
+    subject: impl Fn(usize) -> Sample<'a> + Sync,
     drawn: &LsEce,
     n_asked: u64,
     options: &Options,
@@ -276,7 +273,7 @@ fn ordered<'a>(
         .map(|place| {
             let subject = subject(*place);
             let sigma = subject.estimate(drawn).ok()?.settings.number("sigma")?;
-            moment(&subject, sigma, &at, options).ok()
+            moment(subject, sigma, &at, options).ok()
         })
         .collect();
     let mut moments = moments.into_iter();

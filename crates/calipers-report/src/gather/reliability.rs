@@ -1,10 +1,9 @@
 //! Reliability diagrams: smoothed at several sigmas, binned, and by isotonic regression.
 
-use calipers::bands::Band;
-use calipers::{Bin, Error, Estimate, LsCurve, Sketch};
+use calipers::inference::bands::Band;
+use calipers::{Bin, Error, Estimate, LsCurve, Sample, Sketch};
 
 use super::Options;
-use super::subject::Subject;
 
 /// The diagrams of one model.
 #[derive(Debug, Clone)]
@@ -83,19 +82,13 @@ impl Detail {
 /// So many places at most: more than a chart has pixels.
 const MOST_PLACES: usize = 300;
 
-pub(super) fn gather(
-    drawn: &Subject<'_>,
-    sigma: f64,
-    options: &Options,
-    detail: &Detail,
-) -> Result<Reliability, Error> {
+pub(super) fn gather(drawn: Sample<'_>, sigma: f64, options: &Options, detail: &Detail) -> Result<Reliability, Error> {
     let at = places(detail.n_places);
     let moments = detail.sigmas(sigma).into_iter().map(|sigma| moment(drawn, sigma, &at, options));
-    let corp = calipers::Corp::new().shared_link(options.link.clone());
-    let (curve, band) = drawn.corp(&corp, &options.band())?;
-    let ece = options.ece.clone();
+    let corp = calipers::Corp::new().link(options.link.clone());
+    let (curve, band) = (corp.curve(drawn)?, corp.consistency_band(drawn, &options.band())?);
     // Bins of equal mass need the rows.
-    let bins = drawn.bins(&ece).or_else(|_| drawn.bins(&options.bins(15)))?;
+    let bins = options.ece.bins(drawn).or_else(|_| options.bins(15).bins(drawn))?;
     Ok(Reliability {
         moments: moments.collect::<Result<_, Error>>()?,
         chosen: detail.below,
@@ -110,15 +103,12 @@ pub(super) fn places(n: usize) -> Vec<f64> {
     [0.001].into_iter().chain(evenly).chain([0.999]).collect()
 }
 
-pub(super) fn moment(subject: &Subject<'_>, sigma: f64, at: &[f64], options: &Options) -> Result<Moment, Error> {
+pub(super) fn moment(subject: Sample<'_>, sigma: f64, at: &[f64], options: &Options) -> Result<Moment, Error> {
     let ls_ece = options.ls_ece.clone().sigma(sigma);
     // No finer than sigma needs: the curve stays within its bounds, and costs the same for every sigma.
-    let coarse = match subject {
-        Subject::Sketch(sketch) => coarsened(sketch, sigma),
-        Subject::Rows { .. } => None,
-    };
-    let subject = coarse.as_ref().map_or(*subject, Subject::Sketch);
-    let (curve, band) = subject.smoothed(&ls_ece, at, &options.band())?;
+    let coarse = subject.sketch().and_then(|sketch| coarsened(sketch, sigma));
+    let subject = coarse.as_ref().map_or(subject, Sample::from);
+    let (curve, band) = (ls_ece.curve(subject, at)?, ls_ece.consistency_band(subject, at, &options.band())?);
     Ok(Moment { sigma, ls_ece: subject.estimate(&ls_ece.tolerance(1e-4)).ok(), curve, band })
 }
 

@@ -1,9 +1,8 @@
 //! Cumulative differences, and the distribution of probabilities by outcome.
 
-use calipers::{Bin, CumulativeCalibrationError, CumulativeCurve, Error};
+use calipers::{Bin, CumulativeCalibrationError, CumulativeCurve, Error, Sample};
 
 use super::Options;
-use super::subject::Subject;
 
 /// Bars of the distribution.
 const N_BARS: usize = 20;
@@ -20,18 +19,13 @@ pub struct Spread {
     pub cumulative: CumulativeCurve,
 }
 
-pub(super) fn gather(drawn: &Subject<'_>, options: &Options) -> Result<Spread, Error> {
-    let measure = CumulativeCalibrationError::new().shared_link(options.link.clone());
+pub(super) fn gather(drawn: Sample<'_>, options: &Options) -> Result<Spread, Error> {
+    let measure = CumulativeCalibrationError::new().link(options.link.clone());
     // A sketch is exact for the bins that it keeps: others may put a probability that many rows share on the wrong side of an edge.
-    let n_bars = match drawn {
-        Subject::Sketch(sketch) => {
-            let declared = sketch.options().declared_bins();
-            let near = declared.iter().copied().filter(|n_bins| (10..=N_BARS).contains(n_bins)).max();
-            near.unwrap_or(N_BARS)
-        }
-        Subject::Rows { .. } => N_BARS,
-    };
-    Ok(Spread { bars: drawn.bins(&options.bins(n_bars))?, cumulative: thinned(&drawn.cumulative(&measure)?) })
+    let declared = drawn.sketch().map_or(&[][..], |sketch| sketch.options().declared_bins());
+    let near = declared.iter().copied().filter(|n_bins| (10..=N_BARS).contains(n_bins)).max();
+    let n_bars = near.unwrap_or(N_BARS);
+    Ok(Spread { bars: options.bins(n_bars).bins(drawn)?, cumulative: thinned(&measure.curve(drawn)?) })
 }
 
 /// First and last point, and the extremes of each stretch: what the figure is made of stays.

@@ -4,7 +4,7 @@ use calipers::{Assessment, Estimate};
 use serde_json::{Map, Value, json};
 
 use super::figure::Shown;
-use crate::gather::{Compared, Figures, Measure, ModelFigures, Outcome, Part, Parts};
+use crate::gather::{Compared, Figures, Measured, ModelFigures, Outcome, Part, Parts};
 
 /// JSON that may stand inside a script element: no text in it can end that element, or begin a comment.
 pub(super) fn json(figures: &Figures, shown: &Shown) -> String {
@@ -39,13 +39,13 @@ fn model(model: &ModelFigures) -> Value {
         "sigma": model.sigma,
         "mean_probability": model.means.0,
         "outcome_rate": model.means.1,
-        "measures": model.measures.iter().map(|found| (found.name.to_owned(), measure(found))).collect::<Map<_, _>>(),
+        "measures": model.measures.iter().map(|found| (found.spec.name.to_owned(), measure(found))).collect::<Map<_, _>>(),
         "classes": model.classes.as_ref().map(parts),
         "groups": model.groups.as_ref().map(parts),
     })
 }
 
-fn measure(measure: &Measure) -> Value {
+fn measure(measure: &Measured) -> Value {
     match &measure.outcome {
         Outcome::Assessed(assessment) => assessed(assessment),
         Outcome::Value(estimate, _) => valued(estimate),
@@ -68,10 +68,10 @@ fn assessed(assessment: &Assessment) -> Value {
     value["debiased"] = assessment.debiased.into();
     value["residual"] = assessment.residual.as_deref().map_or(Value::Null, assessed);
     value["parts"] = assessment.parts.as_ref().map_or(Value::Null, |parts| {
-        let part = |part: &calipers::significance::Part| {
+        let part = |part: &calipers::inference::Part| {
             json!({ "value": part.value, "debiased": part.debiased, "interval": [part.interval.lower, part.interval.upper] })
         };
-        let named = |(name, found): (&str, Option<&calipers::significance::Part>)| {
+        let named = |(name, found): (&str, Option<&calipers::inference::Part>)| {
             (name.to_owned(), found.map_or(Value::Null, part))
         };
         Value::Object(parts.named().into_iter().map(named).collect())

@@ -1,10 +1,11 @@
 //! The table of measures with interval, floor and p-value.
 
-use calipers::significance::Part;
-use calipers::{Assessment, Estimate};
+use calipers::inference::Part;
+use calipers::measure::Family;
+use calipers::{Assessment, Estimate, Spec};
 use maud::{Markup, html};
 
-use crate::gather::{Figures, Measure, Outcome};
+use crate::gather::{Figures, Measured, Outcome};
 use crate::number::{decimals, p_value, percent, significant};
 
 pub(super) fn section(figures: &Figures) -> Markup {
@@ -13,15 +14,15 @@ pub(super) fn section(figures: &Figures) -> Markup {
     // A sketch answers fewer measures than rows do.
     let mut names: Vec<&str> = Vec::new();
     for measure in figures.models.iter().flat_map(|model| &model.measures) {
-        if !names.contains(&measure.name) {
-            names.push(measure.name);
+        if !names.contains(&measure.spec.name) {
+            names.push(measure.spec.name);
         }
     }
     let content = html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of measures" {
             table class="measures" {
                 thead { tr {
-                    th scope="col" { @if several { "Model" } @else { "Measure" } }
+                    th scope="col" { @if several { "Model" } @else { "Measured" } }
                     th scope="col" class="n" { "Value" }
                     th scope="col" class="n" { (level) " interval" }
                     th scope="col" class="wide" { "" }
@@ -30,23 +31,23 @@ pub(super) fn section(figures: &Figures) -> Markup {
                     th scope="col" class="n wide" { "Debiased" }
                 } }
                 @for name in &names {
-                    @let found: Vec<(&str, &Measure)> = figures.models.iter()
-                        .filter_map(|model| Some((model.name.as_str(), model.measures.iter().find(|measure| measure.name == *name)?)))
+                    @let found: Vec<(&str, &Measured)> = figures.models.iter()
+                        .filter_map(|model| Some((model.name.as_str(), model.measures.iter().find(|measure| measure.spec.name == *name)?)))
                         .collect();
-                    @let titles: Vec<String> = found.iter().map(|(_, measure)| title(name, measure.estimate())).collect();
+                    @let titles: Vec<String> = found.iter().map(|(_, measure)| title(measure.spec, measure.estimate())).collect();
                     @let alike = titles.iter().all(|title| Some(title) == titles.first());
                     @let scale = found.iter().map(|(_, measure)| greatest(measure)).fold(0.0, f64::max);
                     tbody {
                         @if let (true, Some((_, first))) = (several, found.first()) {
                             tr class="group" {
-                                th scope="rowgroup" colspan="7" title=(first.definition) {
-                                    (title(name, first.estimate().filter(|_| alike)))
+                                th scope="rowgroup" colspan="7" title=(first.spec.definition) {
+                                    (title(first.spec, first.estimate().filter(|_| alike)))
                                 }
                             }
                         }
                         @for ((model, measure), title) in found.iter().zip(&titles) {
                             tr {
-                                th scope="row" title=(measure.definition) {
+                                th scope="row" title=(measure.spec.definition) {
                                     @if several { (model) @if !alike { ": " (title) } } @else { (title) }
                                 }
                                 (cells(measure, scale))
@@ -74,8 +75,8 @@ pub(super) fn section(figures: &Figures) -> Markup {
                 dd { "The residuals y − p are smoothed in place of the logits. It is 0 for a calibrated model at any sigma, while noise on the logits makes LS-ECE of a calibrated model larger than 0. So the verdict, p and the debiased value of LS-ECE are those of this form." }
                 @if let Some(model) = figures.models.first() {
                     @for measure in &model.measures {
-                        dt { (title(measure.name, measure.estimate())) }
-                        dd { (measure.definition) }
+                        dt { (title(measure.spec, measure.estimate())) }
+                        dd { (measure.spec.definition) }
                     }
                 }
             }
@@ -87,7 +88,7 @@ pub(super) fn section(figures: &Figures) -> Markup {
 /// In which direction predictions are off: the signed parts of the residual form, of each model.
 fn directions(figures: &Figures) -> Markup {
     let several = figures.models.len() > 1;
-    let found: Vec<(&str, &calipers::significance::Parts)> = figures
+    let found: Vec<(&str, &calipers::inference::Parts)> = figures
         .models
         .iter()
         .filter_map(|model| Some((model.name.as_str(), model.measures.first()?.assessment()?.parts.as_ref()?)))
@@ -134,7 +135,7 @@ fn direction(name: &str, part: &Part) -> Markup {
     }
 }
 
-fn cells(measure: &Measure, scale: f64) -> Markup {
+fn cells(measure: &Measured, scale: f64) -> Markup {
     match &measure.outcome {
         Outcome::Refused(refusal) => html! { td class="note" colspan="6" { "none: " (refusal) } },
         Outcome::Value(estimate, _) => html! {
@@ -168,7 +169,7 @@ fn assessed(assessment: &Assessment, scale: f64) -> Markup {
 }
 
 /// Where the strip of a measure ends.
-fn greatest(measure: &Measure) -> f64 {
+fn greatest(measure: &Measured) -> f64 {
     let of = |assessment: &Assessment| {
         let floor = assessment.floor.as_ref().map_or(0.0, |floor| floor.quantiles[2]);
         [assessment.estimate.value, assessment.interval.upper, floor]
@@ -204,14 +205,14 @@ fn notes(figures: &Figures) -> Markup {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for measure in figures.models.iter().flat_map(|model| &model.measures) {
         let reason = match &measure.outcome {
-            Outcome::Value(_, reason) => *reason,
+            Outcome::Value(_, reason) => reason.as_str(),
             Outcome::Assessed(assessment) => assessment.withheld.unwrap_or(""),
             Outcome::Refused(_) => "",
         };
         if reason.is_empty() {
             continue;
         }
-        let name = title(measure.name, measure.estimate());
+        let name = title(measure.spec, measure.estimate());
         match reasons.iter_mut().find(|(other, _)| *other == reason) {
             Some((_, names)) if names.contains(&name) => {}
             Some((_, names)) => names.push(name),
@@ -224,27 +225,26 @@ fn notes(figures: &Figures) -> Markup {
     }
 }
 
-/// As people call it.
-pub(super) fn title(name: &str, estimate: Option<&Estimate>) -> String {
+/// As people call it, with the setting that matters most.
+pub(super) fn title(spec: &Spec, estimate: Option<&Estimate>) -> String {
+    // Names of measures keep their letters; titles of several words begin like a sentence.
+    let title = match spec.title.split_once(' ') {
+        Some((first, _)) => spec.title.replacen(first, &capitalised(first), 1),
+        None => spec.title.to_owned(),
+    };
     let number = |setting: &str| estimate.and_then(|estimate| estimate.settings.number(setting));
-    match name {
-        "ls_ece" | "residual_ls_ece" => {
-            let title = if name == "ls_ece" { "LS-ECE" } else { "Residual LS-ECE" };
-            number("sigma").map_or_else(|| title.to_owned(), |sigma| format!("{title} at sigma {}", significant(sigma)))
+    match (spec.family, number("sigma"), number("n_bins")) {
+        (Family::LogitSmoothing, Some(sigma), _) => format!("{title} at sigma {}", significant(sigma)),
+        (Family::Binned, _, Some(n_bins)) => {
+            let strategy = estimate.and_then(|estimate| estimate.settings.text("strategy"));
+            let equal = if strategy == Some("quantile") { " of equal mass" } else { "" };
+            format!("{title}, {n_bins} bins{equal}")
         }
-        "expected_calibration_error" => {
-            let text = |setting: &str| estimate.and_then(|estimate| estimate.settings.text(setting));
-            let error = match text("norm") {
-                Some("l2") => "RMSCE",
-                Some("max") => "MCE",
-                _ => "ECE",
-            };
-            let equal = if text("strategy") == Some("quantile") { " of equal mass" } else { "" };
-            number("n_bins").map_or_else(|| error.to_owned(), |n_bins| format!("{error}, {n_bins} bins{equal}"))
-        }
-        "smooth_ece" => "smECE".to_owned(),
-        "ecce_r" => "ECCE-R".to_owned(),
-        "brier_score" => "Brier score".to_owned(),
-        other => other.to_owned(),
+        _ => title,
     }
+}
+
+fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

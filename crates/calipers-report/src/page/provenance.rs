@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::gather::{Figures, Measure, ModelFigures};
+use crate::gather::{Figures, Measured, ModelFigures};
 use crate::number::count;
 
 pub(super) fn section(figures: &Figures) -> Markup {
@@ -52,7 +52,7 @@ fn of_model(model: &ModelFigures, several: bool) -> Markup {
             dt { "Clipped" }
             dd { (count(model.n_clipped)) " probabilities, for LS-ECE alone" }
             @for measure in model.measures.iter().take(2) {
-                @if let Some(settings) = settings(measure) { dt { (super::measures::title(measure.name, None)) } dd { (settings) } }
+                @if let Some(settings) = settings(measure) { dt { (super::measures::title(measure.spec, None)) } dd { (settings) } }
             }
             dt { "Made from" }
             dd { (source) }
@@ -60,7 +60,7 @@ fn of_model(model: &ModelFigures, several: bool) -> Markup {
     }
 }
 
-fn settings(measure: &Measure) -> Option<String> {
+fn settings(measure: &Measured) -> Option<String> {
     let settings = measure.estimate()?.settings.iter().map(|(name, value)| format!("{name} {value}"));
     Some(settings.collect::<Vec<_>>().join(", "))
 }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::gather::{Figures, Measure, ModelFigures};
+use crate::gather::{Figures, Measured, ModelFigures};
 use crate::number::{count, significant};
 
 pub(super) fn section(figures: &Figures) -> Markup {
@@ -24,7 +24,7 @@ pub(super) fn section(figures: &Figures) -> Markup {
 }
 
 fn verdict(model: &ModelFigures, name: Option<&str>) -> Markup {
-    let assessment = model.measures.first().and_then(Measure::assessment);
+    let assessment = model.measures.first().and_then(Measured::assessment);
     let (class, word) = match assessment.and_then(|assessment| assessment.significant) {
         Some(true) => ("bad", "Miscalibrated"),
         Some(false) => ("good", "No evidence of miscalibration"),

@@ -1,7 +1,7 @@
 //! Bias and root mean squared error of estimates of ECE.
 
 use calipers::simulate::{EstimatorResult, MonteCarlo, Simulation};
-use calipers::{Debias, Error, Estimator, LsEce};
+use calipers::{Debias, Error, LsEce, Measure};
 use calipers_report::{Axis, Chart, Series, Stroke};
 
 use super::methods::{AUTO, RIVALS, debiased, estimators};
@@ -86,8 +86,7 @@ pub(super) fn section(page: &mut Page, all: &[Known<'_>], setting: &Setting) -> 
 fn measure<'a>(known: &'a Known<'a>, plan: &Plan, own_seed: u64) -> Result<Cell<'a>, Error> {
     let simulation = Simulation::new(&known.truth, plan.n).runs(plan.n_runs).seed(own_seed);
     let own = estimators(plan.n);
-    let named: Vec<(&str, &dyn Estimator)> =
-        own.iter().map(|(name, estimator)| (name.as_str(), &**estimator)).collect();
+    let named: Vec<(&str, &dyn Measure)> = own.iter().map(|(name, estimator)| (name.as_str(), &**estimator)).collect();
     // The same seed: the same rows.
     let mut results = simulation.debiased(AUTO, &LsEce::new(), &Debias::ALL, plan.n_resamples)?;
     results.extend(simulation.estimators(&named)?);
@@ -250,7 +249,7 @@ fn csv(cells: &[Cell<'_>]) -> Table {
         "bias_standard_error",
         "rmse",
         "rmse_standard_error",
-        "ls_ece",
+        LsEce::NAME,
         "bias_of_ls_ece",
         "bias_of_ls_ece_standard_error",
         "rmse_of_ls_ece",

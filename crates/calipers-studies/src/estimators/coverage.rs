@@ -1,7 +1,7 @@
 //! How often 95 % intervals hold the truth, and how wide they are.
 
 use calipers::simulate::{CoverageResult, Population, Simulation};
-use calipers::{Assess, Error, LsEce, Sigma};
+use calipers::{Assess, Error, LsEce, Measure, Sigma};
 use calipers_report::{Axis, Chart, Series};
 
 use super::{Known, LISTS, both, named, share};
@@ -240,8 +240,9 @@ fn csv(cells: &[Cell<'_>]) -> Table {
         "oracle_width",
         "upper_limits",
     ]);
+    let residual = LsEce::new().residual().spec().name;
     for cell in cells {
-        for (measure, result) in [("residual_ls_ece", &cell.residual), ("ls_ece", &cell.paper)] {
+        for (measure, result) in [(residual, &cell.residual), (LsEce::NAME, &cell.paper)] {
             let rule = if matches!(cell.plan.sigma, Sigma::Value(_)) { "given" } else { "auto" };
             let first = [
                 cell.known.family.name().to_owned(),

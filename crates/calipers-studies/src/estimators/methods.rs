@@ -2,7 +2,7 @@
 
 use calipers::population::{Logits, Truth};
 use calipers::{
-    BetaKdeEce, BinnedEce, CalibrationIndex, Debias, DebiasedEce, Estimator, IndexStatistic, KdeEce, KdeKernel, LsEce,
+    BetaKdeEce, BinnedEce, CalibrationIndex, Debias, DebiasedEce, IndexStatistic, KdeEce, KdeKernel, LsEce, Measure,
     Norm, SmoothEce, Smoothing, SplineCalibrationError, Strategy, SweepEce,
 };
 
@@ -32,13 +32,13 @@ pub(super) fn debiased(rule: Debias) -> String {
 }
 
 /// Every estimate of E|E[Y | p] - p| for n rows, but that with sigma auto, which comes with its rules.
-pub(super) fn estimators(n: usize) -> Vec<(String, Box<dyn Estimator>)> {
-    let mut all: Vec<(String, Box<dyn Estimator>)> = Vec::new();
+pub(super) fn estimators(n: usize) -> Vec<(String, Box<dyn Measure>)> {
+    let mut all: Vec<(String, Box<dyn Measure>)> = Vec::new();
     for sigma in SIGMAS {
         all.push((format!("LS-ECE, sigma {sigma}"), Box::new(LsEce::new().sigma(sigma))));
     }
     all.push(("LS-ECE, sigma auto".to_owned(), Box::new(LsEce::new())));
-    let mut add = |name: &str, estimator: Box<dyn Estimator>| all.push((name.to_owned(), estimator));
+    let mut add = |name: &str, estimator: Box<dyn Measure>| all.push((name.to_owned(), estimator));
     add(WIDTH, Box::new(BinnedEce::new()));
     add(MASS, Box::new(BinnedEce::new().strategy(Strategy::Quantile)));
     add(DEBIASED, Box::new(DebiasedEce::new().norm(Norm::L1)));

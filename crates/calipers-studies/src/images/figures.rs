@@ -5,6 +5,7 @@ use calipers_report::{Axis, BLACK, Band, Chart, PALETTE, Series, Stroke};
 use super::measured::{Measured, Point};
 use super::{DIFFERENCES, over_models};
 use crate::Page;
+use calipers::SmoothEce;
 
 const X: &str = "bins, 1/sigma";
 
@@ -81,7 +82,7 @@ pub(super) fn differences(page: &mut Page, group: &str, models: &[Measured]) {
         let mut chart = Chart::new(format!("{group}: mean absolute difference from ECE, {words} noise"))
             .x(Axis::linear(X))
             .y(Axis::linear("mean absolute difference"));
-        let kinds = [(format!("ls_ece_{noise}"), "|ECE - LS-ECE|"), ("smooth_ece".to_owned(), "|ECE - smECE|")];
+        let kinds = [(format!("ls_ece_{noise}"), "|ECE - LS-ECE|"), (SmoothEce::NAME.to_owned(), "|ECE - smECE|")];
         for (colour, (column, name)) in kinds.into_iter().enumerate() {
             // proof: both names are in the table
             let Some((_, difference)) = difference(&column) else { continue };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use calipers::{
-    BinaryView, Compat, Error, Estimator, Gaussian, LsEce, LsEceSampled, Noise, SmoothEce, SmoothMethod, Sweep,
+    BinaryView, Compat, Error, Gaussian, LsEce, LsEceSampled, Measure, Noise, SmoothEce, SmoothMethod, Sweep,
     SweepResult, Uniform,
 };
 
@@ -41,7 +41,7 @@ pub(super) struct LsEces {
 
 impl Measured {
     pub(super) fn smooth_ece(&self) -> f64 {
-        self.sweep.smooth_ece.value
+        self.sweep.smooth_ece.as_ref().map_or(f64::NAN, |estimate| estimate.value)
     }
 
     /// From 10 bins on: of one bin, ECE is the gap of two means.
@@ -70,7 +70,7 @@ pub(super) fn group(group: &Group<'_>, setting: &Setting) -> Result<Vec<Measured
         let points = replicates(sweep.points.len() as u64, |index| {
             let point = &sweep.points[index as usize];
             let sigma = 1.0 / point.n_bins as f64;
-            let integral = LsEce::new().sigma(sigma).shared_noise(uniform.clone()).estimate(&model.view)?;
+            let integral = LsEce::new().sigma(sigma).noise(uniform.clone()).estimate(&model.view)?;
             let place = (place * 1_000_000 + point.n_bins) as u64;
             Ok(Point {
                 n_bins: point.n_bins,
@@ -93,7 +93,7 @@ fn ls_eces(
     noise: Arc<dyn Noise>,
     (setting, stream, place): (&Setting, u64, u64),
 ) -> Result<LsEces, Error> {
-    let sampling = LsEceSampled::new(sigma).shared_noise(noise).n_samples(n_samples(setting));
+    let sampling = LsEceSampled::new(sigma).noise(noise).n_samples(n_samples(setting));
     let sampled = sampling.seed(seed(setting.seed, stream, place)).estimate(view)?;
     Ok(LsEces {
         integral: integral.value,

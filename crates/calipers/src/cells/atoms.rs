@@ -30,7 +30,7 @@
 
 use super::summary::Summary;
 use crate::link::Link;
-use crate::ls_ece::{Integrand, Kernel, Points};
+use crate::measures::ls_ece::{Integrand, Kernel, Points};
 use crate::numerics::parallel;
 
 /// Points in place of cells, and what that costs.

@@ -14,7 +14,7 @@ pub(crate) use cell::{Content, DEPTH, Resolution};
 pub(crate) use pass::{Frame, Narrow};
 pub(crate) use summary::{Moments, Summary};
 
-use crate::predictions::PlainRows;
+use crate::data::PlainRows;
 
 /// Which half of (0, 1), and which outcome: four tables of cells.
 const N_TABLES: usize = 4;

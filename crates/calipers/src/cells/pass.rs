@@ -11,8 +11,8 @@ use rayon::prelude::*;
 
 use super::cell::{Content, Resolution};
 use super::{Cells, N_TABLES};
+use crate::data::{Outcome, PlainPass, PlainRows, Probability};
 use crate::numerics::dispatch::dispatched;
-use crate::predictions::{Outcome, PlainPass, PlainRows, Probability};
 use crate::watch;
 
 /// Rows that a worker takes at a time.
@@ -35,7 +35,7 @@ pub(super) fn run(rows: PlainRows<'_>, resolution: Resolution, clip: f64) -> Opt
     (0..n_workers).into_par_iter().for_each(|_| {
         let mut narrow = Narrow::new(frame);
         while sound.load(Ordering::Relaxed) {
-            watch::look();
+            watch::check();
             let start = next.fetch_add(SHARE, Ordering::Relaxed);
             if start >= rows.len() {
                 break;
@@ -224,7 +224,7 @@ dispatched! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::predictions::{Floats, Labels};
+    use crate::data::{Floats, Labels};
 
     fn probabilities(n: u32) -> Vec<f64> {
         (0..n).map(|k| (f64::from(k) * 0.618_033_988_749_895).fract()).chain([0.0, 0.5, 1.0, 1e-7]).collect()

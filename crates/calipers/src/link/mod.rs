@@ -89,6 +89,14 @@ pub trait Link: Debug + Send + Sync {
         (1.0 / flattest, self.curvature(a, b))
     }
 
+    /// The link as one that several measures share; one that is shared already stays what it is.
+    fn shared(self) -> Arc<dyn Link>
+    where
+        Self: Sized + 'static,
+    {
+        Arc::new(self)
+    }
+
     /// The integral of rho over [a, b], to an error of at most 2^-43 (b - a).
     ///
     /// Unless overridden: Gauss's rule of 4 points on pieces so short that its error on a piece of length l, which is
@@ -115,6 +123,65 @@ pub trait Link: Debug + Send + Sync {
             0.5 * length * (INNER_WEIGHT * at(INNER_POINT) + OUTER_WEIGHT * at(OUTER_POINT))
         };
         (0..n_pieces as u64).map(|index| piece(index as f64)).sum()
+    }
+}
+
+/// As [`by_name`] gives it.
+impl Link for Arc<dyn Link> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn response(&self, u: f64) -> f64 {
+        (**self).response(u)
+    }
+
+    fn complement(&self, u: f64) -> f64 {
+        (**self).complement(u)
+    }
+
+    fn both(&self, u: f64) -> (f64, f64) {
+        (**self).both(u)
+    }
+
+    fn derivative(&self, u: f64) -> f64 {
+        (**self).derivative(u)
+    }
+
+    fn inverse(&self, p: f64, complement: f64) -> f64 {
+        (**self).inverse(p, complement)
+    }
+
+    fn inverse_all(&self, probabilities: &mut [f64], errors: &mut [f64]) {
+        (**self).inverse_all(probabilities, errors);
+    }
+
+    fn inverse_log_odds(&self, log_odds: f64, error: f64) -> (f64, f64) {
+        (**self).inverse_log_odds(log_odds, error)
+    }
+
+    fn inverse_error(&self, u: f64) -> f64 {
+        (**self).inverse_error(u)
+    }
+
+    fn derivative_bound(&self, order: usize) -> Option<f64> {
+        (**self).derivative_bound(order)
+    }
+
+    fn curvature(&self, a: f64, b: f64) -> Option<(f64, f64)> {
+        (**self).curvature(a, b)
+    }
+
+    fn steepness(&self, from: (f64, f64), to: (f64, f64)) -> (f64, Option<(f64, f64)>) {
+        (**self).steepness(from, to)
+    }
+
+    fn shared(self) -> Arc<dyn Link> {
+        self
+    }
+
+    fn integral(&self, a: f64, b: f64) -> f64 {
+        (**self).integral(a, b)
     }
 }
 

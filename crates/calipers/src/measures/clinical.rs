@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use super::probabilities::Probabilities;
 use crate::Error;
-use crate::estimate::{Estimate, Estimator, Settings};
+use crate::data::{BinaryView, InputReport, Rows};
 use crate::link::{Link, Logistic};
-use crate::ls_ece::{LsEce, Sigma};
+use crate::measure::registry::Entry;
+use crate::measure::{Cost, Estimate, Family, LINK, Measure, Options, Spec};
+use crate::measures::ls_ece::{self, LsEce, Sigma};
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
-use crate::predictions::{BinaryView, InputReport, Rows};
+use crate::setters::setters;
 
 /// Observed / expected ratio: outcomes that occurred for each that was predicted.
 ///
@@ -32,7 +34,7 @@ use crate::predictions::{BinaryView, InputReport, Rows};
 ///
 /// # Example
 /// ```
-/// use calipers::{Estimator, Input, ObservedExpected};
+/// use calipers::{Measure, Input, ObservedExpected};
 ///
 /// let predictions = Input::probabilities(&[0.5, 0.25, 0.25], &[1, 1, 0]).check()?;
 /// assert_eq!(ObservedExpected::new().estimate(&predictions.binary()?)?.value, 2.0);
@@ -55,14 +57,26 @@ impl ObservedExpected {
         Self::default()
     }
 
-    /// The link that turns raw binary scores into probabilities.
-    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
-        self.link = link;
-        self
+    setters! {
+        /// The link that turns raw binary scores into probabilities.
+        link: shared Link;
     }
 }
 
-impl Estimator for ObservedExpected {
+pub(crate) const OBSERVED_EXPECTED: Entry = Entry {
+    spec: &Spec::coefficient("observed_expected", "Σ y / Σ p", 1.0)
+        .title("observed / expected")
+        .family(Family::Regression)
+        .cost(Cost::Quick)
+        .options(&[LINK]),
+    make: |options| Ok(Box::new(ObservedExpected::new().link(options.link()?))),
+};
+
+impl Measure for ObservedExpected {
+    fn spec(&self) -> &'static Spec {
+        OBSERVED_EXPECTED.spec
+    }
+
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let rows = Probabilities::new(view, &*self.link)?;
         let parts = parallel::map_chunks(rows.len(), parallel::CHUNK, |range| {
@@ -94,17 +108,8 @@ impl Estimator for ObservedExpected {
             ));
         }
         let value = observed / expected;
-        Ok(Estimate {
-            measure: "observed_expected",
-            value,
-            numerical_bound: value * (8.0 * f64::EPSILON + rows.error() * weights / expected),
-            standard_error: None,
-            n: view.len() as u64,
-            n_clipped: 0,
-            input: view.report().clone(),
-            per_class: Vec::new(),
-            settings: Settings::default().with("link", self.link.name()),
-        })
+        let bound = value * (8.0 * f64::EPSILON + rows.error() * weights / expected);
+        Ok(Estimate::new(self.spec(), value, bound).of(view).with("link", self.link.name()))
     }
 
     fn link(&self) -> &dyn Link {
@@ -163,7 +168,7 @@ impl std::str::FromStr for IndexStatistic {
 /// logit axis, with its sigma, noise, link and clip: it depends on no knots or spans, and takes weights as they are.
 ///
 /// # Assumptions
-/// Independent rows. The curve is that of the rows themselves, each of which pulls it towards its own outcome.
+/// Independent rows. The curve is that of the rows themselves, each of which influences it towards its own outcome.
 ///
 /// # Cost
 /// O(n) by a grid for Gaussian noise, and a sort for the quantiles; for other noise, and logits that span
@@ -224,16 +229,12 @@ impl CalibrationIndex {
         Self::default()
     }
 
-    /// Which index is the value.
-    pub fn statistic(mut self, statistic: IndexStatistic) -> Self {
-        self.statistic = statistic;
-        self
-    }
+    setters! {
+        /// Which index is the value.
+        statistic: IndexStatistic;
 
-    /// The smoother: noise, link, sigma and clip are taken from it.
-    pub fn smoother(mut self, smoother: LsEce) -> Self {
-        self.smoother = smoother;
-        self
+        /// The smoother: noise, link, sigma and clip are taken from it.
+        smoother: LsEce;
     }
 
     /// The scale of the smoother's noise: a number, or [`Sigma::Auto`].
@@ -295,7 +296,51 @@ fn quantiles<const N: usize>(sorted: &[(f64, f64)], total: f64, levels: [f64; N]
     })
 }
 
-impl Estimator for CalibrationIndex {
+pub(crate) const ICI: Entry = Entry {
+    spec: &index("ici", "ICI", "mean |E[y|p] - p| over the rows, by the smoothed curve"),
+    make: |options| made(IndexStatistic::Ici, options),
+};
+
+pub(crate) const E50: Entry = Entry {
+    spec: &index("e50", "E50", "median |E[y|p] - p| over the rows, by the smoothed curve"),
+    make: |options| made(IndexStatistic::E50, options),
+};
+
+pub(crate) const E90: Entry = Entry {
+    spec: &index("e90", "E90", "90th percentile of |E[y|p] - p| over the rows, by the smoothed curve"),
+    make: |options| made(IndexStatistic::E90, options),
+};
+
+pub(crate) const EMAX: Entry = Entry {
+    spec: &index("emax", "Emax", "largest |E[y|p] - p| over the rows, by the smoothed curve"),
+    make: |options| made(IndexStatistic::Emax, options),
+};
+
+const fn index(name: &'static str, title: &'static str, definition: &'static str) -> Spec {
+    Spec::error(name, definition)
+        .title(title)
+        .family(Family::Regression)
+        .reference("Austin, Steyerberg, Statistics in Medicine 38, 2019")
+        .range(0.0, 1.0)
+        .options(&[ls_ece::SIGMA, ls_ece::NOISE, ls_ece::CLIP, LINK])
+}
+
+fn made(statistic: IndexStatistic, options: &Options<'_>) -> Result<Box<dyn Measure>, Error> {
+    let smoother = LsEce::new().sigma(options.number_or_auto::<Sigma>("sigma")?).noise(options.noise()?);
+    let smoother = smoother.link(options.link()?).clip(options.number("clip")?);
+    Ok(Box::new(CalibrationIndex::new().statistic(statistic).smoother(smoother)))
+}
+
+impl Measure for CalibrationIndex {
+    fn spec(&self) -> &'static Spec {
+        match self.statistic {
+            IndexStatistic::Ici => ICI.spec,
+            IndexStatistic::E50 => E50.spec,
+            IndexStatistic::E90 => E90.spec,
+            IndexStatistic::Emax => EMAX.spec,
+        }
+    }
+
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let indices = self.indices(view)?;
         let (value, numerical_bound) = match self.statistic {
@@ -304,23 +349,15 @@ impl Estimator for CalibrationIndex {
             IndexStatistic::E90 => (indices.e90, indices.largest_bound),
             IndexStatistic::Emax => (indices.emax, indices.largest_bound),
         };
-        Ok(Estimate {
-            measure: "calibration_index",
-            value,
-            numerical_bound,
-            standard_error: None,
-            n: indices.n,
-            n_clipped: indices.n_clipped,
-            input: indices.input,
-            per_class: Vec::new(),
-            settings: Settings::default()
-                .with("statistic", self.statistic.name())
-                .with("smoother", "ls_ece")
-                .with("sigma", indices.sigma),
-        })
+        Ok(Estimate::new(self.spec(), value, numerical_bound)
+            .of(view)
+            .clipped(indices.n_clipped)
+            .with("statistic", self.statistic.name())
+            .with("smoother", self.smoother.spec().name)
+            .with("sigma", indices.sigma))
     }
 
     fn link(&self) -> &dyn Link {
-        Estimator::link(&self.smoother)
+        Measure::link(&self.smoother)
     }
 }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use super::isotonic::{Block, isotonic};
 use super::probabilities::{Group, Pooled};
 use crate::Error;
-use crate::estimate::{Estimate, Estimator, Settings};
+use crate::data::BinaryView;
+use crate::data::Sample;
 use crate::link::{Link, Logistic};
+use crate::measure::registry::Entry;
+use crate::measure::{Cost, Estimate, Family, LINK, Measure, OptionSpec, Spec};
 use crate::numerics::sum::Sum;
-use crate::predictions::BinaryView;
-use crate::sketch::Sketch;
+use crate::setters::setters;
 
 /// The proper score that is taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -101,7 +103,7 @@ pub struct IsotonicCurve {
 /// ```
 /// with S the weighted mean of a proper score (Brier unless set, or the log score), ȳ the overall rate, and PAV the isotonic
 /// regression of the outcomes on p by pooling adjacent violators. Equal probabilities are pooled first, so the order of rows does not matter.
-/// [`estimate`](Estimator::estimate) gives MCB, [`decompose`](Self::decompose) all parts, [`curve`](Self::curve) the fit.
+/// [`estimate`](Measure::estimate) gives MCB, [`decompose`](Self::decompose) all parts, [`curve`](Self::curve) the fit.
 ///
 /// # Assumptions
 /// The true rate does not fall as p rises. 0 ln 0 is 0: a log score is infinite only where an outcome was given probability 0,
@@ -120,7 +122,7 @@ pub struct IsotonicCurve {
 /// # Example
 /// 0.2 and 0.4 had outcomes 1 and 0, so both get 0.5; 0.9 had outcome 1 and gets 1.
 /// ```
-/// use calipers::{Corp, Estimator, Input};
+/// use calipers::{Corp, Measure, Input};
 ///
 /// let predictions = Input::probabilities(&[0.2, 0.4, 0.9], &[1, 0, 1]).check()?;
 /// let view = predictions.binary()?;
@@ -149,16 +151,12 @@ impl Corp {
         Self::default()
     }
 
-    /// The score that is taken apart.
-    pub fn score(mut self, score: ProperScore) -> Self {
-        self.score = score;
-        self
-    }
+    setters! {
+        /// The score that is taken apart.
+        score: ProperScore;
 
-    /// The link that turns raw binary scores into probabilities.
-    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
-        self.link = link;
-        self
+        /// The link that turns raw binary scores into probabilities.
+        link: shared Link;
     }
 
     /// The score and its parts.
@@ -167,16 +165,12 @@ impl Corp {
     }
 
     /// The isotonic fit.
-    pub fn curve(&self, view: &BinaryView<'_>) -> Result<IsotonicCurve, Error> {
-        Ok(curve_of(&Pooled::new(view, &*self.link)?.groups))
-    }
-
-    /// The isotonic fit of a sketch's rows, with each cell as one probability, the mean of its rows.
     ///
     /// # Accuracy
-    /// Rows of a cell are pooled, whatever the fit would have made of them: of steps within 2^-resolution logits nothing is seen.
-    pub fn curve_from_sketch(&self, sketch: &Sketch) -> Result<IsotonicCurve, Error> {
-        Ok(curve_of(&sketch.groups(&*self.link)?))
+    /// Of a sketch, rows of a cell are pooled at their mean, whatever the fit would have made of them: of steps within
+    /// 2^-resolution logits nothing is seen.
+    pub fn curve<'s>(&self, sample: impl Into<Sample<'s>>) -> Result<IsotonicCurve, Error> {
+        Ok(curve_of(&sample.into().groups(&*self.link)?))
     }
 
     fn decompose_pooled(&self, pooled: &Pooled) -> CorpDecomposition {
@@ -217,13 +211,35 @@ fn curve_of(groups: &[Group]) -> IsotonicCurve {
     }
 }
 
-impl Estimator for Corp {
+pub(crate) const ENTRY: Entry = Entry {
+    spec: &SPEC,
+    make: |options| Ok(Box::new(Corp::new().score(options.parse("score")?).link(options.link()?))),
+};
+
+const SPEC: Spec = Spec::error("corp_miscalibration", "Brier score less that of the isotonic recalibration")
+    .title("CORP miscalibration")
+    .family(Family::Score)
+    .reference("Dimitriadis, Gneiting, Jordan, PNAS 118, 2021")
+    .range(0.0, 1.0)
+    .cost(Cost::Quick)
+    .options(&[OptionSpec::choice("score", &["brier", "log"], "The proper score that is decomposed."), LINK]);
+
+/// Of the log score, which has no largest value.
+const OF_LOG_SCORE: Spec = SPEC.range(0.0, f64::INFINITY);
+
+impl Measure for Corp {
+    fn spec(&self) -> &'static Spec {
+        match self.score {
+            ProperScore::Brier => &SPEC,
+            ProperScore::Log => &OF_LOG_SCORE,
+        }
+    }
+
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let pooled = Pooled::new(view, &*self.link)?;
         let parts = self.decompose_pooled(&pooled);
-        let settings = Settings::default().with("score", self.score.name()).with("link", self.link.name());
-        let found = (parts.miscalibration, parts.numerical_bound);
-        Ok(pooled.estimate(view, "corp_miscalibration", found, settings))
+        let estimate = Estimate::new(self.spec(), parts.miscalibration, parts.numerical_bound).of(view);
+        Ok(estimate.with("score", self.score.name()).with("link", self.link.name()))
     }
 
     fn link(&self) -> &dyn Link {

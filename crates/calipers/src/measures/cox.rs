@@ -1,11 +1,14 @@
 //! Calibration as a regression: how far logits are off as a whole, and whether they are too large.
 
-use crate::estimate::{Estimate, Estimator, Settings};
+use crate::data::{BinaryView, InputReport};
 use crate::link::Logistic;
-use crate::ls_ece::{Points, check_clip};
+use crate::measure::registry::Entry;
+use crate::measure::{Estimate, Family, Measure, Options, Spec};
+use crate::measures::ls_ece;
+use crate::measures::ls_ece::{Points, check_clip};
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
-use crate::predictions::{BinaryView, InputReport};
+use crate::setters::setters;
 use crate::{Error, error};
 
 /// Which coefficient [`CoxCalibration`] reports as its value.
@@ -131,16 +134,12 @@ impl CoxCalibration {
         Self::default()
     }
 
-    /// Which coefficient is the value.
-    pub fn coefficient(mut self, coefficient: CoxCoefficient) -> Self {
-        self.coefficient = coefficient;
-        self
-    }
+    setters! {
+        /// Which coefficient is the value.
+        coefficient: CoxCoefficient;
 
-    /// Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit.
-    pub fn clip(mut self, clip: f64) -> Self {
-        self.clip = clip;
-        self
+        /// Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit.
+        clip: f64;
     }
 
     /// Both regressions.
@@ -169,7 +168,58 @@ impl CoxCalibration {
     }
 }
 
-impl Estimator for CoxCalibration {
+pub(crate) const IN_THE_LARGE: Entry = Entry {
+    spec: &coefficient(
+        "calibration_in_the_large",
+        "calibration in the large",
+        "intercept of the logistic regression of y with logit p as offset; 0 is ideal",
+        0.0,
+    ),
+    make: |options| made(CoxCoefficient::InTheLarge, options),
+};
+
+pub(crate) const SLOPE: Entry = Entry {
+    spec: &coefficient(
+        "calibration_slope",
+        "calibration slope",
+        "slope of the logistic regression of y on logit p; 1 is ideal",
+        1.0,
+    ),
+    make: |options| made(CoxCoefficient::Slope, options),
+};
+
+pub(crate) const INTERCEPT: Entry = Entry {
+    spec: &coefficient(
+        "calibration_intercept",
+        "calibration intercept",
+        "intercept of the logistic regression of y on logit p; 0 is ideal",
+        0.0,
+    ),
+    make: |options| made(CoxCoefficient::Intercept, options),
+};
+
+const fn coefficient(name: &'static str, title: &'static str, definition: &'static str, ideal: f64) -> Spec {
+    Spec::coefficient(name, definition, ideal)
+        .title(title)
+        .family(Family::Regression)
+        .reference("Cox, Biometrika 45, 1958")
+        .range(f64::NEG_INFINITY, f64::INFINITY)
+        .options(&[ls_ece::CLIP])
+}
+
+fn made(coefficient: CoxCoefficient, options: &Options<'_>) -> Result<Box<dyn Measure>, Error> {
+    Ok(Box::new(CoxCalibration::new().coefficient(coefficient).clip(options.number("clip")?)))
+}
+
+impl Measure for CoxCalibration {
+    fn spec(&self) -> &'static Spec {
+        match self.coefficient {
+            CoxCoefficient::InTheLarge => IN_THE_LARGE.spec,
+            CoxCoefficient::Slope => SLOPE.spec,
+            CoxCoefficient::Intercept => INTERCEPT.spec,
+        }
+    }
+
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let fit = self.fit(view)?;
         let [intercept, slope, in_the_large] = fit.numerical_bounds;
@@ -178,17 +228,8 @@ impl Estimator for CoxCalibration {
             CoxCoefficient::Intercept => (fit.intercept, intercept),
             CoxCoefficient::InTheLarge => (fit.in_the_large, in_the_large),
         };
-        Ok(Estimate {
-            measure: "cox_calibration",
-            value,
-            numerical_bound,
-            standard_error: None,
-            n: fit.n,
-            n_clipped: fit.n_clipped,
-            input: fit.input,
-            per_class: Vec::new(),
-            settings: Settings::default().with("coefficient", self.coefficient.name()).with("clip", self.clip),
-        })
+        let estimate = Estimate::new(self.spec(), value, numerical_bound).of(view).clipped(fit.n_clipped);
+        Ok(estimate.with("coefficient", self.coefficient.name()).with("clip", self.clip))
     }
 }
 

@@ -6,10 +6,13 @@ use super::probabilities::{Group, Pooled};
 use super::scores::check_link;
 use crate::Error;
 use crate::cells::Summary;
-use crate::estimate::{Estimate, Estimator, Settings};
+use crate::data::BinaryView;
+use crate::data::Sample;
 use crate::link::{Link, Logistic};
+use crate::measure::registry::Entry;
+use crate::measure::{Cost, Estimate, Family, FromSketch, LINK, Measure, Options, Spec};
 use crate::numerics::sum::Sum;
-use crate::predictions::BinaryView;
+use crate::setters::setters;
 use crate::sketch::Sketch;
 
 /// How a cumulative curve becomes one figure.
@@ -92,7 +95,7 @@ pub struct CumulativeCurve {
 /// # Example
 /// C = 0, -0.1, 0.1, -0.1: the range is 0.2.
 /// ```
-/// use calipers::{CumulativeCalibrationError, CumulativeStatistic, Estimator, Input};
+/// use calipers::{CumulativeCalibrationError, CumulativeStatistic, Measure, Input};
 ///
 /// let predictions = Input::probabilities(&[0.3, 0.4, 0.6], &[0, 1, 0]).check()?;
 /// let view = predictions.binary()?;
@@ -120,30 +123,26 @@ impl CumulativeCalibrationError {
         Self::default()
     }
 
-    /// How the curve becomes a figure.
-    pub fn statistic(mut self, statistic: CumulativeStatistic) -> Self {
-        self.statistic = statistic;
-        self
+    setters! {
+        /// How the curve becomes a figure.
+        statistic: CumulativeStatistic;
+
+        /// The link that turns raw binary scores into probabilities.
+        link: shared Link;
     }
 
-    /// The link that turns raw binary scores into probabilities.
-    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
-        self.link = link;
-        self
-    }
-
-    /// The curve behind the figure.
-    pub fn curve(&self, view: &BinaryView<'_>) -> Result<CumulativeCurve, Error> {
-        Ok(curve_of(&Pooled::new(view, &*self.link)?.groups))
-    }
-
-    /// The curve of a sketch's rows, known between its cells.
+    /// The curve behind the value.
     ///
     /// # Accuracy
-    /// Every point is exact up to rounding, clipping and the offsets that cells keep; between two of them the curve strays by no more than one cell's rows can
-    /// move it, which is in the bound of [`estimate_sketch`](Estimator::estimate_sketch).
-    pub fn curve_from_sketch(&self, sketch: &Sketch) -> Result<CumulativeCurve, Error> {
-        Ok(curve_of(&sketch.groups(&*self.link)?))
+    /// Of a sketch, every point is exact up to rounding, clipping and the offsets that cells keep; between two of them the
+    /// curve strays by no more than one cell's rows can move it, which is in the bound of
+    /// [`estimate_sketch`](Measure::estimate_sketch).
+    pub fn curve<'s>(&self, sample: impl Into<Sample<'s>>) -> Result<CumulativeCurve, Error> {
+        Ok(curve_of(&sample.into().groups(&*self.link)?))
+    }
+
+    fn described(&self, estimate: Estimate) -> Estimate {
+        estimate.with("statistic", self.statistic.name()).with("link", self.link.name())
     }
 }
 
@@ -162,7 +161,39 @@ fn curve_of(groups: &[Group]) -> CumulativeCurve {
     curve
 }
 
-impl Estimator for CumulativeCalibrationError {
+pub(crate) const RANGE: Entry = Entry {
+    spec: &cumulated("ecce_r", "ECCE-R", "range of the cumulated residuals in the order of p (Kuiper)"),
+    make: |options| made(CumulativeStatistic::Range, options),
+};
+
+pub(crate) const MAXIMUM_ABSOLUTE: Entry = Entry {
+    spec: &cumulated("ecce_mad", "ECCE-MAD", "largest size of the cumulated residuals in the order of p (KS error)"),
+    make: |options| made(CumulativeStatistic::MaximumAbsolute, options),
+};
+
+const fn cumulated(name: &'static str, title: &'static str, definition: &'static str) -> Spec {
+    Spec::error(name, definition)
+        .title(title)
+        .family(Family::Cumulative)
+        .reference("Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, JMLR 23, 2022")
+        .range(0.0, 1.0)
+        .cost(Cost::Quick)
+        .from_sketch(FromSketch::Value)
+        .options(&[LINK])
+}
+
+fn made(statistic: CumulativeStatistic, options: &Options<'_>) -> Result<Box<dyn Measure>, Error> {
+    Ok(Box::new(CumulativeCalibrationError::new().statistic(statistic).link(options.link()?)))
+}
+
+impl Measure for CumulativeCalibrationError {
+    fn spec(&self) -> &'static Spec {
+        match self.statistic {
+            CumulativeStatistic::Range => RANGE.spec,
+            CumulativeStatistic::MaximumAbsolute => MAXIMUM_ABSOLUTE.spec,
+        }
+    }
+
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let pooled = Pooled::new(view, &*self.link)?;
         let (mut highest, mut lowest, mut difference) = (0.0f64, 0.0f64, Sum::default());
@@ -173,7 +204,7 @@ impl Estimator for CumulativeCalibrationError {
         }
         let value = self.statistic.of(highest, lowest);
         let bound = 2.0 * pooled.residual_error() + 2.0 * f64::EPSILON * value;
-        Ok(pooled.estimate(view, self.measure(), (value, bound), self.settings()))
+        Ok(self.described(Estimate::new(self.spec(), value, bound).of(view)))
     }
 
     /// Cells are in the order of their probabilities, so C is known between cells. Inside a cell it is not: there it can rise
@@ -212,33 +243,11 @@ impl Estimator for CumulativeCalibrationError {
         let inside = self.statistic.of(above.max(highest), below.min(lowest)) - value;
         let rounding =
             64.0 * f64::EPSILON + price.value() * (1.0 + 1e-9) + 2.0 * sketch.weight_error() + sketch.score_error();
-        Ok(Estimate {
-            measure: self.measure(),
-            value,
-            numerical_bound: inside + 2.0 * rounding,
-            standard_error: None,
-            n: sketch.n(),
-            n_clipped: 0,
-            input: sketch.report().clone(),
-            settings: self.settings(),
-            per_class: Vec::new(),
-        })
+        let estimate = Estimate::new(self.spec(), value, inside + 2.0 * rounding).of_rows(sketch.n(), sketch.report());
+        Ok(self.described(estimate))
     }
 
     fn link(&self) -> &dyn Link {
         &*self.link
-    }
-}
-
-impl CumulativeCalibrationError {
-    fn measure(&self) -> &'static str {
-        match self.statistic {
-            CumulativeStatistic::Range => "ecce_r",
-            CumulativeStatistic::MaximumAbsolute => "ecce_mad",
-        }
-    }
-
-    fn settings(&self) -> Settings {
-        Settings::default().with("statistic", self.statistic.name()).with("link", self.link.name())
     }
 }

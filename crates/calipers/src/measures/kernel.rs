@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::probabilities::Pooled;
-use crate::estimate::{Estimate, Estimator, Settings};
+use crate::data::BinaryView;
 use crate::link::{Link, Logistic};
+use crate::measure::registry::Entry;
+use crate::measure::{Estimate, Family, LINK, Measure, OptionSpec, Spec};
 use crate::numerics::sum::Sum;
-use crate::predictions::BinaryView;
+use crate::setters::setters;
 use crate::{Error, error};
 
 /// Laplace-kernel calibration error: the largest correlation of residuals with a function of the probability that is
@@ -44,7 +46,7 @@ use crate::{Error, error};
 /// # Example
 /// Residuals 0.75 and -0.75 of half the weight each, at a distance of 0.5: the square is 0.375² (1 + 1 - 2 exp(-0.5)).
 /// ```
-/// use calipers::{Estimator, Input, KernelCalibrationError};
+/// use calipers::{Measure, Input, KernelCalibrationError};
 ///
 /// let predictions = Input::probabilities(&[0.25, 0.75], &[1, 0]).check()?;
 /// let kce = KernelCalibrationError::new().estimate(&predictions.binary()?)?;
@@ -53,14 +55,14 @@ use crate::{Error, error};
 /// ```
 #[derive(Debug, Clone)]
 pub struct KernelCalibrationError {
-    measure: &'static str,
+    spec: &'static Spec,
     length_scale: f64,
     link: Arc<dyn Link>,
 }
 
 impl Default for KernelCalibrationError {
     fn default() -> Self {
-        KernelCalibrationError { measure: "kernel_calibration_error", length_scale: 1.0, link: Arc::new(Logistic) }
+        KernelCalibrationError { spec: LAPLACE.spec, length_scale: 1.0, link: Arc::new(Logistic) }
     }
 }
 
@@ -72,23 +74,48 @@ impl KernelCalibrationError {
 
     /// The maximum mean calibration error of Kumar et al.: a length scale of 0.4.
     pub fn mmce() -> Self {
-        KernelCalibrationError { measure: "mmce", length_scale: 0.4, ..Self::default() }
+        KernelCalibrationError { spec: MMCE.spec, length_scale: 0.4, ..Self::default() }
     }
 
-    /// The distance of probabilities over which the kernel falls to 1 / e.
-    pub fn length_scale(mut self, length_scale: f64) -> Self {
-        self.length_scale = length_scale;
-        self
-    }
+    setters! {
+        /// The distance of probabilities over which the kernel falls to 1 / e.
+        length_scale: f64;
 
-    /// The link that turns raw binary scores into probabilities.
-    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
-        self.link = link;
-        self
+        /// The link that turns raw binary scores into probabilities.
+        link: shared Link;
     }
 }
 
-impl Estimator for KernelCalibrationError {
+/// With the Laplace kernel.
+pub(crate) const LAPLACE: Entry = Entry {
+    spec: &Spec::error("kernel_calibration_error", "root of the mean of r r' exp(-|p - p'|) over all pairs")
+        .title("kernel calibration error")
+        .family(Family::Kernel)
+        .reference("Blasiok, Gopalan, Hu, Nakkiran, STOC 2023")
+        .range(0.0, 1.0)
+        .options(&[OptionSpec::number("length_scale", 1.0, "Distance over which the kernel falls to 1 / e."), LINK]),
+    make: |options| {
+        let measure = KernelCalibrationError::new().length_scale(options.number("length_scale")?);
+        Ok(Box::new(measure.link(options.link()?)))
+    },
+};
+
+/// The same with a length scale of 0.4.
+pub(crate) const MMCE: Entry = Entry {
+    spec: &Spec::error("mmce", "root of the mean of r r' exp(-|p - p'| / 0.4) over all pairs")
+        .title("MMCE")
+        .family(Family::Kernel)
+        .reference("Kumar, Sarawagi, Jain, ICML 2018")
+        .range(0.0, 1.0)
+        .options(&[LINK]),
+    make: |options| Ok(Box::new(KernelCalibrationError::mmce().link(options.link()?))),
+};
+
+impl Measure for KernelCalibrationError {
+    fn spec(&self) -> &'static Spec {
+        self.spec
+    }
+
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         if !(1e-6 <= self.length_scale && self.length_scale <= 1e6) {
             let got = error::number(self.length_scale);
@@ -102,8 +129,8 @@ impl Estimator for KernelCalibrationError {
         let moved = 2.0 * pooled.score_error() / self.length_scale;
         let by_scores = if moved > 0.0 { moved.sqrt().min(moved / value) } else { 0.0 };
         let bound = norm * pooled.residual_error() + 8.0 * f64::EPSILON * value + by_scores;
-        let settings = Settings::default().with("length_scale", self.length_scale).with("link", self.link.name());
-        Ok(pooled.estimate(view, self.measure, (value, bound), settings))
+        let estimate = Estimate::new(self.spec, value, bound).of(view);
+        Ok(estimate.with("length_scale", self.length_scale).with("link", self.link.name()))
     }
 
     fn link(&self) -> &dyn Link {

@@ -1,22 +1,24 @@
-//! Measures that are neither LS-ECE nor binned, one file each.
+//! The measures, one file or folder each: its definition, its name and options, and what a sketch answers.
 
-pub mod catalogue;
-mod clinical;
-mod corp;
-mod cox;
-mod cumulative;
-mod distance;
+pub(crate) mod binned;
+pub(crate) mod clinical;
+pub(crate) mod corp;
+pub(crate) mod cox;
+pub(crate) mod cumulative;
+pub(crate) mod distance;
 mod isotonic;
-mod kde;
-mod kernel;
+pub(crate) mod kde;
+pub(crate) mod kernel;
+pub(crate) mod ls_ece;
 mod probabilities;
 mod reflected;
 mod relplot;
-mod scores;
-mod smooth_ece;
-mod spline;
-mod tcal;
+pub(crate) mod scores;
+pub(crate) mod smooth_ece;
+pub(crate) mod spline;
+pub(crate) mod tcal;
 
+pub use binned::{Bin, BinnedEce, Compat, DebiasedEce, NBins, Norm, Strategy, SweepEce};
 pub use clinical::{CalibrationIndex, CalibrationIndices, IndexStatistic, ObservedExpected};
 pub use corp::{Corp, CorpDecomposition, IsotonicCurve, ProperScore};
 pub use cox::{CoxCalibration, CoxCoefficient, CoxFit};
@@ -25,7 +27,8 @@ pub use distance::{LowerDistance, SmoothCalibrationError, SmoothWitness, Surroga
 pub(crate) use isotonic::isotonic;
 pub use kde::{Bandwidth, BetaKdeEce, CanonicalKdeEce, KdeEce, KdeKernel};
 pub use kernel::KernelCalibrationError;
-pub(crate) use probabilities::{Group, Probabilities};
+pub use ls_ece::{LsCurve, LsEce, LsEceSampled, Sigma};
+pub(crate) use probabilities::{Group, Pooled, Probabilities};
 pub use scores::{BrierScore, LogLoss};
 pub use smooth_ece::{SmoothEce, SmoothMethod, SmoothSigma, Smoothing};
 pub use spline::{SplineCalibrationError, SplineCurve};

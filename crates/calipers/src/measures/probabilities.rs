@@ -5,11 +5,10 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::estimate::{Estimate, Settings};
+use crate::data::{BinaryView, Rows, Scale};
 use crate::link::{Link, Logistic};
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
-use crate::predictions::{BinaryView, Rows, Scale};
 
 /// A view whose scores are read as probabilities, and whose weights are divided by the largest.
 pub(crate) struct Probabilities<'a> {
@@ -170,8 +169,6 @@ fn probability_of(key: u64) -> f64 {
 #[derive(Debug, Clone)]
 pub(crate) struct Pooled {
     pub(crate) groups: Vec<Group>,
-    /// Rows of the view.
-    n: u64,
     /// By how much computed scores can have moved a probability.
     score_error: f64,
 }
@@ -185,7 +182,7 @@ impl Pooled {
         }
         // A weight can be so small beside others that its share is 0.
         groups.retain(|group| group.weight() > 0.0);
-        Ok(Pooled { groups, n: view.len() as u64, score_error: view.score_error(1.0) })
+        Ok(Pooled { groups, score_error: view.score_error(1.0) })
     }
 
     /// By how much any sum Σ s (y - p) w(p) with |w| <= 1 can be off before a measure has done anything: shares and
@@ -197,26 +194,5 @@ impl Pooled {
     /// Bound on the rounding error of a probability that was computed from a score.
     pub(crate) fn score_error(&self) -> f64 {
         self.score_error
-    }
-
-    /// An estimate of these rows.
-    pub(crate) fn estimate(
-        &self,
-        view: &BinaryView<'_>,
-        measure: &'static str,
-        (value, numerical_bound): (f64, f64),
-        settings: Settings,
-    ) -> Estimate {
-        Estimate {
-            measure,
-            value,
-            numerical_bound,
-            standard_error: None,
-            n: self.n,
-            n_clipped: 0,
-            input: view.report().clone(),
-            settings,
-            per_class: Vec::new(),
-        }
     }
 }

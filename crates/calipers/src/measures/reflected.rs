@@ -24,12 +24,12 @@ use realfft::RealFftPlanner;
 
 use super::probabilities::Probabilities;
 use crate::Error;
+use crate::data::Rows;
 use crate::noise::Noise;
 use crate::numerics::bernstein::{AbsIntegral, PanelIntegral};
 use crate::numerics::lagrange::{Lagrange, MAX_ORDER};
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
-use crate::predictions::Rows;
 
 /// Panels of [0, 1] at most: beyond, transforms take seconds.
 const MAX_PANELS: usize = 1 << 22;

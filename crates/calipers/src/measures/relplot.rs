@@ -7,9 +7,9 @@ use super::probabilities::Probabilities;
 use super::reflected::Value;
 use super::smooth_ece::SmoothSigma;
 use crate::Error;
+use crate::data::Rows;
 use crate::numerics::convolution::Taps;
 use crate::numerics::parallel;
-use crate::predictions::Rows;
 
 /// Added to the smoothed count of rows at each place.
 const DENSITY_FLOOR: f64 = 1e-4;

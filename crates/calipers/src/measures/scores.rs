@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use crate::cells::Summary;
-use crate::estimate::{Estimate, Estimator, Settings};
+use crate::data::{BinaryView, InputReport, Rows, Scale};
 use crate::link::{Link, Logistic};
-use crate::ls_ece::check_clip;
+use crate::measure::registry::Entry;
+use crate::measure::{Cost, Estimate, Family, FromSketch, LINK, Measure, OptionSpec, Spec};
+use crate::measures::ls_ece::check_clip;
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
-use crate::predictions::{BinaryView, InputReport, Rows, Scale};
+use crate::setters::setters;
 use crate::sketch::Sketch;
 use crate::{Error, error};
 
@@ -33,7 +35,7 @@ use crate::{Error, error};
 ///
 /// # Example
 /// ```
-/// use calipers::{BrierScore, Estimator, Input};
+/// use calipers::{BrierScore, Measure, Input};
 ///
 /// let predictions = Input::probabilities(&[0.9, 0.4], &[1, 0]).check()?;
 /// let score = BrierScore::new().estimate(&predictions.binary()?)?;
@@ -68,7 +70,7 @@ pub struct BrierScore {
 ///
 /// # Example
 /// ```
-/// use calipers::{Estimator, Input, LogLoss};
+/// use calipers::{Measure, Input, LogLoss};
 ///
 /// let predictions = Input::probabilities(&[0.5, 0.25], &[1, 0]).check()?;
 /// let loss = LogLoss::new().estimate(&predictions.binary()?)?;
@@ -103,10 +105,9 @@ impl BrierScore {
         Self::default()
     }
 
-    /// The link that turns raw binary scores into probabilities.
-    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
-        self.link = link;
-        self
+    setters! {
+        /// The link that turns raw binary scores into probabilities.
+        link: shared Link;
     }
 }
 
@@ -116,20 +117,47 @@ impl LogLoss {
         Self::default()
     }
 
-    /// The link that turns raw binary scores into probabilities.
-    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
-        self.link = link;
-        self
-    }
+    setters! {
+        /// The link that turns raw binary scores into probabilities.
+        link: shared Link;
 
-    /// Probabilities are clipped to [clip, 1 - clip].
-    pub fn clip(mut self, clip: f64) -> Self {
-        self.clip = Some(clip);
-        self
+        /// Probabilities are clipped to [clip, 1 - clip].
+        clip: some f64;
     }
 }
 
-impl Estimator for BrierScore {
+pub(crate) const BRIER: Entry = Entry {
+    spec: &Spec::score("brier_score", "mean (y - p)²")
+        .title("Brier score")
+        .family(Family::Score)
+        .reference("Brier, Monthly Weather Review 78, 1950")
+        .range(0.0, 1.0)
+        .cost(Cost::Quick)
+        .from_sketch(FromSketch::Value)
+        .options(&[LINK]),
+    make: |options| Ok(Box::new(BrierScore::new().link(options.link()?))),
+};
+
+pub(crate) const LOG_LOSS: Entry = Entry {
+    spec: &Spec::score("log_loss", "mean of -ln of the probability that the outcome was given")
+        .title("log loss")
+        .family(Family::Score)
+        .reference("Good, Journal of the Royal Statistical Society B 14, 1952")
+        .cost(Cost::Quick)
+        .from_sketch(FromSketch::Approximation)
+        .options(&[OptionSpec::number("clip", CLIP, "Probabilities are clipped to [clip, 1 - clip]."), LINK]),
+    make: |options| {
+        let measure = LogLoss::new().link(options.link()?);
+        // Unless given, that of a sketch for its rows.
+        Ok(Box::new(if options.is_given("clip") { measure.clip(options.number("clip")?) } else { measure }))
+    },
+};
+
+impl Measure for BrierScore {
+    fn spec(&self) -> &'static Spec {
+        BRIER.spec
+    }
+
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let link = link_of(view.scale(), &*self.link);
         let mean = mean_of(view, |score, outcome| {
@@ -167,12 +195,15 @@ impl Estimator for BrierScore {
 
 impl BrierScore {
     fn estimate_of(&self, value: f64, numerical_bound: f64, n: u64, report: &InputReport) -> Estimate {
-        let settings = Settings::default().with("link", self.link.name());
-        score("brier_score", value, numerical_bound, n, 0, report, settings)
+        Estimate::new(self.spec(), value, numerical_bound).of_rows(n, report).with("link", self.link.name())
     }
 }
 
-impl Estimator for LogLoss {
+impl Measure for LogLoss {
+    fn spec(&self) -> &'static Spec {
+        LOG_LOSS.spec
+    }
+
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let clip = self.clip.unwrap_or(CLIP);
         check_clip(clip)?;
@@ -249,22 +280,9 @@ impl Estimator for LogLoss {
 
 impl LogLoss {
     fn estimate_of(&self, mean: Mean, numerical_bound: f64, clip: f64, n: u64, report: &InputReport) -> Estimate {
-        let settings = Settings::default().with("link", self.link.name()).with("clip", clip);
-        score("log_loss", mean.value, numerical_bound, n, mean.n_clipped, report, settings)
+        let estimate = Estimate::new(self.spec(), mean.value, numerical_bound).of_rows(n, report);
+        estimate.clipped(mean.n_clipped).with("link", self.link.name()).with("clip", clip)
     }
-}
-
-fn score(
-    measure: &'static str,
-    value: f64,
-    numerical_bound: f64,
-    n: u64,
-    n_clipped: u64,
-    report: &InputReport,
-    settings: Settings,
-) -> Estimate {
-    let input = report.clone();
-    Estimate { measure, value, numerical_bound, standard_error: None, n, n_clipped, input, settings, per_class: vec![] }
 }
 
 /// What turns scores into probabilities, if they are none.

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use super::probabilities::{Group, Probabilities};
 use super::reflected::{Circle, Deposit, ReflectedKernel, Value};
 use super::relplot;
-use crate::estimate::{Estimate, Estimator, Settings};
+use crate::data::BinaryView;
 use crate::link::{Link, Logistic};
+use crate::measure::registry::Entry;
+use crate::measure::{Estimate, Family, LINK, Measure, OptionSpec, Spec};
 use crate::noise::Gaussian;
 use crate::numerics::sum::Sum;
-use crate::predictions::BinaryView;
+use crate::setters::setters;
 use crate::{Error, error};
 
 /// What the noise of [`SmoothEce`] smooths.
@@ -141,7 +143,7 @@ const ROUNDING: f64 = 64.0 * f64::EPSILON;
 /// # Example
 /// All residuals are 0.3, and smoothing moves them without loss, so that smECE_σ is 0.3 for every σ.
 /// ```
-/// use calipers::{Estimator, Input, SmoothEce};
+/// use calipers::{Measure, Input, SmoothEce};
 ///
 /// let predictions = Input::probabilities(&[0.7, 0.7], &[1, 1]).check()?;
 /// let estimate = SmoothEce::new().estimate(&predictions.binary()?)?;
@@ -170,39 +172,29 @@ impl Default for SmoothEce {
 }
 
 impl SmoothEce {
+    /// The name by which it is requested.
+    pub const NAME: &'static str = ENTRY.spec.name;
+
     /// smECE at its fixed point, exact, to 1e-9.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The width of the kernel: a number, or [`SmoothSigma::FixedPoint`].
-    pub fn sigma(mut self, sigma: impl Into<SmoothSigma>) -> Self {
-        self.sigma = sigma.into();
-        self
-    }
+    setters! {
+        /// The width of the kernel: a number, or [`SmoothSigma::FixedPoint`].
+        sigma: into SmoothSigma;
 
-    /// What is smoothed.
-    pub fn smoothing(mut self, smoothing: Smoothing) -> Self {
-        self.smoothing = smoothing;
-        self
-    }
+        /// What is smoothed.
+        smoothing: Smoothing;
 
-    /// Exact, or as relplot computes it.
-    pub fn method(mut self, method: SmoothMethod) -> Self {
-        self.method = method;
-        self
-    }
+        /// Exact, or as relplot computes it.
+        method: SmoothMethod;
 
-    /// The largest numerical error that is accepted, absolute.
-    pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.tolerance = tolerance;
-        self
-    }
+        /// The largest numerical error that is accepted, absolute.
+        tolerance: f64;
 
-    /// The link that turns raw binary scores into probabilities.
-    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
-        self.link = link;
-        self
+        /// The link that turns raw binary scores into probabilities.
+        link: shared Link;
     }
 
     fn check_settings(&self) -> Result<(), Error> {
@@ -395,7 +387,35 @@ fn search(at: impl Fn(f64) -> Value, (mut low, mut high): (f64, f64), accuracy: 
     best
 }
 
-impl Estimator for SmoothEce {
+pub(crate) const ENTRY: Entry = Entry {
+    spec: &Spec::error("smooth_ece", "residuals smoothed by a reflected Gaussian whose width is the value itself")
+        .title("smECE")
+        .family(Family::Kernel)
+        .reference("Błasiok, Nakkiran, ICLR 2024")
+        .range(0.0, 1.0)
+        .options(&[
+            OptionSpec::number_or_auto("sigma", "Width of the kernel; \"auto\" is the fixed point."),
+            OptionSpec::choice("smoothing", &["residuals", "predictions"], "What is smoothed."),
+            OptionSpec::optional_choice("compat", &["relplot"], "Reproduces the values of another package."),
+            OptionSpec::number("tolerance", 1e-9, "Largest numerical error that is accepted, absolute."),
+            LINK,
+        ]),
+    make: |options| {
+        let measure = SmoothEce::new()
+            .sigma(options.number_or_auto::<SmoothSigma>("sigma")?)
+            .smoothing(options.parse("smoothing")?)
+            .method(options.parse_optional("compat")?.unwrap_or(SmoothMethod::Exact))
+            .tolerance(options.number("tolerance")?)
+            .link(options.link()?);
+        Ok(Box::new(measure))
+    },
+};
+
+impl Measure for SmoothEce {
+    fn spec(&self) -> &'static Spec {
+        ENTRY.spec
+    }
+
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         self.check_settings()?;
         let rows = Probabilities::new(view, &*self.link)?;
@@ -405,23 +425,14 @@ impl Estimator for SmoothEce {
             Smoothing::Residuals => "residuals",
             Smoothing::Predictions => "predictions",
         };
-        Ok(Estimate {
-            measure: "smooth_ece",
-            value: found.value,
-            numerical_bound: found.bound,
-            standard_error: None,
-            n: view.len() as u64,
-            n_clipped: 0,
-            input: view.report().clone(),
-            per_class: Vec::new(),
-            settings: Settings::default()
-                .with("sigma", sigma)
-                .with("sigma_rule", rule)
-                .with("smoothing", smoothing)
-                .with("method", if self.method == SmoothMethod::Exact { "exact" } else { "relplot" })
-                .with("tolerance", self.tolerance)
-                .with("link", self.link.name()),
-        })
+        Ok(Estimate::new(self.spec(), found.value, found.bound)
+            .of(view)
+            .with("sigma", sigma)
+            .with("sigma_rule", rule)
+            .with("smoothing", smoothing)
+            .with("method", if self.method == SmoothMethod::Exact { "exact" } else { "relplot" })
+            .with("tolerance", self.tolerance)
+            .with("link", self.link.name()))
     }
 
     fn link(&self) -> &dyn Link {

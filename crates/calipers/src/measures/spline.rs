@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use super::probabilities::{Group, Pooled};
 use crate::Error;
-use crate::estimate::{Estimate, Estimator, Settings};
+use crate::data::BinaryView;
 use crate::link::{Link, Logistic};
+use crate::measure::registry::Entry;
+use crate::measure::{Estimate, Family, LINK, Measure, OptionSpec, Spec};
 use crate::numerics::cubic_spline::{Fit, Moments, RunOut, nearest};
 use crate::numerics::sum::Sum;
-use crate::predictions::BinaryView;
+use crate::setters::setters;
 
 /// Knots at most: more follow single rows, and the work grows with their cube.
 const MOST_KNOTS: usize = 100;
@@ -78,7 +80,7 @@ impl SplineCurve {
 /// # Example
 /// Outcomes are more frequent than said by 0.25 everywhere: C is a line, and its own spline.
 /// ```
-/// use calipers::{Estimator, Input, SplineCalibrationError};
+/// use calipers::{Measure, Input, SplineCalibrationError};
 ///
 /// let predictions = Input::probabilities(&[0.25, 0.25, 0.75, 0.75], &[0, 1, 1, 1]).check()?;
 /// let view = predictions.binary()?;
@@ -107,22 +109,15 @@ impl SplineCalibrationError {
         Self::default()
     }
 
-    /// Knots, those at 0 and 1 included: 4 to 100.
-    pub fn n_knots(mut self, n_knots: usize) -> Self {
-        self.n_knots = n_knots;
-        self
-    }
+    setters! {
+        /// Knots, those at 0 and 1 included: 4 to 100.
+        n_knots: usize;
 
-    /// What the spline does at its ends.
-    pub fn run_out(mut self, run_out: RunOut) -> Self {
-        self.run_out = run_out;
-        self
-    }
+        /// What the spline does at its ends.
+        run_out: RunOut;
 
-    /// The link that turns raw binary scores into probabilities.
-    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
-        self.link = link;
-        self
+        /// The link that turns raw binary scores into probabilities.
+        link: shared Link;
     }
 
     /// The gap at every distinct probability, and the recalibration map.
@@ -181,7 +176,31 @@ fn stretches(pooled: &Pooled) -> Vec<(f64, f64)> {
     stretches
 }
 
-impl Estimator for SplineCalibrationError {
+pub(crate) const ENTRY: Entry = Entry {
+    spec: &Spec::error(
+        "spline_calibration_error",
+        "mean |slope| of a cubic spline with 6 knots through the cumulated residuals (Gupta)",
+    )
+    .title("spline calibration error")
+    .family(Family::Cumulative)
+    .reference("Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu, Hartley, ICLR 2021")
+    .range(0.0, 1.0)
+    .options(&[
+        OptionSpec::count("n_knots", 6, "Knots of the spline."),
+        OptionSpec::choice("run_out", RunOut::NAMES, "How the spline ends."),
+        LINK,
+    ]),
+    make: |options| {
+        let measure = SplineCalibrationError::new().n_knots(options.size("n_knots")?);
+        Ok(Box::new(measure.run_out(options.parse("run_out")?).link(options.link()?)))
+    },
+};
+
+impl Measure for SplineCalibrationError {
+    fn spec(&self) -> &'static Spec {
+        ENTRY.spec
+    }
+
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let pooled = self.pooled(view)?;
         let stretches = stretches(&pooled);
@@ -192,11 +211,11 @@ impl Estimator for SplineCalibrationError {
         // Σ |∫ γ'| over stretches moves by no more than ∫ |γ' - exact γ'|. A mean of γ' over a stretch whose ends are off
         // moves by that times γ''.
         let bound = fit.variation_error + PERCENTILE_ERROR * (fit.spline.largest_second_derivative() + value);
-        let settings = Settings::default()
+        Ok(Estimate::new(self.spec(), value, bound)
+            .of(view)
             .with("n_knots", self.n_knots as u64)
             .with("run_out", self.run_out.name())
-            .with("link", self.link.name());
-        Ok(pooled.estimate(view, "spline_calibration_error", (value, bound), settings))
+            .with("link", self.link.name()))
     }
 
     fn link(&self) -> &dyn Link {

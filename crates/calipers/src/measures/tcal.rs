@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use crate::Error;
-use crate::estimate::{Estimate, Estimator, Settings};
+use crate::data::{BinaryView, Rows, Scale};
 use crate::link::{Link, Logistic};
+use crate::measure::registry::Entry;
+use crate::measure::{Cost, Estimate, Family, LINK, Measure, OptionSpec, Spec};
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
-use crate::predictions::{BinaryView, Rows, Scale};
+use crate::setters::setters;
 
 /// T-Cal's debiased plug-in estimator of the squared calibration error: products of the residuals of different rows of a bin.
 ///
@@ -36,7 +38,7 @@ use crate::predictions::{BinaryView, Rows, Scale};
 /// # Example
 /// One bin, residuals 0.5, 0.5 and -0.5: ((0.5)² - 0.75) / 3² is negative.
 /// ```
-/// use calipers::{Estimator, Input, TCal};
+/// use calipers::{Measure, Input, TCal};
 ///
 /// let predictions = Input::probabilities(&[0.5, 0.5, 0.5], &[1, 1, 0]).check()?;
 /// let squared = TCal::new(1).estimate(&predictions.binary()?)?;
@@ -55,10 +57,9 @@ impl TCal {
         TCal { n_bins, link: Arc::new(Logistic) }
     }
 
-    /// The link that turns raw binary scores into probabilities.
-    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
-        self.link = link;
-        self
+    setters! {
+        /// The link that turns raw binary scores into probabilities.
+        link: shared Link;
     }
 }
 
@@ -70,7 +71,23 @@ struct BinSums {
     squares: Sum,
 }
 
-impl Estimator for TCal {
+pub(crate) const ENTRY: Entry = Entry {
+    spec: &Spec::error("tcal_squared_error", "mean squared gap of 15 bins less its noise; may be negative")
+        .title("T-Cal squared error")
+        .family(Family::Binned)
+        .reference("Lee, Huang, Hassani, Dobriban, JMLR 24, 2023")
+        .range(-1.0, 1.0)
+        .unbiased()
+        .cost(Cost::Quick)
+        .options(&[OptionSpec::count("n_bins", 15, "Bins of equal width."), LINK]),
+    make: |options| Ok(Box::new(TCal::new(options.size("n_bins")?).link(options.link()?))),
+};
+
+impl Measure for TCal {
+    fn spec(&self) -> &'static Spec {
+        ENTRY.spec
+    }
+
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         if !(1..=1_000_000).contains(&self.n_bins) {
             return Err(Error::setting("n_bins", "from 1 to 1000000", self.n_bins));
@@ -92,17 +109,8 @@ impl Estimator for TCal {
         let value = occupied.map(of_bin).collect::<Sum>().value();
         // In each bin both sums are at most the square of its weight, and so all terms together at most 1.
         let numerical_bound = 32.0 * f64::EPSILON + 4.0 * view.score_error(1.0);
-        Ok(Estimate {
-            measure: "tcal_squared_error",
-            value,
-            numerical_bound,
-            standard_error: None,
-            n: n as u64,
-            n_clipped: 0,
-            input: view.report().clone(),
-            settings: Settings::default().with("n_bins", self.n_bins as u64).with("link", self.link.name()),
-            per_class: Vec::new(),
-        })
+        let estimate = Estimate::new(self.spec(), value, numerical_bound).of(view);
+        Ok(estimate.with("n_bins", self.n_bins as u64).with("link", self.link.name()))
     }
 
     fn link(&self) -> &dyn Link {

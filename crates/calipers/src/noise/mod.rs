@@ -31,7 +31,7 @@ use crate::Error;
 /// # Example
 /// Triangular noise on [-1, 1], whose slope jumps by 1, -2 and 1:
 /// ```
-/// use calipers::{Estimator, Input, LsEce, Noise};
+/// use calipers::{Measure, Input, LsEce, Noise};
 ///
 /// #[derive(Debug)]
 /// struct Triangular;
@@ -84,6 +84,53 @@ pub trait Noise: Debug + Send + Sync {
     /// closed form between the points.
     fn plateau(&self) -> Option<f64> {
         None
+    }
+
+    /// The noise as one that several measures share; one that is shared already stays what it is.
+    fn shared(self) -> Arc<dyn Noise>
+    where
+        Self: Sized + 'static,
+    {
+        Arc::new(self)
+    }
+}
+
+/// As [`by_name`] gives it.
+impl Noise for Arc<dyn Noise> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn density(&self, x: f64) -> f64 {
+        (**self).density(x)
+    }
+
+    fn distribution(&self, x: f64) -> f64 {
+        (**self).distribution(x)
+    }
+
+    fn tail(&self, x: f64) -> f64 {
+        (**self).tail(x)
+    }
+
+    fn variation(&self, order: usize) -> Option<f64> {
+        (**self).variation(order)
+    }
+
+    fn sample(&self, uniform: &mut dyn FnMut() -> f64) -> f64 {
+        (**self).sample(uniform)
+    }
+
+    fn kinks(&self) -> &[f64] {
+        (**self).kinks()
+    }
+
+    fn plateau(&self) -> Option<f64> {
+        (**self).plateau()
+    }
+
+    fn shared(self) -> Arc<dyn Noise> {
+        self
     }
 }
 

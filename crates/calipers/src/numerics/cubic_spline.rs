@@ -25,6 +25,9 @@ pub enum RunOut {
 }
 
 impl RunOut {
+    /// All names.
+    pub(crate) const NAMES: &[&str] = &["natural", "parabolic", "cubic"];
+
     /// Its name as an option.
     pub fn name(self) -> &'static str {
         match self {

@@ -25,7 +25,7 @@ pub(crate) fn map_chunks<T: Send>(n: usize, chunk: usize, work: impl Fn(Range<us
             .into_par_iter()
             .panic_fuse()
             .map(|index| {
-                watch::look();
+                watch::check();
                 work(rows(index))
             })
             .collect(),

@@ -106,7 +106,7 @@ impl Family {
             .par_iter()
             .panic_fuse()
             .map(|&(a, b)| {
-                watch::look();
+                watch::check();
                 absolute(&f, a, b, TOLERANCE / panels.len() as f64)
             })
             .collect();

@@ -106,7 +106,7 @@ impl Family {
     }
 
     /// Families that were written down after the rules were fixed, since those kept aside had been looked at by then: the factor of sigma "auto" was settled before, but the
-    /// default of [`Debias`](crate::significance::Debias) after the floor rule had been seen to miss there at 300 rows.
+    /// default of [`Debias`](crate::inference::Debias) after the floor rule had been seen to miss there at 300 rows.
     pub fn unseen() -> Vec<Family> {
         let normal = |mean, deviation| Logits::Normal { mean, deviation };
         let affine = |intercept, slope| Truth::Affine { intercept, slope };
@@ -124,7 +124,7 @@ impl Family {
         .collect()
     }
 
-    /// Families that were written down before the bracket of intervals, the rule of sigma and the default of [`Debias`](crate::significance::Debias) were chosen again, and that
+    /// Families that were written down before the bracket of intervals, the rule of sigma and the default of [`Debias`](crate::inference::Debias) were chosen again, and that
     /// none of these was chosen on. They have what an independent trial found to be missing in the other lists: models that are calibrated in part, clusters of scores, very rare events, very sure models, few levels.
     pub fn fresh() -> Vec<Family> {
         let normal = |mean, deviation| Logits::Normal { mean, deviation };

@@ -1,7 +1,7 @@
 //! Finitely many points: exact ECE by level sets, and where it jumps.
 
 use super::sample::{Cumulated, Sample};
-use crate::estimate::{Estimate, Estimator};
+use crate::measure::{Estimate, Measure};
 use crate::numerics::random::Uniforms;
 use crate::numerics::sum::Sum;
 use crate::{Error, Form, Input, LsEce, error};

@@ -3,7 +3,7 @@
 use super::estimators::Measured;
 use super::{Accuracy, LsEceTable, MonteCarlo, Simulation};
 use crate::Error;
-use crate::significance::{Assess, Assessment};
+use crate::inference::{Assess, Assessment};
 
 /// What assessments of many samples say, against the truth.
 #[derive(Debug, Clone, PartialEq)]

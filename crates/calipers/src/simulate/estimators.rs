@@ -2,8 +2,9 @@
 
 use super::{Accuracy, MonteCarlo, Population, Simulation};
 use crate::Error;
-use crate::estimate::{Estimate, Estimator};
-use crate::significance::{Bootstrap, Debias, NoiseFloor};
+use crate::inference::{Bootstrap, Debias, NoiseFloor};
+use crate::measure::{Estimate, Measure};
+use crate::measures::LsEce;
 
 /// How good an estimate of ECE is, and of LS-ECE where it is one.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,8 +34,9 @@ pub(super) struct Measured {
 impl Measured {
     pub(super) fn new(estimate: &Estimate, value: f64) -> Self {
         let is = |name: &str, text: &str| estimate.settings.text(name) == Some(text);
-        let is_residual = estimate.measure == "residual_ls_ece";
-        let known = (estimate.measure == "ls_ece" || is_residual) && is("noise", "gaussian") && is("link", "logistic");
+        let is_residual = estimate.spec == LsEce::new().residual().spec();
+        let known =
+            (estimate.spec == LsEce::new().spec() || is_residual) && is("noise", "gaussian") && is("link", "logistic");
         Measured { value, sigma: estimate.settings.number("sigma").filter(|_| known), is_residual }
     }
 }
@@ -43,9 +45,9 @@ impl Simulation<'_> {
     /// Bias and root mean squared error of estimates, each with the name that its result shall have; all on the same rows.
     ///
     /// Rows that an estimate refuses, such as too few for it, are counted; where it refuses all, its first refusal is returned.
-    pub fn estimators(&self, estimators: &[(&str, &dyn Estimator)]) -> Result<Vec<EstimatorResult>, Error> {
+    pub fn estimators(&self, estimators: &[(&str, &dyn Measure)]) -> Result<Vec<EstimatorResult>, Error> {
         let runs = self.each(|view, _| {
-            let measure = |(_, estimator): &(&str, &dyn Estimator)| {
+            let measure = |(_, estimator): &(&str, &dyn Measure)| {
                 estimator.estimate(view).map(|estimate| Measured::new(&estimate, estimate.value))
             };
             Ok(estimators.iter().map(measure).collect::<Vec<_>>())
@@ -59,7 +61,7 @@ impl Simulation<'_> {
     pub fn debiased(
         &self,
         name: &str,
-        measure: &dyn Estimator,
+        measure: &dyn Measure,
         rules: &[Debias],
         n_resamples: u64,
     ) -> Result<Vec<EstimatorResult>, Error> {
@@ -69,7 +71,7 @@ impl Simulation<'_> {
                 let deciding = measure.decided_by();
                 let measure = deciding.as_deref().unwrap_or(measure);
                 let estimate = measure.estimate(view)?;
-                let resampler = measure.resampler(view)?;
+                let resampler = measure.resampler(view, None)?;
                 let floor = NoiseFloor::new(&*resampler, n_resamples, seed)?;
                 let bootstrap = Bootstrap::new(&*resampler, n_resamples, seed)?;
                 let debiased = rules.iter().map(|rule| rule.apply(estimate.value, &floor, &bootstrap));

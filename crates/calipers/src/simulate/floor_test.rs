@@ -1,10 +1,11 @@
 //! The noise floor of a measure as a test.
 
 use crate::Error;
-use crate::calibration_tests::{CalibrationTest, TestResult};
-use crate::estimate::{Estimator, Settings};
-use crate::predictions::BinaryView;
-use crate::significance::NoiseFloor;
+use crate::data::BinaryView;
+use crate::inference::NoiseFloor;
+use crate::inference::calibration_tests::{CalibrationTest, TestResult};
+use crate::measure::{Measure, Settings};
+use crate::setters::setters;
 
 /// The p-value of [`NoiseFloor`] as a test of calibration; the statistic is the measure itself, or the one that decides for it: for LS-ECE the residual form.
 pub struct FloorTest<E> {
@@ -13,30 +14,26 @@ pub struct FloorTest<E> {
     seed: u64,
 }
 
-impl<E: Estimator> FloorTest<E> {
+impl<E: Measure> FloorTest<E> {
     /// 999 resamples, seed 0.
     pub fn new(measure: E) -> Self {
         FloorTest { measure, n_resamples: 999, seed: 0 }
     }
 
-    /// Draws of outcomes.
-    pub fn n_resamples(mut self, n_resamples: u64) -> Self {
-        self.n_resamples = n_resamples;
-        self
-    }
+    setters! {
+        /// Draws of outcomes.
+        n_resamples: u64;
 
-    /// What the random numbers are made from.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
+        /// What the random numbers are made from.
+        seed: u64;
     }
 }
 
-impl<E: Estimator> CalibrationTest for FloorTest<E> {
+impl<E: Measure> CalibrationTest for FloorTest<E> {
     fn test(&self, view: &BinaryView<'_>) -> Result<TestResult, Error> {
         let deciding = self.measure.decided_by();
         let measure = deciding.as_deref().unwrap_or(&self.measure);
-        let resampler = measure.resampler(view)?;
+        let resampler = measure.resampler(view, None)?;
         let floor = NoiseFloor::new(&*resampler, self.n_resamples, self.seed)?;
         Ok(TestResult {
             test: "noise_floor",

@@ -29,7 +29,8 @@ pub use table::LsEceTable;
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::predictions::BinaryView;
+use crate::data::BinaryView;
+use crate::setters::setters;
 use crate::watch;
 
 /// Many samples of a population, each measured.
@@ -77,10 +78,9 @@ impl<'a> Simulation<'a> {
         self
     }
 
-    /// What the random numbers are made from.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
+    setters! {
+        /// What the random numbers are made from.
+        seed: u64;
     }
 
     fn check(&self) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::Error;
-use crate::ls_ece::LsEce;
+use crate::measures::ls_ece::LsEce;
 use crate::noise::Gaussian;
 use crate::population::{Family, Finite, Sample};
 

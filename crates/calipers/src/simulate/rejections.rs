@@ -1,11 +1,15 @@
 //! How often tests reject.
 
 use super::{FloorTest, MonteCarlo, Simulation};
-use crate::calibration_tests::{AdaptiveTCal, CalibrationTest, CoxTest, CumulativeTest, HosmerLemeshow, Spiegelhalter};
-use crate::estimate::Estimator;
-use crate::ls_ece::LsEce;
+use crate::inference::NoiseFloor;
+use crate::inference::calibration_tests::{
+    AdaptiveTCal, CalibrationTest, CoxTest, CumulativeTest, HosmerLemeshow, Spiegelhalter,
+};
+use crate::measure::Measure;
 use crate::measures::CumulativeStatistic;
-use crate::significance::NoiseFloor;
+use crate::measures::cumulative::{MAXIMUM_ABSOLUTE, RANGE};
+use crate::measures::ls_ece::LsEce;
+use crate::setters::setters;
 use crate::{Error, error};
 
 /// A test that draws with a seed of its own in each run.
@@ -25,10 +29,9 @@ impl SeededTest {
         SeededTest { name, make, n_resamples: 999 }
     }
 
-    /// Draws, of tests that draw; 999 unless set.
-    pub fn n_resamples(mut self, n_resamples: usize) -> Self {
-        self.n_resamples = n_resamples;
-        self
+    setters! {
+        /// Draws, of tests that draw; 999 unless set.
+        n_resamples: usize;
     }
 
     /// All tests of this library.
@@ -39,10 +42,10 @@ impl SeededTest {
             }),
             SeededTest::new("spiegelhalter", |seed, n| Box::new(Spiegelhalter::new().seed(seed).n_resamples(n))),
             SeededTest::new("hosmer_lemeshow", |seed, n| Box::new(HosmerLemeshow::new().seed(seed).n_resamples(n))),
-            SeededTest::new("ecce_r", |seed, n| {
+            SeededTest::new(RANGE.spec.name, |seed, n| {
                 Box::new(CumulativeTest::new().statistic(CumulativeStatistic::Range).seed(seed).n_resamples(n))
             }),
-            SeededTest::new("ecce_mad", |seed, n| {
+            SeededTest::new(MAXIMUM_ABSOLUTE.spec.name, |seed, n| {
                 Box::new(
                     CumulativeTest::new().statistic(CumulativeStatistic::MaximumAbsolute).seed(seed).n_resamples(n),
                 )
@@ -75,9 +78,9 @@ pub struct RejectionResult {
 
 impl Simulation<'_> {
     /// How often the value of a measure is beyond its noise floor at level `alpha`, by so many draws.
-    pub fn floor_rejections(&self, measure: &dyn Estimator, n_resamples: u64, alpha: f64) -> Result<MonteCarlo, Error> {
+    pub fn floor_rejections(&self, measure: &dyn Measure, n_resamples: u64, alpha: f64) -> Result<MonteCarlo, Error> {
         let p_values =
-            self.each(|view, seed| Ok(NoiseFloor::new(&*measure.resampler(view)?, n_resamples, seed)?.p_value))?;
+            self.each(|view, seed| Ok(NoiseFloor::new(&*measure.resampler(view, None)?, n_resamples, seed)?.p_value))?;
         Ok(MonteCarlo::share(p_values.iter().map(|p_value| *p_value <= alpha + 1e-12)))
     }
 

@@ -10,9 +10,9 @@ use super::content::{Sums, Weighted};
 use super::table::Table;
 use super::{Cells, LARGEST_LOGIT, MOST_ROWS, MOST_UNITS, N_TABLES, Shape, Sketch, SketchOptions, offset_bits};
 use crate::Error;
-use crate::binned::{BinTotals, PROBABILITY_BITS};
 use crate::cells::{Content, Resolution};
-use crate::predictions::{InputReport, KINDS, Scale};
+use crate::data::{InputReport, KINDS, Scale};
+use crate::measures::binned::{BinTotals, PROBABILITY_BITS};
 
 const MAGIC: &[u8; 8] = b"calipers";
 /// Of sketches that take raw scores as they are up to ±708, and of all others, which have that limit.

@@ -16,9 +16,9 @@
 use super::bytes::check_agreement;
 use super::table::Table;
 use super::{Cells, MOST_ROWS, N_TABLES, Sketch};
-use crate::binned::BinTotals;
 use crate::cells::Content;
-use crate::predictions::{InputReport, KINDS, Scale};
+use crate::data::{InputReport, KINDS, Scale};
+use crate::measures::binned::BinTotals;
 use crate::{Error, error};
 
 /// Bits of a long sum that are in the first of its words.

@@ -5,9 +5,9 @@ use std::ops::Range;
 use super::content::{Sums, Weighted};
 use super::{Cells, Sketch, offset_bits, wider};
 use crate::Error;
-use crate::binned;
 use crate::cells::{Frame, Narrow, Resolution};
-use crate::predictions::{BinaryView, PlainRows};
+use crate::data::{BinaryView, PlainRows};
+use crate::measures::binned;
 
 /// Rows that go into cells and bins at once, few enough to stay in a cache.
 const CHUNK: usize = 1 << 14;

@@ -3,9 +3,9 @@
 use super::Sketch;
 use crate::Error;
 use crate::cells::Summary;
+use crate::data::Scale;
 use crate::link::{Link, Logistic};
 use crate::measures::Group;
-use crate::predictions::Scale;
 
 /// The rows of one cell and one outcome.
 pub(crate) struct CellRows {

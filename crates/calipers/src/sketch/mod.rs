@@ -23,10 +23,10 @@ pub use filling::Filling;
 pub(crate) use groups::CellRows;
 pub use options::SketchOptions;
 
-use crate::binned::{BinTotals, EqualWidth};
 use crate::cells::{Content, DEPTH, Resolution, Summary};
-use crate::estimate::{Estimate, Estimator};
-use crate::predictions::{InputReport, Scale, Tally};
+use crate::data::{InputReport, Scale, Tally};
+use crate::measure::{Estimate, Measure};
+use crate::measures::binned::{BinTotals, EqualWidth};
 use crate::{Error, error};
 use content::{Sums, Weighted};
 use table::Table;
@@ -70,7 +70,7 @@ pub(crate) const LARGEST_LOGIT: f64 = 708.0;
 ///
 /// # Example
 /// ```
-/// use calipers::{Estimator, Input, LsEce, Sketch};
+/// use calipers::{Measure, Input, LsEce, Sketch};
 ///
 /// let monday = Input::probabilities(&[0.9, 0.2, 0.6], &[1, 0, 1]).check()?;
 /// let tuesday = Input::probabilities(&[0.3, 0.8], &[0, 0]).check()?;
@@ -248,7 +248,7 @@ impl Sketch {
     }
 
     /// What a measure says of the rows, with a bound on how far that is from what it would say of the rows themselves.
-    pub fn estimate(&self, measure: &dyn Estimator) -> Result<Estimate, Error> {
+    pub fn estimate(&self, measure: &dyn Measure) -> Result<Estimate, Error> {
         self.check_rows()?;
         measure.estimate_sketch(self)
     }

@@ -1,7 +1,8 @@
 //! What a sketch is made for: part of its identity, and the same for all that are merged.
 
-use crate::binned::EqualWidth;
-use crate::ls_ece::{check_clip, check_tolerance};
+use crate::measures::binned::EqualWidth;
+use crate::measures::ls_ece::{check_clip, check_tolerance};
+use crate::setters::setters;
 use crate::sketch::LARGEST_LOGIT;
 use crate::{Error, error};
 
@@ -58,10 +59,9 @@ impl SketchOptions {
         Self::default()
     }
 
-    /// Cells of about 2^-bits logits, from 6 to 20 bits.
-    pub fn resolution(mut self, bits: u32) -> Self {
-        self.resolution = bits;
-        self
+    setters! {
+        /// Cells of about 2^-bits logits, from 6 to 20 bits.
+        resolution: u32;
     }
 
     /// The coarsest cells that answer LS-ECE with Gaussian noise and logistic link to within `tolerance`, for any data and any
@@ -82,18 +82,14 @@ impl SketchOptions {
         self
     }
 
-    /// Probabilities are clipped to [clip, 1 - clip] when they come in; 1e-6 unless set.
-    pub fn clip(mut self, clip: f64) -> Self {
-        self.clip = clip;
-        self
-    }
+    setters! {
+        /// Probabilities are clipped to [clip, 1 - clip] when they come in; 1e-6 unless set.
+        clip: f64;
 
-    /// Raw scores are taken to be in [-logit, logit] when they come in; 708 unless set, from 40 to 708. There are no cells beyond,
-    /// so that this limits how large a sketch of raw scores can become. From 40 on probabilities are 0 or 1 to the last bit; what
-    /// the place of such rows changes in LS-ECE is part of its bound.
-    pub fn largest_logit(mut self, logit: f64) -> Self {
-        self.largest_logit = logit;
-        self
+        /// Raw scores are taken to be in [-logit, logit] when they come in; 708 unless set, from 40 to 708. There are no cells beyond,
+        /// so that this limits how large a sketch of raw scores can become. From 40 on probabilities are 0 or 1 to the last bit; what
+        /// the place of such rows changes in LS-ECE is part of its bound.
+        largest_logit: f64;
     }
 
     /// Numbers of equal-width bins whose sums are kept exactly; 10 and 15 unless set.
@@ -104,10 +100,9 @@ impl SketchOptions {
         self
     }
 
-    /// Weights are kept as multiples of 2^-bits; 32 unless set, for weights of about 1. Weights go up to 2^(56 - bits).
-    pub fn weight_bits(mut self, bits: u32) -> Self {
-        self.weight_bits = bits;
-        self
+    setters! {
+        /// Weights are kept as multiples of 2^-bits; 32 unless set, for weights of about 1. Weights go up to 2^(56 - bits).
+        weight_bits: u32;
     }
 
     /// Mantissa bits that tell cells apart.

@@ -9,7 +9,7 @@ use super::filling::Filling;
 use super::options::LARGEST_WEIGHT;
 use super::{Cells, Sketch, name, offset_bits};
 use crate::cells::Content;
-use crate::predictions::{BinaryView, Rows, Scale};
+use crate::data::{BinaryView, Rows, Scale};
 use crate::{Error, error};
 
 /// Rows from which on threads, and a table of their own, pay.

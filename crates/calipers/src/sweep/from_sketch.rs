@@ -3,45 +3,15 @@
 use rayon::prelude::*;
 
 use super::chance::{Binnings, Piece, Starts};
-use super::verdict::{JUDGED, Reasons};
-use super::{Extent, N_DRAWS, SamplingNoise, Sweep, SweepPoint, Verdict};
+use super::verdict::JUDGED;
+use super::{Extent, N_DRAWS, SamplingNoise, Sweep, SweepPoint, SweepResult, Verdict};
 use crate::Error;
-use crate::binned::{BinnedEce, EqualWidth, Strategy};
-use crate::estimate::{Estimator, Settings};
-use crate::ls_ece::LsEce;
+use crate::measure::Measure;
+use crate::measures::binned::{BinnedEce, EqualWidth, Strategy};
+use crate::measures::ls_ece::LsEce;
 use crate::numerics::sum::Sum;
 use crate::sketch::Sketch;
 use crate::watch;
-
-/// What [`Sweep::run_sketch`] finds: the sweep but for smECE and ties, which need the rows.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SketchSweep {
-    /// In ascending order of the number of bins, each once.
-    pub points: Vec<SweepPoint>,
-    /// The range of ECE with bins of equal width over 10 to 100 bins; `None` if none of those was asked for.
-    pub range_uniform: Option<Extent>,
-    /// The same, with bins of equal mass.
-    pub range_quantile: Option<Extent>,
-    /// The range of LS-ECE over the same 1/sigma.
-    pub range_ls_ece: Option<Extent>,
-    /// What chance alone would do.
-    pub sampling_noise: SamplingNoise,
-    /// Whether ECE is brittle, beyond what cells leave open.
-    pub verdict: Verdict,
-    /// Rows.
-    pub n: u64,
-    /// Every option that made it.
-    pub settings: Settings,
-}
-
-impl SketchSweep {
-    /// The verdict with its reason, in one sentence for people.
-    pub fn sentence(&self) -> String {
-        let SketchSweep { range_uniform, range_quantile, range_ls_ece, sampling_noise, .. } = *self;
-        let (points, verdict) = (&self.points[..], &self.verdict);
-        Reasons { points, range_uniform, range_quantile, range_ls_ece, sampling_noise, verdict }.sentence()
-    }
-}
 
 impl Sweep {
     /// Sweeps over the rows of a sketch, whose clip is that of LS-ECE.
@@ -50,13 +20,13 @@ impl Sweep {
     /// ECE is exact for equal-width bins that the sketch has declared; else its bound has the cells that an edge runs through,
     /// and ranges are compared beyond those bounds. The draws of chance are those of sums of cells, each cell in the bin that its mean is
     /// in or, with bins of equal mass, that it begins in.
-    pub fn run_sketch(&self, sketch: &Sketch) -> Result<SketchSweep, Error> {
+    pub(super) fn of_sketch(&self, sketch: &Sketch) -> Result<SweepResult, Error> {
         self.check()?;
         sketch.check_rows()?;
         let counts = self.counts()?;
         watch::expect_draws((counts.len() + N_DRAWS) as u64);
         let ls_ece = LsEce::new().tolerance(self.tolerance).clip(sketch.options().clip_value());
-        let ls_ece = ls_ece.shared_noise(self.noise.clone()).shared_link(self.link.clone());
+        let ls_ece = ls_ece.noise(self.noise.clone()).link(self.link.clone());
         let points = counts.par_iter().panic_fuse().map(|&n_bins| {
             watch::draw_begins();
             let ece = |strategy| self.ece(n_bins, strategy).estimate_sketch(sketch);
@@ -82,20 +52,23 @@ impl Sweep {
         let sampling_noise = SamplingNoise::new(&drawn, observed, true, N_DRAWS, self.seed);
         let verdict = Verdict::new(judged().count(), [range_uniform, range_quantile, range_ls_ece], &sampling_noise);
         let settings = self.clone().clip(sketch.options().clip_value()).settings(&counts);
-        Ok(SketchSweep {
+        Ok(SweepResult {
+            smooth_ece: None,
+            ties: None,
             range_uniform,
             range_quantile,
             range_ls_ece,
             sampling_noise,
             verdict,
             n: sketch.n(),
+            input: sketch.report().clone(),
             settings,
             points,
         })
     }
 
     fn ece(&self, n_bins: usize, strategy: Strategy) -> BinnedEce {
-        BinnedEce::new().n_bins(n_bins).strategy(strategy).compat(self.compat).shared_link(self.link.clone())
+        BinnedEce::new().n_bins(n_bins).strategy(strategy).compat(self.compat).link(self.link.clone())
     }
 }
 
@@ -158,7 +131,7 @@ mod tests {
         let mut sketch = Sketch::new();
         sketch.update(&view).unwrap();
         let sweep = Sweep::new().bins([10, 15, 40, 50]).tolerance(1e-5);
-        let (rows, cells) = (sweep.run(&view).unwrap(), sweep.run_sketch(&sketch).unwrap());
+        let (rows, cells) = (sweep.run(&view).unwrap(), sweep.run(&sketch).unwrap());
         assert_eq!(cells.verdict, rows.verdict);
         assert_eq!(cells.n, n as u64);
         for (row, cell) in rows.points.iter().zip(&cells.points) {

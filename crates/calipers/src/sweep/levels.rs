@@ -3,11 +3,11 @@
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::binned;
+use crate::data::{BinaryView, Input, Predictions, Rows, Scale};
 use crate::link::{Link, Logistic};
+use crate::measures::binned;
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
-use crate::predictions::{BinaryView, Input, Predictions, Rows, Scale};
 
 /// The rows of a view, sorted: equal-mass bins of many sizes need one order.
 pub(super) struct Ordered {

@@ -5,7 +5,6 @@ mod from_sketch;
 mod levels;
 mod verdict;
 
-pub use from_sketch::SketchSweep;
 pub use levels::TiedJump;
 pub use verdict::{Extent, SamplingNoise, Verdict};
 
@@ -14,13 +13,15 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::binned::{BinnedEce, Compat, Strategy};
-use crate::estimate::{Estimate, Estimator, Settings};
+use crate::data::{Binary, Sample};
+use crate::data::{BinaryView, InputReport};
 use crate::link::{Link, Logistic};
-use crate::ls_ece::{LsEce, check_clip, check_tolerance};
+use crate::measure::{Estimate, Measure, Settings};
 use crate::measures::SmoothEce;
+use crate::measures::binned::{BinnedEce, Compat, Strategy};
+use crate::measures::ls_ece::{LsEce, check_clip, check_tolerance};
 use crate::noise::{Gaussian, Noise};
-use crate::predictions::BinaryView;
+use crate::setters::setters;
 use crate::watch;
 use chance::Binnings;
 use levels::Ordered;
@@ -76,7 +77,8 @@ const MOST_BIN_COUNTS: usize = 1000;
 /// assert_eq!(sweep.points[0].ece_uniform.value, 0.0);
 /// assert_eq!(sweep.verdict, Verdict::Stable);
 /// // All four are tied: were they split, each would be off by 1/2.
-/// assert_eq!((sweep.ties.n_tied, sweep.ties.jump), (4, 0.5));
+/// let ties = sweep.ties.unwrap();
+/// assert_eq!((ties.n_tied, ties.jump), (4, 0.5));
 /// # Ok::<(), calipers::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -97,7 +99,7 @@ impl Default for Sweep {
             noise: Arc::new(Gaussian),
             link: Arc::new(Logistic),
             tolerance: 1e-6,
-            clip: crate::ls_ece::DEFAULT_CLIP,
+            clip: crate::measures::ls_ece::DEFAULT_CLIP,
             compat: None,
             seed: 0,
         }
@@ -122,8 +124,8 @@ pub struct SweepPoint {
 pub struct SweepResult {
     /// In ascending order of the number of bins, each once.
     pub points: Vec<SweepPoint>,
-    /// smECE, the same for any number of bins.
-    pub smooth_ece: Estimate,
+    /// smECE, the same for any number of bins; `None` for a sketch, since it needs the rows.
+    pub smooth_ece: Option<Estimate>,
     /// The range of ECE with bins of equal width over 10 to 100 bins; `None` if none of those was asked for.
     pub range_uniform: Option<Extent>,
     /// The same, with bins of equal mass.
@@ -132,12 +134,14 @@ pub struct SweepResult {
     pub range_ls_ece: Option<Extent>,
     /// What chance alone would do.
     pub sampling_noise: SamplingNoise,
-    /// What ties hide.
-    pub ties: TiedJump,
+    /// What ties hide; `None` for a sketch.
+    pub ties: Option<TiedJump>,
     /// Whether ECE is brittle.
     pub verdict: Verdict,
     /// Rows.
     pub n: u64,
+    /// What was read, rounded, tied and left out.
+    pub input: InputReport,
     /// Every option that made it.
     pub settings: Settings,
 }
@@ -148,58 +152,27 @@ impl Sweep {
         Self::default()
     }
 
-    /// The numbers of bins, in any order.
-    pub fn bins(mut self, bins: impl Into<Vec<usize>>) -> Self {
-        self.bins = bins.into();
-        self
-    }
+    setters! {
+        /// The numbers of bins, in any order.
+        bins: into Vec<usize>;
 
-    /// The distribution of the noise of LS-ECE.
-    pub fn noise(mut self, noise: impl Noise + 'static) -> Self {
-        self.noise = Arc::new(noise);
-        self
-    }
+        /// The distribution of the noise of LS-ECE.
+        noise: shared Noise;
 
-    /// The distribution of the noise, as [`noise::by_name`](crate::noise::by_name) gives it.
-    pub fn shared_noise(mut self, noise: Arc<dyn Noise>) -> Self {
-        self.noise = noise;
-        self
-    }
+        /// The link between logits and probabilities.
+        link: shared Link;
 
-    /// The link between logits and probabilities.
-    pub fn link(mut self, link: impl Link + 'static) -> Self {
-        self.link = Arc::new(link);
-        self
-    }
+        /// The largest numerical error of LS-ECE that is accepted.
+        tolerance: f64;
 
-    /// The link, as [`link::by_name`](crate::link::by_name) gives it.
-    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
-        self.link = link;
-        self
-    }
+        /// For LS-ECE, probabilities are clipped to [clip, 1 - clip].
+        clip: f64;
 
-    /// The largest numerical error of LS-ECE that is accepted.
-    pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.tolerance = tolerance;
-        self
-    }
+        /// The bin edges of another tool.
+        compat: into Option<Compat>;
 
-    /// For LS-ECE, probabilities are clipped to [clip, 1 - clip].
-    pub fn clip(mut self, clip: f64) -> Self {
-        self.clip = clip;
-        self
-    }
-
-    /// The bin edges of another tool.
-    pub fn compat(mut self, compat: impl Into<Option<Compat>>) -> Self {
-        self.compat = compat.into();
-        self
-    }
-
-    /// The seed of the sampling noise.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
+        /// The seed of the sampling noise.
+        seed: u64;
     }
 
     /// Refuses options that no rows could be swept with: numbers of bins, tolerance and clip. [`run`](Sweep::run) does so too.
@@ -209,8 +182,20 @@ impl Sweep {
         self.counts().map(drop)
     }
 
-    /// Sweeps over the rows of `view`.
-    pub fn run(&self, view: &BinaryView<'_>) -> Result<SweepResult, Error> {
+    /// Sweeps over the rows of a view, or over those of a sketch, whose clip is that of LS-ECE.
+    ///
+    /// # Accuracy
+    /// Of a sketch, ECE is exact for equal-width bins that it has declared; else its bound has the cells that an edge runs
+    /// through, and ranges are compared beyond those bounds. The draws of chance are those of sums of cells, each cell in
+    /// the bin that its mean is in or, with bins of equal mass, that it begins in.
+    pub fn run<'s>(&self, sample: impl Into<Sample<'s>>) -> Result<SweepResult, Error> {
+        match sample.into().binary("a sweep")? {
+            Binary::Rows(view) => self.of_rows(view),
+            Binary::Sketch(sketch) => self.of_sketch(sketch),
+        }
+    }
+
+    fn of_rows(&self, view: &BinaryView<'_>) -> Result<SweepResult, Error> {
         self.check()?;
         let counts = self.counts()?;
         // Numbers of bins take about as long as draws.
@@ -243,14 +228,15 @@ impl Sweep {
         let verdict = Verdict::new(judged().count(), [range_uniform, range_quantile, range_ls_ece], &sampling_noise);
         Ok(SweepResult {
             points,
-            smooth_ece,
+            smooth_ece: Some(smooth_ece),
             range_uniform,
             range_quantile,
             range_ls_ece,
             sampling_noise,
-            ties: ordered.ties(),
+            ties: Some(ordered.ties()),
             verdict,
             n: view.len() as u64,
+            input: view.report().clone(),
             settings: self.settings(&counts),
         })
     }
@@ -282,7 +268,7 @@ impl Sweep {
             watch::draw_begins();
             let measure = |strategy| {
                 let ece = BinnedEce::new().n_bins(n_bins).strategy(strategy);
-                ece.compat(self.compat).shared_link(self.link.clone())
+                ece.compat(self.compat).link(self.link.clone())
             };
             // Another tool's edges may depend on the type that probabilities came in; rows in order are sorted in no time.
             let quantile = match (self.compat, &sums) {
@@ -304,9 +290,9 @@ impl Sweep {
     }
 
     fn smoothed(&self, view: &BinaryView<'_>, counts: &[usize]) -> Result<(Estimate, Vec<Estimate>), Error> {
-        let smooth_ece = SmoothEce::new().shared_link(self.link.clone()).estimate(view)?;
+        let smooth_ece = SmoothEce::new().link(self.link.clone()).estimate(view)?;
         let ls_ece = LsEce::new().tolerance(self.tolerance).clip(self.clip);
-        let ls_ece = ls_ece.shared_noise(self.noise.clone()).shared_link(self.link.clone());
+        let ls_ece = ls_ece.noise(self.noise.clone()).link(self.link.clone());
         let sigmas: Vec<f64> = counts.iter().map(|n_bins| 1.0 / *n_bins as f64).collect();
         Ok((smooth_ece, ls_ece.estimate_at(view, &sigmas)?))
     }

@@ -2,10 +2,10 @@
 
 use std::ops::RangeInclusive;
 
+use super::SweepResult;
 use super::chance::Ranges;
-use super::{SweepPoint, SweepResult};
-use crate::binned::Strategy;
-use crate::estimate::Estimate;
+use crate::measure::Estimate;
+use crate::measures::binned::Strategy;
 
 /// The numbers of bins that people use, over which ranges are taken.
 pub(super) const JUDGED: RangeInclusive<usize> = 10..=100;
@@ -138,27 +138,9 @@ impl Verdict {
     }
 }
 
-/// What a verdict is made from.
-pub(super) struct Reasons<'a> {
-    pub(super) points: &'a [SweepPoint],
-    pub(super) range_uniform: Option<Extent>,
-    pub(super) range_quantile: Option<Extent>,
-    pub(super) range_ls_ece: Option<Extent>,
-    pub(super) sampling_noise: SamplingNoise,
-    pub(super) verdict: &'a Verdict,
-}
-
 impl SweepResult {
     /// The verdict with its reason, in one sentence for people.
     pub fn sentence(&self) -> String {
-        let SweepResult { range_uniform, range_quantile, range_ls_ece, sampling_noise, .. } = *self;
-        let (points, verdict) = (&self.points[..], &self.verdict);
-        Reasons { points, range_uniform, range_quantile, range_ls_ece, sampling_noise, verdict }.sentence()
-    }
-}
-
-impl Reasons<'_> {
-    pub(super) fn sentence(&self) -> String {
         let judged: Vec<usize> = self.points.iter().map(|point| point.n_bins).filter(|n| JUDGED.contains(n)).collect();
         let (Some(first), Some(last), Some(ls_ece), true) =
             (judged.first(), judged.last(), self.range_ls_ece, judged.len() >= 2)
@@ -182,7 +164,7 @@ impl Reasons<'_> {
             let (name, range, noise) = of(strategy);
             (name, range.map_or(0.0, |range| range.width()), noise)
         };
-        match self.verdict {
+        match &self.verdict {
             Verdict::Brittle { strategies } => {
                 let all = strategies.iter().map(|strategy| {
                     let (name, width, noise) = moves(*strategy);

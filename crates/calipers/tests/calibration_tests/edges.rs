@@ -1,7 +1,7 @@
 //! Where a formula divides by nothing, what is refused, and what must change nothing.
 
 use calipers::Input;
-use calipers::calibration_tests::{
+use calipers::inference::calibration_tests::{
     AdaptiveTCal, CalibrationTest, CoxTest, CumulativeTest, HosmerLemeshow, NullDistribution, Spiegelhalter,
 };
 

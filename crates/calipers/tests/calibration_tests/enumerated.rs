@@ -1,7 +1,7 @@
 //! Few rows have few outcomes: all of them, with their probabilities, give p-values without chance.
 
-use calipers::calibration_tests::{AdaptiveTCal, CumulativeTest, HosmerLemeshow, Spiegelhalter};
-use calipers::{Estimator, TCal};
+use calipers::inference::calibration_tests::{AdaptiveTCal, CumulativeTest, HosmerLemeshow, Spiegelhalter};
+use calipers::{Measure, TCal};
 
 use crate::data::{Row, value};
 use crate::rows::{Asymptotic, Resampled, maximum, run};
@@ -73,7 +73,7 @@ fn the_adaptive_test_is_the_smallest_of_exact_p_values() {
         .into_iter()
         .map(|(few, probability)| (few.into_iter().chain(rows[10..].iter().copied()).collect(), probability))
         .collect();
-    let t = |rows: &[Row], n_bins: usize| value(&TCal::new(n_bins) as &dyn Estimator, rows);
+    let t = |rows: &[Row], n_bins: usize| value(&TCal::new(n_bins) as &dyn Measure, rows);
     let all: Vec<([f64; 2], f64)> = outcomes.iter().map(|(rows, p)| (scales.map(|m| t(rows, m)), *p)).collect();
     // p-values of all outcomes at each scale, sorted within each outcome: the smallest decides, then the next.
     let p_values = |statistics: [f64; 2]| {

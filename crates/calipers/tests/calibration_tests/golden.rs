@@ -1,5 +1,5 @@
 use calipers::Input;
-use calipers::calibration_tests::{CalibrationTest, CoxTest, CumulativeTest, HosmerLemeshow, Spiegelhalter};
+use calipers::inference::calibration_tests::{CalibrationTest, CoxTest, CumulativeTest, HosmerLemeshow, Spiegelhalter};
 
 use crate::data::fixture;
 use crate::rows::{Asymptotic, maximum, run};

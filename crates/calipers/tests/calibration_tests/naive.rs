@@ -1,6 +1,6 @@
 //! Statistics against slow versions with sums over all rows, with ties and weights.
 
-use calipers::calibration_tests::{CoxTest, CumulativeTest, HosmerLemeshow, Spiegelhalter};
+use calipers::inference::calibration_tests::{CoxTest, CumulativeTest, HosmerLemeshow, Spiegelhalter};
 use calipers::{CoxCalibration, Input};
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! How often tests reject: about one time in twenty what is calibrated, most of the time what is not.
 
 use calipers::Input;
-use calipers::calibration_tests::{CalibrationTest, TestResult};
+use calipers::inference::calibration_tests::{CalibrationTest, TestResult};
 use calipers::population::Family;
 
 use crate::rows::all;

@@ -1,6 +1,6 @@
 //! All tests, and rows to run them on.
 
-use calipers::calibration_tests::{
+use calipers::inference::calibration_tests::{
     AdaptiveTCal, CalibrationTest, CoxTest, CumulativeTest, HosmerLemeshow, NullDistribution, Spiegelhalter, TestResult,
 };
 use calipers::{CumulativeStatistic, Error, Input};

@@ -1,7 +1,7 @@
 //! Rows of classes: each kind of question against its definition, with ties among the classes and weights.
 
 use calipers::{
-    BetaKdeEce, BinnedEce, BrierScore, CanonicalKdeEce, Estimator, Input, Multiclass, Norm, Strategy as Bins, Ties,
+    BetaKdeEce, BinnedEce, BrierScore, CanonicalKdeEce, Input, Measure, Multiclass, Norm, Strategy as Bins, Ties,
 };
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-use calipers::{BrierScore, Corp, Estimator, Input, LogLoss, ProperScore};
+use calipers::{BrierScore, Corp, Input, LogLoss, Measure, ProperScore};
 use proptest::prelude::*;
 
 use crate::data::{Row, assert_golden, config, fixture, measure, pooled, rows};

@@ -1,6 +1,6 @@
 //! Rows for all tests: random ones with ties, ends and weights, and the golden fixture.
 
-use calipers::{Error, Estimate, Estimator, Input};
+use calipers::{Error, Estimate, Input, Measure};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -31,7 +31,7 @@ pub(crate) fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
     prop::collection::vec(row, 1..=most)
 }
 
-pub(crate) fn estimate(measure: &dyn Estimator, rows: &[Row]) -> Result<Estimate, Error> {
+pub(crate) fn estimate(measure: &dyn Measure, rows: &[Row]) -> Result<Estimate, Error> {
     let p: Vec<f64> = rows.iter().map(|row| row.0).collect();
     let y: Vec<bool> = rows.iter().map(|row| row.1).collect();
     let weights: Vec<f64> = rows.iter().map(|row| row.2).collect();
@@ -42,11 +42,11 @@ pub(crate) fn estimate(measure: &dyn Estimator, rows: &[Row]) -> Result<Estimate
     measure.estimate(&input.check().unwrap().binary().unwrap())
 }
 
-pub(crate) fn measure(measure: &dyn Estimator, rows: &[Row]) -> Estimate {
+pub(crate) fn measure(measure: &dyn Measure, rows: &[Row]) -> Estimate {
     estimate(measure, rows).unwrap()
 }
 
-pub(crate) fn value(estimator: &dyn Estimator, rows: &[Row]) -> f64 {
+pub(crate) fn value(estimator: &dyn Measure, rows: &[Row]) -> f64 {
     measure(estimator, rows).value
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn fixture() -> Vec<Row> {
 }
 
 #[track_caller]
-pub(crate) fn assert_golden(estimator: &dyn Estimator, expected: f64) {
+pub(crate) fn assert_golden(estimator: &dyn Measure, expected: f64) {
     let value = measure(estimator, &fixture()).value;
     assert!((value - expected).abs() <= 1e-9, "{value} against {expected}");
 }

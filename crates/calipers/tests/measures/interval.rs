@@ -1,4 +1,4 @@
-use calipers::{Estimator, Input, SurrogateIntervalCalibrationError, Ties};
+use calipers::{Input, Measure, SurrogateIntervalCalibrationError, Ties};
 use proptest::prelude::*;
 
 use crate::data::{Row, config, measure, residuals, rows};

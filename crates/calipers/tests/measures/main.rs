@@ -5,7 +5,6 @@
 mod oracle;
 
 mod binned;
-mod catalogue;
 mod classes;
 mod clinical;
 mod corp;
@@ -20,6 +19,7 @@ mod lower;
 mod properties;
 mod properties_of_smoothed;
 mod quadrature;
+mod registry;
 mod relations;
 mod scores;
 mod simplex;

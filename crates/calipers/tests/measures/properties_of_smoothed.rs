@@ -1,8 +1,8 @@
 //! What must hold of measures that smooth, or that sort rows into bins of their own, whatever the data.
 
 use calipers::{
-    BetaKdeEce, CalibrationIndex, Compat, CoxCalibration, CoxCoefficient, DebiasedEce, Estimator, IndexStatistic,
-    Input, KdeEce, Norm, ObservedExpected, SmoothEce, SmoothMethod, Smoothing, Strategy as Bins, SweepEce,
+    BetaKdeEce, CalibrationIndex, Compat, CoxCalibration, CoxCoefficient, DebiasedEce, IndexStatistic, Input, KdeEce,
+    Measure, Norm, ObservedExpected, SmoothEce, SmoothMethod, Smoothing, Strategy as Bins, SweepEce,
 };
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ proptest! {
 
     #[test]
     fn a_weight_is_a_repeated_row(rows in rows(60)) {
-        let measures: Vec<Box<dyn Estimator>> = vec![
+        let measures: Vec<Box<dyn Measure>> = vec![
             Box::new(SmoothEce::new()),
             Box::new(SmoothEce::new().sigma(0.07)),
             Box::new(SmoothEce::new().sigma(0.07).smoothing(Smoothing::Predictions)),
@@ -44,7 +44,7 @@ proptest! {
         let mut turned = rows.clone();
         turned.rotate_left(shift % rows.len());
         turned.swap(0, 1);
-        let measures: Vec<Box<dyn Estimator>> = vec![
+        let measures: Vec<Box<dyn Measure>> = vec![
             Box::new(SmoothEce::new()),
             Box::new(KdeEce::new()),
             Box::new(BetaKdeEce::new()),
@@ -60,7 +60,7 @@ proptest! {
     #[test]
     fn the_other_class_has_the_same_error(rows in rows(60)) {
         let other: Vec<Row> = rows.iter().map(|row| (1.0 - row.0, !row.1, row.2)).collect();
-        let measures: Vec<Box<dyn Estimator>> = vec![
+        let measures: Vec<Box<dyn Measure>> = vec![
             Box::new(SmoothEce::new()),
             Box::new(SmoothEce::new().smoothing(Smoothing::Predictions).sigma(0.1)),
             Box::new(KdeEce::new().bandwidth(0.05)),
@@ -78,7 +78,7 @@ fn raw_scores_are_probabilities_through_the_link() {
     let p: Vec<f64> = logits.iter().map(|h: &f64| 1.0 / (1.0 + (-h).exp())).collect();
     let raw = Input::logits(&logits, &y).check().unwrap();
     let plain = Input::probabilities(&p, &y).check().unwrap();
-    let measures: Vec<Box<dyn Estimator>> = vec![
+    let measures: Vec<Box<dyn Measure>> = vec![
         Box::new(SmoothEce::new()),
         Box::new(SmoothEce::new().method(SmoothMethod::Relplot)),
         Box::new(KdeEce::new()),
@@ -95,7 +95,7 @@ fn raw_scores_are_probabilities_through_the_link() {
         assert!(
             (a.value - b.value).abs() <= 1e-9 + a.numerical_bound + b.numerical_bound,
             "{}: {} {}",
-            a.measure,
+            a.measure(),
             a.value,
             b.value
         );
@@ -106,7 +106,7 @@ fn raw_scores_are_probabilities_through_the_link() {
 fn options_out_of_range_are_refused() {
     let rows: Vec<Row> = vec![(0.2, false, 1.0), (0.6, true, 1.0), (0.4, true, 1.0)];
     let weighted: Vec<Row> = vec![(0.2, false, 2.0), (0.6, true, 1.0)];
-    let refusals: Vec<Box<dyn Estimator>> = vec![
+    let refusals: Vec<Box<dyn Measure>> = vec![
         Box::new(SmoothEce::new().sigma(f64::NAN)),
         Box::new(SmoothEce::new().sigma(1e-9)),
         Box::new(SmoothEce::new().tolerance(0.0)),

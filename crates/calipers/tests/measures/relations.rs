@@ -1,7 +1,7 @@
 //! What is known of the measures beside each other.
 
 use calipers::{
-    CumulativeCalibrationError, CumulativeStatistic, Estimator, KernelCalibrationError, LowerDistance,
+    CumulativeCalibrationError, CumulativeStatistic, KernelCalibrationError, LowerDistance, Measure,
     SmoothCalibrationError, SurrogateIntervalCalibrationError,
 };
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ proptest! {
 
     #[test]
     fn relations_that_were_proven_hold(rows in rows(120)) {
-        let of = |measure_: &dyn Estimator| measure(measure_, &rows);
+        let of = |measure_: &dyn Measure| measure(measure_, &rows);
         let smooth = of(&SmoothCalibrationError::new());
         let lower = of(&LowerDistance::new().n_nodes(1024));
         let interval = of(&SurrogateIntervalCalibrationError::new());

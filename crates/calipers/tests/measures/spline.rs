@@ -1,4 +1,4 @@
-use calipers::{Error, Estimator, Input, RunOut, SplineCalibrationError};
+use calipers::{Error, Input, Measure, RunOut, SplineCalibrationError};
 use proptest::prelude::*;
 
 use crate::data::{Row, config, fixture, measure, residuals, rows};

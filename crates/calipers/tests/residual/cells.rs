@@ -1,6 +1,6 @@
 //! Many rows by cells, and sketches, against the rows themselves.
 
-use calipers::{Estimator, Floats, Input, LsEce, Sketch, SketchOptions, link};
+use calipers::{Floats, Input, LsEce, Measure, Sketch, SketchOptions, link};
 
 use crate::data::{Random, assert_within, paper, residual};
 use crate::oracle::{self, Point};
@@ -37,7 +37,7 @@ fn many_plain_rows_are_measured_as_rows_one_by_one_are() {
             let allowed = cells.numerical_bound + rows.numerical_bound;
             assert!(apart <= allowed, "{noise}, {link}, {sigma}: {apart:e} above {allowed:e}");
             assert!(cells.numerical_bound <= 1e-6);
-            assert_eq!((cells.n_clipped, cells.measure), (rows.n_clipped, "residual_ls_ece"));
+            assert_eq!((cells.n_clipped, cells.measure()), (rows.n_clipped, "residual_ls_ece"));
             assert_ne!(cells.value.to_bits(), rows.value.to_bits(), "rows were not put into cells");
         }
     }
@@ -59,7 +59,7 @@ fn sketches_agree_with_their_rows() {
             }
         }
         let auto = sketch.estimate(&LsEce::new().residual()).unwrap();
-        assert_eq!(auto.measure, "residual_ls_ece");
+        assert_eq!(auto.measure(), "residual_ls_ece");
         let sigma = auto.settings.number("sigma").unwrap();
         assert_agree(&LsEce::new().residual().sigma(sigma), &view, &sketch, "auto");
     }

@@ -1,6 +1,6 @@
 //! Random rows, and what is asked of them.
 
-use calipers::{Estimate, Estimator, Input, LsEce, link, noise};
+use calipers::{Estimate, Input, LsEce, Measure, link, noise};
 
 use crate::oracle::{self, Point};
 
@@ -54,7 +54,7 @@ pub(crate) fn residual(noise_name: &str, link_name: &str, sigma: f64, tolerance:
 
 pub(crate) fn paper(noise_name: &str, link_name: &str, sigma: f64, tolerance: f64) -> LsEce {
     let (noise, link) = (noise::by_name(noise_name).unwrap(), link::by_name(link_name).unwrap());
-    LsEce::new().sigma(sigma).shared_noise(noise).shared_link(link).tolerance(tolerance)
+    LsEce::new().sigma(sigma).noise(noise).link(link).tolerance(tolerance)
 }
 
 /// The measure of points as raw scores with weights.

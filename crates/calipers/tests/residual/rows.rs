@@ -1,6 +1,6 @@
 //! Rows one by one, against quadrature.
 
-use calipers::{Error, Estimator, Floats, Input, Link, Logistic, LsEce, Multiclass, Noise, Ties};
+use calipers::{Error, Floats, Input, Link, Logistic, LsEce, Measure, Multiclass, Noise, Ties};
 
 use crate::data::{LINKS, NOISES, Random, assert_within, estimate, residual};
 use crate::oracle::{self, Point};
@@ -38,7 +38,7 @@ fn probabilities_in_either_precision_with_weights_are_those_of_quadrature() {
                     let truth = oracle::residual_ls_ece(&points, oracle::noise(noise), oracle::link(link), sigma);
                     assert_within(&found, truth, &format!("{noise}, {link}, sigma {sigma}, single {single}"));
                     assert!(found.numerical_bound <= tolerance);
-                    assert_eq!(found.measure, "residual_ls_ece");
+                    assert_eq!(found.measure(), "residual_ls_ece");
                     assert_eq!(found.n_clipped, if single { 6 } else { 5 });
                 }
             }
@@ -126,7 +126,7 @@ fn classes_are_measured_one_by_one_and_averaged() {
     let predictions = Input::logits(&scores, &labels).classes(n_classes).check().unwrap();
     let measure = LsEce::new().sigma(0.3).residual();
     let mean = predictions.estimate(Multiclass::Classwise, Ties::First, &measure).unwrap();
-    assert_eq!((mean.measure, mean.per_class.len()), ("residual_ls_ece", n_classes));
+    assert_eq!((mean.measure(), mean.per_class.len()), ("residual_ls_ece", n_classes));
     let log_odds = |row: usize, class: usize| {
         let row = &scores[row * n_classes..][..n_classes];
         let others: f64 = (0..n_classes).filter(|k| *k != class).map(|k| row[k].exp()).sum();
@@ -155,9 +155,9 @@ fn sigma_by_rule_is_that_of_ls_ece_and_can_be_settled_for_several_models() {
         models.iter().map(|points| points.iter().map(|point| (point.h, point.y)).unzip()).collect();
     let checked: Vec<_> = columns.iter().map(|(h, y)| Input::logits(h, y).check().unwrap()).collect();
     let views: Vec<_> = checked.iter().map(|predictions| predictions.binary().unwrap()).collect();
-    let common = measure.settled(&[&views[0], &views[1]]).unwrap().unwrap();
+    let common = measure.resolve(&[&views[0], &views[1]]).unwrap().unwrap();
     let found = common.estimate(&views[0]).unwrap();
-    assert_eq!(found.measure, "residual_ls_ece");
+    assert_eq!(found.measure(), "residual_ls_ece");
     let sigma = found.settings.number("sigma").unwrap();
     let alone = LsEce::new().residual().sigma(sigma).estimate(&views[0]).unwrap();
     assert_eq!(found.value.to_bits(), alone.value.to_bits());

@@ -2,7 +2,7 @@
 
 use calipers::population::{Family, Finite, Logits, Truth};
 use calipers::simulate::{Population, Remembered};
-use calipers::{Estimator, Gaussian, Input, Laplace, LogisticNoise, LsEce, Noise};
+use calipers::{Gaussian, Input, Laplace, LogisticNoise, LsEce, Measure, Noise};
 
 use crate::data::{LINKS, NOISES, ORACLE_ERROR, Random, assert_within, ece, estimate, paper, residual};
 use crate::oracle::{self, Point};

@@ -1,7 +1,7 @@
 //! What an assessment says.
 
-use calipers::significance::{Bootstrap, NoiseFloor};
-use calipers::{Assess, BinnedEce, Debias, Estimator, Input, Interval, IntervalMethod, LsEce};
+use calipers::inference::{Bootstrap, NoiseFloor};
+use calipers::{Assess, BinnedEce, Debias, Input, Interval, IntervalMethod, LsEce, Measure};
 
 use crate::data::{Data, Shape};
 
@@ -68,7 +68,7 @@ fn the_sentence_names_value_interval_floor_and_verdict() {
 fn fields_are_those_of_the_functions() {
     for shape in [Shape::Plain, Shape::Weighted] {
         let data = Data::new("shifted", shape, 1000, 4);
-        let measures: [&dyn Estimator; 3] =
+        let measures: [&dyn Measure; 3] =
             [&LsEce::new().sigma(0.2), &LsEce::new().sigma(0.2).residual(), &BinnedEce::new()];
         for measure in measures {
             data.with(|view| {
@@ -76,7 +76,7 @@ fn fields_are_those_of_the_functions() {
                 let found = assess.run(view).unwrap();
                 let value = found.estimate.value;
                 assert_eq!(value, measure.estimate(view).unwrap().value);
-                let resampler = measure.resampler(view).unwrap();
+                let resampler = measure.resampler(view, None).unwrap();
                 let mut floor = NoiseFloor::new(&*resampler, 80, 9).unwrap();
                 assert!(floor.quantiles[0] <= floor.quantiles[1] && floor.quantiles[1] <= floor.quantiles[2]);
                 // Where another measure decides, its p-value and debiased value stand in the place of their own.
@@ -166,7 +166,7 @@ fn the_level_of_an_upper_limit_is_all_on_one_side() {
     let data = Data::new("calibrated", Shape::Plain, 1000, 4);
     data.with(|view| {
         let measure = LsEce::new().sigma(0.2);
-        let bootstrap = Bootstrap::new(&*measure.resampler(view).unwrap(), 100, 1).unwrap();
+        let bootstrap = Bootstrap::new(&*measure.resampler(view, None).unwrap(), 100, 1).unwrap();
         let two_sided = Interval::new(0.02, &bootstrap, 0.9, IntervalMethod::Influence, false).unwrap();
         let limit = Interval::new(0.02, &bootstrap, 0.95, IntervalMethod::Influence, true).unwrap();
         assert!((two_sided.upper - limit.upper).abs() < 1e-12 && limit.lower == 0.0);
@@ -182,10 +182,10 @@ fn outcomes_are_drawn_by_the_link_of_the_measure() {
     let outcomes: Vec<bool> = logits.iter().map(|h| next() < probit(*h)).collect();
     let predictions = Input::logits(&logits, &outcomes).check().unwrap();
     let view = predictions.binary().unwrap();
-    let measures: [&dyn Estimator; 2] =
+    let measures: [&dyn Measure; 2] =
         [&LsEce::new().sigma(0.2).link(calipers::Probit), &BinnedEce::new().link(calipers::Probit)];
     for measure in measures {
-        let floor = NoiseFloor::new(&*measure.resampler(&view).unwrap(), 200, 1).unwrap();
+        let floor = NoiseFloor::new(&*measure.resampler(&view, None).unwrap(), 200, 1).unwrap();
         assert!(floor.p_value > 0.05, "{}", floor.p_value);
         assert!(floor.mean < 0.03, "{}", floor.mean);
     }

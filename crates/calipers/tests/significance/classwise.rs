@@ -1,6 +1,6 @@
 //! The mean over classes.
 
-use calipers::{Assess, BinnedEce, Debias, Estimator, Input, LsEce, Multiclass, Ties};
+use calipers::{Assess, BinnedEce, Debias, Input, LsEce, Measure, Multiclass, Sample, Ties};
 
 use crate::data::sequence;
 
@@ -22,19 +22,19 @@ fn rows(n: usize, heat: f64, seed: u64) -> (Vec<f64>, Vec<u32>) {
 
 #[test]
 fn the_mean_over_classes_is_assessed_with_joint_draws() {
-    let measures: [&dyn Estimator; 2] = [&LsEce::new().sigma(0.3).tolerance(1e-4), &BinnedEce::new()];
+    let measures: [&dyn Measure; 2] = [&LsEce::new().sigma(0.3).tolerance(1e-4), &BinnedEce::new()];
     for measure in measures {
         for (heat, miscalibrated) in [(1.0, false), (3.0, true)] {
             let (probabilities, labels) = rows(600, heat, 5);
             let predictions = Input::probabilities(&probabilities, &labels).classes(3).check().unwrap();
             let assess = Assess::new(measure).n_resamples(100);
-            let found = assess.run_predictions(&predictions, Multiclass::Classwise, Ties::First).unwrap();
+            let found = assess.run(Sample::classes(&predictions, Ties::First)).unwrap();
             let estimate = predictions.estimate(Multiclass::Classwise, Ties::First, measure).unwrap();
             assert_eq!(found.estimate, estimate);
             println!("heat {heat}: {}", found.sentence());
             assert_eq!(found.significant, Some(miscalibrated), "{}", found.sentence());
             // Any class alone has a floor of about the same mean; the mean over three varies less than one of them.
-            let one = assess.run_predictions(&predictions, Multiclass::Class(1), Ties::First).unwrap();
+            let one = assess.run(&predictions.view(Multiclass::Class(1), Ties::First).unwrap()).unwrap();
             let [joint, single] = [&found, &one].map(|found| found.floor.clone().unwrap());
             assert!((joint.mean / single.mean - 1.0).abs() < 0.3 && joint.deviation < single.deviation);
         }
@@ -49,7 +49,7 @@ fn the_test_of_the_mean_over_classes_has_its_size() {
         let (probabilities, labels) = rows(500, 1.0, 7000 + run);
         let predictions = Input::probabilities(&probabilities, &labels).classes(3).check().unwrap();
         let assess = Assess::new(&measure).n_resamples(99).seed(*run);
-        let found = assess.run_predictions(&predictions, Multiclass::Classwise, Ties::First).unwrap();
+        let found = assess.run(Sample::classes(&predictions, Ties::First)).unwrap();
         found.significant == Some(true)
     });
     let size = rejected.count() as f64 / n_runs as f64;
@@ -63,8 +63,8 @@ fn clusters_of_rows_withhold_the_floor() {
     let predictions = Input::probabilities(&probabilities, &labels).classes(3).check().unwrap();
     let clusters: Vec<u32> = (0..300).map(|row| row / 10).collect();
     let measure = BinnedEce::new();
-    let assess = Assess::new(&measure).n_resamples(50).clusters(&clusters);
-    let found = assess.run_predictions(&predictions, Multiclass::Classwise, Ties::First).unwrap();
+    let assess = Assess::new(&measure).n_resamples(50);
+    let found = assess.run(Sample::classes(&predictions, Ties::First).clusters(&clusters)).unwrap();
     assert_eq!((found.n_clusters, found.debias, found.significant), (Some(30), Debias::Local, None));
     assert!(found.floor.is_none() && found.withheld.is_some());
 }

@@ -1,8 +1,8 @@
 //! Rows that depend on each other.
 
+use calipers::inference::{Clusters, NoiseFloor, Resampler};
 use calipers::population::{Family, Logits, Truth};
-use calipers::significance::{Clusters, NoiseFloor, Resampler};
-use calipers::{Assess, BinnedEce, Compare, Estimator, Gaussian, Input, IntervalMethod, LsEce};
+use calipers::{Assess, BinnedEce, Compare, Gaussian, Input, IntervalMethod, LsEce, Measure, Sample};
 
 use crate::data::{Data, Shape, logistic, sequence};
 
@@ -49,8 +49,8 @@ fn the_floor_of_clusters_has_its_size_where_that_of_rows_has_not() {
                 let floor = NoiseFloor::new(resampler, 99, run).unwrap();
                 f64::from(u8::from(floor.p_value <= 0.05)) / n_runs as f64
             };
-            of_clusters += rejects(&*measure.cluster_resampler(&view, &clusters).unwrap());
-            of_rows += rejects(&*measure.resampler(&view).unwrap());
+            of_clusters += rejects(&*measure.resampler(&view, Some(&clusters)).unwrap());
+            of_rows += rejects(&*measure.resampler(&view, None).unwrap());
         }
         println!("{n_clusters} clusters of {size}: size {of_clusters:.3}, by rows {of_rows:.3}");
         assert!((0.03..=0.07).contains(&of_clusters), "{n_clusters}: {of_clusters}");
@@ -75,7 +75,7 @@ fn the_interval_of_clusters_covers_where_that_of_rows_does_not() {
         let covers = |found: calipers::Assessment| {
             f64::from(u8::from((found.interval.lower..=found.interval.upper).contains(&truth))) / n_runs as f64
         };
-        of_clusters += covers(assess.clusters(&rows.clusters).run(&view).unwrap());
+        of_clusters += covers(assess.run(Sample::from(&view).clusters(&rows.clusters)).unwrap());
         of_rows += covers(assess.run(&view).unwrap());
     }
     println!("truth {truth:.4}: coverage {of_clusters:.3} by clusters, {of_rows:.3} by rows");
@@ -101,7 +101,7 @@ impl Distances {
 #[test]
 fn a_cluster_for_each_row_is_as_good_as_none() {
     let clusters: Vec<u32> = (0..2000).collect();
-    let measures: [(&str, &dyn Estimator); 3] = [
+    let measures: [(&str, &dyn Measure); 3] = [
         ("LS-ECE", &LsEce::new().sigma(0.2)),
         ("residual form", &LsEce::new().sigma(0.2).residual()),
         ("ECE", &BinnedEce::new()),
@@ -112,7 +112,8 @@ fn a_cluster_for_each_row_is_as_good_as_none() {
             for seed in 0..12 {
                 Data::new("overconfident", shape, 2000, seed).with(|view| {
                     let assess = Assess::new(measure).n_resamples(100);
-                    let (rows, by_cluster) = (assess.run(view).unwrap(), assess.clusters(&clusters).run(view).unwrap());
+                    let (rows, by_cluster) =
+                        (assess.run(view).unwrap(), assess.run(Sample::from(view).clusters(&clusters)).unwrap());
                     assert_eq!(
                         [rows.interval, by_cluster.interval].map(|interval| interval.method),
                         [IntervalMethod::BiasAware; 2]
@@ -149,7 +150,7 @@ fn rows_that_stand_five_times_say_no_more_than_once() {
         let once = Data::new(family, Shape::Plain, 400, 5);
         let (five, clusters) = five_times(&once);
         let rows = once.with(|view| assess.run(view).unwrap());
-        let by_cluster = five.with(|view| assess.clusters(&clusters).run(view).unwrap());
+        let by_cluster = five.with(|view| assess.run(Sample::from(view).clusters(&clusters)).unwrap());
         let naive = five.with(|view| assess.run(view).unwrap());
         let near = |a: f64, b: f64| (a - b).abs() < 0.1 * rows.standard_error;
         assert!((rows.estimate.value - by_cluster.estimate.value).abs() < 1e-5);
@@ -167,7 +168,7 @@ fn rows_that_stand_five_times_say_no_more_than_once() {
 
 #[test]
 fn pairs_of_rows_that_stand_five_times_say_no_more_than_once() {
-    let measures: [(&str, &dyn Estimator); 2] = [("LS-ECE", &LsEce::new().sigma(0.1)), ("ECE", &BinnedEce::new())];
+    let measures: [(&str, &dyn Measure); 2] = [("LS-ECE", &LsEce::new().sigma(0.1)), ("ECE", &BinnedEce::new())];
     for (name, measure) in measures {
         let compare = Compare::new(measure).n_resamples(20);
         // The second model is the first, moved up.
@@ -209,10 +210,10 @@ fn other_measures_have_a_floor_by_clusters() {
         let rows = Dependent::new(60, 40, slope, 3);
         let predictions = Input::probabilities(&rows.probabilities, &rows.outcomes).check().unwrap();
         let view = predictions.binary().unwrap();
-        let measures: [&dyn Estimator; 2] = [&BinnedEce::new(), &BinnedEce::new().norm(calipers::Norm::L2)];
+        let measures: [&dyn Measure; 2] = [&BinnedEce::new(), &BinnedEce::new().norm(calipers::Norm::L2)];
         for measure in measures {
             let assess = Assess::new(measure).n_resamples(200);
-            let found = assess.clusters(&rows.clusters).run(&view).unwrap();
+            let found = assess.run(Sample::from(&view).clusters(&rows.clusters)).unwrap();
             let of_rows = assess.run(&view).unwrap();
             assert_eq!((found.significant, found.n_clusters), (Some(significant), Some(60)), "{}", found.sentence());
             assert_eq!(found.interval.is_upper_limit, !significant);
@@ -228,11 +229,13 @@ fn one_thread_and_two_give_the_same_bits() {
     let rows = Dependent::new(400, 100, 1.5, 3);
     let predictions = Input::probabilities(&rows.probabilities, &rows.outcomes).check().unwrap();
     let view = predictions.binary().unwrap();
-    let measures: [&dyn Estimator; 2] = [&LsEce::new(), &BinnedEce::new()];
+    let measures: [&dyn Measure; 2] = [&LsEce::new(), &BinnedEce::new()];
     for measure in measures {
         let on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| Assess::new(measure).n_resamples(60).clusters(&rows.clusters).run(&view).unwrap())
+            pool.install(|| {
+                Assess::new(measure).n_resamples(60).run(Sample::from(&view).clusters(&rows.clusters)).unwrap()
+            })
         };
         assert_eq!(on(1), on(2));
     }
@@ -243,7 +246,8 @@ fn clusters_that_say_nothing_are_refused() {
     let predictions = Input::probabilities(&[0.3; 30], &[0; 30]).check().unwrap();
     let view = predictions.binary().unwrap();
     let measure = LsEce::new().sigma(0.3);
-    let refusal = |clusters: &[u32]| Assess::new(&measure).clusters(clusters).run(&view).unwrap_err().to_string();
+    let refusal =
+        |clusters: &[u32]| Assess::new(&measure).run(Sample::from(&view).clusters(clusters)).unwrap_err().to_string();
     let nine: Vec<u32> = (0..30).map(|row| row % 9).collect();
     assert_eq!(
         refusal(&nine),
@@ -254,6 +258,6 @@ fn clusters_that_say_nothing_are_refused() {
     let weights: Vec<f64> = (0..30).map(|row| if row % 10 == 9 { 0.0 } else { 1.0 }).collect();
     let weighted = Input::probabilities(&[0.3; 30], &[0; 30]).weights(&weights).check().unwrap();
     let ten: Vec<u32> = (0..30).map(|row| row % 10).collect();
-    let refused = Assess::new(&measure).clusters(&ten).run(&weighted.binary().unwrap()).unwrap_err();
+    let refused = Assess::new(&measure).run(Sample::from(&weighted.binary().unwrap()).clusters(&ten)).unwrap_err();
     assert!(refused.to_string().ends_with("got 9"), "{refused}");
 }

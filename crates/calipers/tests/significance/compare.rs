@@ -1,10 +1,10 @@
 //! Two or more models on the same rows.
 
+use calipers::inference::holm;
 use calipers::population::{Family, Logits, Truth};
-use calipers::significance::holm;
 use calipers::simulate::LsEceTable;
 use calipers::{
-    BinaryView, BinnedEce, Compare, Comparison, Estimator, Input, IntervalMethod, LsEce, Pair, Predictions, Sigma,
+    BinaryView, BinnedEce, Compare, Comparison, Input, IntervalMethod, LsEce, Measure, Pair, Predictions, Sigma,
 };
 
 use crate::data::{Failures, logistic, runs, share, shown};
@@ -40,7 +40,7 @@ fn population(intercept: f64, slope: f64) -> Family {
     Family::new("model", logits, truth).unwrap()
 }
 
-fn compare(measure: &dyn Estimator, shared: &Shared, models: [(f64, f64); 2], seed: u64) -> Comparison {
+fn compare(measure: &dyn Measure, shared: &Shared, models: [(f64, f64); 2], seed: u64) -> Comparison {
     let [a, b] = models.map(|(intercept, slope)| shared.model(intercept, slope));
     let (a, b) = (shared.check(&a), shared.check(&b));
     let models = [("a", &a.binary().unwrap()), ("b", &b.binary().unwrap())];
@@ -59,7 +59,7 @@ fn the_paired_interval_covers_the_difference_of_the_populations() {
         let found = runs(n_runs, |run| compare(&measure, &Shared::new(2000, 300_000 + run), models, run));
         let truth = |found: &Comparison| {
             let [a, b] = [0, 1].map(|model: usize| {
-                assert_eq!(found.compared[model].measure, "residual_ls_ece");
+                assert_eq!(found.compared[model].measure(), "residual_ls_ece");
                 tables[model].at(found.compared[model].settings.number("sigma").unwrap())
             });
             a - b
@@ -117,7 +117,7 @@ fn other_measures_are_compared_on_the_same_drawn_rows() {
 #[test]
 fn equal_models_have_no_difference() {
     let shared = Shared::new(800, 2);
-    let measures: [&dyn Estimator; 3] = [&LsEce::new().sigma(0.2), &LsEce::new(), &BinnedEce::new()];
+    let measures: [&dyn Measure; 3] = [&LsEce::new().sigma(0.2), &LsEce::new(), &BinnedEce::new()];
     for measure in measures {
         let found = compare(measure, &shared, [(0.3, 1.2), (0.3, 1.2)], 3);
         let pair = &found.pairs[0];
@@ -166,7 +166,7 @@ fn all_pairs_are_there_with_one_sigma_and_adjusted_p_values() {
 #[test]
 fn one_thread_and_two_give_the_same_bits() {
     let shared = Shared::new(40_000, 9);
-    let measures: [&dyn Estimator; 2] = [&LsEce::new(), &BinnedEce::new()];
+    let measures: [&dyn Measure; 2] = [&LsEce::new(), &BinnedEce::new()];
     for measure in measures {
         let on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

@@ -1,8 +1,8 @@
 //! The interval against the LS-ECE of the population that rows were drawn from.
 
+use calipers::inference::Bootstrap;
 use calipers::population::Family;
-use calipers::significance::Bootstrap;
-use calipers::{Assess, Estimator, Gaussian, Interval, IntervalMethod, LsEce};
+use calipers::{Assess, Gaussian, Interval, IntervalMethod, LsEce, Measure};
 
 /// The share of runs whose two-sided interval holds the truth, for each method.
 fn coverage(family: &str, sigma: f64, n: usize, n_runs: u64, methods: &[IntervalMethod]) -> Vec<f64> {
@@ -14,7 +14,7 @@ fn coverage(family: &str, sigma: f64, n: usize, n_runs: u64, methods: &[Interval
         let sample = family.sample(n, 40_000 + run);
         let predictions = sample.input().check().unwrap();
         let view = predictions.binary().unwrap();
-        let bootstrap = Bootstrap::new(&*measure.resampler(&view).unwrap(), 200, run).unwrap();
+        let bootstrap = Bootstrap::new(&*measure.resampler(&view, None).unwrap(), 200, run).unwrap();
         for (place, method) in methods.iter().enumerate() {
             let interval = Interval::new(bootstrap.value, &bootstrap, 0.95, *method, false).unwrap();
             covered[place] += f64::from(u8::from((interval.lower..=interval.upper).contains(&truth))) / n_runs as f64;

@@ -1,8 +1,6 @@
 //! Few rows, equal rows and certain rows: finite answers, or a clear refusal.
 
-use calipers::link::Logistic;
-use calipers::{Assess, Debias, Error, Estimator, Input, IntervalMethod, LsEce, catalogue, noise};
-use std::sync::Arc;
+use calipers::{Assess, Debias, Error, Input, IntervalMethod, LsEce, Measure, Settings, noise, registry};
 
 fn rows() -> Vec<(&'static str, Vec<f64>, Vec<u8>)> {
     vec![
@@ -24,7 +22,7 @@ fn ls_ece_of_degenerate_rows_has_finite_answers() {
         let view = predictions.binary().unwrap();
         for noise_name in noise::NAMES {
             for measure in [LsEce::new(), LsEce::new().sigma(0.1)] {
-                let measure = measure.shared_noise(noise::by_name(noise_name).unwrap()).tolerance(1e-3);
+                let measure = measure.noise(noise::by_name(noise_name).unwrap()).tolerance(1e-3);
                 for method in IntervalMethod::ALL {
                     for debias in Debias::ALL {
                         let assess = Assess::new(&measure).n_resamples(20).method(method).debias(debias);
@@ -54,11 +52,11 @@ fn every_listed_measure_has_an_answer_or_a_refusal() {
     for (name, p, y) in rows() {
         let predictions = Input::probabilities(&p, &y).check().unwrap();
         let view = predictions.binary().unwrap();
-        for listed in catalogue::ALL {
-            let measure = catalogue::by_name(listed.name, Arc::new(Logistic)).unwrap();
+        for listed in registry::all() {
+            let measure = registry::make(listed.spec.name, &Settings::default()).unwrap();
             let Ok(found) = Assess::new(&*measure).n_resamples(20).run(&view) else { continue };
-            assert!(found.interval.lower <= found.interval.upper, "{name} {}: {:?}", listed.name, found.interval);
-            assert!(found.debiased >= 0.0 && found.floor.unwrap().mean.is_finite(), "{name} {}", listed.name);
+            assert!(found.interval.lower <= found.interval.upper, "{name} {}: {:?}", listed.spec.name, found.interval);
+            assert!(found.debiased >= 0.0 && found.floor.unwrap().mean.is_finite(), "{name} {}", listed.spec.name);
         }
     }
 }
@@ -88,10 +86,10 @@ fn what_cannot_be_assessed_is_refused_with_the_reason() {
         "none".parse::<Debias>().unwrap_err().to_string(),
         "debias must be one of local, mean, floor, bootstrap, got \"none\""
     );
-    let slope = catalogue::by_name("observed_expected", Arc::new(Logistic)).unwrap();
+    let slope = registry::make("observed_expected", &Settings::default()).unwrap();
     assert_eq!(
         refusal(Assess::new(&*slope)),
         "measure must be one of which a larger value is worse, got observed_expected"
     );
-    assert!(matches!(ls_ece.clone().sigma(-1.0).resampler(&view), Err(Error::InvalidSetting { .. })));
+    assert!(matches!(ls_ece.clone().sigma(-1.0).resampler(&view, None), Err(Error::InvalidSetting { .. })));
 }

@@ -1,6 +1,6 @@
 //! Two models with the same true ECE: neither is called better more often than the level says.
 
-use calipers::{BinnedEce, Compare, Estimator, Input, LsEce, Pair};
+use calipers::{BinnedEce, Compare, Input, LsEce, Measure, Pair};
 
 use crate::data::{Failures, Random, logistic, normal_distribution, normal_mean, root, runs, share, shown};
 
@@ -35,7 +35,7 @@ fn with_ece(target: f64, least: f64, most: f64, series: fn(f64) -> Model) -> Mod
     model
 }
 
-fn compare(measure: &dyn Estimator, models: [&Model; 2], n: usize, seed: u64) -> Pair {
+fn compare(measure: &dyn Measure, models: [&Model; 2], n: usize, seed: u64) -> Pair {
     let mut random = Random::new(seed);
     let scores: Vec<f64> = (0..n).map(|_| SPREAD * random.normal()).collect();
     let outcomes: Vec<bool> = scores.iter().map(|z| random.uniform() < logistic(*z)).collect();
@@ -43,13 +43,13 @@ fn compare(measure: &dyn Estimator, models: [&Model; 2], n: usize, seed: u64) ->
     pair(measure, [&said[0], &said[1]], &outcomes, seed)
 }
 
-fn pair(measure: &dyn Estimator, said: [&[f64]; 2], outcomes: &[bool], seed: u64) -> Pair {
+fn pair(measure: &dyn Measure, said: [&[f64]; 2], outcomes: &[bool], seed: u64) -> Pair {
     let [a, b] = said.map(|said| Input::probabilities(said, outcomes).check().unwrap());
     let models = [("a", &a.binary().unwrap()), ("b", &b.binary().unwrap())];
     Compare::new(measure).n_resamples(20).seed(seed).run(&models).unwrap().pairs[0]
 }
 
-fn size(measure: &dyn Estimator, models: [&Model; 2], n: usize, n_runs: u64) -> calipers::simulate::MonteCarlo {
+fn size(measure: &dyn Measure, models: [&Model; 2], n: usize, n_runs: u64) -> calipers::simulate::MonteCarlo {
     share(runs(n_runs, |run| compare(measure, models, n, 20_000 + run).p_value <= 0.05))
 }
 
@@ -112,7 +112,7 @@ fn a_local_gap_is_not_called_different_from_a_gap_everywhere_of_equal_ece() {
 fn of_two_calibrated_models_of_different_sharpness_neither_is_better() {
     let mut failures = Failures::default();
     for measure in
-        [&LsEce::new().sigma(0.4) as &dyn Estimator, &LsEce::new(), &LsEce::new().sigma(1.0), &BinnedEce::new()]
+        [&LsEce::new().sigma(0.4) as &dyn Measure, &LsEce::new(), &LsEce::new().sigma(1.0), &BinnedEce::new()]
     {
         let named = share(runs(100, |run| {
             let mut random = Random::new(30_000 + run);
@@ -161,7 +161,7 @@ fn a_model_that_is_called_better_is_so() {
 #[test]
 fn exchangeable_models_are_called_different_as_often_as_the_level_says() {
     let mut failures = Failures::default();
-    for (measure, name) in [(&BinnedEce::new() as &dyn Estimator, "ECE"), (&LsEce::new(), "LS-ECE")] {
+    for (measure, name) in [(&BinnedEce::new() as &dyn Measure, "ECE"), (&LsEce::new(), "LS-ECE")] {
         for (n, noise) in [(300, 1.0), (1000, 0.5)] {
             let found = share(runs(150, |run| {
                 let mut random = Random::new(60_000 + run);

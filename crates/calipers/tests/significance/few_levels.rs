@@ -2,11 +2,11 @@
 
 use calipers::population::Finite;
 use calipers::simulate::Population;
-use calipers::{Assess, BinnedEce, Estimator, LsEce};
+use calipers::{Assess, BinnedEce, LsEce, Measure};
 
 use crate::data::{Failures, runs, share, shown};
 
-fn covers(name: &str, population: &Finite, measure: &dyn Estimator, truth: f64, least: f64, failures: &mut Failures) {
+fn covers(name: &str, population: &Finite, measure: &dyn Measure, truth: f64, least: f64, failures: &mut Failures) {
     let n = 500;
     let found = runs(400, |run| {
         let sample = Population::sample(population, n, 70_000 + run);

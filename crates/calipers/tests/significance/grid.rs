@@ -1,7 +1,7 @@
 //! Resamples on the grid against resamples of rows, each measured by the exact integral.
 
-use calipers::significance::{Resampler, RowResampler};
-use calipers::{Estimator, LsEce, Sigma, noise};
+use calipers::inference::{Resampler, RowResampler};
+use calipers::{LsEce, Measure, Sigma, noise};
 use rayon::prelude::*;
 
 use crate::data::{Data, Shape, summary};
@@ -41,7 +41,7 @@ const CASES: [Case; 18] = [
 
 impl Case {
     fn measure(&self) -> LsEce {
-        LsEce::new().sigma(self.sigma).shared_noise(noise::by_name(self.noise).unwrap())
+        LsEce::new().sigma(self.sigma).noise(noise::by_name(self.noise).unwrap())
     }
 
     fn name(&self) -> String {
@@ -64,7 +64,7 @@ fn without_resampling_the_grid_has_the_value_of_the_measure() {
         let measure = case.measure();
         Data::new(case.family, case.shape, case.n, seed as u64).with(|view| {
             let exact = measure.estimate(view).unwrap();
-            let grid = measure.resampler(view).unwrap().value();
+            let grid = measure.resampler(view, None).unwrap().value();
             let off = (grid - exact.value).abs() - exact.numerical_bound;
             println!("{}: off by {:.1e} of {:.4}", case.name(), grid - exact.value, exact.value);
             assert!(off <= case.accuracy() * exact.value, "{}: {grid} for {}", case.name(), exact.value);
@@ -86,7 +86,7 @@ fn draws_on_the_grid_are_distributed_as_draws_of_rows() {
         // Rows are measured more exactly than any of the errors of sampling.
         let (measure, rough) = (case.measure(), case.measure().tolerance(1e-5));
         data.with(|view| {
-            let (grid, rows) = (measure.resampler(view).unwrap(), RowResampler::new(&rough, view).unwrap());
+            let (grid, rows) = (measure.resampler(view, None).unwrap(), RowResampler::new(&rough, view).unwrap());
             let floors = (
                 draws(n_grid as u64, |draw| grid.calibrated_draw(draw)),
                 draws(n_rows as u64, |draw| rows.calibrated_draw(draw + 1_000_000)),
@@ -133,9 +133,9 @@ fn many_rows_by_cells_are_resampled_like_the_rows_themselves() {
         let measure = LsEce::new().sigma(sigma);
         let by_rows = calipers::Input::logits(&logits, &data.outcomes).check().unwrap();
         let by_rows_view = by_rows.binary().unwrap();
-        let by_rows = measure.resampler(&by_rows_view).unwrap();
+        let by_rows = measure.resampler(&by_rows_view, None).unwrap();
         data.with(|view| {
-            let by_cells = measure.resampler(view).unwrap();
+            let by_cells = measure.resampler(view, None).unwrap();
             assert!((by_cells.value() - by_rows.value()).abs() < 2e-6);
             let deviations = [&by_cells, &by_rows].map(|resampler| resampler.influence_deviation().unwrap());
             assert!((deviations[0] / deviations[1] - 1.0).abs() < 1e-3, "{deviations:?}");
@@ -163,9 +163,9 @@ fn empty_stretches_between_rows_change_nothing() {
     let predictions = calipers::Input::logits(&logits, &outcomes).check().unwrap();
     let view = predictions.binary().unwrap();
     for (noise, sigma) in [("gaussian", 0.001), ("gaussian", 0.5), ("uniform", 0.002), ("laplace", 0.3)] {
-        let measure = LsEce::new().sigma(sigma).shared_noise(noise::by_name(noise).unwrap());
+        let measure = LsEce::new().sigma(sigma).noise(noise::by_name(noise).unwrap());
         let exact = measure.estimate(&view).unwrap().value;
-        let grid = measure.resampler(&view).unwrap();
+        let grid = measure.resampler(&view, None).unwrap();
         assert!((grid.value() - exact).abs() < 3e-3 * exact, "{noise} {sigma}: {} {exact}", grid.value());
         assert!((0..50).all(|draw| (0.0..=1.01).contains(&grid.calibrated_draw(draw))));
     }
@@ -180,7 +180,7 @@ fn any_sigma_that_can_be_measured_has_a_resampler() {
         for sigma in [1e-9, 1e-6, 1e-4, 10.0, 1e3, 1e6] {
             let measure = LsEce::new().sigma(sigma).tolerance(1e-4);
             let Ok(exact) = measure.estimate(view) else { continue };
-            let resampler = measure.resampler(view).unwrap();
+            let resampler = measure.resampler(view, None).unwrap();
             assert!((resampler.value() - exact.value).abs() <= 2e-3 * exact.value + 1e-4, "{sigma}");
             assert!(resampler.calibrated_draw(1).is_finite() && resampler.bootstrap_draw(1).is_finite(), "{sigma}");
             n_measured += 1;

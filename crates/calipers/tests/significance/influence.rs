@@ -1,6 +1,6 @@
 //! Influence values against the measure with one row's weight changed.
 
-use calipers::{Estimator, Input, LsEce, noise};
+use calipers::{Input, LsEce, Measure, noise};
 
 use crate::data::{Data, Shape};
 
@@ -19,7 +19,7 @@ fn influence_is_the_derivative_of_the_measure_by_a_rows_share() {
         let weights = data.weights.clone().unwrap_or(vec![1.0; 150]);
         // Kinked noises need a grid that grows with the root of the tolerance: a wider step takes its place.
         let (tolerance, step) = if ["laplace", "epanechnikov"].contains(&name) { (1e-7, 0.02) } else { (1e-9, 0.002) };
-        let measure = LsEce::new().sigma(sigma).shared_noise(noise::by_name(name).unwrap()).tolerance(tolerance);
+        let measure = LsEce::new().sigma(sigma).noise(noise::by_name(name).unwrap()).tolerance(tolerance);
         let of = |weights: &[f64]| {
             let predictions =
                 Input::probabilities(&data.probabilities, &data.outcomes).weights(weights).check().unwrap();
@@ -55,7 +55,7 @@ fn the_standard_error_is_that_of_the_rows_influence() {
             let mean: f64 = influence.iter().zip(&weights).map(|(value, weight)| value * weight / total).sum();
             let squares: f64 =
                 influence.iter().zip(&weights).map(|(value, weight)| (value * weight / total).powi(2)).sum();
-            let deviation = measure.resampler(view).unwrap().influence_deviation().unwrap();
+            let deviation = measure.resampler(view, None).unwrap().influence_deviation().unwrap();
             assert!(mean.abs() < 1e-9, "{shape:?}: {mean}");
             assert!((deviation / squares.sqrt() - 1.0).abs() < 2e-3, "{shape:?}: {deviation} {}", squares.sqrt());
         });

@@ -1,8 +1,7 @@
 //! What few rows, equal outcomes and measures without a bias must not be taken for.
 
 use calipers::population::Family;
-use calipers::{Assess, BinnedEce, Compare, Estimator, Input, Logistic, LsEce, Norm, catalogue};
-use std::sync::Arc;
+use calipers::{Assess, BinnedEce, Compare, Input, LsEce, Measure, Norm, Sample, Settings, registry};
 
 #[test]
 fn one_row_is_on_no_side_of_a_threshold() {
@@ -59,7 +58,7 @@ fn a_score_keeps_its_value_and_an_unbiased_measure_its_centre() {
     let predictions = sample.input().check().unwrap();
     let view = predictions.binary().unwrap();
     for name in ["brier_score", "log_loss", "tcal_squared_error", "debiased_ece"] {
-        let measure = catalogue::by_name(name, Arc::new(Logistic)).unwrap();
+        let measure = registry::make(name, &Settings::default()).unwrap();
         let found = Assess::new(&*measure).n_resamples(60).run(&view).unwrap();
         assert!((found.debiased - found.estimate.value.max(0.0)).abs() < 1e-12, "{name}: {found:?}");
         if !found.interval.is_upper_limit {
@@ -88,10 +87,11 @@ fn few_clusters_of_many_rows_are_not_few_rows() {
     let predictions = sample.input().check().unwrap();
     let view = predictions.binary().unwrap();
     let clusters: Vec<u32> = (0..2000).map(|row| row % 20).collect();
-    let measures: [&dyn Estimator; 2] = [&LsEce::new().sigma(0.5), &BinnedEce::new()];
+    let measures: [&dyn Measure; 2] = [&LsEce::new().sigma(0.5), &BinnedEce::new()];
     for measure in measures {
         let assess = Assess::new(measure).n_resamples(100);
-        let [rows, by_cluster] = [assess, assess.clusters(&clusters)].map(|assess| assess.run(&view).unwrap().interval);
+        let [rows, by_cluster] = [Sample::from(&view), Sample::from(&view).clusters(&clusters)]
+            .map(|sample| assess.run(sample).unwrap().interval);
         let width = |interval: calipers::Interval| interval.upper - interval.lower;
         assert!(width(by_cluster) < 2.0 * width(rows), "{rows:?} {by_cluster:?}");
     }

@@ -1,7 +1,7 @@
 //! p-values beyond the number of draws: small enough for many groups, and never too small.
 
-use calipers::significance::{NoiseFloor, holm};
-use calipers::{Estimator, Input, LsEce};
+use calipers::inference::{NoiseFloor, holm};
+use calipers::{Input, LsEce, Measure};
 
 use crate::data::{Random, logistic, runs, share, shown};
 
@@ -17,7 +17,9 @@ fn group(n: usize, slope: f64, seed: u64) -> (Vec<f64>, Vec<bool>) {
 
 fn p_value(measure: &LsEce, p: &[f64], y: &[bool], n_resamples: u64, seed: u64) -> f64 {
     let predictions = Input::probabilities(p, y).check().unwrap();
-    NoiseFloor::new(&*measure.resampler(&predictions.binary().unwrap()).unwrap(), n_resamples, seed).unwrap().p_value
+    NoiseFloor::new(&*measure.resampler(&predictions.binary().unwrap(), None).unwrap(), n_resamples, seed)
+        .unwrap()
+        .p_value
 }
 
 #[test]
@@ -68,7 +70,7 @@ fn more_draws_are_made_where_none_of_the_first_reaches_the_value() {
         let (p, y) = group(100, slope, seed);
         let predictions = Input::probabilities(&p, &y).check().unwrap();
         let view = predictions.binary().unwrap();
-        let resampler = measure.resampler(&view).unwrap();
+        let resampler = measure.resampler(&view, None).unwrap();
         NoiseFloor::refined(&*resampler, 50, most, seed).unwrap()
     };
     // Overconfident: too little for the bound on the tail, and enough for 4,000 draws.

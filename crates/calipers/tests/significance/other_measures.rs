@@ -1,8 +1,7 @@
 //! Intervals of other measures: binned ECE, with clusters too, the mean over classes, and measures that rows alone resample.
 
 use calipers::population::{Family, Finite};
-use calipers::{Assess, BinnedEce, Input, Logistic, LsEce, Multiclass, Ties, catalogue};
-use std::sync::Arc;
+use calipers::{Assess, BinnedEce, Input, LsEce, Sample, Settings, Ties, registry};
 
 use crate::data::{Failures, Random, logistic, normal_mean, runs, share, shown};
 
@@ -81,7 +80,12 @@ fn binned_ece_of_clusters_has_an_upper_limit_where_calibrated_and_covers() {
             let (p, y, clusters) = clustered(100, 10, slope, 4000 + run);
             let predictions = Input::probabilities(&p, &y).check().unwrap();
             let view = predictions.binary().unwrap();
-            Assess::new(&measure).n_resamples(99).seed(run).clusters(&clusters).run(&view).unwrap().interval
+            Assess::new(&measure)
+                .n_resamples(99)
+                .seed(run)
+                .run(Sample::from(&view).clusters(&clusters))
+                .unwrap()
+                .interval
         });
         let limits = share(found.iter().map(|interval| interval.is_upper_limit));
         let covered = share(found.iter().map(|interval| (interval.lower..=interval.upper).contains(&truth)));
@@ -148,7 +152,7 @@ fn intervals_of_the_mean_over_classes_cover() {
             let (probabilities, labels) = population.sample(600, 6000 + run);
             let predictions = Input::probabilities(&probabilities, &labels).classes(3).check().unwrap();
             let assess = Assess::new(&measure).n_resamples(20).seed(run);
-            let found = assess.run_predictions(&predictions, Multiclass::Classwise, Ties::First).unwrap();
+            let found = assess.run(Sample::classes(&predictions, Ties::First)).unwrap();
             [(found.interval, paper), (found.deciding().interval, residual)]
                 .map(|(interval, truth)| (interval.lower..=interval.upper).contains(&truth))
         });
@@ -163,7 +167,7 @@ fn intervals_of_the_mean_over_classes_cover() {
 /// Beta kernels on resampled rows, which have ties, are biased up by more than the floor: a centre below 0 made an upper limit of 0.
 #[test]
 fn the_upper_limit_of_the_beta_kernel_estimate_is_not_below_its_debiased_value() {
-    let measure = catalogue::by_name("beta_kde_ece", Arc::new(Logistic)).unwrap();
+    let measure = registry::make("beta_kde_ece", &Settings::default()).unwrap();
     for (family, n) in [("calibrated", 300), ("calibrated", 1000), ("slightly-overconfident", 300), ("shifted", 300)] {
         let family = Family::named(family).unwrap();
         runs(6, |run| {

@@ -1,8 +1,8 @@
 //! Signed parts against those of the population.
 
+use calipers::inference::{Part, Parts};
 use calipers::population::Family;
-use calipers::significance::{Part, Parts};
-use calipers::{Assess, Input, LsEce, Sketch};
+use calipers::{Assess, Input, LsEce, Sample, Sketch};
 
 use crate::data::{Failures, Random, logistic, runs, share, shown};
 
@@ -157,8 +157,8 @@ fn a_confidence_below_one_half_that_is_too_low_is_underconfident() {
     let found = of_rows(input).0.confidence.unwrap();
     assert!(found.over.debiased > 0.15 && found.under.debiased < 0.01, "{found:?}");
     // A sketch does not know which of both it has, unless it is told.
-    let unknown = assess.run_sketch(&sketch).unwrap().parts.unwrap();
+    let unknown = assess.run(&sketch).unwrap().parts.unwrap();
     assert!(unknown.confidence.is_none() && unknown.too_low.debiased > 0.15, "{unknown:?}");
-    let told = assess.confidences(true).run_sketch(&sketch).unwrap().parts.unwrap();
+    let told = assess.run(Sample::from(&sketch).confidences(true)).unwrap().parts.unwrap();
     assert!(told.confidence.unwrap().under.debiased > 0.15, "{told:?}");
 }

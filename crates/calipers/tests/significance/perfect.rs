@@ -1,12 +1,12 @@
 //! Models that are sure and right: draws without a surprise are equal to the value, and count as reaching it.
 
-use calipers::{Assess, BinnedEce, Estimator, Input, LsEce, Sketch};
+use calipers::{Assess, BinnedEce, Input, LsEce, Measure, Sketch};
 
 use crate::data::{Failures, Random, logistic, runs, share, shown};
 
 #[test]
 fn five_hundred_certain_and_right_rows_are_not_miscalibrated() {
-    let measures: [&dyn Estimator; 4] =
+    let measures: [&dyn Measure; 4] =
         [&LsEce::new(), &LsEce::new().sigma(0.5), &LsEce::new().sigma(0.3).residual(), &BinnedEce::new()];
     for (p, y) in [(1.0, 1), (0.0, 0), (1.0 - 1e-7, 1), (1e-9, 0)] {
         let (p_rows, y_rows) = ([p; 500], [y; 500]);
@@ -36,7 +36,7 @@ fn sure_rows(n: usize, from: f64, both_sides: bool, seed: u64) -> (Vec<f64>, Vec
 fn the_test_keeps_its_size_where_surprises_are_rare() {
     let mut failures = Failures::default();
     for (n, from, both_sides) in [(100, 8.0, false), (1000, 9.0, true)] {
-        let measures: [(&str, &dyn Estimator); 4] = [
+        let measures: [(&str, &dyn Measure); 4] = [
             ("LS-ECE, auto", &LsEce::new()),
             ("LS-ECE, 0.5", &LsEce::new().sigma(0.5)),
             ("residual form, 0.05", &LsEce::new().sigma(0.05).residual()),
@@ -60,14 +60,14 @@ fn the_test_keeps_its_size_where_surprises_are_rare() {
 fn the_test_of_a_sketch_keeps_its_size_where_surprises_are_rare() {
     let mut failures = Failures::default();
     for (n, from) in [(100, 9.0), (300, 9.0), (1000, 9.0)] {
-        for (name, measure) in [("ECE", &BinnedEce::new() as &dyn Estimator), ("LS-ECE", &LsEce::new())] {
+        for (name, measure) in [("ECE", &BinnedEce::new() as &dyn Measure), ("LS-ECE", &LsEce::new())] {
             let rejected = share(runs(100, |run| {
                 let (logits, outcomes) = sure_rows(n, from, false, 8000 + run);
                 let probabilities: Vec<f64> = logits.iter().map(|h| logistic(*h)).collect();
                 let predictions = Input::probabilities(&probabilities, &outcomes).check().unwrap();
                 let mut sketch = Sketch::new();
                 sketch.update(&predictions.binary().unwrap()).unwrap();
-                Assess::new(measure).n_resamples(99).seed(run).run_sketch(&sketch).unwrap().significant == Some(true)
+                Assess::new(measure).n_resamples(99).seed(run).run(&sketch).unwrap().significant == Some(true)
             }));
             println!("{name} of a sketch, n = {n}: size {}", shown(rejected));
             failures.expect(rejected.value <= 0.07, format!("{name} of a sketch, n = {n}: {}", shown(rejected)));

@@ -1,7 +1,7 @@
 //! The floor test has power on both sides: under- and overconfidence of equal true ECE are seen about as often.
 
-use calipers::significance::NoiseFloor;
-use calipers::{Estimator, Input, LsEce};
+use calipers::inference::NoiseFloor;
+use calipers::{Input, LsEce, Measure};
 
 use crate::data::{Failures, Random, logistic, normal_mean, root, runs, share, shown};
 
@@ -29,7 +29,7 @@ impl Slopes {
             let (p, y): (Vec<f64>, Vec<bool>) = (0..n).map(|_| row()).unzip();
             let predictions = Input::probabilities(&p, &y).check().unwrap();
             let view = predictions.binary().unwrap();
-            NoiseFloor::new(&*measure.resampler(&view).unwrap(), 99, run).unwrap().p_value <= 0.05
+            NoiseFloor::new(&*measure.resampler(&view, None).unwrap(), 99, run).unwrap().p_value <= 0.05
         }))
     }
 }

@@ -1,7 +1,7 @@
 //! The floor test of clusters where events are rare: a rate of 0.4 % among 2,000 rows.
 
-use calipers::significance::{Clusters, NoiseFloor};
-use calipers::{BinnedEce, Estimator, Input, Link, LsEce, Probit};
+use calipers::inference::{Clusters, NoiseFloor};
+use calipers::{BinnedEce, Input, Link, LsEce, Measure, Probit};
 
 use crate::data::{Failures, Random, logistic, runs, share, shown};
 
@@ -25,8 +25,7 @@ fn rare(n: usize, size: usize, lambda: f64, seed: u64) -> (Vec<f64>, Vec<bool>, 
 fn the_floor_test_of_clusters_has_its_size_where_events_are_rare() {
     let mut failures = Failures::default();
     let (auto, half, ece) = (LsEce::new().residual(), LsEce::new().sigma(0.5).residual(), BinnedEce::new());
-    let all: [(&str, &dyn Estimator); 3] =
-        [("residual form, auto", &auto), ("residual form, 0.5", &half), ("ECE", &ece)];
+    let all: [(&str, &dyn Measure); 3] = [("residual form, auto", &auto), ("residual form, 0.5", &half), ("ECE", &ece)];
     for (size, lambda, measures) in [(1, 0.0, &all[..1]), (5, 0.3, &all)] {
         for (name, measure) in measures {
             let p_values = runs(300, |run| {
@@ -34,7 +33,7 @@ fn the_floor_test_of_clusters_has_its_size_where_events_are_rare() {
                 let predictions = Input::probabilities(&p, &y).check().unwrap();
                 let view = predictions.binary().unwrap();
                 let clusters = Clusters::new(&clusters, &view).unwrap();
-                NoiseFloor::new(&*measure.cluster_resampler(&view, &clusters).unwrap(), 99, run).unwrap().p_value
+                NoiseFloor::new(&*measure.resampler(&view, Some(&clusters)).unwrap(), 99, run).unwrap().p_value
             });
             let found = share(p_values.iter().map(|p| *p <= 0.05));
             println!("clusters of {size}, correlation {lambda}, {name}: size {}", shown(found));

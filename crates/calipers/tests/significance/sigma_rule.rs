@@ -1,6 +1,6 @@
 //! The automatic sigma is continuous in the predictions, and not made tiny by scores that lie close together.
 
-use calipers::{Estimator, Input, LsEce};
+use calipers::{Input, LsEce, Measure};
 use proptest::prelude::*;
 
 use crate::data::{Random, logistic};

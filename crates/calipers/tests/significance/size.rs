@@ -1,17 +1,17 @@
 //! The floor test on calibrated data rejects as often as it says.
 
+use calipers::inference::NoiseFloor;
 use calipers::population::{Family, Logits, Truth};
-use calipers::significance::NoiseFloor;
 use calipers::simulate::Population;
-use calipers::{BinnedEce, Estimator, LsEce, Sigma};
+use calipers::{BinnedEce, LsEce, Measure, Sigma};
 
 use crate::data::{Data, Failures, Shape, runs, share, shown};
 
 /// The share of runs whose p-value is at most 0.05, and the mean p-value.
-fn rejections(measure: &dyn Estimator, family: &str, shape: Shape, n: usize, n_runs: u64) -> (f64, f64) {
+fn rejections(measure: &dyn Measure, family: &str, shape: Shape, n: usize, n_runs: u64) -> (f64, f64) {
     let p_values = runs(n_runs, |run| {
         let data = Data::new(family, shape, n, 7000 + run);
-        data.with(|view| NoiseFloor::new(&*measure.resampler(view).unwrap(), 199, run).unwrap().p_value)
+        data.with(|view| NoiseFloor::new(&*measure.resampler(view, None).unwrap(), 199, run).unwrap().p_value)
     });
     let rejected = p_values.iter().filter(|p| **p <= 0.05).count() as f64;
     (rejected / n_runs as f64, p_values.iter().sum::<f64>() / n_runs as f64)
@@ -64,7 +64,7 @@ fn has_its_size(cases: &[(&str, &dyn Population, usize)], sigmas: &[Sigma], n_ru
                 let sample = population.sample(*n, 130_000 + run);
                 let predictions = sample.input().check().unwrap();
                 let view = predictions.binary().unwrap();
-                NoiseFloor::new(&*measure.resampler(&view).unwrap(), 99, run).unwrap().p_value <= 0.05
+                NoiseFloor::new(&*measure.resampler(&view, None).unwrap(), 99, run).unwrap().p_value <= 0.05
             }));
             println!("{name}, n = {n}, sigma {sigma:?}: size {}", shown(size));
             let what = format!("{name}, n = {n}, sigma {sigma:?}: {}", shown(size));

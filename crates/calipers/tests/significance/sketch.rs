@@ -1,6 +1,6 @@
 //! Assessments of sketches against those of the rows.
 
-use calipers::{Assess, BinnedEce, Estimator, LsEce, LsEceSampled, Norm, Sketch, Strategy};
+use calipers::{Assess, BinnedEce, LsEce, LsEceSampled, Measure, Norm, Sample, Sketch, Strategy};
 
 use crate::data::{Data, Shape};
 
@@ -18,7 +18,7 @@ fn a_sketch_has_the_floor_and_the_interval_of_its_rows() {
             let mut sketch = Sketch::new();
             sketch.update(view).unwrap();
             let assess = Assess::new(&measure).n_resamples(2000).seed(4);
-            let (rows, found) = (assess.run(view).unwrap(), assess.run_sketch(&sketch).unwrap());
+            let (rows, found) = (assess.run(view).unwrap(), assess.run(&sketch).unwrap());
             assert_eq!((rows.significant, found.n_clusters), (found.significant, None));
             let [of_rows, of_sketch] = [&rows, &found].map(|found| found.floor.clone().unwrap());
             println!(
@@ -51,7 +51,7 @@ fn bins_of_a_sketch_are_resampled_like_rows() {
             let mut sketch = Sketch::new();
             sketch.update(view).unwrap();
             let assess = Assess::new(&measure).n_resamples(1000).seed(4);
-            let (rows, found) = (assess.run(view).unwrap(), assess.run_sketch(&sketch).unwrap());
+            let (rows, found) = (assess.run(view).unwrap(), assess.run(&sketch).unwrap());
             let [of_rows, of_sketch] = [&rows, &found].map(|found| found.floor.clone().unwrap());
             println!("{family} {shape:?}: {of_rows:?} {of_sketch:?}, {:?} {:?}", rows.interval, found.interval);
             let allowed = 4.0 * 2f64.sqrt() * of_rows.deviation / 1000f64.sqrt();
@@ -74,7 +74,7 @@ fn weights_of_a_sketch_are_those_of_its_cells() {
         let mut sketch = Sketch::new();
         sketch.update(view).unwrap();
         let assess = Assess::new(&measure).n_resamples(400);
-        let (rows, found) = (assess.run(view).unwrap(), assess.run_sketch(&sketch).unwrap());
+        let (rows, found) = (assess.run(view).unwrap(), assess.run(&sketch).unwrap());
         assert!((found.standard_error / rows.standard_error - 1.0).abs() < 0.01);
         let [of_rows, of_sketch] = [&rows, &found].map(|found| found.floor.clone().unwrap().mean);
         assert!((of_sketch / of_rows - 1.0).abs() < 0.1, "{of_rows} {of_sketch}");
@@ -87,7 +87,7 @@ fn what_needs_rows_is_refused() {
     data.with(|view| {
         let mut sketch = Sketch::new();
         sketch.update(view).unwrap();
-        let refusal = |measure: &dyn Estimator| Assess::new(measure).run_sketch(&sketch).unwrap_err().to_string();
+        let refusal = |measure: &dyn Measure| Assess::new(measure).run(&sketch).unwrap_err().to_string();
         assert_eq!(
             refusal(&LsEceSampled::new(0.3)),
             "measure must be one that a sketch can answer, got one that needs the rows themselves"
@@ -99,10 +99,10 @@ fn what_needs_rows_is_refused() {
         let measure = LsEce::new().sigma(0.5).tolerance(1e-3);
         let clusters = [1; 100];
         assert_eq!(
-            Assess::new(&measure).clusters(&clusters).run_sketch(&sketch).unwrap_err().to_string(),
+            Assess::new(&measure).run(Sample::from(&sketch).clusters(&clusters)).unwrap_err().to_string(),
             "clusters must be left out for a sketch, which does not know its rows, got some"
         );
         let empty = Sketch::new();
-        assert_eq!(Assess::new(&measure).run_sketch(&empty).unwrap_err(), calipers::Error::NoRows);
+        assert_eq!(Assess::new(&measure).run(&empty).unwrap_err(), calipers::Error::NoRows);
     });
 }

@@ -1,16 +1,16 @@
 //! Bits do not depend on threads.
 
-use calipers::{Assess, Assessment, BinnedEce, Estimator, LsEce, Uniform};
+use calipers::{Assess, Assessment, BinnedEce, LsEce, Measure, Uniform};
 
 use crate::data::{Data, Shape};
 
 #[test]
 fn one_thread_and_two_give_the_same_bits() {
-    let on = |threads: usize, data: &Data, measure: &dyn Estimator| -> Assessment {
+    let on = |threads: usize, data: &Data, measure: &dyn Measure| -> Assessment {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| data.with(|view| Assess::new(measure).n_resamples(60).seed(5).run(view).unwrap()))
     };
-    let measures: [&dyn Estimator; 4] =
+    let measures: [&dyn Measure; 4] =
         [&LsEce::new(), &LsEce::new().sigma(0.1), &LsEce::new().noise(Uniform).sigma(0.3), &BinnedEce::new()];
     for shape in [Shape::Plain, Shape::Weighted] {
         let data = Data::new("overconfident", shape, 40_000, 1);

@@ -1,9 +1,9 @@
 //! The side of a threshold says what the interval says, whatever the method.
 
 use calipers::population::Family;
-use calipers::{Assess, Assessment, BinnedEce, Estimator, IntervalMethod, LsEce};
+use calipers::{Assess, Assessment, BinnedEce, IntervalMethod, LsEce, Measure};
 
-fn assessments(measure: &dyn Estimator, methods: &[IntervalMethod]) -> Vec<Assessment> {
+fn assessments(measure: &dyn Measure, methods: &[IntervalMethod]) -> Vec<Assessment> {
     let families = ["calibrated", "overconfident"].map(|name| Family::named(name).unwrap());
     let mut all = Vec::new();
     for (family, n) in families.iter().zip([400, 800]) {

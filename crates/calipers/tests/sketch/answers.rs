@@ -1,8 +1,7 @@
 //! Each measure of a sketch is that of its rows, within the bounds of both.
 
 use calipers::{
-    BinnedEce, BrierScore, Estimator, Input, LogLoss, LsEce, NBins, Norm, Scale, Sketch, Strategy as Binning, Ties,
-    link,
+    BinnedEce, BrierScore, Input, LogLoss, LsEce, Measure, NBins, Norm, Scale, Sketch, Strategy as Binning, Ties, link,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -106,7 +105,7 @@ fn scores_of_a_sketch_are_those_of_its_rows() {
         let sketch = sketch_of(&view);
         assert_agree(&BrierScore::new(), &view, &sketch, "brier");
         assert_agree(&LogLoss::new().clip(1e-6), &view, &sketch, "log loss");
-        let bound = |measure: &dyn Estimator| sketch.estimate(measure).unwrap().numerical_bound;
+        let bound = |measure: &dyn Measure| sketch.estimate(measure).unwrap().numerical_bound;
         // Weights are off by up to 2^-33 each.
         let weights = if weighted { 1e-8 } else { 0.0 };
         assert!(bound(&BrierScore::new()) < 1e-7 && bound(&LogLoss::new().clip(1e-6)) < 1e-8 + weights);
@@ -127,7 +126,7 @@ fn the_curve_of_a_sketch_is_that_of_its_rows() {
         let sketch = sketch_of(&view);
         for (noise, _) in NOISES {
             let measure = smoothing(noise, "logistic", 0.3, 1e-6);
-            let (rows, cells) = (measure.curve(&view, &at).unwrap(), measure.curve_from_sketch(&sketch, &at).unwrap());
+            let (rows, cells) = (measure.curve(&view, &at).unwrap(), measure.curve(&sketch, &at).unwrap());
             assert_eq!(rows.n, cells.n);
             for (k, t) in at.iter().enumerate() {
                 let apart = (rows.densities[k] - cells.densities[k]).abs();

@@ -1,6 +1,6 @@
 //! Curves, bands and bins of a sketch beside those of its rows.
 
-use calipers::bands::{Band, BandOptions};
+use calipers::inference::bands::{Band, BandOptions};
 use calipers::{BinnedEce, Corp, CumulativeCalibrationError, LsEce, Sketch, SketchOptions, Strategy};
 
 use crate::data::Data;
@@ -37,7 +37,7 @@ fn the_band_of_the_smoothed_curve_is_that_of_the_rows() {
         for sigma in [0.05, 0.3, 2.0] {
             let measure = LsEce::new().sigma(sigma);
             let of_rows = measure.consistency_band(&rows.binary().unwrap(), &places, &BandOptions::new()).unwrap();
-            let of_sketch = measure.consistency_band_from_sketch(&sketch, &places, &BandOptions::new()).unwrap();
+            let of_sketch = measure.consistency_band(&sketch, &places, &BandOptions::new()).unwrap();
             let apart = apart(&of_rows, &of_sketch);
             println!("weighted {weighted}, sigma {sigma}: bands {apart:.5} apart");
             // Where outcomes are drawn, by different numbers; cells tell weights of single rows by their mean alone.
@@ -53,10 +53,10 @@ fn the_isotonic_fit_and_its_band_are_those_of_the_rows() {
         let sketch = sketch_of(&data, &SketchOptions::new());
         let rows = data.rows(0..N);
         let view = rows.binary().unwrap();
-        let (of_rows, of_sketch) = (Corp::new().curve(&view).unwrap(), Corp::new().curve_from_sketch(&sketch).unwrap());
+        let (of_rows, of_sketch) = (Corp::new().curve(&view).unwrap(), Corp::new().curve(&sketch).unwrap());
         let bands = (
             Corp::new().consistency_band(&view, &BandOptions::new()).unwrap(),
-            Corp::new().consistency_band_from_sketch(&sketch, &BandOptions::new()).unwrap(),
+            Corp::new().consistency_band(&sketch, &BandOptions::new()).unwrap(),
         );
         assert!((of_sketch.shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         let mut worst = 0.0f64;
@@ -86,7 +86,7 @@ fn the_cumulative_curve_is_that_of_the_rows() {
         let rows = data.rows(0..N);
         let measure = CumulativeCalibrationError::new();
         let of_rows = measure.curve(&rows.binary().unwrap()).unwrap();
-        let of_sketch = measure.curve_from_sketch(&sketch_of(&data, &SketchOptions::new())).unwrap();
+        let of_sketch = measure.curve(&sketch_of(&data, &SketchOptions::new())).unwrap();
         assert_eq!((of_sketch.shares[0], of_sketch.differences[0]), (0.0, 0.0));
         for (share, difference) in of_sketch.shares.iter().zip(&of_sketch.differences) {
             let exact = at(*share + 1e-9, &of_rows.shares, &of_rows.differences);
@@ -105,7 +105,7 @@ fn bins_are_those_of_the_rows_and_exact_where_they_were_declared() {
         // A cell at an edge may hold rows of both of its bins; no edge of 23 bins is one of the probabilities that repeat.
         for (n_bins, tolerance) in [(15, 1e-8), (23, 0.03), (1, 1e-5)] {
             let ece = BinnedEce::new().n_bins(n_bins);
-            let (of_rows, of_sketch) = (ece.bins(&view).unwrap(), ece.bins_from_sketch(&sketch).unwrap());
+            let (of_rows, of_sketch) = (ece.bins(&view).unwrap(), ece.bins(&sketch).unwrap());
             assert_eq!(of_rows.len(), of_sketch.len());
             for (a, b) in of_rows.iter().zip(&of_sketch) {
                 let close = |a: f64, b: f64| (a - b).abs() < tolerance || (a.is_nan() && b.is_nan());
@@ -115,7 +115,7 @@ fn bins_are_those_of_the_rows_and_exact_where_they_were_declared() {
                 assert!((a.weight - b.weight).abs() <= 0.04 * a.weight + 1.0, "{a:?} {b:?}");
             }
         }
-        let refused = BinnedEce::new().strategy(Strategy::Quantile).bins_from_sketch(&sketch).unwrap_err();
+        let refused = BinnedEce::new().strategy(Strategy::Quantile).bins(&sketch).unwrap_err();
         assert!(refused.to_string().contains("strategy"), "{refused}");
     }
 }

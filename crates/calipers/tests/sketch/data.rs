@@ -1,6 +1,6 @@
 //! Rows as some test wants them, and what is asked of their sketch.
 
-use calipers::{BinaryView, Estimator, Input, LsEce, Predictions, Sketch, SketchOptions, Tally, link, noise};
+use calipers::{BinaryView, Input, LsEce, Measure, Predictions, Sketch, SketchOptions, Tally, link, noise};
 
 /// Probabilities, outcomes and weights as some test wants them.
 #[derive(Debug, Clone)]
@@ -73,7 +73,7 @@ pub(crate) fn sketch_of(view: &BinaryView<'_>) -> Sketch {
 }
 
 /// Both answers are within their bounds of each other.
-pub(crate) fn assert_agree(measure: &dyn Estimator, view: &BinaryView<'_>, sketch: &Sketch, what: &str) {
+pub(crate) fn assert_agree(measure: &dyn Measure, view: &BinaryView<'_>, sketch: &Sketch, what: &str) {
     let (rows, cells) = (measure.estimate(view).unwrap(), sketch.estimate(measure).expect(what));
     assert_eq!(rows.n, cells.n);
     assert_eq!(rows.input, cells.input);
@@ -83,7 +83,7 @@ pub(crate) fn assert_agree(measure: &dyn Estimator, view: &BinaryView<'_>, sketc
 
 pub(crate) fn smoothing(noise_name: &str, link_name: &str, sigma: f64, tolerance: f64) -> LsEce {
     let (noise, link) = (noise::by_name(noise_name).unwrap(), link::by_name(link_name).unwrap());
-    LsEce::new().sigma(sigma).shared_noise(noise).shared_link(link).tolerance(tolerance)
+    LsEce::new().sigma(sigma).noise(noise).link(link).tolerance(tolerance)
 }
 
 /// A tolerance that cells of 2^-12 can prove, by the order of the noise.

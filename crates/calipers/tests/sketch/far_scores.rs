@@ -43,7 +43,7 @@ fn scores_beyond_708_are_priced_or_refused() {
     let (rows, cells) = [1.0, 1000.0]
         .map(|sigma| {
             let measure = LsEce::new().sigma(sigma);
-            (measure.curve(&view, &at).unwrap(), measure.curve_from_sketch(&sketch, &at).unwrap())
+            (measure.curve(&view, &at).unwrap(), measure.curve(&sketch, &at).unwrap())
         })
         .into_iter()
         .unzip::<_, _, Vec<_>, Vec<_>>();

@@ -70,7 +70,7 @@ fn rows_without_weight_have_no_figure_and_no_curve() {
     let zeros = Input::probabilities(&[0.5], &[1]).weights(&[0.0]).check_batch(&mut Tally::default()).unwrap();
     let sketch = sketch_of(&zeros.binary().unwrap());
     assert_eq!(sketch.estimate(&LsEce::new()).unwrap_err(), Error::ZeroWeights { n_rows: 1 });
-    assert_eq!(LsEce::new().curve_from_sketch(&sketch, &[0.5]).unwrap_err(), Error::ZeroWeights { n_rows: 1 });
+    assert_eq!(LsEce::new().curve(&sketch, &[0.5]).unwrap_err(), Error::ZeroWeights { n_rows: 1 });
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! How fine cells are, and what they can answer.
 
-use calipers::{Error, Estimator, LsEce, Sketch, SketchOptions};
+use calipers::{Error, LsEce, Measure, Sketch, SketchOptions};
 
 use crate::data::{Data, assert_agree, sketch_of, smoothing};
 

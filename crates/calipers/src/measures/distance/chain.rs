@@ -22,7 +22,7 @@ pub(super) fn solve(x: &[f64], c: &[f64]) -> Solution {
     let mut best = vec![0.0; x.len()];
     for (k, ((&x, &c), best)) in x.iter().zip(c).zip(&mut best).enumerate() {
         if k % 4096 == 0 {
-            watch::look();
+            watch::check();
         }
         *best = if c > 0.0 {
             kinks.climb(RIGHT, x, c)

@@ -133,7 +133,7 @@ impl Program {
         let limits = Inequalities { edges: slacks.edges.clone(), nodes: vec![0.0; self.nodes.len()] };
         let count = slacks.len() as f64;
         for _ in 0..MOST_STEPS {
-            watch::look();
+            watch::check();
             let gap = z.dot(&slacks);
             if !(gap > GAP) {
                 break;
@@ -245,7 +245,11 @@ impl System {
         let own =
             products.zip(&z.zip(missing, |z, missing| z * missing), |a, b| a - b).zip(slacks, |a, slack| a / slack);
         let pulled = program.transpose(&z.zip(&own, |z, own| z + own));
-        let right = program.shares.iter().zip(pulled).map(|(share, pull)| [share[0] - pull[0], share[1] - pull[1]]);
+        let right = program
+            .shares
+            .iter()
+            .zip(pulled)
+            .map(|(share, influence)| [share[0] - influence[0], share[1] - influence[1]]);
         let f = self.solve(right.collect());
         let moved = program.apply(&f);
         let change = missing.zip(&moved, |missing, moved| missing - moved);

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::estimate::{Estimate, Estimator, Settings};
+use crate::data::BinaryView;
 use crate::link::{Link, Logistic};
+use crate::measure::registry::Entry;
+use crate::measure::{Estimate, Family, LINK, Measure, Spec};
 use crate::measures::probabilities::{Group, Pooled};
 use crate::numerics::sum::Sum;
-use crate::predictions::BinaryView;
+use crate::setters::setters;
 use crate::watch;
 
 /// The narrowest bins: below, one more halving changes nothing that a double can show.
@@ -52,7 +54,7 @@ const BATCH: usize = 4;
 /// Residuals 0.28 and -0.28 (with their shares) at a distance of 1/8: bins of width e cut between them for a share 1/(8 e) of the shifts, so
 /// that RintCE = 0.07 / e; and 1/4 is the best width.
 /// ```
-/// use calipers::{Estimator, Input, SurrogateIntervalCalibrationError};
+/// use calipers::{Measure, Input, SurrogateIntervalCalibrationError};
 ///
 /// let predictions = Input::probabilities(&[0.4, 0.525], &[1, 0]).weights(&[0.525, 0.6]).check()?;
 /// let error = SurrogateIntervalCalibrationError::new().estimate(&predictions.binary()?)?;
@@ -78,21 +80,37 @@ impl SurrogateIntervalCalibrationError {
         Self::default()
     }
 
-    /// The link that turns raw binary scores into probabilities.
-    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
-        self.link = link;
-        self
+    setters! {
+        /// The link that turns raw binary scores into probabilities.
+        link: shared Link;
     }
 }
 
-impl Estimator for SurrogateIntervalCalibrationError {
+pub(crate) const SURROGATE_INTERVAL: Entry = Entry {
+    spec: &Spec::error(
+        "surrogate_interval_calibration_error",
+        "least width plus mean gap over shifted intervals of that width",
+    )
+    .title("surrogate interval calibration error")
+    .family(Family::Distance)
+    .reference("Blasiok, Gopalan, Hu, Nakkiran, STOC 2023")
+    .range(0.0, 1.0)
+    .options(&[LINK]),
+    make: |options| Ok(Box::new(SurrogateIntervalCalibrationError::new().link(options.link()?))),
+};
+
+impl Measure for SurrogateIntervalCalibrationError {
+    fn spec(&self) -> &'static Spec {
+        SURROGATE_INTERVAL.spec
+    }
+
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let pooled = Pooled::new(view, &*self.link)?;
         let (value, width, exact) = search(&Sums::new(&pooled), pooled.score_error());
         // Residuals are off by their own error, which moves every RintCE by no more.
         let bound = exact.distance(value) + 2.0 * pooled.residual_error() + 8.0 * f64::EPSILON * value;
-        let settings = Settings::default().with("width", width).with("link", self.link.name());
-        Ok(pooled.estimate(view, "surrogate_interval_calibration_error", (value, bound), settings))
+        let estimate = Estimate::new(self.spec(), value, bound).of(view);
+        Ok(estimate.with("width", width).with("link", self.link.name()))
     }
 
     fn link(&self) -> &dyn Link {
@@ -110,7 +128,7 @@ fn search(sums: &Sums, score_error: f64) -> (f64, f64, Exact) {
         let gaps: Vec<f64> = widths
             .par_iter()
             .map(|width| {
-                watch::look();
+                watch::check();
                 sums.mean_gap(*width)
             })
             .collect();
@@ -233,7 +251,7 @@ mod tests {
         Sums::of_groups(&points.chunk_by(|a, b| a.0 == b.0).map(group).collect::<Vec<Group>>())
     }
 
-    /// Ties and near ties that the error pulls apart, which is where windows see it most.
+    /// Ties and near ties that the error influences apart, which is where windows see it most.
     #[test]
     fn the_exact_figure_is_within_reach_of_that_with_errors() {
         let mut random = Uniforms::new(7);

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use super::interior::Program;
 use crate::Error;
-use crate::estimate::{Estimate, Estimator, Settings};
+use crate::data::BinaryView;
 use crate::link::{Link, Logistic};
+use crate::measure::registry::Entry;
+use crate::measure::{Estimate, Family, LINK, Measure, OptionSpec, Spec};
 use crate::measures::probabilities::{Group, Pooled};
 use crate::numerics::sum::Sum;
-use crate::predictions::BinaryView;
+use crate::setters::setters;
 
 /// Where the two sides are so near, nothing more is gained.
 const ENOUGH: f64 = 1e-12;
@@ -54,7 +56,7 @@ const MOST_IDLE: u32 = 6;
 /// # Example
 /// 0.4 had outcome 1 and 0.6 had outcome 0: to say 0.5 twice is calibrated and 0.1 away.
 /// ```
-/// use calipers::{Estimator, Input, LowerDistance};
+/// use calipers::{Measure, Input, LowerDistance};
 ///
 /// let predictions = Input::probabilities(&[0.4, 0.6], &[1, 0]).check()?;
 /// let distance = LowerDistance::new().estimate(&predictions.binary()?)?;
@@ -79,20 +81,30 @@ impl LowerDistance {
         Self::default()
     }
 
-    /// So many nodes: half of them evenly on [0, 1], half at probabilities of the rows. More make the bound smaller.
-    pub fn n_nodes(mut self, n_nodes: usize) -> Self {
-        self.n_nodes = n_nodes;
-        self
-    }
+    setters! {
+        /// So many nodes: half of them evenly on [0, 1], half at probabilities of the rows. More make the bound smaller.
+        n_nodes: usize;
 
-    /// The link that turns raw binary scores into probabilities.
-    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
-        self.link = link;
-        self
+        /// The link that turns raw binary scores into probabilities.
+        link: shared Link;
     }
 }
 
-impl Estimator for LowerDistance {
+pub(crate) const LOWER: Entry = Entry {
+    spec: &Spec::error("lower_distance_to_calibration", "least mean |p - u| to any u for which E[y|u] = u")
+        .title("lower distance to calibration")
+        .family(Family::Distance)
+        .reference("Blasiok, Gopalan, Hu, Nakkiran, STOC 2023")
+        .range(0.0, 1.0)
+        .options(&[OptionSpec::count("n_nodes", 16_384, "Values of u that are looked at."), LINK]),
+    make: |options| Ok(Box::new(LowerDistance::new().n_nodes(options.size("n_nodes")?).link(options.link()?))),
+};
+
+impl Measure for LowerDistance {
+    fn spec(&self) -> &'static Spec {
+        LOWER.spec
+    }
+
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         if !(16..=1_000_000).contains(&self.n_nodes) {
             return Err(Error::setting("n_nodes", "from 16 to 1000000", self.n_nodes));
@@ -110,8 +122,8 @@ impl Estimator for LowerDistance {
         }
         let value = 0.5 * (lower + upper);
         let bound = 0.5 * (upper - lower).max(0.0) + pooled.residual_error() + pooled.score_error();
-        let settings = Settings::default().with("n_nodes", self.n_nodes as u64).with("link", self.link.name());
-        Ok(pooled.estimate(view, "lower_distance_to_calibration", (value, bound), settings))
+        let estimate = Estimate::new(self.spec(), value, bound).of(view);
+        Ok(estimate.with("n_nodes", self.n_nodes as u64).with("link", self.link.name()))
     }
 
     fn link(&self) -> &dyn Link {

@@ -8,6 +8,9 @@ mod kinks;
 mod lower;
 mod smooth;
 
+pub(crate) use interval::SURROGATE_INTERVAL;
 pub use interval::SurrogateIntervalCalibrationError;
+pub(crate) use lower::LOWER;
 pub use lower::LowerDistance;
+pub(crate) use smooth::SMOOTH;
 pub use smooth::{SmoothCalibrationError, SmoothWitness};

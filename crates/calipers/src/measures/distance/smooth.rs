@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use super::{certificate, chain};
 use crate::Error;
-use crate::estimate::{Estimate, Estimator, Settings};
+use crate::data::BinaryView;
 use crate::link::{Link, Logistic};
+use crate::measure::registry::Entry;
+use crate::measure::{Estimate, Family, LINK, Measure, Spec};
 use crate::measures::probabilities::{Group, Pooled};
-use crate::predictions::BinaryView;
+use crate::setters::setters;
 
 /// Smooth calibration error: the largest correlation of residuals with a function of the probability that changes no
 /// faster than it.
@@ -40,7 +42,7 @@ use crate::predictions::BinaryView;
 /// # Example
 /// Residuals 0.6 and -0.6 at a distance of 0.2: w can differ by 0.2 between them, so 0.5 · 0.6 · 0.2 is the best.
 /// ```
-/// use calipers::{Estimator, Input, SmoothCalibrationError};
+/// use calipers::{Measure, Input, SmoothCalibrationError};
 ///
 /// let predictions = Input::probabilities(&[0.4, 0.6], &[1, 0]).check()?;
 /// let smce = SmoothCalibrationError::new().estimate(&predictions.binary()?)?;
@@ -73,10 +75,9 @@ impl SmoothCalibrationError {
         Self::default()
     }
 
-    /// The link that turns raw binary scores into probabilities.
-    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
-        self.link = link;
-        self
+    setters! {
+        /// The link that turns raw binary scores into probabilities.
+        link: shared Link;
     }
 
     /// A function that attains the maximum.
@@ -92,7 +93,21 @@ fn columns(pooled: &Pooled) -> (Vec<f64>, Vec<f64>) {
     (pooled.groups.iter().map(|group| group.p).collect(), pooled.groups.iter().map(Group::residual).collect())
 }
 
-impl Estimator for SmoothCalibrationError {
+pub(crate) const SMOOTH: Entry = Entry {
+    spec: &Spec::error("smooth_calibration_error", "largest mean of r w(p) over 1-Lipschitz w of size at most 1")
+        .title("smooth calibration error")
+        .family(Family::Distance)
+        .reference("Kakade, Foster, 2008; Blasiok, Gopalan, Hu, Nakkiran, STOC 2023")
+        .range(0.0, 1.0)
+        .options(&[LINK]),
+    make: |options| Ok(Box::new(SmoothCalibrationError::new().link(options.link()?))),
+};
+
+impl Measure for SmoothCalibrationError {
+    fn spec(&self) -> &'static Spec {
+        SMOOTH.spec
+    }
+
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let pooled = Pooled::new(view, &*self.link)?;
         let (probabilities, residuals) = columns(&pooled);
@@ -100,8 +115,7 @@ impl Estimator for SmoothCalibrationError {
         let (value, distance) = certificate::enclose(&probabilities, &residuals, &solution);
         // Probabilities that are off by e move w(p) by at most e.
         let bound = distance + pooled.residual_error() + pooled.score_error();
-        let settings = Settings::default().with("link", self.link.name());
-        Ok(pooled.estimate(view, "smooth_calibration_error", (value.max(0.0), bound), settings))
+        Ok(Estimate::new(self.spec(), value.max(0.0), bound).of(view).with("link", self.link.name()))
     }
 
     fn link(&self) -> &dyn Link {

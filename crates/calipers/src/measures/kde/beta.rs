@@ -6,13 +6,15 @@ use rayon::prelude::*;
 
 use super::Bandwidth;
 use super::beta_sums::BetaSums;
-use crate::binned::Norm;
-use crate::estimate::{Estimate, Estimator, Settings};
+use crate::data::BinaryView;
 use crate::link::{Link, Logistic};
-use crate::ls_ece::check_clip;
+use crate::measure::registry::Entry;
+use crate::measure::{Estimate, Family, LINK, Measure, OptionSpec, Spec};
+use crate::measures::binned::Norm;
+use crate::measures::ls_ece::check_clip;
 use crate::measures::probabilities::{Group, Probabilities};
 use crate::numerics::sum::Sum;
-use crate::predictions::BinaryView;
+use crate::setters::setters;
 use crate::{Error, error, watch};
 
 /// Places at which the rule compares bandwidths, at most.
@@ -50,12 +52,12 @@ const RULE_GROUPS: usize = 1 << 16;
 /// h. Statistical: leaving out one's own row takes away most of the bias of small n h.
 ///
 /// # Reference
-/// Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp Canonical Calibration Error Estimator", NeurIPS 2022.
+/// Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp Canonical Calibration Error Measure", NeurIPS 2022.
 ///
 /// # Example
 /// Two rows: each is compared with the outcome of the other, whatever the bandwidth.
 /// ```
-/// use calipers::{BetaKdeEce, Estimator, Input};
+/// use calipers::{BetaKdeEce, Measure, Input};
 ///
 /// let predictions = Input::probabilities(&[0.2, 0.7], &[0, 1]).check()?;
 /// let estimate = BetaKdeEce::new().bandwidth(0.1).estimate(&predictions.binary()?)?;
@@ -82,28 +84,18 @@ impl BetaKdeEce {
         Self::default()
     }
 
-    /// The bandwidth h: a number, or [`Bandwidth::Auto`].
-    pub fn bandwidth(mut self, bandwidth: impl Into<Bandwidth>) -> Self {
-        self.bandwidth = bandwidth.into();
-        self
-    }
+    setters! {
+        /// The bandwidth h: a number, or [`Bandwidth::Auto`].
+        bandwidth: into Bandwidth;
 
-    /// [`Norm::L1`] or [`Norm::L2`].
-    pub fn norm(mut self, norm: Norm) -> Self {
-        self.norm = norm;
-        self
-    }
+        /// [`Norm::L1`] or [`Norm::L2`].
+        norm: Norm;
 
-    /// Probabilities are clipped to [clip, 1 - clip].
-    pub fn clip(mut self, clip: f64) -> Self {
-        self.clip = clip;
-        self
-    }
+        /// Probabilities are clipped to [clip, 1 - clip].
+        clip: f64;
 
-    /// The link that turns raw binary scores into probabilities.
-    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
-        self.link = link;
-        self
+        /// The link that turns raw binary scores into probabilities.
+        link: shared Link;
     }
 }
 
@@ -151,7 +143,7 @@ fn by_likelihood(groups: &[Group]) -> f64 {
     let likelihood = |bandwidth: f64| {
         let sums = BetaSums::new(groups, bandwidth);
         let of_place = |&(index, weight): &(usize, f64)| {
-            watch::look();
+            watch::check();
             let (others, group) = (sums.others(index), &groups[index]);
             // Tied rows leave out their mean weight.
             let copies = group.weight() * (1.0 - 1.0 / group.n as f64);
@@ -182,7 +174,33 @@ fn rows_by_group<'a>(rows: &'a [(f64, f64, bool)], groups: &[Group]) -> Vec<&'a 
         .collect()
 }
 
-impl Estimator for BetaKdeEce {
+pub(crate) const BETA_KDE: Entry = Entry {
+    spec: &Spec::error("beta_kde_ece", "mean |E[y|p] - p| by beta kernels, each row left out of its own")
+        .title("beta KDE-ECE")
+        .family(Family::Kernel)
+        .reference("Popordanoska, Sayer, Blaschko, NeurIPS 2022")
+        .range(0.0, 1.0)
+        .options(&[
+            OptionSpec::number_or_auto("bandwidth", "The bandwidth; \"auto\" maximises a likelihood."),
+            OptionSpec::choice("norm", &["l1", "l2"], "Mean distance, or root of the mean squared distance."),
+            OptionSpec::number("clip", 1e-6, "Probabilities are clipped to [clip, 1 - clip]."),
+            LINK,
+        ]),
+    make: |options| {
+        let measure = BetaKdeEce::new()
+            .bandwidth(options.number_or_auto::<Bandwidth>("bandwidth")?)
+            .norm(options.parse("norm")?)
+            .clip(options.number("clip")?)
+            .link(options.link()?);
+        Ok(Box::new(measure))
+    },
+};
+
+impl Measure for BetaKdeEce {
+    fn spec(&self) -> &'static Spec {
+        BETA_KDE.spec
+    }
+
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         check_clip(self.clip)?;
         if self.norm == Norm::Max {
@@ -247,22 +265,14 @@ impl Estimator for BetaKdeEce {
         // Exponents are sums of terms up to ln(1/h) / h, each rounded.
         let rounding = 64.0 * f64::EPSILON * (1.0 + (1.0 / bandwidth) * (2.0 + (1.0 / bandwidth).ln().abs()));
         let numerical_bound = 2.0 * (2e-9 + rounding) + probabilities.error() * (1.0 + 8.0 / bandwidth);
-        Ok(Estimate {
-            measure: "beta_kde_ece",
-            value,
-            numerical_bound,
-            standard_error: None,
-            n: view.len() as u64,
-            n_clipped,
-            input: view.report().clone(),
-            per_class: Vec::new(),
-            settings: Settings::default()
-                .with("bandwidth", bandwidth)
-                .with("bandwidth_rule", bandwidth_rule)
-                .with("norm", if self.norm == Norm::L1 { "l1" } else { "l2" })
-                .with("clip", self.clip)
-                .with("link", self.link.name()),
-        })
+        Ok(Estimate::new(self.spec(), value, numerical_bound)
+            .of(view)
+            .clipped(n_clipped)
+            .with("bandwidth", bandwidth)
+            .with("bandwidth_rule", bandwidth_rule)
+            .with("norm", if self.norm == Norm::L1 { "l1" } else { "l2" })
+            .with("clip", self.clip)
+            .with("link", self.link.name()))
     }
 
     fn link(&self) -> &dyn Link {

@@ -215,7 +215,7 @@ impl<'a> BetaSums<'a> {
                 let piece = start..start + length;
                 let crowd = if length > CROWDED { Crowd::new(self, number, piece.clone()) } else { None };
                 all.extend(piece.map(|own| {
-                    watch::look();
+                    watch::check();
                     match &crowd {
                         // What is left after the group itself is taken away must be most of it.
                         Some(crowd) if self.groups[own].weight() < 0.1 * cell.weight => crowd.others(self, own),

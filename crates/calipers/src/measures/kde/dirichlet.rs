@@ -2,11 +2,12 @@
 
 use rayon::prelude::*;
 
-use crate::binned::Norm;
-use crate::estimate::{Estimate, Settings};
-use crate::ls_ece::check_clip;
+use crate::data::Predictions;
+use crate::measure::{Estimate, Family, Spec};
+use crate::measures::binned::Norm;
+use crate::measures::ls_ece::check_clip;
 use crate::numerics::sum::Sum;
-use crate::predictions::Predictions;
+use crate::setters::setters;
 use crate::{Error, error, watch};
 
 /// Canonical calibration error by Dirichlet kernels: each row against the class rates that all other rows predict at its vector of
@@ -32,7 +33,7 @@ use crate::{Error, error, watch};
 /// Statistical: leaving out one's own row takes away most of the bias of small n h.
 ///
 /// # Reference
-/// Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp Canonical Calibration Error Estimator", NeurIPS 2022.
+/// Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp Canonical Calibration Error Measure", NeurIPS 2022.
 ///
 /// # Example
 /// ```
@@ -53,28 +54,28 @@ pub struct CanonicalKdeEce {
     limit: u128,
 }
 
+const SPEC: Spec =
+    Spec::error("canonical_kde_ece", "mean distance of class rates and class probabilities by Dirichlet kernels")
+        .title("canonical KDE-ECE")
+        .family(Family::Kernel)
+        .reference("Popordanoska, Sayer, Blaschko, NeurIPS 2022")
+        .range(0.0, 2.0);
+
 impl CanonicalKdeEce {
     /// With this bandwidth, mean distance, clip 1e-6 and a limit of 2 · 10^10 products.
     pub fn new(bandwidth: f64) -> Self {
         CanonicalKdeEce { bandwidth, norm: Norm::L1, clip: 1e-6, limit: 20_000_000_000 }
     }
 
-    /// [`Norm::L1`] or [`Norm::L2`].
-    pub fn norm(mut self, norm: Norm) -> Self {
-        self.norm = norm;
-        self
-    }
+    setters! {
+        /// [`Norm::L1`] or [`Norm::L2`].
+        norm: Norm;
 
-    /// Probabilities are at least this in the kernels.
-    pub fn clip(mut self, clip: f64) -> Self {
-        self.clip = clip;
-        self
-    }
+        /// Probabilities are at least this in the kernels.
+        clip: f64;
 
-    /// Products that may be taken.
-    pub fn limit(mut self, limit: u128) -> Self {
-        self.limit = limit;
-        self
+        /// Products that may be taken.
+        limit: u128;
     }
 
     /// Products that so many rows of so many classes take: n² (k + 8), with an exponential for 8.
@@ -124,7 +125,7 @@ impl CanonicalKdeEce {
         let log_norms: Vec<f64> = (0..n).into_par_iter().map(log_norm).collect();
         let exponents: Vec<f64> = rows.probabilities.iter().map(|p| p.max(self.clip) / h).collect();
         let of_row = |&row: &usize| {
-            watch::look();
+            watch::check();
             let logs: Vec<f64> = vector(row).iter().map(|p| p.max(self.clip).ln()).collect();
             let log_kernel = |other: usize| {
                 let parameters = &exponents[other * k..(other + 1) * k];
@@ -147,20 +148,12 @@ impl CanonicalKdeEce {
         let mean = parts.into_iter().collect::<Sum>().value() / total;
         let rounding = 16.0 * f64::EPSILON * (n + k) as f64
             + 64.0 * f64::EPSILON * k as f64 * (1.0 + (1.0 / h) * (2.0 - self.clip.ln() + (1.0 / h).ln().abs()));
-        Ok(Estimate {
-            measure: "canonical_kde_ece",
-            value: if self.norm == Norm::L1 { mean } else { mean.sqrt() },
-            // Rates are off by twice the relative error of the sums, and the distance by at most twice the largest rate.
-            numerical_bound: 4.0 * rounding,
-            standard_error: None,
-            n: n as u64,
-            n_clipped: 0,
-            input: predictions.report().clone(),
-            per_class: Vec::new(),
-            settings: Settings::default()
-                .with("bandwidth", h)
-                .with("norm", if self.norm == Norm::L1 { "l1" } else { "l2" })
-                .with("clip", self.clip),
-        })
+        let value = if self.norm == Norm::L1 { mean } else { mean.sqrt() };
+        // Rates are off by twice the relative error of the sums, and the distance by at most twice the largest rate.
+        Ok(Estimate::new(&SPEC, value, 4.0 * rounding)
+            .of_rows(n as u64, predictions.report())
+            .with("bandwidth", h)
+            .with("norm", if self.norm == Norm::L1 { "l1" } else { "l2" })
+            .with("clip", self.clip))
     }
 }

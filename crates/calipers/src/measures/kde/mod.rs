@@ -5,6 +5,7 @@ mod beta_sums;
 mod dirichlet;
 mod triweight;
 
+pub(crate) use beta::BETA_KDE;
 pub use beta::BetaKdeEce;
 pub use dirichlet::CanonicalKdeEce;
 
@@ -12,11 +13,13 @@ use std::sync::Arc;
 
 use super::probabilities::Probabilities;
 use super::reflected::{Circle, Deposit, ReflectedKernel};
-use crate::estimate::{Estimate, Estimator, Settings};
+use crate::data::BinaryView;
 use crate::link::{Link, Logistic};
+use crate::measure::registry::Entry;
+use crate::measure::{Estimate, Family, LINK, Measure, OptionSpec, Spec};
 use crate::noise::{Gaussian, Noise};
 use crate::numerics::sum::Sum;
-use crate::predictions::BinaryView;
+use crate::setters::setters;
 use crate::{Error, error};
 use triweight::Triweight;
 
@@ -110,7 +113,7 @@ impl std::str::FromStr for KdeKernel {
 /// # Example
 /// One row at 1/2 with outcome 1: the gap is 1 - t, whose mean under any density around 1/2 is 1/2.
 /// ```
-/// use calipers::{Estimator, Input, KdeEce};
+/// use calipers::{Measure, Input, KdeEce};
 ///
 /// let predictions = Input::probabilities(&[0.5], &[1]).check()?;
 /// let estimate = KdeEce::new().bandwidth(0.1).estimate(&predictions.binary()?)?;
@@ -137,28 +140,18 @@ impl KdeEce {
         Self::default()
     }
 
-    /// The kernel.
-    pub fn kernel(mut self, kernel: KdeKernel) -> Self {
-        self.kernel = kernel;
-        self
-    }
+    setters! {
+        /// The kernel.
+        kernel: KdeKernel;
 
-    /// The standard deviation of the kernel: a number, or [`Bandwidth::Auto`].
-    pub fn bandwidth(mut self, bandwidth: impl Into<Bandwidth>) -> Self {
-        self.bandwidth = bandwidth.into();
-        self
-    }
+        /// The standard deviation of the kernel: a number, or [`Bandwidth::Auto`].
+        bandwidth: into Bandwidth;
 
-    /// The largest numerical error that is accepted, absolute.
-    pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.tolerance = tolerance;
-        self
-    }
+        /// The largest numerical error that is accepted, absolute.
+        tolerance: f64;
 
-    /// The link that turns raw binary scores into probabilities.
-    pub fn shared_link(mut self, link: Arc<dyn Link>) -> Self {
-        self.link = link;
-        self
+        /// The link that turns raw binary scores into probabilities.
+        link: shared Link;
     }
 }
 
@@ -186,7 +179,33 @@ fn rule(rows: &Probabilities<'_>) -> Result<f64, Error> {
     Ok(spread * (2.0 * n).powf(-0.2))
 }
 
-impl Estimator for KdeEce {
+pub(crate) const KDE: Entry = Entry {
+    spec: &Spec::error("kde_ece", "mean |E[y|p] - p| by kernel densities of p")
+        .title("KDE-ECE")
+        .family(Family::Kernel)
+        .reference("Zhang, Kailkhura, Han, ICML 2020")
+        .range(0.0, 1.0)
+        .options(&[
+            OptionSpec::choice("kernel", &["triweight", "gaussian"], "The kernel."),
+            OptionSpec::number_or_auto("bandwidth", "Standard deviation of the kernel."),
+            OptionSpec::number("tolerance", 1e-9, "Largest numerical error that is accepted, absolute."),
+            LINK,
+        ]),
+    make: |options| {
+        let measure = KdeEce::new()
+            .kernel(options.parse("kernel")?)
+            .bandwidth(options.number_or_auto::<Bandwidth>("bandwidth")?)
+            .tolerance(options.number("tolerance")?)
+            .link(options.link()?);
+        Ok(Box::new(measure))
+    },
+};
+
+impl Measure for KdeEce {
+    fn spec(&self) -> &'static Spec {
+        KDE.spec
+    }
+
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         // Written so that NaN fails.
         if !(self.tolerance > 0.0 && self.tolerance < f64::INFINITY) {
@@ -209,22 +228,13 @@ impl Estimator for KdeEce {
             let (tolerance, attainable) = (self.tolerance, 2.0 * found.bound);
             return Err(Error::ToleranceNotMet { tolerance, attainable, reason: "rounding may cost more" });
         }
-        Ok(Estimate {
-            measure: "kde_ece",
-            value: found.value,
-            numerical_bound: found.bound,
-            standard_error: None,
-            n: view.len() as u64,
-            n_clipped: 0,
-            input: view.report().clone(),
-            per_class: Vec::new(),
-            settings: Settings::default()
-                .with("bandwidth", bandwidth)
-                .with("bandwidth_rule", bandwidth_rule)
-                .with("kernel", noise.name())
-                .with("tolerance", self.tolerance)
-                .with("link", self.link.name()),
-        })
+        Ok(Estimate::new(self.spec(), found.value, found.bound)
+            .of(view)
+            .with("bandwidth", bandwidth)
+            .with("bandwidth_rule", bandwidth_rule)
+            .with("kernel", noise.name())
+            .with("tolerance", self.tolerance)
+            .with("link", self.link.name()))
     }
 
     fn link(&self) -> &dyn Link {

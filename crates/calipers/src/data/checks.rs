@@ -1,0 +1,495 @@
+//! The rules that input must keep, applied to a batch of rows in parallel.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::class_rows;
+use super::columns::{Floats, PositiveLabel};
+use super::{Form, Input, PlainRows};
+use crate::Error;
+use crate::numerics::parallel;
+
+/// Probabilities may leave [0, 1] by this much: softmax in single precision does.
+const ROUNDING: f64 = 1e-6;
+
+/// What to do with a row that breaks a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Invalid {
+    /// Refuse the whole input, naming the first such row.
+    #[default]
+    Refuse,
+    /// Leave the row out and count it by its kind; the counts are in every result.
+    Count,
+}
+
+impl std::str::FromStr for Invalid {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "refuse" => Ok(Invalid::Refuse),
+            "count" => Ok(Invalid::Count),
+            other => Err(Error::setting("invalid", "\"refuse\" or \"count\"", format!("{other:?}"))),
+        }
+    }
+}
+
+/// What happened to the rows on their way in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct InputReport {
+    /// Rows read, those left out included.
+    pub n_rows: u64,
+    /// Rows left out by `invalid = "count"`, by kind.
+    pub left_out: BTreeMap<&'static str, u64>,
+    /// Probabilities outside [0, 1] by at most 1e-6, which were taken as 0 or 1.
+    pub n_rounded: u64,
+    /// Rows in which several classes tie for the top; only top-class views count them.
+    pub n_ties: u64,
+}
+
+impl InputReport {
+    /// Rows left out, of all kinds.
+    pub fn n_left_out(&self) -> u64 {
+        self.left_out.values().sum()
+    }
+
+    /// Adds the counts of a further batch.
+    pub fn absorb(&mut self, other: &InputReport) {
+        self.n_rows += other.n_rows;
+        self.n_rounded += other.n_rounded;
+        self.n_ties += other.n_ties;
+        for (kind, count) in &other.left_out {
+            *self.left_out.entry(kind).or_default() += count;
+        }
+    }
+}
+
+/// What is known of a stream after some of its batches, and checked at its end.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    report: InputReport,
+    weighted: bool,
+    positive_weight: bool,
+    positive: Option<PositiveLabel>,
+    positive_seen: bool,
+    /// The first few distinct labels and the rows where they stand, for the message that the positive one is absent.
+    labels_seen: Vec<(u64, String)>,
+}
+
+/// How many labels that message has.
+const LABELS_SEEN: usize = 5;
+
+impl Tally {
+    /// Counts over all batches so far.
+    pub fn report(&self) -> &InputReport {
+        &self.report
+    }
+
+    /// What the rows of a sketch tell of the stream that they came from.
+    pub(crate) fn of_sketch(report: &InputReport, weighted: bool, positive_weight: bool, positive_seen: bool) -> Self {
+        Tally { report: report.clone(), weighted, positive_weight, positive_seen, ..Tally::default() }
+    }
+
+    /// Adds what is known of other batches of the same stream, wherever in it they stand.
+    pub fn absorb(&mut self, other: &Tally) {
+        self.report.absorb(&other.report);
+        self.weighted |= other.weighted;
+        self.positive_weight |= other.positive_weight;
+        self.positive_seen |= other.positive_seen;
+        self.positive = self.positive.take().or_else(|| other.positive.clone());
+        // Of each label its first row, and of these the first few: the same whoever has read what.
+        self.labels_seen.extend(other.labels_seen.iter().cloned());
+        self.labels_seen.sort();
+        let mut seen = BTreeSet::new();
+        self.labels_seen.retain(|(_, label)| seen.insert(label.clone()));
+        self.labels_seen.truncate(LABELS_SEEN);
+    }
+
+    /// Refuses what can only be judged at the end: no rows, no weight, no positive label.
+    pub fn finish(&self) -> Result<(), Error> {
+        let n_left_out = self.report.n_left_out();
+        if self.report.n_rows == 0 {
+            return Err(Error::NoRows);
+        }
+        if n_left_out == self.report.n_rows {
+            let kinds: Vec<String> =
+                self.report.left_out.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+            return Err(Error::NoValidRows { n_rows: n_left_out, kinds: kinds.join(", ") });
+        }
+        if self.weighted && !self.positive_weight {
+            return Err(Error::ZeroWeights { n_rows: self.report.n_rows - n_left_out });
+        }
+        match &self.positive {
+            Some(positive) if !self.positive_seen => Err(Error::PositiveLabelAbsent {
+                positive: positive.as_str().to_owned(),
+                found: self.labels_seen.iter().map(|(_, label)| label.as_str()).collect::<Vec<_>>().join(", "),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Why a row is invalid, without its text: cheap to make, so that counting is cheap.
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    MissingScore,
+    MissingLabel,
+    MissingWeight,
+    Score { class: usize },
+    RowSum { sum: f64 },
+    Label,
+    Weight,
+}
+
+/// The kinds of rows that can be left out.
+pub(crate) const KINDS: [&str; 9] = [
+    "missing probability",
+    "missing logit",
+    "missing label",
+    "missing weight",
+    "invalid probability",
+    "invalid logit",
+    "invalid row sum",
+    "invalid label",
+    "invalid weight",
+];
+
+impl Fault {
+    fn kind(self, form: Form) -> &'static str {
+        match (self, form) {
+            (Fault::MissingScore, Form::Probabilities) => "missing probability",
+            (Fault::MissingScore, Form::Logits) => "missing logit",
+            (Fault::MissingLabel, _) => "missing label",
+            (Fault::MissingWeight, _) => "missing weight",
+            (Fault::Score { .. }, Form::Probabilities) => "invalid probability",
+            (Fault::Score { .. }, Form::Logits) => "invalid logit",
+            (Fault::RowSum { .. }, _) => "invalid row sum",
+            (Fault::Label, _) => "invalid label",
+            (Fault::Weight, _) => "invalid weight",
+        }
+    }
+}
+
+/// What one chunk of rows has shown.
+#[derive(Default)]
+struct ChunkCheck {
+    faults: Vec<(usize, Fault)>,
+    n_rounded: u64,
+    positive_weight: bool,
+    positive_seen: bool,
+}
+
+/// Checks a batch; returns its report and, where rows were left out, the rows that stay.
+pub(super) fn check(input: &Input<'_>, tally: &mut Tally) -> Result<(InputReport, Option<Vec<usize>>), Error> {
+    check_shape(input)?;
+    let n_rows = input.n_rows();
+    let refuse = input.rules.invalid == Invalid::Refuse;
+    let rows_per_chunk = class_rows::rows_per_chunk(input.rules.n_classes);
+    let chunks = parallel::map_chunks(n_rows, rows_per_chunk, |rows| check_rows(input, rows, refuse));
+
+    let mut report = InputReport { n_rows: n_rows as u64, ..InputReport::default() };
+    let mut bad_rows = Vec::new();
+    let faults = chunks.iter().flat_map(|chunk| &chunk.faults);
+    if let Some((row, fault)) = systematic(input, faults).filter(|_| !input.is_part) {
+        return Err(refusal(input, row, fault));
+    }
+    for chunk in chunks {
+        report.n_rounded += chunk.n_rounded;
+        tally.positive_weight |= chunk.positive_weight;
+        tally.positive_seen |= chunk.positive_seen;
+        for (row, fault) in chunk.faults {
+            if refuse {
+                return Err(refusal(input, row, fault));
+            }
+            *report.left_out.entry(fault.kind(input.rules.form)).or_default() += 1;
+            bad_rows.push(row);
+        }
+    }
+
+    tally.weighted |= input.weights.is_some();
+    if let Some(positive) = &input.rules.positive {
+        tally.positive = Some(positive.clone());
+        if !tally.positive_seen {
+            note_labels(input, &mut tally.labels_seen);
+        }
+    }
+    // Beside rows with weights, those without count 1.
+    tally.positive_weight |= input.weights.is_none() && report.n_rows > report.n_left_out();
+    tally.report.absorb(&report);
+    let kept = (!bad_rows.is_empty()).then(|| all_but(n_rows, &bad_rows));
+    Ok((report, kept))
+}
+
+/// A fault that is not of some rows but of all, whose other rows would be measured wrongly: classes that count from 1,
+/// percentages, swapped arguments. They are refused even where bad rows are counted.
+fn systematic<'a>(
+    input: &Input<'_>,
+    faults: impl Iterator<Item = &'a (usize, Fault)> + Clone,
+) -> Option<(usize, Fault)> {
+    let label = faults.clone().find(|(_, fault)| matches!(fault, Fault::Label));
+    let score = faults.clone().find(|(_, fault)| matches!(fault, Fault::Score { .. }));
+    let k = input.rules.n_classes;
+    if let Some(&(row, fault)) = label
+        && ((k > 2 && labels_start_at_one(input)) || looks_swapped(input))
+    {
+        return Some((row, fault));
+    }
+    let percentages = || input.rules.form == Form::Probabilities && percentage_scale(input).is_some();
+    let n_bad = || faults.filter(|(_, fault)| matches!(fault, Fault::Score { .. })).count();
+    score.filter(|_| percentages() && 2 * n_bad() > input.n_rows()).copied()
+}
+
+/// The rows below `n_rows` that are not in the ascending list `bad_rows`.
+fn all_but(n_rows: usize, bad_rows: &[usize]) -> Vec<usize> {
+    let mut bad = bad_rows.iter().copied().peekable();
+    (0..n_rows).filter(|&row| bad.next_if_eq(&row).is_none()).collect()
+}
+
+pub(super) fn check_shape(input: &Input<'_>) -> Result<(), Error> {
+    let rules = &input.rules;
+    if rules.n_classes == 0 {
+        return Err(Error::setting("n_classes", "at least 1", 0));
+    }
+    // Written so that NaN fails.
+    if !(0.0..=1.0).contains(&rules.sum_tolerance) {
+        return Err(Error::setting("sum_tolerance", "in [0, 1]", rules.sum_tolerance));
+    }
+    if rules.positive.is_some() && rules.n_classes > 2 {
+        let rule = "left out for more than two classes";
+        return Err(Error::setting("pos_label", rule, format!("{} classes", rules.n_classes)));
+    }
+    let n_rows = input.n_rows();
+    let scores = match rules.form {
+        Form::Probabilities => "probabilities",
+        Form::Logits => "logits",
+    };
+    let n_scores = input.scores.len();
+    if Some(n_scores) != n_rows.checked_mul(rules.n_classes) {
+        if !n_scores.is_multiple_of(rules.n_classes) {
+            let got = format!("{n_scores} values for {} classes", rules.n_classes);
+            return Err(Error::Shape { what: scores, expected: "(n, k)", got });
+        }
+        let expected = n_scores / rules.n_classes;
+        return Err(Error::LengthMismatch { what: "labels", got: n_rows, expected });
+    }
+    let beside = [
+        ("weights", input.weights.map(|weights| weights.len())),
+        ("marks of missing scores", input.missing_scores.map(<[bool]>::len)),
+        ("marks of missing labels", input.missing_labels.map(<[bool]>::len)),
+        ("marks of missing weights", input.missing_weights.map(<[bool]>::len)),
+    ];
+    match beside.into_iter().find(|(_, length)| length.is_some_and(|length| length != n_rows)) {
+        Some((what, Some(got))) => Err(Error::LengthMismatch { what, got, expected: n_rows }),
+        _ => Ok(()),
+    }
+}
+
+/// Checks some rows; stops at the first fault if that will be refused anyway.
+fn check_rows(input: &Input<'_>, rows: Range<usize>, stop_at_first: bool) -> ChunkCheck {
+    let mut found = ChunkCheck::default();
+    if is_plain(input) && holds_probabilities(input, rows.clone()) && input.labels.are_outcomes(rows.clone()) {
+        return found;
+    }
+    let scores_are_valid = holds_classes(input, rows.clone());
+    for row in rows {
+        match check_row(input, row, scores_are_valid) {
+            Ok(n_rounded) => {
+                found.n_rounded += n_rounded;
+                found.positive_weight |= input.weights.is_some_and(|weights| weights.get(row) > 0.0);
+                if let Some(positive) = &input.rules.positive {
+                    found.positive_seen |= input.labels.is_positive(row, positive);
+                }
+            }
+            Err(fault) => {
+                found.faults.push((row, fault));
+                if stop_at_first {
+                    break;
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The columns as they are, unchecked but for their lengths, where there is nothing else to look at.
+pub(super) fn plain_rows<'a>(input: &Input<'a>) -> Option<PlainRows<'a>> {
+    let plain = is_plain(input) && check_shape(input).is_ok();
+    plain.then_some(PlainRows { probabilities: input.scores, labels: input.labels, checked: false })
+}
+
+/// Whether there is nothing to look at but a column of probabilities and one of outcomes.
+fn is_plain(input: &Input<'_>) -> bool {
+    let rules = &input.rules;
+    let nothing_missing =
+        input.missing_scores.is_none() && input.missing_labels.is_none() && input.missing_weights.is_none();
+    rules.n_classes == 1
+        && rules.form == Form::Probabilities
+        && rules.positive.is_none()
+        && input.weights.is_none()
+        && nothing_missing
+}
+
+/// Whether all scores are in [0, 1] as they are: the quick way through, without a branch for each row.
+fn holds_probabilities(input: &Input<'_>, rows: Range<usize>) -> bool {
+    match input.scores {
+        Floats::F32(values) => values[rows].iter().fold(true, |all, p| all & (0.0..=1.0).contains(p)),
+        Floats::F64(values) => values[rows].iter().fold(true, |all, p| all & (0.0..=1.0).contains(p)),
+    }
+}
+
+/// Whether all rows are rows of classes with scores that are valid for certain: the quick way through, which leaves the
+/// labels and weights to be looked at.
+fn holds_classes(input: &Input<'_>, rows: Range<usize>) -> bool {
+    let k = input.rules.n_classes;
+    let values = rows.start * k..rows.end * k;
+    let tolerance = input.rules.sum_tolerance;
+    k > 1
+        && match (input.scores, input.rules.form) {
+            (Floats::F32(scores), Form::Logits) => class_rows::are_logits(&scores[values]),
+            (Floats::F64(scores), Form::Logits) => class_rows::are_logits(&scores[values]),
+            (Floats::F32(scores), Form::Probabilities) => class_rows::are_distributions(&scores[values], k, tolerance),
+            (Floats::F64(scores), Form::Probabilities) => class_rows::are_distributions(&scores[values], k, tolerance),
+        }
+}
+
+/// Checks one row, whose scores may be known to be valid; returns how many of its probabilities were off by rounding
+/// only.
+fn check_row(input: &Input<'_>, row: usize, scores_are_valid: bool) -> Result<u64, Fault> {
+    let missing = |column: Option<&[bool]>| column.is_some_and(|column| column[row]);
+    if missing(input.missing_scores) {
+        return Err(Fault::MissingScore);
+    }
+    let n_rounded = if scores_are_valid { 0 } else { check_scores(input, row)? };
+    // A label that is NaN is one that is missing: so tables of numbers have it.
+    if missing(input.missing_labels) || input.labels.number(row).is_some_and(f64::is_nan) {
+        return Err(Fault::MissingLabel);
+    }
+    if !label_is_valid(input, row) {
+        return Err(Fault::Label);
+    }
+    if missing(input.missing_weights) {
+        return Err(Fault::MissingWeight);
+    }
+    match input.weights.map(|weights| weights.get(row)) {
+        Some(weight) if !(weight.is_finite() && weight >= 0.0) => Err(Fault::Weight),
+        _ => Ok(n_rounded),
+    }
+}
+
+fn check_scores(input: &Input<'_>, row: usize) -> Result<u64, Fault> {
+    let k = input.rules.n_classes;
+    let scores = (0..k).map(|class| input.scores.get(row * k + class));
+    if input.rules.form == Form::Logits {
+        // Differences of larger ones would overflow. Written so that NaN is found.
+        return match scores.enumerate().find(|(_, logit)| !(logit.abs() <= 1e300)) {
+            Some((class, _)) => Err(Fault::Score { class }),
+            None => Ok(0),
+        };
+    }
+    let (mut n_rounded, mut sum) = (0, 0.0);
+    for (class, probability) in scores.enumerate() {
+        // Both tests are written so that NaN fails them.
+        if !(0.0..=1.0).contains(&probability) {
+            if !(-ROUNDING..=1.0 + ROUNDING).contains(&probability) {
+                return Err(Fault::Score { class });
+            }
+            n_rounded += 1;
+        }
+        sum += probability;
+    }
+    if k > 1 && (sum - 1.0).abs() > input.rules.sum_tolerance {
+        return Err(Fault::RowSum { sum });
+    }
+    Ok(n_rounded)
+}
+
+#[inline]
+fn label_is_valid(input: &Input<'_>, row: usize) -> bool {
+    if input.rules.positive.is_some() {
+        // Any label will do that is one: NaN equals nothing, and nobody means infinity.
+        return input.labels.number(row).is_none_or(f64::is_finite);
+    }
+    let n_labels = input.rules.n_classes.max(2) as f64;
+    input.labels.number(row).is_some_and(|label| label >= 0.0 && label < n_labels && label.fract() == 0.0)
+}
+
+/// The refusal for a fault, with a look at the rest of the batch for what may have gone wrong.
+fn refusal(input: &Input<'_>, row: usize, fault: Fault) -> Error {
+    if matches!(fault, Fault::Label | Fault::Score { .. }) && looks_swapped(input) {
+        return Error::Swapped;
+    }
+    let place = input.first_row + row as u64;
+    let k = input.rules.n_classes;
+    match fault {
+        Fault::MissingScore if input.rules.form == Form::Logits => Error::Missing { what: "logit", row: place },
+        Fault::MissingScore => Error::Missing { what: "probability", row: place },
+        Fault::MissingLabel => Error::Missing { what: "label", row: place },
+        Fault::MissingWeight => Error::Missing { what: "weight", row: place },
+        Fault::RowSum { sum } => Error::RowSum { row: place, sum, tolerance: input.rules.sum_tolerance },
+        Fault::Weight => {
+            // proof: a weight can only be at fault where there are weights
+            let value = input.weights.map_or(f64::NAN, |weights| weights.get(row));
+            Error::InvalidWeight { row: place, value }
+        }
+        Fault::Score { class } => {
+            let value = input.scores.get(row * k + class);
+            let class = (k > 1).then_some(class);
+            if input.rules.form == Form::Logits {
+                return Error::InvalidLogit { row: place, class, value };
+            }
+            match percentage_scale(input) {
+                Some(max) if value > 1.0 => Error::Percentages { row: place, class, value, max },
+                _ => Error::InvalidProbability { row: place, class, value },
+            }
+        }
+        Fault::Label => {
+            let value = input.labels.display(row);
+            let last = k.saturating_sub(1);
+            if k <= 2 {
+                Error::InvalidOutcome { row: place, value }
+            } else if input.labels.number(row) == Some(k as f64) && labels_start_at_one(input) {
+                Error::LabelsFromOne { row: place, value, last }
+            } else {
+                Error::InvalidLabel { row: place, value, last }
+            }
+        }
+    }
+}
+
+/// Labels that are fractions, and scores that are only 0 and 1.
+fn looks_swapped(input: &Input<'_>) -> bool {
+    let scores_are_outcomes = (0..input.scores.len()).all(|index| matches!(input.scores.get(index), 0.0 | 1.0));
+    let labels = || (0..input.n_rows()).filter_map(|row| input.labels.number(row));
+    input.rules.n_classes == 1
+        && scores_are_outcomes
+        && labels().any(|label| label.fract() != 0.0)
+        && labels().all(|label| (0.0..=1.0).contains(&label))
+}
+
+/// The largest score, if all are in [0, 100] and the largest is above 10: no slip, but a scale.
+fn percentage_scale(input: &Input<'_>) -> Option<f64> {
+    let scores = || (0..input.scores.len()).map(|index| input.scores.get(index));
+    let max = scores().fold(f64::NEG_INFINITY, f64::max);
+    (scores().all(|score| (0.0..=100.0).contains(&score)) && max > 10.0).then_some(max)
+}
+
+fn labels_start_at_one(input: &Input<'_>) -> bool {
+    let last = input.rules.n_classes as f64;
+    (0..input.n_rows())
+        .all(|row| input.labels.number(row).is_some_and(|label| (1.0..=last).contains(&label) && label.fract() == 0.0))
+}
+
+/// Remembers the first few distinct labels of a batch.
+fn note_labels(input: &Input<'_>, seen: &mut Vec<(u64, String)>) {
+    let is_missing = |row: &usize| input.missing_labels.is_some_and(|missing| missing[*row]);
+    for row in (0..input.n_rows()).filter(|row| !is_missing(row)) {
+        if seen.len() >= LABELS_SEEN {
+            break;
+        }
+        let label = input.labels.display(row);
+        if !seen.iter().any(|(_, earlier)| *earlier == label) {
+            seen.push((input.first_row + row as u64, label));
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Views of rows of classes: the top class, one class against the rest, each class in turn.
+
+use super::binary::{BinaryView, Scale};
+use super::class_rows::{self, ClassRows, Top};
+use super::columns::Floats;
+use super::{Form, Predictions};
+use crate::Error;
+use crate::measure::{Estimate, Measure};
+use crate::numerics::parallel;
+
+/// What is refused of a plain column.
+const PLAIN: &str = "left out for a plain column of scores";
+
+/// When the top class of a row counts as right, if several share the largest score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ties {
+    /// The first of them is the prediction, as argmax takes it.
+    #[default]
+    First,
+    /// Right if the label is any of them: equation (tcecedef) of the paper.
+    Any,
+}
+
+impl std::str::FromStr for Ties {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "first" => Ok(Ties::First),
+            "any" => Ok(Ties::Any),
+            other => Err(Error::setting("ties", "\"first\" or \"any\"", format!("{other:?}"))),
+        }
+    }
+}
+
+/// How rows of classes become rows with a binary outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Multiclass {
+    /// Column 1 of two, the top class of more; a plain column as it is.
+    #[default]
+    Auto,
+    /// The top class, and whether it was right.
+    TopClass,
+    /// Each class against the rest, and the mean over them: with binned ECE, the static calibration error (SCE) of Nixon et al.;
+    /// [`Predictions::estimate`] has the definition.
+    Classwise,
+    /// This class against the rest.
+    Class(usize),
+}
+
+impl Multiclass {
+    const RULE: &str = "\"top_class\", \"classwise\" or a class";
+
+    /// What [`Multiclass::Auto`] means for so many classes.
+    pub fn resolved(self, n_classes: usize) -> Self {
+        match (self, n_classes) {
+            (Multiclass::Auto, 2) => Multiclass::Class(1),
+            (Multiclass::Auto, 3..) => Multiclass::TopClass,
+            _ => self,
+        }
+    }
+}
+
+impl std::str::FromStr for Multiclass {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "auto" => Ok(Multiclass::Auto),
+            "top_class" => Ok(Multiclass::TopClass),
+            "classwise" => Ok(Multiclass::Classwise),
+            other => {
+                let refused = |_| Error::setting("multiclass", Multiclass::RULE, format!("{other:?}"));
+                other.parse().map(Multiclass::Class).map_err(refused)
+            }
+        }
+    }
+}
+
+/// Runs one expression with `$rows` bound to the [`ClassRows`] of some predictions, of whichever type they are.
+macro_rules! with_class_rows {
+    ($predictions:expr, $rows:ident => $expression:expr) => {{
+        let (n_classes, kept) = ($predictions.n_classes(), $predictions.kept.as_deref());
+        match $predictions.input.scores {
+            Floats::F32(values) => {
+                let $rows = ClassRows { values, n_classes, kept };
+                $expression
+            }
+            Floats::F64(values) => {
+                let $rows = ClassRows { values, n_classes, kept };
+                $expression
+            }
+        }
+    }};
+}
+
+impl Predictions<'_> {
+    /// The one view that is asked for; class by class there is none.
+    pub fn view(&self, multiclass: Multiclass, ties: Ties) -> Result<BinaryView<'_>, Error> {
+        match multiclass.resolved(self.n_classes()) {
+            Multiclass::Auto => self.binary(),
+            Multiclass::TopClass => self.top_class(ties),
+            Multiclass::Class(class) => self.one_class(class),
+            Multiclass::Classwise => Err(Error::setting(
+                "multiclass",
+                "\"top_class\" or a class for one curve, table or sketch",
+                "\"classwise\"",
+            )),
+        }
+    }
+
+    /// What a measure says of the view that is asked for; class by class, the mean and each class's own.
+    ///
+    /// # Definition
+    /// With [`Multiclass::Classwise`], for K classes and M the measure:
+    /// ```text
+    /// (1/K) Σ_c M(probability of class c, whether the label is c)       over all rows, for each class
+    /// SCE = (1/K) Σ_c Σ_b (W_cb / W) |ȳ_cb - p̄_cb|                      M binned ECE with bins of equal width
+    /// ```
+    /// The second line is the static calibration error (SCE) of Nixon et al., also called class-wise ECE; W_cb is the weight of the rows
+    /// whose probability of class c is in bin b. Their adaptive calibration error (ACE) is the same with bins of equal mass,
+    /// [`Strategy::Quantile`](crate::Strategy): there all bins have the share 1/R, here the one that ties leave them. Their thresholded
+    /// variant, which drops small probabilities, is not here: its figure depends on the threshold more than on the model.
+    ///
+    /// # Assumptions
+    /// Those of the measure. Every class counts the same, a rare one too. All probabilities may be calibrated class by class, and the vectors
+    /// not: [`CanonicalKdeEce`](crate::CanonicalKdeEce) asks for these.
+    ///
+    /// # Cost
+    /// K times that of the measure.
+    ///
+    /// # Accuracy
+    /// Numerical: the mean of the bounds. Statistical: that of the measure; with many classes most probabilities are near 0, where equal-width
+    /// bins have one that holds nearly all rows, and the mean over classes is near 0 whatever the top classes do.
+    ///
+    /// # Reference
+    /// Nixon, Dusenberry, Zhang, Jerfel, Tran, "Measuring Calibration in Deep Learning", CVPR workshops 2019; class-wise ECE: Kull,
+    /// Perello-Nieto, Kängsepp, Silva Filho, Song, Flach, "Beyond temperature scaling", NeurIPS 2019.
+    ///
+    /// # Example
+    /// One bin: class 0 came once for 0.8 + 0.4 expected, class 1 never for 0.1 + 0.2, class 2 once for 0.1 + 0.4.
+    /// ```
+    /// use calipers::{BinnedEce, Input, Multiclass, Ties};
+    ///
+    /// let scores = [0.8, 0.1, 0.1, 0.4, 0.2, 0.4];
+    /// let predictions = Input::probabilities(&scores, &[0, 2]).classes(3).check()?;
+    /// let sce = predictions.estimate(Multiclass::Classwise, Ties::First, &BinnedEce::new().n_bins(1))?;
+    /// assert!((sce.value - (0.2 + 0.3 + 0.5) / 2.0 / 3.0).abs() < 1e-15);
+    /// assert_eq!(sce.per_class.len(), 3);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub fn estimate(&self, multiclass: Multiclass, ties: Ties, measure: &dyn Measure) -> Result<Estimate, Error> {
+        if multiclass != Multiclass::Classwise {
+            return measure.estimate(&self.view(multiclass, ties)?);
+        }
+        if self.n_classes() < 2 {
+            return Err(Error::setting("multiclass", PLAIN, "\"classwise\""));
+        }
+        let per_class: Result<Vec<Estimate>, Error> = self.classwise().map(|view| measure.estimate(&view?)).collect();
+        Estimate::mean_over_classes(per_class?)
+    }
+
+    /// Confidence calibration: the probability of the top class, and whether it was right.
+    ///
+    /// From raw scores the view has log-odds, `z_top - logsumexp(the others)`, which stay finite
+    /// and exact where the probability would round to 1.
+    pub fn top_class(&self, ties: Ties) -> Result<BinaryView<'_>, Error> {
+        if self.n_classes() < 2 {
+            return Err(Error::setting("multiclass", PLAIN, "\"top_class\""));
+        }
+        if self.input.rules.positive.is_some() {
+            return Err(Error::setting("pos_label", "left out with multiclass", "both"));
+        }
+        let chunks = self.tops(ties);
+        let tops = || chunks.iter().flatten();
+        let scores = tops().map(|(top, _)| top.score).collect();
+        let outcomes = tops().map(|(_, right)| *right).collect();
+        let n_ties = tops().filter(|(top, _)| top.tied).count() as u64;
+        let (scale, error) = match self.input.rules.form {
+            Form::Probabilities => (Scale::Probability, None),
+            Form::Logits => (Scale::LogOdds, Some(class_rows::log_odds_error(self.n_classes()))),
+        };
+        let mut view = self.computed_view(scores, outcomes, scale, error);
+        view.set_ties(n_ties);
+        Ok(view)
+    }
+
+    /// The top class of each row and whether it is right, chunk by chunk.
+    pub(super) fn tops(&self, ties: Ties) -> Vec<Vec<(Top, bool)>> {
+        let rows_per_chunk = class_rows::rows_per_chunk(self.n_classes());
+        parallel::map_chunks(self.len(), rows_per_chunk, |range| {
+            let tops = with_class_rows!(self, rows => class_rows::tops(&rows, range.clone(), self.input.rules.form));
+            range.zip(tops).map(|(index, top)| (top, self.is_right(index, top, ties))).collect()
+        })
+    }
+
+    fn is_right(&self, index: usize, top: Top, ties: Ties) -> bool {
+        let row = self.row(index);
+        // proof: the door has checked that labels are classes
+        let label = self.input.labels.number(row).map_or(usize::MAX, |label| label as usize);
+        let score = |class: usize| self.input.scores.get(row * self.n_classes() + class);
+        label == top.class || (ties == Ties::Any && top.tied && score(label) == score(top.class))
+    }
+
+    /// One class against the rest.
+    pub fn one_class(&self, class: usize) -> Result<BinaryView<'_>, Error> {
+        let k = self.n_classes();
+        if k < 2 {
+            return Err(Error::setting("multiclass", PLAIN, class));
+        }
+        if class >= k {
+            return Err(Error::setting("multiclass", format!("a class from 0 to {}", k - 1), class));
+        }
+        if self.input.rules.form == Form::Probabilities {
+            return Ok(self.class_probabilities(class));
+        }
+        let chunks = parallel::map_chunks(
+            self.len(),
+            class_rows::rows_per_chunk(k),
+            |range| with_class_rows!(self, rows => class_rows::log_odds(&rows, range, class)),
+        );
+        Ok(self.class_log_odds(class, chunks.concat(), Some(class_rows::log_odds_error(k))))
+    }
+
+    /// Each class against the rest, in order.
+    fn classwise(&self) -> impl Iterator<Item = Result<BinaryView<'_>, Error>> {
+        (0..self.n_classes()).map(|class| self.one_class(class))
+    }
+}

@@ -1,0 +1,174 @@
+//! What measures are applied to: rows, the classes of rows, or a sketch.
+
+use crate::Error;
+use crate::data::{BinaryView, Multiclass, Predictions, Ties};
+use crate::inference::{ClasswiseResampler, Clusters, NoiseFloor};
+use crate::link::Link;
+use crate::measure::{Estimate, Measure};
+use crate::measures::{Group, Pooled};
+use crate::sketch::Sketch;
+
+/// Predictions with outcomes, in any of the three forms that calipers works on.
+///
+/// A view or a sketch is a sample by itself: `assess.run(&view)`, `assess.run(&sketch)`.
+///
+/// # Example
+/// ```
+/// use calipers::{BinnedEce, Input, Sample, Sketch, Ties};
+///
+/// let predictions = Input::probabilities(&[0.7, 0.2, 0.1, 0.3, 0.6, 0.1], &[0, 1]).classes(3).check()?;
+/// let by_class = Sample::classes(&predictions, Ties::First).estimate(&BinnedEce::new())?;
+/// assert_eq!(by_class.per_class.len(), 3);
+/// # Ok::<(), calipers::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Sample<'a> {
+    pub(crate) data: Data<'a>,
+    pub(crate) clusters: Option<&'a [u32]>,
+    pub(crate) confidences: Option<bool>,
+}
+
+/// The form of a sample.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Data<'a> {
+    /// One outcome a row.
+    Rows(&'a BinaryView<'a>),
+    /// Several classes a row, which are measured one by one and averaged.
+    Classes(&'a Predictions<'a>, Ties),
+    /// Cells in which rows were counted.
+    Sketch(&'a Sketch),
+}
+
+impl<'a> Sample<'a> {
+    /// Each class against the others; values are means over classes.
+    pub fn classes(predictions: &'a Predictions<'a>, ties: Ties) -> Self {
+        Sample { data: Data::Classes(predictions, ties), clusters: None, confidences: None }
+    }
+
+    /// Rows that depend on each other, such as the answers of one person: one number for each row, the same for rows of
+    /// one cluster. At least ten clusters. A sketch does not know its rows, and has none.
+    ///
+    /// Standard errors are those of sums by cluster, bootstrap draws are of whole clusters, and the noise floor draws
+    /// outcomes that are correlated within clusters as much as those of the rows are
+    /// ([`CorrelatedOutcomes`](crate::inference::CorrelatedOutcomes)).
+    pub fn clusters(self, clusters: &'a [u32]) -> Self {
+        Sample { clusters: Some(clusters), ..self }
+    }
+
+    /// Whether predictions are confidences in the class that a model predicts
+    /// ([`Input::confidences`](crate::Input::confidences)). A view knows that. A sketch does not, and unless this is set
+    /// its [`Parts`](crate::inference::Parts) do not tell over- from underconfidence.
+    pub fn confidences(self, confidences: bool) -> Self {
+        Sample { confidences: Some(confidences), ..self }
+    }
+
+    /// The value of a measure.
+    pub fn estimate(&self, measure: &dyn Measure) -> Result<Estimate, Error> {
+        match self.data {
+            Data::Rows(view) => measure.estimate(view),
+            Data::Classes(predictions, ties) => predictions.estimate(Multiclass::Classwise, ties, measure),
+            Data::Sketch(sketch) => sketch.estimate(measure),
+        }
+    }
+
+    /// The noise floor of a measure, with the p-value of the measure that decides for it
+    /// ([`Measure::decided_by`]): for LS-ECE its residual form.
+    pub fn noise_floor(&self, measure: &dyn Measure, n_resamples: u64, seed: u64) -> Result<NoiseFloor, Error> {
+        let floor = self.floor_of(measure, n_resamples, seed)?;
+        match measure.decided_by() {
+            Some(deciding) => {
+                Ok(NoiseFloor { p_value: self.floor_of(&*deciding, n_resamples, seed)?.p_value, ..floor })
+            }
+            None => Ok(floor),
+        }
+    }
+
+    fn floor_of(&self, measure: &dyn Measure, n_resamples: u64, seed: u64) -> Result<NoiseFloor, Error> {
+        match self.data {
+            Data::Rows(view) => {
+                let clusters = self.clusters.map(|ids| Clusters::new(ids, view)).transpose()?;
+                NoiseFloor::new(&*measure.resampler(view, clusters.as_ref())?, n_resamples, seed)
+            }
+            Data::Classes(predictions, _) => {
+                let value = self.estimate(measure)?.value;
+                NoiseFloor::new(&ClasswiseResampler::new(measure, predictions, None, value)?, n_resamples, seed)
+            }
+            Data::Sketch(sketch) => NoiseFloor::new(&*measure.sketch_resampler(sketch)?, n_resamples, seed),
+        }
+    }
+
+    /// Rows.
+    pub fn n(&self) -> u64 {
+        match self.data {
+            Data::Rows(view) => view.len() as u64,
+            Data::Classes(predictions, _) => predictions.len() as u64,
+            Data::Sketch(sketch) => sketch.n(),
+        }
+    }
+
+    /// Whether rows are said to depend on each other.
+    pub fn has_clusters(&self) -> bool {
+        self.clusters.is_some()
+    }
+
+    /// The sketch, where it is one.
+    pub fn sketch(&self) -> Option<&'a Sketch> {
+        match self.data {
+            Data::Sketch(sketch) => Some(sketch),
+            Data::Rows(_) | Data::Classes(..) => None,
+        }
+    }
+
+    /// Whether it is a sketch.
+    pub fn is_sketch(&self) -> bool {
+        self.sketch().is_some()
+    }
+
+    /// Whether values are means over classes.
+    pub fn is_classwise(&self) -> bool {
+        matches!(self.data, Data::Classes(..))
+    }
+
+    /// The rows, where it has them as they are.
+    pub fn view(&self) -> Option<&'a BinaryView<'a>> {
+        match self.data {
+            Data::Rows(view) => Some(view),
+            Data::Classes(..) | Data::Sketch(_) => None,
+        }
+    }
+
+    /// Rows or cells in the order of their probabilities, equal ones together, as shares of the weight.
+    pub(crate) fn groups(&self, link: &dyn Link) -> Result<Vec<Group>, Error> {
+        match self.binary("a curve")? {
+            Binary::Rows(view) => Ok(Pooled::new(view, link)?.groups),
+            Binary::Sketch(sketch) => sketch.groups(link),
+        }
+    }
+
+    /// The rows or the sketch, for what is of one outcome.
+    pub(crate) fn binary(&self, what: &'static str) -> Result<Binary<'a>, Error> {
+        match self.data {
+            Data::Rows(view) => Ok(Binary::Rows(view)),
+            Data::Sketch(sketch) => Ok(Binary::Sketch(sketch)),
+            Data::Classes(..) => Err(Error::setting(what, "of one outcome", "several classes")),
+        }
+    }
+}
+
+/// A sample of one outcome.
+pub(crate) enum Binary<'a> {
+    Rows(&'a BinaryView<'a>),
+    Sketch(&'a Sketch),
+}
+
+impl<'a> From<&'a BinaryView<'a>> for Sample<'a> {
+    fn from(view: &'a BinaryView<'a>) -> Self {
+        Sample { data: Data::Rows(view), clusters: None, confidences: None }
+    }
+}
+
+impl<'a> From<&'a Sketch> for Sample<'a> {
+    fn from(sketch: &'a Sketch) -> Self {
+        Sample { data: Data::Sketch(sketch), clusters: None, confidences: None }
+    }
+}

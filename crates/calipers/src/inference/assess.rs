@@ -1,0 +1,279 @@
+//! All of it in one object.
+
+use super::classwise::ClasswiseResampler;
+use super::resampler::{Draws, Kind, Resampler, check_level, check_resamples, n_kinds_of_floor};
+use super::{Bootstrap, Clusters, Debias, Interval, IntervalMethod, NoiseFloor, Parts};
+use crate::Error;
+use crate::data::BinaryView;
+use crate::data::{Data, Sample};
+use crate::measure::{Estimate, Measure};
+use crate::setters::setters;
+use crate::watch;
+
+/// Value, noise floor, p-value, interval and debiased value of a measure.
+///
+/// # Definition
+/// Noise floor and p-value as in [`NoiseFloor`]. The interval holds the population's value of the measure at the same settings (sigma, if chosen automatically, is that of these
+/// rows), by [`IntervalMethod::BiasAware`] where the measure has a [`Bracket`](super::Bracket) and else by [`IntervalMethod::Normal`]. Where the p-value is above 1 - level, there is an upper
+/// limit in its place. The debiased value is one of [`Debias`].
+///
+/// Where another measure decides ([`Measure::decided_by`]), as the residual form does for LS-ECE, it is assessed, too, and p-value and debiased value are its own.
+///
+/// # Assumptions
+/// Independent rows; or independent clusters of rows, where [`Sample::clusters`] names them.
+///
+/// # Cost
+/// LS-ECE: one pass, and then some hundred microseconds for each resample, whatever the number of rows; with clusters one pass for
+/// each resample. Other measures: as much as the measure itself for each.
+///
+/// # Accuracy
+/// That of `n_resamples` draws: the mean of the floor is known to its deviation over √n_resamples. The same seed gives the same bits on any number of threads.
+///
+/// # Example
+/// ```
+/// use calipers::population::Family;
+/// use calipers::{Assess, LsEce};
+///
+/// let sample = Family::named("overconfident")?.sample(2000, 1);
+/// let predictions = sample.input().check()?;
+/// let measure = LsEce::new().sigma(0.5);
+/// let assessment = Assess::new(&measure).n_resamples(200).run(&predictions.binary()?)?;
+/// assert!(assessment.significant == Some(true) && assessment.floor.as_ref().is_some_and(|floor| floor.mean < 0.03));
+/// assert!(assessment.sentence().starts_with("LS-ECE is 0.0"));
+/// # Ok::<(), calipers::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Assess<'a> {
+    measure: &'a dyn Measure,
+    level: f64,
+    n_resamples: u64,
+    seed: u64,
+    method: Option<IntervalMethod>,
+    debias: Debias,
+    most_resamples: u64,
+}
+
+impl<'a> Assess<'a> {
+    /// Level 0.95, 1000 resamples of each kind, seed 0.
+    pub fn new(measure: &'a dyn Measure) -> Self {
+        let debias = Debias::default();
+        Assess { measure, level: 0.95, n_resamples: 1000, seed: 0, method: None, debias, most_resamples: 0 }
+    }
+
+    setters! {
+        /// The level of the interval; the floor test is at 1 - level.
+        level: f64;
+
+        /// Draws of each kind.
+        n_resamples: u64;
+
+        /// Draws up to so many for a p-value that is the smallest which [`n_resamples`](Self::n_resamples) can show. For one of
+        /// m groups m / (1 - level) draws are enough to be significant after [`holm`](super::holm)'s adjustment.
+        most_resamples: u64;
+
+        /// What the random numbers are made from.
+        seed: u64;
+
+        /// How the interval is made; unless set, with its bias in mind where the measure has a bracket.
+        method: some IntervalMethod;
+
+        /// How noise is taken out of the value.
+        debias: Debias;
+    }
+
+    /// Assesses a sample: the rows of a view, its classes, or a sketch, for measures of which
+    /// [`Spec::from_sketch`](crate::Spec::from_sketch) says so. Rows of a sketch are taken to be independent.
+    ///
+    /// Class by class the value is the mean over classes. A calibrated draw gives each row one label with the
+    /// probabilities that the row says, and a bootstrap draw has the same rows for all classes: classes depend on each
+    /// other, and the mean over them is measured again as it is. Each draw costs as much as the measure does, for LS-ECE
+    /// too.
+    pub fn run<'s>(&self, sample: impl Into<Sample<'s>>) -> Result<Assessment, Error> {
+        self.run_sample(sample.into())
+    }
+
+    fn run_sample(&self, sample: Sample<'_>) -> Result<Assessment, Error> {
+        self.check()?;
+        if sample.is_sketch() && sample.clusters.is_some() {
+            return Err(Error::setting("clusters", "left out for a sketch, which does not know its rows", "some"));
+        }
+        let estimate = sample.estimate(self.measure)?;
+        check_ordered(&estimate)?;
+        let value = estimate.value;
+        let clusters = |view: &BinaryView<'_>| sample.clusters.map(|ids| Clusters::new(ids, view)).transpose();
+        let decided = || match self.measure.decided_by() {
+            Some(measure) => Assess { measure: &*measure, ..*self }.run_sample(sample).map(Some),
+            None => Ok(None),
+        };
+        match sample.data {
+            Data::Rows(view) => {
+                let decided = decided()?;
+                let clusters = clusters(view)?;
+                let resampler = self.measure.resampler(view, clusters.as_ref())?;
+                let confidences = sample.confidences.or(Some(view.has_confidences()));
+                let found = self.assess(estimate, &*resampler, decided, confidences)?;
+                Ok(Assessment { n_clusters: clusters.as_ref().map(|clusters| clusters.len() as u64), ..found })
+            }
+            Data::Classes(predictions, _) => {
+                let clusters = clusters(&predictions.one_class(0)?)?;
+                let resampler = ClasswiseResampler::new(self.measure, predictions, clusters.as_ref(), value)?;
+                let found = self.assess(estimate, &resampler, decided()?, None)?;
+                Ok(Assessment { n_clusters: clusters.as_ref().map(|clusters| clusters.len() as u64), ..found })
+            }
+            Data::Sketch(sketch) => {
+                let decided = decided()?;
+                self.assess(estimate, &*self.measure.sketch_resampler(sketch)?, decided, sample.confidences)
+            }
+        }
+    }
+
+    /// Whether level and number of resamples can be had, before there are any rows.
+    pub fn check(&self) -> Result<(), Error> {
+        check_level(self.level)?;
+        check_resamples(self.n_resamples, self.level)
+    }
+
+    fn assess(
+        &self,
+        estimate: Estimate,
+        resampler: &dyn Resampler,
+        decided: Option<Assessment>,
+        confidences: Option<bool>,
+    ) -> Result<Assessment, Error> {
+        let needs_bootstrap = self.needs_bootstrap(resampler);
+        let n_kinds = u64::from(needs_bootstrap) + n_kinds_of_floor(resampler);
+        watch::expect_draws(n_kinds * self.n_resamples);
+        let draws = match needs_bootstrap {
+            true => Some(Draws::new(resampler, Kind::Bootstrap, self.n_resamples, self.seed)?),
+            false => None,
+        };
+        self.assess_by(estimate, resampler, draws.as_ref(), decided, confidences)
+    }
+
+    /// Whether the interval or the debiased value takes bootstrap draws: not where the bracket gives both.
+    pub(super) fn needs_bootstrap(&self, resampler: &dyn Resampler) -> bool {
+        let by_bracket = matches!(self.method, None | Some(IntervalMethod::BiasAware)) && self.debias == Debias::Local;
+        !by_bracket || resampler.bracket().is_none()
+    }
+
+    /// With bootstrap draws that are there already, or none where none are needed.
+    pub(super) fn assess_by(
+        &self,
+        estimate: Estimate,
+        resampler: &dyn Resampler,
+        draws: Option<&Draws>,
+        decided: Option<Assessment>,
+        confidences: Option<bool>,
+    ) -> Result<Assessment, Error> {
+        let withheld = resampler.floor_withheld();
+        // Where another measure decides, the p-value is its own.
+        let most = if decided.is_some() { 0 } else { self.most_resamples };
+        let mut floor = match withheld {
+            None => Some(NoiseFloor::refined(resampler, self.n_resamples, most.max(self.n_resamples), self.seed)?),
+            Some(_) => None,
+        };
+        let is_unbiased = !estimate.spec.biased_up;
+        let most_bias = floor.as_ref().map_or(f64::INFINITY, |floor| floor.mean);
+        let bracket = resampler.bracket();
+        let bootstrap = match (draws, bracket) {
+            (None, Some(bracket)) => Bootstrap::of_bracket(resampler, bracket),
+            (Some(draws), _) => Bootstrap { is_unbiased, most_bias, ..Bootstrap::of_draws(resampler, draws) },
+            (None, None) => {
+                Bootstrap { is_unbiased, most_bias, ..Bootstrap::new(resampler, self.n_resamples, self.seed)? }
+            }
+        };
+        if let Some((floor, decided)) = floor.as_mut().zip(decided.as_ref().and_then(|decided| decided.floor.as_ref()))
+        {
+            floor.p_value = decided.p_value;
+        }
+        let significant = floor.as_ref().map(|floor| floor.p_value <= 1.0 - self.level + 1e-12);
+        let method = self.method.unwrap_or(match bracket {
+            Some(_) => IntervalMethod::BiasAware,
+            None => IntervalMethod::Normal,
+        });
+        // A score that is no larger than a calibrated model's says nothing of how small it can be.
+        let is_upper_limit = significant == Some(false) && !estimate.spec.is_score();
+        let interval = Interval::new(estimate.value, &bootstrap, self.level, method, is_upper_limit)?;
+        let by_place = bootstrap.debiased_by_place(estimate.value).filter(|_| self.debias == Debias::Local);
+        let (debias, debiased) = match (by_place, &floor, self.debias) {
+            (Some(debiased), ..) => (Debias::Local, debiased),
+            (None, Some(floor), rule) if !is_unbiased => {
+                let rule = if rule == Debias::Local { Debias::Mean } else { rule };
+                (rule, rule.apply(estimate.value, floor, &bootstrap))
+            }
+            _ => (Debias::Bootstrap, (estimate.value - bootstrap.bias()).max(0.0)),
+        };
+        let parts = match &decided {
+            Some(decided) => decided.parts,
+            None => {
+                resampler.parts().map(|parts| Parts::new(&parts, &interval, resampler.effective_rows(), confidences))
+            }
+        };
+        Ok(Assessment {
+            debiased: decided.as_ref().map_or(debiased, |decided| decided.debiased),
+            debias: decided.as_ref().map_or(debias, |decided| decided.debias),
+            standard_error: bootstrap.influence_deviation.unwrap_or(bootstrap.deviation),
+            bias: bootstrap.bias(),
+            parts,
+            smoothing: resampler.smoothing_alone().filter(|size| *size > 0.0),
+            residual: decided.map(Box::new),
+            estimate,
+            floor,
+            withheld,
+            interval,
+            significant,
+            n_clusters: None,
+            bootstrap,
+        })
+    }
+}
+
+/// What a calibrated model would show says nothing of a measure by one tail, unless larger is worse.
+pub(super) fn check_ordered(estimate: &Estimate) -> Result<(), Error> {
+    match estimate.spec.larger_is_worse() {
+        true => Ok(()),
+        false => Err(Error::setting("measure", "one of which a larger value is worse", estimate.measure())),
+    }
+}
+
+/// What is known of a figure.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Assessment {
+    /// The figure, with its numerical bound and settings.
+    pub estimate: Estimate,
+    /// What a calibrated model would show, and the p-value.
+    pub floor: Option<NoiseFloor>,
+    /// Why there is no floor, where there is none.
+    pub withheld: Option<&'static str>,
+    /// Where the population's value is.
+    pub interval: Interval,
+    /// The value without what noise adds to it, never below 0.
+    pub debiased: f64,
+    /// How that was done.
+    pub debias: Debias,
+    /// The standard error of the figure: by influence values where there are any, else by the bootstrap.
+    pub standard_error: f64,
+    /// How far the value is biased up: the value less its corrected value, or by bootstrap draws v* the mean(v*) - v.
+    pub bias: f64,
+    /// Whether the p-value is at most 1 - level; unknown without a floor.
+    pub significant: Option<bool>,
+    /// The measure that decided, where it is another one: for LS-ECE its residual form. Then the p-value, `significant`, `debiased`, `debias` and `parts` above are its own.
+    pub residual: Option<Box<Assessment>>,
+    /// In which direction predictions are off, for measures that tell.
+    pub parts: Option<Parts>,
+    /// For LS-ECE, what noise on the logits alone makes of it: its value were outcomes just as predicted.
+    pub smoothing: Option<f64>,
+    /// Clusters of rows that depend on each other, where the rows were said to be so.
+    pub n_clusters: Option<u64>,
+    /// The draws that the interval is made from.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub bootstrap: Bootstrap,
+}
+
+impl Assessment {
+    /// The assessment that verdicts are made of: that of the measure that decides, or this one.
+    pub fn deciding(&self) -> &Assessment {
+        self.residual.as_deref().unwrap_or(self)
+    }
+}

@@ -1,0 +1,139 @@
+//! Bands about the curves of reliability diagrams: how far chance alone takes them.
+//!
+//! ```text
+//! Corp::consistency_band     where the isotonic fit of calibrated predictions would lie
+//! Corp::confidence_band      where the true rates may lie, if they rise with the probability
+//! LsEce::consistency_band    where the smoothed curve of calibrated predictions would lie
+//! ```
+//! Those of consistency are there for sketches too, as `consistency_band_from_sketch`.
+//! All are pointwise: at each place the band holds the curve with its level, and over a whole curve it is normal that some places are outside.
+
+mod corp;
+
+use crate::Error;
+use crate::inference::check_level;
+use crate::numerics::random::{Uniforms, seed_of_draw};
+use crate::setters::setters;
+use crate::watch;
+use rayon::prelude::*;
+
+/// What a band is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BandKind {
+    /// The curve of a calibrated model: a curve outside of it is evidence against calibration there.
+    Consistency,
+    /// The fitted curve: the true rates may be anywhere inside.
+    Confidence,
+}
+
+impl BandKind {
+    /// As it is asked for by name.
+    pub fn name(self) -> &'static str {
+        match self {
+            BandKind::Consistency => "consistency",
+            BandKind::Confidence => "confidence",
+        }
+    }
+}
+
+impl std::str::FromStr for BandKind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "consistency" => Ok(BandKind::Consistency),
+            "confidence" => Ok(BandKind::Confidence),
+            other => Err(Error::setting("band", "\"consistency\" or \"confidence\"", format!("{other:?}"))),
+        }
+    }
+}
+
+/// Lower and upper end at each place of a curve.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Band {
+    /// What it is about.
+    pub kind: BandKind,
+    /// Lower ends, in the order of the curve; NaN where the curve is.
+    pub lower: Vec<f64>,
+    /// Upper ends.
+    pub upper: Vec<f64>,
+    /// How often each place is inside, at least.
+    pub level: f64,
+    /// Draws, where outcomes were drawn.
+    pub n_resamples: u64,
+    /// What the random numbers were made from.
+    pub seed: u64,
+}
+
+/// How a band is made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BandOptions {
+    level: f64,
+    n_resamples: u64,
+    seed: u64,
+}
+
+impl Default for BandOptions {
+    fn default() -> Self {
+        BandOptions { level: 0.95, n_resamples: 999, seed: 0 }
+    }
+}
+
+impl BandOptions {
+    /// Level 0.95, 999 draws with seed 0.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    setters! {
+        /// How often each place is to be inside, from 0.5 to below 1.
+        level: f64;
+
+        /// Draws.
+        n_resamples: u64;
+
+        /// The seed of the draws: the same numbers on every machine and any number of threads.
+        seed: u64;
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        check_level(self.level)?;
+        // With fewer no draw could be left out at either end. All draws of a curve are kept until their order is known, hence the most.
+        let least = (2.0 / (1.0 - self.level) - 1.0 - 1e-9).ceil();
+        if self.n_resamples as f64 >= least && self.n_resamples <= 10_000 {
+            return Ok(());
+        }
+        Err(Error::setting("n_resamples", format!("from {least} to 10000 at this level"), self.n_resamples))
+    }
+
+    /// The probability of either side.
+    pub(crate) fn tail(&self) -> f64 {
+        0.5 * (1.0 - self.level)
+    }
+
+    /// Draws curves of `n_places` values each, and takes at each place the k-th smallest and the k-th largest, k = ⌊(draws + 1) tail⌋.
+    ///
+    /// One more curve that is like the draws is below the first with a probability of at most k / (draws + 1), since it is as likely to have
+    /// any rank among them: so the level holds for any number of rows and of draws.
+    pub(crate) fn ends(&self, n_places: usize, curve: impl Fn(&mut Uniforms) -> Vec<f64> + Sync) -> Vec<(f64, f64)> {
+        watch::expect_draws(self.n_resamples);
+        let draw = |number: u64| {
+            watch::draw_begins();
+            curve(&mut Uniforms::new(seed_of_draw(self.seed, number)))
+        };
+        let draws: Vec<Vec<f64>> = (0..self.n_resamples).into_par_iter().panic_fuse().map(draw).collect();
+        let rank = (((draws.len() + 1) as f64 * self.tail() + 1e-9) as usize).max(1);
+        let ends_at = |place: usize| {
+            let mut values: Vec<f64> = draws.iter().map(|draw| draw[place]).collect();
+            let lower = *values.select_nth_unstable_by(rank - 1, f64::total_cmp).1;
+            let highest = values.len() - rank;
+            (lower, *values.select_nth_unstable_by(highest, f64::total_cmp).1)
+        };
+        (0..n_places).into_par_iter().map(ends_at).collect()
+    }
+
+    pub(crate) fn band(&self, kind: BandKind, ends: impl Iterator<Item = (f64, f64)>) -> Band {
+        let (lower, upper) = ends.unzip();
+        Band { kind, lower, upper, level: self.level, n_resamples: self.n_resamples, seed: self.seed }
+    }
+}

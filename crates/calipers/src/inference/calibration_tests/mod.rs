@@ -1,0 +1,58 @@
+//! Tests of calibration: is what is seen more than chance?
+//!
+//! The hypothesis of all is that each outcome is 1 with the probability that was predicted for it, independently of other rows. A small p-value says that
+//! the rows would be surprising if so; a large one says only that this test saw nothing in these rows.
+//!
+//! ```text
+//! Spiegelhalter     the Brier score against what the predictions say it should be
+//! HosmerLemeshow    outcomes against predictions in groups of equal mass
+//! CumulativeTest    ECCE-R and ECCE-MAD: how far the sum of residuals strays
+//! AdaptiveTCal      squared calibration error in 2, 4, 8, ... bins, the most surprising of them
+//! CoxTest           intercept 0 and slope 1 of a regression on logits
+//! ```
+//!
+//! A row's weight says how much it counts, not how many rows it stands for: variances have the squares of weights. So the scale of weights
+//! changes nothing, and a row of weight 2 is less evidence than two rows.
+
+mod adaptive_tcal;
+mod cox;
+mod cumulative;
+mod hosmer_lemeshow;
+mod resampling;
+mod spiegelhalter;
+mod trials;
+
+pub use adaptive_tcal::AdaptiveTCal;
+pub use cox::{CoefficientInterval, CoxInference, CoxTest};
+pub use cumulative::CumulativeTest;
+pub use hosmer_lemeshow::HosmerLemeshow;
+pub use resampling::NullDistribution;
+pub use spiegelhalter::Spiegelhalter;
+pub(crate) use trials::{TrialSet, Trials};
+
+use crate::Error;
+use crate::data::BinaryView;
+use crate::measure::Settings;
+
+/// Anything that turns predictions into a p-value.
+pub trait CalibrationTest: Send + Sync {
+    /// Tests the rows of `view`.
+    fn test(&self, view: &BinaryView<'_>) -> Result<TestResult, Error>;
+}
+
+/// A p-value with what belongs to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TestResult {
+    /// Name of the test.
+    pub test: &'static str,
+    /// What was compared with chance; each test says what it is.
+    pub statistic: f64,
+    /// Probability of a statistic at least as extreme if predictions are calibrated.
+    pub p_value: f64,
+    /// Of the chi-square distribution, for tests that have one.
+    pub degrees_of_freedom: Option<f64>,
+    /// Rows tested.
+    pub n: u64,
+    /// Every option that made the figures, in the order of the test's signature, and the way in which the p-value was found.
+    pub settings: Settings,
+}

@@ -1,0 +1,65 @@
+//! The value without what noise alone adds to it.
+
+use super::{Bootstrap, NoiseFloor};
+
+/// How noise is taken out of a value. Never below 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Debias {
+    /// Place by place: where a block of the axis shows a gap, the bias that a gap of that size has; where it shows nothing, all of its noise
+    /// ([`Bracket::debiased`](super::Bracket)). For a measure that does not know its places, [`Debias::Mean`].
+    ///
+    /// The default, by simulation: as an estimate of ECE at sigma "auto" its error is at or below that of the other rules and of every rival at nearly all sizes. `calipers study
+    /// estimators` has the values, and those of families that were kept aside.
+    #[default]
+    Local,
+    /// The mean of the next two rules. One takes off too much where the gap is about as large as the noise, the other too little there.
+    Mean,
+    /// `sqrt(max(0, v² - m²))`, m the mean of the noise floor.
+    ///
+    /// Where noise and gap are independent and added at every score, their squares add. Good near calibration, where it gives 0 for a value at its floor;
+    /// a little low far from it: there |gap + noise| is the gap on average, and nothing should be taken off but is, by m² / 2v.
+    Floor,
+    /// `max(0, 2 v - mean(v*))`, v* the bootstrap draws.
+    ///
+    /// Takes off what the bootstrap adds to the value of the rows, and at most the noise floor. Right far from calibration; near it the bootstrap adds only 0.41 of a floor to a value that is all
+    /// floor, and 0.59 of it stays.
+    Bootstrap,
+}
+
+impl Debias {
+    /// All rules.
+    pub const ALL: [Debias; 4] = [Debias::Local, Debias::Mean, Debias::Floor, Debias::Bootstrap];
+
+    /// The name that results carry.
+    pub fn name(self) -> &'static str {
+        match self {
+            Debias::Local => "local",
+            Debias::Mean => "mean",
+            Debias::Floor => "floor",
+            Debias::Bootstrap => "bootstrap",
+        }
+    }
+
+    /// The debiased value.
+    pub fn apply(self, value: f64, floor: &NoiseFloor, bootstrap: &Bootstrap) -> f64 {
+        let by = |rule: Debias| rule.apply(value, floor, bootstrap);
+        match self {
+            Debias::Local => bootstrap.debiased_by_place(value).unwrap_or_else(|| by(Debias::Mean)),
+            Debias::Mean => 0.5 * (by(Debias::Floor) + by(Debias::Bootstrap)),
+            Debias::Floor => (value * value - floor.mean * floor.mean).max(0.0).sqrt(),
+            Debias::Bootstrap => (value - bootstrap.bias()).max(0.0),
+        }
+    }
+}
+
+impl std::str::FromStr for Debias {
+    type Err = crate::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|rule| rule.name() == text);
+        let rule = || format!("one of {}", Self::ALL.map(Self::name).join(", "));
+        found.ok_or_else(|| crate::Error::setting("debias", rule(), format!("{text:?}")))
+    }
+}

@@ -1,0 +1,45 @@
+//! How much of a figure can be trusted: its noise floor, a p-value, an interval and a value with the bias removed, for any measure.
+//!
+//! ```text
+//! Measure -> Resampler -> NoiseFloor (outcomes drawn from the predictions)  -> p-value -\
+//!                        -> Bootstrap  (rows drawn with replacement)          -> Interval  -> Assessment
+//!                        -> influence deviation                               -> Debias   -/
+//! ```
+//! Two or more models on the same rows: their draws share the rows, or their influence values are subtracted row by row (`compare.rs`).
+//! LS-ECE has a resampler of its own whose cost does not grow with the number of rows; every other measure is asked again for each resample.
+
+mod assess;
+pub mod bands;
+mod bootstrap;
+mod bracket;
+pub mod calibration_tests;
+mod classwise;
+mod clusters;
+mod compare;
+mod debias;
+mod floor;
+mod holm;
+mod interval;
+mod parts;
+mod resampler;
+mod rows;
+mod sentence;
+mod threshold;
+
+pub use assess::{Assess, Assessment};
+pub use bootstrap::Bootstrap;
+pub use bracket::{Bracket, RowBracket, RowEnd};
+pub(crate) use bracket::{Enclosure, End, Likeness, Places};
+pub(crate) use classwise::ClasswiseResampler;
+pub(crate) use clusters::deviation_of_sums;
+pub use clusters::{Clusters, CorrelatedOutcomes};
+pub use compare::{Compare, Comparison, Pair};
+pub use debias::Debias;
+pub use floor::NoiseFloor;
+pub use holm::holm;
+pub use interval::{Interval, IntervalMethod};
+pub use parts::{Confidence, Part, PartBracket, PartBrackets, Parts};
+pub(crate) use resampler::check_level;
+pub use resampler::{Resampler, SecondTest};
+pub use rows::{ClusterRowResampler, RowResampler};
+pub use threshold::Against;

@@ -1,0 +1,114 @@
+//! An assessment in plain sentences.
+
+use super::Assessment;
+
+impl Assessment {
+    /// Value, interval, floor and verdict in plain sentences; or, where there is no evidence of miscalibration, how large it can be.
+    pub fn sentence(&self) -> String {
+        self.sentence_after(None)
+    }
+
+    /// The same for one of several groups, with the p-value after adjusting for their number.
+    pub fn sentence_among_groups(&self, p_adjusted: f64) -> String {
+        self.sentence_after(Some(p_adjusted))
+    }
+
+    fn sentence_after(&self, p_adjusted: Option<f64>) -> String {
+        let name = self.estimate.title();
+        let digits = self.digits();
+        let show = |value: f64| format!("{value:.digits$}");
+        let (value, lower, upper) = (self.estimate.value, self.interval.lower, self.interval.upper);
+        let level = percent(self.interval.level);
+        // Names of measures keep their letters; titles of several words begin a sentence like any other.
+        let first = if name.contains(' ') { capitalised(name) } else { name.to_owned() };
+        let found = format!("{first} is {} ({level} interval {} to {}).", show(value), show(lower), show(upper));
+        let Some(floor) = &self.floor else {
+            let reason = self.withheld.unwrap_or("it was not requested");
+            return format!("{found} There is no noise floor: {reason}.");
+        };
+        if let (Some(note), Some(residual)) = (self.smoothing_note(), &self.residual) {
+            return format!("{name} is {}. {note} {}", show(value), residual.sentence_after(p_adjusted));
+        }
+        let p = p_value(floor.p_value);
+        let calibrated = format!(
+            "a perfectly calibrated model would score {} ± {} on the same data",
+            show(floor.mean),
+            show(floor.deviation)
+        );
+        if self.estimate.spec.is_score() && self.significant != Some(true) {
+            // A score tells sharpness and calibration together: a small one is no evidence of either.
+            return format!("{found} {} ({p}).", capitalised(&calibrated));
+        }
+        let not_after_adjusting = p_adjusted.filter(|p| *p > 1.0 - self.interval.level + 1e-12);
+        match (self.significant, not_after_adjusting) {
+            (Some(true), Some(adjusted)) => format!(
+                "{found} {} ({p}). After adjusting for all groups this is no evidence of miscalibration ({}).",
+                capitalised(&calibrated),
+                p_value(adjusted)
+            ),
+            (Some(true), None) => {
+                let unbounded = show(lower).trim_start_matches(['0', '.']).is_empty();
+                let unbounded = if unbounded { " The data do not show by how much at least." } else { "" };
+                format!("{found} {}, so this model is miscalibrated ({p}).{unbounded}", capitalised(&calibrated))
+            }
+            _ => format!(
+                "There is no evidence of miscalibration ({p}). {first} is {}; {calibrated}. The true {name} is below {} with \
+                 {level} confidence.",
+                show(value),
+                show(upper)
+            ),
+        }
+    }
+
+    /// Where sigma is so large that noise on the logits makes more than half of LS-ECE: a sentence that says so.
+    pub fn smoothing_note(&self) -> Option<String> {
+        let sigma = self.estimate.settings.number("sigma")?;
+        let smoothing = self.smoothing.filter(|size| *size > 0.5 * self.estimate.value)?;
+        let digits = self.digits();
+        Some(format!(
+            "Sigma {sigma:.2} is large for these predictions: smoothing alone gives {smoothing:.digits$}, even to a \
+             perfectly calibrated model. The residual form does not have this part, so it decides."
+        ))
+    }
+
+    /// As many decimals as show one digit of the spread of the floor and of half the interval, and three at least.
+    fn digits(&self) -> usize {
+        let half = 0.5 * (self.interval.upper - self.interval.lower);
+        let spread = self.floor.as_ref().map_or(0.0, |floor| floor.deviation);
+        digits([half, spread].into_iter().filter(|width| *width > 0.0).fold(1.0, f64::min))
+    }
+}
+
+/// A level as people write it: 100 · 0.95 is not 95 in doubles.
+pub(super) fn percent(level: f64) -> String {
+    format!("{} %", (1e6 * level).round() / 1e4)
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// As many decimals as show one digit of a width, and three at least.
+pub(super) fn digits(width: f64) -> usize {
+    let width = if width > 0.0 { width } else { 1.0 };
+    (-width.log10()).ceil().clamp(3.0, 6.0) as usize
+}
+
+/// A number with so many decimals; one that rounds to 0 has no sign.
+pub(super) fn signed(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    match text.trim_start_matches('-').chars().all(|digit| digit == '0' || digit == '.') {
+        true => text.trim_start_matches('-').to_owned(),
+        false => text,
+    }
+}
+
+pub(super) fn p_value(p: f64) -> String {
+    match p {
+        _ if p < 0.001 => "p < 0.001".to_owned(),
+        // Three digits where two would not tell on which side of a usual level it is.
+        _ if p < 0.01 || (0.045..0.055).contains(&p) => format!("p = {p:.3}"),
+        _ => format!("p = {p:.2}"),
+    }
+}

@@ -1,0 +1,139 @@
+//! What a measure is ([`Measure`], [`Spec`]), what it returns ([`Estimate`]), and the list of all of them ([`registry`]).
+
+mod estimate;
+mod options;
+pub mod registry;
+#[cfg(feature = "serde")]
+mod serialized;
+mod settings;
+mod spec;
+
+pub use estimate::Estimate;
+pub(crate) use options::LINK;
+pub use options::Options;
+pub use settings::{Setting, Settings};
+pub use spec::{Cost, Family, FromSketch, OptionDefault, OptionKind, OptionSpec, Role, Spec};
+
+use crate::Error;
+use crate::data::{BinaryView, PlainRows};
+use crate::inference::{ClusterRowResampler, Clusters, Resampler, RowBracket, RowResampler};
+use crate::link::{Link, Logistic};
+use crate::sketch::Sketch;
+
+/// Anything that turns predictions into one value.
+///
+/// Two methods to write: noise floors, intervals, comparisons, tables and reports take any measure.
+///
+/// # Example
+/// The largest absolute residual, as a measure of one's own:
+/// ```
+/// use calipers::{Assess, BinaryView, Error, Estimate, Input, Measure, Rows, Spec};
+///
+/// struct LargestResidual;
+///
+/// const SPEC: Spec = Spec::error("largest_residual", "largest |y - p|").range(0.0, 1.0);
+///
+/// impl Measure for LargestResidual {
+///     fn spec(&self) -> &'static Spec {
+///         &SPEC
+///     }
+///
+///     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
+///         let mut rows = Rows::default();
+///         view.read(0..view.len(), &mut rows);
+///         let residuals = rows.scores.iter().zip(&rows.outcomes).map(|(p, y)| (f64::from(*y) - p).abs());
+///         Ok(Estimate::new(&SPEC, residuals.fold(0.0, f64::max), f64::EPSILON).of(view))
+///     }
+/// }
+///
+/// let predictions = Input::probabilities(&[0.2, 0.7, 0.9, 0.4], &[0, 1, 1, 0]).check()?;
+/// let found = Assess::new(&LargestResidual).n_resamples(200).run(&predictions.binary()?)?;
+/// assert_eq!(found.estimate.value, 0.4);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Measure: Send + Sync {
+    /// What it is called, what its values mean, and what options it has.
+    fn spec(&self) -> &'static Spec;
+
+    /// Measures the rows of `view`.
+    fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error>;
+
+    /// Measures the rows of a sketch, which has at least one with weight; [`Sketch::estimate`] checks that. Unless
+    /// overridden, the measure needs the rows and says so. [`Spec::from_sketch`] tells beforehand.
+    fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
+        let _ = sketch;
+        Err(Error::setting("measure", "one that a sketch can answer", "one that needs the rows themselves"))
+    }
+
+    /// The link by which raw scores are probabilities: outcomes are drawn with it. The logistic one, unless the measure has its own.
+    fn link(&self) -> &dyn Link {
+        &Logistic
+    }
+
+    /// The measure of resampled rows, or of resampled clusters of rows. Unless overridden, outcomes are drawn anew (with
+    /// the correlation that clusters show), or rows and clusters with replacement, and measured like any other rows.
+    fn resampler<'a>(
+        &'a self,
+        view: &'a BinaryView<'a>,
+        clusters: Option<&'a Clusters>,
+    ) -> Result<Box<dyn Resampler + 'a>, Error> {
+        Ok(match clusters {
+            None => Box::new(RowResampler::new(self, view)?),
+            Some(clusters) => Box::new(ClusterRowResampler::new(self, view, clusters)?),
+        })
+    }
+
+    /// The measure of resampled rows of a sketch. Unless overridden, the measure needs the rows and says so.
+    fn sketch_resampler<'a>(&'a self, sketch: &'a Sketch) -> Result<Box<dyn Resampler + 'a>, Error> {
+        let _ = sketch;
+        let of_sketches = registry::all().iter().filter(|entry| entry.spec.from_sketch == FromSketch::Assessment);
+        let names: Vec<&str> = of_sketches.map(|entry| entry.spec.name).collect();
+        let rule = format!("one that resamples from a sketch: {}", names.join(", "));
+        Err(Error::setting("measure", rule, "one that needs the rows themselves"))
+    }
+
+    /// Where the population's value is, with the influence of each row on either end, for measures that know how their bias depends on the place
+    /// ([`Bracket`](crate::inference::Bracket)). Sums of squares of the influences, or of their sums by cluster, give standard errors, and differences between
+    /// models on the same rows those of the difference.
+    fn row_bracket(&self, view: &BinaryView<'_>, clusters: Option<&Clusters>) -> Result<Option<RowBracket>, Error> {
+        let _ = (view, clusters);
+        Ok(None)
+    }
+
+    /// The measure that decides whether predictions are miscalibrated, where it is not this one: its p-value, debiased value and interval are what
+    /// verdicts are made of. LS-ECE is decided by its residual form, since noise on the logits makes LS-ECE of a calibrated model larger than 0, and that
+    /// of an underconfident one smaller.
+    fn decided_by(&self) -> Option<Box<dyn Measure>> {
+        None
+    }
+
+    /// The measure by which these models are compared, where it is not this one. LS-ECE is compared in its residual form at the given sigma or that of the
+    /// rule, whichever is smaller: a larger one takes more from a gap that changes its sign than from one that does not.
+    fn compared_by(&self, views: &[&BinaryView<'_>]) -> Result<Option<Box<dyn Measure>>, Error> {
+        let _ = views;
+        Ok(None)
+    }
+
+    /// The same measure with every setting that is chosen from the data fixed once for all these views, so that what is
+    /// compared was measured alike. `None` where there is no such setting.
+    fn resolve(&self, views: &[&BinaryView<'_>]) -> Result<Option<Box<dyn Measure>>, Error> {
+        let _ = views;
+        Ok(None)
+    }
+
+    /// The same measure with every setting that is chosen from the data fixed at what this estimate had, so that groups
+    /// of its rows are measured alike. `None` where there is no such setting.
+    fn resolved_as(&self, estimate: &Estimate) -> Option<Box<dyn Measure>> {
+        let _ = estimate;
+        None
+    }
+
+    /// Measures rows that nobody has checked, looking at them in its own pass. `None` where a measure does not do that, where
+    /// a row breaks a rule, and where the answer would be a refusal: then the rows are checked first and measured next,
+    /// and what is wrong is said in that order.
+    #[doc(hidden)]
+    fn estimate_unchecked(&self, rows: PlainRows<'_>) -> Option<Estimate> {
+        let _ = rows;
+        None
+    }
+}

@@ -1,0 +1,95 @@
+//! Binned calibration errors by their names.
+
+use super::{BinnedEce, Compat, NBins, Norm};
+use crate::Error;
+use crate::measure::registry::Entry;
+use crate::measure::{Cost, Family, FromSketch, LINK, Measure, OptionSpec, Options, Spec};
+
+/// The name by which a binned error was requested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Name {
+    Expected,
+    Adaptive,
+    RootMeanSquared,
+    Maximum,
+}
+
+pub(super) const N_BINS: OptionSpec =
+    OptionSpec::count_or_auto("n_bins", 15, "Number of bins; \"auto\" is the cube root of n.");
+pub(super) const COMPAT: OptionSpec =
+    OptionSpec::optional_choice("compat", Compat::NAMES, "Bin edges of another package, to reproduce its values.");
+const STRATEGY: OptionSpec =
+    OptionSpec::choice("strategy", &["uniform", "quantile"], "Bins of equal width or of equal mass.");
+const NORM: OptionSpec = OptionSpec::choice("norm", &["l1", "l2", "max"], "How gaps are put together.");
+
+pub(crate) const ECE: Entry = Entry { spec: &EXPECTED, make: |options| Ok(Box::new(made(BinnedEce::new(), options)?)) };
+
+pub(crate) const ADAPTIVE: Entry = Entry {
+    spec: &binned("adaptive_calibration_error", "mean gap over 15 bins of equal mass, ties in one bin")
+        .title("adaptive ECE")
+        .reference("Nixon, Dusenberry, Zhang, Jerfel, Tran, CVPR workshops 2019")
+        .from_sketch(FromSketch::Approximation)
+        .options(&[N_BINS, LINK]),
+    make: |options| Ok(Box::new(made(BinnedEce::adaptive(), options)?)),
+};
+
+pub(crate) const ROOT_MEAN_SQUARED: Entry = Entry {
+    spec: &binned("root_mean_squared_calibration_error", "root of the mean squared gap over 15 bins of equal width")
+        .title("RMSCE")
+        .from_sketch(FromSketch::Assessment)
+        .options(&[N_BINS, STRATEGY, LINK]),
+    make: |options| Ok(Box::new(made(BinnedEce::root_mean_squared(), options)?)),
+};
+
+pub(crate) const MAXIMUM: Entry = Entry {
+    spec: &binned("maximum_calibration_error", "largest gap of 15 bins of equal width")
+        .title("MCE")
+        .from_sketch(FromSketch::Assessment)
+        .options(&[N_BINS, STRATEGY, COMPAT, LINK]),
+    make: |options| Ok(Box::new(made(BinnedEce::maximum(), options)?)),
+};
+
+const EXPECTED: Spec = binned("expected_calibration_error", "mean gap |mean y - mean p| over 15 bins of equal width")
+    .title("ECE")
+    .from_sketch(FromSketch::Assessment)
+    .options(&[N_BINS, STRATEGY, NORM, COMPAT, LINK]);
+
+/// Requested as ECE with another norm: it keeps the name, and is called what it is.
+const EXPECTED_L2: Spec = EXPECTED.title("RMSCE");
+const EXPECTED_MAX: Spec = EXPECTED.title("MCE");
+
+const fn binned(name: &'static str, definition: &'static str) -> Spec {
+    Spec::error(name, definition)
+        .family(Family::Binned)
+        .reference("Naeini, Cooper, Hauskrecht, AAAI 2015")
+        .range(0.0, 1.0)
+        .cost(Cost::Quick)
+}
+
+/// The options that the measure of that name has.
+fn made(measure: BinnedEce, options: &Options<'_>) -> Result<BinnedEce, Error> {
+    let has = |name: &str| measure.spec().option(name).is_some();
+    let (has_strategy, has_norm, has_compat) = (has("strategy"), has("norm"), has("compat"));
+    let mut measure = measure.n_bins(options.parse::<NBins>("n_bins")?).link(options.link()?);
+    if has_strategy {
+        measure = measure.strategy(options.parse("strategy")?);
+    }
+    if has_norm {
+        measure = measure.norm(options.parse("norm")?);
+    }
+    if has_compat {
+        measure = measure.compat(options.parse_optional::<Compat>("compat")?);
+    }
+    Ok(measure)
+}
+
+pub(super) fn of(name: Name, norm: Norm) -> &'static Spec {
+    match (name, norm) {
+        (Name::Expected, Norm::L1) => &EXPECTED,
+        (Name::Expected, Norm::L2) => &EXPECTED_L2,
+        (Name::Expected, Norm::Max) => &EXPECTED_MAX,
+        (Name::Adaptive, _) => ADAPTIVE.spec,
+        (Name::RootMeanSquared, _) => ROOT_MEAN_SQUARED.spec,
+        (Name::Maximum, _) => MAXIMUM.spec,
+    }
+}

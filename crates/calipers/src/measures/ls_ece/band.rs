@@ -1,0 +1,287 @@
+//! Where the smoothed curve of calibrated predictions would lie.
+//!
+//! At a place u the curve is Σ c_i y_i, with c_i = s_i K(u - h_i) / Σ s K: a sum of independent terms, whose mean, variance and third cumulant
+//! are sums over the rows. Where many rows have a say it is all but normal, and these three give its quantiles; elsewhere outcomes are drawn.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::curve::{Spread, check_places};
+use super::points::Points;
+use super::regression::Regression;
+use super::{Kernel, LsEce};
+use crate::Error;
+use crate::data::{Binary, Sample};
+use crate::inference::bands::{Band, BandKind, BandOptions};
+use crate::link::{Link, Probit};
+use crate::numerics::counts::binomial;
+use crate::numerics::sum::Sum;
+use crate::sketch::Sketch;
+
+/// How far from normal a sum may be for three cumulants to do: the most that Σ c⁴ p (1 - p) may be of the squared variance. It bounds the squared
+/// skewness and the excess kurtosis; 50 rows of equal say and outcomes in doubt, variance 1 in all, are there.
+const NEARLY_NORMAL: f64 = 0.02;
+
+/// Rows above which those of a cell are drawn together.
+const MOST_EXACT: usize = 4096;
+
+/// Cells for each sigma: within one, the kernel changes by some hundredths at most where it matters.
+const CELLS: f64 = 16.0;
+
+/// In standard deviations for one outcome: even all rows of a large file together move the curve by nothing.
+const SMALLEST_SAY: f64 = 1e-18;
+
+impl LsEce {
+    /// Where the curve would lie at the probabilities `at`, were the predictions calibrated.
+    ///
+    /// # Definition
+    /// ```text
+    /// R*(t) = Σ_i c_i y*_i,   c_i = s_i p_ξ(u - h_i) / Σ_j s_j p_ξ(u - h_j),   u = ρ^-1(t),   y*_i = 1 with probability ρ(h_i)
+    /// mean Σ c p,   variance Σ c² p (1 - p),   third cumulant Σ c³ p (1 - p)(1 - 2p)
+    /// ```
+    /// Lower and upper end are the quantiles of R*(t) at (1 - level) / 2 from either side: pointwise, about Σ c p, which is not t itself, since noise smooths
+    /// the predictions too. Where Σ c⁴ p (1 - p) is at most a fiftieth of the squared variance they are the quantiles of a normal number with the
+    /// skewness taken into account (Cornish and Fisher); elsewhere outcomes are drawn, and the ends are order statistics of the draws.
+    /// NaN where the curve is.
+    ///
+    /// # Assumptions
+    /// Independent rows. Predictions are clipped as for the curve.
+    ///
+    /// # Cost
+    /// That of [`curve`](Self::curve). Where outcomes are drawn, for each draw as many numbers as there are rows or, above 4,096, cells of a sixteenth of sigma.
+    ///
+    /// # Accuracy
+    /// Mean and variance are those of the rows in either case. Statistical: from draws of rows the level holds for any n; by cumulants it is off by less than 1 % of 95.
+    ///
+    /// # Reference
+    /// Consistency bars: Bröcker, Smith, "Increasing the reliability of reliability diagrams", Weather and Forecasting 2007.
+    ///
+    /// # Example
+    /// One row at logit 0 can have either outcome.
+    /// ```
+    /// use calipers::inference::bands::BandOptions;
+    /// use calipers::{Input, LsEce};
+    ///
+    /// let predictions = Input::probabilities(&[0.5], &[1]).check()?;
+    /// let band = LsEce::new().sigma(0.3).consistency_band(&predictions.binary()?, &[0.5], &BandOptions::new())?;
+    /// assert!(band.lower[0] < 1e-12 && band.upper[0] > 1.0 - 1e-12);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    ///
+    /// # Sketches
+    /// Points that stand for cells take the place of rows in every sum, and count as the rows of their cell do: of a cell
+    /// of weight W whose rows have the weight w each, c² is W w (K / Σ)², and so on. Under weights w is Σ w² / Σ w of the
+    /// cell.
+    pub fn consistency_band<'s>(
+        &self,
+        sample: impl Into<Sample<'s>>,
+        at: &[f64],
+        options: &BandOptions,
+    ) -> Result<Band, Error> {
+        let view = match sample.into().binary("a band")? {
+            Binary::Rows(view) => view,
+            Binary::Sketch(sketch) => return self.band_of_sketch(sketch, at, options),
+        };
+        check_places(at)?;
+        self.check_settings()?;
+        options.check()?;
+        let points = Points::new(view, &*self.link, self.clip)?;
+        let sigma = self.sigma.resolve(&points, &*self.link)?;
+        Ok(self.band_of(&Population { points, row_weights: None }, sigma, at, options))
+    }
+
+    fn band_of_sketch(&self, sketch: &Sketch, at: &[f64], options: &BandOptions) -> Result<Band, Error> {
+        sketch.check_rows()?;
+        check_places(at)?;
+        self.check_settings()?;
+        options.check()?;
+        let (atoms, sigma) = self.atoms_of_sketch(sketch)?;
+        let row_weights = atoms.row_weights.iter().map(|weight| weight * sketch.unit()).collect();
+        Ok(self.band_of(&Population { points: atoms.points, row_weights: Some(row_weights) }, sigma, at, options))
+    }
+
+    fn band_of(&self, population: &Population, sigma: f64, at: &[f64], options: &BandOptions) -> Band {
+        let points = &population.points;
+        let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
+        let curve = self.curve_of(points, kernel, at, Spread::NONE);
+        let regression = Regression::new(points, kernel);
+        let places: Vec<f64> = at.iter().map(|t| self.link.inverse(*t, 1.0 - t)).collect();
+        let laws: Vec<Option<Law>> = places
+            .par_iter()
+            .zip(&curve.outcome_rates)
+            .map(|(u, rate)| (!rate.is_nan()).then(|| Law::new(population, &kernel, &regression, *u)))
+            .collect();
+        let drawn: Vec<usize> =
+            (0..at.len()).filter(|place| laws[*place].is_some_and(|law| !law.is_nearly_normal())).collect();
+        let mut units = vec![None; at.len()];
+        if !drawn.is_empty() {
+            let trials = trials(population, &kernel);
+            let drawn_at: Vec<f64> = drawn.iter().map(|place| places[*place]).collect();
+            let ends = drawn_units(&trials, &kernel, &drawn_at, options);
+            drawn.iter().zip(ends).for_each(|(place, ends)| units[*place] = ends);
+        }
+        let ends = laws.iter().zip(units).map(|(law, units)| match law {
+            None => (f64::NAN, f64::NAN),
+            Some(law) => law.ends(units.unwrap_or_else(|| law.normal_units(options.tail()))),
+        });
+        options.band(BandKind::Consistency, ends)
+    }
+}
+
+/// Rows, or points that stand for many of them.
+struct Population {
+    points: Points,
+    /// The weight of a single row at each point; `None` where a point is a row.
+    row_weights: Option<Vec<f64>>,
+}
+
+impl Population {
+    fn row_weight(&self, index: usize) -> f64 {
+        self.row_weights.as_ref().map_or_else(|| self.points.weight(index), |weights| weights[index])
+    }
+
+    /// How many rows there are at a point, at least 1.
+    fn n_rows(&self, index: usize) -> u64 {
+        (self.points.weight(index) / self.row_weight(index)).round().max(1.0) as u64
+    }
+}
+
+/// The distribution of the curve at one place.
+/// `skewness` and `coarseness` mean nothing where the deviation is 0.
+#[derive(Debug, Clone, Copy)]
+struct Law {
+    mean: f64,
+    deviation: f64,
+    skewness: f64,
+    /// Σ c⁴ p (1 - p) over the squared variance.
+    coarseness: f64,
+}
+
+impl Law {
+    fn new(population: &Population, kernel: &Kernel<'_>, regression: &Regression<'_>, u: f64) -> Law {
+        let points = &population.points;
+        // Divided by the sum first: the density can be so small that its squares vanish.
+        let total = regression.at(u).total;
+        let (mut mean, mut variance) = (Sum::default(), Sum::default());
+        let (mut third, mut fourth) = (0.0, 0.0);
+        for &index in regression.within_reach(u) {
+            let density = kernel.density(u - points.logits[index]) / total;
+            // Of all rows at the point together, and of one of them.
+            let say = points.share(index) * density;
+            let of_row = population.row_weight(index) / points.total_weight * density;
+            let (p, q) = kernel.link.both(points.logits[index]);
+            let square = say * of_row * p * q;
+            mean.add(say * p);
+            variance.add(square);
+            third += square * of_row * (q - p);
+            fourth += square * of_row * of_row;
+        }
+        let variance = variance.value();
+        Law {
+            mean: mean.value(),
+            deviation: variance.sqrt(),
+            skewness: third / variance.powf(1.5),
+            coarseness: fourth / (variance * variance),
+        }
+    }
+
+    fn is_nearly_normal(&self) -> bool {
+        // Without variance there is nothing to draw.
+        self.deviation == 0.0 || self.coarseness <= NEARLY_NORMAL
+    }
+
+    /// Quantiles in standard deviations from the mean.
+    fn normal_units(&self, tail: f64) -> (f64, f64) {
+        if self.deviation == 0.0 {
+            return (0.0, 0.0);
+        }
+        let z = Probit.inverse(1.0 - tail, tail);
+        let shift = self.skewness / 6.0 * (z * z - 1.0);
+        (shift - z, shift + z)
+    }
+
+    fn ends(&self, (lower, upper): (f64, f64)) -> (f64, f64) {
+        let at = |units: f64| (self.mean + self.deviation * units).clamp(0.0, 1.0);
+        (at(lower), at(upper))
+    }
+}
+
+/// Rows that are drawn together: of one logit and weight, or nearly so.
+#[derive(Debug, Clone, Copy, Default)]
+struct Trials {
+    logit: f64,
+    /// The probability of outcome 1, and that of 0.
+    p: f64,
+    q: f64,
+    weight: f64,
+    n: u64,
+}
+
+/// All rows that have weight: one by one if they are few, else by cells of the logit in which weights differ by less than a fifth.
+fn trials(population: &Population, kernel: &Kernel<'_>) -> Vec<Trials> {
+    let points = &population.points;
+    let with_weight = (0..points.len()).filter(|index| points.weight(*index) > 0.0);
+    let rows = with_weight.map(|index| {
+        let (logit, (p, q)) = (points.logits[index], kernel.link.both(points.logits[index]));
+        Trials { logit, p, q, weight: population.row_weight(index), n: population.n_rows(index) }
+    });
+    if points.len() <= MOST_EXACT {
+        return rows.collect();
+    }
+    let mut cells: BTreeMap<(i64, i32), Trials> = BTreeMap::new();
+    for row in rows {
+        let cell = (row.logit * CELLS / kernel.sigma).floor() as i64;
+        let sums = cells.entry((cell, (4.0 * row.weight.log2()) as i32)).or_default();
+        let n = row.n as f64;
+        sums.logit += n * row.logit;
+        sums.p += n * row.p;
+        sums.q += n * row.q;
+        sums.weight += n * row.weight;
+        sums.n += row.n;
+    }
+    let mean = |sums: Trials| {
+        let n = sums.n as f64;
+        Trials { logit: sums.logit / n, p: (sums.p / n).min(1.0), q: sums.q / n, weight: sums.weight / n, n: sums.n }
+    };
+    cells.into_values().map(mean).collect()
+}
+
+/// The ends of the band at some places in standard deviations from the mean, by drawn outcomes. `None` where cells of noise that jumps are out of
+/// reach and their rows are not.
+fn drawn_units(
+    trials: &[Trials],
+    kernel: &Kernel<'_>,
+    places: &[f64],
+    options: &BandOptions,
+) -> Vec<Option<(f64, f64)>> {
+    // What a residual of each is worth in standard deviations; those that have no say are left out.
+    let says: Vec<Vec<(usize, f64)>> = places
+        .par_iter()
+        .map(|u| {
+            let density = |trials: &Trials| kernel.density(u - trials.logit);
+            let largest = trials.iter().map(density).fold(0.0, f64::max);
+            let say = |trials: &Trials| trials.weight * density(trials) / largest;
+            let variance =
+                trials.iter().map(|trials| say(trials).powi(2) * trials.n as f64 * trials.p * trials.q).sum::<f64>();
+            let unit = variance.sqrt().recip();
+            let says = trials.iter().enumerate().map(|(index, trials)| (index, say(trials) * unit));
+            says.filter(|(_, say)| *say > SMALLEST_SAY).collect()
+        })
+        .collect();
+    // Of many cells only those that are heard anywhere are drawn: where few places are drawn at all, they are few.
+    let mut is_heard = vec![trials.len() <= MOST_EXACT; trials.len()];
+    says.iter().flatten().for_each(|(index, _)| is_heard[*index] = true);
+    let ends = options.ends(places.len(), |uniforms| {
+        let residual = |(trials, is_heard): (&Trials, &bool)| {
+            if !is_heard {
+                return 0.0;
+            }
+            let count = binomial(uniforms, trials.n, trials.p);
+            count as f64 * trials.q - (trials.n - count) as f64 * trials.p
+        };
+        let residuals: Vec<f64> = trials.iter().zip(&is_heard).map(residual).collect();
+        says.iter().map(|says| says.iter().map(|(index, say)| say * residuals[*index]).sum()).collect()
+    });
+    ends.into_iter().zip(&says).map(|(ends, says)| (!says.is_empty()).then_some(ends)).collect()
+}

@@ -1,0 +1,268 @@
+//! Points spread over the nodes of an equally spaced grid, in pages that exist only where points are.
+
+use std::ops::Range;
+
+use super::plan::{MAX_OCCUPIED, PAGE, Plan};
+use super::points::Points;
+use crate::numerics::dispatch::dispatched;
+use crate::numerics::lagrange::{Lagrange, MAX_ORDER};
+use crate::numerics::parallel;
+
+/// Pages that the table of a grid may have.
+const MAX_PAGES: f64 = (1u64 << 26) as f64;
+
+/// Nodes that a page has masses for. A point of the page's last panel reaches nodes of the next page: the page has
+/// room for them, and they are added up when nodes are read.
+const PAGE_NODES: usize = PAGE as usize + MAX_ORDER;
+
+/// Masses of a page: those of outcome 0, then those of outcome 1.
+const PAGE_MASSES: usize = 2 * PAGE_NODES;
+
+/// Masses at nodes. Node j is at logit j · spacing.
+#[derive(Debug, Clone)]
+pub(super) struct Grid {
+    /// Number of the first page.
+    first_page: i64,
+    /// For each page, 0 or 1 + its place in `masses`.
+    table: Vec<u32>,
+    /// Page after page, in the order in which points came.
+    masses: Vec<f64>,
+    /// First node that a point in panel 0 of a page touches, relative to the page.
+    margin: i64,
+    /// Σ mass · |w(theta)|: what the deposit's bound is made of.
+    pub(super) remainder: f64,
+    /// Rows added up one after another, and such sums added up in turn: what rounding is made of.
+    pub(super) longest_sum: f64,
+    /// More pages would have been needed than may be.
+    overflowed: bool,
+}
+
+impl Grid {
+    /// Spreads all points with these masses (1 each, if there are none) in place of their weights, or says that the grid would be too large.
+    pub(super) fn new(points: &Points, masses: Option<&[f64]>, plan: &Plan) -> Option<Self> {
+        let (min, max) = points.range();
+        // Panels are counted in the last bits of doubles. NaN fails, too.
+        if !(plan.position(min).abs().max(plan.position(max).abs()) < 2e15) {
+            return None;
+        }
+        let first_page = plan.panel(min).0.div_euclid(PAGE);
+        let n_pages = (plan.panel(max).0.div_euclid(PAGE) - first_page + 1) as f64;
+        if n_pages > MAX_PAGES {
+            return None;
+        }
+        let empty = Grid {
+            first_page,
+            table: vec![0; n_pages as usize],
+            masses: Vec::new(),
+            margin: plan.order as i64 / 2 - 1,
+            remainder: 0.0,
+            longest_sum: 0.0,
+            overflowed: false,
+        };
+
+        // As many sums as fit into 32 MiB: a number that depends on data and settings, not on threads.
+        let n = points.len();
+        let page_bytes = (size_of::<f64>() * PAGE_MASSES) as f64;
+        let bytes = n_pages.min(n as f64) * page_bytes + 4.0 * n_pages;
+        let n_segments = ((1u64 << 25) as f64 / bytes).clamp(2.0, 64.0) as usize;
+        let segment = n.div_ceil(n_segments).max(parallel::chunk_of(n));
+        let mut segments = parallel::map_chunks(n, segment, |rows| {
+            let mut grid = empty.clone();
+            deposit(points, masses, plan, rows, &mut grid);
+            grid
+        })
+        .into_iter();
+        let mut grid = segments.next()?;
+        segments.for_each(|other| grid.absorb(&other));
+        grid.longest_sum = (segment + n.div_ceil(segment)) as f64;
+        if grid.overflowed {
+            return None;
+        }
+        // Weights become shares at the end: one rounding for each node rather than one for each point.
+        grid.masses.iter_mut().for_each(|mass| *mass /= points.total_weight);
+        grid.remainder /= points.total_weight;
+        Some(grid)
+    }
+
+    /// The place of a page's first mass in `masses`; `None` if there are too many pages.
+    #[inline(always)]
+    fn page(&mut self, page: i64) -> Option<usize> {
+        let slot = self.table[(page - self.first_page) as usize] as usize;
+        if slot > 0 { Some((slot - 1) * PAGE_MASSES) } else { self.new_page((page - self.first_page) as usize) }
+    }
+
+    #[cold]
+    fn new_page(&mut self, index: usize) -> Option<usize> {
+        let start = self.masses.len();
+        let n_pages = start / PAGE_MASSES;
+        if n_pages == MAX_OCCUPIED {
+            return None;
+        }
+        self.masses.resize(start + PAGE_MASSES, 0.0);
+        self.table[index] = n_pages as u32 + 1;
+        Some(start)
+    }
+
+    fn absorb(&mut self, other: &Grid) {
+        self.remainder += other.remainder;
+        self.overflowed |= other.overflowed;
+        for index in 0..self.table.len() {
+            let Some(theirs) = other.masses_of(index) else { continue };
+            let Some(ours) = self.page(self.first_page + index as i64) else {
+                self.overflowed = true;
+                return;
+            };
+            self.masses[ours..][..PAGE_MASSES].iter_mut().zip(theirs).for_each(|(sum, mass)| *sum += mass);
+        }
+    }
+
+    /// Both outcomes' masses of the page at `index` of the table, if there are any.
+    fn masses_of(&self, index: usize) -> Option<&[f64]> {
+        let slot = self.table[index] as usize;
+        (slot > 0).then(|| &self.masses[(slot - 1) * PAGE_MASSES..][..PAGE_MASSES])
+    }
+
+    /// Nodes that have mass, as ranges that neither touch nor overlap after growing by `halo` on both sides.
+    pub(super) fn windows(&self, halo: i64) -> Vec<Range<i64>> {
+        let mut windows: Vec<Range<i64>> = Vec::new();
+        for nodes in (0..self.table.len()).filter_map(|index| self.occupied(index)) {
+            let (start, end) = (nodes.start - halo, nodes.end + halo);
+            match windows.last_mut() {
+                Some(last) if start <= last.end => *last = last.start.min(start)..last.end.max(end),
+                _ => windows.push(start..end),
+            }
+        }
+        windows
+    }
+
+    /// The nodes from the first to the last that has mass, in the page at `index` of the table.
+    fn occupied(&self, index: usize) -> Option<Range<i64>> {
+        let (negatives, positives) = self.masses_of(index)?.split_at(PAGE_NODES);
+        let start = self.start_of(index);
+        let has_mass = |k: &usize| negatives[*k] != 0.0 || positives[*k] != 0.0;
+        let first = (0..PAGE_NODES).find(has_mass).unwrap_or(0) as i64;
+        let last = (0..PAGE_NODES).rev().find(has_mass).unwrap_or(0) as i64;
+        Some(start + first..start + last + 1)
+    }
+
+    /// The node of the first mass of the page at `index` of the table.
+    fn start_of(&self, index: usize) -> i64 {
+        (self.first_page + index as i64) * PAGE - self.margin
+    }
+
+    /// The masses of one outcome at a range of nodes.
+    pub(super) fn masses(&self, outcome: bool, nodes: Range<i64>) -> Vec<f64> {
+        let mut out = vec![0.0; (nodes.end - nodes.start) as usize];
+        let last_table_page = self.first_page + self.table.len() as i64 - 1;
+        let first = (nodes.start.div_euclid(PAGE) - 1).max(self.first_page);
+        let last = (nodes.end.div_euclid(PAGE) + 1).min(last_table_page);
+        for page in first..=last {
+            let index = (page - self.first_page) as usize;
+            let Some(masses) = self.masses_of(index) else { continue };
+            let masses = &masses[usize::from(outcome) * PAGE_NODES..][..PAGE_NODES];
+            let start = self.start_of(index);
+            let (from, to) = (start.max(nodes.start), (start + PAGE_NODES as i64).min(nodes.end));
+            if from < to {
+                let sums = &mut out[(from - nodes.start) as usize..(to - nodes.start) as usize];
+                let masses = &masses[(from - start) as usize..(to - start) as usize];
+                sums.iter_mut().zip(masses).for_each(|(sum, mass)| *sum += mass);
+            }
+        }
+        out
+    }
+
+    /// Σ |mass|: the sum of the points' masses, and somewhat more for sparse points.
+    pub(super) fn total_mass(&self) -> f64 {
+        // Eight sums side by side: in one, each addition would wait for the one before.
+        let mut sums = [0.0; 8];
+        for masses in self.masses.chunks(8) {
+            masses.iter().zip(&mut sums).for_each(|(mass, sum)| *sum += mass.abs());
+        }
+        sums.iter().sum()
+    }
+}
+
+dispatched! {
+    /// Spreads some of the points over the nodes around them, by mass.
+    fn deposit / deposit_portable(
+        points: &Points,
+        masses: Option<&[f64]>,
+        plan: &Plan,
+        rows: Range<usize>,
+        grid: &mut Grid,
+    ) {
+        match plan.order {
+            2 => spread::<2>(points, masses, plan, rows, grid),
+            4 => spread::<4>(points, masses, plan, rows, grid),
+            6 => spread::<6>(points, masses, plan, rows, grid),
+            _ => spread::<8>(points, masses, plan, rows, grid),
+        }
+    }
+}
+
+/// Places of some rows at once, which the compiler does in vectors, and then their masses row by row.
+#[inline(always)]
+fn spread<const M: usize>(points: &Points, masses: Option<&[f64]>, plan: &Plan, rows: Range<usize>, grid: &mut Grid) {
+    const LANES: usize = 16;
+    let mut remainders = [0.0; LANES];
+    for start in rows.clone().step_by(LANES) {
+        let n = LANES.min(rows.end - start);
+        let (mut weights, mut panels, mut places) = ([0.0; LANES], [0; LANES], [0.0; LANES]);
+        match masses {
+            Some(all) => weights[..n].copy_from_slice(&all[start..start + n]),
+            None => weights[..n].fill(1.0),
+        }
+        let mut logits = [0.0; LANES];
+        logits[..n].copy_from_slice(&points.logits[start..start + n]);
+        for lane in 0..LANES {
+            let (panel, theta) = plan.panel(logits[lane]);
+            (panels[lane], places[lane]) = (panel, theta - 0.5);
+            remainders[lane] += weights[lane] * Lagrange::remainder::<M>(places[lane]);
+        }
+        for lane in 0..n {
+            // A row without weight may be beyond the pages.
+            if weights[lane] == 0.0 {
+                continue;
+            }
+            let Some(page) = grid.page(panels[lane].div_euclid(PAGE)) else {
+                grid.overflowed = true;
+                return;
+            };
+            let outcome = usize::from(points.outcomes[start + lane]);
+            let first = page + outcome * PAGE_NODES + panels[lane].rem_euclid(PAGE) as usize;
+            let masses = &mut grid.masses[first..first + M];
+            let node_weights = plan.lagrange.weights::<M>(places[lane]);
+            for (mass, node_weight) in masses.iter_mut().zip(&node_weights) {
+                *mass += weights[lane] * node_weight;
+            }
+        }
+    }
+    grid.remainder += remainders.iter().sum::<f64>();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::Logistic;
+    use crate::measures::ls_ece::plan::Smoothness;
+    use crate::noise::{Gaussian, Laplace, Noise};
+
+    #[test]
+    fn both_compilations_spread_alike() {
+        let logits: Vec<f64> = (0..1000).map(|k| f64::from(k * k % 997) / 70.0 - 7.0).collect();
+        let outcomes = (0..1000).map(|k| k % 3 == 0).collect();
+        let weights = (0..1000).map(|k| f64::from(k % 5)).collect();
+        let points = Points::from_atoms(logits, outcomes, weights, 0.0, 0.0);
+        for noise in [&Gaussian as &dyn Noise, &Laplace] {
+            let plan = Plan::new(noise, &Smoothness::new(noise, &Logistic, 0.1), 1e-5);
+            let mut grid = Grid::new(&points, points.weights.as_deref(), &plan).unwrap();
+            (grid.masses, grid.remainder) = (Vec::new(), 0.0);
+            grid.table.fill(0);
+            let mut portable = grid.clone();
+            deposit(&points, points.weights.as_deref(), &plan, 0..1000, &mut grid);
+            deposit_portable(&points, points.weights.as_deref(), &plan, 0..1000, &mut portable);
+            assert_eq!(grid.remainder.to_bits(), portable.remainder.to_bits());
+            assert!(grid.masses.iter().zip(&portable.masses).all(|(a, b)| a.to_bits() == b.to_bits()));
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Logits with their outcomes and weights: what every part of LS-ECE works on.
+
+use crate::Error;
+use crate::data::{BinaryView, Rows, Scale};
+use crate::link::Link;
+use crate::numerics::parallel;
+use crate::numerics::sum::Sum;
+
+/// Beyond this, where a logit is does not matter: see `saturated.rs`. Its rounding does not either.
+pub(super) const FAR: f64 = 1e8;
+
+/// Rows as points on the logit axis.
+#[derive(Debug, Clone)]
+pub(crate) struct Points {
+    pub(crate) logits: Vec<f64>,
+    pub(crate) outcomes: Vec<bool>,
+    /// `None`: all weights are 1.
+    pub(crate) weights: Option<Vec<f64>>,
+    pub(crate) total_weight: f64,
+    /// (Σw)² / Σw²: how many rows of equal weight would say as much.
+    pub(crate) effective_n: f64,
+    /// How far rounding moved logits and their places on the axis, on average by weight.
+    pub(crate) logit_error: f64,
+    /// The same, at most.
+    pub(crate) largest_logit_error: f64,
+    pub(crate) n_clipped: u64,
+    /// Smallest and largest logit that has weight.
+    range: (f64, f64),
+}
+
+/// One chunk of points, before they are put together.
+struct Chunk {
+    rows: Rows,
+    n_clipped: u64,
+    /// Σ weight · error
+    logit_error: f64,
+    largest_logit_error: f64,
+    range: (f64, f64),
+}
+
+/// No logit at all.
+const EMPTY: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
+
+fn hull(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    (a.0.min(b.0), a.1.max(b.1))
+}
+
+impl Points {
+    /// Reads a view, with probabilities clipped to [clip, 1 - clip].
+    pub(crate) fn new(view: &BinaryView<'_>, link: &dyn Link, clip: f64) -> Result<Self, Error> {
+        let n = view.len();
+        if n == 0 {
+            return Err(Error::NoRows);
+        }
+        let to_logit = ToLogit { view, link, clip };
+        // Divided by the largest weight, so that squares neither overflow nor vanish.
+        let largest_weight = view.largest_weight();
+        let chunks = parallel::map_chunks(n, parallel::chunk_of(n), |range| {
+            let mut rows = Rows::default();
+            view.read(range, &mut rows);
+            if view.is_weighted() {
+                rows.weights.iter_mut().for_each(|weight| *weight /= largest_weight);
+            }
+            to_logit.apply(rows)
+        });
+
+        let mut points = Points {
+            logits: Vec::with_capacity(n),
+            outcomes: Vec::with_capacity(n),
+            weights: view.is_weighted().then(|| Vec::with_capacity(n)),
+            total_weight: n as f64,
+            effective_n: n as f64,
+            logit_error: 0.0,
+            largest_logit_error: 0.0,
+            n_clipped: 0,
+            range: EMPTY,
+        };
+        for chunk in chunks {
+            if let Some(place) = chunk.rows.scores.iter().position(|logit| !logit.is_finite()) {
+                let row = (points.logits.len() + place) as u64;
+                return Err(Error::InvalidLogit { row, class: None, value: chunk.rows.scores[place] });
+            }
+            points.logits.extend_from_slice(&chunk.rows.scores);
+            points.outcomes.extend_from_slice(&chunk.rows.outcomes);
+            if let Some(weights) = &mut points.weights {
+                weights.extend_from_slice(&chunk.rows.weights);
+            }
+            points.n_clipped += chunk.n_clipped;
+            points.logit_error += chunk.logit_error;
+            points.largest_logit_error = points.largest_logit_error.max(chunk.largest_logit_error);
+            points.range = hull(points.range, chunk.range);
+        }
+        points.sum_weights();
+        if !(points.total_weight > 0.0) {
+            return Err(Error::ZeroWeights { n_rows: n as u64 });
+        }
+        points.logit_error /= points.total_weight;
+        Ok(points)
+    }
+
+    fn sum_weights(&mut self) {
+        if let Some(weights) = &self.weights {
+            self.total_weight = weights.iter().copied().collect::<Sum>().value();
+            let squares = weights.iter().map(|weight| weight * weight).collect::<Sum>().value();
+            self.effective_n = self.total_weight * self.total_weight / squares;
+        }
+    }
+
+    /// Points that stand for many rows each; `effective_n` is theirs, not that of the rows.
+    pub(crate) fn from_atoms(
+        logits: Vec<f64>,
+        outcomes: Vec<bool>,
+        weights: Vec<f64>,
+        logit_error: f64,
+        largest_logit_error: f64,
+    ) -> Self {
+        let range = range_of(&logits, &weights);
+        let mut points = Points {
+            logits,
+            outcomes,
+            weights: Some(weights),
+            total_weight: 0.0,
+            effective_n: 0.0,
+            logit_error,
+            largest_logit_error,
+            n_clipped: 0,
+            range,
+        };
+        points.sum_weights();
+        points
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.logits.len()
+    }
+
+    /// The share of a point in the total weight.
+    #[inline]
+    pub(crate) fn share(&self, index: usize) -> f64 {
+        self.weight(index) / self.total_weight
+    }
+
+    #[inline]
+    pub(crate) fn weight(&self, index: usize) -> f64 {
+        self.weights.as_ref().map_or(1.0, |weights| weights[index])
+    }
+
+    /// Smallest and largest logit that has weight.
+    pub(crate) fn range(&self) -> (f64, f64) {
+        self.range
+    }
+
+    /// Brings all logits to within `limit` of 0.
+    pub(super) fn clamp(&mut self, limit: f64) {
+        self.logits.iter_mut().for_each(|logit| *logit = logit.clamp(-limit, limit));
+        self.range = (self.range.0.clamp(-limit, limit), self.range.1.clamp(-limit, limit));
+    }
+
+    /// Row numbers in the order of their logits; equal logits in the order of their rows.
+    pub(crate) fn sorted(&self) -> Vec<usize> {
+        use rayon::prelude::*;
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        order.par_sort_unstable_by(|&a, &b| self.logits[a].total_cmp(&self.logits[b]).then(a.cmp(&b)));
+        order
+    }
+}
+
+/// A probability within [clip, 1 - clip].
+#[inline(always)]
+pub(super) fn clipped(p: f64, clip: f64) -> f64 {
+    // Comparisons rather than `clamp`, which the compiler does not turn into two instructions.
+    let raised = if p > clip { p } else { clip };
+    if raised < 1.0 - clip { raised } else { 1.0 - clip }
+}
+
+/// How the scores of a view become logits under a link.
+struct ToLogit<'a> {
+    view: &'a BinaryView<'a>,
+    link: &'a dyn Link,
+    clip: f64,
+}
+
+impl ToLogit<'_> {
+    fn apply(&self, mut rows: Rows) -> Chunk {
+        let mut n_clipped = 0;
+        let mut errors = vec![0.0; rows.scores.len()];
+        match self.view.scale() {
+            Scale::Link => {}
+            Scale::LogOdds => {
+                for (score, error) in rows.scores.iter_mut().zip(&mut errors) {
+                    (*score, *error) = self.link.inverse_log_odds(*score, self.view.score_error(*score));
+                }
+            }
+            Scale::Probability => {
+                for score in &mut rows.scores {
+                    let p = clipped(*score, self.clip);
+                    n_clipped += u64::from(p != *score);
+                    *score = p;
+                }
+                self.link.inverse_all(&mut rows.scores, &mut errors);
+            }
+        }
+        let (mut logit_error, mut largest_logit_error) = ([0.0; LANES], [0.0_f64; LANES]);
+        let lanes = rows.scores.chunks(LANES).zip(rows.weights.chunks(LANES)).zip(errors.chunks(LANES));
+        for ((logits, weights), errors) in lanes {
+            for lane in 0..logits.len() {
+                let logit = logits[lane];
+                // Places on a grid, or h ± a, are rounded by up to four units of 2^-53 more.
+                let error = errors[lane] + 2.0 * f64::EPSILON * logit.abs();
+                let error = if logit.abs() > FAR { 0.0 } else { error };
+                logit_error[lane] += weights[lane] * error;
+                largest_logit_error[lane] = largest_logit_error[lane].max(error);
+            }
+        }
+        let range = range_of(&rows.scores, &rows.weights);
+        Chunk {
+            rows,
+            n_clipped,
+            logit_error: logit_error.iter().sum(),
+            largest_logit_error: largest_logit_error.into_iter().fold(0.0, f64::max),
+            range,
+        }
+    }
+}
+
+/// Sums side by side: in one, each addition would wait for the one before.
+const LANES: usize = 8;
+
+/// Smallest and largest logit that has weight.
+fn range_of(logits: &[f64], weights: &[f64]) -> (f64, f64) {
+    let (mut min, mut max) = ([EMPTY.0; LANES], [EMPTY.1; LANES]);
+    for (logits, weights) in logits.chunks(LANES).zip(weights.chunks(LANES)) {
+        for lane in 0..logits.len() {
+            let (low, high) = if weights[lane] > 0.0 { (logits[lane], logits[lane]) } else { EMPTY };
+            min[lane] = if low < min[lane] { low } else { min[lane] };
+            max[lane] = if high > max[lane] { high } else { max[lane] };
+        }
+    }
+    min.into_iter().zip(max).fold(EMPTY, hull)
+}

@@ -1,0 +1,45 @@
+//! Builder methods that only replace a field.
+
+/// Methods `pub fn name(self, value) -> Self` for fields of the same name:
+///
+/// - `name: Type;` takes the value as it is,
+/// - `name: into Type;` takes what can be made into it,
+/// - `name: some Type;` takes the value of an option that is `None` unless set,
+/// - `name: shared Trait;` takes a [`Link`](crate::Link) or a [`Noise`](crate::Noise), shared or not.
+macro_rules! setters {
+    () => {};
+    ($(#[$doc:meta])* $name:ident: into $type:ty; $($rest:tt)*) => {
+        $(#[$doc])*
+        pub fn $name(mut self, $name: impl Into<$type>) -> Self {
+            self.$name = $name.into();
+            self
+        }
+        setters! { $($rest)* }
+    };
+    ($(#[$doc:meta])* $name:ident: some $type:ty; $($rest:tt)*) => {
+        $(#[$doc])*
+        pub fn $name(mut self, $name: $type) -> Self {
+            self.$name = Some($name);
+            self
+        }
+        setters! { $($rest)* }
+    };
+    ($(#[$doc:meta])* $name:ident: shared $type:ident; $($rest:tt)*) => {
+        $(#[$doc])*
+        pub fn $name(mut self, $name: impl $type + 'static) -> Self {
+            self.$name = $name.shared();
+            self
+        }
+        setters! { $($rest)* }
+    };
+    ($(#[$doc:meta])* $name:ident: $type:ty; $($rest:tt)*) => {
+        $(#[$doc])*
+        pub fn $name(mut self, $name: $type) -> Self {
+            self.$name = $name;
+            self
+        }
+        setters! { $($rest)* }
+    };
+}
+
+pub(crate) use setters;
