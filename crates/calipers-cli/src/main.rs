@@ -12,41 +12,11 @@
 //! written, so a refusal leaves standard output empty and files as they were.
 
 mod args;
-mod assess;
-mod check;
-mod columns;
-mod compare;
-mod files;
-mod fill;
-mod floor;
-mod grid;
-mod groups;
-mod input;
-mod json;
-mod look;
-mod measure;
-mod measure_args;
-mod measured;
-mod measures;
-mod measures_table;
-mod number;
-mod plan;
+mod commands;
+mod dataset;
+mod output;
 mod progress;
-mod question;
-mod read;
-mod report;
-mod row_groups;
-mod screen;
-mod shell;
-mod sketch;
-mod sketch_rows;
-mod source;
-mod study;
-mod sweep;
-mod table;
-mod unfinished;
-mod words;
-mod write;
+mod render;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -54,7 +24,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Arguments, Verb};
-use screen::Screen;
+use commands::{assess, check, columns, compare, measure, measures, report, shell, sketch, study, sweep};
+use render::screen::Screen;
 
 /// Measured, and worse than was allowed.
 const TOO_HIGH: u8 = 1;
@@ -63,12 +34,12 @@ const TOO_HIGH: u8 = 1;
 const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
-    read::keep_damage_quiet();
-    unfinished::remove_on_interrupt();
+    dataset::formats::keep_damage_quiet();
+    output::temporary::remove_on_interrupt();
     let Arguments { color, verb } = Arguments::parse();
     let screen = Screen::of_output(color);
     if let Some((input, as_json)) = verb.looks_at() {
-        return finish(look::run(input, as_json, &screen));
+        return finish(columns::run(input, as_json, &screen));
     }
     let output = match verb {
         Verb::Check(arguments) => return gate(check::run(&arguments, &screen)),

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::number;
-use crate::read::{Extent, Part};
+use crate::dataset::formats::{Extent, Part};
+use crate::render::number;
 
 /// One file that is being read.
 pub(crate) struct Progress {
