@@ -8,26 +8,23 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::args::{InputArgs, OutputArgs, check_sigma};
-use crate::dataset::columns;
+use crate::dataset::Reader;
 use crate::dataset::files::{self, InputFile};
-use crate::dataset::formats;
-use crate::dataset::formats::sketch_rows;
-use crate::dataset::sketches::Sketches;
-use crate::dataset::sketching;
+use crate::dataset::sketches::{self, Sketches};
 use crate::output::Output;
 use crate::render::json;
 use crate::render::number;
 
 /// Put the predictions of all files into one sketch, which is measured and merged like the rows themselves
 ///
-/// A sketch has some megabytes, whatever the number of rows; with --by it has one for each group, and those with few rows are
+/// A sketch has some megabytes, whatever the number of rows; with --by there is one for each group, and those with few rows are
 /// small. It answers LS-ECE for any sigma from --smallest-sigma on, and ECE with the --n-bins that it keeps. Sketches of days,
 /// files or machines can be merged: the result is that of all rows.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   calipers sketch monday.parquet tuesday.parquet -o days.calipers
-  calipers sketch 'logs/*.csv' --prob score --label bought --by country -o countries.calipers
+  calipers sketch 'logs/*.csv' --prob score --label bought --by country -o countries.parquet
   calipers measure days.calipers --sigma 0.1
 
 The output appears whole or not at all: a kill in the middle leaves the old file.
@@ -37,7 +34,7 @@ pub(crate) struct SketchArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
 
-    /// File to write, as a rule named .calipers; .parquet for rows of keys and sketches
+    /// File to write: .calipers for one sketch, .parquet for rows of keys and sketches, as --by needs them
     #[arg(short, long, value_name = "FILE", required_unless_present = "columns", help_heading = "Sketch")]
     output: Option<PathBuf>,
 
@@ -75,7 +72,7 @@ pub(crate) struct MergeArgs {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// File to write, as a rule named .calipers; .parquet for rows of keys and sketches
+    /// File to write: .calipers for one sketch, .parquet for rows of keys and sketches, as --by needs them
     #[arg(short, long, value_name = "FILE", help_heading = "Sketch")]
     output: PathBuf,
 
@@ -84,7 +81,7 @@ pub(crate) struct MergeArgs {
 }
 
 pub(crate) fn run(args: &SketchArgs) -> Result<String> {
-    let rules = args.input.rules()?;
+    let reader = Reader { args: &args.input, rules: args.input.rules()?, cluster: None, sketch: None };
     if args.input.prob.len() > 1 {
         bail!("a sketch has one model, got --prob {}: make one for each", args.input.prob.join(" and --prob "));
     }
@@ -94,14 +91,13 @@ pub(crate) fn run(args: &SketchArgs) -> Result<String> {
     args.outcome.start_threads()?;
     // proof: left out only with --columns, for which nothing is written
     let output = args.output.as_deref().context("-o FILE is needed")?;
+    sketches::check_name(output, args.input.by.is_some())?;
     write_all(&args.input.open_files()?, output, args.outcome.json, |file| {
         if file.is_sketch() {
             bail!("is a sketch already: calipers merge puts sketches together");
         }
-        let (table, chosen) = columns::open(file, &args.input, None, rules.invalid)?;
-        let filled = sketching::fill(file, &*table, &chosen, &rules, &options)?;
         // proof: one model was chosen, as several are refused above and a guess is one
-        filled.into_iter().next().map(|filled| filled.sketches).context("no model in it")
+        reader.open_sketches(file, &options)?.content.into_iter().next().context("no model in it")
     })
 }
 
@@ -129,8 +125,7 @@ fn write_all(
         Some(all) => all.merge(&sketches),
     })?;
     let all = all.context("no files")?;
-    let is_parquet = formats::extension(output) == sketch_rows::EXTENSION;
-    let bytes = if is_parquet { sketch_rows::to_bytes(&all)? } else { all.to_bytes() };
+    let bytes = all.to_bytes(output)?;
     place.write(&bytes)?;
     if as_json {
         return Ok(written(inputs, output, &all, bytes.len()));

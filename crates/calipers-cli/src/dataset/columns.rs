@@ -23,54 +23,49 @@ const MOST_LISTED: usize = 12;
 
 /// The columns of a file, by their place among its names.
 #[derive(Debug, Clone)]
-pub(crate) struct Chosen {
-    pub(crate) scores: Vec<Scores>,
-    pub(crate) label: usize,
+pub(super) struct Chosen {
+    pub(super) scores: Vec<Scores>,
+    pub(super) label: usize,
     /// The predicted class, whose probability the scores are.
-    pub(crate) predicted: Option<usize>,
-    pub(crate) weight: Option<usize>,
+    pub(super) predicted: Option<usize>,
+    pub(super) weight: Option<usize>,
     /// What tells groups apart.
-    pub(crate) by: Option<usize>,
+    pub(super) by: Option<usize>,
     /// What tells clusters of rows apart that depend on each other.
-    pub(crate) cluster: Option<usize>,
-    pub(crate) guessed: Guessed,
+    pub(super) cluster: Option<usize>,
+    pub(super) guessed: Guessed,
 }
 
 /// The scores of one model.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scores {
-    pub(crate) place: usize,
-    pub(crate) form: Form,
+pub(super) struct Scores {
+    pub(super) place: usize,
+    pub(super) form: Form,
     /// Raw by their name alone, not by `--logits`.
-    pub(crate) form_guessed: bool,
+    pub(super) form_guessed: bool,
 }
 
 /// What the user did not name.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Guessed {
-    pub(crate) scores: bool,
-    pub(crate) label: bool,
-    pub(crate) predicted: bool,
-    pub(crate) weight: bool,
+pub(super) struct Guessed {
+    pub(super) scores: bool,
+    pub(super) label: bool,
+    pub(super) predicted: bool,
+    pub(super) weight: bool,
 }
 
 impl Chosen {
     /// A failure of a model, which is named where there are several.
-    pub(crate) fn in_model(
-        &self,
-        table: &dyn Table,
-        scores: &Scores,
-        error: impl Into<anyhow::Error>,
-    ) -> anyhow::Error {
+    pub(super) fn in_model(&self, table: &dyn Table, place: usize, error: impl Into<anyhow::Error>) -> anyhow::Error {
         match self.scores.len() {
             1 => error.into(),
-            _ => error.into().context(format!("{} {}", table.noun(), table.names()[scores.place])),
+            _ => error.into().context(format!("{} {}", table.noun(), table.names()[self.scores[place].place])),
         }
     }
 }
 
 /// A file of predictions, and which of its columns is what; `cluster` is the one of that name.
-pub(crate) fn open(
+pub(super) fn open(
     file: &InputFile,
     args: &InputArgs,
     cluster: Option<&str>,
@@ -167,7 +162,11 @@ fn find(table: &dyn Table, option: &str, name: &str) -> Result<usize> {
     match if exact.is_empty() { places(&|other| is_any(other, &[name])) } else { exact }[..] {
         [place] => Ok(place),
         [] => {
-            let nearest = table.names().iter().map(|other| (distance(name, other), other)).min();
+            let nearest = table
+                .names()
+                .iter()
+                .map(|other| (strsim::osa_distance(&name.to_lowercase(), &other.to_lowercase()), other))
+                .min();
             let meant = match nearest {
                 Some((distance, other)) if distance <= name.chars().count().div_ceil(3) => {
                     format!("did you mean {other}? ")
@@ -225,46 +224,5 @@ fn there_are(table: &dyn Table) -> String {
     match names.len().saturating_sub(MOST_LISTED) {
         0 => format!("the {}s are {listed}", table.noun()),
         more => format!("the {}s are {listed} and {more} more", table.noun()),
-    }
-}
-
-/// How many characters must be added, removed, replaced or swapped with their neighbour to make one name of the other.
-fn distance(a: &str, b: &str) -> usize {
-    let [a, b] = [a, b].map(|name| name.to_lowercase().chars().collect::<Vec<char>>());
-    // edits[i][j] is the distance of the first i characters of a and the first j of b.
-    let mut edits = vec![(0..=b.len()).collect::<Vec<usize>>()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let replaced = edits[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut least = replaced.min(edits[i - 1][j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(edits[i - 2][j - 2] + 1);
-            }
-            row.push(least);
-        }
-        edits.push(row);
-    }
-    edits[a.len()][b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn distance_counts_edits() {
-        let cases = [
-            ("", "", 0),
-            ("prob", "prob", 0),
-            ("prob", "Prob", 0),
-            ("pron", "prob", 1),
-            ("lable", "label", 1),
-            ("mpl", "mlp", 1),
-        ];
-        for (a, b, edits) in cases {
-            assert_eq!((distance(a, b), distance(b, a)), (edits, edits), "{a} {b}");
-        }
-        assert_eq!(distance("", "abc"), 3);
     }
 }

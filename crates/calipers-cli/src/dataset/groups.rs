@@ -7,24 +7,26 @@ use calipers::Error;
 use crate::dataset::formats::Column;
 
 /// The rows of each group, among the given ones. Those without a value are a group too.
-pub(crate) fn rows_of_groups(column: &Column, rows: &[usize]) -> BTreeMap<String, Vec<usize>> {
+pub(crate) fn rows_of_groups(column: &Column, rows: impl IntoIterator<Item = usize>) -> BTreeMap<String, Vec<usize>> {
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for &row in rows {
-        let key = if column.is_missing(row) { String::new() } else { column.values.display(row) };
-        groups.entry(key).or_default().push(row);
+    for row in rows {
+        groups.entry(key(column, row)).or_default().push(row);
     }
     groups
 }
 
+/// What tells the group of a row.
+fn key(column: &Column, row: usize) -> String {
+    if column.is_missing(row) { String::new() } else { column.values.display(row) }
+}
+
 /// The values of groups among the given rows, each once, and for each row the place of its own. Those without a value are a group too.
 pub(crate) fn keys_and_numbers(column: &Column, rows: &[usize]) -> (Vec<String>, Vec<u32>) {
-    let groups = rows_of_groups(column, rows);
-    let places: HashMap<&str, u32> = in_order(&groups).iter().map(|(key, _)| key.as_str()).zip(0..).collect();
-    let number = |row: &usize| {
-        let key = if column.is_missing(*row) { String::new() } else { column.values.display(*row) };
-        places.get(key.as_str()).copied().unwrap_or_default()
-    };
-    (in_order(&groups).into_iter().map(|(key, _)| key.clone()).collect(), rows.iter().map(number).collect())
+    let groups = rows_of_groups(column, rows.iter().copied());
+    let keys: Vec<String> = in_order(&groups).into_iter().map(|(key, _)| key.clone()).collect();
+    let places: HashMap<&str, u32> = keys.iter().map(String::as_str).zip(0..).collect();
+    let numbers = rows.iter().map(|row| places.get(key(column, *row).as_str()).copied().unwrap_or_default()).collect();
+    (keys, numbers)
 }
 
 /// A number for each row, the same for rows of one cluster.

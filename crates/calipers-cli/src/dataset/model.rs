@@ -6,10 +6,11 @@ use calipers::{Form, Multiclass, Ties};
 
 use crate::args::InputRules;
 use crate::dataset::columns::{Chosen, Scores};
+use crate::dataset::files::InputFile;
 use crate::dataset::formats::Table;
 
 /// Predictions, measured.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Measured<F> {
     /// One, unless files were measured together.
     pub(crate) files: Vec<PathBuf>,
@@ -44,6 +45,10 @@ pub(crate) struct Columns {
     pub(crate) label: String,
     pub(crate) predicted: Option<String>,
     pub(crate) weight: Option<String>,
+    /// What tells groups apart.
+    pub(crate) by: Option<String>,
+    /// What a column is called in the file.
+    pub(crate) noun: &'static str,
     pub(crate) form: Form,
     pub(crate) multiclass: Multiclass,
     /// 1 for a plain column.
@@ -51,6 +56,17 @@ pub(crate) struct Columns {
     pub(crate) rules: InputRules,
     /// What was not named, in words: `probability from column prob`.
     pub(crate) guessed: Vec<String>,
+}
+
+impl Measured<()> {
+    pub(super) fn new(file: &InputFile, columns: Option<Columns>, method: Method) -> Self {
+        Measured { files: vec![file.name.clone()], columns, group: None, method, figures: () }
+    }
+
+    /// The model, or a group of its rows, with what was found.
+    pub(crate) fn with<F>(&self, group: Option<Group>, figures: F) -> Measured<F> {
+        Measured { files: self.files.clone(), columns: self.columns.clone(), group, method: self.method, figures }
+    }
 }
 
 impl<F> Measured<F> {
@@ -73,7 +89,7 @@ impl<F> Measured<F> {
 }
 
 impl Columns {
-    pub(crate) fn new(
+    pub(super) fn new(
         table: &dyn Table,
         chosen: &Chosen,
         scores: &Scores,
@@ -86,6 +102,8 @@ impl Columns {
             label: name(chosen.label),
             predicted: chosen.predicted.map(name),
             weight: chosen.weight.map(name),
+            by: chosen.by.map(name),
+            noun: table.noun(),
             form: scores.form,
             // The probability of a predicted class is that of the top class.
             multiclass: match chosen.predicted {

@@ -152,7 +152,7 @@ fn an_unknown_name_is_refused_with_all_names() {
 #[test]
 fn a_sketch_answers_what_it_can_and_says_that_the_rest_needs_rows() {
     let folder = Folder::new();
-    let sketch = folder.path("a.calipers");
+    let sketch = folder.path("a.parquet");
     let (example, sketch) = (example(), sketch.to_str().unwrap());
     let example = example.to_str().unwrap();
     succeed(&["sketch", example, "--prob", "mlp", "--by", "size_group", "-o", sketch]);

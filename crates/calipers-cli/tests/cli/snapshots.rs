@@ -23,12 +23,12 @@ const CASES: &[(&str, &str)] = &[
     ("sweep", "sweep breast_cancer.csv --prob naive_bayes --bins 10,20,50,100"),
     ("report", "report breast_cancer.csv --prob naive_bayes --prob mlp --resamples 50 -o page.html"),
     ("measures", "measures"),
-    ("sketch", "sketch breast_cancer.csv --prob mlp --by size_group -o groups.calipers"),
-    ("merge", "merge groups.calipers -o all.calipers"),
-    ("measure-sketch", "measure all.calipers --sigma 0.5"),
+    ("sketch", "sketch breast_cancer.csv --prob mlp --by size_group -o groups.parquet"),
+    ("merge", "merge groups.parquet -o all.parquet"),
+    ("measure-sketch", "measure all.parquet --sigma 0.5"),
     ("study", "study two-point --out pages --quick"),
     ("study-list", "study"),
-    ("columns", "measure breast_cancer.csv digits_mlp.npz all.calipers --columns"),
+    ("columns", "measure breast_cancer.csv digits_mlp.npz all.parquet --columns"),
 ];
 
 fn snapshot(name: &str) -> PathBuf {

@@ -12,13 +12,13 @@ use crate::args::significance::DrawArgs;
 use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, MULTICLASS_OF_ONE, OutputArgs};
 use crate::commands::analysis::measures::Asked;
 use crate::commands::measures;
-use crate::dataset::batch::WholeFiles;
-use crate::dataset::groups;
-use crate::dataset::model::{Measured, Method};
+use crate::dataset::batch::Batch;
+use crate::dataset::model::Measured;
+use crate::dataset::{Dataset, WholeFiles};
 use crate::progress::Waiting;
 use crate::render::legend;
 use crate::render::screen::Screen;
-use paired::Opened;
+use paired::Checked;
 
 /// Say which of several models on the same rows is better calibrated: differences with intervals and p-values
 ///
@@ -77,42 +77,30 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<String> {
     };
     let asked = measures::by_names(&asked, &args.ls_ece, &args.ece)?;
     args.draws.check()?;
-    let rules = WHOLE_FILES.rules(&args.input)?;
+    let mut reader = WHOLE_FILES.reader(&args.input, args.draws.cluster.as_deref())?;
     args.output.start_threads()?;
-    let mut opened: Vec<Opened> = Vec::new();
+    let mut datasets: Vec<Dataset<Batch>> = Vec::new();
     for file in args.input.open_files()? {
-        let name = || file.shown();
+        let read = || {
+            let dataset = reader.open_rows(&file, &WHOLE_FILES)?;
+            datasets.first().map_or(Ok(()), |first| paired::must_have_rows_of(first, &dataset, OF_ALL))?;
+            Ok(dataset)
+        };
+        let dataset: Result<_> = read();
+        datasets.push(dataset.with_context(|| file.shown())?);
         // Rows are the same in all files, and so are clusters.
-        let cluster = args.draws.cluster.as_deref().filter(|_| opened.is_empty());
-        let next = Opened::read(&file, &WHOLE_FILES, &args.input, cluster, &rules).with_context(name)?;
-        if let Some(first) = opened.first() {
-            next.must_have_rows_of(first, OF_ALL).with_context(name)?;
-        }
-        opened.push(next);
+        reader.cluster = None;
     }
-    let checked = paired::check_all(&opened, &rules, OF_ALL)?;
+    let checked = paired::check_all(&datasets, OF_ALL)?;
     if checked.len() < 2 {
         bail!("a comparison needs two models or more: several --prob, or several files");
     }
-    let models: Vec<Measured<()>> = opened
-        .iter()
-        .flat_map(|opened| opened.models.iter().map(move |model| (&opened.file, model)))
-        .map(|(file, model)| Measured {
-            files: vec![file.name.clone()],
-            columns: Some(model.columns.clone()),
-            group: None,
-            method: Method::Rows,
-            figures: (),
-        })
-        .collect();
+    let models: Vec<Measured<()>> = datasets.iter().flat_map(|dataset| dataset.models.clone()).collect();
     let names = legend::names(&models);
-    let views = checked.iter().map(|model| model.view(&rules)).collect::<Result<Vec<BinaryView<'_>>>>()?;
-    let clusters = match (opened.first().and_then(|first| first.clusters.as_ref()), checked.first()) {
-        (Some(column), Some(first)) => {
-            let rows: Vec<usize> = (0..first.predictions.len()).map(|place| first.predictions.row(place)).collect();
-            Some(groups::numbered(column, &rows)?)
-        }
-        _ => None,
+    let views = checked.iter().map(Checked::view).collect::<Result<Vec<BinaryView<'_>>>>()?;
+    let clusters = match checked.first() {
+        Some(first) => first.dataset.content.cluster_numbers(&first.predictions)?,
+        None => None,
     };
     let named: Vec<(&str, &BinaryView<'_>)> = names.iter().map(String::as_str).zip(&views).collect();
     let waiting = Waiting::new();

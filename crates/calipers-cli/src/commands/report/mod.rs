@@ -2,7 +2,6 @@
 
 mod origin;
 mod pairing;
-mod read;
 
 use std::path::{Path, PathBuf};
 
@@ -14,15 +13,16 @@ use serde_json::json;
 
 use crate::args::significance::DrawArgs;
 use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, OutputArgs};
-use crate::dataset::files;
-use crate::dataset::files::InputFile;
-use crate::dataset::groups;
+use crate::dataset::batch::{self, Batch};
+use crate::dataset::files::{self, InputFile};
+use crate::dataset::model::Measured;
+use crate::dataset::sketches::Sketches;
+use crate::dataset::{Content, Dataset, Reader, groups};
 use crate::output::{Output, OutputFolder};
 use crate::progress::Waiting;
 use crate::render::json;
 use crate::render::legend;
 use crate::render::number;
-use read::{Content, Opened, Reader};
 
 /// Make a report: one page of HTML with verdict, measures, diagrams, sweep, classes, groups and comparisons
 ///
@@ -89,19 +89,23 @@ pub(crate) fn run(args: &ReportArgs) -> Result<String> {
     files::refuse_overwriting(output, &inputs)?;
     let place = Output::new(output)?;
     let folder = args.svg.as_deref().map(OutputFolder::new).transpose()?;
-    let reader = Reader::new(args, &rules, &options);
-    let mut opened = Vec::new();
+    // Only what a sketch answers as well as the rows do.
+    let possible = args.ls_ece.sketch_options().zip(args.ece.n_bins_of_a_sketch());
+    let sketch = possible.map(|(_, n_bins)| options.sketch(n_bins));
+    let reader = Reader { args: &args.input, rules, cluster: args.draws.cluster.as_deref(), sketch };
+    let mut datasets = Vec::new();
     for file in &inputs {
-        opened.push(reader.open(file).with_context(|| file.shown())?);
+        datasets.push(reader.open(file).with_context(|| file.shown())?);
     }
-    let n_models = opened.iter().map(Opened::n_models).sum::<usize>();
+    let n_models = datasets.iter().map(|dataset| dataset.models.len()).sum::<usize>();
     if n_models > MOST_MODELS {
         bail!("a report has at most {MOST_MODELS} models, got {n_models}");
     }
-    let checked = opened.iter().map(|opened| opened.check(&rules)).collect::<Result<Vec<_>>>()?;
+    let checked = datasets.iter().map(|dataset| check(dataset).with_context(|| dataset.file.shown()));
+    let checked = checked.collect::<Result<Vec<_>>>()?;
     let waiting = Waiting::new();
     waiting.say("figures");
-    let figures = report(args, options, &opened, &checked)?.gather()?;
+    let figures = report(args, options, &datasets, &checked)?.gather()?;
     waiting.say("page");
     let (html, charts) = (figures.to_html(), figures.charts());
     drop(waiting);
@@ -124,62 +128,72 @@ pub(crate) fn run(args: &ReportArgs) -> Result<String> {
     Ok(crate::printable(&format!("{}: {models}, {size} bytes", output.display())) + "\n")
 }
 
+/// A model whose rows are sound.
+struct Checked<'a> {
+    predictions: Predictions<'a>,
+    clusters: Option<Vec<u32>>,
+}
+
+/// The rows of each model; none of sketches.
+fn check(dataset: &Dataset) -> Result<Vec<Checked<'_>>> {
+    let Content::Rows(batch) = &dataset.content else { return Ok(Vec::new()) };
+    dataset.each_model(|place, _| {
+        let predictions = batch.predictions(place)?;
+        Ok(Checked { clusters: batch.cluster_numbers(&predictions)?, predictions })
+    })
+}
+
 /// `checked` are the rows of each file's models.
 fn report<'a>(
     args: &ReportArgs,
     options: Options,
-    opened: &'a [Opened],
-    checked: &'a [Vec<read::Checked<'a>>],
+    datasets: &'a [Dataset],
+    checked: &'a [Vec<Checked<'a>>],
 ) -> Result<Report<'a>> {
-    let rules = args.input.rules()?;
-    let measured: Vec<_> = opened.iter().flat_map(Opened::measured).collect();
-    let mut names = legend::names(&measured).into_iter();
+    let models: Vec<Measured<()>> = datasets.iter().flat_map(|dataset| dataset.models.clone()).collect();
+    let mut names = legend::names(&models).into_iter();
     let mut report = Report::new(options).command(origin::command());
-    if let Some(title) = args.title.clone().or_else(|| origin::title(opened)) {
+    if let Some(title) = args.title.clone().or_else(|| origin::title(datasets)) {
         report = report.title(title);
     }
-    if let Some(reason) = pairing::obstacle(opened, checked) {
+    if let Some(reason) = pairing::obstacle(datasets, checked) {
         report = report.unpaired(reason);
     }
-    for (opened, checked) in opened.iter().zip(checked) {
-        for (place, columns) in opened.columns.iter().enumerate() {
+    for (dataset, checked) in datasets.iter().zip(checked) {
+        for (place, measured) in dataset.models.iter().enumerate() {
             let name = names.next().unwrap_or_default();
-            let source = match (&opened.content, checked.get(place)) {
-                (Content::Sketches(all), _) => Source::Sketch(&all[place].all),
-                (Content::Rows(loaded), Some(rows)) => Source::Rows {
-                    predictions: &rows.predictions,
-                    multiclass: loaded.loaded.multiclass(&rules),
-                    ties: rules.ties,
-                    clusters: rows.clusters.as_deref(),
-                },
+            let (source, groups) = match (&dataset.content, checked.get(place)) {
+                (Content::Sketches(all), _) => (Source::Sketch(&all[place].all), of_sketches(&all[place])),
+                (Content::Rows(batch), Some(Checked { predictions, clusters })) => {
+                    let (multiclass, ties) = (batch.multiclass(), batch.ties());
+                    let rows = Source::Rows { predictions, multiclass, ties, clusters: clusters.as_deref() };
+                    (rows, of_rows(measured, batch, predictions))
+                }
                 // proof: every model of rows was checked
                 (Content::Rows(_), None) => bail!("no rows of {name}"),
             };
-            let mut model = Model::new(name, source).origin(origin::of(opened, columns.as_ref()));
-            if let Some(groups) = groups(opened, place, checked.get(place).map(|rows| &rows.predictions)) {
-                model = model.groups(groups);
-            }
-            report = report.model(model);
+            let model = Model::new(name, source).origin(origin::of(measured));
+            report = report.model(match groups {
+                Some(groups) => model.groups(groups),
+                None => model,
+            });
         }
     }
     Ok(report)
 }
 
-fn groups<'a>(opened: &'a Opened, place: usize, predictions: Option<&Predictions<'_>>) -> Option<Groups<'a>> {
-    match &opened.content {
-        Content::Sketches(all) => {
-            let groups = all[place].groups.as_ref()?;
-            let sketches = groups.sketches.iter().map(|(key, sketch)| (key.clone(), sketch)).collect();
-            Some(Groups::Sketches { by: groups.by.clone(), sketches })
-        }
-        Content::Rows(loaded) => {
-            let (by, column) = loaded.groups.as_ref()?;
-            let predictions = predictions?;
-            let rows: Vec<usize> = (0..predictions.len()).map(|place| predictions.row(place)).collect();
-            let (keys, numbers) = groups::keys_and_numbers(column, &rows);
-            Some(Groups::Rows { by: by.clone(), keys, numbers })
-        }
-    }
+fn of_sketches(sketches: &Sketches) -> Option<Groups<'_>> {
+    let groups = sketches.groups.as_ref()?;
+    // A group whose rows were all left out has nothing to show.
+    let sketches = groups.sketches.iter().filter(|(_, sketch)| sketch.n() > 0);
+    let sketches = sketches.map(|(key, sketch)| (key.clone(), sketch)).collect();
+    Some(Groups::Sketches { by: groups.by.clone(), sketches })
+}
+
+fn of_rows(model: &Measured<()>, batch: &Batch, predictions: &Predictions<'_>) -> Option<Groups<'static>> {
+    let by = model.columns.as_ref()?.by.clone()?;
+    let (keys, numbers) = groups::keys_and_numbers(batch.groups.as_ref()?, &batch::kept_rows(predictions));
+    Some(Groups::Rows { by, keys, numbers })
 }
 
 /// What was written, for programs.

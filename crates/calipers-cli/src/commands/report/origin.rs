@@ -3,12 +3,12 @@
 use calipers::Form;
 use calipers_report::Origin;
 
-use super::read::Opened;
-use crate::dataset::model::Columns;
+use crate::dataset::Dataset;
+use crate::dataset::model::Measured;
 
-pub(super) fn of(opened: &Opened, columns: Option<&Columns>) -> Origin {
-    let files = vec![opened.file.display().to_string()];
-    let Some(columns) = columns else { return Origin { files, ..Origin::default() } };
+pub(super) fn of(model: &Measured<()>) -> Origin {
+    let files = model.files.iter().map(|file| file.display().to_string()).collect();
+    let Some(columns) = &model.columns else { return Origin { files, ..Origin::default() } };
     let score = match (columns.form, columns.n_classes) {
         (Form::Probabilities, 1) => "probability",
         (Form::Probabilities, _) => "probabilities",
@@ -33,10 +33,10 @@ pub(super) fn of(opened: &Opened, columns: Option<&Columns>) -> Origin {
 }
 
 /// The name of the only file; those of the models where there are several.
-pub(super) fn title(opened: &[Opened]) -> Option<String> {
-    let [one] = opened else { return None };
-    let stem = one.file.file_stem()?.to_string_lossy();
-    match &one.columns[..] {
+pub(super) fn title(datasets: &[Dataset]) -> Option<String> {
+    let [one] = datasets else { return None };
+    let stem = one.file.name.file_stem()?.to_string_lossy();
+    match &one.models[..] {
         [_] => Some(stem.to_string()),
         several => Some(format!("{stem}: {} models", several.len())),
     }

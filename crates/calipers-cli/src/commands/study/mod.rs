@@ -10,10 +10,11 @@ use calipers_studies::{Agreement, Finding, Page, STUDIES, Setting, Study};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::args::{InputArgs, InputRules, MULTICLASS_OF_ONE, OutputArgs};
-use crate::commands::compare::paired::{self, Opened};
-use crate::dataset::batch::WholeFiles;
+use crate::args::{InputArgs, MULTICLASS_OF_ONE, OutputArgs};
+use crate::commands::compare::paired;
+use crate::dataset::batch::Batch;
 use crate::dataset::files::{self, InputFile};
+use crate::dataset::{Dataset, Reader, WholeFiles};
 use crate::output::OutputFolder;
 use crate::render::grid::Grid;
 use crate::render::screen::Screen;
@@ -213,7 +214,7 @@ const WHOLE_FILES: WholeFiles =
     WholeFiles { verb: "study", done: "studied", figure: "curve", needs: "bins of any number" };
 
 fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
-    let rules = WHOLE_FILES.rules(&args.input)?;
+    let reader = WHOLE_FILES.reader(&args.input, None)?;
     if args.input.columns {
         bail!("study has no --columns: calipers measure FILE --columns looks at a file");
     }
@@ -226,40 +227,34 @@ fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
     let folder = output_folder(out, images::NAME, &inputs)?;
     let mut groups = Vec::new();
     for (group, files) in &named {
-        groups.push((group, open_all(group, files, args, &rules)?));
+        groups.push((group, open_all(group, files, &reader)?));
     }
     let mut checked = Vec::new();
-    for (group, opened) in &groups {
-        checked.push((*group, paired::check_all(opened, &rules, OF_ALL)?));
+    for (group, datasets) in &groups {
+        checked.push((*group, paired::check_all(datasets, OF_ALL)?));
     }
-    let groups: Vec<Group<'_>> = checked
-        .iter()
-        .map(|(group, models)| {
-            let models =
-                models.iter().map(|model| Ok(Model { name: model.name.to_owned(), view: model.view(&rules)? }));
-            let models = models.collect::<Result<_>>()?;
-            Ok(Group { name: (*group).clone(), models })
-        })
-        .collect::<Result<_>>()?;
+    let groups = checked.iter().map(|(group, models)| {
+        let models = models.iter().map(|model| Ok(Model { name: model.name.clone(), view: model.view()? }));
+        Ok(Group { name: (*group).clone(), models: models.collect::<Result<_>>()? })
+    });
+    let groups: Vec<Group<'_>> = groups.collect::<Result<_>>()?;
     let page = images::run(&groups, setting)?;
     finish(&page, &folder, &inputs, args)
 }
 
-fn open_all(group: &str, files: &[InputFile], args: &StudyArgs, rules: &InputRules) -> Result<Vec<Opened>> {
-    let mut all: Vec<Opened> = Vec::new();
+fn open_all(group: &str, files: &[InputFile], reader: &Reader<'_>) -> Result<Vec<Dataset<Batch>>> {
+    let mut all: Vec<Dataset<Batch>> = Vec::new();
     for file in files {
-        let opened = Opened::read(file, &WHOLE_FILES, &args.input, None, rules);
-        let opened = opened.with_context(|| file.shown())?;
-        for paired::Model { name, .. } in &opened.models {
-            let is_same = |other: &&Opened| other.models.iter().any(|own| own.name == *name);
-            if let Some(other) = all.iter().find(is_same) {
+        let dataset = reader.open_rows(file, &WHOLE_FILES).with_context(|| file.shown())?;
+        for name in paired::names(&dataset) {
+            if let Some(other) = all.iter().find(|other| paired::names(other).contains(&name)) {
                 bail!("{}: group {group} has a model {name} already, of {}", file.shown(), other.file.shown());
             }
         }
         if let Some(first) = all.first() {
-            opened.must_have_rows_of(first, OF_ALL).with_context(|| file.shown())?;
+            paired::must_have_rows_of(first, &dataset, OF_ALL).with_context(|| file.shown())?;
         }
-        all.push(opened);
+        all.push(dataset);
     }
     Ok(all)
 }

@@ -8,12 +8,10 @@ use anyhow::{Context, Result};
 use calipers::{Compat, Error, Sweep, SweepResult, link, noise};
 use clap::Args;
 
-use crate::args::{InputArgs, InputRules, MULTICLASS_OF_ONE, OutputArgs};
-use crate::dataset::batch::{Loaded, WholeFiles};
-use crate::dataset::columns::{Chosen, Scores};
+use crate::args::{InputArgs, MULTICLASS_OF_ONE, OutputArgs};
 use crate::dataset::files::{self, InputFile};
-use crate::dataset::formats::{Column, Table};
-use crate::dataset::model::{Columns, Measured, Method};
+use crate::dataset::model::Measured;
+use crate::dataset::{Reader, WholeFiles};
 use crate::output::Output;
 use crate::render::json;
 use crate::render::legend;
@@ -117,7 +115,7 @@ const WHOLE_FILES: WholeFiles =
 
 pub(crate) fn run(args: &SweepArgs, screen: &Screen) -> Result<String> {
     let sweep = args.options.sweep()?;
-    let rules = WHOLE_FILES.rules(&args.input)?;
+    let reader = WHOLE_FILES.reader(&args.input, None)?;
     args.output.start_threads()?;
     let files = args.input.open_files()?;
     let svg = args.svg.as_deref().map(|path| {
@@ -127,7 +125,7 @@ pub(crate) fn run(args: &SweepArgs, screen: &Screen) -> Result<String> {
     let svg = svg.transpose()?;
     let mut results = Vec::new();
     for file in &files {
-        results.extend(sweep_file(file, args, &rules, &sweep).with_context(|| file.shown())?);
+        results.extend(sweep_file(file, &reader, &sweep).with_context(|| file.shown())?);
     }
     let names = names(&results, args);
     if let Some(svg) = svg {
@@ -150,32 +148,10 @@ fn chart(results: &[Measured<SweepResult>], names: &[String]) -> String {
     calipers_report::sweep_chart(&models).to_svg()
 }
 
-fn sweep_file(
-    file: &InputFile,
-    args: &SweepArgs,
-    rules: &InputRules,
-    sweep: &Sweep,
-) -> Result<Vec<Measured<SweepResult>>> {
-    let (table, chosen, columns) = WHOLE_FILES.read(file, &args.input, None, rules)?;
-    let loaded = Loaded::new(columns, 0, &chosen, rules)?;
-    let models = chosen.scores.iter().zip(&loaded.scores);
-    let swept = models.map(|(scores, column)| {
-        let result = sweep_model(file, (&*table, &chosen), &loaded, (scores, column), rules, sweep);
-        result.map_err(|error| chosen.in_model(&*table, scores, error))
-    });
-    swept.collect()
-}
-
-fn sweep_model(
-    file: &InputFile,
-    (table, chosen): (&dyn Table, &Chosen),
-    loaded: &Loaded,
-    (scores, column): (&Scores, &Column),
-    rules: &InputRules,
-    sweep: &Sweep,
-) -> Result<Measured<SweepResult>> {
-    let predictions = loaded.input(column, scores.form, rules)?.check()?;
-    let figures = sweep.run(&predictions.view(loaded.multiclass(rules), rules.ties)?)?;
-    let columns = Some(Columns::new(table, chosen, scores, column.n_classes, rules));
-    Ok(Measured { files: vec![file.name.clone()], columns, group: None, method: Method::Rows, figures })
+fn sweep_file(file: &InputFile, reader: &Reader<'_>, sweep: &Sweep) -> Result<Vec<Measured<SweepResult>>> {
+    let dataset = reader.open_rows(file, &WHOLE_FILES)?;
+    dataset.each_model(|place, model| {
+        let predictions = dataset.content.predictions(place)?;
+        Ok(model.with(None, sweep.run(&dataset.content.view(&predictions)?)?))
+    })
 }

@@ -186,7 +186,7 @@ fn bounds<O: OffsetSizeTrait>(offsets: &[O]) -> Bounds {
 
 /// The values of an array of a plain type, nulls as whatever stands in their place; `None` for a type that
 /// the role cannot have.
-fn plain_values(array: &dyn Array, role: Role) -> Option<Values> {
+pub(super) fn plain_values(array: &dyn Array, role: Role) -> Option<Values> {
     let values = match array.data_type() {
         DataType::Boolean => Values::Bool(array.as_boolean().values().iter().collect()),
         DataType::Int8 => primitive::<Int8Type>(array),

@@ -221,11 +221,12 @@ impl Column {
         self.missing.as_ref().is_some_and(|missing| missing[row])
     }
 
-    /// Some of its rows, of which none is missing.
+    /// Some of its rows.
     pub(crate) fn select(&self, rows: &[usize]) -> Self {
         let k = self.n_classes;
         let places = rows.iter().flat_map(|row| row * k..(row + 1) * k).map(Some);
-        Column { values: self.values.gather(places), n_classes: k, missing: None }
+        let missing = self.missing.as_ref().map(|missing| rows.iter().map(|row| missing[*row]).collect());
+        Column { values: self.values.gather(places), n_classes: k, missing }
     }
 
     /// The parts of a column, put together.

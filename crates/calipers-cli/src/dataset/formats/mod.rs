@@ -59,9 +59,9 @@ pub(crate) trait Table: Sync {
 /// `invalid` is for text, where a cell that is no number is a bad row and not a wrong type of the column.
 pub(crate) fn open(path: &Path, format: Format, invalid: Invalid) -> Result<Box<dyn Table>> {
     Ok(match format {
-        Format::Csv => Box::new(csv::CsvTable::open(path, b',', invalid)?),
-        Format::Tsv => Box::new(csv::CsvTable::open(path, b'\t', invalid)?),
-        Format::Jsonl => Box::new(json_lines::JsonLines::open(path, invalid)?),
+        Format::Csv => Box::new(csv::open(path, b',', invalid)?),
+        Format::Tsv => Box::new(csv::open(path, b'\t', invalid)?),
+        Format::Jsonl => Box::new(json_lines::open(path, invalid)?),
         Format::Parquet => Box::new(parquet::ParquetTable::open(path)?),
         Format::Arrow => Box::new(ipc::IpcTable::open(path)?),
         Format::Npy => Box::new(numpy::NpyFiles::new(vec![path.to_owned()])),

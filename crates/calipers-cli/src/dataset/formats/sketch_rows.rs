@@ -9,8 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowTimestampType, Date32Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowTimestampType, Date32Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
 };
 use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Schema, TimeUnit};
@@ -18,7 +17,7 @@ use calipers::Sketch;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
 
-use crate::dataset::formats;
+use super::{Role, arrow, extension, guarded, open_file};
 use crate::dataset::sketches::{Groups, Sketches};
 
 /// The column of bytes; every other column is a key.
@@ -43,7 +42,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         let is_mark = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(['_', '.']));
-        if !is_mark && formats::extension(&path) == EXTENSION {
+        if !is_mark && extension(&path) == EXTENSION {
             files.push(path);
         }
     }
@@ -57,8 +56,8 @@ fn is_file_of_rows(path: &Path) -> bool {
     let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     is_file
         && File::open(path).is_ok_and(begins)
-        && formats::guarded(FORMAT, || {
-            let file = formats::open_file(path)?;
+        && guarded(FORMAT, || {
+            let file = open_file(path)?;
             Ok(ArrowReaderMetadata::load(&file, Default::default())?)
         })
         .is_ok_and(|metadata| place(metadata.schema()).is_some())
@@ -77,10 +76,10 @@ pub(crate) fn read(path: &Path) -> Result<Sketches> {
     if path.is_dir() {
         for file in files(path)? {
             let name = file.file_name().unwrap_or_default().display();
-            formats::guarded(FORMAT, || rows.add(&file)).with_context(|| format!("{name}"))?;
+            guarded(FORMAT, || rows.add(&file)).with_context(|| format!("{name}"))?;
         }
     } else {
-        formats::guarded(FORMAT, || rows.add(path))?;
+        guarded(FORMAT, || rows.add(path))?;
     }
     rows.sketches()
 }
@@ -96,7 +95,7 @@ struct Rows {
 
 impl Rows {
     fn add(&mut self, path: &Path) -> Result<()> {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(formats::open_file(path)?)?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(open_file(path)?)?;
         let schema = builder.schema().clone();
         let place = place(&schema).with_context(|| format!("no binary column {SKETCH:?}"))?;
         let keys: Vec<usize> = (0..schema.fields().len()).filter(|key| *key != place).collect();
@@ -176,19 +175,8 @@ fn text(column: &dyn Array, row: usize) -> Result<Option<String>> {
     if column.is_null(row) {
         return Ok(None);
     }
-    Ok(Some(match column.data_type() {
-        DataType::Utf8 => column.as_string::<i32>().value(row).to_owned(),
-        DataType::LargeUtf8 => column.as_string::<i64>().value(row).to_owned(),
-        DataType::Utf8View => column.as_string_view().value(row).to_owned(),
-        DataType::Boolean => column.as_boolean().value(row).to_string(),
-        DataType::Int8 => column.as_primitive::<Int8Type>().value(row).to_string(),
-        DataType::Int16 => column.as_primitive::<Int16Type>().value(row).to_string(),
-        DataType::Int32 => column.as_primitive::<Int32Type>().value(row).to_string(),
-        DataType::Int64 => column.as_primitive::<Int64Type>().value(row).to_string(),
-        DataType::UInt8 => column.as_primitive::<UInt8Type>().value(row).to_string(),
-        DataType::UInt16 => column.as_primitive::<UInt16Type>().value(row).to_string(),
-        DataType::UInt32 => column.as_primitive::<UInt32Type>().value(row).to_string(),
-        DataType::UInt64 => column.as_primitive::<UInt64Type>().value(row).to_string(),
+    let kind = column.data_type();
+    Ok(Some(match kind {
         DataType::Date32 => shown(column.as_primitive::<Date32Type>().value_as_date(row))?,
         DataType::Timestamp(TimeUnit::Millisecond, _) => time::<TimestampMillisecondType>(column, row)?,
         DataType::Timestamp(TimeUnit::Microsecond, _) => time::<TimestampMicrosecondType>(column, row)?,
@@ -198,7 +186,10 @@ fn text(column: &dyn Array, row: usize) -> Result<Option<String>> {
             let value = dictionary.normalized_keys()[row];
             return text(dictionary.values(), value);
         }
-        other => bail!("keys must be whole numbers, text, dates, times or true and false, got {other}"),
+        _ => match arrow::plain_values(&*column.slice(row, 1), Role::Groups).filter(|_| !kind.is_floating()) {
+            Some(value) => value.display(0),
+            None => bail!("keys must be whole numbers, text, dates, times or true and false, got {kind}"),
+        },
     }))
 }
 
@@ -216,13 +207,6 @@ pub(crate) fn to_bytes(sketches: &Sketches) -> Result<Vec<u8>> {
     let batch = match &sketches.groups {
         None => RecordBatch::try_from_iter([(SKETCH, one(&sketches.all))])?,
         Some(groups) => {
-            let of_groups: u64 = groups.sketches.values().map(|sketch| sketch.report().n_rows).sum();
-            if of_groups != sketches.all.report().n_rows {
-                let n = sketches.all.report().n_rows - of_groups;
-                bail!(
-                    "rows of sketches have no place for the {n} rows that were left out of all groups: name it .calipers"
-                );
-            }
             if groups.by == SKETCH {
                 bail!("the column of groups must not be called {SKETCH:?}, as that of the sketches is");
             }
