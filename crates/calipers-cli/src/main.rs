@@ -1,15 +1,13 @@
 //! The `calipers` command: files in, a table or JSON out.
 //!
 //! ```text
-//! args -> files -> columns (which is which) -> read (file -> columns) -> input -> plan -> question -> calipers -> table | json
-//!                                                                -> fill -> sketches -> write
-//!                                                                -> calipers-report -> a page -> write
-//!                                                                -> calipers-studies -> pages -> write
+//! args -> dataset (files -> formats -> columns -> rows or sketches) -> commands -> calipers         -> render -> table | JSON
+//!                                                                               -> calipers-report  -> a page -> output
+//!                                                                               -> calipers-studies -> pages  -> output
 //! ```
 //!
-//! A verb is a file, or a folder with its table and JSON: [`measure`], [`assess`], [`compare`], [`check`], [`measures`], [`sweep`], [`report`], [`sketch`] (with merge), [`study`],
-//! [`shell`] (completions and man); [`look`] is what `--columns` does in all of them. Everything is computed before anything is printed or
-//! written, so a refusal leaves standard output empty and files as they were.
+//! [`commands`] has a file or folder for each verb. Everything is computed before anything is printed or written, so an error leaves standard
+//! output empty and files as they were.
 
 mod args;
 mod commands;

@@ -37,15 +37,15 @@ fn to_text(listing: &Listing, screen: &Screen) -> String {
         });
         return screen.prose(&format!("{}: a sketch of {rows} rows{groups}\n", shown));
     }
-    let mut table = Grid::new([listing.noun, "type", "first values"], 1..1);
-    for column in &listing.columns {
+    let columns = || listing.columns.iter();
+    let values = |column: &ListedColumn| {
         let values: Vec<String> = column.values.iter().map(|value| short(value.as_deref())).collect();
-        table.add([
-            Cell::from(crate::printable(&column.name)),
-            Cell::from(column.type_name.as_str()),
-            Cell::toned(values.join(", "), Tone::Quiet),
-        ]);
-    }
+        Cell::toned(values.join(", "), Tone::Quiet)
+    };
+    let mut table = Grid::default();
+    table.names(listing.noun, columns().map(|column| crate::printable(&column.name)));
+    table.notes("type", columns().map(|column| &column.type_name));
+    table.notes("first values", columns().map(values));
     let n_columns = listing.columns.len();
     let head = format!("{}: {}, {rows} rows, {n_columns} {}s\n", shown, listing.format.name(), listing.noun);
     screen.prose(&head) + "\n" + &table.draw(screen)

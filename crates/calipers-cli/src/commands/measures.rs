@@ -43,8 +43,9 @@ pub(crate) fn list(args: &ListArgs, screen: &Screen) -> String {
     if args.json {
         return json::render_list(catalogue::ALL);
     }
-    let mut table = Grid::new(["measure", "definition"], 1..1);
-    catalogue::ALL.iter().for_each(|listed| table.add([listed.name, listed.definition]));
+    let mut table = Grid::default();
+    table.names("measure", catalogue::ALL.iter().map(|listed| listed.name));
+    table.notes("definition", catalogue::ALL.iter().map(|listed| listed.definition));
     table.draw(screen) + "\n" + &screen.notes("Here p are probabilities, y outcomes (0 or 1) and r = y - p.\n")
 }
 

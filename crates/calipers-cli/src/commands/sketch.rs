@@ -12,8 +12,7 @@ use crate::dataset::Reader;
 use crate::dataset::files::{self, InputFile};
 use crate::dataset::sketches::{self, Sketches};
 use crate::output::Output;
-use crate::render::json;
-use crate::render::number;
+use crate::render::{json, number};
 
 /// Put the predictions of all files into one sketch, which is measured and merged like the rows themselves
 ///

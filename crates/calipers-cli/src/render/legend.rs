@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use calipers::{InputReport, Multiclass, Ties};
+use calipers::{Estimate, InputReport, Multiclass, Setting, Ties};
 
 use crate::commands::analysis::floor::Floored;
 use crate::dataset::files;
 use crate::dataset::model::Measured;
-use crate::render::number;
+use crate::render::{grouped, number};
 
 /// A file's name without its extension.
 pub(crate) fn stem(name: &Path) -> String {
@@ -132,14 +132,10 @@ pub(crate) fn glossary<'a, F>(
 
 /// Where columns were guessed, a line that says which; where files differ, a line for each kind of them.
 pub(crate) fn guesses<F>(results: &[Measured<F>], names: &[String]) -> String {
-    let mut kinds: Vec<(String, Vec<String>)> = Vec::new();
-    for (measured, name) in results.iter().zip(names) {
-        let guessed = measured.columns.as_ref().map_or(String::new(), |columns| columns.guessed.join(", "));
-        match kinds.iter_mut().find(|(kind, _)| *kind == guessed) {
-            Some((_, names)) => names.push(name.clone()),
-            None => kinds.push((guessed, vec![name.clone()])),
-        }
-    }
+    let guessed = results
+        .iter()
+        .map(|measured| measured.columns.as_ref().map_or(String::new(), |columns| columns.guessed.join(", ")));
+    let kinds = grouped(guessed.zip(names.iter().cloned()));
     let several = kinds.len() > 1;
     let lines = kinds.into_iter().filter(|(guessed, _)| !guessed.is_empty()).map(|(guessed, names)| match several {
         false => format!("{guessed}\n"),
@@ -154,4 +150,21 @@ pub(crate) fn few(names: &[String]) -> String {
         [first, _, _, ..] => format!("{first} and {} more", names.len() - 1),
         _ => names.join(", "),
     }
+}
+
+/// Settings that the rows decide, or that tell a figure from others of its name.
+const NOTED: [&str; 4] = ["sigma", "bandwidth", "width", "n_bins"];
+
+/// Settings that the rows decided, and what was clipped.
+pub(crate) fn settings(estimate: &Estimate) -> String {
+    let setting = |name: &&str| {
+        Some(match (*name, estimate.settings.get(name)?) {
+            ("n_bins", Setting::Count(1)) => "1 bin".to_owned(),
+            ("n_bins", n_bins) => format!("{n_bins} bins"),
+            (name, Setting::Number(value)) => format!("{name} {}", number::significant(*value)),
+            (name, value) => format!("{name} {value}"),
+        })
+    };
+    let clipped = counted(estimate.n_clipped, "clipped");
+    NOTED.iter().filter_map(setting).chain(clipped).collect::<Vec<_>>().join(", ")
 }

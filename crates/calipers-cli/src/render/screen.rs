@@ -3,7 +3,8 @@
 use std::io::IsTerminal;
 
 use clap::ColorChoice;
-use unicode_width::UnicodeWidthStr;
+
+use super::wrap;
 
 /// Narrower terminals are taken to be so wide: below, a line that wraps is easier to read than a table of single words.
 const LEAST_WIDTH: usize = 40;
@@ -93,26 +94,15 @@ impl Screen {
         wrapped(text, self.width.unwrap_or(PIPED_WIDTH))
     }
 
-    /// Characters in a line, and for tables that are cut where they may be, also where nothing says how many.
-    pub(crate) fn table_width(&self) -> usize {
-        self.width.unwrap_or(PIPED_WIDTH)
+    /// For tables that are cut also where no terminal says how wide they may be.
+    pub(crate) fn with_width(&self) -> Screen {
+        Screen { width: self.width.or(Some(PIPED_WIDTH)), ..*self }
     }
 }
 
 /// Lines of at most so many characters, where words allow it; all but the first are indented.
 fn wrapped(text: &str, width: usize) -> String {
-    let mut words = text.split(' ');
-    let mut line = words.next().unwrap_or_default().to_owned();
-    let mut lines = String::new();
-    for word in words {
-        if line.width() + 1 + word.width() > width {
-            lines += &std::mem::replace(&mut line, format!("  {word}"));
-            lines += "\n";
-        } else {
-            line = format!("{line} {word}");
-        }
-    }
-    lines + &line + "\n"
+    wrap::lines(text, &[' '], width, 2).join("\n  ") + "\n"
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use calipers::{Assess, Error, Estimate, Estimator, NoiseFloor};
 
 use crate::dataset::source::Source;
-use crate::render::grid::Cell;
+use crate::render::grid::{Cell, Grid};
 use crate::render::number;
 use crate::render::screen::Tone;
 
@@ -75,16 +75,22 @@ impl Floored {
     }
 }
 
+/// Floors and p-values beside a column of figures.
+pub(crate) fn add_floors(table: &mut Grid, cells: impl Iterator<Item = [Cell; 2]>) {
+    let (floors, p_values): (Vec<Cell>, Vec<Cell>) = cells.map(|[floor, p]| (floor, p)).unzip();
+    table.beside("floor", floors);
+    table.beside("p", p_values);
+}
+
 /// A floor as a table has it.
 pub(crate) fn floor_cell(floor: Option<&NoiseFloor>) -> Cell {
-    let none = || "-".to_owned();
-    Cell::toned(floor.map_or_else(none, |floor| number::plus_minus(floor.mean, floor.deviation)), Tone::Quiet)
+    floor.map_or_else(Cell::dash, |floor| Cell::toned(number::plus_minus(floor.mean, floor.deviation), Tone::Quiet))
 }
 
 /// A p-value as a table has it: one that is at most so much stands out.
 pub(crate) fn p_cell(p: Option<f64>, seen: f64) -> Cell {
     match p {
-        None => Cell::toned("-", Tone::Quiet),
+        None => Cell::dash(),
         Some(p) if p <= seen + 1e-12 => Cell::toned(number::p_value(p), Tone::Warning),
         Some(p) => number::p_value(p).into(),
     }

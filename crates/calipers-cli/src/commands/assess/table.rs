@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use calipers::calibration_tests::TestResult;
 use calipers::significance::{Confidence, Part, Parts};
 use calipers::{Assessment, Estimate, Interval};
 
 use crate::commands::analysis::floor::{floor_cell, p_cell};
 use crate::commands::assess::assessed::{Assessed, AssessedFigure};
-use crate::commands::measure::named_table::notes;
+use crate::commands::assess::tests_of_calibration::Tested;
 use crate::dataset::model::Measured;
 use crate::render::grid::{Cell, Grid};
-use crate::render::legend;
-use crate::render::number;
 use crate::render::screen::{Screen, Tone};
+use crate::render::{grouped, legend, number};
 
 type Results<'a> = &'a [Measured<Assessed>];
 
@@ -93,89 +93,102 @@ fn direction(parts: &Parts) -> String {
     }
 }
 
+/// A line of a table: what is known of a measure of a model.
+struct Line<'a> {
+    name: String,
+    n: u64,
+    /// `None` where there is too little to tell what chance does.
+    assessment: Option<&'a Assessment>,
+    /// `None` where the measure is refused.
+    estimate: Option<&'a Estimate>,
+    p_adjusted: Option<f64>,
+}
+
+impl<'a> Line<'a> {
+    fn new(name: &str, measured: &'a Measured<Assessed>, figure: &'a AssessedFigure) -> Self {
+        let (assessment, estimate) = (figure.outcome.as_ref().ok(), figure.estimate());
+        Line { name: name.to_owned(), n: measured.figures.n, assessment, estimate, p_adjusted: figure.p_adjusted }
+    }
+
+    /// Of the measure that decides for this one, if there is one.
+    fn deciding(name: &str, measured: &'a Measured<Assessed>, figure: &'a AssessedFigure) -> Option<Self> {
+        let deciding = figure.outcome.as_ref().ok()?.residual.as_deref()?;
+        let (assessment, estimate) = (Some(deciding), Some(&deciding.estimate));
+        Some(Line { assessment, estimate, ..Line::new(name, measured, figure) })
+    }
+
+    fn value(&self) -> Cell {
+        let refused = || Cell::toned("refused", Tone::Quiet);
+        self.estimate.map_or_else(refused, |estimate| number::significant(estimate.value).into())
+    }
+
+    fn of_estimate(&self, text: impl Fn(&Estimate) -> String) -> Cell {
+        self.estimate.map_or_else(Cell::default, |estimate| text(estimate).into())
+    }
+
+    /// A dash where only the value is known.
+    fn of_chance(&self, cell: impl Fn(&Assessment) -> Cell) -> Cell {
+        let unknown = || self.estimate.map_or_else(Cell::default, |_| Cell::dash());
+        self.assessment.map_or_else(unknown, cell)
+    }
+}
+
 /// Of one model a line for each measure; of several a table for each measure, with a line for each model.
 fn figures(results: Results, names: &[String]) -> Vec<Grid> {
     let figures = || results.iter().flat_map(|measured| &measured.figures.figures);
     let adjusted = figures().any(|figure| figure.p_adjusted.is_some());
-    let row = |name: String, measured: &Measured<Assessed>, figure: &AssessedFigure| {
-        let mut row = vec![Cell::from(name), number::count(measured.figures.n).into()];
-        match (&figure.outcome, &figure.alone) {
-            (Ok(assessment), _) => row.extend(cells(assessment, adjusted.then_some(figure))),
-            (Err(_), Some(estimate)) => row.extend(alone(estimate, adjusted)),
-            (Err(_), None) => row.push(Cell::toned("refused", Tone::Quiet)),
-        }
-        row
-    };
     // What decides, under what it decides, unless it was asked for by name and has a line of its own.
-    let deciding_row = |name: String, measured: &Measured<Assessed>, figure: &AssessedFigure| {
-        let deciding = figure.outcome.as_ref().ok()?.residual.as_deref()?;
-        let mut row = vec![Cell::from(name), number::count(measured.figures.n).into()];
-        row.extend(cells(deciding, adjusted.then_some(figure)));
-        Some(row)
-    };
     let deciding_name = |figure: &AssessedFigure| {
         let name = figure.outcome.as_ref().ok()?.residual.as_ref()?.estimate.measure;
         figures().all(|other| other.name != name).then_some(name)
     };
     if let [one] = results {
-        let rows = one.figures.figures.iter().flat_map(|figure| {
-            let deciding = deciding_name(figure).and_then(|name| deciding_row(name.to_owned(), one, figure));
-            std::iter::once(row(figure.name.to_owned(), one, figure)).chain(deciding)
+        let lines = one.figures.figures.iter().flat_map(|figure| {
+            let deciding = deciding_name(figure).and_then(|name| Line::deciding(name, one, figure));
+            std::iter::once(Line::new(figure.name, one, figure)).chain(deciding)
         });
-        return vec![lines("measure", "value", adjusted, rows.collect())];
+        return vec![grid("measure", "value", adjusted, &lines.collect::<Vec<_>>())];
     }
     let by = legend::by(results);
+    let corner = by.as_deref().unwrap_or("predictions");
     let n_measures = results.first().map_or(0, |measured| measured.figures.figures.len());
-    let tables = (0..n_measures).map(|place| {
+    let tables = (0..n_measures).flat_map(|place| {
         let figures =
             || results.iter().zip(names).map(|(measured, name)| (measured, &measured.figures.figures[place], name));
-        let rows = figures().map(|(measured, figure, name)| row(name.clone(), measured, figure)).collect();
+        let lines: Vec<Line<'_>> =
+            figures().map(|(measured, figure, name)| Line::new(name, measured, figure)).collect();
         let measure = figures().next().map_or("value", |(_, figure, _)| figure.name);
-        let corner = by.as_deref().unwrap_or("predictions");
         let deciding = figures().find_map(|(_, figure, _)| deciding_name(figure)).map(|measure| {
-            let rows = figures().filter_map(|(measured, figure, name)| deciding_row(name.clone(), measured, figure));
-            lines(corner, measure, adjusted, rows.collect())
+            let lines = figures().filter_map(|(measured, figure, name)| Line::deciding(name, measured, figure));
+            grid(corner, measure, adjusted, &lines.collect::<Vec<_>>())
         });
-        std::iter::once(lines(corner, measure, adjusted, rows)).chain(deciding)
+        std::iter::once(grid(corner, measure, adjusted, &lines)).chain(deciding)
     });
-    tables.flatten().collect()
+    tables.collect()
 }
 
-fn lines(corner: &str, value: &str, adjusted: bool, rows: Vec<Vec<Cell>>) -> Grid {
-    let mut header = vec![corner, "n", value, "interval", "floor", "p"];
-    header.extend(adjusted.then_some("p (Holm)"));
-    header.extend(["debiased", "num. ±", "notes"]);
-    let n_columns = header.len();
-    let mut table = Grid::new(header, 1..n_columns - 1).together(2..6 + usize::from(adjusted));
-    rows.into_iter().for_each(|row| table.add(row));
+fn grid(corner: &str, value: &str, adjusted: bool, lines: &[Line<'_>]) -> Grid {
+    let lines = || lines.iter();
+    let of_chance = |cell: fn(&Assessment) -> Cell| lines().map(move |line| line.of_chance(cell));
+    let seen = |assessment: &Assessment| 1.0 - assessment.interval.level;
+    let mut table = Grid::default();
+    table.names(corner, lines().map(|line| &line.name));
+    table.numbers("n", lines().map(|line| number::count(line.n)));
+    table.numbers(value, lines().map(Line::value));
+    table.beside("interval", of_chance(|assessment| interval(&assessment.interval).into()));
+    table.beside("floor", of_chance(|assessment| floor_cell(assessment.floor.as_ref())));
+    let p_value =
+        |assessment: &Assessment| p_cell(assessment.floor.as_ref().map(|floor| floor.p_value), seen(assessment));
+    table.beside("p", lines().map(|line| line.of_chance(p_value)));
+    if adjusted {
+        let p_adjusted = |line: &Line<'_>| line.of_chance(|assessment| p_cell(line.p_adjusted, seen(assessment)));
+        table.beside("p (Holm)", lines().map(p_adjusted));
+    }
+    table.numbers("debiased", of_chance(|assessment| number::significant(assessment.debiased).into()));
+    let bound = |estimate: &Estimate| number::bound(estimate.numerical_bound);
+    table.numbers("num. ±", lines().map(|line| line.of_estimate(bound)));
+    table.notes("notes", lines().map(|line| line.of_estimate(legend::settings)));
     table
-}
-
-/// From the value on; the adjusted p-value of `adjusted`, where there is a column for it.
-fn cells(assessment: &Assessment, adjusted: Option<&AssessedFigure>) -> Vec<Cell> {
-    let floor = assessment.floor.as_ref();
-    let seen = 1.0 - assessment.interval.level;
-    let mut cells = vec![
-        Cell::from(number::significant(assessment.estimate.value)),
-        interval(&assessment.interval).into(),
-        floor_cell(floor),
-        p_cell(floor.map(|floor| floor.p_value), seen),
-    ];
-    cells.extend(adjusted.map(|figure| p_cell(figure.p_adjusted, seen)));
-    cells.push(number::significant(assessment.debiased).into());
-    cells.push(number::bound(assessment.estimate.numerical_bound).into());
-    cells.push(notes(&assessment.estimate).into());
-    cells
-}
-
-/// From the value on, where nothing is known of chance.
-fn alone(estimate: &Estimate, adjusted: bool) -> Vec<Cell> {
-    let mut cells = vec![Cell::from(number::significant(estimate.value))];
-    // Interval, floor, p and the debiased value.
-    cells.extend(vec![Cell::toned("-", Tone::Quiet); 4 + usize::from(adjusted)]);
-    cells.push(number::bound(estimate.numerical_bound).into());
-    cells.push(notes(estimate).into());
-    cells
 }
 
 /// `[0.027, 0.036]`, or `<= 0.036` for an upper limit.
@@ -188,38 +201,30 @@ pub(crate) fn interval(interval: &Interval) -> String {
 }
 
 fn tests(results: Results, names: &[String]) -> Option<Grid> {
-    let all = || results.iter().flat_map(|measured| &measured.figures.tests);
+    let named = results.iter().zip(names);
+    let all = || named.clone().flat_map(|(measured, name)| measured.figures.tests.iter().map(move |test| (name, test)));
     // Where all are refused, the reason under the tables is enough.
-    all().find(|test| test.outcome.is_ok())?;
-    let adjusted = all().any(|test| test.p_adjusted.is_some());
-    let named = results.len() > 1;
-    let mut header = Vec::new();
-    let by = legend::by(results);
-    header.extend(named.then_some(by.as_deref().unwrap_or("predictions")));
-    header.extend(["test", "statistic", "p"]);
-    header.extend(adjusted.then_some("p (Holm)"));
-    header.push("looks at");
-    let mut table = Grid::new(header, 1 + usize::from(named)..3 + usize::from(named) + usize::from(adjusted));
-    let seen = results
-        .iter()
-        .find_map(|measured| assessments(measured).next())
-        .map_or(0.0, |first| 1.0 - first.interval.level);
-    for (measured, name) in results.iter().zip(names) {
-        for test in &measured.figures.tests {
-            let mut row: Vec<Cell> = Vec::new();
-            row.extend(named.then(|| name.clone().into()));
-            row.push(test.name.into());
-            match &test.outcome {
-                Ok(result) => {
-                    row.extend([number::significant(result.statistic).into(), p_cell(Some(result.p_value), seen)])
-                }
-                Err(_) => row.extend([Cell::toned("refused", Tone::Quiet), Cell::default()]),
-            }
-            row.extend(adjusted.then(|| p_cell(test.p_adjusted, seen)));
-            row.push(Cell::toned(test.about, Tone::Quiet));
-            table.add(row);
-        }
+    all().find(|(_, test)| test.outcome.is_ok())?;
+    let first = results.iter().find_map(|measured| assessments(measured).next());
+    let seen = first.map_or(0.0, |first| 1.0 - first.interval.level);
+    let mut table = Grid::default();
+    if results.len() > 1 {
+        table.names(legend::by(results).as_deref().unwrap_or("predictions"), all().map(|(name, _)| name));
     }
+    table.names("test", all().map(|(_, test)| test.name));
+    let of_result = |test: &Tested, cell: &dyn Fn(&TestResult) -> Cell, refused: Cell| match &test.outcome {
+        Ok(result) => cell(result),
+        Err(_) => refused,
+    };
+    let statistic = |result: &TestResult| number::significant(result.statistic).into();
+    let refused = || Cell::toned("refused", Tone::Quiet);
+    table.numbers("statistic", all().map(|(_, test)| of_result(test, &statistic, refused())));
+    let p_value = |result: &TestResult| p_cell(Some(result.p_value), seen);
+    table.numbers("p", all().map(|(_, test)| of_result(test, &p_value, Cell::default())));
+    if all().any(|(_, test)| test.p_adjusted.is_some()) {
+        table.numbers("p (Holm)", all().map(|(_, test)| p_cell(test.p_adjusted, seen)));
+    }
+    table.notes("looks at", all().map(|(_, test)| Cell::toned(test.about, Tone::Quiet)));
     Some(table)
 }
 
@@ -246,8 +251,8 @@ fn explanation(results: Results) -> String {
     let clusters = first.n_clusters.map(|n| format!("Rows in {} clusters.\n", number::count(n)));
     [
         format!(
-            "interval: {} %, for the value of the population at the same settings{}.\n",
-            level(first.interval.level),
+            "interval: {}, for the value of the population at the same settings{}.\n",
+            number::percent(first.interval.level),
             if limits { "; an upper limit where there is no evidence of miscalibration" } else { "" }
         ),
         floor.unwrap_or_default(),
@@ -268,11 +273,6 @@ fn explanation(results: Results) -> String {
     .concat()
 }
 
-/// Of 0.95, 95: without the digits that doubles would add.
-pub(crate) fn level(level: f64) -> f64 {
-    (1e6 * level).round() / 1e4
-}
-
 fn debiased(assessment: &Assessment) -> &'static str {
     match assessment.debias {
         calipers::Debias::Local => "place by place",
@@ -284,8 +284,8 @@ fn debiased(assessment: &Assessment) -> &'static str {
 
 /// Each reason once, with all that it is about.
 fn refusals(results: Results, names: &[String], screen: &Screen) -> String {
-    // What is not there, why, and of what.
-    let mut reasons: Vec<(&str, String, Vec<String>)> = Vec::new();
+    // What is not there and why, and of what.
+    let mut all: Vec<((&str, String), String)> = Vec::new();
     for (measured, name) in results.iter().zip(names) {
         let figures = measured.figures.figures.iter().filter_map(|figure| {
             let absent = if figure.alone.is_some() { "no interval" } else { "refused" };
@@ -295,16 +295,12 @@ fn refusals(results: Results, names: &[String], screen: &Screen) -> String {
         let tests = tests.filter_map(|test| Some(("refused", test.name, test.outcome.as_ref().err()?)));
         for (absent, what, refusal) in figures.chain(tests) {
             let what = if results.len() > 1 { format!("{what} of {name}") } else { what.to_owned() };
-            let text = refusal.to_string();
-            match reasons.iter_mut().find(|(known_absent, known, _)| *known_absent == absent && *known == text) {
-                Some((_, _, all)) => all.push(what),
-                None => reasons.push((absent, text, vec![what])),
-            }
+            all.push(((absent, refusal.to_string()), what));
         }
     }
-    let line = |(absent, text, all): &(&str, String, Vec<String>)| {
+    let line = |((absent, text), all): &((&str, String), Vec<String>)| {
         let all = if results.len() > 1 { legend::few(all) } else { all.join(", ") };
         screen.reason(&crate::printable(&format!("{absent}: {all}: {text}")))
     };
-    reasons.iter().map(line).collect()
+    grouped(all).iter().map(line).collect()
 }

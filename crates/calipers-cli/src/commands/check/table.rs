@@ -3,13 +3,11 @@
 use calipers::Assessment;
 
 use crate::commands::analysis::floor::p_cell;
-use crate::commands::assess::table::{interval, level};
-use crate::commands::check::{Gate, Line, Verdict};
-use crate::commands::measure::named_table::notes;
+use crate::commands::assess::table::interval;
+use crate::commands::check::{Gate, Line, Tested, Verdict};
 use crate::render::grid::{Cell, Grid};
-use crate::render::legend;
-use crate::render::number;
 use crate::render::screen::{Screen, Tone};
+use crate::render::{legend, number};
 
 /// More that passed are counted and not listed.
 const MOST_PASSED: usize = 10;
@@ -22,8 +20,8 @@ pub(crate) fn render(gate: &Gate, screen: &Screen) -> String {
         legend::glossary(&gate.results, inputs),
         legend::guesses(&gate.results, &gate.names),
     ];
-    let table = lines(gate);
-    let table = if table.is_empty() { String::new() } else { table.draw(screen) };
+    let lines = lines(gate);
+    let table = if lines.is_empty() { String::new() } else { table(gate, &lines).draw(screen) };
     let verdict = screen.paint(&sentence(gate), tone(gate.verdict()));
     [verdict, "\n\n".to_owned(), table, "\n".to_owned(), screen.notes(&notes.concat())].concat()
 }
@@ -71,47 +69,43 @@ fn deciding(line: &Line) -> Option<&Assessment> {
 }
 
 /// What failed, then what is undecided, then what passed, unless that is much.
-fn lines(gate: &Gate) -> Grid {
+fn lines(gate: &Gate) -> Vec<&Line> {
     let passed: Vec<&Line> = gate.lines_of(Verdict::Passed).collect();
     let shown = if passed.len() > MOST_PASSED { &[][..] } else { &passed[..] };
     let lines = gate.lines_of(Verdict::Failed).chain(gate.lines_of(Verdict::Undecided)).chain(shown.iter().copied());
-    let (named, several) = (gate.results.len() > 1, gate.lines.len() > 1);
-    let by = legend::by(&gate.results);
-    let mut header = vec!["verdict"];
-    header.extend(named.then_some(by.as_deref().unwrap_or("predictions")));
-    // The residual form of LS-ECE, which decides for it: with its interval.
-    let decided = gate.lines.iter().any(|line| deciding(line).is_some());
-    header.extend(["measure", "n", "value"]);
-    header.extend(decided.then_some("residual"));
-    header.extend(["interval", "max", "p"]);
-    header.extend(several.then_some("p (Holm)"));
-    header.push("notes");
-    let (first_number, n_columns) = (2 + usize::from(named), header.len());
-    let mut table = Grid::new(header, first_number..n_columns - 1);
+    lines.collect()
+}
+
+fn table(gate: &Gate, lines: &[&Line]) -> Grid {
+    let lines = || lines.iter();
     let seen = 1.0 - gate.level;
-    for line in lines {
-        let tested = line.tested.as_ref();
-        let mut row = vec![Cell::toned(line.verdict.name(), tone(line.verdict))];
-        row.extend(named.then(|| gate.names[line.place].clone().into()));
-        row.extend([
-            Cell::from(line.measure),
-            number::count(line.estimate.n).into(),
-            number::significant(line.estimate.value).into(),
-        ]);
-        row.extend(decided.then(|| {
-            let value = deciding(line).map(|deciding| number::significant(deciding.estimate.value));
-            Cell::from(value.unwrap_or_else(|| "-".to_owned()))
-        }));
-        row.extend([
-            Cell::from(tested.map_or("-".to_owned(), |tested| interval(&tested.assessment.deciding().interval))),
-            line.max.to_string().into(),
-            p_cell(tested.map(|tested| tested.against.p_value), seen),
-        ]);
-        row.extend(several.then(|| p_cell(tested.map(|tested| tested.p_adjusted), seen)));
-        let decided = deciding(line).map(|deciding| format!("decided by {}, ", deciding.estimate.title()));
-        row.push((decided.unwrap_or_default() + &notes(&line.estimate)).into());
-        table.add(row);
+    let mut table = Grid::default();
+    table.names("verdict", lines().map(|line| Cell::toned(line.verdict.name(), tone(line.verdict))));
+    if gate.results.len() > 1 {
+        let by = legend::by(&gate.results);
+        table.names(by.as_deref().unwrap_or("predictions"), lines().map(|line| &gate.names[line.place]));
     }
+    table.names("measure", lines().map(|line| line.measure));
+    table.numbers("n", lines().map(|line| number::count(line.estimate.n)));
+    table.numbers("value", lines().map(|line| number::significant(line.estimate.value)));
+    // The residual form of LS-ECE, which decides for it: with its interval.
+    if gate.lines.iter().any(|line| deciding(line).is_some()) {
+        let value = |line: &Line| deciding(line).map(|deciding| number::significant(deciding.estimate.value));
+        table.numbers("residual", lines().map(|line| value(line).unwrap_or_else(|| "-".to_owned())));
+    }
+    let known = |line: &Line| line.tested.as_ref().map(|tested| interval(&tested.assessment.deciding().interval));
+    table.numbers("interval", lines().map(|line| known(line).unwrap_or_else(|| "-".to_owned())));
+    table.numbers("max", lines().map(|line| line.max.to_string()));
+    let p_value = |line: &Line, p: fn(&Tested) -> f64| p_cell(line.tested.as_ref().map(p), seen);
+    table.numbers("p", lines().map(|line| p_value(line, |tested| tested.against.p_value)));
+    if gate.lines.len() > 1 {
+        table.numbers("p (Holm)", lines().map(|line| p_value(line, |tested| tested.p_adjusted)));
+    }
+    let notes = |line: &&Line| {
+        let decided = deciding(line).map(|deciding| format!("decided by {}, ", deciding.estimate.title()));
+        decided.unwrap_or_default() + &legend::settings(&line.estimate)
+    };
+    table.notes("notes", lines().map(notes));
     table
 }
 
@@ -133,7 +127,7 @@ fn explanation(gate: &Gate) -> String {
         } else {
             String::new()
         },
-        format!("interval: {} %, for the value of the population at the same settings.\n", level(gate.level)),
+        format!("interval: {}, for the value of the population at the same settings.\n", number::percent(gate.level)),
         if gate.lines.iter().any(|line| deciding(line).is_some()) {
             "residual: the residual form of LS-ECE, which is 0 for a calibrated model at any sigma. The verdict and the interval are those of the residual form.\n".to_owned()
         } else {

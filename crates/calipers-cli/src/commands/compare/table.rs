@@ -1,16 +1,14 @@
 //! Sentences and tables of comparisons for people.
 
-use calipers::{Comparison, Estimate};
+use calipers::{Assessment, Comparison, Estimate, Pair};
 
 use crate::commands::analysis::floor::{floor_cell, p_cell};
 use crate::commands::analysis::measures::Asked;
-use crate::commands::assess::table::{interval, level};
+use crate::commands::assess::table::interval;
 use crate::commands::compare::Compared;
-use crate::commands::measure::named_table::notes;
-use crate::render::grid::{Cell, Grid};
-use crate::render::legend;
-use crate::render::number;
+use crate::render::grid::Grid;
 use crate::render::screen::Screen;
+use crate::render::{legend, number};
 
 pub(crate) fn render(compared: &Compared, screen: &Screen) -> String {
     let Compared { models, names, by_measure } = compared;
@@ -24,27 +22,20 @@ pub(crate) fn render(compared: &Compared, screen: &Screen) -> String {
 }
 
 fn of_models(asked: &Asked, comparison: &Comparison) -> Grid {
-    let compared_by = compared_by(comparison);
-    let mut header = vec!["model", "n", asked.name, "interval", "floor", "p"];
-    header.extend(compared_by.map(|_| "compared"));
-    header.extend(["num. ±", "notes"]);
-    let n_columns = header.len();
-    let mut table = Grid::new(header, 1..n_columns - 1).together(2..6);
-    for ((name, assessment), compared) in comparison.models.iter().zip(&comparison.compared) {
-        let floor = assessment.floor.as_ref();
-        let mut row = vec![
-            Cell::from(name.clone()),
-            number::count(assessment.estimate.n).into(),
-            number::significant(assessment.estimate.value).into(),
-            interval(&assessment.interval).into(),
-            floor_cell(floor),
-            p_cell(floor.map(|floor| floor.p_value), 1.0 - comparison.level),
-        ];
-        row.extend(compared_by.map(|_| Cell::from(number::significant(compared.value))));
-        row.push(number::bound(assessment.estimate.numerical_bound).into());
-        row.push(notes(&assessment.estimate).into());
-        table.add(row);
+    let models = || comparison.models.iter().map(|(_, assessment)| assessment);
+    let mut table = Grid::default();
+    table.names("model", comparison.models.iter().map(|(name, _)| name));
+    table.numbers("n", models().map(|model| number::count(model.estimate.n)));
+    table.numbers(asked.name, models().map(|model| number::significant(model.estimate.value)));
+    table.beside("interval", models().map(|model| interval(&model.interval)));
+    table.beside("floor", models().map(|model| floor_cell(model.floor.as_ref())));
+    let p_value = |model: &Assessment| model.floor.as_ref().map(|floor| floor.p_value);
+    table.beside("p", models().map(|model| p_cell(p_value(model), 1.0 - comparison.level)));
+    if compared_by(comparison).is_some() {
+        table.numbers("compared", comparison.compared.iter().map(|compared| number::significant(compared.value)));
     }
+    table.numbers("num. ±", models().map(|model| number::bound(model.estimate.numerical_bound)));
+    table.notes("notes", models().map(|model| legend::settings(&model.estimate)));
     table
 }
 
@@ -57,18 +48,19 @@ fn compared_by(comparison: &Comparison) -> Option<&Estimate> {
 }
 
 fn of_pairs(comparison: &Comparison) -> Grid {
-    let mut table = Grid::new(["pair", "difference", "interval", "p", "p (Holm)"], 1..5);
-    for pair in &comparison.pairs {
-        let [first, second] = [pair.first, pair.second].map(|place| &comparison.models[place].0);
-        let decimals = number::decimals(0.5 * (pair.interval.upper - pair.interval.lower));
-        table.add([
-            Cell::from(format!("{first} - {second}")),
-            format!("{:+.decimals$}", pair.difference).into(),
-            format!("[{:+.decimals$}, {:+.decimals$}]", pair.interval.lower, pair.interval.upper).into(),
-            number::p_value(pair.p_value).into(),
-            p_cell(Some(pair.p_adjusted), 1.0 - comparison.level),
-        ]);
-    }
+    let pairs = || comparison.pairs.iter();
+    let decimals = |pair: &Pair| number::decimals(0.5 * (pair.interval.upper - pair.interval.lower));
+    let name = |place: usize| &comparison.models[place].0;
+    let mut table = Grid::default();
+    table.names("pair", pairs().map(|pair| format!("{} - {}", name(pair.first), name(pair.second))));
+    table.numbers("difference", pairs().map(|pair| format!("{:+.*}", decimals(pair), pair.difference)));
+    let interval = |pair: &Pair| {
+        let decimals = decimals(pair);
+        format!("[{:+.decimals$}, {:+.decimals$}]", pair.interval.lower, pair.interval.upper)
+    };
+    table.numbers("interval", pairs().map(interval));
+    table.numbers("p", pairs().map(|pair| number::p_value(pair.p_value)));
+    table.numbers("p (Holm)", pairs().map(|pair| p_cell(Some(pair.p_adjusted), 1.0 - comparison.level)));
     table
 }
 
@@ -97,8 +89,8 @@ fn explanation(by_measure: &[(Asked, Comparison)]) -> String {
     });
     [
         format!(
-            "interval: {} %. p of a pair: two-sided, of the hypothesis that both are equally calibrated; p (Holm): adjusted for the number of pairs.\n",
-            level(first.level)
+            "interval: {}. p of a pair: two-sided, of the hypothesis that both are equally calibrated; p (Holm): adjusted for the number of pairs.\n",
+            number::percent(first.level)
         ),
         floor.unwrap_or_default(),
         compared.unwrap_or_default(),

@@ -2,13 +2,12 @@
 
 use calipers::Estimate;
 
-use crate::commands::analysis::floor::Floored;
+use crate::commands::analysis::floor::{Floored, add_floors};
 use crate::commands::analysis::measures::Figures;
 use crate::dataset::model::Measured;
-use crate::render::grid::{Cell, Grid};
-use crate::render::legend;
-use crate::render::number;
+use crate::render::grid::Grid;
 use crate::render::screen::Screen;
+use crate::render::{legend, number};
 
 pub(crate) fn render(results: &[Measured<Figures>], screen: &Screen) -> String {
     let names = legend::names(results);
@@ -17,30 +16,26 @@ pub(crate) fn render(results: &[Measured<Figures>], screen: &Screen) -> String {
 }
 
 fn table(results: &[Measured<Figures>], names: &[String]) -> Grid {
-    let (alike, one_n_bins) = (legend::all_alike(results), n_bins(results).is_some());
+    let (alike, one_n_bins, floors) = (legend::all_alike(results), n_bins(results).is_some(), has_floors(results));
     let notes: Vec<String> = results.iter().map(|measured| notes(measured, alike, one_n_bins)).collect();
-    let has_notes = notes.iter().any(|notes| !notes.is_empty());
-    let ece = ece_name(results);
-    let by = legend::by(results);
-    let floors = if has_floors(results) { &["floor", "p"][..] } else { &[] };
-    let mut header = [by.as_deref().unwrap_or("predictions"), "n", "LS-ECE"].to_vec();
-    header.extend(floors.iter().chain(&["num. ±", "sigma", ece.as_str()]).chain(floors));
-    header.extend(has_notes.then_some("notes"));
-    let (n_numbers, n_floors) = (5 + 2 * floors.len(), floors.len());
-    let mut table =
-        Grid::new(header, 1..n_numbers + 1).together(2..5 + n_floors).together(5 + n_floors..6 + 2 * n_floors);
-    for ((measured, name), notes) in results.iter().zip(names).zip(notes) {
-        let Figures { ls_ece, ece } = &measured.figures;
-        let floor = |figure: &Floored| if floors.is_empty() { Vec::new() } else { figure.cells().to_vec() };
-        let estimate = &ls_ece.estimate;
-        let mut row: Vec<Cell> =
-            [name.clone(), number::count(estimate.n), number::significant(estimate.value)].map(Cell::from).to_vec();
-        row.extend(floor(ls_ece));
-        row.extend([number::bound(estimate.numerical_bound), sigma(estimate)].map(Cell::from));
-        row.push(number::significant(ece.estimate.value).into());
-        row.extend(floor(ece));
-        row.extend(has_notes.then_some(notes).map(Cell::from));
-        table.add(row);
+    let ls_ece = || results.iter().map(|measured| &measured.figures.ls_ece);
+    let ece = || results.iter().map(|measured| &measured.figures.ece);
+    let value = |figure: &Floored| number::significant(figure.estimate.value);
+    let mut table = Grid::default();
+    table.names(legend::by(results).as_deref().unwrap_or("predictions"), names);
+    table.numbers("n", ls_ece().map(|figure| number::count(figure.estimate.n)));
+    table.numbers("LS-ECE", ls_ece().map(value));
+    if floors {
+        add_floors(&mut table, ls_ece().map(Floored::cells));
+    }
+    table.beside("num. ±", ls_ece().map(|figure| number::bound(figure.estimate.numerical_bound)));
+    table.beside("sigma", ls_ece().map(|figure| sigma(&figure.estimate)));
+    table.numbers(&ece_name(results), ece().map(value));
+    if floors {
+        add_floors(&mut table, ece().map(Floored::cells));
+    }
+    if notes.iter().any(|notes| !notes.is_empty()) {
+        table.notes("notes", notes);
     }
     table
 }

@@ -109,8 +109,9 @@ pub(crate) fn run(args: &StudyArgs, screen: &Screen) -> Result<String> {
 
 fn listing(as_json: bool, screen: &Screen) -> String {
     if !as_json {
-        let mut table = Grid::new(["study", "what it shows"], 1..1);
-        studies().for_each(|(name, about, files)| table.add([format!("{name}{files}"), about.to_owned()]));
+        let mut table = Grid::default();
+        table.names("study", studies().map(|(name, _, files)| format!("{name}{files}")));
+        table.notes("what it shows", studies().map(|(_, about, _)| about));
         return format!("Studies, for `calipers study NAME --out DIR`:\n\n{}", table.draw(screen));
     }
     let all: Vec<Value> = studies()

@@ -13,9 +13,8 @@ use crate::dataset::files::{self, InputFile};
 use crate::dataset::model::Measured;
 use crate::dataset::{Reader, WholeFiles};
 use crate::output::Output;
-use crate::render::json;
-use crate::render::legend;
 use crate::render::screen::Screen;
+use crate::render::{json, legend};
 
 /// Say how brittle ECE is: its values over numbers of bins, beside LS-ECE over as many sigmas
 ///

@@ -1,13 +1,12 @@
 //! Sweeps for people: the verdict first, then the figures behind it.
 
-use calipers::{SweepResult, Verdict};
+use calipers::{Estimate, SweepResult, Verdict};
 
 use crate::commands::measure::table;
 use crate::dataset::model::Measured;
 use crate::render::grid::Grid;
-use crate::render::legend;
-use crate::render::number;
 use crate::render::screen::{Screen, Tone};
+use crate::render::{legend, number};
 
 pub(crate) fn render(results: &[Measured<SweepResult>], names: &[String], screen: &Screen) -> String {
     let verdict = |(name, measured): (&String, &Measured<SweepResult>)| {
@@ -53,23 +52,21 @@ alone would move it by (the mean range for a perfectly calibrated model with the
 ";
 
 fn figures(result: &SweepResult) -> Grid {
-    let has_quantile = result.points.iter().any(|point| point.ece_quantile.is_some());
+    let points = || result.points.iter();
     let compat = result.settings.text("compat").filter(|tool| *tool != "none");
     let edges = compat.map_or(String::new(), |tool| format!(", as {tool}"));
-    let mut header = vec!["bins".to_owned(), format!("ECE equal-width{edges}")];
-    header.extend(has_quantile.then(|| format!("ECE equal-mass{edges}")));
-    header.extend(["LS-ECE", "num. ±", "sigma"].map(str::to_owned));
-    let mut table = Grid::new(header, 1..6);
-    for point in &result.points {
-        let mut row = vec![point.n_bins.to_string(), number::significant(point.ece_uniform.value)];
-        row.extend(point.ece_quantile.as_ref().map(|estimate| number::significant(estimate.value)));
-        row.extend([
-            number::significant(point.ls_ece.value),
-            number::bound(point.ls_ece.numerical_bound),
-            number::significant(1.0 / point.n_bins as f64),
-        ]);
-        table.add(row);
+    let mut table = Grid::default();
+    table.names("bins", points().map(|point| point.n_bins.to_string()));
+    let uniform = points().map(|point| number::significant(point.ece_uniform.value));
+    table.numbers(&format!("ECE equal-width{edges}"), uniform);
+    if points().any(|point| point.ece_quantile.is_some()) {
+        let quantile = |ece: &Estimate| number::significant(ece.value);
+        let quantile = points().map(|point| point.ece_quantile.as_ref().map_or_else(String::new, quantile));
+        table.numbers(&format!("ECE equal-mass{edges}"), quantile);
     }
+    table.numbers("LS-ECE", points().map(|point| number::significant(point.ls_ece.value)));
+    table.numbers("num. ±", points().map(|point| number::bound(point.ls_ece.numerical_bound)));
+    table.numbers("sigma", points().map(|point| number::significant(1.0 / point.n_bins as f64)));
     table
 }
 

@@ -17,6 +17,15 @@ pub(crate) fn names(schema: &Schema) -> Vec<String> {
     schema.fields().iter().map(|field| field.name().clone()).collect()
 }
 
+/// The first row of each part of so many rows, and at last the number of all rows.
+pub(crate) fn first_rows(n_rows: impl IntoIterator<Item = u64>) -> Vec<u64> {
+    let mut first_rows = vec![0_u64];
+    for n_rows in n_rows {
+        first_rows.push(first_rows[first_rows.len() - 1].saturating_add(n_rows));
+    }
+    first_rows
+}
+
 /// The rows of a batch that are before the limit, of which there is one at least.
 pub(crate) fn within(batch: RecordBatch, first_row: u64, limit: u64) -> RecordBatch {
     let n_rows = usize::try_from(limit - first_row).unwrap_or(usize::MAX);

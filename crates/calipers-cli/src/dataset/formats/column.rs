@@ -1,6 +1,6 @@
 //! A column as it was in the file: its own type, row after row, with the rows that are missing.
 
-use arrow_buffer::{ArrowNativeType, ScalarBuffer};
+use arrow_buffer::ScalarBuffer;
 use calipers::{Error, Floats, Labels};
 
 /// What a column is read for.
@@ -97,21 +97,18 @@ macro_rules! values_from {
             }
         }
     )*};
-}
-values_from!(bool => Bool, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16,
-             u32 => U32, u64 => U64, f32 => F32, f64 => F64, String => Text);
-
-macro_rules! values_from_buffer {
-    ($($type:ty => $variant:ident),*) => {$(
+    (buffers: $($type:ty => $variant:ident),*) => {$(
         impl From<ScalarBuffer<$type>> for Values {
             fn from(values: ScalarBuffer<$type>) -> Self {
                 Values::$variant(values)
             }
         }
+        values_from!($type => $variant);
     )*};
 }
-values_from_buffer!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16,
-                    u32 => U32, u64 => U64, f32 => F32, f64 => F64);
+values_from!(bool => Bool, String => Text);
+values_from!(buffers: i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64,
+             f32 => F32, f64 => F64);
 
 impl Values {
     pub(crate) fn len(&self) -> usize {
@@ -166,32 +163,26 @@ impl Values {
 
     /// Every type of number but f32 as f64; text has no numbers.
     pub(crate) fn into_floats(self) -> Option<Values> {
-        match self {
-            Values::F32(_) | Values::F64(_) => Some(self),
-            Values::Bool(values) => {
-                Some(values.iter().map(|value| f64::from(u8::from(*value))).collect::<Vec<_>>().into())
-            }
-            Values::I8(values) => Some(doubles(&values, f64::from)),
-            Values::I16(values) => Some(doubles(&values, f64::from)),
-            Values::I32(values) => Some(doubles(&values, f64::from)),
-            Values::U8(values) => Some(doubles(&values, f64::from)),
-            Values::U16(values) => Some(doubles(&values, f64::from)),
-            Values::U32(values) => Some(doubles(&values, f64::from)),
-            // Beyond 2^53 rounded: no probability, and as a weight or logit no worse than a double ever is.
-            Values::I64(values) => Some(doubles(&values, |value| value as f64)),
-            Values::U64(values) => Some(doubles(&values, |value| value as f64)),
-            Values::Text(_) => None,
+        macro_rules! floats {
+            ($($integers:ident)*) => {
+                match self {
+                    Values::F32(_) | Values::F64(_) => Some(self),
+                    Values::Text(_) => None,
+                    Values::Bool(values) => Some(values.into_iter().map(f64::from).collect::<Vec<f64>>().into()),
+                    // Beyond 2^53 rounded: no probability, and as a weight or logit no worse than a double ever is.
+                    $(Values::$integers(values) => {
+                        Some(values.iter().map(|value| *value as f64).collect::<Vec<f64>>().into())
+                    })*
+                }
+            };
         }
+        floats!(I8 I16 I32 I64 U8 U16 U32 U64)
     }
 
     /// The value of a row as a user would write it.
     pub(crate) fn display(&self, row: usize) -> String {
         each!(self, values => values[row].to_string())
     }
-}
-
-fn doubles<T: ArrowNativeType>(values: &ScalarBuffer<T>, convert: impl Fn(T) -> f64) -> Values {
-    values.iter().map(|value| convert(*value)).collect::<Vec<f64>>().into()
 }
 
 fn gathered<T: Clone + Default>(values: &[T], places: impl Iterator<Item = Option<usize>>) -> Vec<T> {

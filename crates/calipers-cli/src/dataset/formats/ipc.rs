@@ -46,10 +46,7 @@ impl IpcTable {
         let is_stream = !magic.starts_with(FILE_MAGIC);
         file.rewind().map_err(failed)?;
         let n_rows = if is_stream { ipc_sizes::check_stream(&mut file)? } else { ipc_sizes::check_file(&mut file)? };
-        let mut first_rows = vec![0];
-        for n_rows in n_rows {
-            first_rows.push(first_rows.last().map_or(0, |first: &u64| first.saturating_add(n_rows)));
-        }
+        let first_rows = arrow::first_rows(n_rows);
         let schema = guarded(FORMAT, || {
             Ok(match Reader::open(path, is_stream, None)? {
                 Reader::File(reader) => reader.schema(),
@@ -101,77 +98,41 @@ impl Table for IpcTable {
             let mut reader = self.reader(&[place])?;
             Ok(Box::new(std::iter::from_fn(move || guarded(FORMAT, || reader.next()).transpose())))
         })?;
-        Ok(match self.is_stream {
-            true => {
-                let reader = self.reader(projection.places())?;
-                Box::new(StreamBatches { table: self, projection, limit, reader: Mutex::new((0, reader)) })
-            }
-            false => Box::new(FileBatches { table: self, projection, limit, next: AtomicUsize::new(0) }),
-        })
+        let batches = match self.is_stream {
+            true => Batches::InTurn(Mutex::new((0, self.reader(projection.places())?))),
+            false => Batches::AnyOrder(AtomicUsize::new(0)),
+        };
+        Ok(Box::new(IpcStream { table: self, projection, limit, batches }))
     }
 }
 
-struct FileBatches<'a> {
+struct IpcStream<'a> {
     table: &'a IpcTable,
     projection: Projection,
     /// Rows beyond are not read.
     limit: u64,
-    /// The first batch that no thread has taken.
-    next: AtomicUsize,
+    batches: Batches,
 }
 
-impl Stream for FileBatches<'_> {
+/// The batches that no thread has taken.
+enum Batches {
+    /// The first of a file, of which each thread has a reader.
+    AnyOrder(AtomicUsize),
+    /// Those of a stream, with the first row of the next one.
+    InTurn(Mutex<(u64, Reader)>),
+}
+
+impl Stream for IpcStream<'_> {
     fn extent(&self) -> Extent {
-        self.table.extent(self.limit)
+        Extent::Rows(self.table.first_rows.last().copied().unwrap_or(0).min(self.limit))
     }
 
     fn parts(&self) -> Parts<'_> {
         let mut reader = None;
         Box::new(std::iter::from_fn(move || {
-            let place = self.next.fetch_add(1, Ordering::Relaxed);
-            let first_rows = &self.table.first_rows[..self.table.first_rows.len() - 1];
-            let first_row = *first_rows.get(place).filter(|first_row| **first_row < self.limit)?;
-            let part = guarded(FORMAT, || {
-                let reader = match &mut reader {
-                    Some(reader) => reader,
-                    None => reader.insert(self.table.reader(self.projection.places())?),
-                };
-                if let Reader::File(reader) = reader {
-                    reader.set_index(place).map_err(failed)?;
-                }
-                let batch = reader.next()?.map(|batch| arrow::within(batch, first_row, self.limit));
-                batch.map(|batch| self.projection.part(&batch, first_row)).transpose()
-            });
-            part.map_err(|error| Failure { first_row, error }).transpose()
-        }))
-    }
-}
-
-struct StreamBatches<'a> {
-    table: &'a IpcTable,
-    projection: Projection,
-    /// Rows beyond are not read.
-    limit: u64,
-    /// With the first row of the next batch.
-    reader: Mutex<(u64, Reader)>,
-}
-
-impl Stream for StreamBatches<'_> {
-    fn extent(&self) -> Extent {
-        self.table.extent(self.limit)
-    }
-
-    fn parts(&self) -> Parts<'_> {
-        Box::new(std::iter::from_fn(move || {
-            let (first_row, batch) = {
-                let mut guard = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-                let (next_row, reader) = &mut *guard;
-                if *next_row >= self.limit {
-                    return None;
-                }
-                let (first_row, batch) = (*next_row, guarded(FORMAT, || reader.next()));
-                *next_row += batch.as_ref().ok().and_then(Option::as_ref).map_or(0, |batch| batch.num_rows() as u64);
-                (first_row, batch)
+            let (first_row, batch) = match &self.batches {
+                Batches::AnyOrder(next) => self.batch_of_file(next, &mut reader)?,
+                Batches::InTurn(reader) => self.batch_of_stream(reader)?,
             };
             let part = batch.and_then(|batch| {
                 let batch = batch.map(|batch| arrow::within(batch, first_row, self.limit));
@@ -182,8 +143,35 @@ impl Stream for StreamBatches<'_> {
     }
 }
 
-impl IpcTable {
-    fn extent(&self, limit: u64) -> Extent {
-        Extent::Rows(self.first_rows.last().copied().unwrap_or(0).min(limit))
+/// A batch with its first row; `None` beyond the limit.
+type Taken = Option<(u64, Result<Option<RecordBatch>>)>;
+
+impl IpcStream<'_> {
+    fn batch_of_file(&self, next: &AtomicUsize, own_reader: &mut Option<Reader>) -> Taken {
+        let place = next.fetch_add(1, Ordering::Relaxed);
+        let first_rows = &self.table.first_rows[..self.table.first_rows.len() - 1];
+        let first_row = *first_rows.get(place).filter(|first_row| **first_row < self.limit)?;
+        let batch = guarded(FORMAT, || {
+            let reader = match own_reader {
+                Some(reader) => reader,
+                None => own_reader.insert(self.table.reader(self.projection.places())?),
+            };
+            if let Reader::File(reader) = reader {
+                reader.set_index(place).map_err(failed)?;
+            }
+            reader.next()
+        });
+        Some((first_row, batch))
+    }
+
+    fn batch_of_stream(&self, reader: &Mutex<(u64, Reader)>) -> Taken {
+        let mut guard = reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let (next_row, reader) = &mut *guard;
+        if *next_row >= self.limit {
+            return None;
+        }
+        let (first_row, batch) = (*next_row, guarded(FORMAT, || reader.next()));
+        *next_row += batch.as_ref().ok().and_then(Option::as_ref).map_or(0, |batch| batch.num_rows() as u64);
+        Some((first_row, batch))
     }
 }

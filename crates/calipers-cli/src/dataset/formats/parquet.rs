@@ -56,11 +56,8 @@ impl Table for ParquetTable {
     }
 
     fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
-        let mut first_rows = vec![0];
-        for group in self.metadata.metadata().row_groups() {
-            let n_rows = u64::try_from(group.num_rows()).unwrap_or(0);
-            first_rows.push(first_rows.last().map_or(0, |first: &u64| first.saturating_add(n_rows)));
-        }
+        let row_groups = self.metadata.metadata().row_groups().iter();
+        let first_rows = arrow::first_rows(row_groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(0)));
         let all = || (0..first_rows.len() - 1).collect();
         let projection = Projection::new(self.schema(), wanted, |place| {
             let mut batches = guarded(FORMAT, || self.batches(all(), &[place]))?;

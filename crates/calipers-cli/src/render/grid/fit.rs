@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::GAP;
+use super::{Cell, GAP};
+use crate::render::wrap;
 
 /// Notes are wrapped to no less, as long as they are that long.
 const LEAST_NOTES: usize = 16;
@@ -16,9 +17,10 @@ const LEAST_NAME: usize = 18;
 /// What the width of a table depends on.
 pub(super) struct Shape<'a> {
     pub(super) header: &'a [String],
-    pub(super) rows: &'a [Vec<&'a str>],
+    pub(super) columns: &'a [Vec<Cell>],
     pub(super) numbers: &'a Range<usize>,
     pub(super) together: &'a [Range<usize>],
+    pub(super) whole_names: bool,
 }
 
 /// A column of a block, and how wide it is there.
@@ -142,13 +144,13 @@ impl Shape<'_> {
         let longest = cells.map(longest_piece).max().unwrap_or_default().max(heading);
         match (self.is_notes(place), names_wrapped) {
             (true, _) => longest.max(LEAST_NOTES).min(width),
-            (false, true) => longest.max(LEAST_NAME).min(width),
-            (false, false) => width,
+            (false, true) if !self.whole_names => longest.max(LEAST_NAME).min(width),
+            (false, _) => width,
         }
     }
 
     fn cells(&self, place: usize) -> impl Iterator<Item = &str> {
-        self.rows.iter().map(move |row| row[place])
+        self.columns[place].iter().map(|cell| cell.text.as_str())
     }
 }
 
@@ -161,45 +163,15 @@ fn widest_line(text: &str) -> usize {
     text.lines().map(UnicodeWidthStr::width).max().unwrap_or_default()
 }
 
-/// Pieces of a text, between which a line may end.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
-    text.split_inclusive(['_', ' '])
-}
+/// After these a line of a cell may end.
+const SEPARATORS: [char; 2] = ['_', ' '];
 
 fn longest_piece(text: &str) -> usize {
-    text.lines().flat_map(pieces).map(|piece| piece.trim_end().width()).max().unwrap_or_default()
+    let pieces = text.lines().flat_map(|line| line.split_inclusive(SEPARATORS));
+    pieces.map(|piece| piece.trim_end().width()).max().unwrap_or_default()
 }
 
 /// A text in lines of at most so many characters, where its pieces allow it.
 pub(super) fn lines(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for line in text.lines() {
-        if line.width() <= width {
-            lines.push(line.to_owned());
-            continue;
-        }
-        let mut open = String::new();
-        for piece in pieces(line) {
-            if !open.is_empty() && open.width() + piece.trim_end().width() > width {
-                lines.push(std::mem::take(&mut open).trim_end().to_owned());
-            }
-            open += piece;
-        }
-        lines.push(open.trim_end().to_owned());
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_end_where_a_name_can_be_cut() {
-        assert_eq!(lines("expected_calibration_error", 18), ["expected_", "calibration_error"]);
-        assert_eq!(lines("sigma 0.5, 497 clipped", 12), ["sigma 0.5,", "497 clipped"]);
-        assert_eq!(lines("two\nlines", 40), ["two", "lines"]);
-        assert_eq!(lines("indivisible", 3), ["indivisible"]);
-        assert!(lines("", 3).is_empty());
-    }
+    wrap::lines(text, &SEPARATORS, width, 0)
 }

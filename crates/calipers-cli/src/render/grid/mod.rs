@@ -1,4 +1,4 @@
-//! A table as data, and its text for a screen: `fit` decides what is wrapped and where it is cut, this file draws.
+//! A table as data, column by column, and its text for a screen: `fit` decides what is wrapped and where it is cut, this file draws.
 
 mod fit;
 
@@ -24,8 +24,9 @@ impl Cell {
         Cell { text: text.into(), tone }
     }
 
-    pub(crate) fn text(&self) -> &str {
-        &self.text
+    /// In place of what is not available.
+    pub(crate) fn dash() -> Self {
+        Cell::toned("-", Tone::Quiet)
     }
 }
 
@@ -35,45 +36,59 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// A table: names first, then numbers, then perhaps notes.
-#[derive(Debug)]
+/// A table: columns of names first, then of numbers, then perhaps of notes.
+#[derive(Debug, Default)]
 pub(crate) struct Grid {
     header: Vec<String>,
-    rows: Vec<Vec<Cell>>,
+    columns: Vec<Vec<Cell>>,
     /// Columns of numbers, which are set to the right and never broken. Those before name the row, those after are text.
     numbers: Range<usize>,
-    /// Columns that stay in one table if any screen has place for them.
+    /// Columns that stay in one table if any screen has place for them: a figure and its floor.
     together: Vec<Range<usize>>,
+    /// Names are never broken either, so that they can be searched for.
+    whole_names: bool,
 }
 
 impl Grid {
-    pub(crate) fn new(header: impl IntoIterator<Item = impl Into<String>>, numbers: Range<usize>) -> Self {
-        let header = header.into_iter().map(Into::into).collect();
-        Grid { header, rows: Vec::new(), numbers, together: Vec::new() }
+    pub(crate) fn with_whole_names() -> Self {
+        Grid { whole_names: true, ..Grid::default() }
     }
 
-    /// Columns that belong to each other: a figure and its floor.
-    pub(crate) fn together(mut self, columns: Range<usize>) -> Self {
-        self.together.push(columns);
-        self
+    /// A column that names the rows, before those of numbers.
+    pub(crate) fn names<C: Into<Cell>>(&mut self, heading: &str, cells: impl IntoIterator<Item = C>) {
+        self.notes(heading, cells);
+        self.numbers = self.columns.len()..self.columns.len();
     }
 
-    /// Adds a row; places that it leaves out stay empty.
-    pub(crate) fn add(&mut self, row: impl IntoIterator<Item = impl Into<Cell>>) {
-        let mut row: Vec<Cell> = row.into_iter().map(Into::into).collect();
-        row.resize(self.header.len(), Cell::default());
-        self.rows.push(row);
+    pub(crate) fn numbers<C: Into<Cell>>(&mut self, heading: &str, cells: impl IntoIterator<Item = C>) {
+        self.notes(heading, cells);
+        self.numbers.end = self.columns.len();
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+    /// Numbers that belong to those of the column before.
+    pub(crate) fn beside<C: Into<Cell>>(&mut self, heading: &str, cells: impl IntoIterator<Item = C>) {
+        self.numbers(heading, cells);
+        let end = self.columns.len();
+        match self.together.last_mut() {
+            Some(together) if together.end == end - 1 => together.end = end,
+            _ => self.together.push(end - 2..end),
+        }
+    }
+
+    /// A column of text, after those of numbers.
+    pub(crate) fn notes<C: Into<Cell>>(&mut self, heading: &str, cells: impl IntoIterator<Item = C>) {
+        self.header.push(heading.to_owned());
+        self.columns.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    fn n_rows(&self) -> usize {
+        self.columns.first().map_or(0, Vec::len)
     }
 
     /// The text, in one table if it fits, else in as few as will do, each with the names of its rows.
     pub(crate) fn draw(&self, screen: &Screen) -> String {
-        let cells: Vec<Vec<&str>> =
-            self.rows.iter().map(|row| row.iter().map(|cell| cell.text.as_str()).collect()).collect();
-        let shape = Shape { header: &self.header, rows: &cells, numbers: &self.numbers, together: &self.together };
+        let Grid { header, columns, numbers, together, whole_names } = self;
+        let shape = Shape { header, columns, numbers, together, whole_names: *whole_names };
         let blocks = shape.blocks(screen.width);
         blocks.iter().map(|block| self.draw_block(block, screen)).collect::<Vec<String>>().join("\n")
     }
@@ -85,8 +100,8 @@ impl Grid {
         let rule = "-".repeat(widths + GAP.len() * (block.columns.len() - 1) + 1);
         let mut text = self.draw_row(&header.iter().collect::<Vec<_>>(), block, screen);
         text += &(screen.paint(&rule, Tone::Quiet) + "\n");
-        for row in &self.rows {
-            let cells: Vec<&Cell> = block.columns.iter().map(|column| &row[column.place]).collect();
+        for row in 0..self.n_rows() {
+            let cells: Vec<&Cell> = block.columns.iter().map(|column| &self.columns[column.place][row]).collect();
             text += &self.draw_row(&cells, block, screen);
         }
         text
@@ -117,27 +132,22 @@ mod tests {
     const PIPED: Screen = Screen { width: None, colours: false };
 
     fn models() -> Grid {
-        let mut grid = Grid::new(["predictions", "n", "LS-ECE", "floor", "ECE (15 bins)", "floor", "notes"], 1..6)
-            .together(2..4)
-            .together(4..6);
-        grid.add([
-            "naive_bayes",
-            "569",
-            "0.05567",
-            "0.0050 ± 0.0017",
-            "0.06027",
-            "0.0087 ± 0.0016",
-            "497 clipped, tied",
-        ]);
-        grid.add(["mlp", "1,569", "0.01", "0.0093 ± 0.0023", "0.02", "0.0146 ± 0.0027"]);
+        let mut grid = Grid::default();
+        grid.names("predictions", ["naive_bayes", "mlp"]);
+        grid.numbers("n", ["569", "1,569"]);
+        grid.numbers("LS-ECE", ["0.05567", "0.01"]);
+        grid.beside("floor", ["0.0050 ± 0.0017", "0.0093 ± 0.0023"]);
+        grid.numbers("ECE (15 bins)", ["0.06027", "0.02"]);
+        grid.beside("floor", ["0.0087 ± 0.0016", "0.0146 ± 0.0027"]);
+        grid.notes("notes", ["497 clipped, tied", ""]);
         grid
     }
 
     #[test]
     fn numbers_are_set_to_the_right_and_names_to_the_left() {
-        let mut grid = Grid::new(["model", "n"], 1..2);
-        grid.add(["a", "1,000"]);
-        grid.add(["数字", "7"]);
+        let mut grid = Grid::default();
+        grid.names("model", ["a", "数字"]);
+        grid.numbers("n", ["1,000", "7"]);
         assert_eq!(grid.draw(&PIPED), "model      n\n-------------\na      1,000\n数字       7\n");
     }
 
@@ -166,8 +176,9 @@ mod tests {
 
     #[test]
     fn colours_change_nothing_but_colours() {
-        let mut grid = Grid::new(["verdict", "n"], 1..2);
-        grid.add([Cell::toned("failed", Tone::Bad), Cell::from("7")]);
+        let mut grid = Grid::default();
+        grid.names("verdict", [Cell::toned("failed", Tone::Bad)]);
+        grid.numbers("n", ["7"]);
         let painted = grid.draw(&Screen { width: None, colours: true });
         assert!(painted.contains("\x1b[31mfailed\x1b[0m") && painted.contains("\x1b[1mverdict\x1b[0m"), "{painted:?}");
         assert_eq!(console::strip_ansi_codes(&painted), grid.draw(&PIPED));
