@@ -1,51 +1,20 @@
 //! The `calipers` command: files in, a table or JSON out.
 //!
 //! ```text
-//! args -> files -> columns (which is which) -> read (file -> columns) -> input -> plan -> question -> calipers -> table | json
-//!                                                                -> fill -> sketches -> write
-//!                                                                -> calipers-report -> a page -> write
-//!                                                                -> calipers-studies -> pages -> write
+//! args -> dataset (files -> formats -> columns -> rows or sketches) -> commands -> calipers         -> render -> table | JSON
+//!                                                                               -> calipers-report  -> a page -> output
+//!                                                                               -> calipers-studies -> pages  -> output
 //! ```
 //!
-//! A verb is a file, or a folder with its table and JSON: [`measure`], [`assess`], [`compare`], [`check`], [`measures`], [`sweep`], [`report`], [`sketch`] (with merge), [`study`],
-//! [`shell`] (completions and man); [`look`] is what `--columns` does in all of them. Everything is computed before anything is printed or
-//! written, so a refusal leaves standard output empty and files as they were.
+//! [`commands`] has a file or folder for each verb. Everything is computed before anything is printed or written, so an error leaves standard
+//! output empty and files as they were.
 
 mod args;
-mod assess;
-mod check;
-mod columns;
-mod compare;
-mod files;
-mod fill;
-mod floor;
-mod grid;
-mod groups;
-mod input;
-mod json;
-mod look;
-mod measure;
-mod measure_args;
-mod measured;
-mod measures;
-mod measures_table;
-mod number;
-mod plan;
+mod commands;
+mod dataset;
+mod output;
 mod progress;
-mod question;
-mod read;
-mod report;
-mod row_groups;
-mod screen;
-mod shell;
-mod sketch;
-mod sketch_rows;
-mod study;
-mod sweep;
-mod table;
-mod unfinished;
-mod words;
-mod write;
+mod render;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -54,7 +23,8 @@ use calipers::Error;
 use clap::Parser;
 
 use args::{Arguments, Verb};
-use screen::Screen;
+use commands::{assess, check, columns, compare, measure, measures, report, shell, sketch, study, sweep};
+use render::screen::Screen;
 
 /// Measured, and worse than was allowed.
 const TOO_HIGH: u8 = 1;
@@ -63,12 +33,12 @@ const TOO_HIGH: u8 = 1;
 const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
-    read::keep_damage_quiet();
-    unfinished::remove_on_interrupt();
+    dataset::formats::keep_damage_quiet();
+    output::temporary::remove_on_interrupt();
     let Arguments { color, verb } = Arguments::parse();
     let screen = Screen::of_output(color);
     if let Some((input, as_json)) = verb.looks_at() {
-        return finish(look::run(input, as_json, &screen));
+        return finish(columns::run(input, as_json, &screen));
     }
     let output = match verb {
         Verb::Check(arguments) => return gate(check::run(&arguments, &screen)),

@@ -9,7 +9,7 @@
 mod chart;
 mod charts;
 mod gather;
-mod number;
+pub mod number;
 mod page;
 
 pub use chart::{Axis, BLACK, Band, Chart, PALETTE, Rule, Scale, Series, Stroke};

@@ -298,7 +298,7 @@ fn clusters_are_read_from_a_column() {
 fn a_sketch_is_assessed_as_its_rows_and_says_what_it_does_not_know() {
     let folder = Folder::new();
     let csv = folder.write("a.csv", rows(5_000));
-    let sketch = folder.path("a.calipers");
+    let sketch = folder.path("a.parquet");
     succeed(&["sketch", text(&csv), "--by", "g", "-o", text(&sketch)]);
     let of = |path: &Path, args: &[&str]| -> Value {
         let measures = ["ls_ece", "residual_ls_ece", "expected_calibration_error"];

@@ -157,7 +157,7 @@ fn groups_and_sketches_work_as_from_any_file() {
     let path = path.to_str().unwrap();
     let keys: Vec<Value> = results(&[path, "--by", "g"]).iter().map(|result| result["group"].clone()).collect();
     assert_eq!(keys, [value!(null), value!("7"), value!("x")]);
-    let out = folder.path("a.calipers");
+    let out = folder.path("a.parquet");
     succeed(&["sketch", path, "--by", "g", "-o", out.to_str().unwrap()]);
     assert!(measure(&out, &[]).contains("\n7  "));
 }

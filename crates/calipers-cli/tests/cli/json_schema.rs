@@ -178,13 +178,13 @@ fn every_key_is_documented_and_every_documented_key_is_printed() {
     run("sweep", &["sweep", "breast_cancer.csv", "--prob", "naive_bayes"]);
     run("report", &[&["report", "breast_cancer.csv", "--prob", "mlp", "-o", "page.html"], &quick[..]].concat());
     run("measures", &["measures"]);
-    run("sketch", &["sketch", "breast_cancer.csv", "--prob", "mlp", "--by", "size_group", "-o", "groups.calipers"]);
-    run("sketch", &["merge", "groups.calipers", "-o", "all.calipers"]);
-    run("measure", &["measure", "groups.calipers"]);
+    run("sketch", &["sketch", "breast_cancer.csv", "--prob", "mlp", "--by", "size_group", "-o", "groups.parquet"]);
+    run("sketch", &["merge", "groups.parquet", "-o", "all.parquet"]);
+    run("measure", &["measure", "groups.parquet"]);
     run("measure", &["measure", "breast_cancer.csv", "breast_cancer.csv", "--prob", "mlp", "--together"]);
     run("study", &["study"]);
     run("study", &["study", "two-point", "--out", "pages", "--quick"]);
-    run("--columns", &["measure", "answers.csv", "digits_mlp.npz", "groups.calipers", "--columns"]);
+    run("--columns", &["measure", "answers.csv", "digits_mlp.npz", "groups.parquet", "--columns"]);
     let printed = schema.seen.borrow();
     for (heading, object) in &schema.objects {
         // No rows of this test have an infinite figure; src/json.rs tests that one is said in words.

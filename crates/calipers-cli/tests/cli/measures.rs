@@ -81,8 +81,8 @@ fn a_table_has_a_line_for_each_measure_and_a_column_for_each_model() {
         let with_floors = measure(&example(), &[&models[..2 * n_models], &["--all"]].concat());
         assert!(with_floors.lines().all(|line| line.chars().count() <= 116), "{with_floors}");
         let brier: Vec<&str> = with_floors.lines().filter(|line| line.starts_with("brier_score")).collect();
-        // Value, floor in three words, p and bound.
-        assert_eq!(brier.iter().map(|line| line.split_whitespace().count() - 2).sum::<usize>(), 5 * n_models);
+        // Value, floor in three words and p of each; the bound of all comes last.
+        assert_eq!(brier.iter().map(|line| line.split_whitespace().count() - 1).sum::<usize>(), 5 * n_models + 1);
         assert!(
             with_floors.contains("model would score at least as much") && with_floors.contains("no floor: "),
             "{with_floors}"
@@ -151,7 +151,7 @@ fn an_unknown_name_is_refused_with_all_names() {
 #[test]
 fn a_sketch_answers_what_it_can_and_says_that_the_rest_needs_rows() {
     let folder = Folder::new();
-    let sketch = folder.path("a.calipers");
+    let sketch = folder.path("a.parquet");
     let (example, sketch) = (example(), sketch.to_str().unwrap());
     let example = example.to_str().unwrap();
     succeed(&["sketch", example, "--prob", "mlp", "--by", "size_group", "-o", sketch]);

@@ -70,7 +70,7 @@ fn files_of_other_rows_stand_side_by_side_without_being_compared() {
 #[test]
 fn a_sketch_is_shown_like_rows() {
     let folder = Folder::new();
-    let (csv, sketch) = (folder.write("rows.csv", ROWS), folder.path("rows.calipers"));
+    let (csv, sketch) = (folder.write("rows.csv", ROWS), folder.path("rows.parquet"));
     let (csv, sketch) = (csv.to_str().unwrap(), sketch.to_str().unwrap());
     succeed(&["sketch", csv, "--prob", "p", "--by", "group", "-o", sketch]);
     let html = folder.path("report.html");

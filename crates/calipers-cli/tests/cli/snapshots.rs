@@ -1,8 +1,6 @@
 //! Every verb's table and JSON, as files beside this one: a change of what people and programs see is seen in review.
 //!
-//! `CALIPERS_UPDATE=1 cargo test -p calipers-cli snapshots` writes them anew.
-
-use std::path::{Path, PathBuf};
+//! `INSTA_UPDATE=always cargo test -p calipers-cli snapshots` writes them anew.
 
 use serde_json::{Number, Value};
 
@@ -23,44 +21,34 @@ const CASES: &[(&str, &str)] = &[
     ("sweep", "sweep breast_cancer.csv --prob naive_bayes --bins 10,20,50,100"),
     ("report", "report breast_cancer.csv --prob naive_bayes --prob mlp --resamples 50 -o page.html"),
     ("measures", "measures"),
-    ("sketch", "sketch breast_cancer.csv --prob mlp --by size_group -o groups.calipers"),
-    ("merge", "merge groups.calipers -o all.calipers"),
-    ("measure-sketch", "measure all.calipers --sigma 0.5"),
+    ("sketch", "sketch breast_cancer.csv --prob mlp --by size_group -o groups.parquet"),
+    ("merge", "merge groups.parquet -o all.parquet"),
+    ("measure-sketch", "measure all.parquet --sigma 0.5"),
     ("study", "study two-point --out pages --quick"),
     ("study-list", "study"),
-    ("columns", "measure breast_cancer.csv digits_mlp.npz all.calipers --columns"),
+    ("columns", "measure breast_cancer.csv digits_mlp.npz all.parquet --columns"),
 ];
-
-fn snapshot(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name)
-}
 
 #[test]
 fn tables_and_json_are_as_they_were() {
     let desk = Desk::new();
-    let is_update = std::env::var_os("CALIPERS_UPDATE").is_some();
-    let mut changed = Vec::new();
+    let mut settings = insta::Settings::new();
+    settings.set_snapshot_path("../snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    let _settings = settings.bind_to_scope();
     for (name, line) in CASES {
         let args: Vec<&str> = line.split(' ').collect();
         let table = desk.calipers(&args);
         let json = desk.calipers(&[&args[..], &["--json"]].concat());
         let json = Run { stdout: rounded(&json.stdout), ..json };
-        for (file, line, run) in [
-            (format!("{name}.txt"), (*line).to_owned(), table),
-            (format!("{name}.json.txt"), format!("{line} --json"), json),
-        ] {
+        for (file, line, run) in
+            [((*name).to_owned(), (*line).to_owned(), table), (format!("{name}.json"), format!("{line} --json"), json)]
+        {
             let text = shown(&line, &run);
-            let text = if *name == "report" { without_size(&text) } else { text };
-            if is_update {
-                std::fs::write(snapshot(&file), &text).unwrap();
-            }
-            let expected = std::fs::read_to_string(snapshot(&file)).unwrap_or_default();
-            if text != expected {
-                changed.push(format!("{file}: expected\n{expected}\ngot\n{text}"));
-            }
+            insta::assert_snapshot!(file, if *name == "report" { without_size(&text) } else { text });
         }
     }
-    assert!(changed.is_empty(), "CALIPERS_UPDATE=1 writes these anew:\n{}", changed.join("\n"));
 }
 
 /// What a terminal would show, and the exit code where it is not 0.

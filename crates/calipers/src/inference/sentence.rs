@@ -104,11 +104,18 @@ pub(super) fn signed(value: f64, digits: usize) -> String {
     }
 }
 
-pub(super) fn p_value(p: f64) -> String {
+/// A p-value as tables and sentences show it: two digits where these are enough, three below 0.01 and near 0.05, where two would not tell on
+/// which side of a usual level it is, and `<0.001` below.
+pub fn p_value_text(p: f64) -> String {
     match p {
-        _ if p < 0.001 => "p < 0.001".to_owned(),
-        // Three digits where two would not tell on which side of a usual level it is.
-        _ if p < 0.01 || (0.045..0.055).contains(&p) => format!("p = {p:.3}"),
-        _ => format!("p = {p:.2}"),
+        _ if p < 0.001 => "<0.001".to_owned(),
+        // From 0.0095 on it is 0.01 with two digits, and 0.010 with three.
+        _ if p < 0.0095 || (0.045..0.055).contains(&p) => format!("{p:.3}"),
+        _ => format!("{p:.2}"),
     }
+}
+
+pub(super) fn p_value(p: f64) -> String {
+    let text = p_value_text(p);
+    text.strip_prefix('<').map_or_else(|| format!("p = {text}"), |bound| format!("p < {bound}"))
 }

@@ -1,0 +1,119 @@
+//! `calipers compare`: which of several models on the same rows is better calibrated.
+
+mod json;
+pub(crate) mod paired;
+mod table;
+
+use anyhow::{Context, Result, bail};
+use calipers::{BinaryView, Compare, Comparison, LsEce};
+use clap::Args;
+
+use crate::args::significance::DrawArgs;
+use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, MULTICLASS_OF_ONE, OutputArgs};
+use crate::commands::analysis::measures::Asked;
+use crate::commands::measures;
+use crate::dataset::batch::Batch;
+use crate::dataset::model::Measured;
+use crate::dataset::{Dataset, WholeFiles};
+use crate::progress::Waiting;
+use crate::render::legend;
+use crate::render::screen::Screen;
+use paired::Checked;
+
+/// Say which of several models on the same rows is better calibrated: differences with intervals and p-values
+///
+/// Models are several --prob of one file, or several files with the same labels in the same order. Rows that are hard for both models make no
+/// difference between them, so a difference is known better than each figure is. Sigma by rule is one for all models. P-values are two-sided, and adjusted for the number
+/// of pairs (Holm).
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("by", |by| by.hide(true)),
+    mut_arg("multiclass", |multiclass| multiclass.help(MULTICLASS_OF_ONE)),
+    after_help = "\
+Examples:
+  calipers compare predictions.csv --prob model_a --prob model_b
+  calipers compare cifar10_resnet20.npz cifar10_resnet56.npz
+  calipers compare predictions.parquet --prob old --prob new --label bought --cluster customer --json
+  calipers compare a.npz b.npz c.npz --measure brier_score
+
+All rows of all files are kept in memory. Files whose rows cannot be paired are refused, with the first row that differs.
+
+Exit code: 0 fine, whatever the difference; 2 could not measure."
+)]
+pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// A measure by its name in `calipers measures`, in place of LS-ECE; give it again for each further one
+    #[arg(long, value_name = "NAME", help_heading = "Measures")]
+    measure: Vec<String>,
+    #[command(flatten)]
+    draws: DrawArgs,
+    #[command(flatten)]
+    ls_ece: LsEceArgs,
+    #[command(flatten)]
+    ece: BinnedEceArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Models, compared by one measure after the other.
+pub(crate) struct Compared {
+    /// One for each model.
+    pub(crate) models: Vec<Measured<()>>,
+    pub(crate) names: Vec<String>,
+    pub(crate) by_measure: Vec<(Asked, Comparison)>,
+}
+
+const WHOLE_FILES: WholeFiles =
+    WholeFiles { verb: "compare", done: "compared", figure: "comparison", needs: "pairs of models" };
+
+/// The first file is that of all.
+const OF_ALL: &str = "";
+
+pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<String> {
+    let asked: Vec<&str> = match args.measure.is_empty() {
+        true => vec![LsEce::NAME],
+        false => args.measure.iter().map(String::as_str).collect(),
+    };
+    let asked = measures::by_names(&asked, &args.ls_ece, &args.ece)?;
+    args.draws.check()?;
+    let mut reader = WHOLE_FILES.reader(&args.input, args.draws.cluster.as_deref())?;
+    args.output.start_threads()?;
+    let mut datasets: Vec<Dataset<Batch>> = Vec::new();
+    for file in args.input.open_files()? {
+        let read = || {
+            let dataset = reader.open_rows(&file, &WHOLE_FILES)?;
+            datasets.first().map_or(Ok(()), |first| paired::must_have_rows_of(first, &dataset, OF_ALL))?;
+            Ok(dataset)
+        };
+        let dataset: Result<_> = read();
+        datasets.push(dataset.with_context(|| file.shown())?);
+        // Rows are the same in all files, and so are clusters.
+        reader.cluster = None;
+    }
+    let checked = paired::check_all(&datasets, OF_ALL)?;
+    if checked.len() < 2 {
+        bail!("a comparison needs two models or more: several --prob, or several files");
+    }
+    let models: Vec<Measured<()>> = datasets.iter().flat_map(|dataset| dataset.models.clone()).collect();
+    let names = legend::names(&models);
+    let views = checked.iter().map(Checked::view).collect::<Result<Vec<BinaryView<'_>>>>()?;
+    let clusters = match checked.first() {
+        Some(first) => first.dataset.content.cluster_numbers(&first.predictions)?,
+        None => None,
+    };
+    let named: Vec<(&str, &BinaryView<'_>)> = names.iter().map(String::as_str).zip(&views).collect();
+    let waiting = Waiting::new();
+    let mut by_measure = Vec::new();
+    for asked in asked {
+        waiting.say(asked.name());
+        let compare = Compare::new(&*asked.measure).level(args.draws.level);
+        let compare = compare.n_resamples(args.draws.resamples).seed(args.draws.seed);
+        let compare = clusters.as_ref().map_or(compare, |clusters| compare.clusters(clusters));
+        let comparison = compare.run(&named)?;
+        by_measure.push((asked, comparison));
+    }
+    drop(waiting);
+    let compared = Compared { models, names, by_measure };
+    Ok(if args.output.json { json::render(&compared) } else { table::render(&compared, screen) })
+}

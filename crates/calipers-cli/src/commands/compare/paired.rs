@@ -1,0 +1,86 @@
+//! Models that answer for the same rows, of one file or of several: what cannot be paired is refused, with the first row that differs.
+
+use anyhow::{Context, Result, bail};
+use calipers::{BinaryView, Predictions};
+
+use crate::dataset::Dataset;
+use crate::dataset::batch::Batch;
+use crate::dataset::pairing::{self, Difference};
+use crate::render::legend;
+
+/// A model whose rows are sound.
+pub(crate) struct Checked<'a> {
+    pub(crate) name: String,
+    pub(crate) dataset: &'a Dataset<Batch>,
+    pub(crate) predictions: Predictions<'a>,
+}
+
+/// What the models of a file are called: its name without the extension, and that of the column if the file has several.
+pub(crate) fn names(dataset: &Dataset<Batch>) -> Vec<String> {
+    let stem = legend::stem(&dataset.file.name);
+    let name = |prob: Option<&str>| match dataset.models.len() {
+        1 => stem.clone(),
+        _ => format!("{stem} {}", prob.unwrap_or_default()),
+    };
+    dataset.models.iter().map(|model| crate::printable(&name(model.prob()))).collect()
+}
+
+/// The models of both answer for the same rows, in the same order, which count as much. `of_all` says of what the first one is the first: ` of
+/// its group`, or nothing.
+pub(crate) fn must_have_rows_of(first: &Dataset<Batch>, other: &Dataset<Batch>, of_all: &str) -> Result<()> {
+    let first_file = format!("{}, the first{of_all}", first.file.shown());
+    match pairing::difference(&first.content, &other.content) {
+        None => Ok(()),
+        Some(Difference::Rows(ours, theirs)) => {
+            bail!("must have the rows of {first_file}: that has {ours}, and this {theirs}")
+        }
+        Some(Difference::Labels(unlike)) => bail!(
+            "must have the labels of {first_file}, in the same order: in row {} that has {}, and this {}",
+            unlike.row,
+            unlike.first,
+            unlike.other
+        ),
+        Some(Difference::Weights(unlike)) => bail!(
+            "must have the weights of {first_file}: in row {} that has {}, and this {}",
+            unlike.row,
+            unlike.first,
+            unlike.other
+        ),
+        Some(Difference::NoWeights { in_first }) => {
+            bail!("must have the weights of {first_file}: {} has none", if in_first { "that" } else { "this" })
+        }
+    }
+}
+
+impl Checked<'_> {
+    pub(crate) fn view(&self) -> Result<BinaryView<'_>> {
+        self.dataset.content.view(&self.predictions).with_context(|| self.dataset.file.shown())
+    }
+
+    /// None is compared on rows that were left out of another.
+    fn must_keep_rows_of(&self, first: &Checked<'_>, of_all: &str) -> Result<()> {
+        let Some((row, in_first)) = pairing::first_row_of_one(&first.predictions, &self.predictions) else {
+            return Ok(());
+        };
+        let rule = format!("must keep the rows of {} of {}", first.name, first.dataset.file.shown());
+        let (there, here) = if in_first { ("kept", "left out") } else { ("left out", "kept") };
+        bail!("{rule}, the first{of_all}: row {row} is {there} there and {here} here")
+    }
+}
+
+/// All models of all files, in their order.
+pub(crate) fn check_all<'a>(all: &'a [Dataset<Batch>], of_all: &str) -> Result<Vec<Checked<'a>>> {
+    let mut checked: Vec<Checked<'a>> = Vec::new();
+    for dataset in all {
+        for (place, name) in names(dataset).into_iter().enumerate() {
+            let check = || {
+                let model = Checked { name, dataset, predictions: dataset.content.predictions(place)? };
+                checked.first().map_or(Ok(()), |first| model.must_keep_rows_of(first, of_all))?;
+                Ok(model)
+            };
+            let model = check().map_err(|error| dataset.in_model(place, error));
+            checked.push(model.with_context(|| dataset.file.shown())?);
+        }
+    }
+    Ok(checked)
+}

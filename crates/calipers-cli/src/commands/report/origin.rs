@@ -1,0 +1,54 @@
+//! What the page says of where its figures came from.
+
+use calipers::Form;
+use calipers_report::Origin;
+
+use crate::dataset::Dataset;
+use crate::dataset::model::Measured;
+
+pub(super) fn of(model: &Measured<()>) -> Origin {
+    let files = model.files.iter().map(|file| file.display().to_string()).collect();
+    let Some(columns) = &model.columns else { return Origin { files, ..Origin::default() } };
+    let score = match (columns.form, columns.n_classes) {
+        (Form::Probabilities, 1) => "probability",
+        (Form::Probabilities, _) => "probabilities",
+        (Form::Logits, 1) => "logit",
+        (Form::Logits, _) => "logits",
+    };
+    let named = [
+        Some((score, &columns.prob)),
+        Some(("label", &columns.label)),
+        columns.predicted.as_ref().map(|name| ("predicted class", name)),
+        columns.weight.as_ref().map(|name| ("weight", name)),
+    ];
+    let named = named.into_iter().flatten().map(|(what, name)| (what.to_owned(), name.clone()));
+    let mut notes = Vec::new();
+    if !columns.guessed.is_empty() {
+        notes.push(format!("guessed by its name: {}", columns.guessed.join(", ")));
+    }
+    if columns.n_classes > 1 {
+        notes.push(format!("{} classes; of tied top classes: {}", columns.n_classes, columns.rules.ties_name));
+    }
+    Origin { files, columns: named.collect(), notes }
+}
+
+/// The name of the only file; those of the models where there are several.
+pub(super) fn title(datasets: &[Dataset]) -> Option<String> {
+    let [one] = datasets else { return None };
+    let stem = one.file.name.file_stem()?.to_string_lossy();
+    match &one.models[..] {
+        [_] => Some(stem.to_string()),
+        several => Some(format!("{stem}: {} models", several.len())),
+    }
+}
+
+/// The command as it was typed, for a shell.
+pub(super) fn command() -> String {
+    let quoted =
+        |argument: String| match argument.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=,:+%@".contains(c)) {
+            true if !argument.is_empty() => argument,
+            _ => format!("'{}'", argument.replace('\'', "'\\''")),
+        };
+    let arguments = std::env::args_os().skip(1).map(|argument| quoted(argument.to_string_lossy().into_owned()));
+    ["calipers".to_owned()].into_iter().chain(arguments).collect::<Vec<_>>().join(" ")
+}

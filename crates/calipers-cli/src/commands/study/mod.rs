@@ -1,0 +1,261 @@
+//! `calipers study`: the paper's experiments, and calipers' own, as pages with figures and tables.
+
+mod groups;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use calipers_studies::images::{self, Group, Model};
+use calipers_studies::{Agreement, Finding, Page, STUDIES, Setting, Study};
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::args::{InputArgs, MULTICLASS_OF_ONE, OutputArgs};
+use crate::commands::compare::paired;
+use crate::dataset::batch::Batch;
+use crate::dataset::files::{self, InputFile};
+use crate::dataset::{Dataset, Reader, WholeFiles};
+use crate::output::OutputFolder;
+use crate::render::grid::Grid;
+use crate::render::screen::Screen;
+use groups::grouped;
+
+/// Run an experiment: a page of text, figures and tables in a folder
+///
+/// A study writes NAME.md with its figures (SVG) and tables (CSV), and prints what it found: whether a claim of the paper was seen. The same
+/// seed gives the same files.
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("files", |files| files.required(false).value_name("GROUP=FILE").help(FILES).display_order(1)),
+    mut_arg("by", |by| by.hide(true)),
+    mut_arg("columns", |columns| columns.hide(true)),
+    mut_arg("multiclass", |multiclass| multiclass.help(MULTICLASS_OF_ONE)),
+    after_help = after_help()
+)]
+pub(crate) struct StudyArgs {
+    /// The study; `list`, or no name at all, lists those that there are
+    #[arg(value_name = "NAME", help_heading = "Arguments", display_order = 0)]
+    name: Option<String>,
+
+    /// Folder for the page. It is made if it is not there, with those around it; if it is, files of the same names are replaced and all others left alone
+    #[arg(short, long, alias = "output", value_name = "DIR", help_heading = "Study")]
+    out: Option<PathBuf>,
+
+    /// Fewer rows and repetitions: to see that it works, not to believe the figures
+    #[arg(long, help_heading = "Study")]
+    quick: bool,
+
+    /// Seed of all random numbers [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Study")]
+    seed: Option<u64>,
+
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+const FILES: &str = "For images: predictions of one model, read as by `calipers measure`, and the group that it belongs to, such as a data set; \
+                     without GROUP= it is `models`. Patterns such as cifar10='runs/*.npz' are expanded";
+
+/// Name and description of every study, with the arguments that it takes.
+fn studies() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let plain = STUDIES.iter().map(|study| (study.name, study.about, ""));
+    plain.chain([(images::NAME, images::ABOUT, " GROUP=FILE...")])
+}
+
+fn list() -> String {
+    studies().map(|(name, about, files)| format!("  {name}{files}\n      {about}\n")).collect()
+}
+
+fn after_help() -> String {
+    format!(
+        "Studies:\n{}\n\
+         Examples:\n  \
+         calipers study two-point --out pages\n  \
+         calipers study images --out pages cifar10='cifar10_*.npz' imagenet='imagenet_*.npz'\n\n\
+         The models of a group are compared on the same rows: files whose labels or weights differ are refused, and with --invalid count \
+         models of which different rows are left out. Input options are for images. Files are written when all are done, or none is.\n\n\
+         Exit code: 0 fine, 2 could not run.",
+        list()
+    )
+}
+
+pub(crate) fn run(args: &StudyArgs, screen: &Screen) -> Result<String> {
+    let name = match args.name.as_deref() {
+        None | Some("list") => {
+            refuse_all(args)?;
+            return Ok(listing(args.output.json, screen));
+        }
+        Some(name) => name,
+    };
+    let study = Study::named(name);
+    if study.is_none() && name != images::NAME {
+        let names: Vec<&str> = studies().map(|(name, _, _)| name).collect();
+        bail!("no study is called {name}: there are {}", names.join(", "));
+    }
+    let Some(out) = &args.out else { bail!("--out DIR is needed: the folder for the page of {name}") };
+    let setting = Setting { quick: args.quick, seed: args.seed() };
+    match study {
+        Some(study) => {
+            refuse_input(name, &args.input)?;
+            args.output.start_threads()?;
+            let folder = output_folder(out, name, &[])?;
+            finish(&study.run(&setting)?, &folder, &[], args)
+        }
+        None => images(args, out, &setting),
+    }
+}
+
+fn listing(as_json: bool, screen: &Screen) -> String {
+    if !as_json {
+        let mut table = Grid::default();
+        table.names("study", studies().map(|(name, _, files)| format!("{name}{files}")));
+        table.notes("what it shows", studies().map(|(_, about, _)| about));
+        return format!("Studies, for `calipers study NAME --out DIR`:\n\n{}", table.draw(screen));
+    }
+    let all: Vec<Value> = studies()
+        .map(|(name, about, files)| json!({ "name": name, "about": about, "takes_files": !files.is_empty() }))
+        .collect();
+    format!("{:#}\n", json!({ "calipers": env!("CARGO_PKG_VERSION"), "studies": all }))
+}
+
+/// What would be ignored is refused.
+fn refuse_input(name: &str, input: &InputArgs) -> Result<()> {
+    if let Some(file) = input.files.first() {
+        bail!("{name} makes its own data and takes no files, got {}", file.display());
+    }
+    match input.first_given() {
+        Some(option) => bail!("{name} makes its own data and has no use for {option}"),
+        None => Ok(()),
+    }
+}
+
+/// The list of studies takes nothing.
+fn refuse_all(args: &StudyArgs) -> Result<()> {
+    if let Some(file) = args.input.files.first() {
+        bail!("the list of studies takes no files, got {}", file.display());
+    }
+    let own = [("--out", args.out.is_some()), ("--quick", args.quick), ("--seed", args.seed.is_some())];
+    let own = own.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
+    match own.or(args.input.first_given()) {
+        Some(option) => bail!("the list of studies has no use for {option}: name a study, as two-point"),
+        None => Ok(()),
+    }
+}
+
+impl StudyArgs {
+    fn seed(&self) -> u64 {
+        self.seed.unwrap_or(0)
+    }
+}
+
+/// Tables that images writes: the only files of a study that could be predictions too.
+const TABLES: [&str; 3] = ["images-points.csv", "images-differences.csv", "images-models.csv"];
+
+/// The folder of the page of that study. What can be told of its files is refused before there are any.
+fn output_folder(out: &Path, study: &str, inputs: &[InputFile]) -> Result<OutputFolder> {
+    let folder = OutputFolder::new(out)?;
+    folder.refuse_folders(|name| {
+        let rest = name.strip_prefix(study);
+        rest.is_some_and(|rest| {
+            rest == ".md" || rest.starts_with('-') && [".svg", ".csv"].iter().any(|end| rest.ends_with(end))
+        })
+    })?;
+    for table in TABLES {
+        files::refuse_overwriting(&folder.path(table), inputs)?;
+    }
+    Ok(folder)
+}
+
+/// Writes all files of the page, then says what was found.
+fn finish(page: &Page, folder: &OutputFolder, inputs: &[InputFile], args: &StudyArgs) -> Result<String> {
+    let texts: Vec<(String, String)> = page.files().map(|file| (file.name, file.text)).collect();
+    for (name, _) in &texts {
+        files::refuse_overwriting(&folder.path(name), inputs)?;
+    }
+    folder.write(&texts)?;
+    let paths: Vec<String> = texts.iter().map(|(name, _)| folder.path(name).display().to_string()).collect();
+    if args.output.json {
+        let findings: Vec<Value> = page.findings().iter().map(finding).collect();
+        let all = json!({
+            "calipers": env!("CARGO_PKG_VERSION"),
+            "study": page.name(),
+            "quick": args.quick,
+            "seed": args.seed(),
+            "findings": findings,
+            "page": paths.first(),
+            "files": paths,
+        });
+        return Ok(format!("{all:#}\n"));
+    }
+    let findings: String =
+        page.findings().iter().map(|found| format!("{}: {}\n\n", found.agreement.words(), found.text)).collect();
+    let page = paths.first().map_or("", String::as_str);
+    Ok(format!(
+        "{findings}{}: the page, with {} figures and tables beside it\n",
+        crate::printable(page),
+        paths.len() - 1
+    ))
+}
+
+fn finding(found: &Finding) -> Value {
+    let agreement = match found.agreement {
+        Agreement::Seen => "seen",
+        Agreement::NotSeen => "not_seen",
+        Agreement::Noted => "noted",
+    };
+    json!({ "agreement": agreement, "text": found.text })
+}
+
+/// The models of a group answer for the same rows.
+const OF_ALL: &str = " of its group";
+
+const WHOLE_FILES: WholeFiles =
+    WholeFiles { verb: "study", done: "studied", figure: "curve", needs: "bins of any number" };
+
+fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
+    let reader = WHOLE_FILES.reader(&args.input, None)?;
+    if args.input.columns {
+        bail!("study has no --columns: calipers measure FILE --columns looks at a file");
+    }
+    if args.input.files.is_empty() {
+        bail!("images needs predictions: one file for each model, as cifar10=resnet20.npz");
+    }
+    args.output.start_threads()?;
+    let named = grouped(&args.input)?;
+    let inputs: Vec<InputFile> = named.iter().flat_map(|(_, files)| files.iter().cloned()).collect();
+    let folder = output_folder(out, images::NAME, &inputs)?;
+    let mut groups = Vec::new();
+    for (group, files) in &named {
+        groups.push((group, open_all(group, files, &reader)?));
+    }
+    let mut checked = Vec::new();
+    for (group, datasets) in &groups {
+        checked.push((*group, paired::check_all(datasets, OF_ALL)?));
+    }
+    let groups = checked.iter().map(|(group, models)| {
+        let models = models.iter().map(|model| Ok(Model { name: model.name.clone(), view: model.view()? }));
+        Ok(Group { name: (*group).clone(), models: models.collect::<Result<_>>()? })
+    });
+    let groups: Vec<Group<'_>> = groups.collect::<Result<_>>()?;
+    let page = images::run(&groups, setting)?;
+    finish(&page, &folder, &inputs, args)
+}
+
+fn open_all(group: &str, files: &[InputFile], reader: &Reader<'_>) -> Result<Vec<Dataset<Batch>>> {
+    let mut all: Vec<Dataset<Batch>> = Vec::new();
+    for file in files {
+        let dataset = reader.open_rows(file, &WHOLE_FILES).with_context(|| file.shown())?;
+        for name in paired::names(&dataset) {
+            if let Some(other) = all.iter().find(|other| paired::names(other).contains(&name)) {
+                bail!("{}: group {group} has a model {name} already, of {}", file.shown(), other.file.shown());
+            }
+        }
+        if let Some(first) = all.first() {
+            paired::must_have_rows_of(first, &dataset, OF_ALL).with_context(|| file.shown())?;
+        }
+        all.push(dataset);
+    }
+    Ok(all)
+}

@@ -1,0 +1,198 @@
+//! Names of files as they were typed -> files: patterns that no shell has expanded are expanded here, and `-` is standard input.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail};
+use rayon::prelude::*;
+use tempfile::NamedTempFile;
+
+use crate::dataset::formats::sketch_rows;
+use crate::dataset::formats::{self, Format, N_FIRST_BYTES};
+use crate::dataset::sketches::Sketches;
+use crate::output::temporary::Unfinished;
+use crate::progress::ManyFiles;
+
+/// Files for each thread from which on a thread reads a file alone.
+const MANY_FOR_A_THREAD: usize = 4;
+
+/// Bytes up to which it does: long files are better read by all threads, and some are held in memory as they are.
+const SMALL: u64 = 32 << 20;
+
+/// What stands for standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// A file that is read.
+#[derive(Debug, Clone)]
+pub(crate) struct InputFile {
+    /// As it was typed, or as a pattern found it.
+    pub(crate) name: PathBuf,
+    /// Where its bytes are.
+    pub(crate) path: PathBuf,
+    /// Where the name does not say it.
+    format: Option<Format>,
+    /// The copy of standard input, which is gone with the last that reads it.
+    _copy: Option<Arc<Unfinished<NamedTempFile>>>,
+}
+
+impl InputFile {
+    fn named(name: PathBuf, format: Option<Format>) -> Self {
+        InputFile { path: name.clone(), name, format, _copy: None }
+    }
+
+    fn is_small(&self) -> bool {
+        std::fs::metadata(&self.path).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= SMALL)
+    }
+
+    /// For people.
+    pub(crate) fn shown(&self) -> String {
+        shown(&self.name)
+    }
+
+    pub(crate) fn format(&self) -> Result<Format> {
+        if let Some(format) = self.format.or_else(|| Format::by_extension(&self.path)) {
+            return Ok(format);
+        }
+        if self.begins_as_sketch() {
+            return Ok(Format::Sketch);
+        }
+        // A name without a file is the likelier mistake.
+        formats::open_file(&self.path)?;
+        bail!(
+            "the name must say the format: .csv, .tsv, .jsonl, .ndjson, .parquet, .arrow, .feather, .ipc, .npy and .npz can be read; or say it \
+             with --format"
+        );
+    }
+
+    /// Whether the file is one of sketches, known by its first bytes whatever its name, or by its columns where it is Parquet; or claims to be.
+    pub(crate) fn is_sketch(&self) -> bool {
+        match self.format.or_else(|| Format::by_extension(&self.path)) {
+            Some(Format::Sketch) => true,
+            Some(Format::Parquet) => sketch_rows::is_one(&self.path),
+            // A format that was said is believed.
+            _ if self.format.is_some() => false,
+            _ => self.begins_as_sketch() || sketch_rows::is_one(&self.path),
+        }
+    }
+
+    fn begins_as_sketch(&self) -> bool {
+        let mut start = Vec::new();
+        let is_file = std::fs::metadata(&self.path).is_ok_and(|metadata| metadata.is_file());
+        let mut read = || File::open(&self.path).and_then(|file| file.take(8).read_to_end(&mut start));
+        is_file && read().is_ok() && Sketches::begin(&start)
+    }
+}
+
+pub(crate) fn is_standard_input(name: &Path) -> bool {
+    name == Path::new(STANDARD_INPUT)
+}
+
+/// The name of a file for people.
+pub(crate) fn shown(name: &Path) -> String {
+    if is_standard_input(name) { "standard input".to_owned() } else { name.display().to_string() }
+}
+
+/// The files that are named; those of a pattern are sorted. A format that is given is that of all.
+pub(crate) fn expand(names: &[PathBuf], format: Option<Format>) -> Result<Vec<InputFile>> {
+    if names.iter().filter(|name| is_standard_input(name)).count() > 1 {
+        bail!("standard input can be read once, got - twice");
+    }
+    let mut files = Vec::new();
+    for name in names {
+        if is_standard_input(name) {
+            files.push(standard_input(format).context("standard input")?);
+            continue;
+        }
+        match pattern(name) {
+            None => files.push(InputFile::named(name.clone(), format)),
+            Some(pattern) => files.extend(matches(pattern)?.into_iter().map(|name| InputFile::named(name, format))),
+        }
+    }
+    Ok(files)
+}
+
+/// Standard input in a temporary file, since most formats are not read from their beginning to their end, and text twice where its types turn out
+/// to be others.
+fn standard_input(format: Option<Format>) -> Result<InputFile> {
+    let mut input = std::io::stdin().lock();
+    let mut start = Vec::new();
+    let cannot_read = |error: std::io::Error| anyhow!("cannot read: {error}");
+    (&mut input).take(N_FIRST_BYTES as u64).read_to_end(&mut start).map_err(cannot_read)?;
+    if start.is_empty() {
+        bail!("is empty");
+    }
+    let format = format.map_or_else(|| Format::by_content(&start), Ok).context("say the format with --format")?;
+    let make = || tempfile::Builder::new().prefix(".calipers-").suffix(".input").tempfile();
+    let copy = Unfinished::make(make).map_err(|error| anyhow!("cannot keep it in a temporary file: {error}"))?;
+    if let Some(file) = copy.get() {
+        let mut file = file.as_file();
+        let copied = file.write_all(&start).and_then(|()| std::io::copy(&mut input, &mut file));
+        copied.map_err(|error| anyhow!("cannot keep it in a temporary file: {error}"))?;
+    }
+    let path = copy.path().to_owned();
+    Ok(InputFile { name: PathBuf::from(STANDARD_INPUT), path, format: Some(format), _copy: Some(Arc::new(copy)) })
+}
+
+/// Hands what `read` makes of each file to `take`, in their order. A file is read on all threads; where there are many small ones, as many at
+/// once as there are threads, each on one.
+///
+/// The file is named where either fails; of several that cannot be read it is the first.
+pub(crate) fn for_each<T: Send>(
+    files: &[InputFile],
+    read: impl Fn(&InputFile) -> Result<T> + Sync,
+    mut take: impl FnMut(T) -> Result<()>,
+) -> Result<()> {
+    let n_threads = rayon::current_num_threads();
+    let in_turn = |files: &[InputFile], take: &mut dyn FnMut(T) -> Result<()>| {
+        files.iter().try_for_each(|file| read(file).and_then(&mut *take).with_context(|| file.shown()))
+    };
+    if n_threads == 1 || files.len() < MANY_FOR_A_THREAD * n_threads {
+        return in_turn(files, &mut take);
+    }
+    let progress = ManyFiles::new(files.len());
+    // Some at once, so that what they give is not held for all of them.
+    for some in files.chunks(n_threads) {
+        if !some.iter().all(InputFile::is_small) {
+            in_turn(some, &mut take)?;
+            continue;
+        }
+        let read = |file: &InputFile| {
+            let result = read(file);
+            progress.add();
+            result
+        };
+        let results: Vec<Result<T>> = some.par_iter().map(read).collect();
+        for (file, result) in some.iter().zip(results) {
+            result.and_then(&mut take).with_context(|| file.shown())?;
+        }
+    }
+    Ok(())
+}
+
+/// The name as a pattern, if it has a wildcard and is not itself the name of a file.
+fn pattern(name: &Path) -> Option<&str> {
+    let text = name.to_str()?;
+    (text.contains(['*', '?', '[']) && name.symlink_metadata().is_err()).then_some(text)
+}
+
+fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
+    let paths = glob::glob(pattern).map_err(|error| anyhow!("{pattern}: no pattern of file names: {error}"))?;
+    let files = paths.collect::<Result<Vec<_>, _>>().map_err(|error| anyhow!("{pattern}: cannot list: {error}"))?;
+    if files.is_empty() {
+        bail!("{pattern}: no file has such a name");
+    }
+    Ok(files)
+}
+
+/// Refuses to write over a file that is read, or into a folder of them: a kill, or a full disk, must leave all input.
+pub(crate) fn refuse_overwriting(output: &Path, inputs: &[InputFile]) -> Result<()> {
+    let parent = output.parent().map(|parent| if parent == Path::new("") { Path::new(".") } else { parent });
+    let places: Vec<PathBuf> = [Some(output), parent].into_iter().flatten().flat_map(Path::canonicalize).collect();
+    let is_input = |input: &Path| input.canonicalize().is_ok_and(|input| places.contains(&input));
+    match inputs.iter().find(|input| is_input(&input.path)) {
+        Some(input) => bail!("{}: must not be an input too, got {}", output.display(), input.shown()),
+        None => Ok(()),
+    }
+}

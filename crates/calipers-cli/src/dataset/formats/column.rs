@@ -1,0 +1,250 @@
+//! A column as it was in the file: its own type, row after row, with the rows that are missing.
+
+use arrow_buffer::ScalarBuffer;
+use calipers::{Error, Floats, Labels};
+
+/// What a column is read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Probabilities,
+    Logits,
+    Weights,
+    /// Outcomes or class labels; `as_text` if they are compared with a label that the user named.
+    Labels {
+        as_text: bool,
+    },
+    /// Labels or predicted classes, which are compared with each other.
+    Classes,
+    /// What tells groups of rows apart.
+    Groups,
+}
+
+impl Role {
+    /// Whether the values have to be numbers.
+    pub(crate) fn is_numeric(self) -> bool {
+        matches!(self, Role::Probabilities | Role::Logits | Role::Weights)
+    }
+
+    /// Whether a row may have several values, one for each class.
+    pub(crate) fn may_have_classes(self) -> bool {
+        matches!(self, Role::Probabilities | Role::Logits)
+    }
+
+    fn what(self) -> &'static str {
+        match self {
+            Role::Probabilities => "probabilities",
+            Role::Logits => "logits",
+            Role::Weights => "weights",
+            Role::Labels { .. } | Role::Classes => "labels",
+            Role::Groups => "groups",
+        }
+    }
+
+    pub(crate) fn wrong_type(self, got: impl Into<String>) -> Error {
+        let expected = if self.is_numeric() { "numbers" } else { "numbers, true and false, or text" };
+        Error::WrongType { what: self.what().to_owned(), expected, got: got.into() }
+    }
+
+    pub(crate) fn wrong_shape(self, got: impl Into<String>) -> Error {
+        let expected = if self.may_have_classes() { "(n,) or (n, k)" } else { "(n,)" };
+        Error::Shape { what: self.what(), expected, got: got.into() }
+    }
+}
+
+/// Values of the types that the core reads in place. Numbers may be in memory that a reader owns: a mapped file, or the buffer
+/// that a library decoded into.
+#[derive(Debug, Clone)]
+pub(crate) enum Values {
+    Bool(Vec<bool>),
+    I8(ScalarBuffer<i8>),
+    I16(ScalarBuffer<i16>),
+    I32(ScalarBuffer<i32>),
+    I64(ScalarBuffer<i64>),
+    U8(ScalarBuffer<u8>),
+    U16(ScalarBuffer<u16>),
+    U32(ScalarBuffer<u32>),
+    U64(ScalarBuffer<u64>),
+    F32(ScalarBuffer<f32>),
+    F64(ScalarBuffer<f64>),
+    Text(Vec<String>),
+}
+
+/// One expression for the values inside of any variant.
+macro_rules! each {
+    ($values:expr, $vec:ident => $result:expr) => {
+        match $values {
+            Values::Bool($vec) => $result,
+            Values::I8($vec) => $result,
+            Values::I16($vec) => $result,
+            Values::I32($vec) => $result,
+            Values::I64($vec) => $result,
+            Values::U8($vec) => $result,
+            Values::U16($vec) => $result,
+            Values::U32($vec) => $result,
+            Values::U64($vec) => $result,
+            Values::F32($vec) => $result,
+            Values::F64($vec) => $result,
+            Values::Text($vec) => $result,
+        }
+    };
+}
+
+macro_rules! values_from {
+    ($($type:ty => $variant:ident),*) => {$(
+        impl From<Vec<$type>> for Values {
+            fn from(values: Vec<$type>) -> Self {
+                Values::$variant(values.into())
+            }
+        }
+    )*};
+    (buffers: $($type:ty => $variant:ident),*) => {$(
+        impl From<ScalarBuffer<$type>> for Values {
+            fn from(values: ScalarBuffer<$type>) -> Self {
+                Values::$variant(values)
+            }
+        }
+        values_from!($type => $variant);
+    )*};
+}
+values_from!(bool => Bool, String => Text);
+values_from!(buffers: i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64,
+             f32 => F32, f64 => F64);
+
+impl Values {
+    pub(crate) fn len(&self) -> usize {
+        each!(self, values => values.len())
+    }
+
+    /// The values at the given places; zero, or an empty text, where there is none.
+    pub(crate) fn gather(&self, places: impl Iterator<Item = Option<usize>>) -> Values {
+        each!(self, values => gathered(values, places).into())
+    }
+
+    /// So many zeros, or empty texts, of the same type.
+    pub(crate) fn blanks(&self, n: usize) -> Values {
+        self.gather(std::iter::repeat_n(None, n))
+    }
+
+    /// All values in order, of parts of one type.
+    pub(crate) fn concat(mut parts: Vec<Values>) -> Result<Values, Error> {
+        if parts.len() == 1
+            && let Some(part) = parts.pop()
+        {
+            return Ok(part);
+        }
+        let mixed = |other: &Values| Role::Classes.wrong_type(format!("several types, the last {}", other.type_name()));
+        macro_rules! concat {
+            ($($variant:ident)*) => {
+                match parts.first() {
+                    $(Some(Values::$variant(_)) => {
+                        let mut all = Vec::with_capacity(parts.iter().map(Values::len).sum());
+                        for part in parts {
+                            match part {
+                                Values::$variant(values) => all.extend_from_slice(&values),
+                                other => return Err(mixed(&other)),
+                            }
+                        }
+                        Ok(all.into())
+                    })*
+                    None => Ok(Values::Bool(Vec::new())),
+                }
+            };
+        }
+        concat!(Bool I8 I16 I32 I64 U8 U16 U32 U64 F32 F64 Text)
+    }
+
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            Values::Bool(_) => "true and false",
+            Values::Text(_) => "text",
+            _ => "numbers",
+        }
+    }
+
+    /// Every type of number but f32 as f64; text has no numbers.
+    pub(crate) fn into_floats(self) -> Option<Values> {
+        macro_rules! floats {
+            ($($integers:ident)*) => {
+                match self {
+                    Values::F32(_) | Values::F64(_) => Some(self),
+                    Values::Text(_) => None,
+                    Values::Bool(values) => Some(values.into_iter().map(f64::from).collect::<Vec<f64>>().into()),
+                    // Beyond 2^53 rounded: no probability, and as a weight or logit no worse than a double ever is.
+                    $(Values::$integers(values) => {
+                        Some(values.iter().map(|value| *value as f64).collect::<Vec<f64>>().into())
+                    })*
+                }
+            };
+        }
+        floats!(I8 I16 I32 I64 U8 U16 U32 U64)
+    }
+
+    /// The value of a row as a user would write it.
+    pub(crate) fn display(&self, row: usize) -> String {
+        each!(self, values => values[row].to_string())
+    }
+}
+
+fn gathered<T: Clone + Default>(values: &[T], places: impl Iterator<Item = Option<usize>>) -> Vec<T> {
+    places.map(|place| place.map_or_else(T::default, |place| values[place].clone())).collect()
+}
+
+/// A column of a file, or of a part of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Column {
+    pub(crate) values: Values,
+    /// Values of a row: 1, or the number of classes.
+    pub(crate) n_classes: usize,
+    /// Marks the rows that are missing, if any are.
+    pub(crate) missing: Option<Vec<bool>>,
+}
+
+impl Column {
+    pub(crate) fn plain(values: Values) -> Self {
+        Column { values, n_classes: 1, missing: None }
+    }
+
+    pub(crate) fn n_rows(&self) -> usize {
+        self.values.len() / self.n_classes.max(1)
+    }
+
+    pub(crate) fn is_missing(&self, row: usize) -> bool {
+        self.missing.as_ref().is_some_and(|missing| missing[row])
+    }
+
+    /// Some of its rows.
+    pub(crate) fn select(&self, rows: &[usize]) -> Self {
+        let k = self.n_classes;
+        let places = rows.iter().flat_map(|row| row * k..(row + 1) * k).map(Some);
+        let missing = self.missing.as_ref().map(|missing| rows.iter().map(|row| missing[*row]).collect());
+        Column { values: self.values.gather(places), n_classes: k, missing }
+    }
+
+    /// The parts of a column, put together.
+    pub(crate) fn concat(parts: Vec<Column>, role: Role) -> Result<Self, Error> {
+        if parts.is_empty() {
+            return Ok(Column::plain(if role.is_numeric() {
+                Vec::<f64>::new().into()
+            } else {
+                Vec::<bool>::new().into()
+            }));
+        }
+        let n_classes = parts.first().map_or(1, |part| part.n_classes);
+        let missing = parts.iter().any(|part| part.missing.is_some()).then(|| {
+            parts.iter().flat_map(|part| part.missing.clone().unwrap_or_else(|| vec![false; part.n_rows()])).collect()
+        });
+        Ok(Column { values: Values::concat(parts.into_iter().map(|part| part.values).collect())?, n_classes, missing })
+    }
+
+    pub(crate) fn floats(&self) -> Option<Floats<'_>> {
+        match &self.values {
+            Values::F32(values) => Some(Floats::F32(values)),
+            Values::F64(values) => Some(Floats::F64(values)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn labels(&self) -> Labels<'_> {
+        each!(&self.values, values => Labels::from(&values[..]))
+    }
+}

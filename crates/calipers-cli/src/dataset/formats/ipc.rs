@@ -1,0 +1,177 @@
+//! Arrow IPC, as a file (Feather version 2 is the same) or as a stream: one record batch at a time.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Result, bail};
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::SchemaRef;
+
+use super::{
+    Extent, Failure, Parts, Role, Stream, Table, arrow, arrow::Projection, cannot_read, guarded, ipc_sizes, open_file,
+};
+
+pub(super) const FORMAT: &str = "Arrow IPC";
+const FILE_MAGIC: &[u8] = b"ARROW1";
+const FEATHER_1_MAGIC: &[u8] = b"FEA1";
+
+pub(crate) struct IpcTable {
+    path: PathBuf,
+    is_stream: bool,
+    schema: SchemaRef,
+    names: Vec<String>,
+    /// The first row of each batch, and at last the number of all rows.
+    first_rows: Vec<u64>,
+}
+
+/// One of the two forms.
+enum Reader {
+    /// Can go to any batch, so that each thread has one of its own.
+    File(FileReader<BufReader<File>>),
+    Stream(StreamReader<BufReader<File>>),
+}
+
+impl IpcTable {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let mut file = open_file(path)?;
+        let mut magic = Vec::new();
+        (&mut file).take(8).read_to_end(&mut magic).map_err(failed)?;
+        if magic.starts_with(FEATHER_1_MAGIC) {
+            bail!("is Feather version 1: write it again as version 2, which is Arrow IPC");
+        }
+        let is_stream = !magic.starts_with(FILE_MAGIC);
+        file.rewind().map_err(failed)?;
+        let n_rows = if is_stream { ipc_sizes::check_stream(&mut file)? } else { ipc_sizes::check_file(&mut file)? };
+        let first_rows = arrow::first_rows(n_rows);
+        let schema = guarded(FORMAT, || {
+            Ok(match Reader::open(path, is_stream, None)? {
+                Reader::File(reader) => reader.schema(),
+                Reader::Stream(reader) => reader.schema(),
+            })
+        })?;
+        Ok(IpcTable { path: path.to_owned(), is_stream, names: arrow::names(&schema), schema, first_rows })
+    }
+
+    fn reader(&self, places: &[usize]) -> Result<Reader> {
+        guarded(FORMAT, || Reader::open(&self.path, self.is_stream, Some(places.to_vec())))
+    }
+}
+
+impl Reader {
+    fn open(path: &Path, is_stream: bool, projection: Option<Vec<usize>>) -> Result<Self> {
+        let file = BufReader::new(open_file(path)?);
+        Ok(match is_stream {
+            true => Reader::Stream(StreamReader::try_new(file, projection).map_err(failed)?),
+            false => Reader::File(FileReader::try_new(file, projection).map_err(failed)?),
+        })
+    }
+
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        match self {
+            Reader::File(reader) => reader.next(),
+            Reader::Stream(reader) => reader.next(),
+        }
+        .transpose()
+        .map_err(failed)
+    }
+}
+
+fn failed(error: impl std::error::Error + 'static) -> anyhow::Error {
+    cannot_read(FORMAT)(Box::new(error))
+}
+
+impl Table for IpcTable {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn type_name(&self, place: usize) -> Option<String> {
+        Some(arrow::type_name(self.schema.field(place).data_type()))
+    }
+
+    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
+        let projection = Projection::new(&self.schema, wanted, |place| {
+            let mut reader = self.reader(&[place])?;
+            Ok(Box::new(std::iter::from_fn(move || guarded(FORMAT, || reader.next()).transpose())))
+        })?;
+        let batches = match self.is_stream {
+            true => Batches::InTurn(Mutex::new((0, self.reader(projection.places())?))),
+            false => Batches::AnyOrder(AtomicUsize::new(0)),
+        };
+        Ok(Box::new(IpcStream { table: self, projection, limit, batches }))
+    }
+}
+
+struct IpcStream<'a> {
+    table: &'a IpcTable,
+    projection: Projection,
+    /// Rows beyond are not read.
+    limit: u64,
+    batches: Batches,
+}
+
+/// The batches that no thread has taken.
+enum Batches {
+    /// The first of a file, of which each thread has a reader.
+    AnyOrder(AtomicUsize),
+    /// Those of a stream, with the first row of the next one.
+    InTurn(Mutex<(u64, Reader)>),
+}
+
+impl Stream for IpcStream<'_> {
+    fn extent(&self) -> Extent {
+        Extent::Rows(self.table.first_rows.last().copied().unwrap_or(0).min(self.limit))
+    }
+
+    fn parts(&self) -> Parts<'_> {
+        let mut reader = None;
+        Box::new(std::iter::from_fn(move || {
+            let (first_row, batch) = match &self.batches {
+                Batches::AnyOrder(next) => self.batch_of_file(next, &mut reader)?,
+                Batches::InTurn(reader) => self.batch_of_stream(reader)?,
+            };
+            let part = batch.and_then(|batch| {
+                let batch = batch.map(|batch| arrow::within(batch, first_row, self.limit));
+                guarded(FORMAT, || batch.map(|batch| self.projection.part(&batch, first_row)).transpose())
+            });
+            part.map_err(|error| Failure { first_row, error }).transpose()
+        }))
+    }
+}
+
+/// A batch with its first row; `None` beyond the limit.
+type Taken = Option<(u64, Result<Option<RecordBatch>>)>;
+
+impl IpcStream<'_> {
+    fn batch_of_file(&self, next: &AtomicUsize, own_reader: &mut Option<Reader>) -> Taken {
+        let place = next.fetch_add(1, Ordering::Relaxed);
+        let first_rows = &self.table.first_rows[..self.table.first_rows.len() - 1];
+        let first_row = *first_rows.get(place).filter(|first_row| **first_row < self.limit)?;
+        let batch = guarded(FORMAT, || {
+            let reader = match own_reader {
+                Some(reader) => reader,
+                None => own_reader.insert(self.table.reader(self.projection.places())?),
+            };
+            if let Reader::File(reader) = reader {
+                reader.set_index(place).map_err(failed)?;
+            }
+            reader.next()
+        });
+        Some((first_row, batch))
+    }
+
+    fn batch_of_stream(&self, reader: &Mutex<(u64, Reader)>) -> Taken {
+        let mut guard = reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let (next_row, reader) = &mut *guard;
+        if *next_row >= self.limit {
+            return None;
+        }
+        let (first_row, batch) = (*next_row, guarded(FORMAT, || reader.next()));
+        *next_row += batch.as_ref().ok().and_then(Option::as_ref).map_or(0, |batch| batch.num_rows() as u64);
+        Some((first_row, batch))
+    }
+}

@@ -1,0 +1,140 @@
+//! JSON lines: an object for each row, whose keys are the columns. A key that is absent is as one that is null: missing.
+
+mod object;
+
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use calipers::{Error, Invalid};
+
+use super::text::{Block, Cell, Cells, Records, TextFormat, TextStream, TextTable};
+use super::{Role, open_file};
+use object::{Found, Value};
+
+/// Keys are looked for in so many rows: a column that begins later cannot be named.
+const ROWS_WITH_KEYS: u64 = 1000;
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// An object a line.
+pub(crate) struct JsonLines;
+
+pub(crate) fn open(path: &Path, invalid: Invalid) -> Result<TextTable<JsonLines>> {
+    let mut first = Vec::new();
+    open_file(path)?.take(BYTE_ORDER_MARK.len() as u64).read_to_end(&mut first)?;
+    let start = if first == BYTE_ORDER_MARK { first.len() as u64 } else { 0 };
+    let table = TextTable::new(JsonLines, path, invalid, (start, 1));
+    let mut names: Vec<String> = Vec::new();
+    table.each_row(ROWS_WITH_KEYS, |_, line, text| {
+        object::each_key(text, |key| {
+            if !names.iter().any(|name| name == key) {
+                names.push(key.to_owned());
+            }
+        })
+        .map_err(|error| error.in_line(line, text))?;
+        Ok(true)
+    })?;
+    if names.is_empty() {
+        bail!("the file has no rows: each line must be an object, as {{\"prob\": 0.5, \"label\": 1}}");
+    }
+    Ok(table.with_names(names))
+}
+
+impl TextTable<JsonLines> {
+    /// Hands on number, line and text of row after row, until there is enough.
+    fn each_row(&self, limit: u64, mut take: impl FnMut(u64, u64, &[u8]) -> Result<bool>) -> Result<()> {
+        let mut blocks = self.blocks(limit)?;
+        while let Some(block) = blocks.next()? {
+            for (row, (line, text)) in (block.first_row..).zip(block.lines()) {
+                if !take(row, line, text)? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn wanted_names(&self, wanted: &[(usize, Role)]) -> Vec<&str> {
+        wanted.iter().map(|(place, _)| self.names[*place].as_str()).collect()
+    }
+}
+
+impl TextFormat for JsonLines {
+    fn records(&self) -> Records {
+        Records::Lines
+    }
+
+    /// The length of the first list in the file, or 1.
+    fn n_classes(&self, table: &TextTable<Self>, wanted: &[(usize, Role)], limit: u64) -> Result<Vec<usize>> {
+        let mut lengths: Vec<Option<usize>> =
+            wanted.iter().map(|(_, role)| (!role.may_have_classes()).then_some(1)).collect();
+        let names = table.wanted_names(wanted);
+        table.each_row(limit, |row, line, text| {
+            let found = Found::read(text, &names).map_err(|error| error.in_line(line, text))?;
+            for (((length, raw), &(_, role)), name) in lengths.iter_mut().zip(found.values()).zip(wanted).zip(&names) {
+                if length.is_some() {
+                    continue;
+                }
+                *length = match Value::new(raw).map_err(|error| error.in_line(line, text))? {
+                    Value::Cell(Cell::Missing) => None,
+                    Value::List(list) => match list.items().count() {
+                        0 => return Err(no_values(role, row, name).into()),
+                        length => Some(length),
+                    },
+                    Value::Text(_) | Value::Cell(_) | Value::Object => Some(1),
+                };
+            }
+            Ok(lengths.contains(&None))
+        })?;
+        Ok(lengths.into_iter().map(|length| length.unwrap_or(1)).collect())
+    }
+
+    fn push_rows(&self, stream: &TextStream<'_, Self>, block: &Block, columns: &mut [Cells]) -> Result<()> {
+        let names = stream.table.wanted_names(stream.wanted);
+        for (row, (line, text)) in (block.first_row..).zip(block.lines()) {
+            let found = Found::read(text, &names).map_err(|error| error.in_line(line, text))?;
+            for (index, (column, raw)) in columns.iter_mut().zip(found.values()).enumerate() {
+                let value = Value::new(raw).map_err(|error| error.in_line(line, text))?;
+                let pushed = push(stream, index, column, row, &value);
+                pushed.map_err(|error| stream.in_column(index, error))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn push(
+    stream: &TextStream<'_, JsonLines>,
+    index: usize,
+    column: &mut Cells,
+    row: u64,
+    value: &Value<'_>,
+) -> Result<(), Error> {
+    let ((place, role), k, seen) = (stream.wanted[index], stream.n_classes[index], &stream.numbers[index]);
+    let name = &stream.table.names[place];
+    match value {
+        Value::Object => Err(role.wrong_type(format!("an object in row {row} of column {name}"))),
+        Value::List(_) if !role.may_have_classes() => {
+            Err(role.wrong_shape(format!("a list in row {row} of column {name}")))
+        }
+        Value::List(list) => match list.items().count() {
+            0 => Err(no_values(role, row, name)),
+            length if length == k => column.push_all(row, list.items(), seen),
+            length => Err(other_length(role, row, name, length, k)),
+        },
+        // In a column of lists a row without one is missing all of it.
+        Value::Cell(Cell::Missing) if k > 1 => column.push_all(row, std::iter::repeat_n(Cell::Missing, k), seen),
+        Value::Cell(_) | Value::Text(_) if k > 1 => Err(other_length(role, row, name, 1, k)),
+        Value::Cell(cell) => column.push(row, *cell, seen),
+        Value::Text(text) => column.push(row, Cell::Text(text), seen),
+    }
+}
+
+fn no_values(role: Role, row: u64, name: &str) -> Error {
+    role.wrong_shape(format!("no values in row {row} of column {name}"))
+}
+
+fn other_length(role: Role, row: u64, name: &str, length: usize, k: usize) -> Error {
+    role.wrong_shape(format!("{length} values in row {row} of column {name} and {k} before it"))
+}

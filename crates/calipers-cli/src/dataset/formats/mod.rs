@@ -1,0 +1,122 @@
+//! Files -> columns. Each format is a [`Table`]: names first, then only the columns that are wanted, part by part.
+
+mod arrow;
+mod column;
+mod csv;
+mod format;
+mod ipc;
+mod ipc_sizes;
+mod json_lines;
+mod mapped;
+mod npy;
+mod numpy;
+pub(crate) mod parquet;
+mod parts;
+pub(crate) mod sketch_rows;
+mod text;
+
+pub(crate) use column::{Column, Role, Values};
+pub(crate) use format::{Format, N_FIRST_BYTES};
+pub(crate) use numpy::NpyFiles;
+pub(crate) use parts::{Extent, Failure, PART_ROWS, Part, Parts, ReadAgain, Stream, collect, for_each};
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+use calipers::{Error, Invalid};
+
+/// A file of named columns.
+pub(crate) trait Table: Sync {
+    /// What a column is called in such a file.
+    fn noun(&self) -> &'static str {
+        "column"
+    }
+
+    /// The names of all columns, in the order of the file.
+    fn names(&self) -> &[String];
+
+    /// The type of a column, where the format says it.
+    fn type_name(&self, _place: usize) -> Option<String> {
+        None
+    }
+
+    /// The first rows of some columns, by their place among the names: as many as the limit.
+    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>>;
+
+    /// A refusal of a column, which is named where several models could have caused it.
+    fn in_column(&self, refusal: Error, wanted: &[(usize, Role)], place: usize) -> anyhow::Error {
+        let n_models = wanted.iter().filter(|(_, role)| role.may_have_classes()).count();
+        let error = anyhow::Error::from(refusal);
+        if n_models > 1 { error.context(format!("{} {}", self.noun(), self.names()[place])) } else { error }
+    }
+}
+
+/// Opens a file of columns.
+///
+/// `invalid` is for text, where a cell that is no number is a bad row and not a wrong type of the column.
+pub(crate) fn open(path: &Path, format: Format, invalid: Invalid) -> Result<Box<dyn Table>> {
+    Ok(match format {
+        Format::Csv => Box::new(csv::open(path, b',', invalid)?),
+        Format::Tsv => Box::new(csv::open(path, b'\t', invalid)?),
+        Format::Jsonl => Box::new(json_lines::open(path, invalid)?),
+        Format::Parquet => Box::new(parquet::ParquetTable::open(path)?),
+        Format::Arrow => Box::new(ipc::IpcTable::open(path)?),
+        Format::Npy => Box::new(numpy::NpyFiles::new(vec![path.to_owned()])),
+        Format::Npz => Box::new(numpy::NpzTable::open(path)?),
+        Format::Sketch => bail!("is a sketch, which has no columns"),
+    })
+}
+
+/// The extension in lower case, without its dot.
+pub(crate) fn extension(path: &Path) -> String {
+    path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default()
+}
+
+/// Opens a file that has something in it.
+pub(crate) fn open_file(path: &Path) -> Result<File> {
+    let (file, metadata) = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata))).map_err(
+        |error| match error.kind() {
+            ErrorKind::NotFound => anyhow!("no such file"),
+            ErrorKind::PermissionDenied => anyhow!("permission denied"),
+            _ => anyhow!("cannot open: {error}"),
+        },
+    )?;
+    if metadata.is_dir() {
+        bail!("is a directory, not a file");
+    }
+    if metadata.is_file() && metadata.len() == 0 {
+        bail!("the file is empty");
+    }
+    Ok(file)
+}
+
+thread_local! {
+    /// Whether a panic on this thread is a damaged file, of which [`guarded`] speaks.
+    static READING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Keeps panics quiet that [`guarded`] turns into a refusal; all others are bugs and say so.
+pub(crate) fn keep_damage_quiet() {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !READING.get() {
+            hook(panic);
+        }
+    }));
+}
+
+/// Reads with a library that panics on some damaged files, as parquet and arrow-ipc do: they cannot be read either.
+pub(crate) fn guarded<T>(format: &'static str, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    let outer = READING.replace(true);
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
+    READING.set(outer);
+    result.unwrap_or_else(|_| Err(anyhow!("cannot read as {format}: the file is damaged")))
+}
+
+/// For errors of the libraries that know a format: what was tried, and their reason.
+fn cannot_read(format: &'static str) -> impl Fn(Box<dyn std::error::Error>) -> anyhow::Error {
+    move |error| anyhow!("cannot read as {format}: {error}")
+}

@@ -1,0 +1,135 @@
+//! Parquet: only the chunks of the wanted columns are read, and row groups by several threads at once.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::Result;
+use arrow_schema::SchemaRef;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+
+use super::{
+    Extent, Failure, PART_ROWS, Part, Parts, Role, Stream, Table, arrow, arrow::Projection, cannot_read, guarded,
+    open_file,
+};
+
+const FORMAT: &str = "Parquet";
+
+pub(crate) struct ParquetTable {
+    path: PathBuf,
+    metadata: ArrowReaderMetadata,
+    names: Vec<String>,
+}
+
+impl ParquetTable {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let file = open_file(path)?;
+        let metadata = guarded(FORMAT, || ArrowReaderMetadata::load(&file, Default::default()).map_err(failed))?;
+        Ok(ParquetTable { path: path.to_owned(), names: arrow::names(metadata.schema()), metadata })
+    }
+
+    fn schema(&self) -> &SchemaRef {
+        self.metadata.schema()
+    }
+
+    /// The batches of some row groups; each reader has a file of its own, since it moves in it.
+    fn batches(&self, row_groups: Vec<usize>, places: &[usize]) -> Result<ParquetRecordBatchReader> {
+        let file = open_file(&self.path)?;
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
+        let mask = ProjectionMask::roots(builder.parquet_schema(), places.iter().copied());
+        let builder = builder.with_projection(mask).with_row_groups(row_groups).with_batch_size(PART_ROWS);
+        builder.build().map_err(failed)
+    }
+}
+
+fn failed(error: impl std::error::Error + 'static) -> anyhow::Error {
+    cannot_read(FORMAT)(Box::new(error))
+}
+
+impl Table for ParquetTable {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn type_name(&self, place: usize) -> Option<String> {
+        Some(arrow::type_name(self.schema().field(place).data_type()))
+    }
+
+    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
+        let row_groups = self.metadata.metadata().row_groups().iter();
+        let first_rows = arrow::first_rows(row_groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(0)));
+        let all = || (0..first_rows.len() - 1).collect();
+        let projection = Projection::new(self.schema(), wanted, |place| {
+            let mut batches = guarded(FORMAT, || self.batches(all(), &[place]))?;
+            Ok(Box::new(std::iter::from_fn(move || {
+                guarded(FORMAT, || batches.next().transpose().map_err(failed)).transpose()
+            })))
+        })?;
+        Ok(Box::new(RowGroups { table: self, projection, first_rows, limit, next: AtomicUsize::new(0) }))
+    }
+}
+
+struct RowGroups<'a> {
+    table: &'a ParquetTable,
+    projection: Projection,
+    /// Of each row group, and at last the number of all rows.
+    first_rows: Vec<u64>,
+    /// Rows beyond are not read.
+    limit: u64,
+    /// The first row group that no thread has taken.
+    next: AtomicUsize,
+}
+
+impl Stream for RowGroups<'_> {
+    fn extent(&self) -> Extent {
+        Extent::Rows(self.first_rows.last().copied().unwrap_or(0).min(self.limit))
+    }
+
+    fn parts(&self) -> Parts<'_> {
+        Box::new(GroupParts { groups: self, batches: None, first_row: 0 })
+    }
+}
+
+/// Row group after row group, batch by batch.
+struct GroupParts<'a> {
+    groups: &'a RowGroups<'a>,
+    batches: Option<ParquetRecordBatchReader>,
+    /// Of the next batch.
+    first_row: u64,
+}
+
+impl GroupParts<'_> {
+    fn next_part(&mut self) -> Result<Option<Part>> {
+        let RowGroups { table, projection, first_rows, limit, next } = self.groups;
+        loop {
+            let batches = match &mut self.batches {
+                Some(batches) => batches,
+                None => {
+                    let group = next.fetch_add(1, Ordering::Relaxed);
+                    if group + 1 >= first_rows.len() || first_rows[group] >= *limit {
+                        return Ok(None);
+                    }
+                    self.first_row = first_rows[group];
+                    self.batches.insert(table.batches(vec![group], projection.places())?)
+                }
+            };
+            match batches.next().transpose().map_err(failed)? {
+                Some(batch) if self.first_row < *limit => {
+                    let first_row = self.first_row;
+                    self.first_row += batch.num_rows() as u64;
+                    return projection.part(&arrow::within(batch, first_row, *limit), first_row).map(Some);
+                }
+                _ => self.batches = None,
+            }
+        }
+    }
+}
+
+impl Iterator for GroupParts<'_> {
+    type Item = Result<Part, Failure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let part = guarded(FORMAT, || self.next_part());
+        part.map_err(|error| Failure { first_row: self.first_row, error }).transpose()
+    }
+}

@@ -1,0 +1,141 @@
+//! One row of what `calipers measure` prints: a model in a file, or a group of its rows.
+
+use std::path::{Path, PathBuf};
+
+use calipers::{Form, Multiclass, Ties};
+
+use crate::args::InputRules;
+use crate::dataset::columns::{Chosen, Scores};
+use crate::dataset::files::InputFile;
+use crate::dataset::formats::Table;
+
+/// Predictions, measured.
+#[derive(Debug, Clone)]
+pub(crate) struct Measured<F> {
+    /// One, unless files were measured together.
+    pub(crate) files: Vec<PathBuf>,
+    /// What was read; a sketch does not know.
+    pub(crate) columns: Option<Columns>,
+    pub(crate) group: Option<Group>,
+    pub(crate) method: Method,
+    pub(crate) figures: F,
+}
+
+/// What figures were made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Method {
+    /// The rows themselves, in memory.
+    Rows,
+    /// A sketch of them.
+    Sketch,
+}
+
+/// Rows that have the same value in a column.
+#[derive(Debug, Clone)]
+pub(crate) struct Group {
+    pub(crate) by: String,
+    /// The value; `None` for the rows of all groups.
+    pub(crate) key: Option<String>,
+}
+
+/// The columns of one model, and how they were read.
+#[derive(Debug, Clone)]
+pub(crate) struct Columns {
+    pub(crate) prob: String,
+    pub(crate) label: String,
+    pub(crate) predicted: Option<String>,
+    pub(crate) weight: Option<String>,
+    /// What tells groups apart.
+    pub(crate) by: Option<String>,
+    /// What a column is called in the file.
+    pub(crate) noun: &'static str,
+    pub(crate) form: Form,
+    pub(crate) multiclass: Multiclass,
+    /// 1 for a plain column.
+    pub(crate) n_classes: usize,
+    pub(crate) rules: InputRules,
+    /// What was not named, in words: `probability from column prob`.
+    pub(crate) guessed: Vec<String>,
+}
+
+impl Measured<()> {
+    pub(super) fn new(file: &InputFile, columns: Option<Columns>, method: Method) -> Self {
+        Measured { files: vec![file.name.clone()], columns, group: None, method, figures: () }
+    }
+
+    /// The model, or a group of its rows, with what was found.
+    pub(crate) fn with<F>(&self, group: Option<Group>, figures: F) -> Measured<F> {
+        Measured { files: self.files.clone(), columns: self.columns.clone(), group, method: self.method, figures }
+    }
+}
+
+impl<F> Measured<F> {
+    /// The first file, which stands for all.
+    pub(crate) fn file(&self) -> &Path {
+        self.files.first().map_or(Path::new(""), PathBuf::as_path)
+    }
+
+    pub(crate) fn prob(&self) -> Option<&str> {
+        self.columns.as_ref().map(|columns| columns.prob.as_str())
+    }
+
+    pub(crate) fn multiclass(&self) -> Multiclass {
+        self.columns.as_ref().map_or(Multiclass::Auto, |columns| columns.multiclass)
+    }
+
+    pub(crate) fn ties(&self) -> Ties {
+        self.columns.as_ref().map_or(Ties::First, |columns| columns.rules.ties)
+    }
+}
+
+impl Columns {
+    pub(super) fn new(
+        table: &dyn Table,
+        chosen: &Chosen,
+        scores: &Scores,
+        n_classes: usize,
+        rules: &InputRules,
+    ) -> Self {
+        let name = |place: usize| table.names()[place].clone();
+        Columns {
+            prob: name(scores.place),
+            label: name(chosen.label),
+            predicted: chosen.predicted.map(name),
+            weight: chosen.weight.map(name),
+            by: chosen.by.map(name),
+            noun: table.noun(),
+            form: scores.form,
+            // The probability of a predicted class is that of the top class.
+            multiclass: match chosen.predicted {
+                Some(_) => Multiclass::TopClass,
+                None => rules.multiclass.resolved(n_classes),
+            },
+            n_classes,
+            rules: rules.clone(),
+            guessed: guesses(table, chosen, scores, n_classes),
+        }
+    }
+}
+
+/// What was not named, in words.
+fn guesses(table: &dyn Table, chosen: &Chosen, scores: &Scores, n_classes: usize) -> Vec<String> {
+    let from = |place: usize| format!("{} {}", table.noun(), table.names()[place]);
+    let score = match (scores.form, n_classes) {
+        (Form::Probabilities, 1) => "probability",
+        (Form::Probabilities, _) => "probabilities",
+        (Form::Logits, 1) => "raw logit",
+        (Form::Logits, _) => "raw logits",
+    };
+    let guessed = &chosen.guessed;
+    let label = match (chosen.predicted, n_classes) {
+        (Some(predicted), _) => format!("outcome from whether {} equals {}", from(predicted), from(chosen.label)),
+        (None, 1) => format!("outcome from {}", from(chosen.label)),
+        (None, _) => format!("labels from {}", from(chosen.label)),
+    };
+    let all = [
+        (guessed.scores || scores.form_guessed).then(|| format!("{score} from {}", from(scores.place))),
+        (guessed.label || guessed.predicted).then_some(label),
+        chosen.weight.filter(|_| guessed.weight).map(|weight| format!("weight from {}", from(weight))),
+    ];
+    all.into_iter().flatten().collect()
+}

@@ -1,0 +1,83 @@
+//! Sketches of a model: of all rows, and of each group.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+use calipers::Sketch;
+
+use super::formats::{self, sketch_rows};
+
+/// The first bytes of a sketch.
+const MAGIC: &[u8] = b"calipers";
+
+/// One sketch, or one for each group and one for all together.
+#[derive(Debug, Clone)]
+pub(crate) struct Sketches {
+    /// All rows.
+    pub(crate) all: Sketch,
+    pub(crate) groups: Option<Groups>,
+}
+
+/// Sketches by the value of a column.
+#[derive(Debug, Clone)]
+pub(crate) struct Groups {
+    /// The column's name.
+    pub(crate) by: String,
+    pub(crate) sketches: BTreeMap<String, Sketch>,
+}
+
+impl Sketches {
+    /// Whether bytes begin as a sketch does.
+    pub(crate) fn begin(bytes: &[u8]) -> bool {
+        bytes.starts_with(MAGIC)
+    }
+
+    pub(crate) fn merge(&mut self, other: &Sketches) -> Result<()> {
+        match (&mut self.groups, &other.groups) {
+            (None, None) => {}
+            (Some(ours), Some(theirs)) if ours.by == theirs.by => {
+                for (key, sketch) in &theirs.sketches {
+                    let empty = || sketch.empty_like();
+                    ours.sketches.entry(key.clone()).or_insert_with(empty).merge(sketch)?;
+                }
+            }
+            (ours, theirs) => {
+                let name =
+                    |groups: &Option<Groups>| groups.as_ref().map_or("none".to_owned(), |groups| groups.by.clone());
+                bail!("sketches must have the same groups to be merged, got {} and {}", name(ours), name(theirs));
+            }
+        }
+        Ok(self.all.merge(&other.all)?)
+    }
+
+    /// Those of a file: the bytes of one sketch, or rows of Parquet.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        if sketch_rows::is_one(path) {
+            return sketch_rows::read(path);
+        }
+        let mut bytes = Vec::new();
+        let mut file = formats::open_file(path)?;
+        file.read_to_end(&mut bytes).map_err(|error| anyhow!("cannot read: {error}"))?;
+        Ok(Sketches { all: Sketch::from_bytes(&bytes)?, groups: None })
+    }
+
+    /// The bytes of a file of that name.
+    pub(crate) fn to_bytes(&self, path: &Path) -> Result<Vec<u8>> {
+        check_name(path, self.groups.is_some())?;
+        if is_parquet(path) { sketch_rows::to_bytes(self) } else { Ok(self.all.to_bytes()) }
+    }
+}
+
+/// Sketches of groups are rows of Parquet, which every program reads.
+pub(crate) fn check_name(path: &Path, has_groups: bool) -> Result<()> {
+    if has_groups && !is_parquet(path) {
+        bail!("{}: sketches of groups are rows of Parquet: name the file .parquet", path.display());
+    }
+    Ok(())
+}
+
+fn is_parquet(path: &Path) -> bool {
+    formats::extension(path) == sketch_rows::EXTENSION
+}

@@ -1,0 +1,131 @@
+//! A file of any length -> sketches: parts are checked and added on all threads, and only the sketches stay in memory.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anyhow::Result;
+use calipers::{Error, Filling, Sketch, SketchOptions, Tally};
+
+use super::batch::{self, Batch};
+use super::columns::Chosen;
+use super::files::InputFile;
+use super::formats::{self, Part, Table};
+use super::groups::rows_of_groups;
+use super::sketches::{Groups, Sketches};
+use crate::args::InputRules;
+use crate::progress::Progress;
+
+/// A power of two, and more than there are threads to wait for each other.
+const N_SHARDS: usize = 256;
+
+/// One model of a file.
+pub(super) struct Sketched {
+    pub(super) sketches: Sketches,
+    /// 1 for a plain column.
+    pub(super) n_classes: usize,
+}
+
+/// The sketches of each model, in the order of [`Chosen::scores`].
+pub(super) fn sketch_models(
+    file: &InputFile,
+    table: &dyn Table,
+    chosen: &Chosen,
+    rules: &InputRules,
+    options: &SketchOptions,
+) -> Result<Vec<Sketched>> {
+    let empty = Sketch::with(options)?;
+    let wanted = batch::wanted(chosen, rules);
+    let start = |extent| {
+        let models = chosen.scores.iter().map(|_| Model::new(&empty)).collect::<Vec<_>>();
+        (Progress::new(&file.name, extent), models)
+    };
+    let (_, models) = formats::for_each(table, &wanted, rules.limit, start, |(progress, models), part| {
+        progress.add(&part);
+        let Part { first_row, columns, .. } = part;
+        let batch = Batch::new(columns, first_row, chosen, rules)?;
+        for (place, model) in models.iter().enumerate() {
+            model.add(&batch, place).map_err(|error| chosen.in_model(table, place, error))?;
+        }
+        Ok(())
+    })?;
+    let by = chosen.by.map(|place| table.names()[place].clone());
+    let finished = models
+        .into_iter()
+        .enumerate()
+        .map(|(place, model)| model.finish(by.clone()).map_err(|error| chosen.in_model(table, place, error)));
+    finished.collect()
+}
+
+/// One model while its file is read, shared by all threads.
+struct Model {
+    empty: Sketch,
+    /// Sketches that no thread is filling: as many as ever were filled at once. Sums are integers, so it does not matter which rows
+    /// went into which.
+    idle: Mutex<Vec<Filling>>,
+    shards: Vec<Mutex<HashMap<String, Sketch>>>,
+    hasher: std::hash::RandomState,
+    tally: Mutex<Tally>,
+    n_classes: AtomicUsize,
+}
+
+impl Model {
+    fn new(empty: &Sketch) -> Self {
+        Model {
+            empty: empty.clone(),
+            idle: Mutex::default(),
+            shards: (0..N_SHARDS).map(|_| Mutex::default()).collect(),
+            hasher: Default::default(),
+            tally: Mutex::default(),
+            n_classes: AtomicUsize::new(1),
+        }
+    }
+
+    fn add(&self, batch: &Batch, place: usize) -> Result<(), Error> {
+        self.n_classes.store(batch.scores[place].n_classes, Ordering::Relaxed);
+        let mut tally = Tally::default();
+        let predictions = batch.input(place)?.check_batch(&mut tally)?;
+        let mut sketch = lock(&self.idle).pop().unwrap_or_else(|| Filling::new(self.empty.empty_like()));
+        sketch.update(&batch.view(&predictions)?)?;
+        lock(&self.idle).push(sketch);
+        self.add_groups(batch, place)?;
+        lock(&self.tally).absorb(&tally);
+        Ok(())
+    }
+
+    /// A group is sketched with its rows that are left out, so that all groups together are all rows.
+    fn add_groups(&self, batch: &Batch, place: usize) -> Result<(), Error> {
+        let Some(groups) = &batch.groups else { return Ok(()) };
+        for (key, rows) in rows_of_groups(groups, 0..groups.n_rows()) {
+            let group = batch.select(place, &rows);
+            let predictions = group.input(0)?.check_batch(&mut Tally::default())?;
+            let view = group.view(&predictions)?;
+            let shard = self.hasher.hash_one(&key) as usize % N_SHARDS;
+            let mut shard = lock(&self.shards[shard]);
+            shard.entry(key).or_insert_with(|| self.empty.empty_like()).update(&view)?;
+        }
+        Ok(())
+    }
+
+    fn finish(self, by: Option<String>) -> Result<Sketched, Error> {
+        into_inner(self.tally).finish()?;
+        let mut filled = into_inner(self.idle).into_iter().map(Filling::finish);
+        // Into the first, which is large already.
+        let mut all = filled.next().unwrap_or(self.empty);
+        filled.try_for_each(|sketch| all.merge(&sketch))?;
+        let groups = by.map(|by| {
+            let sketches: BTreeMap<String, Sketch> = self.shards.into_iter().flat_map(into_inner).collect();
+            Groups { by, sketches }
+        });
+        Ok(Sketched { sketches: Sketches { all, groups }, n_classes: self.n_classes.into_inner() })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn into_inner<T>(mutex: Mutex<T>) -> T {
+    mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
+}

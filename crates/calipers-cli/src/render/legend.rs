@@ -1,0 +1,170 @@
+//! Words that every table has: names of its predictions, what was asked of them, what was guessed.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use calipers::{Estimate, InputReport, Multiclass, Setting, Ties};
+
+use crate::commands::analysis::floor::Floored;
+use crate::dataset::files;
+use crate::dataset::model::Measured;
+use crate::render::{grouped, number};
+
+/// A file's name without its extension.
+pub(crate) fn stem(name: &Path) -> String {
+    match name.file_stem() {
+        Some(stem) if !files::is_standard_input(name) => stem.to_string_lossy().into_owned(),
+        _ => files::shown(name),
+    }
+}
+
+/// The shortest names that tell each row from all others.
+pub(crate) fn names<F>(results: &[Measured<F>]) -> Vec<String> {
+    let models: BTreeSet<(&Path, Option<&str>)> =
+        results.iter().map(|measured| (measured.file(), measured.prob())).collect();
+    let files: BTreeSet<&Path> = models.iter().map(|(file, _)| *file).collect();
+    let stems: BTreeSet<String> = files.iter().map(|file| stem(file)).collect();
+    let name = |measured: &Measured<F>| {
+        let mut file = match stems.len() == files.len() {
+            true => stem(measured.file()),
+            false => files::shown(measured.file()),
+        };
+        if measured.files.len() > 1 {
+            file += &format!(" and {} more", measured.files.len() - 1);
+        }
+        let several_models = models.range((measured.file(), None)..).take_while(|(file, _)| *file == measured.file());
+        let model = match (several_models.count() > 1, files.len()) {
+            (false, _) => file,
+            (true, 1) => measured.prob().unwrap_or_default().to_owned(),
+            (true, _) => format!("{file} {}", measured.prob().unwrap_or_default()),
+        };
+        let Some(group) = &measured.group else { return model };
+        let key = match &group.key {
+            None => "all",
+            Some(key) if key.is_empty() => "(none)",
+            Some(key) => key,
+        };
+        if models.len() > 1 { format!("{model} {key}") } else { key.to_owned() }
+    };
+    results.iter().map(|measured| crate::printable(&name(measured))).collect()
+}
+
+/// The column that tells groups apart, if that is what the names are.
+pub(crate) fn by<F>(results: &[Measured<F>]) -> Option<String> {
+    results.first().and_then(|measured| measured.group.as_ref()).map(|group| crate::printable(&group.by))
+}
+
+/// Which rows were read, and which question was asked of rows of classes, in a line, if of all the same.
+pub(crate) fn asked<F>(results: &[Measured<F>]) -> String {
+    let limits = results.iter().filter_map(|measured| measured.columns.as_ref()).map(|columns| columns.rules.limit);
+    let limit = limits.filter(|limit| *limit < u64::MAX).min();
+    let limited =
+        limit.map(|limit| format!("Of each file the first {} rows, if it has so many.\n", number::count(limit)));
+    let asked = match (all_alike(results), results.first().map(Measured::multiclass)) {
+        (true, Some(Multiclass::TopClass)) => {
+            "Measured on the top class: its probability, and whether it was right.\n".to_owned()
+        }
+        (true, Some(Multiclass::Classwise)) => {
+            "Measured class by class against the rest: means over the classes.\n".to_owned()
+        }
+        (true, Some(Multiclass::Class(class))) => format!("Measured on class {class} against the rest.\n"),
+        _ => String::new(),
+    };
+    limited.unwrap_or_default() + &asked
+}
+
+/// Which question was asked of rows of classes, in short.
+pub(crate) fn view<F>(measured: &Measured<F>) -> Option<String> {
+    match measured.multiclass() {
+        Multiclass::Auto => None,
+        Multiclass::TopClass => Some("top class".to_owned()),
+        Multiclass::Classwise => Some("mean over classes".to_owned()),
+        Multiclass::Class(class) => Some(format!("class {class}")),
+    }
+}
+
+pub(crate) fn all_alike<F>(results: &[Measured<F>]) -> bool {
+    results.windows(2).all(|pair| pair[0].multiclass() == pair[1].multiclass())
+}
+
+/// `15 clipped`, unless there are none.
+pub(crate) fn counted(n: u64, what: &str) -> Option<String> {
+    (n > 0).then(|| format!("{} {what}", number::count(n)))
+}
+
+/// What was tied, rounded or left out.
+pub(crate) fn of_input(input: &InputReport) -> [Option<String>; 3] {
+    let kinds: Vec<String> = input.left_out.iter().map(|(kind, n)| format!("{} {kind}", number::count(*n))).collect();
+    [
+        counted(input.n_ties, "tied"),
+        counted(input.n_rounded, "rounded"),
+        counted(input.n_left_out(), "left out").map(|note| format!("{note} ({})", kinds.join(", "))),
+    ]
+}
+
+/// What floor and p are.
+pub(crate) const FLOOR: &str = "floor: what a calibrated model would show on these rows, mean ± deviation of 200 draws. p: how often a calibrated \
+     model would score at least as much by chance; that of LS-ECE is of its residual form. Intervals: calipers assess\n";
+
+/// Why figures have no floor, each reason once.
+pub(crate) fn withheld<'a>(name: &str, figures: impl Iterator<Item = &'a Floored>) -> String {
+    let reasons: BTreeSet<&str> = figures.filter_map(|figure| figure.withheld.as_deref()).collect();
+    reasons.iter().map(|reason| format!("No floor of {name}: {reason}\n")).collect()
+}
+
+/// What [`of_input`] means, as far as there is any.
+pub(crate) fn glossary<'a, F>(
+    results: &[Measured<F>],
+    mut inputs: impl Iterator<Item = &'a InputReport> + Clone,
+) -> String {
+    let rule = match results.first().map(Measured::ties) {
+        Some(Ties::Any) => "right if the label is any of them",
+        _ => "the first of them counts",
+    };
+    let tied = inputs.clone().any(|input| input.n_ties > 0);
+    let rounded = inputs.any(|input| input.n_rounded > 0);
+    let lines = [
+        tied.then(|| format!("tied: rows with several top classes; {rule}\n")),
+        rounded.then(|| "rounded: outside [0, 1] by at most 1e-6, and taken as 0 or 1\n".to_owned()),
+    ];
+    lines.into_iter().flatten().collect()
+}
+
+/// Where columns were guessed, a line that says which; where files differ, a line for each kind of them.
+pub(crate) fn guesses<F>(results: &[Measured<F>], names: &[String]) -> String {
+    let guessed = results
+        .iter()
+        .map(|measured| measured.columns.as_ref().map_or(String::new(), |columns| columns.guessed.join(", ")));
+    let kinds = grouped(guessed.zip(names.iter().cloned()));
+    let several = kinds.len() > 1;
+    let lines = kinds.into_iter().filter(|(guessed, _)| !guessed.is_empty()).map(|(guessed, names)| match several {
+        false => format!("{guessed}\n"),
+        true => format!("{guessed} ({})\n", few(&names)),
+    });
+    lines.collect()
+}
+
+/// At most two names, and how many more there are.
+pub(crate) fn few(names: &[String]) -> String {
+    match names {
+        [first, _, _, ..] => format!("{first} and {} more", names.len() - 1),
+        _ => names.join(", "),
+    }
+}
+
+/// Settings that the rows decide, or that tell a figure from others of its name.
+const NOTED: [&str; 4] = ["sigma", "bandwidth", "width", "n_bins"];
+
+/// Settings that the rows decided, and what was clipped.
+pub(crate) fn settings(estimate: &Estimate) -> String {
+    let setting = |name: &&str| {
+        Some(match (*name, estimate.settings.get(name)?) {
+            ("n_bins", Setting::Count(1)) => "1 bin".to_owned(),
+            ("n_bins", n_bins) => format!("{n_bins} bins"),
+            (name, Setting::Number(value)) => format!("{name} {}", number::significant(*value)),
+            (name, value) => format!("{name} {value}"),
+        })
+    };
+    let clipped = counted(estimate.n_clipped, "clipped");
+    NOTED.iter().filter_map(setting).chain(clipped).collect::<Vec<_>>().join(", ")
+}
