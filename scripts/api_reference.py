@@ -39,9 +39,9 @@ FAMILIES = [
     ("curves", "Curves and tables", ["_curve"]),
     ("displays", "Charts by matplotlib", ["_displays"]),
     ("report", "A page of everything", ["_report"]),
-    ("sketch", "Batches and merges", ["_sketch", "_sketch_rows"]),
+    ("sketch", "Batches and merges", ["_sketch", "_parquet"]),
     ("threads", "How many threads", ["_threads"]),
-    ("results", "What functions return and raise", ["_estimate", "_catalogue", "_core"]),
+    ("results", "What functions return and raise", ["_estimate", "_measures", "_core"]),
 ]
 LISTS = {"Parameters", "Attributes", "Returns", "Raises", "Yields"}
 WIDTH = 100

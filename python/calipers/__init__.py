@@ -40,7 +40,6 @@ from calipers._calibration_tests import (
     spiegelhalter_test,
     tcal_test,
 )
-from calipers._catalogue import Measure, measures
 from calipers._clinical import (
     CalibrationIndices,
     CoxCalibration,
@@ -64,6 +63,8 @@ from calipers._distance import (
 from calipers._estimate import Estimate
 from calipers._kernel import beta_kde_ece, canonical_kde_ece, kde_ece, smooth_ece
 from calipers._ls_ece import ls_ece, ls_ece_sampled, residual_ls_ece
+from calipers._measures import Measure, measures
+from calipers._parquet import read_sketches, write_sketches
 from calipers._report import ReportPage, report
 from calipers._scores import CorpDecomposition, brier_score, corp, log_loss
 from calipers._simulate import (
@@ -78,7 +79,6 @@ from calipers._simulate import (
     simulate,
 )
 from calipers._sketch import Sketch
-from calipers._sketch_rows import read_sketches, write_sketches
 from calipers._spline import SplineCurve, spline_calibration_error, spline_curve
 from calipers._sweep import SketchSweep, SweepResult, sweep
 from calipers._threads import set_threads, threads

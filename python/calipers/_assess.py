@@ -6,13 +6,13 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from calipers._doors import ArrayLike
+from calipers._arrays import ArrayLike
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Invalid, Multiclass, Options, PosLabel, Ties, cluster_column
 from calipers._named import named
+from calipers._predictions import Rows
 from calipers._progress import shown
 from calipers._result import Result, html_table, html_text
-from calipers._rows import Rows
 
 if TYPE_CHECKING:
     from calipers._core import _Assessed, _Part

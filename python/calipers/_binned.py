@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from calipers import _core
-from calipers._doors import ArrayLike
+from calipers._arrays import ArrayLike
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Compat, Invalid, Link, Multiclass, NBins, Norm, PosLabel, Strategy, Ties
-from calipers._rows import Rows
+from calipers._predictions import Rows
 
 
 def expected_calibration_error(

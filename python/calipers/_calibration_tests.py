@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from calipers import _core
-from calipers._doors import ArrayLike
+from calipers._arrays import ArrayLike
 from calipers._inputs import Invalid, Link, OneView, PosLabel, Ties
+from calipers._predictions import Rows
 from calipers._result import html_table, html_text
-from calipers._rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

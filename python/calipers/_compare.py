@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from calipers._arrays import ArrayLike
 from calipers._assess import Assessment, Clusters, Interval, assessment
-from calipers._doors import ArrayLike
 from calipers._inputs import Invalid, OneView, PosLabel, Ties, cluster_column
 from calipers._named import named
+from calipers._predictions import Rows
 from calipers._progress import shown
 from calipers._result import Result, html_table, html_text
-from calipers._rows import Rows
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers import _core
-from calipers._doors import ArrayLike
+from calipers._arrays import ArrayLike
 from calipers._estimate import Estimate
 from calipers._inputs import Invalid, Link, Multiclass, OneView, PosLabel, Ties
+from calipers._predictions import Rows
 from calipers._result import Result
-from calipers._rows import Rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers import _core
-from calipers._doors import ArrayLike
+from calipers._arrays import ArrayLike
 from calipers._inputs import (
     Compat,
     Invalid,
@@ -22,8 +22,8 @@ from calipers._inputs import (
     Ties,
     float_column,
 )
+from calipers._predictions import Rows
 from calipers._result import Result
-from calipers._rows import Rows
 
 # A union of words, since stubtest takes an alias of one Literal with several for no union at all.
 BandKind: TypeAlias = Literal["consistency"] | Literal["confidence"]

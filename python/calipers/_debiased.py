@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from calipers._doors import ArrayLike
+from calipers._arrays import ArrayLike
 from calipers._estimate import Estimate
 from calipers._inputs import Compat, Invalid, Link, MeanNorm, Multiclass, NBins, PosLabel, Strategy, Ties
-from calipers._rows import Rows
+from calipers._predictions import Rows
 
 
 def debiased_ece(

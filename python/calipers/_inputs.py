@@ -1,8 +1,8 @@
-"""Whatever users have -> contiguous columns that the compiled half borrows in place.
+"""Arrays of any library -> contiguous columns that the compiled half borrows in place.
 
-    _doors.py -> array, missing -> floats | labels | clusters -> Columns
+    _arrays.py -> array, missing -> floats | labels | clusters -> Columns
 
-Only form is settled here: shapes and types. Values are looked at once, in the core.
+Shapes and types are checked here. Values are checked once, in the core.
 """
 
 import json
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers import _core
-from calipers._doors import Array, ArrayLike, Mask, read
+from calipers._arrays import Array, ArrayLike, Mask, read
 
 Options: TypeAlias = dict[str, object]
 

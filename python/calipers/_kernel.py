@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from calipers import _core
-from calipers._doors import ArrayLike
+from calipers._arrays import ArrayLike
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Invalid, Link, MeanNorm, Multiclass, PosLabel, Ties
-from calipers._rows import Rows
+from calipers._predictions import Rows
 
 
 def smooth_ece(

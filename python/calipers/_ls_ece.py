@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from calipers._doors import ArrayLike
+from calipers._arrays import ArrayLike
 from calipers._estimate import Estimate
 from calipers._inputs import Invalid, Link, Multiclass, Noise, PosLabel, Ties
-from calipers._rows import Rows
+from calipers._predictions import Rows
 
 
 def ls_ece(

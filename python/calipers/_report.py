@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from calipers import _core
+from calipers._arrays import ArrayLike
 from calipers._assess import Clusters
-from calipers._doors import ArrayLike
 from calipers._inputs import (
     Invalid,
     Link,
@@ -28,8 +28,8 @@ from calipers._inputs import (
     cluster_column,
     label_column,
 )
+from calipers._predictions import Rows
 from calipers._progress import shown
-from calipers._rows import Rows
 from calipers._sketch import Sketch
 
 if TYPE_CHECKING:

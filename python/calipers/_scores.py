@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from calipers import _core
-from calipers._doors import ArrayLike
+from calipers._arrays import ArrayLike
 from calipers._estimate import Estimate
 from calipers._inputs import Invalid, Link, Multiclass, OneView, PosLabel, Ties
+from calipers._predictions import Rows
 from calipers._result import Result
-from calipers._rows import Rows
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from calipers import _core
+from calipers._arrays import ArrayLike
 from calipers._assess import Assessment, Debias, Method, assessment
 from calipers._curve import LsCurve, curve_of, points
-from calipers._doors import ArrayLike
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Invalid, Link, Noise, PosLabel, Ties, columns, positive_label
 from calipers._named import named

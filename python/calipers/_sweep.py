@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers import _core
-from calipers._doors import ArrayLike
+from calipers._arrays import ArrayLike
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import Compat, Invalid, Link, Noise, OneView, PosLabel, Ties
+from calipers._predictions import Rows
 from calipers._progress import shown
 from calipers._result import html_table, html_text
-from calipers._rows import Rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)

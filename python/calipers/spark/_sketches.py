@@ -11,16 +11,16 @@ from pyspark.sql import Column, DataFrame, SparkSession, types
 
 from calipers import _core
 from calipers._assess import Debias, Method
+from calipers._parquet import FOLDERS, START
 from calipers._sketch import Sketch
-from calipers._sketch_rows import FOLDERS, START
+from calipers.spark._collect import collected, created, shown
 from calipers.spark._columns import RESERVED, SKETCH, check_dataframe, column, key_field, refusal
-from calipers.spark._failures import clearly
-from calipers.spark._figures import Asking, check_names
+from calipers.spark._errors import clearly
 from calipers.spark._gather import Gathered, gathered, merging, schema_of
-from calipers.spark._rows import collected, created, shown
+from calipers.spark._measure_sketches import Asking, check_names
 from calipers.spark._session import session as active_session
 
-# Types of figures, by the names that `_figures` has for them.
+# Types of figures, by the names that `_measure_sketches` has for them.
 _KINDS = {
     "string": types.StringType(),
     "double": types.DoubleType(),

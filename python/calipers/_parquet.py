@@ -13,7 +13,7 @@ from calipers._sketch import Sketch
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from calipers._doors import SupportsArrowStream
+    from calipers._arrays import SupportsArrowStream
 
 Place: TypeAlias = str | os.PathLike[str]
 

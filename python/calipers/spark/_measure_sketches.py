@@ -13,7 +13,7 @@ from calipers._core import CalipersError
 from calipers._sketch import Sketch
 from calipers._threads import threads
 from calipers.spark._columns import SKETCH, refusal
-from calipers.spark._fill import Batches
+from calipers.spark._fill_sketches import Batches
 
 Row: TypeAlias = dict[str, Any]
 

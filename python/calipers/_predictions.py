@@ -7,7 +7,7 @@ from copy import copy
 from typing import TYPE_CHECKING, TypeVar
 
 from calipers import _core
-from calipers._doors import ArrayLike
+from calipers._arrays import ArrayLike
 from calipers._estimate import Estimate, from_dict
 from calipers._inputs import (
     Columns,

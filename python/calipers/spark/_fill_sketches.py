@@ -13,9 +13,9 @@ from calipers._inputs import columns, positive_label
 from calipers._sketch import Sketch
 from calipers._threads import threads
 from calipers.spark._columns import LABEL, SCORE, WEIGHT
-from calipers.spark._failures import refused
-from calipers.spark._keys import Groups, Key, groups_of
-from calipers.spark._partials import Outgoing
+from calipers.spark._errors import refused
+from calipers.spark._groups import Groups, Key, groups_of
+from calipers.spark._outgoing import Outgoing
 
 Batches: TypeAlias = Iterator[pa.RecordBatch]
 

@@ -11,12 +11,12 @@ from pyspark.sql import functions as sql
 from pyspark.sql.streaming import StreamingQuery
 
 from calipers._inputs import Invalid, OneView, PosLabel, Ties
-from calipers._sketch_rows import BATCH, FOLDERS, QUERY, START
+from calipers._parquet import BATCH, FOLDERS, QUERY, START
 from calipers.spark._columns import SKETCH, check_dataframe, choose, column, refusal
-from calipers.spark._failures import clearly, marked
+from calipers.spark._errors import clearly, marked
 from calipers.spark._gather import merged_in_spark
 from calipers.spark._session import session as active_session
-from calipers.spark._sketch import filled
+from calipers.spark._sketch_dataframe import filled
 from calipers.spark._sketches import Sketches, of_rows
 
 END = "window_end"

@@ -12,9 +12,9 @@ from calipers._inputs import Invalid, OneView, PosLabel, Ties
 from calipers._sketch import Sketch
 from calipers.spark import _gather
 from calipers.spark._columns import check_dataframe, choose, refusal
-from calipers.spark._figures import check_names
-from calipers.spark._fill import Filling
+from calipers.spark._fill_sketches import Filling
 from calipers.spark._gather import gathered, schema_of
+from calipers.spark._measure_sketches import check_names
 from calipers.spark._sketches import Sketches
 
 # Of a partition's sketches in memory; beyond, they are handed on in parts.
