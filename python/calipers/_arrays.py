@@ -56,7 +56,7 @@ class Read(NamedTuple):
     missing: Mask | None
 
 
-def read(values: object, what: str) -> Read:
+def read_array(values: object, what: str) -> Read:
     """The values of `what`; a `CalipersError` if no protocol can read them."""
     try:
         for protocols, reader in _READERS:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers import _core
-from calipers._arrays import Array, ArrayLike, Mask, read
+from calipers._arrays import Array, ArrayLike, Mask, read_array
 
 Options: TypeAlias = dict[str, object]
 
@@ -139,7 +139,7 @@ def positive_label(pos_label: PosLabel, labels: Array | list[str]) -> str | None
 
 def _array(values: object, what: str, max_ndim: int) -> tuple[Array, Mask | None]:
     """The values without a copy, and which are missing; (n, 1) is a column too."""
-    array, missing = read(values, what)
+    array, missing = read_array(values, what)
     width = array.shape[1] if array.ndim == 2 else 1
     if array.ndim not in (1, 2) or width == 0 or (width > 1 and max_ndim == 1):
         raise _core.refusal("shape", what, str(array.shape))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers import _core
+from calipers._documented import documented
 from calipers._sketch import Sketch
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def read_sketches(source: Place | SupportsArrowStream) -> dict[Any, Sketch]:
     return found
 
 
+@documented
 def write_sketches(sketches: Mapping[Any, Sketch], path: Place, *, by: str | Sequence[str] = ()) -> None:
     """Writes sketches to a Parquet file, a row for each, as `read_sketches`, the command and Spark read them.
 

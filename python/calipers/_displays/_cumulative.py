@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from calipers._cumulative import CumulativeCurve, cumulative_curve, ecce_r
+from calipers import _core
+from calipers._cumulative import CumulativeCurve
 from calipers._displays._canvas import (
     REFERENCE,
     SMALL,
@@ -22,12 +23,15 @@ from calipers._displays._canvas import (
     plain_frame,
 )
 from calipers._displays._estimator import OfEstimator
-from calipers._inputs import Link, OneView, PosLabel, Ties
+from calipers._documented import documented
+from calipers._estimate import Estimate
+from calipers._inputs import Link
+from calipers._predictions import Outcomes, Probabilities, Rows, read
+from calipers._row_options import OneViewOptions, Unpack
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
-
 _BAND = "calipers-band"
 _BAND_TEXT = "2 standard deviations\nif calibrated"
 _ZERO = "calipers-zero"
@@ -102,70 +106,43 @@ class CumulativeDisplay(OfEstimator):
         self.name = name
 
     @classmethod
+    @documented
     def from_predictions(
         cls,
-        y_true: ArrayLike,
-        y_prob: ArrayLike,
+        y_true: Outcomes,
+        y_prob: Probabilities = None,
         *,
         link: Link = "logistic",
-        sample_weight: ArrayLike | None = None,
-        from_logits: bool = False,
-        multiclass: OneView = None,
-        ties: Ties = "first",
-        pos_label: PosLabel = None,
-        sum_tolerance: float = 1e-3,
         name: str | None = None,
         ax: Axes | None = None,
         color: str | None = None,
+        **rows: Unpack[OneViewOptions],
     ) -> CumulativeDisplay:
         """Compute the curve of these predictions and draw it.
 
         Parameters
         ----------
-        y_true, y_prob
-            As for `cumulative_curve`, and so are the options that are not named here.
-        name : str, optional
-            What the legend calls it.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure unless given.
-        color : str, optional
-            Of the line; the next of a colour-blind-safe palette unless given.
+        <y_true, y_prob, link, name, ax, color>
+        <rows>
 
         Returns
         -------
         CumulativeDisplay
             The display, drawn.
         """
-        rows: dict[str, Any] = {
-            "link": link,
-            "from_logits": from_logits,
-            "multiclass": multiclass,
-            "ties": ties,
-            "pos_label": pos_label,
-            "sum_tolerance": sum_tolerance,
-        }
-        curve = cumulative_curve(y_true, y_prob, sample_weight=sample_weight, **rows)
-        estimate = ecce_r(y_true, y_prob, sample_weight=sample_weight, **rows)
-        steps, effective = np.diff(curve.shares), float(estimate.n)
-        if sample_weight is not None:
-            # Chance goes with the squares of weights, whose shares are those of a curve that has them as weights.
-            weights = np.asarray(sample_weight, dtype=np.float64).ravel() / np.max(sample_weight)
-            steps = np.diff(cumulative_curve(y_true, y_prob, sample_weight=weights**2, **rows).shares)
-            effective = float(weights.sum() ** 2 / (weights**2).sum())
-        spread = curve.probabilities[1:] * (1.0 - curve.probabilities[1:])
-        variances = np.concatenate([[0.0], np.cumsum(steps * spread)]) / effective
-        display = cls(curve, deviations=np.sqrt(variances), estimate=estimate, name=name)
+        predictions = read(CumulativeDisplay.from_predictions, y_true, y_prob, rows)
+        curve = CumulativeCurve._of(predictions.ask(_core.cumulative_curve, link=link))
+        estimate = predictions.estimate("ecce_r", link=link)
+        display = cls(curve, deviations=_deviations(predictions, curve, estimate, link), estimate=estimate, name=name)
         return display.plot(ax=ax, color=color)
 
+    @documented
     def plot(self, *, ax: Axes | None = None, name: str | None = None, color: str | None = None) -> CumulativeDisplay:
         """Draw the curve with its band; further displays may be drawn on the same axes.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure unless given.
-        name, color : str, optional
-            As for `from_predictions`.
+        <ax, name, color>
 
         Returns
         -------
@@ -245,6 +222,22 @@ class CumulativeDisplay(OfEstimator):
         scale.set_xticks(at, [_short(value) for value in self.curve.probabilities[reached]], fontsize=SMALL)
         scale.set_xlabel("Predicted probability", fontsize=SMALL)
         scale.spines["top"].set_visible(False)
+
+
+def _deviations(rows: Rows, curve: CumulativeCurve, estimate: Estimate, link: Link) -> NDArray[np.float64] | None:
+    """Standard deviations of the curve of a calibrated model; None where the weights of valid rows are not known."""
+    steps, effective = np.diff(curve.shares), float(estimate.n)
+    if rows.columns.weights is not None:
+        if estimate.left_out:
+            return None
+        # Chance goes with the squares of weights, whose shares are those of a curve that has them as weights.
+        weights = rows.columns.weights.astype(np.float64).ravel()
+        squares = (weights / weights.max()) ** 2
+        steps = np.diff(rows.with_weights(squares).ask(_core.cumulative_curve, link=link)["shares"])
+        effective = float((weights / weights.max()).sum() ** 2 / squares.sum())
+    spread = curve.probabilities[1:] * (1.0 - curve.probabilities[1:])
+    variances = np.concatenate([[0.0], np.cumsum(steps * spread)]) / effective
+    return np.asarray(np.sqrt(variances))
 
 
 def _short(probability: float) -> str:

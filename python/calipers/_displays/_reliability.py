@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calipers._binned import expected_calibration_error
-from calipers._cumulative import CumulativeCurve, cumulative_curve
-from calipers._curve import Band, Bin, IsotonicCurve, LsCurve, calibration_bins, corp_curve, ls_curve
+from calipers import _core
+from calipers._cumulative import CumulativeCurve
+from calipers._curve import Band, Bin, IsotonicCurve, LsCurve
 from calipers._displays._canvas import (
     REFERENCE,
     SMALL,
@@ -26,14 +26,14 @@ from calipers._displays._canvas import (
     thinned,
 )
 from calipers._displays._estimator import OfEstimator
-from calipers._inputs import Link, NBins, Noise, OneView, PosLabel, Strategy, Ties
-from calipers._ls_ece import ls_ece
-from calipers._scores import corp
+from calipers._documented import documented
+from calipers._inputs import Link, NBins, Noise, Strategy
+from calipers._predictions import Outcomes, Probabilities, read
+from calipers._row_options import OneViewOptions, Unpack
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
-
 # Unions of words, since stubtest takes an alias of one Literal with several for no union at all.
 Kind: TypeAlias = Literal["smoothed"] | Literal["binned"] | Literal["corp"]
 BandChoice: TypeAlias = Literal["auto", "consistency", "confidence"] | None
@@ -127,10 +127,11 @@ class ReliabilityDisplay(OfEstimator):
         self.name = name
 
     @classmethod
+    @documented
     def from_predictions(
         cls,
-        y_true: ArrayLike,
-        y_prob: ArrayLike,
+        y_true: Outcomes,
+        y_prob: Probabilities = None,
         *,
         kind: Kind = "smoothed",
         band: BandChoice = "auto",
@@ -142,39 +143,25 @@ class ReliabilityDisplay(OfEstimator):
         n_bins: NBins = 15,
         strategy: Strategy = "uniform",
         link: Link = "logistic",
-        sample_weight: ArrayLike | None = None,
-        from_logits: bool = False,
-        multiclass: OneView = None,
-        ties: Ties = "first",
-        pos_label: PosLabel = None,
-        sum_tolerance: float = 1e-3,
         name: str | None = None,
         ax: Axes | None = None,
         color: str | None = None,
+        **rows: Unpack[OneViewOptions],
     ) -> ReliabilityDisplay:
         """Compute the curve of these predictions and draw it.
 
         Parameters
         ----------
-        y_true, y_prob
-            As for `ls_ece`, and so are the options that are not named here.
+        <y_true, y_prob>
         kind : {"smoothed", "binned", "corp"}
             Which curve.
         band : {"auto", "consistency", "confidence"} or None
             "consistency": where the curve of a calibrated model would lie. "confidence", for "corp" alone: where the
             true rates may lie. "auto" is "consistency", but nothing for bins of weighted rows, which have no band.
-        level, n_resamples, random_state
-            Of the band, as for `ls_curve` and `corp_curve`.
-        sigma, noise
-            Of the smoothed curve, as for `ls_ece`.
-        n_bins, strategy
-            Of the bins, as for `expected_calibration_error`.
-        name : str, optional
-            What the legend calls it.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure unless given.
-        color : str, optional
-            Of the curve; the next of a colour-blind-safe palette unless given.
+        level : float
+            Of the band, at each place.
+        <n_resamples, random_state, sigma, noise, n_bins, strategy, link, name, ax, color>
+        <rows>
 
         Returns
         -------
@@ -186,19 +173,11 @@ class ReliabilityDisplay(OfEstimator):
         possible = ("consistency", "confidence") if kind == "corp" else ("consistency",)
         if band not in ("auto", None, *possible):
             raise ValueError(f"band of kind {kind!r} must be {_listed('auto', None, *possible)}, got {band!r}")
-        if kind == "binned" and sample_weight is not None:
+        predictions = read(ReliabilityDisplay.from_predictions, y_true, y_prob, rows)
+        if kind == "binned" and predictions.columns.weights is not None:
             if band == "consistency":
                 raise ValueError("band of kind 'binned' must be 'auto' or None with sample_weight, got 'consistency'")
             band = None
-        rows: dict[str, Any] = {
-            "link": link,
-            "sample_weight": sample_weight,
-            "from_logits": from_logits,
-            "multiclass": multiclass,
-            "ties": ties,
-            "pos_label": pos_label,
-            "sum_tolerance": sum_tolerance,
-        }
         drawn: dict[str, Any] = {
             "band": "consistency" if band == "auto" else band,
             "level": level,
@@ -207,30 +186,30 @@ class ReliabilityDisplay(OfEstimator):
         }
         curve: Curve
         if kind == "binned":
-            curve = calibration_bins(y_true, y_prob, n_bins=n_bins, strategy=strategy, **rows)
-            error: float = expected_calibration_error(y_true, y_prob, n_bins=n_bins, strategy=strategy, **rows)
+            binned = {"n_bins": n_bins, "strategy": strategy, "norm": "l1", "compat": None, "link": link}
+            curve = [Bin(*row) for row in predictions.ask(_core.calibration_bins, **binned)]
+            error: float = predictions.estimate("expected_calibration_error", **binned)
             drawn_band = None if band is None else _band_of_bins(curve, level, n_resamples, random_state)
             return cls(curve, band=drawn_band, estimate=error, name=name).plot(ax=ax, color=color)
-        walk = cumulative_curve(y_true, y_prob, **rows)
+        walk = CumulativeCurve._of(predictions.ask(_core.cumulative_curve, link=link))
         if kind == "smoothed":
-            error = ls_ece(y_true, y_prob, sigma=sigma, noise=noise, **rows)
+            smoothing = {"sigma": sigma, "noise": noise, "link": link, "tolerance": 1e-6, "clip": 1e-6}
+            error = predictions.estimate("ls_ece", **smoothing)
             at = _places(walk, error.settings["sigma"])
-            curve = ls_curve(y_true, y_prob, at=at, sigma=sigma, noise=noise, **rows, **drawn)
+            curve = LsCurve._of(predictions.ask(_core.ls_curve, at=at, **smoothing, **drawn))
         else:
-            error = corp(y_true, y_prob, **rows).miscalibration
-            curve = corp_curve(y_true, y_prob, **rows, **drawn)
+            error = predictions.ask(_core.corp, score="brier", link=link)["miscalibration"]
+            curve = IsotonicCurve._of(predictions.ask(_core.corp_curve, link=link, **drawn))
         shares, edges = np.histogram(walk.probabilities[1:], bins=50, range=(0.0, 1.0), weights=np.diff(walk.shares))
         return cls(curve, shares=(edges, shares), estimate=error, name=name).plot(ax=ax, color=color)
 
+    @documented
     def plot(self, *, ax: Axes | None = None, name: str | None = None, color: str | None = None) -> ReliabilityDisplay:
         """Draw the diagram; further displays may be drawn on the same axes.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure unless given.
-        name, color : str, optional
-            As for `from_predictions`.
+        <ax, name, color>
 
         Returns
         -------
