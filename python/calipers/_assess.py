@@ -358,7 +358,7 @@ def assess(
     >>> found.significant, found.interval.is_upper_limit, found.debiased < 0.001
     (False, True, True)
     """
-    of_rows, of_measure = split(options)
+    of_rows, of_measure = split(assess, options)
     rows, asked = read(assess, y_true, y_prob, of_rows), named(measure, of_measure)
     choices: Options = {"level": level, "n_resamples": n_resamples, "method": method, "debias": debias}
     choices |= {"random_state": random_state, "cluster": cluster_column(cluster)}

@@ -31,9 +31,7 @@ def expected_calibration_error(
 
     Parameters
     ----------
-    <y_true, y_prob, n_bins>
-    <strategy, norm, compat>
-    <link>
+    <y_true, y_prob, n_bins, strategy, norm, compat, link>
     <rows>
 
     Returns
@@ -184,9 +182,7 @@ def maximum_calibration_error(
 
     Parameters
     ----------
-    <y_true, y_prob, n_bins, strategy>
-    <compat>
-    <link>
+    <y_true, y_prob, n_bins, strategy, compat, link>
     <rows>
 
     Returns

@@ -6,22 +6,19 @@ rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calipers import _core
 from calipers._documented import documented
-from calipers._inputs import Link
-from calipers._predictions import Outcomes, Probabilities, Rows, read
+from calipers._inputs import Link, Options
+from calipers._predictions import Outcomes, Probabilities, Rows, read, split
 from calipers._result import Result, html_table, html_text
-from calipers._row_options import OneViewOptions, Unpack
+from calipers._row_options import TEST_DEFAULTS, OneViewOptions, TestOptions, Unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-# A union of words, since stubtest takes an alias of one Literal with several for no union at all.
-NullDistribution: TypeAlias = Literal["auto"] | Literal["asymptotic"] | Literal["resampled"]
 
 
 class CoefficientInterval(NamedTuple):
@@ -170,21 +167,26 @@ def _by(test: CalibrationTest) -> str:
     return "normal distribution" if test.test == "spiegelhalter" else "Brownian motion"
 
 
-def _tested(rows: Rows, test: str, **options: object) -> CalibrationTest:
-    """The test of that name."""
+def _tested(
+    function: Callable[..., Any],
+    test: str,
+    y_true: Outcomes,
+    y_prob: Probabilities,
+    options: TestOptions,
+    **others: object,
+) -> CalibrationTest:
+    """The test of that name, as a function was asked for it."""
+    of_rows, of_test = split(function, options)
+    return _asked(read(function, y_true, y_prob, of_rows), test, {**TEST_DEFAULTS, **of_test, **others})
+
+
+def _asked(rows: Rows, test: str, options: Mapping[str, object]) -> CalibrationTest:
     return CalibrationTest._of(rows.ask(lambda columns, asked: _core.calibration_test(test, columns, asked), **options))
 
 
 @documented
 def spiegelhalter_test(
-    y_true: Outcomes,
-    y_prob: Probabilities = None,
-    *,
-    link: Link = "logistic",
-    null_distribution: NullDistribution = "auto",
-    n_resamples: int = 999,
-    random_state: int = 0,
-    **rows: Unpack[OneViewOptions],
+    y_true: Outcomes, y_prob: Probabilities = None, **options: Unpack[TestOptions]
 ) -> CalibrationTest:
     r"""Spiegelhalter's test: whether the Brier score is what the predictions themselves say that it should be.
 
@@ -224,10 +226,7 @@ def spiegelhalter_test(
     >>> round(test.statistic, 6), round(test.p_value, 6)
     (1.885618, 0.059346)
     """
-    options = {"link": link, "null_distribution": null_distribution, "n_resamples": n_resamples}
-    return _tested(
-        read(spiegelhalter_test, y_true, y_prob, rows), "spiegelhalter", random_state=random_state, **options
-    )
+    return _tested(spiegelhalter_test, "spiegelhalter", y_true, y_prob, options)
 
 
 @documented
@@ -237,11 +236,7 @@ def hosmer_lemeshow_test(
     *,
     n_groups: int = 10,
     fitted: bool = False,
-    link: Link = "logistic",
-    null_distribution: NullDistribution = "auto",
-    n_resamples: int = 999,
-    random_state: int = 0,
-    **rows: Unpack[OneViewOptions],
+    **options: Unpack[TestOptions],
 ) -> CalibrationTest:
     r"""The test of Hosmer and Lemeshow: outcomes against predictions in groups of equal mass.
 
@@ -289,28 +284,11 @@ def hosmer_lemeshow_test(
     >>> round(test.statistic, 6), test.degrees_of_freedom, round(test.p_value, 6)
     (2.666667, 2.0, 0.263597)
     """
-    options = {"link": link, "null_distribution": null_distribution, "n_resamples": n_resamples}
-    return _tested(
-        read(hosmer_lemeshow_test, y_true, y_prob, rows),
-        "hosmer_lemeshow",
-        n_groups=n_groups,
-        fitted=fitted,
-        random_state=random_state,
-        **options,
-    )
+    return _tested(hosmer_lemeshow_test, "hosmer_lemeshow", y_true, y_prob, options, n_groups=n_groups, fitted=fitted)
 
 
 @documented
-def ecce_r_test(
-    y_true: Outcomes,
-    y_prob: Probabilities = None,
-    *,
-    link: Link = "logistic",
-    null_distribution: NullDistribution = "auto",
-    n_resamples: int = 999,
-    random_state: int = 0,
-    **rows: Unpack[OneViewOptions],
-) -> CalibrationTest:
+def ecce_r_test(y_true: Outcomes, y_prob: Probabilities = None, **options: Unpack[TestOptions]) -> CalibrationTest:
     r"""Kuiper's test by ECCE-R: whether the sum of residuals ranges farther than chance lets it.
 
         C_k = Σ_(i: p_i <= p_(k)) w_i (y_i - p_i),  C_0 = 0,  σ² = Σ w_i² p_i (1 - p_i)
@@ -349,21 +327,11 @@ def ecce_r_test(
     >>> round(test.statistic, 6)
     0.722315
     """
-    options = {"link": link, "null_distribution": null_distribution, "n_resamples": n_resamples}
-    return _tested(read(ecce_r_test, y_true, y_prob, rows), "ecce_r", random_state=random_state, **options)
+    return _tested(ecce_r_test, "ecce_r", y_true, y_prob, options)
 
 
 @documented
-def ecce_mad_test(
-    y_true: Outcomes,
-    y_prob: Probabilities = None,
-    *,
-    link: Link = "logistic",
-    null_distribution: NullDistribution = "auto",
-    n_resamples: int = 999,
-    random_state: int = 0,
-    **rows: Unpack[OneViewOptions],
-) -> CalibrationTest:
+def ecce_mad_test(y_true: Outcomes, y_prob: Probabilities = None, **options: Unpack[TestOptions]) -> CalibrationTest:
     r"""The test of Kolmogorov and Smirnov by ECCE-MAD: whether the sum of residuals strays farther than chance lets it.
 
         C_k = Σ_(i: p_i <= p_(k)) w_i (y_i - p_i),  C_0 = 0,  σ² = Σ w_i² p_i (1 - p_i)
@@ -402,8 +370,7 @@ def ecce_mad_test(
     >>> round(test.statistic, 6)
     0.361158
     """
-    options = {"link": link, "null_distribution": null_distribution, "n_resamples": n_resamples}
-    return _tested(read(ecce_mad_test, y_true, y_prob, rows), "ecce_mad", random_state=random_state, **options)
+    return _tested(ecce_mad_test, "ecce_mad", y_true, y_prob, options)
 
 
 @documented
@@ -458,8 +425,8 @@ def tcal_test(
     >>> cal.tcal_test([1, 0] * 50, [0.2] * 50 + [0.8] * 50).p_value
     0.001
     """
-    options = {"link": link, "most_bins": most_bins, "n_resamples": n_resamples, "random_state": random_state}
-    return _tested(read(tcal_test, y_true, y_prob, rows), "tcal_adaptive", **options)
+    drawn = {"link": link, "most_bins": most_bins, "n_resamples": n_resamples, "random_state": random_state}
+    return _asked(read(tcal_test, y_true, y_prob, rows), "tcal_adaptive", drawn)
 
 
 @documented
@@ -529,11 +496,7 @@ def calibration_tests(
     *,
     n_groups: int = 10,
     clip: float = 1e-6,
-    link: Link = "logistic",
-    null_distribution: NullDistribution = "auto",
-    n_resamples: int = 999,
-    random_state: int = 0,
-    **rows: Unpack[OneViewOptions],
+    **options: Unpack[TestOptions],
 ) -> CalibrationTests:
     r"""All tests of calibration on the same rows, by name.
 
@@ -574,20 +537,22 @@ def calibration_tests(
     >>> print(cal.calibration_tests([1, 0, 1, 1], [0.9, 0.2, 0.6, 0.8]).refused["cox"])
     rows must be of both outcomes with overlapping ranges of logits...
     """
-    found = read(calibration_tests, y_true, y_prob, rows)
-    drawn = {"link": link, "n_resamples": n_resamples, "random_state": random_state}
-    by_limits = {**drawn, "null_distribution": null_distribution}
-    tests = {
-        "spiegelhalter": _tested(found, "spiegelhalter", **by_limits),
-        "hosmer_lemeshow": _tested(found, "hosmer_lemeshow", n_groups=n_groups, fitted=False, **by_limits),
-        "ecce_r": _tested(found, "ecce_r", **by_limits),
-        "ecce_mad": _tested(found, "ecce_mad", **by_limits),
-        "tcal_adaptive": _tested(found, "tcal_adaptive", most_bins=4096, **drawn),
+    of_rows, of_test = split(calibration_tests, options)
+    rows = read(calibration_tests, y_true, y_prob, of_rows)
+    by_limits: Options = {**TEST_DEFAULTS, **of_test}
+    drawn = {name: value for name, value in by_limits.items() if name != "null_distribution"}
+    own: dict[str, Options] = {
+        "spiegelhalter": by_limits,
+        "hosmer_lemeshow": {**by_limits, "n_groups": n_groups, "fitted": False},
+        "ecce_r": by_limits,
+        "ecce_mad": by_limits,
+        "tcal_adaptive": {**drawn, "most_bins": 4096},
     }
+    tests = {test: _asked(rows, test, each) for test, each in own.items()}
     refused = {}
     try:
-        tests["cox"] = _cox(found, clip=clip, level=0.95)
+        tests["cox"] = _cox(rows, clip=clip, level=0.95)
     except _core.CalipersError as refusal:
-        # The rows are valid, or the first test would have refused them.
+        # The rows are valid, or the first test would have raised an error.
         refused["cox"] = str(refusal)
     return CalibrationTests(tests, refused)

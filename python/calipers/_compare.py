@@ -220,7 +220,7 @@ def compare(
     """
     if not isinstance(y_true if y_prob is None else y_prob, Mapping):
         raise TypeError(f"y_prob must be a dict of models by name, got {type(y_prob).__name__}")
-    of_rows, of_measure = split(options)
+    of_rows, of_measure = split(compare, options)
     models, asked = read_models(compare, y_true, y_prob, of_rows), named(measure, of_measure)
     choices: Options = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
     choices["cluster"] = cluster_column(cluster)

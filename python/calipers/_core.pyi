@@ -7,45 +7,6 @@ from numpy.typing import NDArray
 
 from calipers._inputs import Columns, Options
 
-__all__ = [
-    "Borrowed",
-    "CalipersError",
-    "Sketch",
-    "__version__",
-    "arrow",
-    "assess",
-    "calibration_bins",
-    "calibration_indices",
-    "calibration_test",
-    "canonical_kde_ece",
-    "compare",
-    "corp",
-    "corp_curve",
-    "cox_calibration",
-    "cox_test",
-    "cumulative_curve",
-    "dlpack",
-    "estimate",
-    "families",
-    "ls_curve",
-    "measures",
-    "merge_runs",
-    "no_cluster",
-    "pack",
-    "refusal",
-    "report",
-    "report_of_sketches",
-    "set_threads",
-    "set_threads_here",
-    "simulate_coverage",
-    "simulate_measures",
-    "simulate_rejections",
-    "spline_curve",
-    "sweep",
-    "top_label_calibration_error",
-    "update_runs",
-]
-
 # The fields of a result; `Result._of` makes it of them, and raises an error where they differ from those it has.
 _Found: TypeAlias = dict[str, Any]
 

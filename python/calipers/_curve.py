@@ -138,10 +138,7 @@ def ls_curve(
 
     Parameters
     ----------
-    <y_true, y_prob, at, sigma, noise>
-    link : {"logistic", "probit", "cloglog"}
-        The map from logits to probabilities.
-    <clip>
+    <y_true, y_prob, at, sigma, noise, link, clip>
     band : {None, "consistency"}
         "consistency": also where the curve of calibrated predictions would lie at each place, by outcomes that have the
         predicted probabilities. Its mean and variance are exact sums over the rows; where many rows have a say its

@@ -13,23 +13,12 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from calipers import _parameters
-from calipers._row_options import (
-    ROW_DEFAULTS,
-    AssessOptions,
-    ClassOptions,
-    ColumnOptions,
-    CompareOptions,
-    OneViewOptions,
-    RowOptions,
-)
+from calipers import _parameters, _row_options
+from calipers._row_options import ROW_DEFAULTS, TEST_DEFAULTS, OneViewOptions, RowOptions
 
 T = TypeVar("T", bound=Callable[..., Any])
 
-_TABLES = {
-    f"Unpack[{table.__name__}]": table
-    for table in (AssessOptions, ClassOptions, ColumnOptions, CompareOptions, OneViewOptions, RowOptions)
-}
+_TABLE = re.compile(r"Unpack\[(\w+)\]")
 _MARKER = re.compile(r"^( *)<([a-z_, ]+)>$", re.MULTILINE)
 _PARAMETERS = re.compile(r"(?<=Parameters\n)( *)-+\n.*?(?=\n *\n|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^ *(\w+) : .+$", re.MULTILINE)
@@ -39,48 +28,45 @@ _ALIASES = {"Outcomes": "ArrayLike | Predictions", "Probabilities": "ArrayLike |
 
 def documented(function: T) -> T:
     """The same function or class with a full signature and a full docstring."""
-    found = getattr(_called(function), "__annotations__", {})
-    return _written_out(function, next((_TABLES[each] for each in found.values() if each in _TABLES), None))
-
-
-def _called(function: Any) -> Any:
-    return vars(function)["__init__"] if isinstance(function, type) else function
-
-
-def _written_out(function: T, table: Any) -> T:
-    called = _called(function)
+    called: Any = vars(function)["__init__"] if isinstance(function, type) else function
     signature = inspect.signature(called)
     own = [
         each.replace(annotation=_ALIASES.get(each.annotation, each.annotation))
         for each in signature.parameters.values()
     ]
-    rows = [] if table is None else _row_parameters(table)
     named = [each for each in own if each.kind is not each.VAR_KEYWORD]
-    # Those that are not all of rows: of the measure that is asked for by name, or of anything.
-    others = [] if table is not None and len(rows) == len(table.__annotations__) else own[len(named) :]
-    called.__signature__ = signature.replace(parameters=[*named, *rows, *others])
-    # `typing.get_type_hints` cannot look up Unpack, which is there for type checkers alone.
-    called.__annotations__ = {name: each for name, each in called.__annotations__.items() if each not in _TABLES}
+    others = own[len(named) :]
+    table = _TABLE.fullmatch(others[0].annotation) if others else None
+    options = [] if table is None else _options(table[1])
+    if table is not None:
+        # `typing.get_type_hints` cannot look up Unpack, which is there for type checkers alone.
+        del called.__annotations__[others[0].name]
+        if len(options) == len(getattr(_row_options, table[1]).__annotations__):
+            others = []
+        others = [each.replace(annotation="Any") for each in others]
+    full = signature.replace(parameters=[*named, *options, *others])
+    called.__signature__ = full
     # None where Python was started with -OO.
     if function.__doc__ is not None:
-        texts = _entries(_parameters.__doc__) | ({} if table is None else _row_texts(table))
-        filled = _MARKER.sub(lambda marker: _text_of(marker, texts, [each.name for each in rows]), function.__doc__)
-        defaults = {each.name: each.default for each in called.__signature__.parameters.values()}
+        texts = _entries(_parameters.__doc__) | _entries(RowOptions.__doc__)
+        if any(each.annotation == "OneView" for each in options):
+            texts |= _entries(OneViewOptions.__doc__)
+        rows = [each.name for each in options if each.name in ROW_DEFAULTS]
+        filled = _MARKER.sub(lambda marker: _text_of(marker, texts, rows), function.__doc__)
+        defaults = {each.name: each.default for each in full.parameters.values()}
         function.__doc__ = _PARAMETERS.sub(lambda section: _with_defaults(section[0], defaults), filled)
     return function
 
 
-def _row_parameters(table: Any) -> list[inspect.Parameter]:
-    types = table.__annotations__
+def _options(table: str) -> list[inspect.Parameter]:
+    """The options of the table that have a default of their own."""
+    types = getattr(_row_options, table).__annotations__
+    defaults = {**TEST_DEFAULTS, **ROW_DEFAULTS} if table == "TestOptions" else {**ROW_DEFAULTS}
     return [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=types[name].__forward_arg__)
-        for name, default in ROW_DEFAULTS.items()
+        for name, default in defaults.items()
         if name in types
     ]
-
-
-def _row_texts(table: Any) -> dict[str, list[str]]:
-    return _entries(RowOptions.__doc__) | _entries(table.__doc__)
 
 
 def _entries(documentation: str | None) -> dict[str, list[str]]:

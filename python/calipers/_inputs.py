@@ -34,6 +34,7 @@ Norm: TypeAlias = Literal["l1"] | Literal["l2"] | Literal["max"]
 MeanNorm: TypeAlias = Literal["l1"] | Literal["l2"]
 Compat: TypeAlias = Literal["sklearn", "netcal", "torchmetrics", "relplot", "uncertainty-calibration"] | None
 RunOut: TypeAlias = Literal["natural"] | Literal["parabolic"] | Literal["cubic"]
+NullDistribution: TypeAlias = Literal["auto"] | Literal["asymptotic"] | Literal["resampled"]
 PosLabel: TypeAlias = str | bool | int | float | None
 
 

@@ -35,10 +35,7 @@ def ls_ece(
 
     Parameters
     ----------
-    <y_true, y_prob, sigma, noise>
-    link : {"logistic", "probit", "cloglog"}
-        The map from logits to probabilities.
-    <tolerance, clip>
+    <y_true, y_prob, sigma, noise, link, tolerance, clip>
     <rows>
 
     Returns
@@ -104,10 +101,7 @@ def residual_ls_ece(
 
     Parameters
     ----------
-    <y_true, y_prob, sigma, noise>
-    link : {"logistic", "probit", "cloglog"}
-        The map from logits to probabilities.
-    <tolerance, clip>
+    <y_true, y_prob, sigma, noise, link, tolerance, clip>
     <rows>
 
     Returns
@@ -173,9 +167,7 @@ def ls_ece_sampled(
 
     Parameters
     ----------
-    <y_true, y_prob, sigma, noise>
-    link : {"logistic", "probit", "cloglog"}
-        The map from logits to probabilities.
+    <y_true, y_prob, sigma, noise, link>
     n_samples : int
         How many samples m, at least 2.
     <random_state, clip>

@@ -13,7 +13,7 @@ sigma : float or "auto"
 noise : {"gaussian", "uniform", "laplace", "logistic", "epanechnikov"}
     Distribution of the noise.
 link : {"logistic", "probit", "cloglog"}
-    What turns raw binary scores into probabilities.
+    The map from raw scores of a binary outcome, its logits, to probabilities.
 tolerance : float
     Largest numerical error that is accepted, absolute. The result has a bound that is no larger; where none can be
     proven, there is an error.

@@ -151,8 +151,9 @@ def read_models(
     return models
 
 
-def split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def split(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The options of rows, and all others."""
+    check_keywords(function, options)
     of_rows = {name: value for name, value in options.items() if name in ROW_DEFAULTS}
     return of_rows, {name: value for name, value in options.items() if name not in ROW_DEFAULTS}
 
@@ -175,11 +176,11 @@ def _check_same_rows(name: str, rows: Rows, first: Rows) -> None:
 
 def check_keywords(function: Callable[..., Any], options: Mapping[str, object]) -> None:
     """What Python itself would check if the options were named in the signature."""
-    if not options:
-        return
-    takes = [each.name for each in inspect.signature(function).parameters.values() if each.kind is each.KEYWORD_ONLY]
+    parameters = inspect.signature(function).parameters.values() if options else ()
+    takes = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
     for name in options:
-        if name not in takes:
+        # A function that also takes the options of a measure leaves those to the measure.
+        if name not in takes and not any(each.kind is each.VAR_KEYWORD for each in parameters):
             raise TypeError(
                 f"{function.__qualname__}() got an unexpected keyword argument {name!r}; it takes {', '.join(takes)}"
             )

@@ -6,6 +6,7 @@ the docstring, in place of the marker ``<rows>``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from calipers._arrays import ArrayLike
@@ -17,6 +18,7 @@ from calipers._inputs import (
     NBins,
     Noise,
     Norm,
+    NullDistribution,
     OneView,
     PosLabel,
     RunOut,
@@ -38,16 +40,23 @@ class _AllOptions(TypedDict, total=False):
 
 
 class ColumnOptions(_AllOptions, total=False):
-    """The options of rows that are columns of a DataFrame, the weights being one of the columns.
-
-    multiclass : {None, "top_class"} or int
-        The question that is asked of (n, k). None: P(y = 1) for two classes, "top_class" for more. "top_class": the
-        largest probability, and whether that class was right. An int: that class against the rest.
-    """
+    """The options of rows that are columns of a DataFrame, the weights being one of the columns."""
 
     multiclass: OneView
     ties: Ties
     pos_label: PosLabel
+
+
+class DataFrameOptions(ColumnOptions, total=False):
+    """The options of rows in a DataFrame, and of the sketches that they go into."""
+
+    resolution: int | None
+    tolerance: float | None
+    smallest_sigma: float | None
+    clip: float
+    largest_logit: float
+    n_bins: Sequence[int]
+    weight_bits: int
 
 
 class OneViewOptions(ColumnOptions, total=False):
@@ -120,17 +129,21 @@ class MeasureOptions(TypedDict, total=False):
     score: Literal["brier", "log"]
 
 
+class TestOptions(OneViewOptions, total=False):
+    """Options that tests of calibration share."""
+
+    link: Link
+    null_distribution: NullDistribution
+    n_resamples: int
+    random_state: int
+
+
 class AssessOptions(RowOptions, MeasureOptions, total=False):
     """The options of rows and of the measure that is assessed."""
 
 
 class CompareOptions(OneViewOptions, MeasureOptions, total=False):
-    """The options of rows and of the measure that models are compared by.
-
-    multiclass : {None, "top_class"} or int
-        The question that is asked of (n, k). None: P(y = 1) for two classes, "top_class" for more. "top_class": the
-        largest probability, and whether that class was right. An int: that class against the rest.
-    """
+    """The options of rows and of the measure that models are compared by."""
 
 
 # In the order in which signatures and docstrings have them.
@@ -142,4 +155,10 @@ ROW_DEFAULTS: RowOptions = {
     "pos_label": None,
     "sum_tolerance": 1e-3,
     "invalid": "refuse",
+}
+TEST_DEFAULTS: TestOptions = {
+    "link": "logistic",
+    "null_distribution": "auto",
+    "n_resamples": 999,
+    "random_state": 0,
 }

@@ -247,10 +247,7 @@ class Sketch:
 
         Parameters
         ----------
-        <sigma, noise>
-        link : {"logistic", "probit", "cloglog"}
-            The map from logits to probabilities.
-        <tolerance>
+        <sigma, noise, link, tolerance>
         """
         return self._measured("ls_ece", sigma=sigma, noise=noise, link=link, tolerance=tolerance, clip=self.clip)
 
@@ -269,10 +266,7 @@ class Sketch:
 
         Parameters
         ----------
-        <sigma, noise>
-        link : {"logistic", "probit", "cloglog"}
-            The map from logits to probabilities.
-        <tolerance>
+        <sigma, noise, link, tolerance>
         """
         return self._measured(
             "residual_ls_ece", sigma=sigma, noise=noise, link=link, tolerance=tolerance, clip=self.clip
@@ -337,10 +331,7 @@ class Sketch:
 
         Parameters
         ----------
-        <bins, noise>
-        link : {"logistic", "probit", "cloglog"}
-            The map from logits to probabilities.
-        <tolerance>
+        <bins, noise, link, tolerance>
         random_state : int
             Seed of the sampling noise.
 
@@ -369,9 +360,7 @@ class Sketch:
 
         Parameters
         ----------
-        <at, sigma, noise>
-        link : {"logistic", "probit", "cloglog"}
-            The map from logits to probabilities.
+        <at, sigma, noise, link>
         """
         # The curve has bounds, not a tolerance; an automatic sigma is what cells answer to within this.
         smoothing = {"sigma": sigma, "noise": noise, "link": link, "tolerance": 1e-6, "clip": self.clip}

@@ -23,7 +23,32 @@ Bins: TypeAlias = Sequence[int] | NDArray[np.integer[Any]] | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SweepResult(Result):
+class _Swept(Result):
+    """What sweeps of rows and of sketches have in common."""
+
+    bins: NDArray[np.int64]
+    ece_uniform: NDArray[np.float64]
+    ls_ece: NDArray[np.float64]
+    ls_ece_bounds: NDArray[np.float64]
+    verdict: Literal["brittle", "stable", "undecided"]
+    brittle_with: tuple[Literal["uniform", "quantile"], ...]
+    sentence: str
+    range_uniform: tuple[float, float] | None
+    range_quantile: tuple[float, float] | None
+    range_ls_ece: tuple[float, float] | None
+    sampling_noise_uniform: float
+    n: int
+    settings: dict[str, Any]
+
+    def _text(self, columns: Columns) -> str:
+        rows = (
+            f"{n_bins:>6}  " + "  ".join(f"{value:>15}" for value in row) for n_bins, *row in _table(self.bins, columns)
+        )
+        return "\n".join([f"{type(self).__name__}, {self.n:,} rows: {self.sentence}", *rows])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SweepResult(_Swept):
     """ECE over numbers of bins, LS-ECE over as many sigmas, and whether the first is brittle.
 
     Attributes
@@ -62,26 +87,13 @@ class SweepResult(Result):
         The options that made it.
     """
 
-    bins: NDArray[np.int64]
-    ece_uniform: NDArray[np.float64]
     ece_quantile: NDArray[np.float64] | None
-    ls_ece: NDArray[np.float64]
-    ls_ece_bounds: NDArray[np.float64]
     smooth_ece: Estimate
-    verdict: Literal["brittle", "stable", "undecided"]
-    brittle_with: tuple[Literal["uniform", "quantile"], ...]
-    sentence: str
-    range_uniform: tuple[float, float] | None
-    range_quantile: tuple[float, float] | None
-    range_ls_ece: tuple[float, float] | None
-    sampling_noise_uniform: float
     sampling_noise_quantile: float | None
     jump: float
     tied_ece: float
     n_tied: int
-    n: int
     n_clipped: int
-    settings: dict[str, Any]
     _svg: str
 
     @property
@@ -112,11 +124,11 @@ class SweepResult(Result):
 
     def __repr__(self) -> str:
         ties = f"{self.n_tied:,} rows tied, jump {self.jump:.6f} if split"
-        return f"{_text(self, self._columns())}\nsmECE {float(self.smooth_ece):.6f}; {ties}"
+        return f"{self._text(self._columns())}\nsmECE {float(self.smooth_ece):.6f}; {ties}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SketchSweep(Result):
+class SketchSweep(_Swept):
     """What `Sketch.sweep` gives: the sweep, but for smECE and ties, which need the rows.
 
     Attributes
@@ -145,27 +157,14 @@ class SketchSweep(Result):
         The options that made it.
     """
 
-    bins: NDArray[np.int64]
-    ece_uniform: NDArray[np.float64]
     ece_uniform_bounds: NDArray[np.float64]
     ece_quantile: NDArray[np.float64]
     ece_quantile_bounds: NDArray[np.float64]
-    ls_ece: NDArray[np.float64]
-    ls_ece_bounds: NDArray[np.float64]
-    verdict: Literal["brittle", "stable", "undecided"]
-    brittle_with: tuple[Literal["uniform", "quantile"], ...]
-    sentence: str
-    range_uniform: tuple[float, float] | None
-    range_quantile: tuple[float, float] | None
-    range_ls_ece: tuple[float, float] | None
-    sampling_noise_uniform: float
     sampling_noise_quantile: float
-    n: int
-    settings: dict[str, Any]
 
     def __repr__(self) -> str:
         values = {"ECE equal-width": self.ece_uniform, "ECE equal-mass": self.ece_quantile, "LS-ECE": self.ls_ece}
-        return _text(self, values)
+        return self._text(values)
 
 
 def _table(bins: NDArray[np.int64], columns: Columns) -> list[tuple[str, ...]]:
@@ -174,13 +173,6 @@ def _table(bins: NDArray[np.int64], columns: Columns) -> list[tuple[str, ...]]:
         ("bins", *columns),
         *((str(n_bins), *(f"{value:.6f}" for value in row)) for n_bins, row in zip(bins, rows, strict=True)),
     ]
-
-
-def _text(result: SweepResult | SketchSweep, columns: Columns) -> str:
-    rows = (
-        f"{n_bins:>6}  " + "  ".join(f"{value:>15}" for value in row) for n_bins, *row in _table(result.bins, columns)
-    )
-    return "\n".join([f"{type(result).__name__}, {result.n:,} rows: {result.sentence}", *rows])
 
 
 @documented
@@ -207,11 +199,7 @@ def sweep(
 
     Parameters
     ----------
-    <y_true, y_prob>
-    <bins, noise>
-    link : {"logistic", "probit", "cloglog"}
-        The map from logits to probabilities.
-    <tolerance, clip, compat>
+    <y_true, y_prob, bins, noise, link, tolerance, clip, compat>
     random_state : int
         Seed of the sampling noise.
     <progress>

@@ -126,6 +126,15 @@ def test_what_is_asked_wrongly_is_a_type_error(call: Any, text: str) -> None:
     assert str(refused.value) == text
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_unknown_keyword_is_a_type_error_with_what_there_is(name: str) -> None:
+    p: Any = {"a": P, "b": Q} if name == "compare" else P
+    with pytest.raises(TypeError, match=r"'sgima'.*\bsigma|'sgima'.*\blink|'sgima'.*sample_weight") as refused:
+        getattr(cal, name)(Y, p, sgima=0.1, **({"bandwidth": 0.1} if name == "canonical_kde_ece" else {}))
+    # The options of the measure that is asked for by name are those of the measure.
+    assert str(refused.value).startswith("ls_ece has no option" if name in ("assess", "compare") else f"{name}() got")
+
+
 def test_models_are_compared_on_the_same_rows() -> None:
     with pytest.raises(ValueError, match=r"^predictions of 'b' must have the labels of the first model's$"):
         cal.compare({"a": cal.Predictions(Y, P), "b": cal.Predictions(1 - Y, P)})

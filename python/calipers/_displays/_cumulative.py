@@ -10,18 +10,7 @@ from numpy.typing import NDArray
 
 from calipers import _core
 from calipers._cumulative import CumulativeCurve
-from calipers._displays._canvas import (
-    REFERENCE,
-    SMALL,
-    axes_for,
-    draw_legend,
-    free_colors,
-    label,
-    mark,
-    marked,
-    percent,
-    plain_frame,
-)
+from calipers._displays import _canvas as canvas
 from calipers._displays._estimator import OfEstimator
 from calipers._documented import documented
 from calipers._estimate import Estimate
@@ -149,12 +138,12 @@ class CumulativeDisplay(OfEstimator):
         CumulativeDisplay
             This display, with `ax_` and `figure_`.
         """
-        ax, beside = axes_for(ax)
-        first = not marked(ax, _ZERO)
-        color = free_colors(ax, 1)[0] if color is None else color
+        ax, beside = canvas.axes_for(ax)
+        first = not canvas.marked(ax, _ZERO)
+        color = canvas.free_colors(ax, 1)[0] if color is None else color
         shares = self.curve.shares
         name = self.name if name is None else name
-        range_text = "" if self.estimate is None else f"ECCE-R {percent(self.estimate)}"
+        range_text = "" if self.estimate is None else f"ECCE-R {canvas.percent(self.estimate)}"
         few = shares.size <= 30
         (line,) = ax.plot(
             *self._corners(),
@@ -162,10 +151,10 @@ class CumulativeDisplay(OfEstimator):
             linewidth=1.6,
             marker="o" if few else None,
             markersize=4,
-            label=label(name, range_text) if name or range_text else "outcomes less predictions",
+            label=canvas.label(name, range_text) if name or range_text else "outcomes less predictions",
             zorder=3,
         )
-        mark(line)
+        canvas.mark(line)
         if self.deviations is not None:
             band = 2.0 * self.deviations
             places = _every(shares.size)
@@ -176,13 +165,13 @@ class CumulativeDisplay(OfEstimator):
                 color=color,
                 alpha=0.18,
                 linewidth=0,
-                label=None if marked(ax, _BAND) else _BAND_TEXT,
+                label=None if canvas.marked(ax, _BAND) else _BAND_TEXT,
                 zorder=1,
             )
-            mark(area, _BAND)
+            canvas.mark(area, _BAND)
         if first:
-            mark(ax.axhline(0.0, color=REFERENCE, linewidth=1.0, linestyle="--", zorder=2), _ZERO)
-            plain_frame(ax)
+            canvas.mark(ax.axhline(0.0, color=canvas.REFERENCE, linewidth=1.0, linestyle="--", zorder=2), _ZERO)
+            canvas.plain_frame(ax)
             ax.set_xlim(-0.02, 1.02)
             ax.set_xlabel("Share of rows, by rising probability")
             ax.set_ylabel("Outcomes less predictions (% of rows)")
@@ -193,7 +182,7 @@ class CumulativeDisplay(OfEstimator):
             # The second scale is that of one model alone.
             for scale in [child for child in ax.child_axes if child.get_gid() == _SCALE]:
                 scale.remove()
-        draw_legend(ax, beside, last=(_BAND_TEXT,))
+        canvas.draw_legend(ax, beside, last=(_BAND_TEXT,))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -215,12 +204,12 @@ class CumulativeDisplay(OfEstimator):
     def _draw_probabilities(self, ax: Axes) -> None:
         """At the top: the probability at each share."""
         scale = ax.secondary_xaxis("top")
-        mark(scale, _SCALE)
+        canvas.mark(scale, _SCALE)
         at = np.linspace(0.0, 1.0, 6)
         # The row at a share is the first that reaches it.
         reached = np.minimum(np.searchsorted(self.curve.shares, at), self.curve.shares.size - 1)
-        scale.set_xticks(at, [_short(value) for value in self.curve.probabilities[reached]], fontsize=SMALL)
-        scale.set_xlabel("Predicted probability", fontsize=SMALL)
+        scale.set_xticks(at, [_short(value) for value in self.curve.probabilities[reached]], fontsize=canvas.SMALL)
+        scale.set_xlabel("Predicted probability", fontsize=canvas.SMALL)
         scale.spines["top"].set_visible(False)
 
 

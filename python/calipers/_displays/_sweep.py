@@ -92,10 +92,7 @@ class SweepDisplay(OfEstimator):
 
         Parameters
         ----------
-        <y_true, y_prob, bins, noise>
-        link : {"logistic", "probit", "cloglog"}
-            The map from logits to probabilities.
-        <tolerance, clip, compat>
+        <y_true, y_prob, bins, noise, link, tolerance, clip, compat>
         random_state : int
             Seed of the sampling noise.
         <name, ax, colors>

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, types
 
 from calipers import _core
 from calipers._assess import Debias, Method
+from calipers._documented import documented
 from calipers._parquet import FOLDERS, START
 from calipers._sketch import Sketch
 from calipers.spark._collect import collected, created, shown
@@ -147,6 +148,7 @@ class Sketches:
         self._try("measure", {"measure": measure, **options})
         return self._ask("measure", {"measure": measure, **self._one_sigma(measure, options)})
 
+    @documented
     def assess(
         self,
         *,
@@ -162,8 +164,15 @@ class Sketches:
 
         Parameters
         ----------
-        measure, level, n_resamples, method, debias, random_state, **options
-            As for `calipers.Sketch.assess`. All groups have the sigma of all rows unless one is given.
+        measure : {"ls_ece", "residual_ls_ece", "expected_calibration_error"}
+            The last with bins of equal width. All groups have the sigma of all rows unless one is given.
+        <level>
+        n_resamples : int
+            Draws of each kind; at least 20, and at least 1 / (1 - level).
+        <method, debias, random_state>
+        **options
+            Those of the function of that name but for ``clip``: ``sigma``, ``noise``, ``link`` and ``tolerance`` for
+            `calipers.ls_ece`, ``n_bins`` and so on for binned ECE.
 
         Returns
         -------
@@ -183,13 +192,15 @@ class Sketches:
         self._try("assess", {**choices, **options})
         return self._ask("assess", {**choices, **self._one_sigma(measure, options)})
 
+    @documented
     def sweep(self, *, bins: Sequence[int] | None = None, **options: Any) -> DataFrame:
         """ECE over numbers of bins beside LS-ECE over sigma, for each group: how brittle its figure is.
 
         Parameters
         ----------
-        bins, **options
-            As for `calipers.Sketch.sweep`.
+        <bins>
+        **options
+            Those of `calipers.Sketch.sweep`: ``noise``, ``link``, ``tolerance`` and ``random_state``.
 
         Returns
         -------
