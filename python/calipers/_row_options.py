@@ -63,8 +63,9 @@ class OneViewOptions(ColumnOptions, total=False):
     """Options of functions whose result is about one binary question, so that there is no mean over classes.
 
     multiclass : {None, "top_class"} or int
-        The question that is asked of (n, k). None: P(y = 1) for two classes, "top_class" for more. "top_class": the
-        largest probability, and whether that class was right. An int: that class against the rest.
+        The question that is asked of (n, k). None: P(y = 1) for two classes, "top_class" for more.
+        "top_class": the largest probability, and whether that class was right. An int: that class
+        against the rest.
     """
 
     sample_weight: ArrayLike | None
@@ -84,21 +85,22 @@ class RowOptions(ClassOptions, total=False):
     sample_weight : array-like of shape (n,), optional
         One weight for each row; at a given sigma, weight 2 is the same as the row twice.
     from_logits : bool
-        Whether `y_prob` has raw scores: logits of outcome 1, or the input of a softmax (so log-probabilities too). It
-        is never guessed. Raw scores are not clipped.
+        Whether `y_prob` has raw scores: logits of outcome 1, or the input of a softmax (so
+        log-probabilities too). It is never guessed. Raw scores are not clipped.
     multiclass : {None, "top_class", "classwise"} or int
-        The question that is asked of (n, k). None: P(y = 1) for two classes, "top_class" for more. "top_class": the
-        largest probability, and whether that class was right. "classwise": the mean over classes, each against the
-        rest. An int: that class against the rest.
+        The question that is asked of (n, k). None: P(y = 1) for two classes, "top_class" for more.
+        "top_class": the largest probability, and whether that class was right. "classwise": the
+        mean over classes, each against the rest. An int: that class against the rest.
     ties : {"first", "any"}
-        If several classes share the largest probability, the first is the prediction, as argmax takes it, or any of
-        them counts as right.
+        If several classes share the largest probability, the first is the prediction, as argmax
+        takes it, or any of them counts as right.
     pos_label : str, int, float or bool, optional
         The label that is outcome 1, where labels are not 0 and 1.
     sum_tolerance : float
         How far the sum of a row of class probabilities may be from 1.
     invalid : {"refuse", "count"}
-        "refuse": an invalid row raises an error. "count": invalid rows are left out and counted in the result.
+        "refuse": an invalid row raises an error. "count": invalid rows are left out and counted in
+        the result.
     """
 
     multiclass: Multiclass
