@@ -16,7 +16,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, is_typeddict
 
 import calipers
 
@@ -26,6 +26,7 @@ MADE = "<!-- Made by scripts/api_reference.py from the docstrings: change those.
 
 # Page, title and modules, in the order of the index.
 FAMILIES = [
+    ("inputs", "What functions read", ["_predictions", "_row_options"]),
     ("ls-ece", "LS-ECE", ["_ls_ece"]),
     ("binned", "Binned calibration errors", ["_binned", "_debiased"]),
     ("kernels", "Smoothed by kernels and splines", ["_kernel", "_spline"]),
@@ -39,9 +40,9 @@ FAMILIES = [
     ("curves", "Curves and tables", ["_curve"]),
     ("displays", "Charts by matplotlib", ["_displays"]),
     ("report", "A page of everything", ["_report"]),
-    ("sketch", "Batches and merges", ["_sketch", "_sketch_rows"]),
+    ("sketch", "Batches and merges", ["_sketch", "_parquet"]),
     ("threads", "How many threads", ["_threads"]),
-    ("results", "What functions return and raise", ["_estimate", "_catalogue", "_core"]),
+    ("results", "What functions return and raise", ["_estimate", "_measures", "_core"]),
 ]
 LISTS = {"Parameters", "Attributes", "Returns", "Raises", "Yields"}
 WIDTH = 100
@@ -204,7 +205,8 @@ def described(name: str, page: str, links: Links) -> Iterator[str]:
     thing = getattr(calipers, name)
     yield f"## {name}"
     # A result is made by calipers, not by its reader: it has attributes, and no call to show.
-    if not (dataclasses.is_dataclass(thing) or (inspect.isclass(thing) and issubclass(thing, (Exception, float)))):
+    is_made = inspect.isclass(thing) and issubclass(thing, (Exception, float))
+    if not (dataclasses.is_dataclass(thing) or is_typeddict(thing) or is_made):
         yield call(name, thing)
     yield from markdown(inspect.getdoc(thing) or "", page, links)
     if inspect.isclass(thing):

@@ -15,164 +15,28 @@
     cal.simulate("overconfident", 1000)             # bias, error, coverage and size where the truth is known
     cal.Sketch().update(y_true, y_prob).ls_ece()    # batch by batch, and merged: rows need not stay in memory
 
-Each measure returns an `Estimate`: a float that also carries its numerical bound, the number of
-rows and the settings that made it. Input that breaks a rule is refused with a `CalipersError`.
+Each measure returns an `Estimate`: a float that also carries its numerical bound, the number of rows and the settings
+that made it. Invalid input raises a `CalipersError`. `Predictions` are read and checked once, for any number of calls.
+
+Every name is here and in one submodule: `metrics`, `curves`, `inference`, `plotting`, `sketching`, `simulation`,
+`reporting`, `inputs` and `parallelism`.
 """
 
-from calipers._assess import Assessment, Interval, NoiseFloor, Part, Parts, assess
-from calipers._binned import (
-    adaptive_calibration_error,
-    expected_calibration_error,
-    maximum_calibration_error,
-    root_mean_squared_calibration_error,
-    top_label_calibration_error,
-)
-from calipers._calibration_tests import (
-    CalibrationTest,
-    CalibrationTests,
-    CoefficientInterval,
-    CoxTest,
-    calibration_tests,
-    cox_test,
-    ecce_mad_test,
-    ecce_r_test,
-    hosmer_lemeshow_test,
-    spiegelhalter_test,
-    tcal_test,
-)
-from calipers._catalogue import Measure, measures
-from calipers._clinical import (
-    CalibrationIndices,
-    CoxCalibration,
-    calibration_indices,
-    cox_calibration,
-    observed_expected,
-)
-from calipers._compare import ComparedBy, Comparison, Pair, compare
-from calipers._core import CalipersError, __version__
-from calipers._cumulative import CumulativeCurve, cumulative_curve, ecce_mad, ecce_r
-from calipers._curve import Band, Bin, IsotonicCurve, LsCurve, calibration_bins, corp_curve, ls_curve
-from calipers._debiased import debiased_ece, sweep_ece, tcal_squared_error
-from calipers._displays import CumulativeDisplay, ReliabilityDisplay, SweepDisplay
-from calipers._distance import (
-    kernel_calibration_error,
-    lower_distance_to_calibration,
-    mmce,
-    smooth_calibration_error,
-    surrogate_interval_calibration_error,
-)
-from calipers._estimate import Estimate
-from calipers._kernel import beta_kde_ece, canonical_kde_ece, kde_ece, smooth_ece
-from calipers._ls_ece import ls_ece, ls_ece_sampled, residual_ls_ece
-from calipers._report import ReportPage, report
-from calipers._scores import CorpDecomposition, brier_score, corp, log_loss
-from calipers._simulate import (
-    Accuracy,
-    CoverageResult,
-    EstimatorResult,
-    Family,
-    MonteCarlo,
-    RejectionResult,
-    Simulation,
-    families,
-    simulate,
-)
-from calipers._sketch import Sketch
-from calipers._sketch_rows import read_sketches, write_sketches
-from calipers._spline import SplineCurve, spline_calibration_error, spline_curve
-from calipers._sweep import SketchSweep, SweepResult, sweep
-from calipers._threads import set_threads, threads
+import typing as _typing
 
-__all__ = [
-    "Accuracy",
-    "Assessment",
-    "Band",
-    "Bin",
-    "CalibrationIndices",
-    "CalibrationTest",
-    "CalibrationTests",
-    "CalipersError",
-    "CoefficientInterval",
-    "ComparedBy",
-    "Comparison",
-    "CorpDecomposition",
-    "CoverageResult",
-    "CoxCalibration",
-    "CoxTest",
-    "CumulativeCurve",
-    "CumulativeDisplay",
-    "Estimate",
-    "EstimatorResult",
-    "Family",
-    "Interval",
-    "IsotonicCurve",
-    "LsCurve",
-    "Measure",
-    "MonteCarlo",
-    "NoiseFloor",
-    "Pair",
-    "Part",
-    "Parts",
-    "RejectionResult",
-    "ReliabilityDisplay",
-    "ReportPage",
-    "Simulation",
-    "Sketch",
-    "SketchSweep",
-    "SplineCurve",
-    "SweepDisplay",
-    "SweepResult",
-    "__version__",
-    "adaptive_calibration_error",
-    "assess",
-    "beta_kde_ece",
-    "brier_score",
-    "calibration_bins",
-    "calibration_indices",
-    "calibration_tests",
-    "canonical_kde_ece",
-    "compare",
-    "corp",
-    "corp_curve",
-    "cox_calibration",
-    "cox_test",
-    "cumulative_curve",
-    "debiased_ece",
-    "ecce_mad",
-    "ecce_mad_test",
-    "ecce_r",
-    "ecce_r_test",
-    "expected_calibration_error",
-    "families",
-    "hosmer_lemeshow_test",
-    "kde_ece",
-    "kernel_calibration_error",
-    "log_loss",
-    "lower_distance_to_calibration",
-    "ls_curve",
-    "ls_ece",
-    "ls_ece_sampled",
-    "maximum_calibration_error",
-    "measures",
-    "mmce",
-    "observed_expected",
-    "read_sketches",
-    "report",
-    "residual_ls_ece",
-    "root_mean_squared_calibration_error",
-    "set_threads",
-    "simulate",
-    "smooth_calibration_error",
-    "smooth_ece",
-    "spiegelhalter_test",
-    "spline_calibration_error",
-    "spline_curve",
-    "surrogate_interval_calibration_error",
-    "sweep",
-    "sweep_ece",
-    "tcal_squared_error",
-    "tcal_test",
-    "threads",
-    "top_label_calibration_error",
-    "write_sketches",
-]
+from calipers import curves, inference, inputs, metrics, parallelism, plotting, reporting, simulation, sketching
+from calipers._core import __version__ as __version__
+from calipers.curves import *
+from calipers.inference import *
+from calipers.inputs import *
+from calipers.metrics import *
+from calipers.parallelism import *
+from calipers.plotting import *
+from calipers.reporting import *
+from calipers.simulation import *
+from calipers.sketching import *
+
+if not _typing.TYPE_CHECKING:
+    # Type checkers know that what is imported by * is public; of lists they only read those that are written out.
+    _SUBMODULES = (curves, inference, inputs, metrics, parallelism, plotting, reporting, simulation, sketching)
+    __all__ = sorted(["__version__", *(name for module in _SUBMODULES for name in module.__all__)])

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from calipers._doors import ArrayLike
-from calipers._estimate import Estimate, from_dict
-from calipers._inputs import Invalid, Multiclass, Options, PosLabel, Ties, cluster_column
+from calipers import _core
+from calipers._arrays import ArrayLike
+from calipers._documented import documented
+from calipers._estimate import Estimate
+from calipers._inputs import Options, cluster_column
 from calipers._named import named
+from calipers._predictions import Outcomes, Probabilities, read, split
 from calipers._progress import shown
 from calipers._result import Result, html_table, html_text
-from calipers._rows import Rows
-
-if TYPE_CHECKING:
-    from calipers._core import _Assessed, _Part
+from calipers._row_options import AssessOptions, Unpack
 
 Method: TypeAlias = Literal["bias-aware", "influence", "normal", "percentile", "bca"] | None
 Debias: TypeAlias = Literal["local"] | Literal["mean"] | Literal["floor"] | Literal["bootstrap"]
@@ -56,7 +56,7 @@ class NoiseFloor(Result):
 
 @dataclass(frozen=True)
 class Interval(Result):
-    """Where the population's value of a measure is.
+    """Where the population's value of a measure is; ``low, high = interval`` unpacks its ends.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Interval(Result):
     level : float
         The share of samples whose interval holds the population's value.
     method : str
-        How it was made, as for `assess`.
+        How it was made: a `method` of `assess`.
     is_upper_limit : bool
         Whether only the upper end says something: all of 1 - level is beyond it.
     """
@@ -75,6 +75,10 @@ class Interval(Result):
     level: float
     method: str
     is_upper_limit: bool
+
+    def __iter__(self) -> Iterator[float]:
+        """``low, high = interval``."""
+        return iter((self.lower, self.upper))
 
     def __str__(self) -> str:
         if self.is_upper_limit:
@@ -128,7 +132,7 @@ class Parts(Result):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assessment:
+class Assessment(Result):
     """A figure with how much of it can be trusted; it prints as a sentence and what belongs to it.
 
     LS-ECE is decided by its residual form: the p-value, ``significant``, ``debiased``, ``debias`` and ``parts`` of an
@@ -199,6 +203,13 @@ class Assessment:
     def __float__(self) -> float:
         return float(self.estimate)
 
+    @classmethod
+    def _of(cls, found: Mapping[str, Any]) -> Assessment:
+        """The assessment that the core has made: what was drawn is part of the settings."""
+        drawn = {name: found[name] for name in ("n_resamples", "random_state")}
+        settings = {**found["estimate"]["settings"], "level": found["interval"]["level"], **drawn}
+        return super()._of({name: value for name, value in found.items() if name not in drawn} | {"settings": settings})
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python objects, ready for JSON.
 
@@ -207,27 +218,12 @@ class Assessment:
         >>> list(found)[:6]
         ['measure', 'value', 'numerical_bound', 'sentence', 'floor', 'p_value']
         """
-        return {
-            "measure": self.estimate.measure,
-            "value": self.value,
-            "numerical_bound": self.estimate.numerical_bound,
-            "sentence": self.sentence,
-            "floor": None if self.floor is None else self.floor.to_dict(),
-            "p_value": self.p_value,
-            "withheld": self.withheld,
-            "interval": self.interval.to_dict(),
-            "debiased": self.debiased,
-            "debias": self.debias,
-            "standard_error": self.standard_error,
-            "bias": self.bias,
-            "significant": self.significant,
-            "residual": None if self.residual is None else self.residual.to_dict(),
-            "parts": None if self.parts is None else self.parts.to_dict(),
-            "smoothing": self.smoothing,
-            "n": self.estimate.n,
-            "n_clusters": self.n_clusters,
-            "settings": dict(self.settings),
-        }
+        fields = super().to_dict()
+        estimate = fields.pop("estimate")
+        first = {name: estimate[name] for name in ("measure", "value", "numerical_bound")}
+        second = {name: fields.pop(name) for name in ("sentence", "floor")}
+        last = {name: fields.pop(name) for name in ("n_clusters", "settings")}
+        return {**first, **second, "p_value": self.p_value, **fields, "n": self.estimate.n, **last}
 
     def _lines(self) -> list[tuple[str, str]]:
         """What stands under the sentence."""
@@ -237,7 +233,7 @@ class Assessment:
             low, _, high = self.floor.quantiles
             lines += [
                 ("noise floor", f"{self.floor.mean:.6f} ± {self.floor.deviation:.6f}, 90 % in [{low:.6f}, {high:.6f}]"),
-                ("p-value", f"{_p_value(self.floor.p_value)} ({self.floor.n_resamples:,} resamples)"),
+                ("p-value", f"{p_value_text(self.floor.p_value, 6, 'below ')} ({self.floor.n_resamples:,} resamples)"),
             ]
         if self.residual is not None:
             deciding = self.residual
@@ -267,52 +263,16 @@ class Assessment:
         return html_text(self.sentence) + html_table((), self._lines())
 
 
-def assessment(parts: _Assessed) -> Assessment:
-    """What the compiled half has found."""
-    estimate = from_dict(parts["estimate"])
-    floor, residual, signed = parts["floor"], parts["residual"], parts["parts"]
-    return Assessment(
-        sentence=parts["sentence"],
-        estimate=estimate,
-        floor=None if floor is None else NoiseFloor(**floor),
-        withheld=parts["withheld"],
-        interval=Interval(**parts["interval"]),
-        debiased=parts["debiased"],
-        debias=parts["debias"],
-        standard_error=parts["standard_error"],
-        bias=parts["bias"],
-        significant=parts["significant"],
-        residual=None if residual is None else assessment(residual),
-        parts=None
-        if signed is None
-        else Parts(
-            too_high=_part(signed["too_high"]),
-            too_low=_part(signed["too_low"]),
-            overconfident=signed["overconfident"] and _part(signed["overconfident"]),
-            underconfident=signed["underconfident"] and _part(signed["underconfident"]),
-        ),
-        smoothing=parts["smoothing"],
-        n_clusters=parts["n_clusters"],
-        settings={
-            **estimate.settings,
-            "level": parts["interval"]["level"],
-            "n_resamples": parts["n_resamples"],
-            "random_state": parts["random_state"],
-        },
-    )
+def p_value_text(p: float, digits: int, below: str) -> str:
+    """A p-value with so many digits, or that it is below the smallest number that they can show."""
+    smallest = 10.0**-digits
+    return f"{p:.{digits}f}" if p >= smallest else f"{below}{smallest:.{digits}f}"
 
 
-def _p_value(p: float) -> str:
-    return f"{p:.6f}" if p >= 1e-6 else "below 0.000001"
-
-
-def _part(parts: _Part) -> Part:
-    return Part(value=parts["value"], debiased=parts["debiased"], interval=Interval(**parts["interval"]))
-
-
+@documented
 def assess(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     measure: str = "ls_ece",
     level: float = 0.95,
@@ -322,14 +282,7 @@ def assess(
     cluster: Clusters = None,
     random_state: int = 0,
     progress: bool = False,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
-    **options: Any,
+    **options: Unpack[AssessOptions],
 ) -> Assessment:
     r"""A figure, what a calibrated model would show in its place, and where the population's value is.
 
@@ -348,35 +301,14 @@ def assess(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
+    <y_true, y_prob>
     measure : str
         Any name of `measures` of which a larger value is worse.
-    level : float
-        Level of the interval, from 0.5 and below 1; the floor test is at 1 - level.
+    <level>
     n_resamples : int
         Draws of each kind, R; at least 20, and at least 1 / (1 - level).
-    method : {None, "bias-aware", "influence", "normal", "percentile", "bca"}
-        How the interval is made. "bias-aware" is as above, for LS-ECE, its residual form, binned ECE with norm "l1" and
-        means of those over classes. "influence" and "normal" are 2 v - mean(v*) ± z se, v* the measure of rows drawn
-        with replacement, with the standard error of v by influence values or with the deviation of the draws.
-        "percentile" and "bca" are quantiles of the draws, and too high for a measure that is biased up. None is
-        "bias-aware" where the measure has it, "normal" for others.
-    debias : {"local", "mean", "floor", "bootstrap"}
-        How noise is taken out of the value. "local": place by place, by the size of the gap that the rows show there;
-        "mean" for a measure without places. "floor": sqrt(max(0, v² - m²)). "bootstrap": max(0, 2 v - mean(v*)).
-        "mean": the mean of these two.
-    cluster : array-like of shape (n,), optional
-        Rows with equal values depend on each other, as the questions of one user do: numbers, text or anything with a
-        hash, ten different ones at least. Standard errors are then those of clusters, and the floor draws outcomes that
-        are correlated within clusters as much as those of the rows are. A mean over classes has no floor then.
-    random_state : int
-        The seed: the same figures on every machine and with any number of threads.
-    progress : bool
-        Whether a line on standard error says how far the draws are.
-    multiclass : {None, "top_class", "classwise"} or int
-        As for `ls_ece`. With "classwise" a calibrated draw gives each row one label, and the mean over classes is
-        measured again for each draw.
+    <method, debias, cluster, random_state, progress>
+    <rows>
     **options
         Those of the function of that name: ``sigma``, ``noise``, ``link``, ``tolerance`` and ``clip`` for `ls_ece`,
         ``n_bins`` and so on for others.
@@ -388,8 +320,9 @@ def assess(
 
     Notes
     -----
-    Assumes independent rows, or independent clusters. The interval holds the population's value of the measure at the
-    same settings: for LS-ECE at the same sigma, which is not that of the ECE itself.
+    Assumes independent rows, or independent clusters. With ``multiclass="classwise"`` a calibrated draw gives each row
+    one label, and the mean over classes is measured again for each draw. The interval holds the population's value of
+    the measure at the same settings: for LS-ECE at the same sigma, which is not that of the ECE itself.
 
     Cost: for LS-ECE one pass and then some hundred microseconds for each draw, whatever the number of rows; with
     clusters one pass for each draw. Other measures are computed again for each draw. Accuracy: that of R draws; the
@@ -425,15 +358,11 @@ def assess(
     >>> found.significant, found.interval.is_upper_limit, found.debiased < 0.001
     (False, True, True)
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    asked = named(measure, options)
-    choices: Options = {
-        "level": level,
-        "n_resamples": n_resamples,
-        "method": method,
-        "debias": debias,
-        "random_state": random_state,
-        "cluster": cluster_column(cluster),
-    }
+    of_rows, of_measure = split(assess, options)
+    rows, asked = read(assess, y_true, y_prob, of_rows), named(measure, of_measure)
+    choices: Options = {"level": level, "n_resamples": n_resamples, "method": method, "debias": debias}
+    choices |= {"random_state": random_state, "cluster": cluster_column(cluster)}
     with shown(progress, f"assess {measure}") as show:
-        return assessment(rows.assess(asked.measure, **asked.options, **choices, progress=show))
+        return Assessment._of(
+            _core.assess(asked.measure, rows.columns, {**asked.options, **choices, "progress": show, **rows.options})
+        )

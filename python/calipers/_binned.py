@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from calipers import _core
-from calipers._doors import ArrayLike
-from calipers._estimate import Estimate, from_dict
-from calipers._inputs import Compat, Invalid, Link, Multiclass, NBins, Norm, PosLabel, Strategy, Ties
-from calipers._rows import Rows
+from calipers._documented import documented
+from calipers._estimate import Estimate
+from calipers._inputs import Compat, Link, NBins, Norm, Strategy
+from calipers._predictions import Outcomes, Probabilities, read
+from calipers._row_options import ClassOptions, RowOptions, Unpack
 
 
+@documented
 def expected_calibration_error(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     n_bins: NBins = 15,
     strategy: Strategy = "uniform",
     norm: Norm = "l1",
     compat: Compat = None,
     link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[RowOptions],
 ) -> Estimate:
     r"""Binned calibration error: the gap between outcome rate and mean probability, bin by bin.
 
@@ -35,20 +31,8 @@ def expected_calibration_error(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    n_bins : int or "auto"
-        How many bins; "auto" is the cube root of n, rounded down.
-    strategy : {"uniform", "quantile"}
-        Bins of equal width, ((b-1)/B, b/B] with the first closed, or of equal mass, with equal
-        probabilities in one bin.
-    norm : {"l1", "l2", "max"}
-        Mean gap (ECE), root of the mean squared gap (RMSCE) or largest gap (MCE).
-    compat : {"sklearn", "netcal", "torchmetrics", "relplot", "uncertainty-calibration"}, optional
-        The edges and floating-point type of another tool, to reproduce its figures. Those tools take
-        no weights, and torchmetrics and relplot no equal mass.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <y_true, y_prob, n_bins, strategy, norm, compat, link>
+    <rows>
 
     Returns
     -------
@@ -71,25 +55,19 @@ def expected_calibration_error(
     >>> round(cal.expected_calibration_error([0, 1, 1], [0.2, 0.2, 0.9], n_bins=2, norm="max"), 12)
     0.3
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate(
+    return read(expected_calibration_error, y_true, y_prob, rows).estimate(
         "expected_calibration_error", n_bins=n_bins, strategy=strategy, norm=norm, compat=compat, link=link
     )
 
 
+@documented
 def adaptive_calibration_error(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     n_bins: NBins = 15,
     link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[RowOptions],
 ) -> Estimate:
     r"""Adaptive calibration error: binned calibration error with bins of equal mass.
 
@@ -100,12 +78,8 @@ def adaptive_calibration_error(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    n_bins : int or "auto"
-        How many bins; "auto" is the cube root of n, rounded down.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <y_true, y_prob, n_bins, link>
+    <rows>
 
     Returns
     -------
@@ -131,26 +105,20 @@ def adaptive_calibration_error(
     >>> round(cal.adaptive_calibration_error([0, 1, 1, 1], [0.1, 0.2, 0.7, 0.8], n_bins=2), 12)
     0.3
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate(
-        "expected_calibration_error", n_bins=n_bins, strategy="quantile", norm="l1", compat=None, link=link
+    return read(adaptive_calibration_error, y_true, y_prob, rows).estimate(
+        "adaptive_calibration_error", n_bins=n_bins, link=link
     )
 
 
+@documented
 def root_mean_squared_calibration_error(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     n_bins: NBins = 15,
     strategy: Strategy = "uniform",
     link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[RowOptions],
 ) -> Estimate:
     r"""Root mean squared calibration error: binned calibration error in the L2 norm.
 
@@ -161,14 +129,8 @@ def root_mean_squared_calibration_error(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    n_bins : int or "auto"
-        How many bins; "auto" is the cube root of n, rounded down.
-    strategy : {"uniform", "quantile"}
-        Bins of equal width or of equal mass.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <y_true, y_prob, n_bins, strategy, link>
+    <rows>
 
     Returns
     -------
@@ -196,27 +158,21 @@ def root_mean_squared_calibration_error(
     >>> math.isclose(error, math.sqrt((2 * 0.3**2 + 0.1**2) / 3))
     True
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate(
-        "expected_calibration_error", n_bins=n_bins, strategy=strategy, norm="l2", compat=None, link=link
+    return read(root_mean_squared_calibration_error, y_true, y_prob, rows).estimate(
+        "root_mean_squared_calibration_error", n_bins=n_bins, strategy=strategy, link=link
     )
 
 
+@documented
 def maximum_calibration_error(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     n_bins: NBins = 15,
     strategy: Strategy = "uniform",
     compat: Compat = None,
     link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[RowOptions],
 ) -> Estimate:
     r"""Maximum calibration error: the largest gap of all bins.
 
@@ -226,16 +182,8 @@ def maximum_calibration_error(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    n_bins : int or "auto"
-        How many bins; "auto" is the cube root of n, rounded down.
-    strategy : {"uniform", "quantile"}
-        Bins of equal width or of equal mass.
-    compat : {"sklearn", "netcal", "torchmetrics", "relplot", "uncertainty-calibration"}, optional
-        The edges of another tool, as for `expected_calibration_error`.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <y_true, y_prob, n_bins, strategy, compat, link>
+    <rows>
 
     Returns
     -------
@@ -262,23 +210,20 @@ def maximum_calibration_error(
     >>> round(cal.maximum_calibration_error([0, 1, 1], [0.2, 0.2, 0.9], n_bins=2), 12)
     0.3
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate(
-        "expected_calibration_error", n_bins=n_bins, strategy=strategy, norm="max", compat=compat, link=link
+    return read(maximum_calibration_error, y_true, y_prob, rows).estimate(
+        "maximum_calibration_error", n_bins=n_bins, strategy=strategy, compat=compat, link=link
     )
 
 
+@documented
 def top_label_calibration_error(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     n_bins: NBins = 15,
     strategy: Strategy = "quantile",
     norm: Norm = "l1",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[ClassOptions],
 ) -> Estimate:
     r"""Top-label calibration error: binned calibration error of the rows that are predicted as a class, class by class.
 
@@ -289,16 +234,17 @@ def top_label_calibration_error(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Class labels from 0 to k - 1.
-    y_prob : array-like of shape (n, k)
-        Probabilities of each class, or raw scores with `from_logits`. Other options are as for `ls_ece`.
+    y_true : array-like of shape (n,), or Predictions
+        Class labels from 0 to k - 1. `Predictions` stand for `y_true`, `y_prob` and the options of rows; their
+        `multiclass`, `ties` and `pos_label` do not matter here.
+    y_prob : array-like of shape (n, k), optional
+        Probabilities of each class, or raw scores with `from_logits`; left out beside `Predictions`.
     n_bins : int or "auto"
         How many bins for each class; "auto" is the cube root of its rows, rounded down.
-    strategy : {"uniform", "quantile"}
-        Bins of equal width or of equal mass.
+    <strategy>
     norm : {"l1", "l2", "max"}
         Mean gap, root of the mean squared gap or largest gap; of classes the mean is taken.
+    <rows>
 
     Returns
     -------
@@ -326,7 +272,10 @@ def top_label_calibration_error(
     >>> round(error, 12) == round((2 * 0.3 + 0.4) / 3, 12), len(error.per_class)
     (True, 2)
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, None, "first", None, sum_tolerance, invalid)
     # Scores of classes become probabilities by the softmax, whose log-odds have the logistic link.
     options = {"n_bins": n_bins, "strategy": strategy, "norm": norm, "compat": None, "link": "logistic"}
-    return from_dict(rows.ask(_core.top_label_calibration_error, **options))
+    return Estimate._of(
+        read(top_label_calibration_error, y_true, y_prob, rows)
+        .of_classes()
+        .ask(_core.top_label_calibration_error, **options)
+    )

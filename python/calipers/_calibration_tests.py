@@ -6,21 +6,19 @@ rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calipers import _core
-from calipers._doors import ArrayLike
-from calipers._inputs import Invalid, Link, OneView, PosLabel, Ties
-from calipers._result import html_table, html_text
-from calipers._rows import Rows
+from calipers._documented import documented
+from calipers._inputs import Link, Options
+from calipers._predictions import Outcomes, Probabilities, Rows, read, split
+from calipers._result import Result, html_table, html_text
+from calipers._row_options import TEST_DEFAULTS, OneViewOptions, TestOptions, Unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-# A union of words, since stubtest takes an alias of one Literal with several for no union at all.
-NullDistribution: TypeAlias = Literal["auto"] | Literal["asymptotic"] | Literal["resampled"]
 
 
 class CoefficientInterval(NamedTuple):
@@ -33,7 +31,7 @@ class CoefficientInterval(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CalibrationTest:
+class CalibrationTest(Result):
     """A p-value with what belongs to it.
 
     Attributes
@@ -80,23 +78,6 @@ class CalibrationTest:
             shown.append(f"left_out={self.left_out!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python objects, ready for JSON.
-
-        >>> import calipers as cal
-        >>> cal.cox_test([1, 1, 0, 1, 0, 0], [0.75, 0.75, 0.75, 0.25, 0.25, 0.25]).to_dict()["test"]
-        'cox'
-        """
-        return {
-            "test": self.test,
-            "statistic": self.statistic,
-            "p_value": self.p_value,
-            "degrees_of_freedom": self.degrees_of_freedom,
-            "n": self.n,
-            "left_out": dict(self.left_out),
-            "settings": dict(self.settings),
-        }
-
 
 @dataclass(frozen=True, repr=False)
 class CoxTest(CalibrationTest):
@@ -105,7 +86,7 @@ class CoxTest(CalibrationTest):
     Attributes
     ----------
     test, statistic, p_value, degrees_of_freedom, n, left_out, settings
-        As those of `CalibrationTest`.
+        Those of every `CalibrationTest`.
     intercept, slope : CoefficientInterval
         Of the regression on the logits; calibrated predictions have 0 and 1.
     in_the_large : CoefficientInterval
@@ -124,12 +105,6 @@ class CoxTest(CalibrationTest):
     covariance: float
     level: float
     n_clipped: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python objects, ready for JSON."""
-        coefficients = {name: getattr(self, name)._asdict() for name in ("intercept", "slope", "in_the_large")}
-        rest = {"covariance": self.covariance, "level": self.level, "n_clipped": self.n_clipped}
-        return {**super().to_dict(), **coefficients, **rest}
 
 
 class CalibrationTests(Mapping[str, CalibrationTest]):
@@ -192,26 +167,26 @@ def _by(test: CalibrationTest) -> str:
     return "normal distribution" if test.test == "spiegelhalter" else "Brownian motion"
 
 
-def _ask(rows: Rows, test: str, **options: object) -> CalibrationTest:
-    """What the test of that name says."""
-    return CalibrationTest(**rows.ask(lambda columns, read: _core.calibration_test(test, columns, read), **options))
+def _tested(
+    function: Callable[..., Any],
+    test: str,
+    y_true: Outcomes,
+    y_prob: Probabilities,
+    options: TestOptions,
+    **others: object,
+) -> CalibrationTest:
+    """The test of that name, as a function was asked for it."""
+    of_rows, of_test = split(function, options)
+    return _asked(read(function, y_true, y_prob, of_rows), test, {**TEST_DEFAULTS, **of_test, **others})
 
 
+def _asked(rows: Rows, test: str, options: Mapping[str, object]) -> CalibrationTest:
+    return CalibrationTest._of(rows.ask(lambda columns, asked: _core.calibration_test(test, columns, asked), **options))
+
+
+@documented
 def spiegelhalter_test(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    *,
-    link: Link = "logistic",
-    null_distribution: NullDistribution = "auto",
-    n_resamples: int = 999,
-    random_state: int = 0,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    y_true: Outcomes, y_prob: Probabilities = None, **options: Unpack[TestOptions]
 ) -> CalibrationTest:
     r"""Spiegelhalter's test: whether the Brier score is what the predictions themselves say that it should be.
 
@@ -222,17 +197,8 @@ def spiegelhalter_test(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
-    null_distribution : {"auto", "asymptotic", "resampled"}
-        Where the p-value comes from: the limit for many rows, outcomes drawn from the predictions (the right size for
-        any number of rows), or whichever of them is good enough.
-    n_resamples, random_state : int
-        Draws, and their seed, where outcomes are drawn.
-    multiclass : {None, "top_class"} or int
-        As for `ls_ece`, but for "classwise": a test asks one question.
+    <y_true, y_prob, link, null_distribution, n_resamples, random_state>
+    <rows>
 
     Returns
     -------
@@ -260,28 +226,17 @@ def spiegelhalter_test(
     >>> round(test.statistic, 6), round(test.p_value, 6)
     (1.885618, 0.059346)
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    options = {"link": link, "null_distribution": null_distribution, "n_resamples": n_resamples}
-    return _ask(rows, "spiegelhalter", random_state=random_state, **options)
+    return _tested(spiegelhalter_test, "spiegelhalter", y_true, y_prob, options)
 
 
+@documented
 def hosmer_lemeshow_test(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     n_groups: int = 10,
     fitted: bool = False,
-    link: Link = "logistic",
-    null_distribution: NullDistribution = "auto",
-    n_resamples: int = 999,
-    random_state: int = 0,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **options: Unpack[TestOptions],
 ) -> CalibrationTest:
     r"""The test of Hosmer and Lemeshow: outcomes against predictions in groups of equal mass.
 
@@ -293,22 +248,14 @@ def hosmer_lemeshow_test(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
+    <y_true, y_prob>
     n_groups : int
         Groups, from 2 to 10,000.
     fitted : bool
         Whether predictions are those of a logistic regression that was fitted on these very rows: two degrees of
         freedom fewer. On other predictions that would reject 6 to 15 % of calibrated ones at 5 %.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
-    null_distribution : {"auto", "asymptotic", "resampled"}
-        Where the p-value comes from: the limit for many rows, outcomes drawn from the predictions (the right size for
-        any number of rows), or whichever of them is good enough.
-    n_resamples, random_state : int
-        Draws, and their seed, where outcomes are drawn.
-    multiclass : {None, "top_class"} or int
-        As for `ls_ece`, but for "classwise": a test asks one question.
+    <link, null_distribution, n_resamples, random_state>
+    <rows>
 
     Returns
     -------
@@ -337,27 +284,11 @@ def hosmer_lemeshow_test(
     >>> round(test.statistic, 6), test.degrees_of_freedom, round(test.p_value, 6)
     (2.666667, 2.0, 0.263597)
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    options = {"link": link, "null_distribution": null_distribution, "n_resamples": n_resamples}
-    return _ask(rows, "hosmer_lemeshow", n_groups=n_groups, fitted=fitted, random_state=random_state, **options)
+    return _tested(hosmer_lemeshow_test, "hosmer_lemeshow", y_true, y_prob, options, n_groups=n_groups, fitted=fitted)
 
 
-def ecce_r_test(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    *,
-    link: Link = "logistic",
-    null_distribution: NullDistribution = "auto",
-    n_resamples: int = 999,
-    random_state: int = 0,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
-) -> CalibrationTest:
+@documented
+def ecce_r_test(y_true: Outcomes, y_prob: Probabilities = None, **options: Unpack[TestOptions]) -> CalibrationTest:
     r"""Kuiper's test by ECCE-R: whether the sum of residuals ranges farther than chance lets it.
 
         C_k = Σ_(i: p_i <= p_(k)) w_i (y_i - p_i),  C_0 = 0,  σ² = Σ w_i² p_i (1 - p_i)
@@ -368,17 +299,8 @@ def ecce_r_test(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
-    null_distribution : {"auto", "asymptotic", "resampled"}
-        Where the p-value comes from: the limit for many rows, outcomes drawn from the predictions (the right size for
-        any number of rows), or whichever of them is good enough.
-    n_resamples, random_state : int
-        Draws, and their seed, where outcomes are drawn.
-    multiclass : {None, "top_class"} or int
-        As for `ls_ece`, but for "classwise": a test asks one question.
+    <y_true, y_prob, link, null_distribution, n_resamples, random_state>
+    <rows>
 
     Returns
     -------
@@ -405,27 +327,11 @@ def ecce_r_test(
     >>> round(test.statistic, 6)
     0.722315
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    options = {"link": link, "null_distribution": null_distribution, "n_resamples": n_resamples}
-    return _ask(rows, "ecce_r", random_state=random_state, **options)
+    return _tested(ecce_r_test, "ecce_r", y_true, y_prob, options)
 
 
-def ecce_mad_test(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    *,
-    link: Link = "logistic",
-    null_distribution: NullDistribution = "auto",
-    n_resamples: int = 999,
-    random_state: int = 0,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
-) -> CalibrationTest:
+@documented
+def ecce_mad_test(y_true: Outcomes, y_prob: Probabilities = None, **options: Unpack[TestOptions]) -> CalibrationTest:
     r"""The test of Kolmogorov and Smirnov by ECCE-MAD: whether the sum of residuals strays farther than chance lets it.
 
         C_k = Σ_(i: p_i <= p_(k)) w_i (y_i - p_i),  C_0 = 0,  σ² = Σ w_i² p_i (1 - p_i)
@@ -436,17 +342,8 @@ def ecce_mad_test(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
-    null_distribution : {"auto", "asymptotic", "resampled"}
-        Where the p-value comes from: the limit for many rows, outcomes drawn from the predictions (the right size for
-        any number of rows), or whichever of them is good enough.
-    n_resamples, random_state : int
-        Draws, and their seed, where outcomes are drawn.
-    multiclass : {None, "top_class"} or int
-        As for `ls_ece`, but for "classwise": a test asks one question.
+    <y_true, y_prob, link, null_distribution, n_resamples, random_state>
+    <rows>
 
     Returns
     -------
@@ -473,26 +370,19 @@ def ecce_mad_test(
     >>> round(test.statistic, 6)
     0.361158
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    options = {"link": link, "null_distribution": null_distribution, "n_resamples": n_resamples}
-    return _ask(rows, "ecce_mad", random_state=random_state, **options)
+    return _tested(ecce_mad_test, "ecce_mad", y_true, y_prob, options)
 
 
+@documented
 def tcal_test(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     most_bins: int = 4096,
     link: Link = "logistic",
     n_resamples: int = 999,
     random_state: int = 0,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[OneViewOptions],
 ) -> CalibrationTest:
     r"""T-Cal's adaptive test: the squared calibration error in 2, 4, 8, ... bins, the most surprising of them.
 
@@ -505,16 +395,11 @@ def tcal_test(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
+    <y_true, y_prob>
     most_bins : int
         Bins of the finest scale at most, however many rows there are.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
-    n_resamples, random_state : int
-        Draws, and their seed.
-    multiclass : {None, "top_class"} or int
-        As for `ls_ece`, but for "classwise": a test asks one question.
+    <link, n_resamples, random_state>
+    <rows>
 
     Returns
     -------
@@ -540,24 +425,18 @@ def tcal_test(
     >>> cal.tcal_test([1, 0] * 50, [0.2] * 50 + [0.8] * 50).p_value
     0.001
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    options = {"link": link, "most_bins": most_bins, "n_resamples": n_resamples, "random_state": random_state}
-    return _ask(rows, "tcal_adaptive", **options)
+    drawn = {"link": link, "most_bins": most_bins, "n_resamples": n_resamples, "random_state": random_state}
+    return _asked(read(tcal_test, y_true, y_prob, rows), "tcal_adaptive", drawn)
 
 
+@documented
 def cox_test(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     clip: float = 1e-6,
     level: float = 0.95,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[OneViewOptions],
 ) -> CoxTest:
     r"""The test by Cox's regression: whether outcomes, regressed on logits, have intercept 0 and slope 1.
 
@@ -569,14 +448,10 @@ def cox_test(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    clip : float
-        Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit.
+    <y_true, y_prob, clip>
     level : float
         Level of the intervals.
-    multiclass : {None, "top_class"} or int
-        As for `ls_ece`, but for "classwise": a test asks one question.
+    <rows>
 
     Returns
     -------
@@ -605,41 +480,23 @@ def cox_test(
     >>> test.statistic < 1e-12, round(test.slope.value, 6), test.slope.lower < 1 < test.slope.upper
     (True, 1.0, True)
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return _cox(rows, clip, level)
+    return _cox(read(cox_test, y_true, y_prob, rows), clip=clip, level=level)
 
 
-def _cox(rows: Rows, clip: float, level: float) -> CoxTest:
-    """What Cox's regression says."""
-    found = rows.ask(_core.cox_test, clip=clip, level=level)
-    return CoxTest(
-        **found["test"],
-        intercept=CoefficientInterval(*found["intercept"]),
-        slope=CoefficientInterval(*found["slope"]),
-        in_the_large=CoefficientInterval(*found["in_the_large"]),
-        covariance=found["covariance"],
-        level=found["level"],
-        n_clipped=found["n_clipped"],
-    )
+def _cox(rows: Rows, **options: object) -> CoxTest:
+    """The test by Cox's regression."""
+    found = rows.ask(_core.cox_test, **options)
+    return CoxTest._of({**found.pop("test"), **found})
 
 
+@documented
 def calibration_tests(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     n_groups: int = 10,
     clip: float = 1e-6,
-    link: Link = "logistic",
-    null_distribution: NullDistribution = "auto",
-    n_resamples: int = 999,
-    random_state: int = 0,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **options: Unpack[TestOptions],
 ) -> CalibrationTests:
     r"""All tests of calibration on the same rows, by name.
 
@@ -648,21 +505,13 @@ def calibration_tests(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
+    <y_true, y_prob>
     n_groups : int
         Groups of Hosmer and Lemeshow.
     clip : float
         For the logits of Cox's regression.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
-    null_distribution : {"auto", "asymptotic", "resampled"}
-        Where the p-value comes from: the limit for many rows, outcomes drawn from the predictions (the right size for
-        any number of rows), or whichever of them is good enough.
-    n_resamples, random_state : int
-        Draws, and their seed, where outcomes are drawn.
-    multiclass : {None, "top_class"} or int
-        As for `ls_ece`, but for "classwise": a test asks one question.
+    <link, null_distribution, n_resamples, random_state>
+    <rows>
 
     Returns
     -------
@@ -688,20 +537,22 @@ def calibration_tests(
     >>> print(cal.calibration_tests([1, 0, 1, 1], [0.9, 0.2, 0.6, 0.8]).refused["cox"])
     rows must be of both outcomes with overlapping ranges of logits...
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    drawn = {"link": link, "n_resamples": n_resamples, "random_state": random_state}
-    by_limits = {**drawn, "null_distribution": null_distribution}
-    tests = {
-        "spiegelhalter": _ask(rows, "spiegelhalter", **by_limits),
-        "hosmer_lemeshow": _ask(rows, "hosmer_lemeshow", n_groups=n_groups, fitted=False, **by_limits),
-        "ecce_r": _ask(rows, "ecce_r", **by_limits),
-        "ecce_mad": _ask(rows, "ecce_mad", **by_limits),
-        "tcal_adaptive": _ask(rows, "tcal_adaptive", most_bins=4096, **drawn),
+    of_rows, of_test = split(calibration_tests, options)
+    rows = read(calibration_tests, y_true, y_prob, of_rows)
+    by_limits: Options = {**TEST_DEFAULTS, **of_test}
+    drawn = {name: value for name, value in by_limits.items() if name != "null_distribution"}
+    own: dict[str, Options] = {
+        "spiegelhalter": by_limits,
+        "hosmer_lemeshow": {**by_limits, "n_groups": n_groups, "fitted": False},
+        "ecce_r": by_limits,
+        "ecce_mad": by_limits,
+        "tcal_adaptive": {**drawn, "most_bins": 4096},
     }
+    tests = {test: _asked(rows, test, each) for test, each in own.items()}
     refused = {}
     try:
-        tests["cox"] = _cox(rows, clip, 0.95)
+        tests["cox"] = _cox(rows, clip=clip, level=0.95)
     except _core.CalipersError as refusal:
-        # The rows are sound, or the first test would have refused them.
+        # The rows are valid, or the first test would have raised an error.
         refused["cox"] = str(refusal)
     return CalibrationTests(tests, refused)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from calipers import _core
-from calipers._doors import ArrayLike
+from calipers._documented import documented
 from calipers._estimate import Estimate
-from calipers._inputs import Invalid, Link, Multiclass, Noise, OneView, PosLabel, Ties
+from calipers._inputs import Link, Noise
+from calipers._predictions import Outcomes, Probabilities, read
 from calipers._result import Result
-from calipers._rows import Rows
+from calipers._row_options import OneViewOptions, RowOptions, Unpack
 
 
 @dataclass(frozen=True)
@@ -86,18 +87,9 @@ class CoxCalibration(Result):
     left_out: dict[str, int]
 
 
+@documented
 def observed_expected(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    *,
-    link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    y_true: Outcomes, y_prob: Probabilities = None, *, link: Link = "logistic", **rows: Unpack[RowOptions]
 ) -> Estimate:
     r"""Observed / expected ratio: outcomes that occurred for each that was predicted.
 
@@ -107,10 +99,8 @@ def observed_expected(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <y_true, y_prob, link>
+    <rows>
 
     Returns
     -------
@@ -134,25 +124,19 @@ def observed_expected(
     >>> float(cal.observed_expected([1, 1, 0], [0.5, 0.25, 0.25]))
     2.0
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("observed_expected", link=link)
+    return read(observed_expected, y_true, y_prob, rows).estimate("observed_expected", link=link)
 
 
+@documented
 def calibration_indices(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     sigma: float | Literal["auto"] = "auto",
     noise: Noise = "gaussian",
     clip: float = 1e-6,
     link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[OneViewOptions],
 ) -> CalibrationIndices:
     r"""ICI, E50, E90 and Emax: the gaps between a smoothed curve and the diagonal, at the rows.
 
@@ -164,18 +148,13 @@ def calibration_indices(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
+    <y_true, y_prob>
     sigma : float or "auto"
-        Scale of the smoother's noise, as for `ls_ece`.
+        Scale of the smoother's noise; "auto" is that of `ls_ece`.
     noise : {"gaussian", "uniform", "laplace", "logistic", "epanechnikov"}
         Its distribution.
-    clip : float
-        Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
-    multiclass : {None, "top_class"} or int
-        As for `ls_ece`, but for "classwise", which has no one curve.
+    <clip, link>
+    <rows>
 
     Returns
     -------
@@ -203,24 +182,16 @@ def calibration_indices(
     >>> round(indices.ici, 12) == round(indices.emax, 12) == round(1 / 6, 12)
     True
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
     # The curve has bounds, not a tolerance.
     options = {"sigma": sigma, "noise": noise, "link": link, "tolerance": 1e-6, "clip": clip}
-    return CalibrationIndices(**rows.ask(_core.calibration_indices, **options))
+    return CalibrationIndices._of(
+        read(calibration_indices, y_true, y_prob, rows).ask(_core.calibration_indices, **options)
+    )
 
 
+@documented
 def cox_calibration(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    *,
-    clip: float = 1e-6,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    y_true: Outcomes, y_prob: Probabilities = None, *, clip: float = 1e-6, **rows: Unpack[OneViewOptions]
 ) -> CoxCalibration:
     r"""Cox's calibration regression: intercept, slope and calibration in the large, with standard errors.
 
@@ -231,12 +202,10 @@ def cox_calibration(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
+    <y_true, y_prob>
     clip : float
         Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit; then the clip matters.
-    multiclass : {None, "top_class"} or int
-        As for `ls_ece`, but for "classwise", which has no one regression.
+    <rows>
 
     Returns
     -------
@@ -265,5 +234,4 @@ def cox_calibration(
     >>> math.isclose(fit.slope, math.log(2) / math.log(3)), abs(fit.in_the_large) < 1e-9
     (True, True)
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return CoxCalibration(**rows.ask(_core.cox_calibration, clip=clip))
+    return CoxCalibration._of(read(cox_calibration, y_true, y_prob, rows).ask(_core.cox_calibration, clip=clip))

@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from calipers._assess import Assessment, Clusters, Interval, assessment
-from calipers._doors import ArrayLike
-from calipers._inputs import Invalid, OneView, PosLabel, Ties, cluster_column
+from calipers import _core
+from calipers._arrays import ArrayLike
+from calipers._assess import Assessment, Clusters, Interval, p_value_text
+from calipers._documented import documented
+from calipers._inputs import Columns, Options, cluster_column
 from calipers._named import named
+from calipers._predictions import Predictions, ask_models, read_models, split
 from calipers._progress import shown
 from calipers._result import Result, html_table, html_text
-from calipers._rows import Rows
+from calipers._row_options import CompareOptions, Unpack
 
 
 @dataclass(frozen=True)
@@ -69,40 +72,31 @@ class ComparedBy(Result):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Result):
     """Models on the same rows; it prints as a sentence and two tables.
 
     Attributes
     ----------
     sentence : str
         Which models differ.
+    level : float
+        Level of the intervals.
     models : dict
         An `Assessment` of each model by name, all at one sigma.
     compared_by : ComparedBy
         The measure by which they are compared, with its sigma.
     pairs : tuple of Pair
         Every two models, in the order in which they were given.
-    level : float
-        Level of the intervals.
     """
 
     sentence: str
+    level: float
     models: dict[str, Assessment]
     compared_by: ComparedBy
     pairs: tuple[Pair, ...]
-    level: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python objects, ready for JSON."""
-        return {
-            "sentence": self.sentence,
-            "level": self.level,
-            "models": {name: found.to_dict() for name, found in self.models.items()},
-            "compared_by": self.compared_by.to_dict(),
-            "pairs": [pair.to_dict() for pair in self.pairs],
-        }
-
-    def _repr_html_(self) -> str:
+    def _tables(self) -> list[list[tuple[str, ...]]]:
+        """The tables of models and of pairs, each with its header first."""
         interval = f"{100 * self.level:g} % interval"
         models = [
             (name, f"{found.value:.6f}", str(found.interval), _floor(found), f"{found.debiased:.6f}")
@@ -110,41 +104,30 @@ class Comparison:
         ]
         pairs = [
             (
-                _title(pair),
+                f"{pair.first} - {pair.second}",
                 f"{pair.difference:.6f}",
                 str(pair.interval),
-                _p_value(pair.p_value),
-                _p_value(pair.p_adjusted),
+                p_value_text(pair.p_value, 4, "<"),
+                p_value_text(pair.p_adjusted, 4, "<"),
             )
             for pair in self.pairs
         ]
-        return (
-            html_text(self.sentence)
-            + html_table(("model", "value", interval, "floor", "debiased"), models)
-            + html_table(("difference", "value", interval, "p", "p (Holm)"), pairs)
-        )
+        return [
+            [("model", "value", interval, "floor", "debiased"), *models],
+            [("difference", "value", interval, "p", "p (Holm)"), *pairs],
+        ]
+
+    def _repr_html_(self) -> str:
+        return html_text(self.sentence) + "".join(html_table(header, rows) for header, *rows in self._tables())
 
     def __repr__(self) -> str:
-        name = max(map(len, ["model", *self.models]))
-        both = max(map(len, ["difference", *map(_title, self.pairs)]))
-        interval = f"{100 * self.level:g} % interval"
-        lines = [
-            self.sentence,
-            "",
-            f"  {'model':<{name}}  {'value':>9}  {interval:<22}  {'floor':>9}  {'debiased':>9}",
-            *(
-                f"  {each:<{name}}  {found.value:>9.6f}  {found.interval!s:<22}  "
-                f"{_floor(found):>9}  {found.debiased:>9.6f}"
-                for each, found in self.models.items()
-            ),
-            "",
-            f"  {'difference':<{both}}  {'value':>9}  {interval:<22}  {'p':>8}  {'p (Holm)':>8}",
-            *(
-                f"  {_title(pair):<{both}}  {pair.difference:>9.6f}  {pair.interval!s:<22}  "
-                f"{_p_value(pair.p_value):>8}  {_p_value(pair.p_adjusted):>8}"
-                for pair in self.pairs
-            ),
-        ]
+        lines = [self.sentence]
+        for table, last in zip(self._tables(), (9, 8), strict=True):
+            name = max(len(row[0]) for row in table)
+            lines.append("")
+            lines += [
+                f"  {row[0]:<{name}}  {row[1]:>9}  {row[2]:<22}  {row[3]:>{last}}  {row[4]:>{last}}" for row in table
+            ]
         return "\n".join(lines)
 
 
@@ -152,17 +135,10 @@ def _floor(found: Assessment) -> str:
     return "-" if found.floor is None else f"{found.floor.mean:.6f}"
 
 
-def _title(pair: Pair) -> str:
-    return f"{pair.first} - {pair.second}"
-
-
-def _p_value(p: float) -> str:
-    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
-
-
+@documented
 def compare(
-    y_true: ArrayLike,
-    y_prob: Mapping[str, ArrayLike],
+    y_true: ArrayLike | Mapping[str, Predictions],
+    y_prob: Mapping[str, ArrayLike] | None = None,
     *,
     measure: str = "ls_ece",
     level: float = 0.95,
@@ -170,14 +146,7 @@ def compare(
     cluster: Clusters = None,
     random_state: int = 0,
     progress: bool = False,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
-    **options: Any,
+    **options: Unpack[CompareOptions],
 ) -> Comparison:
     r"""Models on the same rows: differences of a measure with paired intervals and p-values.
 
@@ -199,18 +168,22 @@ def compare(
 
     Parameters
     ----------
-    y_true
-        As for `ls_ece`.
-    y_prob : dict of array-like
+    y_true : array-like of shape (n,), or dict of Predictions
+        Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1. A dict has the `Predictions` of each
+        model by its name, all of the same rows, and stands for `y_true`, `y_prob` and the options of rows.
+    y_prob : dict of array-like, optional
         The probabilities of each model by its name, two models at least: row i of each is about outcome i.
     measure : str
-        As for `assess`. One sigma serves all models: where it is chosen automatically, the geometric mean of theirs.
-    level, n_resamples, cluster, random_state, progress
-        As for `assess`.
-    multiclass : {None, "top_class"} or int
-        As for `assess`, but for "classwise". With "top_class" each model is asked about the class that it takes itself.
+        Any name of `measures` of which a larger value is worse. One sigma serves all models: where it is chosen
+        automatically, the geometric mean of theirs.
+    <level>
+    n_resamples : int
+        Draws of each kind; at least 20, and at least 1 / (1 - level).
+    <cluster, random_state, progress>
+    <rows>
     **options
-        Those of the function of that name, as for `assess`.
+        Those of the function of that name: ``sigma``, ``noise``, ``link``, ``tolerance`` and ``clip`` for `ls_ece`,
+        ``n_bins`` and so on for others.
 
     Returns
     -------
@@ -224,9 +197,10 @@ def compare(
 
     Notes
     -----
-    Assumes independent rows, or independent clusters.
+    Assumes independent rows, or independent clusters. With ``multiclass="top_class"`` each model is asked about the
+    class that it takes itself.
 
-    Cost: an assessment of each model, and one of each pair. Accuracy: as for `assess`.
+    Cost: an assessment of each model, and one of each pair. Accuracy: that of `assess`.
 
     References
     ----------
@@ -244,45 +218,26 @@ def compare(
     >>> found.models["careful"].significant
     False
     """
-    if not isinstance(y_prob, Mapping):
+    if not isinstance(y_true if y_prob is None else y_prob, Mapping):
         raise TypeError(f"y_prob must be a dict of models by name, got {type(y_prob).__name__}")
-    for name in y_prob:
-        if not isinstance(name, str):
-            raise TypeError(f"the name of a model must be text, got {type(name).__name__}")
-    models: dict[str, Rows] = {}
-    for name, probabilities in y_prob.items():
-        if models:
-            # Labels and weights are read once: a stream has no second time.
-            models[name] = next(iter(models.values())).with_scores(probabilities)
-        else:
-            models[name] = Rows(
-                y_true, probabilities, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid
-            )
-    asked = named(measure, options)
-    choices = {
-        "level": level,
-        "n_resamples": n_resamples,
-        "random_state": random_state,
-        "cluster": cluster_column(cluster),
-    }
+    of_rows, of_measure = split(compare, options)
+    models, asked = read_models(compare, y_true, y_prob, of_rows), named(measure, of_measure)
+    choices: Options = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
+    choices["cluster"] = cluster_column(cluster)
+
+    def question(columns: list[tuple[str, Columns]], options: Options) -> dict[str, Any]:
+        return _core.compare(asked.measure, columns, options)
+
     with shown(progress, f"compare {measure}") as show:
-        found = Rows.compare(models, asked.measure, **asked.options, **choices, progress=show)
+        found = ask_models(question, models, **asked.options, **choices, progress=show)
     names = list(models)
+    assessments = map(Assessment._of, found["models"])
     return Comparison(
         sentence=found["sentence"],
-        models={name: assessment(parts) for name, parts in zip(names, found["models"], strict=True)},
-        compared_by=ComparedBy(**found["compared_by"]),
+        models=dict(zip(names, assessments, strict=True)),
+        compared_by=ComparedBy._of(found["compared_by"]),
         pairs=tuple(
-            Pair(
-                first=names[pair["first"]],
-                second=names[pair["second"]],
-                difference=pair["difference"],
-                interval=Interval(**pair["interval"]),
-                standard_error=pair["standard_error"],
-                p_value=pair["p_value"],
-                p_adjusted=pair["p_adjusted"],
-                sentence=pair["sentence"],
-            )
+            Pair._of({**pair, "first": names[pair["first"]], "second": names[pair["second"]]})
             for pair in found["pairs"]
         ),
         level=found["level"],

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers import _core
-from calipers._doors import ArrayLike
+from calipers._documented import documented
 from calipers._estimate import Estimate
-from calipers._inputs import Invalid, Link, Multiclass, OneView, PosLabel, Ties
+from calipers._inputs import Link
+from calipers._predictions import Outcomes, Probabilities, read
 from calipers._result import Result
-from calipers._rows import Rows
+from calipers._row_options import OneViewOptions, RowOptions, Unpack
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,18 +35,9 @@ class CumulativeCurve(Result):
     probabilities: NDArray[np.float64]
 
 
+@documented
 def ecce_r(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    *,
-    link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    y_true: Outcomes, y_prob: Probabilities = None, *, link: Link = "logistic", **rows: Unpack[RowOptions]
 ) -> Estimate:
     r"""ECCE-R: the range of the cumulated residuals in the order of the probabilities.
 
@@ -57,10 +49,8 @@ def ecce_r(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <y_true, y_prob, link>
+    <rows>
 
     Returns
     -------
@@ -88,22 +78,12 @@ def ecce_r(
     >>> round(cal.ecce_r([0, 1, 0], [0.3, 0.4, 0.6]), 12)
     0.2
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("ecce_r", link=link)
+    return read(ecce_r, y_true, y_prob, rows).estimate("ecce_r", link=link)
 
 
+@documented
 def ecce_mad(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    *,
-    link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    y_true: Outcomes, y_prob: Probabilities = None, *, link: Link = "logistic", **rows: Unpack[RowOptions]
 ) -> Estimate:
     r"""ECCE-MAD: the largest size of the cumulated residuals, which is also the KS calibration error.
 
@@ -115,10 +95,8 @@ def ecce_mad(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <y_true, y_prob, link>
+    <rows>
 
     Returns
     -------
@@ -147,22 +125,12 @@ def ecce_mad(
     >>> round(cal.ecce_mad([0, 1, 0], [0.3, 0.4, 0.6]), 12)
     0.1
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("ecce_mad", link=link)
+    return read(ecce_mad, y_true, y_prob, rows).estimate("ecce_mad", link=link)
 
 
+@documented
 def cumulative_curve(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    *,
-    link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    y_true: Outcomes, y_prob: Probabilities = None, *, link: Link = "logistic", **rows: Unpack[OneViewOptions]
 ) -> CumulativeCurve:
     r"""The curve behind `ecce_r` and `ecce_mad`: residuals cumulated in the order of the probabilities.
 
@@ -173,12 +141,8 @@ def cumulative_curve(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
-    multiclass : {None, "top_class"} or int
-        As for `ls_ece`, but for "classwise", which has no one curve.
+    <y_true, y_prob, link>
+    <rows>
 
     Returns
     -------
@@ -203,5 +167,4 @@ def cumulative_curve(
     >>> curve.differences.round(12).tolist()
     [0.0, -0.1, 0.1, -0.1]
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return CumulativeCurve(**rows.ask(_core.cumulative_curve, link=link))
+    return CumulativeCurve._of(read(cumulative_curve, y_true, y_prob, rows).ask(_core.cumulative_curve, link=link))

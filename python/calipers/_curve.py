@@ -9,21 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers import _core
-from calipers._doors import ArrayLike
+from calipers._arrays import ArrayLike
+from calipers._documented import documented
 from calipers._inputs import (
     Compat,
-    Invalid,
     Link,
     NBins,
     Noise,
-    OneView,
-    PosLabel,
     Strategy,
-    Ties,
     float_column,
 )
+from calipers._predictions import Outcomes, Probabilities, read
 from calipers._result import Result
-from calipers._rows import Rows
+from calipers._row_options import OneViewOptions, Unpack
 
 # A union of words, since stubtest takes an alias of one Literal with several for no union at all.
 BandKind: TypeAlias = Literal["consistency"] | Literal["confidence"]
@@ -117,9 +115,10 @@ class Bin(NamedTuple):
     outcome_rate: float
 
 
+@documented
 def ls_curve(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     at: ArrayLike | None = None,
     sigma: float | Literal["auto"] = "auto",
@@ -130,13 +129,7 @@ def ls_curve(
     level: float = 0.95,
     n_resamples: int = 999,
     random_state: int = 0,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[OneViewOptions],
 ) -> LsCurve:
     """The smoothed reliability curve whose mean gap is LS-ECE.
 
@@ -145,10 +138,7 @@ def ls_curve(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    at : array-like of shape (m,), optional
-        Where to evaluate the curve, inside (0, 1); 201 equally spaced points unless given.
+    <y_true, y_prob, at, sigma, noise, link, clip>
     band : {None, "consistency"}
         "consistency": also where the curve of calibrated predictions would lie at each place, by outcomes that have the
         predicted probabilities. Its mean and variance are exact sums over the rows; where many rows have a say its
@@ -156,10 +146,8 @@ def ls_curve(
         smoothed predictions, which are not t itself.
     level : float
         Of the band, at each place.
-    n_resamples, random_state : int
-        Draws, and their seed, where outcomes are drawn.
-    multiclass : {None, "top_class"} or int
-        As for `ls_ece`, but for "classwise", which has no one curve.
+    <n_resamples, random_state>
+    <rows>
 
     Returns
     -------
@@ -186,29 +174,23 @@ def ls_curve(
     >>> band.lower.round(12).tolist(), band.upper.round(12).tolist()
     ([0.0], [1.0])
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
     # The curve has bounds, not a tolerance.
     smoothing = {"sigma": sigma, "noise": noise, "link": link, "tolerance": 1e-6, "clip": clip}
     drawn = {"band": band, "level": level, "n_resamples": n_resamples, "random_state": random_state}
-    return curve_of(rows.ask(_core.ls_curve, at=points(at), **smoothing, **drawn))
+    return LsCurve._of(read(ls_curve, y_true, y_prob, rows).ask(_core.ls_curve, at=points(at), **smoothing, **drawn))
 
 
+@documented
 def corp_curve(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     link: Link = "logistic",
     band: BandKind | None = None,
     level: float = 0.95,
     n_resamples: int = 999,
     random_state: int = 0,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[OneViewOptions],
 ) -> IsotonicCurve:
     """The reliability curve behind `corp`: the isotonic regression of the outcomes on the probabilities.
 
@@ -220,20 +202,15 @@ def corp_curve(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <y_true, y_prob, link>
     band : {None, "consistency", "confidence"}
         "consistency": also where the fit would lie if predictions were calibrated, by outcomes drawn from the
         predictions and fitted again. "confidence": where the true rates may lie, by outcomes drawn from the fitted
         rates.
     level : float
         Of the band, at each distinct probability.
-    n_resamples, random_state : int
-        Draws, and their seed.
-    multiclass : {None, "top_class"} or int
-        As for `ls_ece`, but for "classwise", which has no one curve.
+    <n_resamples, random_state>
+    <rows>
 
     Returns
     -------
@@ -270,53 +247,27 @@ def corp_curve(
     >>> band.lower.tolist(), band.upper.tolist()
     ([0.0], [1.0])
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
     drawn = {"band": band, "level": level, "n_resamples": n_resamples, "random_state": random_state}
-    found = rows.ask(_core.corp_curve, link=link, **drawn)
-    return IsotonicCurve(found["probabilities"], found["shares"], found["outcome_rates"], _band(found["band"]))
+    return IsotonicCurve._of(read(corp_curve, y_true, y_prob, rows).ask(_core.corp_curve, link=link, **drawn))
 
 
-def curve_of(parts: _core._Curve) -> LsCurve:
-    """The curve that the compiled half has made."""
-    return LsCurve(
-        parts["probabilities"],
-        parts["outcome_rates"],
-        parts["densities"],
-        parts["outcome_rate_bounds"],
-        parts["density_bounds"],
-        parts["sigma"],
-        _band(parts["band"]),
-    )
-
-
-def _band(parts: _core._Band | None) -> Band | None:
-    return None if parts is None else Band(**parts)
-
-
+@documented
 def calibration_bins(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     n_bins: NBins = 15,
     strategy: Strategy = "uniform",
     compat: Compat = None,
     link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[OneViewOptions],
 ) -> list[Bin]:
     """The table behind `expected_calibration_error`: one `Bin` for each bin, empty ones included.
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `expected_calibration_error`, and so are the options.
-    multiclass : {None, "top_class"} or int
-        As for `ls_ece`, but for "classwise", which has no one table.
+    <y_true, y_prob, n_bins, strategy, compat, link>
+    <rows>
 
     Returns
     -------
@@ -335,9 +286,10 @@ def calibration_bins(
     Bin(lower=0.0, upper=0.5, n=2, weight=2.0, mean_probability=0.25, outcome_rate=0.5)
     Bin(lower=0.5, upper=1.0, n=1, weight=1.0, mean_probability=1.0, outcome_rate=1.0)
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
     # "l1" is how gaps are put together, which a table leaves to its reader.
-    bins = rows.ask(_core.calibration_bins, n_bins=n_bins, strategy=strategy, norm="l1", compat=compat, link=link)
+    bins = read(calibration_bins, y_true, y_prob, rows).ask(
+        _core.calibration_bins, n_bins=n_bins, strategy=strategy, norm="l1", compat=compat, link=link
+    )
     return [Bin(*row) for row in bins]
 
 

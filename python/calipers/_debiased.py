@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from calipers._doors import ArrayLike
+from calipers._documented import documented
 from calipers._estimate import Estimate
-from calipers._inputs import Compat, Invalid, Link, MeanNorm, Multiclass, NBins, PosLabel, Strategy, Ties
-from calipers._rows import Rows
+from calipers._inputs import Compat, Link, MeanNorm, NBins, Strategy
+from calipers._predictions import Outcomes, Probabilities, read
+from calipers._row_options import RowOptions, Unpack
 
 
+@documented
 def debiased_ece(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     n_bins: NBins = 15,
     strategy: Strategy = "quantile",
     norm: MeanNorm = "l2",
     compat: Compat = None,
     link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[RowOptions],
 ) -> Estimate:
     r"""Debiased calibration error: the gaps of the bins without the part that chance alone would make.
 
@@ -35,18 +31,13 @@ def debiased_ece(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    n_bins : int or "auto"
-        How many bins; "auto" is the cube root of n, rounded down.
-    strategy : {"uniform", "quantile"}
-        Bins of equal width or of equal mass.
+    <y_true, y_prob, n_bins, strategy>
     norm : {"l1", "l2"}
         Mean gap, or root of the mean squared gap.
     compat : {"sklearn", "netcal", "torchmetrics", "relplot", "uncertainty-calibration"}, optional
         The bins of another tool. Figures of uncertainty-calibration are those of "uncertainty-calibration".
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <link>
+    <rows>
 
     Returns
     -------
@@ -77,25 +68,21 @@ def debiased_ece(
     >>> math.isclose(error, math.sqrt(0.16 - 0.25 / 3))
     True
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("debiased_ece", n_bins=n_bins, strategy=strategy, norm=norm, compat=compat, link=link)
+    return read(debiased_ece, y_true, y_prob, rows).estimate(
+        "debiased_ece", n_bins=n_bins, strategy=strategy, norm=norm, compat=compat, link=link
+    )
 
 
+@documented
 def sweep_ece(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     strategy: Strategy = "quantile",
     norm: MeanNorm = "l2",
     max_bins: int | None = None,
     link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[RowOptions],
 ) -> Estimate:
     r"""ECE-sweep: binned calibration error with the most bins for which outcome rates still rise.
 
@@ -106,16 +93,15 @@ def sweep_ece(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
+    <y_true, y_prob>
     strategy : {"uniform", "quantile"}
         Bins of equal width or of equal mass, with equal probabilities in one bin.
     norm : {"l1", "l2"}
         q = 1, or q = 2 as the authors' code has it.
     max_bins : int, optional
         The sweep ends here at the latest; at n - 1 unless set.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <link>
+    <rows>
 
     Returns
     -------
@@ -143,23 +129,19 @@ def sweep_ece(
     >>> error.settings["n_bins"], round(error, 12) == round(0.5 / 6, 12)
     (2, True)
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("sweep_ece", strategy=strategy, norm=norm, max_bins=max_bins, link=link)
+    return read(sweep_ece, y_true, y_prob, rows).estimate(
+        "sweep_ece", strategy=strategy, norm=norm, max_bins=max_bins, link=link
+    )
 
 
+@documented
 def tcal_squared_error(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     n_bins: int = 15,
     link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[RowOptions],
 ) -> Estimate:
     r"""T-Cal's debiased plug-in estimate of the squared calibration error. It may be negative.
 
@@ -171,12 +153,11 @@ def tcal_squared_error(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
+    <y_true, y_prob>
     n_bins : int
         The number m of bins of equal width.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <link>
+    <rows>
 
     Returns
     -------
@@ -203,5 +184,4 @@ def tcal_squared_error(
     >>> round(error, 12) == round((0.5**2 - 0.75) / 3**2, 12)
     True
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("tcal_squared_error", n_bins=n_bins, link=link)
+    return read(tcal_squared_error, y_true, y_prob, rows).estimate("tcal_squared_error", n_bins=n_bins, link=link)

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from calipers._doors import ArrayLike
+from calipers._documented import documented
 from calipers._estimate import Estimate
-from calipers._inputs import Invalid, Link, Multiclass, PosLabel, Ties
-from calipers._rows import Rows
+from calipers._inputs import Link
+from calipers._predictions import Outcomes, Probabilities, read
+from calipers._row_options import RowOptions, Unpack
 
 
+@documented
 def smooth_calibration_error(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    *,
-    link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    y_true: Outcomes, y_prob: Probabilities = None, *, link: Link = "logistic", **rows: Unpack[RowOptions]
 ) -> Estimate:
     r"""Smooth calibration error: the best a test of the probability that changes no faster than it can do.
 
@@ -29,10 +21,8 @@ def smooth_calibration_error(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <y_true, y_prob, link>
+    <rows>
 
     Returns
     -------
@@ -60,23 +50,17 @@ def smooth_calibration_error(
     >>> round(cal.smooth_calibration_error([1, 0], [0.4, 0.6]), 12)
     0.06
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("smooth_calibration_error", link=link)
+    return read(smooth_calibration_error, y_true, y_prob, rows).estimate("smooth_calibration_error", link=link)
 
 
+@documented
 def lower_distance_to_calibration(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     n_nodes: int = 16384,
     link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[RowOptions],
 ) -> Estimate:
     r"""Lower distance to calibration: how far probabilities must be moved, on average, until they are calibrated.
 
@@ -86,12 +70,11 @@ def lower_distance_to_calibration(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
+    <y_true, y_prob>
     n_nodes : int
         Nodes on [0, 1], half of them even and half at probabilities of the rows; more make the bound smaller.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <link>
+    <rows>
 
     Returns
     -------
@@ -120,22 +103,14 @@ def lower_distance_to_calibration(
     >>> abs(error - 0.1) <= error.numerical_bound < 1e-7
     True
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("lower_distance_to_calibration", n_nodes=n_nodes, link=link)
+    return read(lower_distance_to_calibration, y_true, y_prob, rows).estimate(
+        "lower_distance_to_calibration", n_nodes=n_nodes, link=link
+    )
 
 
+@documented
 def surrogate_interval_calibration_error(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    *,
-    link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    y_true: Outcomes, y_prob: Probabilities = None, *, link: Link = "logistic", **rows: Unpack[RowOptions]
 ) -> Estimate:
     r"""Surrogate interval calibration error: binned error over all shifts of the bins, with a price on their width.
 
@@ -146,10 +121,8 @@ def surrogate_interval_calibration_error(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <y_true, y_prob, link>
+    <rows>
 
     Returns
     -------
@@ -175,23 +148,19 @@ def surrogate_interval_calibration_error(
     >>> round(cal.surrogate_interval_calibration_error([1], [0.75]), 12)
     0.25
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("surrogate_interval_calibration_error", link=link)
+    return read(surrogate_interval_calibration_error, y_true, y_prob, rows).estimate(
+        "surrogate_interval_calibration_error", link=link
+    )
 
 
+@documented
 def kernel_calibration_error(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     length_scale: float = 1.0,
     link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[RowOptions],
 ) -> Estimate:
     r"""Kernel calibration error with the Laplace kernel, in O(n log n).
 
@@ -201,12 +170,11 @@ def kernel_calibration_error(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
+    <y_true, y_prob>
     length_scale : float
         The distance l of probabilities over which the kernel falls to 1 / e.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <link>
+    <rows>
 
     Returns
     -------
@@ -234,22 +202,14 @@ def kernel_calibration_error(
     >>> math.isclose(error, 0.375 * math.sqrt(2 - 2 * math.exp(-0.5)))
     True
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("kernel_calibration_error", length_scale=length_scale, link=link)
+    return read(kernel_calibration_error, y_true, y_prob, rows).estimate(
+        "kernel_calibration_error", length_scale=length_scale, link=link
+    )
 
 
+@documented
 def mmce(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    *,
-    link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    y_true: Outcomes, y_prob: Probabilities = None, *, link: Link = "logistic", **rows: Unpack[RowOptions]
 ) -> Estimate:
     r"""Maximum mean calibration error: the kernel calibration error with a length scale of 0.4.
 
@@ -260,10 +220,8 @@ def mmce(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <y_true, y_prob, link>
+    <rows>
 
     Returns
     -------
@@ -290,5 +248,4 @@ def mmce(
     >>> math.isclose(cal.mmce([1, 0], [0.25, 0.75]), 0.375 * math.sqrt(2 - 2 * math.exp(-0.5 / 0.4)))
     True
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("mmce", link=link)
+    return read(mmce, y_true, y_prob, rows).estimate("mmce", link=link)

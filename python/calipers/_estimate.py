@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
 
-from calipers._result import html_table
+from calipers._result import html_table, plain
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from calipers._core import _Measured
-
-# Settings that the repr shows, where they say something.
-_SHOWN = (
-    "sigma",
-    "noise",
-    "smoothing",
-    "kernel",
-    "bandwidth",
-    "length_scale",
-    "link",
-    "n_samples",
-    "random_state",
-    "n_bins",
-    "strategy",
-    "norm",
-    "compat",
-    "multiclass",
-)
+# In the order of `Estimate.to_dict`.
+_COUNTS = ("n_clipped", "n_ties", "n_rounded", "left_out")
+_ATTRIBUTES = ("measure", "numerical_bound", "standard_error", "n", *_COUNTS, "settings", "per_class")
+# Settings that the repr shows, where they are set.
+_OF_SMOOTHING = ("sigma", "noise", "smoothing", "kernel", "bandwidth", "length_scale", "link")
+_SHOWN = (*_OF_SMOOTHING, "n_samples", "random_state", "n_bins", "strategy", "norm", "compat", "multiclass")
 
 
 class Estimate(float):
@@ -71,18 +56,7 @@ class Estimate(float):
     True
     """
 
-    __slots__ = (
-        "left_out",
-        "measure",
-        "n",
-        "n_clipped",
-        "n_rounded",
-        "n_ties",
-        "numerical_bound",
-        "per_class",
-        "settings",
-        "standard_error",
-    )
+    __slots__ = _ATTRIBUTES
 
     measure: str
     numerical_bound: float
@@ -111,18 +85,9 @@ class Estimate(float):
         per_class: tuple[Estimate, ...] | None = None,
     ) -> Estimate:
         self = super().__new__(cls, value)
-        for name, attribute in [
-            ("measure", measure),
-            ("numerical_bound", numerical_bound),
-            ("standard_error", standard_error),
-            ("n", n),
-            ("n_clipped", n_clipped),
-            ("n_ties", n_ties),
-            ("n_rounded", n_rounded),
-            ("left_out", {} if left_out is None else left_out),
-            ("settings", settings),
-            ("per_class", per_class),
-        ]:
+        counts = (n, n_clipped, n_ties, n_rounded, {} if left_out is None else left_out)
+        attributes = (measure, numerical_bound, standard_error, *counts, settings, per_class)
+        for name, attribute in zip(_ATTRIBUTES, attributes, strict=True):
             object.__setattr__(self, name, attribute)
         return self
 
@@ -132,18 +97,21 @@ class Estimate(float):
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"an Estimate does not change, so {name!r} cannot be deleted")
 
+    def _shown(self) -> list[tuple[str, Any]]:
+        """Settings that are set and counts that are not 0."""
+        settings = [(name, self.settings.get(name)) for name in _SHOWN]
+        return [each for each in settings if each[1] is not None] + [
+            (name, getattr(self, name)) for name in _COUNTS if getattr(self, name)
+        ]
+
     def __repr__(self) -> str:
         shown = [f"{float(self):.6g}"]
         if self.standard_error is not None:
             shown.append(f"standard_error={self.standard_error:.2g}")
         shown += [f"numerical_bound={self.numerical_bound:.2g}", f"n={self.n}"]
-        for name in _SHOWN:
-            value = self.settings.get(name)
-            if value is not None:
-                shown.append(f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value!r}")
-        for name in ("n_clipped", "n_ties", "n_rounded", "left_out"):
-            if getattr(self, name):
-                shown.append(f"{name}={getattr(self, name)!r}")
+        shown += [
+            f"{name}={f'{value:.6g}' if isinstance(value, float) else repr(value)}" for name, value in self._shown()
+        ]
         return f"Estimate({', '.join(shown)})"
 
     def _repr_html_(self) -> str:
@@ -151,13 +119,7 @@ class Estimate(float):
         if self.standard_error is not None:
             rows.append(("standard error", f"{self.standard_error:.2g}"))
         rows.append(("rows", f"{self.n:,}"))
-        for name in _SHOWN:
-            value = self.settings.get(name)
-            if value is not None:
-                rows.append((name, f"{value:.6g}" if isinstance(value, float) else str(value)))
-        for name in ("n_clipped", "n_ties", "n_rounded", "left_out"):
-            if getattr(self, name):
-                rows.append((name, str(getattr(self, name))))
+        rows += [(name, f"{value:.6g}" if isinstance(value, float) else str(value)) for name, value in self._shown()]
         return html_table(("measure", self.measure), rows)
 
     # print, csv and f-strings without a format get the number, in full.
@@ -170,26 +132,18 @@ class Estimate(float):
         >>> calipers.expected_calibration_error([0, 1], [0.25, 0.75]).to_dict()["value"]
         0.25
         """
-        return {
-            "measure": self.measure,
-            "value": float(self),
-            "numerical_bound": self.numerical_bound,
-            "standard_error": self.standard_error,
-            "n": self.n,
-            "n_clipped": self.n_clipped,
-            "n_ties": self.n_ties,
-            "n_rounded": self.n_rounded,
-            "left_out": dict(self.left_out),
-            "settings": dict(self.settings),
-            "per_class": None if self.per_class is None else [each.to_dict() for each in self.per_class],
-        }
+        attributes = {name: plain(getattr(self, name)) for name in _ATTRIBUTES}
+        return {"measure": self.measure, "value": float(self), **attributes}
+
+    @classmethod
+    def _of(cls, found: Mapping[str, Any]) -> Estimate:
+        """The estimate that the core has made, or that `to_dict` was asked of."""
+        per_class = found["per_class"]
+        return cls(**{**found, "per_class": None if per_class is None else tuple(map(cls._of, per_class))})
 
     def __reduce__(self) -> tuple[Callable[[dict[str, Any]], Estimate], tuple[dict[str, Any]]]:
-        return from_dict, (self.to_dict(),)
+        return _unpickled, (self.to_dict(),)
 
 
-def from_dict(parts: _Measured | dict[str, Any]) -> Estimate:
-    """The estimate that the compiled half has made, or that `Estimate.to_dict` was asked of."""
-    per_class = parts["per_class"]
-    classes = None if per_class is None else tuple(map(from_dict, per_class))
-    return Estimate(**{**parts, "per_class": classes})
+def _unpickled(found: dict[str, Any]) -> Estimate:
+    return Estimate._of(found)

@@ -1,8 +1,8 @@
-"""Whatever users have -> contiguous columns that the compiled half borrows in place.
+"""Arrays of any library -> contiguous columns that the compiled half borrows in place.
 
-    _doors.py -> array, missing -> floats | labels | clusters -> Columns
+    _arrays.py -> array, missing -> floats | labels | clusters -> Columns
 
-Only form is settled here: shapes and types. Values are looked at once, in the core.
+Shapes and types are checked here. Values are checked once, in the core.
 """
 
 import json
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers import _core
-from calipers._doors import Array, ArrayLike, Mask, read
+from calipers._arrays import Array, ArrayLike, Mask, read_array
 
 Options: TypeAlias = dict[str, object]
 
@@ -34,6 +34,7 @@ Norm: TypeAlias = Literal["l1"] | Literal["l2"] | Literal["max"]
 MeanNorm: TypeAlias = Literal["l1"] | Literal["l2"]
 Compat: TypeAlias = Literal["sklearn", "netcal", "torchmetrics", "relplot", "uncertainty-calibration"] | None
 RunOut: TypeAlias = Literal["natural"] | Literal["parabolic"] | Literal["cubic"]
+NullDistribution: TypeAlias = Literal["auto"] | Literal["asymptotic"] | Literal["resampled"]
 PosLabel: TypeAlias = str | bool | int | float | None
 
 
@@ -139,7 +140,7 @@ def positive_label(pos_label: PosLabel, labels: Array | list[str]) -> str | None
 
 def _array(values: object, what: str, max_ndim: int) -> tuple[Array, Mask | None]:
     """The values without a copy, and which are missing; (n, 1) is a column too."""
-    array, missing = read(values, what)
+    array, missing = read_array(values, what)
     width = array.shape[1] if array.ndim == 2 else 1
     if array.ndim not in (1, 2) or width == 0 or (width > 1 and max_ndim == 1):
         raise _core.refusal("shape", what, str(array.shape))

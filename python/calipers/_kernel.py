@@ -5,28 +5,24 @@ from __future__ import annotations
 from typing import Literal
 
 from calipers import _core
-from calipers._doors import ArrayLike
-from calipers._estimate import Estimate, from_dict
-from calipers._inputs import Invalid, Link, MeanNorm, Multiclass, PosLabel, Ties
-from calipers._rows import Rows
+from calipers._documented import documented
+from calipers._estimate import Estimate
+from calipers._inputs import Link, MeanNorm
+from calipers._predictions import Outcomes, Probabilities, read
+from calipers._row_options import ClassOptions, RowOptions, Unpack
 
 
+@documented
 def smooth_ece(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     sigma: float | Literal["auto"] = "auto",
     smoothing: Literal["residuals", "predictions"] = "residuals",
     compat: Literal["relplot"] | None = None,
     tolerance: float = 1e-9,
     link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[RowOptions],
 ) -> Estimate:
     r"""Smooth ECE: the size of the residuals after smoothing them along the probabilities.
 
@@ -38,8 +34,7 @@ def smooth_ece(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
+    <y_true, y_prob>
     sigma : float or "auto"
         Width of the kernel; "auto" is the fixed point.
     smoothing : {"residuals", "predictions"}
@@ -50,8 +45,8 @@ def smooth_ece(
         1/1024. Rows at exactly 0 or 1 count half there, so that with many of them the figure is far from smECE.
     tolerance : float
         Largest numerical error that is accepted, absolute.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <link>
+    <rows>
 
     Returns
     -------
@@ -79,25 +74,21 @@ def smooth_ece(
     >>> abs(error - 0.3) <= error.numerical_bound <= 1e-9
     True
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("smooth_ece", sigma=sigma, smoothing=smoothing, compat=compat, tolerance=tolerance, link=link)
+    return read(smooth_ece, y_true, y_prob, rows).estimate(
+        "smooth_ece", sigma=sigma, smoothing=smoothing, compat=compat, tolerance=tolerance, link=link
+    )
 
 
+@documented
 def kde_ece(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     kernel: Literal["triweight", "gaussian"] = "triweight",
     bandwidth: float | Literal["auto"] = "auto",
     tolerance: float = 1e-9,
     link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[RowOptions],
 ) -> Estimate:
     r"""KDE-ECE: the calibration error of a density estimate of probabilities and outcomes.
 
@@ -108,16 +99,15 @@ def kde_ece(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
+    <y_true, y_prob>
     kernel : {"triweight", "gaussian"}
         35/32 (1 - u²)³, or the normal density.
     bandwidth : float or "auto"
         The standard deviation h; "auto" is s (2n)^(-1/5) with s that of the probabilities of outcome 1.
     tolerance : float
         Largest numerical error that is accepted, absolute.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <link>
+    <rows>
 
     Returns
     -------
@@ -148,25 +138,21 @@ def kde_ece(
     >>> abs(error - 0.5) <= error.numerical_bound <= 1e-9
     True
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("kde_ece", kernel=kernel, bandwidth=bandwidth, tolerance=tolerance, link=link)
+    return read(kde_ece, y_true, y_prob, rows).estimate(
+        "kde_ece", kernel=kernel, bandwidth=bandwidth, tolerance=tolerance, link=link
+    )
 
 
+@documented
 def beta_kde_ece(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     bandwidth: float | Literal["auto"] = "auto",
     norm: MeanNorm = "l1",
     clip: float = 1e-6,
     link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[RowOptions],
 ) -> Estimate:
     r"""KDE-ECE with beta kernels: each row against the outcome rate that all others predict at its probability.
 
@@ -177,8 +163,7 @@ def beta_kde_ece(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
+    <y_true, y_prob>
     bandwidth : float or "auto"
         The bandwidth h; "auto" maximises the likelihood of rows under the density that all others make, over 20
         values from 1e-5 to 1.
@@ -186,8 +171,8 @@ def beta_kde_ece(
         Mean distance, or root of the mean squared distance.
     clip : float
         Probabilities are clipped to [clip, 1 - clip], where K is finite.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <link>
+    <rows>
 
     Returns
     -------
@@ -216,22 +201,21 @@ def beta_kde_ece(
     >>> abs(error - (0.8 + 0.7) / 2) <= error.numerical_bound
     True
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("beta_kde_ece", bandwidth=bandwidth, norm=norm, clip=clip, link=link)
+    return read(beta_kde_ece, y_true, y_prob, rows).estimate(
+        "beta_kde_ece", bandwidth=bandwidth, norm=norm, clip=clip, link=link
+    )
 
 
+@documented
 def canonical_kde_ece(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     bandwidth: float,
     norm: MeanNorm = "l1",
     clip: float = 1e-6,
     limit: int = 20_000_000_000,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[ClassOptions],
 ) -> Estimate:
     r"""Canonical calibration error: each row of class probabilities against the class rates that all others predict.
 
@@ -243,10 +227,11 @@ def canonical_kde_ece(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Class labels from 0 to k - 1.
-    y_prob : array-like of shape (n, k)
-        Probabilities of each class, or raw scores with `from_logits`. Other options are as for `ls_ece`.
+    y_true : array-like of shape (n,), or Predictions
+        Class labels from 0 to k - 1. `Predictions` stand for `y_true`, `y_prob` and the options of rows; their
+        `multiclass`, `ties` and `pos_label` do not matter here.
+    y_prob : array-like of shape (n, k), optional
+        Probabilities of each class, or raw scores with `from_logits`; left out beside `Predictions`.
     bandwidth : float
         The bandwidth h.
     norm : {"l1", "l2"}
@@ -255,6 +240,7 @@ def canonical_kde_ece(
         Probabilities are at least this in the kernels.
     limit : int
         Products that may be taken: n² (k + 8) are needed, and more than this are refused.
+    <rows>
 
     Returns
     -------
@@ -283,5 +269,8 @@ def canonical_kde_ece(
     >>> round(cal.canonical_kde_ece([0, 1], [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]], bandwidth=0.1), 12)
     1.7
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, None, "first", None, sum_tolerance, invalid)
-    return from_dict(rows.ask(_core.canonical_kde_ece, bandwidth=bandwidth, norm=norm, clip=clip, limit=limit))
+    return Estimate._of(
+        read(canonical_kde_ece, y_true, y_prob, rows)
+        .of_classes()
+        .ask(_core.canonical_kde_ece, bandwidth=bandwidth, norm=norm, clip=clip, limit=limit)
+    )

@@ -5,28 +5,24 @@ from __future__ import annotations
 from typing import Literal
 
 from calipers import _core
-from calipers._doors import ArrayLike
-from calipers._estimate import Estimate, from_dict
-from calipers._inputs import Invalid, Link, Multiclass, Noise, PosLabel, Ties
-from calipers._rows import Rows
+from calipers._documented import documented
+from calipers._estimate import Estimate
+from calipers._inputs import Link, Noise
+from calipers._predictions import Outcomes, Probabilities, read
+from calipers._row_options import RowOptions, Unpack
 
 
+@documented
 def ls_ece(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     sigma: float | Literal["auto"] = "auto",
     noise: Noise = "gaussian",
     link: Link = "logistic",
     tolerance: float = 1e-6,
     clip: float = 1e-6,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[RowOptions],
 ) -> Estimate:
     r"""Logit-smoothed calibration error, exact to a stated tolerance.
 
@@ -40,41 +36,8 @@ def ls_ece(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1.
-    y_prob : array-like of shape (n,), (n, 2) or (n, k)
-        Probabilities of outcome 1, or of each class. float32 and float64 in C order are read in place.
-    sigma : float or "auto"
-        Scale of the noise: standard deviation (gaussian), full width (uniform), scale (laplace,
-        logistic), half-width (epanechnikov). "auto" is 1.25 n^(-1/3) sqrt(s² + 0.1²), s the standard
-        deviation of the logits in which each row counts with p (1 - p) times its weight.
-    noise : {"gaussian", "uniform", "laplace", "logistic", "epanechnikov"}
-        Distribution of the noise.
-    link : {"logistic", "probit", "cloglog"}
-        The map from logits to probabilities.
-    tolerance : float
-        Largest numerical error that is accepted, absolute. The result has a bound that is no larger;
-        where none can be proven, the call is refused.
-    clip : float
-        Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit.
-    sample_weight : array-like of shape (n,), optional
-        One weight for each row; at a given sigma, weight 2 is the same as the row twice.
-    from_logits : bool
-        Whether `y_prob` has raw scores: logits of outcome 1, or the input of a softmax (so
-        log-probabilities too). It is never guessed. Nothing saturates and nothing is clipped.
-    multiclass : {None, "top_class", "classwise"} or int
-        The question that is asked of (n, k). None: P(y = 1) for two classes, "top_class" for more.
-        "top_class": the largest probability, and whether that class was right. "classwise": the mean
-        over classes, each against the rest. An int: that class against the rest.
-    ties : {"first", "any"}
-        If several classes share the largest probability, the first is the prediction, as argmax
-        takes it, or any of them counts as right.
-    pos_label : str, int, float or bool, optional
-        The label that is outcome 1, where labels are not 0 and 1.
-    sum_tolerance : float
-        How far the sum of a row of class probabilities may be from 1.
-    invalid : {"refuse", "count"}
-        Rows that break a rule refuse the call, or are left out and counted in the result.
+    <y_true, y_prob, sigma, noise, link, tolerance, clip>
+    <rows>
 
     Returns
     -------
@@ -108,26 +71,22 @@ def ls_ece(
     >>> estimate.settings["multiclass"], round(estimate, 4)
     ('top_class', 0.2354)
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("ls_ece", sigma=sigma, noise=noise, link=link, tolerance=tolerance, clip=clip)
+    return read(ls_ece, y_true, y_prob, rows).estimate(
+        "ls_ece", sigma=sigma, noise=noise, link=link, tolerance=tolerance, clip=clip
+    )
 
 
+@documented
 def residual_ls_ece(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     sigma: float | Literal["auto"] = "auto",
     noise: Noise = "gaussian",
     link: Link = "logistic",
     tolerance: float = 1e-6,
     clip: float = 1e-6,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[RowOptions],
 ) -> Estimate:
     r"""The residual form of LS-ECE: residuals are smoothed, and predictions stay as they are.
 
@@ -143,8 +102,8 @@ def residual_ls_ece(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are all options.
+    <y_true, y_prob, sigma, noise, link, tolerance, clip>
+    <rows>
 
     Returns
     -------
@@ -155,7 +114,7 @@ def residual_ls_ece(
     Raises
     ------
     CalipersError
-        As for `ls_ece`.
+        A ValueError whose text has the rule, the value and the row (from 0), and whose `code` names the rule.
 
     Notes
     -----
@@ -183,13 +142,15 @@ def residual_ls_ece(
     >>> round(cal.ls_ece(y_true, y_prob, sigma=1.0), 3), round(cal.residual_ls_ece(y_true, y_prob, sigma=1.0), 6)
     (0.08, 0.0)
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("residual_ls_ece", sigma=sigma, noise=noise, link=link, tolerance=tolerance, clip=clip)
+    return read(residual_ls_ece, y_true, y_prob, rows).estimate(
+        "residual_ls_ece", sigma=sigma, noise=noise, link=link, tolerance=tolerance, clip=clip
+    )
 
 
+@documented
 def ls_ece_sampled(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     sigma: float | Literal["auto"] = 0.1,
     noise: Noise = "gaussian",
@@ -197,13 +158,7 @@ def ls_ece_sampled(
     n_samples: int = 10_000,
     random_state: int = 0,
     clip: float = 1e-6,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[RowOptions],
 ) -> Estimate:
     r"""LS-ECE by sampling, as in the paper: for those who want to reproduce it.
 
@@ -213,12 +168,11 @@ def ls_ece_sampled(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
+    <y_true, y_prob, sigma, noise, link>
     n_samples : int
         How many samples m, at least 2.
-    random_state : int
-        The seed: the same figure on every machine and with any number of threads.
+    <random_state, clip>
+    <rows>
 
     Returns
     -------
@@ -238,6 +192,6 @@ def ls_ece_sampled(
     >>> abs(sampled - cal.ls_ece(y_true, y_prob, sigma=0.5)) < 4 * sampled.standard_error
     True
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
     options = {"n_samples": n_samples, "random_state": random_state}
-    return from_dict(rows.ask(_core.ls_ece_sampled, sigma=sigma, noise=noise, link=link, clip=clip, **options))
+    asked = read(ls_ece_sampled, y_true, y_prob, rows)
+    return Estimate._of(asked.ask(_core.ls_ece_sampled, sigma=sigma, noise=noise, link=link, clip=clip, **options))

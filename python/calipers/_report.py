@@ -9,31 +9,19 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from calipers import _core
+from calipers._arrays import ArrayLike
 from calipers._assess import Clusters
-from calipers._doors import ArrayLike
-from calipers._inputs import (
-    Invalid,
-    Link,
-    Multiclass,
-    NBins,
-    Noise,
-    PosLabel,
-    Strategy,
-    Ties,
-    cluster_column,
-    label_column,
-)
+from calipers._documented import documented
+from calipers._inputs import Link, NBins, Noise, Strategy, cluster_column, label_column
+from calipers._predictions import Outcomes, Predictions, ask_models, check_keywords, read_models
 from calipers._progress import shown
-from calipers._rows import Rows
+from calipers._row_options import RowOptions, Unpack
 from calipers._sketch import Sketch
-
-if TYPE_CHECKING:
-    from calipers._core import _Page
 
 # Of the frame that a notebook shows, in pixels; the page scrolls inside.
 FRAME_HEIGHT = 720
@@ -58,11 +46,23 @@ class ReportPage:
     charts: dict[str, str]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the page, all of it or nothing; says where it is."""
+        """Writes the page, all of it or nothing, and returns its path.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, in a folder that is there.
+        """
         return _write(Path(path), self.html)
 
     def save_charts(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Writes each chart as an SVG file into a folder, which is made if it is not there."""
+        """Writes each chart as an SVG file, and returns their paths.
+
+        Parameters
+        ----------
+        folder : str or path
+            It is made if it is not there.
+        """
         Path(folder).mkdir(parents=True, exist_ok=True)
         return [_write(Path(folder) / name, chart) for name, chart in self.charts.items()]
 
@@ -91,8 +91,9 @@ def _write(path: Path, text: str) -> Path:
     return path
 
 
+@documented
 def report(
-    y_true: ArrayLike | Sketch | Mapping[str, Sketch],
+    y_true: Outcomes | Sketch | Mapping[str, Sketch | Predictions],
     y_prob: ArrayLike | Mapping[str, ArrayLike] | None = None,
     *,
     title: str | None = None,
@@ -110,13 +111,7 @@ def report(
     cluster: Clusters = None,
     random_state: int = 0,
     progress: bool = False,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[RowOptions],
 ) -> ReportPage:
     r"""A page about one or more models: verdict, measures with floors and intervals, diagrams, sweep, groups.
 
@@ -125,9 +120,10 @@ def report(
 
     Parameters
     ----------
-    y_true
-        As for `ls_ece`; or a `Sketch`, or a dict of sketches by the names of their models, and `y_prob` is left out.
-    y_prob : array-like or dict of array-like
+    y_true : array-like of shape (n,), Predictions, Sketch, or dict of either
+        Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1. `Predictions` or a `Sketch`, or a dict
+        of either by the names of models, stand for `y_true`, `y_prob` and the options of rows.
+    y_prob : array-like or dict of array-like, optional
         Probabilities, or those of each model by its name: row i of each is about outcome i.
     title : str, optional
         What the page is called; the names of the models, unless given.
@@ -135,14 +131,11 @@ def report(
         The group of each row: each group is measured on its own, and the worst are drawn.
     by : str
         What the groups are called.
-    n_bins, strategy
-        As for `expected_calibration_error`.
-    level, n_resamples, cluster, random_state, progress
-        As for `assess`.
-    multiclass
-        As for `ls_ece`. Rows of several classes are looked at by their top class first, then class by class.
-
-    Other options are those of `ls_ece`.
+    <sigma, noise, link, tolerance, clip, n_bins, strategy, level>
+    n_resamples : int
+        Draws of each kind; at least 20, and at least 1 / (1 - level).
+    <cluster, random_state, progress>
+    <rows>
 
     Returns
     -------
@@ -152,12 +145,14 @@ def report(
     Raises
     ------
     CalipersError
-        Where rows are not sound, as for `ls_ece`.
+        For invalid input, with the rule, the value and the row (from 0).
 
     Notes
     -----
+    Rows of several classes are looked at by their top class first, then class by class.
+
     Cost: an assessment of each measure, a sweep, and bands. Charts of more than 20,000 rows are drawn from a sketch of
-    them. Accuracy: as for the functions of each figure.
+    them. Accuracy: that of the function of each value.
 
     References
     ----------
@@ -172,56 +167,26 @@ def report(
     >>> "reliability" in " ".join(page.charts)
     True
     """
-    how: dict[str, Any] = {
-        "title": title,
-        "sigma": sigma,
-        "noise": noise,
-        "link": link,
-        "tolerance": tolerance,
-        "clip": clip,
-        "n_bins": n_bins,
-        "strategy": strategy,
-        "norm": "l1",
-        "compat": None,
-        "level": level,
-        "n_resamples": n_resamples,
-        "random_state": random_state,
-    }
+    measured = {"sigma": sigma, "noise": noise, "link": link, "tolerance": tolerance, "clip": clip}
+    binned = {"n_bins": n_bins, "strategy": strategy, "norm": "l1", "compat": None}
+    drawn = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
+    how: dict[str, Any] = {"title": title, **measured, **binned, **drawn}
     sketches = _sketches(y_true, y_prob)
     if sketches is not None:
-        for name, given in (("groups", groups), ("cluster", cluster), ("sample_weight", sample_weight)):
+        check_keywords(report, rows)
+        for name, given in {"groups": groups, "cluster": cluster, "sample_weight": rows.get("sample_weight")}.items():
             if given is not None:
                 raise TypeError(f"{name} is an option of rows, which a sketch has lost")
         how["clip"] = next((sketch.clip for sketch in sketches.values()), clip)
         with shown(progress, "report") as show:
             held = [(name, sketch._held) for name, sketch in sketches.items()]
-            return _of(_core.report_of_sketches(held, {**how, "progress": show}))
-    if y_prob is None or isinstance(y_true, (Sketch, Mapping)):
-        raise TypeError("outcomes must come with y_prob; only sketches stand alone")
-    named = dict(y_prob) if isinstance(y_prob, Mapping) else {"model": y_prob}
-    for name in named:
-        if not isinstance(name, str):
-            raise TypeError(f"the name of a model must be text, got {type(name).__name__}")
-    models: dict[str, Rows] = {}
-    for name, probabilities in named.items():
-        if models:
-            # Labels and weights are read once: a stream has no second time.
-            models[name] = next(iter(models.values())).with_scores(probabilities)
-        else:
-            models[name] = Rows(
-                y_true,
-                probabilities,
-                sample_weight,
-                from_logits,
-                multiclass,
-                ties,
-                pos_label,
-                sum_tolerance,
-                invalid,
-            )
+            return _page(_core.report_of_sketches(held, {**how, "progress": show}))
+    if y_prob is None and not isinstance(y_true, (Predictions, Mapping)):
+        raise TypeError("outcomes must come with y_prob; only sketches and predictions stand alone")
+    models = read_models(report, y_true, y_prob, rows)
     how |= {"cluster": cluster_column(cluster), "groups": _groups(groups, by)}
     with shown(progress, "report") as show:
-        return _of(Rows.report(models, **how, progress=show))
+        return _page(ask_models(_core.report, models, **how, progress=show))
 
 
 def _sketches(y_true: object, y_prob: object) -> dict[str, Sketch] | None:
@@ -255,5 +220,5 @@ def _groups(groups: ArrayLike | Sequence[Hashable] | None, by: str) -> tuple[str
     return by, names, np.ascontiguousarray(numbers, dtype=np.uint32)
 
 
-def _of(page: _Page) -> ReportPage:
-    return ReportPage(title=page["title"], html=page["html"], charts=dict(page["charts"]))
+def _page(found: dict[str, Any]) -> ReportPage:
+    return ReportPage(title=found["title"], html=found["html"], charts=dict(found["charts"]))

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from calipers import _core
-from calipers._doors import ArrayLike
+from calipers._documented import documented
 from calipers._estimate import Estimate
-from calipers._inputs import Invalid, Link, Multiclass, OneView, PosLabel, Ties
+from calipers._inputs import Link
+from calipers._predictions import Outcomes, Probabilities, read
 from calipers._result import Result
-from calipers._rows import Rows
+from calipers._row_options import OneViewOptions, RowOptions, Unpack
 
 
 @dataclass(frozen=True)
@@ -44,18 +45,9 @@ class CorpDecomposition(Result):
     left_out: dict[str, int]
 
 
+@documented
 def brier_score(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    *,
-    link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    y_true: Outcomes, y_prob: Probabilities = None, *, link: Link = "logistic", **rows: Unpack[RowOptions]
 ) -> Estimate:
     r"""Brier score: mean squared distance between outcome and probability.
 
@@ -66,17 +58,17 @@ def brier_score(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
-    multiclass : {None, "top_class", "classwise"} or int
-        As for `ls_ece`. Brier's own sum over k classes is k times the "classwise" mean.
+    <y_true, y_prob, link>
+    <rows>
 
     Returns
     -------
     Estimate
         A float from 0 to 1.
+
+    Notes
+    -----
+    Brier's own sum over k classes is k times the mean of ``multiclass="classwise"``.
 
     References
     ----------
@@ -88,23 +80,17 @@ def brier_score(
     >>> round(cal.brier_score([1, 0], [0.9, 0.4]), 12) == round((0.1**2 + 0.4**2) / 2, 12)
     True
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("brier_score", link=link)
+    return read(brier_score, y_true, y_prob, rows).estimate("brier_score", link=link)
 
 
+@documented
 def log_loss(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     clip: float = 1e-15,
     link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[RowOptions],
 ) -> Estimate:
     r"""Log loss: mean negative logarithm of the probability that the outcome was given.
 
@@ -115,19 +101,20 @@ def log_loss(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
+    <y_true, y_prob>
     clip : float
         Probabilities are clipped to [clip, 1 - clip]; a `Sketch` has a clip of its own, 1e-6 unless set.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
-    multiclass : {None, "top_class", "classwise"} or int
-        As for `ls_ece`. All are losses of a binary question: the cross-entropy of k classes is none of them.
+    <link>
+    <rows>
 
     Returns
     -------
     Estimate
         A float, in nats.
+
+    Notes
+    -----
+    With any `multiclass` it is the loss of a binary question: the cross-entropy of k classes is none of them.
 
     References
     ----------
@@ -140,23 +127,17 @@ def log_loss(
     >>> round(cal.log_loss([1, 0], [0.5, 0.25]), 12) == round((math.log(2) + math.log(4 / 3)) / 2, 12)
     True
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("log_loss", clip=clip, link=link)
+    return read(log_loss, y_true, y_prob, rows).estimate("log_loss", clip=clip, link=link)
 
 
+@documented
 def corp(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     score: Literal["brier", "log"] = "brier",
     link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[OneViewOptions],
 ) -> CorpDecomposition:
     r"""CORP: what of a proper score is miscalibration, found by isotonic regression.
 
@@ -167,14 +148,11 @@ def corp(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
+    <y_true, y_prob>
     score : {"brier", "log"}
         (y - p)², or -ln of the probability that the outcome was given, which is infinite where that is 0.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
-    multiclass : {None, "top_class"} or int
-        As for `ls_ece`, but for "classwise", which has no one decomposition.
+    <link>
+    <rows>
 
     Returns
     -------
@@ -205,5 +183,4 @@ def corp(
     >>> math.isclose(parts.miscalibration, parts.score - (0.25 + 0.25) / 3)
     True
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return CorpDecomposition(**rows.ask(_core.corp, score=score, link=link))
+    return CorpDecomposition._of(read(corp, y_true, y_prob, rows).ask(_core.corp, score=score, link=link))

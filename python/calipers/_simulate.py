@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from calipers import _core
+from calipers._documented import documented
 from calipers._inputs import Options
 from calipers._named import Named, named
 from calipers._progress import shown
 from calipers._result import Result, html_table, html_text
-
-if TYPE_CHECKING:
-    from calipers._core import _Accuracy, _Covered
 
 Measures: TypeAlias = Sequence[str] | Mapping[str, Mapping[str, Any]]
 
@@ -243,6 +241,7 @@ def families() -> list[Family]:
     return [Family(*each) for each in _core.families()]
 
 
+@documented
 def simulate(
     family: str,
     n: int,
@@ -328,40 +327,20 @@ def simulate(
         listed = [(name, each.measure, each.options) for name, each in asked.items()]
         with shown(progress, "simulate measures") as show:
             results = _core.simulate_measures(family, listed, {**drawn, "progress": show})
-        found = [
-            EstimatorResult(
-                name=each["name"],
-                n_runs=each["n_runs"],
-                n_failed=each["n_failed"],
-                mean=MonteCarlo(*each["mean"]),
-                of_ece=_accuracy(each["of_ece"]),
-                of_ls_ece=None if each["of_ls_ece"] is None else _accuracy(each["of_ls_ece"]),
-            )
-            for each in results
-        ]
+        found = list(map(EstimatorResult._of, results))
     intervals = {}
     for name, each in held.items():
         with shown(progress, f"simulate intervals of {name}") as show:
             choices: Options = {**drawn, "level": level, "n_resamples": n_resamples, "progress": show}
-            intervals[name] = _coverage(
-                name, level, _core.simulate_coverage(family, each.measure, each.options, choices)
-            )
+            covered = _core.simulate_coverage(family, each.measure, each.options, choices)
+        intervals[name] = _coverage(name, level, covered)
     rejections: list[RejectionResult] = []
     if tests:
         with shown(progress, "simulate tests") as show:
             alpha = round(1.0 - level, 12)
             choices = {**drawn, "alpha": alpha, "n_resamples": n_resamples, "progress": show}
             rejected = _core.simulate_rejections(family, list(tests), choices)
-        rejections = [
-            RejectionResult(
-                name=each["name"],
-                alpha=each["alpha"],
-                n_runs=each["n_runs"],
-                n_failed=each["n_failed"],
-                rejected=MonteCarlo(*each["rejected"]),
-            )
-            for each in rejected
-        ]
+        rejections = list(map(RejectionResult._of, rejected))
     return Simulation(
         family=known[family],
         n=n,
@@ -381,28 +360,7 @@ def _named(measures: Measures, what: str) -> dict[str, Named]:
     return {name: named(name, {}) for name in measures}
 
 
-def _accuracy(parts: _Accuracy) -> Accuracy:
-    return Accuracy(parts["truth"], MonteCarlo(*parts["bias"]), MonteCarlo(*parts["rmse"]))
-
-
-def _coverage(name: str, level: float, parts: _Covered) -> CoverageResult:
-    of_ls_ece, covers_ls_ece, floor = parts["of_ls_ece"], parts["covers_ls_ece"], parts["floor"]
-    residual = parts["residual"]
-    return CoverageResult(
-        name=name,
-        level=level,
-        n_runs=parts["n_runs"],
-        n_failed=parts["n_failed"],
-        sigma=parts["sigma"],
-        of_ls_ece=None if of_ls_ece is None else _accuracy(of_ls_ece),
-        covers_ls_ece=None if covers_ls_ece is None else MonteCarlo(*covers_ls_ece),
-        covers_ece=MonteCarlo(*parts["covers_ece"]),
-        above_ece=MonteCarlo(*parts["above_ece"]),
-        below_ece=MonteCarlo(*parts["below_ece"]),
-        width=MonteCarlo(*parts["width"]),
-        oracle_width=parts["oracle_width"],
-        upper_limits=MonteCarlo(*parts["upper_limits"]),
-        floor=None if floor is None else MonteCarlo(*floor),
-        debiased=_accuracy(parts["debiased"]),
-        residual=None if residual is None else _coverage("residual_ls_ece", level, residual),
-    )
+def _coverage(name: str, level: float, found: Mapping[str, Any]) -> CoverageResult:
+    residual = found["residual"]
+    of_residual = None if residual is None else _coverage("residual_ls_ece", level, residual)
+    return CoverageResult._of({**found, "name": name, "level": level, "residual": of_residual})

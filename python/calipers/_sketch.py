@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-import numpy as np
-
 from calipers import _core
-from calipers._assess import Assessment, Debias, Method, assessment
-from calipers._curve import LsCurve, curve_of, points
-from calipers._doors import ArrayLike
-from calipers._estimate import Estimate, from_dict
-from calipers._inputs import Invalid, Link, Noise, PosLabel, Ties, columns, positive_label
-from calipers._named import named
-from calipers._sweep import SketchSweep
+from calipers._arrays import ArrayLike
+from calipers._assess import Assessment, Debias, Method
+from calipers._curve import LsCurve, points
+from calipers._documented import documented
+from calipers._estimate import Estimate
+from calipers._inputs import Link, NBins, Noise, Norm, Strategy
+from calipers._named import Named, named
+from calipers._predictions import Outcomes, Probabilities, read
+from calipers._row_options import OneViewOptions, Unpack
+from calipers._sweep import Bins, SketchSweep, counts
 
 
+@documented
 class Sketch:
     """A summary of any number of predictions that answers the measures, each with its numerical bound.
 
@@ -34,7 +36,7 @@ class Sketch:
         Gaussian noise from sigma 0.02 on to a tolerance of 1e-6 whatever the data.
     tolerance, smallest_sigma : float, optional
         In place of `resolution`: the coarsest cells that answer LS-ECE with Gaussian noise to within
-        this tolerance, for any data and any sigma from this one on.
+        this tolerance, for any data and any sigma from the smallest one on.
     clip : float
         Probabilities are clipped to [clip, 1 - clip] on their way in.
     largest_logit : float
@@ -85,42 +87,21 @@ class Sketch:
         n_bins: Sequence[int] = (10, 15),
         weight_bits: int = 32,
     ) -> None:
-        self._held = _core.Sketch(
-            {
-                "resolution": resolution,
-                "tolerance": tolerance,
-                "smallest_sigma": smallest_sigma,
-                "clip": clip,
-                "largest_logit": largest_logit,
-                "n_bins": n_bins,
-                "weight_bits": weight_bits,
-            }
-        )
+        cells = {"resolution": resolution, "tolerance": tolerance, "smallest_sigma": smallest_sigma}
+        kept = {"clip": clip, "largest_logit": largest_logit, "n_bins": n_bins, "weight_bits": weight_bits}
+        self._held = _core.Sketch({**cells, **kept})
 
-    def update(
-        self,
-        y_true: ArrayLike,
-        y_prob: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        from_logits: bool = False,
-        multiclass: Literal["top_class"] | int | None = None,
-        ties: Ties = "first",
-        pos_label: PosLabel = None,
-        sum_tolerance: float = 1e-3,
-        invalid: Invalid = "refuse",
-    ) -> Sketch:
+    @documented
+    def update(self, y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack[OneViewOptions]) -> Sketch:
         """Adds the rows of a batch, and returns the sketch.
 
-        A batch may be empty, or without the positive label: what can be said of all rows only is said
-        with the first figure. Errors count rows over all batches.
+        A batch may be empty, or without the positive label: what can only be checked of all rows is checked with the
+        first value. Errors count rows over all batches. There is no mean over classes: use a sketch for each class.
 
         Parameters
         ----------
-        y_true, y_prob
-            As for `ls_ece`, and so are the options.
-        multiclass : {None, "top_class"} or int
-            As for `ls_ece`, but for "classwise": a sketch for each class does that.
+        <y_true, y_prob>
+        <rows>
 
         Examples
         --------
@@ -132,24 +113,18 @@ class Sketch:
         >>> sketch.brier_score().left_out
         {'invalid probability': 1}
         """
-        data = columns(y_true, y_prob, sample_weight, from_logits)
-        self._held.update(
-            data,
-            {
-                "from_logits": from_logits,
-                "multiclass": multiclass,
-                "ties": ties,
-                "pos_label": positive_label(pos_label, data.labels),
-                "sum_tolerance": sum_tolerance,
-                "invalid": invalid,
-            },
-        )
+        read(Sketch.update, y_true, y_prob, rows).ask(self._held.update)
         return self
 
     def merge(self, other: Sketch) -> Sketch:
         """Adds the rows of another sketch, and returns this one.
 
         Clip, largest_logit, n_bins and weight_bits must be the same; of two resolutions the coarser is taken.
+
+        Parameters
+        ----------
+        other : Sketch
+            It stays as it is.
         """
         if not isinstance(other, Sketch):
             raise TypeError(f"other must be a Sketch, got {type(other).__name__}")
@@ -161,7 +136,13 @@ class Sketch:
         return self._holding(self._held.copy())
 
     def coarsen(self, resolution: int) -> Sketch:
-        """Makes cells wider, down to `resolution`, and returns the sketch: the one that the rows would have given."""
+        """Makes cells wider, and returns the sketch: the one that the rows would have given.
+
+        Parameters
+        ----------
+        resolution : int
+            Cells are then about 2^-resolution wide, in logits.
+        """
         self._held.coarsen({"resolution": resolution})
         return self
 
@@ -174,6 +155,11 @@ class Sketch:
         """The sketch that `to_bytes`, or the command ``calipers sketch``, has written.
 
         Which label was the positive one, bytes no longer know.
+
+        Parameters
+        ----------
+        data : bytes-like
+            All bytes of one sketch.
         """
         # bytes(5) would be five zeros.
         return cls._holding(_core.Sketch.from_bytes(bytes(memoryview(data))))
@@ -243,6 +229,36 @@ class Sketch:
         """The numbers of equal-width bins that are kept exactly, ascending."""
         return tuple(self._held.n_bins)
 
+    def _measured(self, measure: str, **options: object) -> Estimate:
+        return Estimate._of(self._held.estimate(measure, options))
+
+    def estimate(self, measure: str, **options: Any) -> Estimate:
+        """The value of a measure by its name, for those that need no rows; the clip is that of the sketch.
+
+        Parameters
+        ----------
+        measure : str
+            Any of which `measures` says in ``from_sketch`` that a sketch answers it.
+        **options
+            Those of the function of that name but for ``clip``.
+
+        Examples
+        --------
+        >>> import calipers as cal
+        >>> sketch = cal.Sketch().update([1, 1, 1, 1, 0] * 100, [0.9] * 500)
+        >>> round(sketch.estimate("maximum_calibration_error", n_bins=10), 6)
+        0.1
+        """
+        asked = self._asked(measure, options)
+        return Estimate._of(self._held.estimate(asked.measure, {**asked.options, "clip": self.clip}))
+
+    @staticmethod
+    def _asked(measure: str, options: dict[str, Any]) -> Named:
+        if "clip" in options:
+            raise TypeError("clip is that of the sketch, and no option of what is asked of it")
+        return named(measure, options)
+
+    @documented
     def ls_ece(
         self,
         *,
@@ -253,12 +269,15 @@ class Sketch:
     ) -> Estimate:
         """The function `ls_ece` of the rows; the clip is that of the sketch.
 
-        Where cells are too wide for sigma and tolerance, the refusal has the tolerance that can be met.
-        """
-        return from_dict(
-            self._held.ls_ece({"sigma": sigma, "noise": noise, "link": link, "tolerance": tolerance, "clip": self.clip})
-        )
+        Where cells are too wide for sigma and tolerance, the error has the tolerance that can be met.
 
+        Parameters
+        ----------
+        <sigma, noise, link, tolerance>
+        """
+        return self._measured("ls_ece", sigma=sigma, noise=noise, link=link, tolerance=tolerance, clip=self.clip)
+
+    @documented
     def residual_ls_ece(
         self,
         *,
@@ -270,13 +289,16 @@ class Sketch:
         """The function `residual_ls_ece` of the rows; the clip is that of the sketch.
 
         Where cells are too wide for sigma and tolerance, the error has the tolerance that can be met.
+
+        Parameters
+        ----------
+        <sigma, noise, link, tolerance>
         """
-        return from_dict(
-            self._held.residual_ls_ece(
-                {"sigma": sigma, "noise": noise, "link": link, "tolerance": tolerance, "clip": self.clip}
-            )
+        return self._measured(
+            "residual_ls_ece", sigma=sigma, noise=noise, link=link, tolerance=tolerance, clip=self.clip
         )
 
+    @documented
     def assess(
         self,
         *,
@@ -290,7 +312,17 @@ class Sketch:
     ) -> Assessment:
         """The function `assess` of the rows, for measures that need no rows to be resampled; the clip is the sketch's.
 
-        Those are "ls_ece", "residual_ls_ece", and "expected_calibration_error" with bins of equal width.
+        Parameters
+        ----------
+        measure : {"ls_ece", "residual_ls_ece", "expected_calibration_error"}
+            The last with bins of equal width.
+        <level>
+        n_resamples : int
+            Draws of each kind; at least 20, and at least 1 / (1 - level).
+        <method, debias, random_state>
+        **options
+            Those of the function of that name but for ``clip``: ``sigma``, ``noise``, ``link`` and ``tolerance`` for
+            `ls_ece`, ``n_bins`` and so on for binned ECE.
 
         Examples
         --------
@@ -300,22 +332,16 @@ class Sketch:
         >>> found.significant, found.interval.lower < 0.1 < found.interval.upper
         (True, True)
         """
-        if "clip" in options:
-            raise TypeError("clip is that of the sketch, and no option of what is asked of it")
-        asked = named(measure, options)
-        choices = {
-            "level": level,
-            "n_resamples": n_resamples,
-            "method": method,
-            "debias": debias,
-            "random_state": random_state,
-        }
-        return assessment(self._held.assess(asked.measure, {**asked.options, **choices, "clip": self.clip}))
+        asked = self._asked(measure, options)
+        choices = {"level": level, "n_resamples": n_resamples, "method": method, "debias": debias}
+        choices |= {"random_state": random_state, "clip": self.clip}
+        return Assessment._of(self._held.assess(asked.measure, {**asked.options, **choices}))
 
+    @documented
     def sweep(
         self,
         *,
-        bins: Sequence[int] | None = None,
+        bins: Bins = None,
         noise: Noise = "gaussian",
         link: Link = "logistic",
         tolerance: float = 1e-5,
@@ -327,6 +353,12 @@ class Sketch:
         verdict looks beyond that. The tolerance is wider than elsewhere, since sigma = 1/100 is below what sketches are
         made for unless they are told.
 
+        Parameters
+        ----------
+        <bins, noise, link, tolerance>
+        random_state : int
+            Seed of the sampling noise.
+
         Examples
         --------
         >>> import calipers as cal
@@ -335,12 +367,11 @@ class Sketch:
         >>> found.verdict, [round(ece, 6) for ece in found.ece_uniform.tolist()]
         ('stable', [0.1, 0.1])
         """
-        counts = bins.tolist() if isinstance(bins, np.ndarray) else bins
         options = {"noise": noise, "link": link, "tolerance": tolerance, "random_state": random_state}
-        found = self._held.sweep({**options, "bins": counts, "compat": None, "clip": self.clip})
-        parts: dict[str, Any] = {**found, "brittle_with": tuple(found["brittle_with"])}
-        return SketchSweep(**parts)
+        found = self._held.sweep({**options, "bins": counts(bins), "compat": None, "clip": self.clip})
+        return SketchSweep._of(found)
 
+    @documented
     def ls_curve(
         self,
         *,
@@ -349,38 +380,41 @@ class Sketch:
         noise: Noise = "gaussian",
         link: Link = "logistic",
     ) -> LsCurve:
-        """The function `ls_curve` of the rows; its bounds say how wide cells are."""
-        return curve_of(
-            self._held.ls_curve(
-                {
-                    "at": points(at),
-                    "sigma": sigma,
-                    "noise": noise,
-                    "link": link,
-                    # The curve has bounds, not a tolerance; sigma by rule is what cells answer to within this.
-                    "tolerance": 1e-6,
-                    "clip": self.clip,
-                }
-            )
-        )
+        """The function `ls_curve` of the rows; its bounds say how wide cells are.
 
+        Parameters
+        ----------
+        <at, sigma, noise, link>
+        """
+        # The curve has bounds, not a tolerance; an automatic sigma is what cells answer to within this.
+        smoothing = {"sigma": sigma, "noise": noise, "link": link, "tolerance": 1e-6, "clip": self.clip}
+        return LsCurve._of(self._held.ls_curve({"at": points(at), **smoothing}))
+
+    @documented
     def expected_calibration_error(
         self,
         *,
-        n_bins: int | Literal["auto"] = 15,
-        strategy: Literal["uniform", "quantile"] = "uniform",
-        norm: Literal["l1", "l2", "max"] = "l1",
+        n_bins: NBins = 15,
+        strategy: Strategy = "uniform",
+        norm: Norm = "l1",
         link: Link = "logistic",
     ) -> Estimate:
-        """The function `expected_calibration_error` of the rows: exact for equal-width bins that were declared."""
-        return from_dict(
-            self._held.expected_calibration_error(
-                {"n_bins": n_bins, "strategy": strategy, "norm": norm, "compat": None, "link": link}
-            )
-        )
+        """The function `expected_calibration_error` of the rows: exact for equal-width bins that were declared.
 
+        Parameters
+        ----------
+        <n_bins, strategy, norm, link>
+        """
+        options = {"n_bins": n_bins, "strategy": strategy, "norm": norm, "link": link}
+        return self._measured("expected_calibration_error", compat=None, **options)
+
+    @documented
     def ecce_r(self, *, link: Link = "logistic") -> Estimate:
         """The function `ecce_r` of the rows; the bound has what the curve can do inside a cell.
+
+        Parameters
+        ----------
+        <link>
 
         Examples
         --------
@@ -389,16 +423,22 @@ class Sketch:
         >>> round(sketch.ecce_r(), 6)
         0.2
         """
-        return from_dict(self._held.ecce_r({"link": link}))
+        return self._measured("ecce_r", link=link)
 
+    @documented
     def ecce_mad(self, *, link: Link = "logistic") -> Estimate:
-        """The function `ecce_mad` of the rows; the bound has what the curve can do inside a cell."""
-        return from_dict(self._held.ecce_mad({"link": link}))
+        """The function `ecce_mad` of the rows; the bound has what the curve can do inside a cell.
+
+        Parameters
+        ----------
+        <link>
+        """
+        return self._measured("ecce_mad", link=link)
 
     def brier_score(self) -> Estimate:
         """The function `brier_score` of the rows."""
-        return from_dict(self._held.brier_score())
+        return self._measured("brier_score")
 
     def log_loss(self) -> Estimate:
         """The function `log_loss` of the rows; the clip is that of the sketch."""
-        return from_dict(self._held.log_loss({"clip": self.clip}))
+        return self._measured("log_loss", clip=self.clip)

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers import _core
-from calipers._doors import ArrayLike, read
+from calipers._arrays import ArrayLike, read_array
+from calipers._documented import documented
 from calipers._estimate import Estimate
-from calipers._inputs import Invalid, Link, Multiclass, OneView, PosLabel, RunOut, Ties
+from calipers._inputs import Link, RunOut
+from calipers._predictions import Outcomes, Probabilities, read
 from calipers._result import Result
-from calipers._rows import Rows
+from calipers._row_options import OneViewOptions, RowOptions, Unpack
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,28 +39,29 @@ class SplineCurve(Result):
     recalibrated: NDArray[np.float64]
 
     def recalibrate(self, y_prob: ArrayLike) -> NDArray[np.float64]:
-        """Any probabilities, recalibrated: in a line between neighbours, constant beyond the first and the last."""
-        array, missing = read(y_prob, "probabilities")
+        """Any probabilities, recalibrated: in a line between neighbours, constant beyond the first and the last.
+
+        Parameters
+        ----------
+        y_prob : array-like of shape (m,)
+            Probabilities of outcome 1.
+        """
+        array, missing = read_array(y_prob, "probabilities")
         if array.ndim == 2 and array.shape[1] == 1:  # a table of one column is a column
             array, missing = array[:, 0], None if missing is None else missing.reshape(-1)
         asked = np.where(False if missing is None else missing, np.nan, np.asarray(array, dtype=np.float64))
         return np.asarray(np.interp(asked, self.probabilities, self.recalibrated))
 
 
+@documented
 def spline_calibration_error(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     n_knots: int = 6,
     run_out: RunOut = "natural",
     link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: Multiclass = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[RowOptions],
 ) -> Estimate:
     r"""Spline calibration error: mean size of the gap that a cubic spline through the cumulative differences shows.
 
@@ -72,15 +75,8 @@ def spline_calibration_error(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    n_knots : int
-        Knots, those at 0 and 1 included: 4 to 100.
-    run_out : {"natural", "parabolic", "cubic"}
-        What the spline does at its ends: no second derivative; a parabola between the last two knots; one cubic between
-        the last three.
-    link : {"logistic", "probit", "cloglog"}
-        What turns raw binary scores into probabilities.
+    <y_true, y_prob, n_knots, run_out, link>
+    <rows>
 
     Returns
     -------
@@ -110,24 +106,20 @@ def spline_calibration_error(
     >>> round(cal.spline_calibration_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75]), 12)
     0.25
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return rows.estimate("spline_calibration_error", n_knots=n_knots, run_out=run_out, link=link)
+    return read(spline_calibration_error, y_true, y_prob, rows).estimate(
+        "spline_calibration_error", n_knots=n_knots, run_out=run_out, link=link
+    )
 
 
+@documented
 def spline_curve(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
     n_knots: int = 6,
     run_out: RunOut = "natural",
     link: Link = "logistic",
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[OneViewOptions],
 ) -> SplineCurve:
     r"""The gaps behind `spline_calibration_error`, and the recalibration map that they make.
 
@@ -137,12 +129,8 @@ def spline_curve(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    n_knots, run_out, link
-        As for `spline_calibration_error`.
-    multiclass : {None, "top_class"} or int
-        As for `ls_ece`, but for "classwise", which has no one curve.
+    <y_true, y_prob, n_knots, run_out, link>
+    <rows>
 
     Returns
     -------
@@ -166,5 +154,6 @@ def spline_curve(
     >>> curve.recalibrate([0.25, 0.5, 0.75]).round(12).tolist()
     [0.5, 0.75, 1.0]
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    return SplineCurve(**rows.ask(_core.spline_curve, n_knots=n_knots, run_out=run_out, link=link))
+    return SplineCurve._of(
+        read(spline_curve, y_true, y_prob, rows).ask(_core.spline_curve, n_knots=n_knots, run_out=run_out, link=link)
+    )

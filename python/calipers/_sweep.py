@@ -4,22 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers import _core
-from calipers._doors import ArrayLike
-from calipers._estimate import Estimate, from_dict
-from calipers._inputs import Compat, Invalid, Link, Noise, OneView, PosLabel, Ties
+from calipers._documented import documented
+from calipers._estimate import Estimate
+from calipers._inputs import Compat, Link, Noise
+from calipers._predictions import Outcomes, Probabilities, read
 from calipers._progress import shown
-from calipers._result import html_table, html_text
-from calipers._rows import Rows
+from calipers._result import Result, html_table, html_text
+from calipers._row_options import OneViewOptions, Unpack
+
+Columns: TypeAlias = dict[str, NDArray[np.float64]]
+Bins: TypeAlias = Sequence[int] | NDArray[np.integer[Any]] | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SweepResult:
+class _Swept(Result):
+    """What sweeps of rows and of sketches have in common."""
+
+    bins: NDArray[np.int64]
+    ece_uniform: NDArray[np.float64]
+    ls_ece: NDArray[np.float64]
+    ls_ece_bounds: NDArray[np.float64]
+    verdict: Literal["brittle", "stable", "undecided"]
+    brittle_with: tuple[Literal["uniform", "quantile"], ...]
+    sentence: str
+    range_uniform: tuple[float, float] | None
+    range_quantile: tuple[float, float] | None
+    range_ls_ece: tuple[float, float] | None
+    sampling_noise_uniform: float
+    n: int
+    settings: dict[str, Any]
+
+    def _text(self, columns: Columns) -> str:
+        rows = (
+            f"{n_bins:>6}  " + "  ".join(f"{value:>15}" for value in row) for n_bins, *row in _table(self.bins, columns)
+        )
+        return "\n".join([f"{type(self).__name__}, {self.n:,} rows: {self.sentence}", *rows])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SweepResult(_Swept):
     """ECE over numbers of bins, LS-ECE over as many sigmas, and whether the first is brittle.
 
     Attributes
@@ -58,26 +87,13 @@ class SweepResult:
         The options that made it.
     """
 
-    bins: NDArray[np.int64]
-    ece_uniform: NDArray[np.float64]
     ece_quantile: NDArray[np.float64] | None
-    ls_ece: NDArray[np.float64]
-    ls_ece_bounds: NDArray[np.float64]
     smooth_ece: Estimate
-    verdict: Literal["brittle", "stable", "undecided"]
-    brittle_with: tuple[Literal["uniform", "quantile"], ...]
-    sentence: str
-    range_uniform: tuple[float, float] | None
-    range_quantile: tuple[float, float] | None
-    range_ls_ece: tuple[float, float] | None
-    sampling_noise_uniform: float
     sampling_noise_quantile: float | None
     jump: float
     tied_ece: float
     n_tied: int
-    n: int
     n_clipped: int
-    settings: dict[str, Any]
     _svg: str
 
     @property
@@ -87,16 +103,8 @@ class SweepResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the chart, with lists in place of arrays: as JSON takes it."""
-
-        def plain(value: object) -> object:
-            if isinstance(value, np.ndarray):
-                return value.tolist()
-            if isinstance(value, tuple):
-                return list(value)
-            return float(value) if isinstance(value, Estimate) else value
-
-        fields = {name: plain(value) for name, value in vars(self).items() if name != "_svg"}
-        return {**fields, "brittle": self.brittle}
+        fields = {**super().to_dict(), "smooth_ece": float(self.smooth_ece), "brittle": self.brittle}
+        return {name: value for name, value in fields.items() if name != "_svg"}
 
     def to_svg(self) -> str:
         """The chart: ECE as solid lines, LS-ECE as a dashed one, smECE as a dotted one."""
@@ -105,36 +113,22 @@ class SweepResult:
     def _repr_svg_(self) -> str:
         return self._svg
 
-    def _columns(self) -> list[tuple[str, NDArray[np.float64]]]:
+    def _columns(self) -> Columns:
         """What stands beside the numbers of bins."""
-        columns = [("ECE equal-width", self.ece_uniform)]
-        if self.ece_quantile is not None:
-            columns.append(("ECE equal-mass", self.ece_quantile))
-        return [*columns, ("LS-ECE", self.ls_ece)]
+        by_mass = {} if self.ece_quantile is None else {"ECE equal-mass": self.ece_quantile}
+        return {"ECE equal-width": self.ece_uniform, **by_mass, "LS-ECE": self.ls_ece}
 
     def _repr_html_(self) -> str:
-        columns = self._columns()
-        rows = [
-            (str(n_bins), *(f"{values[index]:.6f}" for _, values in columns)) for index, n_bins in enumerate(self.bins)
-        ]
-        return html_text(self.sentence) + self._svg + html_table(("bins", *(name for name, _ in columns)), rows)
+        header, *rows = _table(self.bins, self._columns())
+        return html_text(self.sentence) + self._svg + html_table(header, rows)
 
     def __repr__(self) -> str:
-        columns = self._columns()
-        lines = [
-            f"SweepResult, {self.n:,} rows: {self.sentence}",
-            "  bins  " + "  ".join(f"{name:>15}" for name, _ in columns),
-            *(
-                f"{n_bins:>6}  " + "  ".join(f"{values[index]:>15.6f}" for _, values in columns)
-                for index, n_bins in enumerate(self.bins)
-            ),
-            f"smECE {float(self.smooth_ece):.6f}; {self.n_tied:,} rows tied, jump {self.jump:.6f} if split",
-        ]
-        return "\n".join(lines)
+        ties = f"{self.n_tied:,} rows tied, jump {self.jump:.6f} if split"
+        return f"{self._text(self._columns())}\nsmECE {float(self.smooth_ece):.6f}; {ties}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SketchSweep:
+class SketchSweep(_Swept):
     """What `Sketch.sweep` gives: the sweep, but for smECE and ties, which need the rows.
 
     Attributes
@@ -148,7 +142,7 @@ class SketchSweep:
     ls_ece, ls_ece_bounds : array
         LS-ECE at sigma = 1/B, and bounds on its numerical error.
     verdict : {"brittle", "stable", "undecided"}
-        As for `SweepResult`, beyond what the bounds leave open.
+        Undecided if fewer than two numbers of bins are from 10 to 100; brittle only beyond what the bounds leave open.
     brittle_with : tuple of {"uniform", "quantile"}
         The bins with which ECE is brittle.
     sentence : str
@@ -163,46 +157,30 @@ class SketchSweep:
         The options that made it.
     """
 
-    bins: NDArray[np.int64]
-    ece_uniform: NDArray[np.float64]
     ece_uniform_bounds: NDArray[np.float64]
     ece_quantile: NDArray[np.float64]
     ece_quantile_bounds: NDArray[np.float64]
-    ls_ece: NDArray[np.float64]
-    ls_ece_bounds: NDArray[np.float64]
-    verdict: Literal["brittle", "stable", "undecided"]
-    brittle_with: tuple[Literal["uniform", "quantile"], ...]
-    sentence: str
-    range_uniform: tuple[float, float] | None
-    range_quantile: tuple[float, float] | None
-    range_ls_ece: tuple[float, float] | None
-    sampling_noise_uniform: float
     sampling_noise_quantile: float
-    n: int
-    settings: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, with lists in place of arrays: as JSON takes it."""
-        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(self).items()}
 
     def __repr__(self) -> str:
-        columns = (self.ece_uniform, self.ece_quantile, self.ls_ece)
-        lines = [
-            f"SketchSweep, {self.n:,} rows: {self.sentence}",
-            f"  bins  {'ECE equal-width':>15}  {'ECE equal-mass':>15}  {'LS-ECE':>15}",
-            *(
-                f"{n_bins:>6}  " + "  ".join(f"{values[index]:>15.6f}" for values in columns)
-                for index, n_bins in enumerate(self.bins)
-            ),
-        ]
-        return "\n".join(lines)
+        values = {"ECE equal-width": self.ece_uniform, "ECE equal-mass": self.ece_quantile, "LS-ECE": self.ls_ece}
+        return self._text(values)
 
 
+def _table(bins: NDArray[np.int64], columns: Columns) -> list[tuple[str, ...]]:
+    rows = zip(*columns.values(), strict=True)
+    return [
+        ("bins", *columns),
+        *((str(n_bins), *(f"{value:.6f}" for value in row)) for n_bins, row in zip(bins, rows, strict=True)),
+    ]
+
+
+@documented
 def sweep(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
     *,
-    bins: Sequence[int] | NDArray[np.integer[Any]] | None = None,
+    bins: Bins = None,
     noise: Noise = "gaussian",
     link: Link = "logistic",
     tolerance: float = 1e-6,
@@ -210,13 +188,7 @@ def sweep(
     compat: Compat = None,
     random_state: int = 0,
     progress: bool = False,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
+    **rows: Unpack[OneViewOptions],
 ) -> SweepResult:
     """ECE over numbers of bins beside LS-ECE over sigma: how brittle the figure is.
 
@@ -227,20 +199,11 @@ def sweep(
 
     Parameters
     ----------
-    y_true, y_prob
-        As for `ls_ece`, and so are the options that are not named here.
-    bins : sequence of int, optional
-        Numbers of bins; 1, 10, 20, ..., 100 unless given.
-    noise, link, tolerance, clip
-        As for `ls_ece`.
-    compat : {None, "sklearn", "netcal", "torchmetrics", "relplot", "uncertainty-calibration"}
-        Bin edges of another tool, as for `expected_calibration_error`.
+    <y_true, y_prob, bins, noise, link, tolerance, clip, compat>
     random_state : int
         Seed of the sampling noise.
-    progress : bool
-        Whether a line on standard error says how far it is.
-    multiclass : {None, "top_class"} or int
-        As for `ls_ece`, but for "classwise", which has a sweep for each class.
+    <progress>
+    <rows>
 
     Returns
     -------
@@ -268,35 +231,16 @@ def sweep(
     >>> result.to_svg()[:4]
     '<svg'
     """
-    rows = Rows(y_true, y_prob, sample_weight, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid)
-    counts = bins.tolist() if isinstance(bins, np.ndarray) else bins
+    asked = read(sweep, y_true, y_prob, rows)
     options = {"noise": noise, "link": link, "tolerance": tolerance, "clip": clip, "compat": compat}
     with shown(progress, "sweep") as show:
-        found = rows.ask(_core.sweep, bins=counts, random_state=random_state, progress=show, **options)
-    smooth_ece = from_dict(found["smooth_ece"])
+        found = asked.ask(_core.sweep, bins=counts(bins), random_state=random_state, progress=show, **options)
+    svg, of_rows = found.pop("svg"), found["smooth_ece"]["settings"]
     # The core has the options of the sweep, the estimate beside them those of the rows.
-    of_rows = ("multiclass", "ties", "from_logits", "pos_label", "sum_tolerance", "invalid", "weighted")
-    settings = {**found["settings"], **{name: smooth_ece.settings[name] for name in of_rows}}
-    return SweepResult(
-        bins=found["bins"],
-        ece_uniform=found["ece_uniform"],
-        ece_quantile=found["ece_quantile"],
-        ls_ece=found["ls_ece"],
-        ls_ece_bounds=found["ls_ece_bounds"],
-        smooth_ece=smooth_ece,
-        verdict=found["verdict"],
-        brittle_with=tuple(found["brittle_with"]),
-        sentence=found["sentence"],
-        range_uniform=found["range_uniform"],
-        range_quantile=found["range_quantile"],
-        range_ls_ece=found["range_ls_ece"],
-        sampling_noise_uniform=found["sampling_noise_uniform"],
-        sampling_noise_quantile=found["sampling_noise_quantile"],
-        jump=found["jump"],
-        tied_ece=found["tied_ece"],
-        n_tied=found["n_tied"],
-        n=found["n"],
-        n_clipped=found["n_clipped"],
-        settings=settings,
-        _svg=found["svg"],
-    )
+    settings = {**found["settings"], **{name: of_rows[name] for name in (*asked.options, "weighted")}}
+    return SweepResult._of({**found, "settings": settings, "_svg": svg})
+
+
+def counts(bins: Bins) -> Sequence[int] | None:
+    """Numbers of bins as the core takes them."""
+    return bins.tolist() if isinstance(bins, np.ndarray) else bins

@@ -16,6 +16,7 @@ import torch
 from torchmetrics import Metric
 
 from calipers._assess import Assessment
+from calipers._documented import documented
 from calipers._estimate import Estimate
 from calipers._inputs import Invalid, Link, Noise, OneView, Ties
 from calipers._sketch import Sketch
@@ -30,6 +31,7 @@ LARGEST_LOGIT = 40.0
 RESOLUTION = 10
 
 
+@documented
 class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without torchmetrics, mypy knows no Metric
     r"""The logit-smoothed calibration error, LS-ECE, as a metric for training and evaluation loops.
 
@@ -46,11 +48,18 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
     from_logits : bool
         Whether `preds` are raw scores: log-odds of outcome 1, or logits of all classes. It is said, never guessed.
     multiclass : {None, "top_class"} or int
-        As for `calipers.ls_ece`.
+        The question that is asked of (n, k). None: P(y = 1) for two classes, "top_class" for more. "top_class": the
+        largest probability, and whether that class was right. An int: that class against the rest.
     n_bins : int or sequence of int
         Equal-width bins for which `expected_calibration_error` of the sketch is exact.
-    noise, link, tolerance, ties, invalid, sum_tolerance
-        As for `calipers.ls_ece`.
+    <noise, link, tolerance>
+    ties : {"first", "any"}
+        If several classes share the largest probability, the first is the prediction, as argmax takes it, or any of
+        them counts as right.
+    invalid : {"refuse", "count"}
+        "refuse": an invalid row raises an error. "count": invalid rows are left out and counted in the result.
+    sum_tolerance : float
+        How far the sum of a row of class probabilities may be from 1.
     resolution : int, optional
         Cells are about 2^-resolution wide, in logits; 10 where sigma is "auto".
     **kwargs

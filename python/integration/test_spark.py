@@ -185,8 +185,8 @@ def test_groups_are_merged_in_spark_where_they_are_many(session: SparkSession, m
 
 
 def test_a_pass_with_more_groups_than_fit_is_handed_on_in_blocks() -> None:
-    from calipers.spark._fill import Filling
-    from calipers.spark._partials import BEYOND, FIRST_BEYOND, FITS
+    from calipers.spark._fill_sketches import Filling
+    from calipers.spark._outgoing import BEYOND, FIRST_BEYOND, FITS
 
     n = 5_000
     columns = generated(n, seed=8)

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from calipers._cumulative import CumulativeCurve, cumulative_curve, ecce_r
-from calipers._displays._canvas import (
-    REFERENCE,
-    SMALL,
-    axes_for,
-    draw_legend,
-    free_colors,
-    label,
-    mark,
-    marked,
-    percent,
-    plain_frame,
-)
+from calipers import _core
+from calipers._cumulative import CumulativeCurve
+from calipers._displays import _canvas as canvas
 from calipers._displays._estimator import OfEstimator
-from calipers._inputs import Link, OneView, PosLabel, Ties
+from calipers._documented import documented
+from calipers._estimate import Estimate
+from calipers._inputs import Link
+from calipers._predictions import Outcomes, Probabilities, Rows, read
+from calipers._row_options import OneViewOptions, Unpack
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
-
 _BAND = "calipers-band"
 _BAND_TEXT = "2 standard deviations\nif calibrated"
 _ZERO = "calipers-zero"
@@ -102,82 +95,55 @@ class CumulativeDisplay(OfEstimator):
         self.name = name
 
     @classmethod
+    @documented
     def from_predictions(
         cls,
-        y_true: ArrayLike,
-        y_prob: ArrayLike,
+        y_true: Outcomes,
+        y_prob: Probabilities = None,
         *,
         link: Link = "logistic",
-        sample_weight: ArrayLike | None = None,
-        from_logits: bool = False,
-        multiclass: OneView = None,
-        ties: Ties = "first",
-        pos_label: PosLabel = None,
-        sum_tolerance: float = 1e-3,
         name: str | None = None,
         ax: Axes | None = None,
         color: str | None = None,
+        **rows: Unpack[OneViewOptions],
     ) -> CumulativeDisplay:
         """Compute the curve of these predictions and draw it.
 
         Parameters
         ----------
-        y_true, y_prob
-            As for `cumulative_curve`, and so are the options that are not named here.
-        name : str, optional
-            What the legend calls it.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure unless given.
-        color : str, optional
-            Of the line; the next of a colour-blind-safe palette unless given.
+        <y_true, y_prob, link, name, ax, color>
+        <rows>
 
         Returns
         -------
         CumulativeDisplay
             The display, drawn.
         """
-        rows: dict[str, Any] = {
-            "link": link,
-            "from_logits": from_logits,
-            "multiclass": multiclass,
-            "ties": ties,
-            "pos_label": pos_label,
-            "sum_tolerance": sum_tolerance,
-        }
-        curve = cumulative_curve(y_true, y_prob, sample_weight=sample_weight, **rows)
-        estimate = ecce_r(y_true, y_prob, sample_weight=sample_weight, **rows)
-        steps, effective = np.diff(curve.shares), float(estimate.n)
-        if sample_weight is not None:
-            # Chance goes with the squares of weights, whose shares are those of a curve that has them as weights.
-            weights = np.asarray(sample_weight, dtype=np.float64).ravel() / np.max(sample_weight)
-            steps = np.diff(cumulative_curve(y_true, y_prob, sample_weight=weights**2, **rows).shares)
-            effective = float(weights.sum() ** 2 / (weights**2).sum())
-        spread = curve.probabilities[1:] * (1.0 - curve.probabilities[1:])
-        variances = np.concatenate([[0.0], np.cumsum(steps * spread)]) / effective
-        display = cls(curve, deviations=np.sqrt(variances), estimate=estimate, name=name)
+        predictions = read(CumulativeDisplay.from_predictions, y_true, y_prob, rows)
+        curve = CumulativeCurve._of(predictions.ask(_core.cumulative_curve, link=link))
+        estimate = predictions.estimate("ecce_r", link=link)
+        display = cls(curve, deviations=_deviations(predictions, curve, estimate, link), estimate=estimate, name=name)
         return display.plot(ax=ax, color=color)
 
+    @documented
     def plot(self, *, ax: Axes | None = None, name: str | None = None, color: str | None = None) -> CumulativeDisplay:
         """Draw the curve with its band; further displays may be drawn on the same axes.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure unless given.
-        name, color : str, optional
-            As for `from_predictions`.
+        <ax, name, color>
 
         Returns
         -------
         CumulativeDisplay
             This display, with `ax_` and `figure_`.
         """
-        ax, beside = axes_for(ax)
-        first = not marked(ax, _ZERO)
-        color = free_colors(ax, 1)[0] if color is None else color
+        ax, beside = canvas.axes_for(ax)
+        first = not canvas.marked(ax, _ZERO)
+        color = canvas.free_colors(ax, 1)[0] if color is None else color
         shares = self.curve.shares
         name = self.name if name is None else name
-        range_text = "" if self.estimate is None else f"ECCE-R {percent(self.estimate)}"
+        range_text = "" if self.estimate is None else f"ECCE-R {canvas.percent(self.estimate)}"
         few = shares.size <= 30
         (line,) = ax.plot(
             *self._corners(),
@@ -185,10 +151,10 @@ class CumulativeDisplay(OfEstimator):
             linewidth=1.6,
             marker="o" if few else None,
             markersize=4,
-            label=label(name, range_text) if name or range_text else "outcomes less predictions",
+            label=canvas.label(name, range_text) if name or range_text else "outcomes less predictions",
             zorder=3,
         )
-        mark(line)
+        canvas.mark(line)
         if self.deviations is not None:
             band = 2.0 * self.deviations
             places = _every(shares.size)
@@ -199,13 +165,13 @@ class CumulativeDisplay(OfEstimator):
                 color=color,
                 alpha=0.18,
                 linewidth=0,
-                label=None if marked(ax, _BAND) else _BAND_TEXT,
+                label=None if canvas.marked(ax, _BAND) else _BAND_TEXT,
                 zorder=1,
             )
-            mark(area, _BAND)
+            canvas.mark(area, _BAND)
         if first:
-            mark(ax.axhline(0.0, color=REFERENCE, linewidth=1.0, linestyle="--", zorder=2), _ZERO)
-            plain_frame(ax)
+            canvas.mark(ax.axhline(0.0, color=canvas.REFERENCE, linewidth=1.0, linestyle="--", zorder=2), _ZERO)
+            canvas.plain_frame(ax)
             ax.set_xlim(-0.02, 1.02)
             ax.set_xlabel("Share of rows, by rising probability")
             ax.set_ylabel("Outcomes less predictions (% of rows)")
@@ -216,7 +182,7 @@ class CumulativeDisplay(OfEstimator):
             # The second scale is that of one model alone.
             for scale in [child for child in ax.child_axes if child.get_gid() == _SCALE]:
                 scale.remove()
-        draw_legend(ax, beside, last=(_BAND_TEXT,))
+        canvas.draw_legend(ax, beside, last=(_BAND_TEXT,))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -238,13 +204,29 @@ class CumulativeDisplay(OfEstimator):
     def _draw_probabilities(self, ax: Axes) -> None:
         """At the top: the probability at each share."""
         scale = ax.secondary_xaxis("top")
-        mark(scale, _SCALE)
+        canvas.mark(scale, _SCALE)
         at = np.linspace(0.0, 1.0, 6)
         # The row at a share is the first that reaches it.
         reached = np.minimum(np.searchsorted(self.curve.shares, at), self.curve.shares.size - 1)
-        scale.set_xticks(at, [_short(value) for value in self.curve.probabilities[reached]], fontsize=SMALL)
-        scale.set_xlabel("Predicted probability", fontsize=SMALL)
+        scale.set_xticks(at, [_short(value) for value in self.curve.probabilities[reached]], fontsize=canvas.SMALL)
+        scale.set_xlabel("Predicted probability", fontsize=canvas.SMALL)
         scale.spines["top"].set_visible(False)
+
+
+def _deviations(rows: Rows, curve: CumulativeCurve, estimate: Estimate, link: Link) -> NDArray[np.float64] | None:
+    """Standard deviations of the curve of a calibrated model; None where the weights of valid rows are not known."""
+    steps, effective = np.diff(curve.shares), float(estimate.n)
+    if rows.columns.weights is not None:
+        if estimate.left_out:
+            return None
+        # Chance goes with the squares of weights, whose shares are those of a curve that has them as weights.
+        weights = rows.columns.weights.astype(np.float64).ravel()
+        squares = (weights / weights.max()) ** 2
+        steps = np.diff(rows.with_weights(squares).ask(_core.cumulative_curve, link=link)["shares"])
+        effective = float((weights / weights.max()).sum() ** 2 / squares.sum())
+    spread = curve.probabilities[1:] * (1.0 - curve.probabilities[1:])
+    variances = np.concatenate([[0.0], np.cumsum(steps * spread)]) / effective
+    return np.asarray(np.sqrt(variances))
 
 
 def _short(probability: float) -> str:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calipers._documented import documented
 from calipers._inputs import OneView, PosLabel
 
 Display = TypeVar("Display", bound="OfEstimator")
@@ -16,6 +17,7 @@ class OfEstimator:
     """A display that is drawn from predictions, and so from an estimator, too."""
 
     @classmethod
+    @documented
     def from_estimator(
         cls: type[Display],
         estimator: Any,
@@ -36,12 +38,18 @@ class OfEstimator:
             It is asked for `predict_proba`, or with `from_logits` for `decision_function`.
         X, y : array-like
             Data and labels; labels are those of ``estimator.classes_``.
-        from_logits, multiclass, pos_label
-            As for `ls_ece`; of two classes the last is positive unless `pos_label` says otherwise.
+        from_logits : bool
+            Whether `decision_function` is asked, which gives raw scores, in place of `predict_proba`.
+        multiclass : {None, "top_class"} or int
+            The question that is asked of several classes. None: that of the positive class for two classes, "top_class"
+            for more. "top_class": the largest probability, and whether that class was right. An int: that class against
+            the rest.
+        pos_label : str, int, float or bool, optional
+            The positive one of two classes; the last unless given.
         name : str, optional
-            The class of the estimator unless given.
+            The name in the legend; the class of the estimator unless given.
         **options
-            As for `from_predictions`.
+            Every other keyword of `from_predictions`.
 
         Returns
         -------

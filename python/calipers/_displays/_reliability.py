@@ -8,32 +8,19 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calipers._binned import expected_calibration_error
-from calipers._cumulative import CumulativeCurve, cumulative_curve
-from calipers._curve import Band, Bin, IsotonicCurve, LsCurve, calibration_bins, corp_curve, ls_curve
-from calipers._displays._canvas import (
-    REFERENCE,
-    SMALL,
-    axes_for,
-    draw_legend,
-    figure_text,
-    free_colors,
-    label,
-    mark,
-    marked,
-    percent,
-    plain_frame,
-    thinned,
-)
+from calipers import _core
+from calipers._cumulative import CumulativeCurve
+from calipers._curve import Band, Bin, IsotonicCurve, LsCurve
+from calipers._displays import _canvas as canvas
 from calipers._displays._estimator import OfEstimator
-from calipers._inputs import Link, NBins, Noise, OneView, PosLabel, Strategy, Ties
-from calipers._ls_ece import ls_ece
-from calipers._scores import corp
+from calipers._documented import documented
+from calipers._inputs import Link, NBins, Noise, Strategy
+from calipers._predictions import Outcomes, Probabilities, read
+from calipers._row_options import OneViewOptions, Unpack
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
-
 # Unions of words, since stubtest takes an alias of one Literal with several for no union at all.
 Kind: TypeAlias = Literal["smoothed"] | Literal["binned"] | Literal["corp"]
 BandChoice: TypeAlias = Literal["auto", "consistency", "confidence"] | None
@@ -127,10 +114,11 @@ class ReliabilityDisplay(OfEstimator):
         self.name = name
 
     @classmethod
+    @documented
     def from_predictions(
         cls,
-        y_true: ArrayLike,
-        y_prob: ArrayLike,
+        y_true: Outcomes,
+        y_prob: Probabilities = None,
         *,
         kind: Kind = "smoothed",
         band: BandChoice = "auto",
@@ -142,39 +130,25 @@ class ReliabilityDisplay(OfEstimator):
         n_bins: NBins = 15,
         strategy: Strategy = "uniform",
         link: Link = "logistic",
-        sample_weight: ArrayLike | None = None,
-        from_logits: bool = False,
-        multiclass: OneView = None,
-        ties: Ties = "first",
-        pos_label: PosLabel = None,
-        sum_tolerance: float = 1e-3,
         name: str | None = None,
         ax: Axes | None = None,
         color: str | None = None,
+        **rows: Unpack[OneViewOptions],
     ) -> ReliabilityDisplay:
         """Compute the curve of these predictions and draw it.
 
         Parameters
         ----------
-        y_true, y_prob
-            As for `ls_ece`, and so are the options that are not named here.
+        <y_true, y_prob>
         kind : {"smoothed", "binned", "corp"}
             Which curve.
         band : {"auto", "consistency", "confidence"} or None
             "consistency": where the curve of a calibrated model would lie. "confidence", for "corp" alone: where the
             true rates may lie. "auto" is "consistency", but nothing for bins of weighted rows, which have no band.
-        level, n_resamples, random_state
-            Of the band, as for `ls_curve` and `corp_curve`.
-        sigma, noise
-            Of the smoothed curve, as for `ls_ece`.
-        n_bins, strategy
-            Of the bins, as for `expected_calibration_error`.
-        name : str, optional
-            What the legend calls it.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure unless given.
-        color : str, optional
-            Of the curve; the next of a colour-blind-safe palette unless given.
+        level : float
+            Of the band, at each place.
+        <n_resamples, random_state, sigma, noise, n_bins, strategy, link, name, ax, color>
+        <rows>
 
         Returns
         -------
@@ -186,51 +160,39 @@ class ReliabilityDisplay(OfEstimator):
         possible = ("consistency", "confidence") if kind == "corp" else ("consistency",)
         if band not in ("auto", None, *possible):
             raise ValueError(f"band of kind {kind!r} must be {_listed('auto', None, *possible)}, got {band!r}")
-        if kind == "binned" and sample_weight is not None:
+        predictions = read(ReliabilityDisplay.from_predictions, y_true, y_prob, rows)
+        if kind == "binned" and predictions.columns.weights is not None:
             if band == "consistency":
                 raise ValueError("band of kind 'binned' must be 'auto' or None with sample_weight, got 'consistency'")
             band = None
-        rows: dict[str, Any] = {
-            "link": link,
-            "sample_weight": sample_weight,
-            "from_logits": from_logits,
-            "multiclass": multiclass,
-            "ties": ties,
-            "pos_label": pos_label,
-            "sum_tolerance": sum_tolerance,
-        }
-        drawn: dict[str, Any] = {
-            "band": "consistency" if band == "auto" else band,
-            "level": level,
-            "n_resamples": n_resamples,
-            "random_state": random_state,
-        }
+        drawn = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
+        with_band: dict[str, Any] = {"band": "consistency" if band == "auto" else band, **drawn}
         curve: Curve
         if kind == "binned":
-            curve = calibration_bins(y_true, y_prob, n_bins=n_bins, strategy=strategy, **rows)
-            error: float = expected_calibration_error(y_true, y_prob, n_bins=n_bins, strategy=strategy, **rows)
+            binned = {"n_bins": n_bins, "strategy": strategy, "norm": "l1", "compat": None, "link": link}
+            curve = [Bin(*row) for row in predictions.ask(_core.calibration_bins, **binned)]
+            error: float = predictions.estimate("expected_calibration_error", **binned)
             drawn_band = None if band is None else _band_of_bins(curve, level, n_resamples, random_state)
             return cls(curve, band=drawn_band, estimate=error, name=name).plot(ax=ax, color=color)
-        walk = cumulative_curve(y_true, y_prob, **rows)
+        walk = CumulativeCurve._of(predictions.ask(_core.cumulative_curve, link=link))
         if kind == "smoothed":
-            error = ls_ece(y_true, y_prob, sigma=sigma, noise=noise, **rows)
+            smoothing = {"sigma": sigma, "noise": noise, "link": link, "tolerance": 1e-6, "clip": 1e-6}
+            error = predictions.estimate("ls_ece", **smoothing)
             at = _places(walk, error.settings["sigma"])
-            curve = ls_curve(y_true, y_prob, at=at, sigma=sigma, noise=noise, **rows, **drawn)
+            curve = LsCurve._of(predictions.ask(_core.ls_curve, at=at, **smoothing, **with_band))
         else:
-            error = corp(y_true, y_prob, **rows).miscalibration
-            curve = corp_curve(y_true, y_prob, **rows, **drawn)
+            error = predictions.ask(_core.corp, score="brier", link=link)["miscalibration"]
+            curve = IsotonicCurve._of(predictions.ask(_core.corp_curve, link=link, **with_band))
         shares, edges = np.histogram(walk.probabilities[1:], bins=50, range=(0.0, 1.0), weights=np.diff(walk.shares))
         return cls(curve, shares=(edges, shares), estimate=error, name=name).plot(ax=ax, color=color)
 
+    @documented
     def plot(self, *, ax: Axes | None = None, name: str | None = None, color: str | None = None) -> ReliabilityDisplay:
         """Draw the diagram; further displays may be drawn on the same axes.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure unless given.
-        name, color : str, optional
-            As for `from_predictions`.
+        <ax, name, color>
 
         Returns
         -------
@@ -238,9 +200,9 @@ class ReliabilityDisplay(OfEstimator):
             This display, with `ax_` and `figure_`.
         """
         own = ax is None
-        ax, beside = axes_for(ax)
-        color = free_colors(ax, 1)[0] if color is None else color
-        if not marked(ax, _DIAGONAL):
+        ax, beside = canvas.axes_for(ax)
+        color = canvas.free_colors(ax, 1)[0] if color is None else color
+        if not canvas.marked(ax, _DIAGONAL):
             _draw_frame(ax, square=own)
         name = self.name if name is None else name
         curve = self.curve
@@ -254,26 +216,28 @@ class ReliabilityDisplay(OfEstimator):
             text = self._label(name, "ECE", f"{len(curve)} bins")
             _draw_bins(ax, curve, self.band, color, text)
         if self.shares is not None:
-            _draw_shares(ax, self.shares, color, f"Predictions, highest bar {percent(self.shares.shares.max())}")
+            _draw_shares(ax, self.shares, color, f"Predictions, highest bar {canvas.percent(self.shares.shares.max())}")
         elif not isinstance(curve, (LsCurve, IsotonicCurve)):
             most = max(each.n for each in curve)
             weights = [each.weight for each in curve]
             _draw_shares(ax, _shares(_edges(curve), weights), color, f"Rows by bin, at most {most:,}")
-        draw_legend(ax, beside, last=(*([] if self.band is None else [_band_text(self.band)]), _DIAGONAL_TEXT))
+        canvas.draw_legend(ax, beside, last=(*([] if self.band is None else [_band_text(self.band)]), _DIAGONAL_TEXT))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _label(self, name: str | None, measure: str, otherwise: str) -> str:
-        return label(name, otherwise if self.estimate is None else f"{measure} {figure_text(self.estimate)}")
+        return canvas.label(
+            name, otherwise if self.estimate is None else f"{measure} {canvas.figure_text(self.estimate)}"
+        )
 
 
 def _draw_frame(ax: Axes, square: bool) -> None:
     """Axes, diagonal and labels: what all curves have in common."""
     (diagonal,) = ax.plot(
-        [0, 1], [0, 1], color=REFERENCE, linewidth=1.0, linestyle="--", zorder=2, label=_DIAGONAL_TEXT
+        [0, 1], [0, 1], color=canvas.REFERENCE, linewidth=1.0, linestyle="--", zorder=2, label=_DIAGONAL_TEXT
     )
-    mark(diagonal, _DIAGONAL)
-    plain_frame(ax)
+    canvas.mark(diagonal, _DIAGONAL)
+    canvas.plain_frame(ax)
     if square:
         ax.set_aspect("equal")
     ax.set_xlim(-0.02, 1.02)
@@ -291,7 +255,7 @@ def _draw_smoothed(ax: Axes, curve: LsCurve, color: str, text: str) -> None:
     shown = (curve.densities >= _LEAST_DENSITY) & np.isfinite(curve.outcome_rates)
     rates = np.where(shown, curve.outcome_rates, np.nan)
     (line,) = ax.plot(x, rates, color=color, linewidth=2.2, solid_capstyle="round", label=text, zorder=4)
-    mark(line)
+    canvas.mark(line)
     edges = np.flatnonzero(np.diff(shown, prepend=False, append=False))
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         if x[end - 1] - x[start] < _DOT:
@@ -310,11 +274,11 @@ def _draw_isotonic(ax: Axes, curve: IsotonicCurve, color: str, text: str) -> Non
     ends = np.diff(rates, prepend=np.nan) != 0
     corners = ends | np.append(ends[1:], True)
     (line,) = ax.plot(x[corners], rates[corners], color=color, linewidth=2.2, label=text, zorder=4)
-    mark(line)
+    canvas.mark(line)
     if x.size <= 30:
         ax.plot(x, rates, "o", color=color, markersize=6, zorder=4)
     if curve.band is not None:
-        kept = thinned(x)
+        kept = canvas.thinned(x)
         _draw_band(ax, x[kept], curve.band.lower[kept], curve.band.upper[kept], curve.band, color)
 
 
@@ -343,7 +307,7 @@ def _band_label(ax: Axes, band: Band) -> str | None:
 
 def _band_text(band: Band) -> str:
     what = "range if calibrated" if band.kind == "consistency" else "confidence band"
-    return f"{percent(band.level)} {what}"
+    return f"{canvas.percent(band.level)} {what}"
 
 
 def _draw_bins(ax: Axes, bins: Sequence[Bin], band: Band | None, color: str, text: str) -> None:
@@ -358,7 +322,7 @@ def _draw_bins(ax: Axes, bins: Sequence[Bin], band: Band | None, color: str, tex
         lower, upper = band.lower[held], band.upper[held]
         ax.vlines(x, lower, upper, color=color, alpha=0.22, linewidth=8.0, label=text_of_band, zorder=1)
     (line,) = ax.plot(x, rates, "-o", color=color, linewidth=1.0, markersize=5.5, label=text, zorder=4)
-    mark(line)
+    canvas.mark(line)
 
 
 def _band_of_bins(bins: Sequence[Bin], level: float, n_resamples: int, random_state: int) -> Band:
@@ -381,7 +345,7 @@ def _band_of_bins(bins: Sequence[Bin], level: float, n_resamples: int, random_st
 
 def _draw_shares(ax: Axes, shares: Shares, color: str, text: str) -> None:
     """The predictions as bars in the strip below, the highest as high as the strip."""
-    known = marked(ax, _SHARES_TEXT)
+    known = canvas.marked(ax, _SHARES_TEXT)
     heights = shares.shares / shares.shares.max() * (_CEILING - _FLOOR)
     if known:
         # Outlines, since several areas on each other cannot be told apart.
@@ -393,8 +357,8 @@ def _draw_shares(ax: Axes, shares: Shares, color: str, text: str) -> None:
         if shares.edges.size < 50:
             # Bins are seen apart where they are not too narrow for it.
             ax.vlines(shares.edges[1:-1], _FLOOR, _CEILING, color=ax.get_facecolor(), linewidth=0.8, zorder=2.5)
-        ax.axhline(0.0, color=REFERENCE, linewidth=0.6, zorder=1)
-        mark(ax.text(0.5, -0.03, text, ha="center", va="top", fontsize=SMALL), _SHARES_TEXT)
+        ax.axhline(0.0, color=canvas.REFERENCE, linewidth=0.6, zorder=1)
+        canvas.mark(ax.text(0.5, -0.03, text, ha="center", va="top", fontsize=canvas.SMALL), _SHARES_TEXT)
 
 
 def _places(walk: CumulativeCurve, sigma: float) -> NDArray[np.float64]:

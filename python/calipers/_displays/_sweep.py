@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from calipers._displays._canvas import axes_for, draw_legend, free_colors, label, mark, marked, plain_frame
 from calipers._displays._estimator import OfEstimator
-from calipers._inputs import Compat, Link, Noise, OneView, PosLabel, Ties
-from calipers._sweep import SweepResult, sweep
+from calipers._documented import documented
+from calipers._inputs import Compat, Link, Noise
+from calipers._predictions import Outcomes, Probabilities, check_keywords
+from calipers._row_options import OneViewOptions, Unpack
+from calipers._sweep import Bins, SweepResult, sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
-
 
 _CHANCE = "calipers-chance"
 _CHANCE_TEXT = "range of ECE by\nchance alone"
@@ -69,65 +70,45 @@ class SweepDisplay(OfEstimator):
         self.name = name
 
     @classmethod
+    @documented
     def from_predictions(
         cls,
-        y_true: ArrayLike,
-        y_prob: ArrayLike,
+        y_true: Outcomes,
+        y_prob: Probabilities = None,
         *,
-        bins: Sequence[int] | NDArray[np.integer[Any]] | None = None,
+        bins: Bins = None,
         noise: Noise = "gaussian",
         link: Link = "logistic",
         tolerance: float = 1e-6,
         clip: float = 1e-6,
         compat: Compat = None,
         random_state: int = 0,
-        sample_weight: ArrayLike | None = None,
-        from_logits: bool = False,
-        multiclass: OneView = None,
-        ties: Ties = "first",
-        pos_label: PosLabel = None,
-        sum_tolerance: float = 1e-3,
         name: str | None = None,
         ax: Axes | None = None,
         colors: tuple[str, str] | None = None,
+        **rows: Unpack[OneViewOptions],
     ) -> SweepDisplay:
         """Compute the sweep of these predictions and draw it.
 
         Parameters
         ----------
-        y_true, y_prob
-            As for `sweep`, and so are the options that are not named here.
-        name : str, optional
-            What the legend calls it.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure unless given.
-        colors : tuple of two str, optional
-            Of ECE and of LS-ECE; the next two of a colour-blind-safe palette unless given.
+        <y_true, y_prob, bins, noise, link, tolerance, clip, compat>
+        random_state : int
+            Seed of the sampling noise.
+        <name, ax, colors>
+        <rows>
 
         Returns
         -------
         SweepDisplay
             The display, drawn.
         """
-        result = sweep(
-            y_true,
-            y_prob,
-            bins=bins,
-            noise=noise,
-            link=link,
-            tolerance=tolerance,
-            clip=clip,
-            compat=compat,
-            random_state=random_state,
-            sample_weight=sample_weight,
-            from_logits=from_logits,
-            multiclass=multiclass,
-            ties=ties,
-            pos_label=pos_label,
-            sum_tolerance=sum_tolerance,
-        )
+        check_keywords(SweepDisplay.from_predictions, rows)
+        smoothing: dict[str, Any] = {"noise": noise, "link": link, "tolerance": tolerance, "clip": clip}
+        result = sweep(y_true, y_prob, bins=bins, **smoothing, compat=compat, random_state=random_state, **rows)
         return cls(result, name=name).plot(ax=ax, colors=colors)
 
+    @documented
     def plot(
         self, *, ax: Axes | None = None, name: str | None = None, colors: tuple[str, str] | None = None
     ) -> SweepDisplay:
@@ -135,12 +116,7 @@ class SweepDisplay(OfEstimator):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure unless given.
-        name : str, optional
-            What the legend calls it.
-        colors : tuple of two str, optional
-            As for `from_predictions`.
+        <ax, name, colors>
 
         Returns
         -------

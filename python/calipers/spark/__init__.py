@@ -4,20 +4,20 @@
                                     -> merged | collect         -> Sketch
     stream    -> write_windows -> rows (window, group, sketch)   -> read_windows -> Sketches
 
-There is no arithmetic here. Each partition puts its rows into sketches, one for each group (`_fill`); Spark brings
-those of a group together, and they are merged (`_merge`): sums of integers, whatever the partitions. Needs PySpark 3.5
-or later, which ``import calipers`` does not, and calipers itself on the executors.
+There is no arithmetic here. Each partition puts its rows into sketches, one for each group (`_fill_sketches`). Spark
+brings those of a group together, and they are merged (`_merge_sketches`): sums of integers, whatever the partitions.
+Needs PySpark 3.5 or later, which ``import calipers`` does not, and calipers itself on the executors.
 """
 
 from __future__ import annotations
 
-from calipers.spark._needs import check_pyspark
+from calipers.spark._requirements import check_pyspark
 
 check_pyspark()
 
 from calipers.spark._session import session  # noqa: E402 (after the one sentence that a missing PySpark gets)
-from calipers.spark._sketch import sketch  # noqa: E402
+from calipers.spark._sketch_dataframe import sketch  # noqa: E402
 from calipers.spark._sketches import Sketches, read  # noqa: E402
-from calipers.spark._windows import read_windows, write_windows  # noqa: E402
+from calipers.spark._stream import read_windows, write_windows  # noqa: E402
 
 __all__ = ["Sketches", "read", "read_windows", "session", "sketch", "write_windows"]

@@ -10,12 +10,12 @@ from pyspark.sql import DataFrame, SparkSession, types
 from pyspark.sql import functions as sql
 
 from calipers import _core
+from calipers.spark._collect import collected
 from calipers.spark._columns import HAS_POSITIVE, N_LEFT_OUT, ROOM, SKETCH, N, column
-from calipers.spark._failures import clearly
-from calipers.spark._keys import Key
-from calipers.spark._merge import Merging
-from calipers.spark._partials import BEYOND, FITS
-from calipers.spark._rows import collected
+from calipers.spark._errors import clearly
+from calipers.spark._groups import Key
+from calipers.spark._merge_sketches import Merging
+from calipers.spark._outgoing import BEYOND, FITS
 
 # Bytes of sketches that are merged on the driver; beyond, Spark merges.
 ROOM_OF_DRIVER = 64 << 20

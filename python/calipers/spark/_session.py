@@ -7,7 +7,7 @@ import sys
 
 from pyspark.sql import SparkSession
 
-from calipers.spark._needs import check_java
+from calipers.spark._requirements import check_java
 
 
 def session(master: str | None = None, **settings: str) -> SparkSession:

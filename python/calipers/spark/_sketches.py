@@ -11,33 +11,24 @@ from pyspark.sql import Column, DataFrame, SparkSession, types
 
 from calipers import _core
 from calipers._assess import Debias, Method
+from calipers._documented import documented
+from calipers._measures import LISTED, measures
+from calipers._parquet import FOLDERS, START
 from calipers._sketch import Sketch
-from calipers._sketch_rows import FOLDERS, START
+from calipers.spark._collect import collected, created, shown
 from calipers.spark._columns import RESERVED, SKETCH, check_dataframe, column, key_field, refusal
-from calipers.spark._failures import clearly
-from calipers.spark._figures import Asking, check_names
+from calipers.spark._errors import clearly
 from calipers.spark._gather import Gathered, gathered, merging, schema_of
-from calipers.spark._rows import collected, created, shown
+from calipers.spark._measure_sketches import Asking, check_names
 from calipers.spark._session import session as active_session
 
-# Types of figures, by the names that `_figures` has for them.
+# Types of figures, by the names that `_measure_sketches` has for them.
 _KINDS = {
     "string": types.StringType(),
     "double": types.DoubleType(),
     "boolean": types.BooleanType(),
     "bigint": types.LongType(),
 }
-
-# What a sketch is asked by name.
-_MEASURES = (
-    "ls_ece",
-    "residual_ls_ece",
-    "expected_calibration_error",
-    "ecce_r",
-    "ecce_mad",
-    "brier_score",
-    "log_loss",
-)
 
 
 class Sketches:
@@ -142,11 +133,13 @@ class Sketches:
             Keys, ``measure``, ``value``, ``numerical_bound``, ``settings`` as JSON, ``n``, ``n_left_out``, and
             ``refusal``: why a group has no value.
         """
-        if measure not in _MEASURES:
-            raise refusal("invalid_setting", f"measure must be one of {', '.join(_MEASURES)}, got {measure!r}")
+        of_sketches = [each.name for each in measures() if each.from_sketch != "nothing"]
+        if measure not in of_sketches:
+            raise refusal("invalid_setting", f"measure must be one of {', '.join(of_sketches)}, got {measure!r}")
         self._try("measure", {"measure": measure, **options})
         return self._ask("measure", {"measure": measure, **self._one_sigma(measure, options)})
 
+    @documented
     def assess(
         self,
         *,
@@ -162,8 +155,15 @@ class Sketches:
 
         Parameters
         ----------
-        measure, level, n_resamples, method, debias, random_state, **options
-            As for `calipers.Sketch.assess`. All groups have the sigma of all rows unless one is given.
+        measure : {"ls_ece", "residual_ls_ece", "expected_calibration_error"}
+            The last with bins of equal width. All groups have the sigma of all rows unless one is given.
+        <level>
+        n_resamples : int
+            Draws of each kind; at least 20, and at least 1 / (1 - level).
+        <method, debias, random_state>
+        **options
+            Those of the function of that name but for ``clip``: ``sigma``, ``noise``, ``link`` and ``tolerance`` for
+            `calipers.ls_ece`, ``n_bins`` and so on for binned ECE.
 
         Returns
         -------
@@ -183,13 +183,15 @@ class Sketches:
         self._try("assess", {**choices, **options})
         return self._ask("assess", {**choices, **self._one_sigma(measure, options)})
 
+    @documented
     def sweep(self, *, bins: Sequence[int] | None = None, **options: Any) -> DataFrame:
         """ECE over numbers of bins beside LS-ECE over sigma, for each group: how brittle its figure is.
 
         Parameters
         ----------
-        bins, **options
-            As for `calipers.Sketch.sweep`.
+        <bins>
+        **options
+            Those of `calipers.Sketch.sweep`: ``noise``, ``link``, ``tolerance`` and ``random_state``.
 
         Returns
         -------
@@ -225,7 +227,7 @@ class Sketches:
     def _one_sigma(self, measure: str, options: dict[str, Any]) -> dict[str, Any]:
         """The options, with the sigma that all rows have by rule where groups would have one each."""
         if (
-            measure not in ("ls_ece", "residual_ls_ece")
+            "sigma" not in LISTED[measure].options
             or options.get("sigma", "auto") != "auto"
             or not self._keys
             or self.n == 0

@@ -10,8 +10,8 @@ from pyspark.sql import Column, DataFrame, SparkSession, types
 from pyspark.sql import functions as sql
 
 from calipers.spark._columns import SKETCH, column
-from calipers.spark._failures import clearly
-from calipers.spark._keys import Key
+from calipers.spark._errors import clearly
+from calipers.spark._groups import Key
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 

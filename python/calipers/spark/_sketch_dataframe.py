@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from pyspark.sql import DataFrame, types
 
-from calipers._inputs import Invalid, OneView, PosLabel, Ties
+from calipers._documented import documented
+from calipers._row_options import ROW_DEFAULTS, ColumnOptions, DataFrameOptions, Unpack
 from calipers._sketch import Sketch
 from calipers.spark import _gather
 from calipers.spark._columns import check_dataframe, choose, refusal
-from calipers.spark._figures import check_names
-from calipers.spark._fill import Filling
+from calipers.spark._fill_sketches import Filling
 from calipers.spark._gather import gathered, schema_of
+from calipers.spark._measure_sketches import check_names
 from calipers.spark._sketches import Sketches
 
 # Of a partition's sketches in memory; beyond, they are handed on in parts.
@@ -28,6 +29,7 @@ class Partials(NamedTuple):
     keys: tuple[types.StructField, ...]
 
 
+@documented
 def sketch(
     df: DataFrame,
     *,
@@ -35,13 +37,7 @@ def sketch(
     label: str,
     weight: str | None = None,
     by: str | Sequence[str] = (),
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
-    **options: Any,
+    **options: Unpack[DataFrameOptions],
 ) -> Sketches:
     """Puts the rows of a DataFrame into sketches, one for each group, where the rows are.
 
@@ -62,8 +58,7 @@ def sketch(
     by : str or sequence of str
         Columns whose values make the groups: whole numbers, decimals, text, dates, times, true and false. Null is a
         group, too. Without any, all rows are one group.
-    from_logits, multiclass, ties, pos_label, sum_tolerance, invalid
-        As for `calipers.Sketch.update`.
+    <rows>
     **options
         Those of `calipers.Sketch`: ``resolution``, or ``tolerance`` and ``smallest_sigma``, ``clip``, ``n_bins``.
 
@@ -100,25 +95,26 @@ def sketch(
     >>> round(sketches.merged().brier_score(), 3)
     0.188
     """
-    reading = {
-        "from_logits": from_logits,
-        "multiclass": multiclass,
-        "ties": ties,
-        "pos_label": pos_label,
-        "sum_tolerance": sum_tolerance,
-        "invalid": invalid,
-    }
+    reading, shape = split_reading(options)
     names = (by,) if isinstance(by, str) else tuple(by)
     check_dataframe(df)
     if df.isStreaming:
         raise refusal("invalid_setting", "df must be whole, got a stream: write_windows takes those")
-    partials = filled(df, prob, label, weight, names, reading, options)
+    partials = filled(df, prob, label, weight, names, reading, shape)
     found = gathered(partials.rows, partials.keys)
-    sketches = Sketches(found, empty=Sketch(**options))
+    sketches = Sketches(found, empty=Sketch(**shape))
+    pos_label = reading["pos_label"]
     if pos_label is not None and found.facts.n > 0 and not found.facts.has_positive:
         sketches.unpersist()
         raise refusal("positive_label_absent", f"the positive label must occur, got {pos_label!r}, which no row has")
     return sketches
+
+
+def split_reading(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options by which rows are read, all of them, and those of the sketches that were given."""
+    names = [name for name in ROW_DEFAULTS if name in ColumnOptions.__annotations__]
+    shape = {name: value for name, value in options.items() if name not in names}
+    return {name: options.get(name, default) for name, default in ROW_DEFAULTS.items() if name in names}, shape
 
 
 def filled(

@@ -13,10 +13,10 @@ from calipers import _core
 from calipers._core import CalipersError
 from calipers._threads import threads
 from calipers.spark._columns import SKETCH
-from calipers.spark._failures import refused
-from calipers.spark._fill import Batches
-from calipers.spark._keys import Key, runs_of
-from calipers.spark._partials import Outgoing
+from calipers.spark._errors import refused
+from calipers.spark._fill_sketches import Batches
+from calipers.spark._groups import Key, runs_of
+from calipers.spark._outgoing import Outgoing
 
 # Sketches that are unfolded at once, by their bytes; small ones take more in memory than their bytes.
 _BYTES_OF_A_SLICE = 8 << 20

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers import _core
+from calipers._documented import documented
 from calipers._sketch import Sketch
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from calipers._doors import SupportsArrowStream
+    from calipers._arrays import SupportsArrowStream
 
 Place: TypeAlias = str | os.PathLike[str]
 
@@ -76,6 +77,7 @@ def read_sketches(source: Place | SupportsArrowStream) -> dict[Any, Sketch]:
     return found
 
 
+@documented
 def write_sketches(sketches: Mapping[Any, Sketch], path: Place, *, by: str | Sequence[str] = ()) -> None:
     """Writes sketches to a Parquet file, a row for each, as `read_sketches`, the command and Spark read them.
 

@@ -13,7 +13,7 @@ from calipers._core import CalipersError
 from calipers._sketch import Sketch
 from calipers._threads import threads
 from calipers.spark._columns import SKETCH, refusal
-from calipers.spark._fill import Batches
+from calipers.spark._fill_sketches import Batches
 
 Row: TypeAlias = dict[str, Any]
 
@@ -31,7 +31,7 @@ class Question:
 
 def _measured(sketch: Sketch, options: Mapping[str, Any]) -> list[Row]:
     measure, asked = options["measure"], {name: value for name, value in options.items() if name != "measure"}
-    estimate = getattr(sketch, measure)(**asked)
+    estimate = sketch.estimate(measure, **asked)
     return [
         {
             "measure": measure,
@@ -79,42 +79,24 @@ def _swept(sketch: Sketch, options: Mapping[str, Any]) -> list[Row]:
     ]
 
 
+def _schema(text: str) -> dict[str, str]:
+    """Names and types of columns, from text as Spark writes a schema."""
+    return dict(column.split() for column in text.split(","))
+
+
+_OF_MEASURE = "measure string, value double, numerical_bound double"
+_OF_INTERVAL = "lower double, upper double, is_upper_limit boolean, debiased double, standard_error double"
+_OF_SWEEP = ", ".join(f"{name} double, {name}_bound double" for name in ("ece_uniform", "ece_quantile", "ls_ece"))
 QUESTIONS = {
-    "measure": Question(
-        {"measure": "string", "value": "double", "numerical_bound": "double", "settings": "string"}, _measured
-    ),
+    "measure": Question(_schema(f"{_OF_MEASURE}, settings string"), _measured),
     "assess": Question(
-        {
-            "measure": "string",
-            "value": "double",
-            "numerical_bound": "double",
-            "floor": "double",
-            "p_value": "double",
-            "significant": "boolean",
-            "lower": "double",
-            "upper": "double",
-            "is_upper_limit": "boolean",
-            "debiased": "double",
-            "standard_error": "double",
-            "sentence": "string",
-            "settings": "string",
-        },
+        _schema(
+            f"{_OF_MEASURE}, floor double, p_value double, significant boolean, {_OF_INTERVAL}, "
+            "sentence string, settings string"
+        ),
         _assessed,
     ),
-    "sweep": Question(
-        {
-            "n_bins": "bigint",
-            "ece_uniform": "double",
-            "ece_uniform_bound": "double",
-            "ece_quantile": "double",
-            "ece_quantile_bound": "double",
-            "ls_ece": "double",
-            "ls_ece_bound": "double",
-            "verdict": "string",
-            "sentence": "string",
-        },
-        _swept,
-    ),
+    "sweep": Question(_schema(f"n_bins bigint, {_OF_SWEEP}, verdict string, sentence string"), _swept),
 }
 
 # Beside the figures: of the sketch itself, and why there is none.

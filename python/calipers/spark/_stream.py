@@ -10,13 +10,15 @@ from pyspark.sql import DataFrame, SparkSession, types
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming import StreamingQuery
 
-from calipers._inputs import Invalid, OneView, PosLabel, Ties
-from calipers._sketch_rows import BATCH, FOLDERS, QUERY, START
+from calipers._documented import documented
+from calipers._inputs import Invalid
+from calipers._parquet import BATCH, FOLDERS, QUERY, START
+from calipers._row_options import DataFrameOptions, Unpack
 from calipers.spark._columns import SKETCH, check_dataframe, choose, column, refusal
-from calipers.spark._failures import clearly, marked
+from calipers.spark._errors import clearly, marked
 from calipers.spark._gather import merged_in_spark
 from calipers.spark._session import session as active_session
-from calipers.spark._sketch import filled
+from calipers.spark._sketch_dataframe import filled, split_reading
 from calipers.spark._sketches import Sketches, of_rows
 
 END = "window_end"
@@ -24,6 +26,7 @@ END = "window_end"
 _NO_TIME = f"CalipersError: {marked('times must be present, got null', 'missing_time')}"
 
 
+@documented
 def write_windows(
     df: DataFrame,
     path: str,
@@ -35,14 +38,8 @@ def write_windows(
     label: str,
     weight: str | None = None,
     by: str | Sequence[str] = (),
-    from_logits: bool = False,
-    multiclass: OneView = None,
-    ties: Ties = "first",
-    pos_label: PosLabel = None,
-    sum_tolerance: float = 1e-3,
-    invalid: Invalid = "refuse",
     trigger: dict[str, Any] | None = None,
-    **options: Any,
+    **options: Unpack[DataFrameOptions],
 ) -> StreamingQuery:
     """Starts a query that writes, for each micro-batch, a row for each window and group: keys and sketch.
 
@@ -64,10 +61,19 @@ def write_windows(
     checkpoint : str
         The folder in which Spark keeps how far it is; one for each query. Without it a query begins anew, and is
         another one: its sketches are added to those that are there.
-    prob, label, weight, by, from_logits, multiclass, ties, pos_label, sum_tolerance, invalid, **options
-        As for `sketch`.
+    prob : str
+        The column of probabilities: numbers for a binary outcome; arrays or ML vectors with one for each class.
+    label : str
+        The column of outcomes 0 and 1, class indices, true and false, or text with `pos_label`.
+    weight : str, optional
+        The column of weights.
+    by : str or sequence of str
+        Columns whose values make the groups, beside the window.
     trigger : dict, optional
         Keywords of `DataStreamWriter.trigger`, as ``{"availableNow": True}``.
+    <rows>
+    **options
+        Those of `calipers.Sketch`: ``resolution``, or ``tolerance`` and ``smallest_sigma``, ``clip``, ``n_bins``.
 
     Returns
     -------
@@ -78,18 +84,11 @@ def write_windows(
     if not df.isStreaming:
         raise refusal("invalid_setting", "df must be a stream: sketch takes what is whole")
     names = (by,) if isinstance(by, str) else tuple(by)
-    reading = {
-        "from_logits": from_logits,
-        "multiclass": multiclass,
-        "ties": ties,
-        "pos_label": pos_label,
-        "sum_tolerance": sum_tolerance,
-        "invalid": invalid,
-    }
+    reading, shape = split_reading(options)
 
     def of_batch(batch: DataFrame) -> DataFrame:
-        windowed = _with_window(batch, time, window, (prob, label, weight, *names), invalid)
-        partials = filled(windowed, prob, label, weight, (START, END, *names), reading, options)
+        windowed = _with_window(batch, time, window, (prob, label, weight, *names), reading["invalid"])
+        partials = filled(windowed, prob, label, weight, (START, END, *names), reading, shape)
         merged = merged_in_spark(partials.rows, partials.keys)
         # One file, so that a micro-batch is there as a whole or not at all.
         return merged.select(START, END, *map(column, names), SKETCH).repartition(1)
@@ -106,7 +105,7 @@ def write_windows(
             of_batch(batch).write.mode("overwrite").parquet(f"{path.rstrip('/')}/{QUERY}={query}/{BATCH}={number}")
 
     # Everything that can be said of columns and options is said before the query starts.
-    choose(df, prob, label, weight, names, from_logits=from_logits, pos_label=pos_label)
+    choose(df, prob, label, weight, names, from_logits=reading["from_logits"], pos_label=reading["pos_label"])
     of_batch(df)
     writer = df.writeStream.foreachBatch(write).option("checkpointLocation", checkpoint)
     return (writer.trigger(**trigger) if trigger else writer).start()

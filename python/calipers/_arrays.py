@@ -1,12 +1,12 @@
-"""Whatever users have -> a numpy array, in place where that is possible, and which of its elements are missing.
+"""An array of any library -> a numpy array, without a copy where possible, and which elements are missing.
 
     __arrow_c_array__, __arrow_c_stream__   pyarrow, polars, pandas, DuckDB   -> Arrow
     __dlpack__                              torch, JAX, CuPy                  -> DLPack
     buffer, __array__, lists                numpy, pandas                     -> numpy
 
-The doors are protocols: nothing here knows a library, and none is imported. What has several is read through the
-first of them, since Arrow alone knows nulls; but what says that its columns are numpy's is read as such, since an
-export would be a copy of them with NaN turned into null.
+Nothing here knows a library, and none is imported: values are read through a protocol. Values with several protocols
+are read through the first of them, since Arrow alone has nulls. Values whose columns are numpy arrays are read as
+such, since an Arrow export would copy them and turn NaN into null.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class Read(NamedTuple):
     missing: Mask | None
 
 
-def read(values: object, what: str) -> Read:
-    """The values of `what`, refused if no door takes them."""
+def read_array(values: object, what: str) -> Read:
+    """The values of `what`; a `CalipersError` if no protocol can read them."""
     try:
-        for protocols, door in _DOORS:
+        for protocols, reader in _READERS:
             if any(hasattr(values, protocol) for protocol in protocols) and not _is_of_numpy(values):
-                found = door(values, what)
+                found = reader(values, what)
                 if found is not None:
                     return found
         return _through_numpy(values, what)
@@ -99,7 +99,7 @@ def _through_numpy(values: object, what: str) -> Read:
     return Read(_widened(array.view(np.uint16)) if array.dtype.name == "bfloat16" else array, missing)
 
 
-def _through_dlpack(values: object, what: str) -> Read | None:  # noqa: ARG001 (as the other doors)
+def _through_dlpack(values: object, what: str) -> Read | None:  # noqa: ARG001 (the signature of all readers)
     """A tensor without its gradients, from this machine's memory or moved there once."""
     tensor: Any = values
     if hasattr(tensor, "detach"):
@@ -199,7 +199,7 @@ def _of_chunk(chunk: _Chunk) -> Read:
     return Read(array, missing)
 
 
-_DOORS = (
+_READERS = (
     (("__arrow_c_array__", "__arrow_c_stream__"), _through_arrow),
     (("__dlpack__",), _through_dlpack),
 )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calipers import _core
 from calipers.spark._columns import HAS_POSITIVE, N_LEFT_OUT, ROOM, SKETCH, N
-from calipers.spark._keys import Key, key_column
+from calipers.spark._groups import Key, key_column
 
 # A batch that Java is handed: of so many sketches, or of a little more than so many bytes.
 _MOST_ROWS = 10_000

@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from calipers import _core
-from calipers._inputs import columns, positive_label
+from calipers._predictions import Rows
 from calipers._sketch import Sketch
 from calipers._threads import threads
 from calipers.spark._columns import LABEL, SCORE, WEIGHT
-from calipers.spark._failures import refused
-from calipers.spark._keys import Groups, Key, groups_of
-from calipers.spark._partials import Outgoing
+from calipers.spark._errors import refused
+from calipers.spark._groups import Groups, Key, groups_of
+from calipers.spark._outgoing import Outgoing
 
 Batches: TypeAlias = Iterator[pa.RecordBatch]
 
@@ -85,15 +85,13 @@ class _Partition:
             yield Groups(None, groups.starts[first : first + len(keys) + 1], keys)
 
     def _add(self, rows: pa.RecordBatch, groups: Groups) -> None:
-        reading = self._filling.reading
         first, end = int(groups.starts[0]), int(groups.starts[-1])
         rows = rows.slice(first, end - first)
         weights = rows.column(WEIGHT) if WEIGHT in rows.schema.names else None
         sketches = [self._sketch(key) for key in groups.keys]
         try:
-            data = columns(rows.column(LABEL), rows.column(SCORE), weights, reading["from_logits"])
-            options = {**reading, "pos_label": positive_label(reading["pos_label"], data.labels)}
-            self._bytes_of_cells += _core.update_runs(sketches, groups.starts - first, data, options)
+            read = Rows(rows.column(LABEL), rows.column(SCORE), {**self._filling.reading, "sample_weight": weights})
+            self._bytes_of_cells += _core.update_runs(sketches, groups.starts - first, read.columns, read.options)
         except _core.CalipersError as error:
             run = getattr(error, "run", None)
             raise refused(error, self._place(None if run is None else groups.keys[run])) from None

@@ -1,0 +1,62 @@
+"""Every measure by name."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from calipers import _core
+
+
+class Measure(NamedTuple):
+    """A measure: what it is, and what it can be asked.
+
+    Attributes
+    ----------
+    name : str
+        The name by which it is requested.
+    definition : str
+        What it is, in one line; p are probabilities, y outcomes, r = y - p.
+    title : str
+        What people call it.
+    reference : str
+        Where it was defined.
+    from_sketch : {"nothing", "approximation", "value", "assessment"}
+        What a `Sketch` answers: nothing, a value that may differ from that of the rows, the value, or its noise floor
+        and interval, too.
+    options : dict
+        Its options by name, with their defaults.
+    """
+
+    name: str
+    definition: str
+    title: str
+    reference: str
+    from_sketch: str
+    options: dict[str, object]
+
+
+def measures() -> list[Measure]:
+    """Every measure of one outcome, with a line that says what it is.
+
+    Most are functions of this package. "corp_miscalibration" is a part of `corp`, "ici", "e50", "e90" and "emax"
+    are those of `calibration_indices`, and the three that begin with "calibration" are those of `cox_calibration`.
+
+    Returns
+    -------
+    list of Measure
+        Named tuples, in the order of a table.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> for measure in cal.measures()[:2]:
+    ...     print(f"{measure.name}: {measure.definition}")
+    ls_ece: mean |E[y|t] - t| after Gaussian noise of scale sigma on the logits
+    residual_ls_ece: total size of the residuals r after smoothing by Gaussian noise of scale sigma on the logits
+    """
+    return list(LISTED.values())
+
+
+LISTED: dict[str, Measure] = {
+    found["name"]: Measure(**{**found, "options": dict(found["options"])}) for found in _core.measures()
+}

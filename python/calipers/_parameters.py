@@ -1,0 +1,77 @@
+"""Parameters that several functions share, as their docstrings have them in place of a marker such as ``<link>``.
+
+y_true : array-like of shape (n,), or Predictions
+    Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1. `Predictions` stand
+    for `y_true`, `y_prob` and the options of rows.
+y_prob : array-like of shape (n,), (n, 2) or (n, k), optional
+    Probabilities of outcome 1, or of each class; left out beside `Predictions`. float32 and
+    float64 in C order are read in place.
+sigma : float or "auto"
+    Scale of the noise: standard deviation (gaussian), full width (uniform), scale (laplace,
+    logistic), half-width (epanechnikov). "auto" is 1.25 n^(-1/3) sqrt(s² + 0.1²), s the
+    standard deviation of the logits in which each row counts with p (1 - p) times its weight.
+noise : {"gaussian", "uniform", "laplace", "logistic", "epanechnikov"}
+    Distribution of the noise.
+link : {"logistic", "probit", "cloglog"}
+    The map from raw scores of a binary outcome, its logits, to probabilities.
+tolerance : float
+    Largest numerical error that is accepted, absolute. The result has a bound that is no
+    larger; where none can be proven, there is an error.
+clip : float
+    Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit.
+n_bins : int or "auto"
+    How many bins; "auto" is the cube root of n, rounded down.
+strategy : {"uniform", "quantile"}
+    Bins of equal width, ((b-1)/B, b/B] with the first closed, or of equal mass, with equal
+    probabilities in one bin.
+norm : {"l1", "l2", "max"}
+    Mean gap (ECE), root of the mean squared gap (RMSCE) or largest gap (MCE).
+compat : {"sklearn", "netcal", "torchmetrics", "relplot", "uncertainty-calibration"}, optional
+    The bin edges and floating-point type of another tool, to reproduce its values. Those tools
+    take no weights, and torchmetrics and relplot no equal mass.
+null_distribution : {"auto", "asymptotic", "resampled"}
+    Where the p-value comes from: the limit for many rows, outcomes drawn from the predictions
+    (the right size for any number of rows), or whichever of them is good enough.
+level : float
+    Level of the interval, from 0.5 and below 1; the floor test is at 1 - level.
+n_resamples : int
+    How many times outcomes are drawn, where they are drawn.
+random_state : int
+    The seed: the same values on every machine and with any number of threads.
+method : {None, "bias-aware", "influence", "normal", "percentile", "bca"}
+    How the interval is made. "bias-aware" is as above, for LS-ECE, its residual form, binned
+    ECE with norm "l1" and means of those over classes. "influence" and "normal" are 2 v -
+    mean(v*) ± z se, v* the measure of rows drawn with replacement, with the standard error of v
+    by influence values or with the deviation of the draws. "percentile" and "bca" are quantiles
+    of the draws, and too high for a measure that is biased up. None is "bias-aware" where the
+    measure has it, "normal" for others.
+debias : {"local", "mean", "floor", "bootstrap"}
+    How noise is taken out of the value v. "local": place by place, by the size of the gap that
+    the rows show there; "mean" for a measure without places. "floor": sqrt(max(0, v² - m²)), m
+    the mean of the floor. "bootstrap": max(0, 2 v - mean(v*)), v* the measure of rows drawn
+    with replacement. "mean": the mean of these two.
+cluster : array-like of shape (n,), optional
+    Rows with equal values depend on each other, as the questions of one user do: numbers, text
+    or anything with a hash, ten different ones at least. Standard errors are then those of
+    clusters, and the floor draws outcomes that are correlated within clusters as much as those
+    of the rows are. A mean over classes has no floor then.
+progress : bool
+    Whether a line on standard error reports the progress.
+at : array-like of shape (m,), optional
+    Where to evaluate the curve, inside (0, 1); 201 equally spaced points unless given.
+bins : sequence of int, optional
+    Numbers of bins; 1, 10, 20, ..., 100 unless given.
+n_knots : int
+    Knots, those at 0 and 1 included: 4 to 100.
+run_out : {"natural", "parabolic", "cubic"}
+    What the spline does at its ends: no second derivative; a parabola between the last two
+    knots; one cubic between the last three.
+name : str, optional
+    The name in the legend.
+ax : matplotlib Axes, optional
+    Where to draw; a new figure unless given.
+color : str, optional
+    Of the line; the next of a colour-blind-safe palette unless given.
+colors : tuple of two str, optional
+    Of ECE and of LS-ECE; the next two of a colour-blind-safe palette unless given.
+"""

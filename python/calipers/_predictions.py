@@ -1,0 +1,186 @@
+"""Outcomes and probabilities with the options that say how they are read."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from copy import copy
+from typing import Any, TypeAlias, TypeVar, cast
+
+import numpy as np
+
+from calipers import _core
+from calipers._arrays import ArrayLike
+from calipers._documented import documented
+from calipers._estimate import Estimate
+from calipers._inputs import Columns, Options, columns, positive_label, score_column
+from calipers._row_options import ROW_DEFAULTS, RowOptions, Unpack
+
+T = TypeVar("T")
+
+
+class Rows:
+    """Columns with the options that say what they mean; values are checked by the core, in each call."""
+
+    def __init__(self, y_true: ArrayLike, y_prob: ArrayLike, options: Mapping[str, object]) -> None:
+        given = cast("RowOptions", {**ROW_DEFAULTS, **options})
+        self.columns = columns(y_true, y_prob, given["sample_weight"], given["from_logits"])
+        self.options: Options = {name: value for name, value in given.items() if name != "sample_weight"}
+        self.options["pos_label"] = positive_label(given["pos_label"], self.columns.labels)
+
+    def with_scores(self, y_prob: ArrayLike) -> Rows:
+        """The same rows with the probabilities of another model."""
+        scores, missing = score_column(y_prob, bool(self.options["from_logits"]))
+        return self._with(columns=self.columns._replace(scores=scores, missing_scores=missing))
+
+    def with_weights(self, weights: np.typing.NDArray[np.float64]) -> Rows:
+        """The same rows with other weights."""
+        return self._with(columns=self.columns._replace(weights=weights))
+
+    def of_classes(self) -> Rows:
+        """The same rows for a function that looks at all classes together, and so at no binary view of them."""
+        return self._with(options={**self.options, "multiclass": None, "ties": "first", "pos_label": None})
+
+    def _with(self, **changes: object) -> Rows:
+        other = copy(self)
+        vars(other).update(changes)
+        return other
+
+    def estimate(self, measure: str, **options: object) -> Estimate:
+        """The value of the measure of that name."""
+        return Estimate._of(_core.estimate(measure, self.columns, {**options, **self.options}))
+
+    def ask(self, question: Callable[[Columns, Options], T], **options: object) -> T:
+        """The answer of a function of the core."""
+        return question(self.columns, {**options, **self.options})
+
+
+@documented
+class Predictions:
+    """Outcomes and probabilities, read and checked once, for any number of calls.
+
+    Every function that takes `y_true` and `y_prob` takes `Predictions` in place of both and of the options of rows.
+    `compare` and `report` take a dict of them by the names of models.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1.
+    y_prob : array-like of shape (n,), (n, 2) or (n, k)
+        Probabilities of outcome 1, or of each class. float32 and float64 in C order are read in place.
+    <rows>
+
+    Attributes
+    ----------
+    n : int
+        Valid rows.
+    left_out : dict
+        Rows that ``invalid="count"`` left out, by kind.
+
+    Raises
+    ------
+    CalipersError
+        For invalid input, with the rule, the value and the row (from 0).
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> predictions = cal.Predictions(["no", "yes", "yes"], [0.2, 0.4, 0.9], pos_label="yes")
+    >>> predictions
+    Predictions(n=3)
+    >>> round(cal.brier_score(predictions), 3), round(cal.expected_calibration_error(predictions, n_bins=2), 3)
+    (0.137, 0.167)
+    """
+
+    n: int
+    left_out: dict[str, int]
+
+    def __init__(self, y_true: ArrayLike, y_prob: ArrayLike, **rows: Unpack[RowOptions]) -> None:
+        check_keywords(Predictions, rows)
+        self._rows = Rows(y_true, y_prob, rows)
+        # The cheapest measure that every valid row has.
+        checked = self._rows.estimate("brier_score", link="logistic")
+        self.n, self.left_out = checked.n, checked.left_out
+
+    def __repr__(self) -> str:
+        return f"Predictions(n={self.n}{f', left_out={self.left_out}' if self.left_out else ''})"
+
+
+Outcomes: TypeAlias = ArrayLike | Predictions
+Probabilities: TypeAlias = ArrayLike | None
+
+
+def read(function: Callable[..., Any], y_true: Outcomes, y_prob: Probabilities, options: Mapping[str, object]) -> Rows:
+    """The rows that a function was called with, as arrays or as `Predictions`."""
+    check_keywords(function, options)
+    if isinstance(y_true, Predictions):
+        if y_prob is not None or options:
+            beside = "y_prob" if y_prob is not None else next(iter(options))
+            raise TypeError(f"{function.__qualname__}() got {beside} beside Predictions, which already have it")
+        return y_true._rows
+    if y_prob is None:
+        raise TypeError(f"{function.__qualname__}() must get y_prob beside y_true, or Predictions in place of both")
+    return Rows(y_true, y_prob, options)
+
+
+def read_models(
+    function: Callable[..., Any], y_true: object, y_prob: object, options: Mapping[str, object]
+) -> dict[str, Rows]:
+    """The rows of each model by its name: a dict of `Predictions`, or outcomes and a dict of probabilities."""
+    given = y_true if isinstance(y_true, Mapping) and y_prob is None else y_prob
+    if not isinstance(given, Mapping):
+        return {"model": read(function, cast("Outcomes", y_true), cast("Probabilities", y_prob), options)}
+    models: dict[str, Rows] = {}
+    for name, each in given.items():
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a model must be text, got {type(name).__name__}")
+        first = next(iter(models.values()), None)
+        if given is y_true:
+            if not isinstance(each, Predictions):
+                raise TypeError(
+                    f"{function.__qualname__}() must get Predictions of {name!r}, got {type(each).__name__}"
+                )
+            models[name] = read(function, each, None, options)
+            if first is not None:
+                _check_same_rows(name, models[name], first)
+        else:
+            # Labels and weights are read once: a stream has no second time.
+            models[name] = (
+                read(function, cast("ArrayLike", y_true), each, options) if first is None else first.with_scores(each)
+            )
+    return models
+
+
+def split(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of rows, and all others."""
+    check_keywords(function, options)
+    of_rows = {name: value for name, value in options.items() if name in ROW_DEFAULTS}
+    return of_rows, {name: value for name, value in options.items() if name not in ROW_DEFAULTS}
+
+
+def ask_models(
+    question: Callable[[list[tuple[str, Columns]], Options], T], models: Mapping[str, Rows], **options: object
+) -> T:
+    """The answer of a function of the core about several models, all read with the options of the first."""
+    of_rows = next((rows.options for rows in models.values()), {})
+    return question([(name, rows.columns) for name, rows in models.items()], {**options, **of_rows})
+
+
+def _check_same_rows(name: str, rows: Rows, first: Rows) -> None:
+    if rows.options != first.options:
+        raise ValueError(f"predictions of {name!r} must have the options of the first model's")
+    for what in ("labels", "weights"):
+        if not np.array_equal(getattr(rows.columns, what), getattr(first.columns, what)):
+            raise ValueError(f"predictions of {name!r} must have the {what} of the first model's")
+
+
+def check_keywords(function: Callable[..., Any], options: Mapping[str, object]) -> None:
+    """What Python itself would check if the options were named in the signature."""
+    parameters = inspect.signature(function).parameters.values() if options else ()
+    takes = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+    for name in options:
+        # A function that also takes the options of a measure leaves those to the measure.
+        if name not in takes and not any(each.kind is each.VAR_KEYWORD for each in parameters):
+            raise TypeError(
+                f"{function.__qualname__}() got an unexpected keyword argument {name!r}; it takes {', '.join(takes)}"
+            )

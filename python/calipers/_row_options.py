@@ -1,0 +1,166 @@
+"""The options that say how rows are read: names, types, defaults and documentation, once for all functions.
+
+A function takes them as ``**rows: Unpack[RowOptions]``. `documented` writes each of them into the signature and into
+the docstring, in place of the marker ``<rows>``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+from calipers._arrays import ArrayLike
+from calipers._inputs import (
+    Compat,
+    Invalid,
+    Link,
+    Multiclass,
+    NBins,
+    Noise,
+    Norm,
+    NullDistribution,
+    OneView,
+    PosLabel,
+    RunOut,
+    Strategy,
+    Ties,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack as Unpack
+else:
+    # Annotations are not evaluated, so that typing_extensions, which Python 3.10 would need, is no dependency.
+    Unpack = None
+
+
+class _AllOptions(TypedDict, total=False):
+    from_logits: bool
+    sum_tolerance: float
+    invalid: Invalid
+
+
+class ColumnOptions(_AllOptions, total=False):
+    """The options of rows that are columns of a DataFrame, the weights being one of the columns."""
+
+    multiclass: OneView
+    ties: Ties
+    pos_label: PosLabel
+
+
+class DataFrameOptions(ColumnOptions, total=False):
+    """The options of rows in a DataFrame, and of the sketches that they go into."""
+
+    resolution: int | None
+    tolerance: float | None
+    smallest_sigma: float | None
+    clip: float
+    largest_logit: float
+    n_bins: Sequence[int]
+    weight_bits: int
+
+
+class OneViewOptions(ColumnOptions, total=False):
+    """Options of functions whose result is about one binary question, so that there is no mean over classes.
+
+    multiclass : {None, "top_class"} or int
+        The question that is asked of (n, k). None: P(y = 1) for two classes, "top_class" for more.
+        "top_class": the largest probability, and whether that class was right. An int: that class
+        against the rest.
+    """
+
+    sample_weight: ArrayLike | None
+
+
+class ClassOptions(_AllOptions, total=False):
+    """Options of functions that look at all classes together."""
+
+    sample_weight: ArrayLike | None
+
+
+class RowOptions(ClassOptions, total=False):
+    """The options that say how rows are read, for functions of your own: ``**rows: Unpack[RowOptions]``.
+
+    Attributes
+    ----------
+    sample_weight : array-like of shape (n,), optional
+        One weight for each row; at a given sigma, weight 2 is the same as the row twice.
+    from_logits : bool
+        Whether `y_prob` has raw scores: logits of outcome 1, or the input of a softmax (so
+        log-probabilities too). It is never guessed. Raw scores are not clipped.
+    multiclass : {None, "top_class", "classwise"} or int
+        The question that is asked of (n, k). None: P(y = 1) for two classes, "top_class" for more.
+        "top_class": the largest probability, and whether that class was right. "classwise": the
+        mean over classes, each against the rest. An int: that class against the rest.
+    ties : {"first", "any"}
+        If several classes share the largest probability, the first is the prediction, as argmax
+        takes it, or any of them counts as right.
+    pos_label : str, int, float or bool, optional
+        The label that is outcome 1, where labels are not 0 and 1.
+    sum_tolerance : float
+        How far the sum of a row of class probabilities may be from 1.
+    invalid : {"refuse", "count"}
+        "refuse": an invalid row raises an error. "count": invalid rows are left out and counted in
+        the result.
+    """
+
+    multiclass: Multiclass
+    ties: Ties
+    pos_label: PosLabel
+
+
+class MeasureOptions(TypedDict, total=False):
+    """The options of all measures that are asked for by name."""
+
+    sigma: float | Literal["auto"]
+    noise: Noise
+    link: Link
+    tolerance: float
+    clip: float
+    n_bins: NBins
+    strategy: Strategy
+    norm: Norm
+    compat: Compat
+    max_bins: int | None
+    smoothing: Literal["residuals", "predictions"]
+    kernel: Literal["triweight", "gaussian"]
+    bandwidth: float | Literal["auto"]
+    n_knots: int
+    run_out: RunOut
+    n_nodes: int
+    length_scale: float
+    score: Literal["brier", "log"]
+
+
+class TestOptions(OneViewOptions, total=False):
+    """Options that tests of calibration share."""
+
+    link: Link
+    null_distribution: NullDistribution
+    n_resamples: int
+    random_state: int
+
+
+class AssessOptions(RowOptions, MeasureOptions, total=False):
+    """The options of rows and of the measure that is assessed."""
+
+
+class CompareOptions(OneViewOptions, MeasureOptions, total=False):
+    """The options of rows and of the measure that models are compared by."""
+
+
+# In the order in which signatures and docstrings have them.
+ROW_DEFAULTS: RowOptions = {
+    "sample_weight": None,
+    "from_logits": False,
+    "multiclass": None,
+    "ties": "first",
+    "pos_label": None,
+    "sum_tolerance": 1e-3,
+    "invalid": "refuse",
+}
+TEST_DEFAULTS: TestOptions = {
+    "link": "logistic",
+    "null_distribution": "auto",
+    "n_resamples": 999,
+    "random_state": 0,
+}

@@ -1,0 +1,44 @@
+"""What can be concluded from a value: noise floors, intervals, comparisons, tests, and how much the bins decide."""
+
+from calipers._assess import Assessment, Interval, NoiseFloor, Part, Parts, assess
+from calipers._calibration_tests import (
+    CalibrationTest,
+    CalibrationTests,
+    CoefficientInterval,
+    CoxTest,
+    calibration_tests,
+    cox_test,
+    ecce_mad_test,
+    ecce_r_test,
+    hosmer_lemeshow_test,
+    spiegelhalter_test,
+    tcal_test,
+)
+from calipers._compare import ComparedBy, Comparison, Pair, compare
+from calipers._sweep import SweepResult, sweep
+
+__all__ = [
+    "Assessment",
+    "CalibrationTest",
+    "CalibrationTests",
+    "CoefficientInterval",
+    "ComparedBy",
+    "Comparison",
+    "CoxTest",
+    "Interval",
+    "NoiseFloor",
+    "Pair",
+    "Part",
+    "Parts",
+    "SweepResult",
+    "assess",
+    "calibration_tests",
+    "compare",
+    "cox_test",
+    "ecce_mad_test",
+    "ecce_r_test",
+    "hosmer_lemeshow_test",
+    "spiegelhalter_test",
+    "sweep",
+    "tcal_test",
+]
