@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from calipers import _core
 from calipers._documented import documented
 from calipers._inputs import Options
+from calipers._ls_ece import residual_ls_ece
 from calipers._named import Named, named
 from calipers._progress import shown
 from calipers._result import Result, html_table, html_text
@@ -362,5 +363,5 @@ def _named(measures: Measures, what: str) -> dict[str, Named]:
 
 def _coverage(name: str, level: float, found: Mapping[str, Any]) -> CoverageResult:
     residual = found["residual"]
-    of_residual = None if residual is None else _coverage("residual_ls_ece", level, residual)
+    of_residual = None if residual is None else _coverage(residual_ls_ece.__name__, level, residual)
     return CoverageResult._of({**found, "name": name, "level": level, "residual": of_residual})

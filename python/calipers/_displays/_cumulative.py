@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers import _core
-from calipers._cumulative import CumulativeCurve
+from calipers._cumulative import CumulativeCurve, ecce_r
 from calipers._displays import _canvas as canvas
 from calipers._displays._estimator import OfEstimator
 from calipers._documented import documented
@@ -121,7 +121,7 @@ class CumulativeDisplay(OfEstimator):
         """
         predictions = read(CumulativeDisplay.from_predictions, y_true, y_prob, rows)
         curve = CumulativeCurve._of(predictions.ask(_core.cumulative_curve, link=link))
-        estimate = predictions.estimate("ecce_r", link=link)
+        estimate = predictions.estimate(ecce_r.__name__, link=link)
         display = cls(curve, deviations=_deviations(predictions, curve, estimate, link), estimate=estimate, name=name)
         return display.plot(ax=ax, color=color)
 

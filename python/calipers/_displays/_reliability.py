@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calipers import _core
+from calipers._binned import expected_calibration_error
 from calipers._cumulative import CumulativeCurve
 from calipers._curve import Band, Bin, IsotonicCurve, LsCurve
 from calipers._displays import _canvas as canvas
 from calipers._displays._estimator import OfEstimator
 from calipers._documented import documented
 from calipers._inputs import Link, NBins, Noise, Strategy
+from calipers._ls_ece import ls_ece
 from calipers._predictions import Outcomes, Probabilities, read
 from calipers._row_options import OneViewOptions, Unpack
 
@@ -171,13 +173,13 @@ class ReliabilityDisplay(OfEstimator):
         if kind == "binned":
             binned = {"n_bins": n_bins, "strategy": strategy, "norm": "l1", "compat": None, "link": link}
             curve = [Bin(*row) for row in predictions.ask(_core.calibration_bins, **binned)]
-            error: float = predictions.estimate("expected_calibration_error", **binned)
+            error: float = predictions.estimate(expected_calibration_error.__name__, **binned)
             drawn_band = None if band is None else _band_of_bins(curve, level, n_resamples, random_state)
             return cls(curve, band=drawn_band, estimate=error, name=name).plot(ax=ax, color=color)
         walk = CumulativeCurve._of(predictions.ask(_core.cumulative_curve, link=link))
         if kind == "smoothed":
             smoothing = {"sigma": sigma, "noise": noise, "link": link, "tolerance": 1e-6, "clip": 1e-6}
-            error = predictions.estimate("ls_ece", **smoothing)
+            error = predictions.estimate(ls_ece.__name__, **smoothing)
             at = _places(walk, error.settings["sigma"])
             curve = LsCurve._of(predictions.ask(_core.ls_curve, at=at, **smoothing, **with_band))
         else:

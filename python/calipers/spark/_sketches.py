@@ -227,7 +227,8 @@ class Sketches:
     def _one_sigma(self, measure: str, options: dict[str, Any]) -> dict[str, Any]:
         """The options, with the sigma that all rows have by rule where groups would have one each."""
         if (
-            "sigma" not in LISTED[measure].options
+            measure not in LISTED
+            or "sigma" not in LISTED[measure].options
             or options.get("sigma", "auto") != "auto"
             or not self._keys
             or self.n == 0
