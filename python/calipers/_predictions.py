@@ -118,9 +118,8 @@ def read(function: Callable[..., Any], y_true: Outcomes, y_prob: Probabilities, 
             beside = "y_prob" if y_prob is not None else next(iter(options))
             raise TypeError(f"{function.__qualname__}() got {beside} beside Predictions, which already have it")
         return y_true._rows
-    if y_prob is None:
-        raise TypeError(f"{function.__qualname__}() must get y_prob beside y_true, or Predictions in place of both")
-    return Rows(y_true, y_prob, options)
+    # None is an error of the probabilities, as every other value that is no array is.
+    return Rows(y_true, cast("ArrayLike", y_prob), options)
 
 
 def read_models(

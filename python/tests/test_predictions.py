@@ -56,6 +56,11 @@ def test_they_are_checked_when_they_are_made() -> None:
     assert repr(predictions) == "Predictions(n=1, left_out={'invalid probability': 1})"
 
 
+def test_probabilities_that_are_left_out_are_an_error() -> None:
+    with pytest.raises(cal.CalipersError, match=r"^probabilities must be numbers, got NoneType$"):
+        cal.ls_ece([1, 0])
+
+
 def test_they_survive_pickling() -> None:
     predictions = cal.Predictions(["a", "b"], [0.25, 0.5], pos_label="b")
     assert cal.brier_score(pickle.loads(pickle.dumps(predictions))) == cal.brier_score(predictions)
@@ -85,7 +90,6 @@ def test_options_of_a_binary_view_do_not_matter_to_functions_of_all_classes() ->
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: cal.ls_ece([1]), "ls_ece() must get y_prob beside y_true, or Predictions in place of both"),
         (
             lambda: cal.ls_ece(cal.Predictions(Y, P), P),
             "ls_ece() got y_prob beside Predictions, which already have it",
