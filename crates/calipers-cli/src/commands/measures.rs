@@ -5,8 +5,8 @@ use std::sync::Arc;
 use calipers::{Error, catalogue};
 use clap::Args;
 
-use crate::args::{BinnedEceArgs, LsEceArgs, MeasuresArgs};
-use crate::commands::analysis::measures::{Asked, Measure};
+use crate::args::{MeasuresArgs, OptionArgs};
+use crate::commands::analysis::measures::{Measure, Selected};
 use crate::render::grid::Grid;
 use crate::render::json;
 use crate::render::screen::Screen;
@@ -49,15 +49,15 @@ pub(crate) fn list(args: &ListArgs, screen: &Screen) -> String {
     table.draw(screen) + "\n" + &screen.notes("Here p are probabilities, y outcomes (0 or 1) and r = y - p.\n")
 }
 
-/// The measures that were asked for by name, each once; `None` if none was.
-pub(crate) fn named(args: &MeasuresArgs, ls_ece: &LsEceArgs, ece: &BinnedEceArgs) -> Result<Option<Vec<Asked>>, Error> {
+/// The measures that were selected by name, each once; `None` if none was.
+pub(crate) fn named(args: &MeasuresArgs, options: &OptionArgs) -> Result<Option<Vec<Selected>>, Error> {
     let mut names: Vec<&str> = Vec::new();
     match args.all {
         true => names.extend(catalogue::ALL.iter().map(|listed| listed.name)),
         false => names.extend(args.measure.iter().map(String::as_str)),
     }
-    let asked = by_names(&names, ls_ece, ece)?;
-    Ok((!asked.is_empty()).then_some(asked))
+    let selected = by_names(&names, options)?;
+    Ok((!selected.is_empty()).then_some(selected))
 }
 
 /// The name of the list for what people write: `ls-ece`, `LS_ECE`, `ece`.
@@ -69,28 +69,29 @@ pub(crate) fn listed_name(written: &str) -> String {
 }
 
 /// The measures of these names, each once.
-pub(crate) fn by_names(names: &[&str], ls_ece: &LsEceArgs, ece: &BinnedEceArgs) -> Result<Vec<Asked>, Error> {
-    let mut asked: Vec<Asked> = Vec::new();
+pub(crate) fn by_names(names: &[&str], options: &OptionArgs) -> Result<Vec<Selected>, Error> {
+    let OptionArgs { ls_ece, ece } = options;
+    let mut selected: Vec<Selected> = Vec::new();
     for &written in names {
         let name = &*listed_name(written);
         // Known or refused, with the list of all and what was written.
         let known = catalogue::ALL.iter().any(|listed| listed.name == name);
         let measure = catalogue::by_name(if known { name } else { written }, ls_ece.link()?)?;
         let listed = catalogue::ALL.iter().find(|listed| listed.name == name);
-        let Some(listed) = listed.filter(|_| asked.iter().all(|before| before.name != name)) else { continue };
+        let Some(listed) = listed.filter(|_| selected.iter().all(|before| before.name != name)) else { continue };
         let (definition, measure) = match name {
             "ls_ece" => (ls_ece.definition(), Measure::LsEce(ls_ece.measure()?)),
             "residual_ls_ece" => (ls_ece.residual_definition(), Measure::LsEce(ls_ece.measure()?.residual())),
-            "expected_calibration_error" => (ece.definition(), Measure::Other(Arc::new(ece.measure(ls_ece.link()?)?))),
+            "expected_calibration_error" => (ece.definition(), Measure::Other(Arc::new(options.binned_ece()?))),
             _ => (None, Measure::Other(Arc::from(measure))),
         };
         let definition = definition.unwrap_or_else(|| listed.definition.to_owned());
-        asked.push(Asked { name: listed.name, definition, measure });
+        selected.push(Selected { name: listed.name, definition, measure });
     }
-    Ok(asked)
+    Ok(selected)
 }
 
 /// Whether a sketch that keeps the bins is as good as the rows.
-pub(crate) fn sketch_is_enough(asked: &[Asked]) -> bool {
-    asked.iter().all(|asked| FROM_SKETCHES.contains(&asked.name))
+pub(crate) fn sketch_is_enough(selected: &[Selected]) -> bool {
+    selected.iter().all(|selected| FROM_SKETCHES.contains(&selected.name))
 }

@@ -2,7 +2,7 @@
 
 use calipers::{Assess, Assessment, BinaryView, Error, Estimate, Estimator, Multiclass, Predictions, Sketch, Ties};
 
-/// Predictions that measures are asked of.
+/// Predictions that are measured.
 pub(crate) enum Source<'a> {
     /// One outcome a row, and the number of each row's cluster, where rows were said to depend on each other.
     Rows { view: &'a BinaryView<'a>, clusters: Option<Vec<u32>> },

@@ -30,7 +30,7 @@ pub(crate) fn render_named(results: &[Measured<Answers>]) -> String {
     all(results.iter().map(result).collect())
 }
 
-/// What can be asked for.
+/// The measures that there are.
 pub(crate) fn render_list(listed: &[Listed]) -> String {
     let measure = |listed: &Listed| json!({ "name": listed.name, "definition": listed.definition });
     let measures: Vec<Value> = listed.iter().map(measure).collect();
@@ -152,7 +152,7 @@ fn floored(floored: &Floored) -> Value {
     let mut object = figure(&floored.estimate);
     object["floor"] = floored.floor.as_ref().map_or(Value::Null, floor);
     object["p_value"] = floored.p_value().into();
-    if let Some(reason) = &floored.withheld {
+    if let Some(reason) = &floored.unavailable {
         object["withheld"] = reason.as_str().into();
     }
     object

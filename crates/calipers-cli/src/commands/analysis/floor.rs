@@ -55,7 +55,7 @@ pub(crate) struct Floored {
     pub(crate) estimate: Estimate,
     pub(crate) floor: Option<NoiseFloor>,
     /// Why there is none, where one was to be.
-    pub(crate) withheld: Option<String>,
+    pub(crate) unavailable: Option<String>,
 }
 
 impl Floored {
@@ -66,7 +66,7 @@ impl Floored {
 
     /// Whether a floor was asked for.
     pub(crate) fn has_place_for_floor(&self) -> bool {
-        self.floor.is_some() || self.withheld.is_some()
+        self.floor.is_some() || self.unavailable.is_some()
     }
 
     /// Floor and p-value as a table has them.
@@ -121,7 +121,7 @@ impl Floors {
     /// A figure of predictions, with its floor. The name is that of the catalogue.
     pub(crate) fn figure(self, name: &str, measure: &dyn Estimator, source: &Source<'_>) -> Result<Floored, Error> {
         let estimate = source.estimate(measure)?;
-        let (floor, withheld) = match (self, source) {
+        let (floor, unavailable) = match (self, source) {
             (Floors::Never, _) => (None, None),
             (Floors::TooManyGroups(_), _) => {
                 (None, Some(format!("more than {MOST_GROUPS} groups: --floor always has it")))
@@ -131,7 +131,7 @@ impl Floors {
                 Err(reason) => (None, Some(reason)),
             },
         };
-        Ok(Floored { estimate, floor, withheld })
+        Ok(Floored { estimate, floor, unavailable })
     }
 
     fn draw(self, name: &str, measure: &dyn Estimator, source: &Source<'_>, n: u64) -> Result<NoiseFloor, String> {

@@ -1,4 +1,4 @@
-//! What is asked of predictions, of rows and of sketches alike.
+//! What is computed of predictions, of rows and of sketches alike.
 
 use std::sync::Arc;
 
@@ -8,33 +8,33 @@ use crate::commands::analysis::floor::{Floored, Floors};
 use crate::dataset::source::Source;
 
 /// One or more measures of the same rows.
-pub(crate) trait Question: Sync + Sized {
-    type Answer: Send;
+pub(crate) trait Analysis: Sync + Sized {
+    type Output: Send;
 
-    fn answer(&self, source: &Source<'_>) -> Result<Self::Answer, Error>;
+    fn run(&self, source: &Source<'_>) -> Result<Self::Output, Error>;
 
-    /// The question for so many groups of the rows that gave this answer: at the sigma of all, since what is compared has one.
-    fn for_groups(&self, all: &Self::Answer, n_groups: usize) -> Self;
+    /// The same for so many groups of the rows that gave this output: at the sigma of all, since what is compared has one.
+    fn for_groups(&self, all: &Self::Output, n_groups: usize) -> Self;
 }
 
-/// LS-ECE and ECE: what is asked unless measures are named. Both must have an answer.
+/// LS-ECE and ECE: what is measured unless measures are named. Both must have a value.
 pub(crate) struct LsEceAndEce {
     pub(crate) ls_ece: LsEce,
     pub(crate) ece: BinnedEce,
     pub(crate) floors: Floors,
 }
 
-/// The answer to [`LsEceAndEce`].
+/// The output of [`LsEceAndEce`].
 #[derive(Debug)]
 pub(crate) struct Figures {
     pub(crate) ls_ece: Floored,
     pub(crate) ece: Floored,
 }
 
-impl Question for LsEceAndEce {
-    type Answer = Figures;
+impl Analysis for LsEceAndEce {
+    type Output = Figures;
 
-    fn answer(&self, source: &Source<'_>) -> Result<Figures, Error> {
+    fn run(&self, source: &Source<'_>) -> Result<Figures, Error> {
         Ok(Figures {
             ls_ece: self.floors.figure("ls_ece", &self.ls_ece, source)?,
             ece: self.floors.figure("expected_calibration_error", &self.ece, source)?,
@@ -52,13 +52,13 @@ impl Question for LsEceAndEce {
 
 /// Measures by name, at least one; those that refuse the rows do not stand in the way of the others.
 pub(crate) struct Named {
-    pub(crate) asked: Vec<Asked>,
+    pub(crate) selected: Vec<Selected>,
     pub(crate) floors: Floors,
 }
 
-/// A measure that was asked for by name.
+/// A measure that was selected by name.
 #[derive(Clone)]
-pub(crate) struct Asked {
+pub(crate) struct Selected {
     pub(crate) name: &'static str,
     /// What it is with the options in force, in one line.
     pub(crate) definition: String,
@@ -72,7 +72,7 @@ pub(crate) enum Measure {
     Other(Arc<dyn Estimator>),
 }
 
-impl Asked {
+impl Selected {
     pub(crate) fn estimator(&self) -> &dyn Estimator {
         match &self.measure {
             Measure::LsEce(measure) => measure,
@@ -84,14 +84,14 @@ impl Asked {
     pub(crate) fn at_sigma_of(&self, all: Option<&Estimate>) -> Self {
         match (&self.measure, all) {
             (Measure::LsEce(ls_ece), Some(all)) => {
-                Asked { measure: Measure::LsEce(at_sigma_of(ls_ece, all)), ..self.clone() }
+                Selected { measure: Measure::LsEce(at_sigma_of(ls_ece, all)), ..self.clone() }
             }
             _ => self.clone(),
         }
     }
 }
 
-/// The answer to [`Named`], in which at least one measure has a figure.
+/// The output of [`Named`], in which at least one measure has a figure.
 #[derive(Debug)]
 pub(crate) struct Answers {
     pub(crate) n: u64,
@@ -107,16 +107,16 @@ pub(crate) struct Figure {
     pub(crate) outcome: Result<Floored, Error>,
 }
 
-impl Question for Named {
-    type Answer = Answers;
+impl Analysis for Named {
+    type Output = Answers;
 
-    fn answer(&self, source: &Source<'_>) -> Result<Answers, Error> {
-        let figure = |asked: &Asked| Figure {
-            name: asked.name,
-            definition: asked.definition.clone(),
-            outcome: self.floors.figure(asked.name, asked.estimator(), source),
+    fn run(&self, source: &Source<'_>) -> Result<Answers, Error> {
+        let figure = |selected: &Selected| Figure {
+            name: selected.name,
+            definition: selected.definition.clone(),
+            outcome: self.floors.figure(selected.name, selected.estimator(), source),
         };
-        let figures: Vec<Figure> = self.asked.iter().map(figure).collect();
+        let figures: Vec<Figure> = self.selected.iter().map(figure).collect();
         let answered = figures.iter().find_map(|figure| figure.outcome.as_ref().ok());
         let refused = figures.iter().find_map(|figure| figure.outcome.as_ref().err());
         match (answered, refused) {
@@ -129,11 +129,11 @@ impl Question for Named {
     }
 
     fn for_groups(&self, all: &Answers, n_groups: usize) -> Self {
-        let asked = self.asked.iter().zip(&all.figures).map(|(asked, figure)| {
+        let selected = self.selected.iter().zip(&all.figures).map(|(selected, figure)| {
             let of_all = figure.outcome.as_ref().ok().map(|floored| &floored.estimate);
-            asked.at_sigma_of(of_all)
+            selected.at_sigma_of(of_all)
         });
-        Named { asked: asked.collect(), floors: self.floors.for_groups(n_groups) }
+        Named { selected: selected.collect(), floors: self.floors.for_groups(n_groups) }
     }
 }
 
