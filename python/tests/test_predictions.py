@@ -9,7 +9,6 @@ from typing import Any
 import calipers as cal
 import numpy as np
 import pytest
-from calipers._named import _LISTED, OF_ROWS
 from calipers._row_options import ROW_DEFAULTS, MeasureOptions
 from every_function import BRIEF, CLUSTER, FUNCTIONS, OF_CLASSES, WEIGHT, P, Q, Y, bits
 
@@ -149,18 +148,12 @@ def test_models_are_compared_on_the_same_rows() -> None:
 
 
 def test_the_options_of_rows_have_one_list() -> None:
-    assert set(ROW_DEFAULTS) == set(cal.RowOptions.__annotations__) == set(OF_ROWS)
+    assert set(ROW_DEFAULTS) == set(cal.RowOptions.__annotations__)
 
 
 def test_the_options_of_all_measures_are_typed() -> None:
-    functions = {listed.function for listed in _LISTED.values()}
-    keywords = {
-        each.name
-        for function in functions
-        for each in inspect.signature(function).parameters.values()
-        if each.kind is each.KEYWORD_ONLY
-    }
-    assert keywords - set(ROW_DEFAULTS) == set(MeasureOptions.__annotations__)
+    options = {name for each in cal.measures() for name in each.options}
+    assert options == set(MeasureOptions.__annotations__)
 
 
 def test_an_interval_unpacks() -> None:

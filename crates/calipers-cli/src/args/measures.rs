@@ -2,11 +2,35 @@
 
 use std::sync::Arc;
 
-use calipers::{BinnedEce, Compat, Error, Link, LsEce, NBins, Norm, Sigma, SketchOptions, Strategy, link, noise};
+use calipers::{
+    BinnedEce, Compat, Error, Link, LsEce, NBins, Noise, Norm, Sigma, SketchOptions, Strategy, link, noise,
+};
 use clap::Args;
 
 /// Cells of a sketch that stands for the rows of a file: finer ones would need hundreds of megabytes.
 const FINEST_RESOLUTION: u32 = 14;
+
+/// The options of the measures that have any.
+#[derive(Debug, Args)]
+pub(crate) struct OptionArgs {
+    #[command(flatten)]
+    pub(crate) ls_ece: LsEceArgs,
+    #[command(flatten)]
+    pub(crate) ece: BinnedEceArgs,
+}
+
+impl OptionArgs {
+    /// Binned ECE, whose link is that of LS-ECE.
+    pub(crate) fn binned_ece(&self) -> Result<BinnedEce, Error> {
+        self.ece.measure(self.ls_ece.link()?)
+    }
+
+    /// A sketch that can stand for the rows and keeps these bins too; `None` if there is none.
+    pub(crate) fn sketch_options(&self, more_bins: &[usize]) -> Option<SketchOptions> {
+        let (options, n_bins) = self.ls_ece.sketch_options().zip(self.ece.n_bins_of_a_sketch())?;
+        Some(options.n_bins(&[&[n_bins], more_bins].concat()))
+    }
+}
 
 /// The options of LS-ECE.
 #[derive(Debug, Args)]
@@ -16,7 +40,14 @@ pub(crate) struct LsEceArgs {
     #[arg(long, value_name = "X", default_value = "auto", allow_negative_numbers = true)]
     sigma: String,
 
-    /// Noise: gaussian, uniform, laplace, logistic or epanechnikov
+    #[command(flatten)]
+    smoothing: SmoothingArgs,
+}
+
+/// How LS-ECE smooths, but for sigma.
+#[derive(Debug, Args)]
+pub(crate) struct SmoothingArgs {
+    /// Noise of LS-ECE: gaussian, uniform, laplace, logistic or epanechnikov
     #[arg(long, value_name = "NAME", default_value = "gaussian")]
     noise: String,
 
@@ -25,13 +56,23 @@ pub(crate) struct LsEceArgs {
     #[arg(long, value_name = "NAME", default_value = "logistic")]
     link: String,
 
-    /// Largest numerical error that is accepted
+    /// Largest numerical error of LS-ECE that is accepted
     #[arg(long, value_name = "X", default_value = "1e-6", allow_negative_numbers = true)]
-    tolerance: f64,
+    pub(crate) tolerance: f64,
 
-    /// Probabilities are clipped to [X, 1 - X], since 0 and 1 have no finite logit
+    /// For LS-ECE, probabilities are clipped to [X, 1 - X], since 0 and 1 have no finite logit
     #[arg(long, value_name = "X", default_value = "1e-6", allow_negative_numbers = true)]
-    clip: f64,
+    pub(crate) clip: f64,
+}
+
+impl SmoothingArgs {
+    pub(crate) fn noise(&self) -> Result<Arc<dyn Noise>, Error> {
+        noise::by_name(&self.noise)
+    }
+
+    pub(crate) fn link(&self) -> Result<Arc<dyn Link>, Error> {
+        link::by_name(&self.link)
+    }
 }
 
 /// The options of binned ECE.
@@ -59,42 +100,43 @@ impl LsEceArgs {
     pub(crate) fn measure(&self) -> Result<LsEce, Error> {
         Ok(LsEce::new()
             .sigma(self.sigma.parse::<Sigma>()?)
-            .noise(noise::by_name(&self.noise)?)
+            .noise(self.smoothing.noise()?)
             .link(self.link()?)
-            .tolerance(self.tolerance)
-            .clip(self.clip))
+            .tolerance(self.smoothing.tolerance)
+            .clip(self.smoothing.clip))
     }
 
     pub(crate) fn link(&self) -> Result<Arc<dyn Link>, Error> {
-        link::by_name(&self.link)
+        self.smoothing.link()
     }
 
     /// As it was given.
     pub(crate) fn clip_value(&self) -> f64 {
-        self.clip
+        self.smoothing.clip
     }
 
     /// What options have made of the measure, unless it is what it is called.
     pub(crate) fn definition(&self) -> Option<String> {
-        let noise = (self.noise != "gaussian").then_some(&self.noise)?;
+        let noise = (self.smoothing.noise != "gaussian").then_some(&self.smoothing.noise)?;
         Some(format!("mean |E[y|t] - t| after {noise} noise of scale sigma on the logits"))
     }
 
     /// The same for the residual form.
     pub(crate) fn residual_definition(&self) -> Option<String> {
-        let noise = (self.noise != "gaussian").then_some(&self.noise)?;
+        let noise = (self.smoothing.noise != "gaussian").then_some(&self.smoothing.noise)?;
         Some(format!("total size of the residuals r after smoothing by {noise} noise of scale sigma on the logits"))
     }
 
     /// A sketch small enough to replace the rows, and fine enough for sigma and tolerance; `None` if there is none.
     pub(crate) fn sketch_options(&self) -> Option<SketchOptions> {
-        let has_bound = matches!(self.noise.as_str(), "gaussian" | "logistic") && self.link == "logistic";
+        let has_bound =
+            matches!(self.smoothing.noise.as_str(), "gaussian" | "logistic") && self.smoothing.link == "logistic";
         let options = match self.sigma.parse() {
             Ok(Sigma::Auto) => SketchOptions::new().resolution(FINEST_RESOLUTION),
-            Ok(Sigma::Value(sigma)) => SketchOptions::new().serving(self.tolerance, sigma),
+            Ok(Sigma::Value(sigma)) => SketchOptions::new().serving(self.smoothing.tolerance, sigma),
             Err(_) => return None,
         };
-        (has_bound && options.resolution_bits() <= FINEST_RESOLUTION).then(|| options.clip(self.clip))
+        (has_bound && options.resolution_bits() <= FINEST_RESOLUTION).then(|| options.clip(self.smoothing.clip))
     }
 }
 

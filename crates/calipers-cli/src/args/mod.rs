@@ -22,7 +22,7 @@ use crate::commands::study::StudyArgs;
 use crate::commands::sweep::SweepArgs;
 use crate::dataset::files::{self, InputFile};
 use crate::dataset::formats::Format;
-pub(crate) use measures::{BinnedEceArgs, LsEceArgs, check_sigma};
+pub(crate) use measures::{OptionArgs, SmoothingArgs, check_sigma};
 
 /// How far a classifier's probabilities are from the truth, and how much of that figure can be trusted
 #[derive(Debug, Parser)]
@@ -80,10 +80,10 @@ impl Verb {
     /// The files that are only to be looked at, and whether as JSON.
     pub(crate) fn looks_at(&self) -> Option<(&InputArgs, bool)> {
         let (input, output) = match self {
-            Verb::Measure(args) => (&args.input, &args.output),
-            Verb::Assess(args) => (&args.input, &args.output),
+            Verb::Measure(args) => (&args.files.input, &args.output),
+            Verb::Assess(args) => (&args.files.input, &args.output),
             Verb::Compare(args) => (&args.input, &args.output),
-            Verb::Check(args) => (&args.input, &args.output),
+            Verb::Check(args) => (&args.files.input, &args.output),
             Verb::Sweep(args) => (&args.input, &args.output),
             Verb::Report(args) => (&args.input, &args.outcome),
             Verb::Sketch(args) => (&args.input, &args.outcome),
@@ -164,7 +164,18 @@ pub(crate) struct InputArgs {
 pub(crate) const MULTICLASS_OF_ONE: &str = "How rows of several classes are measured: top_class or a class from 0, but not classwise. \
                                             Class 1 of two classes and top_class of more, unless given";
 
-/// Which measures are asked for.
+/// Files that are measured each by itself, or together.
+#[derive(Debug, Args)]
+pub(crate) struct FilesArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    /// Take the rows of all files together, in place of each file by itself
+    #[arg(long, help_heading = "Input")]
+    pub(crate) together: bool,
+}
+
+/// Which measures are computed.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measures")]
 pub(crate) struct MeasuresArgs {

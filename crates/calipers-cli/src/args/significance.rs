@@ -15,9 +15,8 @@ pub(crate) struct DrawArgs {
     #[arg(long, value_name = "N", default_value = "1000")]
     pub(crate) resamples: u64,
 
-    /// What the random numbers are made from: the same seed gives the same figures, on any number of threads
-    #[arg(long, value_name = "N", default_value = "0")]
-    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) seed: SeedArgs,
 
     /// Column or array whose values tell clusters of rows apart that depend on each other, such as a person's. Rows are kept in memory
     #[arg(long, value_name = "COL")]
@@ -28,6 +27,24 @@ impl DrawArgs {
     /// Refuses what no rows could change, before any are read.
     pub(crate) fn check(&self) -> Result<(), Error> {
         Assess::new(&LsEce::new()).level(self.level).n_resamples(self.resamples).check()
+    }
+}
+
+/// Where random numbers come from.
+#[derive(Debug, Args)]
+pub(crate) struct SeedArgs {
+    /// What the random numbers are made from: the same seed gives the same figures, on any number of threads [default: 0]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+impl SeedArgs {
+    pub(crate) fn is_given(&self) -> bool {
+        self.seed.is_some()
+    }
+
+    pub(crate) fn value(&self) -> u64 {
+        self.seed.unwrap_or(0)
     }
 }
 
@@ -66,7 +83,7 @@ impl Significance {
         let significance = Significance {
             level: draws.level,
             n_resamples: draws.resamples,
-            seed: draws.seed,
+            seed: draws.seed.value(),
             method: interval.interval.as_deref().map(str::parse).transpose()?,
             debias,
             most_resamples: 0,

@@ -6,8 +6,8 @@ use calipers::measure::FromSketch;
 use calipers::{Error, Measure, Settings, Spec, registry};
 use clap::Args;
 
-use crate::args::{BinnedEceArgs, LsEceArgs, MeasuresArgs};
-use crate::commands::analysis::measures::Asked;
+use crate::args::{MeasuresArgs, OptionArgs};
+use crate::commands::analysis::measures::Selected;
 use crate::render::grid::Grid;
 use crate::render::json;
 use crate::render::screen::Screen;
@@ -38,15 +38,15 @@ pub(crate) fn list(args: &ListArgs, screen: &Screen) -> String {
     table.draw(screen) + "\n" + &screen.notes("Here p are probabilities, y outcomes (0 or 1) and r = y - p.\n")
 }
 
-/// The measures that were asked for by name, each once; `None` if none was.
-pub(crate) fn named(args: &MeasuresArgs, ls_ece: &LsEceArgs, ece: &BinnedEceArgs) -> Result<Option<Vec<Asked>>, Error> {
+/// The measures that were selected by name, each once; `None` if none was.
+pub(crate) fn named(args: &MeasuresArgs, options: &OptionArgs) -> Result<Option<Vec<Selected>>, Error> {
     let mut names: Vec<&str> = Vec::new();
     match args.all {
         true => names.extend(registry::all().iter().map(|entry| entry.spec.name)),
         false => names.extend(args.measure.iter().map(String::as_str)),
     }
-    let asked = by_names(&names, ls_ece, ece)?;
-    Ok((!asked.is_empty()).then_some(asked))
+    let selected = by_names(&names, options)?;
+    Ok((!selected.is_empty()).then_some(selected))
 }
 
 /// The name of the list for what people write: `ls-ece`, `LS_ECE`, or by its title, `ece`.
@@ -57,24 +57,24 @@ pub(crate) fn listed_name(written: &str) -> String {
 }
 
 /// The measures of these names, each once.
-pub(crate) fn by_names(names: &[&str], ls_ece: &LsEceArgs, ece: &BinnedEceArgs) -> Result<Vec<Asked>, Error> {
-    let mut asked: Vec<Asked> = Vec::new();
+pub(crate) fn by_names(names: &[&str], options: &OptionArgs) -> Result<Vec<Selected>, Error> {
+    let mut selected: Vec<Selected> = Vec::new();
     for &written in names {
         // Known or refused, with the list of all and what was written.
         let spec = registry::spec(&listed_name(written)).or_else(|_| registry::spec(written))?;
-        if asked.iter().any(|before| before.name() == spec.name) {
+        if selected.iter().any(|before| before.name() == spec.name) {
             continue;
         }
-        let (definition, measure) = made(spec, ls_ece, ece)?;
-        asked.push(Asked { definition: definition.unwrap_or_else(|| spec.definition.to_owned()), measure });
+        let (definition, measure) = made(spec, options)?;
+        selected.push(Selected { definition: definition.unwrap_or_else(|| spec.definition.to_owned()), measure });
     }
-    Ok(asked)
+    Ok(selected)
 }
 
 /// A measure with the options of the command: those of LS-ECE and ECE are their own, the link is that of all.
-fn made(spec: &Spec, ls_ece: &LsEceArgs, ece: &BinnedEceArgs) -> Result<(Option<String>, Arc<dyn Measure>), Error> {
-    let smoothed = ls_ece.measure()?;
-    let binned = ece.measure(ls_ece.link()?)?;
+fn made(spec: &Spec, options: &OptionArgs) -> Result<(Option<String>, Arc<dyn Measure>), Error> {
+    let OptionArgs { ls_ece, ece } = options;
+    let (smoothed, binned) = (ls_ece.measure()?, options.binned_ece()?);
     if spec.name == smoothed.spec().name {
         return Ok((ls_ece.definition(), Arc::new(smoothed)));
     }
@@ -91,6 +91,6 @@ fn made(spec: &Spec, ls_ece: &LsEceArgs, ece: &BinnedEceArgs) -> Result<(Option<
 }
 
 /// Whether a sketch that keeps the bins is as good as the rows.
-pub(crate) fn sketch_is_enough(asked: &[Asked]) -> bool {
-    asked.iter().all(|asked| asked.measure.spec().from_sketch >= FromSketch::Value)
+pub(crate) fn sketch_is_enough(selected: &[Selected]) -> bool {
+    selected.iter().all(|selected| selected.measure.spec().from_sketch >= FromSketch::Value)
 }

@@ -88,26 +88,18 @@ impl Reader<'_> {
     /// Rows where they are few or needed; else sketches.
     pub(crate) fn open(&self, file: &InputFile) -> Result<Dataset> {
         if file.is_sketch() {
-            let Dataset { file, models, content } = self.open_sketch(file)?;
-            return Ok(Dataset { file, models, content: Content::Sketches(content) });
+            return Ok(self.open_sketch(file)?.map(Content::Sketches));
         }
         let (table, chosen) = self.open_table(file)?;
         let most_rows = match &self.sketch {
             Some(_) if chosen.cluster.is_none() => MOST_ROWS_IN_MEMORY,
             _ => u64::MAX,
         };
-        let (models, content) = match (self.rows(&*table, &chosen, most_rows)?, &self.sketch) {
-            (Some(batch), _) => {
-                let models = self.models(file, &*table, &chosen, Method::Rows, |model| batch.scores[model].n_classes);
-                (models, Content::Rows(Box::new(batch)))
-            }
-            (None, Some(options)) => {
-                let (models, sketches) = self.sketches(file, &*table, &chosen, options)?;
-                (models, Content::Sketches(sketches))
-            }
+        match (self.rows(file, &*table, &chosen, most_rows)?, &self.sketch) {
+            (Some(rows), _) => Ok(rows.map(|batch| Content::Rows(Box::new(batch)))),
+            (None, Some(options)) => Ok(self.sketches(file, &*table, &chosen, options)?.map(Content::Sketches)),
             (None, None) => bail!(TOO_MANY_ROWS),
-        };
-        Ok(Dataset { file: file.clone(), models, content })
+        }
     }
 
     /// All rows, for a command that needs them.
@@ -117,9 +109,7 @@ impl Reader<'_> {
             bail!("a sketch cannot be {done}: it has lost the rows, which {needs} need");
         }
         let (table, chosen) = self.open_table(file)?;
-        let batch = self.rows(&*table, &chosen, u64::MAX)?.context(TOO_MANY_ROWS)?;
-        let models = self.models(file, &*table, &chosen, Method::Rows, |model| batch.scores[model].n_classes);
-        Ok(Dataset { file: file.clone(), models, content: batch })
+        self.rows(file, &*table, &chosen, u64::MAX)?.context(TOO_MANY_ROWS)
     }
 
     /// A sketch of each model, however few rows there are.
@@ -128,8 +118,7 @@ impl Reader<'_> {
             return self.open_sketch(file);
         }
         let (table, chosen) = self.open_table(file)?;
-        let (models, content) = self.sketches(file, &*table, &chosen, options)?;
-        Ok(Dataset { file: file.clone(), models, content })
+        self.sketches(file, &*table, &chosen, options)
     }
 
     /// A file of sketches, to which no option of rows applies.
@@ -147,10 +136,20 @@ impl Reader<'_> {
         columns::open(file, self.args, self.cluster, self.rules.invalid)
     }
 
-    fn rows(&self, table: &dyn Table, chosen: &Chosen, most_rows: u64) -> Result<Option<Batch>> {
+    /// `None` if there are more rows.
+    fn rows(
+        &self,
+        file: &InputFile,
+        table: &dyn Table,
+        chosen: &Chosen,
+        most_rows: u64,
+    ) -> Result<Option<Dataset<Batch>>> {
         let wanted = batch::wanted(chosen, &self.rules);
         let columns = formats::collect(table, &wanted, self.rules.limit, most_rows)?;
-        Ok(columns.map(|columns| Batch::new(columns, 0, chosen, &self.rules)).transpose()?)
+        let Some(columns) = columns else { return Ok(None) };
+        let content = Batch::new(columns, 0, chosen, &self.rules)?;
+        let models = self.models(file, table, chosen, Method::Rows, |model| content.scores[model].n_classes);
+        Ok(Some(Dataset { file: file.clone(), models, content }))
     }
 
     fn sketches(
@@ -159,10 +158,11 @@ impl Reader<'_> {
         table: &dyn Table,
         chosen: &Chosen,
         options: &SketchOptions,
-    ) -> Result<(Vec<Measured<()>>, Vec<Sketches>)> {
+    ) -> Result<Dataset<Vec<Sketches>>> {
         let sketched = sketching::sketch_models(file, table, chosen, &self.rules, options)?;
         let models = self.models(file, table, chosen, Method::Sketch, |model| sketched[model].n_classes);
-        Ok((models, sketched.into_iter().map(|sketched| sketched.sketches).collect()))
+        let content = sketched.into_iter().map(|sketched| sketched.sketches).collect();
+        Ok(Dataset { file: file.clone(), models, content })
     }
 
     fn models(
@@ -182,6 +182,10 @@ impl Reader<'_> {
 }
 
 impl<C> Dataset<C> {
+    fn map<D>(self, map: impl FnOnce(C) -> D) -> Dataset<D> {
+        Dataset { file: self.file, models: self.models, content: map(self.content) }
+    }
+
     /// What `each` makes of the models, one after the other; an error names the model where there are several.
     pub(crate) fn each_model<T>(&self, each: impl Fn(usize, &Measured<()>) -> Result<T>) -> Result<Vec<T>> {
         let models = self.models.iter().enumerate();

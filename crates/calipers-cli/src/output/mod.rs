@@ -67,14 +67,7 @@ impl Output {
 
     /// A file in the same folder, and so on the same disk, that is gone when it is dropped.
     fn unfinished(&self) -> Result<Unfinished<NamedTempFile>> {
-        let mut builder = Builder::new();
-        builder.prefix(".calipers-").suffix(".unfinished");
-        #[cfg(unix)]
-        {
-            // As any new file, and not for its owner alone, as temporary files are.
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(fs::Permissions::from_mode(0o666));
-        }
+        let builder = builder(0o666);
         Unfinished::make(|| builder.tempfile_in(&self.folder)).map_err(cannot_write)
     }
 }
@@ -191,16 +184,21 @@ impl OutputFolder {
     /// A folder on the same disk that is gone when it is dropped: inside, since a folder that is there may be a disk of its own; or in the nearest
     /// one around that is there.
     fn unfinished(&self) -> Result<Unfinished<TempDir>> {
-        let mut builder = Builder::new();
-        builder.prefix(".calipers-").suffix(".unfinished");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(fs::Permissions::from_mode(0o777));
-        }
+        let builder = builder(0o777);
         let nearest = self.nearest();
         Unfinished::make(|| builder.tempdir_in(nearest)).map_err(cannot_write)
     }
+}
+
+/// Temporary files and folders with the permissions of any new one, and not for its owner alone.
+fn builder(mode: u32) -> Builder<'static, 'static> {
+    let mut builder = Builder::new();
+    builder.prefix(".calipers-").suffix(".unfinished");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+    #[cfg(not(unix))]
+    let _ = mode;
+    builder
 }
 
 /// Takes back folders that were made, the innermost last in the list; those that hold anything stay.

@@ -31,7 +31,7 @@ pub(crate) fn render_named(results: &[Measured<Answers>]) -> String {
     all(results.iter().map(result).collect())
 }
 
-/// What can be asked for.
+/// What can be selected for.
 pub(crate) fn render_list(entries: &[Entry]) -> String {
     let measure = |entry: &Entry| json!({ "name": entry.spec.name, "definition": entry.spec.definition });
     let measures: Vec<Value> = entries.iter().map(measure).collect();
@@ -153,7 +153,7 @@ fn floored(floored: &Floored) -> Value {
     let mut object = figure(&floored.estimate);
     object["floor"] = floored.floor.as_ref().map_or(Value::Null, floor);
     object["p_value"] = floored.p_value().into();
-    if let Some(reason) = &floored.withheld {
+    if let Some(reason) = &floored.unavailable {
         object["withheld"] = reason.as_str().into();
     }
     object

@@ -1,9 +1,9 @@
-//! Words that every table has: names of its predictions, what was asked of them, what was guessed.
+//! What every table shares: names of its rows, how they were measured, which columns were guessed, and what its notes mean.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use calipers::{Estimate, InputReport, Multiclass, Setting, Ties};
+use calipers::{Assessment, Estimate, InputReport, Multiclass, Setting, Ties};
 
 use crate::commands::analysis::floor::Floored;
 use crate::dataset::files;
@@ -54,13 +54,13 @@ pub(crate) fn by<F>(results: &[Measured<F>]) -> Option<String> {
     results.first().and_then(|measured| measured.group.as_ref()).map(|group| crate::printable(&group.by))
 }
 
-/// Which rows were read, and which question was asked of rows of classes, in a line, if of all the same.
-pub(crate) fn asked<F>(results: &[Measured<F>]) -> String {
+/// Which rows were read, and how rows of several classes are measured, in a line, if of all the same.
+pub(crate) fn rows_read<F>(results: &[Measured<F>]) -> String {
     let limits = results.iter().filter_map(|measured| measured.columns.as_ref()).map(|columns| columns.rules.limit);
     let limit = limits.filter(|limit| *limit < u64::MAX).min();
     let limited =
         limit.map(|limit| format!("Of each file the first {} rows, if it has so many.\n", number::count(limit)));
-    let asked = match (all_alike(results), results.first().map(Measured::multiclass)) {
+    let selected = match (all_alike(results), results.first().map(Measured::multiclass)) {
         (true, Some(Multiclass::TopClass)) => {
             "Measured on the top class: its probability, and whether it was right.\n".to_owned()
         }
@@ -70,10 +70,10 @@ pub(crate) fn asked<F>(results: &[Measured<F>]) -> String {
         (true, Some(Multiclass::Class(class))) => format!("Measured on class {class} against the rest.\n"),
         _ => String::new(),
     };
-    limited.unwrap_or_default() + &asked
+    limited.unwrap_or_default() + &selected
 }
 
-/// Which question was asked of rows of classes, in short.
+/// How rows of several classes are measured, in short.
 pub(crate) fn view<F>(measured: &Measured<F>) -> Option<String> {
     match measured.multiclass() {
         Multiclass::Auto => None,
@@ -107,8 +107,8 @@ pub(crate) const FLOOR: &str = "floor: what a calibrated model would show on the
      model would score at least as much by chance; that of LS-ECE is of its residual form. Intervals: calipers assess\n";
 
 /// Why figures have no floor, each reason once.
-pub(crate) fn withheld<'a>(name: &str, figures: impl Iterator<Item = &'a Floored>) -> String {
-    let reasons: BTreeSet<&str> = figures.filter_map(|figure| figure.withheld.as_deref()).collect();
+pub(crate) fn unavailable<'a>(name: &str, figures: impl Iterator<Item = &'a Floored>) -> String {
+    let reasons: BTreeSet<&str> = figures.filter_map(|figure| figure.unavailable.as_deref()).collect();
     reasons.iter().map(|reason| format!("No floor of {name}: {reason}\n")).collect()
 }
 
@@ -167,4 +167,13 @@ pub(crate) fn settings(estimate: &Estimate) -> String {
     };
     let clipped = counted(estimate.n_clipped, "clipped");
     NOTED.iter().filter_map(setting).chain(clipped).collect::<Vec<_>>().join(", ")
+}
+
+/// Why assessments have no floor, each reason once, and in how many clusters their rows are.
+pub(crate) fn floors_and_clusters<'a>(assessments: impl Iterator<Item = &'a Assessment>) -> String {
+    let all: Vec<&Assessment> = assessments.collect();
+    let reasons: BTreeSet<&str> = all.iter().filter_map(|assessment| assessment.withheld).collect();
+    let reasons = reasons.iter().map(|reason| format!("No floor: {reason}\n")).collect::<String>();
+    let n_clusters = all.iter().find_map(|assessment| assessment.n_clusters);
+    reasons + &n_clusters.map_or(String::new(), |n| format!("Rows in {} clusters.\n", number::count(n)))
 }

@@ -116,11 +116,16 @@ fn groups_are_the_files_of_their_rows_at_one_sigma() {
 #[test]
 fn missing_and_bad_rows_are_counted_in_all_and_groups_may_be_text() {
     let folder = Folder::new();
-    let csv = folder.write("a.csv", "label,prob,country\n1,0.5,fr\n0,0.2,\n1,7,de\n0,0.4,de\n");
-    let all = results(&[text(&csv), "--by", "country", "--invalid", "count", "--sigma", "1"]);
-    let rows: Vec<_> = all.iter().map(|result| (result["group"].as_str(), result["n"].as_u64().unwrap())).collect();
-    assert_eq!(rows, [(None, 3), (Some(""), 1), (Some("de"), 1), (Some("fr"), 1)]);
-    assert_eq!(all[0]["input"]["left_out"], serde_json::json!({"invalid probability": 1}));
+    let csv = folder.write("a.csv", "label,prob,country\n1,0.5,fr\n0,0.2,\n1,7,de\n0,0.4,de\n1,-1,gb\n");
+    let sketch = folder.path("a.parquet");
+    let how = ["--by", "country", "--invalid", "count"];
+    succeed(&[&["sketch", text(&csv), "-o", text(&sketch)], &how[..]].concat());
+    let of_rows = results(&[&[text(&csv), "--sigma", "1"], &how[..]].concat());
+    for all in [of_rows, results(&[text(&sketch), "--sigma", "1"])] {
+        let rows: Vec<_> = all.iter().map(|result| (result["group"].as_str(), result["n"].as_u64().unwrap())).collect();
+        assert_eq!(rows, [(None, 3), (Some(""), 1), (Some("de"), 1), (Some("fr"), 1)]);
+        assert_eq!(all[0]["input"]["left_out"], serde_json::json!({"invalid probability": 2}));
+    }
     assert!(succeed(&["measure", text(&csv), "--by", "country", "--invalid", "count"]).contains("(none)"));
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Floored {
     pub(crate) estimate: Estimate,
     pub(crate) floor: Option<NoiseFloor>,
     /// Why there is none, where one was to be.
-    pub(crate) withheld: Option<String>,
+    pub(crate) unavailable: Option<String>,
 }
 
 impl Floored {
@@ -49,7 +49,7 @@ impl Floored {
 
     /// Whether a floor was asked for.
     pub(crate) fn has_place_for_floor(&self) -> bool {
-        self.floor.is_some() || self.withheld.is_some()
+        self.floor.is_some() || self.unavailable.is_some()
     }
 
     /// Floor and p-value as a table has them.
@@ -104,7 +104,7 @@ impl Floors {
     /// A figure of predictions, with its floor.
     pub(crate) fn figure(self, measure: &dyn Measure, sample: Sample<'_>) -> Result<Floored, Error> {
         let estimate = sample.estimate(measure)?;
-        let (floor, withheld) = match self {
+        let (floor, unavailable) = match self {
             Floors::Never => (None, None),
             Floors::TooManyGroups(_) => (None, Some(format!("more than {MOST_GROUPS} groups: --floor always has it"))),
             Floors::Auto | Floors::Always => match self.draw(measure, sample) {
@@ -112,7 +112,7 @@ impl Floors {
                 Err(reason) => (None, Some(reason)),
             },
         };
-        Ok(Floored { estimate, floor, withheld })
+        Ok(Floored { estimate, floor, unavailable })
     }
 
     fn draw(self, measure: &dyn Measure, sample: Sample<'_>) -> Result<NoiseFloor, String> {

@@ -1,4 +1,4 @@
-//! What is asked of predictions, of rows and of sketches alike.
+//! What is computed of predictions, of rows and of sketches alike.
 
 use std::sync::Arc;
 
@@ -7,33 +7,33 @@ use calipers::{BinnedEce, Error, Estimate, InputReport, LsEce, Measure, Sample};
 use crate::commands::analysis::floor::{Floored, Floors};
 
 /// One or more measures of the same rows.
-pub(crate) trait Question: Sync + Sized {
-    type Answer: Send;
+pub(crate) trait Analysis: Sync + Sized {
+    type Output: Send;
 
-    fn answer(&self, sample: Sample<'_>) -> Result<Self::Answer, Error>;
+    fn run(&self, sample: Sample<'_>) -> Result<Self::Output, Error>;
 
-    /// The question for so many groups of the rows that gave this answer: at the sigma of all, since what is compared has one.
-    fn for_groups(&self, all: &Self::Answer, n_groups: usize) -> Self;
+    /// The same for so many groups of the rows that gave this output: at the sigma of all, since what is compared has one.
+    fn for_groups(&self, all: &Self::Output, n_groups: usize) -> Self;
 }
 
-/// LS-ECE and ECE: what is asked unless measures are named. Both must have an answer.
+/// LS-ECE and ECE: what is measured unless measures are named. Both must have a value.
 pub(crate) struct LsEceAndEce {
     pub(crate) ls_ece: LsEce,
     pub(crate) ece: BinnedEce,
     pub(crate) floors: Floors,
 }
 
-/// The answer to [`LsEceAndEce`].
+/// The output of [`LsEceAndEce`].
 #[derive(Debug)]
 pub(crate) struct Figures {
     pub(crate) ls_ece: Floored,
     pub(crate) ece: Floored,
 }
 
-impl Question for LsEceAndEce {
-    type Answer = Figures;
+impl Analysis for LsEceAndEce {
+    type Output = Figures;
 
-    fn answer(&self, sample: Sample<'_>) -> Result<Figures, Error> {
+    fn run(&self, sample: Sample<'_>) -> Result<Figures, Error> {
         Ok(Figures { ls_ece: self.floors.figure(&self.ls_ece, sample)?, ece: self.floors.figure(&self.ece, sample)? })
     }
 
@@ -48,19 +48,19 @@ impl Question for LsEceAndEce {
 
 /// Measures by name, at least one; those that refuse the rows do not stand in the way of the others.
 pub(crate) struct Named {
-    pub(crate) asked: Vec<Asked>,
+    pub(crate) selected: Vec<Selected>,
     pub(crate) floors: Floors,
 }
 
-/// A measure that was asked for by name.
+/// A measure that was selected by name.
 #[derive(Clone)]
-pub(crate) struct Asked {
+pub(crate) struct Selected {
     /// What it is with the options in force, in one line.
     pub(crate) definition: String,
     pub(crate) measure: Arc<dyn Measure>,
 }
 
-impl Asked {
+impl Selected {
     /// The name of the measure.
     pub(crate) fn name(&self) -> &'static str {
         self.measure.spec().name
@@ -69,11 +69,11 @@ impl Asked {
     /// The measure for groups of the rows that gave this value: at the same sigma, since what is compared has one.
     pub(crate) fn for_groups_of(&self, all: Option<&Estimate>) -> Self {
         let resolved = all.and_then(|all| self.measure.resolved_as(all));
-        Asked { measure: resolved.map_or_else(|| self.measure.clone(), Arc::from), ..self.clone() }
+        Selected { measure: resolved.map_or_else(|| self.measure.clone(), Arc::from), ..self.clone() }
     }
 }
 
-/// The answer to [`Named`], in which at least one measure has a figure.
+/// The output of [`Named`], in which at least one measure has a figure.
 #[derive(Debug)]
 pub(crate) struct Answers {
     pub(crate) n: u64,
@@ -89,16 +89,16 @@ pub(crate) struct Figure {
     pub(crate) outcome: Result<Floored, Error>,
 }
 
-impl Question for Named {
-    type Answer = Answers;
+impl Analysis for Named {
+    type Output = Answers;
 
-    fn answer(&self, sample: Sample<'_>) -> Result<Answers, Error> {
-        let figure = |asked: &Asked| Figure {
-            name: asked.name(),
-            definition: asked.definition.clone(),
-            outcome: self.floors.figure(&*asked.measure, sample),
+    fn run(&self, sample: Sample<'_>) -> Result<Answers, Error> {
+        let figure = |selected: &Selected| Figure {
+            name: selected.name(),
+            definition: selected.definition.clone(),
+            outcome: self.floors.figure(&*selected.measure, sample),
         };
-        let figures: Vec<Figure> = self.asked.iter().map(figure).collect();
+        let figures: Vec<Figure> = self.selected.iter().map(figure).collect();
         let answered = figures.iter().find_map(|figure| figure.outcome.as_ref().ok());
         let refused = figures.iter().find_map(|figure| figure.outcome.as_ref().err());
         match (answered, refused) {
@@ -111,11 +111,11 @@ impl Question for Named {
     }
 
     fn for_groups(&self, all: &Answers, n_groups: usize) -> Self {
-        let asked = self.asked.iter().zip(&all.figures).map(|(asked, figure)| {
+        let selected = self.selected.iter().zip(&all.figures).map(|(selected, figure)| {
             let of_all = figure.outcome.as_ref().ok().map(|floored| &floored.estimate);
-            asked.for_groups_of(of_all)
+            selected.for_groups_of(of_all)
         });
-        Named { asked: asked.collect(), floors: self.floors.for_groups(n_groups) }
+        Named { selected: selected.collect(), floors: self.floors.for_groups(n_groups) }
     }
 }
 

@@ -14,54 +14,51 @@ use anyhow::{Context, Result, bail};
 use calipers::{Multiclass, Sample, Sketch};
 use rayon::prelude::*;
 
-use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs};
+use crate::args::{FilesArgs, OptionArgs};
 use crate::dataset::batch::{self, Batch};
 use crate::dataset::files::{self, InputFile};
 use crate::dataset::groups::{in_order, rows_of_groups};
 use crate::dataset::model::{Group, Measured};
 use crate::dataset::sketches::Sketches;
 use crate::dataset::{Content, Dataset, Reader};
-use measures::Question;
+use measures::Analysis;
 
 /// What is read and how, as it was typed.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading<'a> {
-    pub(crate) input: &'a InputArgs,
-    /// All files as one.
-    pub(crate) together: bool,
+    pub(crate) files: &'a FilesArgs,
     /// The column that tells clusters apart.
     pub(crate) cluster: Option<&'a str>,
-    pub(crate) ls_ece: &'a LsEceArgs,
-    pub(crate) ece: &'a BinnedEceArgs,
+    pub(crate) options: &'a OptionArgs,
 }
 
 impl Reading<'_> {
     /// `more_bins` are kept in sketches next to those of ECE.
-    pub(crate) fn answers<Q: Question>(
+    pub(crate) fn run<A: Analysis>(
         self,
-        question: Q,
+        analysis: A,
         sketch_is_enough: bool,
         more_bins: &[usize],
-    ) -> Result<Vec<Measured<Q::Answer>>> {
-        let rules = self.input.rules()?;
-        let sketch = self.ls_ece.sketch_options().zip(self.ece.n_bins_of_a_sketch()).and_then(|(options, n_bins)| {
-            (rules.multiclass != Multiclass::Classwise).then(|| options.n_bins(&[&[n_bins], more_bins].concat()))
-        });
+    ) -> Result<Vec<Measured<A::Output>>> {
+        let FilesArgs { input, together } = self.files;
+        let rules = input.rules()?;
+        let is_binary = rules.multiclass != Multiclass::Classwise;
+        let sketch = self.options.sketch_options(more_bins).filter(|_| is_binary);
         let instead_of_rows = sketch.clone().filter(|_| sketch_is_enough);
-        let reader = Reader { args: self.input, rules, cluster: self.cluster, sketch: instead_of_rows };
-        let files = self.input.open_files()?;
-        if self.together {
+        let reader = Reader { args: input, rules, cluster: self.cluster, sketch: instead_of_rows };
+        let files = input.open_files()?;
+        if *together {
             if self.cluster.is_some() {
                 bail!("--cluster needs the rows of one file, and --together makes a sketch of all");
             }
             let Some(options) = &sketch else { bail!(NEEDS_ROWS) };
             let all = merged(&files, |file| reader.open_sketches(file, options))?;
-            let answers = all.each_model(|place, model| answer_sketches(&question, model, &all.content[place]))?;
-            return Ok(answers.into_iter().flatten().collect());
+            let results = all.each_model(|place, model| analyse_sketches(&analysis, model, &all.content[place]))?;
+            return Ok(results.into_iter().flatten().collect());
         }
         let mut results = Vec::new();
         for file in &files {
-            results.extend(reader.open(file).and_then(|file| answer(&question, &file)).with_context(|| file.shown())?);
+            results.extend(reader.open(file).and_then(|file| analyse(&analysis, &file)).with_context(|| file.shown())?);
         }
         Ok(results)
     }
@@ -89,36 +86,36 @@ fn merged(
     all.context("no files")
 }
 
-fn answer<Q: Question>(question: &Q, dataset: &Dataset) -> Result<Vec<Measured<Q::Answer>>> {
-    let answers = dataset.each_model(|place, model| match &dataset.content {
-        Content::Rows(batch) => answer_rows(question, model, batch, place),
-        Content::Sketches(sketches) => answer_sketches(question, model, &sketches[place]),
+fn analyse<A: Analysis>(analysis: &A, dataset: &Dataset) -> Result<Vec<Measured<A::Output>>> {
+    let results = dataset.each_model(|place, model| match &dataset.content {
+        Content::Rows(batch) => analyse_rows(analysis, model, batch, place),
+        Content::Sketches(sketches) => analyse_sketches(analysis, model, &sketches[place]),
     })?;
-    Ok(answers.into_iter().flatten().collect())
+    Ok(results.into_iter().flatten().collect())
 }
 
-fn answer_rows<Q: Question>(
-    question: &Q,
+fn analyse_rows<A: Analysis>(
+    analysis: &A,
     model: &Measured<()>,
     batch: &Batch,
     place: usize,
-) -> Result<Vec<Measured<Q::Answer>>> {
+) -> Result<Vec<Measured<A::Output>>> {
     let predictions = batch.predictions(place)?;
-    let all = answer_batch(question, batch, &predictions)?;
+    let all = analyse_batch(analysis, batch, &predictions)?;
     let by = model.columns.as_ref().and_then(|columns| columns.by.as_deref());
     let groups = by.zip(batch.groups.as_ref());
     let groups = groups.map(|(by, column)| (by, rows_of_groups(column, batch::kept_rows(&predictions))));
-    with_groups(question, model, all, groups, |question, rows| {
+    with_groups(analysis, model, all, groups, |analysis, rows| {
         let group = batch.select(place, rows);
-        answer_batch(question, &group, &group.predictions(0)?)
+        analyse_batch(analysis, &group, &group.predictions(0)?)
     })
 }
 
-fn answer_batch<Q: Question>(
-    question: &Q,
+fn analyse_batch<A: Analysis>(
+    analysis: &A,
     batch: &Batch,
     predictions: &calipers::Predictions<'_>,
-) -> Result<Q::Answer> {
+) -> Result<A::Output> {
     let clusters = batch.cluster_numbers(predictions)?;
     let view;
     let sample = match batch.multiclass() {
@@ -128,23 +125,23 @@ fn answer_batch<Q: Question>(
             Sample::from(&view)
         }
     };
-    Ok(question.answer(clusters.as_ref().map_or(sample, |clusters| sample.clusters(clusters)))?)
+    Ok(analysis.run(clusters.as_ref().map_or(sample, |clusters| sample.clusters(clusters)))?)
 }
 
-fn answer_sketches<Q: Question>(
-    question: &Q,
+fn analyse_sketches<A: Analysis>(
+    analysis: &A,
     model: &Measured<()>,
     sketches: &Sketches,
-) -> Result<Vec<Measured<Q::Answer>>> {
+) -> Result<Vec<Measured<A::Output>>> {
     // A file of sketches does not tell.
     let confidences = model.columns.as_ref().map(|columns| columns.multiclass == Multiclass::TopClass);
-    let all = question.answer(sample_of(&sketches.all, confidences))?;
+    let all = analysis.run(sample_of(&sketches.all, confidences))?;
     // A group whose rows were all left out is none to measure.
     let groups = sketches.groups.as_ref().map(|groups| {
         let sketches = groups.sketches.iter().filter(|(_, sketch)| sketch.n() > 0);
         (groups.by.as_str(), sketches.map(|(key, sketch)| (key.clone(), sketch)).collect())
     });
-    with_groups(question, model, all, groups, |question, sketch| Ok(question.answer(sample_of(sketch, confidences))?))
+    with_groups(analysis, model, all, groups, |analysis, sketch| Ok(analysis.run(sample_of(sketch, confidences))?))
 }
 
 /// A sketch, and whether its predictions are confidences in a predicted class, where that is known.
@@ -153,18 +150,18 @@ fn sample_of(sketch: &Sketch, confidences: Option<bool>) -> Sample<'_> {
 }
 
 /// The result of all rows, then that of each group.
-fn with_groups<Q: Question, G: Sync>(
-    question: &Q,
+fn with_groups<A: Analysis, G: Sync>(
+    analysis: &A,
     model: &Measured<()>,
-    all: Q::Answer,
+    all: A::Output,
     groups: Option<(&str, BTreeMap<String, G>)>,
-    answer: impl Fn(&Q, &G) -> Result<Q::Answer> + Sync,
-) -> Result<Vec<Measured<Q::Answer>>> {
+    analyse: impl Fn(&A, &G) -> Result<A::Output> + Sync,
+) -> Result<Vec<Measured<A::Output>>> {
     let Some((by, groups)) = groups else { return Ok(vec![model.with(None, all)]) };
-    let question = question.for_groups(&all, groups.len());
+    let analysis = analysis.for_groups(&all, groups.len());
     let of_group = |key: Option<String>| Some(Group { by: by.to_owned(), key });
     let of_groups = in_order(&groups).into_par_iter().map(|(key, group)| {
-        let figures = answer(&question, group).with_context(|| format!("{by} {key}"))?;
+        let figures = analyse(&analysis, group).with_context(|| format!("{by} {key}"))?;
         Ok(model.with(of_group(Some(key.clone())), figures))
     });
     let of_groups = of_groups.collect::<Result<Vec<_>>>()?;

@@ -1,18 +1,18 @@
-//! What is asked and answered by `calipers assess` and `calipers check`: measures with all that is known of them.
+//! The analysis of `calipers assess` and `calipers check`: measures with all that is known of them.
 
 use calipers::inference::holm;
 use calipers::measure::FromSketch;
 use calipers::{Assessment, Error, Estimate, InputReport, Sample};
 
 use crate::args::significance::Significance;
-use crate::commands::analysis::measures::{Asked, Question};
+use crate::commands::analysis::measures::{Analysis, Selected};
 use crate::commands::assess::tests_of_calibration::{Tested, Tests};
 use crate::dataset::model::Measured;
 use crate::progress::Waiting;
 
 /// Measures that are assessed; those that refuse the rows do not stand in the way of the others.
 pub(crate) struct Assessing<'a> {
-    pub(crate) asked: Vec<Asked>,
+    pub(crate) selected: Vec<Selected>,
     pub(crate) significance: Significance,
     pub(crate) tests: Option<Tests>,
     /// Whether the rows are a group of others: one that has too few clusters does not stand in the way of the others.
@@ -20,7 +20,7 @@ pub(crate) struct Assessing<'a> {
     pub(crate) waiting: &'a Waiting,
 }
 
-/// The answer to [`Assessing`], in which at least one measure has a figure.
+/// The output of [`Assessing`], in which at least one measure has a figure.
 #[derive(Debug)]
 pub(crate) struct Assessed {
     pub(crate) n: u64,
@@ -41,23 +41,23 @@ pub(crate) struct AssessedFigure {
     pub(crate) p_adjusted: Option<f64>,
 }
 
-impl Question for Assessing<'_> {
-    type Answer = Assessed;
+impl Analysis for Assessing<'_> {
+    type Output = Assessed;
 
-    fn answer(&self, sample: Sample<'_>) -> Result<Assessed, Error> {
-        let figure = |asked: &Asked| {
-            self.waiting.say(asked.name());
-            let outcome = self.significance.assess(&*asked.measure).run(sample);
+    fn run(&self, sample: Sample<'_>) -> Result<Assessed, Error> {
+        let figure = |selected: &Selected| {
+            self.waiting.say(selected.name());
+            let outcome = self.significance.assess(&*selected.measure).run(sample);
             let alone = outcome.as_ref().err().filter(|error| self.of_group && is_few_clusters(error));
             AssessedFigure {
-                name: asked.name(),
-                definition: asked.definition.clone(),
-                alone: alone.and_then(|_| sample.estimate(&*asked.measure).ok()),
+                name: selected.name(),
+                definition: selected.definition.clone(),
+                alone: alone.and_then(|_| sample.estimate(&*selected.measure).ok()),
                 outcome,
                 p_adjusted: None,
             }
         };
-        let figures: Vec<AssessedFigure> = self.asked.iter().map(figure).collect();
+        let figures: Vec<AssessedFigure> = self.selected.iter().map(figure).collect();
         let answered = figures.iter().find_map(AssessedFigure::estimate);
         let refused = figures.iter().find_map(|figure| figure.outcome.as_ref().err());
         let (n, input) = match (answered, refused) {
@@ -73,12 +73,12 @@ impl Question for Assessing<'_> {
     }
 
     fn for_groups(&self, all: &Assessed, n_groups: usize) -> Self {
-        let asked = self.asked.iter().zip(&all.figures).map(|(asked, figure)| {
+        let selected = self.selected.iter().zip(&all.figures).map(|(selected, figure)| {
             let of_all = figure.outcome.as_ref().ok().map(|assessment| &assessment.estimate);
-            asked.for_groups_of(of_all)
+            selected.for_groups_of(of_all)
         });
         Assessing {
-            asked: asked.collect(),
+            selected: selected.collect(),
             significance: self.significance.for_groups(n_groups),
             tests: self.tests.clone(),
             of_group: true,
@@ -104,8 +104,8 @@ impl AssessedFigure {
 }
 
 /// Whether a sketch can be assessed for these.
-pub(crate) fn sketch_is_enough<'a>(mut asked: impl Iterator<Item = &'a Asked>) -> bool {
-    asked.all(|asked| asked.measure.spec().from_sketch == FromSketch::Assessment)
+pub(crate) fn sketch_is_enough<'a>(mut selected: impl Iterator<Item = &'a Selected>) -> bool {
+    selected.all(|selected| selected.measure.spec().from_sketch == FromSketch::Assessment)
 }
 
 /// Adjusts the p-values of groups, measure by measure and test by test, for as many groups as a model has.

@@ -10,7 +10,7 @@ use calipers::{BinnedEce, Debias, LsEce};
 use clap::Args;
 
 use crate::args::significance::{DrawArgs, IntervalArgs, Significance};
-use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, MeasuresArgs, OutputArgs};
+use crate::args::{FilesArgs, MeasuresArgs, OptionArgs, OutputArgs};
 use crate::commands::analysis::Reading;
 use crate::commands::measures;
 use crate::progress::Waiting;
@@ -40,10 +40,7 @@ knows LS-ECE and ECE with bins of equal width; with --tests, --cluster or other 
 Exit code: 0 fine, 2 could not measure.")]
 pub(crate) struct AssessArgs {
     #[command(flatten)]
-    pub(crate) input: InputArgs,
-    /// Assess the rows of all files together, in place of a row for each file
-    #[arg(long, help_heading = "Input")]
-    together: bool,
+    pub(crate) files: FilesArgs,
     #[command(flatten)]
     measures: MeasuresArgs,
     #[command(flatten)]
@@ -58,9 +55,7 @@ pub(crate) struct AssessArgs {
     #[arg(long, help_heading = "Chance")]
     tests: bool,
     #[command(flatten)]
-    ls_ece: LsEceArgs,
-    #[command(flatten)]
-    ece: BinnedEceArgs,
+    options: OptionArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -70,25 +65,19 @@ const DEFAULT: [&str; 2] = [LsEce::NAME, BinnedEce::NAME];
 
 pub(crate) fn run(args: &AssessArgs, screen: &Screen) -> Result<String> {
     let significance = Significance::new(&args.draws, &args.interval, args.debias.parse::<Debias>()?)?;
-    let named = measures::named(&args.measures, &args.ls_ece, &args.ece)?;
+    let named = measures::named(&args.measures, &args.options)?;
     let sketch_is_enough = !args.tests && assessed::sketch_is_enough(named.iter().flatten());
-    let asked = match named {
-        Some(asked) => asked,
-        None => measures::by_names(&DEFAULT, &args.ls_ece, &args.ece)?,
+    let selected = match named {
+        Some(selected) => selected,
+        None => measures::by_names(&DEFAULT, &args.options)?,
     };
     args.output.start_threads()?;
-    let link = args.ls_ece.link()?;
+    let link = args.options.ls_ece.link()?;
     let waiting = Waiting::new();
     let tests = args.tests.then_some(Tests { link });
-    let question = Assessing { asked, significance, tests, of_group: false, waiting: &waiting };
-    let reading = Reading {
-        input: &args.input,
-        together: args.together,
-        cluster: args.draws.cluster.as_deref(),
-        ls_ece: &args.ls_ece,
-        ece: &args.ece,
-    };
-    let mut results = reading.answers(question, sketch_is_enough, &[measures::N_BINS])?;
+    let analysis = Assessing { selected, significance, tests, of_group: false, waiting: &waiting };
+    let reading = Reading { files: &args.files, cluster: args.draws.cluster.as_deref(), options: &args.options };
+    let mut results = reading.run(analysis, sketch_is_enough, &[measures::N_BINS])?;
     drop(waiting);
     assessed::adjust_for_groups(&mut results);
     Ok(if args.output.json { json::render(&results) } else { table::render(&results, screen) })

@@ -22,7 +22,7 @@ pub(crate) fn render(results: Results, screen: &Screen) -> String {
     let notes = [
         explanation(results),
         refusals(results, &names, screen),
-        legend::asked(results),
+        legend::rows_read(results),
         legend::glossary(results, inputs),
         legend::guesses(results, &names),
     ];
@@ -137,7 +137,7 @@ impl<'a> Line<'a> {
 fn figures(results: Results, names: &[String]) -> Vec<Grid> {
     let figures = || results.iter().flat_map(|measured| &measured.figures.figures);
     let adjusted = figures().any(|figure| figure.p_adjusted.is_some());
-    // What decides, under what it decides, unless it was asked for by name and has a line of its own.
+    // What decides, under what it decides, unless it was selected by name and has a line of its own.
     let deciding_name = |figure: &AssessedFigure| {
         let name = figure.outcome.as_ref().ok()?.residual.as_ref()?.estimate.measure();
         figures().all(|other| other.name != name).then_some(name)
@@ -247,8 +247,6 @@ fn explanation(results: Results) -> String {
     let decided = assessments().any(|assessment| assessment.residual.is_some());
     let rules: BTreeSet<&str> = assessments().map(debiased).collect();
     let adjusted = results.iter().flat_map(|measured| &measured.figures.figures).any(|f| f.p_adjusted.is_some());
-    let withheld: BTreeSet<&str> = assessments().filter_map(|a| a.withheld).collect();
-    let clusters = first.n_clusters.map(|n| format!("Rows in {} clusters.\n", number::count(n)));
     [
         format!(
             "interval: {}, for the value of the population at the same settings{}.\n",
@@ -263,8 +261,7 @@ fn explanation(results: Results) -> String {
             String::new()
         },
         if adjusted { "p (Holm): adjusted for the number of groups.\n".to_owned() } else { String::new() },
-        withheld.iter().map(|reason| format!("No floor: {reason}\n")).collect(),
-        clusters.unwrap_or_default(),
+        legend::floors_and_clusters(assessments()),
         format!(
             "debiased: the value without the bias that noise adds ({}). num. ±: numerical error alone.\n",
             rules.into_iter().collect::<Vec<_>>().join(", or ")

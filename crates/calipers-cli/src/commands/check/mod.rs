@@ -9,7 +9,7 @@ use calipers::{Against, Assessment, Debias, Error, Estimate};
 use clap::Args;
 
 use crate::args::significance::{DrawArgs, IntervalArgs, Significance};
-use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, OutputArgs};
+use crate::args::{FilesArgs, OptionArgs, OutputArgs};
 use crate::commands::analysis::Reading;
 use crate::commands::assess::assessed::{self, Assessed, Assessing};
 use crate::commands::measures;
@@ -35,10 +35,7 @@ Examples:
 Exit code: 0 passed (or undecided, with a warning), 1 failed (or undecided, with --strict), 2 could not measure.")]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
-    pub(crate) input: InputArgs,
-    /// Check the rows of all files together, in place of each file
-    #[arg(long, help_heading = "Input")]
-    together: bool,
+    pub(crate) files: FilesArgs,
     /// The most that a measure may be: ls-ece=0.03, ece=0.05, or any name of `calipers measures`; give it again for each further one
     #[arg(long, value_name = "NAME=X", required_unless_present = "columns", help_heading = "Gate")]
     max: Vec<String>,
@@ -50,9 +47,7 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     interval: IntervalArgs,
     #[command(flatten)]
-    ls_ece: LsEceArgs,
-    #[command(flatten)]
-    ece: BinnedEceArgs,
+    options: OptionArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -100,7 +95,7 @@ impl Line {
     }
 }
 
-/// All lines, and what they were asked.
+/// All lines, and the settings of the check.
 pub(crate) struct Gate {
     pub(crate) results: Vec<Measured<Assessed>>,
     pub(crate) names: Vec<String>,
@@ -151,20 +146,14 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Checked> {
     let significance = Significance::new(&args.draws, &args.interval, Debias::default())?;
     let maxima = maxima(&args.max)?;
     let names: Vec<&str> = maxima.iter().map(|(name, _)| name.as_str()).collect();
-    let asked = measures::by_names(&names, &args.ls_ece, &args.ece)?;
+    let selected = measures::by_names(&names, &args.options)?;
     args.output.start_threads()?;
-    let sketch_is_enough = assessed::sketch_is_enough(asked.iter());
+    let sketch_is_enough = assessed::sketch_is_enough(selected.iter());
     let waiting = Waiting::new();
     let level = significance.level;
-    let question = Assessing { asked, significance, tests: None, of_group: false, waiting: &waiting };
-    let reading = Reading {
-        input: &args.input,
-        together: args.together,
-        cluster: args.draws.cluster.as_deref(),
-        ls_ece: &args.ls_ece,
-        ece: &args.ece,
-    };
-    let results = reading.answers(question, sketch_is_enough, &[measures::N_BINS])?;
+    let analysis = Assessing { selected, significance, tests: None, of_group: false, waiting: &waiting };
+    let reading = Reading { files: &args.files, cluster: args.draws.cluster.as_deref(), options: &args.options };
+    let results = reading.run(analysis, sketch_is_enough, &[measures::N_BINS])?;
     drop(waiting);
     let thresholds: Vec<f64> = maxima.iter().map(|(_, threshold)| *threshold).collect();
     let lines = lines(&results, &thresholds, level)?;

@@ -16,7 +16,7 @@ pub(crate) fn render(gate: &Gate, screen: &Screen) -> String {
     let inputs = gate.results.iter().map(|measured| &measured.figures.input);
     let notes = [
         explanation(gate),
-        legend::asked(&gate.results),
+        legend::rows_read(&gate.results),
         legend::glossary(&gate.results, inputs),
         legend::guesses(&gate.results, &gate.names),
     ];

@@ -18,8 +18,8 @@ pub(crate) fn render(compared: &Compared) -> String {
         .map(|(place, (model, name))| {
             let measures: Map<String, Value> = by_measure
                 .iter()
-                .map(|(asked, comparison)| {
-                    (asked.name().to_owned(), assess_json::assessed(&comparison.models[place].1))
+                .map(|(selected, comparison)| {
+                    (selected.name().to_owned(), assess_json::assessed(&comparison.models[place].1))
                 })
                 .collect();
             let n = estimate.map_or(0, |estimate| estimate.n);
@@ -30,12 +30,12 @@ pub(crate) fn render(compared: &Compared) -> String {
         .collect();
     let comparisons: Map<String, Value> = by_measure
         .iter()
-        .map(|(asked, comparison)| (asked.name().to_owned(), compared_models(asked.name(), comparison)))
+        .map(|(selected, comparison)| (selected.name().to_owned(), compared_models(selected.name(), comparison)))
         .collect();
     json::text(&json!({ "calipers": env!("CARGO_PKG_VERSION"), "models": models, "comparisons": comparisons }))
 }
 
-fn compared_models(asked: &str, comparison: &Comparison) -> Value {
+fn compared_models(selected: &str, comparison: &Comparison) -> Value {
     let pair = |pair: &Pair| {
         json!({
             "first": comparison.models[pair.first].0,
@@ -54,7 +54,7 @@ fn compared_models(asked: &str, comparison: &Comparison) -> Value {
     json!({
         "level": comparison.level,
         "compared_by": {
-            "measure": compared_by.map(|estimate| estimate.measure()).filter(|name| Some(*name) != of_models).unwrap_or(asked),
+            "measure": compared_by.map(|estimate| estimate.measure()).filter(|name| Some(*name) != of_models).unwrap_or(selected),
             "sigma": compared_by.and_then(|estimate| estimate.settings.number("sigma")),
         },
         "sentence": comparison.sentence(),

@@ -4,17 +4,16 @@ mod json;
 pub(crate) mod paired;
 mod table;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use calipers::{BinaryView, Compare, Comparison, LsEce};
 use clap::Args;
 
 use crate::args::significance::DrawArgs;
-use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, MULTICLASS_OF_ONE, OutputArgs};
-use crate::commands::analysis::measures::Asked;
+use crate::args::{InputArgs, MULTICLASS_OF_ONE, OptionArgs, OutputArgs};
+use crate::commands::analysis::measures::Selected;
 use crate::commands::measures;
-use crate::dataset::batch::Batch;
+use crate::dataset::WholeFiles;
 use crate::dataset::model::Measured;
-use crate::dataset::{Dataset, WholeFiles};
 use crate::progress::Waiting;
 use crate::render::legend;
 use crate::render::screen::Screen;
@@ -49,9 +48,7 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     draws: DrawArgs,
     #[command(flatten)]
-    ls_ece: LsEceArgs,
-    #[command(flatten)]
-    ece: BinnedEceArgs,
+    options: OptionArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -61,7 +58,7 @@ pub(crate) struct Compared {
     /// One for each model.
     pub(crate) models: Vec<Measured<()>>,
     pub(crate) names: Vec<String>,
-    pub(crate) by_measure: Vec<(Asked, Comparison)>,
+    pub(crate) by_measure: Vec<(Selected, Comparison)>,
 }
 
 const WHOLE_FILES: WholeFiles =
@@ -71,26 +68,15 @@ const WHOLE_FILES: WholeFiles =
 const OF_ALL: &str = "";
 
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<String> {
-    let asked: Vec<&str> = match args.measure.is_empty() {
+    let selected: Vec<&str> = match args.measure.is_empty() {
         true => vec![LsEce::NAME],
         false => args.measure.iter().map(String::as_str).collect(),
     };
-    let asked = measures::by_names(&asked, &args.ls_ece, &args.ece)?;
+    let selected = measures::by_names(&selected, &args.options)?;
     args.draws.check()?;
     let mut reader = WHOLE_FILES.reader(&args.input, args.draws.cluster.as_deref())?;
     args.output.start_threads()?;
-    let mut datasets: Vec<Dataset<Batch>> = Vec::new();
-    for file in args.input.open_files()? {
-        let read = || {
-            let dataset = reader.open_rows(&file, &WHOLE_FILES)?;
-            datasets.first().map_or(Ok(()), |first| paired::must_have_rows_of(first, &dataset, OF_ALL))?;
-            Ok(dataset)
-        };
-        let dataset: Result<_> = read();
-        datasets.push(dataset.with_context(|| file.shown())?);
-        // Rows are the same in all files, and so are clusters.
-        reader.cluster = None;
-    }
+    let datasets = paired::open_all(&args.input.open_files()?, &mut reader, &WHOLE_FILES, OF_ALL)?;
     let checked = paired::check_all(&datasets, OF_ALL)?;
     if checked.len() < 2 {
         bail!("a comparison needs two models or more: several --prob, or several files");
@@ -105,13 +91,13 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<String> {
     let named: Vec<(&str, &BinaryView<'_>)> = names.iter().map(String::as_str).zip(&views).collect();
     let waiting = Waiting::new();
     let mut by_measure = Vec::new();
-    for asked in asked {
-        waiting.say(asked.name());
-        let compare = Compare::new(&*asked.measure).level(args.draws.level);
-        let compare = compare.n_resamples(args.draws.resamples).seed(args.draws.seed);
+    for selected in selected {
+        waiting.say(selected.name());
+        let compare = Compare::new(&*selected.measure).level(args.draws.level);
+        let compare = compare.n_resamples(args.draws.resamples).seed(args.draws.seed.value());
         let compare = clusters.as_ref().map_or(compare, |clusters| compare.clusters(clusters));
         let comparison = compare.run(&named)?;
-        by_measure.push((asked, comparison));
+        by_measure.push((selected, comparison));
     }
     drop(waiting);
     let compared = Compared { models, names, by_measure };

@@ -3,9 +3,10 @@
 use anyhow::{Context, Result, bail};
 use calipers::{BinaryView, Predictions};
 
-use crate::dataset::Dataset;
 use crate::dataset::batch::Batch;
+use crate::dataset::files::InputFile;
 use crate::dataset::pairing::{self, Difference};
+use crate::dataset::{Dataset, Reader, WholeFiles};
 use crate::render::legend;
 
 /// A model whose rows are sound.
@@ -25,9 +26,29 @@ pub(crate) fn names(dataset: &Dataset<Batch>) -> Vec<String> {
     dataset.models.iter().map(|model| crate::printable(&name(model.prob()))).collect()
 }
 
+/// All files, each with the rows of the first.
+pub(crate) fn open_all(
+    files: &[InputFile],
+    reader: &mut Reader<'_>,
+    whole_files: &WholeFiles,
+    of_all: &str,
+) -> Result<Vec<Dataset<Batch>>> {
+    let mut all: Vec<Dataset<Batch>> = Vec::new();
+    for file in files {
+        let dataset = reader.open_rows(file, whole_files).with_context(|| file.shown())?;
+        if let Some(first) = all.first() {
+            must_have_rows_of(first, &dataset, of_all).with_context(|| file.shown())?;
+        }
+        all.push(dataset);
+        // Rows are the same in all files, and so are clusters.
+        reader.cluster = None;
+    }
+    Ok(all)
+}
+
 /// The models of both answer for the same rows, in the same order, which count as much. `of_all` says of what the first one is the first: ` of
 /// its group`, or nothing.
-pub(crate) fn must_have_rows_of(first: &Dataset<Batch>, other: &Dataset<Batch>, of_all: &str) -> Result<()> {
+fn must_have_rows_of(first: &Dataset<Batch>, other: &Dataset<Batch>, of_all: &str) -> Result<()> {
     let first_file = format!("{}, the first{of_all}", first.file.shown());
     match pairing::difference(&first.content, &other.content) {
         None => Ok(()),

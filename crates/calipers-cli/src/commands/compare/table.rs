@@ -3,7 +3,7 @@
 use calipers::{Assessment, Comparison, Estimate, Pair};
 
 use crate::commands::analysis::floor::{floor_cell, p_cell};
-use crate::commands::analysis::measures::Asked;
+use crate::commands::analysis::measures::Selected;
 use crate::commands::assess::table::interval;
 use crate::commands::compare::Compared;
 use crate::render::grid::Grid;
@@ -13,20 +13,20 @@ use crate::render::{legend, number};
 pub(crate) fn render(compared: &Compared, screen: &Screen) -> String {
     let Compared { models, names, by_measure } = compared;
     let sentences = by_measure.iter().map(|(_, comparison)| screen.prose(&(comparison.sentence() + "\n")));
-    let tables = by_measure.iter().map(|(asked, comparison)| {
-        format!("\n{}\n{}", of_models(asked, comparison).draw(screen), of_pairs(comparison).draw(screen))
+    let tables = by_measure.iter().map(|(selected, comparison)| {
+        format!("\n{}\n{}", of_models(selected, comparison).draw(screen), of_pairs(comparison).draw(screen))
     });
     let text: String = sentences.chain(tables).collect();
-    let notes = [explanation(by_measure), legend::asked(models), legend::guesses(models, names)];
+    let notes = [explanation(by_measure), legend::rows_read(models), legend::guesses(models, names)];
     text + "\n" + &screen.notes(&notes.concat())
 }
 
-fn of_models(asked: &Asked, comparison: &Comparison) -> Grid {
+fn of_models(selected: &Selected, comparison: &Comparison) -> Grid {
     let models = || comparison.models.iter().map(|(_, assessment)| assessment);
     let mut table = Grid::default();
     table.names("model", comparison.models.iter().map(|(name, _)| name));
     table.numbers("n", models().map(|model| number::count(model.estimate.n)));
-    table.numbers(asked.name(), models().map(|model| number::significant(model.estimate.value)));
+    table.numbers(selected.name(), models().map(|model| number::significant(model.estimate.value)));
     table.beside("interval", models().map(|model| interval(&model.interval)));
     table.beside("floor", models().map(|model| floor_cell(model.floor.as_ref())));
     let p_value = |model: &Assessment| model.floor.as_ref().map(|floor| floor.p_value);
@@ -64,11 +64,10 @@ fn of_pairs(comparison: &Comparison) -> Grid {
     table
 }
 
-fn explanation(by_measure: &[(Asked, Comparison)]) -> String {
+fn explanation(by_measure: &[(Selected, Comparison)]) -> String {
     let Some((_, first)) = by_measure.first() else { return String::new() };
     let assessments = || by_measure.iter().flat_map(|(_, comparison)| &comparison.models).map(|(_, model)| model);
     let n_resamples = assessments().find_map(|model| model.floor.as_ref()).map(|floor| floor.n_resamples);
-    let withheld: std::collections::BTreeSet<&str> = assessments().filter_map(|model| model.withheld).collect();
     let floor = n_resamples.map(|n| {
         format!(
             "floor: what a calibrated model would show on these rows, mean ± deviation of {} draws; p of a model: how \
@@ -76,15 +75,14 @@ fn explanation(by_measure: &[(Asked, Comparison)]) -> String {
             number::count(n)
         )
     });
-    let clusters = assessments().find_map(|model| model.n_clusters);
-    let compared = by_measure.iter().find_map(|(asked, comparison)| Some((asked, compared_by(comparison)?)));
-    let compared = compared.map(|(asked, by)| {
+    let compared = by_measure.iter().find_map(|(selected, comparison)| Some((selected, compared_by(comparison)?)));
+    let compared = compared.map(|(selected, by)| {
         let sigma = by.settings.number("sigma").map(|sigma| format!(" at sigma {}", number::significant(sigma)));
         format!(
             "compared: {}{}, by which models are compared in place of {}. difference: of these values, each without the bias that noise adds. p of a model is that of its residual form.\n",
             by.measure(),
             sigma.unwrap_or_default(),
-            asked.name()
+            selected.name()
         )
     });
     [
@@ -94,8 +92,7 @@ fn explanation(by_measure: &[(Asked, Comparison)]) -> String {
         ),
         floor.unwrap_or_default(),
         compared.unwrap_or_default(),
-        withheld.iter().map(|reason| format!("No floor: {reason}\n")).collect(),
-        clusters.map_or(String::new(), |n| format!("Rows in {} clusters.\n", number::count(n))),
+        legend::floors_and_clusters(assessments()),
     ]
     .concat()
 }

@@ -6,7 +6,7 @@ pub(crate) mod table;
 use anyhow::Result;
 use clap::Args;
 
-use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, MeasuresArgs, OutputArgs};
+use crate::args::{FilesArgs, MeasuresArgs, OptionArgs, OutputArgs};
 use crate::commands::analysis::Reading;
 use crate::commands::analysis::floor::Floors;
 use crate::commands::analysis::measures::{LsEceAndEce, Named};
@@ -41,16 +41,11 @@ no infinity: a value that is infinite is null, with value_text \"inf\".
 Exit code: 0 fine, 2 could not measure.")]
 pub(crate) struct MeasureArgs {
     #[command(flatten)]
-    pub(crate) input: InputArgs,
-    /// Measure the rows of all files together, in place of a row for each file
-    #[arg(long, help_heading = "Input")]
-    together: bool,
+    pub(crate) files: FilesArgs,
     #[command(flatten)]
     measures: MeasuresArgs,
     #[command(flatten)]
-    ls_ece: LsEceArgs,
-    #[command(flatten)]
-    ece: BinnedEceArgs,
+    options: OptionArgs,
     /// Floors: auto (where they are no long wait), always or never. auto has that of LS-ECE for any number of rows, that of quick measures such as ECE up to
     /// 100,000 rows, and none for the slower ones (`calipers assess` has those) and for more than 100 groups
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
@@ -61,21 +56,20 @@ pub(crate) struct MeasureArgs {
 
 pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<String> {
     let json = args.output.json;
-    let ls_ece = args.ls_ece.measure()?;
-    let ece = args.ece.measure(args.ls_ece.link()?)?;
+    let ls_ece = args.options.ls_ece.measure()?;
+    let ece = args.options.binned_ece()?;
     let floors: Floors = args.floor.parse()?;
-    let named = measures::named(&args.measures, &args.ls_ece, &args.ece)?;
+    let named = measures::named(&args.measures, &args.options)?;
     args.output.start_threads()?;
-    let reading =
-        Reading { input: &args.input, together: args.together, cluster: None, ls_ece: &args.ls_ece, ece: &args.ece };
+    let reading = Reading { files: &args.files, cluster: None, options: &args.options };
     match named {
         None => {
-            let results = reading.answers(LsEceAndEce { ls_ece, ece, floors }, true, &[])?;
+            let results = reading.run(LsEceAndEce { ls_ece, ece, floors }, true, &[])?;
             Ok(if json { json::render(&results) } else { table::render(&results, screen) })
         }
-        Some(asked) => {
-            let sketch_is_enough = measures::sketch_is_enough(&asked);
-            let results = reading.answers(Named { asked, floors }, sketch_is_enough, &[measures::N_BINS])?;
+        Some(selected) => {
+            let sketch_is_enough = measures::sketch_is_enough(&selected);
+            let results = reading.run(Named { selected, floors }, sketch_is_enough, &[measures::N_BINS])?;
             Ok(if json { json::render_named(&results) } else { named_table::render(&results, screen) })
         }
     }

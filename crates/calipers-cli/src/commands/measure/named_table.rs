@@ -117,7 +117,7 @@ fn explanation(results: Results) -> String {
         if differ { "Sigma of LS-ECE differs: to compare its values, give all one --sigma.\n" } else { "" },
         if clipped { "clipped: moved off 0 and 1, which have no finite logit\n" } else { "" },
         if floored(results).any(Floored::has_place_for_floor) { legend::FLOOR } else { "" },
-        &legend::asked(results),
+        &legend::rows_read(results),
     ]
     .concat()
 }
@@ -125,8 +125,8 @@ fn explanation(results: Results) -> String {
 /// Each reason once, with the measures and the models that it is about.
 fn refusals(results: Results, names: &[String], screen: &Screen) -> String {
     let refused = |figure: &Figure| figure.outcome.as_ref().err().map(ToString::to_string);
-    let withheld = |figure: &Figure| figure.outcome.as_ref().ok().and_then(|floored| floored.withheld.clone());
-    let all = [reasons(results, names, "refused", refused), reasons(results, names, "no floor", withheld)].concat();
+    let unavailable = |figure: &Figure| figure.outcome.as_ref().ok().and_then(|floored| floored.unavailable.clone());
+    let all = [reasons(results, names, "refused", refused), reasons(results, names, "no floor", unavailable)].concat();
     all.iter().map(|line| screen.reason(line)).collect()
 }
 

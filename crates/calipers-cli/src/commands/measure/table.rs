@@ -115,7 +115,7 @@ fn explanation(results: &[Measured<Figures>]) -> String {
         } else {
             ""
         },
-        legend::asked(results),
+        legend::rows_read(results),
     )
 }
 
@@ -124,11 +124,12 @@ fn floors(results: &[Measured<Figures>]) -> String {
     if !has_floors(results) {
         return String::new();
     }
-    let withheld = |name: &str, figure: fn(&Figures) -> &Floored| {
-        legend::withheld(name, results.iter().map(|measured| figure(&measured.figures)))
+    let unavailable = |name: &str, figure: fn(&Figures) -> &Floored| {
+        legend::unavailable(name, results.iter().map(|measured| figure(&measured.figures)))
     };
-    let withheld = [withheld("LS-ECE", |figures| &figures.ls_ece), withheld("ECE", |figures| &figures.ece)].concat();
-    legend::FLOOR.to_owned() + &withheld
+    let unavailable =
+        [unavailable("LS-ECE", |figures| &figures.ls_ece), unavailable("ECE", |figures| &figures.ece)].concat();
+    legend::FLOOR.to_owned() + &unavailable
 }
 
 /// What the notes mean, as far as there are any.

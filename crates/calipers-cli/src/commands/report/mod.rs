@@ -12,7 +12,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::args::significance::DrawArgs;
-use crate::args::{BinnedEceArgs, InputArgs, LsEceArgs, OutputArgs};
+use crate::args::{InputArgs, OptionArgs, OutputArgs};
 use crate::dataset::batch::{self, Batch};
 use crate::dataset::files::{self, InputFile};
 use crate::dataset::model::Measured;
@@ -45,9 +45,7 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     draws: DrawArgs,
     #[command(flatten)]
-    ls_ece: LsEceArgs,
-    #[command(flatten)]
-    ece: BinnedEceArgs,
+    options: OptionArgs,
     /// File to write, as a rule named .html
     #[arg(short, long, value_name = "FILE", required_unless_present = "columns", help_heading = "Output")]
     output: Option<PathBuf>,
@@ -70,11 +68,11 @@ const MOST_BYTES: usize = 2_000_000;
 pub(crate) fn run(args: &ReportArgs) -> Result<String> {
     let rules = args.input.rules()?;
     let options = Options::new()
-        .ls_ece(args.ls_ece.measure()?, args.ls_ece.clip_value(), args.ls_ece.link()?)
-        .ece(args.ece.measure(args.ls_ece.link()?)?)
+        .ls_ece(args.options.ls_ece.measure()?, args.options.ls_ece.clip_value(), args.options.ls_ece.link()?)
+        .ece(args.options.binned_ece()?)
         .level(args.draws.level)
         .n_resamples(args.draws.resamples)
-        .seed(args.draws.seed);
+        .seed(args.draws.seed.value());
     options.check()?;
     args.draws.check()?;
     args.outcome.start_threads()?;
@@ -88,7 +86,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<String> {
     let place = Output::new(output)?;
     let folder = args.svg.as_deref().map(OutputFolder::new).transpose()?;
     // Only what a sketch answers as well as the rows do.
-    let possible = args.ls_ece.sketch_options().zip(args.ece.n_bins_of_a_sketch());
+    let possible = args.options.ls_ece.sketch_options().zip(args.options.ece.n_bins_of_a_sketch());
     let sketch = possible.map(|(_, n_bins)| options.sketch(n_bins));
     let reader = Reader { args: &args.input, rules, cluster: args.draws.cluster.as_deref(), sketch };
     let mut datasets = Vec::new();

@@ -4,12 +4,13 @@ mod groups;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use calipers_studies::images::{self, Group, Model};
 use calipers_studies::{Agreement, Finding, Page, STUDIES, Setting, Study};
 use clap::Args;
 use serde_json::{Value, json};
 
+use crate::args::significance::SeedArgs;
 use crate::args::{InputArgs, MULTICLASS_OF_ONE, OutputArgs};
 use crate::commands::compare::paired;
 use crate::dataset::batch::Batch;
@@ -45,9 +46,8 @@ pub(crate) struct StudyArgs {
     #[arg(long, help_heading = "Study")]
     quick: bool,
 
-    /// Seed of all random numbers [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Study")]
-    seed: Option<u64>,
+    #[command(flatten, next_help_heading = "Study")]
+    seed: SeedArgs,
 
     #[command(flatten)]
     input: InputArgs,
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &StudyArgs, screen: &Screen) -> Result<String> {
         bail!("no study is called {name}: there are {}", names.join(", "));
     }
     let Some(out) = &args.out else { bail!("--out DIR is needed: the folder for the page of {name}") };
-    let setting = Setting { quick: args.quick, seed: args.seed() };
+    let setting = Setting { quick: args.quick, seed: args.seed.value() };
     match study {
         Some(study) => {
             refuse_input(name, &args.input)?;
@@ -136,17 +136,11 @@ fn refuse_all(args: &StudyArgs) -> Result<()> {
     if let Some(file) = args.input.files.first() {
         bail!("the list of studies takes no files, got {}", file.display());
     }
-    let own = [("--out", args.out.is_some()), ("--quick", args.quick), ("--seed", args.seed.is_some())];
+    let own = [("--out", args.out.is_some()), ("--quick", args.quick), ("--seed", args.seed.is_given())];
     let own = own.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
     match own.or(args.input.first_given()) {
         Some(option) => bail!("the list of studies has no use for {option}: name a study, as two-point"),
         None => Ok(()),
-    }
-}
-
-impl StudyArgs {
-    fn seed(&self) -> u64 {
-        self.seed.unwrap_or(0)
     }
 }
 
@@ -182,7 +176,7 @@ fn finish(page: &Page, folder: &OutputFolder, inputs: &[InputFile], args: &Study
             "calipers": env!("CARGO_PKG_VERSION"),
             "study": page.name(),
             "quick": args.quick,
-            "seed": args.seed(),
+            "seed": args.seed.value(),
             "findings": findings,
             "page": paths.first(),
             "files": paths,
@@ -215,7 +209,7 @@ const WHOLE_FILES: WholeFiles =
     WholeFiles { verb: "study", done: "studied", figure: "curve", needs: "bins of any number" };
 
 fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
-    let reader = WHOLE_FILES.reader(&args.input, None)?;
+    let mut reader = WHOLE_FILES.reader(&args.input, None)?;
     if args.input.columns {
         bail!("study has no --columns: calipers measure FILE --columns looks at a file");
     }
@@ -228,7 +222,7 @@ fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
     let folder = output_folder(out, images::NAME, &inputs)?;
     let mut groups = Vec::new();
     for (group, files) in &named {
-        groups.push((group, open_all(group, files, &reader)?));
+        groups.push((group, open_all(group, files, &mut reader)?));
     }
     let mut checked = Vec::new();
     for (group, datasets) in &groups {
@@ -243,19 +237,15 @@ fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
     finish(&page, &folder, &inputs, args)
 }
 
-fn open_all(group: &str, files: &[InputFile], reader: &Reader<'_>) -> Result<Vec<Dataset<Batch>>> {
-    let mut all: Vec<Dataset<Batch>> = Vec::new();
-    for file in files {
-        let dataset = reader.open_rows(file, &WHOLE_FILES).with_context(|| file.shown())?;
-        for name in paired::names(&dataset) {
-            if let Some(other) = all.iter().find(|other| paired::names(other).contains(&name)) {
-                bail!("{}: group {group} has a model {name} already, of {}", file.shown(), other.file.shown());
+fn open_all(group: &str, files: &[InputFile], reader: &mut Reader<'_>) -> Result<Vec<Dataset<Batch>>> {
+    let all = paired::open_all(files, reader, &WHOLE_FILES, OF_ALL)?;
+    for (place, dataset) in all.iter().enumerate() {
+        for name in paired::names(dataset) {
+            if let Some(other) = all[..place].iter().find(|other| paired::names(other).contains(&name)) {
+                let (file, other) = (dataset.file.shown(), other.file.shown());
+                bail!("{file}: group {group} has a model {name} already, of {other}");
             }
         }
-        if let Some(first) = all.first() {
-            paired::must_have_rows_of(first, &dataset, OF_ALL).with_context(|| file.shown())?;
-        }
-        all.push(dataset);
     }
     Ok(all)
 }

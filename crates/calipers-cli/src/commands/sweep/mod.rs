@@ -5,10 +5,11 @@ mod table;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use calipers::{Compat, Error, Sweep, SweepResult, link, noise};
+use calipers::{Compat, Error, Sweep, SweepResult};
 use clap::Args;
 
-use crate::args::{InputArgs, MULTICLASS_OF_ONE, OutputArgs};
+use crate::args::significance::SeedArgs;
+use crate::args::{InputArgs, MULTICLASS_OF_ONE, OutputArgs, SmoothingArgs};
 use crate::dataset::files::{self, InputFile};
 use crate::dataset::model::Measured;
 use crate::dataset::{Reader, WholeFiles};
@@ -57,42 +58,28 @@ struct OptionArgs {
     #[arg(long, value_name = "N,N", allow_negative_numbers = true)]
     bins: Option<String>,
 
-    /// Noise of LS-ECE: gaussian, uniform, laplace, logistic or epanechnikov
-    #[arg(long, value_name = "NAME", default_value = "gaussian")]
-    noise: String,
-
-    /// Link between logits and probabilities: logistic, probit or cloglog
-    #[arg(long, value_name = "NAME", default_value = "logistic")]
-    link: String,
-
-    /// Largest numerical error of LS-ECE that is accepted
-    #[arg(long, value_name = "X", default_value = "1e-6", allow_negative_numbers = true)]
-    tolerance: f64,
-
-    /// For LS-ECE, probabilities are clipped to [X, 1 - X], since 0 and 1 have no finite logit
-    #[arg(long, value_name = "X", default_value = "1e-6", allow_negative_numbers = true)]
-    clip: f64,
+    #[command(flatten)]
+    smoothing: SmoothingArgs,
 
     /// Bin edges of another tool: sklearn, netcal, torchmetrics, relplot or uncertainty-calibration. torchmetrics and relplot have no bins
     /// of equal mass
     #[arg(long, value_name = "TOOL")]
     compat: Option<String>,
 
-    /// Seed of the draws that say what chance would do
-    #[arg(long, value_name = "N", default_value = "0")]
-    seed: u64,
+    #[command(flatten)]
+    seed: SeedArgs,
 }
 
 impl OptionArgs {
     fn sweep(&self) -> Result<Sweep, Error> {
         let compat: Option<Compat> = self.compat.as_deref().map(str::parse).transpose()?;
         let sweep = Sweep::new()
-            .noise(noise::by_name(&self.noise)?)
-            .link(link::by_name(&self.link)?)
-            .tolerance(self.tolerance)
-            .clip(self.clip)
+            .noise(self.smoothing.noise()?)
+            .link(self.smoothing.link()?)
+            .tolerance(self.smoothing.tolerance)
+            .clip(self.smoothing.clip)
             .compat(compat)
-            .seed(self.seed);
+            .seed(self.seed.value());
         let Some(bins) = &self.bins else {
             sweep.check()?;
             return Ok(sweep);

@@ -27,7 +27,8 @@ pub(crate) fn render(results: &[Measured<SweepResult>], names: &[String], screen
         text += &screen.prose(&notes(measured));
     }
     text.push('\n');
-    let under = [explanation(results), &legend::asked(results), &glossary(results), &legend::guesses(results, names)];
+    let under =
+        [explanation(results), &legend::rows_read(results), &glossary(results), &legend::guesses(results, names)];
     text + &screen.notes(&under.concat())
 }
 

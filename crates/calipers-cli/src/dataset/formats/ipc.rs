@@ -99,7 +99,7 @@ impl Table for IpcTable {
             Ok(Box::new(std::iter::from_fn(move || guarded(FORMAT, || reader.next()).transpose())))
         })?;
         let batches = match self.is_stream {
-            true => Batches::InTurn(Mutex::new((0, self.reader(projection.places())?))),
+            true => Batches::InTurn(Box::new(Mutex::new((0, self.reader(projection.places())?)))),
             false => Batches::AnyOrder(AtomicUsize::new(0)),
         };
         Ok(Box::new(IpcStream { table: self, projection, limit, batches }))
@@ -119,7 +119,7 @@ enum Batches {
     /// The first of a file, of which each thread has a reader.
     AnyOrder(AtomicUsize),
     /// Those of a stream, with the first row of the next one.
-    InTurn(Mutex<(u64, Reader)>),
+    InTurn(Box<Mutex<(u64, Reader)>>),
 }
 
 impl Stream for IpcStream<'_> {

@@ -3,8 +3,7 @@
 //! Several threads take parts from one [`Stream`]. Each takes them in ascending order, so of several faults the one of the first row
 //! is known, however the parts fall to threads.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
 
@@ -129,20 +128,16 @@ pub(crate) fn for_each<S: Sync>(
         let failures = Failures::default();
         let work = || {
             for part in stream.parts() {
-                let result = part.and_then(|part| {
+                if part.as_ref().is_ok_and(|part| failures.precede(part.first_row)) {
+                    break;
+                }
+                let taken = part.and_then(|part| {
                     let first_row = part.first_row;
-                    if failures.precede(first_row) {
-                        return Ok(false);
-                    }
-                    take(&state, part).map(|()| true).map_err(|error| Failure { first_row, error })
+                    take(&state, part).map_err(|error| Failure { first_row, error })
                 });
-                match result {
-                    Ok(true) => {}
-                    Ok(false) => break,
-                    Err(failure) => {
-                        failures.add(failure);
-                        break;
-                    }
+                if let Err(failure) = taken {
+                    failures.lock().push(failure);
+                    break;
                 }
             }
         };
@@ -158,30 +153,21 @@ pub(crate) fn for_each<S: Sync>(
 }
 
 /// The failures of all threads, of which the one that is first in the file counts.
-struct Failures {
-    first_row: AtomicU64,
-    all: Mutex<Vec<Failure>>,
-}
-
-impl Default for Failures {
-    fn default() -> Self {
-        Failures { first_row: AtomicU64::new(u64::MAX), all: Mutex::default() }
-    }
-}
+#[derive(Default)]
+struct Failures(Mutex<Vec<Failure>>);
 
 impl Failures {
-    /// Whether a failure before that row makes all later parts pointless.
-    fn precede(&self, row: u64) -> bool {
-        self.first_row.load(Ordering::Relaxed) < row
+    fn lock(&self) -> MutexGuard<'_, Vec<Failure>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, failure: Failure) {
-        self.first_row.fetch_min(failure.first_row, Ordering::Relaxed);
-        self.all.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(failure);
+    /// Whether a failure before that row makes all later parts pointless.
+    fn precede(&self, row: u64) -> bool {
+        self.lock().iter().any(|failure| failure.first_row < row)
     }
 
     fn first(self) -> Result<()> {
-        let mut all = self.all.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut all = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         all.sort_by_key(|failure| failure.first_row);
         // What was learnt is kept, and the failure will come again if it still is one.
         if all.iter().any(|failure| failure.error.is::<ReadAgain>()) {

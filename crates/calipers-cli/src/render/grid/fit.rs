@@ -55,30 +55,25 @@ impl Shape<'_> {
         self.cut(&natural, width)
     }
 
-    /// Blocks that all begin with the names of the rows.
+    /// Blocks that all begin with the names of the rows. Columns that belong together are cut apart only where they are too wide for one block.
     fn cut(&self, natural: &[Placed], width: usize) -> Vec<Block> {
         let narrow = |column: &Placed| Placed { width: self.narrow(*column, true), ..*column };
         let names: Vec<Placed> = natural[..self.numbers.start].iter().map(narrow).collect();
-        let mut blocks = vec![Block { columns: names.clone() }];
+        let mut blocks = vec![names.clone()];
         for unit in self.units() {
             let unit: Vec<Placed> = natural[unit].iter().map(narrow).collect();
-            // proof: there is a first block, and blocks are only added
-            let Some(last) = blocks.last_mut() else { continue };
-            let with = [&last.columns[..], &unit].concat();
-            match total(&with) <= width || last.columns.len() == names.len() && unit.len() == 1 {
-                true => last.columns = with,
-                false if last.columns.len() == names.len() => self.cut_unit(&mut blocks, &names, &unit, width),
-                false => {
-                    let columns = [&names[..], &unit].concat();
-                    match total(&columns) <= width || unit.len() == 1 {
-                        true => blocks.push(Block { columns }),
-                        false => self.cut_unit(&mut blocks, &names, &unit, width),
+            let fits = total(&[&names[..], &unit].concat()) <= width;
+            for columns in unit.chunks(if fits { unit.len() } else { 1 }) {
+                match blocks.last_mut() {
+                    Some(last) if last.len() == names.len() || total(&[&last[..], columns].concat()) <= width => {
+                        last.extend(columns);
                     }
+                    _ => blocks.push([&names[..], columns].concat()),
                 }
             }
         }
-        blocks.iter_mut().for_each(|block| self.widen(&mut block.columns, width));
-        blocks
+        blocks.iter_mut().for_each(|block| self.widen(block, width));
+        blocks.into_iter().map(|columns| Block { columns }).collect()
     }
 
     /// What is left of the line, given to headings, then to names, then to notes.
@@ -95,21 +90,6 @@ impl Shape<'_> {
             }
             columns[index].width += more;
             left -= more;
-        }
-    }
-
-    /// Columns that belong together, but are too wide for that: one after the other.
-    fn cut_unit(&self, blocks: &mut Vec<Block>, names: &[Placed], unit: &[Placed], width: usize) {
-        for column in unit {
-            match blocks.last_mut() {
-                Some(last)
-                    if last.columns.len() == names.len()
-                        || total(&last.columns) + GAP.len() + column.width <= width =>
-                {
-                    last.columns.push(*column);
-                }
-                _ => blocks.push(Block { columns: [names, &[*column]].concat() }),
-            }
         }
     }
 
