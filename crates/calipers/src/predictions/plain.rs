@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::columns::{Floats, Labels, match_labels};
+use super::columns::{Floats, Labels};
 
 /// Probabilities of outcome 1 and labels that are 0 or 1, as they are in memory: nothing weighted, missing or left out.
 #[derive(Debug, Clone, Copy)]
@@ -35,12 +35,47 @@ impl PlainRows<'_> {
     }
 
     fn visit_labels<P: Probability, V: PlainPass>(&self, p: &[P], rows: Range<usize>, pass: V) -> Option<V::Output> {
-        match_labels!(self.labels,
-            labels => Some(pass.run(p, &labels[rows])),
-            bool labels => Some(pass.run(p, &labels[rows])),
-            text _labels => None)
+        Some(match self.labels {
+            Labels::Bool(labels) => pass.run(p, labels[rows].as_unsigned()),
+            Labels::I8(labels) => pass.run(p, labels[rows].as_unsigned()),
+            Labels::I16(labels) => pass.run(p, labels[rows].as_unsigned()),
+            Labels::I32(labels) => pass.run(p, labels[rows].as_unsigned()),
+            Labels::I64(labels) => pass.run(p, labels[rows].as_unsigned()),
+            Labels::U8(labels) => pass.run(p, &labels[rows]),
+            Labels::U16(labels) => pass.run(p, &labels[rows]),
+            Labels::U32(labels) => pass.run(p, &labels[rows]),
+            Labels::U64(labels) => pass.run(p, &labels[rows]),
+            Labels::F32(labels) => pass.run(p, &labels[rows]),
+            Labels::F64(labels) => pass.run(p, &labels[rows]),
+            Labels::Text(_) => return None,
+        })
     }
 }
+
+/// The same bytes as unsigned integers, of which 0 and 1 are the same and no other number becomes one of them: so each
+/// pass is compiled for half as many types.
+trait AsUnsigned {
+    type Unsigned;
+
+    fn as_unsigned(&self) -> &[Self::Unsigned];
+}
+
+macro_rules! as_unsigned {
+    ($($type:ty => $unsigned:ty),*) => {$(
+        impl AsUnsigned for [$type] {
+            type Unsigned = $unsigned;
+
+            fn as_unsigned(&self) -> &[$unsigned] {
+                // SAFETY: the two types have the same size and alignment, and any bytes are an unsigned integer.
+                #[allow(unsafe_code)]
+                unsafe {
+                    std::slice::from_raw_parts(self.as_ptr().cast(), self.len())
+                }
+            }
+        }
+    )*};
+}
+as_unsigned!(bool => u8, i8 => u8, i16 => u16, i32 => u32, i64 => u64);
 
 /// A probability of either precision.
 pub(crate) trait Probability: Copy + Into<f64> {
@@ -91,7 +126,7 @@ macro_rules! outcome {
         }
     )*};
 }
-outcome!(bool, i8, i16, i32, i64, u8, u16, u32, u64);
+outcome!(i64, u8, u16, u32, u64);
 outcome!(float: f32, f64);
 
 #[cfg(test)]
@@ -100,10 +135,20 @@ mod tests {
 
     #[test]
     fn only_zero_and_one_are_outcomes() {
-        assert_eq!([0i8, 1, 2, -1].map(|label| label.excess() == 0), [true, true, false, false]);
+        assert_eq!([0u8, 1, 2, 255].map(|label| label.excess() == 0), [true, true, false, false]);
         assert_eq!([0u64, 1, 1 << 63].map(|label| label.excess() == 0), [true, true, false]);
         assert_eq!([0.0, -0.0, 1.0, 0.5, f64::NAN].map(|label| label.excess() == 0), [true, true, true, false, false]);
         assert_eq!([0.0, -0.0, 1.0].map(Outcome::bit), [0, 0, 1]);
+    }
+
+    #[test]
+    fn labels_of_any_type_are_the_same_outcomes() {
+        assert_eq!([false, true].as_unsigned(), [0, 1]);
+        assert_eq!([0i8, 1, -1, i8::MIN].as_unsigned(), [0, 1, 255, 128]);
+        assert_eq!([0i16, 1, -1].as_unsigned(), [0, 1, u16::MAX]);
+        assert_eq!([0i32, 1, -2].as_unsigned(), [0, 1, u32::MAX - 1]);
+        assert_eq!([0i64, 1, i64::MIN].as_unsigned(), [0, 1, 1 << 63]);
+        assert_eq!([0i64; 0].as_unsigned(), []);
     }
 
     #[test]

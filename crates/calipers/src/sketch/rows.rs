@@ -2,13 +2,12 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::content::Weighted;
 use super::filling::Filling;
 use super::options::LARGEST_WEIGHT;
 use super::{Cells, Sketch, name, offset_bits};
 use crate::cells::Content;
+use crate::numerics::parallel;
 use crate::predictions::{BinaryView, Rows, Scale};
 use crate::{Error, error};
 
@@ -99,8 +98,7 @@ impl Sketch {
             filling.add(view, (part * share).min(n)..n.min((part + 1) * share));
             filling.finish()
         };
-        let parts: Vec<Sketch> = (0..n_parts).into_par_iter().map(fill).collect();
-        parts.iter().try_for_each(|part| self.merge(part))
+        parallel::map(n_parts, fill).iter().try_for_each(|part| self.merge(part))
     }
 
     pub(super) fn add_range(&mut self, view: &BinaryView<'_>, range: Range<usize>) {
