@@ -101,8 +101,8 @@ test-slow: data-note ## the long tests of the core, which `make test` leaves out
 	@cargo test $(PROFILE) -p calipers --features slow-tests
 
 test-integration: data-note check-wheel check-sdist $(PEERS)/installed chromium build ## wheels, charts, notebooks, reports in a browser, and what other packages give and say (Python >= 3.11; installs 6 GB)
-	$(call heading,'build the Python package next to its peers')
-	$(call quietly,VIRTUAL_ENV=$(PEERS) $(PEERS)/bin/maturin develop $(PROFILE))
+	$(call heading,'install the wheel next to its peers')
+	@$(PEERS)/bin/pip install --quiet --force-reinstall --no-deps dist/checked/calipers-*.whl
 	$(call heading,'Python tests with the packages of others')
 	@CALIPERS=$(CALIPERS) $(PEERS)/bin/pytest -q -rs -W ignore python/integration
 
@@ -161,18 +161,21 @@ sdist: $(VENV)/installed ## the source distribution of the Python package, in di
 	$(call quietly,$(BIN)/maturin sdist --out dist)
 	@ls dist/calipers-*.tar.gz
 
-# In the profile of the tests, and kept away from what is to be published.
+# In the profile of the tests, and kept away from what is to be published. With the interpreter of `develop`: for another
+# one pyo3, and all that stands on it, would be compiled again.
 check-wheel: $(VENV)/installed ## does the wheel work on every Python (3.10 to 3.13) and numpy (1.26 and 2) that is here?
 	$(call heading,'wheel on every Python that is here')
 	@rm -rf dist/checked
-	$(call quietly,$(BIN)/maturin build $(PROFILE) --out dist/checked)
+	$(call quietly,$(BIN)/maturin build $(PROFILE) --interpreter $(BIN)/python --out dist/checked)
 	@scripts/check-wheel.sh dist/checked/calipers-*.whl
 
+# The sources that are in it are compiled anew, since they are elsewhere; not optimised, which says as much about them.
 check-sdist: $(VENV)/installed ## does the source distribution build in an empty environment, with build isolation?
 	$(call heading,'source distribution in an empty environment')
 	@rm -rf dist/from-source dist/checked-source && $(PYTHON) -m venv dist/from-source
 	$(call quietly,$(BIN)/maturin sdist --out dist/checked-source)
-	@cd dist && MATURIN_PEP517_ARGS="$(PROFILE)" from-source/bin/pip install --quiet checked-source/calipers-*.tar.gz
+	@cd dist && CARGO_PROFILE_FAST_OPT_LEVEL=0 MATURIN_PEP517_ARGS="$(PROFILE)" \
+	  from-source/bin/pip install --quiet checked-source/calipers-*.tar.gz
 	@cd dist && from-source/bin/python $(CURDIR)/scripts/wheel_works.py
 	@rm -rf dist/from-source
 

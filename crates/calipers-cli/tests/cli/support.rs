@@ -1,6 +1,7 @@
 //! Running the command, and writing the files that it reads.
 
 use std::fs::File;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -9,11 +10,12 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use npyz::WriterBuilder;
-use npyz::npz::NpzWriter;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use serde_json::Value;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
 
 /// What a run left behind.
 #[derive(Debug, PartialEq)]
@@ -194,10 +196,11 @@ impl Folder {
 
     pub(crate) fn npz(&self, name: &str, arrays: &[(&str, Array)]) -> PathBuf {
         let path = self.path(name);
-        let mut writer = NpzWriter::create(&path).unwrap();
+        let mut writer = ZipWriter::new(BufWriter::new(File::create(&path).unwrap()));
         for (name, array) in arrays {
             array.write(&mut writer, name);
         }
+        writer.finish().unwrap();
         path
     }
 }
@@ -229,11 +232,11 @@ pub(crate) enum Array {
 }
 
 impl Array {
-    fn write(&self, npz: &mut NpzWriter<std::io::BufWriter<File>>, name: &str) {
+    fn write(&self, npz: &mut ZipWriter<BufWriter<File>>, name: &str) {
         macro_rules! write {
             ($shape:expr, $order:expr, $dtype:expr, $values:expr) => {{
-                let options = npyz::zip::write::FileOptions::default();
-                let builder = npz.array(name, options).unwrap().order($order).shape($shape);
+                npz.start_file(format!("{name}.npy"), SimpleFileOptions::default()).unwrap();
+                let builder = npyz::WriteOptions::new().order($order).shape($shape).writer(&mut *npz);
                 let mut writer = builder.dtype(npyz::DType::Plain($dtype.parse().unwrap())).begin_nd().unwrap();
                 writer.extend($values).unwrap();
                 writer.finish().unwrap();

@@ -109,7 +109,6 @@ macro_rules! match_labels {
         }
     };
 }
-pub(crate) use match_labels;
 
 impl Labels<'_> {
     /// Number of labels.

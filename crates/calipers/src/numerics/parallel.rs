@@ -1,6 +1,7 @@
 //! Work on rows in chunks of a fixed size, so that the number of threads changes no bit.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -21,13 +22,41 @@ pub(crate) fn map_chunks<T: Send>(n: usize, chunk: usize, work: impl Fn(Range<us
     match n.div_ceil(chunk) {
         // Waking another thread takes longer than a chunk of few rows.
         1 => vec![work(rows(0))],
-        n_chunks => (0..n_chunks)
-            .into_par_iter()
-            .panic_fuse()
-            .map(|index| {
-                watch::check();
-                work(rows(index))
-            })
-            .collect(),
+        n_chunks => map(n_chunks, |index| work(rows(index))),
+    }
+}
+
+/// Applies `work` to the numbers below `n` on all cores; results come in their order. For work that takes longer than
+/// the microsecond of handing it over. A call that is stopped ends with one of them.
+///
+/// Rayon's iterators are compiled anew for each closure, some 3,000 lines of LLVM's language each time: behind a
+/// pointer they are compiled once.
+pub(crate) fn map<T: Send>(n: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let results: Vec<Mutex<Option<T>>> = (0..n).map(|_| Mutex::new(None)).collect();
+    for_each(n, &|index| {
+        let result = work(index);
+        *results[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+    });
+    results.into_iter().filter_map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+}
+
+fn for_each(n: usize, work: &(dyn Fn(usize) + Sync)) {
+    (0..n).into_par_iter().panic_fuse().for_each(|index| {
+        watch::check();
+        work(index);
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_order() {
+        assert_eq!(map(10_000, |index| 3 * index), (0..10_000).map(|index| 3 * index).collect::<Vec<_>>());
+        assert_eq!(map(0, |index| index), []);
+        assert_eq!(map_chunks(10, 4, |rows| rows), [0..4, 4..8, 8..10]);
+        assert_eq!(map_chunks(3, 4, |rows| rows), [0..3]);
+        assert_eq!(map_chunks(0, 4, |rows| rows), []);
     }
 }

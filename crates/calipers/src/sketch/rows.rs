@@ -2,14 +2,13 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::content::Weighted;
 use super::filling::Filling;
 use super::options::LARGEST_WEIGHT;
 use super::{Cells, Sketch, name, offset_bits};
 use crate::cells::Content;
 use crate::data::{BinaryView, Rows, Scale};
+use crate::numerics::parallel;
 use crate::{Error, error};
 
 /// Rows from which on threads, and a table of their own, pay.
@@ -99,8 +98,7 @@ impl Sketch {
             filling.add(view, (part * share).min(n)..n.min((part + 1) * share));
             filling.finish()
         };
-        let parts: Vec<Sketch> = (0..n_parts).into_par_iter().map(fill).collect();
-        parts.iter().try_for_each(|part| self.merge(part))
+        parallel::map(n_parts, fill).iter().try_for_each(|part| self.merge(part))
     }
 
     pub(super) fn add_range(&mut self, view: &BinaryView<'_>, range: Range<usize>) {

@@ -6,9 +6,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use calipers::{BinaryView, Error, Input, Predictions, Ties};
-use npyz::npz::NpzArchive;
+use npyz::NpyFile;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
+use zip::ZipArchive;
 
 use crate::oracle::{self, Point};
 
@@ -71,18 +72,19 @@ fn read_parquet(path: &Path) -> Content {
 }
 
 fn read_npz(path: &Path) -> Content {
-    let mut archive = NpzArchive::open(path).unwrap();
-    let names: Vec<String> = archive.array_names().map(str::to_owned).collect();
+    let mut archive = ZipArchive::new(File::open(path).unwrap()).unwrap();
+    let names: Vec<String> = archive.file_names().map(|name| name.unwrap().into_owned()).collect();
     let has = |name: &str| names.iter().any(|other| other == name);
-    let labels: Vec<i16> = archive.by_name("labels").unwrap().unwrap().into_vec().unwrap();
-    if has("conf") {
-        let p = archive.by_name("conf").unwrap().unwrap().into_vec().unwrap();
-        let predicted: Vec<i16> = archive.by_name("pred").unwrap().unwrap().into_vec().unwrap();
+    let labels: Vec<i16> = NpyFile::new(archive.by_name("labels.npy").unwrap()).unwrap().into_vec().unwrap();
+    if has("conf.npy") {
+        let p = NpyFile::new(archive.by_name("conf.npy").unwrap()).unwrap().into_vec().unwrap();
+        let predicted: Vec<i16> = NpyFile::new(archive.by_name("pred.npy").unwrap()).unwrap().into_vec().unwrap();
         let y = predicted.iter().zip(&labels).map(|(a, b)| a == b).collect();
         return Content::Single { p, y };
     }
-    let are_logits = has("logits");
-    let array = archive.by_name(if are_logits { "logits" } else { "probs" }).unwrap().unwrap();
+    let are_logits = has("logits.npy");
+    let name = if are_logits { "logits.npy" } else { "probs.npy" };
+    let array = NpyFile::new(archive.by_name(name).unwrap()).unwrap();
     let k = array.shape()[1] as usize;
     Content::Classes { scores: array.into_vec().unwrap(), k, labels, are_logits }
 }
