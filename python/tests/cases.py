@@ -43,3 +43,10 @@ def golden() -> tuple[Doubles, Doubles]:
     y = ((k * 0.7548776662466927) % 1 < p + 0.2 * np.sin(2 * math.pi * p)).astype(float)
     p[np.argmax(p)], p[np.argmin(p)] = 1.0, 0.0
     return y, p
+
+
+# Which keyword helps.
+HINTS = {
+    "row_sum": "; a quantised model needs a wider sum_tolerance, raw scores need from_logits",
+    "invalid_outcome": "; name the positive label with pos_label",
+}

@@ -141,9 +141,9 @@ def test_scores_make_no_claim_about_calibration() -> None:
     """A constant at the base rate is calibrated, and has a larger Brier score than a sharp model that is too sure."""
     y, models = sample(3, 2000)
     constant = np.full(len(y), y.mean())
-    for measure in ("brier_score", "log_loss"):
+    for measure, title in (("brier_score", "Brier score"), ("log_loss", "log loss")):
         found = cal.compare(y, {"constant": constant, "sure": models["sure"]}, measure=measure, n_resamples=50)
-        assert found.sentence.startswith(f"sure has a smaller {measure} than constant, by ")
+        assert found.sentence.startswith(f"sure has a smaller {title} than constant, by ")
         timid = cal.assess(y, 0.5 * (models["plain"] + y.mean()), measure=measure, n_resamples=50).sentence
         assert "evidence" not in timid
         assert "miscalibrated" not in timid

@@ -9,15 +9,11 @@ from typing import Any
 
 import calipers
 import pytest
+from cases import HINTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 TABLE = json.loads((Path(__file__).parents[2] / "fixtures" / "refusals.json").read_text(encoding="utf-8"))
-# Which keyword helps.
-HINTS = {
-    "row_sum": "; a quantised model needs a wider sum_tolerance, raw scores need from_logits",
-    "invalid_outcome": "; name the positive label with pos_label",
-}
 CASES = [case for case in TABLE if "python" in case["surfaces"]]
 
 

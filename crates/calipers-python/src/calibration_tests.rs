@@ -6,7 +6,7 @@ use calipers::inference::calibration_tests::{
     AdaptiveTCal, CalibrationTest, CoefficientInterval, CoxTest, CumulativeTest, HosmerLemeshow, Spiegelhalter,
     TestResult,
 };
-use calipers::{CumulativeStatistic, InputReport};
+use calipers::{CumulativeCalibrationError, CumulativeStatistic, InputReport, Measure};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -48,12 +48,18 @@ impl Options<'_> {
                     .n_resamples(n_resamples)
                     .seed(seed),
             ),
-            "ecce_r" => cumulative(CumulativeStatistic::Range)?,
-            "ecce_mad" => cumulative(CumulativeStatistic::MaximumAbsolute)?,
             "tcal_adaptive" => Box::new(
                 AdaptiveTCal::new().most_bins(self.size("most_bins")?).link(link).n_resamples(n_resamples).seed(seed),
             ),
-            _ => return Err(PyKeyError::new_err(name.to_owned()).into()),
+            // Named as the measure whose value is tested.
+            _ => {
+                let all = [CumulativeStatistic::Range, CumulativeStatistic::MaximumAbsolute];
+                let measure = |statistic| CumulativeCalibrationError::new().statistic(statistic);
+                match all.into_iter().find(|statistic| measure(*statistic).spec().name == name) {
+                    Some(statistic) => cumulative(statistic)?,
+                    None => return Err(PyKeyError::new_err(name.to_owned()).into()),
+                }
+            }
         })
     }
 }

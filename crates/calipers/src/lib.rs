@@ -7,6 +7,7 @@ pub mod inference;
 pub mod link;
 pub mod measure;
 mod measures;
+mod names;
 pub mod noise;
 mod numerics;
 pub mod population;

@@ -3,8 +3,8 @@
 use calipers::measure::{FromSketch, OptionDefault, OptionKind};
 use calipers::population::Family;
 use calipers::{
-    Assess, BinaryView, Error, Estimate, Input, Measure, Predictions, Rows, Sample, Setting, Settings, Sketch, Spec,
-    TCal, Ties, registry,
+    Assess, BinaryView, Error, Estimate, Input, Logistic, Measure, Predictions, Rows, Sample, Setting, Settings,
+    Sketch, Spec, TCal, Ties, registry,
 };
 
 fn with_rows<T>(n: usize, seed: u64, test: impl FnOnce(&Predictions<'_>) -> T) -> T {
@@ -80,7 +80,7 @@ fn a_class_wise_interval_of_t_cal_may_end_below_zero() {
     let sample = Family::named("calibrated").unwrap().sample(240, 5);
     let predictions = sample.input().check().unwrap();
     let mut rows = Rows::default();
-    predictions.binary().unwrap().read(0..240, &mut rows);
+    predictions.binary().unwrap().read_probabilities(0..240, &Logistic, &mut rows);
     let scores: Vec<f64> = rows.scores.iter().flat_map(|p| [0.5 * (1.0 - p), 0.5 * (1.0 - p), *p]).collect();
     let labels: Vec<u32> =
         rows.outcomes.iter().enumerate().map(|(row, y)| if *y { 2 } else { row as u32 % 2 }).collect();
@@ -101,7 +101,7 @@ impl Measure for TenTimes {
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let mut rows = Rows::default();
-        view.read(0..view.len(), &mut rows);
+        view.read_probabilities(0..view.len(), &Logistic, &mut rows);
         let residuals = rows.scores.iter().zip(&rows.outcomes).map(|(p, y)| f64::from(*y) - p);
         Ok(Estimate::new(&TEN_TIMES, 10.0 * residuals.sum::<f64>().abs() / view.len() as f64, 1e-12).of(view))
     }

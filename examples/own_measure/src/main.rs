@@ -3,7 +3,7 @@
 //! `cargo run -p own-measure` prints an assessment, a comparison, an assessment of each group, and JSON.
 
 use calipers::population::Family;
-use calipers::{Assess, BinaryView, Compare, Error, Estimate, Input, Measure, Rows, Sample, Spec};
+use calipers::{Assess, BinaryView, Compare, Error, Estimate, Input, Logistic, Measure, Rows, Sample, Spec};
 
 /// By how many outcomes in a hundred the predictions are off in total: 100 |Σ y - Σ p| / n.
 struct OutcomesPerHundred;
@@ -18,7 +18,7 @@ impl Measure for OutcomesPerHundred {
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let mut rows = Rows::default();
-        view.read(0..view.len(), &mut rows);
+        view.read_probabilities(0..view.len(), &Logistic, &mut rows);
         let residuals = rows.scores.iter().zip(&rows.outcomes).map(|(p, y)| f64::from(*y) - p);
         let value = 100.0 * residuals.sum::<f64>().abs() / view.len() as f64;
         Ok(Estimate::new(&SPEC, value, 1e-12).of(view))
@@ -32,7 +32,7 @@ fn main() -> Result<(), Error> {
     let assess = Assess::new(&OutcomesPerHundred).n_resamples(200);
 
     let mut rows = Rows::default();
-    view.read(0..view.len(), &mut rows);
+    view.read_probabilities(0..view.len(), &Logistic, &mut rows);
     // A model that says too much everywhere.
     let raised: Vec<f64> = rows.scores.iter().map(|p| 0.7 * p + 0.3).collect();
     let raised = Input::probabilities(&raised, &rows.outcomes).check()?;

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::columns::{Floats, Labels, PositiveLabel};
 use super::{Form, InputReport, Outcome, PlainPass, PlainRows, Predictions, Probability};
 use crate::Error;
+use crate::link::{Link, Logistic};
 use crate::numerics::parallel;
 
 /// What the scores of a view are.
@@ -259,6 +260,16 @@ impl BinaryView<'_> {
             rows.outcomes.push(self.outcome(index, row));
             rows.scores.push(self.score(index, row));
             rows.weights.push(self.weights.map_or(1.0, |weights| weights.get(row)));
+        }
+    }
+
+    /// The same with scores as probabilities of outcome 1; raw binary scores become such by the link.
+    pub fn read_probabilities(&self, range: Range<usize>, link: &dyn Link, rows: &mut Rows) {
+        self.read(range, rows);
+        match self.scale() {
+            Scale::Probability => {}
+            Scale::LogOdds => rows.scores.iter_mut().for_each(|score| *score = Logistic.response(*score)),
+            Scale::Link => rows.scores.iter_mut().for_each(|score| *score = link.response(*score).clamp(0.0, 1.0)),
         }
     }
 

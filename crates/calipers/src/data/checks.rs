@@ -7,6 +7,7 @@ use super::class_rows;
 use super::columns::{Floats, PositiveLabel};
 use super::{Form, Input, PlainRows};
 use crate::Error;
+use crate::names::names;
 use crate::numerics::parallel;
 
 /// Probabilities may leave [0, 1] by this much: softmax in single precision does.
@@ -22,16 +23,9 @@ pub enum Invalid {
     Count,
 }
 
-impl std::str::FromStr for Invalid {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "refuse" => Ok(Invalid::Refuse),
-            "count" => Ok(Invalid::Count),
-            other => Err(Error::setting("invalid", "\"refuse\" or \"count\"", format!("{other:?}"))),
-        }
-    }
+names! { Invalid, "invalid";
+    Refuse = "refuse",
+    Count = "count",
 }
 
 /// What happened to the rows on their way in.

@@ -6,6 +6,7 @@ use super::columns::Floats;
 use super::{Form, Predictions};
 use crate::Error;
 use crate::measure::{Estimate, Measure};
+use crate::names::names;
 use crate::numerics::parallel;
 
 /// What is refused of a plain column.
@@ -21,16 +22,9 @@ pub enum Ties {
     Any,
 }
 
-impl std::str::FromStr for Ties {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "first" => Ok(Ties::First),
-            "any" => Ok(Ties::Any),
-            other => Err(Error::setting("ties", "\"first\" or \"any\"", format!("{other:?}"))),
-        }
-    }
+names! { Ties, "ties";
+    First = "first",
+    Any = "any",
 }
 
 /// How rows of classes become rows with a binary outcome.

@@ -27,7 +27,7 @@ use crate::sketch::Sketch;
 /// # Example
 /// The largest absolute residual, as a measure of one's own:
 /// ```
-/// use calipers::{Assess, BinaryView, Error, Estimate, Input, Measure, Rows, Spec};
+/// use calipers::{Assess, BinaryView, Error, Estimate, Input, Logistic, Measure, Rows, Spec};
 ///
 /// struct LargestResidual;
 ///
@@ -40,7 +40,7 @@ use crate::sketch::Sketch;
 ///
 ///     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
 ///         let mut rows = Rows::default();
-///         view.read(0..view.len(), &mut rows);
+///         view.read_probabilities(0..view.len(), &Logistic, &mut rows);
 ///         let residuals = rows.scores.iter().zip(&rows.outcomes).map(|(p, y)| (f64::from(*y) - p).abs());
 ///         Ok(Estimate::new(&SPEC, residuals.fold(0.0, f64::max), f64::EPSILON).of(view))
 ///     }

@@ -9,6 +9,7 @@ use crate::link::{Link, Logistic};
 use crate::measure::registry::Entry;
 use crate::measure::{Cost, Estimate, Family, LINK, Measure, Options, Spec};
 use crate::measures::ls_ece::{self, LsEce, Sigma};
+use crate::names::names;
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
 use crate::setters::setters;
@@ -131,29 +132,11 @@ pub enum IndexStatistic {
     Emax,
 }
 
-impl IndexStatistic {
-    fn name(self) -> &'static str {
-        match self {
-            IndexStatistic::Ici => "ici",
-            IndexStatistic::E50 => "e50",
-            IndexStatistic::E90 => "e90",
-            IndexStatistic::Emax => "emax",
-        }
-    }
-}
-
-impl std::str::FromStr for IndexStatistic {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "ici" => Ok(IndexStatistic::Ici),
-            "e50" => Ok(IndexStatistic::E50),
-            "e90" => Ok(IndexStatistic::E90),
-            "emax" => Ok(IndexStatistic::Emax),
-            other => Err(Error::setting("statistic", "\"ici\", \"e50\", \"e90\" or \"emax\"", format!("{other:?}"))),
-        }
-    }
+names! { IndexStatistic, "statistic";
+    Ici = "ici",
+    E50 = "e50",
+    E90 = "e90",
+    Emax = "emax",
 }
 
 /// ICI, E50, E90 and Emax: the gaps between a smoothed curve and the diagonal, at the rows.

@@ -10,6 +10,7 @@ use crate::data::Sample;
 use crate::link::{Link, Logistic};
 use crate::measure::registry::Entry;
 use crate::measure::{Cost, Estimate, Family, LINK, Measure, OptionSpec, Spec};
+use crate::names::names;
 use crate::numerics::sum::Sum;
 use crate::setters::setters;
 
@@ -23,26 +24,12 @@ pub enum ProperScore {
     Log,
 }
 
-impl std::str::FromStr for ProperScore {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "brier" => Ok(ProperScore::Brier),
-            "log" => Ok(ProperScore::Log),
-            other => Err(Error::setting("score", "\"brier\" or \"log\"", format!("{other:?}"))),
-        }
-    }
+names! { ProperScore, "score";
+    Brier = "brier",
+    Log = "log",
 }
 
 impl ProperScore {
-    fn name(self) -> &'static str {
-        match self {
-            ProperScore::Brier => "brier",
-            ProperScore::Log => "log",
-        }
-    }
-
     /// Score of the outcomes of a group at probability p.
     fn at(self, positive: f64, negative: f64, p: f64) -> f64 {
         match self {

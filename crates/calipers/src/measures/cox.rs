@@ -6,6 +6,7 @@ use crate::measure::registry::Entry;
 use crate::measure::{Estimate, Family, Measure, Options, Spec};
 use crate::measures::ls_ece;
 use crate::measures::ls_ece::{Points, check_clip};
+use crate::names::names;
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
 use crate::setters::setters;
@@ -24,29 +25,10 @@ pub enum CoxCoefficient {
     InTheLarge,
 }
 
-impl CoxCoefficient {
-    fn name(self) -> &'static str {
-        match self {
-            CoxCoefficient::Slope => "slope",
-            CoxCoefficient::Intercept => "intercept",
-            CoxCoefficient::InTheLarge => "in_the_large",
-        }
-    }
-}
-
-impl std::str::FromStr for CoxCoefficient {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "slope" => Ok(CoxCoefficient::Slope),
-            "intercept" => Ok(CoxCoefficient::Intercept),
-            "in_the_large" => Ok(CoxCoefficient::InTheLarge),
-            other => {
-                Err(Error::setting("coefficient", "\"slope\", \"intercept\" or \"in_the_large\"", format!("{other:?}")))
-            }
-        }
-    }
+names! { CoxCoefficient, "coefficient";
+    Slope = "slope",
+    Intercept = "intercept",
+    InTheLarge = "in_the_large",
 }
 
 /// Cox's calibration regression: outcomes on the logits of their probabilities.

@@ -11,6 +11,7 @@ use crate::data::Sample;
 use crate::link::{Link, Logistic};
 use crate::measure::registry::Entry;
 use crate::measure::{Cost, Estimate, Family, FromSketch, LINK, Measure, Options, Spec};
+use crate::names::names;
 use crate::numerics::sum::Sum;
 use crate::setters::setters;
 use crate::sketch::Sketch;
@@ -25,26 +26,12 @@ pub enum CumulativeStatistic {
     MaximumAbsolute,
 }
 
-impl std::str::FromStr for CumulativeStatistic {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "range" => Ok(CumulativeStatistic::Range),
-            "maximum" => Ok(CumulativeStatistic::MaximumAbsolute),
-            other => Err(Error::setting("statistic", "\"range\" or \"maximum\"", format!("{other:?}"))),
-        }
-    }
+names! { CumulativeStatistic, "statistic";
+    Range = "range",
+    MaximumAbsolute = "maximum",
 }
 
 impl CumulativeStatistic {
-    fn name(self) -> &'static str {
-        match self {
-            CumulativeStatistic::Range => "range",
-            CumulativeStatistic::MaximumAbsolute => "maximum",
-        }
-    }
-
     fn of(self, highest: f64, lowest: f64) -> f64 {
         match self {
             CumulativeStatistic::Range => highest - lowest,

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::Error;
 use crate::data::{BinaryView, Rows, Scale};
-use crate::link::{Link, Logistic};
+use crate::link::Link;
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
 
@@ -68,14 +68,9 @@ impl<'a> Probabilities<'a> {
 
     /// Copies some rows, with scores as probabilities.
     pub(crate) fn read(&self, range: Range<usize>, rows: &mut Rows) {
-        self.view.read(range, rows);
+        self.view.read_probabilities(range, self.link, rows);
         if self.view.is_weighted() {
             rows.weights.iter_mut().for_each(|weight| *weight /= self.largest_weight);
-        }
-        match self.view.scale() {
-            Scale::Probability => {}
-            Scale::LogOdds => rows.scores.iter_mut().for_each(|score| *score = Logistic.response(*score)),
-            Scale::Link => rows.scores.iter_mut().for_each(|score| *score = self.link.response(*score).clamp(0.0, 1.0)),
         }
     }
 

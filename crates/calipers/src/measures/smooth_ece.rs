@@ -9,6 +9,7 @@ use crate::data::BinaryView;
 use crate::link::{Link, Logistic};
 use crate::measure::registry::Entry;
 use crate::measure::{Estimate, Family, LINK, Measure, OptionSpec, Spec};
+use crate::names::names;
 use crate::noise::Gaussian;
 use crate::numerics::sum::Sum;
 use crate::setters::setters;
@@ -53,16 +54,9 @@ pub enum SmoothMethod {
     Relplot,
 }
 
-impl std::str::FromStr for Smoothing {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "residuals" => Ok(Smoothing::Residuals),
-            "predictions" => Ok(Smoothing::Predictions),
-            other => Err(Error::setting("smoothing", "\"residuals\" or \"predictions\"", format!("{other:?}"))),
-        }
-    }
+names! { Smoothing, "smoothing";
+    Residuals = "residuals",
+    Predictions = "predictions",
 }
 
 impl std::str::FromStr for SmoothSigma {
@@ -77,16 +71,9 @@ impl std::str::FromStr for SmoothSigma {
     }
 }
 
-impl std::str::FromStr for SmoothMethod {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "exact" => Ok(SmoothMethod::Exact),
-            "relplot" => Ok(SmoothMethod::Relplot),
-            other => Err(Error::setting("method", "\"exact\" or \"relplot\"", format!("{other:?}"))),
-        }
-    }
+names! { SmoothMethod, "method";
+    Exact = "exact",
+    Relplot = "relplot",
 }
 
 const SIGMA_RULE: &str = "in [1e-5, 100], or \"auto\"";

@@ -10,7 +10,7 @@
 //! can make it neither singular nor badly conditioned.
 
 use super::sum::Sum;
-use crate::Error;
+use crate::names::names;
 
 /// What a cubic spline does in its first and last panel, where there is no neighbour to join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,31 +24,10 @@ pub enum RunOut {
     Cubic,
 }
 
-impl RunOut {
-    /// All names.
-    pub(crate) const NAMES: &[&str] = &["natural", "parabolic", "cubic"];
-
-    /// Its name as an option.
-    pub fn name(self) -> &'static str {
-        match self {
-            RunOut::Natural => "natural",
-            RunOut::Parabolic => "parabolic",
-            RunOut::Cubic => "cubic",
-        }
-    }
-}
-
-impl std::str::FromStr for RunOut {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "natural" => Ok(RunOut::Natural),
-            "parabolic" => Ok(RunOut::Parabolic),
-            "cubic" => Ok(RunOut::Cubic),
-            other => Err(Error::setting("run_out", "\"natural\", \"parabolic\" or \"cubic\"", format!("{other:?}"))),
-        }
-    }
+names! { RunOut, "run_out";
+    Natural = "natural",
+    Parabolic = "parabolic",
+    Cubic = "cubic",
 }
 
 /// ∫ of the products of the four functions of a panel: 1 - x, x, (1 - x)³ - (1 - x), x³ - x.

@@ -12,6 +12,7 @@ mod corp;
 
 use crate::Error;
 use crate::inference::check_level;
+use crate::names::names;
 use crate::numerics::random::{Uniforms, seed_of_draw};
 use crate::setters::setters;
 use crate::watch;
@@ -26,26 +27,9 @@ pub enum BandKind {
     Confidence,
 }
 
-impl BandKind {
-    /// As it is asked for by name.
-    pub fn name(self) -> &'static str {
-        match self {
-            BandKind::Consistency => "consistency",
-            BandKind::Confidence => "confidence",
-        }
-    }
-}
-
-impl std::str::FromStr for BandKind {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "consistency" => Ok(BandKind::Consistency),
-            "confidence" => Ok(BandKind::Confidence),
-            other => Err(Error::setting("band", "\"consistency\" or \"confidence\"", format!("{other:?}"))),
-        }
-    }
+names! { BandKind, "band";
+    Consistency = "consistency",
+    Confidence = "confidence",
 }
 
 /// Lower and upper end at each place of a curve.

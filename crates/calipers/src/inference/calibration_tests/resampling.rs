@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::trials::TrialSet;
 use crate::Error;
 use crate::measure::Settings;
+use crate::names::names;
 use crate::numerics::random::Uniforms;
 use crate::watch;
 
@@ -21,20 +22,10 @@ pub enum NullDistribution {
     Resampled,
 }
 
-impl std::str::FromStr for NullDistribution {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "auto" => Ok(NullDistribution::Auto),
-            "asymptotic" => Ok(NullDistribution::Asymptotic),
-            "resampled" => Ok(NullDistribution::Resampled),
-            other => {
-                let rule = "\"auto\", \"asymptotic\" or \"resampled\"";
-                Err(Error::setting("null_distribution", rule, format!("{other:?}")))
-            }
-        }
-    }
+names! { NullDistribution, "null_distribution";
+    Auto = "auto",
+    Asymptotic = "asymptotic",
+    Resampled = "resampled",
 }
 
 /// Draws, each with a seed of its own: so the number of threads changes nothing.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::Error;
 use crate::data::{BinaryView, Rows};
+use crate::names::names;
 use crate::numerics::sum::Sum;
 
 /// How many bins.
@@ -57,26 +58,9 @@ pub enum Strategy {
     Quantile,
 }
 
-impl Strategy {
-    /// As it is typed: `uniform` or `quantile`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Strategy::Uniform => "uniform",
-            Strategy::Quantile => "quantile",
-        }
-    }
-}
-
-impl std::str::FromStr for Strategy {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "uniform" => Ok(Strategy::Uniform),
-            "quantile" => Ok(Strategy::Quantile),
-            other => Err(Error::setting("strategy", "\"uniform\" or \"quantile\"", format!("{other:?}"))),
-        }
-    }
+names! { Strategy, "strategy";
+    Uniform = "uniform",
+    Quantile = "quantile",
 }
 
 /// Another tool, whose edges and floating-point type are reproduced. Its sums are not: ours are compensated.
@@ -98,36 +82,12 @@ pub enum Compat {
     UncertaintyCalibration,
 }
 
-impl Compat {
-    /// All names.
-    pub(crate) const NAMES: &[&str] = &["sklearn", "netcal", "torchmetrics", "relplot", "uncertainty-calibration"];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Compat::Sklearn => "sklearn",
-            Compat::Netcal => "netcal",
-            Compat::Torchmetrics => "torchmetrics",
-            Compat::Relplot => "relplot",
-            Compat::UncertaintyCalibration => "uncertainty-calibration",
-        }
-    }
-}
-
-const COMPAT_RULE: &str = "\"sklearn\", \"netcal\", \"torchmetrics\", \"relplot\" or \"uncertainty-calibration\"";
-
-impl std::str::FromStr for Compat {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "sklearn" => Ok(Compat::Sklearn),
-            "netcal" => Ok(Compat::Netcal),
-            "torchmetrics" => Ok(Compat::Torchmetrics),
-            "relplot" => Ok(Compat::Relplot),
-            "uncertainty-calibration" => Ok(Compat::UncertaintyCalibration),
-            other => Err(Error::setting("compat", COMPAT_RULE, format!("{other:?}"))),
-        }
-    }
+names! { Compat, "compat";
+    Sklearn = "sklearn",
+    Netcal = "netcal",
+    Torchmetrics = "torchmetrics",
+    Relplot = "relplot",
+    UncertaintyCalibration = "uncertainty-calibration",
 }
 
 const EQUAL_MASS: &str = "(a, b] at weighted quantiles, ties pooled, float64";

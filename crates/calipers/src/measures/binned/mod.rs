@@ -27,6 +27,7 @@ use crate::data::{BinaryView, InputReport, Rows, Scale};
 use crate::inference::{Clusters, Resampler, RowBracket};
 use crate::link::{Link, Logistic};
 use crate::measure::{Estimate, Measure, Spec};
+use crate::names::names;
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
 use crate::setters::setters;
@@ -48,17 +49,10 @@ pub enum Norm {
     Max,
 }
 
-impl std::str::FromStr for Norm {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "l1" => Ok(Norm::L1),
-            "l2" => Ok(Norm::L2),
-            "max" => Ok(Norm::Max),
-            other => Err(Error::setting("norm", "\"l1\", \"l2\" or \"max\"", format!("{other:?}"))),
-        }
-    }
+names! { Norm, "norm";
+    L1 = "l1",
+    L2 = "l2",
+    Max = "max",
 }
 
 impl Norm {
@@ -68,14 +62,6 @@ impl Norm {
             Norm::L1 => gaps.map(|(share, gap)| share * gap).collect::<Sum>().value(),
             Norm::L2 => gaps.map(|(share, gap)| share * gap * gap).collect::<Sum>().value().sqrt(),
             Norm::Max => gaps.map(|(_, gap)| gap).fold(0.0, f64::max),
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Norm::L1 => "l1",
-            Norm::L2 => "l2",
-            Norm::Max => "max",
         }
     }
 }

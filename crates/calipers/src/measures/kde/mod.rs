@@ -17,6 +17,7 @@ use crate::data::BinaryView;
 use crate::link::{Link, Logistic};
 use crate::measure::registry::Entry;
 use crate::measure::{Estimate, Family, LINK, Measure, OptionSpec, Spec};
+use crate::names::names;
 use crate::noise::{Gaussian, Noise};
 use crate::numerics::sum::Sum;
 use crate::setters::setters;
@@ -70,16 +71,9 @@ impl KdeKernel {
     }
 }
 
-impl std::str::FromStr for KdeKernel {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "triweight" => Ok(KdeKernel::Triweight),
-            "gaussian" => Ok(KdeKernel::Gaussian),
-            other => Err(Error::setting("kernel", "\"triweight\" or \"gaussian\"", format!("{other:?}"))),
-        }
-    }
+names! { KdeKernel, "kernel";
+    Triweight = "triweight",
+    Gaussian = "gaussian",
 }
 
 /// KDE-ECE: the calibration error of a density estimate of probabilities and outcomes.
