@@ -52,7 +52,7 @@ const RULE_GROUPS: usize = 1 << 16;
 /// h. Statistical: leaving out one's own row takes away most of the bias of small n h.
 ///
 /// # Reference
-/// Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp Canonical Calibration Error Measure", NeurIPS 2022.
+/// Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp Canonical Calibration Error Estimator", NeurIPS 2022.
 ///
 /// # Example
 /// Two rows: each is compared with the outcome of the other, whatever the bandwidth.

@@ -33,7 +33,7 @@ use crate::{Error, error, watch};
 /// Statistical: leaving out one's own row takes away most of the bias of small n h.
 ///
 /// # Reference
-/// Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp Canonical Calibration Error Measure", NeurIPS 2022.
+/// Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp Canonical Calibration Error Estimator", NeurIPS 2022.
 ///
 /// # Example
 /// ```
