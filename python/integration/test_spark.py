@@ -627,10 +627,10 @@ def test_the_page_has_the_sizes_of_sketches(many: dict[str, np.ndarray], one_cor
 
 
 def test_docstrings_and_the_page_show_what_happens(session: SparkSession) -> None:
-    from calipers.spark import _sketch
+    from calipers.spark import _sketch_dataframe
 
     del session
-    failed, tried = doctest.testmod(_sketch, optionflags=doctest.NORMALIZE_WHITESPACE)
+    failed, tried = doctest.testmod(_sketch_dataframe, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert tried > 5 and failed == 0
     page = ROOT / "docs" / "scale.md"
     found = subprocess.run(
