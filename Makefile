@@ -79,8 +79,6 @@ lint: $(VENV)/installed ## formatting, clippy and rustdoc, no warning allowed
 test-rust: data-note ## tests and doctests of the core, the charts and the command
 	$(call heading,'Rust tests')
 	@cargo test $(PROFILE) --workspace --exclude calipers-python
-	$(call heading,'a measure from outside')
-	$(call quietly,cargo run $(PROFILE) -p own-measure)
 
 test-python: data-note develop ## style, types, stubs and tests of the Python package
 	$(call heading,'ruff')
