@@ -6,8 +6,8 @@
 //!                                                                               -> calipers-studies -> pages  -> output
 //! ```
 //!
-//! [`commands`] has a file or folder for each verb. Everything is computed before anything is printed or written, so an error leaves standard
-//! output empty and files as they were.
+//! [`commands`] has a file or folder for each verb. Everything is computed before anything is
+//! printed or written, so an error leaves standard output empty and files as they were.
 
 mod args;
 mod commands;

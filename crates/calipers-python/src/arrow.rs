@@ -25,7 +25,8 @@ pub(crate) struct Chunk<'py> {
     values: Values<'py>,
     /// One byte for each row: 1 for a null, or for a list with a null in it.
     nulls: Option<Borrowed>,
-    /// Which of the values each row has: those of a dictionary, or the elements of lists that are not side by side.
+    /// Which of the values each row has: those of a dictionary, or the elements of lists that are
+    /// not side by side.
     keys: Option<Borrowed>,
 }
 
@@ -35,7 +36,8 @@ enum Values<'py> {
     Texts(Bound<'py, PyList>),
 }
 
-/// The columns of what has an Arrow export, each in chunks: those of a table, or the one of an array.
+/// The columns of what has an Arrow export, each in chunks: those of a table, or the one of an
+/// array.
 #[pyfunction]
 pub(crate) fn arrow<'py>(values: &Bound<'py, PyAny>, what: &str) -> PyResult<Vec<Vec<Chunk<'py>>>> {
     let py = values.py();

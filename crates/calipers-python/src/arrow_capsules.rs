@@ -1,11 +1,15 @@
 //! The Arrow PyCapsule door: capsules -> arrays, whose memory stays where it is.
 //!
-//! This file may be `unsafe`, since the interface is C structs behind pointers. The whole of the argument:
-//! - A capsule named `arrow_schema`, `arrow_array` or `arrow_array_stream` has a pointer to the struct of that name, and
-//!   keeps it until the capsule goes. Arrays and streams are moved out of theirs, which leaves a released struct behind, so that
-//!   the capsule frees nothing twice; a struct that was released before is refused.
-//! - Callbacks are called as the interface asks, one at a time, and given memory that lives for the call.
-//! - What buffers hold agrees with the schema: so says the interface. What can be checked is, by `validate_full`.
+//! This file may be `unsafe`, since the interface is C structs behind pointers. The whole of the
+//! argument:
+//! - A capsule named `arrow_schema`, `arrow_array` or `arrow_array_stream` has a pointer to the
+//!   struct of that name, and keeps it until the capsule goes. Arrays and streams are moved out of
+//!   theirs, which leaves a released struct behind, so that the capsule frees nothing twice; a
+//!   struct that was released before is refused.
+//! - Callbacks are called as the interface asks, one at a time, and given memory that lives for the
+//!   call.
+//! - What buffers hold agrees with the schema: so says the interface. What can be checked is, by
+//!   `validate_full`.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_int};
@@ -39,10 +43,12 @@ pub(crate) fn from_array(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCaps
     Ok(Chunks { data_type, arrays })
 }
 
-/// What `__arrow_c_stream__` gives, read to its end. Other threads may run meanwhile: some streams wait for them.
+/// What `__arrow_c_stream__` gives, read to its end. Other threads may run meanwhile: some streams
+/// wait for them.
 pub(crate) fn from_stream(stream: &Bound<'_, PyCapsule>) -> PyResult<Chunks> {
     let pointer = stream.pointer_checked(Some(c"arrow_array_stream"))?.cast::<FFI_ArrowArrayStream>();
-    // SAFETY: the name says what the pointer points to, and the capsule keeps it; the struct is moved out and left released.
+    // SAFETY: the name says what the pointer points to, and the capsule keeps it; the struct is
+    // moved out and left released.
     let taken = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr()) };
     stream.py().detach(move || read(taken)).map_err(refused)
 }

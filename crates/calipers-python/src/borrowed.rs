@@ -13,8 +13,8 @@ pub(crate) enum Owner {
     Capsule { _held: Py<PyCapsule> },
 }
 
-/// An array that numpy reads in place: `numpy.asarray` takes what `__array_interface__` says, and keeps this object as
-/// long as it has the array. Read-only, since the memory is not ours.
+/// An array that numpy reads in place: `numpy.asarray` takes what `__array_interface__` says, and
+/// keeps this object as long as it has the array. Read-only, since the memory is not ours.
 #[pyclass(frozen, module = "calipers._core")]
 #[derive(Debug)]
 pub(crate) struct Borrowed {

@@ -131,7 +131,8 @@ fn marks<'a>(mask: &'a Option<PyReadonlyArrayDyn<'_, bool>>) -> PyResult<Option<
     mask.as_ref().map(slice).transpose()
 }
 
-/// The elements in row order. An array in Fortran's order is contiguous too, and would be read transposed.
+/// The elements in row order. An array in Fortran's order is contiguous too, and would be read
+/// transposed.
 fn slice<'a, T: Element>(array: &'a PyReadonlyArrayDyn<'_, T>) -> PyResult<&'a [T]> {
     if !array.is_c_contiguous() {
         return Err(PyTypeError::new_err("calipers._core takes arrays in C order only"));

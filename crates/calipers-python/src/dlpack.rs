@@ -1,8 +1,10 @@
 //! The DLPack door: a tensor's capsule -> where its elements are.
 //!
-//! This file may be `unsafe`, since the protocol is a C struct behind a pointer. The whole of the argument:
-//! - A capsule named `dltensor` or `dltensor_versioned` has a pointer to the struct of that name, and owns it until a
-//!   consumer renames the capsule. It is never renamed here; [`Borrowed`] keeps the capsule, and with it the tensor.
+//! This file may be `unsafe`, since the protocol is a C struct behind a pointer. The whole of the
+//! argument:
+//! - A capsule named `dltensor` or `dltensor_versioned` has a pointer to the struct of that name,
+//!   and owns it until a consumer renames the capsule. It is never renamed here; [`Borrowed`] keeps
+//!   the capsule, and with it the tensor.
 //! - `shape`, and `strides` where it is not null, have `ndim` elements each: so says the protocol.
 //! - The elements themselves are not looked at here: numpy gets address, shape and strides.
 #![allow(unsafe_code)]
@@ -38,7 +40,8 @@ struct Managed {
     deleter: *mut c_void,
 }
 
-/// `DLManagedTensorVersioned`: a change of the layout after the version has a major number of its own.
+/// `DLManagedTensorVersioned`: a change of the layout after the version has a major number of its
+/// own.
 #[repr(C)]
 struct Versioned {
     major: u32,

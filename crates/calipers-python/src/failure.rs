@@ -13,7 +13,8 @@ create_exception!(
      `code` names the kind of refusal, such as \"invalid_probability\"; it stays when the text changes."
 );
 
-/// A refusal of the core, of one model or run of several where it is named, or an exception of Python.
+/// A refusal of the core, of one model or run of several where it is named, or an exception of
+/// Python.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Refused(Error),
@@ -88,7 +89,8 @@ fn refused(text: String, code: &'static str) -> PyErr {
     })
 }
 
-/// The exception for an argument that cannot become columns; Python finds it, the core has the text.
+/// The exception for an argument that cannot become columns; Python finds it, the core has the
+/// text.
 #[pyfunction]
 pub(crate) fn refusal(code: &str, what: &str, got: String) -> PyErr {
     let (what, types, shapes) = match what {

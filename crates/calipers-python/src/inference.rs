@@ -100,7 +100,8 @@ pub(crate) fn compare<'py>(
     let Resampling { level, n_resamples, seed } = resampling;
     let compare = Compare::new(&*estimator).level(level).n_resamples(n_resamples).seed(seed);
     if models.is_empty() {
-        // Without a model there are no rows whose options could be read; the core says how many models there must be.
+        // Without a model there are no rows whose options could be read; the core says how many
+        // models there must be.
         compare.run(&[])?;
     }
     let clusters = Clusters::new(&options)?;

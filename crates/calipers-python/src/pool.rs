@@ -1,6 +1,8 @@
-//! Threads for every call: pools of our own, since those of rayon's global one are not there after a fork.
+//! Threads for every call: pools of our own, since those of rayon's global one are not there after
+//! a fork.
 //!
-//! Pools are looked for and kept with the GIL held. Python forks with the GIL held, too: so no fork finds a lock taken.
+//! Pools are looked for and kept with the GIL held. Python forks with the GIL held, too: so no fork
+//! finds a lock taken.
 
 use std::cell::Cell;
 use std::mem;
@@ -21,13 +23,15 @@ use crate::options::Options;
 /// Calls on fewer scores that draw nothing take milliseconds, whatever the measure.
 const FEW_SCORES: usize = 1 << 13;
 
-/// More is a slip: threads of such a number would take the memory of a machine that has as many cores.
+/// More is a slip: threads of such a number would take the memory of a machine that has as many
+/// cores.
 const MOST_THREADS: usize = 1 << 16;
 
 /// How long signals wait, and how often progress is told.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The number of threads that the process has asked for; 0 for as many as `RAYON_NUM_THREADS` says, or else all cores.
+/// The number of threads that the process has asked for; 0 for as many as `RAYON_NUM_THREADS` says,
+/// or else all cores.
 static N_THREADS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
@@ -38,7 +42,8 @@ thread_local! {
 /// Serves all short calls at once.
 static SHARED: Mutex<Option<Threads>> = Mutex::new(None);
 
-/// Left by the last long call, of which each has threads of its own: what stops one call must not stop another.
+/// Left by the last long call, of which each has threads of its own: what stops one call must not
+/// stop another.
 static SPARE: Mutex<Option<Threads>> = Mutex::new(None);
 
 /// A pool, and what its threads look at.
@@ -51,13 +56,15 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// What is kept, if it is of this process and has as many threads as this call shall have; else new ones.
+    /// What is kept, if it is of this process and has as many threads as this call shall have; else
+    /// new ones.
     fn of(kept: Option<Threads>) -> PyResult<Self> {
         let n = N_THREADS_HERE.get().unwrap_or_else(|| N_THREADS.load(Ordering::Relaxed));
         let process = std::process::id();
         match kept {
             Some(threads) if threads.process == process && threads.n == n => return Ok(threads),
-            // To end a pool is to wake its threads; those of the parent are not here, and their locks may be held for good.
+            // To end a pool is to wake its threads; those of the parent are not here, and their
+            // locks may be held for good.
             Some(threads) if threads.process != process => mem::forget(threads),
             _ => {}
         }
@@ -77,7 +84,8 @@ impl Threads {
         Ok(threads)
     }
 
-    /// Runs `work` on them; to be called without the GIL, and with no lock held that `work` of others waits for.
+    /// Runs `work` on them; to be called without the GIL, and with no lock held that `work` of
+    /// others waits for.
     pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         self.pool.install(work)
     }
@@ -103,7 +111,8 @@ pub(crate) enum Length {
 }
 
 impl Length {
-    /// Of a call with these options on so many scores: those that draw, and those that look at many, are long.
+    /// Of a call with these options on so many scores: those that draw, and those that look at
+    /// many, are long.
     pub(crate) fn of(options: &Options<'_>, n_scores: usize) -> Result<Self, Failure> {
         if options.has("progress")? {
             let progress = options.get("progress")?;
@@ -160,7 +169,8 @@ where
     let (done, raised) = py.detach(|| {
         let (sender, receiver) = mpsc::sync_channel(1);
         pool.in_place_scope(|scope| {
-            // proof that nobody waits for good: the channel has room for what is sent, and a panic closes it
+            // proof that nobody waits for good: the channel has room for what is sent, and a panic
+            // closes it
             scope.spawn(move |_| drop(sender.send(watch.guard(work))));
             let mut raised = Ok(());
             loop {

@@ -104,7 +104,8 @@ pub(crate) fn add_input<'py>(
     settings.set_item("weighted", weighted)
 }
 
-/// An estimate of a sketch with what that knows of its rows: of the options that they were read with, only the form.
+/// An estimate of a sketch with what that knows of its rows: of the options that they were read
+/// with, only the form.
 pub(crate) struct FromSketch {
     estimate: Estimate,
     from_logits: bool,

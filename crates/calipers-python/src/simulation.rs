@@ -1,4 +1,5 @@
-//! Samples of known families: bias, error, coverage and rejections, as Python's `Simulation` has them.
+//! Samples of known families: bias, error, coverage and rejections, as Python's `Simulation` has
+//! them.
 
 use calipers::population::Family;
 use calipers::simulate::{

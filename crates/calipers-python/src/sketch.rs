@@ -16,7 +16,8 @@ use crate::options::Options;
 use crate::pool::{self, Length, Threads};
 use crate::results::{Curve, FromSketch, SweptSketch};
 
-/// Behind a lock, which is only waited for and held without the GIL: threads may share a sketch, and wait for each other.
+/// Behind a lock, which is only waited for and held without the GIL: threads may share a sketch,
+/// and wait for each other.
 #[pyclass(frozen, module = "calipers._core")]
 pub(crate) struct Sketch(RwLock<State>);
 
@@ -25,7 +26,8 @@ type Words<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, f64);
 #[derive(Clone)]
 pub(crate) struct State {
     pub(crate) sketch: calipers::Sketch,
-    /// Of all rows, merged ones included: what can be said of the whole is asked with the first figure.
+    /// Of all rows, merged ones included: what can be said of the whole is asked with the first
+    /// figure.
     tally: Tally,
     /// Rows that came by `update`, by which errors count.
     n_updated: u64,
@@ -61,7 +63,8 @@ impl Sketch {
     ) -> Result<T, Failure> {
         let threads = Threads::shared()?;
         py.detach(|| {
-            // Before a thread of the pool has the work: while that waits for its parts it takes others' work, which may want the lock.
+            // Before a thread of the pool has the work: while that waits for its parts it takes
+            // others' work, which may want the lock.
             let state = self.0.read().map_err(broken)?;
             let state: &State = &state;
             Ok(threads.install(|| work(state))?)

@@ -16,10 +16,12 @@ use crate::options::Options;
 use crate::pool::Threads;
 use crate::sketch::Sketch;
 
-/// Fewer rows do not tell a fault of all of them, as percentages, from one of some: a part of a table may be a single bad row.
+/// Fewer rows do not tell a fault of all of them, as percentages, from one of some: a part of a
+/// table may be a single bad row.
 const ENOUGH_TO_TELL: i64 = 1000;
 
-/// Adds to each sketch its run of rows: those from its start up to the next one's. Returns the memory that has taken.
+/// Adds to each sketch its run of rows: those from its start up to the next one's. Returns the
+/// memory that has taken.
 #[pyfunction]
 pub(crate) fn update_runs<'py>(
     py: Python<'py>,
@@ -73,7 +75,8 @@ pub(crate) fn merge_runs(
     })
 }
 
-/// In halves, so that large ones are read on all threads; sums of integers are the same in any order.
+/// In halves, so that large ones are read on all threads; sums of integers are the same in any
+/// order.
 fn merged(parts: &[PyBackedBytes]) -> Result<Sketch, Failure> {
     let read = |part: &PyBackedBytes| Ok(calipers::Sketch::from_bytes(part)?);
     let both = |mut sketch: calipers::Sketch, other: calipers::Sketch| {

@@ -1,5 +1,6 @@
-//! What calipers shows: a report as one page of HTML, and charts as SVG, both written by code of our own. It takes figures from [`calipers`] and computes none;
-//! nothing else in the project draws.
+//! What calipers shows: a report as one page of HTML, and charts as SVG, both written by code of
+//! our own. It takes figures from [`calipers`] and computes none; nothing else in the project
+//! draws.
 //!
 //! ```text
 //! rows or sketches -> gather (asks the core) -> Figures -> charts (figures -> Chart) -> chart (boxes -> SVG)

@@ -1,4 +1,5 @@
-//! Numbers for people, in the command, on pages and in charts alike: few digits, no more than they mean.
+//! Numbers for people, in the command, on pages and in charts alike: few digits, no more than they
+//! mean.
 
 /// Four significant digits at most, as a number: what is drawn and what is shown are the same.
 pub(crate) fn rounded(value: f64) -> f64 {
@@ -59,7 +60,8 @@ pub fn plus_minus(mean: f64, deviation: f64) -> String {
     }
 }
 
-/// As many digits as a number of draws can show, by the rule of the sentences of calipers; a dash for what is no number.
+/// As many digits as a number of draws can show, by the rule of the sentences of calipers; a dash
+/// for what is no number.
 pub fn p_value(p: f64) -> String {
     if p.is_nan() { "–".to_owned() } else { calipers::inference::p_value_text(p) }
 }

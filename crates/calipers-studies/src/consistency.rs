@@ -1,28 +1,29 @@
 //! Section 5: LS-ECE as an estimate of ECE itself, beside others.
 //!
 //! # The paper's condition is not needed
-//! Theorem ececonsist asks for an almost everywhere continuous density of the logits given the outcome, and σ_n -> 0 with
-//! nσ_n -> infinity. The second is enough: for every law of (h, Y), noise σR with any density of R, and the logistic
-//! link, LS-ECE_σ -> ECE as σ -> 0.
+//! Theorem ececonsist asks for an almost everywhere continuous density of the logits given the
+//! outcome, and σ_n -> 0 with nσ_n -> infinity. The second is enough: for every law of (h, Y),
+//! noise σR with any density of R, and the logistic link, LS-ECE_σ -> ECE as σ -> 0.
 //!
-//! Proof. Let μ be the law of h, η(h) = P(Y = 1 | h), and λ the signed measure (η - ρ) μ. ρ is strictly increasing, so
-//! E[Y | ρ(h)] = η(h), and ECE is the total mass ‖λ‖ of |λ|. With K_σ the density of σR,
+//! Proof. Let μ be the law of h, η(h) = P(Y = 1 | h), and λ the signed measure (η - ρ) μ. ρ is
+//! strictly increasing, so E[Y | ρ(h)] = η(h), and ECE is the total mass ‖λ‖ of |λ|. With K_σ the
+//! density of σR,
 //! ```text
 //! LS-ECE_σ = ∫ |∫ (η(h) - ρ(u)) K_σ(u - h) μ(dh)| du,      ‖K_σ * λ‖ = ∫ |∫ (η(h) - ρ(h)) K_σ(u - h) μ(dh)| du,
 //! |LS-ECE_σ - ‖K_σ * λ‖| <= ∫∫ |ρ(u) - ρ(h)| K_σ(u - h) μ(dh) du = E|ρ(h + σR) - ρ(h)| <= σ E|R| / 4,
 //! ```
-//! since the slope of ρ is at most 1/4; where E|R| is infinite, the expectation still goes to 0, by dominated
-//! convergence. Smoothing adds no mass: ‖K_σ * λ‖ <= ‖λ‖. It loses none in the limit: for continuous φ with |φ| <= 1, ∫ φ
-//! d(K_σ * λ) = ∫ E φ(h + σR) λ(dh) -> ∫ φ dλ by dominated convergence, so that lim inf ‖K_σ * λ‖ >= ∫ φ dλ, and the
-//! supremum over φ is ‖λ‖. ∎
+//! since the slope of ρ is at most 1/4; where E|R| is infinite, the expectation still goes to 0, by
+//! dominated convergence. Smoothing adds no mass: ‖K_σ * λ‖ <= ‖λ‖. It loses none in the limit: for
+//! continuous φ with |φ| <= 1, ∫ φ d(K_σ * λ) = ∫ E φ(h + σR) λ(dh) -> ∫ φ dλ by dominated
+//! convergence, so that lim inf ‖K_σ * λ‖ >= ∫ φ dλ, and the supremum over φ is ‖λ‖. ∎
 //!
-//! So LS-ECE_σ <= ECE + σ E|R| / 4 at every σ, too. With the bound of [`rate`](crate::rate), which has no condition
-//! either,
+//! So LS-ECE_σ <= ECE + σ E|R| / 4 at every σ, too. With the bound of [`rate`](crate::rate), which
+//! has no condition either,
 //! ```text
 //! E|LS-ECE_σ(sample) - ECE| <= 1/√n + 4 √(ln 2 · M / (nσ)) + |LS-ECE_σ - ECE| -> 0
 //! ```
-//! whenever σ_n -> 0 and nσ_n -> infinity: atoms, jumps and laws without a density included. How fast the last term falls
-//! does depend on the law.
+//! whenever σ_n -> 0 and nσ_n -> infinity: atoms, jumps and laws without a density included. How
+//! fast the last term falls does depend on the law.
 
 use calipers::population::Family;
 use calipers::{

@@ -145,7 +145,8 @@ struct Step {
     change: f64,
     /// The bound in the draw with the largest change.
     bound: f64,
-    /// The largest ratio of a change to the bound in its own draw, which need not be that of the largest change.
+    /// The largest ratio of a change to the bound in its own draw, which need not be that of the
+    /// largest change.
     ratio: f64,
     /// The largest change of ECE.
     ece_change: f64,
@@ -284,7 +285,8 @@ fn findings(page: &mut Page, steps: &[Step]) {
             short(there(Direction::FewAndFar, |step| step.ece_change)),
         ),
     );
-    // ECE is a sum over level sets of |mass of y - g|, and |y - g| <= 1: a share is taken from one and added to another.
+    // ECE is a sum over level sets of |mass of y - g|, and |y - g| <= 1: a share is taken from one
+    // and added to another.
     let part = |step: &Step| step.ece_change / (2.0 * step.direction.share(step.delta));
     let most = of(Direction::FewAndFar).map(part).fold(0.0, f64::max);
     page.finding(

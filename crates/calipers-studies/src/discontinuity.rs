@@ -14,7 +14,8 @@ const SMALL: f64 = 1e-6;
 /// Cells of the perturbed counterexample that is binned: delta = 1e-3.
 const N_CELLS: u64 = 1000;
 
-/// Numbers of bins in which it is looked at: some with edges on all multiples of delta, some one short of that.
+/// Numbers of bins in which it is looked at: some with edges on all multiples of delta, some one
+/// short of that.
 const N_BINS: [usize; 7] = [15, 1000, 2000, 9999, 10_000, 99_999, 100_000];
 
 /// An example with a name.
@@ -113,7 +114,8 @@ fn finite(page: &mut Page) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether ECE at a predictor `SMALL` away is ECE + jump to within that, and unlike ECE unless it is continuous.
+/// Whether ECE at a predictor `SMALL` away is ECE + jump to within that, and unlike ECE unless it
+/// is continuous.
 fn jumps_as_said(population: &Finite, nearby: f64) -> bool {
     // The distance to the truth changes by at most as much as predictions do; the rest is rounding.
     let near = |a: f64, b: f64| (a - b).abs() <= SMALL * (1.0 + 1e-6);
@@ -152,7 +154,8 @@ fn approach(page: &mut Page) -> Result<(), Error> {
     Ok(())
 }
 
-/// A predictor at most `size` away that splits every level set, where there is a jump so that it is reached.
+/// A predictor at most `size` away that splits every level set, where there is a jump so that it is
+/// reached.
 fn nearby(population: &Finite, size: f64) -> Result<Finite, Error> {
     if !population.is_continuous() {
         return population.perturbed(size);
@@ -203,7 +206,8 @@ fn counterexample(page: &mut Page, setting: &Setting) -> Result<(), Error> {
     binned(page, setting)
 }
 
-/// ECE in bins of the perturbed counterexample, exact: all its level sets are pure, so each is a weighted row.
+/// ECE in bins of the perturbed counterexample, exact: all its level sets are pure, so each is a
+/// weighted row.
 fn exact_binned(n_bins: usize) -> Result<f64, Error> {
     let perturbed = Counterexample::perturbed(N_CELLS)?;
     let delta = 1.0 / N_CELLS as f64;

@@ -1,4 +1,5 @@
-//! How good estimates of ECE, intervals and tests are, on families of known truth: what the rules of calipers are held against.
+//! How good estimates of ECE, intervals and tests are, on families of known truth: what the rules
+//! of calipers are held against.
 //!
 //! ```text
 //! Family::all(), Family::kept_aside(), Family::unseen(), Family::fresh()

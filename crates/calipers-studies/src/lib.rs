@@ -1,5 +1,5 @@
-//! The paper's experiments, and calipers' own: each is a function from a setting to a [`Page`] of text, figures and
-//! tables. Nothing here reads or writes files; the `calipers study` command does.
+//! The paper's experiments, and calipers' own: each is a function from a setting to a [`Page`] of
+//! text, figures and tables. Nothing here reads or writes files; the `calipers study` command does.
 //!
 //! ```text
 //! Setting (quick? seed) ─► study ─► Page ─► page.md, *.svg, *.csv

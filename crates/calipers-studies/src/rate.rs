@@ -1,18 +1,20 @@
 //! Section 5: how fast LS-ECE of a sample nears that of its population.
 //!
 //! # What the paper's proof needs
-//! Lemma varlemma goes from ∫ |p_T - p̂_T|² dt to ∫ |f - f̂|² du by t = ρ(u). But p_T(t) = f(u) / ρ'(u) and dt = ρ'(u)
-//! du, so that a factor 1/ρ'(u), which grows like e^|u|, is left out. What holds is
+//! Lemma varlemma goes from ∫ |p_T - p̂_T|² dt to ∫ |f - f̂|² du by t = ρ(u). But p_T(t) = f(u) /
+//! ρ'(u) and dt = ρ'(u) du, so that a factor 1/ρ'(u), which grows like e^|u|, is left out. What
+//! holds is
 //! ```text
 //! E ∫ |f - f̂| du <= √(M / (nσ)) ∫ √f du,      M = sup p_R,
 //! ```
-//! since Var f̂(u) <= M f(u) / (nσ). The integral is finite for light tails, as of logits and noise with a moment of
-//! order above 1. For f near |u|^-a with 1 < a <= 2 it is not: where nσ f < 1, beyond (nσ)^(1/a), hardly a row is near u,
-//! and the distance is about twice the mass there, (nσ)^-((a - 1)/a).
+//! since Var f̂(u) <= M f(u) / (nσ). The integral is finite for light tails, as of logits and noise
+//! with a moment of order above 1. For f near |u|^-a with 1 < a <= 2 it is not: where nσ f < 1,
+//! beyond (nσ)^(1/a), hardly a row is near u, and the distance is about twice the mass there,
+//! (nσ)^-((a - 1)/a).
 //!
 //! # The theorem survives
-//! For rows that are independent and alike, noise σR of which R has density at most M, and the logistic link, whatever
-//! the law of (h, Y):
+//! For rows that are independent and alike, noise σR of which R has density at most M, and the
+//! logistic link, whatever the law of (h, Y):
 //! ```text
 //! E |LS-ECE(sample) - LS-ECE(population)| <= 1/√n + 4 √(ln 2 · M / (nσ))
 //! ```
@@ -22,22 +24,25 @@
 //!
 //! For u > 0 write |G| = -G + 2 G₊, for u < 0 write |G| = G + 2 G₋.
 //!
-//! 1. The first parts together make the mean over rows of ∫ ±(y - ρ(u)) p_σR(u - h) du, of size at most 1: its mean
-//!    absolute error is at most 1/√n.
-//! 2. For u > 0, |(â - b̂)₊ - (a - b)₊| <= |â - a| + |(a - b̂)₊ - (a - b)₊|. The first term has a mean of at most √((1 -
-//!    ρ) s a). That of the second is at most √(ρ s a), in each of three cases. Where b < a, it is at most √Var b̂ <= √(ρ
-//!    s b). Elsewhere (a - b)₊ = 0, and with V = Var b̂
+//! 1. The first parts together make the mean over rows of ∫ ±(y - ρ(u)) p_σR(u - h) du, of size at
+//!    most 1: its mean absolute error is at most 1/√n.
+//! 2. For u > 0, |(â - b̂)₊ - (a - b)₊| <= |â - a| + |(a - b̂)₊ - (a - b)₊|. The first term has a
+//!    mean of at most √((1 - ρ) s a). That of the second is at most √(ρ s a), in each of three
+//!    cases. Where b < a, it is at most √Var b̂ <= √(ρ s b). Elsewhere (a - b)₊ = 0, and with V =
+//!    Var b̂
 //!    ```text
 //!    E (a - b̂)₊ = (E|a - b̂| - (b - a)) / 2 <= (√(V + (b - a)²) - (b - a)) / 2 <= min(√V / 2, V / (4 (b - a)))
 //!    ```
-//!    Where a <= b <= 4a, the first is √(ρ s b) / 2 <= √(ρ s a). Where b > 4a, the second is at most ρ s / 3, as b / (b -
-//!    a) < 4/3; it is at most a too, since b̂ >= 0; and the smaller of two numbers is at most the root of their product.
-//! 3. √(1 - ρ) + √ρ <= √2, and by Cauchy and Schwarz ∫_{u>0} √a du <= √(∫_{u>0} (1 - ρ) du · ∫_{u>0} f₁ du) = √(ln 2 ·
-//!    P(Y = 1, h + σR > 0)). So the second parts add 2 √(2 s ln 2) √P(Y = 1, h + σR > 0) for u > 0, as much with P(Y = 0,
-//!    h + σR < 0) for u < 0, and √p + √q <= √2 where p + q <= 1. ∎
+//!    Where a <= b <= 4a, the first is √(ρ s b) / 2 <= √(ρ s a). Where b > 4a, the second is at
+//!    most ρ s / 3, as b / (b - a) < 4/3; it is at most a too, since b̂ >= 0; and the smaller of
+//!    two numbers is at most the root of their product.
+//! 3. √(1 - ρ) + √ρ <= √2, and by Cauchy and Schwarz ∫_{u>0} √a du <= √(∫_{u>0} (1 - ρ) du ·
+//!    ∫_{u>0} f₁ du) = √(ln 2 · P(Y = 1, h + σR > 0)). So the second parts add 2 √(2 s ln 2) √P(Y =
+//!    1, h + σR > 0) for u > 0, as much with P(Y = 0, h + σR < 0) for u < 0, and √p + √q <= √2
+//!    where p + q <= 1. ∎
 //!
-//! In words: far out, a gap of one sign is a plain mean of the rows however few they are, and only gaps of the other
-//! sign, which the weight 1 - ρ makes rare, suffer from smoothing too little.
+//! In words: far out, a gap of one sign is a plain mean of the rows however few they are, and only
+//! gaps of the other sign, which the weight 1 - ρ makes rare, suffer from smoothing too little.
 
 use calipers::population::Family;
 use calipers::{Error, Gaussian, LsEce, Measure, Noise};
@@ -79,7 +84,8 @@ struct Cell {
     bias: f64,
     /// The standard deviation of LS-ECE of a sample.
     spread: f64,
-    /// The distances of Lemma varlemma, with outcome 1 and with either; not measured for the bound alone.
+    /// The distances of Lemma varlemma, with outcome 1 and with either; not measured for the bound
+    /// alone.
     distances: Option<[Mean; 2]>,
 }
 
@@ -140,7 +146,8 @@ fn measure(family: &Family, plan: &Plan, own_seed: u64, with_distances: bool) ->
     }
     let mut cells = Vec::new();
     for &(n, n_replicates) in &plan.rows {
-        // Far below the error. Among few rows one near 1e8, whose rounding is more than a small sigma's millionth, counts much.
+        // Far below the error. Among few rows one near 1e8, whose rounding is more than a small
+        // sigma's millionth, counts much.
         let tolerance = 1e-3 / n.min(1000) as f64;
         let drawn = replicates(n_replicates, |index| {
             let sample = family.sample(n, seed(own_seed, n as u64, index));
@@ -241,7 +248,8 @@ fn wide(cells: &[Cell], least: f64) -> impl Iterator<Item = &Cell> {
     cells.iter().filter(move |cell| cell.n_sigma() >= least * (1.0 - 1e-9))
 }
 
-/// Whether a slope is one that the claim O((n sigma)^(-1/2)) allows. It says nothing against a faster fall.
+/// Whether a slope is one that the claim O((n sigma)^(-1/2)) allows. It says nothing against a
+/// faster fall.
 fn is_claimed(slope: f64) -> bool {
     slope <= CLAIMED + NEAR
 }

@@ -3,7 +3,8 @@
 use calipers::Error;
 use rayon::prelude::*;
 
-/// A seed for each of several streams of a study: the same for the same place, however the work is shared out.
+/// A seed for each of several streams of a study: the same for the same place, however the work is
+/// shared out.
 pub(crate) fn seed(study: u64, stream: u64, index: u64) -> u64 {
     // SplitMix64's finaliser, by which neighbouring places get unlike seeds.
     let mut mixed = study.wrapping_add(stream.wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_add(index << 32 | index);
@@ -17,7 +18,8 @@ pub(crate) fn uniform(stream: u64, index: u64) -> f64 {
     open_unit(seed(stream, 0, index))
 }
 
-/// An odd number over 2^53: exact, so that it is never 0, 1/2 or 1. With k + 1/2 over 2^53, k = 2^53 - 1 rounds to 1.
+/// An odd number over 2^53: exact, so that it is never 0, 1/2 or 1. With k + 1/2 over 2^53, k =
+/// 2^53 - 1 rounds to 1.
 fn open_unit(bits: u64) -> f64 {
     ((bits >> 11) | 1) as f64 * 2f64.powi(-53)
 }

@@ -1,7 +1,7 @@
 //! The slope of a power law, read off on logarithmic axes.
 
-/// Least-squares slope of ln y against ln x over points whose coordinates are positive; `None` for fewer than two
-/// different x.
+/// Least-squares slope of ln y against ln x over points whose coordinates are positive; `None` for
+/// fewer than two different x.
 pub(crate) fn log_log_slope(points: &[(f64, f64)]) -> Option<f64> {
     let logs: Vec<(f64, f64)> =
         points.iter().filter(|(x, y)| *x > 0.0 && *y > 0.0).map(|(x, y)| (x.ln(), y.ln())).collect();
@@ -13,7 +13,8 @@ pub(crate) fn log_log_slope(points: &[(f64, f64)]) -> Option<f64> {
         .then(|| logs.iter().map(|(x, y)| (x - x_mean) * (y - y_mean)).sum::<f64>() / spread)
 }
 
-/// Least-squares exponents (α, β) of z = c x^α y^β; `None` unless x and y both vary, and not together.
+/// Least-squares exponents (α, β) of z = c x^α y^β; `None` unless x and y both vary, and not
+/// together.
 pub(crate) fn exponents(points: &[(f64, f64, f64)]) -> Option<(f64, f64)> {
     let logs: Vec<[f64; 3]> = points
         .iter()

@@ -1,4 +1,5 @@
-//! How far the densities of smoothed logits are from those of a sample, in L1: the two distances of Lemma varlemma.
+//! How far the densities of smoothed logits are from those of a sample, in L1: the two distances of
+//! Lemma varlemma.
 //!
 //! # Definition
 //! ```text
@@ -8,11 +9,12 @@
 //! by t = ρ(u); f̂ is f of the empirical measure. The noise is Gaussian.
 //!
 //! # Method
-//! Between -W and W on nodes of spacing sigma/6, W at most 50 and less where the logits end before: f and f₁ once for
-//! each sigma, f̂ by adding each row's kernel, cut at 6.5 sigma, to the nodes that it reaches. Where heavy tails go on
-//! beyond W, rows lie apart (the largest of n is near n²) and no common grid holds them. There f is the density itself,
-//! to a share of 2 sigma² / W² of it, and outcomes are settled; around rows |f - f̂| is integrated on nodes of their own,
-//! and between rows f̂ is 0 and the integral is the mass of f, from the distribution function.
+//! Between -W and W on nodes of spacing sigma/6, W at most 50 and less where the logits end before:
+//! f and f₁ once for each sigma, f̂ by adding each row's kernel, cut at 6.5 sigma, to the nodes
+//! that it reaches. Where heavy tails go on beyond W, rows lie apart (the largest of n is near n²)
+//! and no common grid holds them. There f is the density itself, to a share of 2 sigma² / W² of it,
+//! and outcomes are settled; around rows |f - f̂| is integrated on nodes of their own, and between
+//! rows f̂ is 0 and the integral is the mass of f, from the distribution function.
 
 use calipers::population::{Family, Sample};
 use calipers::{Error, Gaussian, Noise};
@@ -87,7 +89,8 @@ impl<'a> Smoothed<'a> {
         })
     }
 
-    /// The part of the distances beyond the edge on one side; rows in order of their mirrored logits.
+    /// The part of the distances beyond the edge on one side; rows in order of their mirrored
+    /// logits.
     fn far(&self, rows: &[(f64, bool)], side: f64, share: f64) -> Distances {
         let logits = self.family.logits();
         // P(mirrored logit > u) and the share of outcome 1 in it, which no longer changes out here.
@@ -143,7 +146,8 @@ impl Kernel {
         Kernel { sigma, step: sigma / NODES, reach: REACH * sigma, table }
     }
 
-    /// Adds a kernel with its middle at `place`, of total `share`, to the nodes 0, step, 2 step, ...
+    /// Adds a kernel with its middle at `place`, of total `share`, to the nodes 0, step, 2 step,
+    /// ...
     ///
     /// With x the way from the middle to the nearest node, K(x + jΔ) = exp(-x²/2σ²) · exp(-xΔ/σ²)^j · K(jΔ): two
     /// exponentials for all nodes. Since |x| <= Δ/2, the powers stay between 1/2 and 2.
@@ -172,9 +176,9 @@ impl Kernel {
 
     /// ∫ |f - g| from their values at the nodes.
     ///
-    /// The trapezoid rule is as good as exact for kernels, but where f - g passes through 0 the slope of |f - g| jumps by
-    /// s. There the integral of the straight piece is exact, and s Δ² / 12 is what the rule misses on the smooth pieces
-    /// that end there (Euler and Maclaurin).
+    /// The trapezoid rule is as good as exact for kernels, but where f - g passes through 0 the
+    /// slope of |f - g| jumps by s. There the integral of the straight piece is exact, and s Δ² /
+    /// 12 is what the rule misses on the smooth pieces that end there (Euler and Maclaurin).
     fn integral(&self, f: &[f64], g: &[f64]) -> f64 {
         let gaps: Vec<f64> = f.iter().zip(g).map(|(f, g)| f - g).collect();
         let panel = |a: f64, b: f64| {
@@ -227,7 +231,8 @@ mod tests {
     #[test]
     fn far_rows_are_counted_wherever_they_are() {
         let family = Family::named("calibrated-heavy-tails").unwrap();
-        // Alone, in pairs, on both sides of the edge at 50 and a bit, and out of reach of every grid.
+        // Alone, in pairs, on both sides of the edge at 50 and a bit, and out of reach of every
+        // grid.
         let scores = vec![-1e30, -81.0, -80.6, -53.1, -3.0, 0.0, 0.5, 49.0, 52.0, 53.2, 54.0, 90.0, 1e9];
         let outcomes = scores.iter().map(|&h| h > 0.1).collect();
         let sample = Sample { form: Form::Logits, scores, outcomes };

@@ -109,6 +109,7 @@ fn the_page_of_estimators_has_all_sections_and_every_method() {
     // Families, n and methods; calibrated families, shapes and tests; curves, points and tests.
     assert_eq!((n_lines("accuracy"), n_lines("size"), n_lines("power")), (7 * 2 * 23, 3 * 3 * 7, 2 * 2 * 7));
     assert!(n_lines("coverage") >= 1);
-    // Four verdicts on error and as many notes at n = 300, three findings on coverage, two on size, two on pairs, two on power.
+    // Four verdicts on error and as many notes at n = 300, three findings on coverage, two on size,
+    // two on pairs, two on power.
     assert_eq!(page.findings().len(), 17);
 }

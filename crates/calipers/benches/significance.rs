@@ -1,4 +1,5 @@
-//! Resamples of LS-ECE beside the one pass that measures: what the noise floor and the interval cost.
+//! Resamples of LS-ECE beside the one pass that measures: what the noise floor and the interval
+//! cost.
 
 mod data;
 

@@ -14,7 +14,8 @@ fn shapes(criterion: &mut Criterion) {
         let (scores, labels) = raw_scores(n_rows, n_classes);
         let shape = format!("{n_rows}x{n_classes}");
         group.throughput(Throughput::Elements(scores.len() as u64));
-        // The door looks at every score too: timed apart, so that the two can be told from each other.
+        // The door looks at every score too: timed apart, so that the two can be told from each
+        // other.
         group.bench_function(BenchmarkId::new("check", &shape), |bencher| {
             bencher.iter(|| Input::logits(black_box(&scores), &labels).classes(n_classes).check().unwrap().len());
         });

@@ -5,7 +5,8 @@
 /// - `name: Type;` takes the value as it is,
 /// - `name: into Type;` takes what can be made into it,
 /// - `name: some Type;` takes the value of an option that is `None` unless set,
-/// - `name: shared Trait;` takes a [`Link`](crate::Link) or a [`Noise`](crate::Noise), shared or not.
+/// - `name: shared Trait;` takes a [`Link`](crate::Link) or a [`Noise`](crate::Noise), shared or
+///   not.
 macro_rules! setters {
     () => {};
     ($(#[$doc:meta])* $name:ident: into $type:ty; $($rest:tt)*) => {

@@ -8,13 +8,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What threads that work on a call look at now and then, and what they tell of their progress.
 ///
-/// A watch belongs to threads, not to arguments: make a rayon pool for the call whose `start_handler` calls [`join`](Watch::join), and run the call in it. Threads that have joined
+/// A watch belongs to threads, not to arguments: make a rayon pool for the call whose
+/// `start_handler` calls [`join`](Watch::join), and run the call in it. Threads that have joined
 /// none, such as those of rayon's global pool, look at nothing and count nothing.
 ///
 /// # How work stops
-/// Loops that are long look at the watch once for each chunk of rows, draw or run. Where it was stopped they unwind as a panic would, without a message, and [`guard`](Watch::guard)
-/// catches that: so figures need no case for "nothing came of it", and nothing half done is returned. What unwinds is dropped; only what a call changes in place must not be used after.
-/// Programs that are built to abort where others unwind must not stop a watch.
+/// Loops that are long look at the watch once for each chunk of rows, draw or run. Where it was
+/// stopped they unwind as a panic would, without a message, and [`guard`](Watch::guard) catches
+/// that: so figures need no case for "nothing came of it", and nothing half done is returned. What
+/// unwinds is dropped; only what a call changes in place must not be used after. Programs that are
+/// built to abort where others unwind must not stop a watch.
 ///
 /// # Example
 /// ```
@@ -82,7 +85,8 @@ impl Watch {
         }
     }
 
-    /// The share of runs that have begun, or of draws where there are no runs; `None` where there are neither.
+    /// The share of runs that have begun, or of draws where there are no runs; `None` where there
+    /// are neither.
     pub fn share_done(&self) -> Option<f64> {
         let share = |count: &Count| match count.expected.load(Ordering::Relaxed) {
             0 => None,
@@ -91,7 +95,8 @@ impl Watch {
         share(&self.runs).or_else(|| share(&self.draws))
     }
 
-    /// What `work` gives, unless the watch was stopped while a thread was still looking at it. Panics go on.
+    /// What `work` gives, unless the watch was stopped while a thread was still looking at it.
+    /// Panics go on.
     pub fn guard<T>(&self, work: impl FnOnce() -> T) -> Result<T, Stopped> {
         // Whoever gives `work` uses nothing that it changes in place once it is stopped; see above.
         panic::catch_unwind(AssertUnwindSafe(work)).map_err(|payload: Box<dyn Any + Send>| {
@@ -103,8 +108,9 @@ impl Watch {
     }
 }
 
-/// Ends the work of this thread where its watch was stopped. For loops of which one round takes well below a second; parallel ones have a `panic_fuse`, without which each of the
-/// other items is begun and unwinds, too: seconds for a million.
+/// Ends the work of this thread where its watch was stopped. For loops of which one round takes
+/// well below a second; parallel ones have a `panic_fuse`, without which each of the other items is
+/// begun and unwinds, too: seconds for a million.
 pub(crate) fn check() {
     let stopped = JOINED.with_borrow(|watch| watch.as_ref().is_some_and(|watch| watch.stopped.load(Ordering::Relaxed)));
     if stopped {

@@ -1,4 +1,5 @@
-//! Bands about reliability curves: against outcomes drawn row by row, against their level, and where there is little to draw.
+//! Bands about reliability curves: against outcomes drawn row by row, against their level, and
+//! where there is little to draw.
 
 use calipers::inference::bands::{Band, BandKind, BandOptions};
 use calipers::{BinaryView, Corp, Error, Input, Link, Logistic, LsEce, Predictions};
@@ -120,8 +121,9 @@ fn calibrated_curves_are_inside_the_consistency_band_of_ls_ece_at_its_level() {
 
 const N_NAIVE: usize = 3999;
 
-/// At each place, whether either end of the band is a quantile of curves that are drawn row by row: at (1 - 0.95) / 2, give or take
-/// what the draws of both leave open. Of discrete curves a range of values is that quantile.
+/// At each place, whether either end of the band is a quantile of curves that are drawn row by row:
+/// at (1 - 0.95) / 2, give or take what the draws of both leave open. Of discrete curves a range of
+/// values is that quantile.
 fn check_naive(name: &str, band: &Band, fit: Option<&[f64]>, mut draw: impl FnMut() -> Vec<f64>) {
     let draws: Vec<Vec<f64>> = (0..N_NAIVE).map(|_| draw()).collect();
     let noise = (0.025f64 * 0.975 * 2.0 / N_NAIVE as f64).sqrt();

@@ -1,4 +1,5 @@
-//! The bound on hard cases made for it: ties, near ties, far clusters, heavy tails, few points, wild weights.
+//! The bound on hard cases made for it: ties, near ties, far clusters, heavy tails, few points,
+//! wild weights.
 
 #[macro_use]
 mod oracle;
@@ -198,7 +199,8 @@ fn a_tolerance_below_rounding_is_refused_and_not_met_in_silence() {
     }
 }
 
-/// Noise that jumps, described by its total variation alone: half of it uniform on [-1, 1], half on [-1/4, 1/4].
+/// Noise that jumps, described by its total variation alone: half of it uniform on [-1, 1], half on
+/// [-1/4, 1/4].
 #[derive(Debug)]
 struct Steps;
 
@@ -287,7 +289,8 @@ fn a_link_of_ones_own_is_certified_too() {
         for sigma in [0.01, 0.5] {
             let measure = LsEce::new().sigma(sigma).link(Steep).noise(noise::by_name(noise_name).unwrap());
             let estimate = measure.estimate(&predictions.binary().unwrap()).unwrap();
-            // On an axis forty times as long, the link is the logistic one, whose scale the oracle knows.
+            // On an axis forty times as long, the link is the logistic one, whose scale the oracle
+            // knows.
             let stretched: Vec<f64> = h.iter().map(|h| 40.0 * h).collect();
             let points = oracle::points(&stretched, &y);
             let truth = oracle::ls_ece(&points, oracle::noise(noise_name), oracle::logistic, 40.0 * sigma);
@@ -322,7 +325,8 @@ fn it_does_not_matter_where_far_logits_are() {
 
 #[test]
 fn many_rows_by_cells_keep_the_bound() {
-    // Rows at both ends and in the middle of a few cells: nothing cancels, and cells have all the variance they can.
+    // Rows at both ends and in the middle of a few cells: nothing cancels, and cells have all the
+    // variance they can.
     let base = [0.1, 0.100_07, 0.100_09, 0.5, 0.500_3, 0.73, 0.730_1, 0.999_9, 0.0, 1.0];
     let n = 200_000;
     let p: Vec<f64> = (0..n).map(|k| base[k % base.len()]).collect();
@@ -343,7 +347,8 @@ fn many_rows_by_cells_keep_the_bound() {
         assert!(error <= estimate.numerical_bound + ORACLE_ERROR, "sigma {sigma}: error {error:e}");
         assert!(estimate.numerical_bound <= 1e-6);
         assert_eq!(estimate.n_clipped, 2 * n as u64 / 10);
-        // The same in single precision, and as 0 and 1 of another type: close, since the values are.
+        // The same in single precision, and as 0 and 1 of another type: close, since the values
+        // are.
         let labels: Vec<i64> = y.iter().map(|y| i64::from(*y)).collect();
         let predictions = Input::probabilities(&single, &labels).check().unwrap();
         let rounded = LsEce::new().sigma(sigma).estimate(&predictions.binary().unwrap()).unwrap();

@@ -1,4 +1,5 @@
-//! What noises and links say of themselves, against sums over fine grids: the proof stands on these figures.
+//! What noises and links say of themselves, against sums over fine grids: the proof stands on these
+//! figures.
 
 use calipers::{link, noise};
 
@@ -98,7 +99,8 @@ fn inverses_undo_links_on_both_sides() {
                 continue;
             }
             let back = link.inverse(p, complement);
-            // The probabilities themselves are rounded: by two units, at the slope of the smaller side.
+            // The probabilities themselves are rounded: by two units, at the slope of the smaller
+            // side.
             let slope = link.derivative(u) / p.min(complement);
             let allowed = link.inverse_error(u) + 8.0 * f64::EPSILON * (1.0 + u.abs()) / slope;
             assert!((back - u).abs() <= allowed, "{name} at {u}: {back}");

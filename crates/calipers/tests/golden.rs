@@ -42,8 +42,8 @@ fn ls_ece_gaussian() {
     assert_value(&LsEce::new().sigma(0.1), 0.122594736, 2e-7);
 }
 
-/// The table's value is a trapezoid sum of a function with 400 jumps, good to a few millionths; the closed
-/// form has no such error.
+/// The table's value is a trapezoid sum of a function with 400 jumps, good to a few millionths; the
+/// closed form has no such error.
 #[test]
 fn ls_ece_uniform() {
     assert_value(&LsEce::new().sigma(0.5).noise(Uniform), 0.122680651, 5e-6);

@@ -1,7 +1,8 @@
 //! 10^7 rows: sums that are exact to the last digits where single precision is off in the first.
 //!
-//! Tools that accumulate in the precision of their input (torchmetrics does) add 0.97 to a sum of millions, whose nearest
-//! neighbours are half a unit away: every addition is rounded, most in the same direction.
+//! Tools that accumulate in the precision of their input (torchmetrics does) add 0.97 to a sum of
+//! millions, whose nearest neighbours are half a unit away: every addition is rounded, most in the
+//! same direction.
 
 use calipers::{BinnedEce, Floats, Input, Measure, Norm};
 
@@ -16,7 +17,8 @@ struct Rows {
 }
 
 impl Rows {
-    /// An over-confident model that is mostly right: logits near N(2.5, 2), outcomes at 3/4 of them.
+    /// An over-confident model that is mostly right: logits near N(2.5, 2), outcomes at 3/4 of
+    /// them.
     fn new(bits: u32) -> Self {
         let mut state = 1u64;
         let mut uniform = || {

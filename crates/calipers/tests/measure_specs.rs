@@ -76,7 +76,8 @@ fn every_option_takes_its_default_and_no_measure_takes_another() {
 
 #[test]
 fn a_class_wise_interval_of_t_cal_may_end_below_zero() {
-    // Three classes, calibrated: the squared error is 0 but for noise, which is on either side of it.
+    // Three classes, calibrated: the squared error is 0 but for noise, which is on either side of
+    // it.
     let sample = Family::named("calibrated").unwrap().sample(240, 5);
     let predictions = sample.input().check().unwrap();
     let mut rows = Rows::default();

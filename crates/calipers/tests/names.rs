@@ -1,4 +1,5 @@
-//! The name of a measure stands in its own file or folder and nowhere else: all others ask the registry.
+//! The name of a measure stands in its own file or folder and nowhere else: all others ask the
+//! registry.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -102,8 +102,8 @@ fn presets_have_the_values_of_the_packages() {
         }
         let width = SmoothEce::new().method(SmoothMethod::Relplot).estimate(&view).unwrap().settings.number("sigma");
         assert_eq!(width, Some(values["smece_width"]), "{name}");
-        // What relplot approximates: to the width of its search and a per mille for its grids, but for rows at exactly 0 and 1,
-        // of which it counts half.
+        // What relplot approximates: to the width of its search and a per mille for its grids, but
+        // for rows at exactly 0 and 1, of which it counts half.
         let exact = SmoothEce::new().estimate(&view).unwrap().value;
         let at_ends = p.iter().filter(|p| **p == 0.0 || **p == 1.0).count() as f64 / p.len() as f64;
         let difference = (exact - values["smece"]).abs();

@@ -1,4 +1,5 @@
-//! Known distributions: the paper's theorems on finite ones, the counterexample, and true values of the families.
+//! Known distributions: the paper's theorems on finite ones, the counterexample, and true values of
+//! the families.
 
 #[macro_use]
 mod oracle;
@@ -151,7 +152,8 @@ fn random_predictors_are_points_of_continuity() {
 
 #[test]
 fn merging_level_sets_never_raises_ece() {
-    // Lemma cnd-L1-ineq: two sets get one prediction, the mean of theirs, which leaves their total residual as it was.
+    // Lemma cnd-L1-ineq: two sets get one prediction, the mean of theirs, which leaves their total
+    // residual as it was.
     let mut random = Random(16);
     for _ in 0..10_000 {
         let population = random.population();
@@ -301,7 +303,8 @@ fn true_ls_ece_is_that_of_a_fine_discretisation() {
                 assert!(exact.error < 1e-9, "{} {name} {sigma}: {exact:?}", family.name());
                 let measure = LsEce::new().sigma(sigma).noise(noise::by_name(name).unwrap()).clip(1e-15);
                 let points = discretised(&family, 40_000, -24.0, 24.0).ls_ece(&measure.tolerance(2e-6)).unwrap();
-                // Cells of 0.0012 logits; an atom moves by up to half of that, at a cost of up to 2 / sigma.
+                // Cells of 0.0012 logits; an atom moves by up to half of that, at a cost of up to 2
+                // / sigma.
                 let slack = if family.logits().atoms().is_empty() { 3e-5 } else { 2.0 * 0.3 * 6e-4 / sigma };
                 let difference = (points.value - exact.value).abs();
                 assert!(difference < slack, "{} {name} {sigma}: {difference}", family.name());

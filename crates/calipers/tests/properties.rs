@@ -308,7 +308,8 @@ fn raw_scores_give_the_logits_that_probabilities_would_lose() {
 
 #[test]
 fn other_links_take_their_logit_from_both_tails() {
-    // At log-odds 40 the probability rounds to 1, but Phi^-1 of 1 - e^-40 is 8.6...: not clipped, not infinite.
+    // At log-odds 40 the probability rounds to 1, but Phi^-1 of 1 - e^-40 is 8.6...: not clipped,
+    // not infinite.
     let predictions = Input::logits(&[0.0, 40.0], &[1]).classes(2).check().unwrap();
     let view = predictions.binary().unwrap();
     let curve = LsEce::new().sigma(0.1).link(calipers::Probit).curve(&view, &[0.5]).unwrap();
@@ -412,7 +413,8 @@ fn sigma_auto_is_the_documented_rule() {
     let [inner, outer] = [1.0, 2.0].map(|h| rho(h) * rho(-h));
     let variance = (inner + 4.0 * outer) / (inner + outer);
     assert!((sigma(&p) - 1.25 * (variance + 0.01).sqrt() * 4f64.powf(-1.0 / 3.0)).abs() < 1e-9);
-    // Rows that are sure hardly count: those of 1 - 1e-6, to which others are clipped, add 4 % here.
+    // Rows that are sure hardly count: those of 1 - 1e-6, to which others are clipped, add 4 %
+    // here.
     let far = [vec![0.4; 1000], vec![1.0 - 1e-12; 1000]].concat();
     assert!((sigma(&far) / (0.125 * 2000f64.powf(-1.0 / 3.0)) - 1.0).abs() < 0.05, "{}", sigma(&far));
 }
@@ -473,7 +475,8 @@ fn the_curve_integrates_to_ls_ece() {
         let integral: f64 = (0..at.len()).map(gap).sum::<f64>() * 40.0 / f64::from(n);
         let value = measure.estimate(&view).unwrap().value;
         assert!((integral - value).abs() < 2e-4, "{noise_name}: {integral} against {value}");
-        // Near 0 and 1 the density on t is that on u divided by a slope of almost nothing, and its bound with it.
+        // Near 0 and 1 the density on t is that on u divided by a slope of almost nothing, and its
+        // bound with it.
         let middle = || (0..at.len()).filter(|&i| at[i] > 0.01 && at[i] < 0.99);
         assert!(middle().all(|i| curve.density_bounds[i] <= 1e-10 && curve.outcome_rate_bounds[i] <= 1e-8));
     }

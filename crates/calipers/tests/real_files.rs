@@ -1,4 +1,5 @@
-//! Every real file, five scales, two noises: within the tolerance and within the bound of the slow truth.
+//! Every real file, five scales, two noises: within the tolerance and within the bound of the slow
+//! truth.
 
 #[macro_use]
 mod oracle;
@@ -55,7 +56,8 @@ fn every_file_is_within_tolerance_and_bound_of_the_oracle() {
     }
 }
 
-/// How much larger than the true error the bounds are: a bound that is always huge would be no bound.
+/// How much larger than the true error the bounds are: a bound that is always huge would be no
+/// bound.
 fn print_distribution<'a>(noise: &str, outcomes: impl Iterator<Item = &'a Outcome>) {
     let (mut ratios, mut errors): (Vec<f64>, Vec<f64>) =
         outcomes.map(|outcome| (outcome.bound / outcome.error.max(1e-16), outcome.error)).unzip();

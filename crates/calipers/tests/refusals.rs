@@ -1,4 +1,5 @@
-//! Every refusal with its exact text, from the one table that Rust, the command line and Python run.
+//! Every refusal with its exact text, from the one table that Rust, the command line and Python
+//! run.
 
 use std::collections::BTreeSet;
 

@@ -38,14 +38,15 @@ fn samples_are_within_four_standard_errors_on_200_random_cases() {
         assert!(z.abs() <= 4.0, "case {number}, {noise_name}, {link_name}, sigma {sigma}: z = {z}");
         z_squared += z * z;
     }
-    // Standard errors that were too large would pass the line above: the z themselves must have variance 1.
+    // Standard errors that were too large would pass the line above: the z themselves must have
+    // variance 1.
     assert!((z_squared / 200.0 - 1.0).abs() < 0.4, "mean z² is {}", z_squared / 200.0);
 }
 
 #[test]
 fn the_uniform_kernel_is_the_density_of_the_noise_that_is_drawn() {
-    // One point at 0 with outcome 1 and one at 0.6 with outcome 0. Noise of full width 1 makes them overlap on
-    // (0.1, 0.5); a kernel twice as wide would make each see the other everywhere.
+    // One point at 0 with outcome 1 and one at 0.6 with outcome 0. Noise of full width 1 makes them
+    // overlap on (0.1, 0.5); a kernel twice as wide would make each see the other everywhere.
     let predictions = Input::logits(&[0.0, 0.6], &[1, 0]).check().unwrap();
     let view = predictions.binary().unwrap();
     let sampled = LsEceSampled::new(1.0).noise(calipers::Uniform).n_samples(200_000).estimate(&view).unwrap();

@@ -277,7 +277,8 @@ fn a_rounded_family_says_multiples_and_a_calibrated_one_stays_so() {
                 assert_eq!(rounded.ece(), 0.0);
             }
         }
-        // Fine steps change little; but what is rounded to 1 is right, and a confident network has gaps there, too.
+        // Fine steps change little; but what is rounded to 1 is right, and a confident network has
+        // gaps there, too.
         let fine = family.rounded(100_000).unwrap().ece();
         assert!((fine - Population::ece(family)).abs() < 1e-3, "{}: {fine}", family.name());
     }
@@ -307,8 +308,9 @@ fn what_is_remembered_is_what_was_computed() {
     assert!(remembered.ls_ece(-1.0).is_err());
 }
 
-/// The debiased value at sigma auto against the best of five others, as a mean over families: what `calipers study estimators` shows with more runs. The limits are those that were set
-/// before anything was chosen; the numbers of runs leave about 0.02 of chance in a ratio.
+/// The debiased value at sigma auto against the best of five others, as a mean over families: what
+/// `calipers study estimators` shows with more runs. The limits are those that were set before
+/// anything was chosen; the numbers of runs leave about 0.02 of chance in a ratio.
 #[test]
 fn the_best_estimate_of_ece_is_no_worse_than_that_of_others() {
     let rivals: [(&str, &dyn Measure); 5] = [

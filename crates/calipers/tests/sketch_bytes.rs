@@ -22,7 +22,8 @@ fn weighted() -> Sketch {
     sketch
 }
 
-/// Run with `CALIPERS_WRITE_GOLDEN=1` to write the files anew, when the version of the format changes.
+/// Run with `CALIPERS_WRITE_GOLDEN=1` to write the files anew, when the version of the format
+/// changes.
 #[test]
 fn bytes_of_version_1_do_not_change() {
     if std::env::var_os("CALIPERS_WRITE_GOLDEN").is_some() {
@@ -62,7 +63,8 @@ fn with_checksum(content: &[u8]) -> Vec<u8> {
     [content, &crc32fast::hash(content).to_le_bytes()].concat()
 }
 
-/// What is read is either refused, or a sketch that has these very bytes and can be asked and merged.
+/// What is read is either refused, or a sketch that has these very bytes and can be asked and
+/// merged.
 fn check_stranger(bytes: &[u8]) -> bool {
     match Sketch::from_bytes(bytes) {
         Err(Error::InvalidSketch { .. }) => false,

@@ -1,4 +1,5 @@
-//! The sweep against the measures that it is made of, and the verdict against data whose answer is known.
+//! The sweep against the measures that it is made of, and the verdict against data whose answer is
+//! known.
 
 use calipers::{
     BinnedEce, Compat, Gaussian, Input, LsEce, Measure, SamplingNoise, SmoothEce, Strategy, Sweep, SweepResult,
@@ -82,7 +83,8 @@ fn a_calibrated_model_is_stable() {
 
 #[test]
 fn bins_that_hide_a_pattern_are_brittle() {
-    // Outcomes are 1 just below multiples of 1/40 and 0 just above them: even numbers of bins see it or not by where their edges are.
+    // Outcomes are 1 just below multiples of 1/40 and 0 just above them: even numbers of bins see
+    // it or not by where their edges are.
     let n = 40_000;
     let p: Vec<f64> = (0..n).map(|k| (k as f64 + 0.5) / n as f64).collect();
     let y: Vec<bool> = p.iter().map(|p| (p * 40.0).fract() < 0.5).collect();
@@ -116,7 +118,8 @@ fn the_sampling_noise_is_that_of_drawn_outcomes() {
 
 #[test]
 fn the_sampling_noise_of_few_rows_that_are_nearly_sure_is_that_of_drawn_outcomes() {
-    // 300 rows, most of them near 0 or 1, as of a model that is nearly always right: normal numbers would be far off here.
+    // 300 rows, most of them near 0 or 1, as of a model that is nearly always right: normal numbers
+    // would be far off here.
     let mut next = sequence(5);
     let logits = (0..300).map(|_| 30.0 * (next() - 0.5));
     let p: Vec<f64> = logits.map(|x| 1.0 / (1.0 + (-x).exp())).collect();
@@ -177,7 +180,8 @@ fn a_stable_sentence_is_about_the_bins_that_are_nearer_to_brittle() {
 
 #[test]
 fn tied_jump_by_hand() {
-    // 0.5 three times with outcomes 1, 1, 0: P = 1, N = 0.5; 0.25 twice with outcome 0: P = 0; 0.8 once.
+    // 0.5 three times with outcomes 1, 1, 0: P = 1, N = 0.5; 0.25 twice with outcome 0: P = 0; 0.8
+    // once.
     let p = [0.5, 0.25, 0.5, 0.8, 0.25, 0.5];
     let y = [true, false, true, true, false, false];
     let ties = sweep(&Sweep::new(), &p, &y, None).ties.unwrap();

@@ -1,8 +1,10 @@
-//! How often the verdict of the sweep is wrong where nothing is wrong, and whether it is right where ECE is brittle.
+//! How often the verdict of the sweep is wrong where nothing is wrong, and whether it is right
+//! where ECE is brittle.
 //!
-//! Simulations draw outcomes from the probabilities themselves, so that each verdict `brittle` is a false alarm. The level of the verdict
-//! is 5 %. A range of more than twice the mean range by chance, which was the whole rule once, is no test of that level: in the settings
-//! below it gives false alarms in up to 27 % of samples.
+//! Simulations draw outcomes from the probabilities themselves, so that each verdict `brittle` is a
+//! false alarm. The level of the verdict is 5 %. A range of more than twice the mean range by
+//! chance, which was the whole rule once, is no test of that level: in the settings below it gives
+//! false alarms in up to 27 % of samples.
 
 use calipers::{Extent, Input, SamplingNoise, Sketch, Strategy, Sweep, Verdict};
 use rayon::prelude::*;
@@ -28,7 +30,8 @@ fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// How probabilities are distributed: normal or uniform logits, or uniform probabilities, rounded to multiples of a step or not.
+/// How probabilities are distributed: normal or uniform logits, or uniform probabilities, rounded
+/// to multiples of a step or not.
 #[derive(Debug, Clone, Copy)]
 enum Scores {
     Uniform { step: Option<f64> },
@@ -147,7 +150,8 @@ fn sketches_of_calibrated_scores_are_stable() {
     }
 }
 
-/// Chance is drawn by the same bins from rows and from a sketch: on a grid, no level is split in two.
+/// Chance is drawn by the same bins from rows and from a sketch: on a grid, no level is split in
+/// two.
 #[test]
 fn a_sketch_of_scores_on_a_grid_has_the_chance_of_its_rows() {
     let (p, y) = COARSE_GRID.rows(1000, 3);
@@ -167,8 +171,9 @@ fn a_sketch_of_scores_on_a_grid_has_the_chance_of_its_rows() {
     }
 }
 
-/// Probabilities just below and above 1/2, of which the lower ones never come true and the upper ones always do: ECE is nearly 1/2 where a bin ends at 1/2, and
-/// nearly 0 where both are in one bin.
+/// Probabilities just below and above 1/2, of which the lower ones never come true and the upper
+/// ones always do: ECE is nearly 1/2 where a bin ends at 1/2, and nearly 0 where both are in one
+/// bin.
 #[test]
 fn two_points_about_one_half_are_brittle() {
     for n in [20, 300, 30_000] {
@@ -183,7 +188,8 @@ fn two_points_about_one_half_are_brittle() {
     }
 }
 
-/// The lower point comes true by a quarter more seldom than it says, and the upper one more often: most samples of 300 rows show it.
+/// The lower point comes true by a quarter more seldom than it says, and the upper one more often:
+/// most samples of 300 rows show it.
 #[test]
 fn two_points_that_are_partly_wrong_are_mostly_found() {
     let run = |seed: u64| {
@@ -217,7 +223,8 @@ fn the_example_of_the_readme_is_brittle() {
     assert_eq!(result.sampling_noise.p_value_quantile, Some(2.0 / 201.0));
 }
 
-/// A wide range that chance often exceeds is stable, and the sentence has the p-value as its reason.
+/// A wide range that chance often exceeds is stable, and the sentence has the p-value as its
+/// reason.
 #[test]
 fn the_sentence_has_the_p_value_where_that_decides() {
     let wide = (0..N_RUNS as u64).find_map(|seed| {

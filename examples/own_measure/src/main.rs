@@ -1,6 +1,7 @@
 //! A measure of one's own: what calipers adds to thirty lines.
 //!
-//! `cargo run -p own-measure` prints an assessment, a comparison, an assessment of each group, and JSON.
+//! `cargo run -p own-measure` prints an assessment, a comparison, an assessment of each group, and
+//! JSON.
 
 use calipers::population::Family;
 use calipers::{Assess, BinaryView, Compare, Error, Estimate, Input, Logistic, Measure, Rows, Sample, Spec};

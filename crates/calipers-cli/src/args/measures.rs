@@ -7,7 +7,8 @@ use calipers::{
 };
 use clap::Args;
 
-/// Cells of a sketch that stands for the rows of a file: finer ones would need hundreds of megabytes.
+/// Cells of a sketch that stands for the rows of a file: finer ones would need hundreds of
+/// megabytes.
 const FINEST_RESOLUTION: u32 = 14;
 
 /// The options of the measures that have any.
@@ -51,8 +52,8 @@ pub(crate) struct SmoothingArgs {
     #[arg(long, value_name = "NAME", default_value = "gaussian")]
     noise: String,
 
-    /// Link between logits and probabilities: logistic, probit or cloglog. It is that of every measure but the calibration_ ones
-    /// of Cox, whose regression is logistic
+    /// Link between logits and probabilities: logistic, probit or cloglog. It is that of every
+    /// measure but the calibration_ ones of Cox, whose regression is logistic
     #[arg(long, value_name = "NAME", default_value = "logistic")]
     link: String,
 
@@ -127,7 +128,8 @@ impl LsEceArgs {
         Some(format!("total size of the residuals r after smoothing by {noise} noise of scale sigma on the logits"))
     }
 
-    /// A sketch small enough to replace the rows, and fine enough for sigma and tolerance; `None` if there is none.
+    /// A sketch small enough to replace the rows, and fine enough for sigma and tolerance; `None`
+    /// if there is none.
     pub(crate) fn sketch_options(&self) -> Option<SketchOptions> {
         let has_bound =
             matches!(self.smoothing.noise.as_str(), "gaussian" | "logistic") && self.smoothing.link == "logistic";
@@ -166,7 +168,8 @@ impl BinnedEceArgs {
         (text != ("15", "uniform", "l1", None)).then(|| format!("{gaps} over {n_bins} bins of equal {equal}{edges}"))
     }
 
-    /// The number of bins that a sketch has to keep; `None` if sums of bins of equal width are not enough.
+    /// The number of bins that a sketch has to keep; `None` if sums of bins of equal width are not
+    /// enough.
     pub(crate) fn n_bins_of_a_sketch(&self) -> Option<usize> {
         let plain = self.strategy == "uniform" && self.compat.is_none();
         self.n_bins.parse().ok().filter(|_| plain)

@@ -1,5 +1,5 @@
-//! What can be typed. Options that name a choice of the core stay text here: the core reads them, so that
-//! a refusal has the same words as in Rust and Python.
+//! What can be typed. Options that name a choice of the core stay text here: the core reads them,
+//! so that a refusal has the same words as in Rust and Python.
 
 pub(crate) mod measures;
 pub(crate) mod significance;
@@ -24,7 +24,8 @@ use crate::dataset::files::{self, InputFile};
 use crate::dataset::formats::Format;
 pub(crate) use measures::{OptionArgs, SmoothingArgs, check_sigma};
 
-/// How far a classifier's probabilities are from the truth, and how much of that figure can be trusted
+/// How far a classifier's probabilities are from the truth, and how much of that figure can be
+/// trusted
 #[derive(Debug, Parser)]
 #[command(
     name = "calipers",
@@ -97,8 +98,8 @@ impl Verb {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Predictions: .csv .tsv .jsonl .ndjson .parquet .arrow .feather .ipc .npz, or .npy with --label FILE.npy; - is standard input; patterns such as
-    /// 'logs/*.csv'
+    /// Predictions: .csv .tsv .jsonl .ndjson .parquet .arrow .feather .ipc .npz, or .npy with
+    /// --label FILE.npy; - is standard input; patterns such as 'logs/*.csv'
     #[arg(required = true, value_name = "FILE", help_heading = "Arguments")]
     pub(crate) files: Vec<PathBuf>,
 
@@ -110,7 +111,8 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "COL")]
     pub(crate) label: Option<String>,
 
-    /// Predicted class, where --prob is the probability of that class alone: the outcome is whether it equals the label
+    /// Predicted class, where --prob is the probability of that class alone: the outcome is whether
+    /// it equals the label
     #[arg(long, value_name = "COL")]
     pub(crate) pred: Option<String>,
 
@@ -122,7 +124,8 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "COL")]
     pub(crate) by: Option<String>,
 
-    /// The scores are raw: logits, or log-probabilities; columns and arrays that are called logits are raw anyway
+    /// The scores are raw: logits, or log-probabilities; columns and arrays that are called logits
+    /// are raw anyway
     #[arg(long)]
     pub(crate) logits: bool,
 
@@ -135,7 +138,8 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "HOW", allow_negative_numbers = true)]
     pub(crate) multiclass: Option<String>,
 
-    /// The top class, if several tie: first, or any (right if the label is any of them) [default: first]
+    /// The top class, if several tie: first, or any (right if the label is any of them) [default:
+    /// first]
     #[arg(long, value_name = "RULE")]
     pub(crate) ties: Option<String>,
 
@@ -143,7 +147,8 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     pub(crate) sum_tolerance: Option<f64>,
 
-    /// Format of the files, where their names do not say it; that of standard input is seen from its first bytes
+    /// Format of the files, where their names do not say it; that of standard input is seen from
+    /// its first bytes
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
 
@@ -151,11 +156,13 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<NonZeroU64>,
 
-    /// Only look at the files: their columns, with types and first values, and how many rows there are
+    /// Only look at the files: their columns, with types and first values, and how many rows there
+    /// are
     #[arg(long)]
     pub(crate) columns: bool,
 
-    /// If rows break a rule: refuse (the file), or count (leave them out and count them). Rows are counted from 0 [default: refuse]
+    /// If rows break a rule: refuse (the file), or count (leave them out and count them). Rows are
+    /// counted from 0 [default: refuse]
     #[arg(long, value_name = "RULE")]
     pub(crate) invalid: Option<String>,
 }
@@ -179,8 +186,9 @@ pub(crate) struct FilesArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measures")]
 pub(crate) struct MeasuresArgs {
-    /// A measure by its name in `calipers measures`, with its default options, in place of LS-ECE and ECE; give it again
-    /// for each further one. ls_ece, residual_ls_ece and expected_calibration_error have the options below
+    /// A measure by its name in `calipers measures`, with its default options, in place of LS-ECE
+    /// and ECE; give it again for each further one. ls_ece, residual_ls_ece and
+    /// expected_calibration_error have the options below
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     pub(crate) measure: Vec<String>,
 

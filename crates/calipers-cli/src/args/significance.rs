@@ -18,7 +18,8 @@ pub(crate) struct DrawArgs {
     #[command(flatten)]
     pub(crate) seed: SeedArgs,
 
-    /// Column or array whose values tell clusters of rows apart that depend on each other, such as a person's. Rows are kept in memory
+    /// Column or array whose values tell clusters of rows apart that depend on each other, such as
+    /// a person's. Rows are kept in memory
     #[arg(long, value_name = "COL")]
     pub(crate) cluster: Option<String>,
 }
@@ -33,7 +34,8 @@ impl DrawArgs {
 /// Where random numbers come from.
 #[derive(Debug, Args)]
 pub(crate) struct SeedArgs {
-    /// What the random numbers are made from: the same seed gives the same figures, on any number of threads [default: 0]
+    /// What the random numbers are made from: the same seed gives the same figures, on any number
+    /// of threads [default: 0]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
@@ -52,7 +54,8 @@ impl SeedArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Chance")]
 pub(crate) struct IntervalArgs {
-    /// How intervals are made: bias-aware, influence, normal, percentile or bca [default: bias-aware for LS-ECE and ECE, normal for others]
+    /// How intervals are made: bias-aware, influence, normal, percentile or bca [default:
+    /// bias-aware for LS-ECE and ECE, normal for others]
     #[arg(long, value_name = "METHOD")]
     interval: Option<String>,
 }

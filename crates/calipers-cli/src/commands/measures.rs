@@ -71,7 +71,8 @@ pub(crate) fn by_names(names: &[&str], options: &OptionArgs) -> Result<Vec<Selec
     Ok(selected)
 }
 
-/// A measure with the options of the command: those of LS-ECE and ECE are their own, the link is that of all.
+/// A measure with the options of the command: those of LS-ECE and ECE are their own, the link is
+/// that of all.
 fn made(spec: &Spec, options: &OptionArgs) -> Result<(Option<String>, Arc<dyn Measure>), Error> {
     let OptionArgs { ls_ece, ece } = options;
     let (smoothed, binned) = (ls_ece.measure()?, options.binned_ece()?);

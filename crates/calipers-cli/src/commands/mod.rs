@@ -1,4 +1,5 @@
-//! The verbs, one file or folder each. [`analysis`] is what measure, assess and check share: files in, results of each model and group out.
+//! The verbs, one file or folder each. [`analysis`] is what measure, assess and check share: files
+//! in, results of each model and group out.
 
 pub(crate) mod analysis;
 pub(crate) mod assess;

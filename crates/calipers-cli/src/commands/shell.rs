@@ -1,4 +1,5 @@
-//! What a shell and `man` are told of the command: `calipers completions` and `calipers man`, from the same text as `--help`.
+//! What a shell and `man` are told of the command: `calipers completions` and `calipers man`, from
+//! the same text as `--help`.
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, CommandFactory};

@@ -14,11 +14,13 @@ use crate::dataset::sketches::{self, Sketches};
 use crate::output::Output;
 use crate::render::{json, number};
 
-/// Put the predictions of all files into one sketch, which is measured and merged like the rows themselves
+/// Put the predictions of all files into one sketch, which is measured and merged like the rows
+/// themselves
 ///
-/// A sketch has some megabytes, whatever the number of rows; with --by there is one for each group, and those with few rows are
-/// small. It answers LS-ECE for any sigma from --smallest-sigma on, and ECE with the --n-bins that it keeps. Sketches of days,
-/// files or machines can be merged: the result is that of all rows.
+/// A sketch has some megabytes, whatever the number of rows; with --by there is one for each group,
+/// and those with few rows are small. It answers LS-ECE for any sigma from --smallest-sigma on, and
+/// ECE with the --n-bins that it keeps. Sketches of days, files or machines can be merged: the
+/// result is that of all rows.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -33,7 +35,8 @@ pub(crate) struct SketchArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
 
-    /// File to write: .calipers for one sketch, .parquet for rows of keys and sketches, as --by needs them
+    /// File to write: .calipers for one sketch, .parquet for rows of keys and sketches, as --by
+    /// needs them
     #[arg(short, long, value_name = "FILE", required_unless_present = "columns", help_heading = "Sketch")]
     output: Option<PathBuf>,
 
@@ -71,7 +74,8 @@ pub(crate) struct MergeArgs {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// File to write: .calipers for one sketch, .parquet for rows of keys and sketches, as --by needs them
+    /// File to write: .calipers for one sketch, .parquet for rows of keys and sketches, as --by
+    /// needs them
     #[arg(short, long, value_name = "FILE", help_heading = "Sketch")]
     output: PathBuf,
 

@@ -18,7 +18,8 @@ pub(crate) struct Batch {
     pub(crate) groups: Option<Column>,
     /// What tells clusters of rows apart that depend on each other.
     pub(crate) clusters: Option<Column>,
-    /// Whether the predicted class is the label, where there is one: the outcomes in place of the labels.
+    /// Whether the predicted class is the label, where there is one: the outcomes in place of the
+    /// labels.
     agreement: Option<Column>,
     forms: Vec<Form>,
     /// Its number in the file.

@@ -1,4 +1,5 @@
-//! Which column is what: named by the user, or guessed by a name that leaves no doubt, and then said.
+//! Which column is what: named by the user, or guessed by a name that leaves no doubt, and then
+//! said.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! Names of files as they were typed -> files: patterns that no shell has expanded are expanded here, and `-` is standard input.
+//! Names of files as they were typed -> files: patterns that no shell has expanded are expanded
+//! here, and `-` is standard input.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -18,7 +19,8 @@ use crate::progress::ManyFiles;
 /// Files for each thread from which on a thread reads a file alone.
 const MANY_FOR_A_THREAD: usize = 4;
 
-/// Bytes up to which it does: long files are better read by all threads, and some are held in memory as they are.
+/// Bytes up to which it does: long files are better read by all threads, and some are held in
+/// memory as they are.
 const SMALL: u64 = 32 << 20;
 
 /// What stands for standard input.
@@ -66,7 +68,8 @@ impl InputFile {
         );
     }
 
-    /// Whether the file is one of sketches, known by its first bytes whatever its name, or by its columns where it is Parquet; or claims to be.
+    /// Whether the file is one of sketches, known by its first bytes whatever its name, or by its
+    /// columns where it is Parquet; or claims to be.
     pub(crate) fn is_sketch(&self) -> bool {
         match self.format.or_else(|| Format::by_extension(&self.path)) {
             Some(Format::Sketch) => true,
@@ -113,8 +116,8 @@ pub(crate) fn expand(names: &[PathBuf], format: Option<Format>) -> Result<Vec<In
     Ok(files)
 }
 
-/// Standard input in a temporary file, since most formats are not read from their beginning to their end, and text twice where its types turn out
-/// to be others.
+/// Standard input in a temporary file, since most formats are not read from their beginning to
+/// their end, and text twice where its types turn out to be others.
 fn standard_input(format: Option<Format>) -> Result<InputFile> {
     let mut input = std::io::stdin().lock();
     let mut start = Vec::new();
@@ -135,8 +138,8 @@ fn standard_input(format: Option<Format>) -> Result<InputFile> {
     Ok(InputFile { name: PathBuf::from(STANDARD_INPUT), path, format: Some(format), _copy: Some(Arc::new(copy)) })
 }
 
-/// Hands what `read` makes of each file to `take`, in their order. A file is read on all threads; where there are many small ones, as many at
-/// once as there are threads, each on one.
+/// Hands what `read` makes of each file to `take`, in their order. A file is read on all threads;
+/// where there are many small ones, as many at once as there are threads, each on one.
 ///
 /// The file is named where either fails; of several that cannot be read it is the first.
 pub(crate) fn for_each<T: Send>(
@@ -186,7 +189,8 @@ fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Refuses to write over a file that is read, or into a folder of them: a kill, or a full disk, must leave all input.
+/// Refuses to write over a file that is read, or into a folder of them: a kill, or a full disk,
+/// must leave all input.
 pub(crate) fn refuse_overwriting(output: &Path, inputs: &[InputFile]) -> Result<()> {
     let parent = output.parent().map(|parent| if parent == Path::new("") { Path::new(".") } else { parent });
     let places: Vec<PathBuf> = [Some(output), parent].into_iter().flatten().flat_map(Path::canonicalize).collect();

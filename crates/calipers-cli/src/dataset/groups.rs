@@ -1,4 +1,5 @@
-//! Rows by the values of a column: groups, which are measured one by one, and clusters, whose rows depend on each other.
+//! Rows by the values of a column: groups, which are measured one by one, and clusters, whose rows
+//! depend on each other.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,7 +21,8 @@ fn key(column: &Column, row: usize) -> String {
     if column.is_missing(row) { String::new() } else { column.values.display(row) }
 }
 
-/// The values of groups among the given rows, each once, and for each row the place of its own. Those without a value are a group too.
+/// The values of groups among the given rows, each once, and for each row the place of its own.
+/// Those without a value are a group too.
 pub(crate) fn keys_and_numbers(column: &Column, rows: &[usize]) -> (Vec<String>, Vec<u32>) {
     let groups = rows_of_groups(column, rows.iter().copied());
     let keys: Vec<String> = in_order(&groups).into_iter().map(|(key, _)| key.clone()).collect();

@@ -58,7 +58,8 @@ pub(crate) enum Content {
     Sketches(Vec<Sketches>),
 }
 
-/// A command that needs all rows of a file at once and has one figure for them, in the words of its errors.
+/// A command that needs all rows of a file at once and has one figure for them, in the words of its
+/// errors.
 pub(crate) struct WholeFiles {
     /// `sweep`
     pub(crate) verb: &'static str,
@@ -186,7 +187,8 @@ impl<C> Dataset<C> {
         Dataset { file: self.file, models: self.models, content: map(self.content) }
     }
 
-    /// What `each` makes of the models, one after the other; an error names the model where there are several.
+    /// What `each` makes of the models, one after the other; an error names the model where there
+    /// are several.
     pub(crate) fn each_model<T>(&self, each: impl Fn(usize, &Measured<()>) -> Result<T>) -> Result<Vec<T>> {
         let models = self.models.iter().enumerate();
         models.map(|(place, model)| each(place, model).map_err(|error| self.in_model(place, error))).collect()

@@ -33,7 +33,8 @@ pub(crate) fn difference(first: &Batch, other: &Batch) -> Option<Difference> {
     }
 }
 
-/// The first row that was left out of one of two models and kept in the other, and whether the first kept it.
+/// The first row that was left out of one of two models and kept in the other, and whether the
+/// first kept it.
 pub(crate) fn first_row_of_one(first: &Predictions<'_>, other: &Predictions<'_>) -> Option<(usize, bool)> {
     let kept =
         |predictions: &Predictions<'_>, place: usize| (place < predictions.len()).then(|| predictions.row(place));

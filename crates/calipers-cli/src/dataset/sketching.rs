@@ -1,4 +1,5 @@
-//! A file of any length -> sketches: parts are checked and added on all threads, and only the sketches stay in memory.
+//! A file of any length -> sketches: parts are checked and added on all threads, and only the
+//! sketches stay in memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
@@ -61,8 +62,8 @@ pub(super) fn sketch_models(
 /// One model while its file is read, shared by all threads.
 struct Model {
     empty: Sketch,
-    /// Sketches that no thread is filling: as many as ever were filled at once. Sums are integers, so it does not matter which rows
-    /// went into which.
+    /// Sketches that no thread is filling: as many as ever were filled at once. Sums are integers,
+    /// so it does not matter which rows went into which.
     idle: Mutex<Vec<Filling>>,
     shards: Vec<Mutex<HashMap<String, Sketch>>>,
     hasher: std::hash::RandomState,
@@ -94,7 +95,8 @@ impl Model {
         Ok(())
     }
 
-    /// A group is sketched with its rows that are left out, so that all groups together are all rows.
+    /// A group is sketched with its rows that are left out, so that all groups together are all
+    /// rows.
     fn add_groups(&self, batch: &Batch, place: usize) -> Result<(), Error> {
         let Some(groups) = &batch.groups else { return Ok(()) };
         for (key, rows) in rows_of_groups(groups, 0..groups.n_rows()) {

@@ -1,5 +1,5 @@
-//! Files that appear whole or not at all: written beside their place, made durable, then moved there. So do the files
-//! of a folder together.
+//! Files that appear whole or not at all: written beside their place, made durable, then moved
+//! there. So do the files of a folder together.
 
 pub(crate) mod temporary;
 
@@ -20,7 +20,8 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Refuses now what would be refused after hours of work: a folder that is absent or cannot be written to.
+    /// Refuses now what would be refused after hours of work: a folder that is absent or cannot be
+    /// written to.
     pub(crate) fn new(path: &Path) -> Result<Self> {
         Self::find(path).with_context(|| path.display().to_string())
     }
@@ -60,7 +61,8 @@ impl Output {
         }
         let moved = unfinished.finish(|file| file.persist(&self.path));
         moved.transpose().map_err(|error| cannot_write(error.error))?;
-        // The name is durable when the folder is. Some file systems cannot do that, and lose nothing but time to a crash.
+        // The name is durable when the folder is. Some file systems cannot do that, and lose
+        // nothing but time to a crash.
         let _ = File::open(&self.folder).and_then(|folder| folder.sync_all());
         Ok(())
     }
@@ -79,7 +81,8 @@ pub(crate) struct OutputFolder {
 }
 
 impl OutputFolder {
-    /// Refuses now what would be refused after hours of work: a file in its place, or a folder that cannot be made or written to.
+    /// Refuses now what would be refused after hours of work: a file in its place, or a folder that
+    /// cannot be made or written to.
     pub(crate) fn new(path: &Path) -> Result<Self> {
         let folder = OutputFolder { path: path.to_owned() };
         let nearest = folder.nearest();
@@ -91,7 +94,8 @@ impl OutputFolder {
         Ok(folder)
     }
 
-    /// Refuses a folder that stands where a file of such a name would be written, as far as can be told before it is.
+    /// Refuses a folder that stands where a file of such a name would be written, as far as can be
+    /// told before it is.
     pub(crate) fn refuse_folders(&self, is_written: impl Fn(&str) -> bool) -> Result<()> {
         let Ok(entries) = fs::read_dir(&self.path) else { return Ok(()) };
         let mut names: Vec<String> =
@@ -126,8 +130,8 @@ impl OutputFolder {
         self.path.join(name)
     }
 
-    /// Puts files with these names and texts there. They are written elsewhere first and then moved; if one cannot be, those
-    /// before it are taken back.
+    /// Puts files with these names and texts there. They are written elsewhere first and then
+    /// moved; if one cannot be, those before it are taken back.
     pub(crate) fn write(&self, files: &[(String, String)]) -> Result<()> {
         self.replace(files).with_context(|| self.path.display().to_string())
     }
@@ -181,8 +185,8 @@ impl OutputFolder {
         Ok(())
     }
 
-    /// A folder on the same disk that is gone when it is dropped: inside, since a folder that is there may be a disk of its own; or in the nearest
-    /// one around that is there.
+    /// A folder on the same disk that is gone when it is dropped: inside, since a folder that is
+    /// there may be a disk of its own; or in the nearest one around that is there.
     fn unfinished(&self) -> Result<Unfinished<TempDir>> {
         let builder = builder(0o777);
         let nearest = self.nearest();
@@ -201,7 +205,8 @@ fn builder(mode: u32) -> Builder<'static, 'static> {
     builder
 }
 
-/// Takes back folders that were made, the innermost last in the list; those that hold anything stay.
+/// Takes back folders that were made, the innermost last in the list; those that hold anything
+/// stay.
 fn remove_empty(folders: &[PathBuf]) {
     for folder in folders.iter().rev() {
         let _ = fs::remove_dir(folder);

@@ -1,4 +1,5 @@
-//! Files that must not outlive the command: what is being written, and copies of standard input. Ctrl-C removes them all.
+//! Files that must not outlive the command: what is being written, and copies of standard input.
+//! Ctrl-C removes them all.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +11,8 @@ fn all() -> MutexGuard<'static, Vec<PathBuf>> {
     ALL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A temporary file or folder, which removes itself when it is dropped, and is removed where the command is interrupted.
+/// A temporary file or folder, which removes itself when it is dropped, and is removed where the
+/// command is interrupted.
 #[derive(Debug)]
 pub(crate) struct Unfinished<T: AsRef<Path>> {
     /// Until it is finished.
@@ -60,7 +62,8 @@ pub(crate) fn uninterrupted<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// From here on, SIGINT (Ctrl-C) and SIGTERM remove what is unfinished, and then end the command as they always do.
+/// From here on, SIGINT (Ctrl-C) and SIGTERM remove what is unfinished, and then end the command as
+/// they always do.
 #[cfg(unix)]
 pub(crate) fn remove_on_interrupt() {
     use signal_hook::consts::{SIGINT, SIGTERM};

@@ -1,4 +1,5 @@
-//! What every table shares: names of its rows, how they were measured, which columns were guessed, and what its notes mean.
+//! What every table shares: names of its rows, how they were measured, which columns were guessed,
+//! and what its notes mean.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -54,7 +55,8 @@ pub(crate) fn by<F>(results: &[Measured<F>]) -> Option<String> {
     results.first().and_then(|measured| measured.group.as_ref()).map(|group| crate::printable(&group.by))
 }
 
-/// Which rows were read, and how rows of several classes are measured, in a line, if of all the same.
+/// Which rows were read, and how rows of several classes are measured, in a line, if of all the
+/// same.
 pub(crate) fn rows_read<F>(results: &[Measured<F>]) -> String {
     let limits = results.iter().filter_map(|measured| measured.columns.as_ref()).map(|columns| columns.rules.limit);
     let limit = limits.filter(|limit| *limit < u64::MAX).min();
@@ -130,7 +132,8 @@ pub(crate) fn glossary<'a, F>(
     lines.into_iter().flatten().collect()
 }
 
-/// Where columns were guessed, a line that says which; where files differ, a line for each kind of them.
+/// Where columns were guessed, a line that says which; where files differ, a line for each kind of
+/// them.
 pub(crate) fn guesses<F>(results: &[Measured<F>], names: &[String]) -> String {
     let guessed = results
         .iter()

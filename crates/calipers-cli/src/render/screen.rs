@@ -1,4 +1,5 @@
-//! Where tables are shown: how wide it is, and whether it has colours. What is piped is plain, and as wide as it has to be.
+//! Where tables are shown: how wide it is, and whether it has colours. What is piped is plain, and
+//! as wide as it has to be.
 
 use std::io::IsTerminal;
 
@@ -6,7 +7,8 @@ use clap::ColorChoice;
 
 use super::wrap;
 
-/// Narrower terminals are taken to be so wide: below, a line that wraps is easier to read than a table of single words.
+/// Narrower terminals are taken to be so wide: below, a line that wraps is easier to read than a
+/// table of single words.
 const LEAST_WIDTH: usize = 40;
 
 /// Tables of many models and long reasons, where no terminal says how wide they may be.

@@ -3,8 +3,8 @@
 use textwrap::core::Word;
 use textwrap::wrap_algorithms::wrap_first_fit;
 
-/// The lines of a text, cut after `separators` where they would be longer than `width`; all but the first of a line are `indent` shorter. What
-/// cannot be cut stays whole.
+/// The lines of a text, cut after `separators` where they would be longer than `width`; all but the
+/// first of a line are `indent` shorter. What cannot be cut stays whole.
 pub(crate) fn lines(text: &str, separators: &[char], width: usize, indent: usize) -> Vec<String> {
     let widths = [width, width.saturating_sub(indent)].map(|width| width as f64);
     let wrapped = |line: &str| {

@@ -130,7 +130,8 @@ fn broken_groups_among_many_are_significant_after_adjustment() {
     let table = succeed(&args);
     assert!(table.contains("p (Holm): adjusted for the number of groups.\n"), "{table}");
     assert!(!table.contains("--resamples"), "{table}");
-    // A measure without a bound on the tail is drawn more often where none of the first draws reaches the value.
+    // A measure without a bound on the tail is drawn more often where none of the first draws
+    // reaches the value.
     let coarse = succeed(&["assess", text(&path), "--by", "g", "--measure", "brier_score", "--resamples", "100"]);
     let coarse = coarse.split_whitespace().collect::<Vec<_>>().join(" ");
     for group in ["g00", "g01", "g02"] {

@@ -10,7 +10,8 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Three groups of 2,000 rows: calibrated, calibrated, and with predictions that are too high by 0.2.
+/// Three groups of 2,000 rows: calibrated, calibrated, and with predictions that are too high by
+/// 0.2.
 fn groups(folder: &Folder) -> PathBuf {
     let row = |row: usize| {
         let p = 0.3 + 0.6 * (row as f64 * 0.618_033_988_749_895).fract();

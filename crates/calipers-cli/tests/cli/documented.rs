@@ -40,7 +40,8 @@ fn the_help_of_every_verb_is_on_its_page() {
     }
 }
 
-/// Without spaces at the ends of lines, which clap leaves where an option's text has two paragraphs.
+/// Without spaces at the ends of lines, which clap leaves where an option's text has two
+/// paragraphs.
 fn tidy(help: &str) -> String {
     help.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }

@@ -397,7 +397,8 @@ fn csv_that_is_ragged_or_not_utf8_is_refused() {
     }
 }
 
-/// Cut short or with a byte changed, a file is refused in one line or read: never more, never a panic.
+/// Cut short or with a byte changed, a file is refused in one line or read: never more, never a
+/// panic.
 #[test]
 fn damaged_files_never_panic() {
     let folder = Folder::new();

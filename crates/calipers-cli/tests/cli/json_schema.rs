@@ -187,7 +187,8 @@ fn every_key_is_documented_and_every_documented_key_is_printed() {
     run("--columns", &["measure", "answers.csv", "digits_mlp.npz", "groups.parquet", "--columns"]);
     let printed = schema.seen.borrow();
     for (heading, object) in &schema.objects {
-        // No rows of this test have an infinite figure; src/json.rs tests that one is said in words.
+        // No rows of this test have an infinite figure; src/json.rs tests that one is said in
+        // words.
         for key in object.keys().filter(|key| *key != "…" && *key != "value_text") {
             assert!(
                 printed.contains(&(heading.clone(), key.clone())),

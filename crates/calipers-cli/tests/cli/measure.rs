@@ -15,7 +15,8 @@ fn figures_that_can_be_checked_by_hand() {
     let folder = Folder::new();
     let three = json(&folder.write("three.csv", THREE_ROWS), &["--n-bins", "2"]);
     assert!((three["ece"]["value"].as_f64().unwrap() - 0.7 / 3.0).abs() < 1e-15);
-    // One point at logit 0 whose outcome is 1: the gap is |1 - T|, whose mean is 1/2 for symmetric noise.
+    // One point at logit 0 whose outcome is 1: the gap is |1 - T|, whose mean is 1/2 for symmetric
+    // noise.
     let one = json(&folder.write("one.csv", "label,prob\n1,0.5\n"), &["--sigma", "1"]);
     let bound = one["ls_ece"]["numerical_bound"].as_f64().unwrap();
     assert!((one["ls_ece"]["value"].as_f64().unwrap() - 0.5).abs() <= bound);
@@ -35,8 +36,9 @@ fn the_table_is_plain_and_says_what_it_shows() {
     let header = "predictions n LS-ECE floor p num. ± sigma ECE (15 bins) floor p notes";
     assert_eq!(rows[0].join(" "), header);
     assert!(rows[1].concat().chars().all(|c| c == '-'));
-    // Two of three outcomes are drawn with 1/2, and the third is certain: in half of the draws they are equal, as here, and in the others ECE is 0 and LS-ECE
-    // 0.041. The mean of 200 draws is within 5 of its deviations.
+    // Two of three outcomes are drawn with 1/2, and the third is certain: in half of the draws they
+    // are equal, as here, and in the others ECE is 0 and LS-ECE 0.041. The mean of 200 draws is
+    // within 5 of its deviations.
     for (place, other) in [(3, 0.041), (9, 0.0)] {
         let number = |place: usize| rows[2][place].parse::<f64>().unwrap();
         let (mean, deviation) = (0.5 * (1.0 / 3.0 + other), 0.5 * (1.0 / 3.0 - other));
@@ -223,7 +225,8 @@ fn the_top_class_counts_its_ties() {
         (&value!("top_class"), &value!(3), &value!(1))
     );
     assert!(measure(&path, &[]).contains("1 tied"));
-    // Top classes: 0.5 right, 0.4 tied, 0.7 right, 0.5 wrong. The tie is right only if any of its classes will do.
+    // Top classes: 0.5 right, 0.4 tied, 0.7 right, 0.5 wrong. The tie is right only if any of its
+    // classes will do.
     let ece = |result: &serde_json::Value| result["ece"]["value"].as_f64().unwrap();
     assert!((ece(&first) - (0.0 + 0.4 + 0.3) / 4.0).abs() < 1e-15);
     assert!((ece(&json(&path, &["--ties", "any"])) - (0.0 + 0.6 + 0.3) / 4.0).abs() < 1e-15);

@@ -1,4 +1,5 @@
-//! `calipers sketch` and `calipers merge`: the same bytes whatever the split, and figures of the rows.
+//! `calipers sketch` and `calipers merge`: the same bytes whatever the split, and figures of the
+//! rows.
 
 use std::path::Path;
 
@@ -174,7 +175,8 @@ fn what_cannot_be_sketched_or_merged_is_refused() {
     assert!(!out.exists());
 }
 
-/// Whatever byte is changed, a sketch is refused: never a panic. Parquet has no checksum of keys, so that those may be other ones.
+/// Whatever byte is changed, a sketch is refused: never a panic. Parquet has no checksum of keys,
+/// so that those may be other ones.
 #[test]
 fn damaged_sketches_are_refused() {
     let folder = Folder::new();

@@ -1,4 +1,5 @@
-//! Every verb's table and JSON, as files beside this one: a change of what people and programs see is seen in review.
+//! Every verb's table and JSON, as files beside this one: a change of what people and programs see
+//! is seen in review.
 //!
 //! `INSTA_UPDATE=always cargo test -p calipers-cli snapshots` writes them anew.
 

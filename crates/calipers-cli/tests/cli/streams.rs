@@ -134,7 +134,8 @@ fn what_is_said_of_the_whole_is_said_of_a_stream() {
     assert_refused(&path, &[], &format!("weights must not all be zero, got {MANY} rows of weight 0"));
 }
 
-/// Labels of a CSV file are numbers if all are: one cell at the end, blocks after the first, decides.
+/// Labels of a CSV file are numbers if all are: one cell at the end, blocks after the first,
+/// decides.
 #[test]
 fn the_type_of_labels_does_not_depend_on_blocks() {
     let folder = Folder::new();
@@ -214,7 +215,8 @@ fn files_together_are_measured_as_their_rows() {
     assert_eq!(results(&[text(&a), "--by", "prob", "--compat", "netcal"]).len(), 3);
 }
 
-/// On a terminal there is a line that says how far it is; everywhere else standard error is empty, as all tests see.
+/// On a terminal there is a line that says how far it is; everywhere else standard error is empty,
+/// as all tests see.
 #[test]
 fn progress_is_for_terminals() {
     let run = std::process::Command::new("script")

@@ -66,14 +66,16 @@ pub(crate) fn results(args: &[&str]) -> Vec<Value> {
     all["results"].as_array().unwrap().clone()
 }
 
-/// `calipers measure` must refuse: exit code 2, nothing on standard output and this one line after the file's name.
+/// `calipers measure` must refuse: exit code 2, nothing on standard output and this one line after
+/// the file's name.
 pub(crate) fn assert_refused(path: &Path, args: &[&str], text: &str) {
     let run = calipers(&[&["measure", path.to_str().unwrap()], args].concat());
     let stderr = format!("calipers: {}: {text}\n", path.display());
     assert_eq!(run, Run { code: Some(2), stdout: String::new(), stderr }, "{} {args:?}", path.display());
 }
 
-/// A folder with the bundled examples and files made for tests, in which the command runs: so names of files are the same on every machine.
+/// A folder with the bundled examples and files made for tests, in which the command runs: so names
+/// of files are the same on every machine.
 pub(crate) struct Desk(Folder);
 
 impl Desk {
@@ -104,7 +106,8 @@ impl Desk {
     }
 }
 
-/// Answers of people, four each with one outcome, in groups: of `few` there are too few people to say anything of chance.
+/// Answers of people, four each with one outcome, in groups: of `few` there are too few people to
+/// say anything of chance.
 pub(crate) fn answers(n: usize) -> String {
     let row = |row: usize| {
         let (who, p) = (row / 4, ((row as f64 * 0.618_033_988_749_895).fract() * 1000.0).round() / 1000.0);
@@ -222,7 +225,8 @@ pub(crate) enum Array {
     Integers(Vec<u64>, Vec<i64>),
     Single(Vec<u64>, Vec<f32>),
     Double(Vec<u64>, Vec<f64>),
-    /// Doubles as numpy type `dtype`, by columns if `fortran`; the values stay in the order of rows.
+    /// Doubles as numpy type `dtype`, by columns if `fortran`; the values stay in the order of
+    /// rows.
     As {
         dtype: &'static str,
         fortran: bool,

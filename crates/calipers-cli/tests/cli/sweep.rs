@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use crate::support::{Folder, assert_fails, calipers, json, succeed};
 
-/// Rows whose outcomes turn from 1 to 0 within each fortieth of [0, 1]: 40 bins see nothing of it, 80 bins all.
+/// Rows whose outcomes turn from 1 to 0 within each fortieth of [0, 1]: 40 bins see nothing of it,
+/// 80 bins all.
 fn striped(n: usize) -> String {
     let row = |k: usize| {
         let p = (k as f64 + 0.5) / n as f64;

@@ -1,5 +1,5 @@
-//! Where everything of a chart is, in pixels from its upper left corner: every text with the box that it needs, so that none is cut
-//! and none lies on another.
+//! Where everything of a chart is, in pixels from its upper left corner: every text with the box
+//! that it needs, so that none is cut and none lies on another.
 
 use super::ticks::Ticks;
 use super::{Axis, Chart, PALETTE, Stroke, text};
@@ -203,7 +203,8 @@ fn x_ticks<I: Iterator<Item = f64>>(axis: &Axis, values: impl Fn() -> I, width: 
     })
 }
 
-/// Entries in columns as wide as the widest name, from left to right and then down; the names; and where it ends.
+/// Entries in columns as wide as the widest name, from left to right and then down; the names; and
+/// where it ends.
 fn legend(
     chart: &Chart,
     series_colours: &[&'static str],
@@ -233,7 +234,8 @@ fn legend(
     let column = SAMPLE + AFTER_SAMPLE + widest;
     let gap = 2.0 * SPACE;
     let most = (((inner + gap) / (column + gap)) as usize).clamp(1, named.len());
-    // As many rows as that needs, and then no more columns than those need: four entries are two by two rather than three and one.
+    // As many rows as that needs, and then no more columns than those need: four entries are two by
+    // two rather than three and one.
     let n_columns = named.len().div_ceil(named.len().div_ceil(most));
     let left = (chart.size.0 - (n_columns as f64 * (column + gap) - gap)) / 2.0;
     let (mut entries, mut names) = (Vec::new(), Vec::new());

@@ -7,8 +7,9 @@ mod ticks;
 
 pub(crate) use text::escaped;
 
-/// Colours that people with any kind of colour vision can tell apart on white (Okabe and Ito, without the yellow, which is too light
-/// for a line). Series take them in turn; after the last comes the first.
+/// Colours that people with any kind of colour vision can tell apart on white (Okabe and Ito,
+/// without the yellow, which is too light for a line). Series take them in turn; after the last
+/// comes the first.
 pub const PALETTE: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"];
 
 /// The place of black in [`PALETTE`], for what belongs to no series.
@@ -16,8 +17,9 @@ pub const BLACK: usize = 6;
 
 /// A line chart: titles, axes and what is drawn between them.
 ///
-/// What has a name is in the legend, which stands below the plot. A series without points is in the legend alone; one without a name is in
-/// the plot alone. What cannot be drawn (NaN, infinite, not positive on a logarithmic axis) breaks a line and is left out.
+/// What has a name is in the legend, which stands below the plot. A series without points is in the
+/// legend alone; one without a name is in the plot alone. What cannot be drawn (NaN, infinite, not
+/// positive on a logarithmic axis) breaks a line and is left out.
 ///
 /// # Example
 /// ```
@@ -50,7 +52,8 @@ pub struct Axis {
     pub label: String,
     /// Linear or logarithmic.
     pub scale: Scale,
-    /// From where to where; unless given, so that all data fit. A range that the scale cannot show is not taken.
+    /// From where to where; unless given, so that all data fit. A range that the scale cannot show
+    /// is not taken.
     pub range: Option<(f64, f64)>,
 }
 
@@ -73,7 +76,8 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// How the line is drawn.
     pub stroke: Stroke,
-    /// Index in [`PALETTE`], so that what belongs together can share one; unless given, the next in turn.
+    /// Index in [`PALETTE`], so that what belongs together can share one; unless given, the next in
+    /// turn.
     pub colour: Option<usize>,
     /// Whether each point has a dot, with its values on hovering.
     pub markers: bool,
@@ -176,24 +180,28 @@ impl Chart {
         self
     }
 
-    /// Width and height in pixels, at least 240 by 160; lines of titles and legend beyond the first make it higher.
+    /// Width and height in pixels, at least 240 by 160; lines of titles and legend beyond the first
+    /// make it higher.
     pub fn size(mut self, width: f64, height: f64) -> Self {
         let within = |size: f64, least: f64| if size >= least { size.min(10_000.0) } else { least };
         self.size = (within(width, 240.0), within(height, 160.0));
         self
     }
 
-    /// The chart as an SVG document, which may also stand inside a page: it has no identifiers, styles or scripts.
+    /// The chart as an SVG document, which may also stand inside a page: it has no identifiers,
+    /// styles or scripts.
     pub fn to_svg(&self) -> String {
         svg::write(self, &layout::Layout::new(self))
     }
 
-    /// The chart for a page, in the page's colours and without the title, which stands in the page; screen readers have it.
+    /// The chart for a page, in the page's colours and without the title, which stands in the page;
+    /// screen readers have it.
     pub(crate) fn inline(&self) -> Drawing {
         Self::inline_moments(std::slice::from_ref(self), 0)
     }
 
-    /// Charts with the same axes and names, of which the page shows one at a time, `shown` at first.
+    /// Charts with the same axes and names, of which the page shows one at a time, `shown` at
+    /// first.
     pub(crate) fn inline_moments(charts: &[Chart], shown: usize) -> Drawing {
         let untitled = charts
             .get(shown)
@@ -290,7 +298,8 @@ impl Band {
 }
 
 impl Scale {
-    /// Whether a value has a place on the axis. Values near the largest double are left out: their differences overflow.
+    /// Whether a value has a place on the axis. Values near the largest double are left out: their
+    /// differences overflow.
     fn shows(self, value: f64) -> bool {
         match self {
             Scale::Linear => value.abs() <= 1e300,

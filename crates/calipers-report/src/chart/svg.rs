@@ -1,5 +1,6 @@
-//! A chart as SVG. What lies in the plot is in an inner `svg` element, which cuts what is outside its box without the identifiers
-//! that a clip path would need; several charts may stand in one page.
+//! A chart as SVG. What lies in the plot is in an inner `svg` element, which cuts what is outside
+//! its box without the identifiers that a clip path would need; several charts may stand in one
+//! page.
 
 use std::fmt::{Display, Write};
 
@@ -13,7 +14,8 @@ const GRID: &str = "#E3E3E3";
 const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
 /// Lines at the very edge of the plot are drawn whole.
 const OVERHANG: f64 = 3.0;
-/// Points further out are brought to there: the numbers stay short, and what is seen of their lines hardly turns.
+/// Points further out are brought to there: the numbers stay short, and what is seen of their lines
+/// hardly turns.
 const FAR: f64 = 20_000.0;
 
 /// A number with at most two digits after the point.
@@ -27,7 +29,8 @@ impl Display for Pixels {
     }
 }
 
-/// Where colours come from: written out in a file of its own, the page's where a chart stands in one, so that it is dark where the page is.
+/// Where colours come from: written out in a file of its own, the page's where a chart stands in
+/// one, so that it is dark where the page is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Colours {
     Fixed,
@@ -75,7 +78,8 @@ pub(super) fn write(chart: &Chart, layout: &Layout) -> String {
     svg
 }
 
-/// Charts that share their layout, as the moments of one: all are there, and the page shows one of them, `shown` at first.
+/// Charts that share their layout, as the moments of one: all are there, and the page shows one of
+/// them, `shown` at first.
 pub(super) fn write_inline(charts: &[Chart], shown: usize, layout: &Layout) -> String {
     let mut svg = String::new();
     let Some(first) = charts.first() else { return svg };

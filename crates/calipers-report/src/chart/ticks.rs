@@ -37,7 +37,8 @@ impl Ticks {
         Ticks { scale: axis.scale, from, to, major, minor }
     }
 
-    /// The place of a value as a share of the axis: 0 at its start, 1 at its end. `None` if it has none.
+    /// The place of a value as a share of the axis: 0 at its start, 1 at its end. `None` if it has
+    /// none.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         self.scale.shows(value).then(|| match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),
@@ -69,7 +70,8 @@ fn linear_range(extent: Option<(f64, f64)>, most: usize) -> (f64, f64) {
     ((least / step + 1e-9).floor() * step, (greatest / step - 1e-9).ceil() * step)
 }
 
-/// The smallest of 1, 2, 5, 10, ... times a power of ten that cuts a range into fewer parts than `most`.
+/// The smallest of 1, 2, 5, 10, ... times a power of ten that cuts a range into fewer parts than
+/// `most`.
 fn step(from: f64, to: f64, most: usize) -> f64 {
     let least = (to - from) / most as f64;
     let power = 10f64.powf(least.log10().floor());
@@ -115,8 +117,8 @@ fn log_range(extent: Option<(f64, f64)>) -> (f64, f64) {
     (below(least).unwrap_or(least), above(greatest).unwrap_or(greatest))
 }
 
-/// Powers of ten, with 2 to 9 times them between; where there are not two of those, 1, 2 and 5 times them; and within a few per cent as
-/// on a linear axis.
+/// Powers of ten, with 2 to 9 times them between; where there are not two of those, 1, 2 and 5
+/// times them; and within a few per cent as on a linear axis.
 fn log_ticks(from: f64, to: f64, most: usize) -> (Vec<(f64, String)>, Vec<f64>) {
     let inside = |value: &f64| (from * (1.0 - 1e-9)..=to * (1.0 + 1e-9)).contains(value);
     let (first, last) = (from.log10().floor() as i32, to.log10().ceil() as i32);

@@ -4,7 +4,8 @@ use calipers::CumulativeCurve;
 
 use crate::chart::{Axis, BLACK, Chart, Rule, Series, Stroke};
 
-/// Σ (y - p) over the share of rows up to there: where the line climbs probabilities are too low, where it falls too high.
+/// Σ (y - p) over the share of rows up to there: where the line climbs probabilities are too low,
+/// where it falls too high.
 pub(crate) fn cumulative(name: &str, curve: &CumulativeCurve) -> Chart {
     let points = curve.shares.iter().copied().zip(curve.differences.iter().copied()).collect();
     super::low("Cumulative differences")

@@ -15,7 +15,8 @@ pub(crate) use sweep::sweep_parts;
 
 use crate::chart::Chart;
 
-/// Narrow enough for a phone, where letters are hardly made smaller; in a wide window charts stand side by side.
+/// Narrow enough for a phone, where letters are hardly made smaller; in a wide window charts stand
+/// side by side.
 const WIDTH: f64 = 420.0;
 
 /// So high that the plot is a square.

@@ -6,7 +6,8 @@ use crate::gather::{Bins, Corp, Moment};
 /// What the density takes of the height.
 const DENSITY: f64 = 0.16;
 
-/// With fewer rows in a hundredth of the axis than this, a curve says nothing of the model; of few rows in all, where the density is below 0.4.
+/// With fewer rows in a hundredth of the axis than this, a curve says nothing of the model; of few
+/// rows in all, where the density is below 0.4.
 const LEAST_ROWS: f64 = 0.5;
 
 fn diagram(title: &str, name: &str) -> Chart {
@@ -22,7 +23,8 @@ pub(crate) fn is_seen(moment: &Moment, place: usize) -> bool {
         && !curve.outcome_rates[place].is_nan()
 }
 
-/// The smoothed curve with the band of a calibrated model, and the density of the smoothed probabilities along the axis.
+/// The smoothed curve with the band of a calibrated model, and the density of the smoothed
+/// probabilities along the axis.
 pub(crate) fn smoothed(name: &str, moment: &Moment, band_name: &str) -> Chart {
     let curve = &moment.curve;
     let at = |values: &[f64]| -> Vec<(f64, f64)> {

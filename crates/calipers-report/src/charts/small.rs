@@ -1,4 +1,5 @@
-//! A diagram so small that many stand on a page: the curve, its band and the diagonal in a square, no numbers.
+//! A diagram so small that many stand on a page: the curve, its band and the diagonal in a square,
+//! no numbers.
 
 use std::fmt::Write;
 

@@ -4,8 +4,9 @@ use calipers::{Estimate, SweepResult};
 
 use crate::chart::{Axis, BLACK, Chart, PALETTE, Rule, Series, Stroke};
 
-/// ECE of each model over the number of bins as a solid line, LS-ECE over 1/sigma as a dashed one of the same colour, smECE as a thin dotted rule.
-/// ECE is that with bins of equal width; with one model, that with bins of equal mass has a line of its own.
+/// ECE of each model over the number of bins as a solid line, LS-ECE over 1/sigma as a dashed one
+/// of the same colour, smECE as a thin dotted rule. ECE is that with bins of equal width; with one
+/// model, that with bins of equal mass has a line of its own.
 ///
 /// # Example
 /// ```

@@ -1,4 +1,5 @@
-//! The table of measures: LS-ECE, its residual form and ECE with all that is known of them, others beside.
+//! The table of measures: LS-ECE, its residual form and ECE with all that is known of them, others
+//! beside.
 
 use calipers::measure::{Cost, FromSketch};
 use calipers::{
@@ -55,7 +56,8 @@ impl Options {
     }
 }
 
-/// LS-ECE must have an answer; `assessment` is that of it, where models were compared. `drawn` may stand for the rows.
+/// LS-ECE must have an answer; `assessment` is that of it, where models were compared. `drawn` may
+/// stand for the rows.
 pub(super) fn gather(
     sample: Sample<'_>,
     drawn: Sample<'_>,
@@ -89,7 +91,8 @@ pub(super) fn gather(
         let few = sample.n().saturating_mul(2 * options.n_resamples) <= MOST_DRAWN_ROWS;
         let spec = other.spec();
         all.push(match (sample.is_sketch(), spec.cost) {
-            // The page says that it is made from a sketch: what that does not know need not be refused one by one.
+            // The page says that it is made from a sketch: what that does not know need not be
+            // refused one by one.
             (true, _) if spec.from_sketch == FromSketch::Nothing => continue,
             (true, _) => value_of(sample, &**other, "its resamples need the rows".to_owned()),
             (false, Cost::Slow) => {

@@ -53,7 +53,8 @@ pub enum Source<'a> {
     Rows {
         /// The rows, checked.
         predictions: &'a Predictions<'a>,
-        /// What is asked of rows of several classes. [`Multiclass::Classwise`] shows the top class first, too.
+        /// What is asked of rows of several classes. [`Multiclass::Classwise`] shows the top class
+        /// first, too.
         multiclass: Multiclass,
         /// The top class, if several tie.
         ties: Ties,
@@ -122,7 +123,8 @@ pub struct ModelFigures {
     pub input: InputReport,
     /// Probabilities that were moved off 0 or 1.
     pub n_clipped: u64,
-    /// Whether rows depend on each other, by clusters: figures reckon with that, bands and the sweep do not.
+    /// Whether rows depend on each other, by clusters: figures reckon with that, bands and the
+    /// sweep do not.
     pub clustered: bool,
     /// Whether figures are those of a sketch.
     pub from_sketch: bool,
@@ -166,7 +168,8 @@ impl<'a> Report<'a> {
         self
     }
 
-    /// Models are not compared pair by pair, for this reason. Otherwise the caller vouches that their rows are the same, in the same order.
+    /// Models are not compared pair by pair, for this reason. Otherwise the caller vouches that
+    /// their rows are the same, in the same order.
     pub fn unpaired(mut self, reason: impl Into<String>) -> Self {
         self.unpaired = Some(reason.into());
         self

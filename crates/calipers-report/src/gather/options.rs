@@ -66,7 +66,8 @@ impl Options {
         self
     }
 
-    /// Sketches that a report can be made from as well as from the rows: fine cells, and the bins of ECE and of the sweep.
+    /// Sketches that a report can be made from as well as from the rows: fine cells, and the bins
+    /// of ECE and of the sweep.
     pub fn sketch(&self, n_bins: usize) -> SketchOptions {
         let bins: Vec<usize> = [n_bins, 15, 20].into_iter().chain(super::sweep::BINS).collect();
         SketchOptions::new().resolution(14).clip(self.clip).n_bins(&bins)

@@ -167,7 +167,8 @@ fn selected(view: &BinaryView<'_>, numbers: &[u32], n_groups: usize) -> Vec<Rows
     for (row, number) in numbers.iter().enumerate() {
         if let Some(group) = groups.get_mut(*number as usize) {
             if view.scale() == Scale::LogOdds {
-                // The logits of two classes, whose log-odds are the score: those are log-odds for any link.
+                // The logits of two classes, whose log-odds are the score: those are log-odds for
+                // any link.
                 group.scores.push(0.0);
             }
             group.scores.push(all.scores[row]);
@@ -210,8 +211,9 @@ fn p_value(part: &Part) -> Option<f64> {
     part.ls_ece.as_ref().ok().and_then(|known| known.floor.as_ref()).map(|floor| floor.p_value)
 }
 
-/// More draws for p-values that are as small as their draws can show, and too large once they are adjusted for all parts, the worst first. How many had to go without. Where
-/// a bound on the tail has made a p-value small enough, no further draw is needed.
+/// More draws for p-values that are as small as their draws can show, and too large once they are
+/// adjusted for all parts, the worst first. How many had to go without. Where a bound on the tail
+/// has made a p-value small enough, no further draw is needed.
 fn refine<'a>(
     parts: &mut [Part],
     subject: &(impl Fn(usize) -> Sample<'a> + Sync),
@@ -255,7 +257,8 @@ fn ordered<'a>(
         part.p_adjusted = adjusted.next();
     }
     let mut order: Vec<usize> = (0..parts.len()).collect();
-    // What is told from chance by its size, then the rest by how near to that it is: among small parts the largest figures are chance. What is refused comes last.
+    // What is told from chance by its size, then the rest by how near to that it is: among small
+    // parts the largest figures are chance. What is refused comes last.
     let badness = |place: &usize| match parts[*place].p_adjusted {
         Some(p) if p <= 1.0 - options.level + 1e-12 => (3, parts[*place].debiased()),
         Some(_) => (2, -p_value(&parts[*place]).unwrap_or(1.0)),

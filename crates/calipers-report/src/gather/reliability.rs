@@ -105,7 +105,8 @@ pub(super) fn places(n: usize) -> Vec<f64> {
 
 pub(super) fn moment(subject: Sample<'_>, sigma: f64, at: &[f64], options: &Options) -> Result<Moment, Error> {
     let ls_ece = options.ls_ece.clone().sigma(sigma);
-    // No finer than sigma needs: the curve stays within its bounds, and costs the same for every sigma.
+    // No finer than sigma needs: the curve stays within its bounds, and costs the same for every
+    // sigma.
     let coarse = subject.sketch().and_then(|sketch| coarsened(sketch, sigma));
     let subject = coarse.as_ref().map_or(subject, Sample::from);
     let (curve, band) = (ls_ece.curve(subject, at)?, ls_ece.consistency_band(subject, at, &options.band())?);

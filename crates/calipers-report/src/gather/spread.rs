@@ -21,7 +21,8 @@ pub struct Spread {
 
 pub(super) fn gather(drawn: Sample<'_>, options: &Options) -> Result<Spread, Error> {
     let measure = CumulativeCalibrationError::new().link(options.link.clone());
-    // A sketch is exact for the bins that it keeps: others may put a probability that many rows share on the wrong side of an edge.
+    // A sketch is exact for the bins that it keeps: others may put a probability that many rows
+    // share on the wrong side of an edge.
     let declared = drawn.sketch().map_or(&[][..], |sketch| sketch.options().declared_bins());
     let near = declared.iter().copied().filter(|n_bins| (10..=N_BARS).contains(n_bins)).max();
     let n_bars = near.unwrap_or(N_BARS);

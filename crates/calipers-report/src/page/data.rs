@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 use super::figure::Shown;
 use crate::gather::{Compared, Figures, Measured, ModelFigures, Outcome, Part, Parts};
 
-/// JSON that may stand inside a script element: no text in it can end that element, or begin a comment.
+/// JSON that may stand inside a script element: no text in it can end that element, or begin a
+/// comment.
 pub(super) fn json(figures: &Figures, shown: &Shown) -> String {
     let charts: Map<String, Value> = shown.charts.iter().cloned().collect();
     let value = json!({

@@ -180,7 +180,8 @@ fn greatest(measure: &Measured) -> f64 {
     measure.assessment().map_or(0.0, of)
 }
 
-/// Value, interval and floor as a strip from 0: the same as the numbers beside it, which is why nobody reads it out.
+/// Value, interval and floor as a strip from 0: the same as the numbers beside it, which is why
+/// nobody reads it out.
 fn strip(assessment: &Assessment, scale: f64) -> Markup {
     if !(scale > 0.0) {
         return html! {};

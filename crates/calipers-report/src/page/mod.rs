@@ -1,4 +1,5 @@
-//! Figures -> one page of HTML that needs nothing else: styles, drawings, numbers and the little script are all in it.
+//! Figures -> one page of HTML that needs nothing else: styles, drawings, numbers and the little
+//! script are all in it.
 
 mod comparison;
 mod data;
@@ -39,7 +40,8 @@ impl Figures {
             parts::groups(self),
             provenance::section(self),
         ];
-        // Nothing is fetched, and no script runs but the one of this page: not even one that a name would smuggle in.
+        // Nothing is fetched, and no script runs but the one of this page: not even one that a name
+        // would smuggle in.
         let policy = format!(
             "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; \
              script-src 'sha256-{}'",

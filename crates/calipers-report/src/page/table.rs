@@ -1,4 +1,5 @@
-//! The numbers behind a chart: what is shown on hovering, read by a screen reader and kept as JSON, all the same.
+//! The numbers behind a chart: what is shown on hovering, read by a screen reader and kept as JSON,
+//! all the same.
 
 use maud::{Markup, html};
 use serde_json::Value;

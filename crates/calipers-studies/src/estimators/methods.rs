@@ -31,7 +31,8 @@ pub(super) fn debiased(rule: Debias) -> String {
     format!("{AUTO}, debiased by {}", rule.name())
 }
 
-/// Every estimate of E|E[Y | p] - p| for n rows, but that with sigma auto, which comes with its rules.
+/// Every estimate of E|E[Y | p] - p| for n rows, but that with sigma auto, which comes with its
+/// rules.
 pub(super) fn estimators(n: usize) -> Vec<(String, Box<dyn Measure>)> {
     let mut all: Vec<(String, Box<dyn Measure>)> = Vec::new();
     for sigma in SIGMAS {

@@ -107,7 +107,8 @@ pub(super) fn wiggle(page: &mut Page, group: &str, models: &[Measured], n_sample
     );
 }
 
-/// "ECE, LS-ECE and smECE take near-identical values", and "the choice of noise does not impact our conclusions".
+/// "ECE, LS-ECE and smECE take near-identical values", and "the choice of noise does not impact our
+/// conclusions".
 pub(super) fn closeness(page: &mut Page, group: &str, models: &[Measured]) {
     let [gaussian, _, uniform, _, smooth, relplot] = DIFFERENCES.map(|(_, difference)| over_models(models, difference));
     let beyond = |means: &[(usize, f64, f64)]| -> Vec<usize> {

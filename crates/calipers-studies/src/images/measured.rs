@@ -103,7 +103,8 @@ fn ls_eces(
     })
 }
 
-/// How many words at the start and at the end all names have, where words end with `_` or start with it; each keeps at least one.
+/// How many words at the start and at the end all names have, where words end with `_` or start
+/// with it; each keeps at least one.
 fn shared(names: &[&str]) -> (usize, usize) {
     let words: Vec<Vec<&str>> = names.iter().map(|name| name.split('_').collect()).collect();
     let fewest = words.iter().map(Vec::len).min().unwrap_or(0);

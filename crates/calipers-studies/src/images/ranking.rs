@@ -81,7 +81,8 @@ pub(super) fn findings(page: &mut Page, group: &str, models: &[Measured]) {
     page.table(&orders(models, &by_ece, &by_ls_ece));
 }
 
-/// The paper's claim: which model is best calibrated does not depend on bins or sigma, nor on which of the two is asked.
+/// The paper's claim: which model is best calibrated does not depend on bins or sigma, nor on which
+/// of the two is asked.
 fn best(page: &mut Page, group: &str, models: &[Measured]) {
     let best = |value: fn(&Point) -> f64| -> Vec<(usize, Vec<usize>)> {
         let mut all: Vec<(usize, Vec<usize>)> = Vec::new();

@@ -1,7 +1,9 @@
-//! Rows to measure, made before any clock runs: seeded, of an over-confident model that is mostly right.
+//! Rows to measure, made before any clock runs: seeded, of an over-confident model that is mostly
+//! right.
 #![allow(dead_code)] // each bench takes what it needs
 
-/// Sizes on both sides of where LS-ECE turns from rows to cells, up to where reading is what takes the time.
+/// Sizes on both sides of where LS-ECE turns from rows to cells, up to where reading is what takes
+/// the time.
 pub(crate) const SIZES: [usize; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
 /// Probabilities and outcomes.

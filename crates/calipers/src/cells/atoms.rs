@@ -1,10 +1,11 @@
 //! From cells to points that the integral takes, with what it costs.
 //!
 //! # Bound
-//! A point at q adds f(q) = K(u - h(q)) to the smoothed mass at u, h being rho^-1. Let d = q - mean in a cell.
-//! Replacing the points of a cell, by outcome,
-//! - by two half-weight points at mean ± deviation leaves moments 0 to 2 as they are, so that the Taylor
-//!   polynomials of degree 2 cancel and what is left is at most (E|d|³ + E[d²]^(3/2)) / 6 times sup |f'''|;
+//! A point at q adds f(q) = K(u - h(q)) to the smoothed mass at u, h being rho^-1. Let d = q - mean
+//! in a cell. Replacing the points of a cell, by outcome,
+//! - by two half-weight points at mean ± deviation leaves moments 0 to 2 as they are, so that the
+//!   Taylor polynomials of degree 2 cancel and what is left is at most (E|d|³ + E[d²]^(3/2)) / 6
+//!   times sup |f'''|;
 //! - by one point at the mean leaves E[d²] / 2 times sup |f''|, or E|d| times sup |f'|.
 //!
 //! In the L1 norm over u, with N_j the norms of the kernel's derivatives, a >= |rho''/rho'|, b >= |rho'''/rho'|
@@ -12,12 +13,13 @@
 //! ```text
 //! |f'|   <= h' N_1      |f''| <= h'² (N_2 + a N_1)      |f'''| <= h'³ (N_3 + 3 a N_2 + (3 a² + b) N_1)
 //! ```
-//! E|d|³ is at most E[d²] times the largest distance of the mean from an end of the cell. Offsets are cut: a point
-//! is off by half a step at most, which costs h' N_1 times that. All of it is measured cell by cell and
-//! weighted by the cell's share.
+//! E|d|³ is at most E[d²] times the largest distance of the mean from an end of the cell. Offsets
+//! are cut: a point is off by half a step at most, which costs h' N_1 times that. All of it is
+//! measured cell by cell and weighted by the cell's share.
 //!
-//! The residual form has f(q) = F(h(q)) with F(h) = (y - ρ(h)) K(u - h), where the factor belongs to the point. By Leibniz the L1 norm over u of the
-//! j-th derivative of F with respect to h is, for every h, at most
+//! The residual form has f(q) = F(h(q)) with F(h) = (y - ρ(h)) K(u - h), where the factor belongs
+//! to the point. By Leibniz the L1 norm over u of the j-th derivative of F with respect to h is,
+//! for every h, at most
 //! ```text
 //! M_j = Σ_i binomial(j, i) r_i N_(j-i),      r_0 = 1 >= |y - ρ|,   r_i >= |ρ^(i)|,   N_0 = 1
 //! ```
@@ -25,8 +27,8 @@
 //! take the place of a cell have their own factor y - ρ(h) each, as rows have: their residual form is what the integral computes.
 //! Here ρ is the link of the kernel, whichever link gives h its q.
 //!
-//! At a single u the same holds with S_j = sup |K^(j)| in place of N_j; S_j is at most N_(j+1) / 2, since K^(j) goes from 0
-//! to 0.
+//! At a single u the same holds with S_j = sup |K^(j)| in place of N_j; S_j is at most N_(j+1) / 2,
+//! since K^(j) goes from 0 to 0.
 
 use super::summary::Summary;
 use crate::link::Link;
@@ -42,11 +44,13 @@ pub(crate) struct Atoms {
     pub(crate) pointwise: f64,
     /// How far a row can be from the points that stand for it, on the logit axis.
     pub(crate) farthest: f64,
-    /// For each point, Σ w² / Σ w of the rows that it stands for, as [`Summary::row_weight`] has it.
+    /// For each point, Σ w² / Σ w of the rows that it stands for, as [`Summary::row_weight`] has
+    /// it.
     pub(crate) row_weights: Vec<f64>,
 }
 
-/// Norms of the first derivatives of the kernel, or of its product with the factor of a point, as far as there are any.
+/// Norms of the first derivatives of the kernel, or of its product with the factor of a point, as
+/// far as there are any.
 struct Norms {
     first: f64,
     second: Option<f64>,
@@ -91,8 +95,9 @@ struct Part {
 }
 
 impl Atoms {
-    /// `coordinate` is the link by which a logit has its probability; that of the kernel, unless rows came as raw scores,
-    /// whose cells are those of the logistic link whatever the kernel's is.
+    /// `coordinate` is the link by which a logit has its probability; that of the kernel, unless
+    /// rows came as raw scores, whose cells are those of the logistic link whatever the kernel's
+    /// is.
     pub(crate) fn new(
         cells: impl Iterator<Item = Summary>,
         kernel: &Kernel<'_>,
@@ -178,8 +183,9 @@ impl Order {
         }
     }
 
-    /// The price where less is known of the kernel than its points were made for: two points in place of one spread as
-    /// much as the rows themselves, so that both sides of the difference count.
+    /// The price where less is known of the kernel than its points were made for: two points in
+    /// place of one spread as much as the rows themselves, so that both sides of the difference
+    /// count.
     fn price_at_a_place(self, largest: &Norms, shape: &Shape) -> f64 {
         let known = Order::new(largest, shape);
         if known < self { 2.0 * known.price(largest, shape) } else { self.price(largest, shape) }
@@ -199,12 +205,14 @@ impl Order {
                 variance * (reach + deviation) / 6.0 * derivative
             }
         };
-        // Noise that jumps has no norm at a place, and NaN for cells without a spread would say less than that.
+        // Noise that jumps has no norm at a place, and NaN for cells without a spread would say
+        // less than that.
         if norms.first.is_finite() { spread + norms.first * 0.5 * step } else { f64::INFINITY }
     }
 }
 
-/// A cell on the logit axis: its lengths there at most, and the link over the part where it and its points are.
+/// A cell on the logit axis: its lengths there at most, and the link over the part where it and its
+/// points are.
 struct Shape {
     reach: f64,
     deviation: f64,

@@ -1,15 +1,16 @@
 //! Where a probability is kept: found from its own bits.
 //!
-//! With q = min(p, 1 - p), which a double holds exactly, the exponent of q and the top mantissa bits are the
-//! cell, like a bucket of an HDR histogram: cells are between 1/2 and 4/3 of 2^-resolution logits wide
-//! everywhere. The bits below are the offset inside the cell, cut after [`OFFSET_BITS`]. Counts and sums of
-//! offsets and of their squares are integers, so that adding them in any order gives the same bits.
+//! With q = min(p, 1 - p), which a double holds exactly, the exponent of q and the top mantissa
+//! bits are the cell, like a bucket of an HDR histogram: cells are between 1/2 and 4/3 of
+//! 2^-resolution logits wide everywhere. The bits below are the offset inside the cell, cut after
+//! [`OFFSET_BITS`]. Counts and sums of offsets and of their squares are integers, so that adding
+//! them in any order gives the same bits.
 
 /// Bits of the offset that are kept in memory, at most.
 const OFFSET_BITS: u32 = 20;
 
-/// Bits of the mantissa that cell and offset tell apart, at most. Sketches of any resolution have them all, and so can be made
-/// coarser without a rounding.
+/// Bits of the mantissa that cell and offset tell apart, at most. Sketches of any resolution have
+/// them all, and so can be made coarser without a rounding.
 pub(crate) const DEPTH: u32 = 32;
 
 /// Mantissa bits of a double.

@@ -32,8 +32,8 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// One pass over the rows, clipped to [clip, 1 - clip], into cells of about 2^-resolution logits. `None` if rows that
-    /// nobody has checked break a rule.
+    /// One pass over the rows, clipped to [clip, 1 - clip], into cells of about 2^-resolution
+    /// logits. `None` if rows that nobody has checked break a rule.
     pub(crate) fn new(rows: PlainRows<'_>, resolution: u32, clip: f64) -> Option<Self> {
         pass::run(rows, Resolution(resolution), clip)
     }

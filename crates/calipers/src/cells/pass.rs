@@ -1,7 +1,8 @@
 //! One pass over rows into cells: the part whose speed is that of reading the data.
 //!
-//! Each worker adds to a small table of two words for each cell, which stays in its cache, and empties it into the wide
-//! sums that all share before a word can overflow. Sums of integers do not depend on who adds what when.
+//! Each worker adds to a small table of two words for each cell, which stays in its cache, and
+//! empties it into the wide sums that all share before a word can overflow. Sums of integers do not
+//! depend on who adds what when.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -88,7 +89,8 @@ impl Narrow {
         seen.is_some_and(|seen| seen.sound)
     }
 
-    /// Hands over what has been added, by table and cell, and returns how many rows of it were clipped.
+    /// Hands over what has been added, by table and cell, and returns how many rows of it were
+    /// clipped.
     pub(crate) fn empty(&mut self, mut take: impl FnMut(usize, usize, Content)) -> u64 {
         let count_bits = self.frame.count_bits;
         for (cell, tables) in self.sums.chunks_exact_mut(N_TABLES).enumerate() {

@@ -4,7 +4,8 @@ use super::cell::Resolution;
 
 /// The points of one cell with one outcome: where they are and how they spread.
 ///
-/// Lengths are in units of `scale`, the power of two below q, so that nothing underflows however small q is.
+/// Lengths are in units of `scale`, the power of two below q, so that nothing underflows however
+/// small q is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Summary {
     /// Whether q is 1 - p.

@@ -1,4 +1,5 @@
-//! Rows of class probabilities with their labels, copied out for measures that need all classes at once.
+//! Rows of class probabilities with their labels, copied out for measures that need all classes at
+//! once.
 
 use super::{Form, Predictions};
 use crate::Error;

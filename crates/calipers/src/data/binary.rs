@@ -181,7 +181,8 @@ impl BinaryView<'_> {
         &self.report
     }
 
-    /// Bound on the rounding error of a score of that value: 0 where scores are read and not computed.
+    /// Bound on the rounding error of a score of that value: 0 where scores are read and not
+    /// computed.
     pub fn score_error(&self, score: f64) -> f64 {
         self.score_error.map_or(0.0, |constant| f64::EPSILON / 2.0 * (4.0 * score.abs() + constant))
     }
@@ -219,8 +220,8 @@ impl BinaryView<'_> {
         }
     }
 
-    /// The largest weight, by which others are divided so that sums neither overflow nor vanish; 1 without weights, and
-    /// where all are 0.
+    /// The largest weight, by which others are divided so that sums neither overflow nor vanish; 1
+    /// without weights, and where all are 0.
     pub(crate) fn largest_weight(&self) -> f64 {
         let largest = if self.is_weighted() { self.weight_extent().0 } else { 1.0 };
         if largest > 0.0 { largest } else { 1.0 }
@@ -263,7 +264,8 @@ impl BinaryView<'_> {
         }
     }
 
-    /// The same with scores as probabilities of outcome 1; raw binary scores become such by the link.
+    /// The same with scores as probabilities of outcome 1; raw binary scores become such by the
+    /// link.
     pub fn read_probabilities(&self, range: Range<usize>, link: &dyn Link, rows: &mut Rows) {
         self.read(range, rows);
         match self.scale() {

@@ -67,7 +67,8 @@ pub struct Tally {
     positive_weight: bool,
     positive: Option<PositiveLabel>,
     positive_seen: bool,
-    /// The first few distinct labels and the rows where they stand, for the message that the positive one is absent.
+    /// The first few distinct labels and the rows where they stand, for the message that the
+    /// positive one is absent.
     labels_seen: Vec<(u64, String)>,
 }
 
@@ -215,8 +216,9 @@ pub(super) fn check(input: &Input<'_>, tally: &mut Tally) -> Result<(InputReport
     Ok((report, kept))
 }
 
-/// A fault that is not of some rows but of all, whose other rows would be measured wrongly: classes that count from 1,
-/// percentages, swapped arguments. They are refused even where bad rows are counted.
+/// A fault that is not of some rows but of all, whose other rows would be measured wrongly: classes
+/// that count from 1, percentages, swapped arguments. They are refused even where bad rows are
+/// counted.
 fn systematic<'a>(
     input: &Input<'_>,
     faults: impl Iterator<Item = &'a (usize, Fault)> + Clone,
@@ -306,7 +308,8 @@ fn check_rows(input: &Input<'_>, rows: Range<usize>, stop_at_first: bool) -> Chu
     found
 }
 
-/// The columns as they are, unchecked but for their lengths, where there is nothing else to look at.
+/// The columns as they are, unchecked but for their lengths, where there is nothing else to look
+/// at.
 pub(super) fn plain_rows<'a>(input: &Input<'a>) -> Option<PlainRows<'a>> {
     let plain = is_plain(input) && check_shape(input).is_ok();
     plain.then_some(PlainRows { probabilities: input.scores, labels: input.labels, checked: false })
@@ -324,7 +327,8 @@ fn is_plain(input: &Input<'_>) -> bool {
         && nothing_missing
 }
 
-/// Whether all scores are in [0, 1] as they are: the quick way through, without a branch for each row.
+/// Whether all scores are in [0, 1] as they are: the quick way through, without a branch for each
+/// row.
 fn holds_probabilities(input: &Input<'_>, rows: Range<usize>) -> bool {
     match input.scores {
         Floats::F32(values) => values[rows].iter().fold(true, |all, p| all & (0.0..=1.0).contains(p)),
@@ -332,8 +336,8 @@ fn holds_probabilities(input: &Input<'_>, rows: Range<usize>) -> bool {
     }
 }
 
-/// Whether all rows are rows of classes with scores that are valid for certain: the quick way through, which leaves the
-/// labels and weights to be looked at.
+/// Whether all rows are rows of classes with scores that are valid for certain: the quick way
+/// through, which leaves the labels and weights to be looked at.
 fn holds_classes(input: &Input<'_>, rows: Range<usize>) -> bool {
     let k = input.rules.n_classes;
     let values = rows.start * k..rows.end * k;
@@ -347,8 +351,8 @@ fn holds_classes(input: &Input<'_>, rows: Range<usize>) -> bool {
         }
 }
 
-/// Checks one row, whose scores may be known to be valid; returns how many of its probabilities were off by rounding
-/// only.
+/// Checks one row, whose scores may be known to be valid; returns how many of its probabilities
+/// were off by rounding only.
 fn check_row(input: &Input<'_>, row: usize, scores_are_valid: bool) -> Result<u64, Fault> {
     let missing = |column: Option<&[bool]>| column.is_some_and(|column| column[row]);
     if missing(input.missing_scores) {

@@ -1,6 +1,8 @@
-//! Rows of classes as slices of their own type: what is done with every value is done here, in vector code.
+//! Rows of classes as slices of their own type: what is done with every value is done here, in
+//! vector code.
 //!
-//! A processor has wider or narrower registers, but sums are taken in a fixed number of lanes: the same bits everywhere.
+//! A processor has wider or narrower registers, but sums are taken in a fixed number of lanes: the
+//! same bits everywhere.
 
 use std::ops::Range;
 
@@ -9,7 +11,8 @@ use crate::numerics::dispatch::dispatched;
 use crate::numerics::exp::exp_of_nonpositive;
 use crate::numerics::parallel;
 
-/// Sums and comparisons are made in so many lanes: several registers, since each waits for the one before.
+/// Sums and comparisons are made in so many lanes: several registers, since each waits for the one
+/// before.
 const LANES: usize = 16;
 
 /// A score as users have it: the same steps for single and double precision.
@@ -61,8 +64,8 @@ dispatched! {
 }
 
 dispatched! {
-    /// Whether every value is in [0, 1] and every row sums to 1 for certain: the sum that decides is taken from left to
-    /// right, and this one, in lanes, may differ from it by rounding.
+    /// Whether every value is in [0, 1] and every row sums to 1 for certain: the sum that decides
+    /// is taken from left to right, and this one, in lanes, may differ from it by rounding.
     pub(super) fn are_distributions / are_distributions_portable<T: Score>(
         values: &[T],
         n_classes: usize,
@@ -139,22 +142,24 @@ dispatched! {
     }
 }
 
-/// The part of the rounding error of log-odds that does not grow with their size, in units of u = 2^-53; the other
-/// part is at most 4 |log-odds|.
+/// The part of the rounding error of log-odds that does not grow with their size, in units of u =
+/// 2^-53; the other part is at most 4 |log-odds|.
 ///
-/// With m the largest of the others, log-odds of a score z are L = (z - m) - ln S, where S sums exp(d) over the
-/// differences d = z' - m of the others z' from m, and is in [1, k]. A difference is rounded by |d| u and its
-/// exponential by (6 + 2 |d|) u, relative to a term. So S is off by the mean of 6 + 3 |d| with the terms as weights,
-/// where the mean of |d| is the entropy of the weights less ln S, and so at most ln k; and by its additions, at most
-/// k / 16 in a lane and 4 of lanes. What is off relative in S is off in ln S, which is rounded by 2 ln S more;
-/// z - m by |L| + ln k, and the last subtraction by |L|. The sum is 2 |L| + k / 16 + 6 ln k + 10.
+/// With m the largest of the others, log-odds of a score z are L = (z - m) - ln S, where S sums
+/// exp(d) over the differences d = z' - m of the others z' from m, and is in [1, k]. A difference
+/// is rounded by |d| u and its exponential by (6 + 2 |d|) u, relative to a term. So S is off by the
+/// mean of 6 + 3 |d| with the terms as weights, where the mean of |d| is the entropy of the weights
+/// less ln S, and so at most ln k; and by its additions, at most k / 16 in a lane and 4 of lanes.
+/// What is off relative in S is off in ln S, which is rounded by 2 ln S more; z - m by |L| + ln k,
+/// and the last subtraction by |L|. The sum is 2 |L| + k / 16 + 6 ln k + 10.
 pub(super) fn log_odds_error(n_classes: usize) -> f64 {
     let k = n_classes as f64;
     k / LANES as f64 + 6.0 * k.ln() + 12.0
 }
 
-/// ln(p / (1 - p)) of a class under softmax: its score less the log-sum-exp of the others. `exponentials` is room for
-/// one of each class; their loop is apart from that of the sum, since a sum in order is no vector code.
+/// ln(p / (1 - p)) of a class under softmax: its score less the log-sum-exp of the others.
+/// `exponentials` is room for one of each class; their loop is apart from that of the sum, since a
+/// sum in order is no vector code.
 #[inline(always)]
 fn log_odds_of_row<T: Score>(row: &[T], class: usize, largest: &TwoLargest<T>, exponentials: &mut [f64]) -> f64 {
     let score = row[class];
@@ -240,7 +245,8 @@ fn lane_sum<T: Score>(values: &[T]) -> f64 {
     lanes[0]
 }
 
-/// Applies `work` to the values, as many at a time as there are lanes; the last ones are filled up with `filler`.
+/// Applies `work` to the values, as many at a time as there are lanes; the last ones are filled up
+/// with `filler`.
 #[inline(always)]
 fn for_each_block<T: Score>(values: &[T], filler: T, mut work: impl FnMut(&[T; LANES])) {
     let (blocks, rest) = values.as_chunks::<LANES>();

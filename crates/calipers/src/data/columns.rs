@@ -138,7 +138,8 @@ impl Labels<'_> {
             text _values => None)
     }
 
-    /// Whether all labels of these rows are 0 or 1: the quick way through, without a branch for each row.
+    /// Whether all labels of these rows are 0 or 1: the quick way through, without a branch for
+    /// each row.
     pub(crate) fn are_outcomes(&self, rows: Range<usize>) -> bool {
         match_labels!(self,
             values => values[rows].iter().fold(true, |all, &label| all & ((label == 0 as _) | (label == 1 as _))),
@@ -191,7 +192,8 @@ fn shown(text: String) -> String {
     if text.len() <= 24 { text } else { text.parse().map(crate::error::number).unwrap_or(text) }
 }
 
-/// A number that may be the positive label. Integers are compared as integers: doubles do not tell large ones apart.
+/// A number that may be the positive label. Integers are compared as integers: doubles do not tell
+/// large ones apart.
 trait MaybePositive {
     fn is(self, positive: &PositiveLabel) -> bool;
 }

@@ -167,8 +167,9 @@ impl<'a> Input<'a> {
         self.scores.len()
     }
 
-    /// Some of the rows, read by the same rules and counted from the first of them: those of one group, as a rule. What is wrong with
-    /// rows as a whole, as percentages are, a few of them do not tell: where bad rows are counted, check all of them, too.
+    /// Some of the rows, read by the same rules and counted from the first of them: those of one
+    /// group, as a rule. What is wrong with rows as a whole, as percentages are, a few of them do
+    /// not tell: where bad rows are counted, check all of them, too.
     pub fn rows(&self, rows: Range<usize>) -> Result<Self, Error> {
         checks::check_shape(self)?;
         let n_rows = self.n_rows();
@@ -206,9 +207,11 @@ impl<'a> Input<'a> {
         Ok(Predictions { input: self, kept, report })
     }
 
-    /// Checks everything and asks a measure: [`check`](Self::check), then [`Predictions::estimate`].
+    /// Checks everything and asks a measure: [`check`](Self::check), then
+    /// [`Predictions::estimate`].
     ///
-    /// Where a measure can look at plain rows in its own pass, they are read once rather than twice.
+    /// Where a measure can look at plain rows in its own pass, they are read once rather than
+    /// twice.
     pub fn estimate(self, multiclass: Multiclass, ties: Ties, measure: &dyn Measure) -> Result<Estimate, Error> {
         if multiclass == Multiclass::Auto
             && let Some(rows) = checks::plain_rows(&self)
@@ -254,7 +257,8 @@ impl<'a> Predictions<'a> {
         &self.report
     }
 
-    /// The row of the batch that is measured as number `index`: the same, unless rows were left out.
+    /// The row of the batch that is measured as number `index`: the same, unless rows were left
+    /// out.
     pub fn row(&self, index: usize) -> usize {
         self.kept.as_ref().map_or(index, |kept| kept[index])
     }

@@ -35,8 +35,8 @@ pub enum Multiclass {
     Auto,
     /// The top class, and whether it was right.
     TopClass,
-    /// Each class against the rest, and the mean over them: with binned ECE, the static calibration error (SCE) of Nixon et al.;
-    /// [`Predictions::estimate`] has the definition.
+    /// Each class against the rest, and the mean over them: with binned ECE, the static calibration
+    /// error (SCE) of Nixon et al.; [`Predictions::estimate`] has the definition.
     Classwise,
     /// This class against the rest.
     Class(usize),
@@ -71,7 +71,8 @@ impl std::str::FromStr for Multiclass {
     }
 }
 
-/// Runs one expression with `$rows` bound to the [`ClassRows`] of some predictions, of whichever type they are.
+/// Runs one expression with `$rows` bound to the [`ClassRows`] of some predictions, of whichever
+/// type they are.
 macro_rules! with_class_rows {
     ($predictions:expr, $rows:ident => $expression:expr) => {{
         let (n_classes, kept) = ($predictions.n_classes(), $predictions.kept.as_deref());
@@ -103,7 +104,8 @@ impl Predictions<'_> {
         }
     }
 
-    /// What a measure says of the view that is asked for; class by class, the mean and each class's own.
+    /// What a measure says of the view that is asked for; class by class, the mean and each class's
+    /// own.
     ///
     /// # Definition
     /// With [`Multiclass::Classwise`], for K classes and M the measure:
@@ -111,28 +113,34 @@ impl Predictions<'_> {
     /// (1/K) Σ_c M(probability of class c, whether the label is c)       over all rows, for each class
     /// SCE = (1/K) Σ_c Σ_b (W_cb / W) |ȳ_cb - p̄_cb|                      M binned ECE with bins of equal width
     /// ```
-    /// The second line is the static calibration error (SCE) of Nixon et al., also called class-wise ECE; W_cb is the weight of the rows
-    /// whose probability of class c is in bin b. Their adaptive calibration error (ACE) is the same with bins of equal mass,
-    /// [`Strategy::Quantile`](crate::Strategy): there all bins have the share 1/R, here the one that ties leave them. Their thresholded
-    /// variant, which drops small probabilities, is not here: its figure depends on the threshold more than on the model.
+    /// The second line is the static calibration error (SCE) of Nixon et al., also called
+    /// class-wise ECE; W_cb is the weight of the rows whose probability of class c is in bin b.
+    /// Their adaptive calibration error (ACE) is the same with bins of equal mass,
+    /// [`Strategy::Quantile`](crate::Strategy): there all bins have the share 1/R, here the one
+    /// that ties leave them. Their thresholded variant, which drops small probabilities, is not
+    /// here: its figure depends on the threshold more than on the model.
     ///
     /// # Assumptions
-    /// Those of the measure. Every class counts the same, a rare one too. All probabilities may be calibrated class by class, and the vectors
-    /// not: [`CanonicalKdeEce`](crate::CanonicalKdeEce) asks for these.
+    /// Those of the measure. Every class counts the same, a rare one too. All probabilities may be
+    /// calibrated class by class, and the vectors not: [`CanonicalKdeEce`](crate::CanonicalKdeEce)
+    /// asks for these.
     ///
     /// # Cost
     /// K times that of the measure.
     ///
     /// # Accuracy
-    /// Numerical: the mean of the bounds. Statistical: that of the measure; with many classes most probabilities are near 0, where equal-width
-    /// bins have one that holds nearly all rows, and the mean over classes is near 0 whatever the top classes do.
+    /// Numerical: the mean of the bounds. Statistical: that of the measure; with many classes most
+    /// probabilities are near 0, where equal-width bins have one that holds nearly all rows, and
+    /// the mean over classes is near 0 whatever the top classes do.
     ///
     /// # Reference
-    /// Nixon, Dusenberry, Zhang, Jerfel, Tran, "Measuring Calibration in Deep Learning", CVPR workshops 2019; class-wise ECE: Kull,
-    /// Perello-Nieto, Kängsepp, Silva Filho, Song, Flach, "Beyond temperature scaling", NeurIPS 2019.
+    /// Nixon, Dusenberry, Zhang, Jerfel, Tran, "Measuring Calibration in Deep Learning", CVPR
+    /// workshops 2019; class-wise ECE: Kull, Perello-Nieto, Kängsepp, Silva Filho, Song, Flach,
+    /// "Beyond temperature scaling", NeurIPS 2019.
     ///
     /// # Example
-    /// One bin: class 0 came once for 0.8 + 0.4 expected, class 1 never for 0.1 + 0.2, class 2 once for 0.1 + 0.4.
+    /// One bin: class 0 came once for 0.8 + 0.4 expected, class 1 never for 0.1 + 0.2, class 2 once
+    /// for 0.1 + 0.4.
     /// ```
     /// use calipers::{BinnedEce, Input, Multiclass, Ties};
     ///

@@ -1,4 +1,5 @@
-//! A column of probabilities beside one of outcomes: what most users have, and what the fastest passes read as it is.
+//! A column of probabilities beside one of outcomes: what most users have, and what the fastest
+//! passes read as it is.
 
 use std::ops::Range;
 
@@ -6,13 +7,14 @@ use bytemuck::cast_slice;
 
 use super::columns::{Floats, Labels};
 
-/// Probabilities of outcome 1 and labels that are 0 or 1, as they are in memory: nothing weighted, missing or left out.
+/// Probabilities of outcome 1 and labels that are 0 or 1, as they are in memory: nothing weighted,
+/// missing or left out.
 #[derive(Debug, Clone, Copy)]
 pub struct PlainRows<'a> {
     pub(crate) probabilities: Floats<'a>,
     pub(crate) labels: Labels<'a>,
-    /// Whether the door has let the rows through. If not, a pass over them looks at each row itself, and gives up where
-    /// one is not [sound](Self::visit): then the door has its say.
+    /// Whether the door has let the rows through. If not, a pass over them looks at each row
+    /// itself, and gives up where one is not [sound](Self::visit): then the door has its say.
     pub(crate) checked: bool,
 }
 
@@ -28,7 +30,8 @@ impl PlainRows<'_> {
         self.labels.len()
     }
 
-    /// Runs a pass over some of the rows; `None` for labels that are text, which no plain rows have.
+    /// Runs a pass over some of the rows; `None` for labels that are text, which no plain rows
+    /// have.
     pub(crate) fn visit<V: PlainPass>(&self, rows: Range<usize>, pass: V) -> Option<V::Output> {
         match self.probabilities {
             Floats::F32(values) => self.visit_labels(&values[rows.clone()], rows, pass),
@@ -37,8 +40,8 @@ impl PlainRows<'_> {
     }
 
     fn visit_labels<P: Probability, V: PlainPass>(&self, p: &[P], rows: Range<usize>, pass: V) -> Option<V::Output> {
-        // The same bytes as unsigned integers, of which 0 and 1 are the same and no other number becomes one of them: so
-        // each pass is compiled for half as many types.
+        // The same bytes as unsigned integers, of which 0 and 1 are the same and no other number
+        // becomes one of them: so each pass is compiled for half as many types.
         Some(match self.labels {
             Labels::Bool(labels) => pass.run(p, cast_slice::<_, u8>(&labels[rows])),
             Labels::I8(labels) => pass.run(p, cast_slice::<_, u8>(&labels[rows])),

@@ -45,19 +45,21 @@ impl<'a> Sample<'a> {
         Sample { data: Data::Classes(predictions, ties), clusters: None, confidences: None }
     }
 
-    /// Rows that depend on each other, such as the answers of one person: one number for each row, the same for rows of
-    /// one cluster. At least ten clusters. A sketch does not know its rows, and has none.
+    /// Rows that depend on each other, such as the answers of one person: one number for each row,
+    /// the same for rows of one cluster. At least ten clusters. A sketch does not know its rows,
+    /// and has none.
     ///
-    /// Standard errors are those of sums by cluster, bootstrap draws are of whole clusters, and the noise floor draws
-    /// outcomes that are correlated within clusters as much as those of the rows are
-    /// ([`CorrelatedOutcomes`](crate::inference::CorrelatedOutcomes)).
+    /// Standard errors are those of sums by cluster, bootstrap draws are of whole clusters, and the
+    /// noise floor draws outcomes that are correlated within clusters as much as those of the rows
+    /// are ([`CorrelatedOutcomes`](crate::inference::CorrelatedOutcomes)).
     pub fn clusters(self, clusters: &'a [u32]) -> Self {
         Sample { clusters: Some(clusters), ..self }
     }
 
     /// Whether predictions are confidences in the class that a model predicts
-    /// ([`Input::confidences`](crate::Input::confidences)). A view knows that. A sketch does not, and unless this is set
-    /// its [`Parts`](crate::inference::Parts) do not tell over- from underconfidence.
+    /// ([`Input::confidences`](crate::Input::confidences)). A view knows that. A sketch does not,
+    /// and unless this is set its [`Parts`](crate::inference::Parts) do not tell over- from
+    /// underconfidence.
     pub fn confidences(self, confidences: bool) -> Self {
         Sample { confidences: Some(confidences), ..self }
     }
@@ -137,7 +139,8 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// Rows or cells in the order of their probabilities, equal ones together, as shares of the weight.
+    /// Rows or cells in the order of their probabilities, equal ones together, as shares of the
+    /// weight.
     pub(crate) fn groups(&self, link: &dyn Link) -> Result<Vec<Group>, Error> {
         match self.binary("a curve")? {
             Binary::Rows(view) => Ok(Pooled::new(view, link)?.groups),

@@ -1,4 +1,5 @@
-//! Top-label calibration: the confidence in the predicted class, for each predicted class on its own.
+//! Top-label calibration: the confidence in the predicted class, for each predicted class on its
+//! own.
 
 use super::class_rows;
 use super::multiclass::Ties;
@@ -8,18 +9,20 @@ use crate::measure::{Estimate, Measure, Settings};
 use crate::numerics::sum::Sum;
 
 impl Predictions<'_> {
-    /// Top-label calibration error: what a measure says of the rows that are predicted as a class, for each class, and the
-    /// mean by their shares.
+    /// Top-label calibration error: what a measure says of the rows that are predicted as a class,
+    /// for each class, and the mean by their shares.
     ///
     /// # Definition
     /// ```text
     /// Σ_c share_c · M(confidence and correctness of the rows whose top class is c)
     /// ```
-    /// with M the measure, mostly [`BinnedEce`](crate::BinnedEce) with equal-mass bins, share_c the share of the weight
-    /// and the first of several top classes. Classes that are never predicted have no share. Confidence calibration
-    /// ([`Multiclass::TopClass`](crate::Multiclass)) asks less: there a class that is too sure makes up for one that is not.
+    /// with M the measure, mostly [`BinnedEce`](crate::BinnedEce) with equal-mass bins, share_c the
+    /// share of the weight and the first of several top classes. Classes that are never predicted
+    /// have no share. Confidence calibration ([`Multiclass::TopClass`](crate::Multiclass)) asks
+    /// less: there a class that is too sure makes up for one that is not.
     ///
-    /// `per_class` has one estimate for each class that is predicted, with `class` and `share` among its settings.
+    /// `per_class` has one estimate for each class that is predicted, with `class` and `share`
+    /// among its settings.
     ///
     /// # Assumptions
     /// Those of the measure.
@@ -28,14 +31,15 @@ impl Predictions<'_> {
     /// One pass over all scores, and the measure on parts that are all rows together.
     ///
     /// # Accuracy
-    /// Numerical: the mean of the bounds. Statistical: that of the measure on n / (predicted classes) rows: binned ECE is
-    /// biased up by more than on all rows.
+    /// Numerical: the mean of the bounds. Statistical: that of the measure on n / (predicted
+    /// classes) rows: binned ECE is biased up by more than on all rows.
     ///
     /// # Reference
     /// Gupta, Ramdas, "Top-label calibration and multiclass-to-binary reductions", ICLR 2022.
     ///
     /// # Example
-    /// Two rows are predicted as class 0 with 0.8, one of them rightly (gap 0.3); one as class 1 with 0.6, rightly (0.4).
+    /// Two rows are predicted as class 0 with 0.8, one of them rightly (gap 0.3); one as class 1
+    /// with 0.6, rightly (0.4).
     /// ```
     /// use calipers::{BinnedEce, Input};
     ///

@@ -13,21 +13,26 @@ use crate::watch;
 /// Value, noise floor, p-value, interval and debiased value of a measure.
 ///
 /// # Definition
-/// Noise floor and p-value as in [`NoiseFloor`]. The interval holds the population's value of the measure at the same settings (sigma, if chosen automatically, is that of these
-/// rows), by [`IntervalMethod::BiasAware`] where the measure has a [`Bracket`](super::Bracket) and else by [`IntervalMethod::Normal`]. Where the p-value is above 1 - level, there is an upper
-/// limit in its place. The debiased value is one of [`Debias`].
+/// Noise floor and p-value as in [`NoiseFloor`]. The interval holds the population's value of the
+/// measure at the same settings (sigma, if chosen automatically, is that of these rows), by
+/// [`IntervalMethod::BiasAware`] where the measure has a [`Bracket`](super::Bracket) and else by
+/// [`IntervalMethod::Normal`]. Where the p-value is above 1 - level, there is an upper limit in its
+/// place. The debiased value is one of [`Debias`].
 ///
-/// Where another measure decides ([`Measure::decided_by`]), as the residual form does for LS-ECE, it is assessed, too, and p-value and debiased value are its own.
+/// Where another measure decides ([`Measure::decided_by`]), as the residual form does for LS-ECE,
+/// it is assessed, too, and p-value and debiased value are its own.
 ///
 /// # Assumptions
 /// Independent rows; or independent clusters of rows, where [`Sample::clusters`] names them.
 ///
 /// # Cost
-/// LS-ECE: one pass, and then some hundred microseconds for each resample, whatever the number of rows; with clusters one pass for
-/// each resample. Other measures: as much as the measure itself for each.
+/// LS-ECE: one pass, and then some hundred microseconds for each resample, whatever the number of
+/// rows; with clusters one pass for each resample. Other measures: as much as the measure itself
+/// for each.
 ///
 /// # Accuracy
-/// That of `n_resamples` draws: the mean of the floor is known to its deviation over √n_resamples. The same seed gives the same bits on any number of threads.
+/// That of `n_resamples` draws: the mean of the floor is known to its deviation over √n_resamples.
+/// The same seed gives the same bits on any number of threads.
 ///
 /// # Example
 /// ```
@@ -67,14 +72,16 @@ impl<'a> Assess<'a> {
         /// Draws of each kind.
         n_resamples: u64;
 
-        /// Draws up to so many for a p-value that is the smallest which [`n_resamples`](Self::n_resamples) can show. For one of
-        /// m groups m / (1 - level) draws are enough to be significant after [`holm`](super::holm)'s adjustment.
+        /// Draws up to so many for a p-value that is the smallest which
+        /// [`n_resamples`](Self::n_resamples) can show. For one of m groups m / (1 - level) draws
+        /// are enough to be significant after [`holm`](super::holm)'s adjustment.
         most_resamples: u64;
 
         /// What the random numbers are made from.
         seed: u64;
 
-        /// How the interval is made; unless set, with its bias in mind where the measure has a bracket.
+        /// How the interval is made; unless set, with its bias in mind where the measure has a
+        /// bracket.
         method: some IntervalMethod;
 
         /// How noise is taken out of the value.
@@ -82,12 +89,13 @@ impl<'a> Assess<'a> {
     }
 
     /// Assesses a sample: the rows of a view, its classes, or a sketch, for measures of which
-    /// [`Spec::from_sketch`](crate::Spec::from_sketch) says so. Rows of a sketch are taken to be independent.
+    /// [`Spec::from_sketch`](crate::Spec::from_sketch) says so. Rows of a sketch are taken to be
+    /// independent.
     ///
-    /// Class by class the value is the mean over classes. A calibrated draw gives each row one label with the
-    /// probabilities that the row says, and a bootstrap draw has the same rows for all classes: classes depend on each
-    /// other, and the mean over them is measured again as it is. Each draw costs as much as the measure does, for LS-ECE
-    /// too.
+    /// Class by class the value is the mean over classes. A calibrated draw gives each row one
+    /// label with the probabilities that the row says, and a bootstrap draw has the same rows for
+    /// all classes: classes depend on each other, and the mean over them is measured again as it
+    /// is. Each draw costs as much as the measure does, for LS-ECE too.
     pub fn run<'s>(&self, sample: impl Into<Sample<'s>>) -> Result<Assessment, Error> {
         self.run_sample(sample.into())
     }
@@ -150,7 +158,8 @@ impl<'a> Assess<'a> {
         self.assess_by(estimate, resampler, draws.as_ref(), decided, confidences)
     }
 
-    /// Whether the interval or the debiased value takes bootstrap draws: not where the bracket gives both.
+    /// Whether the interval or the debiased value takes bootstrap draws: not where the bracket
+    /// gives both.
     pub(super) fn needs_bootstrap(&self, resampler: &dyn Resampler) -> bool {
         let by_bracket = matches!(self.method, None | Some(IntervalMethod::BiasAware)) && self.debias == Debias::Local;
         !by_bracket || resampler.bracket().is_none()
@@ -228,7 +237,8 @@ impl<'a> Assess<'a> {
     }
 }
 
-/// What a calibrated model would show says nothing of a measure by one tail, unless larger is worse.
+/// What a calibrated model would show says nothing of a measure by one tail, unless larger is
+/// worse.
 pub(super) fn check_ordered(estimate: &Estimate) -> Result<(), Error> {
     match estimate.spec.larger_is_worse() {
         true => Ok(()),
@@ -252,17 +262,21 @@ pub struct Assessment {
     pub debiased: f64,
     /// How that was done.
     pub debias: Debias,
-    /// The standard error of the figure: by influence values where there are any, else by the bootstrap.
+    /// The standard error of the figure: by influence values where there are any, else by the
+    /// bootstrap.
     pub standard_error: f64,
-    /// How far the value is biased up: the value less its corrected value, or by bootstrap draws v* the mean(v*) - v.
+    /// How far the value is biased up: the value less its corrected value, or by bootstrap draws v*
+    /// the mean(v*) - v.
     pub bias: f64,
     /// Whether the p-value is at most 1 - level; unknown without a floor.
     pub significant: Option<bool>,
-    /// The measure that decided, where it is another one: for LS-ECE its residual form. Then the p-value, `significant`, `debiased`, `debias` and `parts` above are its own.
+    /// The measure that decided, where it is another one: for LS-ECE its residual form. Then the
+    /// p-value, `significant`, `debiased`, `debias` and `parts` above are its own.
     pub residual: Option<Box<Assessment>>,
     /// In which direction predictions are off, for measures that tell.
     pub parts: Option<Parts>,
-    /// For LS-ECE, what noise on the logits alone makes of it: its value were outcomes just as predicted.
+    /// For LS-ECE, what noise on the logits alone makes of it: its value were outcomes just as
+    /// predicted.
     pub smoothing: Option<f64>,
     /// Clusters of rows that depend on each other, where the rows were said to be so.
     pub n_clusters: Option<u64>,

@@ -27,7 +27,8 @@ pub struct Bootstrap {
     pub effective_rows: f64,
     /// Whether the measure is right on average, so that its bias is 0.
     pub is_unbiased: bool,
-    /// The most that its bias can be: the mean of its noise floor, where there is one. Resamples of rows have ties, which some measures take for more.
+    /// The most that its bias can be: the mean of its noise floor, where there is one. Resamples of
+    /// rows have ties, which some measures take for more.
     pub most_bias: f64,
 }
 
@@ -61,7 +62,8 @@ impl Bootstrap {
         }
     }
 
-    /// Without draws, for a measure whose bracket is all that is asked for: the bias is that of the bracket.
+    /// Without draws, for a measure whose bracket is all that is asked for: the bias is that of the
+    /// bracket.
     pub(super) fn of_bracket(resampler: &dyn Resampler, bracket: Bracket) -> Self {
         let value = resampler.value();
         let deviation = resampler.influence_deviation().unwrap_or(bracket.upper_deviation);
@@ -86,7 +88,8 @@ impl Bootstrap {
         self.bracket.map(|bracket| (bracket.debiased + value - self.value).max(0.0))
     }
 
-    /// How far the measure is biased, as resamples of the rows are against the rows, or as its bracket has it; 0 for one that is right on average.
+    /// How far the measure is biased, as resamples of the rows are against the rows, or as its
+    /// bracket has it; 0 for one that is right on average.
     pub fn bias(&self) -> f64 {
         if self.is_unbiased { 0.0 } else { (self.mean - self.value).min(self.most_bias) }
     }

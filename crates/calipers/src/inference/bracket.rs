@@ -1,43 +1,59 @@
 //! Where ∫ |g| is, for a function g that is known with noise.
 //!
 //! # The problem
-//! Measures of miscalibration are integrals ∫ |g(u)| du, or sums over bins, of a gap g that rows show with noise: ĝ = g + s Z, Z standard normal at
-//! each place. The integral of |ĝ| is too large, by ∫ s β(|g| / s) du with
+//! Measures of miscalibration are integrals ∫ |g(u)| du, or sums over bins, of a gap g that rows
+//! show with noise: ĝ = g + s Z, Z standard normal at each place. The integral of |ĝ| is too large,
+//! by ∫ s β(|g| / s) du with
 //! ```text
 //! β(t) = E|t + Z| - t = 2 (φ(t) - t (1 - Φ(t)))      β(0) = √(2/π) = 0.798,  β(2) = 0.017
 //! ```
-//! Where |g| is large against its noise this bias is nothing, and where g is 0 it is all of the noise floor. In between it depends on what nobody knows. Putting
+//! Where |g| is large against its noise this bias is nothing, and where g is 0 it is all of the
+//! noise floor. In between it depends on what nobody knows. Putting
 //! |ĝ| in place of |g| ("corrected" below) takes off only 0.41 of the floor where g is 0. What is left shrinks like s, and the standard error of the integral
-//! shrinks faster: so an interval about the corrected value misses the truth of a model that is calibrated in part, and the more rows there are the surer it misses.
+//! shrinks faster: so an interval about the corrected value misses the truth of a model that is
+//! calibrated in part, and the more rows there are the surer it misses.
 //!
 //! # The bracket
-//! Places are cut into blocks. A block *shows* a gap where its integral of |ĝ|, or the size of its integral of ĝ, is beyond what noise alone does in one of twenty samples for any of
-//! the blocks. Let C be the blocks that show a gap and N the others. Two estimates enclose the population's value but for chance:
-//! 1. **Lower**: the corrected integral over C alone. Whatever g is on N adds to the truth. Or the corrected integral over all, less 0.59 of the floor of N, which is the most that
-//!    it can be too large by there: β(0) - E β(|Z|) = 0.59 β(0), and the bias left over is largest at g = 0. Or, where the sign of g is plain on N as a whole
-//!    (below), with the integral of g over N. Whichever leaves the highest lower end.
-//! 2. **Upper**: the corrected integral over C, plus the largest integral of w ĝ over N, where w is 1 or -1 and changes its sign once at most. If g changes its sign at
-//!    most once on N, its |g| is one of these integrals without the noise, which is linear there and adds no bias; what picking the largest one adds is taken off. Where |ĝ| on N is
-//!    larger than noise makes it, g may change its sign more often: then the corrected integral over all is taken where that is more.
+//! Places are cut into blocks. A block *shows* a gap where its integral of |ĝ|, or the size of its
+//! integral of ĝ, is beyond what noise alone does in one of twenty samples for any of the blocks.
+//! Let C be the blocks that show a gap and N the others. Two estimates enclose the population's
+//! value but for chance:
+//! 1. **Lower**: the corrected integral over C alone. Whatever g is on N adds to the truth. Or the
+//!    corrected integral over all, less 0.59 of the floor of N, which is the most that it can be
+//!    too large by there: β(0) - E β(|Z|) = 0.59 β(0), and the bias left over is largest at g = 0.
+//!    Or, where the sign of g is plain on N as a whole (below), with the integral of g over N.
+//!    Whichever leaves the highest lower end.
+//! 2. **Upper**: the corrected integral over C, plus the largest integral of w ĝ over N, where w is
+//!    1 or -1 and changes its sign once at most. If g changes its sign at most once on N, its |g|
+//!    is one of these integrals without the noise, which is linear there and adds no bias; what
+//!    picking the largest one adds is taken off. Where |ĝ| on N is larger than noise makes it, g
+//!    may change its sign more often: then the corrected integral over all is taken where that is
+//!    more.
 //!
-//! Each estimate is the integral of w(u) ĝ(u) for known weights w, up to a constant, so that influence values give its standard error: w is sign(ĝ) (3 - 2 Φ(|ĝ| / s)) where the value is
-//! corrected, since the correction moves with ĝ, too. With the standard errors of rows, of clusters, or of differences between models the bracket becomes an interval: from z standard errors below
-//! the lower estimate to z above the upper one. The truth is at one of the estimates or between them, so that z is smaller the further they are apart ([`critical_value`]).
+//! Each estimate is the integral of w(u) ĝ(u) for known weights w, up to a constant, so that
+//! influence values give its standard error: w is sign(ĝ) (3 - 2 Φ(|ĝ| / s)) where the value is
+//! corrected, since the correction moves with ĝ, too. With the standard errors of rows, of
+//! clusters, or of differences between models the bracket becomes an interval: from z standard
+//! errors below the lower estimate to z above the upper one. The truth is at one of the estimates
+//! or between them, so that z is smaller the further they are apart ([`critical_value`]).
 //!
 //! # What it assumes
-//! Noise that is normal at each place, and on the places that show nothing a gap that changes its sign once, or often enough to be seen in the size of ĝ. A gap that waves
-//! to and fro many times below its own noise is not seen, by this method or any other: no interval holds against all such gaps and is narrower than the one that calls
-//! everything noise.
+//! Noise that is normal at each place, and on the places that show nothing a gap that changes its
+//! sign once, or often enough to be seen in the size of ĝ. A gap that waves to and fro many times
+//! below its own noise is not seen, by this method or any other: no interval holds against all such
+//! gaps and is narrower than the one that calls everything noise.
 
 use crate::link::{Link, Probit};
 
 /// β(0).
 const FLOOR: f64 = 0.797_884_560_802_865_4;
 
-/// Of the floor, what the corrected value keeps where there is no gap: 1 - E β(|Z|) / β(0), by quadrature.
+/// Of the floor, what the corrected value keeps where there is no gap: 1 - E β(|Z|) / β(0), by
+/// quadrature.
 const KEPT: f64 = 0.586;
 
-/// The expected number of blocks that show a gap where there is none, for each of two looks at them.
+/// The expected number of blocks that show a gap where there is none, for each of two looks at
+/// them.
 const FALSE_BLOCKS: f64 = 0.05;
 
 /// Standard errors from which on the sign of the gap on N as a whole is plain.
@@ -46,8 +62,9 @@ const PLAIN: f64 = 3.25;
 /// Standard errors from which on |ĝ| on N is taken to be larger than noise makes it.
 const RESTLESS: f64 = 0.5;
 
-/// Up to so many independent places without a gap to be seen, the best single number is the mean of the corrected value and of what the blocks show; with more of them
-/// it goes over to the latter, which has less bias and more noise. Chosen by simulation.
+/// Up to so many independent places without a gap to be seen, the best single number is the mean of
+/// the corrected value and of what the blocks show; with more of them it goes over to the latter,
+/// which has less bias and more noise. Chosen by simulation.
 const FEW_PLACES: f64 = 25.0;
 
 /// A standard error's weight when two candidates for an end are compared: that of a 95 % interval.
@@ -81,7 +98,8 @@ impl Likeness {
     /// Of places whose noise is independent, in units of their length.
     pub(crate) const INDEPENDENT: Likeness = Likeness { of_values: 1.0, of_sizes: 1.0 - FLOOR * FLOOR };
 
-    /// From the correlations at distances that are multiples of `step`, from 0 on to where they vanish; those of negative distances are the same.
+    /// From the correlations at distances that are multiples of `step`, from 0 on to where they
+    /// vanish; those of negative distances are the same.
     pub(crate) fn new(correlations: &[f64], step: f64) -> Self {
         // cov(|X|, |Y|) of two standard normal numbers of correlation r.
         let of_sizes = |r: f64| 2.0 / std::f64::consts::PI * ((1.0 - r * r).max(0.0).sqrt() + r * r.asin() - 1.0);
@@ -99,7 +117,8 @@ pub(crate) struct End {
     pub(crate) value: f64,
     /// w at each place.
     pub(crate) weights: Vec<f64>,
-    /// The part of the weights on places that show nothing, where the noise is at least what calibrated predictions have: few rows may show less.
+    /// The part of the weights on places that show nothing, where the noise is at least what
+    /// calibrated predictions have: few rows may show less.
     pub(crate) quiet: Option<Vec<f64>>,
 }
 
@@ -126,8 +145,9 @@ impl Enclosure {
 
 /// Two estimates that enclose the population's value but for chance, with their standard errors.
 ///
-/// What a measure of miscalibration is biased by depends on how much of the axis is calibrated, which the rows tell only in part. The lower estimate takes off all that
-/// it may be, the upper one what it is for sure. Where the rows show a gap everywhere both are the same.
+/// What a measure of miscalibration is biased by depends on how much of the axis is calibrated,
+/// which the rows tell only in part. The lower estimate takes off all that it may be, the upper one
+/// what it is for sure. Where the rows show a gap everywhere both are the same.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bracket {
     /// The lower estimate.
@@ -163,15 +183,15 @@ pub(super) enum Sides {
     Two,
 }
 
-/// The chance that the truth is beyond either end of an interval from z standard errors below the lower
-/// estimate to z above the upper one, where the estimates are `gap` standard errors apart and the truth is
-/// at one of them. At any place between them it is less (Imbens and Manski 2004).
+/// The chance that the truth is beyond either end of an interval from z standard errors below the
+/// lower estimate to z above the upper one, where the estimates are `gap` standard errors apart and
+/// the truth is at one of them. At any place between them it is less (Imbens and Manski 2004).
 fn beyond_ends(z: f64, gap: f64) -> f64 {
     Probit.complement(z) + Probit.complement(z + gap)
 }
 
-/// The z for which that chance is `2 tail`: 1.96 for 95 % where both estimates are the same, and 1.645 where
-/// they are far apart, since the truth is then near one end only.
+/// The z for which that chance is `2 tail`: 1.96 for 95 % where both estimates are the same, and
+/// 1.645 where they are far apart, since the truth is then near one end only.
 fn critical_value(tail: f64, distance: f64, deviation: f64) -> f64 {
     let largest = Probit.inverse(1.0 - tail, tail);
     if !(deviation > 0.0 && distance > 0.0) {
@@ -192,7 +212,8 @@ fn critical_value(tail: f64, distance: f64, deviation: f64) -> f64 {
 /// Halvings of an interval of some units, to a rounding error.
 const N_HALVINGS: usize = 60;
 
-/// A bracket, row by row, so that it can be compared with that of other predictions for the same rows.
+/// A bracket, row by row, so that it can be compared with that of other predictions for the same
+/// rows.
 #[derive(Debug, Clone)]
 pub struct RowBracket {
     /// The measure of the rows, as the bracket has it.
@@ -214,7 +235,8 @@ pub struct RowEnd {
     pub value: f64,
     /// The share of each row in the weight times its influence; they sum to 0.
     pub influences: Vec<f64>,
-    /// Variance that the influences lack: few rows may show less noise than calibrated predictions have.
+    /// Variance that the influences lack: few rows may show less noise than calibrated predictions
+    /// have.
     pub lacking: f64,
 }
 
@@ -367,7 +389,8 @@ impl Places<'_> {
         blocks.iter().map(shows).collect()
     }
 
-    /// Signs on the quiet places that change once at most, and make the integral of sign times ĝ there as large as it can be; and that integral.
+    /// Signs on the quiet places that change once at most, and make the integral of sign times ĝ
+    /// there as large as it can be; and that integral.
     fn largest_with_one_change(&self, is_seen: &dyn Fn(usize) -> bool) -> (Vec<f64>, f64) {
         let quiet = |place: usize| if is_seen(place) { 0.0 } else { self.values[place] * self.length };
         let n = self.values.len();

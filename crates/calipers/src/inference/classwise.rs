@@ -30,7 +30,8 @@ struct Class<'a> {
 }
 
 impl Class<'_> {
-    /// The measure of these rows of the view with other outcomes; all of them in order where no rows are named.
+    /// The measure of these rows of the view with other outcomes; all of them in order where no
+    /// rows are named.
     fn measure(&self, drawn: Option<&[usize]>, outcomes: Vec<bool>) -> f64 {
         let measure = self.settled.as_deref().unwrap_or(self.measure);
         let pick = |values: &[f64]| match drawn {

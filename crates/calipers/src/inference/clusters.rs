@@ -8,20 +8,24 @@ use crate::data::{BinaryView, Rows};
 use crate::link::{Link, Probit};
 use crate::numerics::random::Normals;
 
-/// So many clusters at least: with fewer, neither a variance nor a distribution over signs of clusters says anything.
+/// So many clusters at least: with fewer, neither a variance nor a distribution over signs of
+/// clusters says anything.
 const FEWEST: usize = 10;
 
-/// Which rows depend on each other: those of one cluster, such as the answers of one person, do; rows of two clusters do not.
+/// Which rows depend on each other: those of one cluster, such as the answers of one person, do;
+/// rows of two clusters do not.
 #[derive(Debug, Clone)]
 pub struct Clusters {
-    /// Cluster after cluster, in the order of their first rows; without the clusters that have no weight.
+    /// Cluster after cluster, in the order of their first rows; without the clusters that have no
+    /// weight.
     rows: Vec<usize>,
     /// Where the rows of each cluster end.
     ends: Vec<usize>,
 }
 
 impl Clusters {
-    /// One number for each row of the view; rows with the same number are a cluster. Clusters without weight do not count.
+    /// One number for each row of the view; rows with the same number are a cluster. Clusters
+    /// without weight do not count.
     pub fn new(numbers: &[u32], view: &BinaryView<'_>) -> Result<Self, Error> {
         if numbers.len() != view.len() {
             return Err(Error::LengthMismatch { what: "clusters", got: numbers.len(), expected: view.len() });
@@ -78,19 +82,22 @@ impl Clusters {
         &self.rows[start..self.ends[cluster]]
     }
 
-    /// The rows of as many clusters as there are, drawn with replacement. They depend on the draw alone, as [`drawn`] has it.
+    /// The rows of as many clusters as there are, drawn with replacement. They depend on the draw
+    /// alone, as [`drawn`] has it.
     pub(super) fn drawn_rows(&self, draw: u64) -> Vec<usize> {
         drawn(self.len(), draw).into_iter().flat_map(|cluster| self.rows_of(cluster)).copied().collect()
     }
 
-    /// The standard error of a sum of values by row that has the mean 0: √(C / (C - 1) Σ_c (Σ over rows of c)²).
+    /// The standard error of a sum of values by row that has the mean 0: √(C / (C - 1) Σ_c (Σ over
+    /// rows of c)²).
     pub(crate) fn deviation(&self, values: &[f64]) -> f64 {
         let sum = |cluster: usize| self.rows_of(cluster).iter().map(|row| values[*row]).sum();
         deviation_of_sums(&(0..self.len()).map(sum).collect::<Vec<f64>>())
     }
 }
 
-/// The standard error of a sum over clusters that has the mean 0. The factor C / (C - 1) makes up for a mean that was taken from the same clusters.
+/// The standard error of a sum over clusters that has the mean 0. The factor C / (C - 1) makes up
+/// for a mean that was taken from the same clusters.
 pub(crate) fn deviation_of_sums(sums: &[f64]) -> f64 {
     let n = sums.len() as f64;
     (n / (n - 1.0) * sums.iter().map(|sum| sum * sum).sum::<f64>()).sqrt()
@@ -99,13 +106,15 @@ pub(crate) fn deviation_of_sums(sums: &[f64]) -> f64 {
 /// Outcomes drawn from their predictions, those of one cluster with a common correlation.
 ///
 /// # Definition
-/// Row i has outcome 1 where √λ a_c + √(1 - λ) b_i < Φ⁻¹(p_i), with a standard normal number a_c for each cluster and one b_i for each row: so P(y_i = 1) = p_i for any λ in
-/// [0, 1). λ is such that the covariances of outcomes within clusters sum to what the residuals show,
+/// Row i has outcome 1 where √λ a_c + √(1 - λ) b_i < Φ⁻¹(p_i), with a standard normal number a_c
+/// for each cluster and one b_i for each row: so P(y_i = 1) = p_i for any λ in [0, 1). λ is such
+/// that the covariances of outcomes within clusters sum to what the residuals show,
 /// ```text
 /// Σ_c Σ_{i≠j in c} w_i w_j cov(y_i, y_j) = Σ_c [ (Σ_i w_i (y_i - p_i))² - Σ_i (w_i (y_i - p_i))² ]
 /// ```
-/// with cov = φ(t_i) φ(t_j) (λ + λ² t_i t_j / 2), t = Φ⁻¹(p), the first two terms of its series; 0 where that sum is not positive. Where every row is a cluster of its own, λ is 0 and
-/// outcomes are independent.
+/// with cov = φ(t_i) φ(t_j) (λ + λ² t_i t_j / 2), t = Φ⁻¹(p), the first two terms of its series; 0
+/// where that sum is not positive. Where every row is a cluster of its own, λ is 0 and outcomes are
+/// independent.
 #[derive(Debug, Clone)]
 pub struct CorrelatedOutcomes {
     /// Φ⁻¹(p) / √(1 - λ), cluster after cluster.

@@ -23,21 +23,30 @@ use crate::watch;
 /// ```text
 /// m_a - m_b ± ( √(b_a² + b_b² - 2 r b_a b_b) + z s )      s² = Σ_i (pull_a,i - pull_b,i)²
 /// ```
-/// with the influences of each row on the upper estimates of both models and z that of a normal number; with clusters, sums within clusters. Where
-/// l_a - u_b - z s is higher, with the influences on these estimates, it is the lower end, and so for the upper end. What both models share, such as rows that are hard for both, cancels. r is the correlation of their influences:
-/// what the bias of two models may be is the more alike the more alike they are, and equal models do not differ. Where both models show a gap
-/// everywhere b is 0, and the interval is that of a difference; where what is left of the bias could make all of the difference, it is not called one. For other
-/// measures all models are measured on the same rows, drawn with replacement, and the interval is about `(2 v_a - mean(v_a*)) - (2 v_b - mean(v_b*))` with the deviation of v_a* - v_b*.
+/// with the influences of each row on the upper estimates of both models and z that of a normal
+/// number; with clusters, sums within clusters. Where l_a - u_b - z s is higher, with the
+/// influences on these estimates, it is the lower end, and so for the upper end. What both models
+/// share, such as rows that are hard for both, cancels. r is the correlation of their influences:
+/// what the bias of two models may be is the more alike the more alike they are, and equal models
+/// do not differ. Where both models show a gap everywhere b is 0, and the interval is that of a
+/// difference; where what is left of the bias could make all of the difference, it is not called
+/// one. For other measures all models are measured on the same rows, drawn with replacement, and
+/// the interval is about `(2 v_a - mean(v_a*)) - (2 v_b - mean(v_b*))` with the deviation of v_a* -
+/// v_b*.
 ///
-/// The p-value is two-sided, of "the population's values are equal", by the nearer end of that interval as a normal number; over all pairs it is adjusted
-/// by [`holm`]. With n rows neither side of an interval is narrower than -ln(tail) / n, and no p-value is below 2 exp(-n d) with d the distance of 0 from the two estimates.
+/// The p-value is two-sided, of "the population's values are equal", by the nearer end of that
+/// interval as a normal number; over all pairs it is adjusted by [`holm`]. With n rows neither side
+/// of an interval is narrower than -ln(tail) / n, and no p-value is below 2 exp(-n d) with d the
+/// distance of 0 from the two estimates.
 ///
-/// Sigma, if chosen automatically, is one for all models, the geometric mean of what the rule gives for each: LS-ECE at two sigmas would differ for equal models.
-/// Other settings that rules take from the rows, bandwidths and numbers of bins, are those of each model.
+/// Sigma, if chosen automatically, is one for all models, the geometric mean of what the rule gives
+/// for each: LS-ECE at two sigmas would differ for equal models. Other settings that rules take
+/// from the rows, bandwidths and numbers of bins, are those of each model.
 ///
 /// # Assumptions
-/// The rows of all models are the same and in the same order: as many rows, the same weights, and the same outcomes where outcomes are labels. For top-class views
-/// outcomes are whether the model was right, and the caller vouches for the pairing. Independent rows, or clusters.
+/// The rows of all models are the same and in the same order: as many rows, the same weights, and
+/// the same outcomes where outcomes are labels. For top-class views outcomes are whether the model
+/// was right, and the caller vouches for the pairing. Independent rows, or clusters.
 ///
 /// # Cost
 /// That of [`Assess`] for each model, and one pass over the rows for each pair.
@@ -92,10 +101,11 @@ pub struct Pair {
     pub first: usize,
     /// The place of the second.
     pub second: usize,
-    /// The value of the first less that of the second, each without its bias: a model with the larger noise floor is not worse for that. Below 0 the first is better
-    /// calibrated.
+    /// The value of the first less that of the second, each without its bias: a model with the
+    /// larger noise floor is not worse for that. Below 0 the first is better calibrated.
     pub difference: f64,
-    /// Where the population's difference is; about [`difference`](Self::difference), and not adjusted for the number of pairs.
+    /// Where the population's difference is; about [`difference`](Self::difference), and not
+    /// adjusted for the number of pairs.
     pub interval: Interval,
     /// The standard error of the difference.
     pub standard_error: f64,
@@ -137,7 +147,8 @@ impl<'a> Compare<'a> {
         /// What the random numbers are made from.
         seed: u64;
 
-        /// Rows that depend on each other: one number for each row, as [`Sample::clusters`](crate::Sample::clusters) has it.
+        /// Rows that depend on each other: one number for each row, as
+        /// [`Sample::clusters`](crate::Sample::clusters) has it.
         clusters: some &'a [u32];
     }
 
@@ -153,7 +164,8 @@ impl<'a> Compare<'a> {
         let compared = compared.as_deref().unwrap_or(measure);
         let brackets: Vec<Option<RowBracket>> =
             views.iter().map(|view| compared.row_bracket(view, clusters.as_ref())).collect::<Result<_, _>>()?;
-        // Draws of rows are paired by their numbers; brackets need none, and one of each kind could not be compared.
+        // Draws of rows are paired by their numbers; brackets need none, and one of each kind could
+        // not be compared.
         let by_draws = brackets.iter().any(Option::is_none);
         if by_draws {
             watch::expect_draws(self.n_resamples * models.len() as u64);
@@ -242,15 +254,18 @@ struct Difference {
 }
 
 impl Difference {
-    /// From the brackets of both models: what either bias may be is as alike as the noise of their upper estimates is.
+    /// From the brackets of both models: what either bias may be is as alike as the noise of their
+    /// upper estimates is.
     fn of_brackets(a: &RowBracket, b: &RowBracket, clusters: Option<&Clusters>) -> Self {
         let [half_a, half_b] = [a, b].map(|bracket| 0.5 * (bracket.upper.value - bracket.lower.value));
         let middle = 0.5 * (a.upper.value + a.lower.value) - 0.5 * (b.upper.value + b.lower.value);
         let alike = likeness(&a.upper.influences, &b.upper.influences);
         let slack = (half_a * half_a + half_b * half_b - 2.0 * alike * half_a * half_b).max(0.0).sqrt();
-        // Upper estimates have the noise of all places, and that of like models cancels in their difference.
+        // Upper estimates have the noise of all places, and that of like models cancels in their
+        // difference.
         let of_upper = deviation(&a.upper, &b.upper, alike, clusters);
-        // Unlike models differ by at least the lower estimate of one less the upper one of the other, with less noise.
+        // Unlike models differ by at least the lower estimate of one less the upper one of the
+        // other, with less noise.
         let least = (a.lower.value - b.upper.value, deviation(&a.lower, &b.upper, alike, clusters));
         let most = (a.upper.value - b.lower.value, deviation(&a.upper, &b.lower, alike, clusters));
         let reach = |(value, deviation): (f64, f64)| value - REACH * deviation;
@@ -281,7 +296,8 @@ impl Difference {
 
     /// Of no difference, two-sided.
     fn p_value(&self, effective_rows: f64) -> f64 {
-        // How far 0 is outside of what the estimates enclose, and the standard error of the end that is nearer.
+        // How far 0 is outside of what the estimates enclose, and the standard error of the end
+        // that is nearer.
         let (distance, deviation) = match self.lower > -self.upper {
             true => (self.lower, self.lower_deviation),
             false => (-self.upper, self.upper_deviation),
@@ -357,7 +373,8 @@ impl Comparison {
         self.pairs.iter().map(|pair| self.pair_sentence(pair)).collect::<Vec<String>>().join("\n")
     }
 
-    /// Which of two models is better calibrated and by how much; or that there is no evidence of a difference.
+    /// Which of two models is better calibrated and by how much; or that there is no evidence of a
+    /// difference.
     pub fn pair_sentence(&self, pair: &Pair) -> String {
         let [first, second] = [pair.first, pair.second].map(|model| self.models[model].0.as_str());
         let name = self.compared[pair.first].title();

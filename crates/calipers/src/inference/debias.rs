@@ -7,14 +7,17 @@ use super::{Bootstrap, NoiseFloor};
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Debias {
-    /// Place by place: where a block of the axis shows a gap, the bias that a gap of that size has; where it shows nothing, all of its noise
-    /// ([`Bracket::debiased`](super::Bracket)). For a measure that does not know its places, [`Debias::Mean`].
+    /// Place by place: where a block of the axis shows a gap, the bias that a gap of that size has;
+    /// where it shows nothing, all of its noise ([`Bracket::debiased`](super::Bracket)). For a
+    /// measure that does not know its places, [`Debias::Mean`].
     ///
-    /// The default, by simulation: as an estimate of ECE at sigma "auto" its error is at or below that of the other rules and of every rival at nearly all sizes. `calipers study
-    /// estimators` has the values, and those of families that were kept aside.
+    /// The default, by simulation: as an estimate of ECE at sigma "auto" its error is at or below
+    /// that of the other rules and of every rival at nearly all sizes. `calipers study estimators`
+    /// has the values, and those of families that were kept aside.
     #[default]
     Local,
-    /// The mean of the next two rules. One takes off too much where the gap is about as large as the noise, the other too little there.
+    /// The mean of the next two rules. One takes off too much where the gap is about as large as
+    /// the noise, the other too little there.
     Mean,
     /// `sqrt(max(0, v² - m²))`, m the mean of the noise floor.
     ///
@@ -23,8 +26,9 @@ pub enum Debias {
     Floor,
     /// `max(0, 2 v - mean(v*))`, v* the bootstrap draws.
     ///
-    /// Takes off what the bootstrap adds to the value of the rows, and at most the noise floor. Right far from calibration; near it the bootstrap adds only 0.41 of a floor to a value that is all
-    /// floor, and 0.59 of it stays.
+    /// Takes off what the bootstrap adds to the value of the rows, and at most the noise floor.
+    /// Right far from calibration; near it the bootstrap adds only 0.41 of a floor to a value that
+    /// is all floor, and 0.59 of it stays.
     Bootstrap,
 }
 

@@ -1,7 +1,7 @@
 //! Many p-values at once.
 
-/// P-values as they are when the smallest of many is picked: at level α, at most a share α of all families of tests has any false rejection, however the
-/// tests depend on each other.
+/// P-values as they are when the smallest of many is picked: at level α, at most a share α of all
+/// families of tests has any false rejection, however the tests depend on each other.
 ///
 /// # Definition
 /// ```text
@@ -10,7 +10,8 @@
 /// in the order in which they came.
 ///
 /// # Reference
-/// Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 1979.
+/// Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+/// Statistics 1979.
 ///
 /// # Example
 /// The smallest of three counts three times, the next one twice.

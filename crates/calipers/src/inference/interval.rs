@@ -8,17 +8,20 @@ use crate::link::{Link, Probit};
 
 /// How an interval is made.
 ///
-/// Measures of miscalibration are biased up, and bootstrap draws are biased up once more: so percentiles of them, which are the custom, do not cover.
-/// The first three methods take the bias off.
+/// Measures of miscalibration are biased up, and bootstrap draws are biased up once more: so
+/// percentiles of them, which are the custom, do not cover. The first three methods take the bias
+/// off.
 ///
 /// # Accuracy
-/// `calipers study estimators` has the share of 95 % intervals that hold the truth, for many families and sizes.
+/// `calipers study estimators` has the share of 95 % intervals that hold the truth, for many
+/// families and sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum IntervalMethod {
-    /// From the lower estimate of a [`Bracket`](super::Bracket) less its standard error to the upper one plus its own: for measures that know how their bias depends on the place, and the default
-    /// there. It holds for models that are calibrated in part, too.
+    /// From the lower estimate of a [`Bracket`](super::Bracket) less its standard error to the
+    /// upper one plus its own: for measures that know how their bias depends on the place, and the
+    /// default there. It holds for models that are calibrated in part, too.
     BiasAware,
     /// Centre `2 v - mean(v*)`, with the standard error of v by influence values.
     Influence,
@@ -26,8 +29,9 @@ pub enum IntervalMethod {
     Normal,
     /// Quantiles of the draws. Too high for a biased measure.
     Percentile,
-    /// Quantiles of the draws at levels that are corrected for bias and acceleration (Efron 1987). The acceleration is that of influence values,
-    /// or else a sixth of the skewness of the draws. Where (almost) all draws are above the value, it ends where the draws do.
+    /// Quantiles of the draws at levels that are corrected for bias and acceleration (Efron 1987).
+    /// The acceleration is that of influence values, or else a sixth of the skewness of the draws.
+    /// Where (almost) all draws are above the value, it ends where the draws do.
     Bca,
 }
 
@@ -63,7 +67,8 @@ impl std::str::FromStr for IntervalMethod {
     }
 }
 
-/// An interval for the population's value of the measure, at the same settings; for LS-ECE at the same sigma.
+/// An interval for the population's value of the measure, at the same settings; for LS-ECE at the
+/// same sigma.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Interval {
@@ -137,8 +142,10 @@ pub(super) fn ends(
     Ok((middle - least, middle + least))
 }
 
-/// Half of an interval at least: what happens to a share x of all rows is not among n of them with the probability (1 - x)^n < e^(-n x), so that nothing is known of a share below
-/// -ln(tail) / n. Rows of which all outcomes are as predicted, or equal, would have an interval of no width otherwise.
+/// Half of an interval at least: what happens to a share x of all rows is not among n of them with
+/// the probability (1 - x)^n < e^(-n x), so that nothing is known of a share below -ln(tail) / n.
+/// Rows of which all outcomes are as predicted, or equal, would have an interval of no width
+/// otherwise.
 pub(super) fn least_half(tail: f64, effective_rows: f64) -> f64 {
     -tail.ln() / effective_rows
 }
@@ -147,7 +154,8 @@ pub(super) fn least_half(tail: f64, effective_rows: f64) -> f64 {
 fn bca_levels(bootstrap: &Bootstrap, z: f64) -> [f64; 2] {
     let n = bootstrap.draws.len() as f64;
     let n_below = bootstrap.draws.partition_point(|draw| *draw < bootstrap.value) as f64;
-    // Ties, of which a degenerate bootstrap has many, count half; never at an end, so that the quantile is finite.
+    // Ties, of which a degenerate bootstrap has many, count half; never at an end, so that the
+    // quantile is finite.
     let n_tied = bootstrap.draws.partition_point(|draw| *draw <= bootstrap.value) as f64 - n_below;
     let share = ((n_below + 0.5 * n_tied) / n).clamp(0.5 / n, 1.0 - 0.5 / n);
     let bias = Probit.inverse(share, 1.0 - share);

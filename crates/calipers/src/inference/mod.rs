@@ -1,12 +1,14 @@
-//! How much of a figure can be trusted: its noise floor, a p-value, an interval and a value with the bias removed, for any measure.
+//! How much of a figure can be trusted: its noise floor, a p-value, an interval and a value with
+//! the bias removed, for any measure.
 //!
 //! ```text
 //! Measure -> Resampler -> NoiseFloor (outcomes drawn from the predictions)  -> p-value -\
 //!                        -> Bootstrap  (rows drawn with replacement)          -> Interval  -> Assessment
 //!                        -> influence deviation                               -> Debias   -/
 //! ```
-//! Two or more models on the same rows: their draws share the rows, or their influence values are subtracted row by row (`compare.rs`).
-//! LS-ECE has a resampler of its own whose cost does not grow with the number of rows; every other measure is asked again for each resample.
+//! Two or more models on the same rows: their draws share the rows, or their influence values are
+//! subtracted row by row (`compare.rs`). LS-ECE has a resampler of its own whose cost does not grow
+//! with the number of rows; every other measure is asked again for each resample.
 
 mod assess;
 pub mod bands;

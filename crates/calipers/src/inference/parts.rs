@@ -26,16 +26,17 @@ pub struct PartBracket {
     pub bracket: Bracket,
 }
 
-/// The signed parts of a residual measure: how much of it is due to predictions that are too high or
-/// too low, and to those that are too far from 1/2 or too near to it.
+/// The signed parts of a residual measure: how much of it is due to predictions that are too high
+/// or too low, and to those that are too far from 1/2 or too near to it.
 ///
 /// # Definition
 /// ```text
 /// too_low       = ∫ max(R(u), 0) du            too_high       = ∫ max(-R(u), 0) du
 /// overconfident = ∫ max(-d(u) R(u), 0) du      underconfident = ∫ max(d(u) R(u), 0) du
 /// ```
-/// with d = 1 where the prediction is above 1/2, and -1 elsewhere. The first two sum to the measure,
-/// and so do the last two. For a confidence in a predicted class, overconfident is the same as too high.
+/// with d = 1 where the prediction is above 1/2, and -1 elsewhere. The first two sum to the
+/// measure, and so do the last two. For a confidence in a predicted class, overconfident is the
+/// same as too high.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Parts {
@@ -71,8 +72,8 @@ pub struct Part {
 }
 
 impl Parts {
-    /// With the interval of the whole measure; `confidences` says whether predictions are confidences in a
-    /// predicted class.
+    /// With the interval of the whole measure; `confidences` says whether predictions are
+    /// confidences in a predicted class.
     pub(super) fn new(parts: &PartBrackets, whole: &Interval, effective_rows: f64, confidences: Option<bool>) -> Self {
         let level = whole.level;
         let part = |part: &PartBracket| {

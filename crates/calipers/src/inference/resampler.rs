@@ -10,18 +10,21 @@ use crate::error::number;
 use crate::numerics::random::{Uniforms, seed_of_draw};
 use crate::watch;
 
-/// The measure of resampled rows. The number of a draw is all that it depends on: the same on any thread, in any order.
+/// The measure of resampled rows. The number of a draw is all that it depends on: the same on any
+/// thread, in any order.
 pub trait Resampler: Sync {
-    /// The measure of the rows themselves, with the numerical error that draws have: what they are compared with.
+    /// The measure of the rows themselves, with the numerical error that draws have: what they are
+    /// compared with.
     fn value(&self) -> f64;
 
-    /// The measure of the rows, computed just as calibrated draws are: a draw with the outcomes of the rows is equal to it. What the p-value compares them with.
+    /// The measure of the rows, computed just as calibrated draws are: a draw with the outcomes of
+    /// the rows is equal to it. What the p-value compares them with.
     fn calibrated_value(&self) -> f64 {
         self.value()
     }
 
-    /// The measure with every outcome drawn anew, with the probability that its prediction says (consistency resampling). NaN where
-    /// such rows cannot be measured.
+    /// The measure with every outcome drawn anew, with the probability that its prediction says
+    /// (consistency resampling). NaN where such rows cannot be measured.
     fn calibrated_draw(&self, draw: u64) -> f64;
 
     /// The measure of as many rows drawn with replacement. NaN where they cannot be measured.
@@ -40,24 +43,29 @@ pub trait Resampler: Sync {
         None
     }
 
-    /// What the measure would be of outcomes that are just as predicted, where that is not 0: for LS-ECE, what noise on the logits alone makes.
+    /// What the measure would be of outcomes that are just as predicted, where that is not 0: for
+    /// LS-ECE, what noise on the logits alone makes.
     fn smoothing_alone(&self) -> Option<f64> {
         None
     }
 
-    /// Σ c², c by how much the outcome of one row (or those of one cluster) can move the measure at most, where that is known.
+    /// Σ c², c by how much the outcome of one row (or those of one cluster) can move the measure at
+    /// most, where that is known.
     ///
-    /// Where predictions are the truth, the measure is then above its mean by x or more with a probability of at most exp(-2 x² / Σ c²), for any number of rows (McDiarmid 1989).
+    /// Where predictions are the truth, the measure is then above its mean by x or more with a
+    /// probability of at most exp(-2 x² / Σ c²), for any number of rows (McDiarmid 1989).
     fn squared_differences(&self) -> Option<f64> {
         None
     }
 
-    /// A second test of calibration, where the calibrated draws need an assumption that it does without.
+    /// A second test of calibration, where the calibrated draws need an assumption that it does
+    /// without.
     fn second_test(&self) -> Option<SecondTest<'_>> {
         None
     }
 
-    /// Σ l³ / 6 (Σ l²)^(3/2) with l the influence of a row times its share, where there are influence values: the acceleration of BCa.
+    /// Σ l³ / 6 (Σ l²)^(3/2) with l the influence of a row times its share, where there are
+    /// influence values: the acceleration of BCa.
     fn acceleration(&self) -> Option<f64> {
         None
     }
@@ -67,8 +75,9 @@ pub trait Resampler: Sync {
         None
     }
 
-    /// How many rows there are: under weights (Σw)² / Σw². No interval is narrower than so many can tell, however equal their outcomes are. Rows in clusters count as rows: that they
-    /// depend on each other is in the standard error.
+    /// How many rows there are: under weights (Σw)² / Σw². No interval is narrower than so many can
+    /// tell, however equal their outcomes are. Rows in clusters count as rows: that they depend on
+    /// each other is in the standard error.
     fn effective_rows(&self) -> f64;
 
     /// What values the measure can have. From 0 on, unless overridden.
@@ -92,7 +101,8 @@ pub(super) enum Kind {
     Bootstrap,
 }
 
-/// Draws that differ from the value by less are ties: a resample may have the outcomes of the rows, summed in another way.
+/// Draws that differ from the value by less are ties: a resample may have the outcomes of the rows,
+/// summed in another way.
 const TIE: f64 = 1e-9;
 
 /// Draws of one kind.
@@ -142,7 +152,8 @@ impl Draws {
         Self::of(by_number)
     }
 
-    /// (1 + draws that are at least the value) / (1 + draws); draws that could not be measured count among both.
+    /// (1 + draws that are at least the value) / (1 + draws); draws that could not be measured
+    /// count among both.
     pub(super) fn p_value(&self, value: f64) -> f64 {
         (self.n_reaching(value) + 1) as f64 / (self.by_number.len() + 1) as f64
     }
@@ -177,7 +188,8 @@ impl Draws {
     }
 }
 
-/// Numbers below n, n of them. They depend on n and the draw alone, so that the draws of two models on the same rows are of the same rows.
+/// Numbers below n, n of them. They depend on n and the draw alone, so that the draws of two models
+/// on the same rows are of the same rows.
 pub(super) fn drawn(n: usize, draw: u64) -> Vec<usize> {
     let mut uniforms = Uniforms::new(draw);
     (0..n).map(|_| ((uniforms.next() * n as f64) as usize).min(n - 1)).collect()
@@ -199,7 +211,8 @@ pub(crate) fn check_level(level: f64) -> Result<(), Error> {
     Err(Error::setting("level", "in [0.5, 1)", number(level)))
 }
 
-/// How many kinds of draws a noise floor takes: none where there is no floor, and two with a second test.
+/// How many kinds of draws a noise floor takes: none where there is no floor, and two with a second
+/// test.
 pub(super) fn n_kinds_of_floor(resampler: &dyn Resampler) -> u64 {
     match (resampler.floor_withheld(), resampler.second_test()) {
         (Some(_), _) => 0,

@@ -111,7 +111,8 @@ impl RowBracket {
         self
     }
 
-    /// With standard errors, `variance` being that of a sum of influences; moved to where the measure has its `value`.
+    /// With standard errors, `variance` being that of a sum of influences; moved to where the
+    /// measure has its `value`.
     pub(super) fn of_sums(&self, variance: &dyn Fn(&[f64]) -> f64, value: f64) -> Bracket {
         let shift = value - self.value;
         Bracket {
@@ -125,7 +126,8 @@ impl RowBracket {
     }
 }
 
-/// Draws outcomes that depend on each other within clusters, or whole clusters of rows, and asks the measure again.
+/// Draws outcomes that depend on each other within clusters, or whole clusters of rows, and asks
+/// the measure again.
 pub struct ClusterRowResampler<'a, E: ?Sized> {
     rows: RowResampler<'a, E>,
     clusters: &'a Clusters,

@@ -3,7 +3,8 @@
 use super::Assessment;
 
 impl Assessment {
-    /// Value, interval, floor and verdict in plain sentences; or, where there is no evidence of miscalibration, how large it can be.
+    /// Value, interval, floor and verdict in plain sentences; or, where there is no evidence of
+    /// miscalibration, how large it can be.
     pub fn sentence(&self) -> String {
         self.sentence_after(None)
     }
@@ -19,7 +20,8 @@ impl Assessment {
         let show = |value: f64| format!("{value:.digits$}");
         let (value, lower, upper) = (self.estimate.value, self.interval.lower, self.interval.upper);
         let level = percent(self.interval.level);
-        // Names of measures keep their letters; titles of several words begin a sentence like any other.
+        // Names of measures keep their letters; titles of several words begin a sentence like any
+        // other.
         let first = if name.contains(' ') { capitalised(name) } else { name.to_owned() };
         let found = format!("{first} is {} ({level} interval {} to {}).", show(value), show(lower), show(upper));
         let Some(floor) = &self.floor else {
@@ -36,7 +38,8 @@ impl Assessment {
             show(floor.deviation)
         );
         if self.estimate.spec.is_score() && self.significant != Some(true) {
-            // A score tells sharpness and calibration together: a small one is no evidence of either.
+            // A score tells sharpness and calibration together: a small one is no evidence of
+            // either.
             return format!("{found} {} ({p}).", capitalised(&calibrated));
         }
         let not_after_adjusting = p_adjusted.filter(|p| *p > 1.0 - self.interval.level + 1e-12);
@@ -60,7 +63,8 @@ impl Assessment {
         }
     }
 
-    /// Where sigma is so large that noise on the logits makes more than half of LS-ECE: a sentence that says so.
+    /// Where sigma is so large that noise on the logits makes more than half of LS-ECE: a sentence
+    /// that says so.
     pub fn smoothing_note(&self) -> Option<String> {
         let sigma = self.estimate.settings.number("sigma")?;
         let smoothing = self.smoothing.filter(|size| *size > 0.5 * self.estimate.value)?;
@@ -71,7 +75,8 @@ impl Assessment {
         ))
     }
 
-    /// As many decimals as show one digit of the spread of the floor and of half the interval, and three at least.
+    /// As many decimals as show one digit of the spread of the floor and of half the interval, and
+    /// three at least.
     fn digits(&self) -> usize {
         let half = 0.5 * (self.interval.upper - self.interval.lower);
         let spread = self.floor.as_ref().map_or(0.0, |floor| floor.deviation);
@@ -104,8 +109,9 @@ pub(super) fn signed(value: f64, digits: usize) -> String {
     }
 }
 
-/// A p-value as tables and sentences show it: two digits where these are enough, three below 0.01 and near 0.05, where two would not tell on
-/// which side of a usual level it is, and `<0.001` below.
+/// A p-value as tables and sentences show it: two digits where these are enough, three below 0.01
+/// and near 0.05, where two would not tell on which side of a usual level it is, and `<0.001`
+/// below.
 pub fn p_value_text(p: f64) -> String {
     match p {
         _ if p < 0.001 => "<0.001".to_owned(),

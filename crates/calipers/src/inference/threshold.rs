@@ -9,11 +9,14 @@ use crate::error::number;
 /// On which side of a threshold the population's value is, and how sure that is.
 ///
 /// # Definition
-/// The p-value is the least α for which the interval of level 1 - α, made as the assessment's own was, leaves the threshold out: two-sided for an interval, one-sided
-/// for an upper limit, which can only say that the value is below. So it is at most 1 - level where, and only where, that interval says which side it is: its upper
-/// end is at most the threshold, or its lower end is above it. By quantiles of draws it is never below 1 / (draws + 1) for each end.
+/// The p-value is the least α for which the interval of level 1 - α, made as the assessment's own
+/// was, leaves the threshold out: two-sided for an interval, one-sided for an upper limit, which
+/// can only say that the value is below. So it is at most 1 - level where, and only where, that
+/// interval says which side it is: its upper end is at most the threshold, or its lower end is
+/// above it. By quantiles of draws it is never below 1 / (draws + 1) for each end.
 ///
-/// For LS-ECE it is the residual form that is compared with the threshold, as for every verdict ([`Assessment::deciding`]).
+/// For LS-ECE it is the residual form that is compared with the threshold, as for every verdict
+/// ([`Assessment::deciding`]).
 ///
 /// Where many thresholds are tested, the p-values can be adjusted by [`holm`](super::holm).
 ///
@@ -62,7 +65,8 @@ impl Assessment {
         let Interval { method, is_upper_limit, .. } = self.interval;
         let (least, most) = self.bootstrap.range;
         let (tails, sides) = if is_upper_limit { (1.0, Sides::One) } else { (2.0, Sides::Two) };
-        // Whether the interval with so much beyond an end leaves the threshold out, and on which side of it the value is then.
+        // Whether the interval with so much beyond an end leaves the threshold out, and on which
+        // side of it the value is then.
         let side = |tail: f64| -> Result<Option<bool>, Error> {
             let (lower, upper) = ends(self.estimate.value, &self.bootstrap, (tail, sides), method)?;
             Ok(if upper.clamp(least, most) <= threshold {

@@ -38,7 +38,8 @@ impl Link for CLogLog {
         hazard.ln()
     }
 
-    /// -ln(1 - p) is softplus(log-odds): no probability is needed, and none saturates. The slope is below 1.
+    /// -ln(1 - p) is softplus(log-odds): no probability is needed, and none saturates. The slope is
+    /// below 1.
     fn inverse_log_odds(&self, log_odds: f64, error: f64) -> (f64, f64) {
         let tail = (-log_odds.abs()).exp().ln_1p();
         // Far below 0, softplus(l) is e^l to all digits, and its logarithm l.

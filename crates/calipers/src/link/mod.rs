@@ -38,7 +38,8 @@ pub trait Link: Debug + Send + Sync {
     /// rho^-1(p), where `complement` is 1 - p without cancellation.
     fn inverse(&self, p: f64, complement: f64) -> f64;
 
-    /// Puts rho^-1(p) in the place of each p inside (0, 1), and its [error](Self::inverse_error) beside it.
+    /// Puts rho^-1(p) in the place of each p inside (0, 1), and its [error](Self::inverse_error)
+    /// beside it.
     ///
     /// Unless overridden, one after another.
     fn inverse_all(&self, probabilities: &mut [f64], errors: &mut [f64]) {
@@ -48,8 +49,9 @@ pub trait Link: Debug + Send + Sync {
         }
     }
 
-    /// rho^-1 of the probability that has these log-odds, and a bound on its error where the log-odds are off by at
-    /// most `error`. NaN says that it cannot be had: the row is then refused.
+    /// rho^-1 of the probability that has these log-odds, and a bound on its error where the
+    /// log-odds are off by at most `error`. NaN says that it cannot be had: the row is then
+    /// refused.
     ///
     /// Unless overridden: by way of p and 1 - p, which have all their digits up to log-odds of 700.
     fn inverse_log_odds(&self, log_odds: f64, error: f64) -> (f64, f64) {
@@ -72,15 +74,16 @@ pub trait Link: Debug + Send + Sync {
     /// sup |rho^(order)|, or more, for orders from 1 to 8; `None` where it is not known.
     fn derivative_bound(&self, order: usize) -> Option<f64>;
 
-    /// Bounds on |rho″ / rho′| and |rho‴ / rho′| over [a, b], for a link whose slope has one peak: they let many rows
-    /// be taken together. Without them (`None`) every row is taken by itself, which is slower.
+    /// Bounds on |rho″ / rho′| and |rho‴ / rho′| over [a, b], for a link whose slope has one peak:
+    /// they let many rows be taken together. Without them (`None`) every row is taken by itself,
+    /// which is slower.
     fn curvature(&self, a: f64, b: f64) -> Option<(f64, f64)> {
         let _ = (a, b);
         None
     }
 
-    /// The steepest slope of rho^-1 between two probabilities, each given with its complement, or more; and
-    /// [`curvature`](Self::curvature) there. For a link whose slope has one peak.
+    /// The steepest slope of rho^-1 between two probabilities, each given with its complement, or
+    /// more; and [`curvature`](Self::curvature) there. For a link whose slope has one peak.
     #[doc(hidden)]
     fn steepness(&self, from: (f64, f64), to: (f64, f64)) -> (f64, Option<(f64, f64)>) {
         let ends = [from, to].map(|(p, complement)| self.inverse(p, complement));
@@ -99,9 +102,10 @@ pub trait Link: Debug + Send + Sync {
 
     /// The integral of rho over [a, b], to an error of at most 2^-43 (b - a).
     ///
-    /// Unless overridden: Gauss's rule of 4 points on pieces so short that its error on a piece of length l, which is
-    /// below `5.7e-10 R_8 l^9` with R_8 = sup |rho^(8)|, is below 2^-46 l. Where rho is 0 or 1 in all its
-    /// digits, no piece is needed; where R_8 is not known, the result is NaN, and uniform noise is refused.
+    /// Unless overridden: Gauss's rule of 4 points on pieces so short that its error on a piece of
+    /// length l, which is below `5.7e-10 R_8 l^9` with R_8 = sup |rho^(8)|, is below 2^-46 l. Where
+    /// rho is 0 or 1 in all its digits, no piece is needed; where R_8 is not known, the result is
+    /// NaN, and uniform noise is refused.
     fn integral(&self, a: f64, b: f64) -> f64 {
         if self.response(b) == 0.0 {
             return 0.0;

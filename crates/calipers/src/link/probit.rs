@@ -47,8 +47,8 @@ fn upper_quantile(tail: f64) -> f64 {
 
 /// The u > 0 with ln P(Z > u) = `log_tail`, for tails too small for a double.
 ///
-/// P(Z > u) is the density over the continued fraction u + 1/(u + 2/(u + 3/(u + ...))), of which 30 terms give all
-/// digits for u > 30. Newton's method as in [`upper_quantile`].
+/// P(Z > u) is the density over the continued fraction u + 1/(u + 2/(u + 3/(u + ...))), of which 30
+/// terms give all digits for u > 30. Newton's method as in [`upper_quantile`].
 fn far_upper_quantile(log_tail: f64) -> f64 {
     const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
     let mut u = (-2.0 * log_tail).sqrt();

@@ -7,8 +7,8 @@ use crate::numerics::sum::Sum;
 
 /// A value with what belongs to it.
 ///
-/// `numerical_bound` is about arithmetic: how far `value` can be from the defined quantity of these very
-/// rows. It says nothing of how the rows were sampled.
+/// `numerical_bound` is about arithmetic: how far `value` can be from the defined quantity of these
+/// very rows. It says nothing of how the rows were sampled.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -24,7 +24,8 @@ pub struct Estimate {
     pub standard_error: Option<f64>,
     /// Rows measured.
     pub n: u64,
-    /// Probabilities within `clip` of 0 or 1, which were moved to that distance so that their logit is finite.
+    /// Probabilities within `clip` of 0 or 1, which were moved to that distance so that their logit
+    /// is finite.
     pub n_clipped: u64,
     /// What was read, rounded, tied and left out.
     pub input: InputReport,
@@ -35,8 +36,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// A value with the bound on its numerical error. [`of`](Self::of) says of which rows it is, and
-    /// [`with`](Self::with) what options made it.
+    /// A value with the bound on its numerical error. [`of`](Self::of) says of which rows it is,
+    /// and [`with`](Self::with) what options made it.
     pub fn new(spec: &'static Spec, value: f64, numerical_bound: f64) -> Self {
         Estimate {
             spec,

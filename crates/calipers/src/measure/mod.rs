@@ -1,4 +1,5 @@
-//! What a measure is ([`Measure`], [`Spec`]), what it returns ([`Estimate`]), and the list of all of them ([`registry`]).
+//! What a measure is ([`Measure`], [`Spec`]), what it returns ([`Estimate`]), and the list of all
+//! of them ([`registry`]).
 
 mod estimate;
 mod options;
@@ -58,20 +59,23 @@ pub trait Measure: Send + Sync {
     /// Measures the rows of `view`.
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error>;
 
-    /// Measures the rows of a sketch, which has at least one with weight; [`Sketch::estimate`] checks that. Unless
-    /// overridden, the measure needs the rows and says so. [`Spec::from_sketch`] tells beforehand.
+    /// Measures the rows of a sketch, which has at least one with weight; [`Sketch::estimate`]
+    /// checks that. Unless overridden, the measure needs the rows and says so.
+    /// [`Spec::from_sketch`] tells beforehand.
     fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
         let _ = sketch;
         Err(Error::setting("measure", "one that a sketch can answer", "one that needs the rows themselves"))
     }
 
-    /// The link by which raw scores are probabilities: outcomes are drawn with it. The logistic one, unless the measure has its own.
+    /// The link by which raw scores are probabilities: outcomes are drawn with it. The logistic
+    /// one, unless the measure has its own.
     fn link(&self) -> &dyn Link {
         &Logistic
     }
 
-    /// The measure of resampled rows, or of resampled clusters of rows. Unless overridden, outcomes are drawn anew (with
-    /// the correlation that clusters show), or rows and clusters with replacement, and measured like any other rows.
+    /// The measure of resampled rows, or of resampled clusters of rows. Unless overridden, outcomes
+    /// are drawn anew (with the correlation that clusters show), or rows and clusters with
+    /// replacement, and measured like any other rows.
     fn resampler<'a>(
         &'a self,
         view: &'a BinaryView<'a>,
@@ -83,7 +87,8 @@ pub trait Measure: Send + Sync {
         })
     }
 
-    /// The measure of resampled rows of a sketch. Unless overridden, the measure needs the rows and says so.
+    /// The measure of resampled rows of a sketch. Unless overridden, the measure needs the rows and
+    /// says so.
     fn sketch_resampler<'a>(&'a self, sketch: &'a Sketch) -> Result<Box<dyn Resampler + 'a>, Error> {
         let _ = sketch;
         let of_sketches = registry::all().iter().filter(|entry| entry.spec.from_sketch == FromSketch::Assessment);
@@ -92,45 +97,49 @@ pub trait Measure: Send + Sync {
         Err(Error::setting("measure", rule, "one that needs the rows themselves"))
     }
 
-    /// Where the population's value is, with the influence of each row on either end, for measures that know how their bias depends on the place
-    /// ([`Bracket`](crate::inference::Bracket)). Sums of squares of the influences, or of their sums by cluster, give standard errors, and differences between
-    /// models on the same rows those of the difference.
+    /// Where the population's value is, with the influence of each row on either end, for measures
+    /// that know how their bias depends on the place ([`Bracket`](crate::inference::Bracket)). Sums
+    /// of squares of the influences, or of their sums by cluster, give standard errors, and
+    /// differences between models on the same rows those of the difference.
     fn row_bracket(&self, view: &BinaryView<'_>, clusters: Option<&Clusters>) -> Result<Option<RowBracket>, Error> {
         let _ = (view, clusters);
         Ok(None)
     }
 
-    /// The measure that decides whether predictions are miscalibrated, where it is not this one: its p-value, debiased value and interval are what
-    /// verdicts are made of. LS-ECE is decided by its residual form, since noise on the logits makes LS-ECE of a calibrated model larger than 0, and that
-    /// of an underconfident one smaller.
+    /// The measure that decides whether predictions are miscalibrated, where it is not this one:
+    /// its p-value, debiased value and interval are what verdicts are made of. LS-ECE is decided by
+    /// its residual form, since noise on the logits makes LS-ECE of a calibrated model larger than
+    /// 0, and that of an underconfident one smaller.
     fn decided_by(&self) -> Option<Box<dyn Measure>> {
         None
     }
 
-    /// The measure by which these models are compared, where it is not this one. LS-ECE is compared in its residual form at the given sigma or that of the
-    /// rule, whichever is smaller: a larger one takes more from a gap that changes its sign than from one that does not.
+    /// The measure by which these models are compared, where it is not this one. LS-ECE is compared
+    /// in its residual form at the given sigma or that of the rule, whichever is smaller: a larger
+    /// one takes more from a gap that changes its sign than from one that does not.
     fn compared_by(&self, views: &[&BinaryView<'_>]) -> Result<Option<Box<dyn Measure>>, Error> {
         let _ = views;
         Ok(None)
     }
 
-    /// The same measure with every setting that is chosen from the data fixed once for all these views, so that what is
-    /// compared was measured alike. `None` where there is no such setting.
+    /// The same measure with every setting that is chosen from the data fixed once for all these
+    /// views, so that what is compared was measured alike. `None` where there is no such setting.
     fn resolve(&self, views: &[&BinaryView<'_>]) -> Result<Option<Box<dyn Measure>>, Error> {
         let _ = views;
         Ok(None)
     }
 
-    /// The same measure with every setting that is chosen from the data fixed at what this estimate had, so that groups
-    /// of its rows are measured alike. `None` where there is no such setting.
+    /// The same measure with every setting that is chosen from the data fixed at what this estimate
+    /// had, so that groups of its rows are measured alike. `None` where there is no such setting.
     fn resolved_as(&self, estimate: &Estimate) -> Option<Box<dyn Measure>> {
         let _ = estimate;
         None
     }
 
-    /// Measures rows that nobody has checked, looking at them in its own pass. `None` where a measure does not do that, where
-    /// a row breaks a rule, and where the answer would be a refusal: then the rows are checked first and measured next,
-    /// and what is wrong is said in that order.
+    /// Measures rows that nobody has checked, looking at them in its own pass. `None` where a
+    /// measure does not do that, where a row breaks a rule, and where the answer would be a
+    /// refusal: then the rows are checked first and measured next, and what is wrong is said in
+    /// that order.
     #[doc(hidden)]
     fn estimate_unchecked(&self, rows: PlainRows<'_>) -> Option<Estimate> {
         let _ = rows;

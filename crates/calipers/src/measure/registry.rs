@@ -1,4 +1,5 @@
-//! Every measure by its name. A new one adds a line to the list `ENTRIES`; all else about it is in its own file.
+//! Every measure by its name. A new one adds a line to the list `ENTRIES`; all else about it is in
+//! its own file.
 
 use super::{Measure, Options, Settings, Spec};
 use crate::Error;

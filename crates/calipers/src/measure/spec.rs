@@ -31,7 +31,8 @@ pub struct Spec {
     pub ideal: f64,
     /// The least and the largest value that the measure can have: intervals end there.
     pub range: (f64, f64),
-    /// Whether the value of a sample is too large on average. Then the bias is removed from intervals.
+    /// Whether the value of a sample is too large on average. Then the bias is removed from
+    /// intervals.
     pub biased_up: bool,
     /// How long it takes.
     pub cost: Cost,
@@ -47,7 +48,8 @@ pub struct Spec {
 pub enum Role {
     /// Miscalibration: the larger, the worse.
     Error,
-    /// Calibration and sharpness together: the larger, the worse, but a calibrated model does not have 0.
+    /// Calibration and sharpness together: the larger, the worse, but a calibrated model does not
+    /// have 0.
     Score,
     /// A ratio or a coefficient, which can be off its ideal value on either side.
     Coefficient,

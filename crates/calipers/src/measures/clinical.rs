@@ -1,4 +1,5 @@
-//! What clinical prediction models are judged by: observed against expected, and gaps of a smoothed curve.
+//! What clinical prediction models are judged by: observed against expected, and gaps of a smoothed
+//! curve.
 
 use std::sync::Arc;
 
@@ -27,11 +28,12 @@ use crate::setters::setters;
 /// O(n), one pass.
 ///
 /// # Accuracy
-/// Numerical: compensated sums, a few units of rounding of the ratio. Statistical: consistent; the expected count is taken as
-/// known.
+/// Numerical: compensated sums, a few units of rounding of the ratio. Statistical: consistent; the
+/// expected count is taken as known.
 ///
 /// # Reference
-/// Miller, Hui, Tierney, "Validation techniques for logistic regression models", Statistics in Medicine 10, 1991.
+/// Miller, Hui, Tierney, "Validation techniques for logistic regression models", Statistics in
+/// Medicine 10, 1991.
 ///
 /// # Example
 /// ```
@@ -146,24 +148,26 @@ names! { IndexStatistic, "statistic";
 /// gap_i = |E[Y | T = p_i] - p_i|,     T = ρ(h + ξ)        the curve of LS-ECE at each row's own probability
 /// ICI = Σ_i s_i gap_i,   E50, E90 = quantiles by weight,   Emax = the largest of the rows with weight
 /// ```
-/// A quantile is the gap at which the cumulated weight passes its level; where it meets it, the mean of both sides. The
-/// indices are mostly used with LOESS or splines as the smoother. Here it is that of [`LsEce`], a local mean on the
-/// logit axis, with its sigma, noise, link and clip: it depends on no knots or spans, and takes weights as they are.
+/// A quantile is the gap at which the cumulated weight passes its level; where it meets it, the
+/// mean of both sides. The indices are mostly used with LOESS or splines as the smoother. Here it
+/// is that of [`LsEce`], a local mean on the logit axis, with its sigma, noise, link and clip: it
+/// depends on no knots or spans, and takes weights as they are.
 ///
 /// # Assumptions
-/// Independent rows. The curve is that of the rows themselves, each of which influences it towards its own outcome.
+/// Independent rows. The curve is that of the rows themselves, each of which influences it towards
+/// its own outcome.
 ///
 /// # Cost
-/// O(n) by a grid for Gaussian noise, and a sort for the quantiles; for other noise, and logits that span
-/// more than 65,000 sigmas, all rows within reach for each row.
+/// O(n) by a grid for Gaussian noise, and a sort for the quantiles; for other noise, and logits
+/// that span more than 65,000 sigmas, all rows within reach for each row.
 ///
 /// # Accuracy
-/// Numerical: `numerical_bound`, the mean or largest of the gaps' own bounds (`ls_ece/at_rows.rs`). Statistical: biased up at small
-/// n sigma, even when calibrated.
+/// Numerical: `numerical_bound`, the mean or largest of the gaps' own bounds (`ls_ece/at_rows.rs`).
+/// Statistical: biased up at small n sigma, even when calibrated.
 ///
 /// # Reference
-/// Austin, Steyerberg, "The Integrated Calibration Index (ICI) and related metrics", Statistics in Medicine 38, 2019; E and Emax:
-/// Harrell, "Regression Modeling Strategies", 2001.
+/// Austin, Steyerberg, "The Integrated Calibration Index (ICI) and related metrics", Statistics in
+/// Medicine 38, 2019; E and Emax: Harrell, "Regression Modeling Strategies", 2001.
 ///
 /// # Example
 /// Three rows at 0.5, two of which occurred: the curve is at 2/3 there, and every gap is 1/6.

@@ -38,7 +38,8 @@ impl ProperScore {
         }
     }
 
-    /// Score at p less score at q: what is common to both is left out, so nothing is lost where p is near q.
+    /// Score at p less score at q: what is common to both is left out, so nothing is lost where p
+    /// is near q.
     fn excess(self, positive: f64, negative: f64, p: f64, q: f64) -> f64 {
         match self {
             ProperScore::Brier => (p - q) * (negative * (p + q) - positive * ((1.0 - p) + (1.0 - q))),
@@ -61,7 +62,8 @@ fn times(weight: f64, value: f64) -> f64 {
 pub struct CorpDecomposition {
     /// Mean score of the probabilities.
     pub score: f64,
-    /// By how much the isotonic fit scores better: never negative, 0 where the probabilities are the fit.
+    /// By how much the isotonic fit scores better: never negative, 0 where the probabilities are
+    /// the fit.
     pub miscalibration: f64,
     /// By how much the isotonic fit scores better than the overall rate: never negative.
     pub discrimination: f64,
@@ -71,7 +73,8 @@ pub struct CorpDecomposition {
     pub numerical_bound: f64,
 }
 
-/// The isotonic fit: for each distinct probability, its share of the weight and the rate that it should have been.
+/// The isotonic fit: for each distinct probability, its share of the weight and the rate that it
+/// should have been.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IsotonicCurve {
     /// Distinct probabilities, ascending.
@@ -82,29 +85,35 @@ pub struct IsotonicCurve {
     pub outcome_rates: Vec<f64>,
 }
 
-/// CORP miscalibration: by how much a score would improve if the probabilities were replaced by their isotonic regression.
+/// CORP miscalibration: by how much a score would improve if the probabilities were replaced by
+/// their isotonic regression.
 ///
 /// # Definition
 /// ```text
 /// MCB = S(p) - S(PAV),  DSC = S(ȳ) - S(PAV),  UNC = S(ȳ),   so that S(p) = MCB - DSC + UNC
 /// ```
-/// with S the weighted mean of a proper score (Brier unless set, or the log score), ȳ the overall rate, and PAV the isotonic
-/// regression of the outcomes on p by pooling adjacent violators. Equal probabilities are pooled first, so the order of rows does not matter.
-/// [`estimate`](Measure::estimate) gives MCB, [`decompose`](Self::decompose) all parts, [`curve`](Self::curve) the fit.
+/// with S the weighted mean of a proper score (Brier unless set, or the log score), ȳ the overall
+/// rate, and PAV the isotonic regression of the outcomes on p by pooling adjacent violators. Equal
+/// probabilities are pooled first, so the order of rows does not matter.
+/// [`estimate`](Measure::estimate) gives MCB, [`decompose`](Self::decompose) all parts,
+/// [`curve`](Self::curve) the fit.
 ///
 /// # Assumptions
-/// The true rate does not fall as p rises. 0 ln 0 is 0: a log score is infinite only where an outcome was given probability 0,
-/// and then MCB is too. Raw scores are rounded to probabilities first.
+/// The true rate does not fall as p rises. 0 ln 0 is 0: a log score is infinite only where an
+/// outcome was given probability 0, and then MCB is too. Raw scores are rounded to probabilities
+/// first.
 ///
 /// # Cost
 /// O(n log n) time for a sort, then one pass.
 ///
 /// # Accuracy
-/// Numerical: parts are sums of differences group by group, so that a small MCB is not the difference of two large scores;
-/// the bound is some units of rounding of the terms. Statistical: biased up, by about n^(-2/3).
+/// Numerical: parts are sums of differences group by group, so that a small MCB is not the
+/// difference of two large scores; the bound is some units of rounding of the terms. Statistical:
+/// biased up, by about n^(-2/3).
 ///
 /// # Reference
-/// Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers", PNAS 118, 2021.
+/// Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers", PNAS
+/// 118, 2021.
 ///
 /// # Example
 /// 0.2 and 0.4 had outcomes 1 and 0, so both get 0.5; 0.9 had outcome 1 and gets 1.
@@ -154,8 +163,8 @@ impl Corp {
     /// The isotonic fit.
     ///
     /// # Accuracy
-    /// Of a sketch, rows of a cell are pooled at their mean, whatever the fit would have made of them: of steps within
-    /// 2^-resolution logits nothing is seen.
+    /// Of a sketch, rows of a cell are pooled at their mean, whatever the fit would have made of
+    /// them: of steps within 2^-resolution logits nothing is seen.
     pub fn curve<'s>(&self, sample: impl Into<Sample<'s>>) -> Result<IsotonicCurve, Error> {
         Ok(curve_of(&sample.into().groups(&*self.link)?))
     }
@@ -176,7 +185,8 @@ impl Corp {
             }
             discrimination.add(self.score.excess(block.positive(), block.negative(), overall, rate));
         }
-        // Rates and shares have an error of some units of rounding, and so has every term; rates move a score by less.
+        // Rates and shares have an error of some units of rounding, and so has every term; rates
+        // move a score by less.
         let terms = 1.0 + score.absolute + miscalibration.absolute + discrimination.absolute;
         let infinite = score.value() == f64::INFINITY;
         CorpDecomposition {

@@ -20,8 +20,8 @@ pub enum CoxCoefficient {
     Slope,
     /// The intercept next to that slope: 0 if calibrated.
     Intercept,
-    /// Calibration in the large: the intercept where the slope is held at 1. Above 0 if outcomes are more frequent than
-    /// predicted.
+    /// Calibration in the large: the intercept where the slope is held at 1. Above 0 if outcomes
+    /// are more frequent than predicted.
     InTheLarge,
 }
 
@@ -38,9 +38,8 @@ names! { CoxCoefficient, "coefficient";
 /// logit P(Y = 1) = a + b h        h = logit of the probability, by maximum (weighted) likelihood
 /// logit P(Y = 1) = c + h          calibration in the large
 /// ```
-/// Raw scores are logits as they are.
-/// Calibrated predictions have a = 0, b = 1 and c = 0. Standard errors are those of the information matrix, with weights as
-/// numbers of rows.
+/// Raw scores are logits as they are. Calibrated predictions have a = 0, b = 1 and c = 0. Standard
+/// errors are those of the information matrix, with weights as numbers of rows.
 ///
 /// # Assumptions
 /// Independent rows, and a calibration that is wrong, if at all, by a straight line in logits.
@@ -49,9 +48,10 @@ names! { CoxCoefficient, "coefficient";
 /// O(n) for each of some Newton steps, mostly 5 to 8.
 ///
 /// # Accuracy
-/// Numerical: Newton's method until a step changes no coefficient by more than 1e-11 of 1 + its size; it converges
-/// quadratically, so that the step after it would be far smaller. `numerical_bound` has twice the last step and what rounding of the
-/// gradient can do. Where the likelihood has no maximum, which is seen exactly from the ranges of the logits of both outcomes,
+/// Numerical: Newton's method until a step changes no coefficient by more than 1e-11 of 1 + its
+/// size; it converges quadratically, so that the step after it would be far smaller.
+/// `numerical_bound` has twice the last step and what rounding of the gradient can do. Where the
+/// likelihood has no maximum, which is seen exactly from the ranges of the logits of both outcomes,
 /// an error says so. Probabilities of 0 and 1 are clipped first, and then the clip matters.
 ///
 /// # Reference
@@ -215,7 +215,8 @@ impl Measure for CoxCalibration {
     }
 }
 
-/// Whether the likelihood has a maximum: it has one if neither outcome's logits are all at or above those of the other.
+/// Whether the likelihood has a maximum: it has one if neither outcome's logits are all at or above
+/// those of the other.
 fn check_overlap(points: &Points) -> Result<(), Error> {
     let mut ranges = [(f64::INFINITY, f64::NEG_INFINITY); 2];
     for index in (0..points.len()).filter(|&index| points.weight(index) > 0.0) {
@@ -288,7 +289,8 @@ impl Fit {
             if !(step[0].is_finite() && step[1].is_finite()) {
                 break;
             }
-            // Halved until the likelihood does not fall by more than rounding: far from the maximum a full step may overshoot.
+            // Halved until the likelihood does not fall by more than rounding: far from the maximum
+            // a full step may overshoot.
             let mut factor = 1.0;
             let (next, next_sums) = loop {
                 let next = [at[0] + factor * step[0], at[1] + factor * step[1]];
@@ -302,7 +304,8 @@ impl Fit {
             (at, sums) = (next, next_sums);
             let settled = |k: usize| step[k].abs() <= 1e-11 * (1.0 + at[k].abs());
             if factor == 1.0 && settled(0) && settled(1) {
-                // What rounding leaves of the gradient, times the inverse of the information, and the last step twice.
+                // What rounding leaves of the gradient, times the inverse of the information, and
+                // the last step twice.
                 let gradient = 16.0 * f64::EPSILON * sums.size;
                 let rounding = [inverse[0] + inverse[1].abs(), inverse[1].abs() + inverse[2]];
                 let bounds = [0, 1].map(|k| 2.0 * step[k].abs() + rounding[k] * gradient + 4.0 * f64::EPSILON);

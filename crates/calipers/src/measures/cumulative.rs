@@ -53,7 +53,8 @@ pub struct CumulativeCurve {
     pub probabilities: Vec<f64>,
 }
 
-/// Cumulative calibration error: how far the sum of residuals strays when rows are taken in order of their probability.
+/// Cumulative calibration error: how far the sum of residuals strays when rows are taken in order
+/// of their probability.
 ///
 /// # Definition
 /// ```text
@@ -61,11 +62,13 @@ pub struct CumulativeCurve {
 /// ECCE-R   = max_k C_k - min_k C_k
 /// ECCE-MAD = max_k |C_k|, which is also the KS calibration error
 /// ```
-/// C_0 belongs to both. Equal probabilities are one step: their rows have no order of their own, and a figure that depends on one
-/// would depend on the order of the file. [`curve`](Self::curve) gives all C_k.
+/// C_0 belongs to both. Equal probabilities are one step: their rows have no order of their own,
+/// and a figure that depends on one would depend on the order of the file. [`curve`](Self::curve)
+/// gives all C_k.
 ///
 /// # Assumptions
-/// Independent rows. Never above the ECE of the pooled rows, and at most twice the MAD for the range.
+/// Independent rows. Never above the ECE of the pooled rows, and at most twice the MAD for the
+/// range.
 ///
 /// # Cost
 /// O(n log n) time for a sort and one pass.
@@ -121,9 +124,9 @@ impl CumulativeCalibrationError {
     /// The curve behind the value.
     ///
     /// # Accuracy
-    /// Of a sketch, every point is exact up to rounding, clipping and the offsets that cells keep; between two of them the
-    /// curve strays by no more than one cell's rows can move it, which is in the bound of
-    /// [`estimate_sketch`](Measure::estimate_sketch).
+    /// Of a sketch, every point is exact up to rounding, clipping and the offsets that cells keep;
+    /// between two of them the curve strays by no more than one cell's rows can move it, which is
+    /// in the bound of [`estimate_sketch`](Measure::estimate_sketch).
     pub fn curve<'s>(&self, sample: impl Into<Sample<'s>>) -> Result<CumulativeCurve, Error> {
         Ok(curve_of(&sample.into().groups(&*self.link)?))
     }
@@ -194,8 +197,9 @@ impl Measure for CumulativeCalibrationError {
         Ok(self.described(Estimate::new(self.spec(), value, bound).of(view)))
     }
 
-    /// Cells are in the order of their probabilities, so C is known between cells. Inside a cell it is not: there it can rise
-    /// by no more than the cell's outcomes 1 bring, and fall by no more than its outcomes 0 take.
+    /// Cells are in the order of their probabilities, so C is known between cells. Inside a cell it
+    /// is not: there it can rise by no more than the cell's outcomes 1 bring, and fall by no more
+    /// than its outcomes 0 take.
     fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
         check_link(sketch, &*self.link)?;
         let mut cells: Vec<(f64, f64, Summary)> = sketch
@@ -203,7 +207,8 @@ impl Measure for CumulativeCalibrationError {
             .filter(|cell| cell.weight > 0.0)
             .map(|cell| {
                 let (first, last) = (cell.lower * cell.scale, (cell.lower + cell.width) * cell.scale);
-                // Ascending in p: by q below one half, by -q above, which has all its digits where 1 - q has not.
+                // Ascending in p: by q below one half, by -q above, which has all its digits where
+                // 1 - q has not.
                 if cell.upper { (1.0, -last, cell) } else { (0.0, first, cell) }
             })
             .collect();

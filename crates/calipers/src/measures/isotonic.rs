@@ -26,17 +26,18 @@ impl Block {
         self.positive() / (self.positive() + self.negative())
     }
 
-    /// Whether the rate is not below that of `other`, without a division: a / (a + b) >= c / (c + d) where a d >= c b.
+    /// Whether the rate is not below that of `other`, without a division: a / (a + b) >= c / (c +
+    /// d) where a d >= c b.
     fn is_not_below(&self, other: &Block) -> bool {
         self.positive() * other.negative() >= other.positive() * self.negative()
     }
 }
 
-/// The increasing step function of p that is nearest to the outcomes, in squares as well as in every other proper score:
-/// the blocks of the greatest convex minorant of the cumulated outcomes.
+/// The increasing step function of p that is nearest to the outcomes, in squares as well as in
+/// every other proper score: the blocks of the greatest convex minorant of the cumulated outcomes.
 ///
-/// Groups are ties that are pooled already, so the result does not depend on the order of rows. Every group is
-/// pushed once and merged at most once: O(n).
+/// Groups are ties that are pooled already, so the result does not depend on the order of rows.
+/// Every group is pushed once and merged at most once: O(n).
 pub(crate) fn isotonic(groups: &[Group]) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for group in groups {

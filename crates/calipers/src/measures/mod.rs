@@ -1,4 +1,5 @@
-//! The measures, one file or folder each: its definition, its name and options, and what a sketch answers.
+//! The measures, one file or folder each: its definition, its name and options, and what a sketch
+//! answers.
 
 pub(crate) mod binned;
 pub(crate) mod clinical;

@@ -1,4 +1,5 @@
-//! Rows as probabilities with outcomes and weights: one after another, or in order with equal probabilities pooled.
+//! Rows as probabilities with outcomes and weights: one after another, or in order with equal
+//! probabilities pooled.
 
 use std::ops::Range;
 
@@ -34,7 +35,8 @@ impl Group {
         self.negative + self.positive
     }
 
-    /// Σ s (y - p) over the group, with an error of at most 4 ε Σ s |y - p|, ε = 2^-53, beyond that of the weights.
+    /// Σ s (y - p) over the group, with an error of at most 4 ε Σ s |y - p|, ε = 2^-53, beyond that
+    /// of the weights.
     pub(crate) fn residual(&self) -> f64 {
         self.positive * (1.0 - self.p) - self.negative * self.p
     }
@@ -90,10 +92,11 @@ impl<'a> Probabilities<'a> {
         all
     }
 
-    /// Rows in the order of their probabilities, equal ones together, those without weight left out.
+    /// Rows in the order of their probabilities, equal ones together, those without weight left
+    /// out.
     ///
-    /// What is equal is equal in bits, and weights are added in the order of their size: so the order of rows and the number of
-    /// threads change nothing.
+    /// What is equal is equal in bits, and weights are added in the order of their size: so the
+    /// order of rows and the number of threads change nothing.
     pub(crate) fn groups(&self) -> Result<Vec<Group>, Error> {
         if !self.view.is_weighted() {
             return Ok(self.counted());
@@ -149,7 +152,8 @@ impl<'a> Probabilities<'a> {
     }
 }
 
-/// The bits of p and the outcome in one integer, in the order of p: p is in [0, 1], so two bits are free.
+/// The bits of p and the outcome in one integer, in the order of p: p is in [0, 1], so two bits are
+/// free.
 fn key(p: f64, outcome: bool) -> u64 {
     // Adding 0 turns -0 into 0.
     (p + 0.0).to_bits() << 1 | u64::from(outcome)
@@ -159,8 +163,8 @@ fn probability_of(key: u64) -> f64 {
     f64::from_bits(key >> 1)
 }
 
-/// Groups in ascending order of p as shares of the whole weight, each with some. Shares have a relative error of at most 4 units
-/// of rounding.
+/// Groups in ascending order of p as shares of the whole weight, each with some. Shares have a
+/// relative error of at most 4 units of rounding.
 #[derive(Debug, Clone)]
 pub(crate) struct Pooled {
     pub(crate) groups: Vec<Group>,
@@ -180,8 +184,9 @@ impl Pooled {
         Ok(Pooled { groups, score_error: view.score_error(1.0) })
     }
 
-    /// By how much any sum Σ s (y - p) w(p) with |w| <= 1 can be off before a measure has done anything: shares and
-    /// residuals by a few units of rounding, computed scores by their own error at a slope of at most 1 / 4.
+    /// By how much any sum Σ s (y - p) w(p) with |w| <= 1 can be off before a measure has done
+    /// anything: shares and residuals by a few units of rounding, computed scores by their own
+    /// error at a slope of at most 1 / 4.
     pub(crate) fn residual_error(&self) -> f64 {
         8.0 * f64::EPSILON * self.groups.iter().map(Group::absolute).sum::<f64>() + self.score_error
     }

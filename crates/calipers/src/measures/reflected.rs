@@ -7,18 +7,22 @@
 //! ∫_0^1 |G(t)| dt,    G(t) = Σ_i a_i K̃(t, p_i)                          (one channel)
 //!                     G(t) = Σ_i s_i (y_i - t) K̃(t, p_i)                (two channels: outcomes 1 and 0)
 //! ```
-//! Points p and their images -p + 2k, p + 2k make G even and of period 2: a convolution on a circle of
-//! circumference 2, without ends.
+//! Points p and their images -p + 2k, p + 2k make G even and of period 2: a convolution on a circle
+//! of circumference 2, without ends.
 //!
 //! # Bound
-//! With M panels of width Δ = 1/M on [0, 1], order m, w(θ) the product of θ - k over the m nodes around a panel, N_j the
-//! L1 norm of K^(j), a sum over images of L1 norms on an interval of length 1 being at most that on the line:
-//! 1. *Deposit.* |a_i| |w(θ_i)| Δ^m N_m / m! for each point, measured; in two channels |y - t| <= 1 multiplies it.
+//! With M panels of width Δ = 1/M on [0, 1], order m, w(θ) the product of θ - k over the m nodes
+//! around a panel, N_j the L1 norm of K^(j), a sum over images of L1 norms on an interval of length
+//! 1 being at most that on the line:
+//! 1. *Deposit.* |a_i| |w(θ_i)| Δ^m N_m / m! for each point, measured; in two channels |y - t| <= 1
+//!    multiplies it.
 //! 2. *Images* beyond a reach that leaves out 10^-30 of the kernel.
-//! 3. *Interpolation.* (1 + m/(m-1)) times the mean of |w| / m!, times Δ^m ∫|G^(m)|, and ∫|G^(m)| <= S N_m with S = Σ|mass|;
-//!    in two channels 2S (N_m (1 + m Δ) + m N_(m-1)), since the stencils of panels at the ends see t outside of [0, 1].
+//! 3. *Interpolation.* (1 + m/(m-1)) times the mean of |w| / m!, times Δ^m ∫|G^(m)|, and ∫|G^(m)|
+//!    <= S N_m with S = Σ|mass|; in two channels 2S (N_m (1 + m Δ) + m N_(m-1)), since the stencils
+//!    of panels at the ends see t outside of [0, 1].
 //! 4. *Sign changes* that Bernstein coefficients could not place: added up.
-//! 5. *Rounding* of deposit, transforms (see `numerics/convolution.rs`) and panels; places by 2^-52, at a cost of N_1.
+//! 5. *Rounding* of deposit, transforms (see `numerics/convolution.rs`) and panels; places by
+//!    2^-52, at a cost of N_1.
 
 use realfft::RealFftPlanner;
 
@@ -168,7 +172,8 @@ impl Circle {
         let order = order_of(noise).unwrap_or(2);
         let lagrange = Lagrange::new(order);
         let n = rows.len();
-        // As many sums as fit into 64 MiB, each at least a chunk: a number that depends on data and settings alone.
+        // As many sums as fit into 64 MiB, each at least a chunk: a number that depends on data and
+        // settings alone.
         let n_segments = ((1usize << 22) / n_panels).clamp(2, 64);
         let segment = n.div_ceil(n_segments).max(parallel::CHUNK);
         let parts = parallel::map_chunks(n, segment, |range| {
@@ -195,7 +200,8 @@ impl Circle {
         Self::of_part(all, (lagrange, order), longest_sum, rows.error(), n as u64)
     }
 
-    /// Spreads masses at places in [0, 1], known to within `error`; those of all rows add up to the mean residual.
+    /// Spreads masses at places in [0, 1], known to within `error`; those of all rows add up to the
+    /// mean residual.
     pub(super) fn of_masses(
         masses: &[(f64, f64)],
         noise: &dyn Noise,
@@ -299,7 +305,8 @@ impl Circle {
             for (value, factor) in spectrum.iter_mut().zip(&taps_spectrum) {
                 *value *= factor / n_nodes as f64;
             }
-            // Rounding leaves traces where real parts are all that can be: the ends of an even length.
+            // Rounding leaves traces where real parts are all that can be: the ends of an even
+            // length.
             spectrum[0].im = 0.0;
             spectrum[self.n_panels].im = 0.0;
             backward.process(&mut spectrum, &mut signal).expect("lengths fit"); // proof: as above

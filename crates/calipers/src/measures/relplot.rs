@@ -1,7 +1,7 @@
 //! smECE by the numbers of relplot 1.0.3, to reproduce figures that were published with it.
 //!
-//! Its grids, its kernel and its search are reproduced; sums are taken in another order, so that figures agree to
-//! about 1e-12 where the search ends at the same width.
+//! Its grids, its kernel and its search are reproduced; sums are taken in another order, so that
+//! figures agree to about 1e-12 where the search ends at the same width.
 
 use super::probabilities::Probabilities;
 use super::reflected::Value;
@@ -62,8 +62,8 @@ fn at_width(rows: &Probabilities<'_>, sigma: f64) -> f64 {
     sum / total
 }
 
-/// The kernel at as many places as there are nodes, from -1/2 to 1/2. Where their number is even, the middle of the kernel
-/// is between two nodes, and what it smooths is moved by half a node.
+/// The kernel at as many places as there are nodes, from -1/2 to 1/2. Where their number is even,
+/// the middle of the kernel is between two nodes, and what it smooths is moved by half a node.
 fn taps(n_nodes: usize, sigma: f64) -> Taps {
     let reach = n_nodes / 2;
     Taps::new(reach, |offset| {

@@ -27,8 +27,8 @@ use crate::{Error, error};
 /// O(n) time, some kilobytes, one pass; from a sketch O(cells).
 ///
 /// # Accuracy
-/// Numerical: compensated sums, a few units of rounding; from a sketch about 2^-33, and where rows were clipped up to twice the clip for
-/// their share of the weight. Statistical: unbiased.
+/// Numerical: compensated sums, a few units of rounding; from a sketch about 2^-33, and where rows
+/// were clipped up to twice the clip for their share of the weight. Statistical: unbiased.
 ///
 /// # Reference
 /// Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78, 1950.
@@ -62,8 +62,8 @@ pub struct BrierScore {
 /// O(n) time, some kilobytes, one pass; from a sketch O(cells).
 ///
 /// # Accuracy
-/// Numerical: compensated sums, a few units of rounding; from a sketch about 2^-32 and a third-order term in the width of
-/// its cells. Statistical: unbiased.
+/// Numerical: compensated sums, a few units of rounding; from a sketch about 2^-32 and a
+/// third-order term in the width of its cells. Statistical: unbiased.
 ///
 /// # Reference
 /// Good, "Rational decisions", Journal of the Royal Statistical Society B 14, 1952.
@@ -112,7 +112,8 @@ impl BrierScore {
 }
 
 impl LogLoss {
-    /// With the logistic link for raw scores, and a clip of 1e-15; of a sketch's rows with the clip of the sketch.
+    /// With the logistic link for raw scores, and a clip of 1e-15; of a sketch's rows with the clip
+    /// of the sketch.
     pub fn new() -> Self {
         Self::default()
     }
@@ -174,7 +175,8 @@ impl Measure for BrierScore {
         Ok(self.estimate_of(mean.value, bound, view.len() as u64, view.report()))
     }
 
-    /// Exact in the first two moments of each cell; an offset that is cut by half a step moves a square by at most one.
+    /// Exact in the first two moments of each cell; an offset that is cut by half a step moves a
+    /// square by at most one.
     fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
         check_link(sketch, &*self.link)?;
         let clip = sketch.options().clip_value();
@@ -232,8 +234,8 @@ impl Measure for LogLoss {
         Ok(self.estimate_of(mean, bound, clip, view.len() as u64, view.report()))
     }
 
-    /// For each cell by Taylor: f(mean) + f''(mean) variance / 2, and sup |f'''| variance · reach / 6 as the price, and
-    /// sup |f'| times half a step.
+    /// For each cell by Taylor: f(mean) + f''(mean) variance / 2, and sup |f'''| variance · reach /
+    /// 6 as the price, and sup |f'| times half a step.
     fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
         check_link(sketch, &*self.link)?;
         let clip = sketch.options().clip_value();
@@ -310,7 +312,8 @@ struct Mean {
     n_clipped: u64,
 }
 
-/// The weighted mean of what `of_row` says of score and outcome; it also says whether the score was clipped.
+/// The weighted mean of what `of_row` says of score and outcome; it also says whether the score was
+/// clipped.
 fn mean_of(view: &BinaryView<'_>, of_row: impl Fn(f64, bool) -> (f64, bool) + Sync) -> Result<Mean, Error> {
     let n = view.len();
     if n == 0 {

@@ -15,7 +15,8 @@ use crate::setters::setters;
 /// Knots at most: more follow single rows, and the work grows with their cube.
 const MOST_KNOTS: usize = 100;
 
-/// The gap between outcome rate and probability along the probabilities, and the recalibrated probabilities.
+/// The gap between outcome rate and probability along the probabilities, and the recalibrated
+/// probabilities.
 ///
 /// One entry for each distinct probability, ascending.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +32,8 @@ pub struct SplineCurve {
 }
 
 impl SplineCurve {
-    /// The recalibrated probability of any p: in a line between neighbours, constant beyond the first and the last.
+    /// The recalibrated probability of any p: in a line between neighbours, constant beyond the
+    /// first and the last.
     pub fn recalibrate(&self, p: f64) -> f64 {
         let (x, y) = (&self.probabilities, &self.recalibrated);
         let above = x.partition_point(|x| *x < p);
@@ -45,7 +47,8 @@ impl SplineCurve {
     }
 }
 
-/// Spline calibration error: mean size of the gap that a cubic spline through the cumulative differences shows.
+/// Spline calibration error: mean size of the gap that a cubic spline through the cumulative
+/// differences shows.
 ///
 /// # Definition
 /// ```text
@@ -54,28 +57,34 @@ impl SplineCurve {
 /// gap_k = (γ(S_k) - γ(S_(k-1))) / (S_k - S_(k-1))            the mean of γ' over the rows of p_(k)
 /// value = Σ_k (S_k - S_(k-1)) |gap_k|
 /// ```
-/// s_i shares of the weight, p_(k) the k-th distinct probability, S_0 = 0. The slope of C is the mean of y - p, so that of γ is the
-/// calibration gap, and p + gap the recalibrated probability: [`curve`](Self::curve). Knots are in percentiles, so every stretch between
-/// knots has as many rows. At the ends the run-out is natural unless set.
+/// s_i shares of the weight, p_(k) the k-th distinct probability, S_0 = 0. The slope of C is the
+/// mean of y - p, so that of γ is the calibration gap, and p + gap the recalibrated probability:
+/// [`curve`](Self::curve). Knots are in percentiles, so every stretch between knots has as many
+/// rows. At the ends the run-out is natural unless set.
 ///
-/// The paper sums (γ - C)² over the rows in place of the integral. The integral is what that sum becomes as every row is repeated without end: it
-/// gives a weight the meaning of repetition, ties a place, and one answer where there are fewer distinct probabilities than knots. Both
-/// differ by O(1 / n). The paper reports the KS error beside its spline ([`CumulativeCalibrationError`](crate::CumulativeCalibrationError)); the mean of |gap| is its
+/// The paper sums (γ - C)² over the rows in place of the integral. The integral is what that sum
+/// becomes as every row is repeated without end: it gives a weight the meaning of repetition, ties
+/// a place, and one answer where there are fewer distinct probabilities than knots. Both differ by
+/// O(1 / n). The paper reports the KS error beside its spline
+/// ([`CumulativeCalibrationError`](crate::CumulativeCalibrationError)); the mean of |gap| is its
 /// recalibration map as a figure.
 ///
 /// # Assumptions
 /// Independent rows. Gaps that change sign within less than about 1 / K of the rows are blurred.
 ///
 /// # Cost
-/// O(n log n) time for a sort, one pass for the fit and one for the gaps; O(K³) for the knots, at most 100.
+/// O(n log n) time for a sort, one pass for the fit and one for the gaps; O(K³) for the knots, at
+/// most 100.
 ///
 /// # Accuracy
-/// Numerical: the normal equations do not depend on the data and have a condition below 10^3; the bound, proven in
-/// `numerics/cubic_spline.rs`, is some 10^-13, for the order that the computed probabilities have. Statistical: biased up at small n even when calibrated, the
-/// more the more knots.
+/// Numerical: the normal equations do not depend on the data and have a condition below 10^3; the
+/// bound, proven in `numerics/cubic_spline.rs`, is some 10^-13, for the order that the computed
+/// probabilities have. Statistical: biased up at small n even when calibrated, the more the more
+/// knots.
 ///
 /// # Reference
-/// Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu, Hartley, "Calibration of Neural Networks using Splines", ICLR 2021.
+/// Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu, Hartley, "Calibration of Neural Networks using
+/// Splines", ICLR 2021.
 ///
 /// # Example
 /// Outcomes are more frequent than said by 0.25 everywhere: C is a line, and its own spline.
@@ -152,13 +161,15 @@ impl SplineCalibrationError {
             largest = largest.max(difference.value().abs());
             moments.add_line(*stretch, (before, difference.value()));
         }
-        // C is off by what the residuals are, and by its slope, which is at most 1, times what the percentiles are.
+        // C is off by what the residuals are, and by its slope, which is at most 1, times what the
+        // percentiles are.
         let error = pooled.residual_error() + PERCENTILE_ERROR;
         nearest(&moments, self.run_out, largest, error)
     }
 }
 
-/// By how much a percentile can be off: shares by four units of rounding, and their compensated sum.
+/// By how much a percentile can be off: shares by four units of rounding, and their compensated
+/// sum.
 const PERCENTILE_ERROR: f64 = 8.0 * f64::EPSILON;
 
 /// Where the rows of each group begin and end, in shares of the weight.
@@ -208,8 +219,8 @@ impl Measure for SplineCalibrationError {
         let gaps = pooled.groups.iter().zip(&stretches);
         let sum: Sum = gaps.map(|(group, (a, b))| group.weight() * fit.spline.mean_slope(*a, *b).abs()).collect();
         let value = sum.value();
-        // Σ |∫ γ'| over stretches moves by no more than ∫ |γ' - exact γ'|. A mean of γ' over a stretch whose ends are off
-        // moves by that times γ''.
+        // Σ |∫ γ'| over stretches moves by no more than ∫ |γ' - exact γ'|. A mean of γ' over a
+        // stretch whose ends are off moves by that times γ''.
         let bound = fit.variation_error + PERCENTILE_ERROR * (fit.spline.largest_second_derivative() + value);
         Ok(Estimate::new(self.spec(), value, bound)
             .of(view)

@@ -11,29 +11,32 @@ use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
 use crate::setters::setters;
 
-/// T-Cal's debiased plug-in estimator of the squared calibration error: products of the residuals of different rows of a bin.
+/// T-Cal's debiased plug-in estimator of the squared calibration error: products of the residuals
+/// of different rows of a bin.
 ///
 /// # Definition
 /// ```text
 /// DPE = Σ_b ( (Σ_{i in b} s_i r_i)² - Σ_{i in b} s_i² r_i² ) / S_b        r_i = y_i - p_i, S_b = Σ_{i in b} s_i
 /// ```
-/// with s_i shares of the weight, over m bins [(b-1)/m, b/m), the last closed. Without weights this is
-/// (1/n) Σ_b ((Σ r)² - Σ r²) / n_b. **It may be negative**: it is about 0 on average where rows are calibrated, and is not cut at 0, because that
-/// would bring the bias back. It estimates a square; no root is taken.
+/// with s_i shares of the weight, over m bins [(b-1)/m, b/m), the last closed. Without weights this
+/// is (1/n) Σ_b ((Σ r)² - Σ r²) / n_b. **It may be negative**: it is about 0 on average where rows
+/// are calibrated, and is not cut at 0, because that would bring the bias back. It estimates a
+/// square; no root is taken.
 ///
 /// # Assumptions
-/// Independent rows. What is left out are the pairs of a row with itself, so a row of weight 2 is *not* two rows: two rows would be
-/// two independent ones. The scale of weights does not matter.
+/// Independent rows. What is left out are the pairs of a row with itself, so a row of weight 2 is
+/// *not* two rows: two rows would be two independent ones. The scale of weights does not matter.
 ///
 /// # Cost
 /// O(n) time, one pass, O(m) memory.
 ///
 /// # Accuracy
-/// Numerical: compensated sums; no bin is off by more than some units of rounding of its share. Statistical: unbiased for
-/// Σ_b S_b (mean residual of b)², up to 1/n_b.
+/// Numerical: compensated sums; no bin is off by more than some units of rounding of its share.
+/// Statistical: unbiased for Σ_b S_b (mean residual of b)², up to 1/n_b.
 ///
 /// # Reference
-/// Lee, Huang, Hassani, Dobriban, "T-Cal: an optimal test for the calibration of predictive models", JMLR 24, 2023.
+/// Lee, Huang, Hassani, Dobriban, "T-Cal: an optimal test for the calibration of predictive
+/// models", JMLR 24, 2023.
 ///
 /// # Example
 /// One bin, residuals 0.5, 0.5 and -0.5: ((0.5)² - 0.75) / 3² is negative.
@@ -107,7 +110,8 @@ impl Measure for TCal {
             (residual * residual - bin.squares.value()) / bin.weight.value() / total
         };
         let value = occupied.map(of_bin).collect::<Sum>().value();
-        // In each bin both sums are at most the square of its weight, and so all terms together at most 1.
+        // In each bin both sums are at most the square of its weight, and so all terms together at
+        // most 1.
         let numerical_bound = 32.0 * f64::EPSILON + 4.0 * view.score_error(1.0);
         let estimate = Estimate::new(self.spec(), value, numerical_bound).of(view);
         Ok(estimate.with("n_bins", self.n_bins as u64).with("link", self.link.name()))
@@ -154,8 +158,8 @@ impl TCal {
     }
 }
 
-/// The b with b/m <= p < (b+1)/m in doubles, the last bin closed. The product can round up to the next whole number, so
-/// it is checked against the edge.
+/// The b with b/m <= p < (b+1)/m in doubles, the last bin closed. The product can round up to the
+/// next whole number, so it is checked against the edge.
 fn bin_of(p: f64, n_bins: usize) -> usize {
     let m = n_bins as f64;
     let guess = ((p * m) as usize).min(n_bins - 1);

@@ -37,8 +37,8 @@ impl Noise for Epanechnikov {
     }
 
     fn sample(&self, uniform: &mut dyn FnMut() -> f64) -> f64 {
-        // Of three uniform numbers on [-1, 1], the last, or the second if the last is the largest in size, has this
-        // density (Devroye 1986).
+        // Of three uniform numbers on [-1, 1], the last, or the second if the last is the largest
+        // in size, has this density (Devroye 1986).
         let draws: [f64; 3] = std::array::from_fn(|_| 2.0 * uniform() - 1.0);
         let last_is_largest = draws[2].abs() >= draws[0].abs() && draws[2].abs() >= draws[1].abs();
         if last_is_largest { draws[1] } else { draws[2] }

@@ -40,7 +40,8 @@ impl Noise for Gaussian {
     }
 
     fn sample(&self, uniform: &mut dyn FnMut() -> f64) -> f64 {
-        // Box and Muller: one of the pair is enough, and keeps the draws independent of their order.
+        // Box and Muller: one of the pair is enough, and keeps the draws independent of their
+        // order.
         let radius = (-2.0 * uniform().ln()).sqrt();
         radius * (std::f64::consts::TAU * uniform()).cos()
     }

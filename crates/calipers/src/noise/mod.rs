@@ -21,12 +21,14 @@ use crate::Error;
 ///
 /// What the methods return is what the proof of the numerical bound stands on, so a noise of
 /// your own is certified like the built-in ones, provided that
-/// - the density is non-negative, integrates to 1 and does not grow with |x| where `tail(x) < 1/100`;
-/// - `variation(m)` is at least the L1 norm of the m-th derivative, jumps of lower derivatives counted
-///   as point masses of size |jump|, and is `None` where that is no finite measure.
+/// - the density is non-negative, integrates to 1 and does not grow with |x| where
+///   `tail(x) < 1/100`;
+/// - `variation(m)` is at least the L1 norm of the m-th derivative, jumps of lower derivatives
+///   counted as point masses of size |jump|, and is `None` where that is no finite measure.
 ///
 /// With `variation` up to order m the integral converges like `(grid spacing / sigma)^m`: smooth
-/// noises need a dozen grid points for each sigma, those with `variation(2)` alone about a thousand.
+/// noises need a dozen grid points for each sigma, those with `variation(2)` alone about a
+/// thousand.
 ///
 /// # Example
 /// Triangular noise on [-1, 1], whose slope jumps by 1, -2 and 1:
@@ -74,8 +76,8 @@ pub trait Noise: Debug + Send + Sync {
     /// One draw, from numbers that are uniform in (0, 1).
     fn sample(&self, uniform: &mut dyn FnMut() -> f64) -> f64;
 
-    /// Where the density or its slope jumps: integrals over a known population are cut there. Without them they are found
-    /// by halving, which is slower.
+    /// Where the density or its slope jumps: integrals over a known population are cut there.
+    /// Without them they are found by halving, which is slower.
     fn kinks(&self) -> &[f64] {
         &[]
     }

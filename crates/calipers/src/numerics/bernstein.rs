@@ -9,13 +9,14 @@ const MAX_DEPTH: u32 = 26;
 
 /// Turns values at the nodes of [`Lagrange`] into Bernstein coefficients on the middle panel.
 ///
-/// A polynomial lies within the range of its Bernstein coefficients, so coefficients of one sign prove
-/// that there is no root; and its integral over the panel is their mean. No root finder is trusted.
+/// A polynomial lies within the range of its Bernstein coefficients, so coefficients of one sign
+/// prove that there is no root; and its integral over the panel is their mean. No root finder is
+/// trusted.
 #[derive(Debug, Clone)]
 pub(crate) struct PanelIntegral {
     order: usize,
-    /// Halvings after which a piece that may hide a sign change is taken as it is: there P is as small as the piece is short, so
-    /// that each halving more makes the doubt four times smaller.
+    /// Halvings after which a piece that may hide a sign change is taken as it is: there P is as
+    /// small as the piece is short, so that each halving more makes the doubt four times smaller.
     depth: u32,
     /// Row i: the weights of the nodal values in coefficient i.
     matrix: [[f64; MAX_ORDER]; MAX_ORDER],
@@ -49,8 +50,8 @@ impl PanelIntegral {
         self.matrix.iter().map(row_sum).fold(0.0, f64::max)
     }
 
-    /// The sum of the integrals of |P| over all panels that have their nodes among `values`, P being each panel's own
-    /// polynomial.
+    /// The sum of the integrals of |P| over all panels that have their nodes among `values`, P
+    /// being each panel's own polynomial.
     pub(crate) fn of_abs(&self, values: &[f64]) -> AbsIntegral {
         sum_panels(self, values)
     }
@@ -67,8 +68,8 @@ dispatched! {
     }
 }
 
-/// Panels side by side: neighbours share all but one of their values, so that no value has to be moved for it. Most have
-/// coefficients of one sign, and are done with their mean.
+/// Panels side by side: neighbours share all but one of their values, so that no value has to be
+/// moved for it. Most have coefficients of one sign, and are done with their mean.
 #[inline(always)]
 fn sum_of_order<const M: usize>(panels: &PanelIntegral, values: &[f64]) -> AbsIntegral {
     const LANES: usize = 4;
@@ -97,7 +98,8 @@ fn sum_of_order<const M: usize>(panels: &PanelIntegral, values: &[f64]) -> AbsIn
             }
         }
         for lane in 0..LANES {
-            // Of one sign, sizes add up to the size of the sum, to the last bit; if others do, it is by a rounding.
+            // Of one sign, sizes add up to the size of the sum, to the last bit; if others do, it
+            // is by a rounding.
             let one_sign = sum[lane].abs() == sum_of_sizes[lane];
             value.add(if one_sign {
                 sum_of_sizes[lane] / M as f64

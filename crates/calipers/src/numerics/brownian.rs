@@ -1,7 +1,8 @@
 //! How far Brownian motion on [0, 1] strays: tails of its range and of its largest absolute value.
 //!
-//! Each has two series: one of images, whose terms fall as e^(-(k x)² / 2), and one of eigenvalues, whose terms fall as e^(-(k π / x)² / 2).
-//! From 1 on, the first keeps all digits of a small tail; below, the second keeps all digits of a tail near 1.
+//! Each has two series: one of images, whose terms fall as e^(-(k x)² / 2), and one of eigenvalues,
+//! whose terms fall as e^(-(k π / x)² / 2). From 1 on, the first keeps all digits of a small tail;
+//! below, the second keeps all digits of a tail near 1.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 

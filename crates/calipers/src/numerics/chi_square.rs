@@ -1,7 +1,7 @@
 //! The tail of the chi-square distribution, by the incomplete gamma function.
 
-/// P(X > x) for X with so many degrees of freedom, which need not be whole: relative error about 1e-12 for up to thousands, also where
-/// it is as small as 1e-300.
+/// P(X > x) for X with so many degrees of freedom, which need not be whole: relative error about
+/// 1e-12 for up to thousands, also where it is as small as 1e-300.
 pub(crate) fn upper_tail(x: f64, degrees_of_freedom: f64) -> f64 {
     debug_assert!(degrees_of_freedom > 0.0);
     let (a, x) = (0.5 * degrees_of_freedom, 0.5 * x);
@@ -14,7 +14,8 @@ pub(crate) fn upper_tail(x: f64, degrees_of_freedom: f64) -> f64 {
     }
     // x^a e^-x / Γ(a), as a logarithm since each factor alone can overflow.
     let factor = (a * x.ln() - x - libm::lgamma(a)).exp();
-    // Each of both converges quickly where the other does not, and then is no difference of nearly equal numbers.
+    // Each of both converges quickly where the other does not, and then is no difference of nearly
+    // equal numbers.
     if x < a + 1.0 { 1.0 - factor * series(a, x) } else { factor * continued_fraction(a, x) }
 }
 
@@ -29,7 +30,8 @@ fn series(a: f64, x: f64) -> f64 {
     sum
 }
 
-/// 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - 2 (2 - a) / (x + 5 - a - ...))): the upper one, from the front (Lentz).
+/// 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - 2 (2 - a) / (x + 5 - a - ...))): the upper one, from
+/// the front (Lentz).
 fn continued_fraction(a: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let mut b = x + 1.0 - a;
@@ -56,7 +58,8 @@ fn continued_fraction(a: f64, x: f64) -> f64 {
 mod tests {
     use super::upper_tail;
 
-    /// Degrees of freedom, x, and the tail to 20 digits by mpmath; `scipy.stats.chi2.sf` agrees with all to 12.
+    /// Degrees of freedom, x, and the tail to 20 digits by mpmath; `scipy.stats.chi2.sf` agrees
+    /// with all to 12.
     #[test]
     fn tails_are_those_of_mpmath_and_scipy() {
         for (k, x, expected) in [

@@ -44,8 +44,8 @@ impl Taps {
         self.values.len()
     }
 
-    /// `out[i] = Σ_j masses[j] · tap(i + reach - j)`: masses start `reach` nodes before the output, and
-    /// there are `2 reach` more of them.
+    /// `out[i] = Σ_j masses[j] · tap(i + reach - j)`: masses start `reach` nodes before the output,
+    /// and there are `2 reach` more of them.
     pub(crate) fn convolve(&self, masses: &[f64]) -> Convolved {
         let n_out = masses.len() - 2 * self.reach;
         let n_masses = masses.iter().filter(|mass| **mass != 0.0).count();
@@ -76,10 +76,11 @@ impl Taps {
     }
 
     /// # Accuracy
-    /// With twiddle factors that are off by up to 7u (u = 2^-53; measured: 6.4u), each of the log2 N levels of a transform
-    /// adds at most 16u: the transform of the masses is off by `16 u log2 N · |masses|₂` in the Euclidean norm
-    /// (Higham 2002, theorem 24.2), that of the taps by `16 u log2 N · |taps|₁` in each component, and their product and
-    /// the way back by as much again: `64 u log2 N · |masses|₂ · |taps|₁` in all. A sum of N absolute values is at
+    /// With twiddle factors that are off by up to 7u (u = 2^-53; measured: 6.4u), each of the log2
+    /// N levels of a transform adds at most 16u: the transform of the masses is off by
+    /// `16 u log2 N · |masses|₂` in the Euclidean norm (Higham 2002, theorem 24.2), that of the
+    /// taps by `16 u log2 N · |taps|₁` in each component, and their product and the way back by as
+    /// much again: `64 u log2 N · |masses|₂ · |taps|₁` in all. A sum of N absolute values is at
     /// most √N times their Euclidean norm.
     fn transform(&self, masses: &[f64], n_out: usize) -> Convolved {
         let n = masses.len().next_power_of_two();
@@ -230,7 +231,8 @@ dispatched! {
 mod tests {
     use super::*;
 
-    /// What the accuracy of `transform` stands on: each component of a transform, for each of its inputs.
+    /// What the accuracy of `transform` stands on: each component of a transform, for each of its
+    /// inputs.
     #[test]
     fn a_transform_is_off_by_16_units_of_rounding_for_each_level() {
         for n in [1usize << 10, 1 << 13, 1 << 17] {

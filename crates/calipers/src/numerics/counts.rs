@@ -1,15 +1,19 @@
-//! Random counts: a binomial one that is exact whatever its parameters, and laws that are prepared for many draws, where a normal number takes the place of large counts.
+//! Random counts: a binomial one that is exact whatever its parameters, and laws that are prepared
+//! for many draws, where a normal number takes the place of large counts.
 
 use super::random::{Normals, Uniforms};
 
-/// Where fewer successes (or failures) than this are expected, an exact binomial count goes from one to the next.
+/// Where fewer successes (or failures) than this are expected, an exact binomial count goes from
+/// one to the next.
 const FEW: f64 = 10.0;
 
-/// Means up to which a [`Count`] is drawn exactly, by going through its probabilities from 0 on. Beyond, a normal number takes
-/// its place: at this mean its skewness is off by 0.22, and measures that sum over many counts see far less of it.
+/// Means up to which a [`Count`] is drawn exactly, by going through its probabilities from 0 on.
+/// Beyond, a normal number takes its place: at this mean its skewness is off by 0.22, and measures
+/// that sum over many counts see far less of it.
 const EXACT: f64 = 20.0;
 
-/// How many of `n` independent trials succeed, each with probability p in [0, 1]: exactly distributed, at a cost that does not grow with n.
+/// How many of `n` independent trials succeed, each with probability p in [0, 1]: exactly
+/// distributed, at a cost that does not grow with n.
 pub(crate) fn binomial(uniforms: &mut Uniforms, n: u64, p: f64) -> u64 {
     debug_assert!((0.0..=1.0).contains(&p));
     if n == 0 || p == 0.0 {
@@ -39,7 +43,8 @@ fn by_gaps(uniforms: &mut Uniforms, n: u64, p: f64) -> u64 {
     }
 }
 
-/// Transformed rejection (Hörmann's BTRS, J. Statist. Comput. Simul. 46, 1993) for n p >= 10 and p <= 1/2.
+/// Transformed rejection (Hörmann's BTRS, J. Statist. Comput. Simul. 46, 1993) for n p >= 10 and p
+/// <= 1/2.
 fn by_rejection(uniforms: &mut Uniforms, n: u64, p: f64) -> u64 {
     let trials = n as f64;
     let deviation = (trials * p * (1.0 - p)).sqrt();
@@ -121,7 +126,8 @@ impl Count {
     pub(crate) fn draw(&self, random: &mut Normals) -> f64 {
         match *self {
             Count::Constant(count) => count,
-            // Ended where rounding would let it run on: at a mean of 20 the probability of 1000 is nothing.
+            // Ended where rounding would let it run on: at a mean of 20 the probability of 1000 is
+            // nothing.
             Count::Poisson { mean, none } => invert(random.uniform(), none, 1000.0, |count| mean / (count + 1.0)),
             Count::Binomial { n, odds, none, mirrored } => {
                 let count = invert(random.uniform(), none, n, |count| (n - count) / (count + 1.0) * odds);
@@ -135,10 +141,10 @@ impl Count {
 
 /// The share of outcomes 1 among weighted rows, each of which has outcome 1 with probability p.
 ///
-/// It is a binomial number over the number of its tries. Weighted rows have the noise of e = (Σw)² / Σw²
-/// tries, which is not whole. So the number of tries m is drawn, too: the whole number below or above e,
-/// such that the mean of 1/m is 1/e. Then the variance is p (1 - p) / e, and the share is 1 where all
-/// outcomes are, whatever m is: as it is for the rows.
+/// It is a binomial number over the number of its tries. Weighted rows have the noise of e = (Σw)²
+/// / Σw² tries, which is not whole. So the number of tries m is drawn, too: the whole number below
+/// or above e, such that the mean of 1/m is 1/e. Then the variance is p (1 - p) / e, and the share
+/// is 1 where all outcomes are, whatever m is: as it is for the rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Share {
     /// The number of tries with its law.
@@ -172,7 +178,8 @@ impl Share {
     }
 }
 
-/// The count, `most` at most, at which the cumulated probability reaches `uniform`: `none` is the probability of 0, and `ratio` that of the next count over that of a count.
+/// The count, `most` at most, at which the cumulated probability reaches `uniform`: `none` is the
+/// probability of 0, and `ratio` that of the next count over that of a count.
 fn invert(uniform: f64, none: f64, most: f64, ratio: impl Fn(f64) -> f64) -> f64 {
     let (mut left, mut probability, mut count) = (uniform - none, none, 0.0);
     while left > 0.0 && count < most {
@@ -227,7 +234,8 @@ mod tests {
         }
     }
 
-    /// Frequencies against probabilities, by Pearson's statistic over all counts that are expected at least 20 times.
+    /// Frequencies against probabilities, by Pearson's statistic over all counts that are expected
+    /// at least 20 times.
     #[test]
     fn exact_counts_have_their_frequencies() {
         let n_draws = 200_000;

@@ -1,13 +1,14 @@
-//! Cubic splines with equally spaced knots on [0, 1], and the one that is nearest to a function in least squares.
+//! Cubic splines with equally spaced knots on [0, 1], and the one that is nearest to a function in
+//! least squares.
 //!
-//! In a panel between two knots, with x from 0 to 1, values y at the knots and curvatures m (second derivatives times
-//! h² / 6, h the width of a panel),
+//! In a panel between two knots, with x from 0 to 1, values y at the knots and curvatures m (second
+//! derivatives times h² / 6, h the width of a panel),
 //! ```text
 //! γ = (1 - x) y_j + x y_(j+1) + ((1 - x)³ - (1 - x)) m_j + (x³ - x) m_(j+1)
 //! m_(j-1) + 4 m_j + m_(j+1) = y_(j-1) - 2 y_j + y_(j+1)          at inner knots; the run-out says what holds at the ends
 //! ```
-//! The unknowns are the y. Distance is ∫ (γ - C)², so that the matrix of the normal equations is that of the knots alone: the data
-//! can make it neither singular nor badly conditioned.
+//! The unknowns are the y. Distance is ∫ (γ - C)², so that the matrix of the normal equations is
+//! that of the knots alone: the data can make it neither singular nor badly conditioned.
 
 use super::sum::Sum;
 use crate::names::names;
@@ -141,8 +142,8 @@ impl Iterator for Pieces {
 
 /// Second derivatives times h² / 6, by elimination: each pivot is above 3.
 ///
-/// For the values 0, ..., 0, 1, 0, ..., 0 no step subtracts numbers of one sign, since m alternates: so every m has a relative
-/// error of at most 8 units of rounding for each knot.
+/// For the values 0, ..., 0, 1, 0, ..., 0 no step subtracts numbers of one sign, since m
+/// alternates: so every m has a relative error of at most 8 units of rounding for each knot.
 fn curvatures(values: &[f64], run_out: RunOut) -> Vec<f64> {
     let n = values.len();
     let inner = n - 2;
@@ -212,7 +213,8 @@ pub(crate) struct Fit {
     pub(crate) variation_error: f64,
 }
 
-/// The spline with the least ∫ (γ - C)², of a C that is at most `largest` in size and known to within `error`.
+/// The spline with the least ∫ (γ - C)², of a C that is at most `largest` in size and known to
+/// within `error`.
 ///
 /// # Bound
 /// With e_i the spline that is 1 at knot i and 0 at all others, G_ij = ∫ e_i e_j and b_i = ∫ C e_i, the values at the knots solve

@@ -1,9 +1,11 @@
 //! Fast instructions, chosen at run time: one source, compiled for several processors.
 
-/// Defines a function by its portable body, and compiles that body once more for processors with AVX2.
+/// Defines a function by its portable body, and compiles that body once more for processors with
+/// AVX2.
 ///
-/// Both give the same bits: the compiler never fuses or reorders floating-point operations, so wider registers change
-/// nothing but the speed. The portable one has a name of its own, so that tests can compare the two.
+/// Both give the same bits: the compiler never fuses or reorders floating-point operations, so
+/// wider registers change nothing but the speed. The portable one has a name of its own, so that
+/// tests can compare the two.
 macro_rules! dispatched {
     (
         $(#[$attribute:meta])*

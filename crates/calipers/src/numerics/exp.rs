@@ -1,7 +1,8 @@
-//! The exponential of numbers that are not positive, without a branch, so that a loop of it becomes vector code.
+//! The exponential of numbers that are not positive, without a branch, so that a loop of it becomes
+//! vector code.
 
-/// 2^f for f in [-1/2, 1/2] is 1 + c₁f + c₂f² + …: the polynomial of this degree whose largest relative error is
-/// least, among those that are 1 at 0. That error is below 2.1 · 2^-53.
+/// 2^f for f in [-1/2, 1/2] is 1 + c₁f + c₂f² + …: the polynomial of this degree whose largest
+/// relative error is least, among those that are 1 at 0. That error is below 2.1 · 2^-53.
 const COEFFICIENTS: [f64; 10] = [
     0.6931471805599492,
     0.240226506959091,
@@ -18,19 +19,22 @@ const COEFFICIENTS: [f64; 10] = [
 /// Powers of 2 below this one are taken as this one, which is nothing beside a sum that has a 1.
 const SMALLEST_POWER: f64 = -1000.0;
 
-/// Doubles from here on are the integers: adding it rounds to one, and leaves that in the lowest bits.
+/// Doubles from here on are the integers: adding it rounds to one, and leaves that in the lowest
+/// bits.
 const ROUNDER: f64 = 1.5 * (1_u64 << 52) as f64;
 
-/// exp(x) for x <= 0; 1 at 0, and about 2^-1000 rather than less where x is below -693, -∞ included. For x > 0 it is
-/// some number that means nothing.
+/// exp(x) for x <= 0; 1 at 0, and about 2^-1000 rather than less where x is below -693, -∞
+/// included. For x > 0 it is some number that means nothing.
 ///
 /// # Accuracy
-/// The error is at most (6 + 2 |x|) u exp(x) with u = 2^-53, where that is not below 2^-1000. With t = x / ln 2 and n
-/// the integer that is nearest to it:
-/// - t is rounded twice, with its constant by u/2 and as a product by u, so that exp(x) is off by 3/2 |x| u;
+/// The error is at most (6 + 2 |x|) u exp(x) with u = 2^-53, where that is not below 2^-1000. With
+/// t = x / ln 2 and n the integer that is nearest to it:
+/// - t is rounded twice, with its constant by u/2 and as a product by u, so that exp(x) is off by
+///   3/2 |x| u;
 /// - f = t - n is exact, being a multiple of t's last place and no larger than t; |f| <= 1/2;
-/// - the polynomial is off by 2.1 u, and evaluated as 1 + f q. On its way to q, which is in [0.58, 0.83], the leading
-///   term is rounded in three additions, c₂f <= 0.13 as a product, and the rest is below 0.02: together 7/2 u. Then
+/// - the polynomial is off by 2.1 u, and evaluated as 1 + f q. On its way to q, which is in [0.58,
+///   0.83], the leading term is rounded in three additions, c₂f <= 0.13 as a product, and the rest
+///   is below 0.02: together 7/2 u. Then
 ///   |f q| (7/2 + 1) u and the last addition, u of the result, make 2.9 u, since |f q| is at most 0.42 of the result;
 /// - the factor 2^n is exact: n >= -1000 leaves no subnormal number.
 ///
@@ -47,7 +51,8 @@ pub(crate) fn exp_of_nonpositive(x: f64) -> f64 {
     f64::from_bits(two_to_fraction.to_bits().wrapping_add(shifted.to_bits() << 52))
 }
 
-/// (2^f - 1) / f, by its polynomial of degree 9 in pairs: fewer steps that wait for each other than one by one.
+/// (2^f - 1) / f, by its polynomial of degree 9 in pairs: fewer steps that wait for each other than
+/// one by one.
 #[inline(always)]
 fn slope(f: f64) -> f64 {
     let [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10] = COEFFICIENTS;
@@ -89,7 +94,8 @@ mod tests {
             Self::of_sum(head, ((-head).mul_add(divisor, self.0) + self.1) / divisor)
         }
 
-        /// By its series at x / 2^12, squared twelve times: no step in common with the function under test.
+        /// By its series at x / 2^12, squared twelve times: no step in common with the function
+        /// under test.
         fn exp(x: f64) -> Self {
             let small = Double(x / 4096.0, 0.0);
             let series = (1..=16)
@@ -122,8 +128,9 @@ mod tests {
 
     #[test]
     fn the_polynomial_is_as_near_as_the_proof_says() {
-        // Between two samples D = p(f) - 2^f is above the larger of them by at most step² / 8 times its largest second
-        // derivative, to which the powers of 2^f beyond the tenth add ln² 2 (ln 2 / 2)⁹ / 9! and hardly more.
+        // Between two samples D = p(f) - 2^f is above the larger of them by at most step² / 8 times
+        // its largest second derivative, to which the powers of 2^f beyond the tenth add ln² 2 (ln
+        // 2 / 2)⁹ / 9! and hardly more.
         let ln_2 = Double(std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17);
         let mut taylor = Double(1.0, 0.0);
         let mut curvature = 1.1e-10;

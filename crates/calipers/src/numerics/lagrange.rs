@@ -1,17 +1,20 @@
-//! Interpolation between equally spaced nodes, always on the middle panel of an even number of them.
+//! Interpolation between equally spaced nodes, always on the middle panel of an even number of
+//! them.
 
 /// The highest order that is used: 8 nodes, polynomials of degree 7.
 pub(crate) const MAX_ORDER: usize = 8;
 
 /// Interpolation of even order m through the nodes -(m/2 - 1), ..., m/2, for theta in [0, 1].
 ///
-/// With w(theta) = product of (theta - node), the error for a function f with step h between nodes is
-/// `w(theta) h^m / m!` times an average of f^(m) over the nodes' span (Peano: a B-spline weight).
+/// With w(theta) = product of (theta - node), the error for a function f with step h between nodes
+/// is `w(theta) h^m / m!` times an average of f^(m) over the nodes' span (Peano: a B-spline
+/// weight).
 #[derive(Debug, Clone)]
 pub(crate) struct Lagrange {
     order: usize,
-    /// The weights of the first half of the nodes as polynomials in x = theta - 1/2: row d has the coefficients of x^(2d) and
-    /// those of x^(2d + 1). The weight of a node's mirror image is that of the node at -x.
+    /// The weights of the first half of the nodes as polynomials in x = theta - 1/2: row d has the
+    /// coefficients of x^(2d) and those of x^(2d + 1). The weight of a node's mirror image is that
+    /// of the node at -x.
     even: [[f64; MAX_PAIRS]; MAX_PAIRS],
     odd: [[f64; MAX_PAIRS]; MAX_PAIRS],
 }
@@ -38,7 +41,8 @@ impl Lagrange {
         1.0 - (self.order / 2) as f64
     }
 
-    /// The monomial coefficients, in theta - `origin`, of the polynomial that is 1 at node k and 0 at the others.
+    /// The monomial coefficients, in theta - `origin`, of the polynomial that is 1 at node k and 0
+    /// at the others.
     pub(crate) fn basis(&self, k: usize, origin: f64) -> [f64; MAX_ORDER] {
         let node = |k: usize| self.first_node() + k as f64 - origin;
         let mut monomials = [0.0; MAX_ORDER];
@@ -56,10 +60,10 @@ impl Lagrange {
 
     /// The weights of the M nodes at theta = 1/2 + x, M being the order.
     ///
-    /// By Horner's scheme for half of the nodes at once, about the middle of the panel, for even and odd powers apart: their
-    /// sum is the weight of a node, their difference that of its mirror image. |x| is at most 1/2, so that the
-    /// terms of all weights add up to less than 4 in size, and rounding costs the weights less than 16 m units of 2^-53
-    /// in sum.
+    /// By Horner's scheme for half of the nodes at once, about the middle of the panel, for even
+    /// and odd powers apart: their sum is the weight of a node, their difference that of its mirror
+    /// image. |x| is at most 1/2, so that the terms of all weights add up to less than 4 in size,
+    /// and rounding costs the weights less than 16 m units of 2^-53 in sum.
     #[inline(always)]
     pub(crate) fn weights<const M: usize>(&self, x: f64) -> [f64; M] {
         debug_assert_eq!(M, self.order);
@@ -79,7 +83,8 @@ impl Lagrange {
         weights
     }
 
-    /// The weights at `theta` for an order that is known at run time only; beyond the order they are 0.
+    /// The weights at `theta` for an order that is known at run time only; beyond the order they
+    /// are 0.
     #[inline]
     pub(crate) fn weights_at(&self, theta: f64) -> [f64; MAX_ORDER] {
         fn padded<const M: usize>(weights: [f64; M]) -> [f64; MAX_ORDER] {

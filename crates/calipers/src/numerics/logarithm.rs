@@ -17,13 +17,15 @@ const MANTISSA: u64 = (1 << 52) - 1;
 /// ln x of a normal positive number, without a branch, so that the compiler does several at once.
 ///
 /// # Accuracy
-/// Below one unit in the last place: with x = 2^k (1 + f), f in [√½ - 1, √2 - 1] and s = f / (2 + f), ln(1 + f) is
-/// f - f²/2 + s (f²/2 + R(s²)) with a polynomial R whose own error is below 2^-58; k ln 2 is added in two parts, of
-/// which the first is exact (fdlibm, `e_log.c`). Against `f64::ln` a test finds two units at most.
+/// Below one unit in the last place: with x = 2^k (1 + f), f in [√½ - 1, √2 - 1] and s = f / (2 +
+/// f), ln(1 + f) is f - f²/2 + s (f²/2 + R(s²)) with a polynomial R whose own error is below 2^-58;
+/// k ln 2 is added in two parts, of which the first is exact (fdlibm, `e_log.c`). Against `f64::ln`
+/// a test finds two units at most.
 #[inline(always)]
 fn ln(x: f64) -> f64 {
     let shifted = x.to_bits() + (ONE - ROOT_HALF);
-    // The exponent as a double, by way of the last bits of 2^52: 64-bit integers have no conversion in vectors.
+    // The exponent as a double, by way of the last bits of 2^52: 64-bit integers have no conversion
+    // in vectors.
     let k = f64::from_bits((shifted >> 52) | 0x4330_0000_0000_0000) - (4_503_599_627_370_496.0 + 1023.0);
     let f = f64::from_bits((shifted & MANTISSA) + ROOT_HALF) - 1.0;
     let s = f / (2.0 + f);
@@ -39,8 +41,8 @@ dispatched! {
     /// ln(p / (1 - p)) in place of each p inside (0, 1).
     ///
     /// # Accuracy
-    /// 1 - p and the ratio are rounded by 2^-53 of themselves each, which moves the logarithm by 2^-52; and that by a unit
-    /// in its last place: 2^-52 (1 + |result|) in all.
+    /// 1 - p and the ratio are rounded by 2^-53 of themselves each, which moves the logarithm by
+    /// 2^-52; and that by a unit in its last place: 2^-52 (1 + |result|) in all.
     pub(crate) fn log_odds / log_odds_portable(probabilities: &mut [f64]) {
         for p in probabilities {
             *p = ln(*p / (1.0 - *p));
@@ -82,7 +84,8 @@ mod tests {
         let mut ours = p.clone();
         log_odds(&mut ours);
         for (p, ours) in p.iter().zip(&ours) {
-            // ln p - ln(1 - p), each from its nearest double; for p near 1/2 by the series about it.
+            // ln p - ln(1 - p), each from its nearest double; for p near 1/2 by the series about
+            // it.
             let x = 2.0 * p - 1.0;
             let exact = if x.abs() < 0.01 {
                 2.0 * (x + x.powi(3) / 3.0 + x.powi(5) / 5.0 + x.powi(7) / 7.0)

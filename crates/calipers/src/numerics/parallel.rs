@@ -10,13 +10,14 @@ use crate::watch;
 /// Rows of a chunk: large enough to amortise a task, small enough for the cache.
 pub(crate) const CHUNK: usize = 1 << 14;
 
-/// Rows of a chunk where n rows are few: a quarter of them, so that there is some for each of a few threads.
+/// Rows of a chunk where n rows are few: a quarter of them, so that there is some for each of a few
+/// threads.
 pub(crate) fn chunk_of(n: usize) -> usize {
     n.div_ceil(4).clamp(1 << 11, CHUNK)
 }
 
-/// Applies `work` to the chunks of `0..n` on all cores; results come in the order of the chunks. A call that is
-/// stopped ends with a chunk.
+/// Applies `work` to the chunks of `0..n` on all cores; results come in the order of the chunks. A
+/// call that is stopped ends with a chunk.
 pub(crate) fn map_chunks<T: Send>(n: usize, chunk: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
     let rows = |index: usize| index * chunk..n.min((index + 1) * chunk);
     match n.div_ceil(chunk) {
@@ -26,11 +27,12 @@ pub(crate) fn map_chunks<T: Send>(n: usize, chunk: usize, work: impl Fn(Range<us
     }
 }
 
-/// Applies `work` to the numbers below `n` on all cores; results come in their order. For work that takes longer than
-/// the microsecond of handing it over. A call that is stopped ends with one of them.
+/// Applies `work` to the numbers below `n` on all cores; results come in their order. For work that
+/// takes longer than the microsecond of handing it over. A call that is stopped ends with one of
+/// them.
 ///
-/// Rayon's iterators are compiled anew for each closure, some 3,000 lines of LLVM's language each time: behind a
-/// pointer they are compiled once.
+/// Rayon's iterators are compiled anew for each closure, some 3,000 lines of LLVM's language each
+/// time: behind a pointer they are compiled once.
 pub(crate) fn map<T: Send>(n: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let results: Vec<Mutex<Option<T>>> = (0..n).map(|_| Mutex::new(None)).collect();
     for_each(n, &|index| {

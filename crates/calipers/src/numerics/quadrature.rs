@@ -1,4 +1,5 @@
-//! Adaptive integration of functions that are smooth between known breaks, and of their absolute value.
+//! Adaptive integration of functions that are smooth between known breaks, and of their absolute
+//! value.
 
 /// Abscissae of Kronrod's rule of 15 points on [-1, 1], the positive ones from the outside in, and 0.
 /// Every second one, from the second on, is of Gauss's rule of 7 points.
@@ -71,8 +72,8 @@ pub(crate) fn kronrod(a: f64, b: f64, f: impl Fn(f64) -> f64) -> f64 {
     half * (pairs + KRONROD[7] * f(middle))
 }
 
-/// The integral of |f| over [a, b], to about `tolerance`: pieces are cut where f changes sign, and halved where the two
-/// rules differ.
+/// The integral of |f| over [a, b], to about `tolerance`: pieces are cut where f changes sign, and
+/// halved where the two rules differ.
 pub(crate) fn absolute(f: &impl Fn(f64) -> f64, a: f64, b: f64, tolerance: f64) -> Quadrature {
     piece(f, a, b, tolerance, DEEPEST)
 }

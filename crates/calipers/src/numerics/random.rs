@@ -11,7 +11,8 @@ impl Uniforms {
         Uniforms(Pcg64::seed_from_u64(seed))
     }
 
-    /// One of 2^52 equally spaced numbers, odd multiples of 2^-53 and so none of them 0, 1/2 or 1: logarithms are finite.
+    /// One of 2^52 equally spaced numbers, odd multiples of 2^-53 and so none of them 0, 1/2 or 1:
+    /// logarithms are finite.
     pub(crate) fn next(&mut self) -> f64 {
         ((self.0.next_u64() >> 12) as f64 + 0.5) * 2f64.powi(-52)
     }
@@ -43,7 +44,8 @@ impl Normals {
     }
 }
 
-/// The seed of draw number `draw`: one for each, so that threads change nothing; multiplied, so that neighbouring seeds share no draw.
+/// The seed of draw number `draw`: one for each, so that threads change nothing; multiplied, so
+/// that neighbouring seeds share no draw.
 pub(crate) fn seed_of_draw(seed: u64, draw: u64) -> u64 {
     seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(draw)
 }

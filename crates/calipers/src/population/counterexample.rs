@@ -8,9 +8,9 @@ use crate::{Error, Form};
 /// Proposition counterexample: x1 is uniform on [0, 1], and given x1 the outcome is 1 (that is, x2 >= 1/2) with
 /// probability x1.
 ///
-/// The predictor g = x1 is calibrated: ECE(g) = 0. At distance delta = 1/N lies g_delta, which tells apart the points of a
-/// cell [k delta, (k + 1) delta) whose outcome is 0, predicted as (k + 1 - delta/4) delta, and 1, predicted as
-/// (k + delta/4) delta. All its level sets are pure, so
+/// The predictor g = x1 is calibrated: ECE(g) = 0. At distance delta = 1/N lies g_delta, which
+/// tells apart the points of a cell [k delta, (k + 1) delta) whose outcome is 0, predicted as (k +
+/// 1 - delta/4) delta, and 1, predicted as (k + delta/4) delta. All its level sets are pure, so
 /// ```text
 /// ECE(g_delta) = Σ_k P(cell k, Y = 0) (k + 1 - δ/4) δ + P(cell k, Y = 1) (1 - (k + δ/4) δ) = 1/3 + δ/2 - δ²/12
 /// ```
@@ -39,7 +39,8 @@ impl Counterexample {
 
     /// With the predictor g_delta, delta = 1 / `n_cells`.
     pub fn perturbed(n_cells: u64) -> Result<Self, Error> {
-        // Beyond 2^24 the levels of neighbouring cells, delta^2 / 2 apart, would round to the same double.
+        // Beyond 2^24 the levels of neighbouring cells, delta^2 / 2 apart, would round to the same
+        // double.
         if (1..=1 << 24).contains(&n_cells) {
             return Ok(Counterexample { n_cells: Some(n_cells) });
         }
@@ -68,7 +69,8 @@ impl Counterexample {
     pub fn prediction(&self, x1: f64, outcome: bool) -> f64 {
         let Some(n_cells) = self.n_cells else { return x1 };
         let delta = 1.0 / n_cells as f64;
-        // The nearest cell start, where x1 is one, else the one below: k delta n_cells may round below k.
+        // The nearest cell start, where x1 is one, else the one below: k delta n_cells may round
+        // below k.
         let scaled = x1 * n_cells as f64;
         let nearest = scaled.round();
         let start = if (scaled - nearest).abs() <= 4.0 * f64::EPSILON * nearest { nearest } else { scaled.floor() };

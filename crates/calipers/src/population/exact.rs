@@ -14,7 +14,8 @@ use crate::watch;
 /// What the integrals are asked to be good to. Rounding of the inner integrals is near 1e-15.
 const TOLERANCE: f64 = 1e-12;
 
-/// More would take minutes: a family whose logits range over hundreds, or noise that is far too narrow.
+/// More would take minutes: a family whose logits range over hundreds, or noise that is far too
+/// narrow.
 const MOST_PANELS: f64 = 1e6;
 
 /// Mass of the noise that is left out on both sides.
@@ -25,8 +26,8 @@ const NEGLIGIBLE: f64 = 1e-17;
 pub struct Exact {
     /// The figure.
     pub value: f64,
-    /// What two rules of integration differ by, and what was cut off: an estimate of the numerical error from above.
-    /// Tests hold it against independent computations.
+    /// What two rules of integration differ by, and what was cut off: an estimate of the numerical
+    /// error from above. Tests hold it against independent computations.
     pub error: f64,
 }
 
@@ -70,7 +71,8 @@ impl Family {
     /// LS-ECE = ∫ |G(u)| du,    G(u) = ∫ (η(h) - ρ(u)) p(h) p_ξ(u - h) dh + Σ_atoms m (η(h) - ρ(u)) p_ξ(u - h)
     /// ```
     /// # Cost
-    /// Some hundred thousand to some ten million evaluations of the density, more for small sigma; all cores.
+    /// Some hundred thousand to some ten million evaluations of the density, more for small sigma;
+    /// all cores.
     pub fn ls_ece(&self, noise: &dyn Noise, sigma: f64) -> Result<Exact, Error> {
         let smoothing = Smoothing::new(self, noise, sigma)?;
         self.integrate_abs(&smoothing, |u| smoothing.paper(u))
@@ -123,7 +125,8 @@ impl Family {
         Ok(at.par_iter().map(|&u| smoothing.mass(u)).collect())
     }
 
-    /// Where the integrand over u may not be smooth: breaks of density and truth, moved by each of `kinks`; and the ends.
+    /// Where the integrand over u may not be smooth: breaks of density and truth, moved by each of
+    /// `kinks`; and the ends.
     fn breaks(&self, reach: f64, kinks: &[f64]) -> Vec<f64> {
         let (from, to) = self.window();
         let own = self.logits().breaks().iter().chain(self.truth().breaks());

@@ -1,4 +1,5 @@
-//! The one list of known distributions that every study and simulator uses, and a second one that rules are not chosen on.
+//! The one list of known distributions that every study and simulator uses, and a second one that
+//! rules are not chosen on.
 
 use super::finite::Finite;
 use super::logits::{Atom, Logits};
@@ -7,7 +8,8 @@ use super::truth::Truth;
 use crate::numerics::random::Uniforms;
 use crate::{Error, Form, error};
 
-/// A law of logits h with the truth P(Y = 1 | h); the predictor says rho(h), rho the logistic function.
+/// A law of logits h with the truth P(Y = 1 | h); the predictor says rho(h), rho the logistic
+/// function.
 ///
 /// # Example
 /// ```
@@ -34,7 +36,8 @@ impl Family {
         Ok(Family { name, logits, truth })
     }
 
-    /// The list on which rules, such as that of sigma, are chosen. [`kept_aside`](Self::kept_aside) has others.
+    /// The list on which rules, such as that of sigma, are chosen. [`kept_aside`](Self::kept_aside)
+    /// has others.
     pub fn all() -> Vec<Family> {
         let normal = |mean, deviation| Logits::Normal { mean, deviation };
         let affine = |intercept, slope| Truth::Affine { intercept, slope };
@@ -64,10 +67,13 @@ impl Family {
         .collect()
     }
 
-    /// Families that no rule was chosen on, to see whether one that was chosen on [`all`](Self::all) is good elsewhere, too.
+    /// Families that no rule was chosen on, to see whether one that was chosen on
+    /// [`all`](Self::all) is good elsewhere, too.
     ///
-    /// They were written down before any rule was tuned (see [`unseen`](Self::unseen) for what was tuned later), after what predictions of real classifiers look like: scores of weak features near one rate, rare events,
-    /// a network that is sure of almost all rows, two camps, a model whose confidence is said in round figures.
+    /// They were written down before any rule was tuned (see [`unseen`](Self::unseen) for what was
+    /// tuned later), after what predictions of real classifiers look like: scores of weak features
+    /// near one rate, rare events, a network that is sure of almost all rows, two camps, a model
+    /// whose confidence is said in round figures.
     pub fn kept_aside() -> Vec<Family> {
         let normal = |mean, deviation| Logits::Normal { mean, deviation };
         let affine = |intercept, slope| Truth::Affine { intercept, slope };
@@ -105,8 +111,10 @@ impl Family {
         .collect()
     }
 
-    /// Families that were written down after the rules were fixed, since those kept aside had been looked at by then: the factor of sigma "auto" was settled before, but the
-    /// default of [`Debias`](crate::inference::Debias) after the floor rule had been seen to miss there at 300 rows.
+    /// Families that were written down after the rules were fixed, since those kept aside had been
+    /// looked at by then: the factor of sigma "auto" was settled before, but the default of
+    /// [`Debias`](crate::inference::Debias) after the floor rule had been seen to miss there at 300
+    /// rows.
     pub fn unseen() -> Vec<Family> {
         let normal = |mean, deviation| Logits::Normal { mean, deviation };
         let affine = |intercept, slope| Truth::Affine { intercept, slope };
@@ -124,8 +132,11 @@ impl Family {
         .collect()
     }
 
-    /// Families that were written down before the bracket of intervals, the rule of sigma and the default of [`Debias`](crate::inference::Debias) were chosen again, and that
-    /// none of these was chosen on. They have what an independent trial found to be missing in the other lists: models that are calibrated in part, clusters of scores, very rare events, very sure models, few levels.
+    /// Families that were written down before the bracket of intervals, the rule of sigma and the
+    /// default of [`Debias`](crate::inference::Debias) were chosen again, and that none of these
+    /// was chosen on. They have what an independent trial found to be missing in the other lists:
+    /// models that are calibrated in part, clusters of scores, very rare events, very sure models,
+    /// few levels.
     pub fn fresh() -> Vec<Family> {
         let normal = |mean, deviation| Logits::Normal { mean, deviation };
         let affine = |intercept, slope| Truth::Affine { intercept, slope };
@@ -139,7 +150,8 @@ impl Family {
             Logits::Steps { edges: vec![-14.0, -8.0, -5.0, 5.0, 8.0, 14.0], masses: vec![0.3, 0.2, 0.02, 0.18, 0.3] };
         let camps = Logits::Steps { edges: vec![-8.0, -3.0, 3.0, 8.0], masses: vec![0.45, 0.1, 0.45] };
         [
-            // 30 % of rows are said to be right with 0.99, and are with 0.93; the others are calibrated.
+            // 30 % of rows are said to be right with 0.99, and are with 0.93; the others are
+            // calibrated.
             ("one-sure-answer", atoms(&[(4.595, 0.3)], 0.0, 1.5), pieces(&[4.594, 4.596], &[0.0, -2.008, 0.0])),
             ("top-two-percent", normal(0.0, 1.5), pieces(&[3.08], &[0.0, -1.0])),
             ("wrong-below", normal(0.0, 2.0), pieces(&[-2.0], &[0.7, 0.0])),
@@ -192,10 +204,12 @@ impl Family {
         self.truth == Truth::CALIBRATED
     }
 
-    /// The family as a predictor that says its probability rounded to a multiple of 1/`n_steps`: 20 for steps of 0.05, 256 for a byte.
+    /// The family as a predictor that says its probability rounded to a multiple of 1/`n_steps`: 20
+    /// for steps of 0.05, 256 for a byte.
     ///
-    /// The truth is that of the rounded prediction, P(Y = 1) = η(logit of it): so a calibrated family stays so exactly, and all rows of one prediction have one truth.
-    /// A prediction that is rounded to 0 or 1 is right.
+    /// The truth is that of the rounded prediction, P(Y = 1) = η(logit of it): so a calibrated
+    /// family stays so exactly, and all rows of one prediction have one truth. A prediction that is
+    /// rounded to 0 or 1 is right.
     pub fn rounded(&self, n_steps: u32) -> Result<Finite, Error> {
         if !(1..=1_000_000).contains(&n_steps) {
             return Err(Error::setting("n_steps", "from 1 to 1000000", n_steps));

@@ -9,27 +9,28 @@ use crate::{Error, Form, Input, LsEce, error};
 /// A distribution on finitely many points, with a predictor on them.
 ///
 /// # Definition
-/// Point x has mass m(x), P(Y = 1 | x) = g*(x) and prediction g(x). Over the level sets S of g, with m(S) > 0,
+/// Point x has mass m(x), P(Y = 1 | x) = g*(x) and prediction g(x). Over the level sets S of g,
+/// with m(S) > 0,
 /// ```text
 /// ECE(g)     = Σ_S |Σ_{x in S} m(x) (g*(x) - g(x))|            equation (discece) of the paper
 /// ‖g* - g‖₁  = Σ_x m(x) |g*(x) - g(x)|
 /// jump       = ‖g* - g‖₁ - ECE(g) = Σ_S 2 min(P_S, N_S)
 /// ```
-/// where P_S and N_S are the masses of the positive and of the negative part of g* - g on S. ECE is continuous at g
-/// if and only if the jump is 0 (Theorem ece-continuity): if and only if g* - g does not take both signs on a level set.
-/// The criterion of the paper's Theorem discretecase, [`LevelSet::meets_disc_cond`], is necessary for a jump but not
-/// sufficient.
+/// where P_S and N_S are the masses of the positive and of the negative part of g* - g on S. ECE is
+/// continuous at g if and only if the jump is 0 (Theorem ece-continuity): if and only if g* - g
+/// does not take both signs on a level set. The criterion of the paper's Theorem discretecase,
+/// [`LevelSet::meets_disc_cond`], is necessary for a jump but not sufficient.
 ///
 /// # Cost
 /// O(k log k) for k points.
 ///
 /// # Accuracy
-/// Sums are compensated: a few units in the last place. Signs of g* - g and equality of predictions are decided by
-/// comparing the numbers that were given, so continuity is decided exactly.
+/// Sums are compensated: a few units in the last place. Signs of g* - g and equality of predictions
+/// are decided by comparing the numbers that were given, so continuity is decided exactly.
 ///
 /// # Example
-/// Two halves, truths .7 and .9, both predicted as .5. The errors have one sign, so nothing cancels, and ECE is
-/// continuous although each error differs from the mean:
+/// Two halves, truths .7 and .9, both predicted as .5. The errors have one sign, so nothing
+/// cancels, and ECE is continuous although each error differs from the mean:
 /// ```
 /// use calipers::population::Finite;
 ///
@@ -66,7 +67,8 @@ pub struct LevelSet {
     pub ece: f64,
     /// What splitting the set can add to ECE: positive exactly where g* - g takes both signs on it.
     pub jump: f64,
-    /// The paper's condition (disc-cond) for some member: its own error is not as large as that of the set.
+    /// The paper's condition (disc-cond) for some member: its own error is not as large as that of
+    /// the set.
     pub meets_disc_cond: bool,
 }
 
@@ -94,8 +96,9 @@ impl Finite {
         Ok(population)
     }
 
-    /// Predictions at most `tolerance` apart, one after another in their order, count as one level. Rounded predictions
-    /// that were equal before an exchange of formats are the reason; the default, 0, compares exactly.
+    /// Predictions at most `tolerance` apart, one after another in their order, count as one level.
+    /// Rounded predictions that were equal before an exchange of formats are the reason; the
+    /// default, 0, compares exactly.
     pub fn tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
         if !(tolerance >= 0.0 && tolerance.is_finite()) {
             return Err(Error::setting("tolerance", "not negative and finite", error::number(tolerance)));
@@ -176,7 +179,8 @@ impl Finite {
         self.level_sets().iter().map(|set| set.ece).collect::<Sum>().value()
     }
 
-    /// ‖g* - g‖₁, the mean size of the error point by point: what ECE can jump to, and never exceeds.
+    /// ‖g* - g‖₁, the mean size of the error point by point: what ECE can jump to, and never
+    /// exceeds.
     pub fn distance_to_truth(&self) -> f64 {
         let errors = self.truth.iter().zip(&self.predictions).map(|(truth, p)| (truth - p).abs());
         errors.zip(&self.masses).map(|(error, mass)| mass * error).collect::<Sum>().value()
@@ -198,12 +202,14 @@ impl Finite {
         sets.windows(2).map(|pair| pair[1].prediction - pair[0].prediction).min_by(f64::total_cmp)
     }
 
-    /// A predictor at most `size` away whose ECE is within `size` of ‖g* - g‖₁: each level set on which errors cancel is
-    /// split into the points that are predicted too low, which move up, and those predicted too high, which move down.
+    /// A predictor at most `size` away whose ECE is within `size` of ‖g* - g‖₁: each level set on
+    /// which errors cancel is split into the points that are predicted too low, which move up, and
+    /// those predicted too high, which move down.
     ///
-    /// Every point moves towards its truth by at most a third of the smallest gap and at most half its own error. Hence it
-    /// stays in [0, 1], sets do not meet, no error changes sign, and ECE becomes ‖g* - g‖₁ less what was moved. Predictions
-    /// are compared exactly here: a tolerance has no part in it, and the result has none.
+    /// Every point moves towards its truth by at most a third of the smallest gap and at most half
+    /// its own error. Hence it stays in [0, 1], sets do not meet, no error changes sign, and ECE
+    /// becomes ‖g* - g‖₁ less what was moved. Predictions are compared exactly here: a tolerance
+    /// has no part in it, and the result has none.
     pub fn perturbed(&self, size: f64) -> Result<Self, Error> {
         if !(size > 0.0 && size.is_finite()) {
             return Err(Error::setting("size", "positive and finite", error::number(size)));
@@ -248,7 +254,8 @@ impl Finite {
         measure.estimate(&predictions.binary()?)
     }
 
-    /// The residual form of LS-ECE of the distribution, with the options of `measure`, as [`LsEce::residual`] defines it.
+    /// The residual form of LS-ECE of the distribution, with the options of `measure`, as
+    /// [`LsEce::residual`] defines it.
     pub fn residual_ls_ece(&self, measure: &LsEce) -> Result<Estimate, Error> {
         self.ls_ece(&measure.clone().residual())
     }

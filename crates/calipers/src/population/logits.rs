@@ -94,7 +94,8 @@ impl Logits {
         1.0 - self.atoms().iter().map(|atom| atom.mass).sum::<f64>()
     }
 
-    /// An interval outside which there is no density, or less than 1e-19 of it; infinite for heavy tails.
+    /// An interval outside which there is no density, or less than 1e-19 of it; infinite for heavy
+    /// tails.
     pub(super) fn support(&self) -> (f64, f64) {
         match self {
             Logits::Normal { mean, deviation } | Logits::WithAtoms { mean, deviation, .. } => {
@@ -155,7 +156,8 @@ impl Sampler<'_> {
                 None => mean + deviation * Gaussian.sample(&mut || uniforms.next()),
             },
             Logits::HeavyTails => {
-                // The tail beyond h is 1/2 (1 + h)^-1/2 on either side; the number is never 0, being odd / 2^53 - 1.
+                // The tail beyond h is 1/2 (1 + h)^-1/2 on either side; the number is never 0,
+                // being odd / 2^53 - 1.
                 let uniform = 2.0 * uniforms.next() - 1.0;
                 (uniform.abs().powi(-2) - 1.0).copysign(uniform)
             }

@@ -1,4 +1,5 @@
-//! Distributions that are known and not sampled: their ECE and LS-ECE are facts that estimates can be held against.
+//! Distributions that are known and not sampled: their ECE and LS-ECE are facts that estimates can
+//! be held against.
 //!
 //! ```text
 //! Finite            masses, truth and predictions on finitely many points: exact ECE, its discontinuities, LS-ECE

@@ -46,7 +46,8 @@ impl Cumulated {
         )
     }
 
-    /// The place of a uniform number. Rounding of the last sum does not lead past the end, nor to a place of share 0.
+    /// The place of a uniform number. Rounding of the last sum does not lead past the end, nor to a
+    /// place of share 0.
     pub(super) fn pick(&self, uniform: f64) -> usize {
         let last = self.0[self.0.len() - 1];
         self.0.partition_point(|&sum| sum <= uniform * last)

@@ -2,7 +2,8 @@
 
 use crate::link::{Link, Logistic};
 
-/// P(Y = 1 | h), given as a change of the logit: the predictor says rho(h), the truth is rho of something else.
+/// P(Y = 1 | h), given as a change of the logit: the predictor says rho(h), the truth is rho of
+/// something else.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Truth {
@@ -20,7 +21,8 @@ pub enum Truth {
         /// Positive, in radians for each logit unit.
         frequency: f64,
     },
-    /// `rho(h + shifts[j])` for h between `edges[j - 1]` and `edges[j]`: the truth itself has jumps.
+    /// `rho(h + shifts[j])` for h between `edges[j - 1]` and `edges[j]`: the truth itself has
+    /// jumps.
     Piecewise {
         /// Increasing.
         edges: Vec<f64>,

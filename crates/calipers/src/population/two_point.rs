@@ -3,11 +3,12 @@
 use super::finite::Finite;
 use crate::{Error, error};
 
-/// The 2-point distribution (Definition discretedist) with the predictor rho(alpha x), rho the logistic function.
+/// The 2-point distribution (Definition discretedist) with the predictor rho(alpha x), rho the
+/// logistic function.
 ///
-/// x is -1/2 with outcome 0 or 1/2 with outcome 1, each with probability 1/2. At alpha = 0 both are predicted as 1/2 and
-/// ECE is 0; at any other small alpha it is 1/2 - (rho(alpha / 2) - 1/2). ECE in bins is near 0 or near 1/2 as their
-/// number is odd or even.
+/// x is -1/2 with outcome 0 or 1/2 with outcome 1, each with probability 1/2. At alpha = 0 both are
+/// predicted as 1/2 and ECE is 0; at any other small alpha it is 1/2 - (rho(alpha / 2) - 1/2). ECE
+/// in bins is near 0 or near 1/2 as their number is odd or even.
 ///
 /// # Example
 /// ```

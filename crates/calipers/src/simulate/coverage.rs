@@ -26,7 +26,8 @@ pub struct CoverageResult {
     pub below_ece: MonteCarlo,
     /// Mean of upper - lower.
     pub width: MonteCarlo,
-    /// The same width for an interval that knows the bias: 2 · 1.96 standard deviations of the values over the runs.
+    /// The same width for an interval that knows the bias: 2 · 1.96 standard deviations of the
+    /// values over the runs.
     pub oracle_width: f64,
     /// The same for the measure that decides, where it is another one: the residual form of LS-ECE.
     pub residual: Option<Box<CoverageResult>>,
@@ -82,7 +83,8 @@ impl Simulation<'_> {
         })
     }
 
-    /// Sigma and true LS-ECE of each run, where the measure has them. A sigma by rule is another in each run: the truth is then interpolated.
+    /// Sigma and true LS-ECE of each run, where the measure has them. A sigma by rule is another in
+    /// each run: the truth is then interpolated.
     fn ls_ece_of(&self, runs: &[&Assessment]) -> Result<Option<Vec<(f64, f64)>>, Error> {
         let sigmas = runs.iter().map(|run| Measured::new(&run.estimate, run.estimate.value).sigma);
         let Some(sigmas) = sigmas.collect::<Option<Vec<f64>>>() else { return Ok(None) };

@@ -19,7 +19,8 @@ pub struct EstimatorResult {
     pub mean: MonteCarlo,
     /// Against the true ECE.
     pub of_ece: Accuracy,
-    /// Against the true LS-ECE at its own sigma, for LS-ECE with Gaussian noise, the logistic link and a sigma that was given; for the residual form, against that of the population.
+    /// Against the true LS-ECE at its own sigma, for LS-ECE with Gaussian noise, the logistic link
+    /// and a sigma that was given; for the residual form, against that of the population.
     pub of_ls_ece: Option<Accuracy>,
 }
 
@@ -42,9 +43,11 @@ impl Measured {
 }
 
 impl Simulation<'_> {
-    /// Bias and root mean squared error of estimates, each with the name that its result shall have; all on the same rows.
+    /// Bias and root mean squared error of estimates, each with the name that its result shall
+    /// have; all on the same rows.
     ///
-    /// Rows that an estimate refuses, such as too few for it, are counted; where it refuses all, its first refusal is returned.
+    /// Rows that an estimate refuses, such as too few for it, are counted; where it refuses all,
+    /// its first refusal is returned.
     pub fn estimators(&self, estimators: &[(&str, &dyn Measure)]) -> Result<Vec<EstimatorResult>, Error> {
         let runs = self.each(|view, _| {
             let measure = |(_, estimator): &(&str, &dyn Measure)| {
@@ -56,8 +59,9 @@ impl Simulation<'_> {
         self.results(names, runs)
     }
 
-    /// Bias and root mean squared error of a measure and, on the same draws, of what each rule makes of it: the measure first, as `name`, then `name, debiased by rule`. For LS-ECE it
-    /// is the residual form, which decides.
+    /// Bias and root mean squared error of a measure and, on the same draws, of what each rule
+    /// makes of it: the measure first, as `name`, then `name, debiased by rule`. For LS-ECE it is
+    /// the residual form, which decides.
     pub fn debiased(
         &self,
         name: &str,

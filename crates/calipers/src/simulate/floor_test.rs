@@ -7,7 +7,8 @@ use crate::inference::calibration_tests::{CalibrationTest, TestResult};
 use crate::measure::{Measure, Settings};
 use crate::setters::setters;
 
-/// The p-value of [`NoiseFloor`] as a test of calibration; the statistic is the measure itself, or the one that decides for it: for LS-ECE the residual form.
+/// The p-value of [`NoiseFloor`] as a test of calibration; the statistic is the measure itself, or
+/// the one that decides for it: for LS-ECE the residual form.
 pub struct FloorTest<E> {
     measure: E,
     n_resamples: u64,

@@ -1,4 +1,5 @@
-//! How good estimates, intervals and tests are where the truth is known: bias, error, coverage, size and power.
+//! How good estimates, intervals and tests are where the truth is known: bias, error, coverage,
+//! size and power.
 //!
 //! ```text
 //! Population (Family, Finite, or your own) -> Simulation: n rows, runs, seed
@@ -7,8 +8,9 @@
 //!   .coverage(Assess)    how often intervals hold the true LS-ECE, and the true ECE               -> CoverageResult
 //!   .rejections([...])   how often tests reject: their size where calibrated, else their power    -> RejectionResult
 //! ```
-//! Each run has rows and resamples by its own number: results do not depend on threads, and with one seed all methods and populations see the same random numbers. Every figure has the
-//! standard error that comes of the number of runs.
+//! Each run has rows and resamples by its own number: results do not depend on threads, and with
+//! one seed all methods and populations see the same random numbers. Every figure has the standard
+//! error that comes of the number of runs.
 
 mod coverage;
 mod estimators;
@@ -36,7 +38,8 @@ use crate::watch;
 /// Many samples of a population, each measured.
 ///
 /// # Definition
-/// Run r of R draws n rows by a seed that is made of `seed` and r, and what resamples them gets another one: so any two calls with the same seed have the same rows.
+/// Run r of R draws n rows by a seed that is made of `seed` and r, and what resamples them gets
+/// another one: so any two calls with the same seed have the same rows.
 ///
 /// # Cost
 /// As much as the methods themselves, on all cores.
@@ -107,7 +110,8 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// A seed for each place of a stream, by SplitMix64's finaliser, so that neighbouring places get unlike ones.
+/// A seed for each place of a stream, by SplitMix64's finaliser, so that neighbouring places get
+/// unlike ones.
 fn seed_of_run(seed: u64, place: u64) -> u64 {
     let mut mixed =
         seed.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add((place + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));

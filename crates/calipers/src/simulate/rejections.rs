@@ -14,7 +14,8 @@ use crate::{Error, error};
 
 /// A test that draws with a seed of its own in each run.
 ///
-/// With one seed for all runs, the error of a p-value from 999 draws would be much the same in all of them: a size of 5 % would come out as anything between 4 and 6.
+/// With one seed for all runs, the error of a p-value from 999 draws would be much the same in all
+/// of them: a size of 5 % would come out as anything between 4 and 6.
 #[derive(Clone, Copy)]
 pub struct SeededTest {
     /// Its name.
@@ -72,12 +73,14 @@ pub struct RejectionResult {
     pub n_runs: u64,
     /// Runs whose rows could not be tested: they count as not rejected.
     pub n_failed: u64,
-    /// Share of runs with a p-value of at most alpha: the size where the population is calibrated, else the power.
+    /// Share of runs with a p-value of at most alpha: the size where the population is calibrated,
+    /// else the power.
     pub rejected: MonteCarlo,
 }
 
 impl Simulation<'_> {
-    /// How often the value of a measure is beyond its noise floor at level `alpha`, by so many draws.
+    /// How often the value of a measure is beyond its noise floor at level `alpha`, by so many
+    /// draws.
     pub fn floor_rejections(&self, measure: &dyn Measure, n_resamples: u64, alpha: f64) -> Result<MonteCarlo, Error> {
         let p_values =
             self.each(|view, seed| Ok(NoiseFloor::new(&*measure.resampler(view, None)?, n_resamples, seed)?.p_value))?;

@@ -20,7 +20,8 @@ impl MonteCarlo {
         MonteCarlo { value, standard_error: (squares / (n - 1.0).max(1.0) / n).sqrt() }
     }
 
-    /// Share of runs in which something held. Its standard error is never 0: with none or all of n runs it is that of one in n, since such a run may yet come.
+    /// Share of runs in which something held. Its standard error is never 0: with none or all of n
+    /// runs it is that of one in n, since such a run may yet come.
     pub fn share(held: impl Iterator<Item = bool>) -> Self {
         let (n_held, n) = held.fold((0u64, 0u64), |(n_held, n), held| (n_held + u64::from(held), n + 1));
         let (n_held, n) = (n_held as f64, n as f64);
@@ -36,7 +37,8 @@ pub struct Accuracy {
     pub truth: f64,
     /// Mean of estimate - truth.
     pub bias: MonteCarlo,
-    /// Root of the mean of (estimate - truth)²; its standard error is that of the mean square over twice the root.
+    /// Root of the mean of (estimate - truth)²; its standard error is that of the mean square over
+    /// twice the root.
     pub rmse: MonteCarlo,
 }
 
@@ -69,7 +71,8 @@ mod tests {
         let none = MonteCarlo::share([false; 10].into_iter());
         assert_eq!(none.value, 0.0);
         assert!((none.standard_error - (0.09f64 / 10.0).sqrt()).abs() < 1e-15);
-        // Errors 1 and -3: mean -1, mean square 5 with squares 1 and 9, whose mean has the standard error 4.
+        // Errors 1 and -3: mean -1, mean square 5 with squares 1 and 9, whose mean has the standard
+        // error 4.
         let accuracy = Accuracy::new([(2.0, 1.0), (0.0, 3.0)].into_iter());
         assert_eq!((accuracy.truth, accuracy.bias.value, accuracy.bias.standard_error), (2.0, -1.0, 2.0));
         assert_eq!((accuracy.rmse.value, accuracy.rmse.standard_error), (5f64.sqrt(), 4.0 / (2.0 * 5f64.sqrt())));

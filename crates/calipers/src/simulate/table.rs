@@ -3,14 +3,16 @@
 use super::Population;
 use crate::{Error, error};
 
-/// Longest step of ln sigma. With twice as much the error of the cubic is 2e-6 at some sigmas of some families; G changes its sign at a point that moves with sigma, so that it falls
-/// more slowly than with the fourth power.
+/// Longest step of ln sigma. With twice as much the error of the cubic is 2e-6 at some sigmas of
+/// some families; G changes its sign at a point that moves with sigma, so that it falls more slowly
+/// than with the fourth power.
 const STEP: f64 = 0.05;
 
 /// The true LS-ECE as a function of sigma: cubic interpolation in ln sigma.
 ///
 /// # Accuracy
-/// Nodes are at most 0.05 apart in ln sigma. Against direct integrals the error is below 2e-6 for all families of both lists, sigma from 0.08 to 0.6.
+/// Nodes are at most 0.05 apart in ln sigma. Against direct integrals the error is below 2e-6 for
+/// all families of both lists, sigma from 0.08 to 0.6.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LsEceTable {
     /// ln of the smallest sigma.

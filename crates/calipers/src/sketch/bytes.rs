@@ -1,8 +1,9 @@
 //! A sketch as bytes: docs/sketch-format.md has the layout.
 //!
-//! Every sketch has one form, and every form one sketch: numbers have the shortest form, cells ascend, and nothing is
-//! left over. So sketches are the same if their bytes are. Bytes from a stranger are read as they come, so that what is
-//! allocated is a small multiple of what was given; sums that no rows can have are refused.
+//! Every sketch has one form, and every form one sketch: numbers have the shortest form, cells
+//! ascend, and nothing is left over. So sketches are the same if their bytes are. Bytes from a
+//! stranger are read as they come, so that what is allocated is a small multiple of what was given;
+//! sums that no rows can have are refused.
 
 use std::sync::Arc;
 
@@ -15,7 +16,8 @@ use crate::data::{InputReport, KINDS, Scale};
 use crate::measures::binned::{BinTotals, PROBABILITY_BITS};
 
 const MAGIC: &[u8; 8] = b"calipers";
-/// Of sketches that take raw scores as they are up to ±708, and of all others, which have that limit.
+/// Of sketches that take raw scores as they are up to ±708, and of all others, which have that
+/// limit.
 const VERSIONS: [u8; 2] = [1, 2];
 
 /// Bytes of the checksum at the end.
@@ -267,8 +269,8 @@ impl Reader<'_> {
         self.at_most(what, most.into()).map(|value| value as u64)
     }
 
-    /// Sums of weighted offsets and of their squares: no larger than offsets allow, and with a variance that is not
-    /// negative, as far as doubles can tell.
+    /// Sums of weighted offsets and of their squares: no larger than offsets allow, and with a
+    /// variance that is not negative, as far as doubles can tell.
     fn moments(&mut self, weight: u128, offset_bits: u32) -> Result<(u128, u128), Error> {
         let largest = (1u128 << offset_bits) - 1;
         let first = self.at_most("offsets of a cell", weight * largest)?;

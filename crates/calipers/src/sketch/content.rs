@@ -18,7 +18,8 @@ pub(super) trait Sums: Copy + Default + PartialEq {
     /// Their weight in units; their number where they have none.
     fn units(&self) -> u128;
 
-    /// The sums as a measure reads them; weights in units, of which a weight of 1 has 2^weight_bits.
+    /// The sums as a measure reads them; weights in units, of which a weight of 1 has
+    /// 2^weight_bits.
     fn moments(&self, weight_bits: u32) -> Moments;
 }
 

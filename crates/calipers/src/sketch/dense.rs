@@ -1,17 +1,19 @@
-//! A sketch as integers at fixed places, which are added place by place where sketches are merged: what systems that can do no
-//! more than add tensors can hold.
+//! A sketch as integers at fixed places, which are added place by place where sketches are merged:
+//! what systems that can do no more than add tensors can hold.
 //!
 //! ```text
 //! head | for each declared binning, for each bin: 4 words | for each table, for each cell there can be: 4 words
 //! ```
-//! The head has the rows of each kind of scores, rows read, rows clipped, probabilities rounded, ties, and rows left out by
-//! kind. A bin has rows, rows with outcome 1 and the sum of p, a cell has rows, the sum of offsets and that of squares; the
-//! last of each takes two words, its low [`LOW`] bits and the rest.
+//! The head has the rows of each kind of scores, rows read, rows clipped, probabilities rounded,
+//! ties, and rows left out by kind. A bin has rows, rows with outcome 1 and the sum of p, a cell
+//! has rows, the sum of offsets and that of squares; the last of each takes two words, its low
+//! [`LOW`] bits and the rest.
 //!
 //! # Limits
-//! Words are added modulo 2^64. In what is read, all rows together are at most [`MOST_ROWS`], so that no word but the low
-//! ones can have passed 2^64: offsets have 26 bits, and the rest of a sum of p (56 bits) or of squares (52 bits) has at most 62.
-//! Low words are below 2^32 in each sketch, so that 2^31 of them can be added.
+//! Words are added modulo 2^64. In what is read, all rows together are at most [`MOST_ROWS`], so
+//! that no word but the low ones can have passed 2^64: offsets have 26 bits, and the rest of a sum
+//! of p (56 bits) or of squares (52 bits) has at most 62. Low words are below 2^32 in each sketch,
+//! so that 2^31 of them can be added.
 
 use super::bytes::check_agreement;
 use super::table::Table;
@@ -93,8 +95,8 @@ impl Sketch {
         Ok(dense)
     }
 
-    /// The sketch, of options like this one's, whose words are these: the sums of those of others, with the largest of their
-    /// errors of scores.
+    /// The sketch, of options like this one's, whose words are these: the sums of those of others,
+    /// with the largest of their errors of scores.
     pub fn of_dense(&self, words: &[i64], score_error: f64, of_probabilities: bool) -> Result<Sketch, Error> {
         let expected = self.dense_len(of_probabilities);
         if words.len() != expected {

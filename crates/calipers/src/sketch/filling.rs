@@ -1,4 +1,5 @@
-//! A sketch that one thread fills with many batches: plain rows wait in small tables, which pay for themselves over all batches.
+//! A sketch that one thread fills with many batches: plain rows wait in small tables, which pay for
+//! themselves over all batches.
 
 use std::ops::Range;
 
@@ -12,18 +13,20 @@ use crate::measures::binned;
 /// Rows that go into cells and bins at once, few enough to stay in a cache.
 const CHUNK: usize = 1 << 14;
 
-/// The coarsest cells in which rows wait: offsets in coarser ones are so long that their sums would have to be emptied all the
-/// time. Where the sketch is coarser, they are widened when they are moved there.
+/// The coarsest cells in which rows wait: offsets in coarser ones are so long that their sums would
+/// have to be emptied all the time. Where the sketch is coarser, they are widened when they are
+/// moved there.
 const COARSEST: Resolution = Resolution(10);
 
-/// A [`Sketch`] in the making, for streams: [`update`](Sketch::update) of many small batches, each a fraction of its cost.
+/// A [`Sketch`] in the making, for streams: [`update`](Sketch::update) of many small batches, each
+/// a fraction of its cost.
 ///
 /// # Definition
 /// `finish` gives the sketch that [`Sketch::update`] with the same batches gives.
 ///
 /// # Cost
-/// One pass, on the calling thread. Memory: that of the sketch, and 16 bytes for each cell that there can be once plain
-/// probabilities come: at resolution 12 5 MB.
+/// One pass, on the calling thread. Memory: that of the sketch, and 16 bytes for each cell that
+/// there can be once plain probabilities come: at resolution 12 5 MB.
 ///
 /// # Example
 /// ```

@@ -21,7 +21,8 @@ pub(crate) struct CellRows {
 }
 
 impl Sketch {
-    /// The occupied cells in ascending order of probability. Raw scores are read by the logistic link, which cells were made with.
+    /// The occupied cells in ascending order of probability. Raw scores are read by the logistic
+    /// link, which cells were made with.
     pub(crate) fn cell_rows(&self, link: &dyn Link) -> Result<Vec<CellRows>, Error> {
         self.check_rows()?;
         if self.scale() == Some(Scale::Link) && link.name() != Logistic.name() {
@@ -33,7 +34,8 @@ impl Sketch {
             .filter(|cell| cell.weight > 0.0)
             .map(|cell| {
                 let (first, last) = (cell.lower * cell.scale, (cell.lower + cell.width) * cell.scale);
-                // Ascending in p: by q below one half, by -q above, which has all its digits where 1 - q has not.
+                // Ascending in p: by q below one half, by -q above, which has all its digits where
+                // 1 - q has not.
                 if cell.upper { (1.0, -last, cell) } else { (0.0, first, cell) }
             })
             .collect();

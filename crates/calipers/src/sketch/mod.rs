@@ -1,11 +1,13 @@
-//! Everything that measures need of any number of rows, in a fixed number of integers that merge exactly.
+//! Everything that measures need of any number of rows, in a fixed number of integers that merge
+//! exactly.
 //!
 //! ```text
 //! BinaryView -> update -> Sketch -> merge -> Sketch -> estimate -> Estimate
 //!                           to_bytes | from_bytes
 //! ```
-//! Rows go into the cells of `cells/` and into the bins that were declared. All sums are integers: whatever the split
-//! into batches, threads and files, and whatever the order of merging, the bytes are the same.
+//! Rows go into the cells of `cells/` and into the bins that were declared. All sums are integers:
+//! whatever the split into batches, threads and files, and whatever the order of merging, the bytes
+//! are the same.
 
 mod bytes;
 mod content;
@@ -34,39 +36,46 @@ use table::Table;
 /// Which half of (0, 1), and which outcome: table 2 · upper + outcome.
 const N_TABLES: usize = 4;
 
-/// So many rows can be read, those left out included, before a sum of offsets could overflow: offsets have at most 26 bits.
+/// So many rows can be read, those left out included, before a sum of offsets could overflow:
+/// offsets have at most 26 bits.
 const MOST_ROWS: u64 = 1 << 38;
 
-/// So many units of weight can be added before a sum of probabilities, of 56 bits each, could overflow.
+/// So many units of weight can be added before a sum of probabilities, of 56 bits each, could
+/// overflow.
 const MOST_UNITS: u128 = 1 << 71;
 
-/// Beyond, q = exp(-|logit|) would leave the normal numbers, and so does no good: such logits are taken as this one, or as a
-/// smaller one that the options have.
+/// Beyond, q = exp(-|logit|) would leave the normal numbers, and so does no good: such logits are
+/// taken as this one, or as a smaller one that the options have.
 pub(crate) const LARGEST_LOGIT: f64 = 708.0;
 
-/// A mergeable summary of predictions, from which measures are answered with a bound on their error.
+/// A mergeable summary of predictions, from which measures are answered with a bound on their
+/// error.
 ///
 /// # Definition
-/// A row is kept as a cell, found from the bits of q = min(p, 1 - p) (for raw scores q = e^-|h| / (1 + e^-|h|)), and an
-/// offset inside; each cell has, for each outcome, the number of rows and the sums of offsets and squared offsets.
-/// Beside the cells stand exact sums for each declared binning. Weights are fixed-point integers.
+/// A row is kept as a cell, found from the bits of q = min(p, 1 - p) (for raw scores q = e^-|h| /
+/// (1 + e^-|h|)), and an offset inside; each cell has, for each outcome, the number of rows and the
+/// sums of offsets and squared offsets. Beside the cells stand exact sums for each declared
+/// binning. Weights are fixed-point integers.
 ///
 /// # Assumptions
-/// All batches have scores of one kind. What can be said of the whole only (that there is a row at all, that the positive
-/// label occurs) is checked by [`Tally::finish`](crate::Tally::finish), or when a measure is asked.
+/// All batches have scores of one kind. What can be said of the whole only (that there is a row at
+/// all, that the positive label occurs) is checked by [`Tally::finish`](crate::Tally::finish), or
+/// when a measure is asked.
 ///
 /// # Cost
-/// `update`: one pass. Memory: some hundred bytes and 50 for each occupied cell; at resolution 12 at most 11 MB for
-/// probabilities, weighted 26 MB, however many rows there are.
+/// `update`: one pass. Memory: some hundred bytes and 50 for each occupied cell; at resolution 12
+/// at most 11 MB for probabilities, weighted 26 MB, however many rows there are.
 ///
 /// # Accuracy
-/// Every answer has its `numerical_bound`: for LS-ECE third order in the width of a cell over sigma for Gaussian and logistic
-/// noise, second for Laplace and Epanechnikov, first for uniform noise; declared binnings are exact. Where a bound would
-/// exceed the tolerance, the answer is [`Error::ToleranceNotMet`] with the tolerance that can be met.
+/// Every answer has its `numerical_bound`: for LS-ECE third order in the width of a cell over sigma
+/// for Gaussian and logistic noise, second for Laplace and Epanechnikov, first for uniform noise;
+/// declared binnings are exact. Where a bound would exceed the tolerance, the answer is
+/// [`Error::ToleranceNotMet`] with the tolerance that can be met.
 ///
 /// # Reference
-/// Cells like the buckets of an HDR histogram. That LS-ECE has a sketch at all is its continuity (theorem of the paper "How
-/// Flawed Is ECE?"); ECE, being discontinuous, is exact only for the bins that were declared.
+/// Cells like the buckets of an HDR histogram. That LS-ECE has a sketch at all is its continuity
+/// (theorem of the paper "How Flawed Is ECE?"); ECE, being discontinuous, is exact only for the
+/// bins that were declared.
 ///
 /// # Example
 /// ```
@@ -146,7 +155,8 @@ impl Sketch {
         Ok(Sketch::of_shape(Arc::new(Shape::new(options.clone()))))
     }
 
-    /// An empty sketch of the same options, which both share: the way to have one for each of many groups.
+    /// An empty sketch of the same options, which both share: the way to have one for each of many
+    /// groups.
     pub fn empty_like(&self) -> Self {
         Sketch::of_shape(Arc::clone(&self.shape))
     }
@@ -204,8 +214,8 @@ impl Sketch {
         }
     }
 
-    /// Probabilities that were moved off 0 or 1 by clipping, and raw scores beyond the largest logit (±708 unless set), which were
-    /// taken as that.
+    /// Probabilities that were moved off 0 or 1 by clipping, and raw scores beyond the largest
+    /// logit (±708 unless set), which were taken as that.
     pub fn n_clipped(&self) -> u64 {
         self.n_clipped
     }
@@ -218,8 +228,8 @@ impl Sketch {
         }
     }
 
-    /// Bytes of memory, an upper estimate: itself, its bins and its cells; several times those of [`to_bytes`](Self::to_bytes) where rows
-    /// are spread.
+    /// Bytes of memory, an upper estimate: itself, its bins and its cells; several times those of
+    /// [`to_bytes`](Self::to_bytes) where rows are spread.
     pub fn memory(&self) -> usize {
         let bins: usize = self.bins.iter().map(|totals| size_of_val(totals.as_slice())).sum();
         let cells: usize = match &self.cells {
@@ -242,12 +252,14 @@ impl Sketch {
         }
     }
 
-    /// What the rows tell of their stream as a whole. Which label was the positive one they no longer know.
+    /// What the rows tell of their stream as a whole. Which label was the positive one they no
+    /// longer know.
     pub fn tally(&self) -> Tally {
         Tally::of_sketch(&self.report, self.is_weighted(), self.units > 0, self.has_positive())
     }
 
-    /// What a measure says of the rows, with a bound on how far that is from what it would say of the rows themselves.
+    /// What a measure says of the rows, with a bound on how far that is from what it would say of
+    /// the rows themselves.
     pub fn estimate(&self, measure: &dyn Measure) -> Result<Estimate, Error> {
         self.check_rows()?;
         measure.estimate_sketch(self)
@@ -263,8 +275,9 @@ impl Sketch {
         self.tally().finish()
     }
 
-    /// Adds the rows of another sketch. Clip, binnings and units must be the same; of two resolutions the coarser is taken,
-    /// which costs no accuracy beyond its own. Nothing changes where an error is returned.
+    /// Adds the rows of another sketch. Clip, binnings and units must be the same; of two
+    /// resolutions the coarser is taken, which costs no accuracy beyond its own. Nothing changes
+    /// where an error is returned.
     pub fn merge(&mut self, other: &Sketch) -> Result<(), Error> {
         self.options().check_mergeable(other.options())?;
         if let (Some(ours), Some(theirs)) = (self.scale, other.scale)
@@ -309,7 +322,8 @@ impl Sketch {
         Ok(())
     }
 
-    /// Makes cells wider, down to `resolution`: the very sketch that the same rows would have given.
+    /// Makes cells wider, down to `resolution`: the very sketch that the same rows would have
+    /// given.
     pub fn coarsen(&mut self, resolution: u32) -> Result<(), Error> {
         let options = self.options().clone().resolution(resolution);
         options.check()?;
@@ -424,7 +438,8 @@ pub(crate) fn name(scale: Scale) -> &'static str {
     }
 }
 
-/// Bits of offsets in a sketch: whatever the resolution, cell and offset tell the same places apart.
+/// Bits of offsets in a sketch: whatever the resolution, cell and offset tell the same places
+/// apart.
 fn offset_bits(resolution: Resolution) -> u32 {
     DEPTH - resolution.0
 }

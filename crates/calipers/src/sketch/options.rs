@@ -9,7 +9,8 @@ use crate::{Error, error};
 /// Mantissa bits that tell cells apart.
 const RESOLUTIONS: std::ops::RangeInclusive<u32> = 6..=20;
 
-/// From this logit on, probabilities are 1, or less than the 2^-56 that bins keep, whatever the logit is.
+/// From this logit on, probabilities are 1, or less than the 2^-56 that bins keep, whatever the
+/// logit is.
 const SATURATED: f64 = 40.0;
 
 /// The largest weight of a row, in units.
@@ -35,7 +36,8 @@ pub struct SketchOptions {
     n_bins: Vec<usize>,
     /// A weight of 1 is 2^weight_bits units.
     weight_bits: u32,
-    /// What was wrong with the arguments of [`serving`](Self::serving), until [`check`](Self::check) says so.
+    /// What was wrong with the arguments of [`serving`](Self::serving), until
+    /// [`check`](Self::check) says so.
     refused: Option<Error>,
 }
 
@@ -53,8 +55,9 @@ impl Default for SketchOptions {
 }
 
 impl SketchOptions {
-    /// Cells of 2^-12 logits, which serve Gaussian noise from sigma 0.02 on to 1e-6 whatever the data (and typically from 0.01
-    /// on); clip 1e-6; 10 and 15 bins of equal width kept exactly; weights in units of 2^-32.
+    /// Cells of 2^-12 logits, which serve Gaussian noise from sigma 0.02 on to 1e-6 whatever the
+    /// data (and typically from 0.01 on); clip 1e-6; 10 and 15 bins of equal width kept exactly;
+    /// weights in units of 2^-32.
     pub fn new() -> Self {
         Self::default()
     }
@@ -64,13 +67,14 @@ impl SketchOptions {
         resolution: u32;
     }
 
-    /// The coarsest cells that answer LS-ECE with Gaussian noise and logistic link to within `tolerance`, for any data and any
-    /// sigma from `smallest_sigma` on.
+    /// The coarsest cells that answer LS-ECE with Gaussian noise and logistic link to within
+    /// `tolerance`, for any data and any sigma from `smallest_sigma` on.
     ///
     /// # Bound
-    /// By `cells/atoms.rs` a cell of width w costs at most 0.0437 w³ (N_3 + 3 N_2 + 4 N_1), the first factor being the
-    /// largest value of v (r + √v) / 6 for the variance v and reach r of points in a unit cell; w is at most 4/3 of
-    /// 2^-bits. Half of the tolerance is left to the integral.
+    /// By `cells/atoms.rs` a cell of width w costs at most 0.0437 w³ (N_3 + 3 N_2 + 4 N_1), the
+    /// first factor being the largest value of v (r + √v) / 6 for the variance v and reach r of
+    /// points in a unit cell; w is at most 4/3 of 2^-bits. Half of the tolerance is left to the
+    /// integral.
     pub fn serving(mut self, tolerance: f64, smallest_sigma: f64) -> Self {
         self.refused = check_tolerance(tolerance).and_then(|()| check_smallest_sigma(smallest_sigma)).err();
         let s = smallest_sigma;
@@ -86,9 +90,10 @@ impl SketchOptions {
         /// Probabilities are clipped to [clip, 1 - clip] when they come in; 1e-6 unless set.
         clip: f64;
 
-        /// Raw scores are taken to be in [-logit, logit] when they come in; 708 unless set, from 40 to 708. There are no cells beyond,
-        /// so that this limits how large a sketch of raw scores can become. From 40 on probabilities are 0 or 1 to the last bit; what
-        /// the place of such rows changes in LS-ECE is part of its bound.
+        /// Raw scores are taken to be in [-logit, logit] when they come in; 708 unless set, from 40
+        /// to 708. There are no cells beyond, so that this limits how large a sketch of raw scores
+        /// can become. From 40 on probabilities are 0 or 1 to the last bit; what the place of such
+        /// rows changes in LS-ECE is part of its bound.
         largest_logit: f64;
     }
 
@@ -101,7 +106,8 @@ impl SketchOptions {
     }
 
     setters! {
-        /// Weights are kept as multiples of 2^-bits; 32 unless set, for weights of about 1. Weights go up to 2^(56 - bits).
+        /// Weights are kept as multiples of 2^-bits; 32 unless set, for weights of about 1. Weights
+        /// go up to 2^(56 - bits).
         weight_bits: u32;
     }
 

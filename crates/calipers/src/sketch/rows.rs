@@ -30,8 +30,9 @@ impl Sketch {
         Ok(())
     }
 
-    /// Adds the rows of a batch at the given places, as for one group of several. Of what happened to rows on their way in, only
-    /// their number is noted. Nothing changes where an error is returned.
+    /// Adds the rows of a batch at the given places, as for one group of several. Of what happened
+    /// to rows on their way in, only their number is noted. Nothing changes where an error is
+    /// returned.
     pub fn update_selected(&mut self, view: &BinaryView<'_>, places: &[usize]) -> Result<(), Error> {
         if let Some(place) = places.iter().find(|place| **place >= view.len()) {
             return Err(Error::setting("places", format!("below {}, the number of rows", view.len()), place));
@@ -49,8 +50,8 @@ impl Sketch {
         Ok(())
     }
 
-    /// Checks that `n` rows of the view can be added, and makes room for their kind; `weights` are those of the rows, if not all of
-    /// the view's.
+    /// Checks that `n` rows of the view can be added, and makes room for their kind; `weights` are
+    /// those of the rows, if not all of the view's.
     pub(super) fn prepare(&mut self, view: &BinaryView<'_>, n: usize, weights: Option<&[f64]>) -> Result<(), Error> {
         if n == 0 {
             return Ok(());

@@ -101,7 +101,8 @@ impl<S: Sums> Table<S> {
         }
     }
 
-    /// Memory that the cells take, an upper estimate: nodes of the map are at least half full, pages are as large as they are.
+    /// Memory that the cells take, an upper estimate: nodes of the map are at least half full,
+    /// pages are as large as they are.
     pub(super) fn heap_bytes(&self) -> usize {
         match self {
             Table::Few(cells) => cells.len().div_ceil(NODE / 2) * NODE * size_of::<(u32, S)>(),

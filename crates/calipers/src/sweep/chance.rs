@@ -12,10 +12,12 @@ use crate::watch;
 /// One binning of the ordered rows: where its bins start, from row 0 on, and the number of rows.
 pub(super) type Starts = Vec<usize>;
 
-/// Up to this number of rows, outcomes are drawn one by one; beyond, the sums of cells are drawn ([`Residual`]).
+/// Up to this number of rows, outcomes are drawn one by one; beyond, the sums of cells are drawn
+/// ([`Residual`]).
 pub(super) const MOST_DRAWN_ROWS: usize = 20_000;
 
-/// A drawn range that is smaller than the observed one by no more than this equals it: the two differ by rounding.
+/// A drawn range that is smaller than the observed one by no more than this equals it: the two
+/// differ by rounding.
 const ROUNDING: f64 = 1e-12;
 
 /// The ordered rows: their probabilities, and the share of each in the total weight.
@@ -35,7 +37,8 @@ pub(super) struct Piece {
     pub(super) row_share: f64,
 }
 
-/// The ranges of ECE over the binnings of each group, one for each draw of the outcomes from their probabilities.
+/// The ranges of ECE over the binnings of each group, one for each draw of the outcomes from their
+/// probabilities.
 pub(super) struct Ranges<const G: usize>(Vec<[f64; G]>);
 
 impl<const G: usize> Ranges<G> {
@@ -43,8 +46,9 @@ impl<const G: usize> Ranges<G> {
         self.0.iter().map(|ranges| ranges[group]).sum::<f64>() / self.0.len() as f64
     }
 
-    /// The p-value of a range: how many of all ranges, drawn and observed, are at least as large. Under calibration the
-    /// observed range is one more draw, so that a p-value of at most α has probability at most α, whatever the number of draws.
+    /// The p-value of a range: how many of all ranges, drawn and observed, are at least as large.
+    /// Under calibration the observed range is one more draw, so that a p-value of at most α has
+    /// probability at most α, whatever the number of draws.
     pub(super) fn p_value(&self, group: usize, observed: f64) -> f64 {
         let n_as_large = self.0.iter().filter(|ranges| ranges[group] >= observed - ROUNDING).count();
         (1 + n_as_large) as f64 / (1 + self.0.len()) as f64
@@ -53,8 +57,9 @@ impl<const G: usize> Ranges<G> {
 
 /// Groups of binnings, over the cells into which all of their starts together cut the rows.
 ///
-/// A bin's gap, times its share, is the absolute sum of the residuals s (y - p) of its rows. Bins are unions of cells, so that the
-/// sums of all cells give those of all bins of all binnings at once, as dependent as they are.
+/// A bin's gap, times its share, is the absolute sum of the residuals s (y - p) of its rows. Bins
+/// are unions of cells, so that the sums of all cells give those of all bins of all binnings at
+/// once, as dependent as they are.
 pub(super) struct Binnings<const G: usize> {
     /// The starts of all binnings, each once.
     cuts: Vec<usize>,
@@ -140,7 +145,8 @@ impl<const G: usize> Binnings<G> {
     }
 }
 
-/// The sum of all residuals before each cut, cell by cell: a draw costs as much as there are cells, whatever the number of rows.
+/// The sum of all residuals before each cut, cell by cell: a draw costs as much as there are cells,
+/// whatever the number of rows.
 fn drawn_sums(cells: &[Residual], seed: u64) -> Vec<f64> {
     let mut random = Normals::new(seed);
     let mut sum = 0.0;
@@ -153,14 +159,16 @@ fn drawn_sums(cells: &[Residual], seed: u64) -> Vec<f64> {
 
 /// The law of the sum of the residuals s (y - p) of a cell's rows.
 ///
-/// The unlikely outcomes of a cell are counted: outcomes 1 of rows with p at most 1/2, and outcomes 0 of the others. With q = min(p, 1 - p),
-/// a count times a size stands for their sum, Σ s over the unlikely outcomes. Size, number of trials and probability are those of a
-/// binomial count with the same mean Σ s q and the same variance Σ s² q (1 - q):
+/// The unlikely outcomes of a cell are counted: outcomes 1 of rows with p at most 1/2, and outcomes
+/// 0 of the others. With q = min(p, 1 - p), a count times a size stands for their sum, Σ s over the
+/// unlikely outcomes. Size, number of trials and probability are those of a binomial count with the
+/// same mean Σ s q and the same variance Σ s² q (1 - q):
 /// ```text
 /// size = Σ s² q (1 - q) / Σ s q (1 - q),   probability = Σ s q² / Σ s q,   trials = (Σ s q / size) / probability
 /// ```
-/// It is the exact law for rows of the same weight and probability. A normal number takes the place of a count of more than 20
-/// ([`Count`]). Where fewer are expected, as for rare events, a normal number would have too short a tail.
+/// It is the exact law for rows of the same weight and probability. A normal number takes the place
+/// of a count of more than 20 ([`Count`]). Where fewer are expected, as for rare events, a normal
+/// number would have too short a tail.
 #[derive(Debug, Clone, Copy)]
 struct Residual {
     /// Outcomes 1 of small probabilities, and outcomes 0 of large ones.
@@ -214,7 +222,8 @@ impl Unlikely {
         }
         let (mean, probability) = (mean / size, 1.0 - spread / mean);
         let trials = (mean / probability).round().max(mean.ceil());
-        // Below this, 1 - spread / mean is mostly rounding, and the binomial count cannot be told from one of Poisson.
+        // Below this, 1 - spread / mean is mostly rounding, and the binomial count cannot be told
+        // from one of Poisson.
         let count = match probability > 1e-9 {
             true => Count::binomial(trials, mean / trials, 1.0 - mean / trials),
             false => Count::poisson(mean),
@@ -237,8 +246,9 @@ mod tests {
 
     #[test]
     fn one_bin_against_two_has_the_range_of_theory() {
-        // Two cells of variance 1/2 with sums A and B: |A| + |B| - |A + B| = 2 min(|A|, |B|) if signs differ. Its mean is half of
-        // 2 E min(|A|, |B|), that is E min = sd (2 / √π)(√2 - 1) for independent normals.
+        // Two cells of variance 1/2 with sums A and B: |A| + |B| - |A + B| = 2 min(|A|, |B|) if
+        // signs differ. Its mean is half of 2 E min(|A|, |B|), that is E min = sd (2 / √π)(√2 - 1)
+        // for independent normals.
         let expected = 0.5_f64.sqrt() * 2.0 / std::f64::consts::PI.sqrt() * (2f64.sqrt() - 1.0);
         // Many trials of probability 1/2: s = √(2 / n) each, so that n s² / 4 = 1/2.
         let (n, share) = (1e6, (2.0 / 1e6_f64).sqrt());
@@ -249,8 +259,8 @@ mod tests {
 
     #[test]
     fn one_bin_against_two_has_the_range_of_two_coins() {
-        // Two rows of probability 1/2 and half of the weight: residuals are 1/4 or -1/4. Where signs differ, which is so half of the time,
-        // two bins have |1/4| + |1/4| and one has 0.
+        // Two rows of probability 1/2 and half of the weight: residuals are 1/4 or -1/4. Where
+        // signs differ, which is so half of the time, two bins have |1/4| + |1/4| and one has 0.
         let binnings = [vec![0, 2], vec![0, 1, 2]];
         let range = mean_range(&[0.5; 2], &[0.5; 2], &binnings, 100_000);
         assert!((range - 0.25).abs() < 0.004, "{range}");

@@ -17,9 +17,10 @@ impl Sweep {
     /// Sweeps over the rows of a sketch, whose clip is that of LS-ECE.
     ///
     /// # Accuracy
-    /// ECE is exact for equal-width bins that the sketch has declared; else its bound has the cells that an edge runs through,
-    /// and ranges are compared beyond those bounds. The draws of chance are those of sums of cells, each cell in the bin that its mean is
-    /// in or, with bins of equal mass, that it begins in.
+    /// ECE is exact for equal-width bins that the sketch has declared; else its bound has the cells
+    /// that an edge runs through, and ranges are compared beyond those bounds. The draws of chance
+    /// are those of sums of cells, each cell in the bin that its mean is in or, with bins of equal
+    /// mass, that it begins in.
     pub(super) fn of_sketch(&self, sketch: &Sketch) -> Result<SweepResult, Error> {
         self.check()?;
         sketch.check_rows()?;
@@ -101,7 +102,8 @@ impl Cells {
         self.starts(n_bins, |bin| self.pieces.partition_point(|piece| bins.place(piece.probability) < bin))
     }
 
-    /// As ECE has them: a bin ends with the cell in which its level is reached, so that no tie is split.
+    /// As ECE has them: a bin ends with the cell in which its level is reached, so that no tie is
+    /// split.
     fn at_equal_masses(&self, n_bins: usize) -> Starts {
         let is_reached = |share: f64, bin: usize| share * n_bins as f64 * (1.0 + 1e-12) >= bin as f64;
         let start = |bin| self.shares_up_to.partition_point(|share| !is_reached(*share, bin)) + 1;

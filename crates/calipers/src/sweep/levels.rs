@@ -1,4 +1,5 @@
-//! Rows in order of their probability, and the sets of equal ones: what a tie hides, and what chance can do.
+//! Rows in order of their probability, and the sets of equal ones: what a tie hides, and what
+//! chance can do.
 
 use rayon::prelude::*;
 
@@ -34,7 +35,8 @@ impl Ordered {
             rows.scores.iter_mut().for_each(|score| *score = probability(*score));
             rows
         });
-        // Probabilities are not negative, so their bits are in their order; the outcome is in the last of 64, since the first is free.
+        // Probabilities are not negative, so their bits are in their order; the outcome is in the
+        // last of 64, since the first is free.
         let key = |p: f64, outcome: bool| (p + 0.0).to_bits() << 1 | u64::from(outcome);
         let probability = |key: u64| f64::from_bits(key >> 1);
         let (probabilities, outcomes, weights): (Vec<f64>, Vec<bool>, Option<Vec<f64>>) = if weighted {
@@ -126,14 +128,16 @@ impl Ordered {
     }
 }
 
-/// What equal probabilities hide: ECE of rows as they are given, and by how much it would jump if ties were split.
+/// What equal probabilities hide: ECE of rows as they are given, and by how much it would jump if
+/// ties were split.
 ///
 /// The ECE of the rows themselves takes each distinct probability as a level set. Probabilities that differ by ever so little would put each row
 /// into a set of its own, whose gap is |y - p|: a tied set with P = Σ w (1 - p) over its outcomes 1 and N = Σ w p over its outcomes 0
 /// then adds P + N where it added |P - N|, which is 2 min(P, N) more.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TiedJump {
-    /// Σ over tied sets of 2 min(P, N), by the total weight: how far ECE of the rows jumps when ties are split.
+    /// Σ over tied sets of 2 min(P, N), by the total weight: how far ECE of the rows jumps when
+    /// ties are split.
     pub jump: f64,
     /// ECE with each distinct probability as a level set of its own.
     pub tied_ece: f64,

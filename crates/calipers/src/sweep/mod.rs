@@ -33,38 +33,47 @@ const N_DRAWS: usize = 200;
 /// More would not be looked at.
 const MOST_BIN_COUNTS: usize = 1000;
 
-/// A sweep: binned ECE over numbers of bins, LS-ECE over as many sigmas, and whether the first is brittle.
+/// A sweep: binned ECE over numbers of bins, LS-ECE over as many sigmas, and whether the first is
+/// brittle.
 ///
 /// # Definition
-/// For each number of bins B: ECE with B bins of equal width and of equal mass ([`BinnedEce`]), and LS-ECE at sigma = 1/B ([`LsEce`]). Beside them
-/// smECE ([`SmoothEce`]), which has nothing to choose, and the jump that ties hide ([`TiedJump`]). The [`Verdict`] looks at the numbers of bins from
-/// 10 to 100. ECE is brittle if its range over them, R, exceeds that of LS-ECE over the same 1/sigma, and chance does not explain R. Chance is what
-/// a perfectly calibrated model with these very predictions would show over the same bins, in 200 draws of the outcomes:
+/// For each number of bins B: ECE with B bins of equal width and of equal mass ([`BinnedEce`]), and
+/// LS-ECE at sigma = 1/B ([`LsEce`]). Beside them smECE ([`SmoothEce`]), which has nothing to
+/// choose, and the jump that ties hide ([`TiedJump`]). The [`Verdict`] looks at the numbers of bins
+/// from 10 to 100. ECE is brittle if its range over them, R, exceeds that of LS-ECE over the same
+/// 1/sigma, and chance does not explain R. Chance is what a perfectly calibrated model with these
+/// very predictions would show over the same bins, in 200 draws of the outcomes:
 /// ```text
 /// R' = [max_B - min_B] Σ_b |Σ_(i in b) s_i (y'_i - p_i)|,      y'_i = 1 with probability p_i
 /// ```
-/// with s_i the shares of the weight. Chance does not explain R if R exceeds twice the sampling noise, which is the mean of R', and if the p-value
-/// (1 + number of draws with R' >= R) / (1 + 200) is at most 0.05 after adjustment for the two kinds of bins (Holm).
+/// with s_i the shares of the weight. Chance does not explain R if R exceeds twice the sampling
+/// noise, which is the mean of R', and if the p-value (1 + number of draws with R' >= R) / (1 +
+/// 200) is at most 0.05 after adjustment for the two kinds of bins (Holm).
 ///
-/// Up to 20,000 rows (of positive weight), every y'_i is drawn. With more, the number of unlikely outcomes (those against p_i) is drawn for each cell
-/// into which the edges of all bins cut [0, 1] together: as a binomial number where at most 20 are expected, as a normal one beyond.
+/// Up to 20,000 rows (of positive weight), every y'_i is drawn. With more, the number of unlikely
+/// outcomes (those against p_i) is drawn for each cell into which the edges of all bins cut [0, 1]
+/// together: as a binomial number where at most 20 are expected, as a normal one beyond.
 ///
 /// # Assumptions
 /// Independent rows, for sampling noise and p-values alone.
 ///
 /// # Cost
-/// One sort; then O(n) for each number of bins and each sigma. The draws add 200 passes over up to 20,000 rows; beyond, one pass, and from
-/// there on they depend on the number of bins alone.
+/// One sort; then O(n) for each number of bins and each sigma. The draws add 200 passes over up to
+/// 20,000 rows; beyond, one pass, and from there on they depend on the number of bins alone.
 ///
 /// # Accuracy
-/// Every value is that of its own measure, to within its numerical bound; ranges are compared beyond those bounds. A calibrated model is called
-/// brittle in at most 5 % of samples, whatever its probabilities: few rows, rare events and ties included. This holds exactly where
-/// outcomes are drawn row by row. The factor of two is no test: ranges vary little about their mean where many bins share in them, but rare events or
-/// scores on a coarse grid leave a few sums, and then chance alone exceeds twice the mean in up to a third of samples; the p-value is for those. The
-/// sampling noise has a standard error of a few per cent. All draws are the same for the same seed, on any number of threads.
+/// Every value is that of its own measure, to within its numerical bound; ranges are compared
+/// beyond those bounds. A calibrated model is called brittle in at most 5 % of samples, whatever
+/// its probabilities: few rows, rare events and ties included. This holds exactly where outcomes
+/// are drawn row by row. The factor of two is no test: ranges vary little about their mean where
+/// many bins share in them, but rare events or scores on a coarse grid leave a few sums, and then
+/// chance alone exceeds twice the mean in up to a third of samples; the p-value is for those. The
+/// sampling noise has a standard error of a few per cent. All draws are the same for the same seed,
+/// on any number of threads.
 ///
 /// # Reference
-/// Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024, section 6.
+/// Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
+/// 2024, section 6.
 ///
 /// # Example
 /// Every row says 1/2, and every second one is right: any bins agree that nothing is wrong.
@@ -126,7 +135,8 @@ pub struct SweepResult {
     pub points: Vec<SweepPoint>,
     /// smECE, the same for any number of bins; `None` for a sketch, since it needs the rows.
     pub smooth_ece: Option<Estimate>,
-    /// The range of ECE with bins of equal width over 10 to 100 bins; `None` if none of those was asked for.
+    /// The range of ECE with bins of equal width over 10 to 100 bins; `None` if none of those was
+    /// asked for.
     pub range_uniform: Option<Extent>,
     /// The same, with bins of equal mass.
     pub range_quantile: Option<Extent>,
@@ -175,7 +185,8 @@ impl Sweep {
         seed: u64;
     }
 
-    /// Refuses options that no rows could be swept with: numbers of bins, tolerance and clip. [`run`](Sweep::run) does so too.
+    /// Refuses options that no rows could be swept with: numbers of bins, tolerance and clip.
+    /// [`run`](Sweep::run) does so too.
     pub fn check(&self) -> Result<(), Error> {
         check_tolerance(self.tolerance)?;
         check_clip(self.clip)?;
@@ -185,9 +196,10 @@ impl Sweep {
     /// Sweeps over the rows of a view, or over those of a sketch, whose clip is that of LS-ECE.
     ///
     /// # Accuracy
-    /// Of a sketch, ECE is exact for equal-width bins that it has declared; else its bound has the cells that an edge runs
-    /// through, and ranges are compared beyond those bounds. The draws of chance are those of sums of cells, each cell in
-    /// the bin that its mean is in or, with bins of equal mass, that it begins in.
+    /// Of a sketch, ECE is exact for equal-width bins that it has declared; else its bound has the
+    /// cells that an edge runs through, and ranges are compared beyond those bounds. The draws of
+    /// chance are those of sums of cells, each cell in the bin that its mean is in or, with bins of
+    /// equal mass, that it begins in.
     pub fn run<'s>(&self, sample: impl Into<Sample<'s>>) -> Result<SweepResult, Error> {
         match sample.into().binary("a sweep")? {
             Binary::Rows(view) => self.of_rows(view),
@@ -270,7 +282,8 @@ impl Sweep {
                 let ece = BinnedEce::new().n_bins(n_bins).strategy(strategy);
                 ece.compat(self.compat).link(self.link.clone())
             };
-            // Another tool's edges may depend on the type that probabilities came in; rows in order are sorted in no time.
+            // Another tool's edges may depend on the type that probabilities came in; rows in order
+            // are sorted in no time.
             let quantile = match (self.compat, &sums) {
                 (Some(_), _) => measure(Strategy::Quantile).estimate_and_starts(view, probabilities),
                 (None, Some(sums)) => sums.equal_mass(&measure(Strategy::Quantile), n_bins, view),
@@ -317,7 +330,8 @@ struct Binned {
     quantile: Option<(Estimate, Vec<usize>)>,
 }
 
-/// The estimate of the rows in order, as one of the view: what was left out and how scores were rounded is the view's.
+/// The estimate of the rows in order, as one of the view: what was left out and how scores were
+/// rounded is the view's.
 fn of_all_rows(estimate: Estimate, view: &BinaryView<'_>) -> Estimate {
     Estimate {
         n: view.len() as u64,

@@ -10,11 +10,12 @@ use crate::measures::binned::Strategy;
 /// The numbers of bins that people use, over which ranges are taken.
 pub(super) const JUDGED: RangeInclusive<usize> = 10..=100;
 
-/// A range must exceed the sampling noise by this factor. With many rows, the p-value alone would call a range brittle that is hardly
-/// larger than that of a calibrated model.
+/// A range must exceed the sampling noise by this factor. With many rows, the p-value alone would
+/// call a range brittle that is hardly larger than that of a calibrated model.
 const TIMES_NOISE: f64 = 2.0;
 
-/// The largest p-value of a brittle range: in at most this share of samples, a calibrated model is called brittle.
+/// The largest p-value of a brittle range: in at most this share of samples, a calibrated model is
+/// called brittle.
 const LEVEL: f64 = 0.05;
 
 /// The least and the greatest of some figures.
@@ -49,18 +50,21 @@ impl Extent {
     }
 }
 
-/// How far ECE moves over 10 to 100 bins by chance alone: its range for a perfectly calibrated model with these very predictions.
+/// How far ECE moves over 10 to 100 bins by chance alone: its range for a perfectly calibrated
+/// model with these very predictions.
 ///
-/// Up to 20,000 rows, outcomes are drawn row by row; beyond, and for a sketch, the numbers of unlikely outcomes are drawn for whole sets of
-/// rows: as binomial numbers where few are expected, as normal ones where many are.
+/// Up to 20,000 rows, outcomes are drawn row by row; beyond, and for a sketch, the numbers of
+/// unlikely outcomes are drawn for whole sets of rows: as binomial numbers where few are expected,
+/// as normal ones where many are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SamplingNoise {
     /// The mean range with bins of equal width; 0 with fewer than two numbers of bins.
     pub uniform: f64,
     /// The same with bins of equal mass; `None` where there is no such ECE.
     pub quantile: Option<f64>,
-    /// The p-value of the observed range with bins of equal width, under calibration. Both p-values are adjusted for there being two
-    /// (Holm), so that in at most 5 % of samples from a calibrated model the smaller one is at most 0.05.
+    /// The p-value of the observed range with bins of equal width, under calibration. Both p-values
+    /// are adjusted for there being two (Holm), so that in at most 5 % of samples from a calibrated
+    /// model the smaller one is at most 0.05.
     pub p_value_uniform: f64,
     /// The same with bins of equal mass.
     pub p_value_quantile: Option<f64>,
@@ -71,7 +75,8 @@ pub struct SamplingNoise {
 }
 
 impl SamplingNoise {
-    /// `observed` are the ranges with bins of equal width and of equal mass, and so are the groups of `drawn`.
+    /// `observed` are the ranges with bins of equal width and of equal mass, and so are the groups
+    /// of `drawn`.
     pub(super) fn new(drawn: &Ranges<2>, observed: [f64; 2], has_quantile: bool, n_draws: usize, seed: u64) -> Self {
         let uniform = drawn.p_value(0, observed[0]);
         let quantile = has_quantile.then(|| drawn.p_value(1, observed[1]));
@@ -86,7 +91,8 @@ impl SamplingNoise {
     }
 }
 
-/// The p-value adjusted for another one beside it (Holm): the smaller is doubled, and the larger is at least that.
+/// The p-value adjusted for another one beside it (Holm): the smaller is doubled, and the larger is
+/// at least that.
 fn adjusted(p: f64, other: Option<f64>) -> f64 {
     other.map_or(p, |other| if p <= other { 2.0 * p } else { p.max(2.0 * other) }).min(1.0)
 }
@@ -94,8 +100,8 @@ fn adjusted(p: f64, other: Option<f64>) -> f64 {
 /// Whether the number of bins decides what ECE is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// ECE moves more than LS-ECE does, more than twice as far as by chance alone on average, and farther than chance alone moves it
-    /// in 5 % of samples.
+    /// ECE moves more than LS-ECE does, more than twice as far as by chance alone on average, and
+    /// farther than chance alone moves it in 5 % of samples.
     Brittle {
         /// With which bins: one or both.
         strategies: Vec<Strategy>,
@@ -173,7 +179,8 @@ impl SweepResult {
                 format!("{word}: {} {bins}, {ls_ece}", all.collect::<Vec<_>>().join(" and "))
             }
             _ => {
-                // The one that is nearer to brittle: that has more of a range, next to what it would have to exceed.
+                // The one that is nearer to brittle: that has more of a range, next to what it
+                // would have to exceed.
                 let excess = |strategy: Strategy| {
                     let (_, range, noise) = of(strategy);
                     range.map_or(f64::NEG_INFINITY, |range| range.width() - ls_ece_width.max(TIMES_NOISE * noise))

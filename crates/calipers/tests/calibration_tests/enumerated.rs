@@ -60,7 +60,8 @@ fn drawn_p_values_are_those_of_all_outcomes() {
     }
 }
 
-/// Twice the ten rows, with finer probabilities: 20 rows have scales 2 only, so that there are 32 rows here, most of them certain.
+/// Twice the ten rows, with finer probabilities: 20 rows have scales 2 only, so that there are 32
+/// rows here, most of them certain.
 #[test]
 fn the_adaptive_test_is_the_smallest_of_exact_p_values() {
     let certain = (0..22).map(|k| (f64::from(k % 2), k % 2 == 1, 1.0));
@@ -75,7 +76,8 @@ fn the_adaptive_test_is_the_smallest_of_exact_p_values() {
         .collect();
     let t = |rows: &[Row], n_bins: usize| value(&TCal::new(n_bins) as &dyn Measure, rows);
     let all: Vec<([f64; 2], f64)> = outcomes.iter().map(|(rows, p)| (scales.map(|m| t(rows, m)), *p)).collect();
-    // p-values of all outcomes at each scale, sorted within each outcome: the smallest decides, then the next.
+    // p-values of all outcomes at each scale, sorted within each outcome: the smallest decides,
+    // then the next.
     let p_values = |statistics: [f64; 2]| {
         let mut p_values = [0, 1].map(|scale| {
             all.iter().filter(|(other, _)| other[scale] >= statistics[scale] - 1e-12).map(|(_, p)| p).sum::<f64>()
@@ -88,6 +90,7 @@ fn the_adaptive_test_is_the_smallest_of_exact_p_values() {
     let as_extreme =
         |other: [f64; 2]| other[0] < smallest - 1e-12 || (other[0] < smallest + 1e-12 && other[1] <= next + 1e-12);
     let exact: f64 = all.iter().filter(|(statistics, _)| as_extreme(p_values(*statistics))).map(|(_, p)| p).sum();
-    // Ranks of draws are p-values with an error of their own, so that near ties are decided by chance.
+    // Ranks of draws are p-values with an error of their own, so that near ties are decided by
+    // chance.
     assert!((drawn.p_value - exact).abs() < 0.03, "{} against {exact}", drawn.p_value);
 }

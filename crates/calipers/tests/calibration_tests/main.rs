@@ -1,5 +1,6 @@
-//! Tests of calibration: against values of others, against slow and obviously right versions, against all outcomes of few rows, and by how often
-//! they reject what is calibrated and what is not.
+//! Tests of calibration: against values of others, against slow and obviously right versions,
+//! against all outcomes of few rows, and by how often they reject what is calibrated and what is
+//! not.
 
 #[path = "../measures/data.rs"]
 #[allow(dead_code)]

@@ -1,4 +1,5 @@
-//! How often tests reject: about one time in twenty what is calibrated, most of the time what is not.
+//! How often tests reject: about one time in twenty what is calibrated, most of the time what is
+//! not.
 
 use calipers::Input;
 use calipers::inference::calibration_tests::{CalibrationTest, TestResult};
@@ -105,8 +106,10 @@ fn overconfidence_is_found() {
     assert!(rates.iter().all(|(_, rate)| *rate > 0.5), "{rates:?}");
 }
 
-/// Sizes over 2,000 runs as a table: `cargo test --features slow-tests --test calibration_tests table -- --nocapture`. Behind the bar are those of the
-/// limits for many rows, which have no bounds to keep: they are why outcomes are drawn.
+/// Sizes over 2,000 runs as a table:
+/// `cargo test --features slow-tests --test calibration_tests table -- --nocapture`. Behind the bar
+/// are those of the limits for many rows, which have no bounds to keep: they are why outcomes are
+/// drawn.
 #[cfg(feature = "slow-tests")]
 #[test]
 fn a_table_of_sizes_over_two_thousand_runs() {

@@ -3,7 +3,8 @@ use proptest::prelude::*;
 
 use crate::data::{Row, config, measure, outcome, rows, total};
 
-/// The number of edges below a probability: k/B, or the smallest probability that has a share k/B of the weight up to it.
+/// The number of edges below a probability: k/B, or the smallest probability that has a share k/B
+/// of the weight up to it.
 pub(crate) fn bin_of(rows: &[Row], p: f64, n_bins: usize, strategy: Bins) -> usize {
     let is_below = |k: usize| match strategy {
         Bins::Uniform => (k as f64 / n_bins as f64) < p,

@@ -1,4 +1,5 @@
-//! Rows of classes: each kind of question against its definition, with ties among the classes and weights.
+//! Rows of classes: each kind of question against its definition, with ties among the classes and
+//! weights.
 
 use calipers::{
     BetaKdeEce, BinnedEce, BrierScore, CanonicalKdeEce, Input, Measure, Multiclass, Norm, Strategy as Bins, Ties,
@@ -35,7 +36,8 @@ fn one_class(rows: &[ClassRow], class: usize) -> Vec<Row> {
 /// Each row against the class rates that all others predict at its probabilities.
 fn naive_canonical(rows: &[ClassRow], h: f64, power: i32) -> f64 {
     let k = rows[0].0.len();
-    // The density of the Dirichlet distribution with parameters x / h + 1, probabilities being at least 1e-6.
+    // The density of the Dirichlet distribution with parameters x / h + 1, probabilities being at
+    // least 1e-6.
     let log_density = |z: &[f64], x: &[f64]| -> f64 {
         let parameters = || x.iter().map(|x| x.max(1e-6) / h + 1.0);
         let log_beta = parameters().map(libm::lgamma).sum::<f64>() - libm::lgamma(parameters().sum());
@@ -155,7 +157,8 @@ fn classwise_binned_error_is_the_mean_over_classes() {
     let labels = [0, 1, 0];
     let predictions = Input::probabilities(&scores, &labels).classes(3).check().unwrap();
     let found = predictions.estimate(Multiclass::Classwise, Ties::First, &BinnedEce::new().n_bins(10)).unwrap();
-    // No two rows share a bin, but for 0.1 twice in class 2; gaps by class are .3 .1 .7, .2 .2 .3 and .1 .1 .4.
+    // No two rows share a bin, but for 0.1 twice in class 2; gaps by class are .3 .1 .7, .2 .2 .3
+    // and .1 .1 .4.
     let of_class = [(0.3 + 0.1 + 0.7) / 3.0, (0.2 + 0.2 + 0.3) / 3.0, (0.2 + 0.4) / 3.0];
     assert!((found.value - of_class.iter().sum::<f64>() / 3.0).abs() < 1e-15);
 }

@@ -3,7 +3,8 @@ use proptest::prelude::*;
 
 use crate::data::{Row, config, estimate, outcome, rows, value};
 
-/// ICI, E50, E90 and Emax by the smoothed curve at each row, with quantiles of rows that stand as often as their weight says.
+/// ICI, E50, E90 and Emax by the smoothed curve at each row, with quantiles of rows that stand as
+/// often as their weight says.
 pub(crate) fn naive_indices(rows: &[Row], sigma: f64) -> [f64; 4] {
     let clip = |p: f64| p.clamp(1e-6, 1.0 - 1e-6);
     let logit = |row: &Row| clip(row.0).ln() - (-clip(row.0)).ln_1p();
@@ -69,7 +70,8 @@ fn indices_are_gaps_of_the_curve() {
 
 #[test]
 fn indices_by_a_grid_are_those_one_by_one() {
-    // Above 4096 rows there is a grid; a noise that is not smooth enough for it does not matter here, sigma does.
+    // Above 4096 rows there is a grid; a noise that is not smooth enough for it does not matter
+    // here, sigma does.
     let n = 5000;
     let p: Vec<f64> = (1..=n).map(|k| (f64::from(k) * 0.618_033_988_749_894_9).fract()).collect();
     let y: Vec<bool> = (1..=n).map(|k| (f64::from(k) * 0.754_877_666_246_692_7).fract() < 0.6).collect();

@@ -70,8 +70,8 @@ fn separated_outcomes_are_refused_by_cox() {
     assert!(refusal(&[0.3, 0.6], &[1, 1]).contains("only outcome 1"));
 }
 
-/// Newton on its own closed case: two probabilities, so that the rates are fitted exactly; the information is that of two
-/// binomials.
+/// Newton on its own closed case: two probabilities, so that the rates are fitted exactly; the
+/// information is that of two binomials.
 #[test]
 fn standard_errors_are_those_of_two_binomials() {
     let p = [0.75, 0.75, 0.75, 0.25, 0.25, 0.25];

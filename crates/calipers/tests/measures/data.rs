@@ -16,7 +16,8 @@ pub(crate) fn config(cases: u32) -> ProptestConfig {
     }
 }
 
-/// Up to so many rows: probabilities with ties and ends, outcomes that more or less follow them, whole weights.
+/// Up to so many rows: probabilities with ties and ends, outcomes that more or less follow them,
+/// whole weights.
 pub(crate) fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
     let p = prop_oneof![
         0.0..1.0,

@@ -3,7 +3,8 @@ use proptest::prelude::*;
 
 use crate::data::{Row, config, measure, residuals, rows};
 
-/// The definition with its bins: between two neighbouring shifts at which a row changes its bin, in the middle.
+/// The definition with its bins: between two neighbouring shifts at which a row changes its bin, in
+/// the middle.
 pub(crate) fn naive(rows: &[Row]) -> f64 {
     let points = residuals(rows);
     let at_shift = |width: f64, shift: f64| {
@@ -47,8 +48,8 @@ fn calibrated_rows_have_none() {
     assert!(estimate.value <= estimate.numerical_bound && estimate.numerical_bound < 1e-14);
 }
 
-/// Two classes of which one logit is 0 and the other such that both rows have exactly one probability; by how the other class is
-/// written, a softmax computes it differently.
+/// Two classes of which one logit is 0 and the other such that both rows have exactly one
+/// probability; by how the other class is written, a softmax computes it differently.
 #[test]
 fn probabilities_that_were_computed_cost_no_more_than_their_root() {
     let shifts = [0.0, 1.0, 3.3, 10.1, 47.7, 300.3];
@@ -57,14 +58,16 @@ fn probabilities_that_were_computed_cost_no_more_than_their_root() {
     let predictions = Input::logits(&logits, &labels[..]).classes(3).check().unwrap();
     let view = predictions.one_class(1).unwrap();
     let estimate = SurrogateIntervalCalibrationError::new().estimate(&view).unwrap();
-    // Logits themselves are rounded by up to 2^-45 where the shift is 300.3, so that this is near the exact figure, not it.
+    // Logits themselves are rounded by up to 2^-45 where the shift is 300.3, so that this is near
+    // the exact figure, not it.
     let p = 1.3f64.exp() / (1.0 + 1.3f64.exp() + 0.2f64.exp());
     let exact = (4.0 / 6.0 - p).abs();
     assert!((estimate.value - exact).abs() <= estimate.numerical_bound + 3e-7, "{} {exact}", estimate.value);
     assert!(estimate.numerical_bound < 1e-6, "{:e}", estimate.numerical_bound);
 }
 
-/// A perfect model: the best width is of the size of rounding, where the ends of windows are not known.
+/// A perfect model: the best width is of the size of rounding, where the ends of windows are not
+/// known.
 #[test]
 fn the_bound_of_a_perfect_model_from_raw_scores_is_small() {
     let logits = [-40.0, 40.0, -39.0, 41.0];

@@ -72,13 +72,15 @@ proptest! {
     #[test]
     fn it_is_the_sum_over_all_pairs(rows in rows(200), scale in prop_oneof![Just(1.0), Just(0.4), 1e-3..10.0]) {
         let estimate = measure(&KernelCalibrationError::new().length_scale(scale), &rows);
-        // The reference's own root is off by some units of rounding, and where the form is 0, by 10^-16.
+        // The reference's own root is off by some units of rounding, and where the form is 0, by
+        // 10^-16.
         let error = (estimate.value - naive(&rows, scale)).abs();
         prop_assert!(error <= estimate.numerical_bound + 1e-15, "{error:e} above {:e}", estimate.numerical_bound);
         prop_assert!(estimate.numerical_bound < 2e-13);
     }
 
-    /// Residuals that cancel almost entirely: the root of a naive sum in doubles would be off by 1e-8.
+    /// Residuals that cancel almost entirely: the root of a naive sum in doubles would be off by
+    /// 1e-8.
     #[test]
     fn what_cancels_has_all_its_digits(n in 1usize..40, distance in 1e-12..1e-6) {
         let rows: Vec<Row> = (0..2 * n).map(|k| (0.5 + distance * k as f64, k % 2 == 0, 1.0)).collect();

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use crate::data::{Row, config, measure, pooled, rows};
 use crate::simplex;
 
-/// The dual program on a grid (200 rows are too many for this simplex method: python/tests asks HiGHS about them)
+/// The dual program on a grid (200 rows are too many for this simplex method: python/tests asks
+/// HiGHS about them)
 ///  that has all probabilities, in which the constraint holds at nodes alone: never below the
 /// distance, and above by at most half the squared spacing. Variables are f + 2 >= 0.
 fn by_simplex(rows: &[Row], n_even: usize) -> (f64, f64) {
@@ -88,7 +89,8 @@ fn calibrated_rows_are_at_no_distance() {
     assert_is(&[(0.0, false, 1.0), (0.5, true, 1.0), (0.5, false, 1.0), (0.25, true, 1.0), (0.25, false, 3.0)], 0.0);
 }
 
-/// The example of the papers: 1/2 - e with outcome 1 and 1/2 + e with outcome 0 is e away from saying 1/2.
+/// The example of the papers: 1/2 - e with outcome 1 and 1/2 + e with outcome 0 is e away from
+/// saying 1/2.
 #[test]
 fn two_points_next_to_one_half() {
     for e in [0.001, 0.01, 0.1] {

@@ -1,4 +1,5 @@
-//! The measures, each against a slow and obviously right version on up to 200 rows with ties and weights, and against each other.
+//! The measures, each against a slow and obviously right version on up to 200 rows with ties and
+//! weights, and against each other.
 
 #[path = "../oracle/mod.rs"]
 #[macro_use]

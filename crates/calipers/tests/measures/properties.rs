@@ -69,7 +69,8 @@ proptest! {
         for estimator in measures() {
             let (a, b) = (measure(&*estimator, &exact), measure(&*estimator, &mirror));
             let infinite = a.value == f64::INFINITY;
-            // C_n is the mean residual, and not 0: from the other end the curve is another one, but for its range.
+            // C_n is the mean residual, and not 0: from the other end the curve is another one, but
+            // for its range.
             let of_other_curve = a.measure() == "ecce_mad";
             let bound = a.numerical_bound + b.numerical_bound + 1e-12;
             prop_assert!(infinite || of_other_curve || same(a.value, b.value, bound), "{} {} {}", a.measure(), a.value, b.value);

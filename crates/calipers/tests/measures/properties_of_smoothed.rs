@@ -1,4 +1,5 @@
-//! What must hold of measures that smooth, or that sort rows into bins of their own, whatever the data.
+//! What must hold of measures that smooth, or that sort rows into bins of their own, whatever the
+//! data.
 
 use calipers::{
     BetaKdeEce, CalibrationIndex, Compat, CoxCalibration, CoxCoefficient, DebiasedEce, IndexStatistic, Input, KdeEce,

@@ -1,4 +1,5 @@
-//! Every measure that can be asked for by name, as it is by default, against its slow version; none is without one.
+//! Every measure that can be asked for by name, as it is by default, against its slow version; none
+//! is without one.
 
 use calipers::{Estimate, Norm, ProperScore, RunOut, Settings, Strategy as Bins, registry};
 use proptest::prelude::*;
@@ -11,7 +12,8 @@ use crate::{
     sweep, tcal,
 };
 
-/// The slow value, and what it may itself be off by. Widths and bandwidths that a rule has chosen are taken as they are.
+/// The slow value, and what it may itself be off by. Widths and bandwidths that a rule has chosen
+/// are taken as they are.
 fn slow(name: &str, rows: &[Row], found: &Estimate) -> (f64, f64) {
     let chosen = |setting: &str| found.settings.number(setting).unwrap();
     let index = |k: usize| (clinical::naive_indices(rows, chosen("sigma"))[k], 1e-12);
@@ -35,7 +37,8 @@ fn slow(name: &str, rows: &[Row], found: &Estimate) -> (f64, f64) {
         // The root of a difference.
         "debiased_ece" => (debiased::naive_debiased(rows, 15, Bins::Quantile, Norm::L2), 1e-7),
         "sweep_ece" => (sweep::naive_sweep(rows, Bins::Quantile, Norm::L2).1, 1e-12),
-        // The value is the width, and smoothing by a little more or less changes it by no more than that.
+        // The value is the width, and smoothing by a little more or less changes it by no more than
+        // that.
         "smooth_ece" if found.value > 1e-4 => (smooth_ece::naive_smooth_ece(rows, found.value), 1e-7),
         "smooth_ece" => (smooth_ece::naive_smooth_ece(rows, 1e-4).min(1e-4), 1e-4),
         "kde_ece" => (kde::naive_kde_ece(rows, triweight, chosen("bandwidth")), 2e-9),
@@ -44,9 +47,11 @@ fn slow(name: &str, rows: &[Row], found: &Estimate) -> (f64, f64) {
         "spline_calibration_error" => (spline::naive(rows, 6, RunOut::Natural), 1e-9),
         "ecce_mad" => (highest.max(-lowest), 1e-14),
         "smooth_calibration_error" => (smooth::on_lattice(rows, LATTICE), 1e-13),
-        // lower.rs has the linear program, for which these are too many rows; python/tests asks another solver.
+        // lower.rs has the linear program, for which these are too many rows; python/tests asks
+        // another solver.
         "lower_distance_to_calibration" => (found.value, 0.0),
-        // Intervals that are narrower than the lattice hold one probability each, and may be as narrow as they like.
+        // Intervals that are narrower than the lattice hold one probability each, and may be as
+        // narrow as they like.
         "surrogate_interval_calibration_error" => {
             (interval::naive(rows).min(residuals(rows).iter().map(|point| point.1.abs()).sum()), 1e-12)
         }
@@ -74,7 +79,8 @@ fn slow(name: &str, rows: &[Row], found: &Estimate) -> (f64, f64) {
     }
 }
 
-/// Probabilities of these tests are multiples of 1/256: on them smooth calibration error has a slow version for many rows.
+/// Probabilities of these tests are multiples of 1/256: on them smooth calibration error has a slow
+/// version for many rows.
 const LATTICE: i32 = 256;
 
 proptest! {
@@ -93,7 +99,8 @@ proptest! {
                     let error = (found.value - slow).abs();
                     prop_assert!(error <= found.numerical_bound + its_own, "{}: {} {slow}", listed.spec.name, found.value);
                 }
-                // Regressions of separated outcomes, and outcomes divided by probabilities that are all 0.
+                // Regressions of separated outcomes, and outcomes divided by probabilities that are
+                // all 0.
                 Err(refusal) => {
                     let may_refuse = listed.spec.name.starts_with("calibration_") || listed.spec.name == "observed_expected";
                     prop_assert!(may_refuse, "{}: {refusal}", listed.spec.name);

@@ -38,7 +38,8 @@ proptest! {
         prop_assert!(kernel.value <= ece + small);
         // w = ±1 is admitted, and no w exceeds 1.
         prop_assert!(mean <= smooth.value + small && smooth.value <= ece + small);
-        // E|p - u| >= |E p - E u| and E u = E y; and to move every probability to its rate costs the ECE.
+        // E|p - u| >= |E p - E u| and E u = E y; and to move every probability to its rate costs
+        // the ECE.
         prop_assert!(mean <= lower.value + small && lower.value <= ece + small);
         // C_n is the mean residual; C_k is at most the sum of the positive parts.
         prop_assert!(mean <= ks.value + small && ks.value <= ece + small && range.value <= ece + small);

@@ -27,7 +27,8 @@ fn by_simplex(rows: &[Row]) -> f64 {
     simplex::maximise(&a, &b, &c) - c.iter().sum::<f64>()
 }
 
-/// By trying all values on a lattice: exact where probabilities are multiples of 1/m, since then an optimal w is too.
+/// By trying all values on a lattice: exact where probabilities are multiples of 1/m, since then an
+/// optimal w is too.
 pub(crate) fn on_lattice(rows: &[Row], m: i32) -> f64 {
     let points = residuals(rows);
     let mut best = vec![0.0; 2 * m as usize + 1];

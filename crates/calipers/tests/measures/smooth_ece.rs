@@ -37,7 +37,8 @@ proptest! {
         prop_assert!(found.numerical_bound <= 1e-9);
         if found.value > 1e-4 {
             let there = naive_smooth_ece(&rows, found.value);
-            // smECE_σ falls, so that the distance from the fixed point is at most that from the diagonal, and vice versa not.
+            // smECE_σ falls, so that the distance from the fixed point is at most that from the
+            // diagonal, and vice versa not.
             let left = naive_smooth_ece(&rows, found.value - 1e-6);
             prop_assert!((there - found.value).abs() <= 1e-7 && left >= there - 1e-9, "{} {there}", found.value);
         } else {
@@ -47,7 +48,8 @@ proptest! {
     }
 }
 
-/// Calibrated by construction: rates are the probabilities themselves, so that nothing is left without smoothing.
+/// Calibrated by construction: rates are the probabilities themselves, so that nothing is left
+/// without smoothing.
 #[test]
 fn no_error_is_left_where_every_probability_has_its_rate() {
     let rows: Vec<Row> = vec![(0.5, true, 1.0), (0.5, false, 1.0), (0.0, false, 1.0), (1.0, true, 1.0)];
@@ -55,7 +57,8 @@ fn no_error_is_left_where_every_probability_has_its_rate() {
     assert!(value(&SmoothEce::new().sigma(0.1), &rows).abs() <= 1e-9);
 }
 
-/// The definition where σ is far below the distances of most points: windows of twelve σ around each, those that meet joined.
+/// The definition where σ is far below the distances of most points: windows of twelve σ around
+/// each, those that meet joined.
 fn naive_smooth_ece_near_points(rows: &[Row], sigma: f64) -> f64 {
     let total = total(rows);
     // Distances in σ from the middle of a window, so that probabilities of many digits lose none.
@@ -115,7 +118,8 @@ fn a_tiny_fixed_point_is_one_and_takes_no_time() {
 
 #[test]
 fn two_points_at_a_small_distance_have_the_closed_form() {
-    // ±1/4 at a distance d: smECE_σ = erf(d / (2 √2 σ)) / 2, nearly d / (√(8 π) σ) since d is far below σ.
+    // ±1/4 at a distance d: smECE_σ = erf(d / (2 √2 σ)) / 2, nearly d / (√(8 π) σ) since d is far
+    // below σ.
     let rows: Vec<Row> = vec![(0.5, false, 1.0), (0.5 + 1e-9, true, 1.0)];
     let distance = (0.5 + 1e-9f64) - 0.5;
     let expected = (distance / (8.0 * std::f64::consts::PI).sqrt()).sqrt();

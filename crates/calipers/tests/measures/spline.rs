@@ -5,8 +5,8 @@ use crate::data::{Row, config, fixture, measure, residuals, rows};
 
 const RUN_OUTS: [RunOut; 3] = [RunOut::Natural, RunOut::Parabolic, RunOut::Cubic];
 
-/// Coefficients of 1, s, s², s³ and (s - t)³₊ for every inner knot t, one set for each dimension of the space: the run-out is
-/// two linear conditions on them.
+/// Coefficients of 1, s, s², s³ and (s - t)³₊ for every inner knot t, one set for each dimension of
+/// the space: the run-out is two linear conditions on them.
 fn basis(n_knots: usize, run_out: RunOut) -> Vec<Vec<f64>> {
     let knot = |j: usize| j as f64 / (n_knots - 1) as f64;
     let n = n_knots + 2;
@@ -30,7 +30,8 @@ fn basis(n_knots: usize, run_out: RunOut) -> Vec<Vec<f64>> {
             let third = |c: &[f64]| c[3..].iter().sum::<f64>();
             (0..last).filter(|i| *i != 3).map(|i| with(unit(i), &third)).collect()
         }
-        // No jump of the third derivative at the first inner knot, nor at the last. With four knots these are all.
+        // No jump of the third derivative at the first inner knot, nor at the last. With four knots
+        // these are all.
         RunOut::Cubic => (0..last).filter(|i| *i != 4).map(unit).collect(),
     }
 }
@@ -142,8 +143,9 @@ proptest! {
 
 #[test]
 fn a_cubic_through_a_tent_has_the_slope_of_its_parabola() {
-    // C rises to 1/2 and falls to 0. With t = 2 s - 1 the nearest cubic to (1 - |t|) / 2 is 1/4 - (5/16) (3t² - 1) / 2, by
-    // Legendre's polynomials: from t = -1 to 0 it rises by 15/32, over half of the rows.
+    // C rises to 1/2 and falls to 0. With t = 2 s - 1 the nearest cubic to (1 - |t|) / 2 is 1/4 -
+    // (5/16) (3t² - 1) / 2, by Legendre's polynomials: from t = -1 to 0 it rises by 15/32, over
+    // half of the rows.
     let rows = [(0.0, true, 1.0), (1.0, false, 1.0)];
     let found = measure(&SplineCalibrationError::new().n_knots(4).run_out(RunOut::Cubic), &rows);
     assert!((found.value - 15.0 / 16.0).abs() <= found.numerical_bound);
@@ -174,7 +176,8 @@ fn the_curve_has_the_gaps_and_the_map_goes_through_them() {
         let here = (curve.probabilities[k] + curve.gaps[k]).clamp(0.0, 1.0);
         assert_eq!(curve.recalibrate(curve.probabilities[k]), here);
         if k + 1 < n {
-            // Near a point, its own value counts more: a map with the weights the wrong way round fails here.
+            // Near a point, its own value counts more: a map with the weights the wrong way round
+            // fails here.
             let (left, right) = (curve.probabilities[k], curve.probabilities[k + 1]);
             let near = curve.recalibrate(left + 0.1 * (right - left));
             assert!((near - (0.9 * curve.recalibrated[k] + 0.1 * curve.recalibrated[k + 1])).abs() < 1e-13);

@@ -33,7 +33,8 @@ proptest! {
     }
 }
 
-/// The table's values give a probability of 1 a bin of its own, which adds nothing: one row less in all the others.
+/// The table's values give a probability of 1 a bin of its own, which adds nothing: one row less in
+/// all the others.
 #[test]
 fn it_agrees_with_what_others_computed() {
     let without: Vec<_> = fixture().into_iter().filter(|row| row.0 < 1.0).collect();

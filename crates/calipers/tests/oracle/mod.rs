@@ -1,5 +1,6 @@
-//! The slow, obviously right LS-ECE: direct sums over points, quadrature between roots, or the closed form
-//! piece by piece. It shares no code with the product: densities, links, sorting and rules are its own.
+//! The slow, obviously right LS-ECE: direct sums over points, quadrature between roots, or the
+//! closed form piece by piece. It shares no code with the product: densities, links, sorting and
+//! rules are its own.
 
 #![allow(unreachable_pub)] // shared by several test files
 #![allow(dead_code)] // each test file uses its own part
@@ -108,7 +109,8 @@ pub fn ls_ece(points: &[Point], noise: Noise, rho: fn(f64) -> f64, sigma: f64) -
     integral_of_abs(&h, noise, sigma, &residual)
 }
 
-/// The residual form by the same quadrature: residuals y - rho(h) are smoothed, and no rho(u) comes in.
+/// The residual form by the same quadrature: residuals y - rho(h) are smoothed, and no rho(u) comes
+/// in.
 pub fn residual_ls_ece(points: &[Point], noise: Noise, rho: fn(f64) -> f64, sigma: f64) -> f64 {
     smoothed(points, noise, sigma, |point, _| if point.y { 1.0 - rho(point.h) } else { -rho(point.h) })
 }
@@ -130,7 +132,8 @@ fn smoothed(points: &[Point], noise: Noise, sigma: f64, f: impl Fn(&Point, f64) 
     integral_of_abs(&h, noise, sigma, &sum)
 }
 
-/// The integrals of max(R, 0) and max(-R, 0), R as in the residual form, by the midpoint rule with `n` steps.
+/// The integrals of max(R, 0) and max(-R, 0), R as in the residual form, by the midpoint rule with
+/// `n` steps.
 pub fn residual_parts(points: &[Point], noise: Noise, rho: fn(f64) -> f64, sigma: f64, n: u32) -> (f64, f64) {
     let reach = noise.reach * sigma;
     let from = points.iter().fold(f64::INFINITY, |least, point| least.min(point.h)) - reach;
@@ -193,7 +196,8 @@ fn breakpoints(sorted: &[f64], noise: Noise, sigma: f64, window: (f64, f64)) -> 
     breaks
 }
 
-/// The integral of |f| over an interval in which f is smooth at the scale of sigma, and of the link.
+/// The integral of |f| over an interval in which f is smooth at the scale of sigma, and of the
+/// link.
 fn smooth_piece(f: &impl Fn(f64) -> f64, a: f64, b: f64, sigma: f64) -> f64 {
     let n_panels = ((b - a) / (sigma.min(1.0) / 8.0)).ceil().max(1.0);
     let width = (b - a) / n_panels;
@@ -234,8 +238,8 @@ fn root(f: &impl Fn(f64) -> f64, mut a: f64, mut b: f64) -> f64 {
     0.5 * (a + b)
 }
 
-/// LS-ECE for uniform noise of full width `sigma` and the logistic link, in closed form on each piece,
-/// with weights counted by binary search in cumulated sums.
+/// LS-ECE for uniform noise of full width `sigma` and the logistic link, in closed form on each
+/// piece, with weights counted by binary search in cumulated sums.
 pub fn ls_ece_uniform(points: &[Point], sigma: f64) -> f64 {
     let half = sigma / 2.0;
     let cumulated = |y: bool| {

@@ -1,4 +1,5 @@
-//! Real predictions, read by the tests' own few lines. They stay outside the project: `CALIPERS_DATA` says where.
+//! Real predictions, read by the tests' own few lines. They stay outside the project:
+//! `CALIPERS_DATA` says where.
 
 #![allow(unreachable_pub)] // shared by several test files
 

@@ -118,7 +118,8 @@ fn scores_beyond_the_last_cell_are_priced_or_rejected() {
     assert_eq!(sketch.estimate(&paper("gaussian", "logistic", 10.0, 1e-6)).unwrap_err().code(), "invalid_setting");
 }
 
-/// Few rows at the ends of wide cells, which is where two points in place of them are worst, against quadrature.
+/// Few rows at the ends of wide cells, which is where two points in place of them are worst,
+/// against quadrature.
 #[test]
 fn wide_cells_keep_their_bound_on_hard_rows() {
     let mut random = Random(22);

@@ -7,7 +7,8 @@ use crate::oracle::{self, Point};
 /// What quadrature may itself be off by: rounding, and lobes of |R| narrower than sigma / 40.
 pub(crate) const ORACLE_ERROR: f64 = 2e-10;
 
-/// Noises with a tolerance that is cheap for their order, the total variation of their density and E|ξ|, all at scale 1.
+/// Noises with a tolerance that is cheap for their order, the total variation of their density and
+/// E|ξ|, all at scale 1.
 pub(crate) const NOISES: [(&str, f64, f64, f64); 5] = [
     ("gaussian", 1e-7, 0.797_884_561, 0.797_884_561),
     ("uniform", 1e-7, 2.0, 0.25),
@@ -36,7 +37,8 @@ impl Random {
         (self.next() * n as f64) as usize
     }
 
-    /// Rows with logits from -4 to 4, some of them tied, and outcomes that the predictions get wrong in some places.
+    /// Rows with logits from -4 to 4, some of them tied, and outcomes that the predictions get
+    /// wrong in some places.
     pub(crate) fn rows(&mut self, n: usize) -> Vec<Point> {
         let levels: Vec<f64> = (0..6).map(|_| 8.0 * self.next() - 4.0).collect();
         let row = |_| {

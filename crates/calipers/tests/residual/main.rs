@@ -1,4 +1,5 @@
-//! The residual form of LS-ECE: its value and bound against plain quadrature, and what docs/theory.md proves of it.
+//! The residual form of LS-ECE: its value and bound against plain quadrature, and what
+//! docs/theory.md proves of it.
 
 #[macro_use]
 #[path = "../oracle/mod.rs"]

@@ -71,7 +71,8 @@ fn huge_logits_are_where_the_link_saturates() {
     }
 }
 
-/// Noise that is so wide that it takes far logits across 0: what is moved must go twice as far out as for LS-ECE.
+/// Noise that is so wide that it takes far logits across 0: what is moved must go twice as far out
+/// as for LS-ECE.
 #[test]
 fn huge_logits_under_wide_noise_are_those_of_quadrature() {
     let h = [3e4, -3e4, -40.0, 35.0, -900.0, 1300.0, 0.1, -2.0, 2.5e4];

@@ -108,8 +108,9 @@ fn c_it_is_positive_for_rows_that_are_not_calibrated_whatever_the_noise() {
     }
 }
 
-/// Residuals of one size and alternating signs, half a sigma apart: all cancel under uniform noise but for both ends. The characteristic function of
-/// that noise is 0 at their frequency, and V is small against ECE without being 0. With half as much noise again, one of three is left.
+/// Residuals of one size and alternating signs, half a sigma apart: all cancel under uniform noise
+/// but for both ends. The characteristic function of that noise is 0 at their frequency, and V is
+/// small against ECE without being 0. With half as much noise again, one of three is left.
 #[test]
 fn c_a_zero_of_the_characteristic_function_hides_a_frequency_but_no_finite_law() {
     let (sigma, n) = (0.25, 40);
@@ -190,8 +191,8 @@ fn f_its_parts_above_and_below_follow_from_the_means() {
     }
 }
 
-/// The density of the smoothed residuals as a plain sum over a fine lattice of logits, and its size as another: for smooth laws both converge faster
-/// than any power of the step.
+/// The density of the smoothed residuals as a plain sum over a fine lattice of logits, and its size
+/// as another: for smooth laws both converge faster than any power of the step.
 #[test]
 fn populations_have_the_value_of_plain_double_sums() {
     for family in Family::all().into_iter().chain(Family::kept_aside()) {

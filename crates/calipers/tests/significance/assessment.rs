@@ -36,7 +36,8 @@ fn the_sentence_names_value_interval_floor_and_verdict() {
         "There is no evidence of miscalibration (p = 0.41). LS-ECE is 0.009; a perfectly calibrated model would score 0.009 ± \
          0.002 on the same data. The true LS-ECE is below 0.021 with 95 % confidence."
     );
-    // Among groups, a verdict is that of the adjusted p-value; and an interval from 0 on does not say by how much.
+    // Among groups, a verdict is that of the adjusted p-value; and an interval from 0 on does not
+    // say by how much.
     let mut group = found.clone();
     group.significant = Some(true);
     (group.interval.is_upper_limit, group.floor.as_mut().unwrap().p_value) = (false, 0.012);
@@ -79,7 +80,8 @@ fn fields_are_those_of_the_functions() {
                 let resampler = measure.resampler(view, None).unwrap();
                 let mut floor = NoiseFloor::new(&*resampler, 80, 9).unwrap();
                 assert!(floor.quantiles[0] <= floor.quantiles[1] && floor.quantiles[1] <= floor.quantiles[2]);
-                // Where another measure decides, its p-value and debiased value stand in the place of their own.
+                // Where another measure decides, its p-value and debiased value stand in the place
+                // of their own.
                 let deciding = found.deciding();
                 floor.p_value = deciding.floor.as_ref().unwrap().p_value;
                 assert_eq!(found.floor.as_ref(), Some(&floor));
@@ -127,7 +129,8 @@ fn ls_ece_is_decided_by_its_residual_form() {
     });
 }
 
-/// Draws whose distribution is known: BCa with the bias and acceleration of 0 is the percentile interval.
+/// Draws whose distribution is known: BCa with the bias and acceleration of 0 is the percentile
+/// interval.
 #[test]
 fn bca_without_bias_and_acceleration_is_the_percentile_interval() {
     let draws: Vec<f64> = (0..1000).map(|k| (f64::from(k) + 0.5) / 1000.0).collect();
@@ -149,7 +152,8 @@ fn bca_without_bias_and_acceleration_is_the_percentile_interval() {
     let bca = interval(&bootstrap, IntervalMethod::Bca);
     assert!((percentile.lower - 0.05).abs() < 2e-3 && (percentile.upper - 0.95).abs() < 2e-3);
     assert!((bca.lower - percentile.lower).abs() < 1e-9 && (bca.upper - percentile.upper).abs() < 1e-9);
-    // By hand (Efron and Tibshirani 1993, 14.10): z0 = Φ^-1(0.4) = -0.25335, a = 0.1, levels 0.0295 and 0.9054 of z = ±1.64485.
+    // By hand (Efron and Tibshirani 1993, 14.10): z0 = Φ^-1(0.4) = -0.25335, a = 0.1, levels 0.0295
+    // and 0.9054 of z = ±1.64485.
     bootstrap.value = 0.4;
     bootstrap.acceleration = 0.1;
     let bca = Interval::new(0.4, &bootstrap, 0.9, IntervalMethod::Bca, false).unwrap();

@@ -4,7 +4,8 @@ use calipers::{Assess, BinnedEce, Debias, Input, LsEce, Measure, Multiclass, Sam
 
 use crate::data::sequence;
 
-/// Rows of three classes with labels drawn from probabilities ∝ p^(1/heat): calibrated for a heat of 1, overconfident above.
+/// Rows of three classes with labels drawn from probabilities ∝ p^(1/heat): calibrated for a heat
+/// of 1, overconfident above.
 fn rows(n: usize, heat: f64, seed: u64) -> (Vec<f64>, Vec<u32>) {
     let mut next = sequence(seed);
     (0..30).for_each(|_| _ = next());
@@ -33,7 +34,8 @@ fn the_mean_over_classes_is_assessed_with_joint_draws() {
             assert_eq!(found.estimate, estimate);
             println!("heat {heat}: {}", found.sentence());
             assert_eq!(found.significant, Some(miscalibrated), "{}", found.sentence());
-            // Any class alone has a floor of about the same mean; the mean over three varies less than one of them.
+            // Any class alone has a floor of about the same mean; the mean over three varies less
+            // than one of them.
             let one = assess.run(&predictions.view(Multiclass::Class(1), Ties::First).unwrap()).unwrap();
             let [joint, single] = [&found, &one].map(|found| found.floor.clone().unwrap());
             assert!((joint.mean / single.mean - 1.0).abs() < 0.3 && joint.deviation < single.deviation);

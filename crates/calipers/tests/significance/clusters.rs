@@ -6,7 +6,8 @@ use calipers::{Assess, BinnedEce, Compare, Gaussian, Input, IntervalMethod, LsEc
 
 use crate::data::{Data, Shape, logistic, sequence};
 
-/// Clusters whose rows share one random number, by which all their outcomes are made: as dependent as outcomes with given probabilities can be.
+/// Clusters whose rows share one random number, by which all their outcomes are made: as dependent
+/// as outcomes with given probabilities can be.
 struct Dependent {
     probabilities: Vec<f64>,
     outcomes: Vec<bool>,
@@ -83,8 +84,9 @@ fn the_interval_of_clusters_covers_where_that_of_rows_does_not() {
     assert!(of_rows < 0.88, "{of_rows}");
 }
 
-/// Differences of two intervals' ends over several samples, in standard errors: next to nothing in most. Which blocks show a gap may differ by one between two
-/// ways to estimate noise, and then the ends of that sample jump.
+/// Differences of two intervals' ends over several samples, in standard errors: next to nothing in
+/// most. Which blocks show a gap may differ by one between two ways to estimate noise, and then the
+/// ends of that sample jump.
 struct Distances(Vec<f64>);
 
 impl Distances {
@@ -160,7 +162,8 @@ fn rows_that_stand_five_times_say_no_more_than_once() {
         assert!(naive.standard_error < 0.6 * rows.standard_error, "{family}");
         let floors = [&rows, &by_cluster].map(|found| found.floor.as_ref().unwrap().mean);
         println!("{family}: floors {floors:?}");
-        // Signs turn what outcomes there are: where these are not the predictions', the floor is raised.
+        // Signs turn what outcomes there are: where these are not the predictions', the floor is
+        // raised.
         let allowed = if family == "calibrated" { 0.1 } else { 0.3 };
         assert!((floors[1] / floors[0] - 1.0).abs() < allowed, "{family}: {floors:?}");
     }

@@ -9,7 +9,8 @@ use calipers::{
 
 use crate::data::{Failures, logistic, runs, share, shown};
 
-/// Scores with a normal distribution about 0 of deviation 1.5, and outcomes with the probabilities that they say.
+/// Scores with a normal distribution about 0 of deviation 1.5, and outcomes with the probabilities
+/// that they say.
 struct Shared {
     logits: Vec<f64>,
     outcomes: Vec<bool>,
@@ -47,7 +48,8 @@ fn compare(measure: &dyn Measure, shared: &Shared, models: [(f64, f64); 2], seed
     Compare::new(measure).n_resamples(100).seed(seed).run(&models).unwrap()
 }
 
-/// Pairs are compared by the residual form, at the given sigma or that of the rule, whichever is smaller.
+/// Pairs are compared by the residual form, at the given sigma or that of the rule, whichever is
+/// smaller.
 #[test]
 fn the_paired_interval_covers_the_difference_of_the_populations() {
     let mut failures = Failures::default();
@@ -80,7 +82,8 @@ fn the_paired_interval_covers_the_difference_of_the_populations() {
             shown(covered)
         );
         failures.expect_within(covered, 0.92..=1.0, &format!("{models:?}"));
-        // That of the upper estimates, which have the noise of all places: never less than the difference has.
+        // That of the upper estimates, which have the noise of all places: never less than the
+        // difference has.
         failures.expect(error > 0.9 * spread, format!("{models:?}: {error} {spread}"));
         failures.expect(bias.abs() < 0.5 * spread, format!("{models:?}: {bias} {spread}"));
     }
@@ -97,7 +100,8 @@ fn p_values_of_equal_models_reject_no_more_often_than_they_say() {
     });
     let share = |level: f64| p_values.iter().filter(|p| **p <= level).count() as f64 / n_runs as f64;
     println!("size at 5 %: {:.3}, at 20 %: {:.3}, at 50 %: {:.3}", share(0.05), share(0.2), share(0.5));
-    // Where one model is too low and the other too high, what is left of the bias may be either's: the test keeps its level and rejects less than it could.
+    // Where one model is too low and the other too high, what is left of the bias may be either's:
+    // the test keeps its level and rejects less than it could.
     assert!((0.005..=0.07).contains(&share(0.05)), "{}", share(0.05));
     assert!(share(0.2) < 0.25 && share(0.5) < 0.56);
 }

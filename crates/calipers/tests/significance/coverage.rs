@@ -36,7 +36,8 @@ fn the_interval_covers_the_population_where_the_value_is_well_above_the_floor() 
     }
 }
 
-/// The reason why percentiles are not the default: a value at twice its floor is biased up, and its resamples are once more.
+/// The reason why percentiles are not the default: a value at twice its floor is biased up, and its
+/// resamples are once more.
 #[test]
 fn percentiles_do_not_cover_where_the_floor_is_high() {
     let methods = [IntervalMethod::Percentile, IntervalMethod::Bca, IntervalMethod::BiasAware];

@@ -38,7 +38,8 @@ pub(crate) fn logistic(h: f64) -> f64 {
 }
 
 impl Data {
-    /// Scores of a family; the outcome of a row is 1 with the probability of the family's truth at its (rounded) score.
+    /// Scores of a family; the outcome of a row is 1 with the probability of the family's truth at
+    /// its (rounded) score.
     pub(crate) fn new(family: &str, shape: Shape, n: usize, seed: u64) -> Self {
         let family = Family::named(family).unwrap();
         let sample = family.sample(n, seed);
@@ -124,7 +125,8 @@ impl Drop for Failures {
     }
 }
 
-/// Random numbers that are good enough for tests of size: SplitMix64, with the seed mixed so that streams do not overlap.
+/// Random numbers that are good enough for tests of size: SplitMix64, with the seed mixed so that
+/// streams do not overlap.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -157,7 +159,8 @@ pub(crate) fn normal_distribution(x: f64) -> f64 {
     0.5 * libm::erfc(-x / 2f64.sqrt())
 }
 
-/// ∫ f(z) φ(z) dz by the midpoint rule, which is exact to many digits for a smooth f and to 1e-4 of it for one that jumps.
+/// ∫ f(z) φ(z) dz by the midpoint rule, which is exact to many digits for a smooth f and to 1e-4 of
+/// it for one that jumps.
 pub(crate) fn normal_mean(f: impl Fn(f64) -> f64) -> f64 {
     let step = 1e-3;
     let density = |z: f64| (-0.5 * z * z).exp() / std::f64::consts::TAU.sqrt();

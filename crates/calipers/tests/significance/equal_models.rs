@@ -53,7 +53,8 @@ fn size(measure: &dyn Measure, models: [&Model; 2], n: usize, n_runs: u64) -> ca
     share(runs(n_runs, |run| compare(measure, models, n, 20_000 + run).p_value <= 0.05))
 }
 
-/// A sigma above that of the rule is that of the rule for pairs: so sigmas from 0.2 on are one here.
+/// A sigma above that of the rule is that of the rule for pairs: so sigmas from 0.2 on are one
+/// here.
 #[test]
 fn pairs_are_compared_at_the_sigma_of_the_rule_where_a_larger_one_is_given() {
     let models = [&slope(1.4), &shift(0.3)];

@@ -20,7 +20,8 @@ fn covers(name: &str, population: &Finite, measure: &dyn Measure, truth: f64, le
     let of_limits = share(limits);
     println!("{name}: coverage {}, of {n_limits} upper limits {}", shown(covered), shown(of_limits));
     failures.expect_within(covered, least..=1.0, name);
-    // Whether there is a limit depends on the sample, too: an exact 95 % limit |x| + 1.645 of a normal number with mean 2 that is below 1.96 holds in 90 %.
+    // Whether there is a limit depends on the sample, too: an exact 95 % limit |x| + 1.645 of a
+    // normal number with mean 2 that is below 1.96 holds in 90 %.
     if n_limits >= 50 && least > 0.9 {
         failures.expect_within(of_limits, 0.88..=1.0, &format!("{name}, upper limits"));
     }
@@ -55,8 +56,9 @@ fn intervals_of_the_residual_form_cover_for_few_levels() {
     }
 }
 
-/// LS-ECE itself falls short here: where smoothing makes nearly all of it, its value hardly depends on a small gap, and standard errors by influence values, which are
-/// about such a dependence, are too small. The residual form decides, and covers.
+/// LS-ECE itself falls short here: where smoothing makes nearly all of it, its value hardly depends
+/// on a small gap, and standard errors by influence values, which are about such a dependence, are
+/// too small. The residual form decides, and covers.
 #[test]
 fn intervals_of_ls_ece_cover_less_for_few_levels() {
     let mut failures = Failures::default();

@@ -171,7 +171,8 @@ fn empty_stretches_between_rows_change_nothing() {
     }
 }
 
-/// Where a grid would be too large, rows serve; where the measure itself refuses, so does its resampler.
+/// Where a grid would be too large, rows serve; where the measure itself refuses, so does its
+/// resampler.
 #[test]
 fn any_sigma_that_can_be_measured_has_a_resampler() {
     let data = Data::new("overconfident", Shape::Plain, 300, 1);

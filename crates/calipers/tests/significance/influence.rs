@@ -17,7 +17,8 @@ fn influence_is_the_derivative_of_the_measure_by_a_rows_share() {
     ] {
         let data = Data::new("overconfident", shape, 150, 11);
         let weights = data.weights.clone().unwrap_or(vec![1.0; 150]);
-        // Kinked noises need a grid that grows with the root of the tolerance: a wider step takes its place.
+        // Kinked noises need a grid that grows with the root of the tolerance: a wider step takes
+        // its place.
         let (tolerance, step) = if ["laplace", "epanechnikov"].contains(&name) { (1e-7, 0.02) } else { (1e-9, 0.002) };
         let measure = LsEce::new().sigma(sigma).noise(noise::by_name(name).unwrap()).tolerance(tolerance);
         let of = |weights: &[f64]| {

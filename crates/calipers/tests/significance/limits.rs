@@ -18,7 +18,8 @@ fn one_row_is_on_no_side_of_a_threshold() {
     assert_eq!(compared.unwrap().pairs[0].p_value, 1.0);
 }
 
-/// 300 rows without an event say that it happens to fewer than about 3 in 300 (or, from both sides, 3.7).
+/// 300 rows without an event say that it happens to fewer than about 3 in 300 (or, from both sides,
+/// 3.7).
 #[test]
 fn equal_outcomes_have_the_interval_of_their_number() {
     let (p, y) = (vec![0.02; 300], vec![false; 300]);
@@ -80,7 +81,8 @@ fn norms_have_their_names_and_no_interval_leaves_the_range() {
     }
 }
 
-/// Twenty clusters of independent rows know as much as the rows do, and not only what twenty rows could tell.
+/// Twenty clusters of independent rows know as much as the rows do, and not only what twenty rows
+/// could tell.
 #[test]
 fn few_clusters_of_many_rows_are_not_few_rows() {
     let sample = Family::named("overconfident").unwrap().sample(2000, 8);

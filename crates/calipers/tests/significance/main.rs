@@ -1,4 +1,5 @@
-//! Noise floors, intervals and assessments: the grid against rows, tests against their size, intervals against known populations.
+//! Noise floors, intervals and assessments: the grid against rows, tests against their size,
+//! intervals against known populations.
 
 mod assessment;
 mod classwise;

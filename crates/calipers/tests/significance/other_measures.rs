@@ -1,11 +1,13 @@
-//! Intervals of other measures: binned ECE, with clusters too, the mean over classes, and measures that rows alone resample.
+//! Intervals of other measures: binned ECE, with clusters too, the mean over classes, and measures
+//! that rows alone resample.
 
 use calipers::population::{Family, Finite};
 use calipers::{Assess, BinnedEce, Input, LsEce, Sample, Settings, Ties, registry};
 
 use crate::data::{Failures, Random, logistic, normal_mean, runs, share, shown};
 
-/// Σ_b |E (Y - p) 1{p in bin b}| of a family, for bins of equal width: by the midpoint rule over logits.
+/// Σ_b |E (Y - p) 1{p in bin b}| of a family, for bins of equal width: by the midpoint rule over
+/// logits.
 fn binned_ece(family: &Family, n_bins: usize) -> f64 {
     let mut gaps = vec![0.0; n_bins];
     let step = 2e-4;
@@ -101,7 +103,8 @@ fn binned_ece_of_clusters_has_an_upper_limit_where_calibrated_and_covers() {
     }
 }
 
-/// A finite population of rows with three classes, whose labels have the probabilities ∝ p^(1/heat).
+/// A finite population of rows with three classes, whose labels have the probabilities ∝
+/// p^(1/heat).
 struct Classes {
     said: Vec<[f64; 3]>,
     truth: Vec<[f64; 3]>,
@@ -164,7 +167,8 @@ fn intervals_of_the_mean_over_classes_cover() {
     }
 }
 
-/// Beta kernels on resampled rows, which have ties, are biased up by more than the floor: a centre below 0 made an upper limit of 0.
+/// Beta kernels on resampled rows, which have ties, are biased up by more than the floor: a centre
+/// below 0 made an upper limit of 0.
 #[test]
 fn the_upper_limit_of_the_beta_kernel_estimate_is_not_below_its_debiased_value() {
     let measure = registry::make("beta_kde_ece", &Settings::default()).unwrap();

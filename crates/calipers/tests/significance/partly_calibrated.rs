@@ -1,4 +1,5 @@
-//! Intervals of models that are calibrated in part: the bias that is left shrinks more slowly than the standard error.
+//! Intervals of models that are calibrated in part: the bias that is left shrinks more slowly than
+//! the standard error.
 
 use calipers::population::{Atom, Family, Logits, Truth};
 use calipers::simulate::{CoverageResult, Remembered, Simulation};

@@ -6,7 +6,8 @@ use calipers::{Assess, Input, LsEce, Sample, Sketch};
 
 use crate::data::{Failures, Random, logistic, runs, share, shown};
 
-/// The parts of the residual form of a family whose logits have a density: too high, too low, overconfident and underconfident.
+/// The parts of the residual form of a family whose logits have a density: too high, too low,
+/// overconfident and underconfident.
 fn of_population(family: &Family, sigma: f64) -> [f64; 4] {
     let step = 0.01;
     let at = |k: i32| f64::from(k) * step;
@@ -134,8 +135,8 @@ fn intervals_of_parts_cover_where_the_sign_is_uncertain() {
     }
 }
 
-/// A confidence of 0.3 in a predicted class that is right half of the time is too low: underconfident,
-/// although it is nearer to 0 than to 1.
+/// A confidence of 0.3 in a predicted class that is right half of the time is too low:
+/// underconfident, although it is nearer to 0 than to 1.
 #[test]
 fn a_confidence_below_one_half_that_is_too_low_is_underconfident() {
     let outcomes: Vec<bool> = (0..600).map(|row| row % 2 == 0).collect();

@@ -1,4 +1,5 @@
-//! Models that are sure and right: draws without a surprise are equal to the value, and count as reaching it.
+//! Models that are sure and right: draws without a surprise are equal to the value, and count as
+//! reaching it.
 
 use calipers::{Assess, BinnedEce, Input, LsEce, Measure, Sketch};
 
@@ -87,7 +88,8 @@ fn weighted_rows_that_are_certain_and_right_are_not_miscalibrated() {
     }
 }
 
-/// Two tied rows of unequal weight are 1.55 rows of noise, and a binomial number has a whole number of tries.
+/// Two tied rows of unequal weight are 1.55 rows of noise, and a binomial number has a whole number
+/// of tries.
 #[test]
 fn the_test_of_weighted_pairs_keeps_its_size() {
     for sigma in [0.05, 0.3] {

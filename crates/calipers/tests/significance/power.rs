@@ -1,4 +1,5 @@
-//! The floor test has power on both sides: under- and overconfidence of equal true ECE are seen about as often.
+//! The floor test has power on both sides: under- and overconfidence of equal true ECE are seen
+//! about as often.
 
 use calipers::inference::NoiseFloor;
 use calipers::{Input, LsEce, Measure};
@@ -59,7 +60,8 @@ fn underconfidence_of_the_same_predictions_is_seen_as_often_as_overconfidence() 
     seen_alike("same predictions", over, Slopes { truth, said: 1.0 }, 1000, 0.8);
 }
 
-/// The same outcomes, and predictions that vary more or less than they should. Sure predictions have less noise: against them the same ECE is seen more often.
+/// The same outcomes, and predictions that vary more or less than they should. Sure predictions
+/// have less noise: against them the same ECE is seen more often.
 #[test]
 fn underconfidence_on_the_same_outcomes_is_seen_as_often_as_overconfidence() {
     let over = Slopes { truth: 1.0, said: 1.35 };

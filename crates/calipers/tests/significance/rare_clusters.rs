@@ -37,7 +37,8 @@ fn the_floor_test_of_clusters_has_its_size_where_events_are_rare() {
             });
             let found = share(p_values.iter().map(|p| *p <= 0.05));
             println!("clusters of {size}, correlation {lambda}, {name}: size {}", shown(found));
-            // The larger of two p-values counts, so that the test may reject less often than its level where rows depend on each other.
+            // The larger of two p-values counts, so that the test may reject less often than its
+            // level where rows depend on each other.
             let least = if size == 1 { 0.03 } else { 0.0 };
             failures.expect_within(found, least..=0.07, &format!("clusters of {size}, correlation {lambda}, {name}"));
         }

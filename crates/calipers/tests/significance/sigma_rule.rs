@@ -1,4 +1,5 @@
-//! The automatic sigma is continuous in the predictions, and not made tiny by scores that lie close together.
+//! The automatic sigma is continuous in the predictions, and not made tiny by scores that lie close
+//! together.
 
 use calipers::{Input, LsEce, Measure};
 use proptest::prelude::*;

@@ -1,4 +1,5 @@
-//! Verdicts are right at any sigma: 50,000 rows with scores z ~ N(0, 1), and models that are wrong in four ways.
+//! Verdicts are right at any sigma: 50,000 rows with scores z ~ N(0, 1), and models that are wrong
+//! in four ways.
 
 use calipers::{Assess, Compare, Input, LsEce};
 

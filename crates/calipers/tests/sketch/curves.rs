@@ -22,7 +22,8 @@ fn apart(a: &Band, b: &Band) -> f64 {
     furthest(&a.lower, &b.lower).max(furthest(&a.upper, &b.upper))
 }
 
-/// What a step function or a line through points has at x: the value at the last point that is not beyond it.
+/// What a step function or a line through points has at x: the value at the last point that is not
+/// beyond it.
 fn at(x: f64, xs: &[f64], ys: &[f64]) -> f64 {
     ys[xs.partition_point(|other| *other <= x).saturating_sub(1)]
 }
@@ -40,7 +41,8 @@ fn the_band_of_the_smoothed_curve_is_that_of_the_rows() {
             let of_sketch = measure.consistency_band(&sketch, &places, &BandOptions::new()).unwrap();
             let apart = apart(&of_rows, &of_sketch);
             println!("weighted {weighted}, sigma {sigma}: bands {apart:.5} apart");
-            // Where outcomes are drawn, by different numbers; cells tell weights of single rows by their mean alone.
+            // Where outcomes are drawn, by different numbers; cells tell weights of single rows by
+            // their mean alone.
             assert!(apart < if weighted { 0.03 } else { 0.02 }, "{weighted} {sigma}: {apart}");
         }
     }
@@ -102,7 +104,8 @@ fn bins_are_those_of_the_rows_and_exact_where_they_were_declared() {
         let rows = data.rows(0..N);
         let view = rows.binary().unwrap();
         let sketch = sketch_of(&data, &SketchOptions::new());
-        // A cell at an edge may hold rows of both of its bins; no edge of 23 bins is one of the probabilities that repeat.
+        // A cell at an edge may hold rows of both of its bins; no edge of 23 bins is one of the
+        // probabilities that repeat.
         for (n_bins, tolerance) in [(15, 1e-8), (23, 0.03), (1, 1e-5)] {
             let ece = BinnedEce::new().n_bins(n_bins);
             let (of_rows, of_sketch) = (ece.bins(&view).unwrap(), ece.bins(&sketch).unwrap());

@@ -7,7 +7,8 @@ use crate::render::grid::{Cell, Grid};
 use crate::render::number;
 use crate::render::screen::Tone;
 
-/// Draws of a floor: its mean is known to a fourteenth of its deviation, and p-values from 0.005 on.
+/// Draws of a floor: its mean is known to a fourteenth of its deviation, and p-values from 0.005
+/// on.
 pub(crate) const N_DRAWS: u64 = 200;
 
 const SEED: u64 = 0;
@@ -15,7 +16,8 @@ const SEED: u64 = 0;
 /// A p-value of at most so much is shown as one that says something, where no level was given.
 const P_SEEN: f64 = 0.05;
 
-/// Measures that are asked again for each draw have a floor up to so many rows, unless it is asked for.
+/// Measures that are asked again for each draw have a floor up to so many rows, unless it is asked
+/// for.
 const MOST_ROWS: u64 = 100_000;
 
 /// More groups have floors only if they are asked for.

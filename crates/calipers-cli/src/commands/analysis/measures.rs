@@ -12,7 +12,8 @@ pub(crate) trait Analysis: Sync + Sized {
 
     fn run(&self, sample: Sample<'_>) -> Result<Self::Output, Error>;
 
-    /// The same for so many groups of the rows that gave this output: at the sigma of all, since what is compared has one.
+    /// The same for so many groups of the rows that gave this output: at the sigma of all, since
+    /// what is compared has one.
     fn for_groups(&self, all: &Self::Output, n_groups: usize) -> Self;
 }
 
@@ -46,7 +47,8 @@ impl Analysis for LsEceAndEce {
     }
 }
 
-/// Measures by name, at least one; those that refuse the rows do not stand in the way of the others.
+/// Measures by name, at least one; those that refuse the rows do not stand in the way of the
+/// others.
 pub(crate) struct Named {
     pub(crate) selected: Vec<Selected>,
     pub(crate) floors: Floors,
@@ -66,7 +68,8 @@ impl Selected {
         self.measure.spec().name
     }
 
-    /// The measure for groups of the rows that gave this value: at the same sigma, since what is compared has one.
+    /// The measure for groups of the rows that gave this value: at the same sigma, since what is
+    /// compared has one.
     pub(crate) fn for_groups_of(&self, all: Option<&Estimate>) -> Self {
         let resolved = all.and_then(|all| self.measure.resolved_as(all));
         Selected { measure: resolved.map_or_else(|| self.measure.clone(), Arc::from), ..self.clone() }

@@ -1,4 +1,5 @@
-//! Files -> results of an analysis, for each model and each group: what measure, assess and check share.
+//! Files -> results of an analysis, for each model and each group: what measure, assess and check
+//! share.
 //!
 //! ```text
 //! few rows  -> rows in memory -> analysis        and groups of them

@@ -15,7 +15,8 @@ pub(crate) struct Assessing<'a> {
     pub(crate) selected: Vec<Selected>,
     pub(crate) significance: Significance,
     pub(crate) tests: Option<Tests>,
-    /// Whether the rows are a group of others: one that has too few clusters does not stand in the way of the others.
+    /// Whether the rows are a group of others: one that has too few clusters does not stand in the
+    /// way of the others.
     pub(crate) of_group: bool,
     pub(crate) waiting: &'a Waiting,
 }
@@ -108,7 +109,8 @@ pub(crate) fn sketch_is_enough<'a>(mut selected: impl Iterator<Item = &'a Select
     selected.all(|selected| selected.measure.spec().from_sketch == FromSketch::Assessment)
 }
 
-/// Adjusts the p-values of groups, measure by measure and test by test, for as many groups as a model has.
+/// Adjusts the p-values of groups, measure by measure and test by test, for as many groups as a
+/// model has.
 pub(crate) fn adjust_for_groups(results: &mut [Measured<Assessed>]) {
     let is_group = |measured: &Measured<Assessed>| measured.group.as_ref().is_some_and(|group| group.key.is_some());
     // The line of all rows begins those of a model.

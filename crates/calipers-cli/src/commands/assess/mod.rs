@@ -18,13 +18,18 @@ use crate::render::screen::Screen;
 use assessed::Assessing;
 use tests_of_calibration::Tests;
 
-/// Say how much of a figure can be trusted: noise floor, p-value, interval and debiased value of LS-ECE and ECE
+/// Say how much of a figure can be trusted: noise floor, p-value, interval and debiased value of
+/// LS-ECE and ECE
 ///
-/// The floor is what a calibrated model would show on these rows, and p is how often a calibrated model would show as much. The interval holds the
-/// value of the population at the same settings; where p is above 1 - level, there is an upper limit in its place. The debiased value has
-/// what noise adds taken out (--debias). For LS-ECE, p, the verdict and the debiased value are those of its residual form (residual_ls_ece), which is 0 for a
-/// calibrated model at any sigma; the direction tells how much of it is due to predictions that are too high or too low, overconfident or underconfident. Files, columns, models and groups are named as for `calipers measure`. Groups are assessed at the sigma of all rows, and their p-values are
-/// also adjusted for their number (Holm).
+/// The floor is what a calibrated model would show on these rows, and p is how often a calibrated
+/// model would show as much. The interval holds the value of the population at the same settings;
+/// where p is above 1 - level, there is an upper limit in its place. The debiased value has what
+/// noise adds taken out (--debias). For LS-ECE, p, the verdict and the debiased value are those of
+/// its residual form (residual_ls_ece), which is 0 for a calibrated model at any sigma; the
+/// direction tells how much of it is due to predictions that are too high or too low, overconfident
+/// or underconfident. Files, columns, models and groups are named as for `calipers measure`. Groups
+/// are assessed at the sigma of all rows, and their p-values are also adjusted for their number
+/// (Holm).
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -47,11 +52,13 @@ pub(crate) struct AssessArgs {
     draws: DrawArgs,
     #[command(flatten)]
     interval: IntervalArgs,
-    /// How the debiased value is made: local (place by place, by the size of the gap that the rows show there), floor (the floor's mean is subtracted in
-    /// squares), bootstrap, or mean (the mean of floor and bootstrap). local is mean for measures without places
+    /// How the debiased value is made: local (place by place, by the size of the gap that the rows
+    /// show there), floor (the floor's mean is subtracted in squares), bootstrap, or mean (the mean
+    /// of floor and bootstrap). local is mean for measures without places
     #[arg(long, value_name = "RULE", default_value = "local", help_heading = "Chance")]
     debias: String,
-    /// Tests of calibration too: Spiegelhalter, Hosmer-Lemeshow, ECCE-R, ECCE-MAD, adaptive T-Cal and Cox
+    /// Tests of calibration too: Spiegelhalter, Hosmer-Lemeshow, ECCE-R, ECCE-MAD, adaptive T-Cal
+    /// and Cox
     #[arg(long, help_heading = "Chance")]
     tests: bool,
     #[command(flatten)]

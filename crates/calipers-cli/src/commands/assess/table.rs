@@ -133,11 +133,13 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Of one model a line for each measure; of several a table for each measure, with a line for each model.
+/// Of one model a line for each measure; of several a table for each measure, with a line for each
+/// model.
 fn figures(results: Results, names: &[String]) -> Vec<Grid> {
     let figures = || results.iter().flat_map(|measured| &measured.figures.figures);
     let adjusted = figures().any(|figure| figure.p_adjusted.is_some());
-    // What decides, under what it decides, unless it was selected by name and has a line of its own.
+    // What decides, under what it decides, unless it was selected by name and has a line of its
+    // own.
     let deciding_name = |figure: &AssessedFigure| {
         let name = figure.outcome.as_ref().ok()?.residual.as_ref()?.estimate.measure();
         figures().all(|other| other.name != name).then_some(name)

@@ -21,10 +21,13 @@ use crate::render::screen::Screen;
 
 /// Fail if calibration error is above a maximum: a gate for CI that knows what chance does
 ///
-/// A figure passes where the upper end of its interval is at most the maximum, and fails where the lower end is above it. Between the two it is undecided: that is a warning, or
-/// with --strict a failure. Of several groups, models and measures, each is decided by a p-value that is adjusted for their number (Holm), so that chance alone
-/// fails a sound gate in at most 1 - level of all runs. LS-ECE is decided by its residual form (residual_ls_ece), since noise on the logits alone makes LS-ECE of a
-/// calibrated model larger than 0. Groups are measured at the sigma of all rows; for a gate, give one with --sigma, so that it is the same in every run.
+/// A figure passes where the upper end of its interval is at most the maximum, and fails where the
+/// lower end is above it. Between the two it is undecided: that is a warning, or with --strict a
+/// failure. Of several groups, models and measures, each is decided by a p-value that is adjusted
+/// for their number (Holm), so that chance alone fails a sound gate in at most 1 - level of all
+/// runs. LS-ECE is decided by its residual form (residual_ls_ece), since noise on the logits alone
+/// makes LS-ECE of a calibrated model larger than 0. Groups are measured at the sigma of all rows;
+/// for a gate, give one with --sigma, so that it is the same in every run.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -36,7 +39,8 @@ Exit code: 0 passed (or undecided, with a warning), 1 failed (or undecided, with
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) files: FilesArgs,
-    /// The most that a measure may be: ls-ece=0.03, ece=0.05, or any name of `calipers measures`; give it again for each further one
+    /// The most that a measure may be: ls-ece=0.03, ece=0.05, or any name of `calipers measures`;
+    /// give it again for each further one
     #[arg(long, value_name = "NAME=X", required_unless_present = "columns", help_heading = "Gate")]
     max: Vec<String>,
     /// Fail what is undecided too
@@ -190,7 +194,8 @@ fn maxima(given: &[String]) -> Result<Vec<(String, f64)>> {
         let (name, threshold) = text.split_once('=').ok_or_else(|| refused("NAME=X, as ls-ece=0.03"))?;
         let name = measures::listed_name(name.trim());
         let threshold: f64 = threshold.trim().parse().map_err(|_| refused("NAME=X with a number, as ls-ece=0.03"))?;
-        // A log loss has no upper end; all others are at most 1, and 3 is more likely 3 %. Written so that NaN fails.
+        // A log loss has no upper end; all others are at most 1, and 3 is more likely 3 %. Written
+        // so that NaN fails.
         let is_in_range = threshold >= 0.0 && (threshold <= 1.0 || name.contains("log") && threshold.is_finite());
         if !is_in_range {
             return Err(refused("NAME=X with X in [0, 1], as ls-ece=0.03").into());

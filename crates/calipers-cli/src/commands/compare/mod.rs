@@ -19,11 +19,13 @@ use crate::render::legend;
 use crate::render::screen::Screen;
 use paired::Checked;
 
-/// Say which of several models on the same rows is better calibrated: differences with intervals and p-values
+/// Say which of several models on the same rows is better calibrated: differences with intervals
+/// and p-values
 ///
-/// Models are several --prob of one file, or several files with the same labels in the same order. Rows that are hard for both models make no
-/// difference between them, so a difference is known better than each figure is. Sigma by rule is one for all models. P-values are two-sided, and adjusted for the number
-/// of pairs (Holm).
+/// Models are several --prob of one file, or several files with the same labels in the same order.
+/// Rows that are hard for both models make no difference between them, so a difference is known
+/// better than each figure is. Sigma by rule is one for all models. P-values are two-sided, and
+/// adjusted for the number of pairs (Holm).
 #[derive(Debug, Args)]
 #[command(
     mut_arg("by", |by| by.hide(true)),
@@ -42,7 +44,8 @@ Exit code: 0 fine, whatever the difference; 2 could not measure."
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// A measure by its name in `calipers measures`, in place of LS-ECE; give it again for each further one
+    /// A measure by its name in `calipers measures`, in place of LS-ECE; give it again for each
+    /// further one
     #[arg(long, value_name = "NAME", help_heading = "Measures")]
     measure: Vec<String>,
     #[command(flatten)]

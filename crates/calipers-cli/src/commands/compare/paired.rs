@@ -1,4 +1,5 @@
-//! Models that answer for the same rows, of one file or of several: what cannot be paired is refused, with the first row that differs.
+//! Models that answer for the same rows, of one file or of several: what cannot be paired is
+//! refused, with the first row that differs.
 
 use anyhow::{Context, Result, bail};
 use calipers::{BinaryView, Predictions};
@@ -16,7 +17,8 @@ pub(crate) struct Checked<'a> {
     pub(crate) predictions: Predictions<'a>,
 }
 
-/// What the models of a file are called: its name without the extension, and that of the column if the file has several.
+/// What the models of a file are called: its name without the extension, and that of the column if
+/// the file has several.
 pub(crate) fn names(dataset: &Dataset<Batch>) -> Vec<String> {
     let stem = legend::stem(&dataset.file.name);
     let name = |prob: Option<&str>| match dataset.models.len() {
@@ -46,8 +48,8 @@ pub(crate) fn open_all(
     Ok(all)
 }
 
-/// The models of both answer for the same rows, in the same order, which count as much. `of_all` says of what the first one is the first: ` of
-/// its group`, or nothing.
+/// The models of both answer for the same rows, in the same order, which count as much. `of_all`
+/// says of what the first one is the first: ` of its group`, or nothing.
 fn must_have_rows_of(first: &Dataset<Batch>, other: &Dataset<Batch>, of_all: &str) -> Result<()> {
     let first_file = format!("{}, the first{of_all}", first.file.shown());
     match pairing::difference(&first.content, &other.content) {

@@ -1,4 +1,5 @@
-//! `calipers measure`: LS-ECE and binned ECE of the predictions in files, or the measures that are named.
+//! `calipers measure`: LS-ECE and binned ECE of the predictions in files, or the measures that are
+//! named.
 
 pub(crate) mod named_table;
 pub(crate) mod table;
@@ -14,14 +15,18 @@ use crate::commands::measures;
 use crate::render::json;
 use crate::render::screen::Screen;
 
-/// Measure the calibration error of predictions: LS-ECE, with a bound on its numerical error, and binned ECE
+/// Measure the calibration error of predictions: LS-ECE, with a bound on its numerical error, and
+/// binned ECE
 ///
-/// Beside each figure is its floor: what a calibrated model would show on these rows, as mean and deviation of 200 draws of outcomes from the
-/// probabilities themselves; p is how often a calibrated model would show as much, of LS-ECE by its residual form. `calipers assess` has more draws, and intervals.
-/// Other measures are asked for by name with --measure, or all with --all; `calipers measures` lists them.
-/// Each file and each --prob gives one row, or one column of a table of many measures. Columns that are not named are taken by names that leave no doubt,
-/// such as prob and label, and the output says so. An .npz file has arrays probs or logits, (n) or (n, k), or
-/// conf and pred, with labels. A file of sketches (`calipers sketch`) is measured as the rows that it was made from.
+/// Beside each figure is its floor: what a calibrated model would show on these rows, as mean and
+/// deviation of 200 draws of outcomes from the probabilities themselves; p is how often a
+/// calibrated model would show as much, of LS-ECE by its residual form. `calipers assess` has more
+/// draws, and intervals. Other measures are asked for by name with --measure, or all with --all;
+/// `calipers measures` lists them. Each file and each --prob gives one row, or one column of a
+/// table of many measures. Columns that are not named are taken by names that leave no doubt, such
+/// as prob and label, and the output says so. An .npz file has arrays probs or logits, (n) or (n,
+/// k), or conf and pred, with labels. A file of sketches (`calipers sketch`) is measured as the
+/// rows that it was made from.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -46,8 +51,9 @@ pub(crate) struct MeasureArgs {
     measures: MeasuresArgs,
     #[command(flatten)]
     options: OptionArgs,
-    /// Floors: auto (where they are no long wait), always or never. auto has that of LS-ECE for any number of rows, that of quick measures such as ECE up to
-    /// 100,000 rows, and none for the slower ones (`calipers assess` has those) and for more than 100 groups
+    /// Floors: auto (where they are no long wait), always or never. auto has that of LS-ECE for any
+    /// number of rows, that of quick measures such as ECE up to 100,000 rows, and none for the
+    /// slower ones (`calipers assess` has those) and for more than 100 groups
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
     floor: String,
     #[command(flatten)]

@@ -1,4 +1,5 @@
-//! The table of many measures: a line for each and a column for each model, or the other way round if models are more.
+//! The table of many measures: a line for each and a column for each model, or the other way round
+//! if models are more.
 
 use calipers::measure::Family;
 

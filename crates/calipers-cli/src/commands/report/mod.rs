@@ -22,11 +22,14 @@ use crate::output::{Output, OutputFolder};
 use crate::progress::Waiting;
 use crate::render::{json, legend, number};
 
-/// Make a report: one page of HTML with verdict, measures, diagrams, sweep, classes, groups and comparisons
+/// Make a report: one page of HTML with verdict, measures, diagrams, sweep, classes, groups and
+/// comparisons
 ///
-/// The page needs nothing else: it opens anywhere, without a network, on a phone, in print and for a screen reader. Files, columns, models and groups are named as for `calipers
-/// measure`; several models stand side by side, and are compared pair by pair where their rows are the same. Files of more than a million rows, and files of sketches, are shown
-/// through a sketch: what that cannot tell is left out, and the page says so.
+/// The page needs nothing else: it opens anywhere, without a network, on a phone, in print and for
+/// a screen reader. Files, columns, models and groups are named as for `calipers measure`; several
+/// models stand side by side, and are compared pair by pair where their rows are the same. Files of
+/// more than a million rows, and files of sketches, are shown through a sketch: what that cannot
+/// tell is left out, and the page says so.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

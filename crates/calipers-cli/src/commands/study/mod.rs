@@ -23,8 +23,8 @@ use groups::grouped;
 
 /// Run an experiment: a page of text, figures and tables in a folder
 ///
-/// A study writes NAME.md with its figures (SVG) and tables (CSV), and prints what it found: whether a claim of the paper was seen. The same
-/// seed gives the same files.
+/// A study writes NAME.md with its figures (SVG) and tables (CSV), and prints what it found:
+/// whether a claim of the paper was seen. The same seed gives the same files.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("files", |files| files.required(false).value_name("GROUP=FILE").help(FILES).display_order(1)),
@@ -38,7 +38,8 @@ pub(crate) struct StudyArgs {
     #[arg(value_name = "NAME", help_heading = "Arguments", display_order = 0)]
     name: Option<String>,
 
-    /// Folder for the page. It is made if it is not there, with those around it; if it is, files of the same names are replaced and all others left alone
+    /// Folder for the page. It is made if it is not there, with those around it; if it is, files of
+    /// the same names are replaced and all others left alone
     #[arg(short, long, alias = "output", value_name = "DIR", help_heading = "Study")]
     out: Option<PathBuf>,
 
@@ -147,7 +148,8 @@ fn refuse_all(args: &StudyArgs) -> Result<()> {
 /// Tables that images writes: the only files of a study that could be predictions too.
 const TABLES: [&str; 3] = ["images-points.csv", "images-differences.csv", "images-models.csv"];
 
-/// The folder of the page of that study. What can be told of its files is refused before there are any.
+/// The folder of the page of that study. What can be told of its files is refused before there are
+/// any.
 fn output_folder(out: &Path, study: &str, inputs: &[InputFile]) -> Result<OutputFolder> {
     let folder = OutputFolder::new(out)?;
     folder.refuse_folders(|name| {

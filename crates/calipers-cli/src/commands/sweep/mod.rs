@@ -1,4 +1,5 @@
-//! `calipers sweep`: ECE over numbers of bins beside LS-ECE over sigma, and whether the first is brittle.
+//! `calipers sweep`: ECE over numbers of bins beside LS-ECE over sigma, and whether the first is
+//! brittle.
 
 mod table;
 
@@ -19,10 +20,12 @@ use crate::render::{json, legend};
 
 /// Say how brittle ECE is: its values over numbers of bins, beside LS-ECE over as many sigmas
 ///
-/// ECE is brittle if, from 10 to 100 bins, it moves more than LS-ECE does over the same 1/sigma, and more than twice what chance alone would
-/// move it by: the mean over 200 draws of outcomes from the probabilities themselves. Up to 20,000 rows, the outcome of every row is drawn; with more,
-/// sums of outcomes are drawn as normal numbers of the same variance. Files, columns and models are named as for `calipers measure`,
-/// but for --by and --multiclass classwise, which a sweep does not take.
+/// ECE is brittle if, from 10 to 100 bins, it moves more than LS-ECE does over the same 1/sigma,
+/// and more than twice what chance alone would move it by: the mean over 200 draws of outcomes from
+/// the probabilities themselves. Up to 20,000 rows, the outcome of every row is drawn; with more,
+/// sums of outcomes are drawn as normal numbers of the same variance. Files, columns and models are
+/// named as for `calipers measure`, but for --by and --multiclass classwise, which a sweep does not
+/// take.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("by", |by| by.hide(true)),
@@ -54,15 +57,16 @@ pub(crate) struct SweepArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sweep")]
 struct OptionArgs {
-    /// Numbers of bins, with commas between; LS-ECE is at sigma = 1/N for each [default: 1,10,20,...,100]
+    /// Numbers of bins, with commas between; LS-ECE is at sigma = 1/N for each [default:
+    /// 1,10,20,...,100]
     #[arg(long, value_name = "N,N", allow_negative_numbers = true)]
     bins: Option<String>,
 
     #[command(flatten)]
     smoothing: SmoothingArgs,
 
-    /// Bin edges of another tool: sklearn, netcal, torchmetrics, relplot or uncertainty-calibration. torchmetrics and relplot have no bins
-    /// of equal mass
+    /// Bin edges of another tool: sklearn, netcal, torchmetrics, relplot or
+    /// uncertainty-calibration. torchmetrics and relplot have no bins of equal mass
     #[arg(long, value_name = "TOOL")]
     compat: Option<String>,
 

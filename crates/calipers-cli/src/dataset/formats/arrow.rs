@@ -52,8 +52,8 @@ struct Wanted {
 }
 
 impl Projection {
-    /// Refuses what cannot be read by its type, before anything is read. Where rows are lists, `column` is read up to the first
-    /// that is not null.
+    /// Refuses what cannot be read by its type, before anything is read. Where rows are lists,
+    /// `column` is read up to the first that is not null.
     pub(crate) fn new<'a>(
         schema: &Schema,
         wanted: &[(usize, Role)],
@@ -193,8 +193,8 @@ fn bounds<O: OffsetSizeTrait>(offsets: &[O]) -> Bounds {
     offsets.windows(2).map(|pair| (pair[0].as_usize(), pair[1].as_usize())).collect()
 }
 
-/// The values of an array of a plain type, nulls as whatever stands in their place; `None` for a type that
-/// the role cannot have.
+/// The values of an array of a plain type, nulls as whatever stands in their place; `None` for a
+/// type that the role cannot have.
 pub(super) fn plain_values(array: &dyn Array, role: Role) -> Option<Values> {
     let values = match array.data_type() {
         DataType::Boolean => Values::Bool(array.as_boolean().values().iter().collect()),

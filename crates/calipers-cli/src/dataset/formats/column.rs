@@ -51,8 +51,8 @@ impl Role {
     }
 }
 
-/// Values of the types that the core reads in place. Numbers may be in memory that a reader owns: a mapped file, or the buffer
-/// that a library decoded into.
+/// Values of the types that the core reads in place. Numbers may be in memory that a reader owns: a
+/// mapped file, or the buffer that a library decoded into.
 #[derive(Debug, Clone)]
 pub(crate) enum Values {
     Bool(Vec<bool>),
@@ -169,7 +169,8 @@ impl Values {
                     Values::F32(_) | Values::F64(_) => Some(self),
                     Values::Text(_) => None,
                     Values::Bool(values) => Some(values.into_iter().map(f64::from).collect::<Vec<f64>>().into()),
-                    // Beyond 2^53 rounded: no probability, and as a weight or logit no worse than a double ever is.
+                    // Beyond 2^53 rounded: no probability, and as a weight or logit no worse than a
+                    // double ever is.
                     $(Values::$integers(values) => {
                         Some(values.iter().map(|value| *value as f64).collect::<Vec<f64>>().into())
                     })*

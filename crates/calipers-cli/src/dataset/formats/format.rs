@@ -42,7 +42,8 @@ impl Format {
         })
     }
 
-    /// By the first bytes of standard input, which has no name to say it. Text that is no JSON is taken for CSV, whose reader says what is wrong with it.
+    /// By the first bytes of standard input, which has no name to say it. Text that is no JSON is
+    /// taken for CSV, whose reader says what is wrong with it.
     pub(crate) fn by_content(start: &[u8]) -> Result<Self> {
         // An Arrow stream begins with a marker of four bytes, which no text has.
         const STREAM: &[u8] = &[0xff; 4];

@@ -1,8 +1,8 @@
 //! The sizes that an Arrow IPC file states, checked before memory is asked for.
 //!
-//! arrow-ipc believes them, and a damaged one can ask for more memory than there is, which ends the process
-//! without a word of ours. What it will ask for is the body of each message, and the stated size of each
-//! compressed buffer.
+//! arrow-ipc believes them, and a damaged one can ask for more memory than there is, which ends the
+//! process without a word of ours. What it will ask for is the body of each message, and the stated
+//! size of each compressed buffer.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -18,7 +18,8 @@ use super::ipc::FORMAT;
 const CONTINUATION: [u8; 4] = [0xff; 4];
 const FOOTER_END: usize = 10;
 
-/// Checks all messages that the footer of a file lists; returns the number of rows of each record batch.
+/// Checks all messages that the footer of a file lists; returns the number of rows of each record
+/// batch.
 pub(crate) fn check_file(file: &mut File) -> Result<Vec<u64>> {
     let file_length = length(file)?;
     let Some(end) = file_length.checked_sub(FOOTER_END as u64) else { bail!(damaged()) };
@@ -44,7 +45,8 @@ pub(crate) fn check_file(file: &mut File) -> Result<Vec<u64>> {
     Ok(n_rows)
 }
 
-/// Checks the messages of a stream, one after the other; returns the number of rows of each record batch.
+/// Checks the messages of a stream, one after the other; returns the number of rows of each record
+/// batch.
 pub(crate) fn check_stream(file: &mut File) -> Result<Vec<u64>> {
     let file_length = length(file)?;
     let mut place = 0;

@@ -1,4 +1,5 @@
-//! Files -> columns. Each format is a [`Table`]: names first, then only the columns that are wanted, part by part.
+//! Files -> columns. Each format is a [`Table`]: names first, then only the columns that are
+//! wanted, part by part.
 
 mod arrow;
 mod column;
@@ -56,7 +57,8 @@ pub(crate) trait Table: Sync {
 
 /// Opens a file of columns.
 ///
-/// `invalid` is for text, where a cell that is no number is a bad row and not a wrong type of the column.
+/// `invalid` is for text, where a cell that is no number is a bad row and not a wrong type of the
+/// column.
 pub(crate) fn open(path: &Path, format: Format, invalid: Invalid) -> Result<Box<dyn Table>> {
     Ok(match format {
         Format::Csv => Box::new(csv::open(path, b',', invalid)?),
@@ -108,7 +110,8 @@ pub(crate) fn keep_damage_quiet() {
     }));
 }
 
-/// Reads with a library that panics on some damaged files, as parquet and arrow-ipc do: they cannot be read either.
+/// Reads with a library that panics on some damaged files, as parquet and arrow-ipc do: they cannot
+/// be read either.
 pub(crate) fn guarded<T>(format: &'static str, read: impl FnOnce() -> Result<T>) -> Result<T> {
     let outer = READING.replace(true);
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));

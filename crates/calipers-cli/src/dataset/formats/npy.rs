@@ -249,7 +249,8 @@ fn fixed<const N: usize, T>(bytes: &[u8], convert: impl Fn([u8; N]) -> T) -> Vec
     bytes.as_chunks::<N>().0.iter().map(|element| convert(*element)).collect()
 }
 
-/// Text of a fixed width: `U` has four bytes for each character, `S` one. `None` for any other kind.
+/// Text of a fixed width: `U` has four bytes for each character, `S` one. `None` for any other
+/// kind.
 fn texts(bytes: &[u8], kind: &str, big: bool) -> Option<Vec<String>> {
     let (letter, width) = split_descr(kind);
     let width: usize = width.parse().ok()?;

@@ -126,7 +126,8 @@ impl Arrays {
         let n_labels = length(labels.or(arrays.first()));
         for (array, &(index, role)) in arrays.iter().zip(wanted) {
             let (what, got, expected) = match role {
-                // Scores say how many rows there are, and for one model after the other the labels do not fit.
+                // Scores say how many rows there are, and for one model after the other the labels
+                // do not fit.
                 role if role.may_have_classes() => ("labels", n_labels, array.n_rows()),
                 Role::Weights => ("weights", array.n_rows(), n_labels),
                 Role::Groups => ("groups", array.n_rows(), n_labels),

@@ -1,4 +1,5 @@
-//! Parquet: only the chunks of the wanted columns are read, and row groups by several threads at once.
+//! Parquet: only the chunks of the wanted columns are read, and row groups by several threads at
+//! once.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};

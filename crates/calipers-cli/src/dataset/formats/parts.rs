@@ -1,7 +1,8 @@
-//! A file as a stream of parts: so many rows at a time that memory stays the same however long the file is.
+//! A file as a stream of parts: so many rows at a time that memory stays the same however long the
+//! file is.
 //!
-//! Several threads take parts from one [`Stream`]. Each takes them in ascending order, so of several faults the one of the first row
-//! is known, however the parts fall to threads.
+//! Several threads take parts from one [`Stream`]. Each takes them in ascending order, so of
+//! several faults the one of the first row is known, however the parts fall to threads.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +10,8 @@ use anyhow::Result;
 
 use super::{Column, Role, Table};
 
-/// Rows of a part, where the format leaves the choice: enough to amortise what a part costs, few enough for the cache.
+/// Rows of a part, where the format leaves the choice: enough to amortise what a part costs, few
+/// enough for the cache.
 pub(crate) const PART_ROWS: usize = 1 << 16;
 
 /// Some rows of the wanted columns.
@@ -50,7 +52,8 @@ pub(crate) type Parts<'a> = Box<dyn Iterator<Item = Result<Part, Failure>> + 'a>
 pub(crate) trait Stream: Sync {
     fn extent(&self) -> Extent;
 
-    /// Parts for one thread. Each part of the file falls to one thread; to the only one, all fall in order.
+    /// Parts for one thread. Each part of the file falls to one thread; to the only one, all fall
+    /// in order.
     fn parts(&self) -> Parts<'_>;
 
     /// What can be said only after the last part.
@@ -59,8 +62,8 @@ pub(crate) trait Stream: Sync {
     }
 }
 
-/// A part does not fit what the parts before it were taken for: the file has to be read again from its start. The table
-/// has learnt, so it will fit then.
+/// A part does not fit what the parts before it were taken for: the file has to be read again from
+/// its start. The table has learnt, so it will fit then.
 #[derive(Debug)]
 pub(crate) struct ReadAgain;
 
@@ -72,7 +75,8 @@ impl std::fmt::Display for ReadAgain {
 
 impl std::error::Error for ReadAgain {}
 
-/// A column learns at most from integers to numbers to text: one that learns more is a file that somebody writes to.
+/// A column learns at most from integers to numbers to text: one that learns more is a file that
+/// somebody writes to.
 const MOST_READINGS: usize = 64;
 
 fn until_it_fits<T>(mut read: impl FnMut() -> Result<T>) -> Result<T> {
@@ -113,8 +117,8 @@ pub(crate) fn collect(
     })
 }
 
-/// Hands all parts up to the limit to `take`, on all threads, or on the one of them that calls it; `start` makes what a reading of the file begins with, `state` of which all
-/// threads share.
+/// Hands all parts up to the limit to `take`, on all threads, or on the one of them that calls it;
+/// `start` makes what a reading of the file begins with, `state` of which all threads share.
 pub(crate) fn for_each<S: Sync>(
     table: &dyn Table,
     wanted: &[(usize, Role)],

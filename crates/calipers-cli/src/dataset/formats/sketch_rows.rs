@@ -1,4 +1,5 @@
-//! Parquet files whose rows are sketches: keys and bytes, as Spark and Python have them, too. docs/sketch-format.md has the layout.
+//! Parquet files whose rows are sketches: keys and bytes, as Spark and Python have them, too.
+//! docs/sketch-format.md has the layout.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -36,7 +37,8 @@ pub(crate) fn is_one(path: &Path) -> bool {
     }
 }
 
-/// The Parquet files of a folder, as Spark writes it: in the order of their names, without those that are marks or unfinished.
+/// The Parquet files of a folder, as Spark writes it: in the order of their names, without those
+/// that are marks or unfinished.
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -145,8 +147,8 @@ impl Rows {
     }
 }
 
-/// Several keys as one. Those with a comma or a quote are quoted, so that others do not make the same text; null is the empty text, as in
-/// files of groups.
+/// Several keys as one. Those with a comma or a quote are quoted, so that others do not make the
+/// same text; null is the empty text, as in files of groups.
 fn joined(keys: Vec<Option<String>>) -> String {
     let quoted = |key: String| match key.contains([',', '"']) {
         true => format!("\"{}\"", key.replace('"', "\"\"")),

@@ -1,5 +1,5 @@
-//! How a table is made to fit: first headings and notes are wrapped, then names, and then it is cut into tables under each other. Numbers are
-//! never broken: a cut number is a wrong one.
+//! How a table is made to fit: first headings and notes are wrapped, then names, and then it is cut
+//! into tables under each other. Numbers are never broken: a cut number is a wrong one.
 
 use std::ops::Range;
 
@@ -55,7 +55,8 @@ impl Shape<'_> {
         self.cut(&natural, width)
     }
 
-    /// Blocks that all begin with the names of the rows. Columns that belong together are cut apart only where they are too wide for one block.
+    /// Blocks that all begin with the names of the rows. Columns that belong together are cut apart
+    /// only where they are too wide for one block.
     fn cut(&self, natural: &[Placed], width: usize) -> Vec<Block> {
         let narrow = |column: &Placed| Placed { width: self.narrow(*column, true), ..*column };
         let names: Vec<Placed> = natural[..self.numbers.start].iter().map(narrow).collect();

@@ -1,4 +1,5 @@
-//! A table as data, column by column, and its text for a screen: `fit` decides what is wrapped and where it is cut, this file draws.
+//! A table as data, column by column, and its text for a screen: `fit` decides what is wrapped and
+//! where it is cut, this file draws.
 
 mod fit;
 
@@ -41,7 +42,8 @@ impl<T: Into<String>> From<T> for Cell {
 pub(crate) struct Grid {
     header: Vec<String>,
     columns: Vec<Vec<Cell>>,
-    /// Columns of numbers, which are set to the right and never broken. Those before name the row, those after are text.
+    /// Columns of numbers, which are set to the right and never broken. Those before name the row,
+    /// those after are text.
     numbers: Range<usize>,
     /// Columns that stay in one table if any screen has place for them: a figure and its floor.
     together: Vec<Range<usize>>,
@@ -85,7 +87,8 @@ impl Grid {
         self.columns.first().map_or(0, Vec::len)
     }
 
-    /// The text, in one table if it fits, else in as few as will do, each with the names of its rows.
+    /// The text, in one table if it fits, else in as few as will do, each with the names of its
+    /// rows.
     pub(crate) fn draw(&self, screen: &Screen) -> String {
         let Grid { header, columns, numbers, together, whole_names } = self;
         let shape = Shape { header, columns, numbers, together, whole_names: *whole_names };

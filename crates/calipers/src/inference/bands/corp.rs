@@ -10,24 +10,28 @@ use crate::measures::{Corp, Group, IsotonicCurve, isotonic};
 use crate::numerics::counts::binomial;
 
 impl Corp {
-    /// Where the isotonic fit would lie at each distinct probability, were the predictions calibrated.
+    /// Where the isotonic fit would lie at each distinct probability, were the predictions
+    /// calibrated.
     ///
     /// # Definition
     /// ```text
     /// y*_i = 1 with probability p_i,   fit* = isotonic regression of y* on p,   band = order statistics of fit*(p_(k)) over the draws
     /// ```
-    /// Predictions and weights stay. At the k-th distinct probability a calibrated model is below the lower end with a probability of at
-    /// most (1 - level) / 2, and above the upper end too: for any number of rows. Pointwise, about the diagonal.
+    /// Predictions and weights stay. At the k-th distinct probability a calibrated model is below
+    /// the lower end with a probability of at most (1 - level) / 2, and above the upper end too:
+    /// for any number of rows. Pointwise, about the diagonal.
     ///
     /// # Assumptions
     /// Independent rows.
     ///
     /// # Cost
-    /// A sort, and for each draw one binomial number and one step of pooling for each distinct pair of probability and weight; above 8,192 of them
-    /// those within 1 / 2,600 are drawn together, and the band goes in straight lines between.
+    /// A sort, and for each draw one binomial number and one step of pooling for each distinct pair
+    /// of probability and weight; above 8,192 of them those within 1 / 2,600 are drawn together,
+    /// and the band goes in straight lines between.
     ///
     /// # Reference
-    /// Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers", PNAS 118, 2021; Bröcker, Smith, Weather and Forecasting 2007.
+    /// Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers",
+    /// PNAS 118, 2021; Bröcker, Smith, Weather and Forecasting 2007.
     ///
     /// # Example
     /// One prediction of 1/2 can have either outcome.
@@ -42,8 +46,8 @@ impl Corp {
     /// ```
     ///
     /// # Sketches
-    /// Rows of a cell are drawn together, with its mean probability; under weights as many as would say as much if they
-    /// were equal.
+    /// Rows of a cell are drawn together, with its mean probability; under weights as many as would
+    /// say as much if they were equal.
     pub fn consistency_band<'s>(&self, sample: impl Into<Sample<'s>>, options: &BandOptions) -> Result<Band, Error> {
         self.band(sample.into(), BandKind::Consistency, options)
     }
@@ -54,7 +58,8 @@ impl Corp {
     /// ```text
     /// y*_i = 1 with probability fit(p_i),   fit* = isotonic regression of y* on p,   band = order statistics of fit*(p_(k)) over the draws
     /// ```
-    /// As [`consistency_band`](Self::consistency_band), but for the probabilities that outcomes are drawn with. Pointwise, about the fit, which it always holds.
+    /// As [`consistency_band`](Self::consistency_band), but for the probabilities that outcomes are
+    /// drawn with. Pointwise, about the fit, which it always holds.
     ///
     /// # Assumptions
     /// Independent rows, and a true rate that does not fall as the probability rises.
@@ -63,9 +68,11 @@ impl Corp {
     /// That of the consistency band.
     ///
     /// # Accuracy
-    /// Statistical: no theorem has the level, since the fit has steps where the truth has none. Places inside held the true rate in 96 to 98 % of samples of 200 and 1,000
-    /// rows where that rises smoothly, and in 86 % of 200 rows where it is flat but for a jump. Reflected about the fit (2 fit - fit*) the same draws hold it in 80 %; rows drawn with
-    /// replacement do as well as these draws, but leave out probabilities.
+    /// Statistical: no theorem has the level, since the fit has steps where the truth has none.
+    /// Places inside held the true rate in 96 to 98 % of samples of 200 and 1,000 rows where that
+    /// rises smoothly, and in 86 % of 200 rows where it is flat but for a jump. Reflected about the
+    /// fit (2 fit - fit*) the same draws hold it in 80 %; rows drawn with replacement do as well as
+    /// these draws, but leave out probabilities.
     ///
     /// # Reference
     /// Dimitriadis, Gneiting, Jordan, PNAS 118, 2021.
@@ -96,7 +103,8 @@ fn band_of(set: &TrialSet, curve: &IsotonicCurve, kind: BandKind, options: &Band
     });
     let ends: Vec<(f64, f64)> = match kind {
         BandKind::Consistency => ends,
-        // A fit of draws is biased towards the middle of its steps, and may leave out the fit that it was drawn from.
+        // A fit of draws is biased towards the middle of its steps, and may leave out the fit that
+        // it was drawn from.
         BandKind::Confidence => {
             ends.iter().zip(&rates).map(|((lower, upper), rate)| (lower.min(*rate), upper.max(*rate))).collect()
         }

@@ -5,8 +5,9 @@
 //! Corp::confidence_band      where the true rates may lie, if they rise with the probability
 //! LsEce::consistency_band    where the smoothed curve of calibrated predictions would lie
 //! ```
-//! Those of consistency are there for sketches too, as `consistency_band_from_sketch`.
-//! All are pointwise: at each place the band holds the curve with its level, and over a whole curve it is normal that some places are outside.
+//! Those of consistency are there for sketches too, as `consistency_band_from_sketch`. All are
+//! pointwise: at each place the band holds the curve with its level, and over a whole curve it is
+//! normal that some places are outside.
 
 mod corp;
 
@@ -21,7 +22,8 @@ use rayon::prelude::*;
 /// What a band is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BandKind {
-    /// The curve of a calibrated model: a curve outside of it is evidence against calibration there.
+    /// The curve of a calibrated model: a curve outside of it is evidence against calibration
+    /// there.
     Consistency,
     /// The fitted curve: the true rates may be anywhere inside.
     Confidence,
@@ -82,7 +84,8 @@ impl BandOptions {
 
     pub(crate) fn check(&self) -> Result<(), Error> {
         check_level(self.level)?;
-        // With fewer no draw could be left out at either end. All draws of a curve are kept until their order is known, hence the most.
+        // With fewer no draw could be left out at either end. All draws of a curve are kept until
+        // their order is known, hence the most.
         let least = (2.0 / (1.0 - self.level) - 1.0 - 1e-9).ceil();
         if self.n_resamples as f64 >= least && self.n_resamples <= 10_000 {
             return Ok(());
@@ -95,10 +98,12 @@ impl BandOptions {
         0.5 * (1.0 - self.level)
     }
 
-    /// Draws curves of `n_places` values each, and takes at each place the k-th smallest and the k-th largest, k = ⌊(draws + 1) tail⌋.
+    /// Draws curves of `n_places` values each, and takes at each place the k-th smallest and the
+    /// k-th largest, k = ⌊(draws + 1) tail⌋.
     ///
-    /// One more curve that is like the draws is below the first with a probability of at most k / (draws + 1), since it is as likely to have
-    /// any rank among them: so the level holds for any number of rows and of draws.
+    /// One more curve that is like the draws is below the first with a probability of at most k /
+    /// (draws + 1), since it is as likely to have any rank among them: so the level holds for any
+    /// number of rows and of draws.
     pub(crate) fn ends(&self, n_places: usize, curve: impl Fn(&mut Uniforms) -> Vec<f64> + Sync) -> Vec<(f64, f64)> {
         watch::expect_draws(self.n_resamples);
         let draw = |number: u64| {

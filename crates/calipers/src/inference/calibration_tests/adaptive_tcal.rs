@@ -15,7 +15,8 @@ use crate::setters::setters;
 /// Rows for each bin of the finest scale, at least.
 const ROWS_PER_BIN: usize = 8;
 
-/// T-Cal's adaptive test: the squared calibration error in 2, 4, 8, ... bins, judged by the scale at which it is most surprising.
+/// T-Cal's adaptive test: the squared calibration error in 2, 4, 8, ... bins, judged by the scale
+/// at which it is most surprising.
 ///
 /// # Definition
 /// ```text
@@ -23,26 +24,32 @@ const ROWS_PER_BIN: usize = 8;
 /// p_m = share of draws, with the rows themselves among them, whose T_m is at least that of the rows
 /// statistic = min over m = 2, 4, 8, ..., M of p_m
 /// ```
-/// T_m is [`TCal`](crate::TCal). M is the largest power of 2 with at least 8 rows for each bin, from 2 to 4,096. In a draw each outcome is 1 with its predicted
-/// probability. Since the smallest of several p-values is small by itself, the p-value is the share of draws whose own smallest p_m is as small; among
-/// equal ones the second smallest decides, and so on.
+/// T_m is [`TCal`](crate::TCal). M is the largest power of 2 with at least 8 rows for each bin,
+/// from 2 to 4,096. In a draw each outcome is 1 with its predicted probability. Since the smallest
+/// of several p-values is small by itself, the p-value is the share of draws whose own smallest p_m
+/// is as small; among equal ones the second smallest decides, and so on.
 ///
-/// The authors' code tests each scale at the level divided by the number of scales, draws anew for each, and says yes or no. Here all scales share their draws, so
-/// that their dependence is used and there is a p-value.
+/// The authors' code tests each scale at the level divided by the number of scales, draws anew for
+/// each, and says yes or no. Here all scales share their draws, so that their dependence is used
+/// and there is a p-value.
 ///
 /// # Assumptions
-/// Independent rows. Bins are of equal width: if all probabilities are near 1, only the finest scales tell them apart. Products of a row with itself are left out, so
-/// that one single outcome that was said to be impossible is not seen.
+/// Independent rows. Bins are of equal width: if all probabilities are near 1, only the finest
+/// scales tell them apart. Products of a row with itself are left out, so that one single outcome
+/// that was said to be impossible is not seen.
 ///
 /// # Cost
-/// O(n log n) time for a sort, and for each draw as many binomial numbers as there are distinct probabilities, at most about 8,000: it does not grow with n.
+/// O(n log n) time for a sort, and for each draw as many binomial numbers as there are distinct
+/// probabilities, at most about 8,000: it does not grow with n.
 ///
 /// # Accuracy
-/// Statistical: the size is exact for any n, but for rounding and for what is written at the cost (probabilities within 1 / 2,600 of each other
-/// are drawn together where there are more than 8,192 distinct ones). The p-value is one of 1/(R+1), 2/(R+1), ... for R draws.
+/// Statistical: the size is exact for any n, but for rounding and for what is written at the cost
+/// (probabilities within 1 / 2,600 of each other are drawn together where there are more than 8,192
+/// distinct ones). The p-value is one of 1/(R+1), 2/(R+1), ... for R draws.
 ///
 /// # Reference
-/// Lee, Huang, Hassani, Dobriban, "T-Cal: an optimal test for the calibration of predictive models", JMLR 24, 2023.
+/// Lee, Huang, Hassani, Dobriban, "T-Cal: an optimal test for the calibration of predictive
+/// models", JMLR 24, 2023.
 ///
 /// # Example
 /// Predictions of 0.2 and 0.8 for outcomes that are as frequent everywhere.
@@ -102,7 +109,8 @@ fn n_scales(n: usize, most_bins: usize) -> u32 {
     (n / ROWS_PER_BIN).min(most_bins).max(2).ilog2()
 }
 
-/// T_m of all scales, from the finest to 2 bins, had trials so many outcomes 1; times the total weight.
+/// T_m of all scales, from the finest to 2 bins, had trials so many outcomes 1; times the total
+/// weight.
 ///
 /// `weights` are the bins' at the finest scale.
 fn statistics(set: &TrialSet, counts: &[u64], weights: &[f64]) -> Vec<f64> {
@@ -123,7 +131,8 @@ fn statistics(set: &TrialSet, counts: &[u64], weights: &[f64]) -> Vec<f64> {
     all
 }
 
-/// For each item and scale, how many items have a statistic at least as large. Statistics that differ by rounding alone are equal.
+/// For each item and scale, how many items have a statistic at least as large. Statistics that
+/// differ by rounding alone are equal.
 fn ranks(items: &[Vec<f64>], total_weight: f64) -> Vec<Vec<u32>> {
     let unit = total_weight * 2f64.powi(-44);
     let rounded = |item: &Vec<f64>, scale: usize| (item[scale] / unit).round();

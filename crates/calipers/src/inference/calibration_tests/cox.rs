@@ -11,30 +11,36 @@ use crate::numerics::{chi_square, parallel};
 use crate::setters::setters;
 use crate::{Error, error};
 
-/// The test by Cox's regression: whether outcomes, regressed on the logits of their probabilities, have intercept 0 and slope 1.
+/// The test by Cox's regression: whether outcomes, regressed on the logits of their probabilities,
+/// have intercept 0 and slope 1.
 ///
 /// # Definition
 /// ```text
 /// logit P(Y = 1) = a + b h        h = logit of the probability
 /// LR = 2 ( max_{a, b} l(a, b) - l(0, 1) ),   l the log-likelihood,   against chi-square with 2 degrees of freedom
 /// ```
-/// With unequal weights the likelihood is none, and LR has another distribution. Then the statistic is the score test
+/// With unequal weights the likelihood is none, and LR has another distribution. Then the statistic
+/// is the score test
 /// ```text
 /// S = Uᵀ V⁻¹ U,   U = Σ w_i (y_i - p_i) (1, h_i),   V = Σ w_i² p_i (1 - p_i) (1, h_i)(1, h_i)ᵀ
 /// ```
-/// whose variance is known and which is the same as LR for many rows of equal weight. [`inference`](Self::inference) gives both coefficients and calibration in the large
-/// with Wald intervals, estimate ± z · standard error: by the information matrix, and with unequal weights by the sandwich A⁻¹ B A⁻¹, B = Σ w² (y - fit)² (1, h)(1, h)ᵀ.
+/// whose variance is known and which is the same as LR for many rows of equal weight.
+/// [`inference`](Self::inference) gives both coefficients and calibration in the large with Wald
+/// intervals, estimate ± z · standard error: by the information matrix, and with unequal weights by
+/// the sandwich A⁻¹ B A⁻¹, B = Σ w² (y - fit)² (1, h)(1, h)ᵀ.
 ///
 /// # Assumptions
-/// Independent rows. It sees what is a straight line in logits: predictions that are too high or too extreme as a whole. Refuses rows whose outcomes
-/// the logits separate, as [`CoxCalibration`] does.
+/// Independent rows. It sees what is a straight line in logits: predictions that are too high or
+/// too extreme as a whole. Refuses rows whose outcomes the logits separate, as [`CoxCalibration`]
+/// does.
 ///
 /// # Cost
 /// O(n) for each of some Newton steps, mostly 5 to 8.
 ///
 /// # Accuracy
-/// Numerical: the two likelihoods are compared row by row, and their difference is off by about 1e-15 of Σ (1 + |h|). Probabilities of 0 and 1 are clipped first. Statistical: the
-/// chi-square distribution is that of many rows; 5 % were 4.9 to 5.7 % at n = 500 and 5,000.
+/// Numerical: the two likelihoods are compared row by row, and their difference is off by about
+/// 1e-15 of Σ (1 + |h|). Probabilities of 0 and 1 are clipped first. Statistical: the chi-square
+/// distribution is that of many rows; 5 % were 4.9 to 5.7 % at n = 500 and 5,000.
 ///
 /// # Reference
 /// Cox, "Two further applications of a model for binary regression", Biometrika 45, 1958; Miller, Hui, Tierney, "Validation techniques for logistic regression
@@ -121,7 +127,8 @@ impl CoxTest {
         }
         let fit = CoxCalibration::new().clip(self.clip).fit(view)?;
         let points = Points::new(view, &Logistic, self.clip)?;
-        // Weights are divided by the largest: 1 or 0 if they are equal but for rows that do not count.
+        // Weights are divided by the largest: 1 or 0 if they are equal but for rows that do not
+        // count.
         let equal_weights = (0..points.len()).all(|index| matches!(points.weight(index), 0.0 | 1.0));
         let (statistic, name) = if equal_weights {
             (likelihood_ratio(&points, &fit), "likelihood_ratio")

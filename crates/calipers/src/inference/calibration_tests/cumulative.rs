@@ -15,14 +15,16 @@ use crate::numerics::brownian;
 use crate::numerics::sum::Sum;
 use crate::setters::setters;
 
-/// Steps of equal variance from which on the sum strays as far as Brownian motion does: with so many, 5 % are about 4.7 % for the range.
+/// Steps of equal variance from which on the sum strays as far as Brownian motion does: with so
+/// many, 5 % are about 4.7 % for the range.
 const MANY_STEPS: f64 = 2000.0;
 
-/// σ², as a multiple of the largest squared weight, from which on no single outcome matters: 400 rows of probability 1/2, or 100 of the rarer
-/// outcomes of predictions near 0 or 1.
+/// σ², as a multiple of the largest squared weight, from which on no single outcome matters: 400
+/// rows of probability 1/2, or 100 of the rarer outcomes of predictions near 0 or 1.
 const MANY_SURPRISES: f64 = 100.0;
 
-/// Tests by ECCE-R and ECCE-MAD: whether the sum of residuals, in order of probability, strays farther than chance lets it.
+/// Tests by ECCE-R and ECCE-MAD: whether the sum of residuals, in order of probability, strays
+/// farther than chance lets it.
 ///
 /// # Definition
 /// ```text
@@ -30,24 +32,31 @@ const MANY_SURPRISES: f64 = 100.0;
 /// ecce_r    (max C - min C) / σ      against the range of Brownian motion on [0, 1] (Kuiper)
 /// ecce_mad  max |C| / σ              against its largest absolute value (Kolmogorov and Smirnov)
 /// ```
-/// p_(k) are the distinct probabilities: ties are one step, so that the order of rows does not matter. C_0 belongs to both. Where σ is 0 the statistic is 0 with a
-/// p-value of 1, or infinite with a p-value of 0 if an outcome happened that was said to be impossible.
+/// p_(k) are the distinct probabilities: ties are one step, so that the order of rows does not
+/// matter. C_0 belongs to both. Where σ is 0 the statistic is 0 with a p-value of 1, or infinite
+/// with a p-value of 0 if an outcome happened that was said to be impossible.
 ///
 /// # Assumptions
-/// Independent rows. No bins and no bandwidth. It sees best what has one sign over long stretches of probability.
+/// Independent rows. No bins and no bandwidth. It sees best what has one sign over long stretches
+/// of probability.
 ///
 /// # Cost
-/// O(n log n) time for a sort. With drawn outcomes, for each draw as many binomial numbers as there are distinct probabilities, at most about 8,000.
+/// O(n log n) time for a sort. With drawn outcomes, for each draw as many binomial numbers as there
+/// are distinct probabilities, at most about 8,000.
 ///
 /// # Accuracy
-/// Numerical: compensated sums, and both series of each distribution, so that p-values keep their digits down to 1e-300.
-/// Statistical: a sum of few steps strays less far than Brownian motion, so its p-value is too large. Scores on a grid of 0.05 have a size of about 3 % (range)
-/// and 3.5 % (maximum) at 5 %, whatever n. So outcomes are drawn instead where there are fewer than 2,000 steps of equal variance (σ⁴ / Σ of squared variances of the steps), or
-/// σ² is below 100 squares of the largest weight; [`null_distribution`](Self::null_distribution) says otherwise. Drawn p-values are at least 1 / (n_resamples + 1).
+/// Numerical: compensated sums, and both series of each distribution, so that p-values keep their
+/// digits down to 1e-300. Statistical: a sum of few steps strays less far than Brownian motion, so
+/// its p-value is too large. Scores on a grid of 0.05 have a size of about 3 % (range) and 3.5 %
+/// (maximum) at 5 %, whatever n. So outcomes are drawn instead where there are fewer than 2,000
+/// steps of equal variance (σ⁴ / Σ of squared variances of the steps), or σ² is below 100 squares
+/// of the largest weight; [`null_distribution`](Self::null_distribution) says otherwise. Drawn
+/// p-values are at least 1 / (n_resamples + 1).
 ///
 /// # Reference
-/// Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic predictions", JMLR 23, 2022; the range: Feller, "The
-/// asymptotic distribution of the range of sums of independent random variables", Annals of Mathematical Statistics 22, 1951.
+/// Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic
+/// predictions", JMLR 23, 2022; the range: Feller, "The asymptotic distribution of the range of
+/// sums of independent random variables", Annals of Mathematical Statistics 22, 1951.
 ///
 /// # Example
 /// C = 0, -0.3, 0.3, -0.3, σ² = 0.21 + 0.24 + 0.24.

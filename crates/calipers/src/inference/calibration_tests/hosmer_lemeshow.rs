@@ -13,7 +13,8 @@ use crate::numerics::chi_square;
 use crate::numerics::sum::Sum;
 use crate::setters::setters;
 
-/// Outcomes of either kind that a group should expect at least, for the chi-square distribution to be good.
+/// Outcomes of either kind that a group should expect at least, for the chi-square distribution to
+/// be good.
 const EXPECTED: f64 = 5.0;
 
 /// The test of Hosmer and Lemeshow: outcomes against predictions in groups of equal mass.
@@ -22,29 +23,38 @@ const EXPECTED: f64 = 5.0;
 /// ```text
 /// H = Σ_g ( Σ_{i in g} w_i (y_i - p_i) )² / ( p̄_g (1 - p̄_g) Σ_{i in g} w_i² )        p̄_g = Σ w_i p_i / Σ w_i over the group
 /// ```
-/// Rows are in order of their probability, and one is in group ⌊G · (weight of all smaller ones) / (weight of all)⌋ of G: so ties are in one group, and with many of them there are
-/// fewer groups than asked for. Without weights a group adds (observed - expected)² / (n p̄ (1 - p̄)).
+/// Rows are in order of their probability, and one is in group ⌊G · (weight of all smaller ones) /
+/// (weight of all)⌋ of G: so ties are in one group, and with many of them there are fewer groups
+/// than asked for. Without weights a group adds (observed - expected)² / (n p̄ (1 - p̄)).
 ///
-/// The p-value is that of a chi-square distribution with one degree of freedom for each occupied group, **for predictions that were not fitted on these
-/// rows**. Two fewer, as for a logistic regression that was fitted on them, need [`fitted`](Self::fitted): on other predictions they give a size of 6 to 15 % at 5 %, mostly 11.
-/// A group in which all predictions are 0, or all are 1, counts only if an outcome contradicts them; then H is infinite and the p-value 0.
+/// The p-value is that of a chi-square distribution with one degree of freedom for each occupied
+/// group, **for predictions that were not fitted on these rows**. Two fewer, as for a logistic
+/// regression that was fitted on them, need [`fitted`](Self::fitted): on other predictions they
+/// give a size of 6 to 15 % at 5 %, mostly 11. A group in which all predictions are 0, or all are
+/// 1, counts only if an outcome contradicts them; then H is infinite and the p-value 0.
 ///
 /// # Assumptions
-/// Independent rows. Gaps that cancel inside a group are not seen. The value depends on the number of groups; other tests here have none to choose.
+/// Independent rows. Gaps that cancel inside a group are not seen. The value depends on the number
+/// of groups; other tests here have none to choose.
 ///
 /// # Cost
-/// O(n log n) time for a sort. With drawn outcomes, for each draw as many binomial numbers as there are distinct probabilities, at most about 8,000.
+/// O(n log n) time for a sort. With drawn outcomes, for each draw as many binomial numbers as there
+/// are distinct probabilities, at most about 8,000.
 ///
 /// # Accuracy
-/// Numerical: compensated sums, and a chi-square tail good to 1e-12 of itself. Statistical: the chi-square distribution where each group expects
-/// at least 5 outcomes of either kind (by the number of rows of equal weight that would say as much); else outcomes are drawn, unless [`null_distribution`](Self::null_distribution) says otherwise. For
-/// fitted predictions outcomes cannot be drawn, since the fit would have to be repeated.
+/// Numerical: compensated sums, and a chi-square tail good to 1e-12 of itself. Statistical: the
+/// chi-square distribution where each group expects at least 5 outcomes of either kind (by the
+/// number of rows of equal weight that would say as much); else outcomes are drawn, unless
+/// [`null_distribution`](Self::null_distribution) says otherwise. For fitted predictions outcomes
+/// cannot be drawn, since the fit would have to be repeated.
 ///
 /// # Reference
-/// Hosmer, Lemeshow, "Goodness of fit tests for the multiple logistic regression model", Communications in Statistics 9, 1980.
+/// Hosmer, Lemeshow, "Goodness of fit tests for the multiple logistic regression model",
+/// Communications in Statistics 9, 1980.
 ///
 /// # Example
-/// Two groups, of which one expects 1 outcome of 2 and has 2, the other 1.5 of 2 and has 1: H = 1 / 0.5 + 0.25 / 0.375.
+/// Two groups, of which one expects 1 outcome of 2 and has 2, the other 1.5 of 2 and has 1: H = 1 /
+/// 0.5 + 0.25 / 0.375.
 /// ```
 /// use calipers::Input;
 /// use calipers::inference::calibration_tests::{CalibrationTest, HosmerLemeshow, NullDistribution};
@@ -73,7 +83,8 @@ impl Default for HosmerLemeshow {
 }
 
 impl HosmerLemeshow {
-    /// Ten groups, predictions that were not fitted on these rows; the chi-square distribution where it is good, else 999 draws with seed 0.
+    /// Ten groups, predictions that were not fitted on these rows; the chi-square distribution
+    /// where it is good, else 999 draws with seed 0.
     pub fn new() -> Self {
         Self::default()
     }
@@ -82,7 +93,8 @@ impl HosmerLemeshow {
         /// Groups, from 2 to 10,000.
         n_groups: usize;
 
-        /// Whether predictions are those of a logistic regression that was fitted on these very rows: two degrees of freedom fewer.
+        /// Whether predictions are those of a logistic regression that was fitted on these very
+        /// rows: two degrees of freedom fewer.
         fitted: bool;
 
         /// The link that turns raw binary scores into probabilities.
@@ -147,7 +159,8 @@ impl HosmerLemeshow {
 
 /// Σ w, Σ w p, Σ w (1 - p) and Σ w² of a group.
 ///
-/// Both expectations, since 1 - p̄ would be 0 for predictions of 1 - 1e-16: then what they leave of an outcome would be infinitely many standard deviations.
+/// Both expectations, since 1 - p̄ would be 0 for predictions of 1 - 1e-16: then what they leave of
+/// an outcome would be infinitely many standard deviations.
 #[derive(Debug, Clone, Copy, Default)]
 struct GroupSums {
     weight: Sum,

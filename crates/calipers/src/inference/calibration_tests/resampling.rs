@@ -17,8 +17,8 @@ pub enum NullDistribution {
     Auto,
     /// The limit for many rows.
     Asymptotic,
-    /// Outcomes are drawn from the predictions; the p-value is (draws at least as extreme + 1) / (draws + 1). It has the right size for any
-    /// number of rows.
+    /// Outcomes are drawn from the predictions; the p-value is (draws at least as extreme + 1) /
+    /// (draws + 1). It has the right size for any number of rows.
     Resampled,
 }
 
@@ -65,9 +65,11 @@ impl Resampling {
         (0..self.n_resamples as u64).into_par_iter().panic_fuse().map_init(Vec::new, draw).collect()
     }
 
-    /// The share of draws, with the rows themselves among them, whose statistic is at least as large as theirs.
+    /// The share of draws, with the rows themselves among them, whose statistic is at least as
+    /// large as theirs.
     ///
-    /// Rows are measured on the same cells as draws. Equal statistics that were rounded differently count as equal.
+    /// Rows are measured on the same cells as draws. Equal statistics that were rounded differently
+    /// count as equal.
     pub(super) fn p_value(&self, set: &TrialSet, statistic: impl Fn(&TrialSet, &[u64]) -> f64 + Sync) -> f64 {
         let cells = set.to_draw_from();
         let least = statistic(&cells, &cells.observed()) * (1.0 - 1e-12);

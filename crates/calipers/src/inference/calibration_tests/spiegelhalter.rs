@@ -15,33 +15,41 @@ use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
 use crate::setters::setters;
 
-/// How far z may be from normal for the normal distribution to be taken: bounds its squared skewness, and its excess kurtosis. As of ten rare events, or of 130
-/// probabilities that are spread evenly; then 5 % are off by less than 1 %.
+/// How far z may be from normal for the normal distribution to be taken: bounds its squared
+/// skewness, and its excess kurtosis. As of ten rare events, or of 130 probabilities that are
+/// spread evenly; then 5 % are off by less than 1 %.
 const NEARLY_NORMAL: f64 = 0.1;
 
-/// Spiegelhalter's test: whether the Brier score is what the predictions themselves say that it should be.
+/// Spiegelhalter's test: whether the Brier score is what the predictions themselves say that it
+/// should be.
 ///
 /// # Definition
 /// ```text
 /// z = Σ w_i (y_i - p_i)(1 - 2 p_i) / √( Σ w_i² (1 - 2 p_i)² p_i (1 - p_i) )        p-value P(|Z| >= |z|), Z normal
 /// ```
-/// Above 0: the Brier score is worse than predicted, as that of overconfident predictions is; below 0: better. Two-sided, since both are
-/// miscalibrated. Where the denominator is 0, all predictions are 0, 1/2 or 1, and the test can see nothing but outcomes that were said to be
-/// impossible: with one of those z is infinite and the p-value 0, without z is 0 and the p-value 1.
+/// Above 0: the Brier score is worse than predicted, as that of overconfident predictions is; below
+/// 0: better. Two-sided, since both are miscalibrated. Where the denominator is 0, all predictions
+/// are 0, 1/2 or 1, and the test can see nothing but outcomes that were said to be impossible: with
+/// one of those z is infinite and the p-value 0, without z is 0 and the p-value 1.
 ///
 /// # Assumptions
-/// Independent rows. One direction only: errors that leave the Brier score as predicted are not seen, such as all that happens at p = 1/2.
+/// Independent rows. One direction only: errors that leave the Brier score as predicted are not
+/// seen, such as all that happens at p = 1/2.
 ///
 /// # Cost
-/// O(n) time, one pass. With drawn outcomes a sort, and for each draw as many binomial numbers as there are distinct probabilities, at most about 8,000.
+/// O(n) time, one pass. With drawn outcomes a sort, and for each draw as many binomial numbers as
+/// there are distinct probabilities, at most about 8,000.
 ///
 /// # Accuracy
-/// Numerical: compensated sums; z is off by some units of rounding. Statistical: the normal distribution where Σ (w (1 - 2p))⁴ p (1 - p) is at most a tenth of the
-/// denominator's fourth power, which bounds skewness and kurtosis; else outcomes are drawn, unless [`null_distribution`](Self::null_distribution) says otherwise.
-/// Drawn p-values are at least 1 / (n_resamples + 1).
+/// Numerical: compensated sums; z is off by some units of rounding. Statistical: the normal
+/// distribution where Σ (w (1 - 2p))⁴ p (1 - p) is at most a tenth of the denominator's fourth
+/// power, which bounds skewness and kurtosis; else outcomes are drawn, unless
+/// [`null_distribution`](Self::null_distribution) says otherwise. Drawn p-values are at least 1 /
+/// (n_resamples + 1).
 ///
 /// # Reference
-/// Spiegelhalter, "Probabilistic prediction in patient management and clinical trials", Statistics in Medicine 5, 1986.
+/// Spiegelhalter, "Probabilistic prediction in patient management and clinical trials", Statistics
+/// in Medicine 5, 1986.
 ///
 /// # Example
 /// 0.9 twice, right once: z = (0.1 - 0.9)(-0.8) / √(2 · 0.64 · 0.09).

@@ -1,4 +1,5 @@
-//! Rows of one probability and one weight, together: all that a test of calibration can know of them, and all that has to be drawn.
+//! Rows of one probability and one weight, together: all that a test of calibration can know of
+//! them, and all that has to be drawn.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ use crate::numerics::counts::binomial;
 use crate::numerics::random::Uniforms;
 use crate::sketch::{CellRows, Sketch};
 
-/// Above so many, trials of nearly the same probability are drawn together: then the cost of a draw does not grow with the number of rows.
+/// Above so many, trials of nearly the same probability are drawn together: then the cost of a draw
+/// does not grow with the number of rows.
 const MOST_EXACT: usize = 8192;
 
 /// Cells of arcsin √p in which that happens. Within a cell the variance of p is below 1e-7 of p (1 - p), also next to 0 and 1: so it
@@ -74,7 +76,8 @@ impl TrialSet {
         Ok(TrialSet(all))
     }
 
-    /// The rows of a sketch, cell by cell; under weights as many as would say as much if they were equal.
+    /// The rows of a sketch, cell by cell; under weights as many as would say as much if they were
+    /// equal.
     pub(crate) fn of_sketch(sketch: &Sketch, link: &dyn Link) -> Result<Self, Error> {
         let cells = sketch.cell_rows(link)?;
         let weight = |cell: &CellRows| cell.share / cell.n as f64;
@@ -101,8 +104,8 @@ impl TrialSet {
         counts.extend(self.0.iter().map(|trials| binomial(uniforms, trials.n, trials.p)));
     }
 
-    /// A set that is as good for drawing: itself if it is small, else cells within the test's bins. Weights that differ by less than a
-    /// fifth are taken as their mean.
+    /// A set that is as good for drawing: itself if it is small, else cells within the test's bins.
+    /// Weights that differ by less than a fifth are taken as their mean.
     pub(crate) fn to_draw_from(&self) -> TrialSet {
         if self.0.len() <= MOST_EXACT {
             return TrialSet(self.0.clone());

@@ -1,4 +1,5 @@
-//! Where the population's ECE is, bin by bin: the noise of a bin is that of its own rows, and bins are independent.
+//! Where the population's ECE is, bin by bin: the noise of a bin is that of its own rows, and bins
+//! are independent.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,8 @@ use crate::inference::{Clusters, Enclosure, End, Likeness, Places, RowBracket, R
 /// Bins of a block. Chosen as blocks of LS-ECE are, which are like three independent places.
 const BLOCK: usize = 3;
 
-/// Encloses Σ_b |gap_b| from the residual sums of bins, as shares of all weight, and their deviations.
+/// Encloses Σ_b |gap_b| from the residual sums of bins, as shares of all weight, and their
+/// deviations.
 pub(super) fn enclose(residuals: &[f64], deviations: &[f64], null_deviations: &[f64]) -> Enclosure {
     let likeness = Likeness::INDEPENDENT;
     Places { values: residuals, deviations, null_deviations, length: 1.0, block: BLOCK, likeness }.enclose()
@@ -68,7 +70,8 @@ impl BinnedEce {
             None => of_rows,
             Some(clusters) => {
                 let of_clusters = root(variances_by_cluster(clusters, &placed, bins.len()));
-                // Calibrated predictions have more noise than independent rows by as much as the clusters show.
+                // Calibrated predictions have more noise than independent rows by as much as the
+                // clusters show.
                 let inflation = of_clusters.iter().zip(&of_rows).map(|(of_clusters, of_rows)| of_clusters / of_rows);
                 null.iter_mut().zip(inflation).filter(|(_, by)| by.is_finite()).for_each(|(null, by)| *null *= by);
                 of_clusters

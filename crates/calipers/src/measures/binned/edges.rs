@@ -63,22 +63,24 @@ names! { Strategy, "strategy";
     Quantile = "quantile",
 }
 
-/// Another tool, whose edges and floating-point type are reproduced. Its sums are not: ours are compensated.
+/// Another tool, whose edges and floating-point type are reproduced. Its sums are not: ours are
+/// compensated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compat {
     /// scikit-learn's `calibration_curve`: bins (a, b], double-precision edges k · (1/B).
     Sklearn,
-    /// netcal: bins [a, b), the last closed, double-precision edges k · (1/B); probabilities first clipped to
-    /// [ε, 1 - ε] with ε the machine epsilon of the type they came in.
+    /// netcal: bins [a, b), the last closed, double-precision edges k · (1/B); probabilities first
+    /// clipped to [ε, 1 - ε] with ε the machine epsilon of the type they came in.
     Netcal,
-    /// torchmetrics: bins [a, b) in single precision, probabilities rounded to it first; a probability of 1 has
-    /// a bin of its own.
+    /// torchmetrics: bins [a, b) in single precision, probabilities rounded to it first; a
+    /// probability of 1 has a bin of its own.
     Torchmetrics,
-    /// relplot's `binnedECE`: bin number p / (1/B), rounded down, in double precision; a probability of 1 has a bin of its own
-    /// unless rounding puts it into the last.
+    /// relplot's `binnedECE`: bin number p / (1/B), rounded down, in double precision; a
+    /// probability of 1 has a bin of its own unless rounding puts it into the last.
     Relplot,
-    /// uncertainty-calibration's `get_ece` and, with [`Strategy::Quantile`], `get_ece_em`: bins (a, b] at k/B, or at the middle
-    /// between the last of one and the first of the next of B parts of the sorted rows, equal edges taken once.
+    /// uncertainty-calibration's `get_ece` and, with [`Strategy::Quantile`], `get_ece_em`: bins (a,
+    /// b] at k/B, or at the middle between the last of one and the first of the next of B parts of
+    /// the sorted rows, equal edges taken once.
     UncertaintyCalibration,
 }
 
@@ -182,7 +184,8 @@ impl Bins {
         Ok(Bins { n_asked, edges, rule, description })
     }
 
-    /// [`Strategy::Quantile`] for rows of equal weight in ascending order, without a look at each of them.
+    /// [`Strategy::Quantile`] for rows of equal weight in ascending order, without a look at each
+    /// of them.
     pub(super) fn of_ordered(ordered: &[f64], n_bins: usize) -> Self {
         let n = ordered.len();
         let is_reached = |level: usize, rows: usize| {
@@ -200,7 +203,8 @@ impl Bins {
         Bins { n_asked: n_bins, edges, rule: Rule::RightClosed, description: EQUAL_MASS }
     }
 
-    /// Where bins start among probabilities in ascending order, from 0 to how many there are. All rules keep that order.
+    /// Where bins start among probabilities in ascending order, from 0 to how many there are. All
+    /// rules keep that order.
     pub(super) fn starts(&self, ordered: &[f64]) -> Vec<usize> {
         (0..=self.len()).map(|bin| ordered.partition_point(|p| self.place(*p).0 < bin)).collect()
     }
@@ -255,8 +259,9 @@ fn linspace(n_bins: usize) -> Vec<f64> {
     (0..=n_bins).map(|k| if k == n_bins { 1.0 } else { k as f64 * step }).collect()
 }
 
-/// torch.linspace(0, 1, B + 1) in single precision, which counts from the nearer end; with one rounding for product and
-/// sum, as torch's builds for processors with fused multiplication have it.
+/// torch.linspace(0, 1, B + 1) in single precision, which counts from the nearer end; with one
+/// rounding for product and sum, as torch's builds for processors with fused multiplication have
+/// it.
 fn single_linspace(n_bins: usize) -> Vec<f64> {
     let step = 1.0 / n_bins as f32;
     let edge = |k: usize| {
@@ -280,8 +285,8 @@ fn linear_quantiles(mut values: Vec<f64>, levels: impl Iterator<Item = f64>) -> 
         .collect()
 }
 
-/// The middle between neighbouring parts of the sorted rows, as many as possible of them with one row more than the others;
-/// equal edges once, and the ends.
+/// The middle between neighbouring parts of the sorted rows, as many as possible of them with one
+/// row more than the others; equal edges once, and the ends.
 fn edges_between_parts(mut values: Vec<f64>, n_parts: usize) -> Vec<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let n_parts = n_parts.min(values.len());

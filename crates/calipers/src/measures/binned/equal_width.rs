@@ -21,8 +21,9 @@ impl EqualWidth {
 
     /// The bin of p in [0, 1].
     ///
-    /// p · B and the edges are rounded by 2^-53 of themselves, far less than a bin for up to 10^6 of them: the bin
-    /// below p · B is the right one or a neighbour of it, and two comparisons tell.
+    /// p · B and the edges are rounded by 2^-53 of themselves, far less than a bin for up to 10^6
+    /// of them: the bin below p · B is the right one or a neighbour of it, and two comparisons
+    /// tell.
     #[inline(always)]
     pub(crate) fn place(&self, p: f64) -> usize {
         let guess = ((p * self.n_bins) as usize).min(self.edges.len() - 2);
@@ -30,7 +31,8 @@ impl EqualWidth {
         guess - usize::from((p <= self.edges[guess]) & (guess > 0))
     }
 
-    /// The bins of several p at once. Where none of them is next to an edge, the product says it all, and no edge has to be looked up.
+    /// The bins of several p at once. Where none of them is next to an edge, the product says it
+    /// all, and no edge has to be looked up.
     #[inline(always)]
     pub(crate) fn places<const N: usize>(&self, p: &[f64; N]) -> [u32; N] {
         // Added to a number, it leaves the nearest integer in the last bits.

@@ -1,5 +1,5 @@
-//! Sums of equal-width bins as integers: exact, and the same in any order. Sketches keep them, too, since cells do not end where
-//! bins do.
+//! Sums of equal-width bins as integers: exact, and the same in any order. Sketches keep them, too,
+//! since cells do not end where bins do.
 
 use std::ops::Range;
 
@@ -8,7 +8,8 @@ use crate::data::{Outcome, PlainPass, PlainRows, Probability};
 use crate::numerics::dispatch::dispatched;
 use crate::numerics::parallel;
 
-/// A probability is kept as a multiple of 2^-56: exact from 1/16 on, and off by less than that below.
+/// A probability is kept as a multiple of 2^-56: exact from 1/16 on, and off by less than that
+/// below.
 pub(crate) const PROBABILITY_BITS: u32 = 56;
 
 /// The sums of one bin; weights are in units of the sketch, and counts where it is not weighted.
@@ -105,15 +106,16 @@ const COUNT: u64 = (1 << COUNT_BITS) - 1;
 const MOST_ROWS: usize = COUNT as usize;
 const _: () = assert!(COUNT_BITS + HALF_BITS + 1 + COUNT_BITS <= 64);
 
-/// Few bins have several copies of their words, to which rows are added in turn: in one, an addition would have to wait for the
-/// one before.
+/// Few bins have several copies of their words, to which rows are added in turn: in one, an
+/// addition would have to wait for the one before.
 const COPIES: usize = 4;
 const FEW_BINS: usize = 64;
 
 /// The pass over some plain rows.
 struct AddTo<'a> {
     binning: &'a EqualWidth,
-    /// For each bin, for each copy: [rows | sum of high halves, rows of outcome 1 | sum of low halves].
+    /// For each bin, for each copy: [rows | sum of high halves, rows of outcome 1 | sum of low
+    /// halves].
     words: &'a mut [[u64; 2]; COPIES * FEW_BINS],
 }
 
@@ -126,7 +128,8 @@ impl PlainPass for AddTo<'_> {
 }
 
 dispatched! {
-    /// The bins and words of some rows at once, which the compiler does in vectors, and then their sums.
+    /// The bins and words of some rows at once, which the compiler does in vectors, and then their
+    /// sums.
     fn add_rows / add_rows_portable<P: Probability, L: Outcome>(
         probabilities: &[P],
         labels: &[L],
@@ -167,7 +170,8 @@ fn within_unit<P: Probability>(probability: P) -> f64 {
     if raised < 1.0 { raised } else { 1.0 }
 }
 
-/// What a row adds to its bin: [`fixed_point`], in halves and without integer shifts that differ from row to row.
+/// What a row adds to its bin: [`fixed_point`], in halves and without integer shifts that differ
+/// from row to row.
 #[inline(always)]
 fn words_of<L: Outcome>(p: f64, label: L) -> [u64; 2] {
     let scaled = p * HALF;
@@ -176,8 +180,8 @@ fn words_of<L: Outcome>(p: f64, label: L) -> [u64; 2] {
     [1 + (high << COUNT_BITS), label.bit() + (low << COUNT_BITS)]
 }
 
-/// The largest integer that is at most x, as an integer and as a double, for 0 <= x < 2^51: most processors have no conversion of
-/// 64 bits in vectors.
+/// The largest integer that is at most x, as an integer and as a double, for 0 <= x < 2^51: most
+/// processors have no conversion of 64 bits in vectors.
 #[inline(always)]
 fn floor(x: f64) -> (u64, f64) {
     // Added to a number, it leaves the nearest integer in the last bits.

@@ -1,7 +1,8 @@
 //! Binned calibration error from a sketch: exact for declared bins, an interval for any others.
 //!
-//! Cells do not end where bins do. A cell that an edge runs through is counted in one of the bins that it may belong to; how
-//! far the measure would be off if its rows were in any other of them is the bound.
+//! Cells do not end where bins do. A cell that an edge runs through is counted in one of the bins
+//! that it may belong to; how far the measure would be off if its rows were in any other of them is
+//! the bound.
 
 use super::edges::Strategy;
 use super::equal_width::EqualWidth;
@@ -46,7 +47,8 @@ impl BinnedEce {
             (Strategy::Quantile, _) => {
                 let pieces = self.pieces(sketch, by_logistic);
                 let intervals = at_quantiles(&pieces, n_bins, sketch.total_units() as f64);
-                // Where a level is met up to rounding of the weights, as much of them may be in either bin.
+                // Where a level is met up to rounding of the weights, as much of them may be in
+                // either bin.
                 (intervals, "(a, b] at weighted quantiles, ties pooled, float64", 2e-12 * n_bins as f64)
             }
         };
@@ -97,8 +99,8 @@ impl BinnedEce {
         Ok(bins.map(|(place, (n, weight, p, y))| bin(place, n.round() as u64, *weight, *p, *y)).collect())
     }
 
-    /// Cells in ascending order, both outcomes together: mean probability, weight in units, and Σ w² / Σ w in weights of 1. Rows of
-    /// equal probability are in one cell.
+    /// Cells in ascending order, both outcomes together: mean probability, weight in units, and Σ
+    /// w² / Σ w in weights of 1. Rows of equal probability are in one cell.
     pub(crate) fn pieces_of(&self, sketch: &Sketch) -> Vec<(f64, f64, f64)> {
         let by_logistic = sketch.scale() != Some(Scale::Link) || self.link.name() == Logistic.name();
         let pieces = self.pieces(sketch, by_logistic);
@@ -142,7 +144,8 @@ pub(super) struct Piece {
     pooled: bool,
 }
 
-/// Cells that are shorter than this, next to 1, may hold rows of equal probability if that was computed from a raw score.
+/// Cells that are shorter than this, next to 1, may hold rows of equal probability if that was
+/// computed from a raw score.
 const ROUNDED: f64 = 1.0 / (1u64 << 50) as f64;
 
 impl Piece {
@@ -192,7 +195,8 @@ impl Piece {
         }
     }
 
-    /// Whether the two may have rows of equal probability: they are of one cell, or both were rounded.
+    /// Whether the two may have rows of equal probability: they are of one cell, or both were
+    /// rounded.
     fn may_tie(&self, other: &Self) -> bool {
         self.least == other.least || (self.pooled && other.pooled)
     }
@@ -257,7 +261,8 @@ fn at_equal_widths(pieces: &[Piece], binning: &EqualWidth) -> Vec<Interval> {
     intervals
 }
 
-/// Bins end where the cumulated weight reaches b/B: in a known cell, but where in it only its end would tell.
+/// Bins end where the cumulated weight reaches b/B: in a known cell, but where in it only its end
+/// would tell.
 fn at_quantiles(pieces: &[Piece], n_bins: usize, total: f64) -> Vec<Interval> {
     let mut intervals = vec![Interval::default(); n_bins];
     let mut before = Sum::default();
@@ -300,7 +305,8 @@ impl Norm {
             if size >= bin.weight.0 { f64::from(u8::from(bin.weight.2 > 0.0)) } else { size / bin.weight.0 }
         };
         match self {
-            // The taken residuals are in their intervals, but intervals are wider than what all bins together leave open.
+            // The taken residuals are in their intervals, but intervals are wider than what all
+            // bins together leave open.
             Norm::L1 => {
                 let value = sum(&|bin| bin.sizes().1);
                 let open = sum(&|bin| (bin.residual.2 - bin.residual.1).max(bin.residual.1 - bin.residual.0));
@@ -321,9 +327,10 @@ impl Norm {
 
     /// What rounded weights cost: `error` of the total weight was added or taken, anywhere.
     ///
-    /// In a bin of weight W_b of which δ_b is in doubt, the residual moves by at most δ_b and the gap, which is at most 1, by
-    /// 2 δ_b / W_b. So the mean gap moves by 2 error; W_b times the squared gap by 5 δ_b and the mean of it by 6 error, its root
-    /// by no more than the root of that; the largest gap by what the lightest bin allows.
+    /// In a bin of weight W_b of which δ_b is in doubt, the residual moves by at most δ_b and the
+    /// gap, which is at most 1, by 2 δ_b / W_b. So the mean gap moves by 2 error; W_b times the
+    /// squared gap by 5 δ_b and the mean of it by 6 error, its root by no more than the root of
+    /// that; the largest gap by what the lightest bin allows.
     fn weight_price(self, error: f64, intervals: &[Interval], total: f64) -> f64 {
         match self {
             _ if error == 0.0 => 0.0,

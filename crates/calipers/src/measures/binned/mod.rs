@@ -89,21 +89,23 @@ pub struct Bin {
 /// ```text
 /// ECE_B = Σ_b (W_b / W) |ȳ_b - p̄_b|
 /// ```
-/// with W_b the weight of bin b, ȳ_b and p̄_b its weighted means; empty bins add 0. Equal-width bins are
-/// ((b-1)/B, b/B], the first closed; equal-mass bins end at the weighted quantiles b/B of the probabilities, so
-/// equal probabilities always share a bin. Equation (binece) of the paper.
+/// with W_b the weight of bin b, ȳ_b and p̄_b its weighted means; empty bins add 0. Equal-width
+/// bins are ((b-1)/B, b/B], the first closed; equal-mass bins end at the weighted quantiles b/B of
+/// the probabilities, so equal probabilities always share a bin. Equation (binece) of the paper.
 ///
 /// # Assumptions
-/// Independent rows. Gaps that cancel inside a bin are not seen, and a probability next to an edge can jump.
+/// Independent rows. Gaps that cancel inside a bin are not seen, and a probability next to an edge
+/// can jump.
 ///
 /// # Cost
 /// O(n) time and some kilobytes for equal-width bins, a sort for equal-mass bins.
 ///
 /// # Accuracy
-/// Numerical: the sums are exact for equal-width bins of a plain column and compensated otherwise; `numerical_bound` is a few units of rounding. Probabilities are
-/// compared with the edges in double precision, also where they are given in single precision; those of raw scores
-/// are rounded to double precision first, and the measure is that of the rounded ones. Statistical:
-/// biased up at small n even when calibrated, as n grows never above the true ECE.
+/// Numerical: the sums are exact for equal-width bins of a plain column and compensated otherwise;
+/// `numerical_bound` is a few units of rounding. Probabilities are compared with the edges in
+/// double precision, also where they are given in single precision; those of raw scores are rounded
+/// to double precision first, and the measure is that of the rounded ones. Statistical: biased up
+/// at small n even when calibrated, as n grows never above the true ECE.
 ///
 /// # Reference
 /// Naeini, Cooper, Hauskrecht, AAAI 2015; equal-mass: Nixon et al., CVPR workshops 2019.
@@ -186,8 +188,9 @@ impl BinnedEce {
     /// The table behind the value: one entry for each bin, empty ones included.
     ///
     /// # Accuracy
-    /// Of a sketch, which has bins of equal width only: exact for declared bins, but for their probabilities' last digits.
-    /// Otherwise a cell that an edge runs through is counted in the bin of its mean.
+    /// Of a sketch, which has bins of equal width only: exact for declared bins, but for their
+    /// probabilities' last digits. Otherwise a cell that an edge runs through is counted in the bin
+    /// of its mean.
     pub fn bins<'s>(&self, sample: impl Into<Sample<'s>>) -> Result<Vec<Bin>, Error> {
         let view = match sample.into().binary("bins")? {
             Binary::Rows(view) => view,
@@ -288,8 +291,8 @@ impl Measure for BinnedEce {
 }
 
 impl BinnedEce {
-    /// The estimate, and where bins start among probabilities in ascending order: from 0 to how many there are. The rules of all bins
-    /// keep that order.
+    /// The estimate, and where bins start among probabilities in ascending order: from 0 to how
+    /// many there are. The rules of all bins keep that order.
     pub(crate) fn estimate_and_starts(
         &self,
         view: &BinaryView<'_>,
@@ -308,9 +311,9 @@ impl BinnedEce {
             gap.add(-bin.probability.value());
             (weight / total, gap.value().abs() / weight)
         }));
-        // Means of numbers in [0, 1] by compensated sums: no bin is off by more than this, nor any mean of bins.
-        // Probabilities from raw scores have an error of their own: that of the score at a slope of p(1 - p), so that
-        // scores far from 0 have less.
+        // Means of numbers in [0, 1] by compensated sums: no bin is off by more than this, nor any
+        // mean of bins. Probabilities from raw scores have an error of their own: that of the score
+        // at a slope of p(1 - p), so that scores far from 0 have less.
         let bound = 32.0 * f64::EPSILON + view.score_error(1.0);
         let shape = (bins.n_asked(), bins.describe());
         self.estimate_of(value, bound, shape, view.len() as u64, view.report())

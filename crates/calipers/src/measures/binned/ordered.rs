@@ -1,4 +1,5 @@
-//! Equal-mass bins of many sizes from rows that are sorted once: sums of all rows before each, as integers.
+//! Equal-mass bins of many sizes from rows that are sorted once: sums of all rows before each, as
+//! integers.
 
 use super::edges::{Bins, NBins};
 use super::exact::fixed_point;
@@ -31,7 +32,8 @@ impl<'a> Ordered<'a> {
         Ordered { probabilities, positive, probability }
     }
 
-    /// ECE with that many bins of equal mass, and where they start among the rows: [`BinnedEce`] of the same rows, to within rounding.
+    /// ECE with that many bins of equal mass, and where they start among the rows: [`BinnedEce`] of
+    /// the same rows, to within rounding.
     ///
     /// `view` is what the rows are of.
     pub(crate) fn equal_mass(

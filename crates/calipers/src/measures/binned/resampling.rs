@@ -1,9 +1,12 @@
 //! Resamples of binned calibration error from a sketch, bin by bin.
 //!
-//! Of a resample, a bin needs its weight and Σ w (y - p), and both are sums over many rows whose means, variances and covariance the cells of the sketch tell:
-//! - outcomes drawn from the predictions: the second is a binomial number, standardised and brought to the variance Σ w² p (1 - p); the first stays;
-//! - rows drawn with replacement: every row counts a Poisson number of times with mean 1, so that the variances are Σ w² and Σ w² (y - p)²; both are taken as
-//!   normal numbers. The total is divided out.
+//! Of a resample, a bin needs its weight and Σ w (y - p), and both are sums over many rows whose
+//! means, variances and covariance the cells of the sketch tell:
+//! - outcomes drawn from the predictions: the second is a binomial number, standardised and brought
+//!   to the variance Σ w² p (1 - p); the first stays;
+//! - rows drawn with replacement: every row counts a Poisson number of times with mean 1, so that
+//!   the variances are Σ w² and Σ w² (y - p)²; both are taken as normal numbers. The total is
+//!   divided out.
 
 use super::from_sketch::Piece;
 use super::{BinnedEce, EqualWidth, Norm, Strategy, bracket};
@@ -55,7 +58,8 @@ impl Bin {
         self.null_variance += squares * p * (1.0 - p);
     }
 
-    /// Σ w (y - p) for the share of outcomes 1 that `share` takes from its law: drawn, or that of the rows.
+    /// Σ w (y - p) for the share of outcomes 1 that `share` takes from its law: drawn, or that of
+    /// the rows.
     fn calibrated(&self, share: impl FnOnce(Share) -> f64) -> f64 {
         let effective_rows = self.weight * self.weight / self.squares;
         let [p, complement] = self.expected.map(|sum| sum / self.weight);
@@ -153,7 +157,8 @@ impl Resampler for BinResampler {
 }
 
 impl BinnedEce {
-    /// For bins of equal width, which do not move with the rows; cells that an edge runs through count in the bin of their mean.
+    /// For bins of equal width, which do not move with the rows; cells that an edge runs through
+    /// count in the bin of their mean.
     pub(super) fn bin_resampler(&self, sketch: &Sketch) -> Result<BinResampler, Error> {
         sketch.check_rows()?;
         if self.strategy != Strategy::Uniform {

@@ -1,19 +1,21 @@
 //! Bounds on the chain program from both sides, whatever the solver did.
 //!
-//! For any numbers F_0 = 0, F_1, ..., F_n = 0 let g_i = c_i + F_{i-1} - F_i. Then for every feasible w
+//! For any numbers F_0 = 0, F_1, ..., F_n = 0 let g_i = c_i + F_{i-1} - F_i. Then for every
+//! feasible w
 //!
 //! ```text
 //! Σ c_i w_i = Σ g_i w_i + Σ F_i (w_i - w_{i+1}) <= Σ |g_i| + Σ |F_i| (x_{i+1} - x_i)
 //! ```
 //!
-//! F is a flow along the chain and g what flows in and out. The two sides are equal where F_i is 0 but on steps that w takes in
-//! full, with their sign, and g_i is 0 but where w_i is 1 or -1, with that sign. Such a flow is looked for here.
+//! F is a flow along the chain and g what flows in and out. The two sides are equal where F_i is 0
+//! but on steps that w takes in full, with their sign, and g_i is 0 but where w_i is 1 or -1, with
+//! that sign. Such a flow is looked for here.
 
 use super::chain::Solution;
 use crate::numerics::sum::Sum;
 
-/// So near to ±1 a value counts as such, and a step so near to its limit as taken in full. It only matters to which flow is
-/// chosen, not to what is proven of it.
+/// So near to ±1 a value counts as such, and a step so near to its limit as taken in full. It only
+/// matters to which flow is chosen, not to what is proven of it.
 const NEAR: f64 = 1e-13;
 
 /// How w goes from one point to the next.
@@ -83,7 +85,8 @@ fn flow(x: &[f64], c: &[f64], solution: &Solution) -> Vec<f64> {
     flow
 }
 
-/// Where a stretch of steps in full begins, right after a value of ±1, and what is known of the flow there.
+/// Where a stretch of steps in full begins, right after a value of ±1, and what is known of the
+/// flow there.
 #[derive(Debug)]
 struct Stretch {
     at: usize,
@@ -93,10 +96,12 @@ struct Stretch {
     gain: f64,
 }
 
-/// The flow of a piece whose steps are all taken in full, and whose neighbours do without: nothing flows in or out at its ends.
+/// The flow of a piece whose steps are all taken in full, and whose neighbours do without: nothing
+/// flows in or out at its ends.
 ///
-/// At a value of 1 something may come in, at -1 something may go out. So the flow that a stretch begins with is confined to an
-/// interval from its own steps and from the interval before; forward for the intervals, backward for one flow in each.
+/// At a value of 1 something may come in, at -1 something may go out. So the flow that a stretch
+/// begins with is confined to an interval from its own steps and from the interval before; forward
+/// for the intervals, backward for one flow in each.
 fn piece(c: &[f64], values: &[f64], steps: &[Step], near: f64, flow: &mut [f64]) {
     let n = c.len();
     if n == 1 {

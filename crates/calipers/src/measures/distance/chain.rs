@@ -7,14 +7,16 @@ use crate::watch;
 #[derive(Debug, Clone)]
 pub(super) struct Solution {
     pub(super) values: Vec<f64>,
-    /// By how much any value can differ from that of the feasible w which the same decisions give in exact arithmetic.
+    /// By how much any value can differ from that of the feasible w which the same decisions give
+    /// in exact arithmetic.
     pub(super) error: f64,
 }
 
 /// `x` ascends strictly, within [0, 1].
 ///
-/// V_i(u), the best of the first i terms where w_i = u, is concave and piecewise linear on [-1, 1]. From V_i to V_{i+1} its
-/// maximum becomes flat over twice the step, and c u is added: a new slope at the flat, which is used up by passing kinks.
+/// V_i(u), the best of the first i terms where w_i = u, is concave and piecewise linear on [-1, 1].
+/// From V_i to V_{i+1} its maximum becomes flat over twice the step, and c u is added: a new slope
+/// at the flat, which is used up by passing kinks.
 pub(super) fn solve(x: &[f64], c: &[f64]) -> Solution {
     const LEFT: usize = 0;
     const RIGHT: usize = 1;
@@ -36,11 +38,13 @@ pub(super) fn solve(x: &[f64], c: &[f64]) -> Solution {
     trace_back(x, best)
 }
 
-/// From the last value back: each is the best of its own, or the nearest to it that its successor allows.
+/// From the last value back: each is the best of its own, or the nearest to it that its successor
+/// allows.
 fn trace_back(x: &[f64], mut values: Vec<f64>) -> Solution {
     let n = values.len();
-    // Where the present straight run began, and whether it goes up or down or not at all. Values along a run are
-    // computed from its beginning, so that their error grows with the number of turns and not with the number of rows.
+    // Where the present straight run began, and whether it goes up or down or not at all. Values
+    // along a run are computed from its beginning, so that their error grows with the number of
+    // turns and not with the number of rows.
     let (mut start, mut run) = ((x[n - 1], values[n - 1]), 0.0);
     let (mut n_turns, mut most_turns) = (0u64, 0u64);
     for i in (0..n - 1).rev() {

@@ -1,11 +1,13 @@
-//! The linear program of the lower distance on given nodes, by an interior-point method on its chain.
+//! The linear program of the lower distance on given nodes, by an interior-point method on its
+//! chain.
 //!
 //! ```text
 //! max Σ_k a_k f0_k + b_k f1_k      |f_k - f_{k+1}| <= d_k for both f,   (1 - u_k) f0_k + u_k f1_k <= 0
 //! ```
 //!
-//! Every Newton step is a system of 2 x 2 blocks on a chain: O(nodes). The method is Mehrotra's, from a start that is feasible on both
-//! sides. What it finds is not trusted by its caller, so nothing is proven here.
+//! Every Newton step is a system of 2 x 2 blocks on a chain: O(nodes). The method is Mehrotra's,
+//! from a start that is feasible on both sides. What it finds is not trusted by its caller, so
+//! nothing is proven here.
 
 use crate::watch;
 
@@ -14,11 +16,13 @@ use crate::watch;
 pub(super) struct Program {
     /// Nodes, ascending, from 0 to 1.
     pub(super) nodes: Vec<f64>,
-    /// Share of the weight with outcome 0, and with outcome 1, at each node; both have some weight in all.
+    /// Share of the weight with outcome 0, and with outcome 1, at each node; both have some weight
+    /// in all.
     pub(super) shares: Vec<[f64; 2]>,
 }
 
-/// Where the sum of all products of slacks and multipliers, which is the gap of the two sides, can be trusted no more.
+/// Where the sum of all products of slacks and multipliers, which is the gap of the two sides, can
+/// be trusted no more.
 const GAP: f64 = 1e-14;
 const MOST_STEPS: usize = 80;
 
@@ -86,14 +90,15 @@ impl Program {
         sums
     }
 
-    /// A feasible mass at every node: half of an even one, the rest at the ends so that shares come out right.
+    /// A feasible mass at every node: half of an even one, the rest at the ends so that shares come
+    /// out right.
     fn start_masses(&self) -> Vec<f64> {
         let even = vec![1.0 / self.nodes.len() as f64; self.nodes.len()];
         self.complete(&even, 0.5)
     }
 
-    /// `masses` times the largest factor up to `most` for which something not negative is left for the ends: at 0 and at 1 it
-    /// makes the shares of both outcomes right.
+    /// `masses` times the largest factor up to `most` for which something not negative is left for
+    /// the ends: at 0 and at 1 it makes the shares of both outcomes right.
     pub(super) fn complete(&self, masses: &[f64], most: f64) -> Vec<f64> {
         let (mut wanted, mut found) = ([0.0; 2], [0.0; 2]);
         for ((share, u), mass) in self.shares.iter().zip(&self.nodes).zip(masses) {
@@ -108,7 +113,8 @@ impl Program {
         all
     }
 
-    /// Multipliers of the steps that go with masses: the flow of what lies before them, and a little both ways.
+    /// Multipliers of the steps that go with masses: the flow of what lies before them, and a
+    /// little both ways.
     fn multipliers(&self, masses: Vec<f64>) -> Inequalities {
         let mut flow = [0.0; 2];
         let edges = (0..self.nodes.len() - 1).map(|k| {
@@ -121,8 +127,9 @@ impl Program {
         Inequalities { edges: edges.collect(), nodes: masses }
     }
 
-    /// Improves functions f0, f1 and masses step by step; `judge` sees every pair, keeps what it likes and says when to stop. Where rounding
-    /// rules, steps can do harm, so the last need not be the best.
+    /// Improves functions f0, f1 and masses step by step; `judge` sees every pair, keeps what it
+    /// likes and says when to stop. Where rounding rules, steps can do harm, so the last need not
+    /// be the best.
     pub(super) fn solve(&self, mut judge: impl FnMut(&[[f64; 2]], &[f64]) -> bool) {
         let mut f = vec![[-0.5; 2]; self.nodes.len()];
         let mut slacks = Inequalities {
@@ -142,7 +149,8 @@ impl Program {
             let left = self.apply(&f);
             let missing = limits.zip(&left, |limit, left| limit - left).zip(&slacks, |rest, slack| rest - slack);
             let step = |target: &Inequalities| system.step(self, target, &missing, &slacks, &z);
-            // Straight at the solution, to see how far one gets; then with what is left of the gap and its curvature.
+            // Straight at the solution, to see how far one gets; then with what is left of the gap
+            // and its curvature.
             let straight = step(&z.zip(&slacks, |z, slack| -z * slack));
             let (by_slack, by_z) = (slacks.longest(&straight.slacks, 1.0), z.longest(&straight.z, 1.0));
             let after = z
@@ -175,7 +183,8 @@ struct Change {
     z: Inequalities,
 }
 
-/// The factorised system: node by node, what is left of a node after those before it are eliminated.
+/// The factorised system: node by node, what is left of a node after those before it are
+/// eliminated.
 struct System {
     /// Springs between a node and the next, for both chains.
     springs: Vec<[f64; 2]>,
@@ -184,8 +193,9 @@ struct System {
 }
 
 impl System {
-    /// A chain of springs in two layers. What a node hands on through its springs P of its own stiffness R is their parallel sum
-    /// P (P + R)^-1 R, written so that nothing cancels however stiff springs are.
+    /// A chain of springs in two layers. What a node hands on through its springs P of its own
+    /// stiffness R is their parallel sum P (P + R)^-1 R, written so that nothing cancels however
+    /// stiff springs are.
     fn new(program: &Program, slacks: &Inequalities, z: &Inequalities) -> Self {
         let n = program.nodes.len();
         let ratio = z.zip(slacks, |z, slack| z / slack);
@@ -233,7 +243,8 @@ impl System {
         y
     }
 
-    /// The step that brings every product of slack and multiplier up by `products`, and slacks to where they belong.
+    /// The step that brings every product of slack and multiplier up by `products`, and slacks to
+    /// where they belong.
     fn step(
         &self,
         program: &Program,

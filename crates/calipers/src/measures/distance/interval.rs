@@ -20,15 +20,17 @@ const FINEST: i32 = 52;
 /// Widths that are tried at a time.
 const BATCH: usize = 4;
 
-/// Surrogate interval calibration error: binned calibration error, averaged over all shifts of the bins, with a price on their width.
+/// Surrogate interval calibration error: binned calibration error, averaged over all shifts of the
+/// bins, with a price on their width.
 ///
 /// # Definition
 /// ```text
 /// RintCE(e) = mean over r in [0, e) of Σ_j | Σ_{i: p_i in [r + j e, r + (j+1) e)} s_i (y_i - p_i) |
 /// SintCE    = inf over k = 0, 1, 2, ... of RintCE(2^-k) + 2^-k
 /// ```
-/// with s_i shares of the weight. The interval calibration error itself is a minimum over all partitions into intervals of the binned error plus
-/// mean width; SintCE is never below it, and no more than a polynomial above. The mean over r is not sampled: joined end to end, the bins of all
+/// with s_i shares of the weight. The interval calibration error itself is a minimum over all
+/// partitions into intervals of the binned error plus mean width; SintCE is never below it, and no
+/// more than a polynomial above. The mean over r is not sampled: joined end to end, the bins of all
 /// shifts are one window that slides over the line,
 /// ```text
 /// RintCE(e) = (1/e) ∫ | Σ_{i: x <= p_i < x + e} s_i (y_i - p_i) | dx
@@ -36,23 +38,26 @@ const BATCH: usize = 4;
 /// which is constant between the p_i and p_i - e. The result's setting `width` is the best e.
 ///
 /// # Assumptions
-/// Independent rows. Never below the lower distance to calibration, at most the ECE of the pooled rows.
+/// Independent rows. Never below the lower distance to calibration, at most the ECE of the pooled
+/// rows.
 ///
 /// # Cost
-/// O(n log n) time for a sort, then one pass for each k. RintCE never falls as bins are halved, so the search ends at the first k whose
-/// RintCE is no better than what was found: about log2(1 / SintCE) passes.
+/// O(n log n) time for a sort, then one pass for each k. RintCE never falls as bins are halved, so
+/// the search ends at the first k whose RintCE is no better than what was found: about log2(1 /
+/// SintCE) passes.
 ///
 /// # Accuracy
-/// Numerical: window sums are differences of a running sum in two words, ends of windows have no error that is not far below e; the bound is some
-/// units of rounding, and 2^-52 where the infimum is approached by ever narrower bins. Probabilities that were computed from raw scores with an error e
-/// add at most about 2 √(2 e), where narrow bins are best. Statistical: biased up.
+/// Numerical: window sums are differences of a running sum in two words, ends of windows have no
+/// error that is not far below e; the bound is some units of rounding, and 2^-52 where the infimum
+/// is approached by ever narrower bins. Probabilities that were computed from raw scores with an
+/// error e add at most about 2 √(2 e), where narrow bins are best. Statistical: biased up.
 ///
 /// # Reference
 /// Blasiok, Gopalan, Hu, Nakkiran, "A unifying theory of distance from calibration", STOC 2023.
 ///
 /// # Example
-/// Residuals 0.28 and -0.28 (with their shares) at a distance of 1/8: bins of width e cut between them for a share 1/(8 e) of the shifts, so
-/// that RintCE = 0.07 / e; and 1/4 is the best width.
+/// Residuals 0.28 and -0.28 (with their shares) at a distance of 1/8: bins of width e cut between
+/// them for a share 1/(8 e) of the shifts, so that RintCE = 0.07 / e; and 1/4 is the best width.
 /// ```
 /// use calipers::{Measure, Input, SurrogateIntervalCalibrationError};
 ///
@@ -145,16 +150,19 @@ fn search(sums: &Sums, score_error: f64) -> (f64, f64, Exact) {
     (value, best_width, exact)
 }
 
-/// Where SintCE of the exact probabilities can be, from RintCE of those that were computed from scores with an error e.
+/// Where SintCE of the exact probabilities can be, from RintCE of those that were computed from
+/// scores with an error e.
 ///
-/// An end of a window that is off by e changes its sum for shifts of measure 2 e at most; over all rows that moves RintCE(w) by no
-/// more than 2 e / w. That alone says nothing at widths of the size of e. But exact RintCE never falls as w is halved, so what it must be at
-/// a wide w it must be at all narrower ones, too:
+/// An end of a window that is off by e changes its sum for shifts of measure 2 e at most; over all
+/// rows that moves RintCE(w) by no more than 2 e / w. That alone says nothing at widths of the size
+/// of e. But exact RintCE never falls as w is halved, so what it must be at a wide w it must be at
+/// all narrower ones, too:
 /// ```text
 /// exact SintCE <= R(w) + w + 2 e / w                         for every w that was tried
 /// exact RintCE(w) >= max over wider w' of R(w') - 2 e / w'   also at all w that were not tried
 /// ```
-/// Both sides are within about 2 √(2 e) of the figure at worst, which is met where rows of one exact probability were computed apart.
+/// Both sides are within about 2 √(2 e) of the figure at worst, which is met where rows of one
+/// exact probability were computed apart.
 #[derive(Debug)]
 struct Exact {
     /// SintCE is at most this.
@@ -212,7 +220,8 @@ impl Sums {
         Sums { probabilities: groups.iter().map(|group| group.p).collect(), before }
     }
 
-    /// RintCE of one width: the window [x, x + width) from before the first probability to behind the last.
+    /// RintCE of one width: the window [x, x + width) from before the first probability to behind
+    /// the last.
     fn mean_gap(&self, width: f64) -> f64 {
         let p = &self.probabilities;
         let n = p.len();

@@ -1,7 +1,9 @@
-//! The kinks of a concave function on one side of its maximum, nearest first, of which many can change sides at once.
+//! The kinks of a concave function on one side of its maximum, nearest first, of which many can
+//! change sides at once.
 
-/// A point where the slope falls by `drop`. Its distance from 0 in the direction of its side is base + x, x being the present point
-/// of the chain: kinks move away from the maximum as x grows, and bases stay.
+/// A point where the slope falls by `drop`. Its distance from 0 in the direction of its side is
+/// base + x, x being the present point of the chain: kinks move away from the maximum as x grows,
+/// and bases stay.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kink {
     pub(super) base: f64,
@@ -14,8 +16,9 @@ const ONE_BY_ONE: usize = 4;
 /// No node.
 const NIL: u32 = u32::MAX;
 
-/// The two sides. New kinks are on stacks, from which some are passed one by one; the others are in trees that split and join, because on
-/// calibrated rows a step passes about √n of them. A kink goes from a stack to a tree at most once, so a step is O(log n).
+/// The two sides. New kinks are on stacks, from which some are passed one by one; the others are in
+/// trees that split and join, because on calibrated rows a step passes about √n of them. A kink
+/// goes from a stack to a tree at most once, so a step is O(log n).
 #[derive(Debug)]
 pub(super) struct Kinks {
     near: [Vec<Kink>; 2],
@@ -25,7 +28,8 @@ pub(super) struct Kinks {
     state: u64,
 }
 
-/// A node of a treap: ascending bases, aggregated drops, and a change that its children do not know of yet.
+/// A node of a treap: ascending bases, aggregated drops, and a change that its children do not know
+/// of yet.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     kink: Kink,
@@ -49,8 +53,8 @@ impl Kinks {
         nearest.or_else(|| self.first(self.far[side])).map_or(1.0, |base| (base + x).min(1.0))
     }
 
-    /// Moves the maximum to where a new slope `rising` > 0 is used up by the kinks ahead on `side`; those passed are behind
-    /// it then. Returns its place, in the direction of the side.
+    /// Moves the maximum to where a new slope `rising` > 0 is used up by the kinks ahead on `side`;
+    /// those passed are behind it then. Returns its place, in the direction of the side.
     ///
     /// A kink at place u is stored as u - x ahead and as -u - x behind.
     pub(super) fn climb(&mut self, side: usize, x: f64, rising: f64) -> f64 {
@@ -153,7 +157,8 @@ impl Kinks {
         self.nodes[at as usize].sum = self.sum(node.children[0]) + node.kink.drop + self.sum(node.children[1]);
     }
 
-    /// The first kinks whose drops sum to at most `rest` and whose bases are below `end`, and the others.
+    /// The first kinks whose drops sum to at most `rest` and whose bases are below `end`, and the
+    /// others.
     fn split(&mut self, at: u32, rest: f64, end: f64) -> (u32, u32) {
         if at == NIL {
             return (NIL, NIL);
@@ -228,7 +233,8 @@ mod tests {
 
     #[test]
     fn many_at_once_are_as_one_by_one() {
-        // A fan of small kinks, and then swings over all of it: more than go one by one. Beside it the same by a sorted list.
+        // A fan of small kinks, and then swings over all of it: more than go one by one. Beside it
+        // the same by a sorted list.
         let mut kinks = Kinks::new();
         let mut plain: Vec<(f64, f64)> = Vec::new();
         let (mut x, mut maximum, mut n_far) = (0.0, 0.0, 0);

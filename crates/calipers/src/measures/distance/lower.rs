@@ -1,4 +1,5 @@
-//! Lower distance to calibration: a program on two coupled chains, solved on nodes and enclosed for the rows themselves.
+//! Lower distance to calibration: a program on two coupled chains, solved on nodes and enclosed for
+//! the rows themselves.
 
 use std::sync::Arc;
 
@@ -18,35 +19,41 @@ const ENOUGH: f64 = 1e-12;
 /// Where so many steps have gained nothing, none will.
 const MOST_IDLE: u32 = 6;
 
-/// Lower distance to calibration: how far probabilities must be moved, on average, until they are calibrated.
+/// Lower distance to calibration: how far probabilities must be moved, on average, until they are
+/// calibrated.
 ///
 /// # Definition
 /// ```text
 /// lower dCE = min E|p - u|   over joint distributions of (p, u, y) in which (p, y) is distributed as the rows and E[y | u] = u
 /// ```
-/// Rows of one probability and outcome may be moved to several places, which is what makes it lower than the distance to the nearest calibrated
-/// function, and what makes it computable.
+/// Rows of one probability and outcome may be moved to several places, which is what makes it lower
+/// than the distance to the nearest calibrated function, and what makes it computable.
 ///
 /// # Assumptions
-/// Independent rows. Never below |mean residual|; between half and twice the smooth calibration error; at most the ECE of the pooled rows.
+/// Independent rows. Never below |mean residual|; between half and twice the smooth calibration
+/// error; at most the ECE of the pooled rows.
 ///
 /// # Cost
-/// O(n log n) time for a sort, then some 30 steps of an interior-point method on `n_nodes` nodes (16384 unless set), each O(nodes), and one pass
-/// over the rows. Exact solutions known before take O(n²) or more.
+/// O(n log n) time for a sort, then some 30 steps of an interior-point method on `n_nodes` nodes
+/// (16384 unless set), each O(nodes), and one pass over the rows. Exact solutions known before take
+/// O(n²) or more.
 ///
 /// # Accuracy
-/// Numerical: the value is the middle of a lower and an upper bound that hold whatever the solver did; `numerical_bound` is
-/// half their distance: about 10^-12 to 10^-8 where miscalibration is clear, up to 10^-5 where n is large and rows are nearly calibrated.
+/// Numerical: the value is the middle of a lower and an upper bound that hold whatever the solver
+/// did; `numerical_bound` is half their distance: about 10^-12 to 10^-8 where miscalibration is
+/// clear, up to 10^-5 where n is large and rows are nearly calibrated.
 ///
-/// *Upper.* A calibrated u has some mass m at each node u_k, of which u_k m has outcome 1. On the line, to move the rows there costs
-/// ∫ |F_1 - M_1| + |F_0 - M_0|, F_y and M_y the cumulated shares of outcome y before and after. This is computed for the rows, not for nodes.
+/// *Upper.* A calibrated u has some mass m at each node u_k, of which u_k m has outcome 1. On the
+/// line, to move the rows there costs ∫ |F_1 - M_1| + |F_0 - M_0|, F_y and M_y the cumulated shares
+/// of outcome y before and after. This is computed for the rows, not for nodes.
 ///
-/// *Lower.* Let f0, f1 change no faster than their argument, and (1 - u) f0(u) + u f1(u) <= h for all u in [0, 1]. Then for every calibrated u
+/// *Lower.* Let f0, f1 change no faster than their argument, and (1 - u) f0(u) + u f1(u) <= h for
+/// all u in [0, 1]. Then for every calibrated u
 /// ```text
 /// E|p - u| >= E[f_y(p) - f_y(u)] = E[f_y(p)] - E[(1 - u) f0(u) + u f1(u)] >= E[f_y(p)] - h
 /// ```
-/// f0 and f1 are linear between nodes, so that the constraint is a parabola there, whose maximum is known: its excess over the nodes is of
-/// second order in their distance.
+/// f0 and f1 are linear between nodes, so that the constraint is a parabola there, whose maximum is
+/// known: its excess over the nodes is of second order in their distance.
 ///
 /// Statistical: biased up; of order n^(-1/2) where calibrated.
 ///
@@ -82,7 +89,8 @@ impl LowerDistance {
     }
 
     setters! {
-        /// So many nodes: half of them evenly on [0, 1], half at probabilities of the rows. More make the bound smaller.
+        /// So many nodes: half of them evenly on [0, 1], half at probabilities of the rows. More
+        /// make the bound smaller.
         n_nodes: usize;
 
         /// The link that turns raw binary scores into probabilities.
@@ -111,8 +119,8 @@ impl Measure for LowerDistance {
         }
         let pooled = Pooled::new(view, &*self.link)?;
         let (mut lower, mut upper) = enclose(&pooled.groups, self.n_nodes);
-        // Where all rows are nodes the enclosure should be tight, but on some nodes the solver stops early. What it proves on others
-        // holds as well.
+        // Where all rows are nodes the enclosure should be tight, but on some nodes the solver
+        // stops early. What it proves on others holds as well.
         let all_are_nodes = pooled.groups.len() <= self.n_nodes / 2;
         for n_nodes in [self.n_nodes / 2, 2 * self.n_nodes] {
             if all_are_nodes && upper - lower > STALLED {
@@ -152,7 +160,8 @@ fn enclose(groups: &[Group], n_nodes: usize) -> (f64, f64) {
     (lower.max(mean) - rounding, upper.max(mean) + rounding)
 }
 
-/// The best functions and the best masses that the solver passes, judged by what they prove of the shares on the nodes.
+/// The best functions and the best masses that the solver passes, judged by what they prove of the
+/// shares on the nodes.
 fn solve(program: &Program) -> (Vec<[f64; 2]>, Vec<f64>) {
     let on_nodes: Vec<Group> = std::iter::zip(&program.nodes, &program.shares)
         .map(|(&p, share)| Group { p, negative: share[0], positive: share[1], n: 1 })
@@ -174,8 +183,8 @@ fn solve(program: &Program) -> (Vec<[f64; 2]>, Vec<f64>) {
     (best_functions, best_masses)
 }
 
-/// Half evenly, half at probabilities of the rows: at all of them if they are so few, otherwise at such that have the same
-/// share of the weight between them.
+/// Half evenly, half at probabilities of the rows: at all of them if they are so few, otherwise at
+/// such that have the same share of the weight between them.
 fn nodes(groups: &[Group], n_nodes: usize) -> Vec<f64> {
     let n_even = n_nodes / 2;
     let spacing = 1.0 / n_even as f64;
@@ -267,7 +276,8 @@ fn gain(groups: &[Group], program: &Program, functions: &[[f64; 2]]) -> f64 {
     let mut excess = constraint(n - 1);
     for k in 0..n - 1 {
         let length = nodes[k + 1] - nodes[k];
-        // A parabola with second derivative 2 (f1' - f0'), above its chord by an eighth of that times length².
+        // A parabola with second derivative 2 (f1' - f0'), above its chord by an eighth of that
+        // times length².
         let falling = (functions[k + 1][0] - functions[k][0]) - (functions[k + 1][1] - functions[k][1]);
         excess = excess.max(constraint(k).max(constraint(k + 1)) + 0.25 * length * falling.max(0.0));
     }

@@ -1,4 +1,5 @@
-//! Distance from calibration, and what is within a constant of it: the three measures of Blasiok, Gopalan, Hu and Nakkiran.
+//! Distance from calibration, and what is within a constant of it: the three measures of Blasiok,
+//! Gopalan, Hu and Nakkiran.
 
 mod certificate;
 mod chain;

@@ -5,19 +5,22 @@
 //! K(z; x) = z^(x/h) (1 - z)^((1-x)/h) / B(x/h + 1, (1-x)/h + 1)
 //! ```
 //! # Method
-//! Its logarithm is linear in x but for c(x) = -ln B, so that around the middle x_c of a cell of half-width r
+//! Its logarithm is linear in x but for c(x) = -ln B, so that around the middle x_c of a cell of
+//! half-width r
 //! ```text
 //! K(z; x) = K(z; x_c) · ω(x) · exp(a b),    a = r (v - v_c) / h,   b = (x - x_c) / r,   v = logit z
 //! ω(x) = exp(c(x) - c(x_c) + (x - x_c) v_c / h)
 //! ```
-//! and the rows of a cell are summed up by their moments Σ w ω b^k, k < 20. All K are positive, so that errors are relative:
-//! for |a| <= 2 the series is cut at less than `2^20 / 20! · e^4 < 3e-11` of the sum. Cells with |a| above are summed row by
-//! row. ln K is concave in x, so that beyond the largest K, all rows further out have less than the last one looked at: cells are
-//! left out where that, times all the weight, is below 1e-10 of the sum.
+//! and the rows of a cell are summed up by their moments Σ w ω b^k, k < 20. All K are positive, so
+//! that errors are relative: for |a| <= 2 the series is cut at less than `2^20 / 20! · e^4 < 3e-11`
+//! of the sum. Cells with |a| above are summed row by row. ln K is concave in x, so that beyond the
+//! largest K, all rows further out have less than the last one looked at: cells are left out where
+//! that, times all the weight, is below 1e-10 of the sum.
 //!
 //! Places that share a cell with many others are interpolated: see [`Crowd`].
 //!
-//! In the angle asin √x, the kernel has about the same width everywhere, √h / 2; cells have a seventh of that.
+//! In the angle asin √x, the kernel has about the same width everywhere, √h / 2; cells have a
+//! seventh of that.
 
 use std::ops::Range;
 
@@ -144,8 +147,8 @@ impl<'a> BetaSums<'a> {
         let (log, log_complement) = logs(z);
         let place = Place { log, log_complement, logit: log - log_complement };
         let at_own = self.exponent(&place, z, self.log_norms[own]);
-        // Most places have neighbours, or copies of their own, about as likely as themselves; those that have none are summed
-        // up once more, on the scale of the likeliest.
+        // Most places have neighbours, or copies of their own, about as likely as themselves; those
+        // that have none are summed up once more, on the scale of the likeliest.
         let near = self.sum(own, &place, at_own);
         if near.total > 1e-200 || self.groups[own].n > 1 || self.groups.len() == 1 {
             return near;
@@ -176,7 +179,8 @@ impl<'a> BetaSums<'a> {
     fn add_outwards(&self, own: usize, home: usize, place: &Place, others: &mut Others) {
         for upwards in [false, true] {
             let mut cell = home;
-            // At the place itself; concave as ln K is, it falls from where it is below its last value.
+            // At the place itself; concave as ln K is, it falls from where it is below its last
+            // value.
             let mut previous = 0.0;
             loop {
                 match (upwards, cell) {
@@ -239,7 +243,8 @@ impl<'a> BetaSums<'a> {
             self.add_groups(cell.start..cell.end, own, place, others);
             return;
         }
-        // The group's own part of the moments, by the same series: what is left has the error of what is left.
+        // The group's own part of the moments, by the same series: what is left has the error of
+        // what is left.
         let b = (group.p - cell.middle) / cell.half_width;
         let mut power = cell.tilt(group.p, self.log_norms[own], self.bandwidth);
         let mut sums = [0.0, 0.0];
@@ -283,9 +288,10 @@ impl<'a> BetaSums<'a> {
 
 /// The sums over all groups at the places of one cell, by interpolation.
 ///
-/// Divided by K(z; x_c), they are sums of exponentials in v = logit z with positive factors, g(v) = Σ w c(x) / c(x_c)
-/// exp((x - x_c) v / h). On an ellipse around the cell's range of v, with foci at its ends and half-axes summing to R half-ranges, |g| is at
-/// most g at the real ends of the ellipse, so that interpolation at m Chebyshev nodes is off by at most
+/// Divided by K(z; x_c), they are sums of exponentials in v = logit z with positive factors, g(v) =
+/// Σ w c(x) / c(x_c) exp((x - x_c) v / h). On an ellipse around the cell's range of v, with foci at
+/// its ends and half-axes summing to R half-ranges, |g| is at most g at the real ends of the
+/// ellipse, so that interpolation at m Chebyshev nodes is off by at most
 /// `4 g(end) / (R^(m-1) (R - 1))`: it is used where that is negligible.
 struct Crowd {
     middle: f64,

@@ -10,30 +10,32 @@ use crate::numerics::sum::Sum;
 use crate::setters::setters;
 use crate::{Error, error, watch};
 
-/// Canonical calibration error by Dirichlet kernels: each row against the class rates that all other rows predict at its vector of
-/// probabilities.
+/// Canonical calibration error by Dirichlet kernels: each row against the class rates that all
+/// other rows predict at its vector of probabilities.
 ///
 /// # Definition
 /// ```text
 /// Σ_j s_j Σ_c |ŷ_jc - p_jc|^q,       ŷ_jc = Σ_{i≠j} w_i 1[y_i = c] K(p_j; p_i) / Σ_{i≠j} w_i K(p_j; p_i)
 /// K(z; x) = density at z of the Dirichlet distribution with parameters x/h + 1
 /// ```
-/// with q = 1, or q = 2 and the root of the whole. Probabilities below clip are raised to it in K, both z and x, so that K is finite; ŷ is
-/// compared with p as it was given. For two classes and q = 1 it is twice [`BetaKdeEce`](crate::BetaKdeEce), up to the clip.
+/// with q = 1, or q = 2 and the root of the whole. Probabilities below clip are raised to it in K,
+/// both z and x, so that K is finite; ŷ is compared with p as it was given. For two classes and q =
+/// 1 it is twice [`BetaKdeEce`](crate::BetaKdeEce), up to the clip.
 ///
 /// # Assumptions
 /// Independent rows whose vectors have a density: with many classes, n must be very large.
 ///
 /// # Cost
-/// Every row against every other: [`cost`](Self::cost) says how many products that takes before it starts, and more than
-/// [`limit`](Self::limit) are refused.
+/// Every row against every other: [`cost`](Self::cost) says how many products that takes before it
+/// starts, and more than [`limit`](Self::limit) are refused.
 ///
 /// # Accuracy
-/// Numerical: plain sums over rows on the scale of the largest kernel, exponents rounded by some units over h.
-/// Statistical: leaving out one's own row takes away most of the bias of small n h.
+/// Numerical: plain sums over rows on the scale of the largest kernel, exponents rounded by some
+/// units over h. Statistical: leaving out one's own row takes away most of the bias of small n h.
 ///
 /// # Reference
-/// Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp Canonical Calibration Error Estimator", NeurIPS 2022.
+/// Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp Canonical Calibration Error
+/// Estimator", NeurIPS 2022.
 ///
 /// # Example
 /// ```
@@ -149,7 +151,8 @@ impl CanonicalKdeEce {
         let rounding = 16.0 * f64::EPSILON * (n + k) as f64
             + 64.0 * f64::EPSILON * k as f64 * (1.0 + (1.0 / h) * (2.0 - self.clip.ln() + (1.0 / h).ln().abs()));
         let value = if self.norm == Norm::L1 { mean } else { mean.sqrt() };
-        // Rates are off by twice the relative error of the sums, and the distance by at most twice the largest rate.
+        // Rates are off by twice the relative error of the sums, and the distance by at most twice
+        // the largest rate.
         Ok(Estimate::new(&SPEC, value, 4.0 * rounding)
             .of_rows(n as u64, predictions.report())
             .with("bandwidth", h)

@@ -1,11 +1,12 @@
 use crate::noise::Noise;
 
-/// The triweight kernel, 35/32 (1 - u²)³ on [-1, 1], scaled to a standard deviation of 1: its support is [-3, 3].
+/// The triweight kernel, 35/32 (1 - u²)³ on [-1, 1], scaled to a standard deviation of 1: its
+/// support is [-3, 3].
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Triweight;
 
-/// L1 norms of the derivatives up to the fourth, rounded up; the third jumps by 52.5 / 27 at both ends, which is part of the
-/// fourth.
+/// L1 norms of the derivatives up to the fourth, rounded up; the third jumps by 52.5 / 27 at both
+/// ends, which is part of the fourth.
 const VARIATIONS: [f64; 4] = [0.729_166_667, 0.834_798_1, 1.263_889, 3.752_04];
 
 impl Noise for Triweight {

@@ -1,10 +1,13 @@
 //! The smoothed curve at every row: what indices of the gap row by row are made of.
 //!
 //! # Bound
-//! As in `smooth.rs`, but for values in place of integrals. With K^(m) the kernel's m-th derivative at scale sigma, masses on
-//! a grid of spacing Δ change a smoothed mass by at most `max|w| / m! Δ^m sup|K^(m)|` in all, since shares sum to 1; reading
-//! between nodes costs as much again times S = Σ|mass|; and sup|K^(m)| is at most half the L1 norm of K^(m+1), since K^(m) goes from 0 to
-//! 0. Gaussian noise is the only one for which that norm is known at m = 7, so that its grid is of order 6.
+//! As in `smooth.rs`, but for values in place of integrals. With K^(m) the kernel's m-th derivative
+//! at scale sigma, masses on a grid of spacing Δ change a smoothed mass by at most
+//! `max|w| / m! Δ^m sup|K^(m)|` in all, since shares sum to 1; reading between nodes costs as much
+//! again times S = Σ|mass|; and sup|K^(m)| is at most half the L1 norm of K^(m+1), since K^(m) goes
+//! from 0 to
+//! 0. Gaussian noise is the only one for which that norm is known at m = 7, so that its grid is of
+//!    order 6.
 
 use rayon::prelude::*;
 
@@ -87,14 +90,15 @@ fn one_by_one(points: &Points, kernel: Kernel<'_>) -> (Vec<f64>, Vec<f64>) {
     (rates, bounds)
 }
 
-/// Twice what errors in the logits of row and place can do to a smoothed mass: sup|K'| times both. For noise with jumps there is no
-/// such bound.
+/// Twice what errors in the logits of row and place can do to a smoothed mass: sup|K'| times both.
+/// For noise with jumps there is no such bound.
 fn shift(kernel: &Kernel<'_>, points: &Points) -> f64 {
     let second = kernel.noise.variation(2).unwrap_or(f64::INFINITY) / (kernel.sigma * kernel.sigma);
     if points.largest_logit_error > 0.0 { 2.0 * second * points.largest_logit_error } else { 0.0 }
 }
 
-/// Rates and bounds by a grid, where the noise is Gaussian or as smooth and the logits do not span too many sigmas.
+/// Rates and bounds by a grid, where the noise is Gaussian or as smooth and the logits do not span
+/// too many sigmas.
 fn on_grid(points: &Points, kernel: &Kernel<'_>) -> Option<(Vec<f64>, Vec<f64>)> {
     let order = 6;
     let supremum = 0.5 * kernel.noise.variation(order + 1)? / kernel.sigma;

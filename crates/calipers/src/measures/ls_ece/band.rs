@@ -1,7 +1,8 @@
 //! Where the smoothed curve of calibrated predictions would lie.
 //!
-//! At a place u the curve is Σ c_i y_i, with c_i = s_i K(u - h_i) / Σ s K: a sum of independent terms, whose mean, variance and third cumulant
-//! are sums over the rows. Where many rows have a say it is all but normal, and these three give its quantiles; elsewhere outcomes are drawn.
+//! At a place u the curve is Σ c_i y_i, with c_i = s_i K(u - h_i) / Σ s K: a sum of independent
+//! terms, whose mean, variance and third cumulant are sums over the rows. Where many rows have a
+//! say it is all but normal, and these three give its quantiles; elsewhere outcomes are drawn.
 
 use std::collections::BTreeMap;
 
@@ -19,17 +20,20 @@ use crate::numerics::counts::binomial;
 use crate::numerics::sum::Sum;
 use crate::sketch::Sketch;
 
-/// How far from normal a sum may be for three cumulants to do: the most that Σ c⁴ p (1 - p) may be of the squared variance. It bounds the squared
-/// skewness and the excess kurtosis; 50 rows of equal say and outcomes in doubt, variance 1 in all, are there.
+/// How far from normal a sum may be for three cumulants to do: the most that Σ c⁴ p (1 - p) may be
+/// of the squared variance. It bounds the squared skewness and the excess kurtosis; 50 rows of
+/// equal say and outcomes in doubt, variance 1 in all, are there.
 const NEARLY_NORMAL: f64 = 0.02;
 
 /// Rows above which those of a cell are drawn together.
 const MOST_EXACT: usize = 4096;
 
-/// Cells for each sigma: within one, the kernel changes by some hundredths at most where it matters.
+/// Cells for each sigma: within one, the kernel changes by some hundredths at most where it
+/// matters.
 const CELLS: f64 = 16.0;
 
-/// In standard deviations for one outcome: even all rows of a large file together move the curve by nothing.
+/// In standard deviations for one outcome: even all rows of a large file together move the curve by
+/// nothing.
 const SMALLEST_SAY: f64 = 1e-18;
 
 impl LsEce {
@@ -40,22 +44,26 @@ impl LsEce {
     /// R*(t) = Σ_i c_i y*_i,   c_i = s_i p_ξ(u - h_i) / Σ_j s_j p_ξ(u - h_j),   u = ρ^-1(t),   y*_i = 1 with probability ρ(h_i)
     /// mean Σ c p,   variance Σ c² p (1 - p),   third cumulant Σ c³ p (1 - p)(1 - 2p)
     /// ```
-    /// Lower and upper end are the quantiles of R*(t) at (1 - level) / 2 from either side: pointwise, about Σ c p, which is not t itself, since noise smooths
-    /// the predictions too. Where Σ c⁴ p (1 - p) is at most a fiftieth of the squared variance they are the quantiles of a normal number with the
-    /// skewness taken into account (Cornish and Fisher); elsewhere outcomes are drawn, and the ends are order statistics of the draws.
-    /// NaN where the curve is.
+    /// Lower and upper end are the quantiles of R*(t) at (1 - level) / 2 from either side:
+    /// pointwise, about Σ c p, which is not t itself, since noise smooths the predictions too.
+    /// Where Σ c⁴ p (1 - p) is at most a fiftieth of the squared variance they are the quantiles of
+    /// a normal number with the skewness taken into account (Cornish and Fisher); elsewhere
+    /// outcomes are drawn, and the ends are order statistics of the draws. NaN where the curve is.
     ///
     /// # Assumptions
     /// Independent rows. Predictions are clipped as for the curve.
     ///
     /// # Cost
-    /// That of [`curve`](Self::curve). Where outcomes are drawn, for each draw as many numbers as there are rows or, above 4,096, cells of a sixteenth of sigma.
+    /// That of [`curve`](Self::curve). Where outcomes are drawn, for each draw as many numbers as
+    /// there are rows or, above 4,096, cells of a sixteenth of sigma.
     ///
     /// # Accuracy
-    /// Mean and variance are those of the rows in either case. Statistical: from draws of rows the level holds for any n; by cumulants it is off by less than 1 % of 95.
+    /// Mean and variance are those of the rows in either case. Statistical: from draws of rows the
+    /// level holds for any n; by cumulants it is off by less than 1 % of 95.
     ///
     /// # Reference
-    /// Consistency bars: Bröcker, Smith, "Increasing the reliability of reliability diagrams", Weather and Forecasting 2007.
+    /// Consistency bars: Bröcker, Smith, "Increasing the reliability of reliability diagrams",
+    /// Weather and Forecasting 2007.
     ///
     /// # Example
     /// One row at logit 0 can have either outcome.
@@ -70,9 +78,9 @@ impl LsEce {
     /// ```
     ///
     /// # Sketches
-    /// Points that stand for cells take the place of rows in every sum, and count as the rows of their cell do: of a cell
-    /// of weight W whose rows have the weight w each, c² is W w (K / Σ)², and so on. Under weights w is Σ w² / Σ w of the
-    /// cell.
+    /// Points that stand for cells take the place of rows in every sum, and count as the rows of
+    /// their cell do: of a cell of weight W whose rows have the weight w each, c² is W w (K / Σ)²,
+    /// and so on. Under weights w is Σ w² / Σ w of the cell.
     pub fn consistency_band<'s>(
         &self,
         sample: impl Into<Sample<'s>>,
@@ -218,7 +226,8 @@ struct Trials {
     n: u64,
 }
 
-/// All rows that have weight: one by one if they are few, else by cells of the logit in which weights differ by less than a fifth.
+/// All rows that have weight: one by one if they are few, else by cells of the logit in which
+/// weights differ by less than a fifth.
 fn trials(population: &Population, kernel: &Kernel<'_>) -> Vec<Trials> {
     let points = &population.points;
     let with_weight = (0..points.len()).filter(|index| points.weight(*index) > 0.0);
@@ -247,8 +256,8 @@ fn trials(population: &Population, kernel: &Kernel<'_>) -> Vec<Trials> {
     cells.into_values().map(mean).collect()
 }
 
-/// The ends of the band at some places in standard deviations from the mean, by drawn outcomes. `None` where cells of noise that jumps are out of
-/// reach and their rows are not.
+/// The ends of the band at some places in standard deviations from the mean, by drawn outcomes.
+/// `None` where cells of noise that jumps are out of reach and their rows are not.
 fn drawn_units(
     trials: &[Trials],
     kernel: &Kernel<'_>,
@@ -269,7 +278,8 @@ fn drawn_units(
             says.filter(|(_, say)| *say > SMALLEST_SAY).collect()
         })
         .collect();
-    // Of many cells only those that are heard anywhere are drawn: where few places are drawn at all, they are few.
+    // Of many cells only those that are heard anywhere are drawn: where few places are drawn at
+    // all, they are few.
     let mut is_heard = vec![trials.len() <= MOST_EXACT; trials.len()];
     says.iter().flatten().for_each(|(index, _)| is_heard[*index] = true);
     let ends = options.ends(places.len(), |uniforms| {

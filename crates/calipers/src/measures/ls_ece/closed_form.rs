@@ -1,20 +1,23 @@
 //! The integral for uniform noise: between the points h_i ± a, everything has a closed form.
 //!
 //! # Definition
-//! With noise that is constant on [-a, a], the smoothed masses F_1 and F = F_0 + F_1 are constant between the
-//! sorted points h_i - a and h_i + a. On such a piece G = F_1 - F ρ(u) changes sign only at ρ(u) = F_1 / F, and
-//! its integral is F_1 (b - a) - F ∫ρ.
+//! With noise that is constant on [-a, a], the smoothed masses F_1 and F = F_0 + F_1 are constant
+//! between the sorted points h_i - a and h_i + a. On such a piece G = F_1 - F ρ(u) changes sign
+//! only at ρ(u) = F_1 / F, and its integral is F_1 (b - a) - F ∫ρ.
 //!
-//! In the residual form the masses are those of s_i |y_i - p_i|, and R = F_1 - F_0 is constant on each piece: its integral is |F_1 - F_0| (b - a).
+//! In the residual form the masses are those of s_i |y_i - p_i|, and R = F_1 - F_0 is constant on
+//! each piece: its integral is |F_1 - F_0| (b - a).
 //!
 //! # Bound
-//! The masses are sums of integers, so they are exact. On a piece, products and the integral of the link have
-//! relative errors below 2^-43 of F (b - a), and these add up to 1 over all pieces. A root that is off by
-//! rounding costs the square of that. The points h_i ± a are off by the error of h_i and one rounding: each
-//! unit of it costs at most the total variation of the noise, 1 / a.
+//! The masses are sums of integers, so they are exact. On a piece, products and the integral of the
+//! link have relative errors below 2^-43 of F (b - a), and these add up to 1 over all pieces. A
+//! root that is off by rounding costs the square of that. The points h_i ± a are off by the error
+//! of h_i and one rounding: each unit of it costs at most the total variation of the noise, 1 / a.
 //!
-//! In the residual form, masses are rounded once, to within 2^-97 and a unit of 2^-53 of themselves, and are off by 2^-47 in all before that
-//! (`smooth.rs`, step 6). Their sums and differences are exact. An error in h_i changes p_i as well, by at most the slope of the link for each unit of it.
+//! In the residual form, masses are rounded once, to within 2^-97 and a unit of 2^-53 of
+//! themselves, and are off by 2^-47 in all before that (`smooth.rs`, step 6). Their sums and
+//! differences are exact. An error in h_i changes p_i as well, by at most the slope of the link for
+//! each unit of it.
 
 use super::integrand::Integrand;
 use super::points::Points;

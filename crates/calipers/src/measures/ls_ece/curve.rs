@@ -10,14 +10,16 @@ use crate::Error;
 use crate::data::{Binary, Sample};
 use crate::watch;
 
-/// E[Y | T = t] and the density of T = ρ(h + ξ), point by point: equations (tndensity2) and (tndensity).
+/// E[Y | T = t] and the density of T = ρ(h + ξ), point by point: equations (tndensity2) and
+/// (tndensity).
 ///
 /// LS-ECE is the mean of |outcome_rate - t| under this density.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LsCurve {
     /// The smoothed probabilities t, in (0, 1).
     pub probabilities: Vec<f64>,
-    /// E[Y | T = t]; NaN where the density is 0 or within its bound, so that there is nothing to average.
+    /// E[Y | T = t]; NaN where the density is 0 or within its bound, so that there is nothing to
+    /// average.
     pub outcome_rates: Vec<f64>,
     /// Density of T at t.
     pub densities: Vec<f64>,
@@ -73,7 +75,8 @@ impl LsEce {
             let masses = regression.at(u);
             let bound = bound(points, &kernel, &smoothness, &regression, spread, u, masses.total);
             let slope = self.link.derivative(u);
-            // The slope is off by as much as the second derivative lets it for an error in u, and by its own rounding.
+            // The slope is off by as much as the second derivative lets it for an error in u, and
+            // by its own rounding.
             let second = self.link.derivative_bound(2).unwrap_or(f64::INFINITY);
             let slope_error = (second * self.link.inverse_error(u) / slope).min(1.0) + 2f64.powi(-44);
             let density_bound = (bound + masses.total * slope_error) / slope * (1.0 + 1e-12);
@@ -100,15 +103,16 @@ pub(super) struct Spread {
     pub(super) pointwise: f64,
     /// The distance itself, for noise that jumps.
     pub(super) farthest: f64,
-    /// Any share of the rows may have been anywhere beyond ± this, where their points are; infinite if none was.
+    /// Any share of the rows may have been anywhere beyond ± this, where their points are; infinite
+    /// if none was.
     pub(super) moved_beyond: f64,
 }
 
 impl Spread {
     pub(super) const NONE: Spread = Spread { pointwise: 0.0, farthest: 0.0, moved_beyond: f64::INFINITY };
 
-    /// The most that rows which were moved can add to the mass at u or take from it: the kernel that far out, where the density
-    /// falls and so is at most the probability of the unit before.
+    /// The most that rows which were moved can add to the mass at u or take from it: the kernel
+    /// that far out, where the density falls and so is at most the probability of the unit before.
     fn moved(&self, kernel: &Kernel<'_>, u: f64) -> f64 {
         if self.moved_beyond == f64::INFINITY {
             return 0.0;
@@ -147,8 +151,9 @@ fn rate(masses: &Masses, bound: f64) -> (f64, f64) {
 
 /// How far the masses at u can be off.
 ///
-/// An error δ in the logits, or in u, moves a term by at most δ sup|K'| <= δ N_2 / 2, since K' goes from 0 to 0;
-/// noise that jumps has no such bound, and there the rows within δ of a jump are counted in full.
+/// An error δ in the logits, or in u, moves a term by at most δ sup|K'| <= δ N_2 / 2, since K' goes
+/// from 0 to 0; noise that jumps has no such bound, and there the rows within δ of a jump are
+/// counted in full.
 fn bound(
     points: &Points,
     kernel: &Kernel<'_>,

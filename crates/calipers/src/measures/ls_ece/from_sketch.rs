@@ -12,8 +12,8 @@ use crate::{Error, error};
 /// What of the tolerance cells may take; the rest is the integral's.
 const CELLS_SHARE: f64 = 0.9;
 
-/// Sigma by rule is raised by at most this, to what cells can answer; where that is not enough, they are too wide for this
-/// noise, and no sigma near the rule would do.
+/// Sigma by rule is raised by at most this, to what cells can answer; where that is not enough,
+/// they are too wide for this noise, and no sigma near the rule would do.
 const MOST_RAISED: f64 = 4.0;
 
 /// Points for a sketch at some sigma.
@@ -117,7 +117,8 @@ impl LsEce {
                 let far = self.price_of_far(sketch, sigma);
                 return Ok(Prepared { atoms, far, sigma, raised: sigma > by_rule });
             }
-            // The price falls with the third power of sigma, or with a lower one; so this never goes too far.
+            // The price falls with the third power of sigma, or with a lower one; so this never
+            // goes too far.
             sigma *= (excess.cbrt() * 1.001).max(1.001);
             // Written so that NaN fails.
             if !(sigma <= MOST_RAISED * by_rule) {
@@ -126,7 +127,8 @@ impl LsEce {
         }
     }
 
-    /// The smaller of the logits, by their size, that stand for the largest raw scores, ±708 unless the sketch has others.
+    /// The smaller of the logits, by their size, that stand for the largest raw scores, ±708 unless
+    /// the sketch has others.
     fn last_logit(&self, sketch: &Sketch) -> f64 {
         let small = libm::exp(-sketch.options().largest_logit_value());
         let ends = [self.coordinate(sketch).inverse(small, 1.0), self.coordinate(sketch).inverse(1.0, small)];
@@ -136,9 +138,10 @@ impl LsEce {
     /// What it costs that raw scores beyond the largest were taken as that.
     ///
     /// # Bound
-    /// That of `saturated.rs` with H the logit there: for any d < H, four times ρ(-d) or 1 - ρ(d), and four times the probability that the
-    /// noise goes beyond H - d. Taken at the best of some d. For the residual form six times the saturation and ten times the probability that
-    /// the noise goes beyond (H - d) / 2.
+    /// That of `saturated.rs` with H the logit there: for any d < H, four times ρ(-d) or 1 - ρ(d),
+    /// and four times the probability that the noise goes beyond H - d. Taken at the best of some
+    /// d. For the residual form six times the saturation and ten times the probability that the
+    /// noise goes beyond (H - d) / 2.
     fn price_of_far(&self, sketch: &Sketch, sigma: f64) -> f64 {
         if sketch.scale() == Some(Scale::Probability) || sketch.n_clipped() == 0 {
             return 0.0;
@@ -154,8 +157,8 @@ impl LsEce {
         (0..64).map(|step| price(last * f64::from(step) / 64.0)).fold(f64::INFINITY, f64::min)
     }
 
-    /// The link by which a sketch's cells have their logits: those of raw scores are the logistic link's, whatever the link of
-    /// the measure is.
+    /// The link by which a sketch's cells have their logits: those of raw scores are the logistic
+    /// link's, whatever the link of the measure is.
     fn coordinate(&self, sketch: &Sketch) -> &dyn Link {
         match sketch.scale() {
             Some(Scale::Link) => &Logistic,
@@ -178,7 +181,8 @@ impl LsEce {
         atoms
     }
 
-    /// Scores that were computed have an error of their own, which the link stretches where it is flatter than the logistic.
+    /// Scores that were computed have an error of their own, which the link stretches where it is
+    /// flatter than the logistic.
     fn add_score_errors(&self, atoms: &mut Atoms, sketch: &Sketch, coordinate: &dyn Link) {
         let points = &mut atoms.points;
         let error = |logit: f64| {

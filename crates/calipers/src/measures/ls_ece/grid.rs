@@ -1,4 +1,5 @@
-//! Points spread over the nodes of an equally spaced grid, in pages that exist only where points are.
+//! Points spread over the nodes of an equally spaced grid, in pages that exist only where points
+//! are.
 
 use std::ops::Range;
 
@@ -11,8 +12,8 @@ use crate::numerics::parallel;
 /// Pages that the table of a grid may have.
 const MAX_PAGES: f64 = (1u64 << 26) as f64;
 
-/// Nodes that a page has masses for. A point of the page's last panel reaches nodes of the next page: the page has
-/// room for them, and they are added up when nodes are read.
+/// Nodes that a page has masses for. A point of the page's last panel reaches nodes of the next
+/// page: the page has room for them, and they are added up when nodes are read.
 const PAGE_NODES: usize = PAGE as usize + MAX_ORDER;
 
 /// Masses of a page: those of outcome 0, then those of outcome 1.
@@ -38,7 +39,8 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Spreads all points with these masses (1 each, if there are none) in place of their weights, or says that the grid would be too large.
+    /// Spreads all points with these masses (1 each, if there are none) in place of their weights,
+    /// or says that the grid would be too large.
     pub(super) fn new(points: &Points, masses: Option<&[f64]>, plan: &Plan) -> Option<Self> {
         let (min, max) = points.range();
         // Panels are counted in the last bits of doubles. NaN fails, too.
@@ -60,7 +62,8 @@ impl Grid {
             overflowed: false,
         };
 
-        // As many sums as fit into 32 MiB: a number that depends on data and settings, not on threads.
+        // As many sums as fit into 32 MiB: a number that depends on data and settings, not on
+        // threads.
         let n = points.len();
         let page_bytes = (size_of::<f64>() * PAGE_MASSES) as f64;
         let bytes = n_pages.min(n as f64) * page_bytes + 4.0 * n_pages;
@@ -78,7 +81,8 @@ impl Grid {
         if grid.overflowed {
             return None;
         }
-        // Weights become shares at the end: one rounding for each node rather than one for each point.
+        // Weights become shares at the end: one rounding for each node rather than one for each
+        // point.
         grid.masses.iter_mut().for_each(|mass| *mass /= points.total_weight);
         grid.remainder /= points.total_weight;
         Some(grid)
@@ -122,7 +126,8 @@ impl Grid {
         (slot > 0).then(|| &self.masses[(slot - 1) * PAGE_MASSES..][..PAGE_MASSES])
     }
 
-    /// Nodes that have mass, as ranges that neither touch nor overlap after growing by `halo` on both sides.
+    /// Nodes that have mass, as ranges that neither touch nor overlap after growing by `halo` on
+    /// both sides.
     pub(super) fn windows(&self, halo: i64) -> Vec<Range<i64>> {
         let mut windows: Vec<Range<i64>> = Vec::new();
         for nodes in (0..self.table.len()).filter_map(|index| self.occupied(index)) {
@@ -200,7 +205,8 @@ dispatched! {
     }
 }
 
-/// Places of some rows at once, which the compiler does in vectors, and then their masses row by row.
+/// Places of some rows at once, which the compiler does in vectors, and then their masses row by
+/// row.
 #[inline(always)]
 fn spread<const M: usize>(points: &Points, masses: Option<&[f64]>, plan: &Plan, rows: Range<usize>, grid: &mut Grid) {
     const LANES: usize = 16;

@@ -5,8 +5,9 @@
 //! paper      G(u) = Σ_i s_i (y_i - ρ(u)) K(u - h_i)
 //! residual   R(u) = Σ_i s_i (y_i - p_i) K(u - h_i),   p_i = ρ(h_i)
 //! ```
-//! LS-ECE is ∫|G|, the residual form is ∫|R|. R smooths residuals and leaves predictions as they are. Both are linear in the points, so one grid,
-//! one closed form and one reduction of cells serve both; only the weights of the points and the norms in the bounds differ.
+//! LS-ECE is ∫|G|, the residual form is ∫|R|. R smooths residuals and leaves predictions as they
+//! are. Both are linear in the points, so one grid, one closed form and one reduction of cells
+//! serve both; only the weights of the points and the norms in the bounds differ.
 
 use std::borrow::Cow;
 
@@ -43,8 +44,9 @@ impl Integrand {
         }
     }
 
-    /// A bound on Σ s_i |error of y_i - p_i|, where the masses are computed from logits that are taken to be exact: [`Link::both`] promises
-    /// 2^-48, and the product with the weight is rounded once.
+    /// A bound on Σ s_i |error of y_i - p_i|, where the masses are computed from logits that are
+    /// taken to be exact: [`Link::both`] promises 2^-48, and the product with the weight is rounded
+    /// once.
     pub(super) fn mass_error(self) -> f64 {
         match self {
             Integrand::Paper => 0.0,
@@ -52,8 +54,8 @@ impl Integrand {
         }
     }
 
-    /// The derivatives of the factor y - ρ(h), which belongs to a point at h: bounds on their sizes, from order 0 to 3. The paper's factor depends on u
-    /// alone.
+    /// The derivatives of the factor y - ρ(h), which belongs to a point at h: bounds on their
+    /// sizes, from order 0 to 3. The paper's factor depends on u alone.
     pub(crate) fn factor_bounds(self, link: &dyn Link) -> [Option<f64>; 4] {
         match self {
             Integrand::Paper => [Some(1.0), Some(0.0), Some(0.0), Some(0.0)],

@@ -9,14 +9,16 @@ use crate::data::PlainRows;
 /// Rows from which on cells are faster than the rows themselves.
 const MANY: usize = 1 << 19;
 
-/// Mantissa bits that tell cells apart: from tables that fit any cache to one that is still faster than rows.
+/// Mantissa bits that tell cells apart: from tables that fit any cache to one that is still faster
+/// than rows.
 const RESOLUTIONS: std::ops::Range<u32> = 6..14;
 
 /// What cells may cost of the tolerance. The grid gets the rest, whose size hardly depends on it.
 const SHARE: f64 = 0.75;
 
-/// What cells of nominal width w cost in units of w³ N_3 for rows with a density, N_3 being the norm of the kernel's third
-/// derivative, as real files have it. Only the first guess of a resolution depends on it.
+/// What cells of nominal width w cost in units of w³ N_3 for rows with a density, N_3 being the
+/// norm of the kernel's third derivative, as real files have it. Only the first guess of a
+/// resolution depends on it.
 const TYPICAL_COST: f64 = 0.012;
 
 /// Points that stand for the cells of many rows.
@@ -27,7 +29,8 @@ pub(super) struct ByCells {
 }
 
 impl LsEce {
-    /// The measure by cells; `None` as [`atoms_of_cells`](Self::atoms_of_cells) has it, or where the tolerance cannot be met so.
+    /// The measure by cells; `None` as [`atoms_of_cells`](Self::atoms_of_cells) has it, or where
+    /// the tolerance cannot be met so.
     pub(super) fn measure_cells(&self, rows: PlainRows<'_>) -> Result<Option<Measured>, Error> {
         let Some(ByCells { atoms, sigma, n_clipped }) = self.atoms_of_cells(rows)? else { return Ok(None) };
         let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
@@ -41,8 +44,9 @@ impl LsEce {
         }
     }
 
-    /// Points in place of rows, by cells; `None` where rows have to be taken one by one: few of them, noise without a third derivative, or
-    /// a tolerance or sigma that cells of this size do not serve; and for unchecked rows that break a rule.
+    /// Points in place of rows, by cells; `None` where rows have to be taken one by one: few of
+    /// them, noise without a third derivative, or a tolerance or sigma that cells of this size do
+    /// not serve; and for unchecked rows that break a rule.
     pub(super) fn atoms_of_cells(&self, rows: PlainRows<'_>) -> Result<Option<ByCells>, Error> {
         let third = self.noise.variation(3).filter(|_| self.link.curvature(0.0, 0.0).is_some());
         let Some(third) = third.filter(|_| rows.len() >= MANY) else { return Ok(None) };
@@ -95,7 +99,8 @@ impl LsEce {
     }
 }
 
-/// The coarsest resolution at which cells that cost `price` at width 1 are within a budget; `None` if none is.
+/// The coarsest resolution at which cells that cost `price` at width 1 are within a budget; `None`
+/// if none is.
 fn bits_for(price: f64, budget: f64) -> Option<u32> {
     let bits = ((price / budget).log2() / 3.0).ceil().max(f64::from(RESOLUTIONS.start));
     // Written so that NaN fails.

@@ -1,4 +1,5 @@
-//! LS-ECE, the logit-smoothed calibration error of "How Flawed Is ECE? An Analysis via Logit Smoothing".
+//! LS-ECE, the logit-smoothed calibration error of "How Flawed Is ECE? An Analysis via Logit
+//! Smoothing".
 //!
 //! ```text
 //! BinaryView -> Points (of rows, or by many.rs of cells) -> Sigma
@@ -59,28 +60,33 @@ pub(crate) const DEFAULT_CLIP: f64 = 1e-6;
 /// LS-ECE = E |E[Y | T] - T|,   T = ρ(h + ξ)
 ///        = ∫ |G(u)| du,        G(u) = Σ_i s_i (y_i - ρ(u)) p_ξ(u - h_i)
 /// ```
-/// for the empirical measure of the rows: h_i logits, y_i outcomes, s_i shares of the weight, ρ the link and
-/// p_ξ the density of the noise at scale sigma. Equation (secedef) of the paper, after t = ρ(u).
+/// for the empirical measure of the rows: h_i logits, y_i outcomes, s_i shares of the weight, ρ the
+/// link and p_ξ the density of the noise at scale sigma. Equation (secedef) of the paper, after t =
+/// ρ(u).
 ///
-/// [`residual`](Self::residual) turns it into the residual form, a measure of its own with the same options.
+/// [`residual`](Self::residual) turns it into the residual form, a measure of its own with the same
+/// options.
 ///
 /// # Assumptions
-/// None for the number itself: it is continuous in the predictions for any data. As an estimate of ECE it
-/// needs sigma -> 0 and n sigma -> infinity ([`Sigma::Auto`]) and logits with a density.
+/// None for the number itself: it is continuous in the predictions for any data. As an estimate of
+/// ECE it needs sigma -> 0 and n sigma -> infinity ([`Sigma::Auto`]) and logits with a density.
 ///
 /// # Cost
-/// O(n) for smooth noise, O(n log n) for uniform noise. Memory: for many rows of plain probabilities some megabytes of
-/// cells; otherwise 9 to 17 bytes for each row, 60 with uniform noise; and a grid of some nodes for each sigma.
+/// O(n) for smooth noise, O(n log n) for uniform noise. Memory: for many rows of plain
+/// probabilities some megabytes of cells; otherwise 9 to 17 bytes for each row, 60 with uniform
+/// noise; and a grid of some nodes for each sigma.
 ///
 /// # Accuracy
-/// Numerical: `numerical_bound`, proven and never above the tolerance; where it cannot be met, an error says so.
-/// Statistical: biased up at small n sigma, even when calibrated; too large a sigma miscalibrates by itself.
+/// Numerical: `numerical_bound`, proven and never above the tolerance; where it cannot be met, an
+/// error says so. Statistical: biased up at small n sigma, even when calibrated; too large a sigma
+/// miscalibrates by itself.
 ///
 /// # Reference
 /// Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024.
 ///
 /// # Example
-/// One point at logit 0 whose outcome is 1: the gap is |1 - T|, which has mean 1/2 for any symmetric noise.
+/// One point at logit 0 whose outcome is 1: the gap is |1 - T|, which has mean 1/2 for any
+/// symmetric noise.
 /// ```
 /// use calipers::{Measure, Input, LsEce};
 ///
@@ -146,29 +152,34 @@ impl LsEce {
         clip: f64;
     }
 
-    /// The residual form of LS-ECE (`residual_ls_ece`): residuals are smoothed, and predictions stay as they are.
+    /// The residual form of LS-ECE (`residual_ls_ece`): residuals are smoothed, and predictions
+    /// stay as they are.
     ///
     /// # Definition
     /// ```text
     /// V = ∫ |R(u)| du,   R(u) = Σ_i s_i (y_i - p_i) p_ξ(u - h_i),   p_i = ρ(h_i)
     /// ```
-    /// with rows, noise, link, clip and sigma as for LS-ECE. LS-ECE is the paper's measure; this form is that of this library.
+    /// with rows, noise, link, clip and sigma as for LS-ECE. LS-ECE is the paper's measure; this
+    /// form is that of this library.
     ///
     /// # Properties
-    /// V is never above ECE, for any noise. With Gaussian noise it does not grow with sigma, tends to ECE as sigma tends to 0, and is 0 if and only if
-    /// the predictions are calibrated. It is continuous in the predictions, as LS-ECE is, and differs from LS-ECE by at most sigma E|ξ| times the largest slope of
-    /// the link. The part of V where predictions are too low is (V + ȳ - p̄) / 2. docs/theory.md has the proofs.
+    /// V is never above ECE, for any noise. With Gaussian noise it does not grow with sigma, tends
+    /// to ECE as sigma tends to 0, and is 0 if and only if the predictions are calibrated. It is
+    /// continuous in the predictions, as LS-ECE is, and differs from LS-ECE by at most sigma E|ξ|
+    /// times the largest slope of the link. The part of V where predictions are too low is (V + ȳ -
+    /// p̄) / 2. docs/theory.md has the proofs.
     ///
     /// # Cost
-    /// That of LS-ECE by cells and from sketches. Rows that are taken one by one need 8 bytes more each and up to twice the time, since the link is
-    /// evaluated at each of them.
+    /// That of LS-ECE by cells and from sketches. Rows that are taken one by one need 8 bytes more
+    /// each and up to twice the time, since the link is evaluated at each of them.
     ///
     /// # Accuracy
-    /// Numerical: `numerical_bound`, proven as for LS-ECE. Statistical: biased up at small n sigma, even when calibrated. Unlike LS-ECE, it is 0 for
-    /// calibrated predictions at any sigma.
+    /// Numerical: `numerical_bound`, proven as for LS-ECE. Statistical: biased up at small n sigma,
+    /// even when calibrated. Unlike LS-ECE, it is 0 for calibrated predictions at any sigma.
     ///
     /// # Example
-    /// Two rows at one logit, of which one has outcome 1: predicted as 1/2, they are calibrated at any sigma. LS-ECE is not 0 there.
+    /// Two rows at one logit, of which one has outcome 1: predicted as 1/2, they are calibrated at
+    /// any sigma. LS-ECE is not 0 there.
     /// ```
     /// use calipers::{Measure, Input, LsEce};
     ///
@@ -190,7 +201,8 @@ impl LsEce {
         check_tolerance(self.tolerance)
     }
 
-    /// The measure at several sigmas, by the same code and with the same bits as at each of them, but that rows are read once.
+    /// The measure at several sigmas, by the same code and with the same bits as at each of them,
+    /// but that rows are read once.
     pub(crate) fn estimate_at(&self, view: &BinaryView<'_>, sigmas: &[f64]) -> Result<Vec<Estimate>, Error> {
         self.check_settings()?;
         let at: Vec<LsEce> = sigmas.iter().map(|sigma| self.clone().sigma(*sigma)).collect();
@@ -256,8 +268,8 @@ impl Measure for LsEce {
         &*self.link
     }
 
-    /// On a grid, with sigma as it was settled for these rows; one by one where sigma is too small for the span of the logits, or the noise
-    /// has too heavy a tail.
+    /// On a grid, with sigma as it was settled for these rows; one by one where sigma is too small
+    /// for the span of the logits, or the noise has too heavy a tail.
     fn resampler<'a>(
         &'a self,
         view: &'a BinaryView<'a>,

@@ -38,10 +38,11 @@ pub(super) struct Smoothness {
     pub(super) order: usize,
     /// L1 norms of the kernel's derivatives of order 0..=order at scale 1.
     variations: Vec<f64>,
-    /// sup |(y - rho)^(j)| for j in 0..=order; 1, 0, 0 and so on where the factor of the kernel does not depend on u.
+    /// sup |(y - rho)^(j)| for j in 0..=order; 1, 0, 0 and so on where the factor of the kernel
+    /// does not depend on u.
     link_bounds: Vec<f64>,
-    /// By how much the factor of a point changes when its logit moves by 1: at most the slope of the link in the residual form, and nothing
-    /// in that of the paper.
+    /// By how much the factor of a point changes when its logit moves by 1: at most the slope of
+    /// the link in the residual form, and nothing in that of the paper.
     factor_slope: f64,
 }
 
@@ -56,8 +57,9 @@ impl Smoothness {
         Smoothness { sigma, order: variations.len() - 1, variations, link_bounds, factor_slope: 0.0 }
     }
 
-    /// The norms of the residual form: its factor y - rho(h) belongs to the point and is constant in u, so that no derivative of the link
-    /// has a part in them. The slope of the link says what an error in a logit does to the factor.
+    /// The norms of the residual form: its factor y - rho(h) belongs to the point and is constant
+    /// in u, so that no derivative of the link has a part in them. The slope of the link says what
+    /// an error in a logit does to the factor.
     pub(super) fn of_residuals(noise: &dyn Noise, link: &dyn Link, sigma: f64) -> Self {
         let slope = link.derivative_bound(1);
         let mut variations = vec![1.0];
@@ -158,7 +160,8 @@ impl Plan {
     /// The panel that a logit is in, and where in it, from 0 to 1; for positions up to 2^51.
     #[inline(always)]
     pub(super) fn panel(&self, logit: f64) -> (i64, f64) {
-        // Added to a number, it leaves the nearest integer in the last bits: most processors have no faster way to one.
+        // Added to a number, it leaves the nearest integer in the last bits: most processors have
+        // no faster way to one.
         const LAST_BITS: f64 = 1.5 * (1u64 << 52) as f64;
         let position = self.position(logit);
         let shifted = position + LAST_BITS;
@@ -169,7 +172,8 @@ impl Plan {
     }
 }
 
-/// The number between `good` and `bad` that is closest to `bad` and still `fits`, to a per mille; `good` if none does.
+/// The number between `good` and `bad` that is closest to `bad` and still `fits`, to a per mille;
+/// `good` if none does.
 fn bisect(mut good: f64, mut bad: f64, fits: impl Fn(f64) -> bool) -> f64 {
     if fits(bad) {
         return bad;

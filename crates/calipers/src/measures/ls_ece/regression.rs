@@ -1,4 +1,5 @@
-//! Kernel sums at single places, straight from the points: for curves and samples, where no integral is wanted.
+//! Kernel sums at single places, straight from the points: for curves and samples, where no
+//! integral is wanted.
 
 use super::Kernel;
 use super::points::Points;
@@ -70,8 +71,8 @@ impl<'a> Regression<'a> {
     }
 }
 
-/// The distance beyond which a point has no say: noise goes a unit less far but for a probability of 1e-30. For noise
-/// with a heavier tail than any built-in one it is a million units.
+/// The distance beyond which a point has no say: noise goes a unit less far but for a probability
+/// of 1e-30. For noise with a heavier tail than any built-in one it is a million units.
 fn negligible_beyond(kernel: &Kernel<'_>) -> f64 {
     let mut reach = 2.0;
     while kernel.noise.tail(reach - 1.0) > 1e-30 && reach < 1e6 {

@@ -33,8 +33,8 @@ const CHUNK: u64 = 1 << 16;
 /// O(n log n) and, for each sample, the rows within reach of the noise; memory O(n).
 ///
 /// # Accuracy
-/// Unbiased for [`LsEce`](crate::LsEce), with the standard error in the result: about 1/(2 √m). Prefer
-/// [`LsEce`](crate::LsEce), which is exact to its tolerance and faster.
+/// Unbiased for [`LsEce`](crate::LsEce), with the standard error in the result: about 1/(2 √m).
+/// Prefer [`LsEce`](crate::LsEce), which is exact to its tolerance and faster.
 ///
 /// # Example
 /// ```
@@ -163,8 +163,8 @@ impl Measure for LsEceSampled {
         let m = self.n_samples as f64;
         let mean = sum.value() / m;
         let variance = ((squares.value() - m * mean * mean) / (m - 1.0)).max(0.0);
-        // How far the mean that is sampled can be from LS-ECE: the ratios' rounding, and the logits' by the
-        // noise's total variation. The error of sampling itself stands beside it.
+        // How far the mean that is sampled can be from LS-ECE: the ratios' rounding, and the
+        // logits' by the noise's total variation. The error of sampling itself stands beside it.
         let bound = 2f64.powi(-43)
             + 2.0 * regression.neglected * sigma
             + self.noise.variation(1).unwrap_or(f64::INFINITY) * points.logit_error / sigma;
@@ -201,8 +201,8 @@ impl Measure for LsEceSampled {
     }
 }
 
-/// E[Y | h + ξ = u]. Rounding may put a draw of bounded noise outside its own kernel, by a last bit: then the
-/// nearest point decides.
+/// E[Y | h + ξ = u]. Rounding may put a draw of bounded noise outside its own kernel, by a last
+/// bit: then the nearest point decides.
 fn outcome_rate(points: &Points, regression: &Regression<'_>, u: f64) -> f64 {
     let masses = regression.at(u);
     if masses.total > 0.0 {

@@ -9,18 +9,25 @@ use crate::{Error, error};
 /// The scale of the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Sigma {
-    /// `1.25 n^(-1/3) √(s² + 0.1²)` with s the standard deviation of the logits after clipping, in which each row counts with p (1 - p) times its weight: with the
-    /// noise that its outcome has.
+    /// `1.25 n^(-1/3) √(s² + 0.1²)` with s the standard deviation of the logits after clipping, in
+    /// which each row counts with p (1 - p) times its weight: with the noise that its outcome has.
     ///
-    /// - It moves as little as the predictions do: no quantile jumps where many rows share a score or nearly do, and half of all rows within 1e-6 of each other
-    ///   do not make it tiny. The 0.1 is a difference of logits that rules do not resolve: so equal scores and nearly equal ones are treated alike.
-    /// - Rows that are all but sure, however far out their logits are, hardly count: they have no noise to smooth.
-    /// - n is the effective sample size under weights, (Σw)² / Σw², which does not change when all weights double: so a weight of 2 is a repeated row for every
-    ///   measure at a given sigma, but not for this rule.
+    /// - It moves as little as the predictions do: no quantile jumps where many rows share a score
+    ///   or nearly do, and half of all rows within 1e-6 of each other do not make it tiny. The 0.1
+    ///   is a difference of logits that rules do not resolve: so equal scores and nearly equal ones
+    ///   are treated alike.
+    /// - Rows that are all but sure, however far out their logits are, hardly count: they have no
+    ///   noise to smooth.
+    /// - n is the effective sample size under weights, (Σw)² / Σw², which does not change when all
+    ///   weights double: so a weight of 2 is a repeated row for every measure at a given sigma, but
+    ///   not for this rule.
     ///
-    /// Since sigma -> 0 and n sigma -> infinity, LS-ECE with this rule is a consistent estimate of ECE, whatever the law (the paper's theorem ececonsist asks for more than
-    /// it needs). The factor was chosen by simulation: mean RMSE over the families of [`Family::all`](crate::population::Family::all) for n from 300 to 50,000, of the value without its noise
-    /// ([`Debias`](crate::inference::Debias)). `calipers study estimators` shows it, with families that were kept aside.
+    /// Since sigma -> 0 and n sigma -> infinity, LS-ECE with this rule is a consistent estimate of
+    /// ECE, whatever the law (the paper's theorem ececonsist asks for more than it needs). The
+    /// factor was chosen by simulation: mean RMSE over the families of
+    /// [`Family::all`](crate::population::Family::all) for n from 300 to 50,000, of the value
+    /// without its noise ([`Debias`](crate::inference::Debias)). `calipers study estimators` shows
+    /// it, with families that were kept aside.
     #[default]
     Auto,
     /// The scale itself.
@@ -54,8 +61,8 @@ impl Sigma {
         })
     }
 
-    /// One for several models on the same rows, by rule: the geometric mean of what it is for each, which does not depend on the unit that logits have. `None` where
-    /// sigma is given.
+    /// One for several models on the same rows, by rule: the geometric mean of what it is for each,
+    /// which does not depend on the unit that logits have. `None` where sigma is given.
     pub(super) fn common(self, views: &[&BinaryView<'_>], link: &dyn Link, clip: f64) -> Result<Option<f64>, Error> {
         if self != Sigma::Auto {
             return Ok(None);
@@ -76,7 +83,8 @@ impl Sigma {
         }
     }
 
-    /// Below, doubles hardly tell logits apart; beyond, noise drowns them. Written so that NaN fails.
+    /// Below, doubles hardly tell logits apart; beyond, noise drowns them. Written so that NaN
+    /// fails.
     pub(super) fn in_range(self, sigma: f64) -> Result<f64, Error> {
         if (1e-9..=1e6).contains(&sigma) {
             return Ok(sigma);
@@ -96,7 +104,8 @@ const FACTOR: f64 = 1.25;
 /// A difference of logits that the rule does not resolve.
 const UNRESOLVED: f64 = 0.1;
 
-/// The standard deviation of logits in which each counts with p (1 - p) times its weight; 0 where all predictions are sure.
+/// The standard deviation of logits in which each counts with p (1 - p) times its weight; 0 where
+/// all predictions are sure.
 pub(super) fn spread(points: &Points, link: &dyn Link) -> f64 {
     let counts = |index: usize| {
         let (response, complement) = link.both(points.logits[index]);

@@ -5,29 +5,35 @@
 //! LS-ECE = ∫ |G(u)| du,   G(u) = Σ_i s_i (y_i - ρ(u)) K(u - h_i),   K(x) = p_ξ(x / σ) / σ,   Σ s_i = 1
 //! ```
 //! # Bound
-//! Let Δ be the spacing of the nodes, m the (even) order, w(θ) the product of θ - k over the m nodes k
-//! around a panel, N_j the L1 norm of K^(j) and M the L1 norm of ((y - ρ) K)^(m) by Leibniz. Every step
-//! changes G in the L1 norm by what is said, and so ∫|G| by no more.
+//! Let Δ be the spacing of the nodes, m the (even) order, w(θ) the product of θ - k over the m
+//! nodes k around a panel, N_j the L1 norm of K^(j) and M the L1 norm of ((y - ρ) K)^(m) by
+//! Leibniz. Every step changes G in the L1 norm by what is said, and so ∫|G| by no more.
 //! 1. *Deposit.* A point is replaced by masses on the m nodes around it, which interpolate x -> K(u - x).
 //!    The error at u is w(θ_i) Δ^m / m! times an average of K^(m) around u - h_i, so that its integral over u
 //!    is at most |w(θ_i)| Δ^m N_m / m!. The mean of |w(θ_i)| over the points is measured, not assumed.
 //! 2. *Cut.* The kernel ends at R nodes. What is lost, read at nodes and interpolated, is at most
 //!    Λ S P(|ξ| > (R - 1) Δ), with S = Σ |mass| (measured) and Λ the Lebesgue constant.
-//! 3. *Interpolation.* Between nodes G is the polynomial through the m nodes around the panel. By Peano the
-//!    error at θ is w(θ) Δ^m / m! times an average of G^(m) with a B-spline of order m over m - 1 panels as
-//!    weight. That weight is unimodal and at most m / ((m - 1) Δ), so its copies for all panels sum to
-//!    at most min(m, 1 + m / (m - 1)) / Δ at any point. In all: that factor, times the mean of |w| / m!, times S Δ^m M.
-//! 4. *Sign changes.* ∫|P| is exact up to pieces of at most 2^-8 panels that may hide a root; they are added up.
+//! 3. *Interpolation.* Between nodes G is the polynomial through the m nodes around the panel. By
+//!    Peano the error at θ is w(θ) Δ^m / m! times an average of G^(m) with a B-spline of order m
+//!    over m - 1 panels as weight. That weight is unimodal and at most m / ((m - 1) Δ), so its
+//!    copies for all panels sum to at most min(m, 1 + m / (m - 1)) / Δ at any point. In all: that
+//!    factor, times the mean of |w| / m!, times S Δ^m M.
+//! 4. *Sign changes.* ∫|P| is exact up to pieces of at most 2^-8 panels that may hide a root; they
+//!    are added up.
 //! 5. *Logits.* An error δ_i in a logit, or in its place on the grid, costs at most s_i N_1 δ_i.
 //! 6. *Rounding*, by the count of operations of each sum.
 //!
-//! The residual form has R(u) = Σ_i s_i (y_i - p_i) K(u - h_i) in place of G, p_i = ρ(h_i). Its factor does not depend on u, and so
-//! - in steps 1 and 2 the mass of a point is s_i |y_i - p_i|, and S and the mean of |w(θ_i)| are measured with these masses;
+//! The residual form has R(u) = Σ_i s_i (y_i - p_i) K(u - h_i) in place of G, p_i = ρ(h_i). Its
+//! factor does not depend on u, and so
+//! - in steps 1 and 2 the mass of a point is s_i |y_i - p_i|, and S and the mean of |w(θ_i)| are
+//!   measured with these masses;
 //! - in step 3, M is N_m: no derivative of the link comes in;
-//! - in step 5, an error δ_i in a logit moves K(u - h_i), by |y_i - p_i| N_1 δ_i <= N_1 δ_i in the L1 norm, and p_i, by at most L δ_i with L the
-//!   largest slope of the link: in all at most s_i (N_1 + L) δ_i;
-//! - in step 6, y_i - p_i is computed to an absolute error of 2^-48 and multiplied with a rounding of 2^-53, so that masses are off by at most
-//!   2^-47 in all. Spreading and interpolating multiply that by Λ each.
+//! - in step 5, an error δ_i in a logit moves K(u - h_i), by |y_i - p_i| N_1 δ_i <= N_1 δ_i in the
+//!   L1 norm, and p_i, by at most L δ_i with L the largest slope of the link: in all at most s_i
+//!   (N_1 + L) δ_i;
+//! - in step 6, y_i - p_i is computed to an absolute error of 2^-48 and multiplied with a rounding
+//!   of 2^-53, so that masses are off by at most 2^-47 in all. Spreading and interpolating multiply
+//!   that by Λ each.
 //!
 //! For noise of first order only, masses and interpolation are linear; step 1 costs 2 θ (1 - θ) Δ N_1, since so much mass
 //! moves so far, and step 3 at most S Δ / 2 times the total variation of (y - ρ) K, or of K.
@@ -146,7 +152,8 @@ pub(super) fn integrate(
     Ok(Integral { value, bound })
 }
 
-/// The integral of |G|, or |R|, over the panels that start at the nodes of `block`, in units of the spacing.
+/// The integral of |G|, or |R|, over the panels that start at the nodes of `block`, in units of the
+/// spacing.
 fn integrate_block(
     grid: &Grid,
     kernel: &Kernel<'_>,

@@ -1,4 +1,5 @@
-//! JSON lines: an object for each row, whose keys are the columns. A key that is absent is as one that is null: missing.
+//! JSON lines: an object for each row, whose keys are the columns. A key that is absent is as one
+//! that is null: missing.
 
 mod object;
 

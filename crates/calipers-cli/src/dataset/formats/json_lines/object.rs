@@ -1,4 +1,5 @@
-//! One line of JSON: the values of the wanted keys as they stand there, so that their numbers are read as those of every other text.
+//! One line of JSON: the values of the wanted keys as they stand there, so that their numbers are
+//! read as those of every other text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -34,7 +35,8 @@ impl Fault {
     }
 }
 
-/// The values of the wanted keys, each as it stands in the line; the last one, where a key is there twice.
+/// The values of the wanted keys, each as it stands in the line; the last one, where a key is there
+/// twice.
 pub(super) struct Found<'a>(Vec<Option<&'a RawValue>>);
 
 impl<'a> Found<'a> {

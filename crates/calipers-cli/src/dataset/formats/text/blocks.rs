@@ -1,4 +1,5 @@
-//! Blocks of whole records, cut where no record is: what lets several threads parse one file of text.
+//! Blocks of whole records, cut where no record is: what lets several threads parse one file of
+//! text.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

@@ -1,7 +1,8 @@
 //! The cells of one column and one block -> values.
 //!
-//! Labels are integers if all of the file are, else numbers, else text. A block is taken for what the blocks before it were; one
-//! that does not fit teaches the table, and the file is read again ([`ReadAgain`]): so no result depends on where blocks end.
+//! Labels are integers if all of the file are, else numbers, else text. A block is taken for what
+//! the blocks before it were; one that does not fit teaches the table, and the file is read again
+//! ([`ReadAgain`]): so no result depends on where blocks end.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -141,7 +142,8 @@ pub(in crate::dataset::formats) struct Cells {
     first_row: u64,
     n_classes: usize,
     missing: Vec<bool>,
-    /// For columns that have to be numbers. A cell that is none is refused, or stands as NaN, which will be counted.
+    /// For columns that have to be numbers. A cell that is none is refused, or stands as NaN, which
+    /// will be counted.
     numbers: Vec<f64>,
     /// For labels and classes, whose type shows when all are there.
     texts: Texts,
@@ -207,7 +209,8 @@ impl Cells {
         Ok(())
     }
 
-    /// The column, or its refusal; or word that the file has to be read again, since `taken_for` was wrong.
+    /// The column, or its refusal; or word that the file has to be read again, since `taken_for`
+    /// was wrong.
     pub(in crate::dataset::formats) fn finish(
         self,
         taken_for: &Content,

@@ -12,7 +12,8 @@ pub(super) trait Influences {
     fn variance(&self, grid: &Grid, slopes: &Slopes) -> f64;
 }
 
-/// The deviation of the integral of these weights times G, with the variance that quiet places lack beside calibrated predictions.
+/// The deviation of the integral of these weights times G, with the variance that quiet places lack
+/// beside calibrated predictions.
 fn deviation(grid: &Grid, weights: &[f64], quiet: Option<&[f64]>, influences: &dyn Influences) -> f64 {
     let variance = influences.variance(grid, &Slopes::of_weights(grid, weights));
     (variance + quiet.map_or(0.0, |quiet| lacking(grid, quiet, influences))).sqrt()
@@ -39,10 +40,13 @@ pub(super) fn of_enclosure(grid: &Grid, found: &Enclosure, influences: &dyn Infl
     }
 }
 
-/// The four signed parts of the residual form; `None` for LS-ECE itself, of which noise on the logits is a part.
+/// The four signed parts of the residual form; `None` for LS-ECE itself, of which noise on the
+/// logits is a part.
 ///
-/// With D = ∫ d(u) R(u) du and d = 1, the part where R is positive is (∫|R| + D) / 2: outcomes above predictions. With d = -1 where predictions are above 1/2 and 1 elsewhere it is
-/// the part where predictions are too far from 1/2. D has no bias, so that the bracket of ∫|R| gives that of each part.
+/// With D = ∫ d(u) R(u) du and d = 1, the part where R is positive is (∫|R| + D) / 2: outcomes
+/// above predictions. With d = -1 where predictions are above 1/2 and 1 elsewhere it is the part
+/// where predictions are too far from 1/2. D has no bias, so that the bracket of ∫|R| gives that of
+/// each part.
 pub(super) fn parts(grid: &Grid, found: &Enclosure, influences: &dyn Influences) -> Option<PartBrackets> {
     if grid.integrand == Integrand::Paper {
         return None;
@@ -57,8 +61,8 @@ pub(super) fn parts(grid: &Grid, found: &Enclosure, influences: &dyn Influences)
         };
         let of_end = |end: &End| {
             let Some(quiet) = &end.quiet else { return deviation(grid, &half(&end.weights), None, influences) };
-            // Where rows show nothing, the picked sign may be wrong: then the part is linear in G there,
-            // with the weight d, and its noise is that of all quiet places.
+            // Where rows show nothing, the picked sign may be wrong: then the part is linear in G
+            // there, with the weight d, and its noise is that of all quiet places.
             let linear = |halves: &[f64], elsewhere: &dyn Fn(usize) -> f64| -> Vec<f64> {
                 let weight = |place: usize| if quiet[place] != 0.0 { directions[place] } else { elsewhere(place) };
                 (0..halves.len()).map(weight).collect()

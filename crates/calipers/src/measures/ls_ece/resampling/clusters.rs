@@ -1,6 +1,7 @@
 //! Resamples of clusters of rows, which depend on each other within.
 //!
-//! Rows of one cluster, panel and outcome are put together, so that a draw costs as much as there are such sums, and the grid.
+//! Rows of one cluster, panel and outcome are put together, so that a draw costs as much as there
+//! are such sums, and the grid.
 
 use rayon::prelude::*;
 
@@ -16,7 +17,8 @@ use crate::numerics::lagrange::Lagrange;
 use crate::numerics::random::{Uniforms, seed_of_draw};
 use crate::watch;
 
-/// Draws of signs from which the deviation of G is taken: to 6 %, where it decides on a factor between 1 and 2 that hardly depends on it.
+/// Draws of signs from which the deviation of G is taken: to 6 %, where it decides on a factor
+/// between 1 and 2 that hardly depends on it.
 const SIGN_DRAWS: u64 = 128;
 
 /// The rows of one cluster in one cell with one outcome.
@@ -135,14 +137,20 @@ fn signs(seed: u64) -> impl Iterator<Item = f64> {
 /// LS-ECE, or its residual form, of resampled clusters.
 ///
 /// # Noise floor
-/// Outcomes are drawn from their predictions, those of a cluster with a common correlation that the rows show
-/// ([`CorrelatedOutcomes`]): right for any number of clusters and for rare outcomes, if dependence within a cluster is alike for all of its rows.
+/// Outcomes are drawn from their predictions, those of a cluster with a common correlation that the
+/// rows show ([`CorrelatedOutcomes`]): right for any number of clusters and for rare outcomes, if
+/// dependence within a cluster is alike for all of its rows.
 ///
-/// A second test makes no such assumption. Let Z_c(u) = Σ over rows of cluster c of w_i (y_i - p_i) K(u - h_i). Then G W is the expected part, which predictions alone make, plus Σ_c Z_c. A draw
-/// is the expected part plus Σ_c s_c Z_c with random signs s_c (wild bootstrap). Where E[y | p] = p, given all predictions of a cluster:
-/// - the Z_c are independent of each other with mean 0, however outcomes depend within a cluster. Given the rows, Σ s_c Z_c has mean 0 and the covariance
-///   Σ_c Z_c(u) Z_c(v), whose expectation is that of Σ_c Z_c. Both are sums over independent clusters, so for many of them both are the same Gaussian process, and the value is one more draw;
-/// - where outcomes are rare that is far off: a few clusters have all of Z, and turned signs break up what the many others have in common.
+/// A second test makes no such assumption. Let Z_c(u) = Σ over rows of cluster c of w_i (y_i - p_i)
+/// K(u - h_i). Then G W is the expected part, which predictions alone make, plus Σ_c Z_c. A draw is
+/// the expected part plus Σ_c s_c Z_c with random signs s_c (wild bootstrap). Where E[y | p] = p,
+/// given all predictions of a cluster:
+/// - the Z_c are independent of each other with mean 0, however outcomes depend within a cluster.
+///   Given the rows, Σ s_c Z_c has mean 0 and the covariance Σ_c Z_c(u) Z_c(v), whose expectation
+///   is that of Σ_c Z_c. Both are sums over independent clusters, so for many of them both are the
+///   same Gaussian process, and the value is one more draw;
+/// - where outcomes are rare that is far off: a few clusters have all of Z, and turned signs break
+///   up what the many others have in common.
 ///
 /// The p-value is the larger of both. So the test has its level wherever one of them has.
 ///

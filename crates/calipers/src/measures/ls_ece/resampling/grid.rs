@@ -11,10 +11,12 @@ use crate::numerics::lagrange::Lagrange;
 /// Nodes beyond which rows are resampled one by one.
 const MAX_NODES: usize = 1 << 22;
 
-/// The length of a block of the bracket, in lengths over which the noise is alike: 8 sigma for Gaussian noise. Chosen by simulation.
+/// The length of a block of the bracket, in lengths over which the noise is alike: 8 sigma for
+/// Gaussian noise. Chosen by simulation.
 const BLOCK: f64 = 2.26;
 
-/// What all resamplers of LS-ECE and its residual form have in common. G is the integrand of either.
+/// What all resamplers of LS-ECE and its residual form have in common. G is the integrand of
+/// either.
 pub(super) struct Grid {
     pub(super) integrand: Integrand,
     pub(super) nodes: Nodes,
@@ -50,7 +52,8 @@ pub(super) struct Cell {
 }
 
 impl Grid {
-    /// From points that are near enough for one stretch of nodes or a few. `None` where the grid would be too large, or the noise is not smooth enough for one.
+    /// From points that are near enough for one stretch of nodes or a few. `None` where the grid
+    /// would be too large, or the noise is not smooth enough for one.
     pub(super) fn new(points: &Points, origin: Origin<'_>, kernel: &Kernel<'_>, integrand: Integrand) -> Option<Self> {
         let spacing = Spacing::new(kernel)?;
         let panels = panels(points, origin, kernel, &spacing)?;
@@ -99,11 +102,13 @@ impl Grid {
         self.total_weight * self.total_weight / squares
     }
 
-    /// The cell that a logit is in, and the weights of its nodes there. The logit is that of a point with weight.
+    /// The cell that a logit is in, and the weights of its nodes there. The logit is that of a
+    /// point with weight.
     pub(super) fn place(&self, lagrange: &Lagrange, logit: f64) -> (usize, [f64; MAX_ORDER]) {
         let position = logit / self.spacing;
         let panel = position.floor() as i64;
-        // proof: every point with weight is in a panel, and cells are all of those in ascending order
+        // proof: every point with weight is in a panel, and cells are all of those in ascending
+        // order
         let cell = self.cells.partition_point(|cell| cell.panel < panel).min(self.cells.len() - 1);
         let weights = lagrange.weights_at(position - position.floor());
         let mut of_nodes = [0.0; MAX_ORDER];
@@ -144,13 +149,16 @@ impl Grid {
         }
     }
 
-    /// ∫ |G| for surpluses Σ w (y - p) of the cells, in place of those that the rows have: spread over each cell as outcomes vary in it.
+    /// ∫ |G| for surpluses Σ w (y - p) of the cells, in place of those that the rows have: spread
+    /// over each cell as outcomes vary in it.
     ///
-    /// Draws of outcomes and the rows they are compared with both go through here: a draw with the outcomes of the rows gives their value to the last bits.
+    /// Draws of outcomes and the rows they are compared with both go through here: a draw with the
+    /// outcomes of the rows gives their value to the last bits.
     pub(super) fn value_of_surpluses(&self, surpluses: impl Iterator<Item = f64>) -> f64 {
         let mut masses = self.nodes.no_masses();
         for (cell, surplus) in self.cells.iter().zip(surpluses) {
-            // Rows whose raw scores are so far out that their outcome is as good as sure: by less, the quotient would be infinite.
+            // Rows whose raw scores are so far out that their outcome is as good as sure: by less,
+            // the quotient would be infinite.
             if surplus != 0.0 && cell.sums.variance > SURE {
                 let factor = surplus / (cell.sums.variance * self.total_weight);
                 masses.add(cell.first, factor, &cell.sums.variance_masses[..self.order]);
@@ -200,7 +208,8 @@ impl Grid {
         self.nodes.smooth_by_square(&masses).into_iter().map(|variance| self.root(variance)).collect()
     }
 
-    /// Of a variance in units of weight. Masses by six nodes are negative in part, and so may be what is next to nothing.
+    /// Of a variance in units of weight. Masses by six nodes are negative in part, and so may be
+    /// what is next to nothing.
     fn root(&self, variance: f64) -> f64 {
         variance.max(0.0).sqrt() / self.total_weight
     }

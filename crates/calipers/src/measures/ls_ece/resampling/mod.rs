@@ -5,14 +5,18 @@
 //!                                                                                         -> rows (draws of independent rows)
 //!                                                                                         -> clusters (draws of clusters)
 //! ```
-//! G is linear in the masses by outcome, and rows of a panel, which is narrow against sigma, are all but alike. So a resample takes one random
-//! number for each panel (and outcome) in place of one for each row:
-//! - outcomes drawn from the predictions: the sum of w (y - p) over a panel is a binomial number, standardised and brought to the variance
-//!   Σ w² p (1 - p). The number of its tries is that of the rows, or under weights next to the effective one, (Σw)² / Σw²;
-//! - rows drawn with replacement: every row counts a Poisson number of times with mean 1 and the total is divided out, so that
-//!   the weight of a panel and outcome is that of a Poisson number with the effective number of rows as mean.
+//! G is linear in the masses by outcome, and rows of a panel, which is narrow against sigma, are
+//! all but alike. So a resample takes one random number for each panel (and outcome) in place of
+//! one for each row:
+//! - outcomes drawn from the predictions: the sum of w (y - p) over a panel is a binomial number,
+//!   standardised and brought to the variance Σ w² p (1 - p). The number of its tries is that of
+//!   the rows, or under weights next to the effective one, (Σw)² / Σw²;
+//! - rows drawn with replacement: every row counts a Poisson number of times with mean 1 and the
+//!   total is divided out, so that the weight of a panel and outcome is that of a Poisson number
+//!   with the effective number of rows as mean.
 //!
-//! Counts above a mean of 20 are normal numbers (`numerics/counts.rs`). What the grid itself costs is in `spacing.rs`.
+//! Counts above a mean of 20 are normal numbers (`numerics/counts.rs`). What the grid itself costs
+//! is in `spacing.rs`.
 
 mod bracket;
 mod clusters;
@@ -78,7 +82,8 @@ impl LsEce {
         Ok(GridResampler::new(grid))
     }
 
-    /// The bracket with the influence of each row on either end: its share of the weight times its influence; `None` without a grid.
+    /// The bracket with the influence of each row on either end: its share of the weight times its
+    /// influence; `None` without a grid.
     pub(super) fn row_bracket_of(
         &self,
         view: &BinaryView<'_>,
@@ -128,15 +133,17 @@ impl LsEce {
         Error::setting("noise", rule, self.noise.name())
     }
 
-    /// How each row influences at the measure: the derivative of LS-ECE when the row's share of the weight grows.
+    /// How each row influences at the measure: the derivative of LS-ECE when the row's share of the
+    /// weight grows.
     ///
     /// # Definition
     /// ```text
     /// IF_i = ∫ sign(G(u)) (y_i - ρ(u)) K(u - h_i) du - LS-ECE
     /// ```
-    /// or in the residual form with p_i in place of ρ(u),
-    /// at the sigma of these rows. Σ s_i IF_i is 0, and the standard error of the measure is √Σ (s_i IF_i)², with s_i the shares of the
-    /// weight. Sums within clusters and differences between models on the same rows give theirs. A row of weight 0 has the value 0.
+    /// or in the residual form with p_i in place of ρ(u), at the sigma of these rows. Σ s_i IF_i is
+    /// 0, and the standard error of the measure is √Σ (s_i IF_i)², with s_i the shares of the
+    /// weight. Sums within clusters and differences between models on the same rows give theirs. A
+    /// row of weight 0 has the value 0.
     ///
     /// # Accuracy
     /// By the grid of resamples: to about 1e-3, and for uniform noise 1e-2.

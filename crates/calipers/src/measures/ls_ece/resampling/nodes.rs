@@ -31,8 +31,8 @@ impl Masses {
 }
 
 impl Nodes {
-    /// Nodes for panels with these numbers, which ascend, and for each panel the place of its first node among [`Masses`]. `None` where
-    /// there would be more than `most` nodes.
+    /// Nodes for panels with these numbers, which ascend, and for each panel the place of its first
+    /// node among [`Masses`]. `None` where there would be more than `most` nodes.
     pub(super) fn new(
         panels: &[i64],
         spacing: Spacing,
@@ -96,7 +96,8 @@ impl Nodes {
         self.squared.convolve(&masses.0)
     }
 
-    /// ∫ f(u) K(u - h) du at every node h, from the integrals of f times the hat functions of the nodes; at the places that masses have.
+    /// ∫ f(u) K(u - h) du at every node h, from the integrals of f times the hat functions of the
+    /// nodes; at the places that masses have.
     pub(super) fn correlate(&self, integrals: &[f64]) -> Masses {
         let mut masses = self.mirrored.no_masses();
         let reach = self.mirrored.reach();
@@ -152,7 +153,8 @@ fn lines(values: &[f64]) -> f64 {
     values.windows(2).map(panel).sum()
 }
 
-/// ∫ |cubics through four nodes|, in units of the spacing; the outermost panels, where all is 0, are left out.
+/// ∫ |cubics through four nodes|, in units of the spacing; the outermost panels, where all is 0,
+/// are left out.
 ///
 /// Two roots within a panel without a change of sign at its ends are not seen: |G| is tiny there.
 fn cubics(values: &[f64]) -> f64 {
@@ -166,7 +168,8 @@ fn cubics(values: &[f64]) -> f64 {
 /// The cubic through four nodes, in the place x between the second and the third.
 struct Cubic {
     coefficients: [f64; 4],
-    /// The value at 1, which the coefficients give only up to rounding: next to large neighbours that can be all of it.
+    /// The value at 1, which the coefficients give only up to rounding: next to large neighbours
+    /// that can be all of it.
     end: f64,
 }
 
@@ -183,7 +186,8 @@ impl Cubic {
         constant + x * (first + x * (second + x * third))
     }
 
-    /// A change of sign between 0 and 1, where the ends have different signs: by Newton's steps, or halving where they lead astray.
+    /// A change of sign between 0 and 1, where the ends have different signs: by Newton's steps, or
+    /// halving where they lead astray.
     fn root(&self) -> f64 {
         let [constant, first, second, third] = self.coefficients;
         let (mut left, mut right) = (0.0, 1.0);
@@ -201,7 +205,8 @@ impl Cubic {
         x
     }
 
-    /// ∫ |cubic| from 0 to 1, where the ends have different signs. An error of the root costs the square of it.
+    /// ∫ |cubic| from 0 to 1, where the ends have different signs. An error of the root costs the
+    /// square of it.
     fn absolute(&self) -> f64 {
         let [constant, first, second, third] = self.coefficients;
         let integral = |x: f64| x * (constant + x * (first / 2.0 + x * (second / 3.0 + x * third / 4.0)));

@@ -13,7 +13,8 @@ use crate::numerics::parallel;
 pub(super) enum Origin<'a> {
     /// Rows with their weights.
     Rows,
-    /// Points that stand for many rows each: as many of weight 1 as their own weight says, or else of these weights, which are Σ w² / Σ w of the rows.
+    /// Points that stand for many rows each: as many of weight 1 as their own weight says, or else
+    /// of these weights, which are Σ w² / Σ w of the rows.
     Cells { row_weights: Option<&'a [f64]> },
 }
 
@@ -115,7 +116,8 @@ pub(super) fn panels(
         Some(panels)
     });
     let mut all: BTreeMap<i64, Panel> = BTreeMap::new();
-    // Segment after segment: the order within a table does not matter, since its keys are all different.
+    // Segment after segment: the order within a table does not matter, since its keys are all
+    // different.
     for part in parts {
         part?.iter().for_each(|(number, panel)| all.entry(*number).or_default().merge(panel));
     }

@@ -49,7 +49,8 @@ impl Laws {
             outcomes: Share::new(effective_rows, p, complement),
             outcomes_mean: p,
             outcomes_unit: scale,
-            // Exactly 1 where all outcomes are, as in a draw: the rows would be above such draws otherwise.
+            // Exactly 1 where all outcomes are, as in a draw: the rows would be above such draws
+            // otherwise.
             outcomes_seen: sums.weight[1] / weight,
             draws: effective.map(Count::poisson),
             effective,

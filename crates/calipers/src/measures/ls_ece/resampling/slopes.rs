@@ -8,11 +8,14 @@ use crate::link::Link;
 use crate::numerics::lagrange::Lagrange;
 use crate::numerics::parallel;
 
-/// By how much rows of each outcome at a logit move ∫ f G, at every node: f being the sign of G, or weights like it.
+/// By how much rows of each outcome at a logit move ∫ f G, at every node: f being the sign of G, or
+/// weights like it.
 ///
-/// A row of outcome y at h moves it by ∫ f(u) (y - ρ(u)) K(u - h) du, and in the residual form by (y - p) ∫ f(u) K(u - h) du.
+/// A row of outcome y at h moves it by ∫ f(u) (y - ρ(u)) K(u - h) du, and in the residual form by
+/// (y - p) ∫ f(u) K(u - h) du.
 pub(super) struct Slopes {
-    /// ∫ f (1 - ρ) K(u - h) du and ∫ f ρ K(u - h) du, or in the residual form ∫ f K(u - h) du alone.
+    /// ∫ f (1 - ρ) K(u - h) du and ∫ f ρ K(u - h) du, or in the residual form ∫ f K(u - h) du
+    /// alone.
     of_outcome: [Masses; 2],
     /// The mean over the rows.
     mean: f64,

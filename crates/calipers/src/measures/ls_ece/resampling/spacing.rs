@@ -24,13 +24,15 @@ const MAX_REACH: f64 = 65536.0;
 /// A grid for a kernel.
 ///
 /// # Accuracy
-/// Noise with four derivatives: sigma / 8, masses by six nodes and integrals by four, so that LS-ECE of the rows comes out
-/// to 1e-4 at worst and typically to 1e-6. Noise with kinks: fine enough for 1e-3 at worst, and typically 1e-5. Uniform
-/// noise: 1/128 of its width. Its kernel is a trapezoid then, which moves LS-ECE only where the sign of G changes within a panel: the tests see
-/// less than 0.5 % of the value.
+/// Noise with four derivatives: sigma / 8, masses by six nodes and integrals by four, so that
+/// LS-ECE of the rows comes out to 1e-4 at worst and typically to 1e-6. Noise with kinks: fine
+/// enough for 1e-3 at worst, and typically 1e-5. Uniform noise: 1/128 of its width. Its kernel is a
+/// trapezoid then, which moves LS-ECE only where the sign of G changes within a panel: the tests
+/// see less than 0.5 % of the value.
 ///
-/// Rows of a panel share one random number in a resample. So the noise of a resample is smoothed by the width of a panel as well, which
-/// lowers its standard deviation by (spacing / sigma)² / 48 of itself for Gaussian noise: 0.03 %.
+/// Rows of a panel share one random number in a resample. So the noise of a resample is smoothed by
+/// the width of a panel as well, which lowers its standard deviation by (spacing / sigma)² / 48 of
+/// itself for Gaussian noise: 0.03 %.
 pub(super) struct Spacing {
     pub(super) spacing: f64,
     /// Nodes that a row is spread over.
@@ -97,7 +99,8 @@ impl Spacing {
         Some(Spacing { spacing, order, cubic, taps, mirrored })
     }
 
-    /// How alike the noise of G is at nearby places: its correlation is that of the kernel with itself.
+    /// How alike the noise of G is at nearby places: its correlation is that of the kernel with
+    /// itself.
     pub(super) fn likeness(&self, kernel: &Kernel<'_>) -> Likeness {
         const STEPS: usize = 96;
         let step = self.taps.reach() as f64 * self.spacing / STEPS as f64;
@@ -109,7 +112,8 @@ impl Spacing {
         Likeness::new(&correlations, step)
     }
 
-    /// The panel that a logit is in, and where in it, from 0 to 1; `None` where doubles do not tell panels apart.
+    /// The panel that a logit is in, and where in it, from 0 to 1; `None` where doubles do not tell
+    /// panels apart.
     #[inline]
     pub(super) fn panel(&self, logit: f64) -> Option<(i64, f64)> {
         let position = logit / self.spacing;
