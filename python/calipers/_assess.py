@@ -146,8 +146,8 @@ class Assessment(Result):
     estimate : Estimate
         The figure, with its numerical bound, rows and settings.
     floor : NoiseFloor or None
-        What a calibrated model would show; None where that is withheld.
-    withheld : str or None
+        What a calibrated model would show; None where that is unavailable.
+    unavailable : str or None
         Why there is no floor.
     interval : Interval
         Where the population's value is; an upper limit where the floor test does not reject.
@@ -177,7 +177,7 @@ class Assessment(Result):
     sentence: str
     estimate: Estimate
     floor: NoiseFloor | None
-    withheld: str | None
+    unavailable: str | None
     interval: Interval
     debiased: float
     debias: Literal["local", "mean", "floor", "bootstrap"]

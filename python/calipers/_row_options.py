@@ -98,8 +98,8 @@ class RowOptions(ClassOptions, total=False):
         The label that is outcome 1, where labels are not 0 and 1.
     sum_tolerance : float
         How far the sum of a row of class probabilities may be from 1.
-    invalid : {"refuse", "count"}
-        "refuse": an invalid row raises an error. "count": invalid rows are left out and counted in
+    invalid : {"reject", "count"}
+        "reject": an invalid row raises an error. "count": invalid rows are left out and counted in
         the result.
     """
 
@@ -156,7 +156,7 @@ ROW_DEFAULTS: RowOptions = {
     "ties": "first",
     "pos_label": None,
     "sum_tolerance": 1e-3,
-    "invalid": "refuse",
+    "invalid": "reject",
 }
 TEST_DEFAULTS: TestOptions = {
     "link": "logistic",

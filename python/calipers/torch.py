@@ -56,8 +56,8 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
     ties : {"first", "any"}
         If several classes share the largest probability, the first is the prediction, as argmax takes it, or any of
         them counts as right.
-    invalid : {"refuse", "count"}
-        "refuse": an invalid row raises an error. "count": invalid rows are left out and counted in the result.
+    invalid : {"reject", "count"}
+        "reject": an invalid row raises an error. "count": invalid rows are left out and counted in the result.
     sum_tolerance : float
         How far the sum of a row of class probabilities may be from 1.
     resolution : int, optional
@@ -125,7 +125,7 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
         link: Link = "logistic",
         tolerance: float = 1e-6,
         ties: Ties = "first",
-        invalid: Invalid = "refuse",
+        invalid: Invalid = "reject",
         sum_tolerance: float = 1e-3,
         resolution: int | None = None,
         **kwargs: Any,

@@ -199,7 +199,7 @@ def test_a_pass_with_more_groups_than_fit_is_handed_on_in_blocks() -> None:
         "from_logits": False,
         "ties": "first",
         "sum_tolerance": 1e-3,
-        "invalid": "refuse",
+        "invalid": "reject",
     }
     filling = Filling({}, reading, ("k",), most_bytes=1 << 20, room=1 << 20)
     rows = pa.Table.from_batches(filling.stage()(iter([batch])))
@@ -527,7 +527,7 @@ def test_windows_survive_replay_and_merge_over_any_range(session: SparkSession, 
     shutil.rmtree(out)
 
 
-@pytest.mark.parametrize("invalid", ["refuse", "count"])
+@pytest.mark.parametrize("invalid", ["reject", "count"])
 def test_a_row_without_a_time_is_not_lost(session: SparkSession, tmp_path: Path, invalid: Any) -> None:
     source = tmp_path / "in"
     rows = [(0.5, 1, "2026-01-30 00:10:00", 7), (0.25, 0, None, 8)]
@@ -547,7 +547,7 @@ def test_a_row_without_a_time_is_not_lost(session: SparkSession, tmp_path: Path,
         invalid=invalid,
         trigger={"availableNow": True},
     )
-    if invalid == "refuse":
+    if invalid == "reject":
         with pytest.raises(StreamingQueryException, match="times must be present, got null"):
             query.awaitTermination()
         return

@@ -287,7 +287,7 @@ def test_every_measure_has_a_floor_by_clusters() -> None:
     y, p = sample(15, 300, 2.0)
     for measure in ("ls_ece", "residual_ls_ece", "expected_calibration_error", "smooth_ece", "brier_score"):
         found = cal.assess(y, p, measure=measure, cluster=np.arange(300) // 10, n_resamples=50)
-        assert found.withheld is None
+        assert found.unavailable is None
         assert found.floor is not None
         assert found.n_clusters == 30
 
@@ -299,8 +299,8 @@ def test_a_mean_over_classes_has_no_floor_by_clusters() -> None:
     options: dict[str, Any] = {"measure": "expected_calibration_error", "multiclass": "classwise", "n_resamples": 50}
     found = cal.assess(labels, p, cluster=np.arange(300) // 10, **options)
     assert (found.floor, found.p_value, found.significant) == (None, None, None)
-    assert found.withheld
-    assert found.withheld in found.sentence
+    assert found.unavailable
+    assert found.unavailable in found.sentence
     assert found.to_dict()["floor"] is None
     assert "noise floor  " not in repr(found)
 
@@ -337,7 +337,7 @@ def test_it_is_a_float_that_keeps_and_travels() -> None:
     assert copy.to_dict() == found.to_dict()
     with pytest.raises(AttributeError):
         found.debiased = 0.0  # type: ignore[misc]
-    keys = ["measure", "value", "numerical_bound", "sentence", "floor", "p_value", "withheld", "interval", "debiased"]
+    keys = ["measure", "value", "numerical_bound", "sentence", "floor", "p_value", "unavailable", "interval", "debiased"]
     keys += ["debias", "standard_error", "bias", "significant", "residual", "parts", "smoothing"]
     keys += ["n", "n_clusters", "settings"]
     assert list(found.to_dict()) == keys

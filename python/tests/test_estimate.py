@@ -92,7 +92,7 @@ def test_it_carries_what_made_it(estimate: Estimate) -> None:
         "from_logits": False,
         "pos_label": None,
         "sum_tolerance": 1e-3,
-        "invalid": "refuse",
+        "invalid": "reject",
         "weighted": False,
     }
 

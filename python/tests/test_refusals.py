@@ -145,7 +145,7 @@ options = st.fixed_dictionaries(
         "ties": st.sampled_from(["first", "any", "last"]),
         "pos_label": anything,
         "sum_tolerance": st.one_of(anything, st.just(1.0)),
-        "invalid": st.sampled_from(["refuse", "count", "drop"]),
+        "invalid": st.sampled_from(["reject", "count", "drop"]),
     },
 )
 

@@ -20,7 +20,7 @@ use crate::views::one_view;
 impl Options<'_> {
     /// The test that python/calipers asks for.
     fn calibration_test(&self, name: &str) -> Result<Box<dyn CalibrationTest>, Failure> {
-        let (n_resamples, seed, link) = (self.size("n_resamples")?, self.count("random_state")?, self.link()?);
+        let (n_resamples, random_state, link) = (self.size("n_resamples")?, self.count("random_state")?, self.link()?);
         let cumulative = |statistic: CumulativeStatistic| -> Result<Box<dyn CalibrationTest>, Failure> {
             Ok(Box::new(
                 CumulativeTest::new()
@@ -28,7 +28,7 @@ impl Options<'_> {
                     .link(self.link()?)
                     .null_distribution(self.named("null_distribution")?)
                     .n_resamples(n_resamples)
-                    .seed(seed),
+                    .random_state(random_state),
             ))
         };
         Ok(match name {
@@ -37,7 +37,7 @@ impl Options<'_> {
                     .link(link)
                     .null_distribution(self.named("null_distribution")?)
                     .n_resamples(n_resamples)
-                    .seed(seed),
+                    .random_state(random_state),
             ),
             "hosmer_lemeshow" => Box::new(
                 HosmerLemeshow::new()
@@ -46,10 +46,14 @@ impl Options<'_> {
                     .link(link)
                     .null_distribution(self.named("null_distribution")?)
                     .n_resamples(n_resamples)
-                    .seed(seed),
+                    .random_state(random_state),
             ),
             "tcal_adaptive" => Box::new(
-                AdaptiveTCal::new().most_bins(self.size("most_bins")?).link(link).n_resamples(n_resamples).seed(seed),
+                AdaptiveTCal::new()
+                    .most_bins(self.size("most_bins")?)
+                    .link(link)
+                    .n_resamples(n_resamples)
+                    .random_state(random_state),
             ),
             // Named as the measure whose value is tested.
             _ => {

@@ -18,7 +18,7 @@ use crate::results::{Measured, WithEstimate};
 pub(crate) struct Resampling {
     level: f64,
     n_resamples: u64,
-    seed: u64,
+    random_state: u64,
 }
 
 impl Resampling {
@@ -26,7 +26,7 @@ impl Resampling {
         Ok(Resampling {
             level: options.number("level")?,
             n_resamples: options.count("n_resamples")?,
-            seed: options.count("random_state")?,
+            random_state: options.count("random_state")?,
         })
     }
 }
@@ -47,8 +47,9 @@ impl Choices {
     }
 
     pub(crate) fn assess<'a>(&self, measure: &'a dyn Measure) -> Assess<'a> {
-        let Resampling { level, n_resamples, seed } = self.resampling;
-        let assess = Assess::new(measure).level(level).n_resamples(n_resamples).seed(seed).debias(self.debias);
+        let Resampling { level, n_resamples, random_state } = self.resampling;
+        let assess =
+            Assess::new(measure).level(level).n_resamples(n_resamples).random_state(random_state).debias(self.debias);
         match self.method {
             None => assess,
             Some(method) => assess.method(method),
@@ -97,8 +98,8 @@ pub(crate) fn compare<'py>(
     options: Options<'py>,
 ) -> Result<Compared<'py>, Failure> {
     let (resampling, estimator) = (Resampling::new(&options)?, options.measure(measure)?);
-    let Resampling { level, n_resamples, seed } = resampling;
-    let compare = Compare::new(&*estimator).level(level).n_resamples(n_resamples).seed(seed);
+    let Resampling { level, n_resamples, random_state } = resampling;
+    let compare = Compare::new(&*estimator).level(level).n_resamples(n_resamples).random_state(random_state);
     if models.is_empty() {
         // Without a model there are no rows whose options could be read; the core says how many
         // models there must be.
@@ -208,7 +209,7 @@ where
         parts.set_item("sentence", assessment.sentence())?;
         parts.set_item("estimate", measured)?;
         parts.set_item("floor", assessment.floor.as_ref().map(Floor::from))?;
-        parts.set_item("withheld", assessment.withheld)?;
+        parts.set_item("unavailable", assessment.unavailable)?;
         parts.set_item("interval", Ends::from(assessment.interval))?;
         parts.set_item("debiased", assessment.debiased)?;
         parts.set_item("debias", assessment.debias.name())?;
@@ -220,7 +221,7 @@ where
         parts.set_item("smoothing", assessment.smoothing)?;
         parts.set_item("n_clusters", assessment.n_clusters)?;
         parts.set_item("n_resamples", resampling.n_resamples)?;
-        parts.set_item("random_state", resampling.seed)?;
+        parts.set_item("random_state", resampling.random_state)?;
         Ok(parts)
     }
 }

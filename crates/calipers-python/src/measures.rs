@@ -97,7 +97,7 @@ impl Options<'_> {
             .noise(self.noise()?)
             .link(self.link()?)
             .n_samples(self.count("n_samples")?)
-            .seed(self.count("random_state")?)
+            .random_state(self.count("random_state")?)
             .clip(self.number("clip")?))
     }
 

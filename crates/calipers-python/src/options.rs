@@ -135,7 +135,7 @@ impl<'py> Options<'py> {
         let options = BandOptions::new()
             .level(self.number("level")?)
             .n_resamples(self.count("n_resamples")?)
-            .seed(self.count("random_state")?);
+            .random_state(self.count("random_state")?);
         Ok((kind, options))
     }
 
@@ -175,7 +175,7 @@ impl<'py> Options<'py> {
             .tolerance(self.number("tolerance")?)
             .clip(self.number("clip")?)
             .compat(self.compat()?)
-            .seed(self.count("random_state")?);
+            .random_state(self.count("random_state")?);
         Ok(if self.is_given("bins")? { sweep.bins(self.sizes("bins")?) } else { sweep })
     }
 

@@ -116,7 +116,7 @@ fn how(options: &Options<'_>) -> Result<ReportOptions, Failure> {
         .ece(options.binned_ece()?)
         .level(options.number("level")?)
         .n_resamples(options.count("n_resamples")?)
-        .seed(options.count("random_state")?);
+        .random_state(options.count("random_state")?);
     how.check()?;
     Ok(how)
 }

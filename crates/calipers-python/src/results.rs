@@ -199,7 +199,7 @@ impl<'py> BandParts<'py> {
             upper: band.upper.into_pyarray(py),
             level: band.level,
             n_resamples: band.n_resamples,
-            random_state: band.seed,
+            random_state: band.random_state,
         }
     }
 }

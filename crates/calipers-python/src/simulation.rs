@@ -136,7 +136,7 @@ struct Drawn {
     family: Family,
     n: usize,
     n_runs: u64,
-    seed: u64,
+    random_state: u64,
 }
 
 impl Drawn {
@@ -146,12 +146,12 @@ impl Drawn {
             family,
             n: options.size("n")?,
             n_runs: options.count("runs")?,
-            seed: options.count("random_state")?,
+            random_state: options.count("random_state")?,
         })
     }
 
     fn simulation(&self) -> Simulation<'_> {
-        Simulation::new(&self.family, self.n).runs(self.n_runs).seed(self.seed)
+        Simulation::new(&self.family, self.n).runs(self.n_runs).random_state(self.random_state)
     }
 }
 

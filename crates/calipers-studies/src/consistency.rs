@@ -31,7 +31,7 @@ use calipers::{
 };
 use calipers_report::{Axis, Chart, Series, Stroke};
 
-use crate::replicates::{replicates, seed};
+use crate::replicates::{replicates, seed_of};
 use crate::slope::log_log_slope;
 use crate::summary::Mean;
 use crate::table::{fixed, full, short};
@@ -150,7 +150,7 @@ pub fn run(setting: &Setting) -> Result<Page, Error> {
     let sigmas: &[f64] = setting.pick(&[1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005], &[0.5, 0.1]);
     let mut all = Vec::new();
     for (stream, name) in names.iter().enumerate() {
-        all.push(measure(Family::named(name)?, rows, sigmas, seed(setting.seed, 8, stream as u64))?);
+        all.push(measure(Family::named(name)?, rows, sigmas, seed_of(setting.random_state, 8, stream as u64))?);
     }
     for measured in &all {
         family(&mut page, measured);
@@ -169,7 +169,7 @@ fn measure(family: Family, rows: &[(usize, u64)], sigmas: &[f64], own_seed: u64)
     let mut cells = Vec::new();
     for &(n, n_replicates) in rows {
         let drawn = replicates(n_replicates, |index| {
-            let sample = family.sample(n, seed(own_seed, n as u64, index));
+            let sample = family.sample(n, seed_of(own_seed, n as u64, index));
             let rows = sample.input().check()?;
             let view = rows.binary()?;
             let estimate = |method: &Method| Ok((method.estimator)(n as f64).estimate(&view)?.value - ece);

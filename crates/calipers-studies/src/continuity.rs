@@ -6,7 +6,7 @@ use calipers::population::{Finite, Sample};
 use calipers::{Error, Form, Input, LsEce, Measure, Noise, noise};
 use calipers_report::{Axis, Chart, Series, Stroke};
 
-use crate::replicates::{replicates, seed, uniform};
+use crate::replicates::{replicates, seed_of, uniform};
 use crate::table::{full, short};
 use crate::{Agreement, Page, Setting, Table};
 
@@ -59,9 +59,9 @@ impl Direction {
     }
 
     /// A change of size delta, of rows or of parts that are split off them.
-    fn draw(self, delta: f64, seed: u64) -> Vec<Part> {
+    fn draw(self, delta: f64, random_state: u64) -> Vec<Part> {
         let parts = |row: usize| {
-            let place = 2.0 * uniform(seed, row as u64) - 1.0;
+            let place = 2.0 * uniform(random_state, row as u64) - 1.0;
             let share = self.share(delta);
             let change = match self {
                 Direction::Everywhere => delta * place,
@@ -87,7 +87,7 @@ fn bound(noise: &dyn Noise, parts: &[Part]) -> Option<f64> {
 /// A predictor at which ECE itself jumps: pairs of rows with one logit and both outcomes.
 fn tied_rows(setting: &Setting) -> Result<Sample, Error> {
     let population = Finite::new(&[1.0; 8], &[0.5; 8], &[0.06, 0.15, 0.3, 0.42, 0.58, 0.7, 0.85, 0.94])?;
-    let drawn = population.sample(N_ROWS, seed(setting.seed, 4, 0));
+    let drawn = population.sample(N_ROWS, seed_of(setting.random_state, 4, 0));
     let logits = drawn.scores.iter().map(|p| (p / (1.0 - p)).ln()).collect();
     Ok(Sample { form: Form::Logits, scores: logits, outcomes: drawn.outcomes })
 }
@@ -220,7 +220,7 @@ impl<'a> Start<'a> {
 
     fn step(&self, setting: &Setting, direction: Direction, delta: f64) -> Result<Step, Error> {
         let draws = replicates(n_draws(setting), |index| {
-            let parts = direction.draw(delta, seed(setting.seed, 5, index));
+            let parts = direction.draw(delta, seed_of(setting.random_state, 5, index));
             let changed = Weighted::new(self.rows, &parts);
             Ok(Draw {
                 change: (changed.ls_ece(&self.noise)? - self.ls_ece).abs(),
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn rows_that_are_split_and_not_moved_are_the_same_rows() {
-        let rows = tied_rows(&Setting { quick: true, seed: 0 }).unwrap();
+        let rows = tied_rows(&Setting { quick: true, random_state: 0 }).unwrap();
         let whole = Weighted::new(&rows, &Direction::Everywhere.draw(0.0, 0));
         let split: Vec<Part> =
             Direction::FewAndFar.draw(0.3, 1).into_iter().map(|part| Part { change: 0.0, ..part }).collect();
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn the_largest_change_and_the_largest_ratio_are_each_the_largest() {
-        let setting = Setting { quick: true, seed: 0 };
+        let setting = Setting { quick: true, random_state: 0 };
         let rows = tied_rows(&setting).unwrap();
         let start = Start::new(&rows, "gaussian").unwrap();
         for direction in Direction::ALL {

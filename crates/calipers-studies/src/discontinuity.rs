@@ -4,7 +4,7 @@ use calipers::population::{Counterexample, Finite, two_point};
 use calipers::{BinnedEce, Error, Input, Measure};
 use calipers_report::{Axis, Chart, Series, Stroke};
 
-use crate::replicates::seed;
+use crate::replicates::seed_of;
 use crate::table::{fixed, full, short};
 use crate::{Agreement, Page, Setting, Table};
 
@@ -231,7 +231,7 @@ fn binned(page: &mut Page, setting: &Setting) -> Result<(), Error> {
          The two levels next to a multiple of delta, one of each outcome, are delta²/2 apart; a bin that holds both, or all of \
          a cell, mixes them.",
     ));
-    let sample = Counterexample::perturbed(N_CELLS)?.sample(n_rows, seed(setting.seed, 3, 0));
+    let sample = Counterexample::perturbed(N_CELLS)?.sample(n_rows, seed_of(setting.random_state, 3, 0));
     let rows = sample.input().check()?;
     let view = rows.binary()?;
     let mut table = Table::new(["bins", "ECE in bins, exact", "ECE in bins, sample"]);

@@ -48,7 +48,7 @@ use calipers::population::Family;
 use calipers::{Error, Gaussian, LsEce, Measure, Noise};
 use calipers_report::{Axis, Chart, Series, Stroke};
 
-use crate::replicates::{replicates, seed};
+use crate::replicates::{replicates, seed_of};
 use crate::slope::{exponents, log_log_slope};
 use crate::smoothed::Smoothed;
 use crate::summary::Mean;
@@ -125,7 +125,7 @@ pub fn run(setting: &Setting) -> Result<Page, Error> {
     let mut cells = Vec::new();
     for (stream, name) in ["calibrated", "overconfident", "calibrated-heavy-tails"].into_iter().enumerate() {
         let family = Family::named(name)?;
-        cells.push(measure(&family, &plan, seed(setting.seed, 6, stream as u64), true)?);
+        cells.push(measure(&family, &plan, seed_of(setting.random_state, 6, stream as u64), true)?);
     }
     calibrated(&mut page, &cells[0]);
     miscalibrated(&mut page, &cells[1]);
@@ -150,7 +150,7 @@ fn measure(family: &Family, plan: &Plan, own_seed: u64, with_distances: bool) ->
         // sigma's millionth, counts much.
         let tolerance = 1e-3 / n.min(1000) as f64;
         let drawn = replicates(n_replicates, |index| {
-            let sample = family.sample(n, seed(own_seed, n as u64, index));
+            let sample = family.sample(n, seed_of(own_seed, n as u64, index));
             let rows = sample.input().check()?;
             let view = rows.binary()?;
             let at = |(sigma, value, smoothed): &(f64, f64, Option<Smoothed<'_>>)| {
@@ -411,7 +411,7 @@ fn all_families(setting: &Setting) -> Result<Vec<Cell>, Error> {
     };
     let mut cells = Vec::new();
     for (stream, family) in Family::all().iter().enumerate().take(setting.pick(usize::MAX, 3)) {
-        cells.extend(measure(family, &plan, seed(setting.seed, 7, stream as u64), false)?);
+        cells.extend(measure(family, &plan, seed_of(setting.random_state, 7, stream as u64), false)?);
     }
     Ok(cells)
 }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 /// A seed for each of several streams of a study: the same for the same place, however the work is
 /// shared out.
-pub(crate) fn seed(study: u64, stream: u64, index: u64) -> u64 {
+pub(crate) fn seed_of(study: u64, stream: u64, index: u64) -> u64 {
     // SplitMix64's finaliser, by which neighbouring places get unlike seeds.
     let mut mixed = study.wrapping_add(stream.wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_add(index << 32 | index);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -15,7 +15,7 @@ pub(crate) fn seed(study: u64, stream: u64, index: u64) -> u64 {
 
 /// A number uniform in (0, 1) for each place of a stream.
 pub(crate) fn uniform(stream: u64, index: u64) -> f64 {
-    open_unit(seed(stream, 0, index))
+    open_unit(seed_of(stream, 0, index))
 }
 
 /// An odd number over 2^53: exact, so that it is never 0, 1/2 or 1. With k + 1/2 over 2^53, k =

@@ -6,7 +6,7 @@ pub struct Setting {
     /// Fewer rows and repetitions: to see that it works, not to believe the figures.
     pub quick: bool,
     /// Where all random numbers start.
-    pub seed: u64,
+    pub random_state: u64,
 }
 
 impl Setting {
@@ -18,6 +18,6 @@ impl Setting {
     /// How the page says it.
     pub(crate) fn words(&self) -> String {
         let run = self.pick("Full run", "Quick run (`--quick`): fewer rows and repetitions, not to be quoted");
-        format!("{run}, seed {}.", self.seed)
+        format!("{run}, seed {}.", self.random_state)
     }
 }

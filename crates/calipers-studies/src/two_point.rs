@@ -4,7 +4,7 @@ use calipers::population::two_point;
 use calipers::{BinnedEce, Error, LsEce, LsEceSampled, Measure};
 use calipers_report::{Axis, Chart, Series, Stroke};
 
-use crate::replicates::{replicates, seed};
+use crate::replicates::{replicates, seed_of};
 use crate::summary::extent;
 use crate::table::{fixed, full, short};
 use crate::{Agreement, Page, Setting, Table};
@@ -34,14 +34,15 @@ pub fn run(setting: &Setting) -> Result<Page, Error> {
         population.ece(),
     ));
 
-    let sample = population.sample(N_ROWS, seed(setting.seed, 1, 0));
+    let sample = population.sample(N_ROWS, seed_of(setting.random_state, 1, 0));
     let rows = sample.input().check()?;
     let view = rows.binary()?;
     let n_samples = setting.pick(10_000, 1_000);
     let points = replicates(setting.pick(100, 12), |index| {
         let n_bins = index + 1;
         let sigma = 1.0 / n_bins as f64;
-        let sampled = LsEceSampled::new(sigma).n_samples(n_samples).seed(seed(setting.seed, 2, n_bins));
+        let sampled =
+            LsEceSampled::new(sigma).n_samples(n_samples).random_state(seed_of(setting.random_state, 2, n_bins));
         Ok(Point {
             n_bins,
             ece: BinnedEce::new().n_bins(n_bins as usize).estimate(&view)?.value,

@@ -5,7 +5,7 @@ use calipers::{BinnedEce, Compat, Form, LsEce, LsEceSampled, Measure, Prediction
 use calipers_studies::images::{self, Group, Model};
 use calipers_studies::{Agreement, Page, Setting};
 
-const QUICK: Setting = Setting { quick: true, seed: 3 };
+const QUICK: Setting = Setting { quick: true, random_state: 3 };
 const BINS: [usize; 5] = [1, 10, 40, 70, 100];
 
 /// Rows whose outcomes come with probability p - gap, on a fixed lattice.
@@ -71,7 +71,8 @@ fn every_figure_is_that_of_a_direct_call() {
             assert_eq!(number(row, "ls_ece_gaussian"), value(&LsEce::new().sigma(sigma)));
             assert_eq!(number(row, "ls_ece_uniform"), value(&LsEce::new().sigma(sigma).noise(Uniform)));
             // Another seed, so within the errors of both.
-            let sampled = LsEceSampled::new(sigma).noise(Uniform).n_samples(1_000).seed(99).estimate(&view).unwrap();
+            let sampled =
+                LsEceSampled::new(sigma).noise(Uniform).n_samples(1_000).random_state(99).estimate(&view).unwrap();
             let error = number(row, "ls_ece_uniform_standard_error");
             assert!((error / sampled.standard_error.unwrap() - 1.0).abs() < 0.2, "{model} {bins}");
             for noise in ["gaussian", "uniform"] {

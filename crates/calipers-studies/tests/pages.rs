@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use calipers_studies::{Agreement, STUDIES, Setting};
 
-const QUICK: Setting = Setting { quick: true, seed: 0 };
+const QUICK: Setting = Setting { quick: true, random_state: 0 };
 
 #[test]
 fn every_page_names_its_files_and_each_file_has_content() {

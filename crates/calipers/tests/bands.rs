@@ -300,7 +300,7 @@ fn neither_threads_nor_the_order_of_rows_change_a_bit() {
     let turned = bands(&reversed.0, &reversed.1);
     assert_eq!(turned[..2], first[..2]);
     let held = predictions(&p, &y, None);
-    let other = Corp::new().consistency_band(&held.binary().unwrap(), &BandOptions::new().seed(1)).unwrap();
+    let other = Corp::new().consistency_band(&held.binary().unwrap(), &BandOptions::new().random_state(1)).unwrap();
     assert_ne!(other.lower, first[0].lower);
 }
 

@@ -74,7 +74,7 @@ impl Case {
         let models = self.options["models"].as_object().unwrap();
         let scores: Vec<Vec<f64>> = models.values().map(|column| numbers(column.as_array().unwrap()).0).collect();
         let input = |scores| Input::probabilities(scores, &labels);
-        let invalid = self.option("invalid").map_or(Ok(Invalid::Refuse), |invalid| invalid.parse())?;
+        let invalid = self.option("invalid").map_or(Ok(Invalid::Reject), |invalid| invalid.parse())?;
         let checked: Vec<_> =
             scores.iter().map(|scores| input(scores).invalid(invalid).check()).collect::<Result<_, _>>()?;
         let views: Vec<_> = checked.iter().map(|predictions| predictions.binary()).collect::<Result<_, _>>()?;

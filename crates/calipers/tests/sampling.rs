@@ -29,7 +29,7 @@ fn samples_are_within_four_standard_errors_on_200_random_cases() {
             .noise(noise.clone())
             .link(link.clone())
             .n_samples(4000)
-            .seed(seed)
+            .random_state(seed)
             .estimate(&view)
             .unwrap();
         let exact = LsEce::new().sigma(sigma).tolerance(1e-5).noise(noise).link(link).estimate(&view).unwrap();
@@ -59,11 +59,11 @@ fn a_seed_gives_the_same_bits_on_any_number_of_threads() {
     let predictions = Input::logits(&[0.0, 0.6, -1.0], &[1, 0, 0]).check().unwrap();
     let with_threads = |n_threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
-        pool.install(|| LsEceSampled::new(0.3).seed(5).estimate(&predictions.binary().unwrap()).unwrap())
+        pool.install(|| LsEceSampled::new(0.3).random_state(5).estimate(&predictions.binary().unwrap()).unwrap())
     };
     assert_eq!(with_threads(1), with_threads(4));
     assert_ne!(
         with_threads(1).value,
-        LsEceSampled::new(0.3).seed(6).estimate(&predictions.binary().unwrap()).unwrap().value
+        LsEceSampled::new(0.3).random_state(6).estimate(&predictions.binary().unwrap()).unwrap().value
     );
 }

@@ -29,7 +29,7 @@ fn one_row_of_a_coin_has_the_errors_of_its_two_outcomes() {
 fn two_rows_of_a_coin_have_the_moments_of_the_binomial_distribution() {
     // |mean - 0.5| is 0.5 with probability 0.49 + 0.09, else 0: mean 0.29; squares against 0.2: 0.58 0.09 + 0.42 0.04 = 0.069.
     let ece = BinnedEce::new();
-    let result = &Simulation::new(&coin(), 2).runs(20_000).seed(3).estimators(&[("ECE", &ece)]).unwrap()[0];
+    let result = &Simulation::new(&coin(), 2).runs(20_000).random_state(3).estimators(&[("ECE", &ece)]).unwrap()[0];
     let near = |found: MonteCarlo, expected: f64| (found.value - expected).abs() < 4.5 * found.standard_error;
     assert!(near(result.mean, 0.29) && near(result.of_ece.bias, 0.09), "{result:?}");
     assert!(near(result.of_ece.rmse, 0.069f64.sqrt()), "{result:?}");
@@ -59,7 +59,7 @@ fn the_truth_of_ls_ece_at_a_given_sigma_is_that_of_the_population() {
 #[test]
 fn the_measure_before_rules_is_that_without_them_and_rules_are_those_of_assess() {
     let family = Family::named("slightly-overconfident").unwrap();
-    let simulation = Simulation::new(&family, 300).runs(12).seed(5);
+    let simulation = Simulation::new(&family, 300).runs(12).random_state(5);
     let measure = LsEce::new().sigma(0.3);
     let rules = [Debias::Local, Debias::Mean, Debias::Floor, Debias::Bootstrap];
     let results = simulation.debiased("LS-ECE", &measure, &rules, 50).unwrap();
@@ -83,7 +83,7 @@ fn intervals_cover_as_counted_by_hand() {
     let family = Family::named("overconfident").unwrap();
     let measure = LsEce::new().sigma(0.5);
     let assess = Assess::new(&measure).n_resamples(60);
-    let result = Simulation::new(&family, 500).runs(30).seed(1).coverage(&assess).unwrap();
+    let result = Simulation::new(&family, 500).runs(30).random_state(1).coverage(&assess).unwrap();
     let truth = family.ls_ece(&Gaussian, 0.5).unwrap().value;
     assert_eq!((result.n_failed, result.sigma), (0, Some(0.5)));
     assert!((result.of_ls_ece.unwrap().truth - truth).abs() < 1e-12);
@@ -94,7 +94,7 @@ fn intervals_cover_as_counted_by_hand() {
     assert!(result.width.value > 0.0 && result.width.value < 0.3 && result.floor.unwrap().value < truth);
     // A calibrated family has upper limits, almost always.
     let calibrated = Family::named("calibrated").unwrap();
-    let result = Simulation::new(&calibrated, 500).runs(30).seed(1).coverage(&assess).unwrap();
+    let result = Simulation::new(&calibrated, 500).runs(30).random_state(1).coverage(&assess).unwrap();
     assert!(result.upper_limits.value > 0.8, "{result:?}");
     // Those begin at 0, which is the true ECE; and nothing is below it.
     assert!(
@@ -151,7 +151,7 @@ fn with_sigma_by_rule_the_truth_is_that_of_each_run() {
 fn threads_change_no_bit() {
     let family = Family::named("atoms").unwrap();
     let all = || {
-        let simulation = Simulation::new(&family, 300).runs(9).seed(7);
+        let simulation = Simulation::new(&family, 300).runs(9).random_state(7);
         let measure = LsEce::new();
         (
             simulation.estimators(&[("a", &measure), ("b", &BinnedEce::new())]).unwrap(),
@@ -164,7 +164,7 @@ fn threads_change_no_bit() {
     let one = with(1);
     assert_eq!(one, with(3));
     // Another seed has other rows.
-    let other = Simulation::new(&family, 300).runs(9).seed(8).estimators(&[("a", &LsEce::new())]).unwrap();
+    let other = Simulation::new(&family, 300).runs(9).random_state(8).estimators(&[("a", &LsEce::new())]).unwrap();
     assert_ne!(one.0[0].mean, other[0].mean);
 }
 
@@ -244,8 +244,8 @@ fn the_floor_as_a_test_is_that_of_an_assessment() {
     let predictions = sample.input().check().unwrap();
     let view = predictions.binary().unwrap();
     let measure = LsEce::new();
-    let floor = Assess::new(&measure).n_resamples(99).seed(4).run(&view).unwrap().floor.unwrap();
-    let test = FloorTest::new(LsEce::new()).n_resamples(99).seed(4).test(&view).unwrap();
+    let floor = Assess::new(&measure).n_resamples(99).random_state(4).run(&view).unwrap().floor.unwrap();
+    let test = FloorTest::new(LsEce::new()).n_resamples(99).random_state(4).test(&view).unwrap();
     assert_eq!(test.p_value, floor.p_value);
 }
 
@@ -324,7 +324,7 @@ fn the_best_estimate_of_ece_is_no_worse_than_that_of_others() {
         for (n, runs, limit) in [(300, 100, 1.10), (1_000, 160, 1.05), (5_000, 40, 1.0)] {
             let mut errors = [0.0; 6];
             for family in &families {
-                let simulation = Simulation::new(family, n).runs(runs).seed(17);
+                let simulation = Simulation::new(family, n).runs(runs).random_state(17);
                 let own = simulation.debiased("auto", &LsEce::new(), &[Debias::default()], 40).unwrap().remove(1);
                 let found = std::iter::once(own).chain(simulation.estimators(&rivals).unwrap());
                 errors.iter_mut().zip(found).for_each(|(sum, result)| *sum += result.of_ece.rmse.value);

@@ -127,7 +127,7 @@ fn the_sampling_noise_of_few_rows_that_are_nearly_sure_is_that_of_drawn_outcomes
     let options = Sweep::new().bins((1..=10).map(|tens| 10 * tens).collect::<Vec<_>>());
     for weights in [None, Some(&weights[..])] {
         let seeds = 0..5;
-        let noise = |seed| sweep(&options.clone().seed(seed), &p, &[true; 300], weights).sampling_noise;
+        let noise = |seed| sweep(&options.clone().random_state(seed), &p, &[true; 300], weights).sampling_noise;
         let found: Vec<_> = seeds.map(noise).collect();
         let mean = |of: &dyn Fn(&SamplingNoise) -> f64| found.iter().map(of).sum::<f64>() / found.len() as f64;
         let (mut uniform, mut quantile) = (0.0, 0.0);
@@ -229,7 +229,7 @@ fn order_and_repetition_of_bins_do_not_matter_and_the_seed_does() {
     let (p, y) = calibrated(500, 6);
     let result = sweep(&Sweep::new().bins([30, 10, 30]), &p, &y, None);
     assert_eq!(result, sweep(&Sweep::new().bins([10, 30]).noise(Gaussian), &p, &y, None));
-    let other = sweep(&Sweep::new().bins([10, 30]).seed(1), &p, &y, None);
+    let other = sweep(&Sweep::new().bins([10, 30]).random_state(1), &p, &y, None);
     assert_ne!(result.sampling_noise.uniform, other.sampling_noise.uniform);
     let reversed: (Vec<f64>, Vec<bool>) = p.iter().copied().zip(y.iter().copied()).rev().unzip();
     let backwards = sweep(&Sweep::new().bins([10, 30]), &reversed.0, &reversed.1, None);

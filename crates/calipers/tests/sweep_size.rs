@@ -102,7 +102,7 @@ fn assert_stable(scores: Scores, sizes: &[usize], is_brittle: impl Fn(&[f64], &[
 
 fn of_rows(p: &[f64], y: &[bool], seed: u64) -> bool {
     let predictions = Input::probabilities(p, y).check().unwrap();
-    let result = options().seed(seed).run(&predictions.binary().unwrap()).unwrap();
+    let result = options().random_state(seed).run(&predictions.binary().unwrap()).unwrap();
     matches!(result.verdict, Verdict::Brittle { .. })
 }
 
@@ -110,7 +110,7 @@ fn of_sketch(p: &[f64], y: &[bool], seed: u64) -> bool {
     let predictions = Input::probabilities(p, y).check().unwrap();
     let mut sketch = Sketch::new();
     sketch.update(&predictions.binary().unwrap()).unwrap();
-    let result = options().seed(seed).run(&sketch).unwrap();
+    let result = options().random_state(seed).run(&sketch).unwrap();
     matches!(result.verdict, Verdict::Brittle { .. })
 }
 
@@ -164,8 +164,8 @@ fn a_sketch_of_scores_on_a_grid_has_the_chance_of_its_rows() {
         let mean = |of: &dyn Fn(&SamplingNoise) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
         [mean(&|noise| noise.uniform), mean(&|noise| noise.quantile.unwrap())]
     };
-    let rows = mean(&|seed| options().seed(seed).run(&view).unwrap().sampling_noise);
-    let cells = mean(&|seed| options().seed(seed).run(&sketch).unwrap().sampling_noise);
+    let rows = mean(&|seed| options().random_state(seed).run(&view).unwrap().sampling_noise);
+    let cells = mean(&|seed| options().random_state(seed).run(&sketch).unwrap().sampling_noise);
     for (rows, cells) in rows.iter().zip(cells) {
         assert!((cells / rows - 1.0).abs() < 0.08, "{rows} {cells}");
     }
@@ -197,7 +197,7 @@ fn two_points_that_are_partly_wrong_are_mostly_found() {
         let (p, y): (Vec<f64>, Vec<bool>) =
             (0..300).map(|row| if row % 2 == 0 { (0.499, next() < 0.25) } else { (0.501, next() < 0.75) }).unzip();
         let predictions = Input::probabilities(&p, &y).check().unwrap();
-        let result = options().bins([10, 11, 15, 20]).seed(seed).run(&predictions.binary().unwrap()).unwrap();
+        let result = options().bins([10, 11, 15, 20]).random_state(seed).run(&predictions.binary().unwrap()).unwrap();
         matches!(result.verdict, Verdict::Brittle { .. })
     };
     let found = (0..100).into_par_iter().filter(|seed| run(*seed)).count();

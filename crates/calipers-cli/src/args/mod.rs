@@ -234,7 +234,7 @@ pub(crate) struct InputRules {
 impl InputArgs {
     pub(crate) fn rules(&self) -> Result<InputRules, Error> {
         let ties = self.ties.as_deref().unwrap_or("first");
-        let invalid = self.invalid.as_deref().unwrap_or("refuse");
+        let invalid = self.invalid.as_deref().unwrap_or("reject");
         Ok(InputRules {
             positive: self.positive.clone(),
             multiclass: self.multiclass.as_deref().map_or(Ok(Multiclass::Auto), str::parse)?,

@@ -16,7 +16,7 @@ pub(crate) struct DrawArgs {
     pub(crate) resamples: u64,
 
     #[command(flatten)]
-    pub(crate) seed: SeedArgs,
+    pub(crate) random_state: SeedArgs,
 
     /// Column or array whose values tell clusters of rows apart that depend on each other, such as
     /// a person's. Rows are kept in memory
@@ -37,16 +37,16 @@ pub(crate) struct SeedArgs {
     /// What the random numbers are made from: the same seed gives the same figures, on any number
     /// of threads [default: 0]
     #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    random_state: Option<u64>,
 }
 
 impl SeedArgs {
     pub(crate) fn is_given(&self) -> bool {
-        self.seed.is_some()
+        self.random_state.is_some()
     }
 
     pub(crate) fn value(&self) -> u64 {
-        self.seed.unwrap_or(0)
+        self.random_state.unwrap_or(0)
     }
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct IntervalArgs {
 pub(crate) struct Significance {
     pub(crate) level: f64,
     pub(crate) n_resamples: u64,
-    pub(crate) seed: u64,
+    pub(crate) random_state: u64,
     pub(crate) method: Option<IntervalMethod>,
     pub(crate) debias: Debias,
     /// Draws at most, for p-values that are as small as `n_resamples` can show.
@@ -86,7 +86,7 @@ impl Significance {
         let significance = Significance {
             level: draws.level,
             n_resamples: draws.resamples,
-            seed: draws.seed.value(),
+            random_state: draws.random_state.value(),
             method: interval.interval.as_deref().map(str::parse).transpose()?,
             debias,
             most_resamples: 0,
@@ -96,7 +96,8 @@ impl Significance {
     }
 
     pub(crate) fn assess<'a>(&self, measure: &'a dyn Measure) -> Assess<'a> {
-        let assess = Assess::new(measure).level(self.level).n_resamples(self.n_resamples).seed(self.seed);
+        let assess =
+            Assess::new(measure).level(self.level).n_resamples(self.n_resamples).random_state(self.random_state);
         let assess = assess.debias(self.debias).most_resamples(self.most_resamples);
         self.method.map_or(assess, |method| assess.method(method))
     }

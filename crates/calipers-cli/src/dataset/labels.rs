@@ -42,7 +42,7 @@ pub(super) fn agreement(
         let got = format!("{} and {}", predicted.values.type_name(), labels.values.type_name());
         return Err(Error::WrongType { what, expected: "of one type", got });
     }
-    if let (Invalid::Refuse, Some(row)) = (invalid, (0..n).find(|&row| predicted.is_missing(row))) {
+    if let (Invalid::Reject, Some(row)) = (invalid, (0..n).find(|&row| predicted.is_missing(row))) {
         return Err(Error::Missing { what: "predicted class", row: first_row + row as u64 });
     }
     let outcome = |row: usize| match (class(&predicted.values, row), class(&labels.values, row)) {

@@ -154,7 +154,7 @@ fn floored(floored: &Floored) -> Value {
     object["floor"] = floored.floor.as_ref().map_or(Value::Null, floor);
     object["p_value"] = floored.p_value().into();
     if let Some(reason) = &floored.unavailable {
-        object["withheld"] = reason.as_str().into();
+        object["unavailable"] = reason.as_str().into();
     }
     object
 }
@@ -167,7 +167,7 @@ pub(crate) fn floor(floor: &NoiseFloor) -> Value {
         "quantiles": { "0.05": low, "0.5": median, "0.95": high },
         "n_resamples": floor.n_resamples,
         "n_failed": floor.n_failed,
-        "seed": floor.seed,
+        "random_state": floor.random_state,
     })
 }
 

@@ -175,7 +175,7 @@ pub(crate) fn settings(estimate: &Estimate) -> String {
 /// Why assessments have no floor, each reason once, and in how many clusters their rows are.
 pub(crate) fn floors_and_clusters<'a>(assessments: impl Iterator<Item = &'a Assessment>) -> String {
     let all: Vec<&Assessment> = assessments.collect();
-    let reasons: BTreeSet<&str> = all.iter().filter_map(|assessment| assessment.withheld).collect();
+    let reasons: BTreeSet<&str> = all.iter().filter_map(|assessment| assessment.unavailable).collect();
     let reasons = reasons.iter().map(|reason| format!("No floor: {reason}\n")).collect::<String>();
     let n_clusters = all.iter().find_map(|assessment| assessment.n_clusters);
     reasons + &n_clusters.map_or(String::new(), |n| format!("Rows in {} clusters.\n", number::count(n)))

@@ -63,7 +63,7 @@ fn the_sentence_comes_first_and_is_that_of_the_core() {
     assert!(close(&figure["debiased"], expected.debiased) && close(&figure["standard_error"], expected.standard_error));
     assert!(close(&figure["bias"], expected.bias));
     assert_eq!([&figure["debias"], &figure["sentence"]], [&Value::from("local"), &expected.sentence().into()]);
-    assert_eq!([&figure["n_clusters"], &figure["withheld"]], [&Value::Null, &Value::Null]);
+    assert_eq!([&figure["n_clusters"], &figure["unavailable"]], [&Value::Null, &Value::Null]);
     assert!(close(&figure["smoothing"], expected.smoothing.unwrap()));
     for (name, part) in parts.named() {
         let part = part.unwrap();
@@ -252,7 +252,7 @@ fn a_group_of_too_few_clusters_does_not_hide_the_others() {
     let few = figures[3];
     let reason = "clusters must be at least 10 different ones, for what differs between them is all that is known of chance, got 5";
     assert!(
-        few["value"].as_f64().unwrap() > 0.0 && few["withheld"] == reason && few.get("interval").is_none(),
+        few["value"].as_f64().unwrap() > 0.0 && few["unavailable"] == reason && few.get("interval").is_none(),
         "{few}"
     );
     assert!([0, 1, 2, 4].iter().all(|place| figures[*place]["interval"].is_object()));
@@ -284,7 +284,7 @@ fn clusters_are_read_from_a_column() {
     let clustered = figure(&["--cluster", "who"]);
     assert_eq!(clustered["n_clusters"], 500);
     assert_eq!(clustered["value"], figure(&[])["value"]);
-    assert!(clustered["floor"].is_object() && clustered["withheld"].is_null(), "{clustered}");
+    assert!(clustered["floor"].is_object() && clustered["unavailable"].is_null(), "{clustered}");
     let table = succeed(&["assess", text(&path), "--resamples", "200", "--cluster", "who", "--measure", "brier_score"]);
     assert!(table.contains("Rows in 500 clusters.") && !table.contains("No floor: "), "{table}");
     let missing = folder.write("missing.csv", rows(50).replace(",c3\n", ",\n"));

@@ -388,7 +388,7 @@ fn a_floor_is_beside_every_figure_that_has_one_and_a_reason_beside_the_others() 
     let named = ["--measure", "smooth_ece", "--measure", "observed_expected", "--measure", "brier_score"];
     let slow = json(&path, &named);
     let figures = &slow["measures"];
-    assert_eq!(figures["smooth_ece"]["withheld"], "takes long: --floor always has it");
+    assert_eq!(figures["smooth_ece"]["unavailable"], "takes long: --floor always has it");
     assert!(figures["brier_score"]["p_value"].is_number());
     // A ratio has a floor, but no tail that would be worse.
     assert!(
@@ -409,11 +409,11 @@ fn many_groups_and_many_rows_say_why_they_have_no_floor() {
     let row = |row: usize| format!("{},{},{}\n", row % 2, (row % 97) as f64 / 96.0, row % 101);
     let path = folder.write("a.csv", "label,prob,g\n".to_owned() + &(0..100_001).map(row).collect::<String>());
     let many = json(&path, &["--sigma", "1"]);
-    assert_eq!(many["ece"]["withheld"], "more than 100,000 rows: --floor always has it");
+    assert_eq!(many["ece"]["unavailable"], "more than 100,000 rows: --floor always has it");
     assert!(many["ls_ece"]["floor"].is_object());
     let groups = crate::support::results(&[path.to_str().unwrap(), "--by", "g", "--sigma", "1"]);
     assert_eq!(groups.len(), 102);
-    assert_eq!(groups[1]["ls_ece"]["withheld"], "more than 100 groups: --floor always has it");
+    assert_eq!(groups[1]["ls_ece"]["unavailable"], "more than 100 groups: --floor always has it");
     assert!(
         measure(&path, &["--by", "g"]).contains("No floor of LS-ECE: more than 100 groups: --floor always has it\n")
     );

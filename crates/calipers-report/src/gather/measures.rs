@@ -52,7 +52,7 @@ impl Measured {
 
 impl Options {
     pub(super) fn assess<'a>(&self, measure: &'a dyn Measure) -> Assess<'a> {
-        Assess::new(measure).level(self.level).n_resamples(self.n_resamples).seed(self.seed)
+        Assess::new(measure).level(self.level).n_resamples(self.n_resamples).random_state(self.random_state)
     }
 }
 

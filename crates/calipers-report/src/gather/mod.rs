@@ -221,7 +221,8 @@ impl<'a> Report<'a> {
             return Ok(Some(Compared::Not("pairs need the rows, which a sketch has lost".to_owned())));
         };
         let clusters = self.models.first().and_then(|model| model.source.clusters());
-        let compare = Compare::new(&self.options.ls_ece).level(self.options.level).seed(self.options.seed);
+        let compare =
+            Compare::new(&self.options.ls_ece).level(self.options.level).random_state(self.options.random_state);
         let compare = compare.n_resamples(self.options.n_resamples);
         let compare = clusters.map_or(compare, |clusters| compare.clusters(clusters));
         // Whose rows cannot be paired are shown side by side all the same.

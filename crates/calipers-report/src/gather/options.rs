@@ -13,7 +13,7 @@ pub struct Options {
     pub(crate) clip: f64,
     pub(crate) level: f64,
     pub(crate) n_resamples: u64,
-    pub(crate) seed: u64,
+    pub(crate) random_state: u64,
 }
 
 impl Default for Options {
@@ -25,7 +25,7 @@ impl Default for Options {
             clip: 1e-6,
             level: 0.95,
             n_resamples: 1000,
-            seed: 0,
+            random_state: 0,
         }
     }
 }
@@ -61,8 +61,8 @@ impl Options {
     }
 
     /// What the random numbers are made from.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
+    pub fn random_state(mut self, random_state: u64) -> Self {
+        self.random_state = random_state;
         self
     }
 
@@ -83,14 +83,17 @@ impl Options {
     }
 
     pub(super) fn sweep(&self) -> Sweep {
-        Sweep::new().clip(self.clip).link(self.link.clone()).seed(self.seed)
+        Sweep::new().clip(self.clip).link(self.link.clone()).random_state(self.random_state)
     }
 
     /// Bands take no more draws than that: their ends are known to a digit by then.
     pub(super) fn band(&self) -> calipers::inference::bands::BandOptions {
         let least = (2.0 / (1.0 - self.level) - 1.0).ceil() as u64;
         let n_resamples = self.n_resamples.clamp(least, least.max(999));
-        calipers::inference::bands::BandOptions::new().level(self.level).n_resamples(n_resamples).seed(self.seed)
+        calipers::inference::bands::BandOptions::new()
+            .level(self.level)
+            .n_resamples(n_resamples)
+            .random_state(self.random_state)
     }
 }
 

@@ -232,7 +232,7 @@ fn refine<'a>(
     let n_refined = ((MOST_DRAWS / needed) as usize).min(suspects.len());
     let floors: Vec<(usize, Option<NoiseFloor>)> = suspects[..n_refined]
         .par_iter()
-        .map(|place| (*place, subject(*place).noise_floor(&options.ls_ece, needed, options.seed).ok()))
+        .map(|place| (*place, subject(*place).noise_floor(&options.ls_ece, needed, options.random_state).ok()))
         .collect();
     for (place, floor) in floors {
         if let (Ok(known), Some(floor)) = (&mut parts[place].ls_ece, floor) {

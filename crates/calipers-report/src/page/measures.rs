@@ -207,7 +207,7 @@ fn notes(figures: &Figures) -> Markup {
     for measure in figures.models.iter().flat_map(|model| &model.measures) {
         let reason = match &measure.outcome {
             Outcome::Value(_, reason) => reason.as_str(),
-            Outcome::Assessed(assessment) => assessment.withheld.unwrap_or(""),
+            Outcome::Assessed(assessment) => assessment.unavailable.unwrap_or(""),
             Outcome::Refused(_) => "",
         };
         if reason.is_empty() {

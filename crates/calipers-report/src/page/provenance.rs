@@ -13,7 +13,7 @@ pub(super) fn section(figures: &Figures) -> Markup {
         }
         dl class="facts" {
             dt { "Level, resamples, seed" }
-            dd { (options.level) ", " (count(options.n_resamples)) ", " (options.seed) }
+            dd { (options.level) ", " (count(options.n_resamples)) ", " (options.random_state) }
             @for note in &figures.notes { dt { "Note" } dd { (note) } }
             dt { "Version" }
             dd { "calipers " (env!("CARGO_PKG_VERSION")) }

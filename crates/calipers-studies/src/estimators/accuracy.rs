@@ -6,7 +6,7 @@ use calipers_report::{Axis, Chart, Series, Stroke};
 
 use super::methods::{AUTO, RIVALS, debiased, estimators};
 use super::{Known, LISTS, both, thousandths};
-use crate::replicates::seed;
+use crate::replicates::seed_of;
 use crate::table::{fixed, full};
 use crate::{Agreement, Page, Setting, Table};
 
@@ -58,7 +58,7 @@ pub(super) fn section(page: &mut Page, all: &[Known<'_>], setting: &Setting) -> 
     let mut cells = Vec::new();
     for known in all {
         for plan in &plans {
-            cells.push(measure(known, plan, seed(setting.seed, 21, plan.n as u64))?);
+            cells.push(measure(known, plan, seed_of(setting.random_state, 21, plan.n as u64))?);
         }
     }
     page.heading("Estimates of ECE: mean error over the families");
@@ -84,7 +84,7 @@ pub(super) fn section(page: &mut Page, all: &[Known<'_>], setting: &Setting) -> 
 }
 
 fn measure<'a>(known: &'a Known<'a>, plan: &Plan, own_seed: u64) -> Result<Cell<'a>, Error> {
-    let simulation = Simulation::new(&known.truth, plan.n).runs(plan.n_runs).seed(own_seed);
+    let simulation = Simulation::new(&known.truth, plan.n).runs(plan.n_runs).random_state(own_seed);
     let own = estimators(plan.n);
     let named: Vec<(&str, &dyn Measure)> = own.iter().map(|(name, estimator)| (name.as_str(), &**estimator)).collect();
     // The same seed: the same rows.

@@ -5,7 +5,7 @@ use calipers::{Assess, Error, LsEce, Measure, Sigma};
 use calipers_report::{Axis, Chart, Series};
 
 use super::{Known, LISTS, both, named, share};
-use crate::replicates::seed;
+use crate::replicates::seed_of;
 use crate::table::{fixed, full};
 use crate::{Agreement, Page, Setting, Table};
 
@@ -83,7 +83,8 @@ pub(super) fn section(page: &mut Page, all: &[Known<'_>], setting: &Setting) -> 
             let measure = LsEce::new().sigma(plan.sigma);
             let assess = Assess::new(&measure).n_resamples(n_resamples);
             let simulation = Simulation::new(&known.truth, plan.n).runs(plan.n_runs);
-            let mut paper = simulation.seed(seed(setting.seed, 22, plan.n as u64)).coverage(&assess)?;
+            let mut paper =
+                simulation.random_state(seed_of(setting.random_state, 22, plan.n as u64)).coverage(&assess)?;
             if let Some(residual) = paper.residual.take() {
                 cells.push(Cell { known, plan: *plan, paper, residual: *residual });
             }

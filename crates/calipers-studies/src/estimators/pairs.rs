@@ -5,7 +5,7 @@ use calipers::population::Family;
 use calipers::{Compare, Error, Input, LsEce, Sigma};
 
 use super::{named, share};
-use crate::replicates::{replicates, seed};
+use crate::replicates::{replicates, seed_of};
 use crate::table::fixed;
 use crate::{Agreement, Page, Setting, Table};
 
@@ -92,7 +92,7 @@ pub(super) fn section(page: &mut Page, setting: &Setting) -> Result<(), Error> {
         for sigma in &sigmas {
             let measure = LsEce::new().sigma(*sigma);
             let verdict = |run: u64| -> Result<i32, Error> {
-                let sample = calibrated.sample(n, seed(setting.seed, 25, run));
+                let sample = calibrated.sample(n, seed_of(setting.random_state, 25, run));
                 let scores = models.map(|(model, strength)| {
                     sample.scores.iter().map(|logit| model(*logit, strength)).collect::<Vec<f64>>()
                 });

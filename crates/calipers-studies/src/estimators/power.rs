@@ -7,7 +7,7 @@ use calipers_report::{Axis, Chart, Series};
 
 use super::size::ALPHA;
 use super::{both, share};
-use crate::replicates::seed;
+use crate::replicates::seed_of;
 use crate::table::{fixed, full};
 use crate::{Agreement, Page, Setting, Table};
 
@@ -59,7 +59,8 @@ pub(super) fn section(page: &mut Page, setting: &Setting) -> Result<(), Error> {
         let mut points: Vec<(f64, f64, Vec<RejectionResult>)> = Vec::new();
         for &strength in setting.pick(&curve.strengths[..], &curve.strengths[5..]) {
             let family = Family::new(curve.name, curve.logits.clone(), (curve.truth)(strength))?;
-            let simulation = Simulation::new(&family, n).runs(n_runs).seed(seed(setting.seed, 24, n as u64));
+            let simulation =
+                Simulation::new(&family, n).runs(n_runs).random_state(seed_of(setting.random_state, 24, n as u64));
             points.push((strength, family.ece().value, simulation.rejections(&tests, ALPHA)?));
         }
         let mut chart = Chart::new(format!("Power of tests against {}, n = {n}", curve.title))

@@ -5,7 +5,7 @@ use calipers::simulate::{MonteCarlo, Population, RejectionResult, SeededTest, Si
 use calipers::{Error, LsEce, Sigma};
 
 use super::{Known, both, named, share};
-use crate::replicates::seed;
+use crate::replicates::seed_of;
 use crate::table::fixed;
 use crate::{Agreement, Page, Setting, Table};
 
@@ -44,7 +44,11 @@ pub(super) fn section(page: &mut Page, all: &[Known<'_>], setting: &Setting) -> 
             let rounded: Option<Finite> = n_steps.map(|n_steps| known.family.rounded(n_steps)).transpose()?;
             let population: &dyn Population = rounded.as_ref().map_or(known.family, |rounded| rounded);
             for &n in rows {
-                let simulation = Simulation::new(population, n).runs(n_runs).seed(seed(setting.seed, 23, n as u64));
+                let simulation = Simulation::new(population, n).runs(n_runs).random_state(seed_of(
+                    setting.random_state,
+                    23,
+                    n as u64,
+                ));
                 let results = simulation.rejections(&tests, ALPHA)?;
                 cells.push(Cell { family: known.family.name(), shape, n, results });
             }
@@ -129,7 +133,11 @@ fn floor_test(page: &mut Page, setting: &Setting) -> Result<(), Error> {
                 let mut row = vec![family.name().to_owned(), shape.to_owned(), n.to_string()];
                 for sigma in &sigmas {
                     let measure = LsEce::new().sigma(*sigma).residual();
-                    let simulation = Simulation::new(population, n).runs(n_runs).seed(seed(setting.seed, 26, n as u64));
+                    let simulation = Simulation::new(population, n).runs(n_runs).random_state(seed_of(
+                        setting.random_state,
+                        26,
+                        n as u64,
+                    ));
                     let found = simulation.floor_rejections(&measure, n_resamples, ALPHA)?;
                     sizes.push(found.value);
                     let outside_target = is_outside(&found);

@@ -9,7 +9,7 @@ use calipers::{
 
 use super::{Group, bins, n_samples};
 use crate::Setting;
-use crate::replicates::{replicates, seed};
+use crate::replicates::{replicates, seed_of};
 use crate::summary::extent;
 
 /// What one model shows.
@@ -64,7 +64,11 @@ pub(super) fn group(group: &Group<'_>, setting: &Setting) -> Result<Vec<Measured
     let names: Vec<&str> = group.models.iter().map(|model| model.name.as_str()).collect();
     let shorts = without(&names, shared(&names));
     let models = group.models.iter().zip(shorts).enumerate().map(|(place, (model, short))| {
-        let sweep = Sweep::new().bins(bins(setting)).compat(Compat::Netcal).seed(setting.seed).run(&model.view)?;
+        let sweep = Sweep::new()
+            .bins(bins(setting))
+            .compat(Compat::Netcal)
+            .random_state(setting.random_state)
+            .run(&model.view)?;
         let uniform: Arc<dyn Noise> = Arc::new(Uniform);
         // The sweep has the integrals with Gaussian noise.
         let points = replicates(sweep.points.len() as u64, |index| {
@@ -94,7 +98,7 @@ fn ls_eces(
     (setting, stream, place): (&Setting, u64, u64),
 ) -> Result<LsEces, Error> {
     let sampling = LsEceSampled::new(sigma).noise(noise).n_samples(n_samples(setting));
-    let sampled = sampling.seed(seed(setting.seed, stream, place)).estimate(view)?;
+    let sampled = sampling.random_state(seed_of(setting.random_state, stream, place)).estimate(view)?;
     Ok(LsEces {
         integral: integral.value,
         bound: integral.numerical_bound,

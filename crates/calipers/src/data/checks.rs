@@ -18,13 +18,13 @@ const ROUNDING: f64 = 1e-6;
 pub enum Invalid {
     /// Refuse the whole input, naming the first such row.
     #[default]
-    Refuse,
+    Reject,
     /// Leave the row out and count it by its kind; the counts are in every result.
     Count,
 }
 
 names! { Invalid, "invalid";
-    Refuse = "refuse",
+    Reject = "reject",
     Count = "count",
 }
 
@@ -179,7 +179,7 @@ struct ChunkCheck {
 pub(super) fn check(input: &Input<'_>, tally: &mut Tally) -> Result<(InputReport, Option<Vec<usize>>), Error> {
     check_shape(input)?;
     let n_rows = input.n_rows();
-    let refuse = input.rules.invalid == Invalid::Refuse;
+    let refuse = input.rules.invalid == Invalid::Reject;
     let rows_per_chunk = class_rows::rows_per_chunk(input.rules.n_classes);
     let chunks = parallel::map_chunks(n_rows, rows_per_chunk, |rows| check_rows(input, rows, refuse));
 

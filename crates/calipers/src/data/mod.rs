@@ -94,7 +94,7 @@ impl<'a> Input<'a> {
     }
 
     fn new(form: Form, scores: Floats<'a>, labels: Labels<'a>) -> Self {
-        let rules = Rules { form, n_classes: 1, sum_tolerance: 1e-3, invalid: Invalid::Refuse, positive: None };
+        let rules = Rules { form, n_classes: 1, sum_tolerance: 1e-3, invalid: Invalid::Reject, positive: None };
         Input {
             rules,
             scores,

@@ -75,27 +75,27 @@ impl<'a> Sample<'a> {
 
     /// The noise floor of a measure, with the p-value of the measure that decides for it
     /// ([`Measure::decided_by`]): for LS-ECE its residual form.
-    pub fn noise_floor(&self, measure: &dyn Measure, n_resamples: u64, seed: u64) -> Result<NoiseFloor, Error> {
-        let floor = self.floor_of(measure, n_resamples, seed)?;
+    pub fn noise_floor(&self, measure: &dyn Measure, n_resamples: u64, random_state: u64) -> Result<NoiseFloor, Error> {
+        let floor = self.floor_of(measure, n_resamples, random_state)?;
         match measure.decided_by() {
             Some(deciding) => {
-                Ok(NoiseFloor { p_value: self.floor_of(&*deciding, n_resamples, seed)?.p_value, ..floor })
+                Ok(NoiseFloor { p_value: self.floor_of(&*deciding, n_resamples, random_state)?.p_value, ..floor })
             }
             None => Ok(floor),
         }
     }
 
-    fn floor_of(&self, measure: &dyn Measure, n_resamples: u64, seed: u64) -> Result<NoiseFloor, Error> {
+    fn floor_of(&self, measure: &dyn Measure, n_resamples: u64, random_state: u64) -> Result<NoiseFloor, Error> {
         match self.data {
             Data::Rows(view) => {
                 let clusters = self.clusters.map(|ids| Clusters::new(ids, view)).transpose()?;
-                NoiseFloor::new(&*measure.resampler(view, clusters.as_ref())?, n_resamples, seed)
+                NoiseFloor::new(&*measure.resampler(view, clusters.as_ref())?, n_resamples, random_state)
             }
             Data::Classes(predictions, _) => {
                 let value = self.estimate(measure)?.value;
-                NoiseFloor::new(&ClasswiseResampler::new(measure, predictions, None, value)?, n_resamples, seed)
+                NoiseFloor::new(&ClasswiseResampler::new(measure, predictions, None, value)?, n_resamples, random_state)
             }
-            Data::Sketch(sketch) => NoiseFloor::new(&*measure.sketch_resampler(sketch)?, n_resamples, seed),
+            Data::Sketch(sketch) => NoiseFloor::new(&*measure.sketch_resampler(sketch)?, n_resamples, random_state),
         }
     }
 

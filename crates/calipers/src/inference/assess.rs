@@ -52,7 +52,7 @@ pub struct Assess<'a> {
     measure: &'a dyn Measure,
     level: f64,
     n_resamples: u64,
-    seed: u64,
+    random_state: u64,
     method: Option<IntervalMethod>,
     debias: Debias,
     most_resamples: u64,
@@ -62,7 +62,7 @@ impl<'a> Assess<'a> {
     /// Level 0.95, 1000 resamples of each kind, seed 0.
     pub fn new(measure: &'a dyn Measure) -> Self {
         let debias = Debias::default();
-        Assess { measure, level: 0.95, n_resamples: 1000, seed: 0, method: None, debias, most_resamples: 0 }
+        Assess { measure, level: 0.95, n_resamples: 1000, random_state: 0, method: None, debias, most_resamples: 0 }
     }
 
     setters! {
@@ -78,7 +78,7 @@ impl<'a> Assess<'a> {
         most_resamples: u64;
 
         /// What the random numbers are made from.
-        seed: u64;
+        random_state: u64;
 
         /// How the interval is made; unless set, with its bias in mind where the measure has a
         /// bracket.
@@ -152,7 +152,7 @@ impl<'a> Assess<'a> {
         let n_kinds = u64::from(needs_bootstrap) + n_kinds_of_floor(resampler);
         watch::expect_draws(n_kinds * self.n_resamples);
         let draws = match needs_bootstrap {
-            true => Some(Draws::new(resampler, Kind::Bootstrap, self.n_resamples, self.seed)?),
+            true => Some(Draws::new(resampler, Kind::Bootstrap, self.n_resamples, self.random_state)?),
             false => None,
         };
         self.assess_by(estimate, resampler, draws.as_ref(), decided, confidences)
@@ -174,11 +174,13 @@ impl<'a> Assess<'a> {
         decided: Option<Assessment>,
         confidences: Option<bool>,
     ) -> Result<Assessment, Error> {
-        let withheld = resampler.floor_withheld();
+        let unavailable = resampler.floor_withheld();
         // Where another measure decides, the p-value is its own.
         let most = if decided.is_some() { 0 } else { self.most_resamples };
-        let mut floor = match withheld {
-            None => Some(NoiseFloor::refined(resampler, self.n_resamples, most.max(self.n_resamples), self.seed)?),
+        let mut floor = match unavailable {
+            None => {
+                Some(NoiseFloor::refined(resampler, self.n_resamples, most.max(self.n_resamples), self.random_state)?)
+            }
             Some(_) => None,
         };
         let is_unbiased = !estimate.spec.biased_up;
@@ -188,7 +190,7 @@ impl<'a> Assess<'a> {
             (None, Some(bracket)) => Bootstrap::of_bracket(resampler, bracket),
             (Some(draws), _) => Bootstrap { is_unbiased, most_bias, ..Bootstrap::of_draws(resampler, draws) },
             (None, None) => {
-                Bootstrap { is_unbiased, most_bias, ..Bootstrap::new(resampler, self.n_resamples, self.seed)? }
+                Bootstrap { is_unbiased, most_bias, ..Bootstrap::new(resampler, self.n_resamples, self.random_state)? }
             }
         };
         if let Some((floor, decided)) = floor.as_mut().zip(decided.as_ref().and_then(|decided| decided.floor.as_ref()))
@@ -228,7 +230,7 @@ impl<'a> Assess<'a> {
             residual: decided.map(Box::new),
             estimate,
             floor,
-            withheld,
+            unavailable,
             interval,
             significant,
             n_clusters: None,
@@ -255,7 +257,7 @@ pub struct Assessment {
     /// What a calibrated model would show, and the p-value.
     pub floor: Option<NoiseFloor>,
     /// Why there is no floor, where there is none.
-    pub withheld: Option<&'static str>,
+    pub unavailable: Option<&'static str>,
     /// Where the population's value is.
     pub interval: Interval,
     /// The value without what noise adds to it, never below 0.

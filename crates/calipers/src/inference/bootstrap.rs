@@ -34,8 +34,8 @@ pub struct Bootstrap {
 
 impl Bootstrap {
     /// Draws `n_resamples` times.
-    pub fn new(resampler: &dyn Resampler, n_resamples: u64, seed: u64) -> Result<Self, Error> {
-        Ok(Self::of_draws(resampler, &Draws::new(resampler, Kind::Bootstrap, n_resamples, seed)?))
+    pub fn new(resampler: &dyn Resampler, n_resamples: u64, random_state: u64) -> Result<Self, Error> {
+        Ok(Self::of_draws(resampler, &Draws::new(resampler, Kind::Bootstrap, n_resamples, random_state)?))
     }
 
     pub(super) fn of_draws(resampler: &dyn Resampler, draws: &Draws) -> Self {

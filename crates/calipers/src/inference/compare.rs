@@ -75,7 +75,7 @@ pub struct Compare<'a> {
     measure: &'a dyn Measure,
     level: f64,
     n_resamples: u64,
-    seed: u64,
+    random_state: u64,
     clusters: Option<&'a [u32]>,
 }
 
@@ -134,7 +134,7 @@ struct Model {
 impl<'a> Compare<'a> {
     /// Level 0.95, 1000 resamples of each kind, seed 0.
     pub fn new(measure: &'a dyn Measure) -> Self {
-        Compare { measure, level: 0.95, n_resamples: 1000, seed: 0, clusters: None }
+        Compare { measure, level: 0.95, n_resamples: 1000, random_state: 0, clusters: None }
     }
 
     setters! {
@@ -145,7 +145,7 @@ impl<'a> Compare<'a> {
         n_resamples: u64;
 
         /// What the random numbers are made from.
-        seed: u64;
+        random_state: u64;
 
         /// Rows that depend on each other: one number for each row, as
         /// [`Sample::clusters`](crate::Sample::clusters) has it.
@@ -203,11 +203,11 @@ impl<'a> Compare<'a> {
 
     /// What is known of each model by itself.
     fn assess<'b>(&'b self, measure: &'b dyn Measure) -> Assess<'b> {
-        Assess::new(measure).level(self.level).n_resamples(self.n_resamples).seed(self.seed)
+        Assess::new(measure).level(self.level).n_resamples(self.n_resamples).random_state(self.random_state)
     }
 
     fn draws(&self, resampler: &dyn Resampler) -> Result<(f64, Vec<f64>), Error> {
-        let draws = Draws::new(resampler, Kind::Bootstrap, self.n_resamples, self.seed)?;
+        let draws = Draws::new(resampler, Kind::Bootstrap, self.n_resamples, self.random_state)?;
         Ok((resampler.value(), draws.by_number))
     }
 

@@ -45,26 +45,26 @@ pub struct NoiseFloor {
     /// Draws that could not be measured, at most one in ten.
     pub n_failed: u64,
     /// What the random numbers were made from.
-    pub seed: u64,
+    pub random_state: u64,
 }
 
 impl NoiseFloor {
     /// Draws `n_resamples` times.
-    pub fn new(resampler: &dyn Resampler, n_resamples: u64, seed: u64) -> Result<Self, Error> {
-        Self::refined(resampler, n_resamples, n_resamples, seed)
+    pub fn new(resampler: &dyn Resampler, n_resamples: u64, random_state: u64) -> Result<Self, Error> {
+        Self::refined(resampler, n_resamples, n_resamples, random_state)
     }
 
     /// The same, with up to `most` draws for the p-value where none of the first `n_resamples`
     /// reaches the value: of many groups only such p-values can be significant once they are
     /// adjusted.
-    pub fn refined(resampler: &dyn Resampler, n_resamples: u64, most: u64, seed: u64) -> Result<Self, Error> {
+    pub fn refined(resampler: &dyn Resampler, n_resamples: u64, most: u64, random_state: u64) -> Result<Self, Error> {
         let (value, squares) = (resampler.calibrated_value(), resampler.squared_differences());
-        let draws = Draws::new(resampler, Kind::Calibrated, n_resamples, seed)?;
-        let more = || Draws::numbered(resampler, Kind::Calibrated, n_resamples..most, seed);
+        let draws = Draws::new(resampler, Kind::Calibrated, n_resamples, random_state)?;
+        let more = || Draws::numbered(resampler, Kind::Calibrated, n_resamples..most, random_state);
         let mut p_value = refined(&draws, more, value, squares, most)?;
         if let Some(second) = resampler.second_test() {
-            let first = Draws::of_second_test(&second, 0..n_resamples, seed)?;
-            let more = || Draws::of_second_test(&second, n_resamples..most, seed);
+            let first = Draws::of_second_test(&second, 0..n_resamples, random_state)?;
+            let more = || Draws::of_second_test(&second, n_resamples..most, random_state);
             p_value = p_value.max(refined(&first, more, second.value, squares, most)?);
         }
         let mut sorted = draws.values.clone();
@@ -76,7 +76,7 @@ impl NoiseFloor {
             p_value,
             n_resamples,
             n_failed: draws.n_failed,
-            seed,
+            random_state,
         })
     }
 }

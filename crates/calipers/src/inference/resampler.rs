@@ -115,8 +115,13 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    pub(super) fn new(resampler: &dyn Resampler, kind: Kind, n_resamples: u64, seed: u64) -> Result<Self, Error> {
-        Self::numbered(resampler, kind, 0..n_resamples, seed)
+    pub(super) fn new(
+        resampler: &dyn Resampler,
+        kind: Kind,
+        n_resamples: u64,
+        random_state: u64,
+    ) -> Result<Self, Error> {
+        Self::numbered(resampler, kind, 0..n_resamples, random_state)
     }
 
     /// The draws of these numbers.
@@ -124,17 +129,17 @@ impl Draws {
         resampler: &dyn Resampler,
         kind: Kind,
         numbers: Range<u64>,
-        seed: u64,
+        random_state: u64,
     ) -> Result<Self, Error> {
         match kind {
-            Kind::Calibrated => Self::by(|draw| resampler.calibrated_draw(draw), 2, 0, numbers, seed),
-            Kind::Bootstrap => Self::by(|draw| resampler.bootstrap_draw(draw), 2, 1, numbers, seed),
+            Kind::Calibrated => Self::by(|draw| resampler.calibrated_draw(draw), 2, 0, numbers, random_state),
+            Kind::Bootstrap => Self::by(|draw| resampler.bootstrap_draw(draw), 2, 1, numbers, random_state),
         }
     }
 
     /// Of a second test: with numbers that neither of the two kinds has.
-    pub(super) fn of_second_test(test: &SecondTest<'_>, numbers: Range<u64>, seed: u64) -> Result<Self, Error> {
-        Self::by(|draw| (test.draw)(draw), 1, 1 << 62, numbers, seed)
+    pub(super) fn of_second_test(test: &SecondTest<'_>, numbers: Range<u64>, random_state: u64) -> Result<Self, Error> {
+        Self::by(|draw| (test.draw)(draw), 1, 1 << 62, numbers, random_state)
     }
 
     fn by(
@@ -142,11 +147,11 @@ impl Draws {
         stride: u64,
         first: u64,
         numbers: Range<u64>,
-        seed: u64,
+        random_state: u64,
     ) -> Result<Self, Error> {
         let draw = |number: u64| {
             watch::draw_begins();
-            draw(seed_of_draw(seed, first + stride * number))
+            draw(seed_of_draw(random_state, first + stride * number))
         };
         let by_number: Vec<f64> = numbers.into_par_iter().panic_fuse().map(draw).collect();
         Self::of(by_number)

@@ -25,7 +25,7 @@ impl Assessment {
         let first = if name.contains(' ') { capitalised(name) } else { name.to_owned() };
         let found = format!("{first} is {} ({level} interval {} to {}).", show(value), show(lower), show(upper));
         let Some(floor) = &self.floor else {
-            let reason = self.withheld.unwrap_or("it was not requested");
+            let reason = self.unavailable.unwrap_or("it was not requested");
             return format!("{found} There is no noise floor: {reason}.");
         };
         if let (Some(note), Some(residual)) = (self.smoothing_note(), &self.residual) {

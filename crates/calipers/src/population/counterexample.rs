@@ -79,8 +79,8 @@ impl Counterexample {
     }
 
     /// `n` rows drawn independently.
-    pub fn sample(&self, n: usize, seed: u64) -> Sample {
-        let mut uniforms = Uniforms::new(seed);
+    pub fn sample(&self, n: usize, random_state: u64) -> Sample {
+        let mut uniforms = Uniforms::new(random_state);
         Sample::collect(Form::Probabilities, n, || {
             let x1 = uniforms.next();
             let outcome = uniforms.next() < x1;

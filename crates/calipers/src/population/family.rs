@@ -239,8 +239,8 @@ impl Family {
     }
 
     /// `n` rows drawn independently, as logits.
-    pub fn sample(&self, n: usize, seed: u64) -> Sample {
-        let mut uniforms = Uniforms::new(seed);
+    pub fn sample(&self, n: usize, random_state: u64) -> Sample {
+        let mut uniforms = Uniforms::new(random_state);
         let sampler = self.logits.sampler();
         Sample::collect(Form::Logits, n, || {
             let logit = sampler.draw(&mut uniforms);

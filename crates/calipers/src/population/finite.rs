@@ -261,9 +261,9 @@ impl Finite {
     }
 
     /// `n` rows drawn independently.
-    pub fn sample(&self, n: usize, seed: u64) -> Sample {
+    pub fn sample(&self, n: usize, random_state: u64) -> Sample {
         let cumulated = Cumulated::new(&self.masses);
-        let mut uniforms = Uniforms::new(seed);
+        let mut uniforms = Uniforms::new(random_state);
         Sample::collect(Form::Probabilities, n, || {
             let point = cumulated.pick(uniforms.next());
             (self.predictions[point], uniforms.next() < self.truth[point])

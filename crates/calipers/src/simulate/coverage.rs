@@ -42,7 +42,7 @@ pub struct CoverageResult {
 impl Simulation<'_> {
     /// Assesses each sample, with a seed of its own in place of that of `assess`.
     pub fn coverage(&self, assess: &Assess<'_>) -> Result<CoverageResult, Error> {
-        let runs = self.each(|view, seed| Ok((*assess).seed(seed).run(view)))?;
+        let runs = self.each(|view, random_state| Ok((*assess).random_state(random_state).run(view)))?;
         let assessed: Vec<&Assessment> = runs.iter().filter_map(|run| run.as_ref().ok()).collect();
         if assessed.is_empty() {
             return Err(runs.into_iter().find_map(Result::err).unwrap_or(Error::NoRows));

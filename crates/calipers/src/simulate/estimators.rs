@@ -69,15 +69,15 @@ impl Simulation<'_> {
         rules: &[Debias],
         n_resamples: u64,
     ) -> Result<Vec<EstimatorResult>, Error> {
-        let runs = self.each(|view, seed| {
+        let runs = self.each(|view, random_state| {
             let all = || {
                 // Noise is taken out of the measure that decides.
                 let deciding = measure.decided_by();
                 let measure = deciding.as_deref().unwrap_or(measure);
                 let estimate = measure.estimate(view)?;
                 let resampler = measure.resampler(view, None)?;
-                let floor = NoiseFloor::new(&*resampler, n_resamples, seed)?;
-                let bootstrap = Bootstrap::new(&*resampler, n_resamples, seed)?;
+                let floor = NoiseFloor::new(&*resampler, n_resamples, random_state)?;
+                let bootstrap = Bootstrap::new(&*resampler, n_resamples, random_state)?;
                 let debiased = rules.iter().map(|rule| rule.apply(estimate.value, &floor, &bootstrap));
                 let values: Vec<f64> = [estimate.value].into_iter().chain(debiased).collect();
                 Ok((estimate, values))

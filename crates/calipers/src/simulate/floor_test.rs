@@ -12,13 +12,13 @@ use crate::setters::setters;
 pub struct FloorTest<E> {
     measure: E,
     n_resamples: u64,
-    seed: u64,
+    random_state: u64,
 }
 
 impl<E: Measure> FloorTest<E> {
     /// 999 resamples, seed 0.
     pub fn new(measure: E) -> Self {
-        FloorTest { measure, n_resamples: 999, seed: 0 }
+        FloorTest { measure, n_resamples: 999, random_state: 0 }
     }
 
     setters! {
@@ -26,7 +26,7 @@ impl<E: Measure> FloorTest<E> {
         n_resamples: u64;
 
         /// What the random numbers are made from.
-        seed: u64;
+        random_state: u64;
     }
 }
 
@@ -35,14 +35,14 @@ impl<E: Measure> CalibrationTest for FloorTest<E> {
         let deciding = self.measure.decided_by();
         let measure = deciding.as_deref().unwrap_or(&self.measure);
         let resampler = measure.resampler(view, None)?;
-        let floor = NoiseFloor::new(&*resampler, self.n_resamples, self.seed)?;
+        let floor = NoiseFloor::new(&*resampler, self.n_resamples, self.random_state)?;
         Ok(TestResult {
             test: "noise_floor",
             statistic: resampler.value(),
             p_value: floor.p_value,
             degrees_of_freedom: None,
             n: view.len() as u64,
-            settings: Settings::default().with("n_resamples", self.n_resamples).with("seed", self.seed),
+            settings: Settings::default().with("n_resamples", self.n_resamples).with("random_state", self.random_state),
         })
     }
 }

@@ -66,13 +66,13 @@ pub struct Simulation<'a> {
     population: &'a dyn Population,
     n: usize,
     n_runs: u64,
-    seed: u64,
+    random_state: u64,
 }
 
 impl<'a> Simulation<'a> {
     /// Samples of `n` rows: 1,000 runs, seed 0.
     pub fn new(population: &'a dyn Population, n: usize) -> Self {
-        Simulation { population, n, n_runs: 1000, seed: 0 }
+        Simulation { population, n, n_runs: 1000, random_state: 0 }
     }
 
     /// How many samples.
@@ -83,7 +83,7 @@ impl<'a> Simulation<'a> {
 
     setters! {
         /// What the random numbers are made from.
-        seed: u64;
+        random_state: u64;
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -102,9 +102,9 @@ impl<'a> Simulation<'a> {
         watch::expect_runs(self.n_runs);
         let run = |number: u64| {
             watch::run_begins();
-            let sample = self.population.sample(self.n, seed_of_run(self.seed, 2 * number));
+            let sample = self.population.sample(self.n, seed_of_run(self.random_state, 2 * number));
             let predictions = sample.input().check()?;
-            work(&predictions.binary()?, seed_of_run(self.seed, 2 * number + 1))
+            work(&predictions.binary()?, seed_of_run(self.random_state, 2 * number + 1))
         };
         (0..self.n_runs).into_par_iter().panic_fuse().map(run).collect()
     }
@@ -112,9 +112,9 @@ impl<'a> Simulation<'a> {
 
 /// A seed for each place of a stream, by SplitMix64's finaliser, so that neighbouring places get
 /// unlike ones.
-fn seed_of_run(seed: u64, place: u64) -> u64 {
+fn seed_of_run(random_state: u64, place: u64) -> u64 {
     let mut mixed =
-        seed.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add((place + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        random_state.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add((place + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)

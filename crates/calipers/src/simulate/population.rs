@@ -11,7 +11,7 @@ use crate::population::{Family, Finite, Sample};
 /// A distribution that can be drawn from and whose truth is known.
 pub trait Population: Send + Sync {
     /// `n` rows drawn independently; the same for the same seed.
-    fn sample(&self, n: usize, seed: u64) -> Sample;
+    fn sample(&self, n: usize, random_state: u64) -> Sample;
 
     /// The true ECE.
     fn ece(&self) -> f64;
@@ -24,8 +24,8 @@ pub trait Population: Send + Sync {
 }
 
 impl Population for Family {
-    fn sample(&self, n: usize, seed: u64) -> Sample {
-        Family::sample(self, n, seed)
+    fn sample(&self, n: usize, random_state: u64) -> Sample {
+        Family::sample(self, n, random_state)
     }
 
     fn ece(&self) -> f64 {
@@ -42,8 +42,8 @@ impl Population for Family {
 }
 
 impl Population for Finite {
-    fn sample(&self, n: usize, seed: u64) -> Sample {
-        Finite::sample(self, n, seed)
+    fn sample(&self, n: usize, random_state: u64) -> Sample {
+        Finite::sample(self, n, random_state)
     }
 
     fn ece(&self) -> f64 {
@@ -78,8 +78,8 @@ impl<'a> Remembered<'a> {
 }
 
 impl Population for Remembered<'_> {
-    fn sample(&self, n: usize, seed: u64) -> Sample {
-        self.population.sample(n, seed)
+    fn sample(&self, n: usize, random_state: u64) -> Sample {
+        self.population.sample(n, random_state)
     }
 
     fn ece(&self) -> f64 {

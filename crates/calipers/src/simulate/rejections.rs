@@ -38,27 +38,41 @@ impl SeededTest {
     /// All tests of this library.
     pub fn all() -> [SeededTest; 7] {
         [
-            SeededTest::new("ls_ece_floor", |seed, n| {
-                Box::new(FloorTest::new(LsEce::new()).seed(seed).n_resamples(n as u64))
+            SeededTest::new("ls_ece_floor", |random_state, n| {
+                Box::new(FloorTest::new(LsEce::new()).random_state(random_state).n_resamples(n as u64))
             }),
-            SeededTest::new("spiegelhalter", |seed, n| Box::new(Spiegelhalter::new().seed(seed).n_resamples(n))),
-            SeededTest::new("hosmer_lemeshow", |seed, n| Box::new(HosmerLemeshow::new().seed(seed).n_resamples(n))),
-            SeededTest::new(RANGE.spec.name, |seed, n| {
-                Box::new(CumulativeTest::new().statistic(CumulativeStatistic::Range).seed(seed).n_resamples(n))
+            SeededTest::new("spiegelhalter", |random_state, n| {
+                Box::new(Spiegelhalter::new().random_state(random_state).n_resamples(n))
             }),
-            SeededTest::new(MAXIMUM_ABSOLUTE.spec.name, |seed, n| {
+            SeededTest::new("hosmer_lemeshow", |random_state, n| {
+                Box::new(HosmerLemeshow::new().random_state(random_state).n_resamples(n))
+            }),
+            SeededTest::new(RANGE.spec.name, |random_state, n| {
                 Box::new(
-                    CumulativeTest::new().statistic(CumulativeStatistic::MaximumAbsolute).seed(seed).n_resamples(n),
+                    CumulativeTest::new()
+                        .statistic(CumulativeStatistic::Range)
+                        .random_state(random_state)
+                        .n_resamples(n),
                 )
             }),
-            SeededTest::new("adaptive_tcal", |seed, n| Box::new(AdaptiveTCal::new().seed(seed).n_resamples(n))),
+            SeededTest::new(MAXIMUM_ABSOLUTE.spec.name, |random_state, n| {
+                Box::new(
+                    CumulativeTest::new()
+                        .statistic(CumulativeStatistic::MaximumAbsolute)
+                        .random_state(random_state)
+                        .n_resamples(n),
+                )
+            }),
+            SeededTest::new("adaptive_tcal", |random_state, n| {
+                Box::new(AdaptiveTCal::new().random_state(random_state).n_resamples(n))
+            }),
             SeededTest::new("cox", |_, _| Box::new(CoxTest::new())),
         ]
     }
 
     /// The test with that seed.
-    pub fn seeded(&self, seed: u64) -> Box<dyn CalibrationTest> {
-        (self.make)(seed, self.n_resamples)
+    pub fn seeded(&self, random_state: u64) -> Box<dyn CalibrationTest> {
+        (self.make)(random_state, self.n_resamples)
     }
 }
 
@@ -82,8 +96,9 @@ impl Simulation<'_> {
     /// How often the value of a measure is beyond its noise floor at level `alpha`, by so many
     /// draws.
     pub fn floor_rejections(&self, measure: &dyn Measure, n_resamples: u64, alpha: f64) -> Result<MonteCarlo, Error> {
-        let p_values =
-            self.each(|view, seed| Ok(NoiseFloor::new(&*measure.resampler(view, None)?, n_resamples, seed)?.p_value))?;
+        let p_values = self.each(|view, random_state| {
+            Ok(NoiseFloor::new(&*measure.resampler(view, None)?, n_resamples, random_state)?.p_value)
+        })?;
         Ok(MonteCarlo::share(p_values.iter().map(|p_value| *p_value <= alpha + 1e-12)))
     }
 
@@ -93,8 +108,8 @@ impl Simulation<'_> {
         if !(0.0 < alpha && alpha < 1.0) {
             return Err(Error::setting("alpha", "in (0, 1)", error::number(alpha)));
         }
-        let runs = self.each(|view, seed| {
-            let p_value = |test: &SeededTest| test.seeded(seed).test(view).map(|result| result.p_value);
+        let runs = self.each(|view, random_state| {
+            let p_value = |test: &SeededTest| test.seeded(random_state).test(view).map(|result| result.p_value);
             Ok(tests.iter().map(p_value).collect::<Vec<_>>())
         })?;
         let result = |(column, test): (usize, &SeededTest)| {

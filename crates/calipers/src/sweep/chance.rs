@@ -84,10 +84,10 @@ impl<const G: usize> Binnings<G> {
     }
 
     /// Ranges of drawn outcomes.
-    pub(super) fn draw(&self, rows: &Rows<'_>, n_draws: usize, seed: u64) -> Ranges<G> {
+    pub(super) fn draw(&self, rows: &Rows<'_>, n_draws: usize, random_state: u64) -> Ranges<G> {
         if rows.probabilities.len() <= MOST_DRAWN_ROWS {
-            return self.draw_by(n_draws, seed, |seed| {
-                let mut uniforms = Uniforms::new(seed);
+            return self.draw_by(n_draws, random_state, |random_state| {
+                let mut uniforms = Uniforms::new(random_state);
                 self.sums_before(rows, |row| uniforms.next() < rows.probabilities[row])
             });
         }
@@ -95,25 +95,25 @@ impl<const G: usize> Binnings<G> {
             let share = rows.shares[row];
             Piece { probability: rows.probabilities[row], share, row_share: share }
         };
-        self.draw_cells(piece, n_draws, seed)
+        self.draw_cells(piece, n_draws, random_state)
     }
 
     /// The same where starts are among pieces, in order of their probabilities, in place of rows.
-    pub(super) fn draw_pieces(&self, pieces: &[Piece], n_draws: usize, seed: u64) -> Ranges<G> {
-        self.draw_cells(|index| pieces[index], n_draws, seed)
+    pub(super) fn draw_pieces(&self, pieces: &[Piece], n_draws: usize, random_state: u64) -> Ranges<G> {
+        self.draw_cells(|index| pieces[index], n_draws, random_state)
     }
 
-    fn draw_cells(&self, piece: impl Fn(usize) -> Piece + Sync, n_draws: usize, seed: u64) -> Ranges<G> {
+    fn draw_cells(&self, piece: impl Fn(usize) -> Piece + Sync, n_draws: usize, random_state: u64) -> Ranges<G> {
         let cells: Vec<Residual> =
             self.cuts.par_windows(2).map(|cell| Residual::new(cell[0]..cell[1], &piece)).collect();
-        self.draw_by(n_draws, seed, |seed| drawn_sums(&cells, seed))
+        self.draw_by(n_draws, random_state, |random_state| drawn_sums(&cells, random_state))
     }
 
     /// `sums` draws, from a seed, the sum of all residuals before each cut.
-    fn draw_by(&self, n_draws: usize, seed: u64, sums: impl Fn(u64) -> Vec<f64> + Sync) -> Ranges<G> {
+    fn draw_by(&self, n_draws: usize, random_state: u64, sums: impl Fn(u64) -> Vec<f64> + Sync) -> Ranges<G> {
         let draws = (0..n_draws as u64).into_par_iter().panic_fuse().map(|draw| {
             watch::draw_begins();
-            self.ranges(&sums(seed_of_draw(seed, draw)))
+            self.ranges(&sums(seed_of_draw(random_state, draw)))
         });
         Ranges(draws.collect())
     }
@@ -147,8 +147,8 @@ impl<const G: usize> Binnings<G> {
 
 /// The sum of all residuals before each cut, cell by cell: a draw costs as much as there are cells,
 /// whatever the number of rows.
-fn drawn_sums(cells: &[Residual], seed: u64) -> Vec<f64> {
-    let mut random = Normals::new(seed);
+fn drawn_sums(cells: &[Residual], random_state: u64) -> Vec<f64> {
+    let mut random = Normals::new(random_state);
     let mut sum = 0.0;
     let after = cells.iter().map(|cell| {
         sum += cell.draw(&mut random);

@@ -43,14 +43,14 @@ impl Sweep {
         let cells = Cells::new(&self.ece(1, Strategy::Uniform).pieces_of(sketch), sketch);
         let uniform: Vec<Starts> = judged().map(|point| cells.at_equal_widths(point.n_bins)).collect();
         let quantile: Vec<Starts> = judged().map(|point| cells.at_equal_masses(point.n_bins)).collect();
-        let drawn = Binnings::new([&uniform, &quantile]).draw_pieces(&cells.pieces, N_DRAWS, self.seed);
+        let drawn = Binnings::new([&uniform, &quantile]).draw_pieces(&cells.pieces, N_DRAWS, self.random_state);
         let range_uniform = Extent::of(judged().map(|point| &point.ece_uniform));
         let range_quantile = Extent::of(judged().filter_map(|point| point.ece_quantile.as_ref()));
         let range_ls_ece = Extent::of(judged().map(|point| &point.ls_ece));
         // At least as wide, whatever cells leave open.
         let width = |range: Option<Extent>| range.map_or(0.0, |range| range.width() - range.numerical_bound);
         let observed = [width(range_uniform), width(range_quantile)];
-        let sampling_noise = SamplingNoise::new(&drawn, observed, true, N_DRAWS, self.seed);
+        let sampling_noise = SamplingNoise::new(&drawn, observed, true, N_DRAWS, self.random_state);
         let verdict = Verdict::new(judged().count(), [range_uniform, range_quantile, range_ls_ece], &sampling_noise);
         let settings = self.clone().clip(sketch.options().clip_value()).settings(&counts);
         Ok(SweepResult {

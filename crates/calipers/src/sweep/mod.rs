@@ -98,7 +98,7 @@ pub struct Sweep {
     tolerance: f64,
     clip: f64,
     compat: Option<Compat>,
-    seed: u64,
+    random_state: u64,
 }
 
 impl Default for Sweep {
@@ -110,7 +110,7 @@ impl Default for Sweep {
             tolerance: 1e-6,
             clip: crate::measures::ls_ece::DEFAULT_CLIP,
             compat: None,
-            seed: 0,
+            random_state: 0,
         }
     }
 }
@@ -182,7 +182,7 @@ impl Sweep {
         compat: into Option<Compat>;
 
         /// The seed of the sampling noise.
-        seed: u64;
+        random_state: u64;
     }
 
     /// Refuses options that no rows could be swept with: numbers of bins, tolerance and clip.
@@ -230,9 +230,9 @@ impl Sweep {
         let shares = ordered.shares();
         let rows = chance::Rows { probabilities: ordered.probabilities(), shares: &shares };
         let binnings = Binnings::new([&uniform, &quantile]);
-        let drawn = binnings.draw(&rows, N_DRAWS, self.seed);
+        let drawn = binnings.draw(&rows, N_DRAWS, self.random_state);
         let observed = binnings.observed(&rows, ordered.outcomes());
-        let sampling_noise = SamplingNoise::new(&drawn, observed, has_quantile, N_DRAWS, self.seed);
+        let sampling_noise = SamplingNoise::new(&drawn, observed, has_quantile, N_DRAWS, self.random_state);
         let judged = || points.iter().filter(|point| JUDGED.contains(&point.n_bins));
         let range_uniform = Extent::of(judged().map(|point| &point.ece_uniform));
         let range_quantile = Extent::of(judged().filter_map(|point| point.ece_quantile.as_ref()));
@@ -320,7 +320,7 @@ impl Sweep {
             .with("clip", self.clip)
             .with("compat", self.compat.map_or("none", Compat::name))
             .with("n_draws", N_DRAWS as u64)
-            .with("seed", self.seed)
+            .with("random_state", self.random_state)
     }
 }
 

@@ -71,13 +71,19 @@ pub struct SamplingNoise {
     /// The number of draws.
     pub n_draws: u64,
     /// The seed of the draws.
-    pub seed: u64,
+    pub random_state: u64,
 }
 
 impl SamplingNoise {
     /// `observed` are the ranges with bins of equal width and of equal mass, and so are the groups
     /// of `drawn`.
-    pub(super) fn new(drawn: &Ranges<2>, observed: [f64; 2], has_quantile: bool, n_draws: usize, seed: u64) -> Self {
+    pub(super) fn new(
+        drawn: &Ranges<2>,
+        observed: [f64; 2],
+        has_quantile: bool,
+        n_draws: usize,
+        random_state: u64,
+    ) -> Self {
         let uniform = drawn.p_value(0, observed[0]);
         let quantile = has_quantile.then(|| drawn.p_value(1, observed[1]));
         SamplingNoise {
@@ -86,7 +92,7 @@ impl SamplingNoise {
             p_value_uniform: adjusted(uniform, quantile),
             p_value_quantile: quantile.map(|quantile| adjusted(quantile, Some(uniform))),
             n_draws: n_draws as u64,
-            seed,
+            random_state,
         }
     }
 }

@@ -153,7 +153,8 @@ fn the_number_of_threads_changes_nothing() {
         pool.install(|| all(99, 1).iter().map(|test| run(&**test, &many)).collect::<Vec<_>>())
     };
     assert_eq!(with_threads(1), with_threads(3));
-    let drawn = |seed: u64| run(&CumulativeTest::new().null_distribution(Resampled).n_resamples(99).seed(seed), &many);
+    let drawn =
+        |seed: u64| run(&CumulativeTest::new().null_distribution(Resampled).n_resamples(99).random_state(seed), &many);
     assert_eq!(drawn(1), drawn(1));
 }
 

@@ -11,13 +11,13 @@ pub(crate) use NullDistribution::{Asymptotic, Resampled};
 
 /// Every test with its defaults, and so many draws where there are any.
 pub(crate) fn all(n_resamples: usize, seed: u64) -> Vec<Box<dyn CalibrationTest>> {
-    let cumulative = || CumulativeTest::new().n_resamples(n_resamples).seed(seed);
+    let cumulative = || CumulativeTest::new().n_resamples(n_resamples).random_state(seed);
     vec![
-        Box::new(Spiegelhalter::new().n_resamples(n_resamples).seed(seed)),
-        Box::new(HosmerLemeshow::new().n_resamples(n_resamples).seed(seed)),
+        Box::new(Spiegelhalter::new().n_resamples(n_resamples).random_state(seed)),
+        Box::new(HosmerLemeshow::new().n_resamples(n_resamples).random_state(seed)),
         Box::new(cumulative()),
         Box::new(cumulative().statistic(CumulativeStatistic::MaximumAbsolute)),
-        Box::new(AdaptiveTCal::new().n_resamples(n_resamples).seed(seed)),
+        Box::new(AdaptiveTCal::new().n_resamples(n_resamples).random_state(seed)),
         Box::new(CoxTest::new()),
     ]
 }

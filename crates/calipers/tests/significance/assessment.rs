@@ -58,7 +58,7 @@ fn the_sentence_names_value_interval_floor_and_verdict() {
     assert_eq!(found.sentence(), format!("LS-ECE is 0.009. {note} {}", found.deciding().sentence()));
     found.smoothing = Some(0.0046);
     assert_eq!(found.smoothing_note(), None);
-    (found.significant, found.floor, found.withheld) = (None, None, Some("rows of a cluster depend on each other"));
+    (found.significant, found.floor, found.unavailable) = (None, None, Some("rows of a cluster depend on each other"));
     assert_eq!(
         found.sentence(),
         "LS-ECE is 0.009 (95 % interval 0.000 to 0.021). There is no noise floor: rows of a cluster depend on each other."
@@ -73,7 +73,7 @@ fn fields_are_those_of_the_functions() {
             [&LsEce::new().sigma(0.2), &LsEce::new().sigma(0.2).residual(), &BinnedEce::new()];
         for measure in measures {
             data.with(|view| {
-                let assess = Assess::new(measure).n_resamples(80).seed(9).level(0.9);
+                let assess = Assess::new(measure).n_resamples(80).random_state(9).level(0.9);
                 let found = assess.run(view).unwrap();
                 let value = found.estimate.value;
                 assert_eq!(value, measure.estimate(view).unwrap().value);
@@ -117,8 +117,8 @@ fn ls_ece_is_decided_by_its_residual_form() {
     let measure = LsEce::new().sigma(0.4);
     let residual = LsEce::new().sigma(0.4).residual();
     data.with(|view| {
-        let [found, alone] =
-            [&measure, &residual].map(|measure| Assess::new(measure).n_resamples(60).seed(3).run(view).unwrap());
+        let [found, alone] = [&measure, &residual]
+            .map(|measure| Assess::new(measure).n_resamples(60).random_state(3).run(view).unwrap());
         assert_eq!(found.residual.as_deref(), Some(&alone));
         assert!(alone.residual.is_none() && alone.smoothing.is_none() && found.smoothing.is_some());
         assert_eq!(found.deciding(), &alone);

@@ -50,7 +50,7 @@ fn the_test_of_the_mean_over_classes_has_its_size() {
     let rejected = (0..n_runs).filter(|run| {
         let (probabilities, labels) = rows(500, 1.0, 7000 + run);
         let predictions = Input::probabilities(&probabilities, &labels).classes(3).check().unwrap();
-        let assess = Assess::new(&measure).n_resamples(99).seed(*run);
+        let assess = Assess::new(&measure).n_resamples(99).random_state(*run);
         let found = assess.run(Sample::classes(&predictions, Ties::First)).unwrap();
         found.significant == Some(true)
     });
@@ -68,5 +68,5 @@ fn clusters_of_rows_withhold_the_floor() {
     let assess = Assess::new(&measure).n_resamples(50);
     let found = assess.run(Sample::classes(&predictions, Ties::First).clusters(&clusters)).unwrap();
     assert_eq!((found.n_clusters, found.debias, found.significant), (Some(30), Debias::Local, None));
-    assert!(found.floor.is_none() && found.withheld.is_some());
+    assert!(found.floor.is_none() && found.unavailable.is_some());
 }

@@ -72,7 +72,7 @@ fn the_interval_of_clusters_covers_where_that_of_rows_does_not() {
         let rows = Dependent::new(120, 10, slope, 9000 + run);
         let predictions = Input::probabilities(&rows.probabilities, &rows.outcomes).check().unwrap();
         let view = predictions.binary().unwrap();
-        let assess = Assess::new(&measure).n_resamples(100).seed(run);
+        let assess = Assess::new(&measure).n_resamples(100).random_state(run);
         let covers = |found: calipers::Assessment| {
             f64::from(u8::from((found.interval.lower..=found.interval.upper).contains(&truth))) / n_runs as f64
         };

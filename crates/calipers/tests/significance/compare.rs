@@ -45,7 +45,7 @@ fn compare(measure: &dyn Measure, shared: &Shared, models: [(f64, f64); 2], seed
     let [a, b] = models.map(|(intercept, slope)| shared.model(intercept, slope));
     let (a, b) = (shared.check(&a), shared.check(&b));
     let models = [("a", &a.binary().unwrap()), ("b", &b.binary().unwrap())];
-    Compare::new(measure).n_resamples(100).seed(seed).run(&models).unwrap()
+    Compare::new(measure).n_resamples(100).random_state(seed).run(&models).unwrap()
 }
 
 /// Pairs are compared by the residual form, at the given sigma or that of the rule, whichever is

@@ -56,7 +56,7 @@ fn upper_limits_hold_where_nothing_is_seen() {
             let sample = family.sample(2000, 90_000 + run);
             let predictions = sample.input().check().unwrap();
             let view = predictions.binary().unwrap();
-            let assessment = Assess::new(&measure).n_resamples(100).seed(run).run(&view).unwrap();
+            let assessment = Assess::new(&measure).n_resamples(100).random_state(run).run(&view).unwrap();
             if assessment.interval.is_upper_limit {
                 limits += 1;
                 assert_eq!(assessment.interval.lower, 0.0);

@@ -46,7 +46,7 @@ fn compare(measure: &dyn Measure, models: [&Model; 2], n: usize, seed: u64) -> P
 fn pair(measure: &dyn Measure, said: [&[f64]; 2], outcomes: &[bool], seed: u64) -> Pair {
     let [a, b] = said.map(|said| Input::probabilities(said, outcomes).check().unwrap());
     let models = [("a", &a.binary().unwrap()), ("b", &b.binary().unwrap())];
-    Compare::new(measure).n_resamples(20).seed(seed).run(&models).unwrap().pairs[0]
+    Compare::new(measure).n_resamples(20).random_state(seed).run(&models).unwrap().pairs[0]
 }
 
 fn size(measure: &dyn Measure, models: [&Model; 2], n: usize, n_runs: u64) -> calipers::simulate::MonteCarlo {

@@ -11,7 +11,7 @@ fn covers(name: &str, population: &Finite, measure: &dyn Measure, truth: f64, le
     let found = runs(400, |run| {
         let sample = Population::sample(population, n, 70_000 + run);
         let predictions = sample.input().check().unwrap();
-        let found = Assess::new(measure).n_resamples(99).seed(run).run(&predictions.binary().unwrap()).unwrap();
+        let found = Assess::new(measure).n_resamples(99).random_state(run).run(&predictions.binary().unwrap()).unwrap();
         (found.interval.is_upper_limit, (found.interval.lower..=found.interval.upper).contains(&truth))
     });
     let covered = share(found.iter().map(|(_, covers)| *covers));

@@ -30,8 +30,11 @@ fn intervals_of_binned_ece_cover() {
             let widths = runs(n_runs, |run| {
                 let sample = family.sample(n, 80_000 + run);
                 let predictions = sample.input().check().unwrap();
-                let found =
-                    Assess::new(&measure).n_resamples(60).seed(run).run(&predictions.binary().unwrap()).unwrap();
+                let found = Assess::new(&measure)
+                    .n_resamples(60)
+                    .random_state(run)
+                    .run(&predictions.binary().unwrap())
+                    .unwrap();
                 (found.interval, found.estimate.value)
             });
             let covered = share(widths.iter().map(|(interval, _)| (interval.lower..=interval.upper).contains(&truth)));
@@ -84,7 +87,7 @@ fn binned_ece_of_clusters_has_an_upper_limit_where_calibrated_and_covers() {
             let view = predictions.binary().unwrap();
             Assess::new(&measure)
                 .n_resamples(99)
-                .seed(run)
+                .random_state(run)
                 .run(Sample::from(&view).clusters(&clusters))
                 .unwrap()
                 .interval
@@ -154,7 +157,7 @@ fn intervals_of_the_mean_over_classes_cover() {
         let found = runs(120, |run| {
             let (probabilities, labels) = population.sample(600, 6000 + run);
             let predictions = Input::probabilities(&probabilities, &labels).classes(3).check().unwrap();
-            let assess = Assess::new(&measure).n_resamples(20).seed(run);
+            let assess = Assess::new(&measure).n_resamples(20).random_state(run);
             let found = assess.run(Sample::classes(&predictions, Ties::First)).unwrap();
             [(found.interval, paper), (found.deciding().interval, residual)]
                 .map(|(interval, truth)| (interval.lower..=interval.upper).contains(&truth))
@@ -177,7 +180,8 @@ fn the_upper_limit_of_the_beta_kernel_estimate_is_not_below_its_debiased_value()
         runs(6, |run| {
             let sample = family.sample(n, 900 + run);
             let predictions = sample.input().check().unwrap();
-            let found = Assess::new(&*measure).n_resamples(40).seed(run).run(&predictions.binary().unwrap()).unwrap();
+            let found =
+                Assess::new(&*measure).n_resamples(40).random_state(run).run(&predictions.binary().unwrap()).unwrap();
             let what = format!("{}, n = {n}: {}", family.name(), found.sentence());
             assert!(found.interval.upper >= found.debiased, "{what} debiased {}", found.debiased);
             assert!(found.interval.upper > 0.2 * found.estimate.value, "{what}");

@@ -53,7 +53,7 @@ fn intervals_cover(sizes: &[(usize, u64)]) {
         for &(n, n_runs) in sizes {
             let measure = LsEce::new();
             let assess = Assess::new(&measure).n_resamples(40);
-            let found = Simulation::new(&population, n).runs(n_runs).seed(21).coverage(&assess).unwrap();
+            let found = Simulation::new(&population, n).runs(n_runs).random_state(21).coverage(&assess).unwrap();
             check(family.name(), n, "LS-ECE", &found, &mut failures);
             check(family.name(), n, "residual form", found.residual.as_ref().unwrap(), &mut failures);
         }

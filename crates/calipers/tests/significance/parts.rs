@@ -37,7 +37,7 @@ fn parts(family: &Family, n: usize, sigma: f64, seed: u64) -> (f64, Parts) {
     let sample = family.sample(n, seed);
     let predictions = sample.input().check().unwrap();
     let measure = LsEce::new().sigma(sigma);
-    let found = Assess::new(&measure).n_resamples(20).seed(seed).run(&predictions.binary().unwrap()).unwrap();
+    let found = Assess::new(&measure).n_resamples(20).random_state(seed).run(&predictions.binary().unwrap()).unwrap();
     (found.deciding().estimate.value, found.parts.unwrap())
 }
 

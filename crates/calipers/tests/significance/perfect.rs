@@ -47,7 +47,8 @@ fn the_test_keeps_its_size_where_surprises_are_rare() {
             let rejected = share(runs(400, |run| {
                 let (logits, outcomes) = sure_rows(n, from, both_sides, 600 + run);
                 let predictions = Input::logits(&logits, &outcomes).check().unwrap();
-                let found = Assess::new(measure).n_resamples(99).seed(run).run(&predictions.binary().unwrap()).unwrap();
+                let found =
+                    Assess::new(measure).n_resamples(99).random_state(run).run(&predictions.binary().unwrap()).unwrap();
                 found.significant == Some(true)
             }));
             println!("{name}, n = {n}, logits from {from}: size {}", shown(rejected));
@@ -68,7 +69,7 @@ fn the_test_of_a_sketch_keeps_its_size_where_surprises_are_rare() {
                 let predictions = Input::probabilities(&probabilities, &outcomes).check().unwrap();
                 let mut sketch = Sketch::new();
                 sketch.update(&predictions.binary().unwrap()).unwrap();
-                Assess::new(measure).n_resamples(99).seed(run).run(&sketch).unwrap().significant == Some(true)
+                Assess::new(measure).n_resamples(99).random_state(run).run(&sketch).unwrap().significant == Some(true)
             }));
             println!("{name} of a sketch, n = {n}: size {}", shown(rejected));
             failures.expect(rejected.value <= 0.07, format!("{name} of a sketch, n = {n}: {}", shown(rejected)));
@@ -100,7 +101,8 @@ fn the_test_of_weighted_pairs_keeps_its_size() {
             let outcomes: Vec<bool> = logits.iter().map(|h| random.uniform() < logistic(*h)).collect();
             let weights: Vec<f64> = (0..1000).map(|row| if row % 2 == 0 { 1.0 } else { 0.3 }).collect();
             let predictions = Input::logits(&logits, &outcomes).weights(&weights).check().unwrap();
-            let found = Assess::new(&measure).n_resamples(99).seed(run).run(&predictions.binary().unwrap()).unwrap();
+            let found =
+                Assess::new(&measure).n_resamples(99).random_state(run).run(&predictions.binary().unwrap()).unwrap();
             found.significant == Some(true)
         }));
         println!("pairs of weights 1 and 0.3, sigma {sigma}: size {}", shown(rejected));

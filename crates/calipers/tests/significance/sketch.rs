@@ -17,7 +17,7 @@ fn a_sketch_has_the_floor_and_the_interval_of_its_rows() {
         data.with(|view| {
             let mut sketch = Sketch::new();
             sketch.update(view).unwrap();
-            let assess = Assess::new(&measure).n_resamples(2000).seed(4);
+            let assess = Assess::new(&measure).n_resamples(2000).random_state(4);
             let (rows, found) = (assess.run(view).unwrap(), assess.run(&sketch).unwrap());
             assert_eq!((rows.significant, found.n_clusters), (found.significant, None));
             let [of_rows, of_sketch] = [&rows, &found].map(|found| found.floor.clone().unwrap());
@@ -50,7 +50,7 @@ fn bins_of_a_sketch_are_resampled_like_rows() {
         data.with(|view| {
             let mut sketch = Sketch::new();
             sketch.update(view).unwrap();
-            let assess = Assess::new(&measure).n_resamples(1000).seed(4);
+            let assess = Assess::new(&measure).n_resamples(1000).random_state(4);
             let (rows, found) = (assess.run(view).unwrap(), assess.run(&sketch).unwrap());
             let [of_rows, of_sketch] = [&rows, &found].map(|found| found.floor.clone().unwrap());
             println!("{family} {shape:?}: {of_rows:?} {of_sketch:?}, {:?} {:?}", rows.interval, found.interval);

@@ -127,9 +127,9 @@ impl Floors {
             return Err(NOT_OF_SKETCHES.to_owned());
         }
         if sample.is_classwise() {
-            let assessed = Assess::new(measure).n_resamples(N_DRAWS).seed(SEED).run(sample);
+            let assessed = Assess::new(measure).n_resamples(N_DRAWS).random_state(SEED).run(sample);
             let assessed = assessed.map_err(|error| error.to_string())?;
-            return assessed.floor.ok_or_else(|| assessed.withheld.unwrap_or_default().to_owned());
+            return assessed.floor.ok_or_else(|| assessed.unavailable.unwrap_or_default().to_owned());
         }
         sample.noise_floor(measure, N_DRAWS, SEED).map_err(|error| error.to_string())
     }

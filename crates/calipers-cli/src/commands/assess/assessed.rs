@@ -68,7 +68,7 @@ impl Analysis for Assessing<'_> {
         };
         let tests = self.tests.as_ref().map_or_else(Vec::new, |tests| {
             self.waiting.say("tests");
-            tests.run(sample, self.significance.n_resamples, self.significance.seed)
+            tests.run(sample, self.significance.n_resamples, self.significance.random_state)
         });
         Ok(Assessed { n, input, figures, tests })
     }

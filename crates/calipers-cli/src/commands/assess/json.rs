@@ -29,7 +29,7 @@ fn assessed_or_refused(figure: &AssessedFigure) -> Value {
         (Ok(assessment), _) => assessed(assessment),
         (Err(reason), Some(estimate)) => {
             let mut object = json::figure(estimate);
-            object["withheld"] = reason.to_string().into();
+            object["unavailable"] = reason.to_string().into();
             object
         }
         (Err(refusal), None) => json!({ "value": null, "refused": refusal.to_string() }),
@@ -48,7 +48,7 @@ fn assessed_or_refused(figure: &AssessedFigure) -> Value {
 pub(crate) fn assessed(assessment: &Assessment) -> Value {
     let mut object = json::figure(&assessment.estimate);
     object["floor"] = assessment.floor.as_ref().map_or(Value::Null, json::floor);
-    object["withheld"] = assessment.withheld.into();
+    object["unavailable"] = assessment.unavailable.into();
     object["p_value"] = assessment.floor.as_ref().map(|floor| floor.p_value).into();
     object["significant"] = assessment.significant.into();
     object["interval"] = interval(&assessment.interval);

@@ -31,17 +31,23 @@ impl Tested {
 }
 
 impl Tests {
-    pub(crate) fn run(&self, sample: Sample<'_>, n_resamples: u64, seed: u64) -> Vec<Tested> {
+    pub(crate) fn run(&self, sample: Sample<'_>, n_resamples: u64, random_state: u64) -> Vec<Tested> {
         let link = || Arc::clone(&self.link);
         let n = usize::try_from(n_resamples).unwrap_or(usize::MAX);
-        let cumulative = |statistic| CumulativeTest::new().statistic(statistic).link(link()).n_resamples(n).seed(seed);
+        let cumulative = |statistic| {
+            CumulativeTest::new().statistic(statistic).link(link()).n_resamples(n).random_state(random_state)
+        };
         let named = |statistic| CumulativeCalibrationError::new().statistic(statistic).spec().name;
         let all: [(&str, &str, Box<dyn CalibrationTest>); 6] = [
-            ("spiegelhalter", "Brier score", Box::new(Spiegelhalter::new().link(link()).n_resamples(n).seed(seed))),
+            (
+                "spiegelhalter",
+                "Brier score",
+                Box::new(Spiegelhalter::new().link(link()).n_resamples(n).random_state(random_state)),
+            ),
             (
                 "hosmer_lemeshow",
                 "10 groups of equal mass",
-                Box::new(HosmerLemeshow::new().link(link()).n_resamples(n).seed(seed)),
+                Box::new(HosmerLemeshow::new().link(link()).n_resamples(n).random_state(random_state)),
             ),
             (
                 named(CumulativeStatistic::Range),
@@ -56,7 +62,7 @@ impl Tests {
             (
                 "adaptive_tcal",
                 "2, 4, 8, ... bins",
-                Box::new(AdaptiveTCal::new().link(link()).n_resamples(n).seed(seed)),
+                Box::new(AdaptiveTCal::new().link(link()).n_resamples(n).random_state(random_state)),
             ),
             ("cox", "intercept 0 and slope 1", Box::new(CoxTest::new())),
         ];

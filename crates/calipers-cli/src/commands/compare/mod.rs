@@ -97,7 +97,7 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<String> {
     for selected in selected {
         waiting.say(selected.name());
         let compare = Compare::new(&*selected.measure).level(args.draws.level);
-        let compare = compare.n_resamples(args.draws.resamples).seed(args.draws.seed.value());
+        let compare = compare.n_resamples(args.draws.resamples).random_state(args.draws.random_state.value());
         let compare = clusters.as_ref().map_or(compare, |clusters| compare.clusters(clusters));
         let comparison = compare.run(&named)?;
         by_measure.push((selected, comparison));

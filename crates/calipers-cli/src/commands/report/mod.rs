@@ -75,7 +75,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<String> {
         .ece(args.options.binned_ece()?)
         .level(args.draws.level)
         .n_resamples(args.draws.resamples)
-        .seed(args.draws.seed.value());
+        .random_state(args.draws.random_state.value());
     options.check()?;
     args.draws.check()?;
     args.outcome.start_threads()?;

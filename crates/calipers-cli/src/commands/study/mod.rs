@@ -48,7 +48,7 @@ pub(crate) struct StudyArgs {
     quick: bool,
 
     #[command(flatten, next_help_heading = "Study")]
-    seed: SeedArgs,
+    random_state: SeedArgs,
 
     #[command(flatten)]
     input: InputArgs,
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &StudyArgs, screen: &Screen) -> Result<String> {
         bail!("no study is called {name}: there are {}", names.join(", "));
     }
     let Some(out) = &args.out else { bail!("--out DIR is needed: the folder for the page of {name}") };
-    let setting = Setting { quick: args.quick, seed: args.seed.value() };
+    let setting = Setting { quick: args.quick, random_state: args.random_state.value() };
     match study {
         Some(study) => {
             refuse_input(name, &args.input)?;
@@ -137,7 +137,7 @@ fn refuse_all(args: &StudyArgs) -> Result<()> {
     if let Some(file) = args.input.files.first() {
         bail!("the list of studies takes no files, got {}", file.display());
     }
-    let own = [("--out", args.out.is_some()), ("--quick", args.quick), ("--seed", args.seed.is_given())];
+    let own = [("--out", args.out.is_some()), ("--quick", args.quick), ("--seed", args.random_state.is_given())];
     let own = own.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
     match own.or(args.input.first_given()) {
         Some(option) => bail!("the list of studies has no use for {option}: name a study, as two-point"),
@@ -178,7 +178,7 @@ fn finish(page: &Page, folder: &OutputFolder, inputs: &[InputFile], args: &Study
             "calipers": env!("CARGO_PKG_VERSION"),
             "study": page.name(),
             "quick": args.quick,
-            "seed": args.seed.value(),
+            "random_state": args.random_state.value(),
             "findings": findings,
             "page": paths.first(),
             "files": paths,

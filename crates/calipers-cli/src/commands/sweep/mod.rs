@@ -71,7 +71,7 @@ struct OptionArgs {
     compat: Option<String>,
 
     #[command(flatten)]
-    seed: SeedArgs,
+    random_state: SeedArgs,
 }
 
 impl OptionArgs {
@@ -83,7 +83,7 @@ impl OptionArgs {
             .tolerance(self.smoothing.tolerance)
             .clip(self.smoothing.clip)
             .compat(compat)
-            .seed(self.seed.value());
+            .random_state(self.random_state.value());
         let Some(bins) = &self.bins else {
             sweep.check()?;
             return Ok(sweep);

@@ -48,7 +48,7 @@ pub struct Band {
     /// Draws, where outcomes were drawn.
     pub n_resamples: u64,
     /// What the random numbers were made from.
-    pub seed: u64,
+    pub random_state: u64,
 }
 
 /// How a band is made.
@@ -56,12 +56,12 @@ pub struct Band {
 pub struct BandOptions {
     level: f64,
     n_resamples: u64,
-    seed: u64,
+    random_state: u64,
 }
 
 impl Default for BandOptions {
     fn default() -> Self {
-        BandOptions { level: 0.95, n_resamples: 999, seed: 0 }
+        BandOptions { level: 0.95, n_resamples: 999, random_state: 0 }
     }
 }
 
@@ -79,7 +79,7 @@ impl BandOptions {
         n_resamples: u64;
 
         /// The seed of the draws: the same numbers on every machine and any number of threads.
-        seed: u64;
+        random_state: u64;
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
@@ -108,7 +108,7 @@ impl BandOptions {
         watch::expect_draws(self.n_resamples);
         let draw = |number: u64| {
             watch::draw_begins();
-            curve(&mut Uniforms::new(seed_of_draw(self.seed, number)))
+            curve(&mut Uniforms::new(seed_of_draw(self.random_state, number)))
         };
         let draws: Vec<Vec<f64>> = (0..self.n_resamples).into_par_iter().panic_fuse().map(draw).collect();
         let rank = (((draws.len() + 1) as f64 * self.tail() + 1e-9) as usize).max(1);
@@ -123,6 +123,6 @@ impl BandOptions {
 
     pub(crate) fn band(&self, kind: BandKind, ends: impl Iterator<Item = (f64, f64)>) -> Band {
         let (lower, upper) = ends.unzip();
-        Band { kind, lower, upper, level: self.level, n_resamples: self.n_resamples, seed: self.seed }
+        Band { kind, lower, upper, level: self.level, n_resamples: self.n_resamples, random_state: self.random_state }
     }
 }

@@ -98,8 +98,8 @@ impl AdaptiveTCal {
     }
 
     /// The seed of the draws: the same numbers on every machine and any number of threads.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.resampling.seed = seed;
+    pub fn random_state(mut self, random_state: u64) -> Self {
+        self.resampling.random_state = random_state;
         self
     }
 }

@@ -112,8 +112,8 @@ impl CumulativeTest {
     }
 
     /// The seed of the draws: the same numbers on every machine and any number of threads.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.null.resampling.seed = seed;
+    pub fn random_state(mut self, random_state: u64) -> Self {
+        self.null.resampling.random_state = random_state;
         self
     }
 

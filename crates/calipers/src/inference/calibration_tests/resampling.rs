@@ -32,7 +32,7 @@ names! { NullDistribution, "null_distribution";
 #[derive(Debug, Clone)]
 pub(super) struct Resampling {
     pub(super) n_resamples: usize,
-    pub(super) seed: u64,
+    pub(super) random_state: u64,
 }
 
 /// 999, so that 0.05 and 0.01 are p-values that occur.
@@ -40,7 +40,7 @@ pub(super) const N_RESAMPLES: usize = 999;
 
 impl Default for Resampling {
     fn default() -> Self {
-        Resampling { n_resamples: N_RESAMPLES, seed: 0 }
+        Resampling { n_resamples: N_RESAMPLES, random_state: 0 }
     }
 }
 
@@ -58,7 +58,7 @@ impl Resampling {
         let draw = |counts: &mut Vec<u64>, draw: u64| {
             watch::draw_begins();
             // Multiplied, so that neighbouring seeds share no draw.
-            let mut uniforms = Uniforms::new(self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(draw));
+            let mut uniforms = Uniforms::new(self.random_state.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(draw));
             set.draw(&mut uniforms, counts);
             of(counts)
         };
@@ -107,6 +107,6 @@ impl Null {
 
 impl Resampling {
     pub(super) fn settings(&self, settings: Settings) -> Settings {
-        settings.with("n_resamples", self.n_resamples as u64).with("random_state", self.seed)
+        settings.with("n_resamples", self.n_resamples as u64).with("random_state", self.random_state)
     }
 }

@@ -43,7 +43,7 @@ const CHUNK: u64 = 1 << 16;
 /// let predictions = Input::probabilities(&[0.9, 0.6, 0.2], &[1, 0, 0]).check()?;
 /// let view = predictions.binary()?;
 /// let exact = LsEce::new().sigma(0.5).estimate(&view)?;
-/// let sampled = LsEceSampled::new(0.5).seed(7).estimate(&view)?;
+/// let sampled = LsEceSampled::new(0.5).random_state(7).estimate(&view)?;
 /// assert!((sampled.value - exact.value).abs() < 5.0 * sampled.standard_error.unwrap());
 /// # Ok::<(), calipers::Error>(())
 /// ```
@@ -55,7 +55,7 @@ pub struct LsEceSampled {
     noise: Arc<dyn Noise>,
     link: Arc<dyn Link>,
     n_samples: u64,
-    seed: u64,
+    random_state: u64,
     clip: f64,
 }
 
@@ -68,7 +68,7 @@ impl LsEceSampled {
             noise: Arc::new(Gaussian),
             link: Arc::new(Logistic),
             n_samples: 10_000,
-            seed: 0,
+            random_state: 0,
             clip: DEFAULT_CLIP,
         }
     }
@@ -84,7 +84,7 @@ impl LsEceSampled {
         n_samples: u64;
 
         /// The seed: the same numbers on every machine and any number of threads.
-        seed: u64;
+        random_state: u64;
 
         /// As for [`LsEce::clip`](crate::LsEce::clip).
         clip: f64;
@@ -102,7 +102,7 @@ struct Draws<'a> {
 }
 
 impl<'a> Draws<'a> {
-    fn new(points: &'a Points, kernel: Kernel<'a>, order: &'a [usize], seed: u64) -> Self {
+    fn new(points: &'a Points, kernel: Kernel<'a>, order: &'a [usize], random_state: u64) -> Self {
         let mut sum = Sum::default();
         let cumulated = order
             .iter()
@@ -111,7 +111,7 @@ impl<'a> Draws<'a> {
                 sum.value()
             })
             .collect();
-        Draws { points, kernel, order, cumulated, uniforms: Uniforms::new(seed) }
+        Draws { points, kernel, order, cumulated, uniforms: Uniforms::new(random_state) }
     }
 
     fn draw(&mut self) -> f64 {
@@ -143,7 +143,7 @@ impl Measure for LsEceSampled {
         let sigma = self.sigma.resolve(&points, &*self.link)?;
         let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
         let regression = Regression::new(&points, kernel);
-        let mut draws = Draws::new(&points, kernel, regression.order(), self.seed);
+        let mut draws = Draws::new(&points, kernel, regression.order(), self.random_state);
         let (mut sum, mut squares) = (Sum::default(), Sum::default());
         let mut n_left = self.n_samples;
         while n_left > 0 {
@@ -176,7 +176,7 @@ impl Measure for LsEceSampled {
             .with("noise", self.noise.name())
             .with("link", self.link.name())
             .with("n_samples", self.n_samples)
-            .with("random_state", self.seed)
+            .with("random_state", self.random_state)
             .with("clip", self.clip);
         Ok(Estimate { standard_error: Some((variance / m).sqrt()), ..estimate })
     }

@@ -200,7 +200,7 @@ impl Cells {
                 }
                 self.numbers.push(number);
             }
-            None if self.invalid == Invalid::Refuse => return Err(not_a_number(self.role, row, cell.text())),
+            None if self.invalid == Invalid::Reject => return Err(not_a_number(self.role, row, cell.text())),
             None => {
                 seen.note_text(row, cell.text());
                 self.numbers.push(f64::NAN);
@@ -239,7 +239,7 @@ impl Cells {
             Kind::Numbers => texts.iter().map(|text| number(text).unwrap_or(0.0)).collect::<Vec<f64>>().into(),
             Kind::Mixed if self.role == (Role::Labels { as_text: false }) => {
                 // Those that are no numbers are the mistake, and not all.
-                if self.invalid == Invalid::Refuse
+                if self.invalid == Invalid::Reject
                     && let Some((row, text)) = texts.iter().enumerate().find(|(_, text)| number(text).is_none())
                 {
                     let row = self.first_row + row as u64;
