@@ -247,6 +247,13 @@ impl BinaryView<'_> {
         self.report.n_ties = n_ties;
     }
 
+    /// Copies all rows.
+    pub(crate) fn rows(&self) -> Rows {
+        let mut rows = Rows::default();
+        self.read(0..self.n, &mut rows);
+        rows
+    }
+
     /// Copies some rows into `rows`, whose former content is dropped.
     pub fn read(&self, range: Range<usize>, rows: &mut Rows) {
         rows.outcomes.clear();

@@ -1,10 +1,8 @@
 //! All of it in one object.
 
-use super::classwise::ClasswiseResampler;
 use super::resampler::{Draws, Kind, Resampler, check_level, check_resamples, n_kinds_of_floor};
-use super::{Bootstrap, Clusters, Debias, Interval, IntervalMethod, NoiseFloor, Parts};
+use super::{Bootstrap, Debias, Interval, IntervalMethod, NoiseFloor, Parts};
 use crate::Error;
-use crate::data::BinaryView;
 use crate::data::{Data, Sample};
 use crate::measure::{Estimate, Measure};
 use crate::setters::setters;
@@ -102,37 +100,21 @@ impl<'a> Assess<'a> {
 
     fn run_sample(&self, sample: Sample<'_>) -> Result<Assessment, Error> {
         self.check()?;
-        if sample.is_sketch() && sample.clusters.is_some() {
-            return Err(Error::setting("clusters", "left out for a sketch, which does not know its rows", "some"));
-        }
         let estimate = sample.estimate(self.measure)?;
         check_ordered(&estimate)?;
-        let value = estimate.value;
-        let clusters = |view: &BinaryView<'_>| sample.clusters.map(|ids| Clusters::new(ids, view)).transpose();
-        let decided = || match self.measure.decided_by() {
-            Some(measure) => Assess { measure: &*measure, ..*self }.run_sample(sample).map(Some),
-            None => Ok(None),
+        let decided = match self.measure.decided_by() {
+            Some(measure) => Some(Assess { measure: &*measure, ..*self }.run_sample(sample)?),
+            None => None,
         };
-        match sample.data {
-            Data::Rows(view) => {
-                let decided = decided()?;
-                let clusters = clusters(view)?;
-                let resampler = self.measure.resampler(view, clusters.as_ref())?;
-                let confidences = sample.confidences.or(Some(view.has_confidences()));
-                let found = self.assess(estimate, &*resampler, decided, confidences)?;
-                Ok(Assessment { n_clusters: clusters.as_ref().map(|clusters| clusters.len() as u64), ..found })
-            }
-            Data::Classes(predictions, _) => {
-                let clusters = clusters(&predictions.one_class(0)?)?;
-                let resampler = ClasswiseResampler::new(self.measure, predictions, clusters.as_ref(), value)?;
-                let found = self.assess(estimate, &resampler, decided()?, None)?;
-                Ok(Assessment { n_clusters: clusters.as_ref().map(|clusters| clusters.len() as u64), ..found })
-            }
-            Data::Sketch(sketch) => {
-                let decided = decided()?;
-                self.assess(estimate, &*self.measure.sketch_resampler(sketch)?, decided, sample.confidences)
-            }
-        }
+        let clusters = sample.resolved_clusters()?;
+        let resampler = sample.resampler(self.measure, clusters.as_ref(), Some(estimate.value))?;
+        let confidences = match sample.data {
+            Data::Rows(view) => sample.confidences.or(Some(view.has_confidences())),
+            Data::Classes(..) => None,
+            Data::Sketch(_) => sample.confidences,
+        };
+        let found = self.assess(estimate, &*resampler, decided, confidences)?;
+        Ok(Assessment { n_clusters: clusters.as_ref().map(|clusters| clusters.len() as u64), ..found })
     }
 
     /// Whether level and number of resamples can be had, before there are any rows.
@@ -177,10 +159,9 @@ impl<'a> Assess<'a> {
         let unavailable = resampler.floor_withheld();
         // Where another measure decides, the p-value is its own.
         let most = if decided.is_some() { 0 } else { self.most_resamples };
+        let most = most.max(self.n_resamples);
         let mut floor = match unavailable {
-            None => {
-                Some(NoiseFloor::refined(resampler, self.n_resamples, most.max(self.n_resamples), self.random_state)?)
-            }
+            None => Some(NoiseFloor::refined(resampler, self.n_resamples, most, self.random_state)?),
             Some(_) => None,
         };
         let is_unbiased = !estimate.spec.biased_up;
@@ -242,10 +223,8 @@ impl<'a> Assess<'a> {
 /// What a calibrated model would show says nothing of a measure by one tail, unless larger is
 /// worse.
 pub(super) fn check_ordered(estimate: &Estimate) -> Result<(), Error> {
-    match estimate.spec.larger_is_worse() {
-        true => Ok(()),
-        false => Err(Error::setting("measure", "one of which a larger value is worse", estimate.measure())),
-    }
+    let rule = "one whose larger values are worse";
+    Error::require(estimate.spec.larger_is_worse(), "measure", rule, estimate.measure())
 }
 
 /// What is known of a figure.

@@ -47,33 +47,23 @@ impl Bootstrap {
         let acceleration = resampler.acceleration().unwrap_or_else(|| skewness() / 6.0);
         let mut sorted = draws.values.clone();
         sorted.sort_unstable_by(f64::total_cmp);
+        Bootstrap { draws: sorted, acceleration, ..Self::without_draws(resampler, mean, deviation) }
+    }
+
+    /// For a measure whose bracket is all that is needed: the bias is that of the bracket.
+    pub(super) fn of_bracket(resampler: &dyn Resampler, bracket: Bracket) -> Self {
+        let deviation = resampler.influence_deviation().unwrap_or(bracket.upper_deviation);
+        Self::without_draws(resampler, 2.0 * resampler.value() - bracket.corrected.max(0.0), deviation)
+    }
+
+    fn without_draws(resampler: &dyn Resampler, mean: f64, deviation: f64) -> Self {
         Bootstrap {
             value: resampler.value(),
             mean,
             deviation,
-            draws: sorted,
-            influence_deviation: resampler.influence_deviation(),
-            bracket: resampler.bracket(),
-            most_bias: f64::INFINITY,
-            acceleration,
-            range: resampler.range(),
-            effective_rows: resampler.effective_rows(),
-            is_unbiased: false,
-        }
-    }
-
-    /// Without draws, for a measure whose bracket is all that is asked for: the bias is that of the
-    /// bracket.
-    pub(super) fn of_bracket(resampler: &dyn Resampler, bracket: Bracket) -> Self {
-        let value = resampler.value();
-        let deviation = resampler.influence_deviation().unwrap_or(bracket.upper_deviation);
-        Bootstrap {
-            value,
-            mean: 2.0 * value - bracket.corrected.max(0.0),
-            deviation,
             draws: Vec::new(),
             influence_deviation: resampler.influence_deviation(),
-            bracket: Some(bracket),
+            bracket: resampler.bracket(),
             acceleration: 0.0,
             range: resampler.range(),
             effective_rows: resampler.effective_rows(),

@@ -1,6 +1,7 @@
 //! The value without what noise alone adds to it.
 
 use super::{Bootstrap, NoiseFloor};
+use crate::names::names;
 
 /// How noise is taken out of a value. Never below 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,20 +33,14 @@ pub enum Debias {
     Bootstrap,
 }
 
+names! { Debias, "debias";
+    Local = "local",
+    Mean = "mean",
+    Floor = "floor",
+    Bootstrap = "bootstrap",
+}
+
 impl Debias {
-    /// All rules.
-    pub const ALL: [Debias; 4] = [Debias::Local, Debias::Mean, Debias::Floor, Debias::Bootstrap];
-
-    /// The name that results carry.
-    pub fn name(self) -> &'static str {
-        match self {
-            Debias::Local => "local",
-            Debias::Mean => "mean",
-            Debias::Floor => "floor",
-            Debias::Bootstrap => "bootstrap",
-        }
-    }
-
     /// The debiased value.
     pub fn apply(self, value: f64, floor: &NoiseFloor, bootstrap: &Bootstrap) -> f64 {
         let by = |rule: Debias| rule.apply(value, floor, bootstrap);
@@ -55,15 +50,5 @@ impl Debias {
             Debias::Floor => (value * value - floor.mean * floor.mean).max(0.0).sqrt(),
             Debias::Bootstrap => (value - bootstrap.bias()).max(0.0),
         }
-    }
-}
-
-impl std::str::FromStr for Debias {
-    type Err = crate::Error;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|rule| rule.name() == text);
-        let rule = || format!("one of {}", Self::ALL.map(Self::name).join(", "));
-        found.ok_or_else(|| crate::Error::setting("debias", rule(), format!("{text:?}")))
     }
 }

@@ -43,6 +43,6 @@ pub use interval::{Interval, IntervalMethod};
 pub use parts::{Confidence, Part, PartBracket, PartBrackets, Parts};
 pub(crate) use resampler::check_level;
 pub use resampler::{Resampler, SecondTest};
-pub use rows::{ClusterRowResampler, RowResampler};
+pub use rows::RowResampler;
 pub use sentence::p_value_text;
 pub use threshold::Against;

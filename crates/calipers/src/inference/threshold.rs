@@ -55,10 +55,8 @@ const N_HALVINGS: usize = 64;
 impl Assessment {
     /// Compares the population's value with a threshold, which is a number from 0 on.
     pub fn against(&self, threshold: f64) -> Result<Against, Error> {
-        // Written so that NaN fails.
-        if !(threshold >= 0.0 && threshold.is_finite()) {
-            return Err(Error::setting("threshold", "a number from 0 on", number(threshold)));
-        }
+        let valid = threshold >= 0.0 && threshold.is_finite();
+        Error::require(valid, "threshold", "finite and not negative", number(threshold))?;
         if let Some(residual) = &self.residual {
             return residual.against(threshold);
         }

@@ -98,10 +98,9 @@ impl TrialSet {
         self.0.iter().map(|trials| trials.n_positive).collect()
     }
 
-    /// How many there might have been, if predictions are calibrated.
-    pub(crate) fn draw(&self, uniforms: &mut Uniforms, counts: &mut Vec<u64>) {
-        counts.clear();
-        counts.extend(self.0.iter().map(|trials| binomial(uniforms, trials.n, trials.p)));
+    /// A draw of the number of outcomes 1 in each, for calibrated predictions.
+    pub(crate) fn draw(&self, uniforms: &mut Uniforms) -> Vec<u64> {
+        self.0.iter().map(|trials| binomial(uniforms, trials.n, trials.p)).collect()
     }
 
     /// A set that is as good for drawing: itself if it is small, else cells within the test's bins.
