@@ -41,10 +41,8 @@ impl Counterexample {
     pub fn perturbed(n_cells: u64) -> Result<Self, Error> {
         // Beyond 2^24 the levels of neighbouring cells, delta^2 / 2 apart, would round to the same
         // double.
-        if (1..=1 << 24).contains(&n_cells) {
-            return Ok(Counterexample { n_cells: Some(n_cells) });
-        }
-        Err(Error::setting("n_cells", "from 1 to 16777216", n_cells))
+        Error::require((1..=1 << 24).contains(&n_cells), "n_cells", "from 1 to 16777216", n_cells)?;
+        Ok(Counterexample { n_cells: Some(n_cells) })
     }
 
     /// The exact ECE, summed over the level sets.

@@ -88,9 +88,8 @@ impl Simulation<'_> {
     fn ls_ece_of(&self, runs: &[&Assessment]) -> Result<Option<Vec<(f64, f64)>>, Error> {
         let sigmas = runs.iter().map(|run| Measured::new(&run.estimate, run.estimate.value).sigma);
         let Some(sigmas) = sigmas.collect::<Option<Vec<f64>>>() else { return Ok(None) };
-        let (least, most) = sigmas
-            .iter()
-            .fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), sigma| (least.min(*sigma), most.max(*sigma)));
+        let least = sigmas.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = sigmas.iter().copied().fold(0.0, f64::max);
         let table = match runs.iter().any(|run| Measured::new(&run.estimate, 0.0).is_residual) {
             true => LsEceTable::of_residual(self.population, least, most)?,
             false => LsEceTable::new(self.population, least, most)?,

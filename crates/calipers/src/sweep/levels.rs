@@ -4,8 +4,8 @@
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::data::{BinaryView, Input, Predictions, Rows, Scale};
-use crate::link::{Link, Logistic};
+use crate::data::{BinaryView, Input, Predictions, Rows};
+use crate::link::Link;
 use crate::measures::binned;
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
@@ -26,13 +26,7 @@ impl Ordered {
         let weighted = view.is_weighted();
         let chunks = parallel::map_chunks(view.len(), parallel::CHUNK, |range| {
             let mut rows = Rows::default();
-            view.read(range, &mut rows);
-            let probability = |score: f64| match view.scale() {
-                Scale::Probability => score,
-                Scale::LogOdds => Logistic.response(score),
-                Scale::Link => link.response(score).clamp(0.0, 1.0),
-            };
-            rows.scores.iter_mut().for_each(|score| *score = probability(*score));
+            view.read_probabilities(range, link, &mut rows);
             rows
         });
         // Probabilities are not negative, so their bits are in their order; the outcome is in the
@@ -80,12 +74,8 @@ impl Ordered {
 
     /// The rows as predictions, for any measure.
     pub(super) fn predictions(&self) -> Result<Predictions<'_>, Error> {
-        let labels = &self.outcomes[..];
-        let mut input = Input::probabilities(&self.probabilities[..], labels);
-        if let Some(weights) = &self.weights {
-            input = input.weights(&weights[..]);
-        }
-        input.check()
+        let input = Input::probabilities(&self.probabilities, &self.outcomes);
+        self.weights.iter().fold(input, |input, weights| input.weights(weights)).check()
     }
 
     fn weight(&self, row: usize) -> f64 {
