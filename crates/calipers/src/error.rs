@@ -1,6 +1,7 @@
-//! The one error type: every way in which calipers refuses to answer.
+//! The one error type of calipers.
 
-/// A refusal. The text gives the rule, the value and the place; rows are counted from 0.
+/// Invalid input, an invalid option, or a tolerance that cannot be met. The text states the rule,
+/// the value and the place; rows are counted from 0.
 ///
 /// The cases under test are one table, `fixtures/refusals.json`, which runs through Rust, the
 /// command line and Python; [`Error::CODES`] is what the table is checked against.
@@ -75,7 +76,7 @@ pub enum Error {
 
     /// Probabilities that were written as percentages.
     #[error(
-        "probability{} in row {row} must be in [0, 1], got {}; the values go up to {}: if they are percentages, divide by 100",
+        "probability{} in row {row} must be in [0, 1], got {}; the largest value is {}: if these are percentages, divide them by 100",
         of_class(.class), number(*.value), number(*.max)
     )]
     Percentages {
@@ -133,7 +134,7 @@ pub enum Error {
 
     /// Class labels that count from 1.
     #[error(
-        "label in row {row} must be a class from 0 to {last}, got {value}; the labels run from 1 to {value}: subtract 1"
+        "label in row {row} must be a class from 0 to {last}, got {value}; the labels count from 1: subtract 1 from each"
     )]
     LabelsFromOne {
         /// Row, from 0.
@@ -155,7 +156,7 @@ pub enum Error {
 
     /// Labels given as probabilities, and probabilities as labels.
     #[error(
-        "labels come first and probabilities second, got fractions as labels and only 0 and 1 as probabilities: they look swapped"
+        "labels and probabilities look swapped: the labels are fractions and the probabilities are only 0 and 1; exchange them"
     )]
     Swapped,
 

@@ -1,7 +1,8 @@
 //! Enums whose variants have names, as options have them.
 
-/// `ALL`, `NAMES`, `name` and `FromStr` of an enum: `names! { Norm, "norm"; L1 = "l1", L2 = "l2" }`.
-/// The text after the type is the name of the option, for errors.
+/// `ALL`, `NAMES`, `name` and `FromStr` of an enum:
+/// `names! { Norm, "norm"; L1 = "l1", L2 = "l2" }`. The text after the type is the name of the
+/// option, for errors.
 macro_rules! names {
     ($type:ident, $option:literal; $($variant:ident = $name:literal),* $(,)?) => {
         impl $type {

@@ -184,7 +184,7 @@ impl Order {
     }
 
     /// The price where less is known of the kernel than its points were made for: two points in
-    /// place of one spread as much as the rows themselves, so that both sides of the difference
+    /// place of one spread as much as the rows do, so that both sides of the difference
     /// count.
     fn price_at_a_place(self, largest: &Norms, shape: &Shape) -> f64 {
         let known = Order::new(largest, shape);

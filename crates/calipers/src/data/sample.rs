@@ -1,4 +1,4 @@
-//! What measures are applied to: rows, the classes of rows, or a sketch.
+//! The data that measures are applied to: rows, the classes of rows, or a sketch.
 
 use crate::Error;
 use crate::data::{BinaryView, Multiclass, Predictions, Ties};
@@ -103,7 +103,8 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// The resampler of a measure. Class by class it needs the `value`, which is computed if not given.
+    /// The resampler of a measure. Class by class it needs the `value`, which is computed if not
+    /// given.
     pub(crate) fn resampler<'r>(
         &self,
         measure: &'r dyn Measure,
@@ -132,7 +133,7 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// Whether rows are said to depend on each other.
+    /// Whether clusters of dependent rows were given.
     pub fn has_clusters(&self) -> bool {
         self.clusters.is_some()
     }

@@ -1,6 +1,6 @@
-//! All of it in one object.
+//! Value, noise floor, p-value, interval and debiased value in one object.
 
-use super::resampler::{Draws, Kind, Resampler, check_level, check_resamples, n_kinds_of_floor};
+use super::resampler::{Resampler, check_level, check_resamples, n_kinds_of_floor};
 use super::{Bootstrap, Debias, Interval, IntervalMethod, NoiseFloor, Parts};
 use crate::Error;
 use crate::data::{Data, Sample};
@@ -86,9 +86,9 @@ impl<'a> Assess<'a> {
         debias: Debias;
     }
 
-    /// Assesses a sample: the rows of a view, its classes, or a sketch, for measures of which
-    /// [`Spec::from_sketch`](crate::Spec::from_sketch) says so. Rows of a sketch are taken to be
-    /// independent.
+    /// Assesses a sample: the rows of a view, its classes, or a sketch, for measures whose
+    /// [`Spec::from_sketch`](crate::Spec::from_sketch) is `Assessment`. Rows of a sketch are taken
+    /// to be independent.
     ///
     /// Class by class the value is the mean over classes. A calibrated draw gives each row one
     /// label with the probabilities that the row says, and a bootstrap draw has the same rows for
@@ -130,32 +130,15 @@ impl<'a> Assess<'a> {
         decided: Option<Assessment>,
         confidences: Option<bool>,
     ) -> Result<Assessment, Error> {
-        let needs_bootstrap = self.needs_bootstrap(resampler);
-        let n_kinds = u64::from(needs_bootstrap) + n_kinds_of_floor(resampler);
-        watch::expect_draws(n_kinds * self.n_resamples);
-        let draws = match needs_bootstrap {
-            true => Some(Draws::new(resampler, Kind::Bootstrap, self.n_resamples, self.random_state)?),
-            false => None,
+        let bracket = resampler.bracket();
+        // Interval and debiased value need no bootstrap draws where the bracket gives both.
+        let of_bracket = bracket
+            .filter(|_| matches!(self.method, None | Some(IntervalMethod::BiasAware)) && self.debias == Debias::Local);
+        watch::expect_draws((u64::from(of_bracket.is_none()) + n_kinds_of_floor(resampler)) * self.n_resamples);
+        let bootstrap = match of_bracket {
+            Some(bracket) => Bootstrap::of_bracket(resampler, bracket),
+            None => Bootstrap::new(resampler, self.n_resamples, self.random_state)?,
         };
-        self.assess_by(estimate, resampler, draws.as_ref(), decided, confidences)
-    }
-
-    /// Whether the interval or the debiased value takes bootstrap draws: not where the bracket
-    /// gives both.
-    pub(super) fn needs_bootstrap(&self, resampler: &dyn Resampler) -> bool {
-        let by_bracket = matches!(self.method, None | Some(IntervalMethod::BiasAware)) && self.debias == Debias::Local;
-        !by_bracket || resampler.bracket().is_none()
-    }
-
-    /// With bootstrap draws that are there already, or none where none are needed.
-    pub(super) fn assess_by(
-        &self,
-        estimate: Estimate,
-        resampler: &dyn Resampler,
-        draws: Option<&Draws>,
-        decided: Option<Assessment>,
-        confidences: Option<bool>,
-    ) -> Result<Assessment, Error> {
         let unavailable = resampler.floor_withheld();
         // Where another measure decides, the p-value is its own.
         let most = if decided.is_some() { 0 } else { self.most_resamples };
@@ -166,13 +149,9 @@ impl<'a> Assess<'a> {
         };
         let is_unbiased = !estimate.spec.biased_up;
         let most_bias = floor.as_ref().map_or(f64::INFINITY, |floor| floor.mean);
-        let bracket = resampler.bracket();
-        let bootstrap = match (draws, bracket) {
-            (None, Some(bracket)) => Bootstrap::of_bracket(resampler, bracket),
-            (Some(draws), _) => Bootstrap { is_unbiased, most_bias, ..Bootstrap::of_draws(resampler, draws) },
-            (None, None) => {
-                Bootstrap { is_unbiased, most_bias, ..Bootstrap::new(resampler, self.n_resamples, self.random_state)? }
-            }
+        let bootstrap = match of_bracket {
+            Some(_) => bootstrap,
+            None => Bootstrap { is_unbiased, most_bias, ..bootstrap },
         };
         if let Some((floor, decided)) = floor.as_mut().zip(decided.as_ref().and_then(|decided| decided.floor.as_ref()))
         {
@@ -220,22 +199,21 @@ impl<'a> Assess<'a> {
     }
 }
 
-/// What a calibrated model would show says nothing of a measure by one tail, unless larger is
-/// worse.
+/// A one-sided p-value has no meaning for a measure whose larger values are not worse.
 pub(super) fn check_ordered(estimate: &Estimate) -> Result<(), Error> {
     let rule = "one whose larger values are worse";
     Error::require(estimate.spec.larger_is_worse(), "measure", rule, estimate.measure())
 }
 
-/// What is known of a figure.
+/// A value with its noise floor, p-value, interval and debiased value.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Assessment {
-    /// The figure, with its numerical bound and settings.
+    /// The value, with its numerical bound and settings.
     pub estimate: Estimate,
-    /// What a calibrated model would show, and the p-value.
+    /// The value that a perfectly calibrated model would get by chance alone, and the p-value.
     pub floor: Option<NoiseFloor>,
-    /// Why there is no floor, where there is none.
+    /// Why the floor is not available, where it is not.
     pub unavailable: Option<&'static str>,
     /// Where the population's value is.
     pub interval: Interval,
@@ -243,7 +221,7 @@ pub struct Assessment {
     pub debiased: f64,
     /// How that was done.
     pub debias: Debias,
-    /// The standard error of the figure: by influence values where there are any, else by the
+    /// The standard error of the value: by influence values where there are any, else by the
     /// bootstrap.
     pub standard_error: f64,
     /// How far the value is biased up: the value less its corrected value, or by bootstrap draws v*
@@ -259,7 +237,7 @@ pub struct Assessment {
     /// For LS-ECE, what noise on the logits alone makes of it: its value were outcomes just as
     /// predicted.
     pub smoothing: Option<f64>,
-    /// Clusters of rows that depend on each other, where the rows were said to be so.
+    /// Clusters of rows that depend on each other, where they were given.
     pub n_clusters: Option<u64>,
     /// The draws that the interval is made from.
     #[cfg_attr(feature = "serde", serde(skip))]

@@ -24,7 +24,8 @@ pub(crate) struct ClasswiseResampler<'a> {
 struct Class<'a> {
     view: BinaryView<'a>,
     rows: Rows,
-    /// With the settings that are chosen from the rows fixed as the estimate of this class has them.
+    /// With the settings that are chosen from the rows fixed as the estimate of this class has
+    /// them.
     resolved: Option<Box<dyn Measure>>,
     measure: &'a dyn Measure,
 }
@@ -48,7 +49,7 @@ impl Class<'_> {
 }
 
 impl<'a> ClasswiseResampler<'a> {
-    /// `value` is the mean over classes of the rows themselves.
+    /// `value` is the mean over classes for the data.
     pub(crate) fn new(
         measure: &'a dyn Measure,
         predictions: &'a Predictions<'a>,

@@ -204,7 +204,7 @@ impl<'a> Compare<'a> {
     }
 
     fn draws(&self, resampler: &dyn Resampler) -> Result<(f64, Vec<f64>), Error> {
-        let draws = Draws::new(resampler, Kind::Bootstrap, self.n_resamples, self.random_state)?;
+        let draws = Draws::new(resampler, Kind::Bootstrap, 0..self.n_resamples, self.random_state)?;
         Ok((resampler.value(), draws.by_number))
     }
 

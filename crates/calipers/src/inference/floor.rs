@@ -1,11 +1,11 @@
-//! What a calibrated model would show.
+//! The value that a perfectly calibrated model would get on the same data by chance alone.
 
 use super::resampler::{Draws, Kind, Resampler, quantile};
 use crate::Error;
 use crate::watch;
 
-/// The distribution of a measure when outcomes are drawn from the predictions themselves, and where
-/// the value is in it.
+/// The noise floor: the value that a perfectly calibrated model would get on the same data by
+/// chance alone, as a distribution, with the p-value of the measured value in it.
 ///
 /// # Definition
 /// Consistency resampling (Bröcker and Smith 2007): predictions and weights stay, every outcome is
@@ -40,7 +40,7 @@ pub struct NoiseFloor {
     /// count among both. Where no draw reaches the value it may be smaller, by McDiarmid's bound on
     /// the tail; with clusters it is the larger one of two tests.
     pub p_value: f64,
-    /// Draws that were asked for.
+    /// The number of draws that were requested.
     pub n_resamples: u64,
     /// Draws that could not be measured, at most one in ten.
     pub n_failed: u64,
@@ -59,16 +59,15 @@ impl NoiseFloor {
     /// adjusted.
     pub fn refined(resampler: &dyn Resampler, n_resamples: u64, most: u64, random_state: u64) -> Result<Self, Error> {
         let (value, squares) = (resampler.calibrated_value(), resampler.squared_differences());
-        let draws = Draws::new(resampler, Kind::Calibrated, n_resamples, random_state)?;
-        let more = || Draws::numbered(resampler, Kind::Calibrated, n_resamples..most, random_state);
+        let draws = Draws::new(resampler, Kind::Calibrated, 0..n_resamples, random_state)?;
+        let more = || Draws::new(resampler, Kind::Calibrated, n_resamples..most, random_state);
         let mut p_value = refined(&draws, more, value, squares, most)?;
         if let Some(second) = resampler.second_test() {
             let first = Draws::of_second_test(&second, 0..n_resamples, random_state)?;
             let more = || Draws::of_second_test(&second, n_resamples..most, random_state);
             p_value = p_value.max(refined(&first, more, second.value, squares, most)?);
         }
-        let mut sorted = draws.values.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
+        let sorted = draws.sorted();
         Ok(NoiseFloor {
             mean: draws.mean(),
             deviation: draws.deviation(),

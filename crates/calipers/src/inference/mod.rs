@@ -1,5 +1,5 @@
-//! How much of a figure can be trusted: its noise floor, a p-value, an interval and a value with
-//! the bias removed, for any measure.
+//! Uncertainty of any measure: the noise floor, a p-value, an interval, and a value with the bias
+//! removed.
 //!
 //! ```text
 //! Measure -> Resampler -> NoiseFloor (outcomes drawn from the predictions)  -> p-value -\

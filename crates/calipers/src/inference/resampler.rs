@@ -1,4 +1,4 @@
-//! What a measure gives to be assessed.
+//! What a measure provides for its assessment.
 
 use std::ops::Range;
 
@@ -12,8 +12,8 @@ use crate::watch;
 /// The measure of resampled rows. The number of a draw is all that it depends on: the same on any
 /// thread, in any order.
 pub trait Resampler: Sync {
-    /// The measure of the rows themselves, with the numerical error that draws have: what they are
-    /// compared with.
+    /// The measure of the data, with the same numerical error as the draws, for comparison with
+    /// them.
     fn value(&self) -> f64;
 
     /// The measure of the rows, computed just as calibrated draws are: a draw with the outcomes of
@@ -71,7 +71,7 @@ pub trait Resampler: Sync {
         None
     }
 
-    /// Why there are no calibrated draws, where there are none: then nobody asks for one.
+    /// Why calibrated draws are not available, where they are not. Then none is requested.
     fn floor_withheld(&self) -> Option<&'static str> {
         None
     }
@@ -116,17 +116,8 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    pub(super) fn new(
-        resampler: &dyn Resampler,
-        kind: Kind,
-        n_resamples: u64,
-        random_state: u64,
-    ) -> Result<Self, Error> {
-        Self::numbered(resampler, kind, 0..n_resamples, random_state)
-    }
-
     /// The draws of these numbers.
-    pub(super) fn numbered(
+    pub(super) fn new(
         resampler: &dyn Resampler,
         kind: Kind,
         numbers: Range<u64>,
@@ -168,7 +159,7 @@ impl Draws {
         self.values.iter().filter(|draw| **draw >= threshold).count() as u64 + self.n_failed
     }
 
-    /// Refuses draws of which more than one in ten could not be measured.
+    /// An error where more than one draw in ten could not be measured.
     pub(super) fn of(by_number: Vec<f64>) -> Result<Self, Error> {
         let n_resamples = by_number.len() as u64;
         let values: Vec<f64> = by_number.iter().copied().filter(|value| value.is_finite()).collect();
@@ -178,6 +169,13 @@ impl Draws {
         let got = format!("{n_failed} failures in {n_resamples} resamples");
         Error::require(10 * n_failed <= n_resamples, "measure", rule, got)?;
         Ok(Draws { by_number, values, n_failed })
+    }
+
+    /// The values in ascending order.
+    pub(super) fn sorted(&self) -> Vec<f64> {
+        let mut sorted = self.values.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        sorted
     }
 
     pub(super) fn mean(&self) -> f64 {

@@ -7,12 +7,15 @@ use crate::inference::{Bracket, Clusters, CorrelatedOutcomes, RowBracket};
 use crate::measure::{Estimate, Measure};
 use crate::numerics::random::Uniforms;
 
+/// A measure behind a pointer, so that what resamples it is compiled once for all measures.
+type Estimator<'a> = Box<dyn Fn(&BinaryView<'_>) -> Result<Estimate, Error> + Sync + 'a>;
+
 /// Draws outcomes or rows and measures them again: correct for any measure, and as slow as it is.
 ///
 /// With clusters, outcomes are drawn with the correlation that they have within clusters, and whole
 /// clusters are drawn in place of rows.
 pub struct RowResampler<'a> {
-    estimate: Box<dyn Fn(&BinaryView<'_>) -> Result<Estimate, Error> + Sync + 'a>,
+    estimate: Estimator<'a>,
     view: &'a BinaryView<'a>,
     rows: Rows,
     /// The probability of outcome 1 for each row.
@@ -38,9 +41,8 @@ impl<'a> RowResampler<'a> {
         Ok(Self::of(measure, view, estimate, probabilities.scores, bracket, clusters))
     }
 
-    /// The part that does not depend on the type of the measure, and so is compiled once.
     fn of(
-        measure: Box<dyn Fn(&BinaryView<'_>) -> Result<Estimate, Error> + Sync + 'a>,
+        measure: Estimator<'a>,
         view: &'a BinaryView<'a>,
         estimate: Estimate,
         probabilities: Vec<f64>,

@@ -64,7 +64,7 @@ impl Assessment {
     }
 
     /// Where sigma is so large that noise on the logits makes more than half of LS-ECE: a sentence
-    /// that says so.
+    /// about it.
     pub fn smoothing_note(&self) -> Option<String> {
         let sigma = self.estimate.settings.number("sigma")?;
         let smoothing = self.smoothing.filter(|size| *size > 0.5 * self.estimate.value)?;

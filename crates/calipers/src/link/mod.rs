@@ -52,8 +52,8 @@ pub trait Link: Debug + Send + Sync {
     }
 
     /// rho^-1 of the probability that has these log-odds, and a bound on its error where the
-    /// log-odds are off by at most `error`. NaN says that it cannot be had: the row is then
-    /// refused.
+    /// log-odds are off by at most `error`. NaN means that it cannot be computed; the row is
+    /// then an error.
     ///
     /// Unless overridden: by way of p and 1 - p, which have all their digits up to log-odds of 700.
     fn inverse_log_odds(&self, log_odds: f64, error: f64) -> (f64, f64) {
@@ -105,7 +105,7 @@ pub trait Link: Debug + Send + Sync {
     /// Unless overridden: Gauss's rule of 4 points on pieces so short that its error on a piece of
     /// length l, which is below `5.7e-10 R_8 l^9` with R_8 = sup |rho^(8)|, is below 2^-46 l. Where
     /// rho is 0 or 1 in all its digits, no piece is needed; where R_8 is not known, the result is
-    /// NaN, and uniform noise is refused.
+    /// NaN, and uniform noise is an error.
     fn integral(&self, a: f64, b: f64) -> f64 {
         if self.response(b) == 0.0 {
             return 0.0;

@@ -17,10 +17,10 @@ const MOST_PANELS: f64 = 1e6;
 /// Mass of the noise that is left out on both sides.
 const NEGLIGIBLE: f64 = 1e-17;
 
-/// A figure of a known distribution.
+/// A value of a known distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Exact {
-    /// The figure.
+    /// The value.
     pub value: f64,
     /// What two rules of integration differ by, and what was cut off: an estimate of the numerical
     /// error from above. Tests hold it against independent computations.
@@ -134,8 +134,8 @@ impl Family {
         let (from, to) = self.logits().support();
         let atoms = self.logits().atoms().iter().map(|atom| atom.logit);
         let (from, to) = atoms.fold((from, to), |ends, atom| (ends.0.min(atom), ends.1.max(atom)));
-        let settled = self.truth().settled();
-        (from.max(-settled), to.min(settled))
+        let saturated = self.truth().saturated();
+        (from.max(-saturated), to.min(saturated))
     }
 
     fn scale(&self) -> f64 {

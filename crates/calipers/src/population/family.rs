@@ -65,7 +65,7 @@ impl Family {
     /// They were written down before any rule was tuned (see [`unseen`](Self::unseen) for what was
     /// tuned later), after what predictions of real classifiers look like: scores of weak features
     /// near one rate, rare events, a network that is sure of almost all rows, two camps, a model
-    /// whose confidence is said in round figures.
+    /// whose confidence is stated in round numbers.
     pub fn kept_aside() -> Vec<Family> {
         let confident = steps(&[-4.0, 0.0, 3.0, 6.0, 11.0, 18.0], &[0.04, 0.11, 0.25, 0.4, 0.2]);
         let camps = steps(&[-6.0, -4.5, -2.0, 2.0, 3.5, 6.0], &[0.15, 0.35, 0.1, 0.3, 0.1]);
@@ -95,7 +95,7 @@ impl Family {
     }
 
     /// Families that were written down after the rules were fixed, since those kept aside had been
-    /// looked at by then: the factor of sigma "auto" was settled before, but the default of
+    /// looked at by then: the factor of sigma "auto" was fixed before, but the default of
     /// [`Debias`](crate::inference::Debias) after the floor rule had been seen to miss there at 300
     /// rows.
     pub fn unseen() -> Vec<Family> {
@@ -119,7 +119,7 @@ impl Family {
         let sure = steps(&[-14.0, -8.0, -5.0, 5.0, 8.0, 14.0], &[0.3, 0.2, 0.02, 0.18, 0.3]);
         let camps = steps(&[-8.0, -3.0, 3.0, 8.0], &[0.45, 0.1, 0.45]);
         families([
-            // 30 % of rows are said to be right with 0.99, and are with 0.93; the others are
+            // 30 % of rows have the prediction 0.99 and the outcome rate 0.93; the others are
             // calibrated.
             ("one-sure-answer", with_atoms(&[(4.595, 0.3)], 0.0, 1.5), pieces(&[4.594, 4.596], &[0.0, -2.008, 0.0])),
             ("top-two-percent", normal(0.0, 1.5), pieces(&[3.08], &[0.0, -1.0])),

@@ -64,7 +64,7 @@ impl Truth {
     }
 
     /// Beyond this size of logit, truth and prediction are both 0 or both 1 to 17 digits.
-    pub(super) fn settled(&self) -> f64 {
+    pub(super) fn saturated(&self) -> f64 {
         match self {
             Truth::Affine { intercept, slope } => (40.0 + intercept.abs()) / slope.min(1.0),
             Truth::Sinusoidal { amplitude, .. } => 40.0 + amplitude.abs(),

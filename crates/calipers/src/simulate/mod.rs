@@ -9,8 +9,8 @@
 //!   .rejections([...])   how often tests reject: their size where calibrated, else their power    -> RejectionResult
 //! ```
 //! Each run has rows and resamples by its own number: results do not depend on threads, and with
-//! one seed all methods and populations see the same random numbers. Every figure has the standard
-//! error that comes of the number of runs.
+//! one seed all methods and populations see the same random numbers. Every value has the standard
+//! error that results from the number of runs.
 
 mod coverage;
 mod estimators;

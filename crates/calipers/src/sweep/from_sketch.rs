@@ -1,4 +1,4 @@
-//! The sweep of a sketch: the same figures, each with what cells leave open in its bound.
+//! The sweep of a sketch: the same values, whose bounds include what the cells leave open.
 
 use super::chance::{Binnings, Piece, Starts};
 use super::verdict::JUDGED;

@@ -1,4 +1,5 @@
-//! ECE by the number of bins beside LS-ECE by sigma: how much of a figure is the choice of bins?
+//! ECE by the number of bins beside LS-ECE by sigma: how much of the value is due to the choice of
+//! bins?
 
 mod chance;
 mod from_sketch;
@@ -39,8 +40,9 @@ const MOST_BIN_COUNTS: usize = 1000;
 /// LS-ECE at sigma = 1/B ([`LsEce`]). Beside them smECE ([`SmoothEce`]), which has nothing to
 /// choose, and the jump that ties hide ([`TiedJump`]). The [`Verdict`] looks at the numbers of bins
 /// from 10 to 100. ECE is brittle if its range over them, R, exceeds that of LS-ECE over the same
-/// 1/sigma, and chance does not explain R. Chance is what a perfectly calibrated model with these
-/// very predictions would show over the same bins, in 200 draws of the outcomes:
+/// 1/sigma, and chance does not explain R. The effect of chance is the range that a perfectly
+/// calibrated model with the same predictions has over the same bins, in 200 resamples of the
+/// outcomes:
 /// ```text
 /// R' = [max_B - min_B] Σ_b |Σ_(i in b) s_i (y'_i - p_i)|,      y'_i = 1 with probability p_i
 /// ```
@@ -74,7 +76,7 @@ const MOST_BIN_COUNTS: usize = 1000;
 /// 2024, section 6.
 ///
 /// # Example
-/// Every row says 1/2, and every second one is right: any bins agree that nothing is wrong.
+/// Every prediction is 1/2, and every second outcome is 1: ECE is 0 with any bins.
 /// ```
 /// use calipers::{Input, Sweep, Verdict};
 ///
@@ -113,7 +115,7 @@ impl Default for Sweep {
     }
 }
 
-/// The figures for one number of bins.
+/// The values for one number of bins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SweepPoint {
     /// The number of bins, B.
@@ -134,7 +136,7 @@ pub struct SweepResult {
     /// smECE, the same for any number of bins; `None` for a sketch, since it needs the rows.
     pub smooth_ece: Option<Estimate>,
     /// The range of ECE with bins of equal width over 10 to 100 bins; `None` if none of those was
-    /// asked for.
+    /// requested.
     pub range_uniform: Option<Extent>,
     /// The same, with bins of equal mass.
     pub range_quantile: Option<Extent>,
@@ -183,7 +185,7 @@ impl Sweep {
         random_state: u64;
     }
 
-    /// Refuses options that no rows could be swept with: numbers of bins, tolerance and clip.
+    /// Checks the numbers of bins, the tolerance and the clip, before there are any rows.
     /// [`run`](Sweep::run) does so too.
     pub fn check(&self) -> Result<(), Error> {
         check_tolerance(self.tolerance)?;
@@ -308,7 +310,7 @@ impl Sweep {
                 }
             };
             let quantile = match quantile {
-                // A tool that has no bins of equal mass refuses the strategy, whatever the rows.
+                // A tool without bins of equal mass rejects the strategy, whatever the rows.
                 Err(Error::InvalidSetting { name: "strategy", .. }) => None,
                 found => Some(found?),
             };

@@ -19,7 +19,7 @@ const ROWS_PER_BIN: usize = 8;
 /// # Definition
 /// ```text
 /// T_m = Σ_b ( (Σ_{i in b} w_i r_i)² - Σ_{i in b} w_i² r_i² ) / W_b        r_i = y_i - p_i, m bins [(b-1)/m, b/m), the last closed
-/// p_m = share of draws, with the rows themselves among them, whose T_m is at least that of the rows
+/// p_m = share of draws, with the data among them, whose T_m is at least that of the data
 /// statistic = min over m = 2, 4, 8, ..., M of p_m
 /// ```
 /// T_m is [`TCal`](crate::TCal). M is the largest power of 2 with at least 8 rows for each bin,
@@ -34,7 +34,7 @@ const ROWS_PER_BIN: usize = 8;
 /// # Assumptions
 /// Independent rows. Bins are of equal width: if all probabilities are near 1, only the finest
 /// scales tell them apart. Products of a row with itself are left out, so that one single outcome
-/// that was said to be impossible is not seen.
+/// that was predicted to be impossible is not detected.
 ///
 /// # Cost
 /// O(n log n) time for a sort, and for each draw as many binomial numbers as there are distinct
@@ -147,7 +147,7 @@ impl CalibrationTest for AdaptiveTCal {
         let mut weights = vec![0.0; n_bins];
         cells.0.iter().for_each(|trials| weights[trials.bin] += trials.total_weight());
         let total_weight = weights.iter().sum();
-        // The rows themselves come first.
+        // The data come first.
         let mut items = vec![statistics(&cells, &cells.observed(), &weights)];
         items.extend(self.null.of_draws(&cells, |counts| statistics(&cells, counts, &weights)));
         let mut ranks = ranks(&items, total_weight);
@@ -176,6 +176,7 @@ impl CalibrationTest for AdaptiveTCal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::Logistic;
     use crate::{Input, Measure, TCal};
 
     #[test]

@@ -31,7 +31,7 @@ const MANY_SURPRISES: f64 = 100.0;
 /// ```
 /// p_(k) are the distinct probabilities: ties are one step, so that the order of rows does not
 /// matter. C_0 belongs to both. Where σ is 0 the statistic is 0 with a p-value of 1, or infinite
-/// with a p-value of 0 if an outcome happened that was said to be impossible.
+/// with a p-value of 0 if an outcome has occurred that was predicted to be impossible.
 ///
 /// # Assumptions
 /// Independent rows. No bins and no bandwidth. It sees best what has one sign over long stretches

@@ -22,7 +22,7 @@ const EXPECTED: f64 = 5.0;
 /// ```
 /// Rows are in order of their probability, and one is in group ⌊G · (weight of all smaller ones) /
 /// (weight of all)⌋ of G: so ties are in one group, and with many of them there are fewer groups
-/// than asked for. Without weights a group adds (observed - expected)² / (n p̄ (1 - p̄)).
+/// than requested. Without weights a group adds (observed - expected)² / (n p̄ (1 - p̄)).
 ///
 /// The p-value is that of a chi-square distribution with one degree of freedom for each occupied
 /// group, **for predictions that were not fitted on these rows**. Two fewer, as for a logistic

@@ -19,8 +19,8 @@ pub enum NullDistribution {
     Auto,
     /// The limit for many rows.
     Asymptotic,
-    /// Outcomes are drawn from the predictions. The p-value is (resamples at least as extreme + 1) /
-    /// (resamples + 1). It has the right size for any number of rows.
+    /// Outcomes are drawn from the predictions. The p-value is (resamples at least as extreme + 1)
+    /// / (resamples + 1). It has the right size for any number of rows.
     Resampled,
 }
 
@@ -31,7 +31,8 @@ names! { NullDistribution, "null_distribution";
 }
 
 /// What the tests with a null distribution have in common: the link, where the p-value comes from,
-/// and the resamples. Each resample has a seed of its own, so the number of threads changes nothing.
+/// and the resamples. Each resample has a seed of its own, so the number of threads changes
+/// nothing.
 #[derive(Debug, Clone)]
 pub(super) struct Null {
     pub(super) link: Arc<dyn Link>,

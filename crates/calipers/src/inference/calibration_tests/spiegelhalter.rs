@@ -16,8 +16,7 @@ use crate::numerics::parallel;
 /// spread evenly; then 5 % are off by less than 1 %.
 const NEARLY_NORMAL: f64 = 0.1;
 
-/// Spiegelhalter's test: whether the Brier score is what the predictions themselves say that it
-/// should be.
+/// Spiegelhalter's test: whether the Brier score is the one that the predictions imply.
 ///
 /// # Definition
 /// ```text
@@ -25,8 +24,8 @@ const NEARLY_NORMAL: f64 = 0.1;
 /// ```
 /// Above 0: the Brier score is worse than predicted, as that of overconfident predictions is; below
 /// 0: better. Two-sided, since both are miscalibrated. Where the denominator is 0, all predictions
-/// are 0, 1/2 or 1, and the test can see nothing but outcomes that were said to be impossible: with
-/// one of those z is infinite and the p-value 0, without z is 0 and the p-value 1.
+/// are 0, 1/2 or 1, and the test detects nothing but outcomes that were predicted to be impossible:
+/// with one of those z is infinite and the p-value 0, without z is 0 and the p-value 1.
 ///
 /// # Assumptions
 /// Independent rows. One direction only: errors that leave the Brier score as predicted are not
