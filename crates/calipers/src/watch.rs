@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 ///
 /// A watch belongs to threads, not to arguments: make a rayon pool for the call whose
 /// `start_handler` calls [`join`](Watch::join), and run the call in it. Threads that have joined
-/// none, such as those of rayon's global pool, look at nothing and count nothing.
+/// none, such as those of rayon's global pool, check nothing and count nothing.
 ///
 /// # How work stops
-/// Loops that are long look at the watch once for each chunk of rows, draw or run. Where it was
+/// Long loops check the watch once for each chunk of rows, draw or run. Where it was
 /// stopped they unwind as a panic would, without a message, and [`guard`](Watch::guard) catches
 /// that. So results need no case for "interrupted", and nothing incomplete is returned. What
 /// unwinds is dropped; only what a call changes in place must not be used after. Programs that are
@@ -66,7 +66,7 @@ impl Watch {
         Self::default()
     }
 
-    /// This thread looks at the watch from now on.
+    /// This thread checks the watch from now on.
     pub fn join(self: Arc<Self>) {
         JOINED.set(Some(self));
     }
@@ -95,7 +95,7 @@ impl Watch {
         share(&self.runs).or_else(|| share(&self.draws))
     }
 
-    /// What `work` gives, unless the watch was stopped while a thread was still looking at it.
+    /// What `work` gives, unless the watch was stopped while a thread was still checking it.
     /// Panics go on.
     pub fn guard<T>(&self, work: impl FnOnce() -> T) -> Result<T, Stopped> {
         // Whoever gives `work` uses nothing that it changes in place once it is stopped; see above.

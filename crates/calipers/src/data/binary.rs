@@ -1,4 +1,4 @@
-//! The one form that every measure reads: an outcome, a score and a weight for each row.
+//! The form that every measure reads: an outcome, a score and a weight for each row.
 
 use std::ops::Range;
 

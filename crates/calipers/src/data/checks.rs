@@ -23,10 +23,7 @@ pub enum Invalid {
     Count,
 }
 
-names! { Invalid, "invalid";
-    Reject = "reject",
-    Count = "count",
-}
+names! { Invalid, "invalid"; Reject = "reject", Count = "count" }
 
 /// Counts from input validation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -81,7 +78,7 @@ impl Tally {
         &self.report
     }
 
-    /// What the rows of a sketch tell of the stream that they came from.
+    /// The tally of the stream that the rows of a sketch came from.
     pub(crate) fn of_sketch(report: &InputReport, weighted: bool, positive_weight: bool, positive_seen: bool) -> Self {
         Tally { report: report.clone(), weighted, positive_weight, positive_seen, ..Tally::default() }
     }
@@ -324,7 +321,7 @@ fn holds_probabilities(input: &Input<'_>, rows: Range<usize>) -> bool {
 }
 
 /// Whether all rows are rows of classes with scores that are valid for certain: the quick way
-/// through, which leaves the labels and weights to be looked at.
+/// through, which leaves the labels and weights to be checked.
 fn holds_classes(input: &Input<'_>, rows: Range<usize>) -> bool {
     let k = input.rules.n_classes;
     let values = rows.start * k..rows.end * k;
@@ -396,7 +393,7 @@ fn label_is_valid(input: &Input<'_>, row: usize) -> bool {
     input.labels.number(row).is_some_and(|label| label >= 0.0 && label < n_labels && label.fract() == 0.0)
 }
 
-/// The error for a fault, with a look at the rest of the batch for what may have gone wrong.
+/// The error for a fault; the rest of the batch shows whether the fault is systematic.
 fn error_of(input: &Input<'_>, row: usize, fault: Fault) -> Error {
     if matches!(fault, Fault::Label | Fault::Score { .. }) && looks_swapped(input) {
         return Error::Swapped;

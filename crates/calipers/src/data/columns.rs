@@ -1,4 +1,4 @@
-//! Borrowed columns of the types that users have, read in place.
+//! Borrowed columns of the usual numeric types, read in place.
 
 use std::ops::Range;
 

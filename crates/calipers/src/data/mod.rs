@@ -162,7 +162,7 @@ impl<'a> Input<'a> {
         first_row: u64;
     }
 
-    /// Scores, those of all classes counted: how much there is to look at, before anything was.
+    /// The number of scores, those of all classes counted, before any check.
     pub fn n_scores(&self) -> usize {
         self.scores.len()
     }
@@ -198,18 +198,17 @@ impl<'a> Input<'a> {
         Ok(predictions)
     }
 
-    /// Checks one batch of a stream. What can only be said of the whole, such as that there was
+    /// Checks one batch of a stream. What is known only of the whole, such as that there was
     /// a row at all, is checked by [`Tally::finish`] after the last batch.
     pub fn check_batch(self, tally: &mut Tally) -> Result<Predictions<'a>, Error> {
         let (report, kept) = checks::check(&self, tally)?;
         Ok(Predictions { input: self, kept, report })
     }
 
-    /// Checks everything and asks a measure: [`check`](Self::check), then
+    /// Checks everything and computes a measure: [`check`](Self::check), then
     /// [`Predictions::estimate`].
     ///
-    /// Where a measure can look at plain rows in its own pass, they are read once rather than
-    /// twice.
+    /// Where a measure can check plain rows in its own pass, they are read once rather than twice.
     pub fn estimate(self, multiclass: Multiclass, ties: Ties, measure: &dyn Measure) -> Result<Estimate, Error> {
         if multiclass == Multiclass::Auto
             && let Some(rows) = checks::plain_rows(&self)

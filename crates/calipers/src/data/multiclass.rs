@@ -19,10 +19,7 @@ pub enum Ties {
     Any,
 }
 
-names! { Ties, "ties";
-    First = "first",
-    Any = "any",
-}
+names! { Ties, "ties"; First = "first", Any = "any" }
 
 /// How rows of classes become rows with a binary outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,7 +39,7 @@ pub enum Multiclass {
 impl Multiclass {
     const RULE: &str = "\"top_class\", \"classwise\" or a class";
 
-    /// What [`Multiclass::Auto`] means for so many classes.
+    /// What [`Multiclass::Auto`] means for this number of classes.
     pub fn resolved(self, n_classes: usize) -> Self {
         match (self, n_classes) {
             (Multiclass::Auto, 2) => Multiclass::Class(1),

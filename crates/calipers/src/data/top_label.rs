@@ -8,8 +8,8 @@ use crate::measure::{Estimate, Measure, Settings};
 use crate::numerics::sum::Sum;
 
 impl Predictions<'_> {
-    /// Top-label calibration error: what a measure says of the rows that are predicted as a class,
-    /// for each class, and the mean by their shares.
+    /// Top-label calibration error: the value of a measure on the rows that are predicted as a
+    /// class, averaged over the classes by their shares.
     ///
     /// # Definition
     /// ```text

@@ -91,7 +91,7 @@ impl<'a> Assess<'a> {
     /// to be independent.
     ///
     /// Class by class the value is the mean over classes. A calibrated draw gives each row one
-    /// label with the probabilities that the row says, and a bootstrap draw has the same rows for
+    /// label with its predicted probabilities, and a bootstrap draw has the same rows for
     /// all classes: classes depend on each other, and the mean over them is measured again as it
     /// is. Each draw costs as much as the measure does, for LS-ECE too.
     pub fn run<'s>(&self, sample: impl Into<Sample<'s>>) -> Result<Assessment, Error> {
@@ -232,9 +232,9 @@ pub struct Assessment {
     /// The measure that decided, where it is another one: for LS-ECE its residual form. Then the
     /// p-value, `significant`, `debiased`, `debias` and `parts` above are its own.
     pub residual: Option<Box<Assessment>>,
-    /// In which direction predictions are off, for measures that tell.
+    /// The direction of miscalibration, for measures that have it.
     pub parts: Option<Parts>,
-    /// For LS-ECE, what noise on the logits alone makes of it: its value were outcomes just as
+    /// For LS-ECE, the part that smoothing alone causes: its value if outcomes were exactly as
     /// predicted.
     pub smoothing: Option<f64>,
     /// Clusters of rows that depend on each other, where they were given.

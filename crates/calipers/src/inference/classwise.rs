@@ -8,7 +8,7 @@ use crate::data::{BinaryView, Predictions, Rows};
 use crate::measure::Measure;
 use crate::numerics::random::Uniforms;
 
-/// Draws labels or rows, and asks the measure again for each class.
+/// Draws labels or rows, and measures each class again.
 pub(crate) struct ClasswiseResampler<'a> {
     classes: Vec<Class<'a>>,
     /// Row after row, one for each class.

@@ -8,8 +8,8 @@ use crate::data::BinaryView;
 use crate::link::{Link, Probit};
 use crate::numerics::random::Normals;
 
-/// So many clusters at least: with fewer, neither a variance nor a distribution over signs of
-/// clusters says anything.
+/// The smallest number of clusters: with fewer, neither a variance nor a distribution over signs of
+/// clusters can be estimated.
 const FEWEST: usize = 10;
 
 /// Which rows depend on each other: those of one cluster, such as the answers of one person, do;

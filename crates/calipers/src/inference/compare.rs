@@ -1,4 +1,4 @@
-//! Models on the same rows.
+//! Comparison of models on the same rows.
 
 use std::fmt::Display;
 
@@ -18,8 +18,10 @@ use crate::watch;
 /// The difference of a measure between models on the same rows, with interval and p-value.
 ///
 /// # Definition
-/// D = v_a - v_b of the measure by which models are compared: for LS-ECE the residual form ([`Measure::compared_by`]), for others the measure itself. For measures that have
-/// a [`Bracket`](super::Bracket) for each model, with the middle m = (l + u) / 2 and the half b = (u - l) / 2 of its lower and upper estimates, the interval is
+/// D = v_a - v_b of the measure by which models are compared: for LS-ECE the residual form
+/// ([`Measure::compared_by`]), for others the measure itself. For measures that have a
+/// [`Bracket`](super::Bracket) for each model, with the middle m = (l + u) / 2 and the half
+/// b = (u - l) / 2 of its lower and upper estimates, the interval is
 /// ```text
 /// m_a - m_b ± ( √(b_a² + b_b² - 2 r b_a b_b) + z s )      s² = Σ_i (pull_a,i - pull_b,i)²
 /// ```
@@ -79,7 +81,7 @@ pub struct Compare<'a> {
     clusters: Option<&'a [u32]>,
 }
 
-/// Models with what is known of each, and of every two of them.
+/// The assessment of each model, and the difference of every two of them.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Comparison {

@@ -9,7 +9,7 @@ use crate::watch;
 ///
 /// # Definition
 /// Consistency resampling (Bröcker and Smith 2007): predictions and weights stay, every outcome is
-/// 1 with the probability that its prediction says. Where the predictions are the truth, the value
+/// 1 with its predicted probability. Where the predictions are the truth, the value
 /// is one more such draw: so the p-value is at most α in at most a share α of all samples, for any
 /// n, and whatever the predictions are: draws and value are computed alike, and draws that are
 /// equal to the value count as reaching it. That is exact where rows are drawn
@@ -104,7 +104,7 @@ fn refined(
 ///
 /// # Why the level holds
 /// 1. Let N be the number of draws. For α >= 1 / (N + 1) the p-value is at most α only where that
-///    of the draws is: the bound is looked at only where no draw reaches the value, and there the
+///    of the draws is: the bound is used only where no draw reaches the value, and there the
 ///    p-value of the draws is 1 / (N + 1) already.
 /// 2. For smaller α the p-value is at most α only where the bound is. With the true mean under
 ///    calibration that has a probability of at most α.

@@ -1,4 +1,4 @@
-//! Where the population's value is.
+//! Intervals for the population's value.
 
 use super::Bootstrap;
 use super::bracket::Sides;
@@ -37,11 +37,7 @@ pub enum IntervalMethod {
 }
 
 names! { IntervalMethod, "method";
-    BiasAware = "bias-aware",
-    Influence = "influence",
-    Normal = "normal",
-    Percentile = "percentile",
-    Bca = "bca",
+    BiasAware = "bias-aware", Influence = "influence", Normal = "normal", Percentile = "percentile", Bca = "bca",
 }
 
 /// An interval for the population's value of the measure, at the same settings; for LS-ECE at the
@@ -57,7 +53,7 @@ pub struct Interval {
     pub level: f64,
     /// How it was made.
     pub method: IntervalMethod,
-    /// Whether only the upper end says something: all of 1 - level is beyond it.
+    /// Whether it is an upper limit: then all of 1 - level is above it.
     pub is_upper_limit: bool,
 }
 

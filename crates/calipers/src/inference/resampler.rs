@@ -22,7 +22,7 @@ pub trait Resampler: Sync {
         self.value()
     }
 
-    /// The measure with every outcome drawn anew, with the probability that its prediction says
+    /// The measure with every outcome drawn anew, with its predicted probability
     /// (consistency resampling). NaN where such rows cannot be measured.
     fn calibrated_draw(&self, draw: u64) -> f64;
 

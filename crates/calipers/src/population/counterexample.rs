@@ -5,8 +5,8 @@ use crate::numerics::random::Uniforms;
 use crate::numerics::sum::Sum;
 use crate::{Error, Form};
 
-/// Proposition counterexample: x1 is uniform on [0, 1], and given x1 the outcome is 1 (that is, x2 >= 1/2) with
-/// probability x1.
+/// Proposition counterexample: x1 is uniform on [0, 1], and given x1 the outcome is 1 (that is,
+/// x2 >= 1/2) with probability x1.
 ///
 /// The predictor g = x1 is calibrated: ECE(g) = 0. At distance delta = 1/N lies g_delta, which
 /// tells apart the points of a cell [k delta, (k + 1) delta) whose outcome is 0, predicted as (k +
@@ -63,7 +63,7 @@ impl Counterexample {
         self.n_cells.map_or(1.0 / 3.0, |_| self.ece())
     }
 
-    /// What is predicted at x1 where the outcome is as said.
+    /// The prediction at x1 for this outcome.
     pub fn prediction(&self, x1: f64, outcome: bool) -> f64 {
         let Some(n_cells) = self.n_cells else { return x1 };
         let delta = 1.0 / n_cells as f64;

@@ -8,8 +8,8 @@ use super::truth::Truth;
 use crate::numerics::random::Uniforms;
 use crate::{Error, Form, error};
 
-/// A law of logits h with the truth P(Y = 1 | h); the predictor says rho(h), rho the logistic
-/// function.
+/// A distribution of logits h with the truth P(Y = 1 | h). The prediction is rho(h), where rho is
+/// the logistic function.
 ///
 /// # Example
 /// ```
@@ -170,12 +170,12 @@ impl Family {
         self.truth == Truth::CALIBRATED
     }
 
-    /// The family as a predictor that says its probability rounded to a multiple of 1/`n_steps`: 20
+    /// The family with its predictions rounded to a multiple of 1/`n_steps`: 20
     /// for steps of 0.05, 256 for a byte.
     ///
     /// The truth is that of the rounded prediction, P(Y = 1) = η(logit of it): so a calibrated
     /// family stays so exactly, and all rows of one prediction have one truth. A prediction that is
-    /// rounded to 0 or 1 is right.
+    /// rounded to 0 or 1 is correct.
     pub fn rounded(&self, n_steps: u32) -> Result<Finite, Error> {
         Error::require((1..=1_000_000).contains(&n_steps), "n_steps", "from 1 to 1000000", n_steps)?;
         let steps = f64::from(n_steps);

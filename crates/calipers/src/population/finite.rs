@@ -52,10 +52,10 @@ pub struct Finite {
     tolerance: f64,
 }
 
-/// The points on which a predictor says the same.
+/// The points with the same prediction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LevelSet {
-    /// What it says; with a tolerance, the mean.
+    /// The prediction; with a tolerance, the mean.
     pub prediction: f64,
     /// Mass of the set.
     pub mass: f64,

@@ -1,4 +1,4 @@
-//! Rows that were drawn from a known distribution.
+//! Rows that are drawn from a known distribution.
 
 use crate::numerics::sum::Sum;
 use crate::{Form, Input};

@@ -2,8 +2,8 @@
 
 use crate::link::{Link, Logistic};
 
-/// P(Y = 1 | h), given as a change of the logit: the predictor says rho(h), the truth is rho of
-/// something else.
+/// P(Y = 1 | h), given as a change of the logit: the prediction is rho(h), and the truth is rho of
+/// the changed logit.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Truth {

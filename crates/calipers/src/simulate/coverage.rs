@@ -1,4 +1,4 @@
-//! How often intervals hold the truth.
+//! Coverage of intervals.
 
 use super::estimators::Measured;
 use super::{Accuracy, LsEceTable, MonteCarlo, Simulation};

@@ -1,4 +1,4 @@
-//! Where samples come from.
+//! Distributions to draw samples from.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! How often tests reject.
+//! Rejection rates of tests.
 
 use super::{FloorTest, MonteCarlo, Simulation};
 use crate::inference::NoiseFloor;

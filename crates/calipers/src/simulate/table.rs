@@ -1,4 +1,4 @@
-//! The true LS-ECE between some sigmas.
+//! The true LS-ECE as a function of sigma.
 
 use super::Population;
 use crate::{Error, error};

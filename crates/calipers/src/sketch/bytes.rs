@@ -95,7 +95,7 @@ impl Writer {
         self.0.extend(value.to_le_bytes());
     }
 
-    /// Seven bits a byte, the lowest first; the top bit says that more follow.
+    /// Seven bits a byte, the lowest first; the top bit marks that more follow.
     fn number(&mut self, mut value: u128) {
         while value >= 0x80 {
             self.0.push(value as u8 | 0x80);

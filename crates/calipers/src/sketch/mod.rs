@@ -1,5 +1,4 @@
-//! Everything that measures need of any number of rows, in a fixed number of integers that merge
-//! exactly.
+//! A summary of any number of rows in a bounded number of integers, which merge exactly.
 //!
 //! ```text
 //! BinaryView -> update -> Sketch -> merge -> Sketch -> estimate -> Estimate
@@ -61,7 +60,7 @@ pub(crate) const LARGEST_LOGIT: f64 = 708.0;
 /// binning. Weights are fixed-point integers.
 ///
 /// # Assumptions
-/// All batches have scores of one kind. What can be said of the whole only (that there is a row at
+/// All batches have scores of one kind. What is known only of the whole (that there is a row at
 /// all, that the positive label occurs) is checked by [`Tally::finish`](crate::Tally::finish), or
 /// when a measure is asked.
 ///
@@ -258,8 +257,8 @@ impl Sketch {
         with_tables!(&self.cells, tables => tables[1].len() + tables[3].len() > 0)
     }
 
-    /// What the rows tell of their stream as a whole. Which label was the positive one they no
-    /// longer know.
+    /// The tally of the stream that the rows came from, without the positive label, which a sketch
+    /// does not keep.
     pub fn tally(&self) -> Tally {
         Tally::of_sketch(&self.report, self.is_weighted(), self.units > 0, self.has_positive())
     }

@@ -1,4 +1,4 @@
-//! What a sketch is made for: part of its identity, and the same for all that are merged.
+//! Options of a sketch, which must be the same for all sketches that are merged.
 
 use crate::measures::binned::EqualWidth;
 use crate::measures::ls_ece::{check_clip, check_tolerance};

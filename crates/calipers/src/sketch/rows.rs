@@ -1,4 +1,4 @@
-//! Rows into a sketch.
+//! Adding rows to a sketch.
 
 use std::ops::Range;
 

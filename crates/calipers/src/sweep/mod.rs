@@ -29,7 +29,7 @@ use verdict::JUDGED;
 /// Draws of the outcomes.
 const N_DRAWS: usize = 200;
 
-/// More would not be looked at.
+/// The largest number of bin counts.
 const MOST_BIN_COUNTS: usize = 1000;
 
 /// A sweep: binned ECE over numbers of bins, LS-ECE over as many sigmas, and whether the first is

@@ -28,7 +28,7 @@ const ROWS_PER_BIN: usize = 8;
 /// is as small; among equal ones the second smallest decides, and so on.
 ///
 /// The authors' code tests each scale at the level divided by the number of scales, draws anew for
-/// each, and says yes or no. Here all scales share their draws, so that their dependence is used
+/// each, and returns yes or no. Here all scales share their draws, so that their dependence is used
 /// and there is a p-value.
 ///
 /// # Assumptions
@@ -93,7 +93,7 @@ fn n_scales(n: usize, most_bins: usize) -> u32 {
     (n / ROWS_PER_BIN).min(most_bins).max(2).ilog2()
 }
 
-/// T_m of all scales, from the finest to 2 bins, had trials so many outcomes 1; times the total
+/// T_m of all scales, from the finest to 2 bins, for these numbers of outcomes 1; times the total
 /// weight.
 ///
 /// `weights` are the bins' at the finest scale.

@@ -29,9 +29,9 @@ use crate::{Error, error};
 /// the sandwich A⁻¹ B A⁻¹, B = Σ w² (y - fit)² (1, h)(1, h)ᵀ.
 ///
 /// # Assumptions
-/// Independent rows. It sees what is a straight line in logits: predictions that are too high or
-/// too extreme as a whole. Refuses rows whose outcomes the logits separate, as [`CoxCalibration`]
-/// does.
+/// Independent rows. It detects errors that are a straight line in logits: predictions that are too
+/// high or too extreme as a whole. Rows whose outcomes are separated by the logits are an error, as
+/// for [`CoxCalibration`].
 ///
 /// # Cost
 /// O(n) for each of some Newton steps, mostly 5 to 8.
@@ -42,11 +42,12 @@ use crate::{Error, error};
 /// distribution is that of many rows; 5 % were 4.9 to 5.7 % at n = 500 and 5,000.
 ///
 /// # Reference
-/// Cox, "Two further applications of a model for binary regression", Biometrika 45, 1958; Miller, Hui, Tierney, "Validation techniques for logistic regression
-/// models", Statistics in Medicine 10, 1991.
+/// Cox, "Two further applications of a model for binary regression", Biometrika 45, 1958; Miller,
+/// Hui, Tierney, "Validation techniques for logistic regression models", Statistics in Medicine
+/// 10, 1991.
 ///
 /// # Example
-/// Logits ±ln 3, outcomes as often as they say: intercept 0, slope 1, nothing to see.
+/// Logits ±ln 3 with outcomes at the predicted rates: intercept 0 and slope 1.
 /// ```
 /// use calipers::Input;
 /// use calipers::inference::calibration_tests::CoxTest;
@@ -79,7 +80,7 @@ pub struct CoefficientInterval {
     pub upper: f64,
 }
 
-/// What [`CoxTest`] knows of the regression.
+/// The coefficients of the regression with their intervals, and the test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CoxInference {
     /// a, next to the slope: 0 if calibrated.

@@ -47,7 +47,7 @@ const MANY_SURPRISES: f64 = 100.0;
 /// its p-value is too large. Scores on a grid of 0.05 have a size of about 3 % (range) and 3.5 %
 /// (maximum) at 5 %, whatever n. So outcomes are drawn instead where there are fewer than 2,000
 /// steps of equal variance (σ⁴ / Σ of squared variances of the steps), or σ² is below 100 squares
-/// of the largest weight; [`null_distribution`](Self::null_distribution) says otherwise. Drawn
+/// of the largest weight; [`null_distribution`](Self::null_distribution) overrides that. Drawn
 /// p-values are at least 1 / (n_resamples + 1).
 ///
 /// # Reference

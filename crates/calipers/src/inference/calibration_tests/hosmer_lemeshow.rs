@@ -42,7 +42,7 @@ const EXPECTED: f64 = 5.0;
 /// Numerical: compensated sums, and a chi-square tail good to 1e-12 of itself. Statistical: the
 /// chi-square distribution where each group expects at least 5 outcomes of either kind (by the
 /// number of rows of equal weight that would say as much); else outcomes are drawn, unless
-/// [`null_distribution`](Self::null_distribution) says otherwise. For fitted predictions outcomes
+/// [`null_distribution`](Self::null_distribution) is set. For fitted predictions outcomes
 /// cannot be drawn, since the fit would have to be repeated.
 ///
 /// # Reference
@@ -155,14 +155,14 @@ impl GroupSums {
         mean * complement * self.squares.value()
     }
 
-    /// Outcomes of the rarer kind that rows of equal weight would have, if they said as much.
+    /// The expected number of the rarer outcome, for the effective number of rows of equal weight.
     fn expected_of_rarer(&self) -> f64 {
         let (mean, complement) = self.means();
         self.weight.value().powi(2) / self.squares.value() * mean.min(complement)
     }
 }
 
-/// H, had trials so many outcomes 1.
+/// H for these numbers of outcomes 1.
 fn statistic(set: &TrialSet, counts: &[u64], variances: &[f64]) -> f64 {
     let mut residuals = vec![Sum::default(); variances.len()];
     for (trials, count) in set.0.iter().zip(counts) {

@@ -30,7 +30,7 @@ pub use cumulative::CumulativeTest;
 pub use hosmer_lemeshow::HosmerLemeshow;
 pub use resampling::NullDistribution;
 pub use spiegelhalter::Spiegelhalter;
-pub(crate) use trials::{TrialSet, Trials};
+pub(in crate::inference) use trials::{TrialSet, Trials};
 
 use crate::Error;
 use crate::data::BinaryView;
@@ -47,7 +47,7 @@ pub trait CalibrationTest: Send + Sync {
 pub struct TestResult {
     /// Name of the test.
     pub test: &'static str,
-    /// What was compared with chance; each test says what it is.
+    /// The test statistic; each test documents its definition.
     pub statistic: f64,
     /// Probability of a statistic at least as extreme if predictions are calibrated.
     pub p_value: f64,

@@ -24,11 +24,7 @@ pub enum NullDistribution {
     Resampled,
 }
 
-names! { NullDistribution, "null_distribution";
-    Auto = "auto",
-    Asymptotic = "asymptotic",
-    Resampled = "resampled",
-}
+names! { NullDistribution, "null_distribution"; Auto = "auto", Asymptotic = "asymptotic", Resampled = "resampled" }
 
 /// What the tests with a null distribution have in common: the link, where the p-value comes from,
 /// and the resamples. Each resample has a seed of its own, so the number of threads changes

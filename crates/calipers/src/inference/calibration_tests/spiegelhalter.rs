@@ -39,7 +39,7 @@ const NEARLY_NORMAL: f64 = 0.1;
 /// Numerical: compensated sums; z is off by some units of rounding. Statistical: the normal
 /// distribution where Σ (w (1 - 2p))⁴ p (1 - p) is at most a tenth of the denominator's fourth
 /// power, which bounds skewness and kurtosis; else outcomes are drawn, unless
-/// [`null_distribution`](Self::null_distribution) says otherwise. Drawn p-values are at least 1 /
+/// [`null_distribution`](Self::null_distribution) is set. Drawn p-values are at least 1 /
 /// (n_resamples + 1).
 ///
 /// # Reference
