@@ -108,8 +108,8 @@ fn floor_test(page: &mut Page, setting: &Setting) -> Result<(), Error> {
     let (n_runs, n_resamples) = setting.pick((500, 59), (8, 39));
     let sigmas: Vec<Sigma> = [Sigma::Auto].into_iter().chain(SIGMAS.map(Sigma::Value)).collect();
     page.text(&format!(
-        "The test that verdicts on LS-ECE are made by: its residual form against the noise floor, at several sigmas, {n_runs} runs and {n_resamples} draws each. The standard error of a size of .05 is \
-         {}. A model that is all but sure of every row is rejected less often, since most samples have no surprise at all.",
+        "This is the test that decides verdicts on LS-ECE: its residual form against the noise floor, at several sigmas, {n_runs} runs and {n_resamples} draws each. The standard error of a size of .05 is \
+         {}. A model whose probabilities are all near 0 or 1 is rejected less often, since most samples have no unexpected outcome.",
         fixed((0.05 * 0.95 / n_runs as f64).sqrt(), 3)
     ));
     let columns = sigmas.iter().map(|sigma| match sigma {

@@ -1,4 +1,4 @@
-//! All figures of a model.
+//! All values of a model.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::Setting;
 use crate::replicates::{replicates, seed_of};
 use crate::summary::extent;
 
-/// What one model shows.
+/// The values of one model.
 pub(super) struct Measured {
     pub(super) name: String,
     /// Without the words that all names of the group have.
