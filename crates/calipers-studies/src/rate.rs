@@ -395,7 +395,7 @@ fn heavy_tails(page: &mut Page, cells: &[Cell]) {
             fixed(slope, 3),
             match (is_claimed(slope), holds) {
                 (true, false) =>
-                    "the theorem holds, though not by the lemma. In the tails the gap has one sign whatever the sample is",
+                    "the theorem holds, though not by the lemma. In the tails the gap has one sign for every sample",
                 (true, true) => "the theorem holds",
                 (false, _) => "above what the theorem allows, -0.5",
             }
