@@ -104,7 +104,8 @@ fn values_are_those_of_the_core() {
 
 #[test]
 fn smoothing_alone_is_no_evidence_of_miscalibration() {
-    // For a narrow calibrated model at a large sigma, noise on the logits makes nearly all of LS-ECE.
+    // For a narrow calibrated model at a large sigma, noise on the logits makes nearly all of
+    // LS-ECE.
     let p: Vec<f64> = (0..2000).map(|row| 0.4 + 0.2 * f64::from(row % 200) / 200.0).collect();
     let y: Vec<bool> = (0..2000).map(|row| f64::from(row * 619 % 2000) / 2000.0 < p[row as usize]).collect();
     let predictions = Input::probabilities(&p, &y).check().unwrap();

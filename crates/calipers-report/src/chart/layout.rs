@@ -215,7 +215,8 @@ fn legend(chart: &Chart, series_colours: &[usize], band_colours: &[usize], top: 
     let column = SAMPLE + AFTER_SAMPLE + widest;
     let gap = 2.0 * SPACE;
     let most = (((inner + gap) / (column + gap)) as usize).clamp(1, named.len());
-    // No more columns than the number of rows needs: four entries are two by two, not three and one.
+    // No more columns than the number of rows needs: four entries are two by two, not three and
+    // one.
     let n_columns = named.len().div_ceil(named.len().div_ceil(most));
     let left = (chart.size.0 - (n_columns as f64 * (column + gap) - gap)) / 2.0;
     let (mut entries, mut names) = (Vec::new(), Vec::new());

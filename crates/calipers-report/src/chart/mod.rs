@@ -21,7 +21,8 @@ pub const BLACK: usize = 6;
 ///
 /// The legend below the plot lists everything that has a name. A series without points appears in
 /// the legend only, and a series without a name appears in the plot only. A point that cannot be
-/// drawn (NaN, infinite, or not positive on a logarithmic axis) is left out and interrupts its line.
+/// drawn (NaN, infinite, or not positive on a logarithmic axis) is left out and interrupts its
+/// line.
 ///
 /// # Example
 /// ```
@@ -180,7 +181,8 @@ impl Chart {
     }
 
     /// Charts with the same axes and names for a page, which shows one at a time, at first the one
-    /// with index `shown`. They have the colours of the page, and screen readers alone get the title.
+    /// with index `shown`. They have the colours of the page, and screen readers alone get the
+    /// title.
     pub(crate) fn inline(charts: &[Chart], shown: usize) -> Drawing {
         let untitled = charts.get(shown).cloned().map(|chart| Chart { title: String::new(), ..chart.subtitle("") });
         let layout = Layout::new(&untitled.unwrap_or_else(|| Chart::new("")));

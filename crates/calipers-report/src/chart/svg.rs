@@ -203,7 +203,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Along the upper line and back along the lower line, for each run of points that can be drawn.
+    /// Along the upper line and back along the lower line, for each run of points that can be
+    /// drawn.
     fn band(&mut self, band: &Band, colour: &str) {
         let pairs = band.lower.iter().zip(&band.upper);
         for run in runs(pairs.map(|(lower, upper)| self.place(lower).zip(self.place(upper)))) {

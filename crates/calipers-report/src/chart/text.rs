@@ -1,7 +1,7 @@
 //! The width of texts, their line breaks, and their escapes in XML.
 
-/// An upper bound on the width in pixels: the width in DejaVu Sans, the widest font that a browser is
-/// likely to use.
+/// An upper bound on the width in pixels: the width in DejaVu Sans, the widest font that a browser
+/// is likely to use.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     let share = |c: char| match c {
         'i' | 'j' | 'l' | '\'' | '|' | '!' | '.' | ',' | ':' | ';' | ' ' | 'I' => 0.36,
@@ -15,8 +15,8 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(share).sum::<f64>() * size
 }
 
-/// Lines that fit, broken between words, and inside a word that is longer than a line. An empty text
-/// has no lines.
+/// Lines that fit, broken between words, and inside a word that is longer than a line. An empty
+/// text has no lines.
 pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

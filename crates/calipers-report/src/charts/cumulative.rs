@@ -4,8 +4,8 @@ use calipers::CumulativeCurve;
 
 use crate::chart::{Axis, Chart, Series};
 
-/// Σ (y - p) by share of rows. Probabilities are too low where the line rises, and too high where it
-/// falls.
+/// Σ (y - p) by share of rows. Probabilities are too low where the line rises, and too high where
+/// it falls.
 pub(crate) fn cumulative(name: &str, curve: &CumulativeCurve) -> Chart {
     let points = curve.shares.iter().copied().zip(curve.differences.iter().copied()).collect();
     super::low("Cumulative differences")

@@ -179,7 +179,8 @@ fn checked<'a>(view: &BinaryView<'_>, rows: &'a Rows) -> Result<Predictions<'a>,
     if view.is_weighted() { input.weights(&rows.weights[..]).check() } else { input.check() }
 }
 
-/// All parts with adjusted p-values, the worst first; the worst are drawn with the sigma of `drawn`.
+/// All parts with adjusted p-values, the worst first; the worst are drawn with the sigma of
+/// `drawn`.
 fn measured(by: &str, named: &[(String, Sample<'_>)], drawn: &LsEce, options: &Options) -> Result<Parts, Error> {
     let n_requested = options.n_resamples;
     let most = if named.len() > MANY_PARTS { FEWER_RESAMPLES } else { n_requested };
@@ -220,9 +221,9 @@ fn measured(by: &str, named: &[(String, Sample<'_>)], drawn: &LsEce, options: &O
     Ok(Parts { by: by.to_owned(), parts, n: named.len(), mean: None, n_resamples, n_open, sigma: None })
 }
 
-/// More resamples, the worst part first, for p-values that are as small as their resamples allow and
-/// still too large after adjustment. Returns the number of parts that need more resamples than there
-/// can be.
+/// More resamples, the worst part first, for p-values that are as small as their resamples allow
+/// and still too large after adjustment. Returns the number of parts that need more resamples than
+/// there can be.
 fn refine(parts: &mut [Part], named: &[(String, Sample<'_>)], n_requested: u64, options: &Options) -> usize {
     let needed = (((parts.len() + 1) as f64 / (1.0 - options.level)).ceil() as u64).max(n_requested);
     if needed <= options.n_resamples {

@@ -1,4 +1,5 @@
-//! Values -> a self-contained HTML page: styles, drawings, numbers and a small script are all in it.
+//! Values -> a self-contained HTML page: styles, drawings, numbers and a small script are all in
+//! it.
 
 mod comparison;
 mod data;

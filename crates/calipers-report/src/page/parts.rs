@@ -6,7 +6,8 @@ use crate::charts;
 use crate::gather::{ModelValues, Part, Parts, Values};
 use crate::number::{count, decimals, interval, p_value, percent, significant};
 
-/// The section with the classes or with the groups, whose title depends on the name of their column.
+/// The section with the classes or with the groups, whose title depends on the name of their
+/// column.
 pub(super) fn section(
     values: &Values,
     id: &str,

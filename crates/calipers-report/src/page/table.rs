@@ -1,4 +1,5 @@
-//! The numbers of a chart. The page shows the same numbers on hover, to a screen reader and as JSON.
+//! The numbers of a chart. The page shows the same numbers on hover, to a screen reader and as
+//! JSON.
 
 use maud::{Markup, html};
 use serde_json::Value;
