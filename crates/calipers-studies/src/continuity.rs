@@ -73,11 +73,12 @@ impl Direction {
     }
 }
 
-/// E min(2, V |h - h'|): what LS-ECE can change by at most.
+/// E min(2, V |h - h'|), an upper bound on the change of LS-ECE.
 ///
-/// LS-ECE is the total mass of the signed measure Σ_y (y - t) P(Y = y, T in dt), and |y - t| <= 1, so two LS-ECE differ
-/// by at most twice the total variation distance of (Y, T) and (Y, T'). Given X, that is the distance of ξ and ξ moved by
-/// h - h', which is at most 1, and at most half of V |h - h'|, V the total variation of the noise's density.
+/// LS-ECE is the total mass of the signed measure Σ_y (y - t) P(Y = y, T in dt), and |y - t| <= 1,
+/// so two LS-ECE differ by at most twice the total variation distance of (Y, T) and (Y, T'). Given
+/// X, that is the distance of ξ and ξ moved by h - h', which is at most 1, and at most half of
+/// V |h - h'|, where V is the total variation of the density of the noise.
 fn bound(noise: &dyn Noise, parts: &[Part]) -> Option<f64> {
     let variation = noise.variation(1)? / SIGMA;
     let most = parts.iter().map(|part| part.weight * (variation * part.change.abs()).min(2.0)).sum::<f64>();

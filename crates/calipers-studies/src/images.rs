@@ -5,12 +5,11 @@ mod findings;
 mod measured;
 mod ranking;
 
-use calipers::{BinaryView, Error, SmoothEce};
+use calipers::{BinaryView, Error, SmoothEce, SweepResult};
 
 use crate::summary::Mean;
 use crate::table::{fixed, full};
 use crate::{Page, Setting, Table};
-use measured::Measured;
 
 /// The name of the study in `calipers study`.
 pub const NAME: &str = "images";
@@ -35,6 +34,33 @@ pub struct Model<'a> {
     pub name: String,
     /// Its rows.
     pub view: BinaryView<'a>,
+}
+
+/// The values of one model.
+struct Measured {
+    name: String,
+    /// Without the words that all names of the group have.
+    short: String,
+    sweep: SweepResult,
+    /// smECE as relplot computes it.
+    relplot: f64,
+    points: Vec<Point>,
+}
+
+/// One number of bins, and sigma = 1/bins.
+struct Point {
+    n_bins: usize,
+    ece: f64,
+    gaussian: LsEces,
+    uniform: LsEces,
+}
+
+/// LS-ECE with one noise: the integral, and the paper's sampling of it.
+struct LsEces {
+    integral: f64,
+    bound: f64,
+    sampled: f64,
+    standard_error: f64,
 }
 
 /// The study: a section for each group.
@@ -147,7 +173,7 @@ fn section(page: &mut Page, group: &str, models: &[Measured], setting: &Setting)
 }
 
 /// A difference from ECE: of one model at one number of bins.
-type Difference = fn(&Measured, &measured::Point) -> f64;
+type Difference = fn(&Measured, &Point) -> f64;
 
 /// The differences that are told, with their names in CSV.
 const DIFFERENCES: [(&str, Difference); 6] = [

@@ -18,9 +18,10 @@
 //! ```text
 //! E |LS-ECE(sample) - LS-ECE(population)| <= 1/√n + 4 √(ln 2 · M / (nσ))
 //! ```
-//! Proof. G = a - b with a = (1 - ρ) f₁, b = ρ f₀, where f₁ and f₀ are the densities of h + σR with outcome 1 and 0;
-//! LS-ECE is ∫ |G|. Hats are those of the sample; s = M / (nσ). The sum of n independent terms p_σR(u - h_i) 1{y_i = 1}
-//! has a variance of at most n M f₁ / σ, so Var â <= (1 - ρ)² s f₁ = (1 - ρ) s a, and likewise Var b̂ <= ρ s b.
+//! Proof. G = a - b with a = (1 - ρ) f₁, b = ρ f₀, where f₁ and f₀ are the densities of h + σR with
+//! outcome 1 and 0; LS-ECE is ∫ |G|. Hats denote the sample, and s = M / (nσ). The sum of n
+//! independent terms p_σR(u - h_i) 1{y_i = 1} has a variance of at most n M f₁ / σ, so
+//! Var â <= (1 - ρ)² s f₁ = (1 - ρ) s a, and likewise Var b̂ <= ρ s b.
 //!
 //! For u > 0 write |G| = -G + 2 G₊, for u < 0 write |G| = G + 2 G₋.
 //!

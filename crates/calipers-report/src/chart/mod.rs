@@ -1,14 +1,13 @@
-//! A line chart as data. [`layout`] places its parts, and [`svg`] writes them.
+//! A line chart as data. [`layout`] places its parts and writes them as SVG.
 
 mod layout;
-mod svg;
 mod text;
 mod ticks;
 
 pub(crate) use text::escaped;
 
 use crate::setters::setters;
-use layout::Layout;
+pub(crate) use layout::Drawing;
 
 /// Colours that people with any kind of colour vision can distinguish on white (Okabe and Ito,
 /// without the yellow, which is too light for a line). Series take them in turn, cyclically.
@@ -177,38 +176,19 @@ impl Chart {
     /// The chart as an SVG document. It has no identifiers, styles or scripts, so it can also stand
     /// inside a page.
     pub fn to_svg(&self) -> String {
-        svg::file(self, &Layout::new(self))
+        layout::file(self)
     }
 
     /// Charts with the same axes and names for a page, which shows one at a time, at first the one
-    /// with index `shown`. They have the colours of the page, and screen readers alone get the
-    /// title.
+    /// with index `shown`.
     pub(crate) fn inline(charts: &[Chart], shown: usize) -> Drawing {
-        let untitled = charts.get(shown).cloned().map(|chart| Chart { title: String::new(), ..chart.subtitle("") });
-        let layout = Layout::new(&untitled.unwrap_or_else(|| Chart::new("")));
-        let layout = Layout { height: layout.content_height, ..layout };
-        Drawing { svg: svg::inline(charts, shown, &layout), layout }
+        Drawing::new(charts, shown)
     }
 
     /// All points of series and bands.
     fn points(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         let bands = self.bands.iter().flat_map(|band| band.lower.iter().chain(&band.upper));
         self.series.iter().flat_map(|series| &series.points).chain(bands).copied()
-    }
-}
-
-/// A chart inside a page.
-pub(crate) struct Drawing {
-    pub(crate) svg: String,
-    layout: Layout,
-}
-
-impl Drawing {
-    /// The horizontal position of a value in pixels of the drawing, if it has one.
-    pub(crate) fn x(&self, value: f64) -> Option<f64> {
-        let share = self.layout.x.place(value)?;
-        let place = self.layout.plot.left + share * self.layout.plot.width;
-        Some((place * 10.0).round() / 10.0)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use calipers_report::{Axis, BLACK, Band, Chart, PALETTE, Series, Stroke};
 
-use super::measured::{Measured, Point};
 use super::{DIFFERENCES, over_models};
+use super::{Measured, Point};
 use crate::Page;
 use calipers::SmoothEce;
 

@@ -1,7 +1,7 @@
 //! Whether the values confirm the paper's statements.
 
-use super::measured::{LsEces, Measured, Point};
 use super::{DIFFERENCES, counts, over_models};
+use super::{LsEces, Measured, Point};
 use crate::summary::extent;
 use crate::table::fixed;
 use crate::{Agreement, Page};

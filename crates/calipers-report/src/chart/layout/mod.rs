@@ -1,27 +1,57 @@
 //! The positions of all parts of a chart, in pixels from its upper left corner. Every text gets the
 //! space that it needs, so that no text is cut and no text covers another.
 
+mod svg;
+
 use super::ticks::Ticks;
 use super::{Axis, Chart, PALETTE, Stroke, text};
 
-pub(super) const TITLE: f64 = 15.0;
-pub(super) const SMALL: f64 = 12.0;
+/// A chart as an SVG document.
+pub(super) fn file(chart: &Chart) -> String {
+    svg::file(chart, &Layout::new(chart))
+}
+
+/// A chart inside a page.
+pub(crate) struct Drawing {
+    pub(crate) svg: String,
+    layout: Layout,
+}
+
+impl Drawing {
+    /// Charts with the same axes and names, of which the one with index `shown` is visible. Only
+    /// screen readers get the title.
+    pub(super) fn new(charts: &[Chart], shown: usize) -> Self {
+        let untitled = charts.get(shown).cloned().map(|chart| Chart { title: String::new(), ..chart.subtitle("") });
+        let layout = Layout::new(&untitled.unwrap_or_else(|| Chart::new("")));
+        let layout = Layout { height: layout.content_height, ..layout };
+        Drawing { svg: svg::inline(charts, shown, &layout), layout }
+    }
+
+    /// The horizontal position of a value in pixels of the drawing, if it has one.
+    pub(crate) fn x(&self, value: f64) -> Option<f64> {
+        let Area { left, width, .. } = self.layout.plot;
+        Some(((left + self.layout.x.place(value)? * width) * 10.0).round() / 10.0)
+    }
+}
+
+const TITLE: f64 = 15.0;
+const SMALL: f64 = 12.0;
 /// The height of a line of text as a multiple of its size.
 const LINE: f64 = 1.3;
 /// The space around the chart and between its parts.
 const SPACE: f64 = 10.0;
 /// The length of the line or box before a name in the legend.
-pub(super) const SAMPLE: f64 = 26.0;
+const SAMPLE: f64 = 26.0;
 /// The space between the sample and the name.
 const AFTER_SAMPLE: f64 = 6.0;
 
 /// A rectangle.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Area {
-    pub(super) left: f64,
-    pub(super) top: f64,
-    pub(super) width: f64,
-    pub(super) height: f64,
+struct Area {
+    left: f64,
+    top: f64,
+    width: f64,
+    height: f64,
 }
 
 impl Area {
@@ -30,26 +60,26 @@ impl Area {
         self.left + self.width
     }
 
-    pub(super) fn bottom(&self) -> f64 {
+    fn bottom(&self) -> f64 {
         self.top + self.height
     }
 }
 
 /// A line of text.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Text {
-    pub(super) text: String,
+struct Text {
+    text: String,
     /// The reference point, which is on the base line.
-    pub(super) x: f64,
-    pub(super) y: f64,
-    pub(super) size: f64,
+    x: f64,
+    y: f64,
+    size: f64,
     /// The part of the text that is at the reference point: `start`, `middle` or `end`.
-    pub(super) anchor: &'static str,
-    pub(super) bold: bool,
+    anchor: &'static str,
+    bold: bool,
     /// Whether the text runs from bottom to top.
-    pub(super) upright: bool,
+    upright: bool,
     /// The whole name, if only a part of it is shown.
-    pub(super) whole: Option<String>,
+    whole: Option<String>,
 }
 
 impl Text {
@@ -76,40 +106,40 @@ impl Text {
 
 /// The line or box before a name in the legend.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Sample {
+enum Sample {
     Line { stroke: Stroke, thin: bool, marker: bool },
     Area { opacity: f64 },
 }
 
 /// An entry of the legend.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Entry {
-    pub(super) sample: Sample,
+struct Entry {
+    sample: Sample,
     /// Index in [`PALETTE`].
-    pub(super) colour: usize,
+    colour: usize,
     /// The left end of the sample, and its vertical middle.
-    pub(super) x: f64,
-    pub(super) y: f64,
+    x: f64,
+    y: f64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Layout {
-    pub(super) width: f64,
-    pub(super) height: f64,
+struct Layout {
+    width: f64,
+    height: f64,
     /// The height that the content needs, which is enough in a page.
-    pub(super) content_height: f64,
-    pub(super) plot: Area,
-    pub(super) x: Ticks,
-    pub(super) y: Ticks,
-    pub(super) texts: Vec<Text>,
-    pub(super) legend: Vec<Entry>,
+    content_height: f64,
+    plot: Area,
+    x: Ticks,
+    y: Ticks,
+    texts: Vec<Text>,
+    legend: Vec<Entry>,
     /// Indices in [`PALETTE`], in the order of the series and of the bands.
-    pub(super) series_colours: Vec<usize>,
-    pub(super) band_colours: Vec<usize>,
+    series_colours: Vec<usize>,
+    band_colours: Vec<usize>,
 }
 
 impl Layout {
-    pub(super) fn new(chart: &Chart) -> Self {
+    fn new(chart: &Chart) -> Self {
         let width = chart.size.0;
         let mut texts = Vec::new();
         let inner = width - 2.0 * SPACE;

@@ -3,9 +3,9 @@
 
 use std::fmt::{Display, Write};
 
-use super::layout::{Area, Entry, Layout, SAMPLE, Sample, Text};
-use super::text::escaped;
-use super::{Band, Chart, PALETTE, Series, Stroke};
+use super::super::text::escaped;
+use super::super::{Band, Chart, PALETTE, Series, Stroke};
+use super::{Area, Entry, Layout, SAMPLE, Sample, Text};
 use crate::number::rounded;
 
 const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
