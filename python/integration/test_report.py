@@ -98,8 +98,8 @@ class Watched:
 DASH = "\u2013"
 NAMES = ("models", "classes", "hostile", "sketch", "one")
 
-# The boxes of all texts of the page and its drawings: none may overlap another. Text inside a scrolled table is
-# clipped to the visible part.
+# The boxes of all texts of the page and its drawings: none may overlap another. Text inside a
+# scrolled table is clipped to the visible part.
 OVERLAPS = """() => {
   const boxes = [];
   const visible = (element) => {

@@ -22,7 +22,7 @@ use calipers::population::Family;
 use calipers::simulate::Remembered;
 
 use crate::table::{fixed, full};
-use crate::{Page, Setting, Table};
+use crate::{Agreement, Page, Setting, Table};
 
 /// What the page calls the lists.
 const LISTS: [&str; 4] = ["all", "kept aside", "unseen", "new"];
@@ -96,6 +96,14 @@ fn families(page: &mut Page, all: &[Known<'_>]) {
         ]);
     }
     page.table(&table);
+}
+
+/// A finding on the sizes of a test, with the smallest and the largest size and the cases outside the
+/// target in `text`.
+fn size_finding(page: &mut Page, sizes: &[f64], outside: &[String], text: impl Fn(&str, &str, &str) -> String) {
+    let (least, most) = crate::summary::extent(sizes.iter().copied());
+    let agreement = Agreement::seen_if(outside.is_empty());
+    page.finding(agreement, &text(&share(least), &share(most), &named(outside)));
 }
 
 /// What a finding names: all of a few, and else the first and how many more the table has.

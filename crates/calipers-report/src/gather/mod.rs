@@ -123,20 +123,20 @@ pub struct ModelValues {
     pub n: u64,
     /// How many rows were read, rounded, tied and left out.
     pub input: InputReport,
+    /// How several classes became one probability and one outcome.
+    pub question: Option<String>,
     /// The number of probabilities that were clipped away from 0 or 1.
     pub n_clipped: u64,
     /// Whether rows have clusters. Values account for them; bands and the sweep do not.
     pub clustered: bool,
+    /// Mean probability and outcome rate.
+    pub means: (f64, f64),
     /// Whether values come from a sketch.
     pub from_sketch: bool,
     /// Whether charts were drawn from a sketch of the rows.
     pub drawn_from_sketch: bool,
-    /// How several classes became one probability and one outcome.
-    pub question: Option<String>,
     /// LS-ECE first, then its residual form, which decides the verdict.
     pub measures: Vec<Measured>,
-    /// Mean probability and outcome rate.
-    pub means: (f64, f64),
     /// The scale of the noise of LS-ECE.
     pub sigma: f64,
     /// The reliability diagrams.

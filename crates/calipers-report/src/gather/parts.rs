@@ -13,17 +13,11 @@ use super::{Options, means, sample_of};
 const MANY_PARTS: usize = 8;
 const FEWER_RESAMPLES: u64 = 200;
 
-/// The largest number of further resamples, over all parts, for small p-values.
-const MOST_FURTHER_RESAMPLES: u64 = 100_000;
-
 /// The page lists this many of the worst parts.
 const LISTED: usize = 1000;
 
 /// The page draws this many of the worst parts.
 const DRAWN: usize = 24;
-
-/// The number of points of a small curve.
-const N_PLACES: usize = 40;
 
 /// Groups of the rows of a model.
 pub enum Groups<'a> {
@@ -54,13 +48,13 @@ pub struct Parts {
     pub parts: Vec<Part>,
     /// The number of all parts.
     pub n: usize,
-    /// The mean of LS-ECE over classes.
-    pub mean: Option<f64>,
     /// The number of resamples of each kind for each part. Floors of parts that may be significant
     /// have more.
     pub n_resamples: u64,
     /// The number of parts that may be significant, but would need more resamples to decide.
     pub n_open: usize,
+    /// The mean of LS-ECE over classes.
+    pub mean: Option<f64>,
     /// The sigma of all parts, if it was fixed.
     pub sigma: Option<f64>,
 }
@@ -211,7 +205,7 @@ fn measured(by: &str, named: &[(String, Sample<'_>)], drawn: &LsEce, options: &O
         kind_b.cmp(&kind_a).then(b.total_cmp(&a))
     });
     ordered.truncate(LISTED);
-    let at = places(N_PLACES);
+    let at = places(40);
     ordered.par_iter_mut().take(DRAWN).for_each(|(sample, part)| {
         let sigma = sample.estimate(drawn).ok().and_then(|estimate| estimate.settings.number("sigma"));
         part.diagram = sigma.and_then(|sigma| smoothed(*sample, sigma, &at, options).ok());
@@ -225,6 +219,8 @@ fn measured(by: &str, named: &[(String, Sample<'_>)], drawn: &LsEce, options: &O
 /// and still too large after adjustment. Returns the number of parts that need more resamples than
 /// there can be.
 fn refine(parts: &mut [Part], named: &[(String, Sample<'_>)], n_requested: u64, options: &Options) -> usize {
+    // The largest number of further resamples, over all parts.
+    const MOST: u64 = 100_000;
     let needed = (((parts.len() + 1) as f64 / (1.0 - options.level)).ceil() as u64).max(n_requested);
     if needed <= options.n_resamples {
         return 0;
@@ -235,7 +231,7 @@ fn refine(parts: &mut [Part], named: &[(String, Sample<'_>)], n_requested: u64, 
     let is_open = |part: &Part| part.p_value().is_some_and(|p| p <= smallest && p > enough);
     let mut open: Vec<usize> = (0..parts.len()).filter(|place| is_open(&parts[*place])).collect();
     open.sort_by(|a, b| parts[*b].debiased().total_cmp(&parts[*a].debiased()));
-    let n_refined = ((MOST_FURTHER_RESAMPLES / needed) as usize).min(open.len());
+    let n_refined = ((MOST / needed) as usize).min(open.len());
     let floor =
         |place: &usize| (*place, named[*place].1.noise_floor(&options.ls_ece, needed, options.random_state).ok());
     let floors: Vec<(usize, Option<NoiseFloor>)> = open[..n_refined].par_iter().map(floor).collect();

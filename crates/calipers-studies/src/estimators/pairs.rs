@@ -4,7 +4,7 @@ use calipers::link::{Link, Logistic};
 use calipers::population::Family;
 use calipers::{Compare, Error, Input, LsEce, Sigma};
 
-use super::{named, share};
+use super::share;
 use crate::replicates::{replicates, seed_of};
 use crate::table::fixed;
 use crate::{Agreement, Page, Setting, Table};
@@ -120,16 +120,12 @@ pub(super) fn section(page: &mut Page, setting: &Setting) -> Result<(), Error> {
         table.row(row);
     }
     page.table(&table);
-    let (least, most) = crate::summary::extent(sizes.iter().copied());
-    page.finding(
-        Agreement::seen_if(outside.is_empty()),
-        &format!(
-            "Size of `compare` at 5 % where two models have the same true ECE: {} to {}. Above .07: {}. It is below .03 where part of the bias is unknown: a difference that the bias can explain is not reported.",
-            share(least),
-            share(most),
-            named(&outside)
-        ),
-    );
+    super::size_finding(page, &sizes, &outside, |least, most, above| {
+        format!(
+            "Size of `compare` at 5 % where two models have the same true ECE: {least} to {most}. Above .07: {above}. It is \
+             below .03 where part of the bias is unknown: a difference that the bias can explain is not reported."
+        )
+    });
     page.finding(
         Agreement::seen_if(wrong as f64 <= 0.025 * verdicts as f64),
         &format!(

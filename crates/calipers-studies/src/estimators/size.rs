@@ -156,17 +156,13 @@ fn floor_test(page: &mut Page, setting: &Setting) -> Result<(), Error> {
         }
     }
     page.table(&table);
-    let (least, most) = crate::summary::extent(sizes.iter().copied());
-    page.finding(
-        Agreement::seen_if(outside.is_empty()),
-        &format!(
-            "Size of the floor test at 5 %, for sigma auto to 1 and n from 300 to 10,000: {} to {}. Outside {} to {} by more than two standard errors: {}.",
-            share(least),
-            share(most),
+    super::size_finding(page, &sizes, &outside, |least, most, named| {
+        format!(
+            "Size of the floor test at 5 %, for sigma auto to 1 and n from 300 to 10,000: {least} to {most}. Outside {} to {} \
+             by more than two standard errors: {named}.",
             share(TARGET.0),
-            share(TARGET.1),
-            named(&outside)
-        ),
-    );
+            share(TARGET.1)
+        )
+    });
     Ok(())
 }

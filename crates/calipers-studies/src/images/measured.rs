@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use calipers::{
-    BinaryView, Compat, Error, Gaussian, LsEce, LsEceSampled, Measure, Noise, SmoothEce, SmoothMethod, Sweep,
-    SweepResult, Uniform,
+    BinaryView, Compat, Error, Gaussian, LsEce, LsEceSampled, Measure, Noise, SmoothEce, SmoothMethod, Sweep, Uniform,
 };
 
 use super::{Group, LsEces, Measured, Point, bins, n_samples};

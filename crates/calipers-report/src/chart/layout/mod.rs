@@ -42,8 +42,6 @@ const LINE: f64 = 1.3;
 const SPACE: f64 = 10.0;
 /// The length of the line or box before a name in the legend.
 const SAMPLE: f64 = 26.0;
-/// The space between the sample and the name.
-const AFTER_SAMPLE: f64 = 6.0;
 
 /// A rectangle.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -238,11 +236,13 @@ fn legend(chart: &Chart, series_colours: &[usize], band_colours: &[usize], top: 
     if named.is_empty() {
         return (Vec::new(), Vec::new(), top);
     }
+    // The sample and the space after it.
+    let before = SAMPLE + 6.0;
     let inner = chart.size.0 - 2.0 * SPACE;
-    let longest = inner - SAMPLE - AFTER_SAMPLE;
+    let longest = inner - before;
     let shown: Vec<String> = named.iter().map(|(name, _, _)| text::shortened(name, SMALL, longest)).collect();
     let widest = shown.iter().map(|name| text::width(name, SMALL)).fold(0.0, f64::max);
-    let column = SAMPLE + AFTER_SAMPLE + widest;
+    let column = before + widest;
     let gap = 2.0 * SPACE;
     let most = (((inner + gap) / (column + gap)) as usize).clamp(1, named.len());
     // No more columns than the number of rows needs: four entries are two by two, not three and
@@ -256,7 +256,7 @@ fn legend(chart: &Chart, series_colours: &[usize], band_colours: &[usize], top: 
         let y = top + line * ((index / n_columns) as f64 + 0.7);
         entries.push(Entry { sample: *sample, colour: *colour, x, y });
         let whole = (shown != **name).then(|| (*name).clone());
-        let at = x + SAMPLE + AFTER_SAMPLE;
+        let at = x + before;
         names.push(Text { whole, ..Text::new(shown, SMALL, "start", at, y + 0.35 * SMALL) });
     }
     (entries, names, top + line * named.len().div_ceil(n_columns) as f64)
