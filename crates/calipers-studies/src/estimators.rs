@@ -98,8 +98,8 @@ fn families(page: &mut Page, all: &[Known<'_>]) {
     page.table(&table);
 }
 
-/// A finding on the sizes of a test, with the smallest and the largest size and the cases outside the
-/// target in `text`.
+/// A finding on the sizes of a test, with the smallest and the largest size and the cases outside
+/// the target in `text`.
 fn size_finding(page: &mut Page, sizes: &[f64], outside: &[String], text: impl Fn(&str, &str, &str) -> String) {
     let (least, most) = crate::summary::extent(sizes.iter().copied());
     let agreement = Agreement::seen_if(outside.is_empty());

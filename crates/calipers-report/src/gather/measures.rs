@@ -96,7 +96,7 @@ pub(super) fn gather(
             (true, _) if spec.from_sketch == FromSketch::Nothing => continue,
             (true, _) => value_of(sample, &**other, "its resamples need the rows".to_owned()),
             (false, Cost::Slow) => {
-                let command = format!("`calipers assess --measure {}` computes them", spec.name);
+                let command = format!("calipers assess --measure {} computes them", spec.name);
                 value_of(sample, &**other, format!("its resamples take minutes; {command}"))
             }
             (false, _) if !few => value_of(sample, &**other, "there are too many rows for its resamples".to_owned()),
