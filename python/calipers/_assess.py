@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from calipers import _core
 from calipers._arrays import ArrayLike
 from calipers._documented import documented
 from calipers._estimate import Estimate
-from calipers._inputs import Options, cluster_column
+from calipers._inputs import cluster_column
 from calipers._named import named
 from calipers._predictions import Outcomes, Probabilities, read, split
 from calipers._progress import shown
@@ -301,14 +302,10 @@ def assess(
 
     Parameters
     ----------
-    <y_true, y_prob>
     measure : str
         Any name of `measures` of which a larger value is worse.
-    <level>
     n_resamples : int
         Draws of each kind, R; at least 20, and at least 1 / (1 - level).
-    <method, debias, cluster, random_state, progress>
-    <rows>
     **options
         Those of the function of that name: ``sigma``, ``noise``, ``link``, ``tolerance`` and ``clip`` for `ls_ece`,
         ``n_bins`` and so on for others.
@@ -360,9 +357,8 @@ def assess(
     """
     of_rows, of_measure = split(assess, options)
     rows, asked = read(assess, y_true, y_prob, of_rows), named(measure, of_measure)
-    choices: Options = {"level": level, "n_resamples": n_resamples, "method": method, "debias": debias}
-    choices |= {"random_state": random_state, "cluster": cluster_column(cluster)}
+    choices = {"level": level, "method": method, "debias": debias, "cluster": cluster_column(cluster)}
+    choices |= {"n_resamples": n_resamples, "random_state": random_state}
     with shown(progress, f"assess {measure}") as show:
-        return Assessment._of(
-            _core.assess(asked.measure, rows.columns, {**asked.options, **choices, "progress": show, **rows.options})
-        )
+        found = rows.ask(partial(_core.assess, asked.measure), **asked.options, **choices, progress=show)
+    return Assessment._of(found)

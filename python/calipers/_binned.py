@@ -6,7 +6,7 @@ from calipers import _core
 from calipers._documented import documented
 from calipers._estimate import Estimate
 from calipers._inputs import Compat, Link, NBins, Norm, Strategy
-from calipers._predictions import Outcomes, Probabilities, read
+from calipers._predictions import Outcomes, Probabilities, answer, measured
 from calipers._row_options import ClassOptions, RowOptions, Unpack
 
 
@@ -29,16 +29,6 @@ def expected_calibration_error(
     with W_b the weight of bin b, ȳ_b and p̄_b its weighted means; empty bins add 0.
     `calibration_bins` has the table behind the figure.
 
-    Parameters
-    ----------
-    <y_true, y_prob, n_bins, strategy, norm, compat, link>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float; ``settings["edges"]`` says where bins begin and end.
-
     References
     ----------
     Naeini, Cooper, Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning",
@@ -55,9 +45,7 @@ def expected_calibration_error(
     >>> round(cal.expected_calibration_error([0, 1, 1], [0.2, 0.2, 0.9], n_bins=2, norm="max"), 12)
     0.3
     """
-    return read(expected_calibration_error, y_true, y_prob, rows).estimate(
-        "expected_calibration_error", n_bins=n_bins, strategy=strategy, norm=norm, compat=compat, link=link
-    )
+    return measured(expected_calibration_error, locals())
 
 
 @documented
@@ -75,16 +63,6 @@ def adaptive_calibration_error(
 
     with W_b the weight of bin b, ȳ_b and p̄_b its weighted means. Equal probabilities share a bin. This is
     `expected_calibration_error` with ``strategy="quantile"``, under the name that it is looked for by.
-
-    Parameters
-    ----------
-    <y_true, y_prob, n_bins, link>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float; ``settings["edges"]`` says where bins begin and end.
 
     Notes
     -----
@@ -105,9 +83,7 @@ def adaptive_calibration_error(
     >>> round(cal.adaptive_calibration_error([0, 1, 1, 1], [0.1, 0.2, 0.7, 0.8], n_bins=2), 12)
     0.3
     """
-    return read(adaptive_calibration_error, y_true, y_prob, rows).estimate(
-        "adaptive_calibration_error", n_bins=n_bins, link=link
-    )
+    return measured(adaptive_calibration_error, locals())
 
 
 @documented
@@ -126,16 +102,6 @@ def root_mean_squared_calibration_error(
 
     with W_b the weight of bin b, ȳ_b and p̄_b its weighted means. This is `expected_calibration_error` with
     ``norm="l2"``; `debiased_ece` takes away what chance adds to it.
-
-    Parameters
-    ----------
-    <y_true, y_prob, n_bins, strategy, link>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float; ``settings["edges"]`` says where bins begin and end.
 
     Notes
     -----
@@ -158,9 +124,7 @@ def root_mean_squared_calibration_error(
     >>> math.isclose(error, math.sqrt((2 * 0.3**2 + 0.1**2) / 3))
     True
     """
-    return read(root_mean_squared_calibration_error, y_true, y_prob, rows).estimate(
-        "root_mean_squared_calibration_error", n_bins=n_bins, strategy=strategy, link=link
-    )
+    return measured(root_mean_squared_calibration_error, locals())
 
 
 @documented
@@ -179,16 +143,6 @@ def maximum_calibration_error(
         MCE = max_b |ȳ_b - p̄_b|
 
     over the bins that have weight. This is `expected_calibration_error` with ``norm="max"``.
-
-    Parameters
-    ----------
-    <y_true, y_prob, n_bins, strategy, compat, link>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float; ``settings["edges"]`` says where bins begin and end.
 
     Notes
     -----
@@ -210,9 +164,7 @@ def maximum_calibration_error(
     >>> round(cal.maximum_calibration_error([0, 1, 1], [0.2, 0.2, 0.9], n_bins=2), 12)
     0.3
     """
-    return read(maximum_calibration_error, y_true, y_prob, rows).estimate(
-        "maximum_calibration_error", n_bins=n_bins, strategy=strategy, compat=compat, link=link
-    )
+    return measured(maximum_calibration_error, locals())
 
 
 @documented
@@ -241,10 +193,8 @@ def top_label_calibration_error(
         Probabilities of each class, or raw scores with `from_logits`; left out beside `Predictions`.
     n_bins : int or "auto"
         How many bins for each class; "auto" is the cube root of its rows, rounded down.
-    <strategy>
     norm : {"l1", "l2", "max"}
         Mean gap, root of the mean squared gap or largest gap; of classes the mean is taken.
-    <rows>
 
     Returns
     -------
@@ -273,9 +223,5 @@ def top_label_calibration_error(
     (True, 2)
     """
     # Scores of classes become probabilities by the softmax, whose log-odds have the logistic link.
-    options = {"n_bins": n_bins, "strategy": strategy, "norm": norm, "compat": None, "link": "logistic"}
-    return Estimate._of(
-        read(top_label_calibration_error, y_true, y_prob, rows)
-        .of_classes()
-        .ask(_core.top_label_calibration_error, **options)
-    )
+    given = {**locals(), "compat": None, "link": "logistic"}
+    return Estimate._of(answer(top_label_calibration_error, given, _core.top_label_calibration_error))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calipers import _core
 from calipers._documented import documented
-from calipers._inputs import Link, Options
-from calipers._predictions import Outcomes, Probabilities, Rows, read, split
+from calipers._inputs import Link
+from calipers._predictions import Outcomes, Probabilities, Rows, call_of
 from calipers._result import Result, html_table, html_text
 from calipers._row_options import TEST_DEFAULTS, OneViewOptions, TestOptions, Unpack
 
@@ -30,26 +31,13 @@ class CoefficientInterval(NamedTuple):
     upper: float
 
 
+@documented
 @dataclass(frozen=True)
 class CalibrationTest(Result):
     """A p-value with what belongs to it.
 
-    Attributes
-    ----------
-    test : str
-        Name of the test.
-    statistic : float
-        What was compared with chance; each test says what it is.
-    p_value : float
-        Probability of a statistic at least as extreme if predictions are calibrated.
-    degrees_of_freedom : float or None
-        Of the chi-square distribution, for tests that have one.
-    n : int
-        Rows tested.
-    left_out : dict
-        Rows that ``invalid="count"`` left out, by kind.
-    settings : dict
-        Every option that made the figures, and the way in which the p-value was found.
+    A p-value of at most 0.05 is evidence of miscalibration: a calibrated model gets one in 5 % of
+    samples at most. `settings` includes how the p-value was found.
 
     Examples
     --------
@@ -79,14 +67,13 @@ class CalibrationTest(Result):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
+@documented
 @dataclass(frozen=True, repr=False)
 class CoxTest(CalibrationTest):
     """Whether Cox's regression has intercept 0 and slope 1, and how well it knows both.
 
     Attributes
     ----------
-    test, statistic, p_value, degrees_of_freedom, n, left_out, settings
-        Those of every `CalibrationTest`.
     intercept, slope : CoefficientInterval
         Of the regression on the logits; calibrated predictions have 0 and 1.
     in_the_large : CoefficientInterval
@@ -95,8 +82,6 @@ class CoxTest(CalibrationTest):
         Of intercept and slope.
     level : float
         Level of the intervals.
-    n_clipped : int
-        Probabilities that were moved off 0 or 1 so that their logit is finite.
     """
 
     intercept: CoefficientInterval
@@ -112,13 +97,13 @@ class CalibrationTests(Mapping[str, CalibrationTest]):
 
     Attributes
     ----------
-    refused : dict
-        Tests that these rows cannot be asked for, with the reason.
+    errors : dict
+        Why a test has no result, by its name.
     """
 
-    def __init__(self, tests: dict[str, CalibrationTest], refused: dict[str, str]) -> None:
+    def __init__(self, tests: dict[str, CalibrationTest], errors: dict[str, str]) -> None:
         self._tests = dict(tests)
-        self.refused = dict(refused)
+        self.errors = dict(errors)
 
     def __getitem__(self, name: str) -> CalibrationTest:
         return self._tests[name]
@@ -138,8 +123,8 @@ class CalibrationTests(Mapping[str, CalibrationTest]):
 
     def _repr_html_(self) -> str:
         header, *rows = self._rows()
-        refused = "".join(html_text(f"{name}: {reason}") for name, reason in self.refused.items())
-        return html_table(header, rows) + refused
+        errors = "".join(html_text(f"{name}: {reason}") for name, reason in self.errors.items())
+        return html_table(header, rows) + errors
 
     def __repr__(self) -> str:
         rows = self._rows()
@@ -148,13 +133,13 @@ class CalibrationTests(Mapping[str, CalibrationTest]):
             f"{test:<{widths[0]}}  {statistic:>{widths[1]}}  {p_value:>{widths[2]}}  {by}"
             for test, statistic, p_value, by in rows
         ]
-        return "\n".join(lines + [f"{name}: {reason}" for name, reason in self.refused.items()])
+        return "\n".join(lines + [f"{name}: {reason}" for name, reason in self.errors.items()])
 
     def to_dict(self) -> dict[str, Any]:
         """All tests as plain Python objects, ready for JSON."""
         return {
             "tests": {name: test.to_dict() for name, test in self._tests.items()},
-            "refused": dict(self.refused),
+            "errors": dict(self.errors),
         }
 
 
@@ -167,43 +152,25 @@ def _by(test: CalibrationTest) -> str:
     return "normal distribution" if test.test == "spiegelhalter" else "Brownian motion"
 
 
-def _tested(
-    function: Callable[..., Any],
-    test: str,
-    y_true: Outcomes,
-    y_prob: Probabilities,
-    options: TestOptions,
-    **others: object,
-) -> CalibrationTest:
-    """The test of that name, as a function was asked for it."""
-    of_rows, of_test = split(function, options)
-    return _asked(read(function, y_true, y_prob, of_rows), test, {**TEST_DEFAULTS, **of_test, **others})
+def _tested(function: Callable[..., Any], test: str, given: dict[str, Any]) -> CalibrationTest:
+    """The test of that name, as the function was called."""
+    rows, options = call_of(function, given)
+    return _result(rows, test, options)
 
 
-def _asked(rows: Rows, test: str, options: Mapping[str, object]) -> CalibrationTest:
-    return CalibrationTest._of(rows.ask(lambda columns, asked: _core.calibration_test(test, columns, asked), **options))
+def _result(rows: Rows, test: str, options: Mapping[str, object]) -> CalibrationTest:
+    found = rows.ask(partial(_core.calibration_test, test), **{**TEST_DEFAULTS, **options})
+    return CalibrationTest._of(found)
 
 
 @documented
-def spiegelhalter_test(
-    y_true: Outcomes, y_prob: Probabilities = None, **options: Unpack[TestOptions]
-) -> CalibrationTest:
+def spiegelhalter_test(y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack[TestOptions]) -> CalibrationTest:
     r"""Spiegelhalter's test: whether the Brier score is what the predictions themselves say that it should be.
 
         z = Σ w_i (y_i - p_i)(1 - 2 p_i) / √( Σ w_i² (1 - 2 p_i)² p_i (1 - p_i) ),  p-value P(|Z| >= |z|), Z normal
 
     Above 0: the Brier score is worse than predicted, as that of overconfident predictions is; below 0: better.
     Two-sided, since both are miscalibrated.
-
-    Parameters
-    ----------
-    <y_true, y_prob, link, null_distribution, n_resamples, random_state>
-    <rows>
-
-    Returns
-    -------
-    CalibrationTest
-        Statistic, p-value and what made them.
 
     Notes
     -----
@@ -226,7 +193,7 @@ def spiegelhalter_test(
     >>> round(test.statistic, 6), round(test.p_value, 6)
     (1.885618, 0.059346)
     """
-    return _tested(spiegelhalter_test, "spiegelhalter", y_true, y_prob, options)
+    return _tested(spiegelhalter_test, "spiegelhalter", locals())
 
 
 @documented
@@ -236,7 +203,7 @@ def hosmer_lemeshow_test(
     *,
     n_groups: int = 10,
     fitted: bool = False,
-    **options: Unpack[TestOptions],
+    **rows: Unpack[TestOptions],
 ) -> CalibrationTest:
     r"""The test of Hosmer and Lemeshow: outcomes against predictions in groups of equal mass.
 
@@ -248,19 +215,11 @@ def hosmer_lemeshow_test(
 
     Parameters
     ----------
-    <y_true, y_prob>
     n_groups : int
         Groups, from 2 to 10,000.
     fitted : bool
         Whether predictions are those of a logistic regression that was fitted on these very rows: two degrees of
         freedom fewer. On other predictions that would reject 6 to 15 % of calibrated ones at 5 %.
-    <link, null_distribution, n_resamples, random_state>
-    <rows>
-
-    Returns
-    -------
-    CalibrationTest
-        Statistic, p-value and what made them.
 
     Notes
     -----
@@ -284,11 +243,11 @@ def hosmer_lemeshow_test(
     >>> round(test.statistic, 6), test.degrees_of_freedom, round(test.p_value, 6)
     (2.666667, 2.0, 0.263597)
     """
-    return _tested(hosmer_lemeshow_test, "hosmer_lemeshow", y_true, y_prob, options, n_groups=n_groups, fitted=fitted)
+    return _tested(hosmer_lemeshow_test, "hosmer_lemeshow", locals())
 
 
 @documented
-def ecce_r_test(y_true: Outcomes, y_prob: Probabilities = None, **options: Unpack[TestOptions]) -> CalibrationTest:
+def ecce_r_test(y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack[TestOptions]) -> CalibrationTest:
     r"""Kuiper's test by ECCE-R: whether the sum of residuals ranges farther than chance lets it.
 
         C_k = Σ_(i: p_i <= p_(k)) w_i (y_i - p_i),  C_0 = 0,  σ² = Σ w_i² p_i (1 - p_i)
@@ -296,16 +255,6 @@ def ecce_r_test(y_true: Outcomes, y_prob: Probabilities = None, **options: Unpac
 
     with p_(k) the k-th distinct probability: ties are one step, so that the order of rows does not matter. C_0 belongs
     to the sums.
-
-    Parameters
-    ----------
-    <y_true, y_prob, link, null_distribution, n_resamples, random_state>
-    <rows>
-
-    Returns
-    -------
-    CalibrationTest
-        Statistic, p-value and what made them.
 
     Notes
     -----
@@ -327,11 +276,11 @@ def ecce_r_test(y_true: Outcomes, y_prob: Probabilities = None, **options: Unpac
     >>> round(test.statistic, 6)
     0.722315
     """
-    return _tested(ecce_r_test, "ecce_r", y_true, y_prob, options)
+    return _tested(ecce_r_test, "ecce_r", locals())
 
 
 @documented
-def ecce_mad_test(y_true: Outcomes, y_prob: Probabilities = None, **options: Unpack[TestOptions]) -> CalibrationTest:
+def ecce_mad_test(y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack[TestOptions]) -> CalibrationTest:
     r"""The test of Kolmogorov and Smirnov by ECCE-MAD: whether the sum of residuals strays farther than chance lets it.
 
         C_k = Σ_(i: p_i <= p_(k)) w_i (y_i - p_i),  C_0 = 0,  σ² = Σ w_i² p_i (1 - p_i)
@@ -339,16 +288,6 @@ def ecce_mad_test(y_true: Outcomes, y_prob: Probabilities = None, **options: Unp
 
     with p_(k) the k-th distinct probability: ties are one step, so that the order of rows does not matter. C_0 belongs
     to the sums.
-
-    Parameters
-    ----------
-    <y_true, y_prob, link, null_distribution, n_resamples, random_state>
-    <rows>
-
-    Returns
-    -------
-    CalibrationTest
-        Statistic, p-value and what made them.
 
     Notes
     -----
@@ -370,7 +309,7 @@ def ecce_mad_test(y_true: Outcomes, y_prob: Probabilities = None, **options: Unp
     >>> round(test.statistic, 6)
     0.361158
     """
-    return _tested(ecce_mad_test, "ecce_mad", y_true, y_prob, options)
+    return _tested(ecce_mad_test, "ecce_mad", locals())
 
 
 @documented
@@ -395,16 +334,8 @@ def tcal_test(
 
     Parameters
     ----------
-    <y_true, y_prob>
     most_bins : int
         Bins of the finest scale at most, however many rows there are.
-    <link, n_resamples, random_state>
-    <rows>
-
-    Returns
-    -------
-    CalibrationTest
-        Statistic, p-value and what made them.
 
     Notes
     -----
@@ -425,8 +356,7 @@ def tcal_test(
     >>> cal.tcal_test([1, 0] * 50, [0.2] * 50 + [0.8] * 50).p_value
     0.001
     """
-    drawn = {"link": link, "most_bins": most_bins, "n_resamples": n_resamples, "random_state": random_state}
-    return _asked(read(tcal_test, y_true, y_prob, rows), "tcal_adaptive", drawn)
+    return _tested(tcal_test, "tcal_adaptive", locals())
 
 
 @documented
@@ -448,10 +378,8 @@ def cox_test(
 
     Parameters
     ----------
-    <y_true, y_prob, clip>
     level : float
         Level of the intervals.
-    <rows>
 
     Returns
     -------
@@ -480,7 +408,8 @@ def cox_test(
     >>> test.statistic < 1e-12, round(test.slope.value, 6), test.slope.lower < 1 < test.slope.upper
     (True, 1.0, True)
     """
-    return _cox(read(cox_test, y_true, y_prob, rows), clip=clip, level=level)
+    asked, options = call_of(cox_test, locals())
+    return _cox(asked, **options)
 
 
 def _cox(rows: Rows, **options: object) -> CoxTest:
@@ -496,7 +425,7 @@ def calibration_tests(
     *,
     n_groups: int = 10,
     clip: float = 1e-6,
-    **options: Unpack[TestOptions],
+    **rows: Unpack[TestOptions],
 ) -> CalibrationTests:
     r"""All tests of calibration on the same rows, by name.
 
@@ -505,13 +434,10 @@ def calibration_tests(
 
     Parameters
     ----------
-    <y_true, y_prob>
     n_groups : int
         Groups of Hosmer and Lemeshow.
     clip : float
         For the logits of Cox's regression.
-    <link, null_distribution, n_resamples, random_state>
-    <rows>
 
     Returns
     -------
@@ -520,7 +446,7 @@ def calibration_tests(
 
     Notes
     -----
-    Where outcomes are separated by the logits, Cox's regression has no fit: it is then in ``refused`` with the reason.
+    Where outcomes are separated by the logits, Cox's regression has no fit: ``errors`` then has the reason.
 
     Cost: the sum of theirs; mostly that of the draws of T-Cal.
 
@@ -534,25 +460,17 @@ def calibration_tests(
     >>> tests = cal.calibration_tests([1, 0] * 50, [0.2] * 50 + [0.8] * 50)
     >>> [name for name, test in tests.items() if test.p_value > 0.05]
     []
-    >>> print(cal.calibration_tests([1, 0, 1, 1], [0.9, 0.2, 0.6, 0.8]).refused["cox"])
+    >>> print(cal.calibration_tests([1, 0, 1, 1], [0.9, 0.2, 0.6, 0.8]).errors["cox"])
     rows must be of both outcomes with overlapping ranges of logits...
     """
-    of_rows, of_test = split(calibration_tests, options)
-    rows = read(calibration_tests, y_true, y_prob, of_rows)
-    by_limits: Options = {**TEST_DEFAULTS, **of_test}
-    drawn = {name: value for name, value in by_limits.items() if name != "null_distribution"}
-    own: dict[str, Options] = {
-        "spiegelhalter": by_limits,
-        "hosmer_lemeshow": {**by_limits, "n_groups": n_groups, "fitted": False},
-        "ecce_r": by_limits,
-        "ecce_mad": by_limits,
-        "tcal_adaptive": {**drawn, "most_bins": 4096},
-    }
-    tests = {test: _asked(rows, test, each) for test, each in own.items()}
-    refused = {}
+    asked, options = call_of(calibration_tests, locals())
+    own = {"hosmer_lemeshow": {"n_groups": n_groups, "fitted": False}, "tcal_adaptive": {"most_bins": 4096}}
+    names = ("spiegelhalter", "hosmer_lemeshow", "ecce_r", "ecce_mad", "tcal_adaptive")
+    tests = {name: _result(asked, name, {**options, **own.get(name, {})}) for name in names}
+    errors = {}
     try:
-        tests["cox"] = _cox(rows, clip=clip, level=0.95)
-    except _core.CalipersError as refusal:
+        tests["cox"] = _cox(asked, clip=clip, level=0.95)
+    except _core.CalipersError as error:
         # The rows are valid, or the first test would have raised an error.
-        refused["cox"] = str(refusal)
-    return CalibrationTests(tests, refused)
+        errors["cox"] = str(error)
+    return CalibrationTests(tests, errors)

@@ -9,11 +9,12 @@ from calipers import _core
 from calipers._documented import documented
 from calipers._estimate import Estimate
 from calipers._inputs import Link, Noise
-from calipers._predictions import Outcomes, Probabilities, read
+from calipers._predictions import Outcomes, Probabilities, answer, measured
 from calipers._result import Result
 from calipers._row_options import OneViewOptions, RowOptions, Unpack
 
 
+@documented
 @dataclass(frozen=True)
 class CalibrationIndices(Result):
     """Gaps between a smoothed curve and the diagonal, at the rows.
@@ -28,12 +29,6 @@ class CalibrationIndices(Result):
         Bound on the numerical error of the others.
     sigma : float
         The scale of the smoother's noise.
-    n : int
-        Rows measured.
-    n_clipped : int
-        Probabilities that were moved off 0 or 1 so that their logit is finite.
-    left_out : dict
-        Rows that ``invalid="count"`` left out, by kind.
     """
 
     ici: float
@@ -48,6 +43,7 @@ class CalibrationIndices(Result):
     left_out: dict[str, int]
 
 
+@documented
 @dataclass(frozen=True)
 class CoxCalibration(Result):
     """The regressions of outcomes on logits; calibrated predictions have intercept 0, slope 1 and 0 in the large.
@@ -64,12 +60,6 @@ class CoxCalibration(Result):
         Of intercept and slope.
     intercept_bound, slope_bound, in_the_large_bound : float
         Bounds on the numerical errors.
-    n : int
-        Rows measured.
-    n_clipped : int
-        Probabilities that were moved off 0 or 1 so that their logit is finite.
-    left_out : dict
-        Rows that ``invalid="count"`` left out, by kind.
     """
 
     intercept: float
@@ -97,16 +87,6 @@ def observed_expected(
 
     1 if calibrated in the large, above 1 where too little was predicted.
 
-    Parameters
-    ----------
-    <y_true, y_prob, link>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float from 0 on.
-
     Notes
     -----
     Assumes nothing.
@@ -124,7 +104,7 @@ def observed_expected(
     >>> float(cal.observed_expected([1, 1, 0], [0.5, 0.25, 0.25]))
     2.0
     """
-    return read(observed_expected, y_true, y_prob, rows).estimate("observed_expected", link=link)
+    return measured(observed_expected, locals())
 
 
 @documented
@@ -148,13 +128,10 @@ def calibration_indices(
 
     Parameters
     ----------
-    <y_true, y_prob>
     sigma : float or "auto"
         Scale of the smoother's noise; "auto" is that of `ls_ece`.
     noise : {"gaussian", "uniform", "laplace", "logistic", "epanechnikov"}
         Its distribution.
-    <clip, link>
-    <rows>
 
     Returns
     -------
@@ -183,10 +160,8 @@ def calibration_indices(
     True
     """
     # The curve has bounds, not a tolerance.
-    options = {"sigma": sigma, "noise": noise, "link": link, "tolerance": 1e-6, "clip": clip}
-    return CalibrationIndices._of(
-        read(calibration_indices, y_true, y_prob, rows).ask(_core.calibration_indices, **options)
-    )
+    given = {**locals(), "tolerance": 1e-6}
+    return CalibrationIndices._of(answer(calibration_indices, given, _core.calibration_indices))
 
 
 @documented
@@ -202,10 +177,8 @@ def cox_calibration(
 
     Parameters
     ----------
-    <y_true, y_prob>
     clip : float
         Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit; then the clip matters.
-    <rows>
 
     Returns
     -------
@@ -234,4 +207,4 @@ def cox_calibration(
     >>> math.isclose(fit.slope, math.log(2) / math.log(3)), abs(fit.in_the_large) < 1e-9
     (True, True)
     """
-    return CoxCalibration._of(read(cox_calibration, y_true, y_prob, rows).ask(_core.cox_calibration, clip=clip))
+    return CoxCalibration._of(answer(cox_calibration, locals(), _core.cox_calibration))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 from calipers import _core
 from calipers._arrays import ArrayLike
 from calipers._assess import Assessment, Clusters, Interval, p_value_text
 from calipers._documented import documented
-from calipers._inputs import Columns, Options, cluster_column
+from calipers._inputs import cluster_column
 from calipers._named import named
 from calipers._predictions import Predictions, ask_models, read_models, split
 from calipers._progress import shown
@@ -176,11 +176,8 @@ def compare(
     measure : str
         Any name of `measures` of which a larger value is worse. One sigma serves all models: where it is chosen
         automatically, the geometric mean of theirs.
-    <level>
     n_resamples : int
         Draws of each kind; at least 20, and at least 1 / (1 - level).
-    <cluster, random_state, progress>
-    <rows>
     **options
         Those of the function of that name: ``sigma``, ``noise``, ``link``, ``tolerance`` and ``clip`` for `ls_ece`,
         ``n_bins`` and so on for others.
@@ -222,14 +219,10 @@ def compare(
         raise TypeError(f"y_prob must be a dict of models by name, got {type(y_prob).__name__}")
     of_rows, of_measure = split(compare, options)
     models, asked = read_models(compare, y_true, y_prob, of_rows), named(measure, of_measure)
-    choices: Options = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
-    choices["cluster"] = cluster_column(cluster)
-
-    def question(columns: list[tuple[str, Columns]], options: Options) -> dict[str, Any]:
-        return _core.compare(asked.measure, columns, options)
-
+    drawn = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
     with shown(progress, f"compare {measure}") as show:
-        found = ask_models(question, models, **asked.options, **choices, progress=show)
+        choices = {**asked.options, **drawn, "cluster": cluster_column(cluster), "progress": show}
+        found = ask_models(partial(_core.compare, asked.measure), models, **choices)
     names = list(models)
     assessments = map(Assessment._of, found["models"])
     return Comparison(

@@ -11,7 +11,7 @@ from calipers import _core
 from calipers._documented import documented
 from calipers._estimate import Estimate
 from calipers._inputs import Link
-from calipers._predictions import Outcomes, Probabilities, read
+from calipers._predictions import Outcomes, Probabilities, answer, measured
 from calipers._result import Result
 from calipers._row_options import OneViewOptions, RowOptions, Unpack
 
@@ -47,16 +47,6 @@ def ecce_r(
     with s_i the shares of the weight and p_(k) the k-th distinct probability. Equal probabilities are one step,
     so that the order of rows does not matter. `cumulative_curve` has all C_k.
 
-    Parameters
-    ----------
-    <y_true, y_prob, link>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float from 0 to 1.
-
     Notes
     -----
     Assumes independent rows; no bins, no bandwidth. Never above the ECE of the pooled rows; ECCE-R is at most twice
@@ -78,7 +68,7 @@ def ecce_r(
     >>> round(cal.ecce_r([0, 1, 0], [0.3, 0.4, 0.6]), 12)
     0.2
     """
-    return read(ecce_r, y_true, y_prob, rows).estimate("ecce_r", link=link)
+    return measured(ecce_r, locals())
 
 
 @documented
@@ -92,16 +82,6 @@ def ecce_mad(
 
     with s_i the shares of the weight and p_(k) the k-th distinct probability. Equal probabilities are one step,
     so that the order of rows does not matter. `cumulative_curve` has all C_k.
-
-    Parameters
-    ----------
-    <y_true, y_prob, link>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float from 0 to 1.
 
     Notes
     -----
@@ -125,7 +105,7 @@ def ecce_mad(
     >>> round(cal.ecce_mad([0, 1, 0], [0.3, 0.4, 0.6]), 12)
     0.1
     """
-    return read(ecce_mad, y_true, y_prob, rows).estimate("ecce_mad", link=link)
+    return measured(ecce_mad, locals())
 
 
 @documented
@@ -138,11 +118,6 @@ def cumulative_curve(
 
     with s_i the shares of the weight and p_(k) the k-th distinct probability. Equal probabilities are one step,
     so that the order of rows does not matter. Where the curve falls, outcomes are less frequent than predicted.
-
-    Parameters
-    ----------
-    <y_true, y_prob, link>
-    <rows>
 
     Returns
     -------
@@ -167,4 +142,4 @@ def cumulative_curve(
     >>> curve.differences.round(12).tolist()
     [0.0, -0.1, 0.1, -0.1]
     """
-    return CumulativeCurve._of(read(cumulative_curve, y_true, y_prob, rows).ask(_core.cumulative_curve, link=link))
+    return CumulativeCurve._of(answer(cumulative_curve, locals(), _core.cumulative_curve))

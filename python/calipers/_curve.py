@@ -19,7 +19,7 @@ from calipers._inputs import (
     Strategy,
     float_column,
 )
-from calipers._predictions import Outcomes, Probabilities, read
+from calipers._predictions import Outcomes, Probabilities, answer
 from calipers._result import Result
 from calipers._row_options import OneViewOptions, Unpack
 
@@ -51,6 +51,7 @@ class Band(Result):
     random_state: int
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class LsCurve(Result):
     """E[Y | T = t] and the density of T = ρ(h + ξ), point by point.
@@ -82,20 +83,17 @@ class LsCurve(Result):
     band: Band | None = None
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class IsotonicCurve(Result):
     """The isotonic fit: the outcome rate that each distinct probability should have been.
 
     Attributes
     ----------
-    probabilities : array
-        Distinct probabilities, ascending.
     shares : array
         Share of the weight at each.
     outcome_rates : array
         Fitted outcome rate at each, never descending.
-    band : Band or None
-        How far chance takes the fit, if asked for.
     """
 
     probabilities: NDArray[np.float64]
@@ -138,7 +136,6 @@ def ls_curve(
 
     Parameters
     ----------
-    <y_true, y_prob, at, sigma, noise, link, clip>
     band : {None, "consistency"}
         "consistency": also where the curve of calibrated predictions would lie at each place, by outcomes that have the
         predicted probabilities. Its mean and variance are exact sums over the rows; where many rows have a say its
@@ -146,8 +143,6 @@ def ls_curve(
         smoothed predictions, which are not t itself.
     level : float
         Of the band, at each place.
-    <n_resamples, random_state>
-    <rows>
 
     Returns
     -------
@@ -175,9 +170,8 @@ def ls_curve(
     ([0.0], [1.0])
     """
     # The curve has bounds, not a tolerance.
-    smoothing = {"sigma": sigma, "noise": noise, "link": link, "tolerance": 1e-6, "clip": clip}
-    drawn = {"band": band, "level": level, "n_resamples": n_resamples, "random_state": random_state}
-    return LsCurve._of(read(ls_curve, y_true, y_prob, rows).ask(_core.ls_curve, at=points(at), **smoothing, **drawn))
+    given = {**locals(), "at": points(at), "tolerance": 1e-6}
+    return LsCurve._of(answer(ls_curve, given, _core.ls_curve))
 
 
 @documented
@@ -202,15 +196,12 @@ def corp_curve(
 
     Parameters
     ----------
-    <y_true, y_prob, link>
     band : {None, "consistency", "confidence"}
         "consistency": also where the fit would lie if predictions were calibrated, by outcomes drawn from the
         predictions and fitted again. "confidence": where the true rates may lie, by outcomes drawn from the fitted
         rates.
     level : float
         Of the band, at each distinct probability.
-    <n_resamples, random_state>
-    <rows>
 
     Returns
     -------
@@ -247,8 +238,7 @@ def corp_curve(
     >>> band.lower.tolist(), band.upper.tolist()
     ([0.0], [1.0])
     """
-    drawn = {"band": band, "level": level, "n_resamples": n_resamples, "random_state": random_state}
-    return IsotonicCurve._of(read(corp_curve, y_true, y_prob, rows).ask(_core.corp_curve, link=link, **drawn))
+    return IsotonicCurve._of(answer(corp_curve, locals(), _core.corp_curve))
 
 
 @documented
@@ -263,11 +253,6 @@ def calibration_bins(
     **rows: Unpack[OneViewOptions],
 ) -> list[Bin]:
     """The table behind `expected_calibration_error`: one `Bin` for each bin, empty ones included.
-
-    Parameters
-    ----------
-    <y_true, y_prob, n_bins, strategy, compat, link>
-    <rows>
 
     Returns
     -------
@@ -287,9 +272,7 @@ def calibration_bins(
     Bin(lower=0.5, upper=1.0, n=1, weight=1.0, mean_probability=1.0, outcome_rate=1.0)
     """
     # "l1" is how gaps are put together, which a table leaves to its reader.
-    bins = read(calibration_bins, y_true, y_prob, rows).ask(
-        _core.calibration_bins, n_bins=n_bins, strategy=strategy, norm="l1", compat=compat, link=link
-    )
+    bins = answer(calibration_bins, {**locals(), "norm": "l1"}, _core.calibration_bins)
     return [Bin(*row) for row in bins]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from calipers._documented import documented
 from calipers._estimate import Estimate
 from calipers._inputs import Compat, Link, MeanNorm, NBins, Strategy
-from calipers._predictions import Outcomes, Probabilities, read
+from calipers._predictions import Outcomes, Probabilities, measured
 from calipers._row_options import RowOptions, Unpack
 
 
@@ -31,18 +31,10 @@ def debiased_ece(
 
     Parameters
     ----------
-    <y_true, y_prob, n_bins, strategy>
     norm : {"l1", "l2"}
         Mean gap, or root of the mean squared gap.
     compat : {"sklearn", "netcal", "torchmetrics", "relplot", "uncertainty-calibration"}, optional
         The bins of another tool. Figures of uncertainty-calibration are those of "uncertainty-calibration".
-    <link>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float; ``settings["edges"]`` says where bins begin and end.
 
     Notes
     -----
@@ -68,9 +60,7 @@ def debiased_ece(
     >>> math.isclose(error, math.sqrt(0.16 - 0.25 / 3))
     True
     """
-    return read(debiased_ece, y_true, y_prob, rows).estimate(
-        "debiased_ece", n_bins=n_bins, strategy=strategy, norm=norm, compat=compat, link=link
-    )
+    return measured(debiased_ece, locals())
 
 
 @documented
@@ -93,15 +83,12 @@ def sweep_ece(
 
     Parameters
     ----------
-    <y_true, y_prob>
     strategy : {"uniform", "quantile"}
         Bins of equal width or of equal mass, with equal probabilities in one bin.
     norm : {"l1", "l2"}
         q = 1, or q = 2 as the authors' code has it.
     max_bins : int, optional
         The sweep ends here at the latest; at n - 1 unless set.
-    <link>
-    <rows>
 
     Returns
     -------
@@ -129,9 +116,7 @@ def sweep_ece(
     >>> error.settings["n_bins"], round(error, 12) == round(0.5 / 6, 12)
     (2, True)
     """
-    return read(sweep_ece, y_true, y_prob, rows).estimate(
-        "sweep_ece", strategy=strategy, norm=norm, max_bins=max_bins, link=link
-    )
+    return measured(sweep_ece, locals())
 
 
 @documented
@@ -153,16 +138,8 @@ def tcal_squared_error(
 
     Parameters
     ----------
-    <y_true, y_prob>
     n_bins : int
         The number m of bins of equal width.
-    <link>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float, possibly below 0.
 
     Notes
     -----
@@ -184,4 +161,4 @@ def tcal_squared_error(
     >>> round(error, 12) == round((0.5**2 - 0.75) / 3**2, 12)
     True
     """
-    return read(tcal_squared_error, y_true, y_prob, rows).estimate("tcal_squared_error", n_bins=n_bins, link=link)
+    return measured(tcal_squared_error, locals())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from calipers._documented import documented
 from calipers._estimate import Estimate
 from calipers._inputs import Link
-from calipers._predictions import Outcomes, Probabilities, read
+from calipers._predictions import Outcomes, Probabilities, measured
 from calipers._row_options import RowOptions, Unpack
 
 
@@ -18,16 +18,6 @@ def smooth_calibration_error(
         smCE = max Σ_i s_i (y_i - p_i) w(p_i)  over w: [0, 1] -> [-1, 1] with |w(p) - w(q)| <= |p - q|
 
     with s_i the shares of the weight. The linear program is solved exactly, by dynamic programming.
-
-    Parameters
-    ----------
-    <y_true, y_prob, link>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float from 0 to 1.
 
     Notes
     -----
@@ -50,7 +40,7 @@ def smooth_calibration_error(
     >>> round(cal.smooth_calibration_error([1, 0], [0.4, 0.6]), 12)
     0.06
     """
-    return read(smooth_calibration_error, y_true, y_prob, rows).estimate("smooth_calibration_error", link=link)
+    return measured(smooth_calibration_error, locals())
 
 
 @documented
@@ -70,11 +60,8 @@ def lower_distance_to_calibration(
 
     Parameters
     ----------
-    <y_true, y_prob>
     n_nodes : int
         Nodes on [0, 1], half of them even and half at probabilities of the rows; more make the bound smaller.
-    <link>
-    <rows>
 
     Returns
     -------
@@ -103,9 +90,7 @@ def lower_distance_to_calibration(
     >>> abs(error - 0.1) <= error.numerical_bound < 1e-7
     True
     """
-    return read(lower_distance_to_calibration, y_true, y_prob, rows).estimate(
-        "lower_distance_to_calibration", n_nodes=n_nodes, link=link
-    )
+    return measured(lower_distance_to_calibration, locals())
 
 
 @documented
@@ -118,11 +103,6 @@ def surrogate_interval_calibration_error(
         RintCE(e) = mean over r in [0, e) of Σ_j |Σ_{i: p_i in [r + j e, r + (j+1) e)} s_i (y_i - p_i)|
 
     with s_i the shares of the weight. The mean over shifts is an integral in closed form, and not sampled.
-
-    Parameters
-    ----------
-    <y_true, y_prob, link>
-    <rows>
 
     Returns
     -------
@@ -148,9 +128,7 @@ def surrogate_interval_calibration_error(
     >>> round(cal.surrogate_interval_calibration_error([1], [0.75]), 12)
     0.25
     """
-    return read(surrogate_interval_calibration_error, y_true, y_prob, rows).estimate(
-        "surrogate_interval_calibration_error", link=link
-    )
+    return measured(surrogate_interval_calibration_error, locals())
 
 
 @documented
@@ -170,16 +148,8 @@ def kernel_calibration_error(
 
     Parameters
     ----------
-    <y_true, y_prob>
     length_scale : float
         The distance l of probabilities over which the kernel falls to 1 / e.
-    <link>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float from 0 to 1.
 
     Notes
     -----
@@ -202,9 +172,7 @@ def kernel_calibration_error(
     >>> math.isclose(error, 0.375 * math.sqrt(2 - 2 * math.exp(-0.5)))
     True
     """
-    return read(kernel_calibration_error, y_true, y_prob, rows).estimate(
-        "kernel_calibration_error", length_scale=length_scale, link=link
-    )
+    return measured(kernel_calibration_error, locals())
 
 
 @documented
@@ -217,16 +185,6 @@ def mmce(
 
     with s_i the shares of the weight. It is usually asked of the confidence in the top class, as it is here for
     more than two classes; `kernel_calibration_error` has other length scales.
-
-    Parameters
-    ----------
-    <y_true, y_prob, link>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float from 0 to 1.
 
     Notes
     -----
@@ -248,4 +206,4 @@ def mmce(
     >>> math.isclose(cal.mmce([1, 0], [0.25, 0.75]), 0.375 * math.sqrt(2 - 2 * math.exp(-0.5 / 0.4)))
     True
     """
-    return read(mmce, y_true, y_prob, rows).estimate("mmce", link=link)
+    return measured(mmce, locals())

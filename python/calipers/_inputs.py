@@ -71,7 +71,7 @@ def float_column(values: ArrayLike, what: str, max_ndim: int = 1) -> tuple[Array
         array, nulls = _numbers_of(array, what)
         missing = _either(missing, nulls)
     if array.dtype.kind not in "fiub":
-        raise _core.refusal("wrong_type", what, str(array.dtype))
+        raise _core.input_error("wrong_type", what, str(array.dtype))
     single = array.dtype.kind == "f" and array.dtype.itemsize <= 4
     return _in_place(array, np.float32 if single else np.float64), _by_row(missing)
 
@@ -92,7 +92,7 @@ def label_column(values: ArrayLike) -> tuple[Array | list[str], Mask | None]:
     elif array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
         array = array.astype(np.float64)
     elif array.dtype.kind not in "iuf":
-        raise _core.refusal("wrong_type", "labels", str(array.dtype))
+        raise _core.input_error("wrong_type", "labels", str(array.dtype))
     return _in_place(array, array.dtype.newbyteorder("=")), _by_row(missing)
 
 
@@ -119,7 +119,7 @@ def cluster_column(values: ArrayLike | Sequence[Hashable] | None) -> NDArray[np.
         return np.array([numbers.setdefault(value, len(numbers)) for value in array], dtype=np.uint32)
     except TypeError:
         names = {type(value).__name__ for value in array if not isinstance(value, Hashable)}
-        raise _core.refusal("wrong_type", "clusters", " and ".join(sorted(names))) from None
+        raise _core.input_error("wrong_type", "clusters", " and ".join(sorted(names))) from None
 
 
 def _without_cluster(array: Array) -> Mask:
@@ -143,7 +143,7 @@ def _array(values: object, what: str, max_ndim: int) -> tuple[Array, Mask | None
     array, missing = read_array(values, what)
     width = array.shape[1] if array.ndim == 2 else 1
     if array.ndim not in (1, 2) or width == 0 or (width > 1 and max_ndim == 1):
-        raise _core.refusal("shape", what, str(array.shape))
+        raise _core.input_error("shape", what, str(array.shape))
     return array, missing
 
 
@@ -182,9 +182,9 @@ def _numbers_of(array: Array, what: str) -> tuple[NDArray[np.float64], Mask]:
 
 def _number(value: object, what: str, row: int) -> float:
     if isinstance(value, str):
-        raise _core.refusal("wrong_type", what, f"text {json.dumps(value, ensure_ascii=False)} in row {row}")
+        raise _core.input_error("wrong_type", what, f"text {json.dumps(value, ensure_ascii=False)} in row {row}")
     if isinstance(value, bytes) or not isinstance(value, SupportsFloat):
-        raise _core.refusal("wrong_type", what, f"{type(value).__name__} in row {row}")
+        raise _core.input_error("wrong_type", what, f"{type(value).__name__} in row {row}")
     try:
         return float(value)
     except OverflowError:
@@ -207,7 +207,7 @@ def _labels_of(array: Array) -> tuple[Array | list[str], Mask]:
             except OverflowError:
                 continue
     names = {type(value).__name__ for value in values}
-    raise _core.refusal("wrong_type", "labels", " and ".join(sorted(names)))
+    raise _core.input_error("wrong_type", "labels", " and ".join(sorted(names)))
 
 
 # The type that holds labels that are all of these; the first that fits.

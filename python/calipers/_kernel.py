@@ -8,7 +8,7 @@ from calipers import _core
 from calipers._documented import documented
 from calipers._estimate import Estimate
 from calipers._inputs import Link, MeanNorm
-from calipers._predictions import Outcomes, Probabilities, read
+from calipers._predictions import Outcomes, Probabilities, answer, measured
 from calipers._row_options import ClassOptions, RowOptions, Unpack
 
 
@@ -34,7 +34,6 @@ def smooth_ece(
 
     Parameters
     ----------
-    <y_true, y_prob>
     sigma : float or "auto"
         Width of the kernel; "auto" is the fixed point.
     smoothing : {"residuals", "predictions"}
@@ -45,8 +44,6 @@ def smooth_ece(
         1/1024. Rows at exactly 0 or 1 count half there, so that with many of them the figure is far from smECE.
     tolerance : float
         Largest numerical error that is accepted, absolute.
-    <link>
-    <rows>
 
     Returns
     -------
@@ -74,9 +71,7 @@ def smooth_ece(
     >>> abs(error - 0.3) <= error.numerical_bound <= 1e-9
     True
     """
-    return read(smooth_ece, y_true, y_prob, rows).estimate(
-        "smooth_ece", sigma=sigma, smoothing=smoothing, compat=compat, tolerance=tolerance, link=link
-    )
+    return measured(smooth_ece, locals())
 
 
 @documented
@@ -99,15 +94,12 @@ def kde_ece(
 
     Parameters
     ----------
-    <y_true, y_prob>
     kernel : {"triweight", "gaussian"}
         35/32 (1 - u²)³, or the normal density.
     bandwidth : float or "auto"
         The standard deviation h; "auto" is s (2n)^(-1/5) with s that of the probabilities of outcome 1.
     tolerance : float
         Largest numerical error that is accepted, absolute.
-    <link>
-    <rows>
 
     Returns
     -------
@@ -138,9 +130,7 @@ def kde_ece(
     >>> abs(error - 0.5) <= error.numerical_bound <= 1e-9
     True
     """
-    return read(kde_ece, y_true, y_prob, rows).estimate(
-        "kde_ece", kernel=kernel, bandwidth=bandwidth, tolerance=tolerance, link=link
-    )
+    return measured(kde_ece, locals())
 
 
 @documented
@@ -163,7 +153,6 @@ def beta_kde_ece(
 
     Parameters
     ----------
-    <y_true, y_prob>
     bandwidth : float or "auto"
         The bandwidth h; "auto" maximises the likelihood of rows under the density that all others make, over 20
         values from 1e-5 to 1.
@@ -171,8 +160,6 @@ def beta_kde_ece(
         Mean distance, or root of the mean squared distance.
     clip : float
         Probabilities are clipped to [clip, 1 - clip], where K is finite.
-    <link>
-    <rows>
 
     Returns
     -------
@@ -201,9 +188,7 @@ def beta_kde_ece(
     >>> abs(error - (0.8 + 0.7) / 2) <= error.numerical_bound
     True
     """
-    return read(beta_kde_ece, y_true, y_prob, rows).estimate(
-        "beta_kde_ece", bandwidth=bandwidth, norm=norm, clip=clip, link=link
-    )
+    return measured(beta_kde_ece, locals())
 
 
 @documented
@@ -240,7 +225,6 @@ def canonical_kde_ece(
         Probabilities are at least this in the kernels.
     limit : int
         Products that may be taken: n² (k + 8) are needed, and more than this are refused.
-    <rows>
 
     Returns
     -------
@@ -269,8 +253,4 @@ def canonical_kde_ece(
     >>> round(cal.canonical_kde_ece([0, 1], [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]], bandwidth=0.1), 12)
     1.7
     """
-    return Estimate._of(
-        read(canonical_kde_ece, y_true, y_prob, rows)
-        .of_classes()
-        .ask(_core.canonical_kde_ece, bandwidth=bandwidth, norm=norm, clip=clip, limit=limit)
-    )
+    return Estimate._of(answer(canonical_kde_ece, locals(), _core.canonical_kde_ece))

@@ -8,7 +8,7 @@ from calipers import _core
 from calipers._documented import documented
 from calipers._estimate import Estimate
 from calipers._inputs import Link, Noise
-from calipers._predictions import Outcomes, Probabilities, read
+from calipers._predictions import Outcomes, Probabilities, answer, measured
 from calipers._row_options import RowOptions, Unpack
 
 
@@ -33,17 +33,6 @@ def ls_ece(
 
     with h_i the logits, y_i the outcomes, s_i the shares of the weight, ρ the link and p_ξ the
     density of the noise at scale sigma. It is continuous in the predictions, which ECE is not.
-
-    Parameters
-    ----------
-    <y_true, y_prob, sigma, noise, link, tolerance, clip>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float with ``numerical_bound``, ``n``, ``settings`` and the counts of what was clipped,
-        tied, rounded or left out.
 
     Raises
     ------
@@ -71,9 +60,7 @@ def ls_ece(
     >>> estimate.settings["multiclass"], round(estimate, 4)
     ('top_class', 0.2354)
     """
-    return read(ls_ece, y_true, y_prob, rows).estimate(
-        "ls_ece", sigma=sigma, noise=noise, link=link, tolerance=tolerance, clip=clip
-    )
+    return measured(ls_ece, locals())
 
 
 @documented
@@ -99,17 +86,6 @@ def residual_ls_ece(
     then, where the noise is Gaussian. LS-ECE is not: noise on the logits moves the predictions, which makes LS-ECE of
     a calibrated model larger than 0. So `assess`, `compare` and the command decide by this form whether a model is
     miscalibrated. It is never above the true ECE, and goes to it as sigma goes to 0.
-
-    Parameters
-    ----------
-    <y_true, y_prob, sigma, noise, link, tolerance, clip>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float with ``numerical_bound``, ``n``, ``settings`` and the counts of what was clipped,
-        tied, rounded or left out.
 
     Raises
     ------
@@ -142,9 +118,7 @@ def residual_ls_ece(
     >>> round(cal.ls_ece(y_true, y_prob, sigma=1.0), 3), round(cal.residual_ls_ece(y_true, y_prob, sigma=1.0), 6)
     (0.08, 0.0)
     """
-    return read(residual_ls_ece, y_true, y_prob, rows).estimate(
-        "residual_ls_ece", sigma=sigma, noise=noise, link=link, tolerance=tolerance, clip=clip
-    )
+    return measured(residual_ls_ece, locals())
 
 
 @documented
@@ -168,11 +142,8 @@ def ls_ece_sampled(
 
     Parameters
     ----------
-    <y_true, y_prob, sigma, noise, link>
     n_samples : int
         How many samples m, at least 2.
-    <random_state, clip>
-    <rows>
 
     Returns
     -------
@@ -192,6 +163,4 @@ def ls_ece_sampled(
     >>> abs(sampled - cal.ls_ece(y_true, y_prob, sigma=0.5)) < 4 * sampled.standard_error
     True
     """
-    options = {"n_samples": n_samples, "random_state": random_state}
-    asked = read(ls_ece_sampled, y_true, y_prob, rows)
-    return Estimate._of(asked.ask(_core.ls_ece_sampled, sigma=sigma, noise=noise, link=link, clip=clip, **options))
+    return Estimate._of(answer(ls_ece_sampled, locals(), _core.ls_ece_sampled))

@@ -1,4 +1,4 @@
-"""Parameters that several functions share, as their docstrings have them in place of a marker such as ``<link>``.
+"""Parameters that several functions share, as their docstrings have them, and what functions return.
 
 y_true : array-like of shape (n,), or Predictions
     Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1. `Predictions` stand
@@ -75,3 +75,13 @@ color : str, optional
 colors : tuple of two str, optional
     Of ECE and of LS-ECE; the next two of a colour-blind-safe palette unless given.
 """
+
+# What functions return, by the annotation.
+RETURNS = {
+    "Estimate": "The value as a float, with ``numerical_bound``, ``n``, ``settings`` and the counts of rows that were\n"
+    "    clipped, tied, rounded or left out.",
+    "CalibrationTest": "The statistic, the p-value, and the options that made them.",
+    "CumulativeDisplay": "The display, drawn, with `ax_` and `figure_`.",
+    "ReliabilityDisplay": "The display, drawn, with `ax_` and `figure_`.",
+    "SweepDisplay": "The display, drawn, with `ax_` and `figure_`.",
+}

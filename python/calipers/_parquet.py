@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from calipers import _core
+from calipers._core import CalipersError
 from calipers._documented import documented
+from calipers._errors import coded_error
 from calipers._sketch import Sketch
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def read_sketches(source: Place | SupportsArrowStream) -> dict[Any, Sketch]:
     found: dict[Any, Sketch] = {}
     for key, data in zip(rows, table.column(SKETCH).to_pylist(), strict=True):
         if data is None:
-            raise _refusal("sketches must not be missing")
+            raise _wrong_column("sketches must not be missing")
         place = key[0] if len(key) == 1 else tuple(key)
         sketch = Sketch.from_bytes(data)
         if place in found:
@@ -101,11 +102,11 @@ def write_sketches(sketches: Mapping[Any, Sketch], path: Place, *, by: str | Seq
 
     names = [by] if isinstance(by, str) else list(by)
     if SKETCH in names:
-        raise _refusal(f"keys must not be called {SKETCH!r}, as the column of sketches is")
+        raise _wrong_column(f"keys must not be called {SKETCH!r}, as the column of sketches is")
     keys = [key if isinstance(key, tuple) and len(names) != 1 else (key,) for key in sketches]
     for key in keys:
         if len(key) != len(names):
-            raise _refusal(f"keys must have a value for each of {names}, got {key!r}")
+            raise _wrong_column(f"keys must have a value for each of {names}, got {key!r}")
     columns = {name: [key[place] for key in keys] for place, name in enumerate(names)}
     data = pyarrow.array([sketch.to_bytes() for sketch in sketches.values()], pyarrow.binary())
     unfinished = Path(f"{os.fspath(path)}.{os.getpid()}.unfinished")
@@ -121,13 +122,11 @@ def _check(table: pa.Table) -> None:
     kind = str(table.schema.field(SKETCH).type) if names.count(SKETCH) == 1 else ""
     if kind not in ("binary", "large_binary", "binary_view"):
         shown = ", ".join(f"{field.name} {field.type}" for field in table.schema)
-        raise _refusal(f"sketches must be in a binary column {SKETCH!r}, got {shown}")
+        raise _wrong_column(f"sketches must be in a binary column {SKETCH!r}, got {shown}")
 
 
-def _refusal(text: str) -> _core.CalipersError:
-    refusal = _core.CalipersError(text)
-    refusal.code = "wrong_column"
-    return refusal
+def _wrong_column(text: str) -> CalipersError:
+    return coded_error("wrong_column", text)
 
 
 def _pyarrow() -> Any:

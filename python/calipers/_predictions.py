@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from copy import copy
+from functools import partial
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -48,7 +49,7 @@ class Rows:
 
     def estimate(self, measure: str, **options: object) -> Estimate:
         """The value of the measure of that name."""
-        return Estimate._of(_core.estimate(measure, self.columns, {**options, **self.options}))
+        return Estimate._of(self.ask(partial(_core.estimate, measure), **options))
 
     def ask(self, question: Callable[[Columns, Options], T], **options: object) -> T:
         """The answer of a function of the core."""
@@ -68,7 +69,6 @@ class Predictions:
         Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1.
     y_prob : array-like of shape (n,), (n, 2) or (n, k)
         Probabilities of outcome 1, or of each class. float32 and float64 in C order are read in place.
-    <rows>
 
     Attributes
     ----------
@@ -120,6 +120,27 @@ def read(function: Callable[..., Any], y_true: Outcomes, y_prob: Probabilities, 
         return y_true._rows
     # None is an error of the probabilities, as every other value that is no array is.
     return Rows(y_true, cast("ArrayLike", y_prob), options)
+
+
+def call_of(function: Callable[..., Any], given: dict[str, Any]) -> tuple[Rows, Options]:
+    """The rows of a call and all other options: `given` is ``locals()`` where the function begins."""
+    of_rows, others = split(function, given["rows"])
+    others |= {name: value for name, value in given.items() if name not in ("y_true", "y_prob", "rows")}
+    return read(function, given["y_true"], given["y_prob"], of_rows), others
+
+
+def measured(function: Callable[..., Any], given: dict[str, Any]) -> Estimate:
+    """The value of the measure that a function is named after, as it was called."""
+    rows, options = call_of(function, given)
+    return rows.estimate(function.__name__, **options)
+
+
+def answer(function: Callable[..., Any], given: dict[str, Any], question: Callable[[Columns, Options], T]) -> T:
+    """The answer of a function of the core to a call of a function of this package."""
+    rows, options = call_of(function, given)
+    if "multiclass" not in inspect.signature(function).parameters:
+        rows = rows.of_classes()
+    return rows.ask(question, **options)
 
 
 def read_models(

@@ -131,11 +131,8 @@ def report(
         The group of each row: each group is measured on its own, and the worst are drawn.
     by : str
         What the groups are called.
-    <sigma, noise, link, tolerance, clip, n_bins, strategy, level>
     n_resamples : int
         Draws of each kind; at least 20, and at least 1 / (1 - level).
-    <cluster, random_state, progress>
-    <rows>
 
     Returns
     -------

@@ -9,11 +9,12 @@ from calipers import _core
 from calipers._documented import documented
 from calipers._estimate import Estimate
 from calipers._inputs import Link
-from calipers._predictions import Outcomes, Probabilities, read
+from calipers._predictions import Outcomes, Probabilities, answer, measured
 from calipers._result import Result
 from calipers._row_options import OneViewOptions, RowOptions, Unpack
 
 
+@documented
 @dataclass(frozen=True)
 class CorpDecomposition(Result):
     """A mean score and its parts: score = miscalibration - discrimination + uncertainty.
@@ -30,10 +31,6 @@ class CorpDecomposition(Result):
         Mean score of the overall rate.
     numerical_bound : float
         Bound on the numerical error of each part.
-    n : int
-        Rows measured.
-    left_out : dict
-        Rows that ``invalid="count"`` left out, by kind.
     """
 
     score: float
@@ -56,16 +53,6 @@ def brier_score(
     with s_i the shares of the weight. A strictly proper score: it sees calibration and sharpness
     together, and is smallest in the mean at the true probabilities.
 
-    Parameters
-    ----------
-    <y_true, y_prob, link>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float from 0 to 1.
-
     Notes
     -----
     Brier's own sum over k classes is k times the mean of ``multiclass="classwise"``.
@@ -80,7 +67,7 @@ def brier_score(
     >>> round(cal.brier_score([1, 0], [0.9, 0.4]), 12) == round((0.1**2 + 0.4**2) / 2, 12)
     True
     """
-    return read(brier_score, y_true, y_prob, rows).estimate("brier_score", link=link)
+    return measured(brier_score, locals())
 
 
 @documented
@@ -101,16 +88,8 @@ def log_loss(
 
     Parameters
     ----------
-    <y_true, y_prob>
     clip : float
         Probabilities are clipped to [clip, 1 - clip]; a `Sketch` has a clip of its own, 1e-6 unless set.
-    <link>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float, in nats.
 
     Notes
     -----
@@ -127,7 +106,7 @@ def log_loss(
     >>> round(cal.log_loss([1, 0], [0.5, 0.25]), 12) == round((math.log(2) + math.log(4 / 3)) / 2, 12)
     True
     """
-    return read(log_loss, y_true, y_prob, rows).estimate("log_loss", clip=clip, link=link)
+    return measured(log_loss, locals())
 
 
 @documented
@@ -148,11 +127,8 @@ def corp(
 
     Parameters
     ----------
-    <y_true, y_prob>
     score : {"brier", "log"}
         (y - p)², or -ln of the probability that the outcome was given, which is infinite where that is 0.
-    <link>
-    <rows>
 
     Returns
     -------
@@ -183,4 +159,4 @@ def corp(
     >>> math.isclose(parts.miscalibration, parts.score - (0.25 + 0.25) / 3)
     True
     """
-    return CorpDecomposition._of(read(corp, y_true, y_prob, rows).ask(_core.corp, score=score, link=link))
+    return CorpDecomposition._of(answer(corp, locals(), _core.corp))

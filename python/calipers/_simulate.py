@@ -57,6 +57,7 @@ class Accuracy(Result):
     rmse: MonteCarlo
 
 
+@documented
 @dataclass(frozen=True)
 class EstimatorResult(Result):
     """How good an estimate of ECE a measure is, and of LS-ECE where it is one.
@@ -65,8 +66,6 @@ class EstimatorResult(Result):
     ----------
     name : str
         The measure.
-    n_runs, n_failed : int
-        Runs, and those whose rows could not be measured; the figures are of the others.
     mean : MonteCarlo
         Mean of the estimates.
     of_ece : Accuracy
@@ -84,6 +83,7 @@ class EstimatorResult(Result):
     of_ls_ece: Accuracy | None
 
 
+@documented
 @dataclass(frozen=True)
 class CoverageResult(Result):
     """How often the intervals of `assess` hold the truth.
@@ -92,10 +92,6 @@ class CoverageResult(Result):
     ----------
     name : str
         The measure.
-    level : float
-        The level that intervals were asked for.
-    n_runs, n_failed : int
-        Runs, and those whose rows could not be assessed; the figures are of the others.
     sigma : float or None
         Mean of sigma, for LS-ECE with Gaussian noise and the logistic link.
     of_ls_ece : Accuracy or None
@@ -137,6 +133,7 @@ class CoverageResult(Result):
     residual: CoverageResult | None
 
 
+@documented
 @dataclass(frozen=True)
 class RejectionResult(Result):
     """How often a test rejects: its size where the family is calibrated, else its power.

@@ -87,9 +87,7 @@ class Sketch:
         n_bins: Sequence[int] = (10, 15),
         weight_bits: int = 32,
     ) -> None:
-        cells = {"resolution": resolution, "tolerance": tolerance, "smallest_sigma": smallest_sigma}
-        kept = {"clip": clip, "largest_logit": largest_logit, "n_bins": n_bins, "weight_bits": weight_bits}
-        self._held = _core.Sketch({**cells, **kept})
+        self._held = _core.Sketch({name: value for name, value in locals().items() if name != "self"})
 
     @documented
     def update(self, y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack[OneViewOptions]) -> Sketch:
@@ -97,11 +95,6 @@ class Sketch:
 
         A batch may be empty, or without the positive label: what can only be checked of all rows is checked with the
         first value. Errors count rows over all batches. There is no mean over classes: use a sketch for each class.
-
-        Parameters
-        ----------
-        <y_true, y_prob>
-        <rows>
 
         Examples
         --------
@@ -143,7 +136,7 @@ class Sketch:
         resolution : int
             Cells are then about 2^-resolution wide, in logits.
         """
-        self._held.coarsen({"resolution": resolution})
+        self._held.coarsen(resolution)
         return self
 
     def to_bytes(self) -> bytes:
@@ -229,8 +222,13 @@ class Sketch:
         """The numbers of equal-width bins that are kept exactly, ascending."""
         return tuple(self._held.n_bins)
 
-    def _measured(self, measure: str, **options: object) -> Estimate:
-        return Estimate._of(self._held.estimate(measure, options))
+    def _measured(self, method: Callable[..., Estimate], given: dict[str, Any]) -> Estimate:
+        """The value of the measure that a method is named after, as it was called."""
+        options = {name: value for name, value in given.items() if name != "self"}
+        return self._estimate(named(method.__name__, options))
+
+    def _estimate(self, asked: Named) -> Estimate:
+        return Estimate._of(self._held.estimate(asked.measure, {**asked.options, "clip": self.clip}))
 
     def estimate(self, measure: str, **options: Any) -> Estimate:
         """The value of a measure by its name, for those that need no rows; the clip is that of the sketch.
@@ -249,8 +247,7 @@ class Sketch:
         >>> round(sketch.estimate("maximum_calibration_error", n_bins=10), 6)
         0.1
         """
-        asked = self._asked(measure, options)
-        return Estimate._of(self._held.estimate(asked.measure, {**asked.options, "clip": self.clip}))
+        return self._estimate(self._asked(measure, options))
 
     @staticmethod
     def _asked(measure: str, options: dict[str, Any]) -> Named:
@@ -270,12 +267,8 @@ class Sketch:
         """The function `ls_ece` of the rows; the clip is that of the sketch.
 
         Where cells are too wide for sigma and tolerance, the error has the tolerance that can be met.
-
-        Parameters
-        ----------
-        <sigma, noise, link, tolerance>
         """
-        return self._measured("ls_ece", sigma=sigma, noise=noise, link=link, tolerance=tolerance, clip=self.clip)
+        return self._measured(Sketch.ls_ece, locals())
 
     @documented
     def residual_ls_ece(
@@ -289,14 +282,8 @@ class Sketch:
         """The function `residual_ls_ece` of the rows; the clip is that of the sketch.
 
         Where cells are too wide for sigma and tolerance, the error has the tolerance that can be met.
-
-        Parameters
-        ----------
-        <sigma, noise, link, tolerance>
         """
-        return self._measured(
-            "residual_ls_ece", sigma=sigma, noise=noise, link=link, tolerance=tolerance, clip=self.clip
-        )
+        return self._measured(Sketch.residual_ls_ece, locals())
 
     @documented
     def assess(
@@ -316,10 +303,8 @@ class Sketch:
         ----------
         measure : {"ls_ece", "residual_ls_ece", "expected_calibration_error"}
             The last with bins of equal width.
-        <level>
         n_resamples : int
             Draws of each kind; at least 20, and at least 1 / (1 - level).
-        <method, debias, random_state>
         **options
             Those of the function of that name but for ``clip``: ``sigma``, ``noise``, ``link`` and ``tolerance`` for
             `ls_ece`, ``n_bins`` and so on for binned ECE.
@@ -332,10 +317,9 @@ class Sketch:
         >>> found.significant, found.interval.lower < 0.1 < found.interval.upper
         (True, True)
         """
+        choices = {name: value for name, value in locals().items() if name not in ("self", "measure", "options")}
         asked = self._asked(measure, options)
-        choices = {"level": level, "n_resamples": n_resamples, "method": method, "debias": debias}
-        choices |= {"random_state": random_state, "clip": self.clip}
-        return Assessment._of(self._held.assess(asked.measure, {**asked.options, **choices}))
+        return Assessment._of(self._held.assess(asked.measure, {**asked.options, **choices, "clip": self.clip}))
 
     @documented
     def sweep(
@@ -355,7 +339,6 @@ class Sketch:
 
         Parameters
         ----------
-        <bins, noise, link, tolerance>
         random_state : int
             Seed of the sampling noise.
 
@@ -380,12 +363,7 @@ class Sketch:
         noise: Noise = "gaussian",
         link: Link = "logistic",
     ) -> LsCurve:
-        """The function `ls_curve` of the rows; its bounds say how wide cells are.
-
-        Parameters
-        ----------
-        <at, sigma, noise, link>
-        """
+        """The function `ls_curve` of the rows; its bounds say how wide cells are."""
         # The curve has bounds, not a tolerance; an automatic sigma is what cells answer to within this.
         smoothing = {"sigma": sigma, "noise": noise, "link": link, "tolerance": 1e-6, "clip": self.clip}
         return LsCurve._of(self._held.ls_curve({"at": points(at), **smoothing}))
@@ -399,22 +377,12 @@ class Sketch:
         norm: Norm = "l1",
         link: Link = "logistic",
     ) -> Estimate:
-        """The function `expected_calibration_error` of the rows: exact for equal-width bins that were declared.
-
-        Parameters
-        ----------
-        <n_bins, strategy, norm, link>
-        """
-        options = {"n_bins": n_bins, "strategy": strategy, "norm": norm, "link": link}
-        return self._measured("expected_calibration_error", compat=None, **options)
+        """The function `expected_calibration_error` of the rows: exact for equal-width bins that were declared."""
+        return self._measured(Sketch.expected_calibration_error, locals())
 
     @documented
     def ecce_r(self, *, link: Link = "logistic") -> Estimate:
         """The function `ecce_r` of the rows; the bound has what the curve can do inside a cell.
-
-        Parameters
-        ----------
-        <link>
 
         Examples
         --------
@@ -423,22 +391,17 @@ class Sketch:
         >>> round(sketch.ecce_r(), 6)
         0.2
         """
-        return self._measured("ecce_r", link=link)
+        return self._measured(Sketch.ecce_r, locals())
 
     @documented
     def ecce_mad(self, *, link: Link = "logistic") -> Estimate:
-        """The function `ecce_mad` of the rows; the bound has what the curve can do inside a cell.
-
-        Parameters
-        ----------
-        <link>
-        """
-        return self._measured("ecce_mad", link=link)
+        """The function `ecce_mad` of the rows; the bound has what the curve can do inside a cell."""
+        return self._measured(Sketch.ecce_mad, locals())
 
     def brier_score(self) -> Estimate:
         """The function `brier_score` of the rows."""
-        return self._measured("brier_score")
+        return self._measured(Sketch.brier_score, locals())
 
     def log_loss(self) -> Estimate:
         """The function `log_loss` of the rows; the clip is that of the sketch."""
-        return self._measured("log_loss", clip=self.clip)
+        return self._measured(Sketch.log_loss, locals())

@@ -12,19 +12,18 @@ from calipers._arrays import ArrayLike, read_array
 from calipers._documented import documented
 from calipers._estimate import Estimate
 from calipers._inputs import Link, RunOut
-from calipers._predictions import Outcomes, Probabilities, read
+from calipers._predictions import Outcomes, Probabilities, answer, measured
 from calipers._result import Result
 from calipers._row_options import OneViewOptions, RowOptions, Unpack
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class SplineCurve(Result):
     """The gap between outcome rate and probability, and the recalibrated probability, for each distinct probability.
 
     Attributes
     ----------
-    probabilities : array
-        The distinct probabilities, ascending.
     percentiles : array
         Share of the weight up to there: where the stretch of each probability ends.
     gaps : array
@@ -73,16 +72,6 @@ def spline_calibration_error(
     with s_i the shares of the weight and p_(k) the k-th distinct probability. The slope of C is the mean of y - p, so
     that of γ is the calibration gap; `spline_curve` has all gaps and the recalibration map.
 
-    Parameters
-    ----------
-    <y_true, y_prob, n_knots, run_out, link>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float, not negative.
-
     Notes
     -----
     Assumes independent rows. Gaps that change sign within less than about 1 / n_knots of the rows are blurred.
@@ -106,9 +95,7 @@ def spline_calibration_error(
     >>> round(cal.spline_calibration_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75]), 12)
     0.25
     """
-    return read(spline_calibration_error, y_true, y_prob, rows).estimate(
-        "spline_calibration_error", n_knots=n_knots, run_out=run_out, link=link
-    )
+    return measured(spline_calibration_error, locals())
 
 
 @documented
@@ -126,11 +113,6 @@ def spline_curve(
         recalibrated_k = p_(k) + gap_k, cut to [0, 1]
 
     with the gaps of `spline_calibration_error`.
-
-    Parameters
-    ----------
-    <y_true, y_prob, n_knots, run_out, link>
-    <rows>
 
     Returns
     -------
@@ -154,6 +136,4 @@ def spline_curve(
     >>> curve.recalibrate([0.25, 0.5, 0.75]).round(12).tolist()
     [0.5, 0.75, 1.0]
     """
-    return SplineCurve._of(
-        read(spline_curve, y_true, y_prob, rows).ask(_core.spline_curve, n_knots=n_knots, run_out=run_out, link=link)
-    )
+    return SplineCurve._of(answer(spline_curve, locals(), _core.spline_curve))

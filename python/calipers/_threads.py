@@ -25,7 +25,7 @@ def set_threads(n: int | None) -> None:
     >>> cal.set_threads(2)
     >>> cal.set_threads(None)
     """
-    _core.set_threads({"n": n})
+    _core.set_threads(n)
 
 
 @contextmanager
@@ -45,8 +45,8 @@ def threads(n: int) -> Iterator[None]:
     >>> alone == cal.ls_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
     True
     """
-    before = _core.set_threads_here({"n": n})
+    before = _core.set_threads_here(n)
     try:
         yield
     finally:
-        _core.set_threads_here({"n": before})
+        _core.set_threads_here(before)

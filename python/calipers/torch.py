@@ -52,7 +52,6 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
         largest probability, and whether that class was right. An int: that class against the rest.
     n_bins : int or sequence of int
         Equal-width bins for which `expected_calibration_error` of the sketch is exact.
-    <noise, link, tolerance>
     ties : {"first", "any"}
         If several classes share the largest probability, the first is the prediction, as argmax takes it, or any of
         them counts as right.

@@ -324,7 +324,7 @@ def test_bad_rows_are_counted_in_their_group_where_that_is_asked(session: SparkS
     for row in found.measure("brier_score").collect():
         bad = row.g in BAD
         assert (row.n, row.n_left_out) == ((0, 1) if bad else (1, 0))
-        assert (row.value is None and row.refusal) if bad else row.refusal is None
+        assert (row.value is None and row.error) if bad else row.error is None
     assert sum(found.merged().left_out.values()) == len(BAD)
 
 

@@ -17,7 +17,7 @@ use pyo3::types::{PyCapsule, PyList, PyString};
 
 use crate::arrow_capsules::{Chunks, from_array, from_stream};
 use crate::borrowed::{Borrowed, Element};
-use crate::failure::refusal;
+use crate::failure::input_error;
 
 /// One chunk of a column. Python's `_Chunk` has the same fields.
 #[derive(IntoPyObject)]
@@ -194,7 +194,7 @@ fn list<O: OffsetSizeTrait>(rows: &GenericListArray<O>, what: &str) -> PyResult<
         return Ok((owned(vec![0.0_f64; rows.len()], Element::number('f', 8)), None));
     };
     if filled().any(|row| elements(rows, row).len() != width) {
-        return Err(refusal("shape", what, "rows of different lengths".to_owned()));
+        return Err(input_error("shape", what, "rows of different lengths".to_owned()));
     }
     if (0..rows.len()).all(|row| elements(rows, row).len() == width) {
         let values = rows.values().slice(elements(rows, 0).start, rows.len() * width);

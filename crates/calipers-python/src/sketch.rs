@@ -1,9 +1,9 @@
-//! A sketch that Python holds: batches in, figures and bytes out.
+//! A sketch that Python holds: batches in, values and bytes out.
 
 use std::collections::BTreeMap;
 use std::sync::{RwLock, RwLockWriteGuard};
 
-use calipers::{Error, Input, Multiclass, Scale, Tally, Ties};
+use calipers::{Error, Input, Scale, Tally};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -11,10 +11,10 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::columns::Columns;
 use crate::failure::Failure;
-use crate::inference::{Assessed, Choices};
-use crate::options::Options;
+use crate::inference::{Choices, assessed};
+use crate::options::{OptionValue, Options, Question};
 use crate::pool::{self, Length, Threads};
-use crate::results::{Curve, FromSketch, SweptSketch};
+use crate::results::{self, IntoPython, dict};
 
 /// Behind a lock, which is only waited for and held without the GIL: threads may share a sketch,
 /// and wait for each other.
@@ -27,18 +27,18 @@ type Words<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, f64);
 pub(crate) struct State {
     pub(crate) sketch: calipers::Sketch,
     /// Of all rows, merged ones included: what can be said of the whole is asked with the first
-    /// figure.
+    /// value.
     tally: Tally,
     /// Rows that came by `update`, by which errors count.
     n_updated: u64,
 }
 
 impl State {
-    pub(crate) fn update(&mut self, input: Input<'_>, multiclass: Multiclass, ties: Ties) -> Result<(), Error> {
-        // A copy, since a batch that is refused changes nothing.
+    pub(crate) fn update(&mut self, input: Input<'_>, question: Question) -> Result<(), Error> {
+        // A copy, since an invalid batch changes nothing.
         let mut tally = self.tally.clone();
         let batch = input.first_row(self.n_updated).check_batch(&mut tally)?;
-        self.sketch.update(&batch.view(multiclass, ties)?)?;
+        self.sketch.update(&batch.view(question.multiclass, question.ties)?)?;
         self.n_updated += batch.report().n_rows;
         self.tally = tally;
         Ok(())
@@ -88,6 +88,31 @@ impl Sketch {
         py.detach(|| Ok(of(&self.0.read().map_err(broken)?.sketch)))
     }
 
+    /// What a long call finds in all rows so far.
+    fn long<T: Send>(
+        &self,
+        py: Python<'_>,
+        length: Length,
+        work: impl FnOnce(&calipers::Sketch) -> Result<T, Error> + Send,
+    ) -> Result<T, Failure> {
+        pool::run(py, length, || {
+            let state = self.0.read().map_err(broken)?;
+            state.tally.finish()?;
+            Ok::<_, Failure>(work(&state.sketch)?)
+        })
+    }
+
+    /// What a sketch knows of how its rows were read, as the settings of its results have it.
+    fn input_settings<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>, Failure> {
+        let (scale, weighted, resolution) =
+            self.get(py, |sketch| (sketch.scale(), sketch.is_weighted(), sketch.options().resolution_bits()))?;
+        Ok(dict!(py;
+            from_logits: scale != Some(Scale::Probability),
+            weighted: weighted,
+            resolution: resolution as usize,
+        ))
+    }
+
     /// A copy of all rows so far, of which everything may be asked.
     pub(crate) fn finished(&self, py: Python<'_>) -> Result<calipers::Sketch, Failure> {
         self.read(py, |State { sketch, tally, .. }| {
@@ -100,9 +125,8 @@ impl Sketch {
 #[pymethods]
 impl Sketch {
     #[new]
-    fn with(options: Bound<'_, PyDict>) -> Result<Self, Failure> {
-        let options = Options::new(options).sketch()?;
-        Ok(Sketch::new(calipers::Sketch::with(&options)?))
+    fn with(options: Options<'_>) -> Result<Self, Failure> {
+        Ok(Sketch::new(calipers::Sketch::with(&options.sketch()?)?))
     }
 
     /// An empty one of the same options, which both share.
@@ -125,11 +149,9 @@ impl Sketch {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    fn update<'py>(&self, py: Python<'py>, columns: Columns<'py>, options: Bound<'py, PyDict>) -> Result<(), Failure> {
-        let options = Options::new(options);
-        let input = columns.input(&options)?;
-        let (multiclass, ties) = (options.multiclass()?, options.named("ties")?);
-        self.write(py, |state| state.update(input, multiclass, ties))
+    fn update<'py>(&self, py: Python<'py>, columns: Columns<'py>, options: Options<'py>) -> Result<(), Failure> {
+        let (input, question) = (columns.input(&options)?, Question::read(&options)?);
+        self.write(py, |state| state.update(input, question))
     }
 
     fn merge(&self, py: Python<'_>, other: &Sketch) -> Result<(), Failure> {
@@ -142,8 +164,8 @@ impl Sketch {
         })
     }
 
-    fn coarsen(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<(), Failure> {
-        let resolution = Options::new(options).small_count("resolution")?;
+    fn coarsen(&self, py: Python<'_>, resolution: Bound<'_, PyAny>) -> Result<(), Failure> {
+        let resolution = u32::read("resolution", &resolution)?;
         self.write(py, |state| state.sketch.coarsen(resolution))
     }
 
@@ -175,51 +197,44 @@ impl Sketch {
     }
 
     /// The value of a measure.
-    fn estimate(&self, py: Python<'_>, measure: &str, options: Bound<'_, PyDict>) -> Result<FromSketch, Failure> {
-        let measure = Options::new(options).measure(measure)?;
-        self.read(py, |State { sketch, tally, .. }| {
-            tally.finish()?;
-            Ok(FromSketch::new(sketch.estimate(&*measure)?, sketch))
-        })
-    }
-
-    fn assess(
+    fn estimate<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         measure: &str,
-        options: Bound<'_, PyDict>,
-    ) -> Result<Assessed<FromSketch>, Failure> {
-        let options = Options::new(options);
-        let (choices, estimator) = (Choices::new(&options)?, options.measure(measure)?);
-        pool::run(py, Length::of(&options, 0)?, || {
-            let state = self.0.read().map_err(broken)?;
-            let State { sketch, tally, .. } = &*state;
+        options: Options<'py>,
+    ) -> Result<Bound<'py, PyDict>, Failure> {
+        let measure = options.measure(measure)?;
+        let estimate = self.read(py, |State { sketch, tally, .. }| {
             tally.finish()?;
-            let assessment = choices.assess(&*estimator).run(sketch)?;
-            let measured = FromSketch::new(assessment.estimate.clone(), sketch);
-            Ok::<_, Failure>(Assessed { measured, assessment, resampling: choices.resampling })
-        })
+            sketch.estimate(&*measure)
+        })?;
+        Ok(results::estimate(py, &estimate, &self.input_settings(py)?)?)
     }
 
-    fn sweep<'py>(&self, py: Python<'py>, options: Bound<'py, PyDict>) -> Result<SweptSketch<'py>, Failure> {
-        let options = Options::new(options);
+    fn assess<'py>(
+        &self,
+        py: Python<'py>,
+        measure: &str,
+        options: Options<'py>,
+    ) -> Result<Bound<'py, PyDict>, Failure> {
+        let (choices, measure) = (Choices::read(&options)?, options.measure(measure)?);
+        let assessment = self.long(py, Length::of(&options, 0)?, |sketch| choices.assess(&*measure).run(sketch))?;
+        Ok(assessed(py, &assessment, choices.resampling, &self.input_settings(py)?)?)
+    }
+
+    fn sweep<'py>(&self, py: Python<'py>, options: Options<'py>) -> Result<Bound<'py, PyDict>, Failure> {
         let sweep = options.sweep()?;
-        let found = pool::run(py, Length::Long(None), || {
-            let state = self.0.read().map_err(broken)?;
-            state.tally.finish()?;
-            Ok::<_, Failure>(sweep.run(&state.sketch)?)
-        })?;
-        Ok(SweptSketch::new(py, &found)?)
+        let found = self.long(py, Length::Long(None), |sketch| sweep.run(sketch))?;
+        Ok(results::sweep(py, &found, true)?)
     }
 
-    fn ls_curve<'py>(&self, py: Python<'py>, options: Bound<'py, PyDict>) -> Result<Curve<'py>, Failure> {
-        let options = Options::new(options);
-        let (estimator, at) = (options.ls_ece()?, options.probabilities("at")?);
-        let curve = self.read(py, |state| {
-            state.tally.finish()?;
-            estimator.curve(&state.sketch, &at)
+    fn ls_curve<'py>(&self, py: Python<'py>, options: Options<'py>) -> Result<Bound<'py, PyAny>, Failure> {
+        let (measure, at) = (options.ls_ece()?, options.read::<Vec<f64>>("at")?);
+        let curve = self.read(py, |State { sketch, tally, .. }| {
+            tally.finish()?;
+            measure.curve(sketch, &at)
         })?;
-        Ok(Curve::new(py, curve, None))
+        Ok(curve.into_python(py)?)
     }
 
     #[getter]

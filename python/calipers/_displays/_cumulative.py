@@ -20,7 +20,6 @@ from calipers._row_options import OneViewOptions, Unpack
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 _BAND = "calipers-band"
 _BAND_TEXT = "2 standard deviations\nif calibrated"
 _ZERO = "calipers-zero"
@@ -51,13 +50,6 @@ class CumulativeDisplay(OfEstimator):
     name : str, optional
         What the legend calls it.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The axes that were drawn on last.
-    figure_ : matplotlib Figure
-        Their figure.
-
     References
     ----------
     Tygert, "Plots of the cumulative differences between observed and expected values of ordered Bernoulli variates",
@@ -73,9 +65,6 @@ class CumulativeDisplay(OfEstimator):
     >>> display.ax_.get_xlabel()
     'Share of rows, by rising probability'
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(
         self,
@@ -107,18 +96,7 @@ class CumulativeDisplay(OfEstimator):
         color: str | None = None,
         **rows: Unpack[OneViewOptions],
     ) -> CumulativeDisplay:
-        """Compute the curve of these predictions and draw it.
-
-        Parameters
-        ----------
-        <y_true, y_prob, link, name, ax, color>
-        <rows>
-
-        Returns
-        -------
-        CumulativeDisplay
-            The display, drawn.
-        """
+        """Compute the curve of these predictions and draw it."""
         predictions = read(CumulativeDisplay.from_predictions, y_true, y_prob, rows)
         curve = CumulativeCurve._of(predictions.ask(_core.cumulative_curve, link=link))
         estimate = predictions.estimate(ecce_r.__name__, link=link)
@@ -127,17 +105,7 @@ class CumulativeDisplay(OfEstimator):
 
     @documented
     def plot(self, *, ax: Axes | None = None, name: str | None = None, color: str | None = None) -> CumulativeDisplay:
-        """Draw the curve with its band; further displays may be drawn on the same axes.
-
-        Parameters
-        ----------
-        <ax, name, color>
-
-        Returns
-        -------
-        CumulativeDisplay
-            This display, with `ax_` and `figure_`.
-        """
+        """Draw the curve with its band; further displays may be drawn on the same axes."""
         ax, beside = canvas.axes_for(ax)
         first = not canvas.marked(ax, _ZERO)
         color = canvas.free_colors(ax, 1)[0] if color is None else color

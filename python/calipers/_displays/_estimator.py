@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,11 +10,26 @@ from numpy.typing import ArrayLike, NDArray
 from calipers._documented import documented
 from calipers._inputs import OneView, PosLabel
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
 Display = TypeVar("Display", bound="OfEstimator")
 
 
 class OfEstimator:
-    """A display that is drawn from predictions, and so from an estimator, too."""
+    """A display that is drawn from predictions, and so from an estimator, too.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes that were drawn on last.
+    figure_ : matplotlib Figure
+        Their figure.
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
 
     @classmethod
     @documented

@@ -22,7 +22,6 @@ from calipers._row_options import OneViewOptions, Unpack
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 # Unions of words, since stubtest takes an alias of one Literal with several for no union at all.
 Kind: TypeAlias = Literal["smoothed"] | Literal["binned"] | Literal["corp"]
 BandChoice: TypeAlias = Literal["auto", "consistency", "confidence"] | None
@@ -69,13 +68,6 @@ class ReliabilityDisplay(OfEstimator):
     name : str, optional
         What the legend calls it.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The axes that were drawn on last.
-    figure_ : matplotlib Figure
-        Their figure.
-
     Notes
     -----
     A smoothed curve is drawn where the density of smoothed predictions is at least 1/100 of an even spread. Its band
@@ -96,9 +88,6 @@ class ReliabilityDisplay(OfEstimator):
     >>> display.ax_.get_ylabel()
     'Observed frequency'
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(
         self,
@@ -141,7 +130,6 @@ class ReliabilityDisplay(OfEstimator):
 
         Parameters
         ----------
-        <y_true, y_prob>
         kind : {"smoothed", "binned", "corp"}
             Which curve.
         band : {"auto", "consistency", "confidence"} or None
@@ -149,13 +137,6 @@ class ReliabilityDisplay(OfEstimator):
             true rates may lie. "auto" is "consistency", but nothing for bins of weighted rows, which have no band.
         level : float
             Of the band, at each place.
-        <n_resamples, random_state, sigma, noise, n_bins, strategy, link, name, ax, color>
-        <rows>
-
-        Returns
-        -------
-        ReliabilityDisplay
-            The display, drawn.
         """
         if kind not in ("smoothed", "binned", "corp"):
             raise ValueError(f"kind must be 'smoothed', 'binned' or 'corp', got {kind!r}")
@@ -190,17 +171,7 @@ class ReliabilityDisplay(OfEstimator):
 
     @documented
     def plot(self, *, ax: Axes | None = None, name: str | None = None, color: str | None = None) -> ReliabilityDisplay:
-        """Draw the diagram; further displays may be drawn on the same axes.
-
-        Parameters
-        ----------
-        <ax, name, color>
-
-        Returns
-        -------
-        ReliabilityDisplay
-            This display, with `ax_` and `figure_`.
-        """
+        """Draw the diagram; further displays may be drawn on the same axes."""
         own = ax is None
         ax, beside = canvas.axes_for(ax)
         color = canvas.free_colors(ax, 1)[0] if color is None else color

@@ -17,7 +17,6 @@ from calipers._sweep import Bins, SweepResult, sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 _CHANCE = "calipers-chance"
 _CHANCE_TEXT = "range of ECE by\nchance alone"
@@ -41,13 +40,6 @@ class SweepDisplay(OfEstimator):
     name : str, optional
         What the legend calls it.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The axes that were drawn on last.
-    figure_ : matplotlib Figure
-        Their figure.
-
     References
     ----------
     Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024, section 5.
@@ -61,9 +53,6 @@ class SweepDisplay(OfEstimator):
     >>> display.ax_.get_xlabel()
     'Number of bins; 1 / sigma of LS-ECE'
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(self, result: SweepResult, *, name: str | None = None) -> None:
         self.result = result
@@ -92,16 +81,8 @@ class SweepDisplay(OfEstimator):
 
         Parameters
         ----------
-        <y_true, y_prob, bins, noise, link, tolerance, clip, compat>
         random_state : int
             Seed of the sampling noise.
-        <name, ax, colors>
-        <rows>
-
-        Returns
-        -------
-        SweepDisplay
-            The display, drawn.
         """
         check_keywords(SweepDisplay.from_predictions, rows)
         smoothing: dict[str, Any] = {"noise": noise, "link": link, "tolerance": tolerance, "clip": clip}
@@ -112,17 +93,7 @@ class SweepDisplay(OfEstimator):
     def plot(
         self, *, ax: Axes | None = None, name: str | None = None, colors: tuple[str, str] | None = None
     ) -> SweepDisplay:
-        """Draw the sweep; further displays may be drawn on the same axes.
-
-        Parameters
-        ----------
-        <ax, name, colors>
-
-        Returns
-        -------
-        SweepDisplay
-            This display, with `ax_` and `figure_`.
-        """
+        """Draw the sweep; further displays may be drawn on the same axes."""
         ax, beside = axes_for(ax)
         first = not marked(ax)
         of_ece, of_ls_ece = free_colors(ax, 2) if colors is None else colors

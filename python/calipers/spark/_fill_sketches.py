@@ -13,7 +13,7 @@ from calipers._predictions import Rows
 from calipers._sketch import Sketch
 from calipers._threads import threads
 from calipers.spark._columns import LABEL, SCORE, WEIGHT
-from calipers.spark._errors import refused
+from calipers.spark._errors import with_place
 from calipers.spark._groups import Groups, Key, groups_of
 from calipers.spark._outgoing import Outgoing
 
@@ -94,7 +94,7 @@ class _Partition:
             self._bytes_of_cells += _core.update_runs(sketches, groups.starts - first, read.columns, read.options)
         except _core.CalipersError as error:
             run = getattr(error, "run", None)
-            raise refused(error, self._place(None if run is None else groups.keys[run])) from None
+            raise with_place(error, self._place(None if run is None else groups.keys[run])) from None
 
     def _sketch(self, key: Key) -> _core.Sketch:
         found = self._sketches.get(key)

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from calipers import _core
-from calipers._core import CalipersError
+from calipers._errors import coded_error
 from calipers._threads import threads
 from calipers.spark._columns import SKETCH
-from calipers.spark._errors import refused
+from calipers.spark._errors import with_place
 from calipers.spark._fill_sketches import Batches
 from calipers.spark._groups import Key, runs_of
 from calipers.spark._outgoing import Outgoing
@@ -76,9 +76,7 @@ def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """Rows of some megabytes each: a batch of Spark has ten thousand sketches, whatever their size."""
     parts = batch.column(SKETCH)
     if parts.null_count:
-        missing = CalipersError("sketches must not be missing")
-        missing.code = "wrong_column"
-        raise refused(missing, "sketches")
+        raise with_place(coded_error("wrong_column", "sketches must not be missing"), "sketches")
     ends = np.cumsum(np.maximum(pc.binary_length(parts).to_numpy(zero_copy_only=False), _LEAST_BYTES))
     start = 0
     while start < len(ends):
@@ -93,4 +91,4 @@ def merge_runs(parts: pa.Array, starts: np.ndarray) -> list[_core.Sketch]:
     try:
         return _core.merge_runs(parts.to_pylist(), starts)
     except _core.CalipersError as error:
-        raise refused(error, "sketches") from None
+        raise with_place(error, "sketches") from None

@@ -12,7 +12,7 @@ from calipers._documented import documented
 from calipers._row_options import ROW_DEFAULTS, ColumnOptions, DataFrameOptions, Unpack
 from calipers._sketch import Sketch
 from calipers.spark import _gather
-from calipers.spark._columns import check_dataframe, choose, refusal
+from calipers.spark._columns import check_dataframe, choose, input_error
 from calipers.spark._fill_sketches import Filling
 from calipers.spark._gather import gathered, schema_of
 from calipers.spark._measure_sketches import check_names
@@ -58,7 +58,6 @@ def sketch(
     by : str or sequence of str
         Columns whose values make the groups: whole numbers, decimals, text, dates, times, true and false. Null is a
         group, too. Without any, all rows are one group.
-    <rows>
     **options
         Those of `calipers.Sketch`: ``resolution``, or ``tolerance`` and ``smallest_sigma``, ``clip``, ``n_bins``.
 
@@ -99,14 +98,16 @@ def sketch(
     names = (by,) if isinstance(by, str) else tuple(by)
     check_dataframe(df)
     if df.isStreaming:
-        raise refusal("invalid_setting", "df must be whole, got a stream: write_windows takes those")
+        raise input_error("invalid_setting", "df must be whole, got a stream: write_windows takes those")
     partials = filled(df, prob, label, weight, names, reading, shape)
     found = gathered(partials.rows, partials.keys)
     sketches = Sketches(found, empty=Sketch(**shape))
     pos_label = reading["pos_label"]
     if pos_label is not None and found.facts.n > 0 and not found.facts.has_positive:
         sketches.unpersist()
-        raise refusal("positive_label_absent", f"the positive label must occur, got {pos_label!r}, which no row has")
+        raise input_error(
+            "positive_label_absent", f"the positive label must occur, got {pos_label!r}, which no row has"
+        )
     return sketches
 
 

@@ -16,7 +16,7 @@ from calipers._measures import LISTED, measures
 from calipers._parquet import FOLDERS, START
 from calipers._sketch import Sketch
 from calipers.spark._collect import collected, created, shown
-from calipers.spark._columns import RESERVED, SKETCH, check_dataframe, column, key_field, refusal
+from calipers.spark._columns import RESERVED, SKETCH, check_dataframe, column, input_error, key_field
 from calipers.spark._errors import clearly
 from calipers.spark._gather import Gathered, gathered, merging, schema_of
 from calipers.spark._measure_sketches import Asking, check_names
@@ -110,7 +110,7 @@ class Sketches:
         """Sketches of fewer groups: those that agree in these of the columns are merged."""
         unknown = [name for name in by if name not in self.by]
         if unknown:
-            raise refusal("wrong_column", f"by must be of {', '.join(self.by) or 'none'}, got {unknown[0]!r}")
+            raise input_error("wrong_column", f"by must be of {', '.join(self.by) or 'none'}, got {unknown[0]!r}")
         keys = tuple(key for name in by for key in self._keys if key.name == name)
         return self._with(self._rows.select(*(column(key.name) for key in keys), SKETCH), keys)
 
@@ -131,11 +131,11 @@ class Sketches:
         -------
         pyspark.sql.DataFrame
             Keys, ``measure``, ``value``, ``numerical_bound``, ``settings`` as JSON, ``n``, ``n_left_out``, and
-            ``refusal``: why a group has no value.
+            ``error``: why a group has no value.
         """
         of_sketches = [each.name for each in measures() if each.from_sketch != "nothing"]
         if measure not in of_sketches:
-            raise refusal("invalid_setting", f"measure must be one of {', '.join(of_sketches)}, got {measure!r}")
+            raise input_error("invalid_setting", f"measure must be one of {', '.join(of_sketches)}, got {measure!r}")
         self._try("measure", {"measure": measure, **options})
         return self._ask("measure", {"measure": measure, **self._one_sigma(measure, options)})
 
@@ -157,10 +157,8 @@ class Sketches:
         ----------
         measure : {"ls_ece", "residual_ls_ece", "expected_calibration_error"}
             The last with bins of equal width. All groups have the sigma of all rows unless one is given.
-        <level>
         n_resamples : int
             Draws of each kind; at least 20, and at least 1 / (1 - level).
-        <method, debias, random_state>
         **options
             Those of the function of that name but for ``clip``: ``sigma``, ``noise``, ``link`` and ``tolerance`` for
             `calipers.ls_ece`, ``n_bins`` and so on for binned ECE.
@@ -170,16 +168,9 @@ class Sketches:
         pyspark.sql.DataFrame
             Keys, ``measure``, ``value``, ``numerical_bound``, ``floor``, ``p_value``, ``significant``, ``lower``,
             ``upper``, ``is_upper_limit``, ``debiased``, ``standard_error``, ``sentence``, ``settings`` as JSON, ``n``,
-            ``n_left_out``, and ``refusal``.
+            ``n_left_out``, and ``error``.
         """
-        choices = {
-            "measure": measure,
-            "level": level,
-            "n_resamples": n_resamples,
-            "method": method,
-            "debias": debias,
-            "random_state": random_state,
-        }
+        choices = {name: value for name, value in locals().items() if name not in ("self", "options")}
         self._try("assess", {**choices, **options})
         return self._ask("assess", {**choices, **self._one_sigma(measure, options)})
 
@@ -189,7 +180,6 @@ class Sketches:
 
         Parameters
         ----------
-        <bins>
         **options
             Those of `calipers.Sketch.sweep`: ``noise``, ``link``, ``tolerance`` and ``random_state``.
 
@@ -198,7 +188,7 @@ class Sketches:
         pyspark.sql.DataFrame
             A row for each group and number of bins: keys, ``n_bins``, ``ece_uniform``, ``ece_uniform_bound``,
             ``ece_quantile``, ``ece_quantile_bound``, ``ls_ece``, ``ls_ece_bound``, and for the group as a whole
-            ``verdict`` and ``sentence``, ``n``, ``n_left_out``, and ``refusal``.
+            ``verdict`` and ``sentence``, ``n``, ``n_left_out``, and ``error``.
         """
         asked = {"bins": None if bins is None else [int(n_bins) for n_bins in bins], **options}
         self._try("sweep", asked)
@@ -284,7 +274,7 @@ def of_rows(df: DataFrame) -> Sketches:
     kinds = {field.name: field.dataType for field in df.schema.fields}
     if not isinstance(kinds.get(SKETCH), types.BinaryType):
         shown = ", ".join(f"{name} {kind.simpleString()}" for name, kind in kinds.items())
-        raise refusal("wrong_column", f"sketches must be in a binary column {SKETCH!r}, got {shown}")
+        raise input_error("wrong_column", f"sketches must be in a binary column {SKETCH!r}, got {shown}")
     keys = tuple(key_field(df, name) for name in df.columns if name.lower() not in RESERVED)
     rows = df.select(*(column(key.name) for key in keys), SKETCH)
     return Sketches(gathered(_partials(rows, keys), keys))

@@ -14,7 +14,7 @@ from calipers._documented import documented
 from calipers._inputs import Invalid
 from calipers._parquet import BATCH, FOLDERS, QUERY, START
 from calipers._row_options import DataFrameOptions, Unpack
-from calipers.spark._columns import SKETCH, check_dataframe, choose, column, refusal
+from calipers.spark._columns import SKETCH, check_dataframe, choose, column, input_error
 from calipers.spark._errors import clearly, marked
 from calipers.spark._gather import merged_in_spark
 from calipers.spark._session import session as active_session
@@ -54,8 +54,8 @@ def write_windows(
     path : str
         The folder of sketches; several queries may write to one.
     time : str
-        The column of timestamps. A row without a time is refused; with ``invalid="count"`` it is in a window of its
-        own, whose start and end are null.
+        The column of timestamps. A row without a time is an error; with ``invalid="count"`` it is in a
+        window of its own, whose start and end are null.
     window : str
         How long windows are, as ``"1 hour"``; they do not overlap.
     checkpoint : str
@@ -71,18 +71,18 @@ def write_windows(
         Columns whose values make the groups, beside the window.
     trigger : dict, optional
         Keywords of `DataStreamWriter.trigger`, as ``{"availableNow": True}``.
-    <rows>
     **options
         Those of `calipers.Sketch`: ``resolution``, or ``tolerance`` and ``smallest_sigma``, ``clip``, ``n_bins``.
 
     Returns
     -------
     pyspark.sql.streaming.StreamingQuery
-        The query, started. A row that is refused ends it, with the rule, the value, the window and the group.
+        The query, started. An invalid row ends it, with the rule, the value, the window and the
+        group.
     """
     check_dataframe(df)
     if not df.isStreaming:
-        raise refusal("invalid_setting", "df must be a stream: sketch takes what is whole")
+        raise input_error("invalid_setting", "df must be a stream: sketch takes what is whole")
     names = (by,) if isinstance(by, str) else tuple(by)
     reading, shape = split_reading(options)
 
@@ -142,7 +142,7 @@ def read_windows(
         df = spark.read.parquet(path).drop(*FOLDERS)
     missing = [name for name in (START, END, SKETCH) if name not in df.columns]
     if missing:
-        raise refusal("wrong_column", f"windows must have a column {missing[0]!r}, got {', '.join(df.columns)}")
+        raise input_error("wrong_column", f"windows must have a column {missing[0]!r}, got {', '.join(df.columns)}")
     if start is not None:
         df = df.where(sql.col(START) >= sql.lit(start).cast("timestamp"))
     if end is not None:
@@ -153,7 +153,7 @@ def read_windows(
         names = (by,) if isinstance(by, str) else tuple(by)
     unknown = [name for name in names if name not in df.columns or name == SKETCH]
     if unknown:
-        raise refusal(
+        raise input_error(
             "wrong_column", f"by must name columns of windows, got {unknown[0]!r}: there are {', '.join(df.columns)}"
         )
     return of_rows(df.select(*map(column, names), SKETCH))
@@ -164,11 +164,11 @@ def _with_window(df: DataFrame, time: str, window: str, others: Sequence[str | N
     found = [field for field in df.schema.fields if field.name == time]
     if not found or not isinstance(found[0].dataType, (types.TimestampType, types.TimestampNTZType)):
         got = f"{time!r}, which is {found[0].dataType.simpleString()}" if found else f"{time!r}, which is not there"
-        raise refusal("wrong_column", f"time must name a column of timestamps, got {got}")
+        raise input_error("wrong_column", f"time must name a column of timestamps, got {got}")
     named = {name: None for name in others if name is not None}
     taken = [name for name in named if name.lower() in (START, END, *FOLDERS)]
     if taken:
-        raise refusal("invalid_setting", f"columns must not be called {taken[0]!r}, as one of the windows is")
+        raise input_error("invalid_setting", f"columns must not be called {taken[0]!r}, as one of the windows is")
     when, kind = column(time), found[0].dataType
     present = when.isNotNull()
     # Spark would leave out rows without a time, and say nothing.
