@@ -4,9 +4,10 @@
     __dlpack__                              torch, JAX, CuPy                  -> DLPack
     buffer, __array__, lists                numpy, pandas                     -> numpy
 
-Nothing here knows a library, and none is imported: values are read through a protocol. Values with several protocols
-are read through the first of them, since Arrow alone has nulls. Values whose columns are numpy arrays are read as
-such, since an Arrow export would copy them and turn NaN into null.
+Nothing here knows a library, and none is imported: values are read through a protocol. Values with
+several protocols are read through the first of them, since Arrow alone has nulls. Values whose
+columns are numpy arrays are read as such, since an Arrow export would copy them and turn NaN into
+null.
 """
 
 from __future__ import annotations

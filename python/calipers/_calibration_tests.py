@@ -1,7 +1,7 @@
-"""Tests of calibration, which ask whether what is seen is more than chance.
+"""Tests of calibration: p-values for the hypothesis that predictions are calibrated.
 
-The hypothesis of all is that each outcome is 1 with the probability that was predicted for it, independently of other
-rows.
+The hypothesis of all is that each outcome is 1 with the probability that was predicted for it,
+independently of other rows.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class CalibrationTests(Mapping[str, CalibrationTest]):
 def _by(test: CalibrationTest) -> str:
     """Where the p-value comes from, in a word or two."""
     if "n_resamples" in test.settings:
-        return f"{test.settings['n_resamples']} draws"
+        return f"{test.settings['n_resamples']} resamples"
     if test.degrees_of_freedom is not None:
         return f"chi-square, {test.degrees_of_freedom:g} degrees of freedom"
     return "normal distribution" if test.test == "spiegelhalter" else "Brownian motion"
@@ -165,24 +165,24 @@ def _result(rows: Rows, test: str, options: Mapping[str, object]) -> Calibration
 
 @documented
 def spiegelhalter_test(y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack[TestOptions]) -> CalibrationTest:
-    r"""Spiegelhalter's test: whether the Brier score is what the predictions themselves say that it should be.
+    r"""Spiegelhalter's test: whether the Brier score is as large as the predictions imply.
+
+    Use it to detect predictions that are too extreme or not extreme enough.
 
         z = Σ w_i (y_i - p_i)(1 - 2 p_i) / √( Σ w_i² (1 - 2 p_i)² p_i (1 - p_i) ),  p-value P(|Z| >= |z|), Z normal
 
-    Above 0: the Brier score is worse than predicted, as that of overconfident predictions is; below 0: better.
-    Two-sided, since both are miscalibrated.
+    Above 0: the Brier score is worse than predicted, as that of overconfident predictions is; below
+    0: better. Two-sided, since both are miscalibrated.
 
-    Notes
-    -----
-    Assumes independent rows. One direction only: errors that leave the Brier score as predicted are not seen, such as
-    all that happens at p = 1/2.
+    Notes ----- Assumes independent rows. One direction only: errors that leave the Brier score as
+    predicted are not detected, such as all errors at p = 1/2.
 
-    Cost: O(n), one pass; with drawn outcomes a sort and up to 8,000 random numbers for each draw. "auto" takes the
-    normal distribution where Σ (w (1 - 2p))⁴ p (1 - p) is at most a tenth of the denominator's fourth power.
+    Cost: O(n), one pass; with resamples a sort and up to 8,000 random numbers for each. "auto"
+    takes the normal distribution where Σ (w (1 - 2p))⁴ p (1 - p) is at most a tenth of the
+    denominator's fourth power.
 
-    References
-    ----------
-    Spiegelhalter, "Probabilistic prediction in patient management and clinical trials", Statistics in Medicine 5, 1986.
+    References ---------- Spiegelhalter, "Probabilistic prediction in patient management and
+    clinical trials", Statistics in Medicine 5, 1986.
 
     Examples
     --------
@@ -207,35 +207,36 @@ def hosmer_lemeshow_test(
 ) -> CalibrationTest:
     r"""The test of Hosmer and Lemeshow: outcomes against predictions in groups of equal mass.
 
+    Use it where it is customary, as for clinical models; its result depends on the groups.
+
         H = Σ_g ( Σ_(i in g) w_i (y_i - p_i) )² / ( p̄_g (1 - p̄_g) Σ_(i in g) w_i² )
 
-    with p̄_g the mean probability of a group. Rows are in order of their probability; ties are in one group, and
-    with many of them there are fewer groups than asked for. The p-value is that of chi-square with one degree of
-    freedom for each occupied group, for predictions that were not fitted on these rows.
+    with p̄_g the mean probability of a group. Rows are in order of their probability; ties are in
+    one group, and with many of them there are fewer groups than requested. The p-value is that of
+    chi-square with one degree of freedom for each occupied group, for predictions that were not
+    fitted on these rows.
 
     Parameters
     ----------
     n_groups : int
         Groups, from 2 to 10,000.
     fitted : bool
-        Whether predictions are those of a logistic regression that was fitted on these very rows: two degrees of
-        freedom fewer. On other predictions that would reject 6 to 15 % of calibrated ones at 5 %.
+        Whether predictions are those of a logistic regression that was fitted on the same rows: two
+        degrees of freedom fewer. On other predictions that would reject 6 to 15 % of calibrated
+        ones at 5 %.
 
     Notes
     -----
-    Assumes independent rows. Gaps that cancel inside a group are not seen.
+    Assumes independent rows. Gaps that cancel inside a group are not detected.
 
-    Cost: O(n log n) for a sort; with drawn outcomes up to 8,000 random numbers for each draw. "auto" takes chi-square
-    where each group expects at least 5 outcomes of either kind.
+    Cost: O(n log n) for a sort; with resamples up to 8,000 random numbers for each. "auto" takes
+    chi-square where each group expects at least 5 outcomes of either kind.
 
-    References
-    ----------
-    Hosmer, Lemeshow, "Goodness of fit tests for the multiple logistic regression model", Communications in Statistics
-    9, 1980.
+    References ---------- Hosmer, Lemeshow, "Goodness of fit tests for the multiple logistic
+    regression model", Communications in Statistics 9, 1980.
 
-    Examples
-    --------
-    Two groups, of which one expects 1 outcome of 2 and has 2, the other 1.5 of 2 and has 1: H = 1 / 0.5 + 0.25 / 0.375.
+    Examples -------- Two groups, of which one expects 1 outcome of 2 and has 2, the other 1.5 of 2
+    and has 1: H = 1 / 0.5 + 0.25 / 0.375.
 
     >>> import calipers as cal
     >>> y, p = [1, 1, 1, 0], [0.5, 0.5, 0.75, 0.75]
@@ -248,24 +249,27 @@ def hosmer_lemeshow_test(
 
 @documented
 def ecce_r_test(y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack[TestOptions]) -> CalibrationTest:
-    r"""Kuiper's test by ECCE-R: whether the sum of residuals ranges farther than chance lets it.
+    r"""Kuiper's test by ECCE-R: whether the cumulated residuals range farther than by chance.
+
+    Use it to test calibration without bins and bandwidth. It detects miscalibration of one sign
+    over long ranges of probability best.
 
         C_k = Σ_(i: p_i <= p_(k)) w_i (y_i - p_i),  C_0 = 0,  σ² = Σ w_i² p_i (1 - p_i)
         statistic = (max C - min C) / σ      against the range of Brownian motion on [0, 1]
 
-    with p_(k) the k-th distinct probability: ties are one step, so that the order of rows does not matter. C_0 belongs
-    to the sums.
+    with p_(k) the k-th distinct probability: ties are one step, so that the order of rows does not
+    matter. C_0 belongs to the sums.
 
     Notes
     -----
-    Assumes independent rows. No bins and no bandwidth; sees best what has one sign over long stretches of probability.
+    Assumes independent rows. There are no bins and no bandwidth.
 
-    Cost: O(n log n) for a sort; with drawn outcomes up to 8,000 random numbers for each draw. "auto" draws where there
-    are fewer than 2,000 steps of equal variance: on a grid of 0.05 the limit has a size of about 3 % at 5 %.
+    Cost: O(n log n) for a sort; with resamples up to 8,000 random numbers for each. "auto"
+    resamples where there are fewer than 2,000 steps of equal variance: on a grid of 0.05 the limit
+    has a size of about 3 % at 5 %.
 
-    References
-    ----------
-    Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic predictions", JMLR 23, 2022.
+    References ---------- Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for
+    probabilistic predictions", JMLR 23, 2022.
 
     Examples
     --------
@@ -281,24 +285,27 @@ def ecce_r_test(y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack[T
 
 @documented
 def ecce_mad_test(y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack[TestOptions]) -> CalibrationTest:
-    r"""The test of Kolmogorov and Smirnov by ECCE-MAD: whether the sum of residuals strays farther than chance lets it.
+    r"""Kolmogorov-Smirnov test by ECCE-MAD: whether cumulated residuals are larger than by chance.
+
+    Use it as `ecce_r_test`; this one is better where predictions are too high or too low as a
+    whole.
 
         C_k = Σ_(i: p_i <= p_(k)) w_i (y_i - p_i),  C_0 = 0,  σ² = Σ w_i² p_i (1 - p_i)
         statistic = max |C| / σ      against the largest absolute value of Brownian motion on [0, 1]
 
-    with p_(k) the k-th distinct probability: ties are one step, so that the order of rows does not matter. C_0 belongs
-    to the sums.
+    with p_(k) the k-th distinct probability: ties are one step, so that the order of rows does not
+    matter. C_0 belongs to the sums.
 
     Notes
     -----
-    Assumes independent rows. No bins and no bandwidth; sees best what has one sign over long stretches of probability.
+    Assumes independent rows. There are no bins and no bandwidth.
 
-    Cost: O(n log n) for a sort; with drawn outcomes up to 8,000 random numbers for each draw. "auto" draws where there
-    are fewer than 2,000 steps of equal variance: on a grid of 0.05 the limit has a size of about 3.5 % at 5 %.
+    Cost: O(n log n) for a sort; with resamples up to 8,000 random numbers for each. "auto"
+    resamples where there are fewer than 2,000 steps of equal variance: on a grid of 0.05 the limit
+    has a size of about 3.5 % at 5 %.
 
-    References
-    ----------
-    Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic predictions", JMLR 23, 2022.
+    References ---------- Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for
+    probabilistic predictions", JMLR 23, 2022.
 
     Examples
     --------
@@ -323,30 +330,32 @@ def tcal_test(
     random_state: int = 0,
     **rows: Unpack[OneViewOptions],
 ) -> CalibrationTest:
-    r"""T-Cal's adaptive test: the squared calibration error in 2, 4, 8, ... bins, the most surprising of them.
+    r"""T-Cal's adaptive test: the squared calibration error in 2, 4, 8, ... bins.
+
+    Use it to detect miscalibration of any shape, also where gaps change their sign often.
 
         T_m = Σ_b ( (Σ_(i in b) w_i r_i)² - Σ_(i in b) w_i² r_i² ) / W_b,  r_i = y_i - p_i, m bins [(b-1)/m, b/m)
-        p_m = share of draws, with the rows themselves among them, whose T_m is at least that of the rows
+        p_m = share of resamples, with the data among them, whose T_m is at least that of the data
         statistic = min over m = 2, 4, 8, ... of p_m
 
-    with as many bins as have at least 8 rows each on average. In a draw each outcome is 1 with its predicted
-    probability. The p-value is the share of draws whose own smallest p_m is as small.
+    with as many bins as have at least 8 rows each on average. In a resample each outcome is 1 with
+    its predicted probability. The p-value is the share of resamples whose own smallest p_m is as
+    small.
 
     Parameters
     ----------
     most_bins : int
         Bins of the finest scale at most, however many rows there are.
 
-    Notes
-    -----
-    Assumes independent rows. Products of a row with itself are left out, so that one single outcome that was said
-    to be impossible is not seen. ``settings["n_bins"]`` is the scale of the smallest p_m.
+    Notes ----- Assumes independent rows. Products of a row with itself are left out, so that a
+    single outcome with a predicted probability of 0 is not detected. ``settings["n_bins"]`` is the
+    scale of the smallest p_m.
 
-    Cost: O(n log n) for a sort, and up to 8,000 random numbers for each draw. The size is exact for any n.
+    Cost: O(n log n) for a sort, and up to 8,000 random numbers for each resample. The size is exact
+    for any n.
 
-    References
-    ----------
-    Lee, Huang, Hassani, Dobriban, "T-Cal: an optimal test for the calibration of predictive models", JMLR 24, 2023.
+    References ---------- Lee, Huang, Hassani, Dobriban, "T-Cal: an optimal test for the calibration
+    of predictive models", JMLR 24, 2023.
 
     Examples
     --------
@@ -368,13 +377,17 @@ def cox_test(
     level: float = 0.95,
     **rows: Unpack[OneViewOptions],
 ) -> CoxTest:
-    r"""The test by Cox's regression: whether outcomes, regressed on logits, have intercept 0 and slope 1.
+    r"""Cox's test: whether outcomes, regressed on logits, have intercept 0 and slope 1.
+
+    Use it to detect predictions that are too high or too extreme as a whole, with intervals for
+    both.
 
         logit P(Y = 1) = a + b h,  h = logit of the probability
         LR = 2 ( max_(a, b) l(a, b) - l(0, 1) ),  l the log-likelihood, against chi-square with 2 degrees of freedom
 
-    With unequal weights LR has another distribution; then the statistic is the score test Uᵀ V⁻¹ U with
-    U = Σ w (y - p)(1, h) and V = Σ w² p (1 - p)(1, h)(1, h)ᵀ, which is the same for many rows of equal weight.
+    With unequal weights LR has another distribution; then the statistic is the score test Uᵀ V⁻¹ U
+    with U = Σ w (y - p)(1, h) and V = Σ w² p (1 - p)(1, h)(1, h)ᵀ, which is the same for many rows
+    of equal weight.
 
     Parameters
     ----------
@@ -386,22 +399,20 @@ def cox_test(
     CoxTest
         Statistic, p-value, and the coefficients with intervals.
 
-    Notes
-    -----
-    Assumes independent rows. It sees what is a straight line in logits: predictions that are too high or too extreme as
-    a whole. Refuses rows whose outcomes the logits separate, as `cox_calibration` does. Standard errors are those of
-    the information matrix, with unequal weights those of the sandwich.
+    Notes ----- Assumes independent rows. It detects what is a straight line in logits: predictions
+    that are too high or too extreme as a whole. Outcomes that the logits separate are an error, as
+    for `cox_calibration`. Standard errors are those of the information matrix, with unequal weights
+    those of the sandwich.
 
-    Cost: O(n) for each Newton step, mostly 5 to 8. The chi-square distribution is that of many rows.
+    Cost: O(n) for each Newton step, mostly 5 to 8. The chi-square distribution is that of many
+    rows.
 
-    References
-    ----------
-    Cox, "Two further applications of a model for binary regression", Biometrika 45, 1958; Miller, Hui, Tierney,
-    "Validation techniques for logistic regression models", Statistics in Medicine 10, 1991.
+    References ---------- Cox, "Two further applications of a model for binary regression",
+    Biometrika 45, 1958; Miller, Hui, Tierney, "Validation techniques for logistic regression
+    models", Statistics in Medicine 10, 1991.
 
-    Examples
-    --------
-    Logits ±ln 3, outcomes as often as they say: intercept 0, slope 1, nothing to see.
+    Examples -------- Logits ±ln 3, and outcomes as often as predicted: intercept 0, slope 1, no
+    evidence of miscalibration.
 
     >>> import calipers as cal
     >>> test = cal.cox_test([1, 1, 1, 0, 1, 0, 0, 0], [0.75] * 4 + [0.25] * 4)
@@ -429,8 +440,11 @@ def calibration_tests(
 ) -> CalibrationTests:
     r"""All tests of calibration on the same rows, by name.
 
-    `spiegelhalter_test`, `hosmer_lemeshow_test`, `ecce_r_test`, `ecce_mad_test`, `tcal_test` and `cox_test`, each as it
-    is by itself. Of six p-values the smallest is small more often than one is: choose the test first, or divide by six.
+    Use it for an overview. The smallest of six p-values is small more often than a single one:
+    choose the test before you look at the data, or multiply the p-value by six.
+
+    `spiegelhalter_test`, `hosmer_lemeshow_test`, `ecce_r_test`, `ecce_mad_test`, `tcal_test` and
+    `cox_test`, each as it is by itself.
 
     Parameters
     ----------
@@ -444,11 +458,10 @@ def calibration_tests(
     CalibrationTests
         A mapping from names to results, which prints as a table.
 
-    Notes
-    -----
-    Where outcomes are separated by the logits, Cox's regression has no fit: ``errors`` then has the reason.
+    Notes ----- Where outcomes are separated by the logits, Cox's regression has no fit: ``errors``
+    then has the reason.
 
-    Cost: the sum of theirs; mostly that of the draws of T-Cal.
+    Cost: the sum of theirs; mostly that of the resamples of T-Cal.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What clinical prediction models are judged by."""
+"""Measures that are customary for clinical prediction models."""
 
 from __future__ import annotations
 
@@ -46,14 +46,17 @@ class CalibrationIndices(Result):
 @documented
 @dataclass(frozen=True)
 class CoxCalibration(Result):
-    """The regressions of outcomes on logits; calibrated predictions have intercept 0, slope 1 and 0 in the large.
+    """The regressions of outcomes on logits.
+
+    Calibrated predictions have intercept 0, slope 1 and 0 in the large.
 
     Attributes
     ----------
     intercept, slope : float
-        Of the regression on the logits; a slope below 1 says that predictions are too extreme.
+        Of the regression on the logits; a slope below 1 means that predictions are too extreme.
     in_the_large : float
-        The intercept where the slope is held at 1; above 0 if outcomes are more frequent than predicted.
+        The intercept where the slope is held at 1; above 0 if outcomes are more frequent than
+        predicted.
     intercept_standard_error, slope_standard_error, in_the_large_standard_error : float
         Statistical standard errors, from the information matrix.
     covariance : float
@@ -83,20 +86,20 @@ def observed_expected(
 ) -> Estimate:
     r"""Observed / expected ratio: outcomes that occurred for each that was predicted.
 
-        O/E = Σ_i w_i y_i / Σ_i w_i p_i
+    Use it as a first check of a clinical or risk model: 1 is calibrated on average, above 1 means
+    that too little was predicted.
 
-    1 if calibrated in the large, above 1 where too little was predicted.
+        O/E = Σ_i w_i y_i / Σ_i w_i p_i
 
     Notes
     -----
-    Assumes nothing.
+    Makes no assumptions.
 
-    Cost: O(n), one pass. Accuracy: compensated sums, a few units of rounding of the ratio; consistent, the
-    expected count is taken as known.
+    Cost: O(n), one pass. Accuracy: compensated sums, a few units of rounding of the ratio;
+    consistent, the expected count is taken as known.
 
-    References
-    ----------
-    Miller, Hui, Tierney, "Validation techniques for logistic regression models", Statistics in Medicine 10, 1991.
+    References ---------- Miller, Hui, Tierney, "Validation techniques for logistic regression
+    models", Statistics in Medicine 10, 1991.
 
     Examples
     --------
@@ -120,11 +123,14 @@ def calibration_indices(
 ) -> CalibrationIndices:
     r"""ICI, E50, E90 and Emax: the gaps between a smoothed curve and the diagonal, at the rows.
 
+    Use it for clinical prediction models, whose guidelines ask for these values.
+
         gap_i = |E[Y | T = p_i] - p_i|,  T = ρ(h + ξ)
         ICI = Σ_i s_i gap_i;  E50, E90 = quantiles by weight;  Emax = the largest
 
-    with s_i the shares of the weight. The curve is that of LS-ECE at each row's own probability: a local mean
-    on the logit axis, which needs no knots or spans and takes weights as they are. Others use LOESS or splines.
+    with s_i the shares of the weight. The curve is that of LS-ECE at each row's own probability: a
+    local mean on the logit axis, which needs no knots or spans and takes weights as they are.
+    Others use LOESS or splines.
 
     Parameters
     ----------
@@ -142,13 +148,12 @@ def calibration_indices(
     -----
     Assumes independent rows. Each row pulls the curve towards its own outcome.
 
-    Cost: O(n) by a grid for Gaussian noise, and a sort for the quantiles; for other noise all rows within reach
-    of each row. Accuracy: the bounds are proven. Biased up at small n sigma, even when calibrated.
+    Cost: O(n) by a grid for Gaussian noise, and a sort for the quantiles; for other noise all rows
+    within reach of each row. Accuracy: the bounds are proven. Biased up at small n sigma, even when
+    calibrated.
 
-    References
-    ----------
-    Austin, Steyerberg, "The Integrated Calibration Index (ICI) and related metrics", Statistics in Medicine 38, 2019;
-    Harrell, "Regression Modeling Strategies", 2001.
+    References ---------- Austin, Steyerberg, "The Integrated Calibration Index (ICI) and related
+    metrics", Statistics in Medicine 38, 2019; Harrell, "Regression Modeling Strategies", 2001.
 
     Examples
     --------
@@ -168,7 +173,10 @@ def calibration_indices(
 def cox_calibration(
     y_true: Outcomes, y_prob: Probabilities = None, *, clip: float = 1e-6, **rows: Unpack[OneViewOptions]
 ) -> CoxCalibration:
-    r"""Cox's calibration regression: intercept, slope and calibration in the large, with standard errors.
+    r"""Cox's calibration regression: intercept, slope and calibration in the large.
+
+    Use it to learn whether predictions are too extreme (a slope below 1) or too high on average (an
+    intercept below 0); `cox_test` has the p-value and intervals.
 
         logit P(Y = 1) = a + b h,  h = logit of the probability, by maximum (weighted) likelihood
         logit P(Y = 1) = c + h,    calibration in the large
@@ -178,20 +186,20 @@ def cox_calibration(
     Parameters
     ----------
     clip : float
-        Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit; then the clip matters.
+        Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit; then the
+        clip matters.
 
     Returns
     -------
     CoxCalibration
         Coefficients, standard errors and numerical bounds.
 
-    Notes
-    -----
-    Assumes independent rows, and a calibration that is wrong, if at all, by a straight line in logits. Weights count as
-    numbers of rows. Where the likelihood has no maximum, the call is refused.
+    Notes ----- Assumes independent rows, and a calibration that is wrong, if at all, by a straight
+    line in logits. Weights count as numbers of rows. Where the likelihood has no maximum, the call
+    raises an error.
 
-    Cost: O(n) for each Newton step, mostly 5 to 8. Accuracy: steps until none changes a coefficient by more
-    than 1e-11 of 1 + its size.
+    Cost: O(n) for each Newton step, mostly 5 to 8. Accuracy: steps until none changes a coefficient
+    by more than 1e-11 of 1 + its size.
 
     References
     ----------
@@ -199,7 +207,7 @@ def cox_calibration(
 
     Examples
     --------
-    Logits ±ln 3 say 3/4 and 1/4, outcomes say 2/3 and 1/3: a slope of ln 2 / ln 3.
+    Predictions are 3/4 and 1/4 (logits ±ln 3), outcome rates 2/3 and 1/3: a slope of ln 2 / ln 3.
 
     >>> import math
     >>> import calipers as cal

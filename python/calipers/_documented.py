@@ -2,9 +2,9 @@
 
 `documented` completes a docstring from the signature. A parameter that the docstring does not
 describe has the text that all functions share (`_parameters`, or `RowOptions` for the options of
-rows). The same goes for the attributes of results (`_attributes`) and for what is returned. The types of
-parameters get the defaults of the signature, and ``**rows: Unpack[RowOptions]`` becomes the options
-themselves.
+rows). The same goes for the attributes of results (`_attributes`) and for what is returned. The
+types of parameters get the defaults of the signature, and ``**rows: Unpack[RowOptions]`` becomes
+the options themselves.
 """
 
 from __future__ import annotations
@@ -113,7 +113,10 @@ def _entries(text: str) -> dict[str, list[str]]:
 
 
 def _completed(section: str, names: list[str], shared: dict[str, list[str]]) -> list[list[str]]:
-    """The entries of a section in the order of the names: those it has, and shared ones for the others."""
+    """The entries of a section in the order of the names.
+
+    Those it has, and shared ones for the others.
+    """
     own = _entries(section)
     place = {name: title for title in own for name in title.lstrip("*").split(", ")}
     titles = dict.fromkeys(place.get(name, name) for name in names)

@@ -50,7 +50,7 @@ class Columns(NamedTuple):
 
 
 def columns(y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None, from_logits: bool) -> Columns:
-    """The columns of a call, each refused if its shape or type cannot be one."""
+    """The columns of a call, with an error for a wrong shape or type."""
     labels, missing_labels = label_column(y_true)
     scores, missing_scores = score_column(y_prob, from_logits)
     weights, missing_weights = None, None
@@ -97,7 +97,7 @@ def label_column(values: ArrayLike) -> tuple[Array | list[str], Mask | None]:
 
 
 def cluster_column(values: ArrayLike | Sequence[Hashable] | None) -> NDArray[np.uint32] | None:
-    """Clusters as numbers; refused where a row has none."""
+    """Clusters as numbers, with an error for a row that has none."""
     if values is None:
         return None
     if isinstance(values, (list, tuple)):

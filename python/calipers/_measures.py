@@ -8,7 +8,7 @@ from calipers import _core
 
 
 class Measure(NamedTuple):
-    """A measure: what it is, and what it can be asked.
+    """A measure: its name, definition and options.
 
     Attributes
     ----------
@@ -21,8 +21,8 @@ class Measure(NamedTuple):
     reference : str
         Where it was defined.
     from_sketch : {"nothing", "approximation", "value", "assessment"}
-        What a `Sketch` answers: nothing, a value that may differ from that of the rows, the value, or its noise floor
-        and interval, too.
+        What a `Sketch` answers: nothing, a value that may differ from that of the rows, the value,
+        or its noise floor and interval, too.
     options : dict
         Its options by name, with their defaults.
     """
@@ -36,10 +36,14 @@ class Measure(NamedTuple):
 
 
 def measures() -> list[Measure]:
-    """Every measure of one outcome, with a line that says what it is.
+    """Every measure of a binary outcome, with its definition in one line.
 
-    Most are functions of this package. "corp_miscalibration" is a part of `corp`, "ici", "e50", "e90" and "emax"
-    are those of `calibration_indices`, and the three that begin with "calibration" are those of `cox_calibration`.
+    Use it to find the name and the options of a measure for `assess`, `compare` and
+    `Sketch.estimate`.
+
+    Most are functions of this package. "corp_miscalibration" is a part of `corp`, "ici", "e50",
+    "e90" and "emax" are those of `calibration_indices`, and the three that begin with "calibration"
+    are those of `cox_calibration`.
 
     Returns
     -------

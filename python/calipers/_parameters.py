@@ -15,8 +15,8 @@ noise : {"gaussian", "uniform", "laplace", "logistic", "epanechnikov"}
 link : {"logistic", "probit", "cloglog"}
     The map from raw scores of a binary outcome, its logits, to probabilities.
 tolerance : float
-    Largest numerical error that is accepted, absolute. The result has a bound that is no
-    larger; where none can be proven, there is an error.
+    Largest numerical error that is accepted, absolute. A value whose error cannot be proven to be
+    that small is an error.
 clip : float
     Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit.
 n_bins : int or "auto"
@@ -35,16 +35,17 @@ null_distribution : {"auto", "asymptotic", "resampled"}
 level : float
     Level of the interval, from 0.5 and below 1; the floor test is at 1 - level.
 n_resamples : int
-    How many times outcomes are drawn, where they are drawn.
+    How many resamples there are of each kind: outcomes drawn from the predictions, or rows drawn
+    with replacement. Intervals need at least 20, and at least 1 / (1 - level).
 random_state : int
     The seed: the same values on every machine and with any number of threads.
 method : {None, "bias-aware", "influence", "normal", "percentile", "bca"}
-    How the interval is made. "bias-aware" is as above, for LS-ECE, its residual form, binned
-    ECE with norm "l1" and means of those over classes. "influence" and "normal" are 2 v -
-    mean(v*) ± z se, v* the measure of rows drawn with replacement, with the standard error of v
-    by influence values or with the deviation of the draws. "percentile" and "bca" are quantiles
-    of the draws, and too high for a measure that is biased up. None is "bias-aware" where the
-    measure has it, "normal" for others.
+    How the interval is made. "bias-aware" is as above, for LS-ECE, its residual form, binned ECE
+    with norm "l1" and means of those over classes. "influence" and "normal" are 2 v - mean(v*) ± z
+    se, v* the measure of rows drawn with replacement, with the standard error of v by influence
+    values or with the deviation of the resamples. "percentile" and "bca" are quantiles of the
+    resamples, and too high for a measure that is biased up. None is "bias-aware" where the measure
+    has it, "normal" for others.
 debias : {"local", "mean", "floor", "bootstrap"}
     How noise is taken out of the value v. "local": place by place, by the size of the gap that
     the rows show there; "mean" for a measure without places. "floor": sqrt(max(0, v² - m²)), m

@@ -1,4 +1,7 @@
-"""Sketches as rows of Parquet: keys and bytes, as the command and Spark read and write them, too."""
+"""Sketches as rows of Parquet.
+
+Keys and bytes, as the command and Spark read and write them, too.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +36,15 @@ def read_sketches(source: Place | SupportsArrowStream) -> dict[Any, Sketch]:
     Parameters
     ----------
     source : str, path or table
-        A Parquet file or folder that ``calipers sketch --by``, `write_sketches` or `calipers.spark` has written, or an
-        Arrow table of pyarrow, polars or DuckDB: a binary column ``sketch``, every other column being a key.
+        A Parquet file or folder that ``calipers sketch --by``, `write_sketches` or `calipers.spark`
+        has written, or an Arrow table of pyarrow, polars or DuckDB: a binary column ``sketch``,
+        every other column being a key.
 
     Returns
     -------
     dict
-        The key is the value of the one column of keys, a tuple where there are several, and ``()`` where there is none.
+        The key is the value of the one column of keys, a tuple where there are several, and ``()``
+        where there is none.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Outcomes and probabilities with the options that say how they are read."""
+"""Outcomes and probabilities with the options of how they are read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ T = TypeVar("T")
 
 
 class Rows:
-    """Columns with the options that say what they mean; values are checked by the core, in each call."""
+    """Columns with the options of how they are read.
+
+    Values are checked by the core, in each call.
+    """
 
     def __init__(self, y_true: ArrayLike, y_prob: ArrayLike, options: Mapping[str, object]) -> None:
         given = cast("RowOptions", {**ROW_DEFAULTS, **options})
@@ -60,15 +63,16 @@ class Rows:
 class Predictions:
     """Outcomes and probabilities, read and checked once, for any number of calls.
 
-    Every function that takes `y_true` and `y_prob` takes `Predictions` in place of both and of the options of rows.
-    `compare` and `report` take a dict of them by the names of models.
+    Every function that takes `y_true` and `y_prob` takes `Predictions` in place of both and of the
+    options of rows. `compare` and `report` take a dict of them by the names of models.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1.
     y_prob : array-like of shape (n,), (n, 2) or (n, k)
-        Probabilities of outcome 1, or of each class. float32 and float64 in C order are read in place.
+        Probabilities of outcome 1, or of each class. float32 and float64 in C order are read in
+        place.
 
     Attributes
     ----------
@@ -123,7 +127,10 @@ def read(function: Callable[..., Any], y_true: Outcomes, y_prob: Probabilities, 
 
 
 def call_of(function: Callable[..., Any], given: dict[str, Any]) -> tuple[Rows, Options]:
-    """The rows of a call and all other options: `given` is ``locals()`` where the function begins."""
+    """The rows of a call and all other options.
+
+    `given` is ``locals()`` where the function begins.
+    """
     of_rows, others = split(function, given["rows"])
     others |= {name: value for name, value in given.items() if name not in ("y_true", "y_prob", "rows")}
     return read(function, given["y_true"], given["y_prob"], of_rows), others
@@ -146,7 +153,10 @@ def answer(function: Callable[..., Any], given: dict[str, Any], question: Callab
 def read_models(
     function: Callable[..., Any], y_true: object, y_prob: object, options: Mapping[str, object]
 ) -> dict[str, Rows]:
-    """The rows of each model by its name: a dict of `Predictions`, or outcomes and a dict of probabilities."""
+    """The rows of each model by its name.
+
+    A dict of `Predictions`, or outcomes and a dict of probabilities.
+    """
     given = y_true if isinstance(y_true, Mapping) and y_prob is None else y_prob
     if not isinstance(given, Mapping):
         return {"model": read(function, cast("Outcomes", y_true), cast("Probabilities", y_prob), options)}

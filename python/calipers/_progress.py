@@ -12,7 +12,10 @@ Shown: TypeAlias = Callable[[float], None] | None
 
 @contextmanager
 def shown(progress: bool, what: str) -> Iterator[Shown]:
-    """What the core tells the share that is done, every 50 ms or so; None unless it is asked for."""
+    """What the core tells the share that is done, every 50 ms or so.
+
+    None unless it is asked for.
+    """
     if not isinstance(progress, bool):
         raise TypeError(f"progress must be True or False, got {type(progress).__name__}")
     if not progress:

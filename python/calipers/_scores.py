@@ -1,4 +1,4 @@
-"""Proper scores, which see calibration and sharpness together, and how they are taken apart."""
+"""Proper scores, which measure calibration and sharpness together, and their decomposition."""
 
 from __future__ import annotations
 
@@ -48,18 +48,19 @@ def brier_score(
 ) -> Estimate:
     r"""Brier score: mean squared distance between outcome and probability.
 
+    Use it to compare models as a whole: it is a strictly proper score, which rewards calibration
+    and sharpness together. `corp` splits it into both.
+
         Brier = Σ_i s_i (y_i - p_i)²
 
-    with s_i the shares of the weight. A strictly proper score: it sees calibration and sharpness
-    together, and is smallest in the mean at the true probabilities.
+    with s_i the shares of the weight. Its mean is smallest at the true probabilities.
 
     Notes
     -----
     Brier's own sum over k classes is k times the mean of ``multiclass="classwise"``.
 
-    References
-    ----------
-    Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78, 1950.
+    References ---------- Brier, "Verification of forecasts expressed in terms of probability",
+    Monthly Weather Review 78, 1950.
 
     Examples
     --------
@@ -81,19 +82,22 @@ def log_loss(
 ) -> Estimate:
     r"""Log loss: mean negative logarithm of the probability that the outcome was given.
 
+    Use it to compare models where confident mistakes are costly: one of them can dominate the mean,
+    and then `clip` decides the value.
+
         log loss = - Σ_i s_i (y_i ln p_i + (1 - y_i) ln(1 - p_i))
 
-    with s_i the shares of the weight. A strictly proper score; one confident mistake can dominate it,
-    and then `clip` does. Raw scores need no clip: their logarithms are computed directly.
+    with s_i the shares of the weight. Raw scores need no clip: their logarithms are computed
+    directly.
 
     Parameters
     ----------
     clip : float
-        Probabilities are clipped to [clip, 1 - clip]; a `Sketch` has a clip of its own, 1e-6 unless set.
+        Probabilities are clipped to [clip, 1 - clip]; a `Sketch` has a clip of its own, 1e-6 unless
+        set.
 
-    Notes
-    -----
-    With any `multiclass` it is the loss of a binary question: the cross-entropy of k classes is none of them.
+    Notes ----- With any `multiclass` it is the loss of a binary question, and not the cross-entropy
+    of k classes.
 
     References
     ----------
@@ -118,17 +122,22 @@ def corp(
     link: Link = "logistic",
     **rows: Unpack[OneViewOptions],
 ) -> CorpDecomposition:
-    r"""CORP: what of a proper score is miscalibration, found by isotonic regression.
+    r"""CORP: splits a proper score into miscalibration, discrimination and uncertainty.
+
+    Use it to learn how much of a Brier score or log loss recalibration could save, and how much is
+    the discrimination of the model.
 
         MCB = S(p) - S(PAV),  DSC = S(ȳ) - S(PAV),  UNC = S(ȳ),  so that S(p) = MCB - DSC + UNC
 
-    with S the weighted mean of the score, ȳ the overall rate, and PAV the isotonic regression of the outcomes
-    on the probabilities by pooling adjacent violators. Equal probabilities are pooled first.
+    with S the weighted mean of the score, ȳ the overall rate, and PAV the isotonic regression of
+    the outcomes on the probabilities by pooling adjacent violators. Equal probabilities are pooled
+    first.
 
     Parameters
     ----------
     score : {"brier", "log"}
-        (y - p)², or -ln of the probability that the outcome was given, which is infinite where that is 0.
+        (y - p)², or -ln of the probability that the outcome was given, which is infinite where that
+        is 0.
 
     Returns
     -------
@@ -139,13 +148,12 @@ def corp(
     -----
     Assumes that the true rate does not fall as the probability rises.
 
-    Cost: O(n log n) for a sort, then one pass. Accuracy: parts are sums of differences, so that a small
-    miscalibration is not the difference of two large scores; some units of rounding. Miscalibration is biased
-    up, by about n^(-2/3).
+    Cost: O(n log n) for a sort, then one pass. Accuracy: parts are sums of differences, so that a
+    small miscalibration is not the difference of two large scores; some units of rounding.
+    Miscalibration is biased up, by about n^(-2/3).
 
-    References
-    ----------
-    Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers", PNAS 118, 2021.
+    References ---------- Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for
+    probabilistic classifiers", PNAS 118, 2021.
 
     Examples
     --------

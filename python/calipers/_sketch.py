@@ -1,4 +1,4 @@
-"""Predictions that do not fit into memory, or come day by day: what the measures need of them, and no more."""
+"""Sketches: summaries of predictions that do not fit into memory, or that arrive batch by batch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from calipers._sweep import Bins, SketchSweep, counts
 
 @documented
 class Sketch:
-    """A summary of any number of predictions that answers the measures, each with its numerical bound.
+    """A summary of any number of predictions from which measures are computed, each with its bound.
+
+    Use it for predictions that do not fit into memory, that arrive batch by batch, or that are
+    spread over machines: sketches are small, they merge exactly, and rows need not be kept.
 
     Rows go into cells by the bits of min(p, 1 - p), and each cell keeps sums as integers: whatever
     the split into batches and the order of merges, the same rows give the same bytes. The size is
@@ -35,28 +38,27 @@ class Sketch:
         Cells are about 2^-resolution wide, in logits: from 6 to 20, and 12 unless set, which serves
         Gaussian noise from sigma 0.02 on to a tolerance of 1e-6 whatever the data.
     tolerance, smallest_sigma : float, optional
-        In place of `resolution`: the coarsest cells that answer LS-ECE with Gaussian noise to within
-        this tolerance, for any data and any sigma from the smallest one on.
+        In place of `resolution`: the coarsest cells that answer LS-ECE with Gaussian noise to
+        within this tolerance, for any data and any sigma from the smallest one on.
     clip : float
         Probabilities are clipped to [clip, 1 - clip] on their way in.
     largest_logit : float
-        Raw scores beyond this in size are taken as this: from 40, from where on probabilities are 0 or 1
-        to the last bit, to 708. What that changes in LS-ECE is part of its bound.
+        Raw scores beyond this in size are taken as this: from 40, from where on probabilities are 0
+        or 1 to the last bit, to 708. What that changes in LS-ECE is part of its bound.
     n_bins : sequence of int
-        The numbers of equal-width bins for which `expected_calibration_error` is exact; for others the
-        bound says how much cells that bins divide leave open.
+        The numbers of equal-width bins for which `expected_calibration_error` is exact; for others
+        the bound includes what cells that a bin divides leave open.
     weight_bits : int
         Weights are kept as multiples of 2^-weight_bits, up to 2^(56 - weight_bits).
 
     Raises
     ------
     CalipersError
-        As the functions do. What is refused changes nothing.
+        For invalid input, as the functions do. An invalid batch changes nothing.
 
-    References
-    ----------
-    That LS-ECE has a sketch at all is its continuity: Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed
-    Is ECE? An Analysis via Logit Smoothing", 2024. ``docs/sketch-format.md`` has the bytes.
+    References ---------- That LS-ECE has a sketch at all is its continuity: Chidambaram, Lee,
+    McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024.
+    ``docs/sketch-format.md`` has the bytes.
 
     Examples
     --------
@@ -93,8 +95,9 @@ class Sketch:
     def update(self, y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack[OneViewOptions]) -> Sketch:
         """Adds the rows of a batch, and returns the sketch.
 
-        A batch may be empty, or without the positive label: what can only be checked of all rows is checked with the
-        first value. Errors count rows over all batches. There is no mean over classes: use a sketch for each class.
+        A batch may be empty, or without the positive label: what can only be checked of all rows is
+        checked with the first value. Errors count rows over all batches. There is no mean over
+        classes: use a sketch for each class.
 
         Examples
         --------
@@ -112,7 +115,8 @@ class Sketch:
     def merge(self, other: Sketch) -> Sketch:
         """Adds the rows of another sketch, and returns this one.
 
-        Clip, largest_logit, n_bins and weight_bits must be the same; of two resolutions the coarser is taken.
+        Clip, largest_logit, n_bins and weight_bits must be the same; of two resolutions the coarser
+        is taken.
 
         Parameters
         ----------
@@ -231,12 +235,14 @@ class Sketch:
         return Estimate._of(self._held.estimate(asked.measure, {**asked.options, "clip": self.clip}))
 
     def estimate(self, measure: str, **options: Any) -> Estimate:
-        """The value of a measure by its name, for those that need no rows; the clip is that of the sketch.
+        """The value of a measure by its name, for those that need no rows.
+
+        The clip is that of the sketch.
 
         Parameters
         ----------
         measure : str
-            Any of which `measures` says in ``from_sketch`` that a sketch answers it.
+            Any whose ``from_sketch`` in `measures` is not "nothing".
         **options
             Those of the function of that name but for ``clip``.
 
@@ -266,7 +272,8 @@ class Sketch:
     ) -> Estimate:
         """The function `ls_ece` of the rows; the clip is that of the sketch.
 
-        Where cells are too wide for sigma and tolerance, the error has the tolerance that can be met.
+        Where cells are too wide for sigma and tolerance, the error has the tolerance that can be
+        met.
         """
         return self._measured(Sketch.ls_ece, locals())
 
@@ -281,7 +288,8 @@ class Sketch:
     ) -> Estimate:
         """The function `residual_ls_ece` of the rows; the clip is that of the sketch.
 
-        Where cells are too wide for sigma and tolerance, the error has the tolerance that can be met.
+        Where cells are too wide for sigma and tolerance, the error has the tolerance that can be
+        met.
         """
         return self._measured(Sketch.residual_ls_ece, locals())
 
@@ -297,17 +305,17 @@ class Sketch:
         random_state: int = 0,
         **options: Any,
     ) -> Assessment:
-        """The function `assess` of the rows, for measures that need no rows to be resampled; the clip is the sketch's.
+        """The function `assess` of the rows, for measures that need no rows to be resampled.
+
+        The clip is the sketch's.
 
         Parameters
         ----------
         measure : {"ls_ece", "residual_ls_ece", "expected_calibration_error"}
             The last with bins of equal width.
-        n_resamples : int
-            Draws of each kind; at least 20, and at least 1 / (1 - level).
         **options
-            Those of the function of that name but for ``clip``: ``sigma``, ``noise``, ``link`` and ``tolerance`` for
-            `ls_ece`, ``n_bins`` and so on for binned ECE.
+            Those of the function of that name but for ``clip``: ``sigma``, ``noise``, ``link`` and
+            ``tolerance`` for `ls_ece`, ``n_bins`` and so on for binned ECE.
 
         Examples
         --------
@@ -331,11 +339,13 @@ class Sketch:
         tolerance: float = 1e-5,
         random_state: int = 0,
     ) -> SketchSweep:
-        """The function `sweep` of the rows: ECE over bins beside LS-ECE over sigma; the clip is that of the sketch.
+        """The function `sweep` of the rows: ECE over bins beside LS-ECE over sigma.
 
-        ECE is exact for equal-width bins that were declared; for others its bound says what cells leave open, and the
-        verdict looks beyond that. The tolerance is wider than elsewhere, since sigma = 1/100 is below what sketches are
-        made for unless they are told.
+        The clip is that of the sketch.
+
+        ECE is exact for equal-width bins that were declared; for others its bound has what cells
+        leave open, and the verdict looks beyond that. The tolerance is wider than elsewhere, since
+        sigma = 1/100 is below what sketches are made for unless they are told.
 
         Parameters
         ----------
@@ -363,7 +373,7 @@ class Sketch:
         noise: Noise = "gaussian",
         link: Link = "logistic",
     ) -> LsCurve:
-        """The function `ls_curve` of the rows; its bounds say how wide cells are."""
+        """The function `ls_curve` of the rows; its bounds include the width of cells."""
         # The curve has bounds, not a tolerance; an automatic sigma is what cells answer to within this.
         smoothing = {"sigma": sigma, "noise": noise, "link": link, "tolerance": 1e-6, "clip": self.clip}
         return LsCurve._of(self._held.ls_curve({"at": points(at), **smoothing}))
@@ -377,7 +387,10 @@ class Sketch:
         norm: Norm = "l1",
         link: Link = "logistic",
     ) -> Estimate:
-        """The function `expected_calibration_error` of the rows: exact for equal-width bins that were declared."""
+        """The function `expected_calibration_error` of the rows.
+
+        Exact for equal-width bins that were declared.
+        """
         return self._measured(Sketch.expected_calibration_error, locals())
 
     @documented
@@ -395,7 +408,10 @@ class Sketch:
 
     @documented
     def ecce_mad(self, *, link: Link = "logistic") -> Estimate:
-        """The function `ecce_mad` of the rows; the bound has what the curve can do inside a cell."""
+        """The function `ecce_mad` of the rows.
+
+        The bound has what the curve can do inside a cell.
+        """
         return self._measured(Sketch.ecce_mad, locals())
 
     def brier_score(self) -> Estimate:

@@ -111,7 +111,7 @@ class SweepResult(_Swept):
 @documented
 @dataclass(frozen=True, eq=False, repr=False)
 class SketchSweep(_Swept):
-    """What `Sketch.sweep` gives: the sweep, but for smECE and ties, which need the rows.
+    """The result of `Sketch.sweep`: a sweep without smooth ECE and ties, which need the rows.
 
     Attributes
     ----------
@@ -159,12 +159,16 @@ def sweep(
     progress: bool = False,
     **rows: Unpack[OneViewOptions],
 ) -> SweepResult:
-    """ECE over numbers of bins beside LS-ECE over sigma: how brittle the figure is.
+    """ECE over numbers of bins beside LS-ECE over sigma: how much the choice of bins decides.
 
-    For each number of bins B: `expected_calibration_error` with B bins of equal width and of equal mass, and
-    `ls_ece` at sigma = 1/B. From 10 to 100 bins, ECE is brittle if its range (greatest less least) exceeds that of
-    LS-ECE over the same 1/sigma, and also twice the sampling noise: the mean range, over the same bins, that a
-    perfectly calibrated model with these very predictions would show (200 draws).
+    Use it before you report a binned ECE: if the verdict is brittle, the value is one of the bins
+    and not of the model.
+
+    For each number of bins B: `expected_calibration_error` with B bins of equal width and of equal
+    mass, and `ls_ece` at sigma = 1/B. From 10 to 100 bins, ECE is brittle if its range (greatest
+    less least) exceeds that of LS-ECE over the same 1/sigma, and also twice the sampling noise: the
+    mean range, over the same bins, that a perfectly calibrated model would get on the same data by
+    chance alone (200 resamples).
 
     Parameters
     ----------
@@ -180,15 +184,14 @@ def sweep(
     -----
     Assumes independent rows, for the sampling noise alone.
 
-    Cost: a sort, and O(n) for each number of bins and each sigma. Accuracy: every figure is that of its own function.
+    Cost: a sort, and O(n) for each number of bins and each sigma. Accuracy: every value is that of
+    its own function.
 
-    References
-    ----------
-    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024, section 5.
+    References ---------- Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis
+    via Logit Smoothing", 2024, section 5.
 
-    Examples
-    --------
-    Every row says 1/2, and every second one is right: all bins agree, and splitting ties would change everything.
+    Examples -------- Every prediction is 1/2, and every second outcome is 1. All bins agree, and
+    splitting ties would change the value.
 
     >>> import calipers as cal
     >>> result = cal.sweep([0, 1, 0, 1], [0.5, 0.5, 0.5, 0.5], bins=[10, 20])

@@ -28,7 +28,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.ml.functions import array_to_vector
 from pyspark.sql import SparkSession, types
 from pyspark.sql import functions as sql
-from spark_rows import N_GROUPS, ROOT, command, generated, sketched, written
+from spark_rows import N_GROUPS, QUIET, ROOT, command, generated, sketched, written
 
 # Fewer for those who try something out.
 N = int(os.environ.get("CALIPERS_SPARK_ROWS", "10_000_000"))
@@ -39,14 +39,12 @@ DATA = os.environ.get("CALIPERS_DATA")
 def session() -> Iterator[SparkSession]:
     made = spark.session(
         "local[2]",
-        spark__ui__enabled="false",
+        **QUIET,
         spark__driver__memory="1g",
         spark__sql__shuffle__partitions="4",
         spark__sql__session__timeZone="UTC",
         # A file of the large tests is a partition.
         spark__sql__files__maxPartitionBytes="4m",
-        spark__log__level="ERROR",
-        spark__ui__showConsoleProgress="false",
     )
     yield made
     made.stop()
@@ -467,21 +465,11 @@ def test_windows_survive_replay_and_merge_over_any_range(session: SparkSession, 
     table = pa.table({**columns, "at": pa.array(when, pa.timestamp("us", tz="UTC"))})
     source, out, checkpoint = tmp_path / "in", str(tmp_path / "out"), str(tmp_path / "checkpoint")
     source.mkdir()
+    named = {"time": "at", "window": "1 hour", "checkpoint": checkpoint, "prob": "p", "label": "y"}
 
     def run() -> None:
         df = session.readStream.schema("p double, y int, w double, g int, at timestamp").parquet(str(source))
-        query = spark.write_windows(
-            df,
-            out,
-            time="at",
-            window="1 hour",
-            checkpoint=checkpoint,
-            prob="p",
-            label="y",
-            weight="w",
-            by="g",
-            trigger={"availableNow": True},
-        )
+        query = spark.write_windows(df, out, **named, weight="w", by="g", trigger={"availableNow": True})
         query.awaitTermination()
 
     def state() -> dict[Any, bytes]:
@@ -515,15 +503,7 @@ def test_windows_survive_replay_and_merge_over_any_range(session: SparkSession, 
     (first,) = Path(out).glob("query=????????-????-*/batch=0/*.parquet")
     assert parquet.read_metadata(first).schema.column(0).physical_type == "INT64"
     with pytest.raises(CalipersError, match="df must be a stream"):
-        spark.write_windows(
-            session.read.parquet(str(source)),
-            out,
-            time="at",
-            window="1 hour",
-            checkpoint=checkpoint,
-            prob="p",
-            label="y",
-        )
+        spark.write_windows(session.read.parquet(str(source)), out, **named)
     shutil.rmtree(out)
 
 

@@ -26,7 +26,7 @@ import pyspark
 from calipers import spark
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
-from spark_rows import generated, sketched, written
+from spark_rows import QUIET, generated, sketched, written
 
 HOME = Path(pyspark.__file__).parent
 MEBIBYTE = 1 << 20
@@ -43,13 +43,11 @@ def on(master: str, **settings: str) -> Iterator[SparkSession]:
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     session = spark.session(
         master,
-        spark__ui__enabled="false",
+        **QUIET,
         spark__executor__memory="1g",
         spark__executor__cores="1",
         spark__sql__shuffle__partitions="8",
         spark__driver__host="127.0.0.1",
-        spark__log__level="ERROR",
-        spark__ui__showConsoleProgress="false",
         **settings,
     )
     try:

@@ -31,9 +31,10 @@ class CumulativeDisplay(OfEstimator):
 
         C_k = Σ_(i: p_i <= p_(k)) s_i (y_i - p_i)
 
-    There are no bins and no smoothing. The slope is what counts: where the line rises, outcomes are more frequent
-    than predicted, and by the slope itself; where it falls, less frequent; where it is level, predictions are right.
-    The shaded band is what chance does to a calibrated model: two standard deviations of C_k to either side,
+    There are no bins and no smoothing. The slope is what counts: where the line rises, outcomes are
+    more frequent than predicted, and by the slope itself; where it falls, less frequent; where it
+    is level, predictions are right. The shaded band is what chance does to a calibrated model: two
+    standard deviations of C_k to either side,
 
         sd_k² = Σ_(i: p_i <= p_(k)) s_i² p_i (1 - p_i)
 
@@ -50,11 +51,9 @@ class CumulativeDisplay(OfEstimator):
     name : str, optional
         What the legend calls it.
 
-    References
-    ----------
-    Tygert, "Plots of the cumulative differences between observed and expected values of ordered Bernoulli variates",
-    2020; Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic predictions", JMLR 23,
-    2022.
+    References ---------- Tygert, "Plots of the cumulative differences between observed and expected
+    values of ordered Bernoulli variates", 2020; Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu,
+    "Metrics of calibration for probabilistic predictions", JMLR 23, 2022.
 
     Examples
     --------
@@ -155,7 +154,10 @@ class CumulativeDisplay(OfEstimator):
         return self
 
     def _corners(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The curve with as many points as paper shows: of each stretch the ends, the lowest and the highest."""
+        """The curve with as many points as paper shows.
+
+        Of each stretch the ends, the lowest and the highest.
+        """
         shares, differences = self.curve.shares, self.curve.differences
         if shares.size <= 4000:
             return shares, differences
@@ -182,7 +184,10 @@ class CumulativeDisplay(OfEstimator):
 
 
 def _deviations(rows: Rows, curve: CumulativeCurve, estimate: Estimate, link: Link) -> NDArray[np.float64] | None:
-    """Standard deviations of the curve of a calibrated model; None where the weights of valid rows are not known."""
+    """Standard deviations of the curve of a calibrated model.
+
+    None where the weights of valid rows are not known.
+    """
     steps, effective = np.diff(curve.shares), float(estimate.n)
     if rows.columns.weights is not None:
         if estimate.left_out:

@@ -16,9 +16,9 @@ from calipers._displays import _canvas as canvas
 from calipers._displays._estimator import OfEstimator
 from calipers._documented import documented
 from calipers._inputs import Link, NBins, Noise, Strategy
-from calipers._ls_ece import ls_ece
 from calipers._predictions import Outcomes, Probabilities, read
 from calipers._row_options import OneViewOptions, Unpack
+from calipers._smoothed import ls_ece
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,10 +48,11 @@ class Shares(NamedTuple):
 class ReliabilityDisplay(OfEstimator):
     """Reliability diagram: the outcome rate at each predicted probability, and below it where predictions are.
 
-    On the diagonal, what is predicted with 30% happens in 30% of cases. Below it predictions are too high, above it
-    too low. The curve is one of three kinds: `ls_curve` (smoothed on the scale of the logits; its mean gap is
-    LS-ECE), `corp_curve` (isotonic), or the points of `calibration_bins`. The shaded band is where the curve of a
-    calibrated model with these predictions would lie, place by place; for bins it is drawn as bars.
+    On the diagonal, what is predicted with 30% happens in 30% of cases. Below it predictions are
+    too high, above it too low. The curve is one of three kinds: `ls_curve` (smoothed on the scale
+    of the logits; its mean gap is LS-ECE), `corp_curve` (isotonic), or the points of
+    `calibration_bins`. The shaded band is where the curve of a calibrated model with these
+    predictions would lie, place by place; for bins it is drawn as bars.
 
     Use `from_predictions` or `from_estimator`.
 
@@ -68,16 +69,14 @@ class ReliabilityDisplay(OfEstimator):
     name : str, optional
         What the legend calls it.
 
-    Notes
-    -----
-    A smoothed curve is drawn where the density of smoothed predictions is at least 1/100 of an even spread. Its band
-    may leave the diagonal where noise is wide: smoothing moves predictions, those of a calibrated model, too.
+    Notes ----- A smoothed curve is drawn where the density of smoothed predictions is at least
+    1/100 of an even spread. Its band may leave the diagonal where noise is wide: smoothing moves
+    predictions, those of a calibrated model, too.
 
-    References
-    ----------
-    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024 (smoothed);
-    Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers", PNAS 118, 2021 (corp);
-    Bröcker, Smith, "Increasing the reliability of reliability diagrams", Weather and Forecasting 22, 2007 (bands).
+    References ---------- Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis
+    via Logit Smoothing", 2024 (smoothed); Dimitriadis, Gneiting, Jordan, "Stable reliability
+    diagrams for probabilistic classifiers", PNAS 118, 2021 (corp); Bröcker, Smith, "Increasing the
+    reliability of reliability diagrams", Weather and Forecasting 22, 2007 (bands).
 
     Examples
     --------
@@ -133,8 +132,9 @@ class ReliabilityDisplay(OfEstimator):
         kind : {"smoothed", "binned", "corp"}
             Which curve.
         band : {"auto", "consistency", "confidence"} or None
-            "consistency": where the curve of a calibrated model would lie. "confidence", for "corp" alone: where the
-            true rates may lie. "auto" is "consistency", but nothing for bins of weighted rows, which have no band.
+            "consistency": where the curve of a calibrated model would lie. "confidence", for "corp"
+            alone: where the true rates may lie. "auto" is "consistency", but nothing for bins of
+            weighted rows, which have no band.
         level : float
             Of the band, at each place.
         """
@@ -200,7 +200,7 @@ class ReliabilityDisplay(OfEstimator):
 
     def _label(self, name: str | None, measure: str, otherwise: str) -> str:
         return canvas.label(
-            name, otherwise if self.estimate is None else f"{measure} {canvas.figure_text(self.estimate)}"
+            name, otherwise if self.estimate is None else f"{measure} {canvas.value_text(self.estimate)}"
         )
 
 
@@ -273,7 +273,7 @@ def _draw_band(
 
 
 def _band_label(ax: Axes, band: Band) -> str | None:
-    """What the legend says of a band, once for all displays."""
+    """The label of a band in the legend, once for all displays."""
     text = _band_text(band)
     return None if text in ax.get_legend_handles_labels()[1] else text
 
@@ -335,7 +335,10 @@ def _draw_shares(ax: Axes, shares: Shares, color: str, text: str) -> None:
 
 
 def _places(walk: CumulativeCurve, sigma: float) -> NDArray[np.float64]:
-    """Where a smoothed curve is evaluated: evenly, and about the predictions as finely as the noise is wide."""
+    """Where a smoothed curve is evaluated.
+
+    Evenly, and about the predictions as finely as the noise is wide.
+    """
     even = np.linspace(0.0, 1.0, 203)[1:-1]
     reached = np.searchsorted(walk.shares[1:], np.linspace(0.0, 1.0, 41))
     p = np.clip(np.unique(walk.probabilities[1:][np.minimum(reached, walk.shares.size - 2)]), 1e-6, 1 - 1e-6)

@@ -24,12 +24,12 @@ _WORDS = {"uniform": "equal width", "quantile": "equal mass"}
 
 
 class SweepDisplay(OfEstimator):
-    """ECE over numbers of bins and LS-ECE over sigma in one chart, which shows how brittle the figure is.
+    """ECE over numbers of bins and LS-ECE over sigma in one chart, which shows how much the bins decide.
 
-    At a number of bins B stand ECE with B bins of equal width and of equal mass, and LS-ECE at sigma = 1/B. A line
-    that goes up and down says that the figure is one of the bins, and not of the model. The bars at the right are as
-    long as the ranges of both ECEs over 10 to 100 bins that chance alone makes, were the model calibrated; the legend
-    has the verdict of `sweep`.
+    At a number of bins B stand ECE with B bins of equal width and of equal mass, and LS-ECE at
+    sigma = 1/B. A line that goes up and down shows that the value is one of the bins, and not of
+    the model. The bars at the right are as long as the ranges of both ECEs over 10 to 100 bins that
+    chance alone makes, were the model calibrated; the legend has the verdict of `sweep`.
 
     Use `from_predictions` or `from_estimator`; they take what `sweep` takes.
 
@@ -40,9 +40,8 @@ class SweepDisplay(OfEstimator):
     name : str, optional
         What the legend calls it.
 
-    References
-    ----------
-    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024, section 5.
+    References ---------- Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis
+    via Logit Smoothing", 2024, section 5.
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""Which columns of a DataFrame are read, and as what: checked against its schema, before any job starts."""
+"""Which columns of a DataFrame are read, and as what.
+
+Checked against its schema, before any job starts.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ _KEYS = (
 
 @dataclass(frozen=True)
 class Chosen:
-    """The rows as executors get them: keys, label, score and weight, in this order and under those names."""
+    """The rows as executors get them.
+
+    Keys, label, score and weight, in this order and under those names.
+    """
 
     rows: DataFrame
     keys: tuple[types.StructField, ...]
@@ -56,7 +62,10 @@ def choose(
     from_logits: bool,
     pos_label: PosLabel,
 ) -> Chosen:
-    """The columns of these names; an error where one is missing or has a type that it cannot have."""
+    """The columns of these names.
+
+    An error where one is missing or has a type that it cannot have.
+    """
     check_dataframe(df)
     keys = tuple(key_field(df, name) for name in by)
     if len({name.lower() for name in by}) < len(keys):
@@ -104,7 +113,10 @@ def key_field(df: DataFrame, name: str) -> types.StructField:
 
 
 def _is_by_bytes(text: types.StringType) -> bool:
-    """Whether text is equal where its bytes are: since Spark 4 there are collations for which 'a' is 'A'."""
+    """Whether text is equal where its bytes are.
+
+    Since Spark 4 there are collations for which 'a' is 'A'.
+    """
     own = getattr(text, "isUTF8BinaryCollation", None)
     return own is None or bool(own())
 

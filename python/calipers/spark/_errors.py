@@ -47,7 +47,10 @@ def clearly() -> Iterator[None]:
 
 
 def _java_errors() -> tuple[Any, ...]:
-    """What PySpark raises where Java's own exceptions come through; a client of Spark Connect has none."""
+    """What PySpark raises where Java's own exceptions come through.
+
+    A client of Spark Connect has none.
+    """
     try:
         from py4j.protocol import Py4JJavaError
     except ImportError:

@@ -63,7 +63,10 @@ class _Partition:
         self._outgoing = Outgoing(filling.names, filling.room)
 
     def run(self, batches: Batches) -> Batches:
-        """Rows of sketches; one for each group, or several where they would not fit into memory together."""
+        """Rows of sketches.
+
+        One for each group, or several where they would not fit into memory together.
+        """
         for batch in _passes(batches):
             keys = batch.columns[: len(self._filling.names)]
             self._kinds = [key.type for key in keys]

@@ -1,4 +1,7 @@
-"""Sketches of partitions -> one for each group: on the driver where they are small together, else in Spark."""
+"""Sketches of partitions -> one for each group.
+
+On the driver where they are small together, else in Spark.
+"""
 
 from __future__ import annotations
 

@@ -33,8 +33,9 @@ class Merging:
     def stage(self) -> Callable[[Batches], Batches]:
         """The function for `mapInArrow`: neighbours of one group become one row.
 
-        In a partition that is sorted by its keys that is one row for each group. A group is whole when the next one
-        begins: so what is held is one sketch that waits and a slice of those that come, however many there are.
+        In a partition that is sorted by its keys that is one row for each group. A group is whole
+        when the next one begins: so what is held is one sketch that waits and a slice of those that
+        come, however many there are.
         """
 
         def merge(batches: Batches) -> Batches:
@@ -57,7 +58,10 @@ class Merging:
     def _merged(
         self, batch: pa.RecordBatch, waiting: tuple[Key, _core.Sketch] | None
     ) -> tuple[list[tuple[Key, _core.Sketch]], tuple[Key, _core.Sketch]]:
-        """The runs that end in the batch, and the one that may go on; unsorted, a key may have several."""
+        """The runs that end in the batch, and the one that may go on.
+
+        Unsorted, a key may have several.
+        """
         starts, keys = runs_of([batch.column(name) for name in self.names], batch.num_rows)
         sketches = merge_runs(batch.column(SKETCH), starts)
         done: list[tuple[Key, _core.Sketch]] = []
@@ -73,7 +77,10 @@ class Merging:
 
 
 def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Rows of some megabytes each: a batch of Spark has ten thousand sketches, whatever their size."""
+    """Rows of some megabytes each.
+
+    A batch of Spark has ten thousand sketches, whatever their size.
+    """
     parts = batch.column(SKETCH)
     if parts.null_count:
         raise with_place(coded_error("wrong_column", "sketches must not be missing"), "sketches")

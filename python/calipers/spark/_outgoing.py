@@ -26,9 +26,10 @@ FITS, FIRST_BEYOND, BEYOND = range(3)
 class Outgoing:
     """The sketches that leave one partition, several of which may have the same key.
 
-    The driver has room for `room` bytes in all, and no task knows how many there are. So partition i takes
-    room / (i + 1): where all send the same, it fits if it does so together, and else no more than `room` is sent. At
-    worst, where each partition just fits, it is that times 1 + ln(number of partitions).
+    The driver has room for `room` bytes in all, and no task knows how many there are. So partition
+    i takes room / (i + 1): where all send the same, it fits if it does so together, and else no
+    more than `room` is sent. At worst, where each partition just fits, it is that times 1 +
+    ln(number of partitions).
     """
 
     def __init__(self, names: Sequence[str], room: int) -> None:

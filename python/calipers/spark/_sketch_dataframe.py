@@ -41,25 +41,28 @@ def sketch(
 ) -> Sketches:
     """Puts the rows of a DataFrame into sketches, one for each group, where the rows are.
 
-    Executors read the named columns, partition by partition, and keep only sketches. Where those of all partitions
-    are small together, the driver merges them; else Spark does, group by group. The bytes are those that
-    `calipers.Sketch` gives for the same rows on one machine, whatever the partitions.
+    Executors read the named columns, partition by partition, and keep only sketches. Where those of
+    all partitions are small together, the driver merges them; else Spark does, group by group. The
+    bytes are those that `calipers.Sketch` gives for the same rows on one machine, whatever the
+    partitions.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
         The predictions.
     prob : str
-        The column of probabilities: numbers for a binary outcome; arrays or ML vectors with one for each class.
+        The column of probabilities: numbers for a binary outcome; arrays or ML vectors with one for
+        each class.
     label : str
         The column of outcomes 0 and 1, class indices, true and false, or text with `pos_label`.
     weight : str, optional
         The column of weights.
     by : str or sequence of str
-        Columns whose values make the groups: whole numbers, decimals, text, dates, times, true and false. Null is a
-        group, too. Without any, all rows are one group.
+        Columns whose values make the groups: whole numbers, decimals, text, dates, times, true and
+        false. Null is a group, too. Without any, all rows are one group.
     **options
-        Those of `calipers.Sketch`: ``resolution``, or ``tolerance`` and ``smallest_sigma``, ``clip``, ``n_bins``.
+        Those of `calipers.Sketch`: ``resolution``, or ``tolerance`` and ``smallest_sigma``,
+        ``clip``, ``n_bins``.
 
     Returns
     -------
@@ -68,15 +71,15 @@ def sketch(
     Raises
     ------
     CalipersError
-        Before any job, where a column is not there or has no such type, or an option cannot be. By the job, with the
-        rule, the value and the group, where a row has a null, NaN or a value out of range, unless ``invalid="count"``:
-        then such rows are left out, and counted in the sketch of their group.
+        Before any job, where a column is not there or has no such type, or an option cannot be. By
+        the job, with the rule, the value and the group, where a row has a null, NaN or a value out
+        of range, unless ``invalid="count"``: then such rows are left out, and counted in the sketch
+        of their group.
 
-    Notes
-    -----
-    Cost: one pass over the columns. Each partition hands over a sketch for each of its groups: some hundred bytes for
-    a few rows, at most some megabytes. ``docs/scale.md`` has the figures. The result is held by the driver, or
-    where it is large kept by Spark: what is asked of it does not read the rows again.
+    Notes ----- Cost: one pass over the columns. Each partition hands over a sketch for each of its
+    groups: some hundred bytes for a few rows, at most some megabytes. ``docs/scale.md`` has
+    measurements. The result is held by the driver, or where it is large kept by Spark: what is
+    asked of it does not read the rows again.
 
     Examples
     --------
@@ -138,7 +141,10 @@ def filled(
 
 
 def _try_options(shape: dict[str, Any], reading: dict[str, Any], is_array: bool) -> None:
-    """Refuses on the driver what every executor would: a batch without rows has all the options of one with some."""
+    """Raises on the driver what every executor would raise.
+
+    An empty batch has all the options of a full one.
+    """
     multiclass = reading["multiclass"]
     n_classes = 2 if reading["pos_label"] is not None else 3
     if isinstance(multiclass, int):

@@ -41,11 +41,14 @@ def write_windows(
     trigger: dict[str, Any] | None = None,
     **options: Unpack[DataFrameOptions],
 ) -> StreamingQuery:
-    """Starts a query that writes, for each micro-batch, a row for each window and group: keys and sketch.
+    """Starts a query that writes, for each micro-batch, a row for each window and group.
 
-    A micro-batch has a folder of its own, ``query=.../batch=7``, which a replay of the same micro-batch overwrites: so
-    what is there does not depend on failures. Rows that come late go into the window of their time, whenever they come;
-    `read_windows` merges what several micro-batches have of one window. No state is kept between them.
+    Keys and sketch.
+
+    A micro-batch has a folder of its own, ``query=.../batch=7``, which a replay of the same
+    micro-batch overwrites: so what is there does not depend on failures. Rows that come late go
+    into the window of their time, whenever they come; `read_windows` merges what several
+    micro-batches have of one window. No state is kept between them.
 
     Parameters
     ----------
@@ -54,15 +57,16 @@ def write_windows(
     path : str
         The folder of sketches; several queries may write to one.
     time : str
-        The column of timestamps. A row without a time is an error; with ``invalid="count"`` it is in a
-        window of its own, whose start and end are null.
+        The column of timestamps. A row without a time is an error; with ``invalid="count"`` it is
+        in a window of its own, whose start and end are null.
     window : str
         How long windows are, as ``"1 hour"``; they do not overlap.
     checkpoint : str
-        The folder in which Spark keeps how far it is; one for each query. Without it a query begins anew, and is
-        another one: its sketches are added to those that are there.
+        The folder in which Spark keeps how far it is; one for each query. Without it a query begins
+        anew, and is another one: its sketches are added to those that are there.
     prob : str
-        The column of probabilities: numbers for a binary outcome; arrays or ML vectors with one for each class.
+        The column of probabilities: numbers for a binary outcome; arrays or ML vectors with one for
+        each class.
     label : str
         The column of outcomes 0 and 1, class indices, true and false, or text with `pos_label`.
     weight : str, optional
@@ -72,7 +76,8 @@ def write_windows(
     trigger : dict, optional
         Keywords of `DataStreamWriter.trigger`, as ``{"availableNow": True}``.
     **options
-        Those of `calipers.Sketch`: ``resolution``, or ``tolerance`` and ``smallest_sigma``, ``clip``, ``n_bins``.
+        Those of `calipers.Sketch`: ``resolution``, or ``tolerance`` and ``smallest_sigma``,
+        ``clip``, ``n_bins``.
 
     Returns
     -------
@@ -100,7 +105,7 @@ def write_windows(
         session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         query = session.sparkContext.getLocalProperty("sql.streaming.queryId")
         if query is None:
-            raise RuntimeError("Spark does not say which query this is; PYSPARK_PIN_THREAD must not be false")
+            raise RuntimeError("Spark does not report which query this is; PYSPARK_PIN_THREAD must not be false")
         with clearly():
             of_batch(batch).write.mode("overwrite").parquet(f"{path.rstrip('/')}/{QUERY}={query}/{BATCH}={number}")
 
@@ -126,10 +131,11 @@ def read_windows(
     path : str
         The folder of sketches.
     start, end : datetime or str, optional
-        Windows that begin at `start` or later and end at `end` or earlier: text as Spark reads timestamps, in the time
-        zone of the session.
+        Windows that begin at `start` or later and end at `end` or earlier: text as Spark reads
+        timestamps, in the time zone of the session.
     by : str or sequence of str, optional
-        The groups; all that were written, without windows, unless given. ``"window_start"`` is one, too.
+        The groups; all that were written, without windows, unless given. ``"window_start"`` is one,
+        too.
     session : pyspark.sql.SparkSession, optional
         The active one, or a new one, unless given.
 
