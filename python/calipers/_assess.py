@@ -330,19 +330,23 @@ def assess(
     Assessment
         It prints as a sentence and a table, and converts to the value as a float.
 
-    Notes ----- Assumes independent rows, or independent clusters. With ``multiclass="classwise"`` a
-    resample gives each row one label, and the mean over classes is measured again. The interval
-    holds the population's value of the measure at the same settings: for LS-ECE at the same sigma,
-    which is not that of the ECE itself.
+    Notes
+    -----
+    Assumes independent rows, or independent clusters. With ``multiclass="classwise"`` a resample
+    gives each row one label, and the mean over classes is measured again. The interval holds the
+    population's value of the measure at the same settings: for LS-ECE at the same sigma, which is
+    not that of the ECE itself.
 
     Cost: for LS-ECE one pass and then some hundred microseconds for each resample, whatever the
     number of rows; with clusters one pass for each resample. Other measures are computed again for
     each. Accuracy: that of R resamples; the mean of the floor is known to its deviation over √R.
 
-    References ---------- Bröcker, Smith, "Increasing the reliability of reliability diagrams",
-    Weather and Forecasting 22, 2007 (the floor); Efron, "Better bootstrap confidence intervals",
-    JASA 82, 1987; Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit
-    Smoothing", 2024 (LS-ECE).
+    References
+    ----------
+    Bröcker, Smith, "Increasing the reliability of reliability diagrams", Weather and Forecasting
+    22, 2007 (the floor); Efron, "Better bootstrap confidence intervals", JASA 82, 1987;
+    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
+    2024 (LS-ECE).
 
     Examples
     --------

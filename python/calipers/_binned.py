@@ -33,9 +33,11 @@ def expected_calibration_error(
     with W_b the weight of bin b, ȳ_b and p̄_b its weighted means; empty bins add 0.
     ``settings["edges"]`` describes where bins begin and end.
 
-    References ---------- Naeini, Cooper, Hauskrecht, "Obtaining well calibrated probabilities using
-    Bayesian binning", AAAI 2015. Equal mass: Nixon et al., "Measuring calibration in deep
-    learning", CVPR workshops 2019.
+    References
+    ----------
+    Naeini, Cooper, Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning",
+    AAAI 2015. Equal mass: Nixon et al., "Measuring calibration in deep learning", CVPR workshops
+    2019.
 
     Examples
     --------
@@ -69,14 +71,18 @@ def adaptive_calibration_error(
 
     with W_b the weight of bin b, ȳ_b and p̄_b its weighted means. Equal probabilities share a bin.
 
-    Notes ----- Assumes independent rows; gaps that cancel inside a bin are not detected. Nixon et
-    al. take the mean over all classes: that is ``multiclass="classwise"``.
+    Notes
+    -----
+    Assumes independent rows; gaps that cancel inside a bin are not detected. Nixon et al. take the
+    mean over all classes: that is ``multiclass="classwise"``.
 
     Cost: a sort. Accuracy: compensated sums, a few units of rounding; biased up at small n even
     when calibrated.
 
-    References ---------- Nixon, Dusenberry, Zhang, Jerfel, Tran, "Measuring calibration in deep
-    learning", CVPR workshops 2019.
+    References
+    ----------
+    Nixon, Dusenberry, Zhang, Jerfel, Tran, "Measuring calibration in deep learning", CVPR workshops
+    2019.
 
     Examples
     --------
@@ -160,8 +166,10 @@ def maximum_calibration_error(
     Cost: O(n), and a sort for equal mass. Accuracy: exact or compensated sums, a few units of
     rounding; strongly biased up where a bin has few rows.
 
-    References ---------- Naeini, Cooper, Hauskrecht, "Obtaining well calibrated probabilities using
-    Bayesian binning", AAAI 2015.
+    References
+    ----------
+    Naeini, Cooper, Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning",
+    AAAI 2015.
 
     Examples
     --------
@@ -224,8 +232,10 @@ def top_label_calibration_error(
     ----------
     Gupta, Ramdas, "Top-label calibration and multiclass-to-binary reductions", ICLR 2022.
 
-    Examples -------- Two rows are predicted as class 0 with 0.8, one of them rightly (0.3); one as
-    class 1 with 0.6, rightly (0.4):
+    Examples
+    --------
+    Two rows are predicted as class 0 with 0.8, one of them rightly (0.3); one as class 1 with 0.6,
+    rightly (0.4):
 
     >>> import calipers as cal
     >>> error = cal.top_label_calibration_error([0, 1, 1], [[0.8, 0.2], [0.8, 0.2], [0.4, 0.6]])
@@ -268,20 +278,26 @@ def debiased_ece(
         The bins of another tool. To reproduce values of uncertainty-calibration, use
         "uncertainty-calibration".
 
-    Notes ----- Assumes independent rows, and bins that do not depend on the outcomes; gaps that
-    cancel inside a bin are not seen. Weights count by the rows that they are worth, so that a
-    weight of 2 is not two rows.
+    Notes
+    -----
+    Assumes independent rows, and bins that do not depend on the outcomes; gaps that cancel inside a
+    bin are not seen. Weights count by the rows that they are worth, so that a weight of 2 is not
+    two rows.
 
     Cost: O(n), and a sort for equal mass. Accuracy: compensated sums, a few units of rounding under
     the root. The square of L2 is unbiased for its bins where it is not cut at 0; L1 is less biased
     than binned ECE.
 
-    References ---------- Kumar, Liang, Ma, "Verified Uncertainty Calibration", NeurIPS 2019; the
-    idea also in Bröcker, "Estimating reliability and resolution of probability forecasts through
-    decomposition of the empirical score", Climate Dynamics 39, 2012.
+    References
+    ----------
+    Kumar, Liang, Ma, "Verified Uncertainty Calibration", NeurIPS 2019; the idea also in Bröcker,
+    "Estimating reliability and resolution of probability forecasts through decomposition of the
+    empirical score", Climate Dynamics 39, 2012.
 
-    Examples -------- One bin with outcomes 1, 1, 0, 0 and probability 0.9. Chance accounts for 0.25
-    / 3 of the squared gap 0.16:
+    Examples
+    --------
+    One bin with outcomes 1, 1, 0, 0 and probability 0.9. Chance accounts for 0.25 / 3 of the
+    squared gap 0.16:
 
     >>> import math
     >>> import calipers as cal
@@ -339,8 +355,10 @@ def sweep_ece(
     ----------
     Roelofs, Cain, Shlens, Mozer, "Mitigating Bias in Calibration Error Estimation", AISTATS 2022.
 
-    Examples -------- Two bins have rates 1/3 and 2/3, three have 0, 1 and 1/2. So two bins, whose
-    residuals sum to 0.4 and 0.1:
+    Examples
+    --------
+    Two bins have rates 1/3 and 2/3, three have 0, 1 and 1/2. So two bins, whose residuals sum to
+    0.4 and 0.1:
 
     >>> import calipers as cal
     >>> error = cal.sweep_ece([0, 0, 1, 1, 0, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.8], norm="l1")
@@ -376,14 +394,18 @@ def tcal_squared_error(
     n_bins : int
         The number m of bins of equal width.
 
-    Notes ----- Assumes independent rows. The pairs of a row with itself are left out, so that a
-    weight of 2 is not two rows.
+    Notes
+    -----
+    Assumes independent rows. The pairs of a row with itself are left out, so that a weight of 2 is
+    not two rows.
 
     Cost: O(n) time, O(m) memory, one pass. Accuracy: compensated sums; unbiased for Σ_b S_b (mean
     residual of b)², up to 1/n_b.
 
-    References ---------- Lee, Huang, Hassani, Dobriban, "T-Cal: an optimal test for the calibration
-    of predictive models", JMLR 24, 2023.
+    References
+    ----------
+    Lee, Huang, Hassani, Dobriban, "T-Cal: an optimal test for the calibration of predictive
+    models", JMLR 24, 2023.
 
     Examples
     --------

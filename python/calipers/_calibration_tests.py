@@ -174,15 +174,19 @@ def spiegelhalter_test(y_true: Outcomes, y_prob: Probabilities = None, **rows: U
     Above 0: the Brier score is worse than predicted, as that of overconfident predictions is; below
     0: better. Two-sided, since both are miscalibrated.
 
-    Notes ----- Assumes independent rows. One direction only: errors that leave the Brier score as
-    predicted are not detected, such as all errors at p = 1/2.
+    Notes
+    -----
+    Assumes independent rows. One direction only: errors that leave the Brier score as predicted are
+    not detected, such as all errors at p = 1/2.
 
     Cost: O(n), one pass; with resamples a sort and up to 8,000 random numbers for each. "auto"
     takes the normal distribution where Σ (w (1 - 2p))⁴ p (1 - p) is at most a tenth of the
     denominator's fourth power.
 
-    References ---------- Spiegelhalter, "Probabilistic prediction in patient management and
-    clinical trials", Statistics in Medicine 5, 1986.
+    References
+    ----------
+    Spiegelhalter, "Probabilistic prediction in patient management and clinical trials", Statistics
+    in Medicine 5, 1986.
 
     Examples
     --------
@@ -232,11 +236,15 @@ def hosmer_lemeshow_test(
     Cost: O(n log n) for a sort; with resamples up to 8,000 random numbers for each. "auto" takes
     chi-square where each group expects at least 5 outcomes of either kind.
 
-    References ---------- Hosmer, Lemeshow, "Goodness of fit tests for the multiple logistic
-    regression model", Communications in Statistics 9, 1980.
+    References
+    ----------
+    Hosmer, Lemeshow, "Goodness of fit tests for the multiple logistic regression model",
+    Communications in Statistics 9, 1980.
 
-    Examples -------- Two groups, of which one expects 1 outcome of 2 and has 2, the other 1.5 of 2
-    and has 1: H = 1 / 0.5 + 0.25 / 0.375.
+    Examples
+    --------
+    Two groups, of which one expects 1 outcome of 2 and has 2, the other 1.5 of 2 and has 1: H = 1 /
+    0.5 + 0.25 / 0.375.
 
     >>> import calipers as cal
     >>> y, p = [1, 1, 1, 0], [0.5, 0.5, 0.75, 0.75]
@@ -268,8 +276,10 @@ def ecce_r_test(y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack[T
     resamples where there are fewer than 2,000 steps of equal variance: on a grid of 0.05 the limit
     has a size of about 3 % at 5 %.
 
-    References ---------- Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for
-    probabilistic predictions", JMLR 23, 2022.
+    References
+    ----------
+    Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic
+    predictions", JMLR 23, 2022.
 
     Examples
     --------
@@ -304,8 +314,10 @@ def ecce_mad_test(y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack
     resamples where there are fewer than 2,000 steps of equal variance: on a grid of 0.05 the limit
     has a size of about 3.5 % at 5 %.
 
-    References ---------- Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for
-    probabilistic predictions", JMLR 23, 2022.
+    References
+    ----------
+    Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic
+    predictions", JMLR 23, 2022.
 
     Examples
     --------
@@ -347,15 +359,19 @@ def tcal_test(
     most_bins : int
         Bins of the finest scale at most, however many rows there are.
 
-    Notes ----- Assumes independent rows. Products of a row with itself are left out, so that a
-    single outcome with a predicted probability of 0 is not detected. ``settings["n_bins"]`` is the
-    scale of the smallest p_m.
+    Notes
+    -----
+    Assumes independent rows. Products of a row with itself are left out, so that a single outcome
+    with a predicted probability of 0 is not detected. ``settings["n_bins"]`` is the scale of the
+    smallest p_m.
 
     Cost: O(n log n) for a sort, and up to 8,000 random numbers for each resample. The size is exact
     for any n.
 
-    References ---------- Lee, Huang, Hassani, Dobriban, "T-Cal: an optimal test for the calibration
-    of predictive models", JMLR 24, 2023.
+    References
+    ----------
+    Lee, Huang, Hassani, Dobriban, "T-Cal: an optimal test for the calibration of predictive
+    models", JMLR 24, 2023.
 
     Examples
     --------
@@ -399,20 +415,26 @@ def cox_test(
     CoxTest
         Statistic, p-value, and the coefficients with intervals.
 
-    Notes ----- Assumes independent rows. It detects what is a straight line in logits: predictions
-    that are too high or too extreme as a whole. Outcomes that the logits separate are an error, as
-    for `cox_calibration`. Standard errors are those of the information matrix, with unequal weights
+    Notes
+    -----
+    Assumes independent rows. It detects what is a straight line in logits: predictions that are too
+    high or too extreme as a whole. Outcomes that the logits separate are an error, as for
+    `cox_calibration`. Standard errors are those of the information matrix, with unequal weights
     those of the sandwich.
 
     Cost: O(n) for each Newton step, mostly 5 to 8. The chi-square distribution is that of many
     rows.
 
-    References ---------- Cox, "Two further applications of a model for binary regression",
-    Biometrika 45, 1958; Miller, Hui, Tierney, "Validation techniques for logistic regression
-    models", Statistics in Medicine 10, 1991.
+    References
+    ----------
+    Cox, "Two further applications of a model for binary regression", Biometrika 45, 1958; Miller,
+    Hui, Tierney, "Validation techniques for logistic regression models", Statistics in Medicine 10,
+    1991.
 
-    Examples -------- Logits ±ln 3, and outcomes as often as predicted: intercept 0, slope 1, no
-    evidence of miscalibration.
+    Examples
+    --------
+    Logits ±ln 3, and outcomes as often as predicted: intercept 0, slope 1, no evidence of
+    miscalibration.
 
     >>> import calipers as cal
     >>> test = cal.cox_test([1, 1, 1, 0, 1, 0, 0, 0], [0.75] * 4 + [0.25] * 4)
@@ -458,8 +480,10 @@ def calibration_tests(
     CalibrationTests
         A mapping from names to results, which prints as a table.
 
-    Notes ----- Where outcomes are separated by the logits, Cox's regression has no fit: ``errors``
-    then has the reason.
+    Notes
+    -----
+    Where outcomes are separated by the logits, Cox's regression has no fit: ``errors`` then has the
+    reason.
 
     Cost: the sum of theirs; mostly that of the resamples of T-Cal.
 

@@ -98,8 +98,10 @@ def observed_expected(
     Cost: O(n), one pass. Accuracy: compensated sums, a few units of rounding of the ratio;
     consistent, the expected count is taken as known.
 
-    References ---------- Miller, Hui, Tierney, "Validation techniques for logistic regression
-    models", Statistics in Medicine 10, 1991.
+    References
+    ----------
+    Miller, Hui, Tierney, "Validation techniques for logistic regression models", Statistics in
+    Medicine 10, 1991.
 
     Examples
     --------
@@ -152,8 +154,10 @@ def calibration_indices(
     within reach of each row. Accuracy: the bounds are proven. Biased up at small n sigma, even when
     calibrated.
 
-    References ---------- Austin, Steyerberg, "The Integrated Calibration Index (ICI) and related
-    metrics", Statistics in Medicine 38, 2019; Harrell, "Regression Modeling Strategies", 2001.
+    References
+    ----------
+    Austin, Steyerberg, "The Integrated Calibration Index (ICI) and related metrics", Statistics in
+    Medicine 38, 2019; Harrell, "Regression Modeling Strategies", 2001.
 
     Examples
     --------
@@ -194,9 +198,11 @@ def cox_calibration(
     CoxCalibration
         Coefficients, standard errors and numerical bounds.
 
-    Notes ----- Assumes independent rows, and a calibration that is wrong, if at all, by a straight
-    line in logits. Weights count as numbers of rows. Where the likelihood has no maximum, the call
-    raises an error.
+    Notes
+    -----
+    Assumes independent rows, and a calibration that is wrong, if at all, by a straight line in
+    logits. Weights count as numbers of rows. Where the likelihood has no maximum, the call raises
+    an error.
 
     Cost: O(n) for each Newton step, mostly 5 to 8. Accuracy: steps until none changes a coefficient
     by more than 1e-11 of 1 + its size.

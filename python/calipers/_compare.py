@@ -195,14 +195,17 @@ def compare(
     CalipersError
         Where rows cannot be paired, and for all that is an error for `assess`.
 
-    Notes ----- Assumes independent rows, or independent clusters. With ``multiclass="top_class"``
-    each model is asked about the class that it takes itself.
+    Notes
+    -----
+    Assumes independent rows, or independent clusters. With ``multiclass="top_class"`` each model is
+    asked about the class that it takes itself.
 
     Cost: an assessment of each model, and one of each pair. Accuracy: that of `assess`.
 
-    References ---------- Efron, Tibshirani, "An Introduction to the Bootstrap", 1993; Holm, "A
-    simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
-    1979.
+    References
+    ----------
+    Efron, Tibshirani, "An Introduction to the Bootstrap", 1993; Holm, "A simple sequentially
+    rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979.
 
     Examples
     --------

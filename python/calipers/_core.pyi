@@ -28,6 +28,19 @@ class _Chunk(TypedDict):
     nulls: Borrowed | None
     keys: Borrowed | None
 
+@type_check_only
+class _Facts(TypedDict):
+    n: int
+    n_cells: int
+    n_clipped: int
+    total_weight: float
+    is_weighted: bool
+    left_out: dict[str, int]
+    resolution: int
+    clip: float
+    n_bins: list[int]
+    scores: Literal["probabilities", "log-odds", "raw scores"] | None
+
 @final
 class Sketch:
     def __new__(cls, options: Options) -> Sketch: ...
@@ -47,16 +60,7 @@ class Sketch:
     def assess(self, measure: str, options: Options) -> _Found: ...
     def sweep(self, options: Options) -> _Found: ...
     def ls_curve(self, options: Options) -> _Found: ...
-    n: int
-    total_weight: float
-    is_weighted: bool
-    n_cells: int
-    n_clipped: int
-    left_out: dict[str, int]
-    resolution: int
-    clip: float
-    n_bins: list[int]
-    scores: Literal["probabilities", "log-odds", "raw scores"] | None
+    def facts(self) -> _Facts: ...
 
 def update_runs(sketches: list[Sketch], starts: NDArray[np.int64], columns: Columns, options: Options) -> int: ...
 def merge_runs(parts: list[bytes], starts: NDArray[np.int64]) -> list[Sketch]: ...

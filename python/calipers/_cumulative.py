@@ -54,14 +54,18 @@ def ecce_r(
     with s_i the shares of the weight and p_(k) the k-th distinct probability. Equal probabilities
     are one step, so that the order of rows does not matter. `cumulative_curve` has all C_k.
 
-    Notes ----- Assumes independent rows; no bins, no bandwidth. Never above the ECE of the pooled
-    rows; ECCE-R is at most twice ECCE-MAD, and never below it.
+    Notes
+    -----
+    Assumes independent rows; no bins, no bandwidth. Never above the ECE of the pooled rows; ECCE-R
+    is at most twice ECCE-MAD, and never below it.
 
     Cost: O(n log n) for a sort and one pass. Accuracy: a compensated sum, a few units of rounding.
     Biased up, by about the standard deviation of the sum of residuals.
 
-    References ---------- Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for
-    probabilistic predictions", JMLR 23, 2022; the statistic is that of Kuiper.
+    References
+    ----------
+    Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic
+    predictions", JMLR 23, 2022; the statistic is that of Kuiper.
 
     Examples
     --------
@@ -89,15 +93,19 @@ def ecce_mad(
     with s_i the shares of the weight and p_(k) the k-th distinct probability. Equal probabilities
     are one step, so that the order of rows does not matter. `cumulative_curve` has all C_k.
 
-    Notes ----- Assumes independent rows; no bins, no bandwidth. Never above the ECE of the pooled
-    rows; ECCE-R is at most twice ECCE-MAD, and never below it.
+    Notes
+    -----
+    Assumes independent rows; no bins, no bandwidth. Never above the ECE of the pooled rows; ECCE-R
+    is at most twice ECCE-MAD, and never below it.
 
     Cost: O(n log n) for a sort and one pass. Accuracy: a compensated sum, a few units of rounding.
     Biased up, by about the standard deviation of the sum of residuals.
 
-    References ---------- Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for
-    probabilistic predictions", JMLR 23, 2022; KS: Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu,
-    Hartley, "Calibration of neural networks using splines", ICLR 2021.
+    References
+    ----------
+    Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic
+    predictions", JMLR 23, 2022; KS: Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu, Hartley,
+    "Calibration of neural networks using splines", ICLR 2021.
 
     Examples
     --------
@@ -136,9 +144,10 @@ def cumulative_curve(
 
     Cost: O(n log n) for a sort and one pass. Accuracy: a compensated sum, a few units of rounding.
 
-    References ---------- Tygert, "Plots of the cumulative differences between observed and expected
-    values of ordered Bernoulli variates", 2020; Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, JMLR
-    23, 2022.
+    References
+    ----------
+    Tygert, "Plots of the cumulative differences between observed and expected values of ordered
+    Bernoulli variates", 2020; Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, JMLR 23, 2022.
 
     Examples
     --------
@@ -208,8 +217,10 @@ def spline_calibration_error(
     mean of y - p, so that of γ is the calibration gap; `spline_curve` has all gaps and the
     recalibration map.
 
-    Notes ----- Assumes independent rows. Gaps that change sign within less than about 1 / n_knots
-    of the rows are blurred.
+    Notes
+    -----
+    Assumes independent rows. Gaps that change sign within less than about 1 / n_knots of the rows
+    are blurred.
 
     The paper sums (γ - C)² over rows in place of the integral, which differs by O(1 / n); the
     integral gives weights the meaning of repetition, and an answer with fewer distinct
@@ -219,8 +230,10 @@ def spline_calibration_error(
     data and are well conditioned; the bound is some 1e-13. Biased up at small n, the more the more
     knots.
 
-    References ---------- Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu, Hartley, "Calibration of
-    neural networks using splines", ICLR 2021.
+    References
+    ----------
+    Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu, Hartley, "Calibration of neural networks using
+    splines", ICLR 2021.
 
     Examples
     --------
@@ -263,8 +276,10 @@ def spline_curve(
 
     Cost: O(n log n) for a sort and two passes. Accuracy: some 1e-13.
 
-    References ---------- Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu, Hartley, "Calibration of
-    neural networks using splines", ICLR 2021.
+    References
+    ----------
+    Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu, Hartley, "Calibration of neural networks using
+    splines", ICLR 2021.
 
     Examples
     --------

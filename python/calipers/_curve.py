@@ -154,8 +154,10 @@ def ls_curve(
     LsCurve
         Arrays of m values.
 
-    References ---------- Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis
-    via Logit Smoothing", 2024, equations tndensity and tndensity2.
+    References
+    ----------
+    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
+    2024, equations tndensity and tndensity2.
 
     Examples
     --------
@@ -224,8 +226,10 @@ def corp_curve(
     Cost: O(n log n) for a sort, then one pass; a band takes one for each resample, over at most
     about 8,000 probabilities. Accuracy: compensated sums, a few units of rounding.
 
-    References ---------- Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for
-    probabilistic classifiers", PNAS 118, 2021.
+    References
+    ----------
+    Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers", PNAS
+    118, 2021.
 
     Examples
     --------
@@ -265,8 +269,10 @@ def calibration_bins(
     list of Bin
         Named tuples ``(lower, upper, n, weight, mean_probability, outcome_rate)``.
 
-    References ---------- Naeini, Cooper, Hauskrecht, "Obtaining well calibrated probabilities using
-    Bayesian binning", AAAI 2015.
+    References
+    ----------
+    Naeini, Cooper, Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning",
+    AAAI 2015.
 
     Examples
     --------

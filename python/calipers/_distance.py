@@ -22,19 +22,25 @@ def smooth_calibration_error(
 
     with s_i the shares of the weight. The linear program is solved exactly, by dynamic programming.
 
-    Notes ----- Assumes independent rows. Between half and twice the
-    `lower_distance_to_calibration`; never below |mean residual|.
+    Notes
+    -----
+    Assumes independent rows. Between half and twice the `lower_distance_to_calibration`; never
+    below |mean residual|.
 
     Cost: O(n log n). Accuracy: the numerical bound is the distance of a solution of the program and
     one of its dual, typically 1e-15, whatever the solver did. Biased up; of order n^(-1/2) where
     calibrated.
 
-    References ---------- Kakade, Foster, "Deterministic calibration and Nash equilibrium", 2008;
-    Błasiok, Gopalan, Hu, Nakkiran, "A unifying theory of distance from calibration", STOC 2023; Hu,
-    Jambulapati, Tian, Yang, "Testing calibration in nearly-linear time", NeurIPS 2024.
+    References
+    ----------
+    Kakade, Foster, "Deterministic calibration and Nash equilibrium", 2008; Błasiok, Gopalan, Hu,
+    Nakkiran, "A unifying theory of distance from calibration", STOC 2023; Hu, Jambulapati, Tian,
+    Yang, "Testing calibration in nearly-linear time", NeurIPS 2024.
 
-    Examples -------- Residuals 0.6 and -0.6 at a distance of 0.2: w can differ by 0.2 between them,
-    so 0.5 * 0.6 * 0.2 is the best.
+    Examples
+    --------
+    Residuals 0.6 and -0.6 at a distance of 0.2: w can differ by 0.2 between them, so 0.5 * 0.6 *
+    0.2 is the best.
 
     >>> import calipers as cal
     >>> round(cal.smooth_calibration_error([1, 0], [0.4, 0.6]), 12)
@@ -75,7 +81,9 @@ def lower_distance_to_calibration(
         A float from 0 to 1: the middle of a lower and an upper bound, with half their distance as
         its numerical bound.
 
-    Notes ----- Assumes independent rows. Never below |mean residual|; between half and twice the
+    Notes
+    -----
+    Assumes independent rows. Never below |mean residual|; between half and twice the
     `smooth_calibration_error`.
 
     Cost: O(n log n) for a sort, then about 30 steps of an interior-point method on the nodes.
@@ -131,8 +139,10 @@ def surrogate_interval_calibration_error(
     ----------
     Błasiok, Gopalan, Hu, Nakkiran, "A unifying theory of distance from calibration", STOC 2023.
 
-    Examples -------- One row with a residual of 1/4. No shift cuts it, so that the price of the
-    width is all there is to save:
+    Examples
+    --------
+    One row with a residual of 1/4. No shift cuts it, so that the price of the width is all there is
+    to save:
 
     >>> import calipers as cal
     >>> round(cal.surrogate_interval_calibration_error([1], [0.75]), 12)
@@ -164,8 +174,10 @@ def kernel_calibration_error(
     length_scale : float
         The distance l of probabilities over which the kernel falls to 1 / e.
 
-    Notes ----- Assumes independent rows. With l = 1 it lies between `smooth_calibration_error` / √2
-    and the ECE of the pooled rows.
+    Notes
+    -----
+    Assumes independent rows. With l = 1 it lies between `smooth_calibration_error` / √2 and the ECE
+    of the pooled rows.
 
     Cost: O(n log n) for a sort and one pass, where others take all pairs. Accuracy: proven, some
     units of rounding that do not grow with n. Biased up, by about √(Σ s_i² p_i (1 - p_i)) where
@@ -209,8 +221,10 @@ def mmce(
     units of rounding that do not grow with n. Biased up, by about √(Σ s_i² p_i (1 - p_i)) where
     calibrated.
 
-    References ---------- Kumar, Sarawagi, Jain, "Trainable calibration measures for neural networks
-    from kernel mean embeddings", ICML 2018.
+    References
+    ----------
+    Kumar, Sarawagi, Jain, "Trainable calibration measures for neural networks from kernel mean
+    embeddings", ICML 2018.
 
     Examples
     --------

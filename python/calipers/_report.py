@@ -152,8 +152,10 @@ def report(
     Cost: an assessment of each measure, a sweep, and bands. Charts of more than 20,000 rows are
     drawn from a sketch of them. Accuracy: that of the function of each value.
 
-    References ---------- Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis
-    via Logit Smoothing", 2024.
+    References
+    ----------
+    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
+    2024.
 
     Examples
     --------

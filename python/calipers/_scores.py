@@ -59,8 +59,10 @@ def brier_score(
     -----
     Brier's own sum over k classes is k times the mean of ``multiclass="classwise"``.
 
-    References ---------- Brier, "Verification of forecasts expressed in terms of probability",
-    Monthly Weather Review 78, 1950.
+    References
+    ----------
+    Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78,
+    1950.
 
     Examples
     --------
@@ -96,8 +98,10 @@ def log_loss(
         Probabilities are clipped to [clip, 1 - clip]; a `Sketch` has a clip of its own, 1e-6 unless
         set.
 
-    Notes ----- With any `multiclass` it is the loss of a binary question, and not the cross-entropy
-    of k classes.
+    Notes
+    -----
+    With any `multiclass` it is the loss of a binary question, and not the cross-entropy of k
+    classes.
 
     References
     ----------
@@ -152,8 +156,10 @@ def corp(
     small miscalibration is not the difference of two large scores; some units of rounding.
     Miscalibration is biased up, by about n^(-2/3).
 
-    References ---------- Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for
-    probabilistic classifiers", PNAS 118, 2021.
+    References
+    ----------
+    Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers", PNAS
+    118, 2021.
 
     Examples
     --------

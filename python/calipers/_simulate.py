@@ -297,12 +297,16 @@ def simulate(
     Simulation
         It prints as tables.
 
-    Notes ----- Cost: that of each measure, interval and test, ``runs`` times. Accuracy: the truth
-    is an integral that is exact to ten digits; values have their standard error beside them. The
-    same bits for any number of threads.
+    Notes
+    -----
+    Cost: that of each measure, interval and test, ``runs`` times. Accuracy: the truth is an
+    integral that is exact to ten digits; values have their standard error beside them. The same
+    bits for any number of threads.
 
-    References ---------- Morris, White, Crowther, "Using simulation studies to evaluate statistical
-    methods", Statistics in Medicine 38, 2019.
+    References
+    ----------
+    Morris, White, Crowther, "Using simulation studies to evaluate statistical methods", Statistics
+    in Medicine 38, 2019.
 
     Examples
     --------

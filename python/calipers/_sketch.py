@@ -56,9 +56,10 @@ class Sketch:
     CalipersError
         For invalid input, as the functions do. An invalid batch changes nothing.
 
-    References ---------- That LS-ECE has a sketch at all is its continuity: Chidambaram, Lee,
-    McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024.
-    ``docs/sketch-format.md`` has the bytes.
+    References
+    ----------
+    That LS-ECE has a sketch at all is its continuity: Chidambaram, Lee, McSwiggen, Rezchikov, "How
+    Flawed Is ECE? An Analysis via Logit Smoothing", 2024. ``docs/sketch-format.md`` has the bytes.
 
     Examples
     --------
@@ -177,54 +178,54 @@ class Sketch:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        scores = self._held.scores
-        shown = f"n={self.n}, " + (f"scores={scores!r}, " if scores else "")
-        return f"Sketch({shown}resolution={self.resolution}, n_cells={self.n_cells})"
+        facts = self._held.facts()
+        scores = f"scores={facts['scores']!r}, " if facts["scores"] else ""
+        return f"Sketch(n={facts['n']}, {scores}resolution={facts['resolution']}, n_cells={facts['n_cells']})"
 
     @property
     def n(self) -> int:
         """Rows that were added."""
-        return self._held.n
+        return self._held.facts()["n"]
 
     @property
     def total_weight(self) -> float:
         """Sum of the weights, as they were rounded; the number of rows where there are none."""
-        return self._held.total_weight
+        return self._held.facts()["total_weight"]
 
     @property
     def is_weighted(self) -> bool:
         """Whether any batch had weights."""
-        return self._held.is_weighted
+        return self._held.facts()["is_weighted"]
 
     @property
     def n_cells(self) -> int:
         """Cells that hold a row: what the size grows with."""
-        return self._held.n_cells
+        return self._held.facts()["n_cells"]
 
     @property
     def n_clipped(self) -> int:
         """Probabilities that were clipped, and raw scores beyond `largest_logit`, which were taken as that."""
-        return self._held.n_clipped
+        return self._held.facts()["n_clipped"]
 
     @property
     def left_out(self) -> dict[str, int]:
         """Rows that ``invalid="count"`` left out, by kind."""
-        return self._held.left_out
+        return self._held.facts()["left_out"]
 
     @property
     def resolution(self) -> int:
         """Cells are about 2^-resolution wide, in logits."""
-        return self._held.resolution
+        return self._held.facts()["resolution"]
 
     @property
     def clip(self) -> float:
         """Probabilities were clipped to [clip, 1 - clip]."""
-        return self._held.clip
+        return self._held.facts()["clip"]
 
     @property
     def n_bins(self) -> tuple[int, ...]:
         """The numbers of equal-width bins that are kept exactly, ascending."""
-        return tuple(self._held.n_bins)
+        return tuple(self._held.facts()["n_bins"])
 
     def _measured(self, method: Callable[..., Estimate], given: dict[str, Any]) -> Estimate:
         """The value of the measure that a method is named after, as it was called."""

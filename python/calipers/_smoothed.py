@@ -49,8 +49,10 @@ def ls_ece(
     TypeError
         For an option of a wrong type.
 
-    References ---------- Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis
-    via Logit Smoothing", 2024.
+    References
+    ----------
+    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
+    2024.
 
     Examples
     --------
@@ -102,18 +104,23 @@ def residual_ls_ece(
         A ValueError whose text has the rule, the value and the row (from 0), and whose `code` names
         the rule.
 
-    Notes ----- Assumes independent rows, or clusters of rows that `assess` is told of. Of a sample
-    it is above 0 for a calibrated model, too, as every measure of miscalibration is: `assess` has
-    the noise floor.
+    Notes
+    -----
+    Assumes independent rows, or clusters of rows that `assess` is told of. Of a sample it is above
+    0 for a calibrated model, too, as every measure of miscalibration is: `assess` has the noise
+    floor.
 
     Cost: that of `ls_ece`. Accuracy: ``numerical_bound`` is proven, and at most ``tolerance``.
 
-    References ---------- docs/theory.md of this package has the proofs. Chidambaram, Lee,
-    McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024 (LS-ECE, whose
-    noise and link these are).
+    References
+    ----------
+    docs/theory.md of this package has the proofs. Chidambaram, Lee, McSwiggen, Rezchikov, "How
+    Flawed Is ECE? An Analysis via Logit Smoothing", 2024 (LS-ECE, whose noise and link these are).
 
-    Examples -------- Ten rows with probability 0.9, of which eight came true. All are at one place,
-    so that smoothing takes nothing:
+    Examples
+    --------
+    Ten rows with probability 0.9, of which eight came true. All are at one place, so that smoothing
+    takes nothing:
 
     >>> import calipers as cal
     >>> round(cal.residual_ls_ece([1] * 8 + [0] * 2, [0.9] * 10, sigma=1.0), 6)
@@ -160,8 +167,10 @@ def ls_ece_sampled(
     Estimate
         With ``standard_error``, that of the sampling.
 
-    References ---------- Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis
-    via Logit Smoothing", 2024, section 5.
+    References
+    ----------
+    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
+    2024, section 5.
 
     Examples
     --------
@@ -224,8 +233,10 @@ def smooth_ece(
     numerical bound is proven and at most the tolerance; with ``compat="relplot"`` it is that of
     rounding in relplot's own sums. Biased up at small n even when calibrated.
 
-    References ---------- Błasiok, Nakkiran, "Smooth ECE: Principled Reliability Diagrams via Kernel
-    Smoothing", ICLR 2024.
+    References
+    ----------
+    Błasiok, Nakkiran, "Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing", ICLR
+    2024.
 
     Examples
     --------
@@ -275,16 +286,20 @@ def kde_ece(
     Estimate
         A float; ``settings["bandwidth"]`` is the one that was used.
 
-    Notes ----- Assumes independent rows whose probabilities have a density. With the Gaussian
-    kernel it is `smooth_ece` with smoothed predictions.
+    Notes
+    -----
+    Assumes independent rows whose probabilities have a density. With the Gaussian kernel it is
+    `smooth_ece` with smoothed predictions.
 
     Cost: O(n), one pass, and one for the rule. Accuracy: the numerical bound is proven and at most
     the tolerance; the authors' code sums over a grid and differs by about 1e-4 of the value. Biased
     up at small n h.
 
-    References ---------- Zhang, Kailkhura, Han, "Mix-n-Match: Ensemble and Compositional Methods
-    for Uncertainty Calibration", ICML 2020; before it, Bröcker, "Some remarks on the reliability of
-    categorical probability forecasts", Monthly Weather Review 136, 2008.
+    References
+    ----------
+    Zhang, Kailkhura, Han, "Mix-n-Match: Ensemble and Compositional Methods for Uncertainty
+    Calibration", ICML 2020; before it, Bröcker, "Some remarks on the reliability of categorical
+    probability forecasts", Monthly Weather Review 136, 2008.
 
     Examples
     --------
@@ -333,15 +348,19 @@ def beta_kde_ece(
     Estimate
         A float; ``settings["bandwidth"]`` is the one that was used.
 
-    Notes ----- Assumes independent rows whose probabilities have a density. A row leaves itself out
-    with all its weight, so that a weight of 2 is not two rows. For a binary outcome the authors'
-    code has twice this value: it adds up both classes.
+    Notes
+    -----
+    Assumes independent rows whose probabilities have a density. A row leaves itself out with all
+    its weight, so that a weight of 2 is not two rows. For a binary outcome the authors' code has
+    twice this value: it adds up both classes.
 
     Cost: a sort, and near-linear time by moments of cells. Accuracy: kernel sums are good to 2e-9
     of themselves. Leaving out one's own row takes away most of the bias of small n h.
 
-    References ---------- Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp
-    Canonical Calibration Error Estimator", NeurIPS 2022.
+    References
+    ----------
+    Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp Canonical Calibration Error
+    Estimator", NeurIPS 2022.
 
     Examples
     --------
@@ -398,16 +417,20 @@ def canonical_kde_ece(
     Estimate
         A float, up to 2 for "l1".
 
-    Notes ----- Assumes independent rows whose vectors have a density: with many classes, n must be
-    very large. A row leaves itself out with all its weight, so that a weight of 2 is not two rows.
-    For two classes and "l1" it is twice `beta_kde_ece`.
+    Notes
+    -----
+    Assumes independent rows whose vectors have a density: with many classes, n must be very large.
+    A row leaves itself out with all its weight, so that a weight of 2 is not two rows. For two
+    classes and "l1" it is twice `beta_kde_ece`.
 
     Cost: every row against every other, about 10^9 products in a second on one core. Accuracy:
     plain sums on the scale of the largest kernel, exponents rounded by some units over h. Leaving
     out one's own row takes away most of the bias of small n h.
 
-    References ---------- Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp
-    Canonical Calibration Error Estimator", NeurIPS 2022.
+    References
+    ----------
+    Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp Canonical Calibration Error
+    Estimator", NeurIPS 2022.
 
     Examples
     --------

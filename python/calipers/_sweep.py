@@ -187,11 +187,15 @@ def sweep(
     Cost: a sort, and O(n) for each number of bins and each sigma. Accuracy: every value is that of
     its own function.
 
-    References ---------- Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis
-    via Logit Smoothing", 2024, section 5.
+    References
+    ----------
+    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
+    2024, section 5.
 
-    Examples -------- Every prediction is 1/2, and every second outcome is 1. All bins agree, and
-    splitting ties would change the value.
+    Examples
+    --------
+    Every prediction is 1/2, and every second outcome is 1. All bins agree, and splitting ties would
+    change the value.
 
     >>> import calipers as cal
     >>> result = cal.sweep([0, 1, 0, 1], [0.5, 0.5, 0.5, 0.5], bins=[10, 20])

@@ -69,17 +69,21 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
     **kwargs
         Those of `torchmetrics.Metric`.
 
-    Notes ----- Probabilities are clipped to [1e-6, 1 - 1e-6], as by `calipers.ls_ece`; logits
-    beyond 40 in size are taken as 40, where probabilities are 0 or 1 to the last bit, and what that
-    can change is part of the numerical bound. All ranks together can have 2^38 rows, and 2^31
-    states can be added. Weights are not offered: their sums would need three times the state.
+    Notes
+    -----
+    Probabilities are clipped to [1e-6, 1 - 1e-6], as by `calipers.ls_ece`; logits beyond 40 in size
+    are taken as 40, where probabilities are 0 or 1 to the last bit, and what that can change is
+    part of the numerical bound. All ranks together can have 2^38 rows, and 2^31 states can be
+    added. Weights are not offered: their sums would need three times the state.
 
     Half precision is read as the numbers that it holds. An invalid batch changes nothing, and its
     rows are counted from the beginning of the batch; that batches have scores of different kinds,
     as logits of two classes and of one, is an error of `compute`.
 
-    References ---------- Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis
-    via Logit Smoothing", 2024.
+    References
+    ----------
+    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
+    2024.
 
     Examples
     --------

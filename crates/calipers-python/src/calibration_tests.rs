@@ -8,12 +8,11 @@ use calipers::inference::calibration_tests::{
 use calipers::{CumulativeCalibrationError, CumulativeStatistic, InputReport, Link, Measure};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::options::Options;
-use crate::results::{IntoPython, dict, input_settings, with_input};
+use crate::results::{Answer, IntoPython, dict, input_settings, with_input};
 use crate::views::one_view;
 
 /// The test with the options of how its p-value is found.
@@ -63,7 +62,7 @@ fn tested<'py>(
     report: InputReport,
     columns: &Columns<'py>,
     options: &Options<'py>,
-) -> Result<Bound<'py, PyAny>, Failure> {
+) -> Answer<'py, PyAny> {
     let input = input_settings(py, options, columns, Some(options.read("multiclass")?))?;
     let settings = with_input(py, &result.settings, &input)?;
     let found = result.into_python(py)?;
@@ -78,18 +77,14 @@ pub(crate) fn calibration_test<'py>(
     test: &str,
     columns: Columns<'py>,
     options: Options<'py>,
-) -> Result<Bound<'py, PyAny>, Failure> {
+) -> Answer<'py, PyAny> {
     let test = test_named(test, &options)?;
     let (result, report) = one_view(py, &columns, &options, |view| Ok((test.test(view)?, view.report().clone())))?;
     tested(py, result, report, &columns, &options)
 }
 
 #[pyfunction]
-pub(crate) fn cox_test<'py>(
-    py: Python<'py>,
-    columns: Columns<'py>,
-    options: Options<'py>,
-) -> Result<Bound<'py, PyDict>, Failure> {
+pub(crate) fn cox_test<'py>(py: Python<'py>, columns: Columns<'py>, options: Options<'py>) -> Answer<'py> {
     let test = CoxTest::new().clip(options.read("clip")?).level(options.read("level")?);
     let (found, report) = one_view(py, &columns, &options, |view| Ok((test.inference(view)?, view.report().clone())))?;
     Ok(dict!(py;

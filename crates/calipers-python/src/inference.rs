@@ -9,7 +9,7 @@ use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::options::{Corrections, Options, Question, Resampling};
 use crate::pool::{self, Length};
-use crate::results::{self, IntoPython, dict, input_settings};
+use crate::results::{self, Answer, IntoPython, dict, input_settings};
 
 /// How a value is assessed: what the options have, besides those of the measure and the rows.
 #[derive(Clone, Copy)]
@@ -34,12 +34,7 @@ impl Choices {
 
 /// The assessment of the measure of that name; class by class where that is requested.
 #[pyfunction]
-pub(crate) fn assess<'py>(
-    py: Python<'py>,
-    measure: &str,
-    columns: Columns<'py>,
-    options: Options<'py>,
-) -> Result<Bound<'py, PyDict>, Failure> {
+pub(crate) fn assess<'py>(py: Python<'py>, measure: &str, columns: Columns<'py>, options: Options<'py>) -> Answer<'py> {
     let (choices, measure) = (Choices::read(&options)?, options.measure(measure)?);
     let clusters = Clusters::new(&options)?;
     let clusters = clusters.numbers()?;
@@ -71,7 +66,7 @@ pub(crate) fn compare<'py>(
     measure: &str,
     models: Vec<(String, Columns<'py>)>,
     options: Options<'py>,
-) -> Result<Bound<'py, PyDict>, Failure> {
+) -> Answer<'py> {
     let (resampling, measure) = (Resampling::read(&options)?, options.measure(measure)?);
     let Resampling { level, n_resamples, random_state } = resampling;
     let compare = Compare::new(&*measure).level(level).n_resamples(n_resamples).random_state(random_state);

@@ -32,33 +32,23 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::arrow::arrow;
-    #[pymodule_export]
-    use crate::borrowed::Borrowed;
-    #[pymodule_export]
-    use crate::calibration_tests::{calibration_test, cox_test};
-    #[pymodule_export]
-    use crate::dlpack::dlpack;
-    #[pymodule_export]
-    use crate::failure::{CalipersError, input_error, no_cluster};
-    #[pymodule_export]
-    use crate::inference::{assess, compare};
-    #[pymodule_export]
-    use crate::measures::measures;
-    #[pymodule_export]
-    use crate::pool::{set_threads, set_threads_here};
-    #[pymodule_export]
-    use crate::report::{report, report_of_sketches};
-    #[pymodule_export]
-    use crate::simulation::{families, simulate_coverage, simulate_measures, simulate_rejections};
-    #[pymodule_export]
-    use crate::sketch::Sketch;
-    #[pymodule_export]
-    use crate::sketch_runs::{merge_runs, pack, update_runs};
-    #[pymodule_export]
-    use crate::views::{
-        calibration_bins, calibration_indices, canonical_kde_ece, corp, corp_curve, cox_calibration, cumulative_curve,
-        estimate, ls_curve, ls_ece_sampled, spline_curve, sweep, top_label_calibration_error,
+    use crate::{
+        arrow::arrow,
+        borrowed::Borrowed,
+        calibration_tests::{calibration_test, cox_test},
+        dlpack::dlpack,
+        failure::{CalipersError, input_error, no_cluster},
+        inference::{assess, compare},
+        measures::measures,
+        pool::{set_threads, set_threads_here},
+        report::{report, report_of_sketches},
+        simulation::{families, simulate_coverage, simulate_measures, simulate_rejections},
+        sketch::Sketch,
+        sketch_runs::{merge_runs, pack, update_runs},
+        views::{
+            calibration_bins, calibration_indices, canonical_kde_ece, corp, corp_curve, cox_calibration,
+            cumulative_curve, estimate, ls_curve, ls_ece_sampled, spline_curve, sweep, top_label_calibration_error,
+        },
     };
 
     #[pymodule_init]

@@ -18,6 +18,9 @@ use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::options::Options;
 
+/// What a function of Python returns: a dictionary, or another object.
+pub(crate) type Answer<'py, T = PyDict> = Result<Bound<'py, T>, Failure>;
+
 /// What the core gives, as Python has it.
 pub(crate) trait IntoPython<'py> {
     fn into_python(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
@@ -193,7 +196,7 @@ pub(crate) fn input_settings<'py>(
     options: &Options<'py>,
     columns: &Columns<'py>,
     multiclass: Option<Multiclass>,
-) -> Result<Bound<'py, PyDict>, Failure> {
+) -> Answer<'py> {
     let input = PyDict::new(py);
     if let Some(multiclass) = multiclass {
         match multiclass.resolved(columns.n_classes()) {

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::failure::Failure;
 use crate::options::{Options, Samples};
 use crate::pool::{self, Length};
-use crate::results::IntoPython;
+use crate::results::{Answer, IntoPython};
 
 fn simulation<'a>(family: &'a Family, samples: &Samples) -> Simulation<'a> {
     Simulation::new(family, samples.n).runs(samples.runs).random_state(samples.random_state)
@@ -49,7 +49,7 @@ pub(crate) fn simulate_coverage<'py>(
     measure: &str,
     of_measure: Options<'py>,
     options: Options<'py>,
-) -> Result<Bound<'py, PyAny>, Failure> {
+) -> Answer<'py, PyAny> {
     let (family, samples) = (Family::named(family)?, Samples::read(&options)?);
     let measure = of_measure.measure(measure)?;
     let assess = Assess::new(&*measure).level(options.read("level")?).n_resamples(options.read("n_resamples")?);

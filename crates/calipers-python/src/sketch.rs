@@ -1,20 +1,20 @@
 //! A sketch that Python holds: batches in, values and bytes out.
 
-use std::collections::BTreeMap;
 use std::sync::{RwLock, RwLockWriteGuard};
 
 use calipers::{Error, Input, Scale, Tally};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 
 use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::inference::{Choices, assessed};
 use crate::options::{OptionValue, Options, Question};
 use crate::pool::{self, Length, Threads};
-use crate::results::{self, IntoPython, dict};
+use crate::results::{self, Answer, IntoPython, dict};
 
 /// Behind a lock, which is only waited for and held without the GIL: threads may share a sketch,
 /// and wait for each other.
@@ -103,7 +103,7 @@ impl Sketch {
     }
 
     /// What a sketch knows of how its rows were read, as the settings of its results have it.
-    fn input_settings<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>, Failure> {
+    fn input_settings<'py>(&self, py: Python<'py>) -> Answer<'py> {
         let (scale, weighted, resolution) =
             self.get(py, |sketch| (sketch.scale(), sketch.is_weighted(), sketch.options().resolution_bits()))?;
         Ok(dict!(py;
@@ -197,12 +197,7 @@ impl Sketch {
     }
 
     /// The value of a measure.
-    fn estimate<'py>(
-        &self,
-        py: Python<'py>,
-        measure: &str,
-        options: Options<'py>,
-    ) -> Result<Bound<'py, PyDict>, Failure> {
+    fn estimate<'py>(&self, py: Python<'py>, measure: &str, options: Options<'py>) -> Answer<'py> {
         let measure = options.measure(measure)?;
         let estimate = self.read(py, |State { sketch, tally, .. }| {
             tally.finish()?;
@@ -211,24 +206,19 @@ impl Sketch {
         Ok(results::estimate(py, &estimate, &self.input_settings(py)?)?)
     }
 
-    fn assess<'py>(
-        &self,
-        py: Python<'py>,
-        measure: &str,
-        options: Options<'py>,
-    ) -> Result<Bound<'py, PyDict>, Failure> {
+    fn assess<'py>(&self, py: Python<'py>, measure: &str, options: Options<'py>) -> Answer<'py> {
         let (choices, measure) = (Choices::read(&options)?, options.measure(measure)?);
         let assessment = self.long(py, Length::of(&options, 0)?, |sketch| choices.assess(&*measure).run(sketch))?;
         Ok(assessed(py, &assessment, choices.resampling, &self.input_settings(py)?)?)
     }
 
-    fn sweep<'py>(&self, py: Python<'py>, options: Options<'py>) -> Result<Bound<'py, PyDict>, Failure> {
+    fn sweep<'py>(&self, py: Python<'py>, options: Options<'py>) -> Answer<'py> {
         let sweep = options.sweep()?;
         let found = self.long(py, Length::Long(None), |sketch| sweep.run(sketch))?;
         Ok(results::sweep(py, &found, true)?)
     }
 
-    fn ls_curve<'py>(&self, py: Python<'py>, options: Options<'py>) -> Result<Bound<'py, PyAny>, Failure> {
+    fn ls_curve<'py>(&self, py: Python<'py>, options: Options<'py>) -> Answer<'py, PyAny> {
         let (measure, at) = (options.ls_ece()?, options.read::<Vec<f64>>("at")?);
         let curve = self.read(py, |State { sketch, tally, .. }| {
             tally.finish()?;
@@ -237,61 +227,29 @@ impl Sketch {
         Ok(curve.into_python(py)?)
     }
 
-    #[getter]
-    fn n(&self, py: Python<'_>) -> Result<u64, Failure> {
-        self.get(py, |sketch| sketch.n())
-    }
-
-    #[getter]
-    fn total_weight(&self, py: Python<'_>) -> Result<f64, Failure> {
-        self.get(py, |sketch| sketch.total_weight())
-    }
-
-    #[getter]
-    fn is_weighted(&self, py: Python<'_>) -> Result<bool, Failure> {
-        self.get(py, |sketch| sketch.is_weighted())
-    }
-
-    #[getter]
-    fn n_cells(&self, py: Python<'_>) -> Result<usize, Failure> {
-        self.get(py, |sketch| sketch.n_cells())
-    }
-
-    #[getter]
-    fn n_clipped(&self, py: Python<'_>) -> Result<u64, Failure> {
-        self.get(py, |sketch| sketch.n_clipped())
-    }
-
-    /// Rows that were left out, by kind.
-    #[getter]
-    fn left_out(&self, py: Python<'_>) -> Result<BTreeMap<&'static str, u64>, Failure> {
-        self.get(py, |sketch| sketch.report().left_out.clone())
-    }
-
-    #[getter]
-    fn resolution(&self, py: Python<'_>) -> Result<u32, Failure> {
-        self.get(py, |sketch| sketch.options().resolution_bits())
-    }
-
-    #[getter]
-    fn clip(&self, py: Python<'_>) -> Result<f64, Failure> {
-        self.get(py, |sketch| sketch.options().clip_value())
-    }
-
-    #[getter]
-    fn n_bins(&self, py: Python<'_>) -> Result<Vec<usize>, Failure> {
-        self.get(py, |sketch| sketch.options().declared_bins().to_vec())
-    }
-
-    /// What scores are, `None` while there are none.
-    #[getter]
-    fn scores(&self, py: Python<'_>) -> Result<Option<&'static str>, Failure> {
-        let scale = self.get(py, |sketch| sketch.scale())?;
-        Ok(scale.map(|scale| match scale {
-            Scale::Probability => "probabilities",
-            Scale::LogOdds => "log-odds",
-            Scale::Link => "raw scores",
-        }))
+    /// What is known of the rows: counts, options, and what scores are (`None` without rows).
+    fn facts<'py>(&self, py: Python<'py>) -> Answer<'py> {
+        let (counts, weight, left_out, options, scale) = self.get(py, |sketch| {
+            let counts = (sketch.n(), sketch.n_cells(), sketch.n_clipped());
+            let weight = (sketch.total_weight(), sketch.is_weighted());
+            (counts, weight, sketch.report().left_out.clone(), sketch.options().clone(), sketch.scale())
+        })?;
+        Ok(dict!(py;
+            n: counts.0,
+            n_cells: counts.1,
+            n_clipped: counts.2,
+            total_weight: weight.0,
+            is_weighted: weight.1,
+            left_out: left_out,
+            resolution: options.resolution_bits() as usize,
+            clip: options.clip_value(),
+            n_bins: options.declared_bins().into_bound_py_any(py)?,
+            scores: scale.map(|scale| match scale {
+                Scale::Probability => "probabilities",
+                Scale::LogOdds => "log-odds",
+                Scale::Link => "raw scores",
+            }),
+        ))
     }
 }
 

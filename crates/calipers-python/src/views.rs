@@ -8,15 +8,12 @@ use calipers::{
     Link, LsEceSampled, Measure, Noise, Predictions, Sigma, SplineCalibrationError,
 };
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::options::{Options, Question};
 use crate::pool::{self, Length};
-use crate::results::{self, IntoPython, input_settings};
-
-type Found<'py> = Result<Bound<'py, PyAny>, Failure>;
+use crate::results::{self, Answer, IntoPython, input_settings};
 
 /// The value of the measure of that name; class by class where that is requested.
 #[pyfunction]
@@ -25,16 +22,12 @@ pub(crate) fn estimate<'py>(
     measure: &str,
     columns: Columns<'py>,
     options: Options<'py>,
-) -> Result<Bound<'py, PyDict>, Failure> {
+) -> Answer<'py> {
     measured(py, &columns, &*options.measure(measure)?, &options)
 }
 
 #[pyfunction]
-pub(crate) fn ls_ece_sampled<'py>(
-    py: Python<'py>,
-    columns: Columns<'py>,
-    options: Options<'py>,
-) -> Result<Bound<'py, PyDict>, Failure> {
+pub(crate) fn ls_ece_sampled<'py>(py: Python<'py>, columns: Columns<'py>, options: Options<'py>) -> Answer<'py> {
     let measure = LsEceSampled::new(options.read::<Sigma>("sigma")?)
         .noise(options.read::<Arc<dyn Noise>>("noise")?)
         .link(options.read::<Arc<dyn Link>>("link")?)
@@ -49,7 +42,7 @@ fn measured<'py>(
     columns: &Columns<'py>,
     measure: &dyn Measure,
     options: &Options<'py>,
-) -> Result<Bound<'py, PyDict>, Failure> {
+) -> Answer<'py> {
     let input = columns.input(options)?;
     let Question { multiclass, ties } = Question::read(options)?;
     let length = Length::of(options, input.n_scores())?;
@@ -78,7 +71,7 @@ macro_rules! of_classes {
             py: Python<'py>,
             columns: Columns<'py>,
             options: Options<'py>,
-        ) -> Result<Bound<'py, PyDict>, Failure> {
+        ) -> Answer<'py> {
             let ($options, input) = (&options, columns.input(&options)?);
             let $estimator = $make;
             let work = |$rows: &Predictions<'_>| -> Result<Estimate, Error> { $answer };
@@ -105,7 +98,7 @@ of_classes! {
 macro_rules! of_one_view {
     ($($name:ident($options:ident) { $make:expr; |$estimator:ident, $view:ident| $answer:expr })+) => {$(
         #[pyfunction]
-        pub(crate) fn $name<'py>(py: Python<'py>, columns: Columns<'py>, options: Options<'py>) -> Found<'py> {
+        pub(crate) fn $name<'py>(py: Python<'py>, columns: Columns<'py>, options: Options<'py>) -> Answer<'py, PyAny> {
             let $options = &options;
             let $estimator = $make;
             let found = one_view(py, &columns, &options, |$view| $answer)?;
@@ -168,7 +161,7 @@ fn no_confidence_band() -> Error {
 
 /// A proper score and its parts, with the rows that were read.
 #[pyfunction]
-pub(crate) fn corp<'py>(py: Python<'py>, columns: Columns<'py>, options: Options<'py>) -> Found<'py> {
+pub(crate) fn corp<'py>(py: Python<'py>, columns: Columns<'py>, options: Options<'py>) -> Answer<'py, PyAny> {
     let corp = Corp::new().score(options.read("score")?).link(options.read::<Arc<dyn Link>>("link")?);
     let (parts, n, left_out) = one_view(py, &columns, &options, |view| {
         Ok((corp.decompose(view)?, view.len(), view.report().left_out.clone()))
@@ -181,11 +174,7 @@ pub(crate) fn corp<'py>(py: Python<'py>, columns: Columns<'py>, options: Options
 
 /// ECE over numbers of bins beside LS-ECE over sigma, and the chart of both.
 #[pyfunction]
-pub(crate) fn sweep<'py>(
-    py: Python<'py>,
-    columns: Columns<'py>,
-    options: Options<'py>,
-) -> Result<Bound<'py, PyDict>, Failure> {
+pub(crate) fn sweep<'py>(py: Python<'py>, columns: Columns<'py>, options: Options<'py>) -> Answer<'py> {
     let sweep = options.sweep()?;
     let result = one_view(py, &columns, &options, |view| sweep.run(view))?;
     // proof: rows have both.

@@ -51,9 +51,11 @@ class CumulativeDisplay(OfEstimator):
     name : str, optional
         What the legend calls it.
 
-    References ---------- Tygert, "Plots of the cumulative differences between observed and expected
-    values of ordered Bernoulli variates", 2020; Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu,
-    "Metrics of calibration for probabilistic predictions", JMLR 23, 2022.
+    References
+    ----------
+    Tygert, "Plots of the cumulative differences between observed and expected values of ordered
+    Bernoulli variates", 2020; Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration
+    for probabilistic predictions", JMLR 23, 2022.
 
     Examples
     --------

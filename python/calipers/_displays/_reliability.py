@@ -69,14 +69,18 @@ class ReliabilityDisplay(OfEstimator):
     name : str, optional
         What the legend calls it.
 
-    Notes ----- A smoothed curve is drawn where the density of smoothed predictions is at least
-    1/100 of an even spread. Its band may leave the diagonal where noise is wide: smoothing moves
-    predictions, those of a calibrated model, too.
+    Notes
+    -----
+    A smoothed curve is drawn where the density of smoothed predictions is at least 1/100 of an even
+    spread. Its band may leave the diagonal where noise is wide: smoothing moves predictions, those
+    of a calibrated model, too.
 
-    References ---------- Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis
-    via Logit Smoothing", 2024 (smoothed); Dimitriadis, Gneiting, Jordan, "Stable reliability
-    diagrams for probabilistic classifiers", PNAS 118, 2021 (corp); Bröcker, Smith, "Increasing the
-    reliability of reliability diagrams", Weather and Forecasting 22, 2007 (bands).
+    References
+    ----------
+    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
+    2024 (smoothed); Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic
+    classifiers", PNAS 118, 2021 (corp); Bröcker, Smith, "Increasing the reliability of reliability
+    diagrams", Weather and Forecasting 22, 2007 (bands).
 
     Examples
     --------

@@ -40,8 +40,10 @@ class SweepDisplay(OfEstimator):
     name : str, optional
         What the legend calls it.
 
-    References ---------- Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis
-    via Logit Smoothing", 2024, section 5.
+    References
+    ----------
+    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
+    2024, section 5.
 
     Examples
     --------

@@ -76,10 +76,12 @@ def sketch(
         of range, unless ``invalid="count"``: then such rows are left out, and counted in the sketch
         of their group.
 
-    Notes ----- Cost: one pass over the columns. Each partition hands over a sketch for each of its
-    groups: some hundred bytes for a few rows, at most some megabytes. ``docs/scale.md`` has
-    measurements. The result is held by the driver, or where it is large kept by Spark: what is
-    asked of it does not read the rows again.
+    Notes
+    -----
+    Cost: one pass over the columns. Each partition hands over a sketch for each of its groups: some
+    hundred bytes for a few rows, at most some megabytes. ``docs/scale.md`` has measurements. The
+    result is held by the driver, or where it is large kept by Spark: what is asked of it does not
+    read the rows again.
 
     Examples
     --------
