@@ -304,14 +304,14 @@ def assess(
 
         floor     the measure of y* ~ Bernoulli(p), drawn R times: its mean m and deviation
         p-value   (1 + #{v(y*) >= v}) / (1 + R),  or a bound on the tail where no resample reaches v
-        interval  [l - z se, u + z se],  l and u estimates between which the population's value is but for chance
+        interval  [l - z se, u + z se],  l and u: a lower and an upper estimate
         debiased  the best single estimate of the value without its noise
 
-    with v the value. Every measure of miscalibration is above 0 for a perfectly calibrated model,
-    too: the floor is by how much, on the same data. What noise adds to the value depends on where
-    the model is calibrated, which the rows show only in part: l takes off all that it may be, and u
-    what it is for sure. Where the p-value is above 1 - level, there is an upper limit in place of
-    the interval.
+    with v the value. Noise adds to every measure of miscalibration, so that even a perfectly
+    calibrated model gets a value above 0: the floor. How much it adds to v depends on where the
+    model is calibrated, which the data show only in part. The lower estimate l subtracts the most
+    that it can be, and the upper estimate u the least. If the p-value is above 1 - level, the
+    interval is an upper limit.
 
     LS-ECE is decided by its residual form (`residual_ls_ece`), since noise on the logits alone
     makes LS-ECE of a calibrated model larger than 0: p-value, verdict, debiased value and direction

@@ -44,10 +44,9 @@ def expected_calibration_error(
     Two bins: 0.2 with outcomes 0 and 1 has a gap of 0.3, 0.9 with outcome 1 one of 0.1.
 
     >>> import calipers as cal
-    >>> ece = cal.expected_calibration_error([0, 1, 1], [0.2, 0.2, 0.9], n_bins=2)
-    >>> round(ece, 12) == round((2 * 0.3 + 0.1) / 3, 12)
-    True
-    >>> round(cal.expected_calibration_error([0, 1, 1], [0.2, 0.2, 0.9], n_bins=2, norm="max"), 12)
+    >>> round(cal.expected_calibration_error([0, 1, 1], [0.2, 0.2, 0.9], n_bins=2), 3)
+    0.233
+    >>> round(cal.expected_calibration_error([0, 1, 1], [0.2, 0.2, 0.9], n_bins=2, norm="max"), 3)
     0.3
     """
     return measured(expected_calibration_error, locals())
@@ -129,11 +128,9 @@ def root_mean_squared_calibration_error(
     --------
     Two bins: 0.2 with outcomes 0 and 1 has a gap of 0.3, 0.9 with outcome 1 one of 0.1.
 
-    >>> import math
     >>> import calipers as cal
-    >>> error = cal.root_mean_squared_calibration_error([0, 1, 1], [0.2, 0.2, 0.9], n_bins=2)
-    >>> math.isclose(error, math.sqrt((2 * 0.3**2 + 0.1**2) / 3))
-    True
+    >>> round(cal.root_mean_squared_calibration_error([0, 1, 1], [0.2, 0.2, 0.9], n_bins=2), 3)
+    0.252
     """
     return measured(root_mean_squared_calibration_error, locals())
 
@@ -239,8 +236,8 @@ def top_label_calibration_error(
 
     >>> import calipers as cal
     >>> error = cal.top_label_calibration_error([0, 1, 1], [[0.8, 0.2], [0.8, 0.2], [0.4, 0.6]])
-    >>> round(error, 12) == round((2 * 0.3 + 0.4) / 3, 12), len(error.per_class)
-    (True, 2)
+    >>> round(error, 3), len(error.per_class)
+    (0.333, 2)
     """
     # Scores of classes become probabilities by the softmax, whose log-odds have the logistic link.
     given = {**locals(), "compat": None, "link": "logistic"}
@@ -299,11 +296,9 @@ def debiased_ece(
     One bin with outcomes 1, 1, 0, 0 and probability 0.9. Chance accounts for 0.25 / 3 of the
     squared gap 0.16:
 
-    >>> import math
     >>> import calipers as cal
-    >>> error = cal.debiased_ece([1, 1, 0, 0], [0.9] * 4, n_bins=1)
-    >>> math.isclose(error, math.sqrt(0.16 - 0.25 / 3))
-    True
+    >>> round(cal.debiased_ece([1, 1, 0, 0], [0.9] * 4, n_bins=1), 3)
+    0.277
     """
     return measured(debiased_ece, locals())
 
@@ -362,8 +357,8 @@ def sweep_ece(
 
     >>> import calipers as cal
     >>> error = cal.sweep_ece([0, 0, 1, 1, 0, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.8], norm="l1")
-    >>> error.settings["n_bins"], round(error, 12) == round(0.5 / 6, 12)
-    (2, True)
+    >>> error.settings["n_bins"], round(error, 3)
+    (2, 0.083)
     """
     return measured(sweep_ece, locals())
 
@@ -412,8 +407,7 @@ def tcal_squared_error(
     One bin, residuals 0.5, 0.5 and -0.5:
 
     >>> import calipers as cal
-    >>> error = cal.tcal_squared_error([1, 1, 0], [0.5] * 3, n_bins=1)
-    >>> round(error, 12) == round((0.5**2 - 0.75) / 3**2, 12)
-    True
+    >>> round(cal.tcal_squared_error([1, 1, 0], [0.5] * 3, n_bins=1), 3)
+    -0.056
     """
     return measured(tcal_squared_error, locals())

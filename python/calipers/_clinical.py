@@ -165,8 +165,8 @@ def calibration_indices(
 
     >>> import calipers as cal
     >>> indices = cal.calibration_indices([1, 1, 0], [0.5, 0.5, 0.5], sigma=0.3)
-    >>> round(indices.ici, 12) == round(indices.emax, 12) == round(1 / 6, 12)
-    True
+    >>> round(indices.ici, 3), round(indices.emax, 3)
+    (0.167, 0.167)
     """
     # The curve has bounds, not a tolerance.
     given = {**locals(), "tolerance": 1e-6}
@@ -215,10 +215,9 @@ def cox_calibration(
     --------
     Predictions are 3/4 and 1/4 (logits ±ln 3), outcome rates 2/3 and 1/3: a slope of ln 2 / ln 3.
 
-    >>> import math
     >>> import calipers as cal
     >>> fit = cal.cox_calibration([1, 1, 0, 1, 0, 0], [0.75, 0.75, 0.75, 0.25, 0.25, 0.25])
-    >>> math.isclose(fit.slope, math.log(2) / math.log(3)), abs(fit.in_the_large) < 1e-9
-    (True, True)
+    >>> round(fit.slope, 3), abs(fit.in_the_large) < 1e-9
+    (0.631, True)
     """
     return CoxCalibration._of(answer(cox_calibration, locals(), _core.cox_calibration))

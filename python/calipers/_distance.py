@@ -102,8 +102,8 @@ def lower_distance_to_calibration(
 
     >>> import calipers as cal
     >>> error = cal.lower_distance_to_calibration([1, 0], [0.4, 0.6])
-    >>> abs(error - 0.1) <= error.numerical_bound < 1e-7
-    True
+    >>> round(error, 6), error.numerical_bound < 1e-7
+    (0.1, True)
     """
     return measured(lower_distance_to_calibration, locals())
 
@@ -191,11 +191,9 @@ def kernel_calibration_error(
     --------
     Residuals 0.75 and -0.75 of half the weight each, at a distance of 0.5:
 
-    >>> import math
     >>> import calipers as cal
-    >>> error = cal.kernel_calibration_error([1, 0], [0.25, 0.75])
-    >>> math.isclose(error, 0.375 * math.sqrt(2 - 2 * math.exp(-0.5)))
-    True
+    >>> round(cal.kernel_calibration_error([1, 0], [0.25, 0.75]), 3)
+    0.333
     """
     return measured(kernel_calibration_error, locals())
 
@@ -230,9 +228,8 @@ def mmce(
     --------
     Residuals 0.75 and -0.75 of half the weight each, at a distance of 0.5:
 
-    >>> import math
     >>> import calipers as cal
-    >>> math.isclose(cal.mmce([1, 0], [0.25, 0.75]), 0.375 * math.sqrt(2 - 2 * math.exp(-0.5 / 0.4)))
-    True
+    >>> round(cal.mmce([1, 0], [0.25, 0.75]), 3)
+    0.448
     """
     return measured(mmce, locals())

@@ -49,6 +49,8 @@ def documented(function: T) -> T:
         returned = _parameters.RETURNS.get(full.return_annotation)
         if returned is not None and not is_class:
             sections.setdefault("Returns", f"{full.return_annotation}\n    {returned}")
+        if "y_true" in full.parameters:
+            sections.setdefault("Raises", _parameters.RAISES)
     if fields is not None:
         names = [name for name in fields if not name.startswith("_")]
         entries = _completed(sections.get("Attributes", ""), names, _ATTRIBUTES)

@@ -79,10 +79,16 @@ colors : tuple of two str, optional
 
 # What functions return, by the annotation.
 RETURNS = {
-    "Estimate": "The value as a float, with ``numerical_bound``, ``n``, ``settings`` and the counts of rows that were\n"
-    "    clipped, tied, rounded or left out.",
+    "Estimate": "The value as a float, with ``numerical_bound``, ``n``, ``settings`` and the counts\n"
+    "    of rows that were clipped, tied, rounded or left out.",
     "CalibrationTest": "The statistic, the p-value, and the options that made them.",
     "CumulativeDisplay": "The display, drawn, with `ax_` and `figure_`.",
     "ReliabilityDisplay": "The display, drawn, with `ax_` and `figure_`.",
     "SweepDisplay": "The display, drawn, with `ax_` and `figure_`.",
 }
+
+# What functions of rows raise.
+RAISES = """CalipersError
+    For invalid input, with the rule, the value and the row (from 0). Its `code` names the rule.
+TypeError
+    For an option of a wrong type, or one that the function does not have."""

@@ -81,11 +81,6 @@ class Predictions:
     left_out : dict
         Rows that ``invalid="count"`` left out, by kind.
 
-    Raises
-    ------
-    CalipersError
-        For invalid input, with the rule, the value and the row (from 0).
-
     Examples
     --------
     >>> import calipers as cal

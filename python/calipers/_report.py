@@ -140,11 +140,6 @@ def report(
     ReportPage
         Its `save` writes the page; a notebook shows it.
 
-    Raises
-    ------
-    CalipersError
-        For invalid input, with the rule, the value and the row (from 0).
-
     Notes
     -----
     Rows of several classes are looked at by their top class first, then class by class.

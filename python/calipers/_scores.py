@@ -67,8 +67,8 @@ def brier_score(
     Examples
     --------
     >>> import calipers as cal
-    >>> round(cal.brier_score([1, 0], [0.9, 0.4]), 12) == round((0.1**2 + 0.4**2) / 2, 12)
-    True
+    >>> round(cal.brier_score([1, 0], [0.9, 0.4]), 6)
+    0.085
     """
     return measured(brier_score, locals())
 
@@ -109,10 +109,9 @@ def log_loss(
 
     Examples
     --------
-    >>> import math
     >>> import calipers as cal
-    >>> round(cal.log_loss([1, 0], [0.5, 0.25]), 12) == round((math.log(2) + math.log(4 / 3)) / 2, 12)
-    True
+    >>> round(cal.log_loss([1, 0], [0.5, 0.25]), 3)
+    0.49
     """
     return measured(log_loss, locals())
 
@@ -165,12 +164,9 @@ def corp(
     --------
     0.2 and 0.4 had outcomes 1 and 0, so both get 1/2; 0.9 had outcome 1 and gets 1:
 
-    >>> import math
     >>> import calipers as cal
     >>> parts = cal.corp([1, 0, 1], [0.2, 0.4, 0.9])
-    >>> math.isclose(parts.score, (0.64 + 0.16 + 0.01) / 3)
-    True
-    >>> math.isclose(parts.miscalibration, parts.score - (0.25 + 0.25) / 3)
-    True
+    >>> round(parts.score, 3), round(parts.miscalibration, 3), round(parts.discrimination, 3)
+    (0.27, 0.103, 0.056)
     """
     return CorpDecomposition._of(answer(corp, locals(), _core.corp))

@@ -41,14 +41,6 @@ def ls_ece(
     with h_i the logits, y_i the outcomes, s_i the shares of the weight, ρ the link and p_ξ the
     density of the noise at scale sigma. It is continuous in the predictions, which ECE is not.
 
-    Raises
-    ------
-    CalipersError
-        A ValueError whose text has the rule, the value and the row (from 0), and whose `code` names
-        the rule.
-    TypeError
-        For an option of a wrong type.
-
     References
     ----------
     Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
@@ -97,12 +89,6 @@ def residual_ls_ece(
 
     This form is not part of the paper. Where the noise is Gaussian, it is 0 in the population only
     for a calibrated model. It is never above the true ECE, and goes to it as sigma goes to 0.
-
-    Raises
-    ------
-    CalipersError
-        A ValueError whose text has the rule, the value and the row (from 0), and whose `code` names
-        the rule.
 
     Notes
     -----
@@ -244,8 +230,8 @@ def smooth_ece(
 
     >>> import calipers as cal
     >>> error = cal.smooth_ece([1, 1], [0.7, 0.7])
-    >>> abs(error - 0.3) <= error.numerical_bound <= 1e-9
-    True
+    >>> round(error, 6), error.numerical_bound <= 1e-9
+    (0.3, True)
     """
     return measured(smooth_ece, locals())
 
@@ -307,8 +293,8 @@ def kde_ece(
 
     >>> import calipers as cal
     >>> error = cal.kde_ece([1], [0.5], bandwidth=0.1)
-    >>> abs(error - 0.5) <= error.numerical_bound <= 1e-9
-    True
+    >>> round(error, 6), error.numerical_bound <= 1e-9
+    (0.5, True)
     """
     return measured(kde_ece, locals())
 
@@ -367,9 +353,8 @@ def beta_kde_ece(
     Two rows: each is compared with the outcome of the other, whatever the bandwidth.
 
     >>> import calipers as cal
-    >>> error = cal.beta_kde_ece([0, 1], [0.2, 0.7], bandwidth=0.1)
-    >>> abs(error - (0.8 + 0.7) / 2) <= error.numerical_bound
-    True
+    >>> round(cal.beta_kde_ece([0, 1], [0.2, 0.7], bandwidth=0.1), 6)
+    0.75
     """
     return measured(beta_kde_ece, locals())
 
