@@ -38,6 +38,7 @@ from calipers.simulation import *
 from calipers.sketching import *
 
 if not _typing.TYPE_CHECKING:
-    # Type checkers know that what is imported by * is public; of lists they only read those that are written out.
+    # Type checkers know that what is imported by * is public; of lists they only read those that
+    # are written out.
     _SUBMODULES = (curves, inference, inputs, metrics, parallelism, plotting, reporting, simulation, sketching)
     __all__ = sorted(["__version__", *(name for module in _SUBMODULES for name in module.__all__)])

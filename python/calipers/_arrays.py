@@ -1,4 +1,4 @@
-"""An array of any library -> a numpy array, without a copy where possible, and which elements are missing.
+"""An array of any library -> a numpy array, without a copy where possible, and its missing marks.
 
     __arrow_c_array__, __arrow_c_stream__   pyarrow, polars, pandas, DuckDB   -> Arrow
     __dlpack__                              torch, JAX, CuPy                  -> DLPack

@@ -227,8 +227,8 @@ class Assessment(Result):
         """Everything as plain Python objects, ready for JSON.
 
         >>> import calipers as cal
-        >>> found = cal.assess([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], sigma=0.5, n_resamples=20).to_dict()
-        >>> list(found)[:6]
+        >>> found = cal.assess([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], sigma=0.5, n_resamples=20)
+        >>> list(found.to_dict())[:6]
         ['measure', 'value', 'numerical_bound', 'sentence', 'floor', 'p_value']
         """
         fields = super().to_dict()
@@ -354,10 +354,11 @@ def assess(
 
     >>> import calipers as cal
     >>> found = cal.assess([1, 1, 1, 1, 0] * 100, [0.9] * 500, sigma=0.1)
-    >>> for sentence in found.sentence.split(". "):
-    ...     print(sentence)
-    LS-ECE is 0.100 (95 % interval 0.065 to 0.135)
-    A perfectly calibrated model would score 0.013 ± 0.007 on the same data, so this model is miscalibrated (p < 0.001).
+    >>> import textwrap
+    >>> print(textwrap.fill(found.sentence, 80))
+    LS-ECE is 0.100 (95 % interval 0.065 to 0.135). A perfectly calibrated model
+    would score 0.013 ± 0.007 on the same data, so this model is miscalibrated (p <
+    0.001).
     >>> found.significant, round(found.value, 3), found.interval.lower < 0.1 < found.interval.upper
     (True, 0.1, True)
 

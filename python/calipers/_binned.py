@@ -66,7 +66,7 @@ def adaptive_calibration_error(
     Use it where most probabilities are close to 0 or 1, so that bins of equal width would be nearly
     empty. It is `expected_calibration_error` with ``strategy="quantile"``.
 
-        ACE = Σ_b (W_b / W) |ȳ_b - p̄_b|,  bins end at the weighted quantiles b/B of the probabilities
+        ACE = Σ_b (W_b / W) |ȳ_b - p̄_b|,  bins end at the weighted quantiles b/B
 
     with W_b the weight of bin b, ȳ_b and p̄_b its weighted means. Equal probabilities share a bin.
 
@@ -260,8 +260,8 @@ def debiased_ece(
 
     Use it in place of binned ECE where rows are few or bins are many.
 
-        L2:  √max(0, Σ_b share_b (g_b² - v_b)),                      v_b  = ȳ_b (1 - ȳ_b) / (n_b - 1)
-        L1:  2 Σ_b share_b |g_b| - Σ_b share_b E|N(g_b, s_b²)|,      s_b² = ȳ_b (1 - ȳ_b) / n_b
+        L2:  √max(0, Σ_b share_b (g_b² - v_b)),                     v_b  = ȳ_b (1 - ȳ_b) / (n_b - 1)
+        L1:  2 Σ_b share_b |g_b| - Σ_b share_b E|N(g_b, s_b²)|,     s_b² = ȳ_b (1 - ȳ_b) / n_b
 
     with share_b = W_b / W, g_b = ȳ_b - p̄_b and n_b = (Σw)² / Σw² the rows that a bin is worth;
     bins with n_b < 2 add 0 in L2. The expectation, which others sample, is in closed form. L1 can
@@ -377,7 +377,8 @@ def tcal_squared_error(
     Use it where an unbiased value is needed, for instance to average it over many models;
     `tcal_test` is the test that belongs to it.
 
-        DPE = Σ_b ((Σ_{i in b} s_i r_i)² - Σ_{i in b} s_i² r_i²) / S_b,  r_i = y_i - p_i,  S_b = Σ_{i in b} s_i
+        DPE = Σ_b ((Σ_{i in b} s_i r_i)² - Σ_{i in b} s_i² r_i²) / S_b
+        r_i = y_i - p_i,  S_b = Σ_{i in b} s_i
 
     with s_i the shares of the weight, over bins [(b-1)/m, b/m), the last closed: products of the
     residuals of different rows of a bin. It is about 0 in the mean where rows are calibrated, and

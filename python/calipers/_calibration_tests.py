@@ -43,7 +43,7 @@ class CalibrationTest(Result):
     --------
     >>> import calipers as cal
     >>> cal.spiegelhalter_test([1, 0], [0.9, 0.9], null_distribution="asymptotic")
-    CalibrationTest('spiegelhalter', statistic=1.88562, p_value=0.0593, n=2, null_distribution='asymptotic')
+    CalibrationTest('spiegelhalter', statistic=1.88562, p_value=0.0593, n=2, ...)
     """
 
     test: str
@@ -169,7 +169,8 @@ def spiegelhalter_test(y_true: Outcomes, y_prob: Probabilities = None, **rows: U
 
     Use it to detect predictions that are too extreme or not extreme enough.
 
-        z = Σ w_i (y_i - p_i)(1 - 2 p_i) / √( Σ w_i² (1 - 2 p_i)² p_i (1 - p_i) ),  p-value P(|Z| >= |z|), Z normal
+        z = Σ w_i (y_i - p_i)(1 - 2 p_i) / √( Σ w_i² (1 - 2 p_i)² p_i (1 - p_i) )
+        p-value = P(|Z| >= |z|),  Z normal
 
     Above 0: the Brier score is worse than predicted, as that of overconfident predictions is; below
     0: better. Two-sided, since both are miscalibrated.
@@ -346,7 +347,8 @@ def tcal_test(
 
     Use it to detect miscalibration of any shape, also where gaps change their sign often.
 
-        T_m = Σ_b ( (Σ_(i in b) w_i r_i)² - Σ_(i in b) w_i² r_i² ) / W_b,  r_i = y_i - p_i, m bins [(b-1)/m, b/m)
+        T_m = Σ_b ( (Σ_(i in b) w_i r_i)² - Σ_(i in b) w_i² r_i² ) / W_b
+        r_i = y_i - p_i,  m bins [(b-1)/m, b/m)
         p_m = share of resamples, with the data among them, whose T_m is at least that of the data
         statistic = min over m = 2, 4, 8, ... of p_m
 
@@ -399,7 +401,9 @@ def cox_test(
     both.
 
         logit P(Y = 1) = a + b h,  h = logit of the probability
-        LR = 2 ( max_(a, b) l(a, b) - l(0, 1) ),  l the log-likelihood, against chi-square with 2 degrees of freedom
+        LR = 2 ( max_(a, b) l(a, b) - l(0, 1) ),  l the log-likelihood
+
+    against chi-square with 2 degrees of freedom.
 
     With unequal weights LR has another distribution; then the statistic is the score test Uᵀ V⁻¹ U
     with U = Σ w (y - p)(1, h) and V = Σ w² p (1 - p)(1, h)(1, h)ᵀ, which is the same for many rows

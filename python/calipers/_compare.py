@@ -1,4 +1,4 @@
-"""Models on the same rows: by how much their values differ, and whether that is more than chance."""
+"""Models on the same rows: by how much their values differ, and whether that is chance."""
 
 from __future__ import annotations
 
@@ -156,7 +156,8 @@ def compare(
     than either value.
 
         difference  d = v(first) - v(second), each without what noise adds
-        interval    m(first) - m(second) ± (sqrt(b(first)² + b(second)² - 2 r b(first) b(second)) + z se)
+        interval    m(first) - m(second) ± (w + z se)
+        w           sqrt(b(first)² + b(second)² - 2 r b(first) b(second))
         p-value     two-sided: 1 less the largest level whose interval leaves 0 out
         adjusted    by Holm: of p_(1) <= ... <= p_(m), max over j <= i of min(1, (m + 1 - j) p_(j))
 

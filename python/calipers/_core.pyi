@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from calipers._inputs import Columns, Options
 
-# The fields of a result; `Result._of` makes it of them, and raises an error where they differ from those it has.
+# The fields of a result; `Result._of` makes it of them, and raises an error where they differ from
+# those it has.
 _Found: TypeAlias = dict[str, Any]
 
 __version__: str

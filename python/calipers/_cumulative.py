@@ -180,7 +180,7 @@ class SplineCurve(Result):
     recalibrated: NDArray[np.float64]
 
     def recalibrate(self, y_prob: ArrayLike) -> NDArray[np.float64]:
-        """Recalibrates probabilities: linear between neighbours, constant beyond the first and the last.
+        """Recalibrates probabilities: linear between neighbours, constant beyond the ends.
 
         Parameters
         ----------
@@ -208,7 +208,8 @@ def spline_calibration_error(
 
     Use it for a smooth calibration error that comes with a recalibration map, `spline_curve`.
 
-        S_k = Σ_(i: p_i <= p_(k)) s_i,  C(S_k) = Σ_(i: p_i <= p_(k)) s_i (y_i - p_i),  C(0) = 0,  C linear between
+        S_k = Σ_(i: p_i <= p_(k)) s_i
+        C(S_k) = Σ_(i: p_i <= p_(k)) s_i (y_i - p_i),  C(0) = 0,  C linear between
         γ = the cubic spline with the least ∫_0^1 (γ(s) - C(s))² ds, its knots equally spaced in s
         gap_k = (γ(S_k) - γ(S_(k-1))) / (S_k - S_(k-1))
         value = Σ_k (S_k - S_(k-1)) |gap_k|

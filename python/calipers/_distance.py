@@ -13,12 +13,12 @@ from calipers._row_options import RowOptions, Unpack
 def smooth_calibration_error(
     y_true: Outcomes, y_prob: Probabilities = None, *, link: Link = "logistic", **rows: Unpack[RowOptions]
 ) -> Estimate:
-    r"""Smooth calibration error: the largest correlation of the residuals with a Lipschitz function of p.
+    r"""Smooth calibration error: the largest weighted residual over Lipschitz functions of p.
 
     Use it for a calibration error that changes little when predictions change little, with
     guarantees: it is within a factor of two of the `lower_distance_to_calibration`.
 
-        smCE = max Σ_i s_i (y_i - p_i) w(p_i)  over w: [0, 1] -> [-1, 1] with |w(p) - w(q)| <= |p - q|
+        smCE = max Σ_i s_i (y_i - p_i) w(p_i)  over w: [0, 1] -> [-1, 1],  |w(p) - w(q)| <= |p - q|
 
     with s_i the shares of the weight. The linear program is solved exactly, by dynamic programming.
 
@@ -65,7 +65,9 @@ def lower_distance_to_calibration(
     Use it as a reference: the distance from calibration itself, which other measures approximate.
     It takes longer than they do.
 
-        min E|p - u|  over joint distributions of (p, u, y) in which (p, y) is distributed as the rows and E[y | u] = u
+        min E|p - u|  over joint distributions of (p, u, y)
+
+    in which (p, y) is distributed as the rows and E[y | u] = u.
 
     Rows of one probability and outcome may be moved to several places.
 
@@ -118,7 +120,8 @@ def surrogate_interval_calibration_error(
     bins.
 
         SintCE    = inf over k = 0, 1, 2, ... of RintCE(2^-k) + 2^-k
-        RintCE(e) = mean over r in [0, e) of Σ_j |Σ_{i: p_i in [r + j e, r + (j+1) e)} s_i (y_i - p_i)|
+        RintCE(e) = mean over r in [0, e) of Σ_j |Σ_{i in bin j} s_i (y_i - p_i)|
+        bin j     = the rows with p_i in [r + j e, r + (j+1) e)
 
     with s_i the shares of the weight. The mean over shifts is an integral in closed form, and not
     sampled.

@@ -18,8 +18,8 @@ from calipers._arrays import Array, ArrayLike, Mask, read_array
 
 Options: TypeAlias = dict[str, object]
 
-# The words that options take; the core has the last word on all of them. Each is a union of words, since
-# stubtest takes an alias of one Literal with several for no union at all.
+# The words that options take; the core has the last word on all of them. Each is a union of words,
+# since stubtest takes an alias of one Literal with several for no union at all.
 Noise: TypeAlias = (
     Literal["gaussian"] | Literal["uniform"] | Literal["laplace"] | Literal["logistic"] | Literal["epanechnikov"]
 )
@@ -85,7 +85,8 @@ def label_column(values: ArrayLike) -> tuple[Array | list[str], Mask | None]:
         labels, nulls = _labels_of(array)
         return labels, _by_row(_either(missing, nulls))
     if array.dtype.kind == "b":
-        # A bool made by reinterpreting bytes may hold a byte that is neither 0 nor 1; others are read in place.
+        # A bool made by reinterpreting bytes may hold a byte that is neither 0 nor 1; others are
+        # read in place.
         as_bytes = array.view(np.uint8)
         if as_bytes.max(initial=0) > 1:
             array = as_bytes != 0
@@ -148,7 +149,7 @@ def _array(values: object, what: str, max_ndim: int) -> tuple[Array, Mask | None
 
 
 def _in_place(array: Array, dtype: np.typing.DTypeLike) -> Array:
-    """The array itself where it has that type in C order, aligned and in this machine's byte order."""
+    """The array as it is where it has that type in C order, aligned, in native byte order."""
     return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
 
 

@@ -54,9 +54,9 @@ def measures() -> list[Measure]:
     --------
     >>> import calipers as cal
     >>> for measure in cal.measures()[:2]:
-    ...     print(f"{measure.name}: {measure.definition}")
-    ls_ece: mean |E[y|t] - t| after Gaussian noise of scale sigma on the logits
-    residual_ls_ece: total size of the residuals r after smoothing by Gaussian noise of scale sigma on the logits
+    ...     print(f"{measure.name}: {measure.title}")
+    ls_ece: LS-ECE
+    residual_ls_ece: residual LS-ECE
     """
     return list(LISTED.values())
 

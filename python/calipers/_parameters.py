@@ -1,4 +1,4 @@
-"""Parameters that several functions share, as their docstrings have them, and what functions return.
+"""Parameters that several functions share, as docstrings have them, and what functions return.
 
 y_true : array-like of shape (n,), or Predictions
     Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1. `Predictions` stand

@@ -25,7 +25,8 @@ Place: TypeAlias = str | os.PathLike[str]
 # The column of bytes; every other column is a key.
 SKETCH = "sketch"
 
-# When a window of a stream begins, and what the folders are named by that its micro-batches are written to.
+# When a window of a stream begins, and what the folders are named by that its micro-batches are
+# written to.
 START = "window_start"
 QUERY, BATCH = FOLDERS = ("query", "batch")
 
@@ -54,7 +55,8 @@ def read_sketches(source: Place | SupportsArrowStream) -> dict[Any, Sketch]:
     --------
     >>> import calipers as cal
     >>> monday, tuesday = cal.Sketch().update([1, 0], [0.9, 0.2]), cal.Sketch().update([0], [0.3])
-    >>> cal.write_sketches({"mon": monday, "tue": tuesday}, "days.parquet", by="day")  # doctest: +SKIP
+    >>> days = {"mon": monday, "tue": tuesday}
+    >>> cal.write_sketches(days, "days.parquet", by="day")  # doctest: +SKIP
     >>> cal.read_sketches("days.parquet")["mon"]  # doctest: +SKIP
     Sketch(n=2, scores='probabilities', resolution=12, n_cells=2)
     """
@@ -85,7 +87,9 @@ def read_sketches(source: Place | SupportsArrowStream) -> dict[Any, Sketch]:
 
 @documented
 def write_sketches(sketches: Mapping[Any, Sketch], path: Place, *, by: str | Sequence[str] = ()) -> None:
-    """Writes sketches to a Parquet file, a row for each, as `read_sketches`, the command and Spark read them.
+    """Writes sketches to a Parquet file, for `read_sketches`, the command and Spark.
+
+    The file has a row for each sketch.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class Rows:
         return self._with(columns=self.columns._replace(weights=weights))
 
     def of_classes(self) -> Rows:
-        """The same rows for a function that looks at all classes together, and so at no binary view of them."""
+        """The same rows for a function of all classes together, which has no binary view."""
         return self._with(options={**self.options, "multiclass": None, "ties": "first", "pos_label": None})
 
     def _with(self, **changes: object) -> Rows:
@@ -87,8 +87,10 @@ class Predictions:
     >>> predictions = cal.Predictions(["no", "yes", "yes"], [0.2, 0.4, 0.9], pos_label="yes")
     >>> predictions
     Predictions(n=3)
-    >>> round(cal.brier_score(predictions), 3), round(cal.expected_calibration_error(predictions, n_bins=2), 3)
-    (0.137, 0.167)
+    >>> round(cal.brier_score(predictions), 3)
+    0.137
+    >>> round(cal.expected_calibration_error(predictions, n_bins=2), 3)
+    0.167
     """
 
     n: int
@@ -186,7 +188,7 @@ def split(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[dic
 def ask_models(
     question: Callable[[list[tuple[str, Columns]], Options], T], models: Mapping[str, Rows], **options: object
 ) -> T:
-    """The answer of a function of the core about several models, all read with the options of the first."""
+    """The answer of the core about several models, all read with the options of the first."""
     of_rows = next((rows.options for rows in models.values()), {})
     return question([(name, rows.columns) for name, rows in models.items()], {**options, **of_rows})
 

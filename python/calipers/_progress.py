@@ -1,4 +1,4 @@
-"""How far a long call is: one line on standard error that is written over, for those who ask for it."""
+"""The progress of a long call: one line on standard error that is overwritten."""
 
 from __future__ import annotations
 

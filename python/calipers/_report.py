@@ -155,7 +155,8 @@ def report(
     Examples
     --------
     >>> import calipers as cal
-    >>> page = cal.report([1, 1, 1, 0] * 50, {"sure": [0.9] * 200, "careful": [0.75] * 200}, n_resamples=100)
+    >>> models = {"sure": [0.9] * 200, "careful": [0.75] * 200}
+    >>> page = cal.report([1, 1, 1, 0] * 50, models, n_resamples=100)
     >>> page.title, page.html.startswith("<!DOCTYPE html>")
     ('sure, careful', True)
     >>> "reliability" in " ".join(page.charts)
@@ -208,7 +209,8 @@ def _groups(groups: ArrayLike | Sequence[Hashable] | None, by: str) -> tuple[str
     keys, numbers = np.unique(texts.astype(str), return_inverse=True)
     names = keys.tolist()
     if missing is not None:
-        # Shown as (none). What stands there for a missing value may be no other row's; groups without rows are none.
+        # Shown as (none). What stands there for a missing value may be no other row's; groups
+        # without rows are none.
         numbers = np.where(missing.ravel(), len(names), numbers)
         names.append("")
     return by, names, np.ascontiguousarray(numbers, dtype=np.uint32)

@@ -31,7 +31,8 @@ from calipers._inputs import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack as Unpack
 else:
-    # Annotations are not evaluated, so that typing_extensions, which Python 3.10 would need, is no dependency.
+    # Annotations are not evaluated, so that typing_extensions, which Python 3.10 would need, is no
+    # dependency.
     Unpack = None
 
 
@@ -62,7 +63,7 @@ class DataFrameOptions(ColumnOptions, total=False):
 
 
 class OneViewOptions(ColumnOptions, total=False):
-    """Options of functions whose result is about one binary question, so that there is no mean over classes.
+    """Options of functions about one binary question, without a mean over classes.
 
     multiclass : {None, "top_class"} or int
         The binary question for (n, k). None: P(y = 1) for two classes, "top_class" for more.

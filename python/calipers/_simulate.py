@@ -255,14 +255,14 @@ def simulate(
     random_state: int = 0,
     progress: bool = False,
 ) -> Simulation:
-    r"""Draws many samples of a family whose truth is known, and measures how good estimates of it are.
+    r"""Draws samples of a family whose truth is known, and measures how good estimates are.
 
     Use it to choose a measure, an interval or a test for your number of rows.
 
         bias      mean over samples of (estimate - truth)
         RMSE      sqrt of the mean of (estimate - truth)²
         coverage  share of samples whose interval holds the truth
-        size      share of samples in which a test rejects, where the family is calibrated; else its power
+        size      share of samples in which a test rejects; power if the family is miscalibrated
 
     Each with the standard error that comes of the number of samples.
 

@@ -204,7 +204,7 @@ class Sketch:
 
     @property
     def n_clipped(self) -> int:
-        """Probabilities that were clipped, and raw scores beyond `largest_logit`, which were taken as that."""
+        """Probabilities that were clipped, and raw scores beyond `largest_logit`."""
         return self._held.facts()["n_clipped"]
 
     @property
@@ -375,7 +375,8 @@ class Sketch:
         link: Link = "logistic",
     ) -> LsCurve:
         """The function `ls_curve` of the rows; its bounds include the width of cells."""
-        # The curve has bounds, not a tolerance; an automatic sigma is what cells answer to within this.
+        # The curve has bounds, not a tolerance; an automatic sigma is what cells answer to within
+        # this.
         smoothing = {"sigma": sigma, "noise": noise, "link": link, "tolerance": 1e-6, "clip": self.clip}
         return LsCurve._of(self._held.ls_curve({"at": points(at), **smoothing}))
 

@@ -116,8 +116,10 @@ def residual_ls_ece(
     it is:
 
     >>> y_true, y_prob = [1] * 9 + [0], [0.9] * 10
-    >>> round(cal.ls_ece(y_true, y_prob, sigma=1.0), 3), round(cal.residual_ls_ece(y_true, y_prob, sigma=1.0), 6)
-    (0.08, 0.0)
+    >>> round(cal.ls_ece(y_true, y_prob, sigma=1.0), 3)
+    0.08
+    >>> round(cal.residual_ls_ece(y_true, y_prob, sigma=1.0), 6)
+    0.0
     """
     return measured(residual_ls_ece, locals())
 
@@ -139,7 +141,8 @@ def ls_ece_sampled(
 
     Use it to reproduce the paper; `ls_ece` computes the same value exactly and faster.
 
-        (1/m) Σ_j |r(u_j) - ρ(u_j)|,  u_j = h_I + ξ,  r(u) = Σ_i s_i y_i p_ξ(u - h_i) / Σ_i s_i p_ξ(u - h_i)
+        (1/m) Σ_j |r(u_j) - ρ(u_j)|,  u_j = h_I + ξ
+        r(u) = Σ_i s_i y_i p_ξ(u - h_i) / Σ_i s_i p_ξ(u - h_i)
 
     with I drawn by weight. It is unbiased for `ls_ece`.
 
@@ -375,7 +378,8 @@ def canonical_kde_ece(
     Use it to ask for calibration of all classes together, which no binary view does. It needs many
     rows for more than a few classes.
 
-        Σ_j s_j Σ_c |ŷ_jc - p_jc|^q,  ŷ_jc = Σ_{i≠j} w_i 1[y_i = c] K(p_j; p_i) / Σ_{i≠j} w_i K(p_j; p_i)
+        Σ_j s_j Σ_c |ŷ_jc - p_jc|^q
+        ŷ_jc = Σ_{i≠j} w_i 1[y_i = c] K(p_j; p_i) / Σ_{i≠j} w_i K(p_j; p_i)
 
     with s_j the shares of the weight, K(z; x) the density at z of the Dirichlet distribution with
     parameters x/h + 1, and q = 1, or q = 2 and the root of the whole.

@@ -1,4 +1,4 @@
-"""Measures of calibration: each a function of outcomes and probabilities that returns an `Estimate` or named values."""
+"""Measures of calibration: functions of outcomes and probabilities."""
 
 from calipers._binned import (
     adaptive_calibration_error,

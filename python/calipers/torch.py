@@ -25,7 +25,8 @@ from calipers._sketch import Sketch
 
 __all__ = ["LogitSmoothedECE"]
 
-# The clip of probabilities, and the limit of raw scores beyond which they are 0 or 1 to the last bit.
+# The clip of probabilities, and the limit of raw scores beyond which they are 0 or 1 to the last
+# bit.
 CLIP = 1e-6
 LARGEST_LOGIT = 40.0
 
@@ -155,7 +156,8 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
             self.shape.update(tolerance=tolerance, smallest_sigma=sigma)
         n_words = self._empty()._held.dense_len(not from_logits)
         self.add_state("words", torch.zeros(n_words, dtype=torch.int64), dist_reduce_fx="sum")
-        # The bits of a double that is not negative, which are ordered as the doubles are; some devices have no doubles.
+        # The bits of a double that is not negative, which are ordered as the doubles are; some
+        # devices have no doubles.
         self.add_state("score_error", torch.zeros((), dtype=torch.int64), dist_reduce_fx="max")
         self.add_state("kind", self._kind(), dist_reduce_fx="max")
 

@@ -98,8 +98,8 @@ class Watched:
 DASH = "\u2013"
 NAMES = ("models", "classes", "hostile", "sketch", "one")
 
-# Text of the page and of its drawings, as boxes: none may lie on another. What is scrolled inside a table is cut to
-# its window.
+# Text of the page and of its drawings, as boxes: none may lie on another. What is scrolled inside a
+# table is cut to its window.
 OVERLAPS = """() => {
   const boxes = [];
   const visible = (element) => {

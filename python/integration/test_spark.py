@@ -497,7 +497,8 @@ def test_windows_survive_replay_and_merge_over_any_range(session: SparkSession, 
         assert sketch.to_bytes() == sketched(columns, some & (columns["g"] == key), weighted=True)
     everything = spark.read_windows(out, by=[], session=session).merged().to_bytes()
     assert everything == sketched(columns, weighted=True)
-    # Micro-batches are no groups, for Python and `read` as little; and files say which windows they have.
+    # Micro-batches are no groups, for Python and `read` as little; and files say which windows they
+    # have.
     assert {key[1:] for key in calipers.read_sketches(out)} == {key[1:] for key in spark.read(out).collect()}
     assert len(spark.read(out).collect()) == 6 * N_GROUPS
     (first,) = Path(out).glob("query=????????-????-*/batch=0/*.parquet")

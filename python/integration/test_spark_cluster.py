@@ -62,7 +62,8 @@ def on(master: str, **settings: str) -> Iterator[SparkSession]:
 def test_a_hundred_thousand_groups_and_a_skewed_one_fit_into_a_gibibyte(tmp_path: Path) -> None:
     n = 2_000_000
     columns = generated(n, seed=5)
-    # Nine rows in ten are of one group, the others of a hundred thousand: two each, in different files.
+    # Nine rows in ten are of one group, the others of a hundred thousand: two each, in different
+    # files.
     place = np.arange(n)
     columns["g"] = np.where(place % 10 < 9, -1, place // 10 % N_GROUPS).astype(np.int32)
     folder = str(written(columns, tmp_path / "rows", n_files=8))

@@ -72,8 +72,8 @@ impl From<Failure> for PyErr {
 /// The text of the core, and which keyword helps.
 fn text(error: &Error) -> String {
     let hint = match error {
-        Error::RowSum { .. } => "; a quantised model needs a wider sum_tolerance, raw scores need from_logits",
-        Error::InvalidOutcome { .. } => "; name the positive label with pos_label",
+        Error::RowSum { .. } => "; pass from_logits=True for raw scores, or a larger sum_tolerance",
+        Error::InvalidOutcome { .. } => "; pass the positive label as pos_label",
         _ => "",
     };
     format!("{error}{hint}")

@@ -87,7 +87,7 @@ fn merged(parts: &[PyBackedBytes]) -> Result<Sketch, Failure> {
 
 type Packed<'py> = (Bound<'py, PyList>, Vec<u64>, Vec<u64>, Vec<bool>);
 
-/// The bytes of each sketch, its rows, how many were left out, and whether there is one of outcome 1.
+/// The bytes of each sketch, its rows, how many were left out, and whether outcome 1 occurs.
 #[pyfunction]
 pub(crate) fn pack<'py>(py: Python<'py>, sketches: Vec<PyRef<'py, Sketch>>) -> Result<Packed<'py>, Failure> {
     let packed = PyList::empty(py);

@@ -94,7 +94,8 @@ of_classes! {
     }
 }
 
-/// Functions of one binary view of the rows: an estimator made of the options, and what it is asked.
+/// Functions of one binary view of the rows: an estimator made of the options, and what it is
+/// asked.
 macro_rules! of_one_view {
     ($($name:ident($options:ident) { $make:expr; |$estimator:ident, $view:ident| $answer:expr })+) => {$(
         #[pyfunction]

@@ -24,7 +24,8 @@ SMALL = "small"
 
 _CURVE = "calipers-curve"
 _BESIDE = "calipers-legend-beside"
-# Letters of a line in the legend: as many as stand beside a square chart in a figure of the default size.
+# Letters of a line in the legend: as many as stand beside a square chart in a figure of the default
+# size.
 _LEGEND_WIDTH = 22
 
 

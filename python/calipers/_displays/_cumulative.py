@@ -27,7 +27,9 @@ _SCALE = "calipers-probabilities"
 
 
 class CumulativeDisplay(OfEstimator):
-    """Cumulative differences: outcomes less predictions, summed up from the smallest probability to the largest.
+    """Chart of cumulative differences: outcomes less predictions, by rising probability.
+
+    Use it to see where predictions are too high or too low, without any bins.
 
         C_k = Σ_(i: p_i <= p_(k)) s_i (y_i - p_i)
 
@@ -194,7 +196,8 @@ def _deviations(rows: Rows, curve: CumulativeCurve, estimate: Estimate, link: Li
     if rows.columns.weights is not None:
         if estimate.left_out:
             return None
-        # Chance goes with the squares of weights, whose shares are those of a curve that has them as weights.
+        # Chance goes with the squares of weights, whose shares are those of a curve that has them
+        # as weights.
         weights = rows.columns.weights.astype(np.float64).ravel()
         squares = (weights / weights.max()) ** 2
         steps = np.diff(rows.with_weights(squares).ask(_core.cumulative_curve, link=link)["shares"])

@@ -1,4 +1,4 @@
-"""An estimator and its data -> labels and scores, as functions of calipers take them -> a display."""
+"""An estimator and its data -> labels and scores -> a display."""
 
 from __future__ import annotations
 

@@ -32,21 +32,25 @@ _DIAGONAL_TEXT = "observed = predicted"
 _SHARES_TEXT = "calipers-shares-text"
 # The strip of the predictions, below the rates: from its floor up to the height of its highest bar.
 _FLOOR, _CEILING = -0.28, -0.1
-# A smoothed curve is drawn where the density is at least this; it is 1 where predictions are spread evenly.
+# A smoothed curve is drawn where the density is at least this; it is 1 where predictions are spread
+# evenly.
 _LEAST_DENSITY = 0.01
 # A piece of a curve that is narrower than this is a dot.
 _DOT = 0.02
 
 
 class Shares(NamedTuple):
-    """The predictions as bars: edges, and the share of the weight between each edge and the next."""
+    """The predictions as bars: edges, and the share of the weight between them."""
 
     edges: NDArray[np.float64]
     shares: NDArray[np.float64]
 
 
 class ReliabilityDisplay(OfEstimator):
-    """Reliability diagram: the outcome rate at each predicted probability, and below it where predictions are.
+    """Reliability diagram: the outcome rate at each predicted probability.
+
+    Use it to see at which probabilities a model is miscalibrated, and in which direction. Bars
+    below the curve show where predictions are.
 
     On the diagonal, what is predicted with 30% happens in 30% of cases. Below it predictions are
     too high, above it too low. The curve is one of three kinds: `ls_curve` (smoothed on the scale
@@ -85,7 +89,8 @@ class ReliabilityDisplay(OfEstimator):
     Examples
     --------
     >>> import calipers as cal
-    >>> display = cal.ReliabilityDisplay.from_predictions([0, 1, 1], [0.2, 0.2, 0.9], kind="binned", n_bins=2)
+    >>> y_true, y_prob = [0, 1, 1], [0.2, 0.2, 0.9]
+    >>> display = cal.ReliabilityDisplay.from_predictions(y_true, y_prob, kind="binned", n_bins=2)
     >>> display.curve[0].outcome_rate, round(display.estimate, 12)
     (0.5, 0.233333333333)
     >>> display.ax_.get_ylabel()
@@ -288,7 +293,7 @@ def _band_text(band: Band) -> str:
 
 
 def _draw_bins(ax: Axes, bins: Sequence[Bin], band: Band | None, color: str, text: str) -> None:
-    """A point for each bin that has rows, beside what chance may make of it or tied to the diagonal by its gap."""
+    """A point for each bin that has rows, with its band or else its gap to the diagonal."""
     held = np.array([each.weight > 0 for each in bins])
     x = np.array([each.mean_probability for each in bins])[held]
     rates = np.array([each.outcome_rate for each in bins])[held]
@@ -303,7 +308,7 @@ def _draw_bins(ax: Axes, bins: Sequence[Bin], band: Band | None, color: str, tex
 
 
 def _band_of_bins(bins: Sequence[Bin], level: float, n_resamples: int, random_state: int) -> Band:
-    """Rates of each bin if its rows had outcomes with its mean probability, which makes it a little too wide."""
+    """Rates of each bin if outcomes had its mean probability: a little too wide a band."""
     draw = np.random.default_rng(random_state)
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be inside (0, 1), got {level}")

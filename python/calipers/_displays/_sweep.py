@@ -24,7 +24,9 @@ _WORDS = {"uniform": "equal width", "quantile": "equal mass"}
 
 
 class SweepDisplay(OfEstimator):
-    """ECE over numbers of bins and LS-ECE over sigma in one chart, which shows how much the bins decide.
+    """Chart of a sweep: ECE over numbers of bins and LS-ECE over sigma.
+
+    Use it to see how much the choice of bins decides.
 
     At a number of bins B stand ECE with B bins of equal width and of equal mass, and LS-ECE at
     sigma = 1/B. A line that goes up and down shows that the value is one of the bins, and not of
@@ -48,7 +50,8 @@ class SweepDisplay(OfEstimator):
     Examples
     --------
     >>> import calipers as cal
-    >>> display = cal.SweepDisplay.from_predictions([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.9], bins=[10, 20])
+    >>> y_true, y_prob = [0, 1, 0, 1], [0.2, 0.4, 0.6, 0.9]
+    >>> display = cal.SweepDisplay.from_predictions(y_true, y_prob, bins=[10, 20])
     >>> display.result.verdict
     'stable'
     >>> display.ax_.get_xlabel()
@@ -103,7 +106,8 @@ class SweepDisplay(OfEstimator):
         heading = label(name, self._verdict())
         if heading:
             ax.plot([], [], " ", label=heading)
-        # LS-ECE is wide and below, so that it is seen under an ECE that agrees; marks tell lines apart without colour.
+        # LS-ECE is wide and below, so that it is seen under an ECE that agrees; marks tell lines
+        # apart without colour.
         open_squares = {"marker": "s", "markerfacecolor": "white", "linestyle": "--"}
         lines: list[tuple[NDArray[np.float64] | None, str, dict[str, Any]]] = [
             (result.ece_uniform, f"ECE, {_WORDS['uniform']}", {"color": of_ece, "marker": "o", "zorder": 4}),
@@ -142,7 +146,7 @@ class SweepDisplay(OfEstimator):
     def _draw_chance(
         self, ax: Axes, seen: tuple[float, float] | None, noise: float | None, color: str, linestyle: Literal["-", "--"]
     ) -> None:
-        """A bar as long as chance alone makes the range of ECE, at the right of a line from its least value up."""
+        """A bar at the right: the range that ECE has by chance alone, from its least value up."""
         if seen is None or noise is None:
             return
         drawn = len(marked(ax, _CHANCE))

@@ -1,4 +1,4 @@
-"""An error on an executor -> the same error on the driver, without the stack trace of Java around it."""
+"""An error on an executor -> the same error on the driver, without the stack trace of Java."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pyspark.errors import PySparkException
 from calipers._core import CalipersError
 from calipers._errors import coded_error
 
-# The text ends with the code, so that both are read from the traceback that Spark hands over as text.
+# The text ends with the code, so that both are read from the traceback that Spark hands over as
+# text.
 _TRAVELLED = re.compile(r"CalipersError: (?P<text>.*?) \[calipers: (?P<code>[a-z_]*)\]", re.DOTALL)
 _NOT_THERE = re.compile(r"ModuleNotFoundError: No module named '(calipers|numpy|pyarrow)\b[^\n]*")
 

@@ -19,7 +19,8 @@ from calipers.spark._outgoing import Outgoing
 
 Batches: TypeAlias = Iterator[pa.RecordBatch]
 
-# Batches of Spark are of ten thousand rows, as a rule: they wait until a pass over them pays, or takes so much memory.
+# Batches of Spark are of ten thousand rows, as a rule: they wait until a pass over them pays, or
+# takes so much memory.
 _ROWS_OF_A_PASS = 1 << 18
 _BYTES_OF_A_PASS = 32 << 20
 

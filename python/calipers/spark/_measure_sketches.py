@@ -23,7 +23,7 @@ _MOST_ROWS = 1000
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of a sketch, and the columns of the answer, each with its type in Arrow and in Spark."""
+    """A question to a sketch, and the columns of the answer with their types."""
 
     columns: Mapping[str, str]
     answer: Callable[[Sketch, Mapping[str, Any]], list[Row]]

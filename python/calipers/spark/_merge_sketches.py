@@ -18,7 +18,8 @@ from calipers.spark._fill_sketches import Batches
 from calipers.spark._groups import Key, runs_of
 from calipers.spark._outgoing import Outgoing
 
-# Sketches that are unfolded at once, by their bytes; small ones take more in memory than their bytes.
+# Sketches that are unfolded at once, by their bytes; small ones take more in memory than their
+# bytes.
 _BYTES_OF_A_SLICE = 8 << 20
 _LEAST_BYTES = 1 << 10
 

@@ -19,7 +19,8 @@ _MANY_BYTES = 8 << 20
 # What a small sketch counts as, so that those that the driver is sent are few.
 _LEAST_BYTES = 8 << 10
 
-# What `ROOM` says of a sketch: the driver has room for it; it is the partition's first without; another one without.
+# What `ROOM` says of a sketch: the driver has room for it; it is the partition's first without;
+# another one without.
 FITS, FIRST_BEYOND, BEYOND = range(3)
 
 

@@ -117,7 +117,7 @@ def sketch(
 
 
 def split_reading(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options by which rows are read, all of them, and those of the sketches that were given."""
+    """All options of how rows are read, and the options of sketches that were given."""
     names = [name for name in ROW_DEFAULTS if name in ColumnOptions.__annotations__]
     shape = {name: value for name, value in options.items() if name not in names}
     return {name: options.get(name, default) for name, default in ROW_DEFAULTS.items() if name in names}, shape

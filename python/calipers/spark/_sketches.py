@@ -66,7 +66,7 @@ class Sketches:
 
     @property
     def dataframe(self) -> DataFrame:
-        """A row for each group: its keys, and ``sketch``, the bytes that `calipers.Sketch.from_bytes` reads."""
+        """A row for each group: its keys, and ``sketch``, the bytes of the sketch."""
         return self._rows
 
     @cached_property
@@ -125,8 +125,8 @@ class Sketches:
 
         Parameters
         ----------
-        measure : {"ls_ece", "residual_ls_ece", "expected_calibration_error", "ecce_r", "ecce_mad", ...}
-            What `calipers.Sketch` answers: those, "brier_score" and "log_loss".
+        measure : str
+            Any whose ``from_sketch`` in `calipers.measures` is not "nothing".
         **options
             Those of the method of that name. With ``sigma="auto"``, as without, all groups have the
             sigma of all rows.
@@ -212,7 +212,8 @@ class Sketches:
         mode : {"error", "overwrite", "append", "ignore"}
             What happens if it is there; sketches that are appended are merged by whoever reads.
         """
-        # What the driver holds is one file: Spark would begin with an empty one where groups are few.
+        # What the driver holds is one file: Spark would begin with an empty one where groups are
+        # few.
         rows = self._rows if self._found.held is None else self._rows.coalesce(1)
         with clearly():
             rows.write.mode(mode).parquet(path)

@@ -1,4 +1,4 @@
-"""Structured Streaming: a sketch for each window and group of each micro-batch, and any range of windows merged."""
+"""Structured Streaming: a sketch for each window and group, and any range of windows merged."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def write_windows(
 
     def write(batch: DataFrame, number: int) -> None:
         session = batch.sparkSession
-        # The stream has a session of its own. Unlike Spark's default these times have a least and a greatest one in
-        # each file, by which a reader of some windows leaves out the others.
+        # The stream has a session of its own. Unlike Spark's default these times have a least and a
+        # greatest one in each file, by which a reader of some windows leaves out the others.
         session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         query = session.sparkContext.getLocalProperty("sql.streaming.queryId")
         if query is None:
