@@ -12,7 +12,7 @@ from calipers._arrays import ArrayLike
 from calipers._documented import documented
 from calipers._estimate import Estimate
 from calipers._inputs import cluster_column
-from calipers._named import named
+from calipers._measures import named
 from calipers._predictions import Outcomes, Probabilities, read, split
 from calipers._progress import shown
 from calipers._result import Result, html_table, html_text

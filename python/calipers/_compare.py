@@ -11,7 +11,7 @@ from calipers._arrays import ArrayLike
 from calipers._assess import Assessment, Clusters, Interval, p_value_text
 from calipers._documented import documented
 from calipers._inputs import cluster_column
-from calipers._named import named
+from calipers._measures import named
 from calipers._predictions import Predictions, ask_models, read_models, split
 from calipers._progress import shown
 from calipers._result import Result, html_table, html_text

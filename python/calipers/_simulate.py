@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from calipers import _core
 from calipers._documented import documented
 from calipers._inputs import Options
-from calipers._named import Named, named
+from calipers._measures import Named, named
 from calipers._progress import shown
 from calipers._result import Result, html_table, html_text
 from calipers._smoothed import residual_ls_ece

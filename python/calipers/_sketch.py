@@ -12,7 +12,7 @@ from calipers._curve import LsCurve, points
 from calipers._documented import documented
 from calipers._estimate import Estimate
 from calipers._inputs import Link, NBins, Noise, Norm, Strategy
-from calipers._named import Named, named
+from calipers._measures import Named, named
 from calipers._predictions import Outcomes, Probabilities, read
 from calipers._row_options import OneViewOptions, Unpack
 from calipers._sweep import Bins, SketchSweep, counts
