@@ -201,12 +201,6 @@ def top_label_calibration_error(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or Predictions
-        Class labels from 0 to k - 1. `Predictions` stand for `y_true`, `y_prob` and the options of
-        rows; their `multiclass`, `ties` and `pos_label` do not matter here.
-    y_prob : array-like of shape (n, k), optional
-        Probabilities of each class, or raw scores with `from_logits`; left out beside
-        `Predictions`.
     n_bins : int or "auto"
         How many bins for each class; "auto" is the cube root of its rows, rounded down.
     norm : {"l1", "l2", "max"}

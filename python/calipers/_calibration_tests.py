@@ -317,8 +317,7 @@ def ecce_mad_test(y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack
 
     References
     ----------
-    Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic
-    predictions", JMLR 23, 2022.
+    The paper of `ecce_r_test`.
 
     Examples
     --------
@@ -372,8 +371,7 @@ def tcal_test(
 
     References
     ----------
-    Lee, Huang, Hassani, Dobriban, "T-Cal: an optimal test for the calibration of predictive
-    models", JMLR 24, 2023.
+    The paper of `tcal_squared_error`.
 
     Examples
     --------

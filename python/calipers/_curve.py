@@ -228,8 +228,7 @@ def corp_curve(
 
     References
     ----------
-    Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers", PNAS
-    118, 2021.
+    The paper of `corp`.
 
     Examples
     --------

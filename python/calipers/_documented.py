@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from calipers import _attributes, _parameters, _row_options
-from calipers._row_options import ROW_DEFAULTS, TEST_DEFAULTS, OneViewOptions, RowOptions
+from calipers._row_options import ROW_DEFAULTS, TEST_DEFAULTS, ClassOptions, OneViewOptions, RowOptions
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -40,8 +40,10 @@ def documented(function: T) -> T:
     sections = _sections(inspect.cleandoc(function.__doc__))
     if full is not None:
         texts = dict(_SHARED)
-        if any(each.annotation == "OneView" for each in full.parameters.values()):
-            texts |= _entries(inspect.cleandoc(OneViewOptions.__doc__ or ""))
+        of_classes = "sum_tolerance" in full.parameters and "multiclass" not in full.parameters
+        if of_classes or any(each.annotation == "OneView" for each in full.parameters.values()):
+            own_options = ClassOptions if of_classes else OneViewOptions
+            texts |= _entries(inspect.cleandoc(own_options.__doc__ or ""))
         own = [each for each in full.parameters.values() if each.name not in ("self", "cls")]
         entries = _completed(sections.get("Parameters", ""), [each.name for each in own], texts)
         defaults = {each.name: each.default for each in own}

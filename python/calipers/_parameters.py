@@ -67,6 +67,13 @@ n_knots : int
 run_out : {"natural", "parabolic", "cubic"}
     What the spline does at its ends: no second derivative; a parabola between the last two
     knots; one cubic between the last three.
+prob : str
+    The column of probabilities: numbers for a binary outcome; arrays or ML vectors with one for
+    each class.
+label : str
+    The column of outcomes 0 and 1, class indices, true and false, or text with `pos_label`.
+weight : str, optional
+    The column of weights.
 name : str, optional
     The name in the legend.
 ax : matplotlib Axes, optional

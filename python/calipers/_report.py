@@ -149,8 +149,7 @@ def report(
 
     References
     ----------
-    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
-    2024.
+    Those of the functions whose values the page has.
 
     Examples
     --------

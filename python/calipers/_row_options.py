@@ -75,7 +75,15 @@ class OneViewOptions(ColumnOptions, total=False):
 
 
 class ClassOptions(_AllOptions, total=False):
-    """Options of functions that look at all classes together."""
+    """Options of functions of all classes together.
+
+    y_true : array-like of shape (n,), or Predictions
+        Class labels from 0 to k - 1. `Predictions` stand for `y_true`, `y_prob` and the options of
+        rows; their `multiclass`, `ties` and `pos_label` do not matter here.
+    y_prob : array-like of shape (n, k), optional
+        Probabilities of each class, or raw scores with `from_logits`; left out beside
+        `Predictions`.
+    """
 
     sample_weight: ArrayLike | None
 

@@ -158,8 +158,7 @@ def ls_ece_sampled(
 
     References
     ----------
-    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
-    2024, section 5.
+    Section 5 of the paper of LS-ECE: see `ls_ece`.
 
     Examples
     --------
@@ -386,12 +385,6 @@ def canonical_kde_ece(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or Predictions
-        Class labels from 0 to k - 1. `Predictions` stand for `y_true`, `y_prob` and the options of
-        rows; their `multiclass`, `ties` and `pos_label` do not matter here.
-    y_prob : array-like of shape (n, k), optional
-        Probabilities of each class, or raw scores with `from_logits`; left out beside
-        `Predictions`.
     bandwidth : float
         The bandwidth h.
     norm : {"l1", "l2"}
@@ -418,8 +411,7 @@ def canonical_kde_ece(
 
     References
     ----------
-    Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp Canonical Calibration Error
-    Estimator", NeurIPS 2022.
+    The paper of `beta_kde_ece`.
 
     Examples
     --------

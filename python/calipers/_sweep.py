@@ -189,8 +189,7 @@ def sweep(
 
     References
     ----------
-    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
-    2024, section 5.
+    Section 5 of the paper of LS-ECE: see `ls_ece`.
 
     Examples
     --------

@@ -83,8 +83,7 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
 
     References
     ----------
-    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
-    2024.
+    The paper of LS-ECE: see `calipers.ls_ece`.
 
     Examples
     --------

@@ -44,8 +44,7 @@ class SweepDisplay(OfEstimator):
 
     References
     ----------
-    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
-    2024, section 5.
+    The paper of LS-ECE: see `ls_ece`.
 
     Examples
     --------

@@ -50,13 +50,6 @@ def sketch(
     ----------
     df : pyspark.sql.DataFrame
         The predictions.
-    prob : str
-        The column of probabilities: numbers for a binary outcome; arrays or ML vectors with one for
-        each class.
-    label : str
-        The column of outcomes 0 and 1, class indices, true and false, or text with `pos_label`.
-    weight : str, optional
-        The column of weights.
     by : str or sequence of str
         Columns whose values make the groups: whole numbers, decimals, text, dates, times, true and
         false. Null is a group, too. Without any, all rows are one group.

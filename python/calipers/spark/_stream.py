@@ -64,13 +64,6 @@ def write_windows(
     checkpoint : str
         The folder in which Spark keeps how far it is; one for each query. Without it a query begins
         anew, and is another one: its sketches are added to those that are there.
-    prob : str
-        The column of probabilities: numbers for a binary outcome; arrays or ML vectors with one for
-        each class.
-    label : str
-        The column of outcomes 0 and 1, class indices, true and false, or text with `pos_label`.
-    weight : str, optional
-        The column of weights.
     by : str or sequence of str
         Columns whose values make the groups, beside the window.
     trigger : dict, optional
