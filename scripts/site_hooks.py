@@ -49,6 +49,18 @@ COMPARISON = "<!-- the comparison of README.md -->"
 # Written by hand in docs/; every other page of `PAGES` is made here.
 BY_HAND = {"index.md", "examples/index.md"}
 LINK = re.compile(r"(?P<text>!?\[(?:[^\[\]]|\[[^\[\]]*\])*\])\((?P<path>[^)\s#:]+)(?P<anchor>#[^)\s]*)?\)")
+SESSION = re.compile(r"^```python\n>>> ", re.MULTILINE)
+# How much a page counts in the search: pages that explain more than pages of results.
+BOOST = [
+    ("studies/", 0.2),
+    ("development/", 0.3),
+    ("benchmarks", 0.3),
+    ("examples/", 0.7),
+    ("guide", 2),
+    ("faq", 2),
+    ("glossary", 3),
+    ("quickstart", 2),
+]
 FENCE = re.compile(r"^(```+|~~~+).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
@@ -144,7 +156,9 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     # Where the text was written: its links are relative to that folder.
     folder = posixpath.dirname(sources[0] if sources else f"docs/{there}")
     inside = {file.src_uri for file in files}
-    text = with_links(markdown, folder, there, inside)
+    page.meta.setdefault("search", {"boost": next((boost for start, boost in BOOST if there.startswith(start)), 1)})
+    # Output of a session is not Python, and is not highlighted as if it were.
+    text = SESSION.sub("```pycon\n>>> ", with_links(markdown, folder, there, inside))
     if COMPARISON in text:
         table = (ROOT / "README.md").read_text(encoding="utf-8").partition(START)[2].partition(END)[0]
         text = text.replace(COMPARISON, with_links(table, "", there, inside))

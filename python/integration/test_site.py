@@ -111,7 +111,12 @@ def test_search_finds_pages(address: str, browser: Any, width: int, scheme: str)
         page = watched.page
         if width < 1220:
             page.locator("label.md-header__button[for='__search']").click()
-        page.locator("input.md-search__input").fill("noise floor")
+        else:
+            page.locator("input.md-search__input").click()
+        # The field takes letters once it is open.
+        page.locator("input.md-search__input:focus").wait_for()
+        page.wait_for_timeout(500)
+        page.keyboard.type("noise floor", delay=20)
         results = page.locator(".md-search-result__item a")
         results.first.wait_for(state="visible")
         assert results.count() > 3
