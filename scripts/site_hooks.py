@@ -144,7 +144,7 @@ def notebook(path: Path, target: str) -> dict[str, str | bytes]:
                 made[picture] = base64.b64decode("".join(data["image/png"]))
                 parts.append(f"![Chart made by the code above]({posixpath.basename(picture)})")
             elif "text/plain" in data:
-                parts.append(f'```{{.text .output}}\n{"".join(data["text/plain"]).rstrip()}\n```')
+                parts.append(f"```{{.text .output}}\n{''.join(data['text/plain']).rstrip()}\n```")
     made[target] = "\n\n".join(parts) + "\n"
     return made
 
