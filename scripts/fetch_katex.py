@@ -21,7 +21,7 @@ VERSION = "0.19.1"
 ARCHIVE = f"katex@{VERSION}"
 SHA512 = "jG8uKntjSEcm2EpQOh0XturpPuuC9r3Sq5HLHdsFdWZT27E672SF19QEi+of0/YeOy15lDgRhKvr5614uRrEfA=="
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "assets" / "katex"
-# Every browser of the last ten years reads woff2, so the other formats of the fonts stay in the archive.
+# Every browser of the last ten years reads woff2; the other formats of the fonts are left out.
 WANTED = {"package/LICENSE", "package/dist/katex.min.js", "package/dist/katex.min.css"}
 
 

@@ -23,7 +23,7 @@ from mkdocs.structure.files import File
 
 sys.path.append(str(Path(__file__).resolve().parent))
 
-from readme_table import END, START  # noqa: E402 (found by the line above)
+from readme_table import END, START
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -149,7 +149,7 @@ def notebook(path: Path, target: str) -> dict[str, str | bytes]:
     return made
 
 
-def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:  # noqa: ARG001 (given by mkdocs)
     """Rewrite the links of a page for the site, and put the comparison of README.md into the home page."""
     there = page.file.src_uri
     sources = [name for name, target in PAGES.items() if target == there and there not in BY_HAND]

@@ -46,6 +46,6 @@ PRESETS: dict[str, Any] = {"calipers": None, "scikit-learn": "sklearn"}
 def test_where_a_probability_of_1_is_counted(tool: str) -> None:
     """By the presets, whose values are those of the packages: see python/integration/test_peers.py."""
     y, p = [1, 1, 0, 1], [0.9375, 0.9375, 1.0, 1.0]
-    value = {"last bin": (3.875 - 3) / 4, "own bin": (0.125 + 1) / 4}[readme_table.AT_ONE[tool]]
+    value = {"last": (3.875 - 3) / 4, "its own": (0.125 + 1) / 4}[readme_table.AT_ONE[tool]]
     found = calipers.expected_calibration_error(y, p, n_bins=8, compat=PRESETS.get(tool, tool))
     assert found == pytest.approx(value, abs=1e-6)
