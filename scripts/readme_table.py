@@ -70,8 +70,8 @@ HAS = {
         "interval": "calibration.utils.get_calibration_error_uncertainties",
     },
 }
-# What the source of a package would have if it had the feature, and then the part of the source that
-# measures calibration.
+# What the source of a package would have if it had the feature, and then the part of the source
+# that measures calibration.
 LACKS = {
     "ECE": r"def \w*(calibration_error|_ece)\b|class \w*(ECE|CalibrationError)\b",
     "LS-ECE": r"logit.?smooth|ls_?ece",
