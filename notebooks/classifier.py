@@ -1,9 +1,8 @@
 # %% [markdown]
 # # A scikit-learn classifier, end to end
 #
-# This notebook trains a model, measures whether its probabilities are calibrated, shows where they
-# are wrong, recalibrates the model, and tests whether that helped. It runs in a few seconds with
-# numpy, scikit-learn, matplotlib and calipers.
+# Train a model, ask whether its probabilities can be believed, look at where they go wrong, recalibrate, and show
+# that this has helped. Everything here runs in a few seconds with numpy, scikit-learn, matplotlib and calipers.
 
 # %%
 import calipers as cal
@@ -17,67 +16,62 @@ X, y = make_classification(
     n_samples=9_000, n_features=20, n_informative=4, n_redundant=6, class_sep=0.6, flip_y=0.05, random_state=1
 )
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=3_000, random_state=0)
-print(f"{len(y_train):,} rows to train on, {len(y_test):,} to test on")
+print(f"{len(y_train):,} rows to train on, {len(y_test):,} to be judged by")
 
 # %% [markdown]
-# Naive Bayes assumes that features are independent. Six of these features are sums of others, so
-# naive Bayes counts the same evidence more than once and is overconfident.
+# Naive Bayes takes features to be independent. Six of these are sums of others, so it counts the same evidence more
+# than once, and is too sure of itself.
 
 # %%
 bayes = GaussianNB().fit(X_train, y_train)
-predicted = bayes.predict_proba(X_test)[:, 1]
-print(f"accuracy {accuracy_score(y_test, predicted > 0.5):.3f}")
+said = bayes.predict_proba(X_test)[:, 1]
+print(f"accuracy {accuracy_score(y_test, said > 0.5):.3f}")
 
 # %% [markdown]
-# ## Measure it
+# ## One figure
 #
-# `ls_ece` is the mean gap between predicted probability and observed frequency. The result is a
-# float that also has the numerical bound and the settings that made it. Sigma, the amount of
-# smoothing on the logit scale, is chosen automatically from the number of rows and the spread of
-# the predictions.
+# `ls_ece` is the mean gap between what is said and what happens. It is a float that also knows the numerical bound
+# and the settings that made it. Sigma, the resolution on the scale of the logits, is chosen automatically from the
+# number of rows and the spread of the predictions.
 
 # %%
-cal.ls_ece(y_test, predicted)
+cal.ls_ece(y_test, said)
 
 # %% [markdown]
-# ## Is it more than chance?
+# ## How much of it can be trusted?
 #
-# The 6,000 outcomes scatter about their probabilities, so even a perfectly calibrated model does
-# not score 0. Its score is the *noise floor*: the value that a perfectly calibrated model would get
-# on the same data by chance alone. `assess` computes it from resamples, together with an interval
-# and a p-value.
+# 6,000 outcomes are scattered about their probabilities, so even a calibrated model would show a gap: the *noise
+# floor*. `assess` draws outcomes from the predictions to find it, and gives an interval and a p-value.
 
 # %%
-found = cal.assess(y_test, predicted)
+found = cal.assess(y_test, said)
 print(found)
 
 # %% [markdown]
-# ## Where is it wrong?
+# ## Where does it go wrong?
 #
-# The curve shows the observed frequency at each predicted probability. The band shows where the
-# curve of a perfectly calibrated model would lie. This curve is above the diagonal on the left and
-# below it on the right: the model is overconfident on both sides.
+# The curve is the rate of outcomes at each predicted probability, and the band is where the curve of a calibrated
+# model would lie. Below the diagonal on the right and above it on the left: too sure, on both sides.
 
 # %%
-_ = cal.ReliabilityDisplay.from_predictions(y_test, predicted, name="Naive Bayes")
+_ = cal.ReliabilityDisplay.from_predictions(y_test, said, name="Naive Bayes")
 # %% [markdown]
-# The next chart shows the same without smoothing. Rows are in the order of their predictions, and
-# the curve is the sum of outcome minus probability. Slopes are gaps. A perfectly calibrated model
-# stays in the band.
+# The same in another form, without smoothing: rows in the order of their predictions, and the sum of what happened
+# less what was said. Slopes are gaps; the band is where a calibrated model stays.
 
 # %%
 _ = cal.CumulativeDisplay.from_estimator(bayes, X_test, y_test, name="Naive Bayes")
 # %% [markdown]
-# Would ECE be the same with another number of bins? Here it would: it hardly moves more than chance
-# would move it.
+# Would the usual ECE say the same with another number of bins? Here it would: it moves hardly more than chance would
+# move it.
 
 # %%
 _ = cal.SweepDisplay.from_estimator(bayes, X_test, y_test, name="Naive Bayes")
 # %% [markdown]
 # ## Recalibrate
 #
-# scikit-learn's `CalibratedClassifierCV` learns a map from scores to probabilities on folds of the
-# training rows: a logistic curve ("sigmoid") or any increasing curve ("isotonic").
+# scikit-learn's `CalibratedClassifierCV` learns a map from scores to probabilities on folds of the training rows: a
+# logistic curve ("sigmoid") or any curve that rises ("isotonic").
 
 # %%
 models = {"naive Bayes": bayes}
@@ -89,9 +83,9 @@ compared = cal.compare(y_test, probabilities)
 print(compared)
 
 # %% [markdown]
-# All models predict the same rows, so their differences are known better than each value is.
-# `compare` uses the differences row by row. The sigmoid curve has the wrong shape for naive Bayes
-# and makes it partly underconfident. For the isotonic curve there is no evidence of miscalibration.
+# All models answered for the same rows, so that differences are known better than each figure is: `compare` subtracts
+# them row by row. The sigmoid curve has the wrong shape for naive Bayes and makes it underconfident in part; the
+# isotonic one shows no miscalibration.
 
 # %%
 chart = None
@@ -99,8 +93,7 @@ for name, each in probabilities.items():
     chart = cal.ReliabilityDisplay.from_predictions(y_test, each, name=name, ax=None if chart is None else chart.ax_)
 
 # %% [markdown]
-# A proper score measures calibration and sharpness together. Recalibration should not make it
-# worse:
+# A proper score sees calibration and sharpness together, and should not have become worse:
 
 # %%
 for name, each in probabilities.items():
@@ -109,8 +102,7 @@ for name, each in probabilities.items():
 # %% [markdown]
 # ## Cross-validation
 #
-# The functions take their arguments in scikit-learn's order, so `make_scorer` accepts them
-# directly. Larger values are worse.
+# The functions have scikit-learn's order of arguments, so `make_scorer` takes them as they are. Larger is worse.
 
 # %%
 scorer = make_scorer(cal.ls_ece, greater_is_better=False, response_method="predict_proba")
@@ -119,9 +111,8 @@ for name, model in models.items():
     print(f"{name:<12}", " ".join(f"{score:.4f}" for score in scores))
 
 # %% [markdown]
-# The mean over folds is not the value of all rows. Each fold has a noise floor of its own, which is
-# higher because a fold has a fifth of the rows. To judge a procedure, collect the predictions of
-# all folds and assess them once.
+# A word of caution: the mean over folds is not the figure of all rows. Each fold has its own noise floor, and a fifth
+# of the rows has a higher one. To judge a procedure, put the predictions of all folds together and assess them once.
 
 # %%
 together = cross_val_predict(models["isotonic"], X, y, cv=5, method="predict_proba")[:, 1]

@@ -1,10 +1,10 @@
 # %% [markdown]
-# # A language model's stated confidence
+# # What a language model says of its own confidence
 #
-# Eleven language models answered questions (true or false, multiple choice) and stated in words how
-# sure they were, for example "95 %". Are these statements calibrated? The data are from
-# [NoamMichael/Comparing-Confidence-in-LLMs](https://github.com/NoamMichael/Comparing-Confidence-in-LLMs)
-# (MIT). They are not part of this repository; `CALIPERS_DATA` is the folder that has them.
+# Eleven language models answered questions (true or false, multiple choice), and said in words how sure they were:
+# "95 %". Can that be believed? The data are from
+# [NoamMichael/Comparing-Confidence-in-LLMs](https://github.com/NoamMichael/Comparing-Confidence-in-LLMs) (MIT), and
+# not part of this repository: `CALIPERS_DATA` says where they are.
 
 # %%
 import os
@@ -22,23 +22,23 @@ print(f"{len(stated):,} answers of {len(models)} models")
 print(f"{np.mean(right):.3f} are right, {np.mean(stated):.3f} was stated on average")
 
 # %% [markdown]
-# ## Round numbers
+# ## Round figures
 #
-# A network does not compute stated confidence: models state a few round numbers.
+# Stated confidence is not a number that a network computes: it comes in round figures, and few of them.
 
 # %%
 values, counts = np.unique(stated, return_counts=True)
 frequent = np.argsort(-counts)[:10]
-print(f"{len(values)} different values; the ten most frequent are {counts[frequent].sum() / counts.sum():.0%} of all:")
+print(f"{len(values)} different figures; the ten most frequent are {counts[frequent].sum() / counts.sum():.0%} of all:")
 for at in frequent:
     here = stated == values[at]
-    print(f"  stated {values[at]:>4.0%}: {counts[at]:>6,} answers, right in {np.mean(right[here]):.1%}")
+    print(f"  said {values[at]:>4.0%}: {counts[at]:>6,} answers, right in {np.mean(right[here]):.1%}")
 
 # %% [markdown]
-# With a handful of values, you can read the gaps from the table. A measure has to combine them, and
-# ties are where measures fail: bins with an edge at 0.9 or 0.95 move thousands of answers to one
-# side or the other. calipers pools ties, and LS-ECE has no edges. "100 %" and "0 %" have no finite
-# logit, so they are clipped to one in a million unless set otherwise, and counted.
+# Where all that is said is a handful of figures, the gaps can be read off the table. A measure has to put them
+# together, and ties are where measures go wrong: bins with an edge at 0.9 or 0.95 put thousands of answers on one
+# side or the other. calipers pools ties, and LS-ECE has no edges. But "100 %" and "0 %" have no finite logit: they
+# are clipped, to one in a million unless set, and counted.
 
 # %%
 everything = cal.ls_ece(right, stated)
@@ -49,13 +49,13 @@ for n_bins in (10, 15, 20):
     print(f"  ECE with {n_bins} bins: {cal.expected_calibration_error(right, stated, n_bins=n_bins):.4f}")
 
 # %% [markdown]
-# The clip hardly matters: an answer that was stated as certain and is wrong counts as a gap of
-# almost 1 in any case.
+# The clip hardly matters: an answer that was stated as certain and is wrong counts as a gap of all but 1, whichever
+# way.
 #
 # ## Model by model
 #
-# Each value has its noise floor: the value that a perfectly calibrated model would get on the same
-# data by chance alone.
+# At one sigma for all, each with its noise floor: what a model whose stated confidence is right would show for these
+# very figures.
 
 # %%
 found = {name: cal.assess(right[model == name], stated[model == name]) for name in models}
@@ -68,13 +68,13 @@ for name, each in sorted(found.items(), key=lambda pair: pair[1].value):
     )
 
 # %% [markdown]
-# All values are far above their noise floors: with more than 6,000 answers each, this is not
-# chance. The floors differ although the numbers of rows do not. A model that states "100 %" most of
-# the time has a low floor, because outcomes that are predicted with certainty do not scatter.
+# All are far above their floors: with more than 6,000 answers each, chance is not what this is about. Floors differ
+# although the numbers of rows do not: a model that says "100 %" most of the time has little chance to be scattered,
+# since a calibrated model that is certain is never wrong.
 #
-# Two notes on the intervals. The same questions were put to all models, so rows of *different*
-# models are not independent; the table is about one model at a time. A paired comparison
-# (`cal.compare`) would need the questions in the same order, which the file does not have.
+# Two notes on the intervals. The same questions were put to all models, so that rows of *different* models are not
+# independent: the table is about one model at a time, and no figure here is about all of them. And a paired
+# comparison (`cal.compare`) would need the questions in the same order, which the file does not have.
 #
 # ## Two curves of one model
 
@@ -86,16 +86,15 @@ chart = cal.ReliabilityDisplay.from_predictions(right[mine], stated[mine], name=
 # %%
 _ = cal.ReliabilityDisplay.from_predictions(right[mine], stated[mine], kind="corp", name=name)
 # %% [markdown]
-# The smoothed curve averages neighbours on the logit scale. The curve of CORP is the best
-# increasing curve: it has a step where many answers share a value, and no information between
-# values that nobody stated. For round numbers CORP is the more literal picture, but it cannot show
-# a curve that falls. Where the two curves disagree, the stated confidence does not even rank the
-# answers.
+# The smoothed curve is a mean over neighbours on the scale of the logits. CORP's is the best curve that rises: it has
+# a step where many answers share a figure, and knows nothing between figures that nobody said. For round figures CORP
+# is the more literal picture; it cannot show a curve that falls. Where smoothed and rising curve disagree, confidence
+# does not even put answers in order.
 #
-# ## Is the stated confidence useful?
+# ## How much would it help to listen?
 #
-# CORP splits the Brier score into miscalibration (what recalibration would gain), discrimination
-# (what the stated values tell) and uncertainty (the score of always predicting the mean rate).
+# CORP splits the Brier score into miscalibration (what recalibration would gain), discrimination (what the stated
+# figures tell) and uncertainty (what always saying the mean rate would cost).
 
 # %%
 print(f"{'model':<28}{'Brier':>7}{'miscal.':>9}{'discrim.':>9}{'uncert.':>9}")
@@ -107,5 +106,5 @@ for name in models:
     )
 
 # %% [markdown]
-# Where miscalibration is larger than discrimination, the stated confidence does more harm than
-# good: by the Brier score, predicting the mean rate of the model for every answer would be better.
+# Where miscalibration is larger than discrimination, the stated confidence as it is does more harm than good: by the
+# Brier score, saying the model's mean rate for every answer would be better.
