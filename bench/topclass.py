@@ -1,4 +1,4 @@
-"""Raw scores of many classes: calipers' whole LS-ECE of the top class against what users write to get that class."""
+"""Raw scores of many classes: LS-ECE of the top class by calipers, and the usual code that only finds that class."""
 
 from __future__ import annotations
 
