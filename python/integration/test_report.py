@@ -30,7 +30,7 @@ pytestmark = [
 
 def report(page: Path, *args: str | Path) -> Path:
     """Makes a page with the command."""
-    command = [CALIPERS, "report", *args, "-o", page, "--resamples", "200"]
+    command = [CALIPERS, "report", *args, "-o", page, "--n-resamples", "200"]
     subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
     return page
 

@@ -14,7 +14,7 @@ use crate::dataset::formats::sketch_rows;
 use crate::dataset::formats::{self, Format, N_FIRST_BYTES};
 use crate::dataset::sketches::Sketches;
 use crate::output::temporary::Unfinished;
-use crate::progress::ManyFiles;
+use crate::progress::many_files;
 
 /// Files for each thread from which on a thread reads a file alone.
 const MANY_FOR_A_THREAD: usize = 4;
@@ -97,6 +97,11 @@ pub(crate) fn shown(name: &Path) -> String {
     if is_standard_input(name) { "standard input".to_owned() } else { name.display().to_string() }
 }
 
+/// The names of files as JSON has them.
+pub(crate) fn names(files: &[InputFile]) -> serde_json::Value {
+    files.iter().map(|file| file.name.display().to_string()).collect()
+}
+
 /// The files that are named; those of a pattern are sorted. A format that is given is that of all.
 pub(crate) fn expand(names: &[PathBuf], format: Option<Format>) -> Result<Vec<InputFile>> {
     if names.iter().filter(|name| is_standard_input(name)).count() > 1 {
@@ -142,7 +147,7 @@ fn standard_input(format: Option<Format>) -> Result<InputFile> {
 /// where there are many small ones, as many at once as there are threads, each on one.
 ///
 /// The file is named where either fails; of several that cannot be read it is the first.
-pub(crate) fn for_each<T: Send>(
+fn for_each<T: Send>(
     files: &[InputFile],
     read: impl Fn(&InputFile) -> Result<T> + Sync,
     mut take: impl FnMut(T) -> Result<()>,
@@ -154,7 +159,7 @@ pub(crate) fn for_each<T: Send>(
     if n_threads == 1 || files.len() < MANY_FOR_A_THREAD * n_threads {
         return in_turn(files, &mut take);
     }
-    let progress = ManyFiles::new(files.len());
+    let progress = many_files(files.len());
     // Some at once, so that what they give is not held for all of them.
     for some in files.chunks(n_threads) {
         if !some.iter().all(InputFile::is_small) {
@@ -163,7 +168,7 @@ pub(crate) fn for_each<T: Send>(
         }
         let read = |file: &InputFile| {
             let result = read(file);
-            progress.add();
+            progress.inc(1);
             result
         };
         let results: Vec<Result<T>> = some.par_iter().map(read).collect();
@@ -172,6 +177,23 @@ pub(crate) fn for_each<T: Send>(
         }
     }
     Ok(())
+}
+
+/// What `read` makes of all files, each merged into those before it.
+pub(crate) fn merged<T: Send>(
+    files: &[InputFile],
+    read: impl Fn(&InputFile) -> Result<T> + Sync,
+    mut merge: impl FnMut(&mut T, T) -> Result<()>,
+) -> Result<T> {
+    let mut all = None;
+    for_each(files, read, |more| match &mut all {
+        None => {
+            all = Some(more);
+            Ok(())
+        }
+        Some(all) => merge(all, more),
+    })?;
+    all.context("no files")
 }
 
 /// The name as a pattern, if it has a wildcard and is not itself the name of a file.
@@ -191,9 +213,9 @@ fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
 
 /// Refuses to write over a file that is read, or into a folder of them: a kill, or a full disk,
 /// must leave all input.
-pub(crate) fn refuse_overwriting(output: &Path, inputs: &[InputFile]) -> Result<()> {
-    let parent = output.parent().map(|parent| if parent == Path::new("") { Path::new(".") } else { parent });
-    let places: Vec<PathBuf> = [Some(output), parent].into_iter().flatten().flat_map(Path::canonicalize).collect();
+pub(crate) fn reject_overwriting(output: &Path, inputs: &[InputFile]) -> Result<()> {
+    let places = [output.to_owned(), crate::output::beside(output)];
+    let places: Vec<PathBuf> = places.iter().flat_map(|place| place.canonicalize()).collect();
     let is_input = |input: &Path| input.canonicalize().is_ok_and(|input| places.contains(&input));
     match inputs.iter().find(|input| is_input(&input.path)) {
         Some(input) => bail!("{}: must not be an input too, got {}", output.display(), input.shown()),

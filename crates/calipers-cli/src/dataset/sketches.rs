@@ -28,6 +28,14 @@ pub(crate) struct Groups {
     pub(crate) sketches: BTreeMap<String, Sketch>,
 }
 
+impl Groups {
+    /// Those in which not all rows were left out.
+    pub(crate) fn with_rows<'a, C: FromIterator<(String, &'a Sketch)>>(&'a self) -> C {
+        let sketches = self.sketches.iter().filter(|(_, sketch)| sketch.n() > 0);
+        sketches.map(|(key, sketch)| (key.clone(), sketch)).collect()
+    }
+}
+
 impl Sketches {
     /// Whether bytes begin as a sketch does.
     pub(crate) fn begin(bytes: &[u8]) -> bool {

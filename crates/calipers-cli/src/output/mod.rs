@@ -39,12 +39,10 @@ impl Output {
             Ok(metadata) if !metadata.is_file() => bail!("is a device or a pipe, which cannot be replaced by a file"),
             _ => {}
         }
-        let folder = match path.parent() {
-            Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
-            Some(folder) => folder.to_owned(),
-            None => bail!("is not the name of a file"),
-        };
-        let output = Output { path, folder };
+        if path.parent().is_none() {
+            bail!("is not the name of a file");
+        }
+        let output = Output { folder: beside(&path), path };
         drop(output.unfinished()?);
         Ok(output)
     }
@@ -96,7 +94,7 @@ impl OutputFolder {
 
     /// Refuses a folder that stands where a file of such a name would be written, as far as can be
     /// told before it is.
-    pub(crate) fn refuse_folders(&self, is_written: impl Fn(&str) -> bool) -> Result<()> {
+    pub(crate) fn reject_folders(&self, is_written: impl Fn(&str) -> bool) -> Result<()> {
         let Ok(entries) = fs::read_dir(&self.path) else { return Ok(()) };
         let mut names: Vec<String> =
             entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -214,7 +212,7 @@ fn remove_empty(folders: &[PathBuf]) {
 }
 
 /// The folder in which a path is.
-fn beside(path: &Path) -> PathBuf {
+pub(crate) fn beside(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
         _ => PathBuf::from("."),

@@ -23,7 +23,7 @@ fn groups(folder: &Folder) -> PathBuf {
 }
 
 fn check(path: &Path, args: &[&str]) -> Run {
-    calipers(&[&["check", text(path), "--sigma", "0.5", "--resamples", "200"], args].concat())
+    calipers(&[&["check", text(path), "--sigma", "0.5", "--n-resamples", "200"], args].concat())
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_single_verdict_is_that_of_the_interval_whatever_the_method() {
     let path = groups(&folder);
     for method in ["bias-aware", "influence", "normal", "percentile", "bca"] {
         for max in ["0.005", "0.02", "0.05", "0.06", "0.065", "0.07", "0.08", "0.1", "0.3"] {
-            let run = check(&path, &["--max", &format!("ls-ece={max}"), "--interval", method, "--json"]);
+            let run = check(&path, &["--max", &format!("ls-ece={max}"), "--method", method, "--json"]);
             let all: Value = serde_json::from_str(&run.stdout).unwrap();
             let figure = &all["results"][0]["measures"]["ls_ece"];
             let end = |end: &str| figure["residual"]["interval"][end].as_f64().unwrap();
@@ -154,13 +154,13 @@ fn what_would_decide_is_said() {
         "ls-ece=0.3",
         "--by",
         "g",
-        "--interval",
+        "--method",
         "percentile",
-        "--resamples",
+        "--n-resamples",
         "60",
     ]);
     assert_eq!(few.code, Some(0));
-    let warning = "4 of 4 undecided: more draws (--resamples 160) would tell, and --strict would fail";
+    let warning = "4 of 4 undecided: --n-resamples 160 would decide; --strict would make this a failure";
     assert_eq!(few.stderr, format!("calipers: warning: {warning}\n"), "{}", few.stdout);
     let enough = calipers(&[
         "check",
@@ -171,9 +171,9 @@ fn what_would_decide_is_said() {
         "ls-ece=0.3",
         "--by",
         "g",
-        "--interval",
+        "--method",
         "percentile",
-        "--resamples",
+        "--n-resamples",
         "160",
     ]);
     assert_eq!((enough.code, enough.stderr.as_str()), (Some(0), ""), "{}", enough.stdout);
@@ -184,13 +184,13 @@ fn what_would_decide_is_said() {
         "0.5",
         "--max",
         "ls-ece=0.3",
-        "--interval",
+        "--method",
         "percentile",
-        "--resamples",
+        "--n-resamples",
         "20",
     ]);
     assert!(
-        one.stdout.starts_with("undecided: whether residual LS-ECE is above 0.3, so few draws do not tell\n"),
+        one.stdout.starts_with("undecided: there are too few resamples to tell whether residual LS-ECE is above 0.3\n"),
         "{one:?}"
     );
 }

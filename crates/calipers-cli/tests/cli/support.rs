@@ -44,7 +44,7 @@ pub(crate) fn measure(path: &Path, args: &[&str]) -> String {
 /// The first result of `calipers measure --json`.
 pub(crate) fn json(path: &Path, args: &[&str]) -> Value {
     let mut all: Value = serde_json::from_str(&measure(path, &[args, &["--json"]].concat())).unwrap();
-    all["results"][0].take()
+    with_short_names(all["results"][0].take())
 }
 
 /// The command, which must succeed; its standard output.
@@ -63,7 +63,17 @@ pub(crate) fn assert_fails(args: &[&str], text: &str) {
 /// All results of `calipers measure --json`.
 pub(crate) fn results(args: &[&str]) -> Vec<Value> {
     let all: Value = serde_json::from_str(&succeed(&[&["measure", "--json"], args].concat())).unwrap();
-    all["results"].as_array().unwrap().clone()
+    all["results"].as_array().unwrap().iter().cloned().map(with_short_names).collect()
+}
+
+/// The two measures that are the default, also without `measures` before their names.
+fn with_short_names(mut result: Value) -> Value {
+    for (short, name) in [("ls_ece", "ls_ece"), ("ece", "expected_calibration_error")] {
+        if let Some(found) = result["measures"].get(name).cloned() {
+            result[short] = found;
+        }
+    }
+    result
 }
 
 /// `calipers measure` must refuse: exit code 2, nothing on standard output and this one line after

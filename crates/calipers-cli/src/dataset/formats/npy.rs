@@ -136,25 +136,21 @@ fn read_header(source: &mut impl Read) -> Result<Header> {
     if &start[..6] != MAGIC {
         bail!("cannot read as NumPy: it does not begin as an array does");
     }
-    let length = match start[6] {
-        1 => read_bytes::<2>(source).map(|bytes| usize::from(u16::from_le_bytes(bytes))),
-        2 | 3 => read_bytes::<4>(source).map(|bytes| u32::from_le_bytes(bytes) as usize),
+    let width = match start[6] {
+        1 => 2,
+        2 | 3 => 4,
         version => bail!("cannot read as NumPy: version {version} of the format is not known"),
     };
     let cut = |_| anyhow!("cannot read as NumPy: the header ends too soon");
-    let length = length.map_err(cut)?;
+    let mut length = [0; 4];
+    source.read_exact(&mut length[..width]).map_err(cut)?;
+    let length = u32::from_le_bytes(length) as usize;
     if length > MAX_HEADER {
         bail!("cannot read as NumPy: a header of {length} bytes is too long");
     }
     let mut text = vec![0; length];
     source.read_exact(&mut text).map_err(cut)?;
     parse_header(&String::from_utf8_lossy(&text))
-}
-
-fn read_bytes<const N: usize>(source: &mut impl Read) -> std::io::Result<[u8; N]> {
-    let mut bytes = [0; N];
-    source.read_exact(&mut bytes)?;
-    Ok(bytes)
 }
 
 fn parse_header(text: &str) -> Result<Header> {
