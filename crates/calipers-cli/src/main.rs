@@ -47,23 +47,43 @@ fn main() -> ExitCode {
     let matches = matches.subcommand().map_or(&matches, |(_, of_verb)| of_verb);
     let screen = Screen::of_output(color);
     let output = match verb {
-        Verb::Check(arguments) => return gate(check::run(&arguments, &screen)),
-        Verb::Measure(arguments) => measure::run(&arguments, &screen),
-        Verb::Assess(arguments) => assess::run(&arguments, &screen),
-        Verb::Compare(arguments) => compare::run(&arguments, &screen),
-        Verb::List(arguments) => Ok(list::run(&arguments, &screen)),
-        Verb::Inspect(arguments) => inspect::run(&arguments, &screen),
-        Verb::Sweep(arguments) => sweep::run(&arguments, &screen),
-        Verb::Report(arguments) => report::run(&arguments, matches),
-        Verb::Sketch(arguments) => sketch::run(&arguments),
-        Verb::Merge(arguments) => sketch::merge(&arguments),
-        Verb::Study(arguments) => study::run(&arguments, matches, &screen),
-        Verb::Completions(arguments) => shell::completions(&arguments),
-        Verb::Man(arguments) => shell::man(&arguments),
+        Verb::Check(arguments) => check::run(&arguments, &screen),
+        Verb::Measure(arguments) => measure::run(&arguments, &screen).map(Printed::from),
+        Verb::Assess(arguments) => assess::run(&arguments, &screen).map(Printed::from),
+        Verb::Compare(arguments) => compare::run(&arguments, &screen).map(Printed::from),
+        Verb::List(arguments) => Ok(list::run(&arguments, &screen).into()),
+        Verb::Inspect(arguments) => inspect::run(&arguments, &screen).map(Printed::from),
+        Verb::Sweep(arguments) => sweep::run(&arguments, &screen).map(Printed::from),
+        Verb::Report(arguments) => report::run(&arguments, matches).map(Printed::from),
+        Verb::Sketch(arguments) => sketch::run(&arguments).map(Printed::from),
+        Verb::Merge(arguments) => sketch::merge(&arguments).map(Printed::from),
+        Verb::Study(arguments) => study::run(&arguments, matches, &screen).map(Printed::from),
+        Verb::Completions(arguments) => shell::completions(&arguments).map(Printed::from),
+        Verb::Man(arguments) => shell::man(&arguments).map(Printed::from),
     };
-    match output {
-        Ok(text) => print(&text),
-        Err(error) => fail(&explained(&error)),
+    let Printed { text, warning, passed } = match output {
+        Ok(printed) => printed,
+        Err(error) => return fail(&explained(&error)),
+    };
+    let printed = print(&text);
+    if let Some(warning) = &warning {
+        // If standard error is closed, the exit code is enough.
+        let _ = writeln!(std::io::stderr(), "calipers: warning: {}", printable(warning));
+    }
+    if printed == ExitCode::SUCCESS && !passed { ExitCode::from(TOO_HIGH) } else { printed }
+}
+
+/// What a verb prints, and whether it passed; only `check` can fail.
+pub(crate) struct Printed {
+    pub(crate) text: String,
+    /// For standard error.
+    pub(crate) warning: Option<String>,
+    pub(crate) passed: bool,
+}
+
+impl From<String> for Printed {
+    fn from(text: String) -> Self {
+        Printed { text, warning: None, passed: true }
     }
 }
 
@@ -77,21 +97,6 @@ fn explained(error: &anyhow::Error) -> String {
         _ => "",
     };
     format!("{error:#}{hint}")
-}
-
-/// Prints the result of a check, warns of what is undecided, and returns whether it passed.
-fn gate(checked: anyhow::Result<check::Checked>) -> ExitCode {
-    match checked {
-        Err(error) => fail(&explained(&error)),
-        Ok(checked) => {
-            let printed = print(&checked.text);
-            if let Some(warning) = &checked.warning {
-                // If standard error is closed, the exit code is enough.
-                let _ = writeln!(std::io::stderr(), "calipers: warning: {}", printable(warning));
-            }
-            if printed == ExitCode::SUCCESS && !checked.passed { ExitCode::from(TOO_HIGH) } else { printed }
-        }
-    }
 }
 
 fn print(text: &str) -> ExitCode {

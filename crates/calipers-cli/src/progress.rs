@@ -59,17 +59,12 @@ impl Progress {
     }
 }
 
-/// Long computations, of which only the number that have begun is known.
-pub(crate) struct Waiting(ProgressBar);
+/// Long computations, of which only the number that have begun is known; [`begin`] names them.
+pub(crate) fn waiting() -> ProgressBar {
+    bar(None, "{elapsed} {msg} ({pos})")
+}
 
-impl Waiting {
-    pub(crate) fn new() -> Self {
-        Waiting(bar(None, "{elapsed} {msg} ({pos})"))
-    }
-
-    /// Shows what begins.
-    pub(crate) fn say(&self, what: &'static str) {
-        self.0.set_message(what);
-        self.0.inc(1);
-    }
+pub(crate) fn begin(waiting: &ProgressBar, what: &'static str) {
+    waiting.set_message(what);
+    waiting.inc(1);
 }

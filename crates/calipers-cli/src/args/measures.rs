@@ -36,8 +36,8 @@ pub(crate) struct OptionArgs {
     #[arg(value_parser = one_of::<Strategy>(Strategy::NAMES))]
     strategy: Strategy,
 
-    /// How the gaps of all bins are combined: their mean (l1, ECE), the root of their mean square (l2,
-    /// RMSCE) or the largest (max, MCE)
+    /// How the gaps of all bins are combined: their mean (l1, ECE), the root of their mean square
+    /// (l2, RMSCE) or the largest (max, MCE)
     #[arg(long, value_name = "NAME", default_value = "l1", help_heading = "ECE")]
     #[arg(value_parser = one_of::<Norm>(Norm::NAMES))]
     norm: Norm,

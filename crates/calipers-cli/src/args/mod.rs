@@ -1,5 +1,5 @@
-//! What can be typed. The core reads the values that it knows the names of (see [`values`]), so that
-//! an error has the same words as in Rust and Python.
+//! What can be typed. The core reads the values that it knows the names of (see [`values`]), so
+//! that an error has the same words as in Rust and Python.
 
 pub(crate) mod measures;
 pub(crate) mod significance;
@@ -28,7 +28,8 @@ use crate::dataset::formats::Format;
 pub(crate) use measures::{OptionArgs, SmoothingArgs, check_sigma};
 use values::one_of;
 
-/// Measure how well a classifier's probabilities are calibrated, and how much of the error is chance
+/// Measure how well a classifier's probabilities are calibrated, and how much of the error is
+/// chance
 #[derive(Debug, Parser)]
 #[command(
     name = "calipers",
@@ -105,8 +106,8 @@ pub(crate) const INPUT_GROUPS: [&str; 2] = ["InputArgs", "InputRules"];
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Files of predictions: .csv .tsv .jsonl .ndjson .parquet .arrow .feather .ipc .npz, or .npy with
-    /// --label FILE.npy; - is standard input; patterns such as 'logs/*.csv' are expanded
+    /// Files of predictions: .csv .tsv .jsonl .ndjson .parquet .arrow .feather .ipc .npz, or .npy
+    /// with --label FILE.npy; - is standard input; patterns such as 'logs/*.csv' are expanded
     #[arg(required = true, value_name = "FILE", help_heading = "Arguments")]
     pub(crate) files: Vec<PathBuf>,
 
@@ -131,8 +132,8 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "COL")]
     pub(crate) by: Option<String>,
 
-    /// The scores are raw: logits or log-probabilities. Columns and arrays named logit or logits are
-    /// always read as raw
+    /// The scores are raw: logits or log-probabilities. Columns and arrays named logit or logits
+    /// are always read as raw
     #[arg(long)]
     pub(crate) from_logits: bool,
 
@@ -152,15 +153,15 @@ pub(crate) struct InputRules {
     #[arg(long, value_name = "LABEL", allow_negative_numbers = true)]
     pub(crate) pos_label: Option<String>,
 
-    /// What is measured if rows have several classes: top_class (the predicted class), classwise (the
-    /// mean over all classes), or the number of a class, from 0. auto is class 1 of two classes, and
-    /// top_class of more. compare, sweep and study do not accept classwise
+    /// What is measured if rows have several classes: top_class (the predicted class), classwise
+    /// (the mean over all classes), or the number of a class, from 0. auto is class 1 of two
+    /// classes, and top_class of more. compare, sweep and study do not accept classwise
     #[arg(long, value_name = "HOW", default_value = "auto", allow_negative_numbers = true)]
     #[arg(value_parser = one_of::<Multiclass>(&["auto", "top_class", "classwise"]))]
     pub(crate) multiclass: Multiclass,
 
-    /// The top class if several tie: the first of them, or any (the prediction is right if the label
-    /// is any of them)
+    /// The top class if several tie: the first of them, or any (the prediction is right if the
+    /// label is any of them)
     #[arg(long, value_name = "RULE", default_value = "first", value_parser = one_of::<Ties>(Ties::NAMES))]
     pub(crate) ties: Ties,
 
@@ -168,8 +169,8 @@ pub(crate) struct InputRules {
     #[arg(long, value_name = "X", default_value = "0.001", allow_negative_numbers = true)]
     pub(crate) sum_tolerance: f64,
 
-    /// What happens to an invalid row: reject the file, naming the row (rows are counted from 0), or
-    /// count the row and leave it out
+    /// What happens to an invalid row: reject the file, naming the row (rows are counted from 0),
+    /// or count the row and leave it out
     #[arg(long, value_name = "RULE", default_value = "reject", value_parser = one_of::<Invalid>(Invalid::NAMES))]
     pub(crate) invalid: Invalid,
 
@@ -193,9 +194,9 @@ pub(crate) struct FilesArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measures")]
 pub(crate) struct MeasuresArgs {
-    /// A measure by its name in `calipers list`; repeat it for further ones. ls_ece, residual_ls_ece
-    /// and expected_calibration_error have the options below, other measures their defaults [default:
-    /// ls_ece and expected_calibration_error]
+    /// A measure by its name in `calipers list`; repeat it for further ones. ls_ece,
+    /// residual_ls_ece and expected_calibration_error have the options below, other measures their
+    /// defaults [default: ls_ece and expected_calibration_error]
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     measure: Vec<String>,
 

@@ -13,16 +13,16 @@ pub(crate) struct ResampleArgs {
     #[arg(long, value_name = "X", default_value = "0.95", allow_negative_numbers = true)]
     pub(crate) level: f64,
 
-    /// Number of resamples of each kind: outcomes drawn from the probabilities, for the noise floor,
-    /// and rows drawn with replacement, for the interval
+    /// Number of resamples of each kind: outcomes drawn from the probabilities, for the noise
+    /// floor, and rows drawn with replacement, for the interval
     #[arg(long, value_name = "N", default_value = "1000")]
     pub(crate) n_resamples: u64,
 
     #[command(flatten)]
     pub(crate) random_state: RandomStateArgs,
 
-    /// Column or array that groups rows which depend on each other, such as those of one person. All
-    /// rows are kept in memory
+    /// Column or array that groups rows which depend on each other, such as those of one person.
+    /// All rows are kept in memory
     #[arg(long, value_name = "COL")]
     pub(crate) cluster: Option<String>,
 }
@@ -46,7 +46,8 @@ pub(crate) struct RandomStateArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Chance")]
 pub(crate) struct IntervalArgs {
-    /// How intervals are computed [default: bias-aware for LS-ECE and ECE, normal for other measures]
+    /// How intervals are computed [default: bias-aware for LS-ECE and ECE, normal for other
+    /// measures]
     #[arg(long, value_name = "NAME", value_parser = one_of::<IntervalMethod>(&IntervalMethod::ALL.map(IntervalMethod::name)))]
     method: Option<IntervalMethod>,
 }

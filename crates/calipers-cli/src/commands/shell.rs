@@ -9,7 +9,8 @@ use crate::args::Arguments;
 
 /// Print a script with which a shell completes verbs, options and their values
 ///
-/// Save the script where the shell looks for completions, as in the examples, and start a new shell.
+/// Save the script where the shell looks for completions, as in the examples, and start a new
+/// shell.
 #[derive(Debug, Args)]
 #[command(after_help = include_str!("help/completions.txt"))]
 pub(crate) struct CompletionsArgs {

@@ -25,8 +25,9 @@ pub(crate) struct SketchArgs {
     #[command(flatten)]
     input: InputArgs,
 
-    #[command(flatten)]
-    output: SketchFile,
+    /// File to write: .calipers for one sketch, .parquet for sketches of groups (a row for each)
+    #[arg(short, long, value_name = "FILE", help_heading = "Sketch")]
+    output: PathBuf,
 
     /// The smallest sigma for which LS-ECE can be computed; a smaller one makes a larger sketch
     #[arg(long, value_name = "X", default_value = "0.02", allow_negative_numbers = true, help_heading = "Sketch")]
@@ -50,8 +51,9 @@ pub(crate) struct SketchArgs {
 
 /// Merge sketches into one: the sketch of all their rows
 ///
-/// Use it to combine the sketches of days, files or machines. The result is the same as one sketch of
-/// all rows. The sketches must have the same --clip and --n-bins, and the same --by column if any.
+/// Use it to combine the sketches of days, files or machines. The result is the same as one sketch
+/// of all rows. The sketches must have the same --clip and --n-bins, and the same --by column if
+/// any.
 #[derive(Debug, Args)]
 #[command(after_help = include_str!("help/merge.txt"))]
 pub(crate) struct MergeArgs {
@@ -59,19 +61,12 @@ pub(crate) struct MergeArgs {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    #[command(flatten)]
-    output: SketchFile,
+    /// File to write: .calipers for one sketch, .parquet for sketches of groups (a row for each)
+    #[arg(short, long, value_name = "FILE", help_heading = "Sketch")]
+    output: PathBuf,
 
     #[command(flatten)]
     outcome: OutputArgs,
-}
-
-/// Where a sketch is written.
-#[derive(Debug, Args)]
-struct SketchFile {
-    /// File to write: .calipers for one sketch, .parquet for sketches of groups (a row for each)
-    #[arg(short, long = "output", value_name = "FILE", help_heading = "Sketch")]
-    output: PathBuf,
 }
 
 pub(crate) fn run(args: &SketchArgs) -> Result<String> {
@@ -83,7 +78,7 @@ pub(crate) fn run(args: &SketchArgs) -> Result<String> {
     let options =
         SketchOptions::new().serving(args.tolerance, args.smallest_sigma).clip(args.clip).n_bins(&args.n_bins);
     args.outcome.start_threads()?;
-    let output = &args.output.output;
+    let output = &args.output;
     sketches::check_name(output, args.input.by.is_some())?;
     write_all(&args.input.open_files()?, output, args.outcome.json, |file| {
         if file.is_sketch() {
@@ -97,7 +92,7 @@ pub(crate) fn run(args: &SketchArgs) -> Result<String> {
 pub(crate) fn merge(args: &MergeArgs) -> Result<String> {
     args.outcome.start_threads()?;
     let files = files::expand(&args.files, None)?;
-    write_all(&files, &args.output.output, args.outcome.json, |file| Sketches::read(&file.path))
+    write_all(&files, &args.output, args.outcome.json, |file| Sketches::read(&file.path))
 }
 
 /// Merges what `read` makes of each file, writes it, and reports it.

@@ -175,7 +175,8 @@ fn find(table: &dyn Table, option: &str, name: &str) -> Result<usize> {
     }
 }
 
-/// With `--from-logits`, columns that are called logits come before those that are called probabilities.
+/// With `--from-logits`, columns that are called logits come before those that are called
+/// probabilities.
 fn guess_scores(table: &dyn Table, args: &InputArgs) -> Result<usize> {
     let raw = at_most_one(table, "probability", "--prob", LOGIT)?;
     let predicted = args.pred.is_some() || at_most_one(table, "predicted class", "--pred", PREDICTED)?.is_some();

@@ -1,4 +1,4 @@
-//! Names of files as they were typed -> files: patterns that no shell has expanded are expanded
+//! Names of files as they were typed -> files. Patterns that the shell did not expand are expanded
 //! here, and `-` is standard input.
 
 use std::fs::File;
@@ -33,7 +33,7 @@ pub(crate) struct InputFile {
     pub(crate) name: PathBuf,
     /// Where its bytes are.
     pub(crate) path: PathBuf,
-    /// Where the name does not say it.
+    /// If the name does not tell it.
     format: Option<Format>,
     /// The copy of standard input, which is gone with the last that reads it.
     _copy: Option<Arc<Unfinished<NamedTempFile>>>,
@@ -63,8 +63,8 @@ impl InputFile {
         // A name without a file is the likelier mistake.
         formats::open_file(&self.path)?;
         bail!(
-            "the name must say the format: .csv, .tsv, .jsonl, .ndjson, .parquet, .arrow, .feather, .ipc, .npy and .npz can be read; or say it \
-             with --format"
+            "the format is unknown; name the file .csv, .tsv, .jsonl, .ndjson, .parquet, .arrow, .feather, .ipc, .npy or .npz, or pass \
+             --format"
         );
     }
 
@@ -74,7 +74,7 @@ impl InputFile {
         match self.format.or_else(|| Format::by_extension(&self.path)) {
             Some(Format::Sketch) => true,
             Some(Format::Parquet) => sketch_rows::is_one(&self.path),
-            // A format that was said is believed.
+            // A format that was given is believed.
             _ if self.format.is_some() => false,
             _ => self.begins_as_sketch() || sketch_rows::is_one(&self.path),
         }
@@ -131,7 +131,7 @@ fn standard_input(format: Option<Format>) -> Result<InputFile> {
     if start.is_empty() {
         bail!("is empty");
     }
-    let format = format.map_or_else(|| Format::by_content(&start), Ok).context("say the format with --format")?;
+    let format = format.map_or_else(|| Format::by_content(&start), Ok).context("pass the format with --format")?;
     let make = || tempfile::Builder::new().prefix(".calipers-").suffix(".input").tempfile();
     let copy = Unfinished::make(make).map_err(|error| anyhow!("cannot keep it in a temporary file: {error}"))?;
     if let Some(file) = copy.get() {
@@ -211,8 +211,8 @@ fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Refuses to write over a file that is read, or into a folder of them: a kill, or a full disk,
-/// must leave all input.
+/// Rejects an output that is an input, or a folder of inputs: an interrupt or a full disk must
+/// leave all input.
 pub(crate) fn reject_overwriting(output: &Path, inputs: &[InputFile]) -> Result<()> {
     let places = [output.to_owned(), crate::output::beside(output)];
     let places: Vec<PathBuf> = places.iter().flat_map(|place| place.canonicalize()).collect();

@@ -162,7 +162,8 @@ impl<C> Dataset<C> {
         Dataset { file: self.file, models: self.models, content: map(self.content) }
     }
 
-    /// All that `each` makes of the models, in order; an error names the model if there are several.
+    /// All that `each` makes of the models, in order; an error names the model if there are
+    /// several.
     pub(crate) fn each_model<T, I: IntoIterator<Item = T>>(
         &self,
         each: impl Fn(usize, &Measured<()>) -> Result<I>,

@@ -8,6 +8,7 @@ use calipers::{Assessment, Estimate, InputReport, Multiclass, Setting, Ties};
 
 use crate::dataset::files;
 use crate::dataset::model::Measured;
+use crate::render::screen::Screen;
 use crate::render::{grouped, number};
 
 /// A file's name without its extension.
@@ -158,6 +159,23 @@ fn guesses<F>(results: &[Measured<F>], names: &[String]) -> String {
         true => format!("{guessed} ({})\n", few(&names)),
     });
     lines.collect()
+}
+
+/// Each reason for something that is not available once, with all measures, and models if there are
+/// several, that it is about.
+pub(crate) fn reasons<'a>(
+    all: impl Iterator<Item = ((&'a str, String), &'a str, &'a String)>,
+    several_models: bool,
+    screen: &Screen,
+) -> String {
+    let named = all.map(|(reason, what, model)| {
+        (reason, if several_models { format!("{what} of {model}") } else { what.to_owned() })
+    });
+    let line = |((absent, reason), all): &((&str, String), Vec<String>)| {
+        let all = if several_models { few(all) } else { all.join(", ") };
+        screen.reason(&crate::printable(&format!("{absent}: {all}: {reason}")))
+    };
+    grouped(named).iter().map(line).collect()
 }
 
 /// At most two names, and how many more there are.

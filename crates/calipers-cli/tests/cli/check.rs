@@ -145,50 +145,17 @@ fn what_would_decide_is_said() {
     let folder = Folder::new();
     let path = groups(&folder);
     // Four figures, of which the smallest p-value that 60 draws can give is 2 / 61: never 0.05 / 4.
-    let few = calipers(&[
-        "check",
-        text(&path),
-        "--sigma",
-        "0.5",
-        "--max",
-        "ls-ece=0.3",
-        "--by",
-        "g",
-        "--method",
-        "percentile",
-        "--n-resamples",
-        "60",
-    ]);
+    let check = |args: &[&str]| {
+        let common = ["check", text(&path), "--sigma", "0.5", "--max", "ls-ece=0.3", "--method", "percentile"];
+        calipers(&[&common[..], args].concat())
+    };
+    let few = check(&["--by", "g", "--n-resamples", "60"]);
     assert_eq!(few.code, Some(0));
     let warning = "4 of 4 undecided: --n-resamples 160 would decide; --strict would make this a failure";
     assert_eq!(few.stderr, format!("calipers: warning: {warning}\n"), "{}", few.stdout);
-    let enough = calipers(&[
-        "check",
-        text(&path),
-        "--sigma",
-        "0.5",
-        "--max",
-        "ls-ece=0.3",
-        "--by",
-        "g",
-        "--method",
-        "percentile",
-        "--n-resamples",
-        "160",
-    ]);
+    let enough = check(&["--by", "g", "--n-resamples", "160"]);
     assert_eq!((enough.code, enough.stderr.as_str()), (Some(0), ""), "{}", enough.stdout);
-    let one = calipers(&[
-        "check",
-        text(&path),
-        "--sigma",
-        "0.5",
-        "--max",
-        "ls-ece=0.3",
-        "--method",
-        "percentile",
-        "--n-resamples",
-        "20",
-    ]);
+    let one = check(&["--n-resamples", "20"]);
     assert!(
         one.stdout.starts_with("undecided: there are too few resamples to tell whether residual LS-ECE is above 0.3\n"),
         "{one:?}"

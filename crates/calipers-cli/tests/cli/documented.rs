@@ -77,8 +77,8 @@ fn examples_in_help_print_what_help_shows() {
     assert!(n_run >= 9, "{n_run}");
 }
 
-/// Whether lines are as expected: `...` alone stands for any lines, and at the end of a line for its
-/// rest.
+/// Whether lines are as expected: `...` alone stands for any lines, and at the end of a line for
+/// its rest.
 fn fits(expected: &[&str], printed: &[&str]) -> bool {
     match (expected, printed) {
         ([], []) => true,

@@ -366,8 +366,8 @@ fn what_is_no_file_of_predictions_is_refused() {
         std::fs::create_dir(&directory).unwrap();
         assert_refused(&directory, &[], "is a directory, not a file");
     }
-    let formats = "the name must say the format: .csv, .tsv, .jsonl, .ndjson, .parquet, .arrow, .feather, .ipc, .npy and .npz can \
-                   be read; or say it with --format";
+    let formats = "the format is unknown; name the file .csv, .tsv, .jsonl, .ndjson, .parquet, .arrow, .feather, .ipc, .npy or \
+                   .npz, or pass --format";
     assert_refused(&folder.write("a.txt", "label,prob\n"), &[], formats);
     assert_refused(&folder.write("label", "label,prob\n"), &[], formats);
     let noise = "this is no file of that kind, though it is long enough to be one, and to be looked at more than once";

@@ -93,7 +93,7 @@ fn people_read_standard_input_and_not_a_temporary_name() {
         (
             b"[{\"prob\": 1}]",
             &["measure", "-"],
-            "calipers: standard input: say the format with --format: JSON must be lines, an object each, got one list of all\n",
+            "calipers: standard input: pass the format with --format: JSON must be one object on each line, got one list\n",
         ),
         (b"a", &["measure", "-", "-"], "calipers: standard input can be read once, got - twice\n"),
     ];

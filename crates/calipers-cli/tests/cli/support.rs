@@ -26,7 +26,11 @@ pub(crate) struct Run {
 }
 
 pub(crate) fn calipers(args: &[&str]) -> Run {
-    let output = Command::new(env!("CARGO_BIN_EXE_calipers")).args(args).output().unwrap();
+    run(Command::new(env!("CARGO_BIN_EXE_calipers")).args(args))
+}
+
+fn run(command: &mut Command) -> Run {
+    let output = command.output().unwrap();
     Run {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).unwrap(),
@@ -107,12 +111,7 @@ impl Desk {
 
     pub(crate) fn calipers(&self, args: &[&str]) -> Run {
         let mut command = Command::new(env!("CARGO_BIN_EXE_calipers"));
-        let output = command.args(args).current_dir(self.path("")).env_remove("CLICOLOR_FORCE").output().unwrap();
-        Run {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        run(command.args(args).current_dir(self.path("")).env_remove("CLICOLOR_FORCE"))
     }
 }
 
@@ -148,20 +147,17 @@ impl Folder {
     }
 
     pub(crate) fn parquet(&self, name: &str, columns: &[(&str, ArrayRef)], compression: Compression) -> PathBuf {
-        let path = self.path(name);
-        let batch = batch(columns);
-        let properties = WriterProperties::builder().set_compression(compression).build();
-        let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), Some(properties)).unwrap();
-        writer.write(&batch).unwrap();
-        writer.close().unwrap();
-        path
+        self.parquet_with(name, columns, WriterProperties::builder().set_compression(compression).build())
     }
 
     /// A Parquet file in row groups of so many rows.
     pub(crate) fn row_groups(&self, name: &str, columns: &[(&str, ArrayRef)], rows: usize) -> PathBuf {
+        self.parquet_with(name, columns, WriterProperties::builder().set_max_row_group_row_count(Some(rows)).build())
+    }
+
+    fn parquet_with(&self, name: &str, columns: &[(&str, ArrayRef)], properties: WriterProperties) -> PathBuf {
         let path = self.path(name);
         let batch = batch(columns);
-        let properties = WriterProperties::builder().set_max_row_group_row_count(Some(rows)).build();
         let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), Some(properties)).unwrap();
         writer.write(&batch).unwrap();
         writer.close().unwrap();

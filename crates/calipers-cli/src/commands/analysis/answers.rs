@@ -3,18 +3,20 @@
 use calipers::inference::holm;
 use calipers::measure::FromSketch;
 use calipers::{Assessment, Error, Estimate, InputReport, NoiseFloor, Sample};
+use indicatif::ProgressBar;
 
 use super::floor::Floors;
-use super::selected::{self, Selected};
+use super::selected::Selected;
 use crate::args::significance::Significance;
 use crate::commands::assess::tests_of_calibration::{Tested, Tests};
 use crate::dataset::model::Measured;
-use crate::progress::Waiting;
+use crate::progress;
 
 /// One or more measures of the same rows.
 pub(crate) struct Analysis<'a> {
     pub(crate) selected: Vec<Selected>,
-    /// Whether the first error ends it. If not, a measure that has a value does not need the others.
+    /// Whether the first error ends it. If not, a measure that has a value does not need the
+    /// others.
     pub(crate) all_needed: bool,
     pub(crate) how: How<'a>,
 }
@@ -29,7 +31,7 @@ pub(crate) enum How<'a> {
         tests: Option<Tests>,
         /// Whether the rows are a group of others. A group with too few clusters has values alone.
         of_group: bool,
-        waiting: &'a Waiting,
+        waiting: &'a ProgressBar,
     },
 }
 
@@ -100,11 +102,12 @@ impl Answer {
 impl Analysis<'_> {
     /// Whether a sketch answers as well as the rows do.
     pub(super) fn sketch_is_enough(&self) -> bool {
-        match &self.how {
-            How::Measure(_) => selected::sketch_is_enough(&self.selected, FromSketch::Value),
-            How::Assess { tests: Some(_), .. } => false,
-            How::Assess { .. } => selected::sketch_is_enough(&self.selected, FromSketch::Assessment),
-        }
+        let needed = match &self.how {
+            How::Measure(_) => FromSketch::Value,
+            How::Assess { tests: Some(_), .. } => return false,
+            How::Assess { .. } => FromSketch::Assessment,
+        };
+        self.selected.iter().all(|selected| selected.measure.spec().from_sketch >= needed)
     }
 
     pub(super) fn run(&self, sample: Sample<'_>) -> Result<Answers, Error> {
@@ -125,7 +128,7 @@ impl Analysis<'_> {
         };
         let tests = match &self.how {
             How::Assess { significance, tests: Some(tests), waiting, .. } => {
-                waiting.say("tests");
+                progress::begin(waiting, "tests");
                 tests.run(sample, significance.n_resamples, significance.random_state)
             }
             _ => Vec::new(),
@@ -137,7 +140,7 @@ impl Analysis<'_> {
         match &self.how {
             How::Measure(floors) => floors.known(&*selected.measure, sample),
             How::Assess { significance, of_group, waiting, .. } => {
-                waiting.say(selected.name());
+                progress::begin(waiting, selected.name());
                 match significance.assess(&*selected.measure).run(sample) {
                     Err(error @ Error::InvalidSetting { name: "clusters", .. }) if *of_group => {
                         let estimate = sample.estimate(&*selected.measure)?;
@@ -168,8 +171,8 @@ impl Analysis<'_> {
     }
 }
 
-/// Adjusts the p-values of groups, measure by measure and test by test, for the number of groups that
-/// a model has.
+/// Adjusts the p-values of groups, measure by measure and test by test, for the number of groups
+/// that a model has.
 pub(crate) fn adjust_for_groups(results: &mut [Measured<Answers>]) {
     let is_group = |measured: &Measured<Answers>| measured.group.as_ref().is_some_and(|group| group.key.is_some());
     // The result of all rows comes before those of its groups.

@@ -23,8 +23,8 @@ const MOST_GROUPS: usize = 100;
 /// When there is a floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Floors {
-    /// If it takes seconds at most: for LS-ECE with any number of rows, for quick measures such as ECE
-    /// up to 100,000 rows, and for at most 100 groups
+    /// If it takes seconds at most: for LS-ECE with any number of rows, for quick measures such as
+    /// ECE up to 100,000 rows, and for at most 100 groups
     Auto,
     /// Even if it takes long
     Always,

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use calipers::measure::FromSketch;
 use calipers::{Error, Estimate, Measure, Settings, Spec, registry};
 
 use crate::args::OptionArgs;
@@ -49,8 +48,8 @@ pub(crate) fn by_names(names: &[&str], options: &OptionArgs) -> Result<Vec<Selec
     Ok(selected)
 }
 
-/// A measure with the options of the command. LS-ECE, its residual form and ECE have options of their
-/// own; other measures only have the link.
+/// A measure with the options of the command. LS-ECE, its residual form and ECE have options of
+/// their own; other measures only have the link.
 fn made(spec: &Spec, options: &OptionArgs) -> Result<(Option<String>, Arc<dyn Measure>), Error> {
     let (smoothed, binned) = (options.ls_ece(), options.binned_ece());
     if spec.name == smoothed.spec().name {
@@ -67,9 +66,4 @@ fn made(spec: &Spec, options: &OptionArgs) -> Result<(Option<String>, Arc<dyn Me
     let settings = Settings::default();
     let settings = if spec.option("link").is_some() { settings.with("link", options.link().name()) } else { settings };
     Ok((None, Arc::from(registry::make(spec.name, &settings)?)))
-}
-
-/// Whether a sketch that keeps the bins answers all of them as well as the rows do.
-pub(super) fn sketch_is_enough(selected: &[Selected], needed: FromSketch) -> bool {
-    selected.iter().all(|selected| selected.measure.spec().from_sketch >= needed)
 }

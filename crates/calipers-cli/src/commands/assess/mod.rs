@@ -12,7 +12,7 @@ use crate::args::values::one_of;
 use crate::args::{FilesArgs, MeasuresArgs, OptionArgs, OutputArgs};
 use crate::commands::analysis::answers::{self, Analysis, How};
 use crate::commands::analysis::{Reading, selected};
-use crate::progress::Waiting;
+use crate::progress;
 use crate::render::json;
 use crate::render::screen::Screen;
 use tests_of_calibration::Tests;
@@ -21,15 +21,15 @@ use tests_of_calibration::Tests;
 ///
 /// Use it to decide whether a model is miscalibrated. It prints a sentence with the verdict, and a
 /// table. The noise floor is the value that a perfectly calibrated model would get on the same data
-/// by chance alone, and p is how often such a model would get at least the value. The interval is for
-/// the value of the population at the same settings; if p is above 1 - level, it is an upper limit.
-/// The debiased value is the value without the bias that noise adds.
+/// by chance alone, and p is how often such a model would get at least the value. The interval is
+/// for the value of the population at the same settings; if p is above 1 - level, it is an upper
+/// limit. The debiased value is the value without the bias that noise adds.
 ///
 /// The verdict on LS-ECE, p and the debiased value come from its residual form (residual_ls_ece),
-/// which is 0 for a calibrated model at any sigma. The direction splits it into predictions that are
-/// too high and too low, overconfident and underconfident. Files, columns, models and groups are named
-/// as for `calipers measure`. Groups are assessed at the sigma of all rows, and their p-values are
-/// adjusted for the number of groups (Holm).
+/// which is 0 for a calibrated model at any sigma. The direction splits it into predictions that
+/// are too high and too low, overconfident and underconfident. Files, columns, models and groups
+/// are named as for `calipers measure`. Groups are assessed at the sigma of all rows, and their
+/// p-values are adjusted for the number of groups (Holm).
 #[derive(Debug, Args)]
 #[command(after_help = include_str!("../help/assess.txt"))]
 pub(crate) struct AssessArgs {
@@ -41,14 +41,14 @@ pub(crate) struct AssessArgs {
     resample: ResampleArgs,
     #[command(flatten)]
     interval: IntervalArgs,
-    /// How the bias is removed: local (for each block of probabilities, by the gap in it), floor (the
-    /// mean of the noise floor is subtracted in squares), bootstrap, or mean (of floor and bootstrap).
-    /// local is only for LS-ECE and ECE; other measures use mean instead
+    /// How the bias is removed: local (for each block of probabilities, by the gap in it), floor
+    /// (the mean of the noise floor is subtracted in squares), bootstrap, or mean (of floor and
+    /// bootstrap). local is only for LS-ECE and ECE; other measures use mean instead
     #[arg(long, value_name = "NAME", default_value = "local", help_heading = "Chance")]
     #[arg(value_parser = one_of::<Debias>(&Debias::ALL.map(Debias::name)))]
     debias: Debias,
-    /// Also run tests of calibration: Spiegelhalter, Hosmer-Lemeshow, ECCE-R, ECCE-MAD, adaptive T-Cal
-    /// and Cox
+    /// Also run tests of calibration: Spiegelhalter, Hosmer-Lemeshow, ECCE-R, ECCE-MAD, adaptive
+    /// T-Cal and Cox
     #[arg(long, help_heading = "Chance")]
     tests: bool,
     #[command(flatten)]
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &AssessArgs, screen: &Screen) -> Result<String> {
     let significance = Significance::new(&args.resample, &args.interval, args.debias)?;
     let selected = selected::by_names(&args.measures.names(), &args.options)?;
     args.output.start_threads()?;
-    let waiting = Waiting::new();
+    let waiting = progress::waiting();
     let tests = args.tests.then(|| Tests { link: args.options.link() });
     let how = How::Assess { significance, tests, of_group: false, waiting: &waiting };
     let reading = Reading { files: &args.files, cluster: args.resample.cluster.as_deref(), options: &args.options };

@@ -7,11 +7,10 @@ use calipers::inference::{Confidence, Part, Parts};
 use calipers::{Assessment, Debias, Estimate, Interval};
 
 use crate::commands::analysis::answers::{Answer, Answers};
-use crate::commands::assess::tests_of_calibration::Tested;
 use crate::dataset::model::Measured;
 use crate::render::grid::{Cell, Grid};
 use crate::render::screen::{Screen, Tone};
-use crate::render::{cells, grouped, legend, number};
+use crate::render::{cells, legend, number};
 
 type Results<'a> = &'a [Measured<Answers>];
 
@@ -41,11 +40,8 @@ fn sentences(results: Results, names: &[String]) -> String {
 fn sentence(answer: &Answer) -> Option<String> {
     let Some(assessment) = answer.assessment() else {
         let estimate = &answer.known()?.estimate;
-        let value = number::significant(estimate.value);
-        return Some(format!(
-            "{} is {value}. There are too few clusters for an interval or a p-value.",
-            estimate.title()
-        ));
+        let (title, value) = (estimate.title(), number::significant(estimate.value));
+        return Some(format!("{title} is {value}. There are too few clusters for an interval or a p-value."));
     };
     let sentence = match answer.p_adjusted {
         Some(p) => assessment.sentence_among_groups(p),
@@ -191,14 +187,11 @@ fn tests(results: Results, names: &[String]) -> Option<Grid> {
         table.names(legend::by(results).as_deref().unwrap_or("predictions"), all().map(|(name, _)| name));
     }
     table.names("test", all().map(|(_, test)| test.name));
-    let of_result = |test: &Tested, cell: &dyn Fn(&TestResult) -> Cell, error: Cell| match &test.outcome {
-        Ok(result) => cell(result),
-        Err(_) => error,
-    };
+    let results = || all().map(|(_, test)| test.outcome.as_ref().ok());
     let statistic = |result: &TestResult| number::significant(result.statistic).into();
-    table.numbers("statistic", all().map(|(_, test)| of_result(test, &statistic, cells::error())));
+    table.numbers("statistic", results().map(|result| result.map_or_else(cells::error, statistic)));
     let p_value = |result: &TestResult| cells::p_value(Some(result.p_value), significant);
-    table.numbers("p", all().map(|(_, test)| of_result(test, &p_value, Cell::default())));
+    table.numbers("p", results().map(|result| result.map_or_else(Cell::default, p_value)));
     if all().any(|(_, test)| test.p_adjusted.is_some()) {
         table.numbers("p (Holm)", all().map(|(_, test)| cells::p_value(test.p_adjusted, significant)));
     }
@@ -252,28 +245,18 @@ fn rule(debias: Debias) -> &'static str {
     }
 }
 
-/// Each reason once, with all that it is about.
 fn reasons(results: Results, names: &[String], screen: &Screen) -> String {
-    // What is not available and why, and of what.
-    let mut all: Vec<((&str, String), String)> = Vec::new();
-    for (measured, name) in results.iter().zip(names) {
+    let all = results.iter().zip(names).flat_map(|(measured, name)| {
         let values = measured.found.values.iter().filter_map(|answer| match &answer.outcome {
-            Err(error) => Some(("error", answer.name, error.to_string())),
+            Err(error) => Some((("error", error.to_string()), answer.name)),
             Ok(known) if known.assessment.is_none() => {
-                Some(("interval not available", answer.name, known.unavailable.clone()?))
+                Some((("interval not available", known.unavailable.clone()?), answer.name))
             }
             Ok(_) => None,
         });
         let tests = measured.found.tests.iter();
-        let tests = tests.filter_map(|test| Some(("error", test.name, test.outcome.as_ref().err()?.to_string())));
-        for (absent, what, reason) in values.chain(tests) {
-            let what = if results.len() > 1 { format!("{what} of {name}") } else { what.to_owned() };
-            all.push(((absent, reason), what));
-        }
-    }
-    let line = |((absent, text), all): &((&str, String), Vec<String>)| {
-        let all = if results.len() > 1 { legend::few(all) } else { all.join(", ") };
-        screen.reason(&crate::printable(&format!("{absent}: {all}: {text}")))
-    };
-    grouped(all).iter().map(line).collect()
+        let tests = tests.filter_map(|test| Some((("error", test.outcome.as_ref().err()?.to_string()), test.name)));
+        values.chain(tests).map(move |(reason, what)| (reason, what, name))
+    });
+    legend::reasons(all, results.len() > 1, screen)
 }

@@ -8,23 +8,24 @@ use calipers::{Against, Assessment, Debias, Error, Estimate};
 use clap::Args;
 use serde_json::{Value, json};
 
+use crate::Printed;
 use crate::args::significance::{IntervalArgs, ResampleArgs, Significance};
 use crate::args::{FilesArgs, OptionArgs, OutputArgs};
 use crate::commands::analysis::answers::{Analysis, Answer, Answers, How};
 use crate::commands::analysis::{Reading, selected};
 use crate::dataset::files;
 use crate::dataset::model::Measured;
-use crate::progress::Waiting;
+use crate::progress;
 use crate::render::screen::Screen;
 use crate::render::{json, legend};
 
 /// Fail if a calibration error is above a maximum: a gate for CI that accounts for chance
 ///
 /// Use it in a CI job, after the predictions of a new model. A value passes if the upper end of its
-/// interval is at most the maximum, and fails if the lower end is above it. Otherwise it is undecided:
-/// that is a warning, or a failure with --strict. If there are several values (groups, models,
-/// measures), each is decided by a p-value that is adjusted for their number (Holm), so that chance
-/// alone fails a sound gate in at most 1 - level of all runs.
+/// interval is at most the maximum, and fails if the lower end is above it. Otherwise it is
+/// undecided: that is a warning, or a failure with --strict. If there are several values (groups,
+/// models, measures), each is decided by a p-value that is adjusted for their number (Holm), so
+/// that chance alone fails a sound gate in at most 1 - level of all runs.
 ///
 /// LS-ECE is decided by its residual form (residual_ls_ece), since noise on the logits alone makes
 /// LS-ECE of a calibrated model larger than 0. Groups are measured at the sigma of all rows. Pass a
@@ -34,8 +35,8 @@ use crate::render::{json, legend};
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     files: FilesArgs,
-    /// The maximum of a measure: ls-ece=0.03, ece=0.05, or any name of `calipers list`; repeat it for
-    /// further ones
+    /// The maximum of a measure: ls-ece=0.03, ece=0.05, or any name of `calipers list`; repeat it
+    /// for further ones
     #[arg(long, value_name = "NAME=X", required = true, help_heading = "Gate")]
     max: Vec<String>,
     /// Fail what is undecided, too
@@ -49,14 +50,6 @@ pub(crate) struct CheckArgs {
     options: OptionArgs,
     #[command(flatten)]
     output: OutputArgs,
-}
-
-/// What a gate prints.
-pub(crate) struct Checked {
-    pub(crate) text: String,
-    /// For standard error.
-    pub(crate) warning: Option<String>,
-    pub(crate) passed: bool,
 }
 
 /// What is known of a value and its maximum.
@@ -185,13 +178,13 @@ impl Gate {
     }
 }
 
-pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Checked> {
+pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Printed> {
     let significance = Significance::new(&args.resample, &args.interval, Debias::default())?;
     let maxima = maxima(&args.max)?;
     let names: Vec<&str> = maxima.iter().map(|(name, _)| name.as_str()).collect();
     let selected = selected::by_names(&names, &args.options)?;
     args.output.start_threads()?;
-    let waiting = Waiting::new();
+    let waiting = progress::waiting();
     let level = significance.level;
     let how = How::Assess { significance, tests: None, of_group: false, waiting: &waiting };
     let reading = Reading { files: &args.files, cluster: args.resample.cluster.as_deref(), options: &args.options };
@@ -200,7 +193,7 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Checked> {
     let maxima: Vec<f64> = maxima.iter().map(|(_, maximum)| *maximum).collect();
     let (lines, names) = (lines(&results, &maxima, level)?, legend::names(&results));
     let gate = Gate { results, names, lines, level, strict: args.strict };
-    Ok(Checked {
+    Ok(Printed {
         text: if args.output.json { gate.to_json() } else { table::render(&gate, screen) },
         warning: gate.warning(),
         passed: match gate.verdict() {

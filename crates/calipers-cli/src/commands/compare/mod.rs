@@ -13,7 +13,7 @@ use crate::args::{InputArgs, OptionArgs, OutputArgs};
 use crate::commands::analysis::selected::{self, Selected};
 use crate::dataset::WholeFiles;
 use crate::dataset::model::Measured;
-use crate::progress::Waiting;
+use crate::progress;
 use crate::render::screen::Screen;
 use crate::render::{json, legend};
 use paired::Checked;
@@ -73,10 +73,10 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<String> {
     let views = checked.iter().map(Checked::view).collect::<Result<Vec<BinaryView<'_>>>>()?;
     let clusters = first.dataset.content.cluster_numbers(&first.predictions)?;
     let named: Vec<(&str, &BinaryView<'_>)> = names.iter().map(String::as_str).zip(&views).collect();
-    let waiting = Waiting::new();
+    let waiting = progress::waiting();
     let mut by_measure = Vec::new();
     for selected in selected {
-        waiting.say(selected.name());
+        progress::begin(&waiting, selected.name());
         let compare = Compare::new(&*selected.measure).level(args.resample.level);
         let compare =
             compare.n_resamples(args.resample.n_resamples).random_state(args.resample.random_state.random_state);

@@ -1,5 +1,5 @@
-//! Models of the same rows, from one file or several. Rows that cannot be paired are an error, which
-//! names the first row that differs.
+//! Models of the same rows, from one file or several. Rows that cannot be paired are an error,
+//! which names the first row that differs.
 
 use anyhow::{Context, Result, bail};
 use calipers::{BinaryView, Predictions};
@@ -48,8 +48,8 @@ pub(crate) fn open_all(
     Ok(all)
 }
 
-/// The models of both have the same rows, in the same order, with the same weights. `of_all` tells of
-/// what the first one is the first: ` of its group`, or nothing.
+/// The models of both have the same rows, in the same order, with the same weights. `of_all` tells
+/// of what the first one is the first: ` of its group`, or nothing.
 fn must_have_rows_of(first: &Dataset<Batch>, other: &Dataset<Batch>, of_all: &str) -> Result<()> {
     match pairing::difference(&first.content, &other.content) {
         None => Ok(()),

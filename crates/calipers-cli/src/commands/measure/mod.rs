@@ -1,5 +1,5 @@
-//! `calipers measure`: measures of the predictions in files, LS-ECE and binned ECE unless others are
-//! named.
+//! `calipers measure`: measures of the predictions in files, LS-ECE and binned ECE unless others
+//! are named.
 
 mod table;
 
@@ -15,9 +15,9 @@ use crate::render::screen::Screen;
 
 /// Measure the calibration error of predictions: LS-ECE and binned ECE, or other measures by name
 ///
-/// Use it for a first look at one or more models. Each value has a bound on its numerical error and a
-/// noise floor: the value that a perfectly calibrated model would get on the same data by chance alone.
-/// `calipers assess` adds intervals and a verdict.
+/// Use it for a first look at one or more models. Each value has a bound on its numerical error and
+/// a noise floor: the value that a perfectly calibrated model would get on the same data by chance
+/// alone. `calipers assess` adds intervals and a verdict.
 ///
 /// Each file and each --prob is a model, and each value of the --by column is a group of its rows.
 /// Columns that are not named are found by names such as prob and label, and the output shows which

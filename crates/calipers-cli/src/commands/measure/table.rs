@@ -8,7 +8,7 @@ use crate::commands::analysis::answers::{Answer, Answers, Known};
 use crate::dataset::model::{Measured, Method};
 use crate::render::grid::{Cell, Grid};
 use crate::render::screen::Screen;
-use crate::render::{cells, grouped, legend, number, wrap};
+use crate::render::{cells, legend, number, wrap};
 
 /// Characters in a line of a heading, so that it is hardly wider than what is under it.
 const HEADING: usize = 12;
@@ -134,33 +134,17 @@ const LS_ECE: &str =
 
 const RESIDUAL: &str = "p of ls_ece is that of its residual form, residual_ls_ece.\n";
 
-/// Each reason once, with the measures and the models that it is about.
 fn reasons(results: Results, names: &[String], screen: &Screen) -> String {
-    let error = |answer: &Answer| answer.outcome.as_ref().err().map(ToString::to_string);
-    let unavailable = |answer: &Answer| answer.known().and_then(|known| known.unavailable.clone());
-    let all =
-        [reasons_of(results, names, "error", error), reasons_of(results, names, "floor not available", unavailable)];
-    all.concat().iter().map(|line| screen.reason(line)).collect()
-}
-
-fn reasons_of(
-    results: Results,
-    names: &[String],
-    what: &str,
-    reason: impl Fn(&Answer) -> Option<String>,
-) -> Vec<String> {
-    let n_measures = results.first().map_or(0, |measured| measured.found.values.len());
-    let of_measures = (0..n_measures).flat_map(|place| {
-        let values = results.iter().map(|measured| &measured.found.values[place]);
-        let texts = values.zip(names).filter_map(|(answer, name)| Some((reason(answer)?, name.clone())));
-        let measure = results[0].found.values[place].name;
-        grouped(texts).into_iter().map(move |of_models| (of_models, measure))
+    let all = results.iter().zip(names).flat_map(|(measured, name)| {
+        measured.found.values.iter().filter_map(move |answer| {
+            let (absent, reason) = match &answer.outcome {
+                Err(error) => ("error", error.to_string()),
+                Ok(known) => ("floor not available", known.unavailable.clone()?),
+            };
+            Some(((absent, reason), answer.name, name))
+        })
     });
-    let line = |((text, models), measures): &((String, Vec<String>), Vec<&str>)| {
-        let of = if models.len() == results.len() { String::new() } else { format!(" of {}", legend::few(models)) };
-        crate::printable(&format!("{what}: {}{of}: {text}", measures.join(", ")))
-    };
-    grouped(of_measures).iter().map(line).collect()
+    legend::reasons(all, results.len() > 1, screen)
 }
 
 /// What was tied, rounded or left out, and what sets models apart.

@@ -18,17 +18,17 @@ use crate::dataset::model::Measured;
 use crate::dataset::sketches::Sketches;
 use crate::dataset::{Content, Dataset, Reader, groups};
 use crate::output::{Output, OutputFolder};
-use crate::progress::Waiting;
+use crate::progress;
 use crate::render::{json, legend, number};
 
 /// Write a report: one self-contained HTML page about one or more models
 ///
-/// Use it to share results. The page has the verdict, all measures, reliability diagrams, the sweep,
-/// classes, groups and comparisons. It loads nothing from elsewhere and works without a network, on a
-/// phone, in print and with a screen reader. Files, columns, models and groups are named as for
-/// `calipers measure`. Several models are side by side, and are compared in pairs if their rows are the
-/// same. Files of more than a million rows, and files of sketches, are shown through a sketch; the page
-/// names what a sketch does not have.
+/// Use it to share results. The page has the verdict, all measures, reliability diagrams, the
+/// sweep, classes, groups and comparisons. It loads nothing from elsewhere and works without a
+/// network, on a phone, in print and with a screen reader. Files, columns, models and groups are
+/// named as for `calipers measure`. Several models are side by side, and are compared in pairs if
+/// their rows are the same. Files of more than a million rows, and files of sketches, are shown
+/// through a sketch; the page names what a sketch does not have.
 #[derive(Debug, Args)]
 #[command(after_help = include_str!("../help/report.txt"))]
 pub(crate) struct ReportArgs {
@@ -90,11 +90,11 @@ pub(crate) fn run(args: &ReportArgs, matches: &ArgMatches) -> Result<String> {
     }
     let checked = datasets.iter().map(|dataset| check(dataset).with_context(|| dataset.file.shown()));
     let checked = checked.collect::<Result<Vec<_>>>()?;
-    let waiting = Waiting::new();
-    waiting.say("values");
-    let figures = report(args, options, &datasets, &checked)?.gather()?;
-    waiting.say("page");
-    let (html, charts) = (figures.to_html(), figures.charts());
+    let waiting = progress::waiting();
+    progress::begin(&waiting, "values");
+    let values = report(args, options, &datasets, &checked)?.gather()?;
+    progress::begin(&waiting, "page");
+    let (html, charts) = (values.to_html(), values.charts());
     drop(waiting);
     if html.len() > MOST_BYTES {
         bail!(

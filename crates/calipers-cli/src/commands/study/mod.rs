@@ -25,9 +25,9 @@ use groups::grouped;
 /// Run an experiment: a page of text, charts and tables in a folder
 ///
 /// Use it to reproduce the paper's experiments and those of calipers, or to run the paper's image
-/// experiment on your own models. A study writes NAME.md with its charts (SVG) and tables (CSV), and
-/// prints its findings: whether it confirms a claim of the paper. The same --random-state gives the
-/// same files.
+/// experiment on your own models. A study writes NAME.md with its charts (SVG) and tables (CSV),
+/// and prints its findings: whether it confirms a claim of the paper. The same --random-state gives
+/// the same files.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("files", |files| files.required(false).value_name("GROUP=FILE").help(FILES).display_order(1)),
@@ -191,17 +191,12 @@ fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
     let named = grouped(&args.input)?;
     let inputs: Vec<InputFile> = named.iter().flat_map(|(_, files)| files.iter().cloned()).collect();
     let folder = output_folder(out, images::NAME, &inputs)?;
-    let mut groups = Vec::new();
-    for (group, files) in &named {
-        groups.push((group, open_all(group, files, &mut reader)?));
-    }
-    let mut checked = Vec::new();
-    for (group, datasets) in &groups {
-        checked.push((*group, paired::check_all(datasets, OF_ALL)?));
-    }
-    let groups = checked.iter().map(|(group, models)| {
+    let opened = named.iter().map(|(group, files)| open_all(group, files, &mut reader));
+    let opened = opened.collect::<Result<Vec<_>>>()?;
+    let checked = opened.iter().map(|datasets| paired::check_all(datasets, OF_ALL)).collect::<Result<Vec<_>>>()?;
+    let groups = named.iter().zip(&checked).map(|((group, _), models)| {
         let models = models.iter().map(|model| Ok(Model { name: model.name.clone(), view: model.view()? }));
-        Ok(Group { name: (*group).clone(), models: models.collect::<Result<_>>()? })
+        Ok(Group { name: group.clone(), models: models.collect::<Result<_>>()? })
     });
     let groups: Vec<Group<'_>> = groups.collect::<Result<_>>()?;
     let page = images::run(&groups, setting)?;

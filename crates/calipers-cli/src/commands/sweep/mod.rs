@@ -22,12 +22,12 @@ use crate::render::{json, legend};
 
 /// Show how ECE depends on the number of bins, beside LS-ECE at as many sigmas
 ///
-/// Use it before you report an ECE, to see whether the number of bins decides it. ECE is called brittle
-/// if, from 10 to 100 bins, it moves more than LS-ECE does over the same 1/sigma, and more than twice
-/// what chance alone would move it by: the mean over 200 resamples, in which outcomes are drawn from
-/// the probabilities. Up to 20,000 rows the outcome of each row is drawn; for more rows, sums of
-/// outcomes are drawn as normal numbers of the same variance. Files, columns and models are named as
-/// for `calipers measure`, without --by and --multiclass classwise.
+/// Use it before you report an ECE, to see whether the number of bins decides it. ECE is called
+/// brittle if, from 10 to 100 bins, it moves more than LS-ECE does over the same 1/sigma, and more
+/// than twice what chance alone would move it by: the mean over 200 resamples, in which outcomes
+/// are drawn from the probabilities. Up to 20,000 rows the outcome of each row is drawn; for more
+/// rows, sums of outcomes are drawn as normal numbers of the same variance. Files, columns and
+/// models are named as for `calipers measure`, without --by and --multiclass classwise.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("by", |by| by.hide(true)),

@@ -231,7 +231,7 @@ fn dictionary(array: &dyn Array, role: Role) -> Option<Values> {
     let words = plain_values(dictionary.values(), role)?;
     if words.len() == 0 {
         // All rows are null.
-        return Some(words.blanks(array.len()));
+        return Some(words.gather(std::iter::repeat_n(None, array.len())));
     }
     Some(words.gather(dictionary.normalized_keys().into_iter().map(Some)))
 }

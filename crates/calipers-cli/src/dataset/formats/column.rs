@@ -130,11 +130,6 @@ impl Values {
         each!(self, values => gathered(values, places).into())
     }
 
-    /// So many zeros, or empty texts, of the same type.
-    pub(crate) fn blanks(&self, n: usize) -> Values {
-        self.gather(std::iter::repeat_n(None, n))
-    }
-
     /// All values in order, of parts of one type.
     pub(crate) fn concat(mut parts: Vec<Values>) -> Result<Values, Error> {
         if parts.len() == 1

@@ -11,10 +11,10 @@ use bytes::Bytes;
 use super::{Column, Role, Values, mapped};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
-/// numpy refuses longer headers too.
+/// numpy rejects longer headers, too.
 const MAX_HEADER: usize = 10_000;
 
-/// What the header says.
+/// The header.
 #[derive(Debug, PartialEq)]
 struct Header {
     /// As numpy writes it: byte order, kind and size, such as `<f4`.
@@ -54,7 +54,7 @@ impl NpyArray {
         Self::new(header, role, |_| Ok((Source::File(file, start), n_bytes)))
     }
 
-    /// What the header says of the elements: `<f4 (10000, 10)`; nothing of what is no array.
+    /// Type and shape of the elements: `<f4 (10000, 10)`; `None` if it is not an array.
     pub(crate) fn type_and_shape(mut source: impl Read) -> Option<String> {
         let header = read_header(&mut source).ok()?;
         Some(format!("{} {}", header.descr, python_shape(&header.shape)))
@@ -72,7 +72,7 @@ impl NpyArray {
         })
     }
 
-    /// `source` gets the number of bytes that there should be, and says how many there are.
+    /// `source` gets the number of bytes that there should be, and returns how many there are.
     fn new(header: Header, role: Role, source: impl FnOnce(u64) -> Result<(Source, u64)>) -> Result<Self> {
         let n_classes = match header.shape[..] {
             [_] => 1,
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_are_none_are_refused() {
+    fn invalid_headers_are_rejected() {
         let texts = [
             "",
             "{}",

@@ -124,16 +124,15 @@ impl Arrays {
         let n_labels = length(labels.or(arrays.first()));
         for (array, &(index, role)) in arrays.iter().zip(wanted) {
             let (what, got, expected) = match role {
-                // Scores say how many rows there are, and for one model after the other the labels
-                // do not fit.
+                // The scores have the number of rows, so the labels have the wrong length.
                 role if role.may_have_classes() => ("labels", n_labels, array.n_rows()),
                 Role::Weights => ("weights", array.n_rows(), n_labels),
                 Role::Groups => ("groups", array.n_rows(), n_labels),
                 _ => ("predicted classes", array.n_rows(), n_labels),
             };
             if got != expected {
-                let refusal = Error::LengthMismatch { what, got, expected };
-                return Err(if what == "labels" { table.in_column(refusal, wanted, index) } else { refusal.into() });
+                let error = Error::LengthMismatch { what, got, expected };
+                return Err(if what == "labels" { table.in_column(error, wanted, index) } else { error.into() });
             }
         }
         let n_classes = arrays.iter().map(NpyArray::n_classes).max().unwrap_or(1);

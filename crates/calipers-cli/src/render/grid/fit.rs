@@ -111,7 +111,7 @@ impl Shape<'_> {
         self.cells(place).chain([self.header[place].as_str()]).map(widest_line).max().unwrap_or_default()
     }
 
-    /// Where headings and notes are wrapped, and names if it is said so.
+    /// The width with wrapped headings and notes, and wrapped names if so requested.
     fn narrow(&self, column: Placed, names_wrapped: bool) -> usize {
         let Placed { place, width } = column;
         let heading = longest_piece(&self.header[place]);

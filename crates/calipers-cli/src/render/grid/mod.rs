@@ -45,7 +45,7 @@ pub(crate) struct Grid {
     /// Columns of numbers, which are set to the right and never broken. Those before name the row,
     /// those after are text.
     numbers: Range<usize>,
-    /// Columns that stay in one table if any screen has place for them: a figure and its floor.
+    /// Columns that stay in one table if any screen has place for them: a value and its floor.
     together: Vec<Range<usize>>,
     /// Names are never broken either, so that they can be searched for.
     whole_names: bool,
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_stays_with_its_floor() {
+    fn a_value_stays_with_its_floor() {
         let text = models().draw(&Screen { width: Some(60), colours: false });
         let tables: Vec<&str> = text.split("\n\n").collect();
         assert_eq!(tables.len(), 2, "{text}");
