@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use calipers::{BinnedEce, Invalid, LsEce, Multiclass, Ties, registry};
 use clap::error::{ContextKind, ContextValue};
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::assess::AssessArgs;
@@ -93,14 +94,14 @@ impl Arguments {
     }
 }
 
-/// The first option of these groups (structs of options) that was typed, files aside.
-pub(crate) fn first_given(matches: &ArgMatches, groups: &[&str]) -> Option<String> {
-    let given = groups.iter().filter_map(|group| matches.get_many::<clap::Id>(group)).flatten();
-    given.map(clap::Id::as_str).find(|id| *id != "files").map(|id| format!("--{}", id.replace('_', "-")))
+/// The first of these options that was typed, other than files and how the command runs.
+pub(crate) fn first_given<A: Args>(matches: &ArgMatches) -> Option<String> {
+    let command = A::augment_args(clap::Command::new("options"));
+    let mut ids = command.get_arguments().map(|option| option.get_id().as_str());
+    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    ids.find(|id| !["files", "name", "json", "threads"].contains(id) && is_given(id))
+        .map(|id| format!("--{}", id.replace('_', "-")))
 }
-
-/// The groups of options that concern the rows of a file.
-pub(crate) const INPUT_GROUPS: [&str; 2] = ["InputArgs", "InputRules"];
 
 /// Where predictions are, and how they are read.
 #[derive(Debug, Args)]

@@ -174,7 +174,7 @@ fn options_reach_the_core() {
     let plain = figure(&[]);
     assert_eq!(figure(&["--method", "percentile"])["interval"]["method"], "percentile");
     assert_eq!(figure(&["--level", "0.9"])["interval"]["level"], 0.9);
-    assert_eq!(figure(&["--random-state", "7"])["floor"]["seed"], 7);
+    assert_eq!(figure(&["--random-state", "7"])["floor"]["random_state"], 7);
     assert_ne!(figure(&["--random-state", "7"])["floor"]["mean"], plain["floor"]["mean"]);
     assert_eq!(figure(&["--debias", "bootstrap"])["debias"], "bootstrap");
     assert_eq!(figure(&["--threads", "1"]), plain);

@@ -48,12 +48,15 @@ fn three_verdicts_have_their_exit_codes() {
     assert_eq!(undecided.code, Some(0));
     assert_eq!(
         undecided.stderr,
-        "calipers: warning: 1 of 1 undecided: more rows would tell, and --strict would fail\n"
+        "calipers: warning: 1 of 1 undecided: more rows would decide; --strict would make this a failure\n"
     );
     assert!(undecided.stdout.starts_with("undecided: "), "{}", undecided.stdout);
     let strict = check(&path, &["--max", &max, "--strict"]);
     assert_eq!((strict.code, strict.stdout), (Some(1), undecided.stdout));
-    assert_eq!(strict.stderr, "calipers: warning: 1 of 1 undecided: more rows would tell, and --strict fails\n");
+    assert_eq!(
+        strict.stderr,
+        "calipers: warning: 1 of 1 undecided: more rows would decide; --strict makes this a failure\n"
+    );
 }
 
 #[test]
@@ -170,7 +173,8 @@ fn a_group_of_too_few_clusters_is_undecided() {
     let all: Value = serde_json::from_str(&run.stdout).unwrap();
     let few = &all["results"][3]["measures"]["ls_ece"];
     assert_eq!((&few["check"]["verdict"], &few["check"]["p_value"]), (&"undecided".into(), &Value::Null));
-    let warning = "calipers: warning: 1 of 5 undecided: more clusters would tell, and --strict would fail\n";
+    let warning =
+        "calipers: warning: 1 of 5 undecided: more clusters would decide; --strict would make this a failure\n";
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), warning));
 }
 

@@ -138,6 +138,10 @@ fn several_models_give_a_row_each() {
     let folder = Folder::new();
     let path = folder.write("models.csv", "label,a,b\n1,0.9,0.5\n0,0.1,0.5\n");
     let table = measure(&path, &["--prob", "a", "--prob", "b"]);
+    // A column each, or a row each if there are more models than measures.
+    let words: Vec<&str> = table.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(words, ["measure", "a", "floor", "p", "b", "floor", "p", "num.", "±"]);
+    let table = measure(&path, &["--prob", "a", "--prob", "b", "--measure", "ls_ece"]);
     let names: Vec<&str> = table.lines().skip(2).take(2).map(|line| line.split(' ').next().unwrap()).collect();
     assert_eq!(names, ["a", "b"]);
     let probability = "probability in row 1 must be in [0, 1], got -1";

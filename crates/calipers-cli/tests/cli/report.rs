@@ -117,6 +117,6 @@ fn options_of_rows_are_refused_where_there_are_only_sketches() {
     succeed(&["sketch", csv, "--prob", "p", "-o", sketch]);
     let run = calipers(&["report", sketch, "--limit", "2", "-o", html.to_str().unwrap()]);
     assert_eq!(run.code, Some(2));
-    assert!(run.stderr.contains("--limit is for rows, which sketches have lost"), "{}", run.stderr);
+    assert!(run.stderr.contains("--limit is for rows, which sketches do not have"), "{}", run.stderr);
     assert!(!html.exists());
 }

@@ -110,8 +110,10 @@ fn groups_are_the_files_of_their_rows_at_one_sigma() {
     let again = results(&[text(&sketch), "--sigma", &sigma.to_string()]);
     assert_eq!(again.len(), all.len());
     let table = succeed(&["measure", text(&csv), "--by", "g", "--sigma", "0.5"]);
-    let names: Vec<&str> = table.lines().take(4).map(|line| line.split_whitespace().next().unwrap_or("")).collect();
-    assert_eq!((names[0], &names[2..]), ("g", &["all", "0"][..]));
+    let rows = table.lines().skip_while(|line| !line.starts_with("---")).skip(1);
+    let names: Vec<&str> = rows.take(2).map(|line| line.split_whitespace().next().unwrap_or("")).collect();
+    assert!(table.starts_with("g "), "{table}");
+    assert_eq!(names, ["all", "0"]);
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn every_format_is_known_by_its_first_bytes() {
             let all: Value = serde_json::from_str(&run.stdout).unwrap();
             let result = &all["results"][0];
             assert_eq!((&result["file"], &result["n"]), (&"-".into(), &4.into()), "{format}");
-            let value = |result: &Value| result["ls_ece"]["value"].as_f64().unwrap();
+            let value = |result: &Value| result["measures"]["ls_ece"]["value"].as_f64().unwrap();
             assert!((value(result) - value(&expected)).abs() < 1e-6, "{format}");
         }
     }

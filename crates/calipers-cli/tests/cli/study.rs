@@ -240,7 +240,7 @@ fn a_quick_study_writes_the_files_that_it_names_and_no_other() {
     assert_eq!(names(&out), base_names(&written));
     assert_eq!(folder.names(), ["pages"]);
     assert_eq!(
-        (&written["study"], &written["seed"], &written["quick"]),
+        (&written["study"], &written["random_state"], &written["quick"]),
         (&"two-point".into(), &7.into(), &true.into())
     );
     assert_eq!(written["findings"][0]["agreement"], "seen");

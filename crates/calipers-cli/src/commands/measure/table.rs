@@ -116,7 +116,7 @@ fn explanation(results: Results) -> String {
         .map(|estimate| estimate.settings.number("sigma"))
         .collect();
     let differ = sigmas.windows(2).any(|pair| pair[0] != pair[1]);
-    let clipped = estimates().find(|estimate| estimate.n_clipped > 0);
+    let clipped = estimates().find(|estimate| results.len() == 1 && estimate.n_clipped > 0);
     [
         if smoothed { LS_ECE.to_owned() } else { String::new() },
         n_resamples.map_or(String::new(), legend::floor),

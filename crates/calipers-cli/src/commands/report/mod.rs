@@ -11,7 +11,7 @@ use calipers_report::{Groups, Model, Options, Report, Source};
 use clap::{ArgMatches, Args};
 
 use crate::args::significance::ResampleArgs;
-use crate::args::{self, INPUT_GROUPS, InputArgs, OptionArgs, OutputArgs};
+use crate::args::{self, InputArgs, OptionArgs, OutputArgs};
 use crate::dataset::batch::{self, Batch};
 use crate::dataset::files::{self, InputFile};
 use crate::dataset::model::Measured;
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &ReportArgs, matches: &ArgMatches) -> Result<String> {
     args.outcome.start_threads()?;
     let (output, inputs) = (&args.output, args.input.open_files()?);
     if inputs.iter().all(InputFile::is_sketch)
-        && let Some(option) = args::first_given(matches, &INPUT_GROUPS)
+        && let Some(option) = args::first_given::<InputArgs>(matches)
     {
         bail!("{option} is for rows, which sketches do not have");
     }

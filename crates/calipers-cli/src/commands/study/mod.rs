@@ -11,7 +11,7 @@ use clap::{ArgMatches, Args};
 use serde_json::{Value, json};
 
 use crate::args::significance::RandomStateArgs;
-use crate::args::{self, INPUT_GROUPS, InputArgs, OutputArgs};
+use crate::args::{self, InputArgs, OutputArgs};
 use crate::commands::compare::paired;
 use crate::dataset::batch::Batch;
 use crate::dataset::files::{self, InputFile};
@@ -73,8 +73,7 @@ fn after_help() -> String {
 pub(crate) fn run(args: &StudyArgs, matches: &ArgMatches, screen: &Screen) -> Result<String> {
     let name = match args.name.as_deref() {
         None | Some("list") => {
-            let groups = [&["StudyArgs", "RandomStateArgs"][..], &INPUT_GROUPS].concat();
-            reject_input(args, matches, &groups, "the list of studies needs no data")?;
+            reject_input::<StudyArgs>(args, matches, "the list of studies needs no data")?;
             return Ok(listing(args.output.json, screen));
         }
         Some(name) => name,
@@ -88,7 +87,7 @@ pub(crate) fn run(args: &StudyArgs, matches: &ArgMatches, screen: &Screen) -> Re
     let setting = Setting { quick: args.quick, random_state: args.random_state.random_state };
     match study {
         Some(study) => {
-            reject_input(args, matches, &INPUT_GROUPS, &format!("{name} makes its own data"))?;
+            reject_input::<InputArgs>(args, matches, &format!("{name} makes its own data"))?;
             args.output.start_threads()?;
             let folder = output_folder(out, name, &[])?;
             finish(&study.run(&setting)?, &folder, &[], args)
@@ -111,11 +110,11 @@ fn listing(as_json: bool, screen: &Screen) -> String {
 }
 
 /// An option that would be ignored is an error.
-fn reject_input(args: &StudyArgs, matches: &ArgMatches, groups: &[&str], reason: &str) -> Result<()> {
+fn reject_input<A: Args>(args: &StudyArgs, matches: &ArgMatches, reason: &str) -> Result<()> {
     if let Some(file) = args.input.files.first() {
         bail!("{reason} and takes no files, got {}", file.display());
     }
-    match args::first_given(matches, groups).filter(|option| option != "--name") {
+    match args::first_given::<A>(matches) {
         Some(option) => bail!("{reason} and has no use for {option}"),
         None => Ok(()),
     }
