@@ -144,7 +144,7 @@ def test_real_files_have_the_same_bytes(session: SparkSession, name: str, tmp_pa
         for key in range(3)
         for own in [groups == key]
     }
-    how = ["--prob", "p", "--label", "y", *(["--logits"] if reading else [])]
+    how = ["--prob", "p", "--label", "y", *(["--from-logits"] if reading else [])]
     command("sketch", source, *how, "-o", tmp_path / "all.calipers")
     assert (tmp_path / "all.calipers").read_bytes() == alone
     command("sketch", source, *how, "--weight", "w", "--by", "g", "-o", tmp_path / "groups.parquet")

@@ -1,28 +1,55 @@
-//! `--columns`: what is in a file, before anything of it is measured.
+//! `calipers inspect`: what is in a file, before anything of it is measured.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use calipers::Sketch;
+use clap::Args;
 use serde_json::{Value, json};
 
-use crate::args::InputArgs;
+use crate::dataset::files;
+use crate::dataset::formats::Format;
 use crate::dataset::listing::{ListedColumn, Listing};
 use crate::render::grid::{Cell, Grid};
 use crate::render::screen::{Screen, Tone};
 use crate::render::{json, legend, number};
 
+/// Show what is in files: their columns with types and first values, and the number of rows
+///
+/// Use it before `calipers measure`, to choose the columns for --prob, --label and others. For a
+/// sketch, it shows the number of rows and the groups.
+#[derive(Debug, Args)]
+#[command(after_help = include_str!("help/inspect.txt"))]
+pub(crate) struct InspectArgs {
+    /// Files of predictions, or of sketches; - is standard input; patterns such as 'logs/*.csv' are
+    /// expanded
+    #[arg(required = true, value_name = "FILE", help_heading = "Arguments")]
+    files: Vec<PathBuf>,
+
+    /// Format of the files, if their names do not tell it. The format of standard input is detected
+    #[arg(long, value_name = "FORMAT", help_heading = "Input")]
+    format: Option<Format>,
+
+    /// Read only the first N rows of each file
+    #[arg(long, value_name = "N", help_heading = "Input")]
+    limit: Option<NonZeroU64>,
+
+    /// Print JSON instead of a table
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
 /// Characters of one value, beyond which it is cut and marked so.
 const LONGEST_VALUE: usize = 24;
 
-/// All files that are named, as a table or as JSON.
-pub(crate) fn run(args: &InputArgs, as_json: bool, screen: &Screen) -> Result<String> {
+pub(crate) fn run(args: &InspectArgs, screen: &Screen) -> Result<String> {
     let mut listings = Vec::new();
-    for file in args.open_files()? {
+    for file in files::expand(&args.files, args.format)? {
         let name = file.shown();
-        listings.push(Listing::new(file, args.limit.map_or(u64::MAX, Into::into)).with_context(|| name)?);
+        listings.push(Listing::new(file, args.limit.map_or(u64::MAX, Into::into)).context(name)?);
     }
-    if as_json {
-        let files: Vec<Value> = listings.iter().map(to_json).collect();
-        return Ok(json::text(&json!({ "calipers": env!("CARGO_PKG_VERSION"), "files": files })));
+    if args.json {
+        return Ok(json::document([("files", listings.iter().map(to_json).collect())]));
     }
     let shown: Vec<String> = listings.iter().map(|listing| to_text(listing, screen)).collect();
     Ok(shown.join("\n"))
@@ -65,13 +92,12 @@ fn to_json(listing: &Listing) -> Value {
     let column =
         |column: &ListedColumn| json!({ "name": column.name, "type": column.type_name, "values": column.values });
     let groups = listing.sketches.as_ref().and_then(|sketches| sketches.groups.as_ref());
-    let of_group = |(group, sketch): (&String, &Sketch)| json!({ "group": group, "n": sketch.n() });
     json!({
         "file": listing.file.name.display().to_string(),
         "format": listing.format.name(),
         "n": listing.n_rows,
         "columns": listing.columns.iter().map(column).collect::<Vec<Value>>(),
         "by": groups.map(|groups| &groups.by),
-        "groups": groups.map(|groups| groups.sketches.iter().map(of_group).collect::<Vec<Value>>()),
+        "groups": json::groups(groups),
     })
 }
