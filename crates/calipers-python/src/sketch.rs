@@ -255,5 +255,8 @@ impl Sketch {
 
 /// A panic of the core, which is a bug, may have left the sums half changed.
 fn broken<T>(_: T) -> Failure {
-    PyRuntimeError::new_err("an earlier call on this sketch failed half-way, so its rows cannot be trusted; make a new one").into()
+    PyRuntimeError::new_err(
+        "an earlier call on this sketch failed half-way, so its rows cannot be trusted; make a new one",
+    )
+    .into()
 }
