@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use calipers::{Error, Link, Predictions};
-use calipers_report::{Figures, Groups, Model, Options as ReportOptions, Origin, Report, Source};
+use calipers_report::{Groups, Model, Options as ReportOptions, Origin, Report, Source, Values};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
@@ -23,10 +23,10 @@ pub(crate) struct Page {
     charts: Vec<(String, String)>,
 }
 
-impl From<Figures> for Page {
-    fn from(figures: Figures) -> Self {
-        let charts = figures.charts().into_iter().map(|(name, chart)| (name, chart.to_svg())).collect();
-        Page { html: figures.to_html(), charts, title: figures.title }
+impl From<Values> for Page {
+    fn from(values: Values) -> Self {
+        let charts = values.charts().into_iter().map(|(name, chart)| (name, chart.to_svg())).collect();
+        Page { html: values.to_html(), charts, title: values.title }
     }
 }
 
