@@ -17,7 +17,7 @@ pub use spec::{Cost, Family, FromSketch, OptionDefault, OptionKind, OptionSpec, 
 
 use crate::Error;
 use crate::data::{BinaryView, PlainRows};
-use crate::inference::{ClusterRowResampler, Clusters, Resampler, RowBracket, RowResampler};
+use crate::inference::{Clusters, Resampler, RowBracket, RowResampler};
 use crate::link::{Link, Logistic};
 use crate::sketch::Sketch;
 
@@ -81,10 +81,7 @@ pub trait Measure: Send + Sync {
         view: &'a BinaryView<'a>,
         clusters: Option<&'a Clusters>,
     ) -> Result<Box<dyn Resampler + 'a>, Error> {
-        Ok(match clusters {
-            None => Box::new(RowResampler::new(self, view)?),
-            Some(clusters) => Box::new(ClusterRowResampler::new(self, view, clusters)?),
-        })
+        Ok(Box::new(RowResampler::new(self, view, clusters)?))
     }
 
     /// The measure of resampled rows of a sketch. Unless overridden, the measure needs the rows and

@@ -37,7 +37,7 @@ pub use sigma::Sigma;
 pub(crate) use specs::{CLIP, LS_ECE, NOISE, RESIDUAL, SIGMA};
 
 use crate::data::{BinaryView, InputReport, PlainRows};
-use crate::inference::{ClusterRowResampler, Clusters, Resampler, RowBracket, RowResampler};
+use crate::inference::{Clusters, Resampler, RowBracket, RowResampler};
 use crate::link::{Link, Logistic};
 use crate::measure::{Estimate, Measure, Spec};
 use crate::noise::{Gaussian, Noise};
@@ -278,11 +278,11 @@ impl Measure for LsEce {
         Ok(match clusters {
             None => match self.grid_resampler(view)? {
                 Some(resampler) => Box::new(resampler),
-                None => Box::new(RowResampler::new(self, view)?),
+                None => Box::new(RowResampler::new(self, view, None)?),
             },
             Some(clusters) => match self.grid_cluster_resampler(view, clusters)? {
                 Some(resampler) => Box::new(resampler),
-                None => Box::new(ClusterRowResampler::new(self, view, clusters)?),
+                None => Box::new(RowResampler::new(self, view, Some(clusters))?),
             },
         })
     }
