@@ -153,7 +153,8 @@ fn several_models_give_a_row_each() {
     assert_refused(&text, &["--prob", "a", "--prob", "b"], number);
     let other = folder.write("other.csv", "label,a,b\n1,0.9,0.5\n0,0.1,0.5\n");
     let both = measure(&path, &[other.to_str().unwrap(), "--prob", "a", "--prob", "b"]);
-    let names: Vec<&str> = both.lines().skip(2).take(4).map(|line| line.split("  ").next().unwrap()).collect();
+    let rows = both.lines().skip_while(|line| !line.starts_with("---")).skip(1);
+    let names: Vec<&str> = rows.take(4).map(|line| line.split("  ").next().unwrap()).collect();
     assert_eq!(names, ["models a", "models b", "other a", "other b"]);
 }
 

@@ -253,7 +253,7 @@ fn a_quick_study_writes_the_files_that_it_names_and_no_other() {
     std::fs::write(out.join("two-point.md"), "old").unwrap();
     let said = succeed(&[&["study"], &args[..]].concat());
     assert!(said.starts_with("Seen: ECE is "), "{said}");
-    let last = format!("{}: the page, with 4 figures and tables beside it", out.join("two-point.md").display());
+    let last = format!("{}: the page, with 4 charts and tables beside it", out.join("two-point.md").display());
     assert_eq!(said.lines().last(), Some(last.as_str()));
     assert_eq!(std::fs::read_to_string(out.join("notes.txt")).unwrap(), "mine");
     assert_eq!(std::fs::read_to_string(out.join("two-point.md")).unwrap(), page);
