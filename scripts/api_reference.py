@@ -27,9 +27,8 @@ MADE = "<!-- Made by scripts/api_reference.py from the docstrings: change those.
 # Page, title and modules, in the order of the index.
 FAMILIES = [
     ("inputs", "What functions read", ["_predictions", "_row_options"]),
-    ("ls-ece", "LS-ECE", ["_ls_ece"]),
-    ("binned", "Binned calibration errors", ["_binned", "_debiased"]),
-    ("kernels", "Smoothed by kernels and splines", ["_kernel", "_spline"]),
+    ("ls-ece", "LS-ECE, smooth ECE and kernels", ["_smoothed"]),
+    ("binned", "Binned calibration errors", ["_binned"]),
     ("distances", "Distances from calibration", ["_distance"]),
     ("cumulative", "Cumulated differences", ["_cumulative"]),
     ("scores", "Proper scores and their parts", ["_scores"]),

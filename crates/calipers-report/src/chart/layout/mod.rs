@@ -1,27 +1,55 @@
-//! Where everything of a chart is, in pixels from its upper left corner: every text with the box
-//! that it needs, so that none is cut and none lies on another.
+//! The positions of all parts of a chart, in pixels from its upper left corner. Every text gets the
+//! space that it needs, so that no text is cut and no text covers another.
+
+mod svg;
 
 use super::ticks::Ticks;
 use super::{Axis, Chart, PALETTE, Stroke, text};
 
-pub(super) const TITLE: f64 = 15.0;
-pub(super) const SMALL: f64 = 12.0;
-/// Height of a line as a multiple of its size.
+/// A chart as an SVG document.
+pub(super) fn file(chart: &Chart) -> String {
+    svg::file(chart, &Layout::new(chart))
+}
+
+/// A chart inside a page.
+pub(crate) struct Drawing {
+    pub(crate) svg: String,
+    layout: Layout,
+}
+
+impl Drawing {
+    /// Charts with the same axes and names, of which the one with index `shown` is visible. Only
+    /// screen readers get the title.
+    pub(super) fn new(charts: &[Chart], shown: usize) -> Self {
+        let untitled = charts.get(shown).cloned().map(|chart| Chart { title: String::new(), ..chart.subtitle("") });
+        let layout = Layout::new(&untitled.unwrap_or_else(|| Chart::new("")));
+        let layout = Layout { height: layout.content_height, ..layout };
+        Drawing { svg: svg::inline(charts, shown, &layout), layout }
+    }
+
+    /// The horizontal position of a value in pixels of the drawing, if it has one.
+    pub(crate) fn x(&self, value: f64) -> Option<f64> {
+        let Area { left, width, .. } = self.layout.plot;
+        Some(((left + self.layout.x.place(value)? * width) * 10.0).round() / 10.0)
+    }
+}
+
+const TITLE: f64 = 15.0;
+const SMALL: f64 = 12.0;
+/// The height of a line of text as a multiple of its size.
 const LINE: f64 = 1.3;
-/// Space around the whole and between its parts.
+/// The space around the chart and between its parts.
 const SPACE: f64 = 10.0;
-/// Length of the line or box before a name in the legend.
-pub(super) const SAMPLE: f64 = 26.0;
-/// From the sample to the name.
-const AFTER_SAMPLE: f64 = 6.0;
+/// The length of the line or box before a name in the legend.
+const SAMPLE: f64 = 26.0;
 
 /// A rectangle.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Area {
-    pub(super) left: f64,
-    pub(super) top: f64,
-    pub(super) width: f64,
-    pub(super) height: f64,
+struct Area {
+    left: f64,
+    top: f64,
+    width: f64,
+    height: f64,
 }
 
 impl Area {
@@ -30,48 +58,41 @@ impl Area {
         self.left + self.width
     }
 
-    pub(super) fn bottom(&self) -> f64 {
+    fn bottom(&self) -> f64 {
         self.top + self.height
     }
 }
 
-/// Where a text starts from its point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Anchor {
-    Start,
-    Middle,
-    End,
-}
-
 /// A line of text.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Text {
-    pub(super) text: String,
-    /// Its point: on the base line.
-    pub(super) x: f64,
-    pub(super) y: f64,
-    pub(super) size: f64,
-    pub(super) anchor: Anchor,
-    pub(super) bold: bool,
-    /// Read from bottom to top.
-    pub(super) upright: bool,
-    /// The whole name, where only a part is shown.
-    pub(super) whole: Option<String>,
+struct Text {
+    text: String,
+    /// The reference point, which is on the base line.
+    x: f64,
+    y: f64,
+    size: f64,
+    /// The part of the text that is at the reference point: `start`, `middle` or `end`.
+    anchor: &'static str,
+    bold: bool,
+    /// Whether the text runs from bottom to top.
+    upright: bool,
+    /// The whole name, if only a part of it is shown.
+    whole: Option<String>,
 }
 
 impl Text {
-    fn new(text: impl Into<String>, size: f64, anchor: Anchor, x: f64, y: f64) -> Self {
+    fn new(text: impl Into<String>, size: f64, anchor: &'static str, x: f64, y: f64) -> Self {
         Text { text: text.into(), x, y, size, anchor, bold: false, upright: false, whole: None }
     }
 
-    /// The room that the text takes at most.
+    /// The largest area that the text can take.
     #[cfg(test)]
     fn area(&self) -> Area {
         let width = text::width(&self.text, self.size);
         let before = match self.anchor {
-            Anchor::Start => 0.0,
-            Anchor::Middle => width / 2.0,
-            Anchor::End => width,
+            "start" => 0.0,
+            "middle" => width / 2.0,
+            _ => width,
         };
         let (above, height) = (0.9 * self.size, 1.15 * self.size);
         match self.upright {
@@ -81,64 +102,63 @@ impl Text {
     }
 }
 
-/// What stands before a name in the legend.
+/// The line or box before a name in the legend.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Sample {
+enum Sample {
     Line { stroke: Stroke, thin: bool, marker: bool },
     Area { opacity: f64 },
 }
 
 /// An entry of the legend.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Entry {
-    pub(super) sample: Sample,
-    pub(super) colour: &'static str,
-    /// The left end of the sample, and its middle from top to bottom.
-    pub(super) x: f64,
-    pub(super) y: f64,
+struct Entry {
+    sample: Sample,
+    /// Index in [`PALETTE`].
+    colour: usize,
+    /// The left end of the sample, and its vertical middle.
+    x: f64,
+    y: f64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Layout {
-    pub(super) width: f64,
-    pub(super) height: f64,
-    /// Where the last line ends, and some space: a page needs no more.
-    pub(super) content_height: f64,
-    pub(super) plot: Area,
-    pub(super) x: Ticks,
-    pub(super) y: Ticks,
-    pub(super) texts: Vec<Text>,
-    pub(super) legend: Vec<Entry>,
-    /// Colours of the series and of the bands, in their order.
-    pub(super) series_colours: Vec<&'static str>,
-    pub(super) band_colours: Vec<&'static str>,
+struct Layout {
+    width: f64,
+    height: f64,
+    /// The height that the content needs, which is enough in a page.
+    content_height: f64,
+    plot: Area,
+    x: Ticks,
+    y: Ticks,
+    texts: Vec<Text>,
+    legend: Vec<Entry>,
+    /// Indices in [`PALETTE`], in the order of the series and of the bands.
+    series_colours: Vec<usize>,
+    band_colours: Vec<usize>,
 }
 
 impl Layout {
-    pub(super) fn new(chart: &Chart) -> Self {
+    fn new(chart: &Chart) -> Self {
         let width = chart.size.0;
         let mut texts = Vec::new();
         let inner = width - 2.0 * SPACE;
 
         let mut top = SPACE;
-        let subtitle = chart.subtitle.as_deref().unwrap_or_default();
-        let titles = [(chart.title.as_str(), TITLE, true), (subtitle, SMALL, false)];
-        for (title, size, bold) in titles {
+        for (title, size, bold) in [(&chart.title, TITLE, true), (&chart.subtitle, SMALL, false)] {
             // Bold letters are up to a tenth wider.
             for line in text::wrapped(title, size, if bold { inner / 1.1 } else { inner }) {
                 top += LINE * size;
-                texts.push(Text { bold, ..Text::new(line, size, Anchor::Middle, width / 2.0, top - 0.3 * size) });
+                texts.push(Text { bold, ..Text::new(line, size, "middle", width / 2.0, top - 0.3 * size) });
             }
         }
         top += SPACE;
 
-        // The first lines of titles and legend are within the height that was asked for.
+        // The requested height includes one line of each title and of the legend.
         let plot_height = (chart.size.1 - 2.0 * SPACE - LINE * TITLE - 5.0 * LINE * SMALL - SPACE).max(60.0);
         let most_y = (plot_height / 45.0).round().clamp(2.0, 8.0) as usize;
         let rules = chart.rules.iter().map(|rule| rule.value);
         let y = Ticks::new(&chart.y, chart.points().map(|point| point.1).chain(rules), most_y);
         let widest = y.major.iter().map(|(_, label)| text::width(label, SMALL)).fold(0.0, f64::max);
-        // About two lines of it, so that it leaves room for the plot.
+        // At most about two lines, so that space remains for the plot.
         let label = text::shortened(&chart.y.label, SMALL, 1.8 * plot_height);
         let y_label = text::wrapped(&label, SMALL, plot_height);
         let beside = if y_label.is_empty() { 0.0 } else { 4.0 };
@@ -152,27 +172,26 @@ impl Layout {
 
         for (index, line) in y_label.into_iter().enumerate() {
             let (x, y) = (SPACE + LINE * SMALL * (index as f64 + 0.8), plot.top + plot.height / 2.0);
-            texts.push(Text { upright: true, ..Text::new(line, SMALL, Anchor::Middle, x, y) });
+            texts.push(Text { upright: true, ..Text::new(line, SMALL, "middle", x, y) });
         }
         for (value, label) in &y.major {
             let place = plot.bottom() - y.place(*value).unwrap_or(0.0) * plot.height;
-            texts.push(Text::new(label, SMALL, Anchor::End, plot.left - 8.0, place + 0.35 * SMALL));
+            texts.push(Text::new(label, SMALL, "end", plot.left - 8.0, place + 0.35 * SMALL));
         }
         let mut bottom = plot.bottom() + 8.0 + SMALL;
         for (value, label) in &x.major {
             let place = plot.left + x.place(*value).unwrap_or(0.0) * plot.width;
-            texts.push(Text::new(label, SMALL, Anchor::Middle, place, bottom));
+            texts.push(Text::new(label, SMALL, "middle", place, bottom));
         }
         bottom += 0.3 * SMALL;
         for line in text::wrapped(&chart.x.label, SMALL, inner) {
             bottom += LINE * SMALL;
-            texts.push(Text::new(line, SMALL, Anchor::Middle, width / 2.0, bottom));
+            texts.push(Text::new(line, SMALL, "middle", width / 2.0, bottom));
         }
         bottom += 0.3 * SMALL;
 
-        let mut turn = (0..PALETTE.len()).cycle();
-        let mut colour =
-            |given: Option<usize>| PALETTE[given.unwrap_or_else(|| turn.next().unwrap_or_default()) % PALETTE.len()];
+        let mut turn = 0..;
+        let mut colour = |given: Option<usize>| given.or_else(|| turn.next()).unwrap_or_default() % PALETTE.len();
         let series_colours: Vec<_> = chart.series.iter().map(|series| colour(series.colour)).collect();
         let band_colours: Vec<_> = chart.bands.iter().map(|band| colour(band.colour)).collect();
         let (legend, names, bottom) = legend(chart, &series_colours, &band_colours, bottom);
@@ -183,7 +202,7 @@ impl Layout {
     }
 }
 
-/// As many marks as have numbers that do not touch.
+/// As many marks as possible without overlapping numbers.
 fn x_ticks<I: Iterator<Item = f64>>(axis: &Axis, values: impl Fn() -> I, width: impl Fn(&Ticks) -> f64) -> Ticks {
     let fits = |ticks: &Ticks| {
         let width = width(ticks);
@@ -203,39 +222,31 @@ fn x_ticks<I: Iterator<Item = f64>>(axis: &Axis, values: impl Fn() -> I, width: 
     })
 }
 
-/// Entries in columns as wide as the widest name, from left to right and then down; the names; and
-/// where it ends.
-fn legend(
-    chart: &Chart,
-    series_colours: &[&'static str],
-    band_colours: &[&'static str],
-    top: f64,
-) -> (Vec<Entry>, Vec<Text>, f64) {
-    let series = chart.series.iter().zip(series_colours).map(|(series, colour)| {
-        (&series.name, Sample::Line { stroke: series.stroke, thin: false, marker: series.markers }, *colour)
-    });
-    let bands = chart
-        .bands
-        .iter()
-        .zip(band_colours)
-        .map(|(band, colour)| (&band.name, Sample::Area { opacity: band.opacity }, *colour));
-    let rules = chart.rules.iter().map(|rule| {
-        let sample = Sample::Line { stroke: rule.stroke, thin: true, marker: false };
-        (&rule.name, sample, PALETTE[rule.colour % PALETTE.len()])
-    });
+/// The entries in columns as wide as the widest name, row by row; their names; and the lower end of
+/// the legend.
+fn legend(chart: &Chart, series_colours: &[usize], band_colours: &[usize], top: f64) -> (Vec<Entry>, Vec<Text>, f64) {
+    let line = |stroke: Stroke, thin: bool, marker: bool| Sample::Line { stroke, thin, marker };
+    let series = chart.series.iter().zip(series_colours);
+    let series = series.map(|(series, colour)| (&series.name, line(series.stroke, false, series.markers), *colour));
+    let bands = chart.bands.iter().zip(band_colours);
+    let bands = bands.map(|(band, colour)| (&band.name, Sample::Area { opacity: band.opacity }, *colour));
+    let rules =
+        chart.rules.iter().map(|rule| (&rule.name, line(rule.stroke, true, false), rule.colour % PALETTE.len()));
     let named: Vec<_> = series.chain(bands).chain(rules).filter(|(name, _, _)| !name.trim().is_empty()).collect();
     if named.is_empty() {
         return (Vec::new(), Vec::new(), top);
     }
+    // The sample and the space after it.
+    let before = SAMPLE + 6.0;
     let inner = chart.size.0 - 2.0 * SPACE;
-    let longest = inner - SAMPLE - AFTER_SAMPLE;
+    let longest = inner - before;
     let shown: Vec<String> = named.iter().map(|(name, _, _)| text::shortened(name, SMALL, longest)).collect();
     let widest = shown.iter().map(|name| text::width(name, SMALL)).fold(0.0, f64::max);
-    let column = SAMPLE + AFTER_SAMPLE + widest;
+    let column = before + widest;
     let gap = 2.0 * SPACE;
     let most = (((inner + gap) / (column + gap)) as usize).clamp(1, named.len());
-    // As many rows as that needs, and then no more columns than those need: four entries are two by
-    // two rather than three and one.
+    // No more columns than the number of rows needs: four entries are two by two, not three and
+    // one.
     let n_columns = named.len().div_ceil(named.len().div_ceil(most));
     let left = (chart.size.0 - (n_columns as f64 * (column + gap) - gap)) / 2.0;
     let (mut entries, mut names) = (Vec::new(), Vec::new());
@@ -243,10 +254,10 @@ fn legend(
     for (index, ((name, sample, colour), shown)) in named.iter().zip(shown).enumerate() {
         let x = left + (index % n_columns) as f64 * (column + gap);
         let y = top + line * ((index / n_columns) as f64 + 0.7);
-        entries.push(Entry { sample: *sample, colour, x, y });
+        entries.push(Entry { sample: *sample, colour: *colour, x, y });
         let whole = (shown != **name).then(|| (*name).clone());
-        let at = x + SAMPLE + AFTER_SAMPLE;
-        names.push(Text { whole, ..Text::new(shown, SMALL, Anchor::Start, at, y + 0.35 * SMALL) });
+        let at = x + before;
+        names.push(Text { whole, ..Text::new(shown, SMALL, "start", at, y + 0.35 * SMALL) });
     }
     (entries, names, top + line * named.len().div_ceil(n_columns) as f64)
 }
@@ -315,7 +326,6 @@ mod tests {
             .band(Band::new("band", line(3, 0.0, 0.5), line(3, 0.5, 1.0)));
         let layout = Layout::new(&chart);
         assert_eq!(layout.legend.len(), 2);
-        assert_eq!(layout.series_colours, PALETTE[..2]);
-        assert_eq!(layout.band_colours, PALETTE[2..3]);
+        assert_eq!((layout.series_colours, layout.band_colours), (vec![0, 1], vec![2]));
     }
 }
