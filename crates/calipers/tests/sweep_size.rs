@@ -114,30 +114,23 @@ fn of_sketch(p: &[f64], y: &[bool], seed: u64) -> bool {
     matches!(result.verdict, Verdict::Brittle { .. })
 }
 
-#[test]
-fn calibrated_continuous_scores_are_stable() {
-    assert_stable(CONTINUOUS, EASY_SIZES, of_rows);
+/// One test for each kind of scores.
+macro_rules! stable {
+    ($($name:ident: $scores:expr, $sizes:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            assert_stable($scores, $sizes, of_rows);
+        }
+    )*};
 }
 
-#[test]
-fn calibrated_scores_on_a_fine_grid_are_stable() {
-    assert_stable(FINE_GRID, EASY_SIZES, of_rows);
-}
-
-#[test]
-fn calibrated_scores_on_a_coarse_grid_are_stable() {
-    assert_stable(COARSE_GRID, SIZES, of_rows);
-}
-
-#[test]
-fn calibrated_rare_events_are_stable() {
-    assert_stable(RARE, SIZES, of_rows);
-    assert_stable(RARE_ON_A_GRID, SIZES, of_rows);
-}
-
-#[test]
-fn calibrated_sure_scores_are_stable() {
-    assert_stable(SURE, EASY_SIZES, of_rows);
+stable! {
+    calibrated_continuous_scores_are_stable: CONTINUOUS, EASY_SIZES;
+    calibrated_scores_on_a_fine_grid_are_stable: FINE_GRID, EASY_SIZES;
+    calibrated_scores_on_a_coarse_grid_are_stable: COARSE_GRID, SIZES;
+    calibrated_rare_events_are_stable: RARE, SIZES;
+    calibrated_rare_events_on_a_grid_are_stable: RARE_ON_A_GRID, SIZES;
+    calibrated_sure_scores_are_stable: SURE, EASY_SIZES;
 }
 
 #[test]

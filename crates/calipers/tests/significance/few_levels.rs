@@ -43,38 +43,32 @@ fn populations() -> Vec<(String, Finite)> {
     populations
 }
 
+/// `measured` gives, for LS-ECE at some sigma, the measure under test with its true value.
+fn all_cover(what: &str, least: f64, measured: impl Fn(&Finite, LsEce) -> (LsEce, f64)) {
+    let mut failures = Failures::default();
+    for (name, population) in populations() {
+        for sigma in [0.1, 0.5] {
+            let (measure, truth) = measured(&population, LsEce::new().sigma(sigma));
+            covers(&format!("{name}, {what}, sigma {sigma}"), &population, &measure, truth, least, &mut failures);
+        }
+    }
+}
+
 #[test]
 fn intervals_of_the_residual_form_cover_for_few_levels() {
-    let mut failures = Failures::default();
-    for (name, population) in populations() {
-        for sigma in [0.1, 0.5] {
-            let measure = LsEce::new().sigma(sigma);
-            let truth = population.residual_ls_ece(&measure).unwrap().value;
-            let name = format!("{name}, residual form, sigma {sigma}");
-            covers(&name, &population, &measure.residual(), truth, 0.92, &mut failures);
-        }
-    }
+    all_cover("residual form", 0.92, |population, measure| {
+        let truth = population.residual_ls_ece(&measure).unwrap().value;
+        (measure.residual(), truth)
+    });
 }
 
-/// LS-ECE itself falls short here: where smoothing makes nearly all of it, its value hardly depends
-/// on a small gap, and standard errors by influence values, which are about such a dependence, are
-/// too small. The residual form decides, and covers.
+/// LS-ECE falls short here: where smoothing makes nearly all of it, its value hardly depends on a
+/// small gap, and standard errors by influence values, which are about such a dependence, are too
+/// small. The residual form decides, and covers.
 #[test]
 fn intervals_of_ls_ece_cover_less_for_few_levels() {
-    let mut failures = Failures::default();
-    for (name, population) in populations() {
-        for sigma in [0.1, 0.5] {
-            let measure = LsEce::new().sigma(sigma);
-            let truth = population.ls_ece(&measure).unwrap().value;
-            covers(&format!("{name}, LS-ECE, sigma {sigma}"), &population, &measure, truth, 0.85, &mut failures);
-        }
-    }
-}
-
-#[test]
-fn intervals_of_binned_ece_cover_for_few_levels() {
-    let mut failures = Failures::default();
-    for (name, population) in populations() {
-        covers(&format!("{name}, ECE"), &population, &BinnedEce::new(), population.ece(), 0.92, &mut failures);
-    }
+    all_cover("LS-ECE", 0.85, |population, measure| {
+        let truth = population.ls_ece(&measure).unwrap().value;
+        (measure, truth)
+    });
 }
