@@ -26,6 +26,8 @@ macro_rules! names {
                 }
             }
         }
+
+        $crate::measure::parsed_option! { $type }
     };
 }
 

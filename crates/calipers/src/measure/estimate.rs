@@ -4,6 +4,7 @@ use super::{Setting, Settings, Spec};
 use crate::Error;
 use crate::data::{BinaryView, InputReport};
 use crate::numerics::sum::Sum;
+use crate::sketch::Sketch;
 
 /// A value with what belongs to it.
 ///
@@ -55,6 +56,11 @@ impl Estimate {
     /// Of the rows of this view.
     pub fn of(self, view: &BinaryView<'_>) -> Self {
         self.of_rows(view.len() as u64, view.report())
+    }
+
+    /// Of the rows of a sketch.
+    pub(crate) fn of_sketch(self, sketch: &Sketch) -> Self {
+        self.of_rows(sketch.n(), sketch.report())
     }
 
     /// Of so many rows, which were read like this.

@@ -1,6 +1,7 @@
 //! What a measure is ([`Measure`], [`Spec`]), what it returns ([`Estimate`]), and the list of all
 //! of them ([`registry`]).
 
+mod declare;
 mod estimate;
 mod options;
 pub mod registry;
@@ -9,9 +10,10 @@ mod serialized;
 mod settings;
 mod spec;
 
+pub(crate) use declare::{described, measure, or_auto};
 pub use estimate::Estimate;
-pub(crate) use options::LINK;
 pub use options::Options;
+pub(crate) use options::{LINK, OptionValue, parsed_option};
 pub use settings::{Setting, Settings};
 pub use spec::{Cost, Family, FromSketch, OptionDefault, OptionKind, OptionSpec, Role, Spec};
 
@@ -81,10 +83,7 @@ pub trait Measure: Send + Sync {
         view: &'a BinaryView<'a>,
         clusters: Option<&'a Clusters>,
     ) -> Result<Box<dyn Resampler + 'a>, Error> {
-        Ok(match clusters {
-            None => Box::new(RowResampler::new(self, view)?),
-            Some(clusters) => Box::new(ClusterRowResampler::new(self, view, clusters)?),
-        })
+        resampler_of_rows(self, view, clusters)
     }
 
     /// The measure of resampled rows of a sketch. Unless overridden, the measure needs the rows and
@@ -145,4 +144,16 @@ pub trait Measure: Send + Sync {
         let _ = rows;
         None
     }
+}
+
+/// A resampler that measures the rows of every resample.
+pub(crate) fn resampler_of_rows<'a, M: Measure + ?Sized>(
+    measure: &'a M,
+    view: &'a BinaryView<'a>,
+    clusters: Option<&'a Clusters>,
+) -> Result<Box<dyn Resampler + 'a>, Error> {
+    Ok(match clusters {
+        None => Box::new(RowResampler::new(measure, view)?),
+        Some(clusters) => Box::new(ClusterRowResampler::new(measure, view, clusters)?),
+    })
 }

@@ -1,16 +1,9 @@
 //! Calibration as a regression: how far logits are off as a whole, and whether they are too large.
 
-use crate::data::{BinaryView, InputReport};
-use crate::link::Logistic;
-use crate::measure::registry::Entry;
-use crate::measure::{Estimate, Family, Measure, Options, Spec};
-use crate::measures::ls_ece;
-use crate::measures::ls_ece::{Points, check_clip};
-use crate::names::names;
+use super::prelude::*;
+use crate::data::InputReport;
+use crate::measures::ls_ece::{self, Points, check_clip};
 use crate::numerics::parallel;
-use crate::numerics::sum::Sum;
-use crate::setters::setters;
-use crate::{Error, error};
 
 /// Which coefficient [`CoxCalibration`] reports as its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,48 +24,55 @@ names! { CoxCoefficient, "coefficient";
     InTheLarge = "in_the_large",
 }
 
-/// Cox's calibration regression: outcomes on the logits of their probabilities.
-///
-/// # Definition
-/// ```text
-/// logit P(Y = 1) = a + b h        h = logit of the probability, by maximum (weighted) likelihood
-/// logit P(Y = 1) = c + h          calibration in the large
-/// ```
-/// Raw scores are logits as they are. Calibrated predictions have a = 0, b = 1 and c = 0. Standard
-/// errors are those of the information matrix, with weights as numbers of rows.
-///
-/// # Assumptions
-/// Independent rows, and a calibration that is wrong, if at all, by a straight line in logits.
-///
-/// # Cost
-/// O(n) for each of some Newton steps, mostly 5 to 8.
-///
-/// # Accuracy
-/// Numerical: Newton's method until a step changes no coefficient by more than 1e-11 of 1 + its
-/// size; it converges quadratically, so that the step after it would be far smaller.
-/// `numerical_bound` has twice the last step and what rounding of the gradient can do. Where the
-/// likelihood has no maximum, which is seen exactly from the ranges of the logits of both outcomes,
-/// an error says so. Probabilities of 0 and 1 are clipped first, and then the clip matters.
-///
-/// # Reference
-/// Cox, "Two further applications of a model for binary regression", Biometrika 45, 1958.
-///
-/// # Example
-/// Logits ±ln 3 say 3/4 and 1/4, outcomes say 2/3 and 1/3: a slope of ln 2 / ln 3.
-/// ```
-/// use calipers::{CoxCalibration, Input};
-///
-/// let p = [0.75, 0.75, 0.75, 0.25, 0.25, 0.25];
-/// let predictions = Input::probabilities(&p, &[1, 1, 0, 1, 0, 0]).check()?;
-/// let fit = CoxCalibration::new().fit(&predictions.binary()?)?;
-/// assert!((fit.slope - 2f64.ln() / 3f64.ln()).abs() < 1e-10);
-/// assert!(fit.intercept.abs() < 1e-10 && fit.in_the_large.abs() < 1e-10);
-/// # Ok::<(), calipers::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct CoxCalibration {
-    coefficient: CoxCoefficient,
-    clip: f64,
+measure! {
+    /// Cox's calibration regression: outcomes on the logits of their probabilities.
+    ///
+    /// # Definition
+    /// ```text
+    /// logit P(Y = 1) = a + b h        h = logit of the probability, by maximum (weighted) likelihood
+    /// logit P(Y = 1) = c + h          calibration in the large
+    /// ```
+    /// Raw scores are logits as they are. Calibrated predictions have a = 0, b = 1 and c = 0. Standard
+    /// errors are those of the information matrix, with weights as numbers of rows.
+    ///
+    /// # Assumptions
+    /// Independent rows, and a calibration that is wrong, if at all, by a straight line in logits.
+    ///
+    /// # Cost
+    /// O(n) for each of some Newton steps, mostly 5 to 8.
+    ///
+    /// # Accuracy
+    /// Numerical: Newton's method until a step changes no coefficient by more than 1e-11 of 1 + its
+    /// size; it converges quadratically, so that the step after it would be far smaller.
+    /// `numerical_bound` has twice the last step and what rounding of the gradient can do. Where the
+    /// likelihood has no maximum, which is seen exactly from the ranges of the logits of both outcomes,
+    /// an error says so. Probabilities of 0 and 1 are clipped first, and then the clip matters.
+    ///
+    /// # Reference
+    /// Cox, "Two further applications of a model for binary regression", Biometrika 45, 1958.
+    ///
+    /// # Example
+    /// Logits ±ln 3 say 3/4 and 1/4, outcomes say 2/3 and 1/3: a slope of ln 2 / ln 3.
+    /// ```
+    /// use calipers::{CoxCalibration, Input};
+    ///
+    /// let p = [0.75, 0.75, 0.75, 0.25, 0.25, 0.25];
+    /// let predictions = Input::probabilities(&p, &[1, 1, 0, 1, 0, 0]).check()?;
+    /// let fit = CoxCalibration::new().fit(&predictions.binary()?)?;
+    /// assert!((fit.slope - 2f64.ln() / 3f64.ln()).abs() < 1e-10);
+    /// assert!(fit.intercept.abs() < 1e-10 && fit.in_the_large.abs() < 1e-10);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub struct CoxCalibration {
+        /// The slope, with a clip of 1e-6.
+        new;
+
+        /// Which coefficient is the value.
+        coefficient: CoxCoefficient = CoxCoefficient::Slope;
+
+        /// Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit.
+        clip: f64 = 1e-6;
+    }
 }
 
 /// The two regressions of [`CoxCalibration`].
@@ -104,26 +104,7 @@ pub struct CoxFit {
     pub input: InputReport,
 }
 
-impl Default for CoxCalibration {
-    fn default() -> Self {
-        CoxCalibration { coefficient: CoxCoefficient::Slope, clip: 1e-6 }
-    }
-}
-
 impl CoxCalibration {
-    /// The slope, with a clip of 1e-6.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    setters! {
-        /// Which coefficient is the value.
-        coefficient: CoxCoefficient;
-
-        /// Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit.
-        clip: f64;
-    }
-
     /// Both regressions.
     pub fn fit(&self, view: &BinaryView<'_>) -> Result<CoxFit, Error> {
         check_clip(self.clip)?;
@@ -157,7 +138,7 @@ pub(crate) const IN_THE_LARGE: Entry = Entry {
         "intercept of the logistic regression of y with logit p as offset; 0 is ideal",
         0.0,
     ),
-    make: |options| made(CoxCoefficient::InTheLarge, options),
+    make: |options| CoxCalibration::new().coefficient(CoxCoefficient::InTheLarge).configured(options),
 };
 
 pub(crate) const SLOPE: Entry = Entry {
@@ -167,7 +148,7 @@ pub(crate) const SLOPE: Entry = Entry {
         "slope of the logistic regression of y on logit p; 1 is ideal",
         1.0,
     ),
-    make: |options| made(CoxCoefficient::Slope, options),
+    make: |options| CoxCalibration::new().coefficient(CoxCoefficient::Slope).configured(options),
 };
 
 pub(crate) const INTERCEPT: Entry = Entry {
@@ -177,7 +158,7 @@ pub(crate) const INTERCEPT: Entry = Entry {
         "intercept of the logistic regression of y on logit p; 0 is ideal",
         0.0,
     ),
-    make: |options| made(CoxCoefficient::Intercept, options),
+    make: |options| CoxCalibration::new().coefficient(CoxCoefficient::Intercept).configured(options),
 };
 
 const fn coefficient(name: &'static str, title: &'static str, definition: &'static str, ideal: f64) -> Spec {
@@ -187,10 +168,6 @@ const fn coefficient(name: &'static str, title: &'static str, definition: &'stat
         .reference("Cox, Biometrika 45, 1958")
         .range(f64::NEG_INFINITY, f64::INFINITY)
         .options(&[ls_ece::CLIP])
-}
-
-fn made(coefficient: CoxCoefficient, options: &Options<'_>) -> Result<Box<dyn Measure>, Error> {
-    Ok(Box::new(CoxCalibration::new().coefficient(coefficient).clip(options.number("clip")?)))
 }
 
 impl Measure for CoxCalibration {

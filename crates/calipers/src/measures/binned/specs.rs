@@ -1,9 +1,7 @@
 //! Binned calibration errors by their names.
 
-use super::{BinnedEce, Compat, NBins, Norm};
-use crate::Error;
-use crate::measure::registry::Entry;
-use crate::measure::{Cost, Family, FromSketch, LINK, Measure, OptionSpec, Options, Spec};
+use super::{BinnedEce, Compat, Norm};
+use crate::measures::prelude::*;
 
 /// The name by which a binned error was requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,9 +18,12 @@ pub(super) const COMPAT: OptionSpec =
     OptionSpec::optional_choice("compat", Compat::NAMES, "Bin edges of another package, to reproduce its values.");
 const STRATEGY: OptionSpec =
     OptionSpec::choice("strategy", &["uniform", "quantile"], "Bins of equal width or of equal mass.");
+pub(super) const STRATEGY_QUANTILE: OptionSpec =
+    OptionSpec::choice("strategy", &["quantile", "uniform"], "Bins of equal mass or of equal width.");
+pub(super) const NORM_L2: OptionSpec = OptionSpec::choice("norm", &["l2", "l1"], "How gaps are put together.");
 const NORM: OptionSpec = OptionSpec::choice("norm", &["l1", "l2", "max"], "How gaps are put together.");
 
-pub(crate) const ECE: Entry = Entry { spec: &EXPECTED, make: |options| Ok(Box::new(made(BinnedEce::new(), options)?)) };
+pub(crate) const ECE: Entry = Entry { spec: &EXPECTED, make: |options| BinnedEce::new().configured(options) };
 
 pub(crate) const ADAPTIVE: Entry = Entry {
     spec: &binned("adaptive_calibration_error", "mean gap over 15 bins of equal mass, ties in one bin")
@@ -30,7 +31,7 @@ pub(crate) const ADAPTIVE: Entry = Entry {
         .reference("Nixon, Dusenberry, Zhang, Jerfel, Tran, CVPR workshops 2019")
         .from_sketch(FromSketch::Approximation)
         .options(&[N_BINS, LINK]),
-    make: |options| Ok(Box::new(made(BinnedEce::adaptive(), options)?)),
+    make: |options| BinnedEce::adaptive().configured(options),
 };
 
 pub(crate) const ROOT_MEAN_SQUARED: Entry = Entry {
@@ -38,7 +39,7 @@ pub(crate) const ROOT_MEAN_SQUARED: Entry = Entry {
         .title("RMSCE")
         .from_sketch(FromSketch::Assessment)
         .options(&[N_BINS, STRATEGY, LINK]),
-    make: |options| Ok(Box::new(made(BinnedEce::root_mean_squared(), options)?)),
+    make: |options| BinnedEce::root_mean_squared().configured(options),
 };
 
 pub(crate) const MAXIMUM: Entry = Entry {
@@ -46,7 +47,7 @@ pub(crate) const MAXIMUM: Entry = Entry {
         .title("MCE")
         .from_sketch(FromSketch::Assessment)
         .options(&[N_BINS, STRATEGY, COMPAT, LINK]),
-    make: |options| Ok(Box::new(made(BinnedEce::maximum(), options)?)),
+    make: |options| BinnedEce::maximum().configured(options),
 };
 
 const EXPECTED: Spec = binned("expected_calibration_error", "mean gap |mean y - mean p| over 15 bins of equal width")
@@ -64,23 +65,6 @@ const fn binned(name: &'static str, definition: &'static str) -> Spec {
         .reference("Naeini, Cooper, Hauskrecht, AAAI 2015")
         .range(0.0, 1.0)
         .cost(Cost::Quick)
-}
-
-/// The options that the measure of that name has.
-fn made(measure: BinnedEce, options: &Options<'_>) -> Result<BinnedEce, Error> {
-    let has = |name: &str| measure.spec().option(name).is_some();
-    let (has_strategy, has_norm, has_compat) = (has("strategy"), has("norm"), has("compat"));
-    let mut measure = measure.n_bins(options.parse::<NBins>("n_bins")?).link(options.link()?);
-    if has_strategy {
-        measure = measure.strategy(options.parse("strategy")?);
-    }
-    if has_norm {
-        measure = measure.norm(options.parse("norm")?);
-    }
-    if has_compat {
-        measure = measure.compat(options.parse_optional::<Compat>("compat")?);
-    }
-    Ok(measure)
 }
 
 pub(super) fn of(name: Name, norm: Norm) -> &'static Spec {

@@ -93,7 +93,7 @@ impl CanonicalKdeEce {
             return Err(Error::setting("multiclass", "left out for a plain column of scores", "\"canonical\""));
         }
         if self.norm == Norm::Max {
-            return Err(Error::setting("norm", "\"l1\" or \"l2\" for a mean over rows", "\"max\""));
+            return Err(Norm::no_maximum("for a mean over rows"));
         }
         // Written so that NaN fails.
         if !(1e-7..=100.0).contains(&self.bandwidth) {
@@ -142,21 +142,20 @@ impl CanonicalKdeEce {
             }
             let total: f64 = rates.iter().sum();
             let gaps = rates.iter().zip(vector(row)).map(|(rate, p)| rate / total - p);
-            let gaps = gaps.map(|gap| if self.norm == Norm::L1 { gap.abs() } else { gap * gap });
-            rows.weights[row] * gaps.sum::<f64>()
+            rows.weights[row] * gaps.map(|gap| self.norm.size(gap)).sum::<f64>()
         };
         let parts: Vec<f64> = weighty.par_iter().panic_fuse().map(of_row).collect();
         let total = weighty.iter().map(|&row| rows.weights[row]).collect::<Sum>().value();
         let mean = parts.into_iter().collect::<Sum>().value() / total;
         let rounding = 16.0 * f64::EPSILON * (n + k) as f64
             + 64.0 * f64::EPSILON * k as f64 * (1.0 + (1.0 / h) * (2.0 - self.clip.ln() + (1.0 / h).ln().abs()));
-        let value = if self.norm == Norm::L1 { mean } else { mean.sqrt() };
+        let value = self.norm.mean(mean);
         // Rates are off by twice the relative error of the sums, and the distance by at most twice
         // the largest rate.
         Ok(Estimate::new(&SPEC, value, 4.0 * rounding)
             .of_rows(n as u64, predictions.report())
             .with("bandwidth", h)
-            .with("norm", if self.norm == Norm::L1 { "l1" } else { "l2" })
+            .with("norm", self.norm.name())
             .with("clip", self.clip))
     }
 }

@@ -45,10 +45,8 @@ pub(crate) struct AtRows {
 impl LsEce {
     /// The gaps between the curve and the diagonal, row by row.
     pub(crate) fn at_rows(&self, view: &BinaryView<'_>) -> Result<AtRows, Error> {
-        self.check_settings()?;
-        let points = Points::new(view, &*self.link, self.clip)?;
-        let sigma = self.sigma.resolve(&points, &*self.link)?;
-        let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
+        let (points, sigma) = self.points(view)?;
+        let kernel = self.kernel(sigma);
         let (rates, bounds) = match on_grid(&points, &kernel) {
             Some(found) if points.len() > MANY => found,
             _ => one_by_one(&points, kernel),

@@ -18,7 +18,6 @@ use crate::inference::bands::{Band, BandKind, BandOptions};
 use crate::link::{Link, Probit};
 use crate::numerics::counts::binomial;
 use crate::numerics::sum::Sum;
-use crate::sketch::Sketch;
 
 /// How far from normal a sum may be for three cumulants to do: the most that Σ c⁴ p (1 - p) may be
 /// of the squared variance. It bounds the squared skewness and the excess kurtosis; 50 rows of
@@ -87,31 +86,27 @@ impl LsEce {
         at: &[f64],
         options: &BandOptions,
     ) -> Result<Band, Error> {
-        let view = match sample.into().binary("a band")? {
-            Binary::Rows(view) => view,
-            Binary::Sketch(sketch) => return self.band_of_sketch(sketch, at, options),
+        check_places(at)?;
+        options.check()?;
+        let (population, sigma) = match sample.into().binary("a band")? {
+            Binary::Rows(view) => {
+                let (points, sigma) = self.points(view)?;
+                (Population { points, row_weights: None }, sigma)
+            }
+            Binary::Sketch(sketch) => {
+                sketch.check_rows()?;
+                self.check_settings()?;
+                let (atoms, sigma) = self.atoms_of_sketch(sketch)?;
+                let row_weights = atoms.row_weights.iter().map(|weight| weight * sketch.unit()).collect();
+                (Population { points: atoms.points, row_weights: Some(row_weights) }, sigma)
+            }
         };
-        check_places(at)?;
-        self.check_settings()?;
-        options.check()?;
-        let points = Points::new(view, &*self.link, self.clip)?;
-        let sigma = self.sigma.resolve(&points, &*self.link)?;
-        Ok(self.band_of(&Population { points, row_weights: None }, sigma, at, options))
-    }
-
-    fn band_of_sketch(&self, sketch: &Sketch, at: &[f64], options: &BandOptions) -> Result<Band, Error> {
-        sketch.check_rows()?;
-        check_places(at)?;
-        self.check_settings()?;
-        options.check()?;
-        let (atoms, sigma) = self.atoms_of_sketch(sketch)?;
-        let row_weights = atoms.row_weights.iter().map(|weight| weight * sketch.unit()).collect();
-        Ok(self.band_of(&Population { points: atoms.points, row_weights: Some(row_weights) }, sigma, at, options))
+        Ok(self.band_of(&population, sigma, at, options))
     }
 
     fn band_of(&self, population: &Population, sigma: f64, at: &[f64], options: &BandOptions) -> Band {
         let points = &population.points;
-        let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
+        let kernel = self.kernel(sigma);
         let curve = self.curve_of(points, kernel, at, Spread::NONE);
         let regression = Regression::new(points, kernel);
         let places: Vec<f64> = at.iter().map(|t| self.link.inverse(*t, 1.0 - t)).collect();

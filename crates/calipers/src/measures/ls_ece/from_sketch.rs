@@ -2,7 +2,7 @@
 
 use super::curve::Spread;
 use super::sigma::{self, Sigma};
-use super::{Integral, Integrand, Kernel, LsCurve, LsEce, Measured};
+use super::{Integral, Integrand, LsCurve, LsEce, Measured};
 use crate::cells::Atoms;
 use crate::data::Scale;
 use crate::link::{Link, Logistic};
@@ -44,15 +44,14 @@ impl LsEce {
         if !(price <= CELLS_SHARE * self.tolerance) {
             return Err(self.cells_too_wide(price));
         }
-        let mut integral = kernel.integrate(&atoms.points, self.integrand, self.tolerance - price)?;
-        integral.bound += price;
+        let Integral { value, bound } = kernel.integrate(&atoms.points, self.integrand, self.tolerance - price)?;
+        let integral = Integral { value, bound: bound + price };
         let rule = match (self.sigma, raised) {
             (Sigma::Value(_), _) => "given",
             (Sigma::Auto, false) => "auto",
             (Sigma::Auto, true) => "auto, raised to what the sketch can answer",
         };
-        let Integral { value, bound } = integral;
-        Ok((Measured { integral: Integral { value, bound }, sigma, n_clipped: sketch.n_clipped() }, rule))
+        Ok((Measured { integral, sigma, n_clipped: sketch.n_clipped() }, rule))
     }
 
     /// Points that stand for the rows of a sketch, and sigma as it is settled for them.
@@ -78,10 +77,6 @@ impl LsEce {
             moved_beyond: if far > 0.0 { self.last_logit(sketch) } else { f64::INFINITY },
         };
         Ok(LsCurve { n: sketch.n(), n_clipped: sketch.n_clipped(), ..self.curve_of(&atoms.points, kernel, at, spread) })
-    }
-
-    fn kernel(&self, sigma: f64) -> Kernel<'_> {
-        Kernel { noise: &*self.noise, link: &*self.link, sigma }
     }
 
     /// LS-ECE for the residual form, and the residual form for LS-ECE.

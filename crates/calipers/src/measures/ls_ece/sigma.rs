@@ -3,6 +3,7 @@
 use super::points::Points;
 use crate::data::BinaryView;
 use crate::link::Link;
+use crate::measure::or_auto;
 use crate::numerics::sum::Sum;
 use crate::{Error, error};
 
@@ -34,22 +35,7 @@ pub enum Sigma {
     Value(f64),
 }
 
-impl From<f64> for Sigma {
-    fn from(value: f64) -> Self {
-        Sigma::Value(value)
-    }
-}
-
-impl std::str::FromStr for Sigma {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "auto" => Ok(Sigma::Auto),
-            _ => text.parse().map(Sigma::Value).map_err(|_| Error::setting("sigma", RULE, format!("{text:?}"))),
-        }
-    }
-}
+or_auto! { Sigma, "sigma", RULE; Auto or Value(f64) }
 
 const RULE: &str = "in [1e-9, 1e6], or \"auto\"";
 

@@ -117,9 +117,3 @@ impl Slopes {
         grid.cells.iter().map(of_cell).sum::<f64>() / (grid.total_weight * grid.total_weight)
     }
 }
-
-/// Σ l³ / 6 (Σ l²)^(3/2).
-pub(super) fn acceleration(squares: f64, cubes: f64) -> f64 {
-    // A variance that is rounding alone has no skewness.
-    if squares > 1e-30 { cubes / (6.0 * squares.powf(1.5)) } else { 0.0 }
-}
