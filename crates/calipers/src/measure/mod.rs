@@ -13,7 +13,7 @@ mod spec;
 pub(crate) use declare::{described, measure, or_auto};
 pub use estimate::Estimate;
 pub use options::Options;
-pub(crate) use options::{LINK, OptionValue, parsed_option};
+pub(crate) use options::{LINK, OptionValue, check_range, parsed_option};
 pub use settings::{Setting, Settings};
 pub use spec::{Cost, Family, FromSketch, OptionDefault, OptionKind, OptionSpec, Role, Spec};
 

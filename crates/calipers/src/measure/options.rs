@@ -1,12 +1,13 @@
 //! The options of a measure that is made by name.
 
+use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use super::spec::{OptionDefault, OptionKind, OptionSpec, Spec};
 use super::{Setting, Settings};
-use crate::Error;
 use crate::link::{self, Link};
 use crate::noise::{self, Noise};
+use crate::{Error, error};
 
 /// Options by name: those that were given, and else the defaults of the [`Spec`].
 #[derive(Debug, Clone)]
@@ -119,6 +120,19 @@ macro_rules! parsed_option {
 }
 
 pub(crate) use parsed_option;
+
+/// Rejects an option outside its range. NaN is in no range.
+pub(crate) fn check_range(
+    name: &'static str,
+    value: f64,
+    range: impl RangeBounds<f64>,
+    rule: &str,
+) -> Result<(), Error> {
+    match range.contains(&value) {
+        true => Ok(()),
+        false => Err(Error::setting(name, rule, error::number(value))),
+    }
+}
 
 fn wrong(name: &'static str, expected: &str, got: &Setting) -> Error {
     Error::setting(name, expected, format!("{got:?}"))

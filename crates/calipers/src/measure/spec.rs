@@ -149,6 +149,17 @@ pub enum OptionDefault {
     Text(&'static str),
 }
 
+/// Builder methods that can be used in constants.
+macro_rules! spec_fields {
+    ($($(#[$doc:meta])* $name:ident: $type:ty;)*) => {
+        $($(#[$doc])*
+        pub const fn $name(mut self, $name: $type) -> Self {
+            self.$name = $name;
+            self
+        })*
+    };
+}
+
 impl Spec {
     /// A calibration error from 0 on: biased up, slow, and without options, unless set.
     pub const fn error(name: &'static str, definition: &'static str) -> Self {
@@ -178,22 +189,19 @@ impl Spec {
         Spec { role: Role::Coefficient, ideal, biased_up: false, ..Self::error(name, definition) }
     }
 
-    /// What people call it.
-    pub const fn title(mut self, title: &'static str) -> Self {
-        self.title = title;
-        self
-    }
-
-    /// Measures like it.
-    pub const fn family(mut self, family: Family) -> Self {
-        self.family = family;
-        self
-    }
-
-    /// Where it was defined.
-    pub const fn reference(mut self, reference: &'static str) -> Self {
-        self.reference = reference;
-        self
+    spec_fields! {
+        /// The name that people use for it.
+        title: &'static str;
+        /// Measures like it.
+        family: Family;
+        /// Where it was defined.
+        reference: &'static str;
+        /// How long it takes.
+        cost: Cost;
+        /// What a sketch can answer.
+        from_sketch: FromSketch;
+        /// Its options.
+        options: &'static [OptionSpec];
     }
 
     /// The values that it can have.
@@ -205,24 +213,6 @@ impl Spec {
     /// Right on average, so that there is no bias to remove.
     pub const fn unbiased(mut self) -> Self {
         self.biased_up = false;
-        self
-    }
-
-    /// How long it takes.
-    pub const fn cost(mut self, cost: Cost) -> Self {
-        self.cost = cost;
-        self
-    }
-
-    /// What a sketch can answer.
-    pub const fn from_sketch(mut self, from_sketch: FromSketch) -> Self {
-        self.from_sketch = from_sketch;
-        self
-    }
-
-    /// Its options.
-    pub const fn options(mut self, options: &'static [OptionSpec]) -> Self {
-        self.options = options;
         self
     }
 

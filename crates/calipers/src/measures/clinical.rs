@@ -225,14 +225,7 @@ impl CalibrationIndex {
 
 /// Weighted quantiles of sorted values, the same whether a row has weight 2 or stands twice.
 fn quantiles<const N: usize>(sorted: &[(f64, f64)], total: f64, levels: [f64; N]) -> [f64; N] {
-    let mut cumulated = Sum::default();
-    let reached: Vec<f64> = sorted
-        .iter()
-        .map(|(_, weight)| {
-            cumulated.add(*weight);
-            cumulated.value()
-        })
-        .collect();
+    let reached: Vec<f64> = running_sums(sorted.iter().map(|(_, weight)| *weight)).collect();
     let value = |place: usize| sorted[place.min(sorted.len() - 1)].0;
     levels.map(|level| {
         let target = level * total;

@@ -134,36 +134,31 @@ impl CoxCalibration {
 pub(crate) const IN_THE_LARGE: Entry = Entry {
     spec: &coefficient(
         "calibration_in_the_large",
-        "calibration in the large",
         "intercept of the logistic regression of y with logit p as offset; 0 is ideal",
         0.0,
-    ),
+    )
+    .title("calibration in the large"),
     make: |options| CoxCalibration::new().coefficient(CoxCoefficient::InTheLarge).configured(options),
 };
 
 pub(crate) const SLOPE: Entry = Entry {
-    spec: &coefficient(
-        "calibration_slope",
-        "calibration slope",
-        "slope of the logistic regression of y on logit p; 1 is ideal",
-        1.0,
-    ),
+    spec: &coefficient("calibration_slope", "slope of the logistic regression of y on logit p; 1 is ideal", 1.0)
+        .title("calibration slope"),
     make: |options| CoxCalibration::new().coefficient(CoxCoefficient::Slope).configured(options),
 };
 
 pub(crate) const INTERCEPT: Entry = Entry {
     spec: &coefficient(
         "calibration_intercept",
-        "calibration intercept",
         "intercept of the logistic regression of y on logit p; 0 is ideal",
         0.0,
-    ),
+    )
+    .title("calibration intercept"),
     make: |options| CoxCalibration::new().coefficient(CoxCoefficient::Intercept).configured(options),
 };
 
-const fn coefficient(name: &'static str, title: &'static str, definition: &'static str, ideal: f64) -> Spec {
+const fn coefficient(name: &'static str, definition: &'static str, ideal: f64) -> Spec {
     Spec::coefficient(name, definition, ideal)
-        .title(title)
         .family(Family::Regression)
         .reference("Cox, Biometrika 45, 1958")
         .range(f64::NEG_INFINITY, f64::INFINITY)
@@ -201,25 +196,23 @@ fn check_overlap(points: &Points) -> Result<(), Error> {
         *range = (range.0.min(points.logits[index]), range.1.max(points.logits[index]));
     }
     let [negatives, positives] = ranges;
-    let refuse = |got: String| {
+    let invalid = |got: String| {
         let rule =
             "of both outcomes with overlapping ranges of logits, since the regression has no finite solution else";
         Err(Error::setting("rows", rule, got))
     };
+    let apart = |below: (u8, f64), above: (u8, f64)| {
+        let [low, high] = [below.1, above.1].map(error::number);
+        invalid(format!("outcome {} up to logit {low} and outcome {} from {high}", below.0, above.0))
+    };
     match (negatives.1.is_finite(), positives.1.is_finite()) {
-        (false, _) => refuse("only outcome 1".to_owned()),
-        (_, false) => refuse("only outcome 0".to_owned()),
+        (false, _) => invalid("only outcome 1".to_owned()),
+        (_, false) => invalid("only outcome 0".to_owned()),
         _ if negatives.0 == positives.0 && negatives.1 == positives.1 && negatives.0 == positives.1 => {
-            refuse(format!("only logit {}", error::number(negatives.0)))
+            invalid(format!("only logit {}", error::number(negatives.0)))
         }
-        _ if negatives.1 <= positives.0 => {
-            let (below, above) = (error::number(negatives.1), error::number(positives.0));
-            refuse(format!("outcome 0 up to logit {below} and outcome 1 from {above}"))
-        }
-        _ if positives.1 <= negatives.0 => {
-            let (below, above) = (error::number(positives.1), error::number(negatives.0));
-            refuse(format!("outcome 1 up to logit {below} and outcome 0 from {above}"))
-        }
+        _ if negatives.1 <= positives.0 => apart((0, negatives.1), (1, positives.0)),
+        _ if positives.1 <= negatives.0 => apart((1, positives.1), (0, negatives.0)),
         _ => Ok(()),
     }
 }
@@ -305,8 +298,8 @@ impl Sums {
         });
         parts.into_iter().fold(Sums::default(), |mut all, part| {
             all.likelihood.merge(part.likelihood);
-            all.gradient.iter_mut().zip(part.gradient).for_each(|(sum, part)| sum.merge(part));
-            all.information.iter_mut().zip(part.information).for_each(|(sum, part)| sum.merge(part));
+            all.gradient.merge(part.gradient);
+            all.information.merge(part.information);
             all.size += part.size;
             all
         })

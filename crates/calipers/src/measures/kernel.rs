@@ -96,10 +96,7 @@ impl Measure for KernelCalibrationError {
     described! { self => self.spec }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
-        if !(1e-6 <= self.length_scale && self.length_scale <= 1e6) {
-            let got = error::number(self.length_scale);
-            return Err(Error::setting("length_scale", "from 0.000001 to 1000000", got));
-        }
+        check_range("length_scale", self.length_scale, 1e-6..=1e6, "from 0.000001 to 1000000")?;
         let pooled = Pooled::new(view, &*self.link)?;
         let value = sum_of_squares(&pooled, self.length_scale).sqrt();
         // The proof is in the doc comment. Probabilities that are off by e also move the kernel,

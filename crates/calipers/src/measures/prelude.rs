@@ -6,8 +6,9 @@ pub(crate) use crate::error;
 pub(crate) use crate::link::{Link, Logistic};
 pub(crate) use crate::measure::registry::Entry;
 pub(crate) use crate::measure::{
-    Cost, Estimate, Family, FromSketch, LINK, Measure, OptionSpec, Options, Spec, described, measure, or_auto,
+    Cost, Estimate, Family, FromSketch, LINK, Measure, OptionSpec, Options, Spec, check_range, described, measure,
+    or_auto,
 };
-pub(crate) use crate::measures::probabilities::{Group, Pooled, Probabilities};
+pub(crate) use crate::measures::probabilities::{Group, Merge, Pooled, Probabilities, running_sums};
 pub(crate) use crate::names::names;
 pub(crate) use crate::numerics::sum::Sum;

@@ -30,16 +30,9 @@ impl Merge for Sum {
     }
 }
 
-impl Merge for u64 {
-    fn merge(&mut self, other: u64) {
+impl Merge for f64 {
+    fn merge(&mut self, other: f64) {
         *self += other;
-    }
-}
-
-impl<A: Merge, B: Merge> Merge for (A, B) {
-    fn merge(&mut self, other: (A, B)) {
-        self.0.merge(other.0);
-        self.1.merge(other.1);
     }
 }
 
@@ -232,6 +225,14 @@ impl<'a> Probabilities<'a> {
         };
         rows.chunk_by(|a, b| a.0 >> 1 == b.0 >> 1).map(group).collect()
     }
+}
+
+/// The sums of the first value, of the first two, and so on.
+pub(crate) fn running_sums(values: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
+    values.scan(Sum::default(), |sum, value| {
+        sum.add(value);
+        Some(sum.value())
+    })
 }
 
 /// The bits of p and the outcome in one integer, in the order of p: p is in [0, 1], so two bits are

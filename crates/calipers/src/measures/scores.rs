@@ -268,18 +268,18 @@ struct Mean {
 /// The weighted mean of what `of_row` says of score and outcome; it also says whether the score was
 /// clipped.
 fn mean_of(view: &BinaryView<'_>, of_row: impl Fn(f64, bool) -> (f64, bool) + Sync) -> Result<Mean, Error> {
-    let empty = || ([Sum::default(); 2], 0u64);
+    let empty = || [Sum::default(); 3];
     let rows = Probabilities::of_scores(view)?;
-    let (sums, n_clipped) = rows.sums(parallel::CHUNK, empty, |([sum, weights], n_clipped), score, outcome, weight| {
+    let sums = rows.sums(parallel::CHUNK, empty, |[sum, weights, n_clipped], score, outcome, weight| {
         let (value, clipped) = of_row(score, outcome);
         if weight > 0.0 {
             sum.add(weight * value);
             weights.add(weight);
         }
-        *n_clipped += u64::from(clipped);
+        n_clipped.add(f64::from(clipped));
     });
-    let [sum, weights] = sums.map(Sum::value);
-    Ok(Mean { value: sum / weights, bound: 0.0, n_clipped })
+    let [sum, weights, n_clipped] = sums.map(Sum::value);
+    Ok(Mean { value: sum / weights, bound: 0.0, n_clipped: n_clipped as u64 })
 }
 
 /// The weighted mean of what `of_cell` says: a value, and how far it can be off.

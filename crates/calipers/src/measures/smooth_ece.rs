@@ -147,10 +147,8 @@ impl SmoothEce {
 
     fn check_settings(&self) -> Result<(), Error> {
         check_tolerance(self.tolerance)?;
-        if let SmoothSigma::Value(sigma) = self.sigma
-            && !(1e-5..=100.0).contains(&sigma)
-        {
-            return Err(Error::setting("sigma", SIGMA_RULE, error::number(sigma)));
+        if let SmoothSigma::Value(sigma) = self.sigma {
+            check_range("sigma", sigma, 1e-5..=100.0, SIGMA_RULE)?;
         }
         if self.method == SmoothMethod::Relplot && self.smoothing == Smoothing::Predictions {
             return Err(Error::setting("smoothing", "\"residuals\" with method \"relplot\"", "\"predictions\""));

@@ -3,9 +3,6 @@
 use super::prelude::*;
 use crate::numerics::cubic_spline::{Fit, Moments, RunOut, nearest};
 
-/// Knots at most: more follow single rows, and the work grows with their cube.
-const MOST_KNOTS: usize = 100;
-
 /// The gap between outcome rate and probability along the probabilities, and the recalibrated
 /// probabilities.
 ///
@@ -123,9 +120,7 @@ impl SplineCalibrationError {
     }
 
     fn pooled(&self, view: &BinaryView<'_>) -> Result<Pooled, Error> {
-        if !(4..=MOST_KNOTS).contains(&self.n_knots) {
-            return Err(Error::setting("n_knots", format!("from 4 to {MOST_KNOTS}"), self.n_knots.to_string()));
-        }
+        check_range("n_knots", self.n_knots as f64, 4.0..=100.0, "from 4 to 100")?;
         Pooled::new(view, &*self.link)
     }
 
@@ -151,17 +146,12 @@ const PERCENTILE_ERROR: f64 = 8.0 * f64::EPSILON;
 
 /// Where the rows of each group begin and end, in shares of the weight.
 fn stretches(pooled: &Pooled) -> Vec<(f64, f64)> {
-    let mut share = Sum::default();
-    let ends = pooled.groups.iter().map(Group::weight).map(|weight| {
-        let from = share.value().min(1.0);
-        share.add(weight);
-        (from, share.value().min(1.0))
-    });
-    let mut stretches: Vec<(f64, f64)> = ends.collect();
-    if let Some(last) = stretches.last_mut() {
-        last.1 = 1.0;
+    let mut ends: Vec<f64> = running_sums(pooled.groups.iter().map(Group::weight)).map(|end| end.min(1.0)).collect();
+    if let Some(last) = ends.last_mut() {
+        *last = 1.0;
     }
-    stretches
+    let starts = std::iter::once(0.0).chain(ends.iter().copied());
+    starts.zip(ends.iter().copied()).collect()
 }
 
 pub(crate) const ENTRY: Entry = Entry {

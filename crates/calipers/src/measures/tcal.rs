@@ -71,9 +71,7 @@ impl Measure for TCal {
     described! { ENTRY.spec }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
-        if !(1..=1_000_000).contains(&self.n_bins) {
-            return Err(Error::setting("n_bins", "from 1 to 1000000", self.n_bins));
-        }
+        check_range("n_bins", self.n_bins as f64, 1.0..=1e6, "from 1 to 1000000")?;
         let rows = Probabilities::new(view, &*self.link)?;
         let place = |p: f64| (bin_of(p, self.n_bins), p);
         let bins =

@@ -85,14 +85,8 @@ struct Prefix {
 
 impl Prefix {
     fn new(groups: Vec<Group>, strategy: Strategy, is_weighted: bool) -> Self {
-        let sums = |of: fn(&Group) -> f64| {
-            let mut sum = Sum::default();
-            let mut prefix = vec![0.0];
-            prefix.extend(groups.iter().map(|group| {
-                sum.add(of(group));
-                sum.value()
-            }));
-            prefix
+        let sums = |of: fn(&Group) -> f64| -> Vec<f64> {
+            std::iter::once(0.0).chain(running_sums(groups.iter().map(of))).collect()
         };
         let (weight, positive) = (sums(Group::weight), sums(|group| group.positive));
         Prefix { groups, strategy, weight, positive, slack: if is_weighted { WEIGHT_ROUNDING } else { 0.0 } }

@@ -88,9 +88,7 @@ impl Measure for LowerDistance {
     described! { LOWER.spec }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
-        if !(16..=1_000_000).contains(&self.n_nodes) {
-            return Err(Error::setting("n_nodes", "from 16 to 1000000", self.n_nodes));
-        }
+        check_range("n_nodes", self.n_nodes as f64, 16.0..=1e6, "from 16 to 1000000")?;
         let pooled = Pooled::new(view, &*self.link)?;
         let (mut lower, mut upper) = enclose(&pooled.groups, self.n_nodes);
         // Where all rows are nodes the enclosure should be tight, but on some nodes the solver

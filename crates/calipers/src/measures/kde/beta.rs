@@ -209,9 +209,7 @@ impl Measure for BetaKdeEce {
             Bandwidth::Auto => (by_likelihood(&groups), "likelihood"),
             Bandwidth::Value(bandwidth) => (bandwidth, "given"),
         };
-        if !(1e-7..=100.0).contains(&bandwidth) {
-            return Err(Error::setting("bandwidth", "in [1e-7, 100], or \"auto\"", error::number(bandwidth)));
-        }
+        check_range("bandwidth", bandwidth, 1e-7..=100.0, "in [1e-7, 100], or \"auto\"")?;
 
         let sums = BetaSums::new(&groups, bandwidth);
         let all_others = sums.all_others();

@@ -3,12 +3,11 @@
 use rayon::prelude::*;
 
 use crate::data::Predictions;
-use crate::measure::{Estimate, Family, Spec};
 use crate::measures::binned::Norm;
 use crate::measures::ls_ece::check_clip;
-use crate::numerics::sum::Sum;
+use crate::measures::prelude::*;
 use crate::setters::setters;
-use crate::{Error, error, watch};
+use crate::watch;
 
 /// Canonical calibration error by Dirichlet kernels: each row against the class rates that all
 /// other rows predict at its vector of probabilities.
@@ -95,10 +94,7 @@ impl CanonicalKdeEce {
         if self.norm == Norm::Max {
             return Err(Norm::no_maximum("for a mean over rows"));
         }
-        // Written so that NaN fails.
-        if !(1e-7..=100.0).contains(&self.bandwidth) {
-            return Err(Error::setting("bandwidth", "in [1e-7, 100]", error::number(self.bandwidth)));
-        }
+        check_range("bandwidth", self.bandwidth, 1e-7..=100.0, "in [1e-7, 100]")?;
         let cost = Self::cost(n, k);
         if cost > self.limit {
             let rule =

@@ -156,10 +156,7 @@ impl Measure for KdeEce {
             Bandwidth::Auto => (rule(&rows), "auto"),
             Bandwidth::Value(bandwidth) => (bandwidth, "given"),
         };
-        // Written so that NaN fails.
-        if !(1e-5..=100.0).contains(&bandwidth) {
-            return Err(Error::setting("bandwidth", "in [1e-5, 100], or \"auto\"", error::number(bandwidth)));
-        }
+        check_range("bandwidth", bandwidth, 1e-5..=100.0, "in [1e-5, 100], or \"auto\"")?;
         let noise = self.kernel.noise();
         let kernel = ReflectedKernel { noise, sigma: bandwidth };
         let n_panels = kernel.panels(Deposit::Outcomes, self.tolerance)?;

@@ -16,6 +16,7 @@ use super::regression::Regression;
 use super::{Kernel, LsEce};
 use crate::Error;
 use crate::data::BinaryView;
+use crate::measures::prelude::Merge;
 use crate::numerics::convolution::Taps;
 use crate::numerics::lagrange::{Lagrange, MAX_ORDER};
 use crate::numerics::parallel;
@@ -134,11 +135,7 @@ fn on_grid(points: &Points, kernel: &Kernel<'_>) -> Option<(Vec<f64>, Vec<f64>)>
         masses
     });
     let mut masses = [vec![0.0; n_nodes], vec![0.0; n_nodes]];
-    for part in parts {
-        for (sums, part) in masses.iter_mut().zip(part) {
-            sums.iter_mut().zip(part).for_each(|(sum, mass)| *sum += mass);
-        }
-    }
+    parts.into_iter().for_each(|part| masses.merge(part));
     let total_mass: f64 = masses.iter().flatten().map(|mass: &f64| mass.abs()).sum();
     let reach = (reach_sigmas * PANELS).ceil() as usize;
     let taps = Taps::new(reach, |offset| kernel.density(offset * spacing));

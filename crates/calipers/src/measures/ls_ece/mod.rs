@@ -27,6 +27,8 @@ mod sigma;
 mod smooth;
 mod specs;
 
+use std::ops::Bound;
+
 use rayon::prelude::*;
 
 pub use curve::LsCurve;
@@ -327,19 +329,12 @@ struct Measured {
 }
 
 pub(crate) fn check_clip(clip: f64) -> Result<(), Error> {
-    // Below 1e-15, 1 - clip would round to 1 or close to it. Written so that NaN fails.
-    if (1e-15..0.5).contains(&clip) {
-        return Ok(());
-    }
-    Err(Error::setting("clip", "in [1e-15, 0.5)", error::number(clip)))
+    // Below 1e-15, 1 - clip would round to 1 or close to it.
+    check_range("clip", clip, 1e-15..0.5, "in [1e-15, 0.5)")
 }
 
 pub(crate) fn check_tolerance(tolerance: f64) -> Result<(), Error> {
-    // Written so that NaN fails.
-    if tolerance > 0.0 && tolerance < f64::INFINITY {
-        return Ok(());
-    }
-    Err(Error::setting("tolerance", "positive and finite", error::number(tolerance)))
+    check_range("tolerance", tolerance, (Bound::Excluded(0.0), Bound::Excluded(f64::INFINITY)), "positive and finite")
 }
 
 /// The value of an integral and a bound on its error.
