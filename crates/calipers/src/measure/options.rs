@@ -9,7 +9,7 @@ use crate::link::{self, Link};
 use crate::noise::{self, Noise};
 use crate::{Error, error};
 
-/// Options by name: those that were given, and else the defaults of the [`Spec`].
+/// Options by name: those that the caller gave, and the defaults of the [`Spec`] for the others.
 #[derive(Debug, Clone)]
 pub struct Options<'a> {
     spec: &'static Spec,
@@ -139,7 +139,7 @@ fn wrong(name: &'static str, expected: &str, got: &Setting) -> Error {
 }
 
 impl OptionKind {
-    /// What it takes, in words.
+    /// The values that it takes, in words.
     pub fn expected(self) -> String {
         match self {
             OptionKind::Number => "a number".to_owned(),

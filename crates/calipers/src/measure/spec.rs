@@ -1,6 +1,6 @@
 //! What a measure is: its name, what people call it, what its values mean, and its options.
 
-/// The description of a measure, which tables, checks and bindings go by.
+/// The description of a measure, from which tables, checks and bindings are made.
 ///
 /// # Example
 /// A measure of one's own, whose values may be above 1:
@@ -17,15 +17,16 @@
 pub struct Spec {
     /// The name by which it is requested, in all languages.
     pub name: &'static str,
-    /// What people call it, as in a sentence: `LS-ECE`. Its name, unless set.
+    /// The name that people use in a sentence: `LS-ECE`. The name by which it is requested, unless
+    /// set.
     pub title: &'static str,
     /// What it is, in one line; p are probabilities, y outcomes, r = y - p.
     pub definition: &'static str,
-    /// Measures that are computed in a like manner.
+    /// Measures that are computed in a similar way.
     pub family: Family,
     /// Where it was defined; empty where that is common knowledge.
     pub reference: &'static str,
-    /// What a value says.
+    /// What a value means.
     pub role: Role,
     /// The value of a calibrated model with unlimited data. For scores, the value of a perfect one.
     pub ideal: f64,
@@ -42,7 +43,7 @@ pub struct Spec {
     pub options: &'static [OptionSpec],
 }
 
-/// What a value says of a model.
+/// What a value means for a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Role {
@@ -55,7 +56,7 @@ pub enum Role {
     Coefficient,
 }
 
-/// Measures that are computed in a like manner.
+/// Measures that are computed in a similar way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Family {
@@ -83,9 +84,9 @@ pub enum Family {
 pub enum Cost {
     /// Resamples are drawn from a summary, at a cost that does not grow with the number of rows.
     AnyNumberOfRows,
-    /// Microseconds for a thousand rows, so that hundreds of draws are no wait.
+    /// Microseconds for a thousand rows, so that hundreds of resamples take no time.
     Quick,
-    /// More than that.
+    /// Slower than that.
     Slow,
 }
 

@@ -1,5 +1,5 @@
-//! What clinical prediction models are judged by: observed against expected, and gaps of a smoothed
-//! curve.
+//! Measures of clinical prediction models: the observed / expected ratio, and the gaps of a
+//! smoothed curve.
 
 use super::prelude::*;
 use crate::data::InputReport;
@@ -21,8 +21,8 @@ measure! {
     /// O(n), one pass.
     ///
     /// # Accuracy
-    /// Numerical: compensated sums, a few units of rounding of the ratio. Statistical: consistent; the
-    /// expected count is taken as known.
+    /// Numerical: compensated sums, a few units of rounding of the ratio. Statistical: consistent;
+    /// the expected count is taken as known.
     ///
     /// # Reference
     /// Miller, Hui, Tierney, "Validation techniques for logistic regression models", Statistics in
@@ -114,7 +114,7 @@ names! { IndexStatistic, "statistic";
 /// depends on no knots or spans, and takes weights as they are.
 ///
 /// # Assumptions
-/// Independent rows. The curve is that of the rows themselves, each of which influences it towards
+/// Independent rows. The curve is that of the same rows, each of which pulls it towards
 /// its own outcome.
 ///
 /// # Cost

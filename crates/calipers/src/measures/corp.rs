@@ -83,28 +83,28 @@ measure! {
     /// ```text
     /// MCB = S(p) - S(PAV),  DSC = S(ȳ) - S(PAV),  UNC = S(ȳ),   so that S(p) = MCB - DSC + UNC
     /// ```
-    /// with S the weighted mean of a proper score (Brier unless set, or the log score), ȳ the overall
-    /// rate, and PAV the isotonic regression of the outcomes on p by pooling adjacent violators. Equal
-    /// probabilities are pooled first, so the order of rows does not matter.
+    /// with S the weighted mean of a proper score (Brier unless set, or the log score), ȳ the
+    /// overall rate, and PAV the isotonic regression of the outcomes on p by pooling adjacent
+    /// violators. Equal probabilities are pooled first, so the order of rows does not matter.
     /// [`estimate`](Measure::estimate) gives MCB, [`decompose`](Self::decompose) all parts,
     /// [`curve`](Self::curve) the fit.
     ///
     /// # Assumptions
     /// The true rate does not fall as p rises. 0 ln 0 is 0: a log score is infinite only where an
-    /// outcome was given probability 0, and then MCB is too. Raw scores are rounded to probabilities
-    /// first.
+    /// outcome was given probability 0, and then MCB is too. Raw scores are rounded to
+    /// probabilities first.
     ///
     /// # Cost
     /// O(n log n) time for a sort, then one pass.
     ///
     /// # Accuracy
     /// Numerical: parts are sums of differences group by group, so that a small MCB is not the
-    /// difference of two large scores; the bound is some units of rounding of the terms. Statistical:
-    /// biased up, by about n^(-2/3).
+    /// difference of two large scores; the bound is some units of rounding of the terms.
+    /// Statistical: biased up, by about n^(-2/3).
     ///
     /// # Reference
-    /// Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers", PNAS
-    /// 118, 2021.
+    /// Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers",
+    /// PNAS 118, 2021.
     ///
     /// # Example
     /// 0.2 and 0.4 had outcomes 1 and 0, so both get 0.5; 0.9 had outcome 1 and gets 1.

@@ -1,4 +1,4 @@
-//! Calibration as a regression: how far logits are off as a whole, and whether they are too large.
+//! Cox's calibration regression: intercept and slope of the outcomes on the logits.
 
 use super::prelude::*;
 use crate::data::InputReport;
@@ -32,8 +32,8 @@ measure! {
     /// logit P(Y = 1) = a + b h        h = logit of the probability, by maximum (weighted) likelihood
     /// logit P(Y = 1) = c + h          calibration in the large
     /// ```
-    /// Raw scores are logits as they are. Calibrated predictions have a = 0, b = 1 and c = 0. Standard
-    /// errors are those of the information matrix, with weights as numbers of rows.
+    /// Raw scores are logits as they are. Calibrated predictions have a = 0, b = 1 and c = 0.
+    /// Standard errors are those of the information matrix, with weights as numbers of rows.
     ///
     /// # Assumptions
     /// Independent rows, and a calibration that is wrong, if at all, by a straight line in logits.
@@ -44,15 +44,15 @@ measure! {
     /// # Accuracy
     /// Numerical: Newton's method until a step changes no coefficient by more than 1e-11 of 1 + its
     /// size; it converges quadratically, so that the step after it would be far smaller.
-    /// `numerical_bound` has twice the last step and what rounding of the gradient can do. Where the
-    /// likelihood has no maximum, which is seen exactly from the ranges of the logits of both outcomes,
-    /// an error says so. Probabilities of 0 and 1 are clipped first, and then the clip matters.
+    /// `numerical_bound` has twice the last step and what rounding of the gradient can do. Where
+    /// the likelihood has no maximum, which the ranges of the logits of both outcomes show exactly,
+    /// there is an error. Probabilities of 0 and 1 are clipped first, and then the clip matters.
     ///
     /// # Reference
     /// Cox, "Two further applications of a model for binary regression", Biometrika 45, 1958.
     ///
     /// # Example
-    /// Logits ±ln 3 say 3/4 and 1/4, outcomes say 2/3 and 1/3: a slope of ln 2 / ln 3.
+    /// Logits ±ln 3 predict 3/4 and 1/4, outcome rates are 2/3 and 1/3: a slope of ln 2 / ln 3.
     /// ```
     /// use calipers::{CoxCalibration, Input};
     ///
@@ -272,8 +272,8 @@ impl Fit {
                 factor *= 0.5;
             };
             (at, sums) = (next, next_sums);
-            let settled = |k: usize| step[k].abs() <= 1e-11 * (1.0 + at[k].abs());
-            if factor == 1.0 && settled(0) && settled(1) {
+            let converged = |k: usize| step[k].abs() <= 1e-11 * (1.0 + at[k].abs());
+            if factor == 1.0 && converged(0) && converged(1) {
                 // What rounding leaves of the gradient, times the inverse of the information, and
                 // the last step twice.
                 let gradient = 16.0 * f64::EPSILON * sums.size;
@@ -282,7 +282,7 @@ impl Fit {
                 return Ok((Fit { at, inverse, bounds }, n_steps));
             }
         }
-        let reason = "Newton's method does not settle: the outcomes are all but separated by the logits";
+        let reason = "Newton's method does not converge: the outcomes are all but separated by the logits";
         Err(Error::ToleranceNotMet { tolerance: 1e-11, attainable: f64::INFINITY, reason })
     }
 }

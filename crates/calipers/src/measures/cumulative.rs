@@ -6,7 +6,7 @@ use crate::cells::Summary;
 use crate::data::Sample;
 use crate::sketch::Sketch;
 
-/// How a cumulative curve becomes one figure.
+/// How a cumulative curve becomes one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CumulativeStatistic {
     /// Highest minus lowest point: ECCE-R, the statistic of Kuiper.
@@ -44,8 +44,8 @@ pub struct CumulativeCurve {
 }
 
 measure! {
-    /// Cumulative calibration error: how far the sum of residuals strays when rows are taken in order
-    /// of their probability.
+    /// Cumulative calibration error: how far the sum of residuals strays when rows are taken in
+    /// order of their probability.
     ///
     /// # Definition
     /// ```text
@@ -53,9 +53,9 @@ measure! {
     /// ECCE-R   = max_k C_k - min_k C_k
     /// ECCE-MAD = max_k |C_k|, which is also the KS calibration error
     /// ```
-    /// C_0 belongs to both. Equal probabilities are one step: their rows have no order of their own,
-    /// and a figure that depends on one would depend on the order of the file. [`curve`](Self::curve)
-    /// gives all C_k.
+    /// C_0 belongs to both. Equal probabilities are one step: their rows have no order of their
+    /// own, and a value that depends on one would depend on the order of the file.
+    /// [`curve`](Self::curve) gives all C_k.
     ///
     /// # Assumptions
     /// Independent rows. Never above the ECE of the pooled rows, and at most twice the MAD for the
@@ -65,13 +65,15 @@ measure! {
     /// O(n log n) time for a sort and one pass.
     ///
     /// # Accuracy
-    /// Numerical: the running sum is compensated, so every C_k is off by a few units of rounding of Σ s |y - p|. From a sketch the curve is
-    /// known between cells, and the bound has what it can do inside the one that matters.
-    /// Statistical: biased up, by about the standard deviation of the sum of residuals; it needs no bandwidth.
+    /// Numerical: the running sum is compensated, so every C_k is off by a few units of rounding of
+    /// Σ s |y - p|. From a sketch the curve is known between cells, and the bound has what it can
+    /// do inside the one that matters. Statistical: biased up, by about the standard deviation of
+    /// the sum of residuals; it needs no bandwidth.
     ///
     /// # Reference
-    /// Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic predictions", JMLR 23, 2022; KS:
-    /// Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu, Hartley, ICLR 2021.
+    /// Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic
+    /// predictions", JMLR 23, 2022; KS: Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu, Hartley,
+    /// ICLR 2021.
     ///
     /// # Example
     /// C = 0, -0.1, 0.1, -0.1: the range is 0.2.
@@ -90,7 +92,7 @@ measure! {
         /// The range: ECCE-R.
         new;
 
-        /// How the curve becomes a figure.
+        /// How the curve becomes a value.
         statistic: CumulativeStatistic = CumulativeStatistic::Range;
 
         link: Link;

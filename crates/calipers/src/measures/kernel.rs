@@ -4,43 +4,47 @@
 use super::prelude::*;
 
 measure! {
-    /// Laplace-kernel calibration error: the largest correlation of residuals with a function of the
-    /// probability that is smooth in the sense of the kernel.
+    /// Laplace-kernel calibration error: the largest correlation of residuals with a function of
+    /// the probability that is smooth in the sense of the kernel.
     ///
     /// # Definition
     /// ```text
     /// kCE = sqrt( Σ_ij s_i s_j (y_i - p_i) (y_j - p_j) exp(-|p_i - p_j| / l) )
     /// ```
-    /// with s_i shares of the weight and l the length scale, 1 unless set. Pairs i = j are part of the
-    /// sum, as in the definition for distributions: this is the measure of the empirical distribution
-    /// itself. [`mmce`](Self::mmce) has l = 0.4, and is usually asked of the view of the top class,
-    /// whose probability is the confidence.
+    /// with s_i shares of the weight and l the length scale, 1 unless set. Pairs i = j are part of
+    /// the sum, as in the definition for distributions: this is the measure of the empirical
+    /// distribution itself. [`mmce`](Self::mmce) has l = 0.4, and is usually asked of the view of
+    /// the top class, whose probability is the confidence.
     ///
     /// # Assumptions
-    /// Independent rows. With l = 1 it lies between smooth calibration error / √2 and the ECE of the
-    /// pooled rows; for that constant see `tests/measures/relations.rs`; the paper has 3 in its place.
+    /// Independent rows. With l = 1 it lies between smooth calibration error / √2 and the ECE of
+    /// the pooled rows; for that constant see `tests/measures/relations.rs`; the paper has 3 in its
+    /// place.
     ///
     /// # Cost
     /// O(n log n) time for a sort and one pass, 24 bytes for each row; others take all pairs.
     ///
     /// # Accuracy
-    /// Numerical: proven, and free of n. The kernel is that of a Markov process, so with p ascending,
-    /// d_k = (p_k - p_{k-1}) / l and a_k = Σ_{j>=k} c_j exp(-(p_j - p_k) / l), c_j = s_j r_j, the form
-    /// is a sum of squares:
+    /// Numerical: proven, and free of n. The kernel is that of a Markov process, so with p
+    /// ascending, d_k = (p_k - p_{k-1}) / l and a_k = Σ_{j>=k} c_j exp(-(p_j - p_k) / l), c_j = s_j
+    /// r_j, the form is a sum of squares:
     /// ```text
     /// Σ_ij c_i c_j K_ij = a_1² + Σ_{k>1} (1 - exp(-2 d_k)) a_k²
     /// ```
-    /// Nothing cancels but inside a_k. With m = 1 - exp(-d), a_k = c_k + a_{k+1} - m a_{k+1} is added up in two words; what is lost is the
-    /// rounding of m and of m a_{k+1}, at most 6 ε m A with A = Σ |c_j|. An older error enters with a factor 1 - m, so that no error of any a_k
-    /// exceeds 8 ε A; and the root, being a norm of (a_k), moves by at most 8 ε A sqrt(1 + 2 / l), and by its own rounding.
-    /// Statistical: biased up, by about sqrt(Σ s_i² p_i (1 - p_i)) where calibrated.
+    /// Nothing cancels but inside a_k. With m = 1 - exp(-d), a_k = c_k + a_{k+1} - m a_{k+1} is
+    /// added up in two words; what is lost is the rounding of m and of m a_{k+1}, at most 6 ε m A
+    /// with A = Σ |c_j|. An older error enters with a factor 1 - m, so that no error of any a_k
+    /// exceeds 8 ε A; and the root, being a norm of (a_k), moves by at most 8 ε A sqrt(1 + 2 / l),
+    /// and by its own rounding. Statistical: biased up, by about sqrt(Σ s_i² p_i (1 - p_i)) where
+    /// calibrated.
     ///
     /// # Reference
     /// Blasiok, Gopalan, Hu, Nakkiran, "A unifying theory of distance from calibration", STOC 2023;
     /// MMCE: Kumar, Sarawagi, Jain, ICML 2018.
     ///
     /// # Example
-    /// Residuals 0.75 and -0.75 of half the weight each, at a distance of 0.5: the square is 0.375² (1 + 1 - 2 exp(-0.5)).
+    /// Residuals 0.75 and -0.75 of half the weight each, at a distance of 0.5: the square is 0.375²
+    /// (1 + 1 - 2 exp(-0.5)).
     /// ```
     /// use calipers::{Measure, Input, KernelCalibrationError};
     ///

@@ -1,14 +1,14 @@
 //! Smoothing on [0, 1] with reflection at both ends, and the integral of the absolute value.
 //!
 //! # Definition
-//! A kernel K of scale σ, reflected at 0 and 1 for ever:
+//! A kernel K of scale σ, reflected at 0 and 1 infinitely often:
 //! ```text
 //! K̃(t, p) = Σ_k K(t - p + 2k) + K(t + p + 2k)          k over all integers
 //! ∫_0^1 |G(t)| dt,    G(t) = Σ_i a_i K̃(t, p_i)                          (one channel)
 //!                     G(t) = Σ_i s_i (y_i - t) K̃(t, p_i)                (two channels: outcomes 1 and 0)
 //! ```
 //! Points p and their images -p + 2k, p + 2k make G even and of period 2: a convolution on a circle
-//! of circumference 2, without ends.
+//! of circumference 2.
 //!
 //! # Bound
 //! With M panels of width Δ = 1/M on [0, 1], order m, w(θ) the product of θ - k over the m nodes
@@ -95,9 +95,9 @@ fn order_of(noise: &dyn Noise) -> Option<usize> {
 impl ReflectedKernel<'_> {
     /// Panels that keep deposit and interpolation within half of the tolerance.
     pub(super) fn panels(&self, deposit: Deposit, tolerance: f64) -> Result<usize, Error> {
-        let refuse = |attainable, reason| Err(Error::ToleranceNotMet { tolerance, attainable, reason });
+        let unmet = |attainable, reason| Err(Error::ToleranceNotMet { tolerance, attainable, reason });
         let Some(order) = order_of(self.noise) else {
-            return refuse(f64::INFINITY, "the kernel has no slope of bounded variation");
+            return unmet(f64::INFINITY, "the kernel has no slope of bounded variation");
         };
         let lagrange = Lagrange::new(order);
         let error = |n_panels: usize| {
@@ -109,7 +109,7 @@ impl ReflectedKernel<'_> {
         let mut n_panels = MIN_PANELS;
         while error(n_panels) > 0.5 * tolerance {
             if n_panels == MAX_PANELS {
-                return refuse(4.0 * error(n_panels), "the grid would be too fine for this bandwidth");
+                return unmet(4.0 * error(n_panels), "the grid would be too fine for this bandwidth");
             }
             n_panels *= 2;
         }

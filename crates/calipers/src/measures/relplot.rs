@@ -1,7 +1,7 @@
-//! smECE by the numbers of relplot 1.0.3, to reproduce figures that were published with it.
+//! smECE as relplot 1.0.3 computes it, to reproduce values that were published with it.
 //!
 //! Its grids, its kernel and its search are reproduced; sums are taken in another order, so that
-//! figures agree to about 1e-12 where the search ends at the same width.
+//! values agree to about 1e-12 where the search ends at the same width.
 
 use super::probabilities::Probabilities;
 use super::reflected::Value;

@@ -1,4 +1,4 @@
-//! Proper scores: they see calibration and sharpness together.
+//! Proper scores, which measure calibration and sharpness together.
 
 use super::prelude::*;
 use crate::cells::Summary;
@@ -22,11 +22,12 @@ measure! {
     /// O(n) time, some kilobytes, one pass; from a sketch O(cells).
     ///
     /// # Accuracy
-    /// Numerical: compensated sums, a few units of rounding; from a sketch about 2^-33, and where rows
-    /// were clipped up to twice the clip for their share of the weight. Statistical: unbiased.
+    /// Numerical: compensated sums, a few units of rounding; from a sketch about 2^-33, and where
+    /// rows were clipped up to twice the clip for their share of the weight. Statistical: unbiased.
     ///
     /// # Reference
-    /// Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78, 1950.
+    /// Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review
+    /// 78, 1950.
     ///
     /// # Example
     /// ```
@@ -52,10 +53,12 @@ measure! {
     /// ```text
     /// log loss = - Σ_i s_i (y_i ln p_i + (1 - y_i) ln(1 - p_i))        p_i clipped to [clip, 1 - clip]
     /// ```
-    /// Raw scores are not clipped: ln p and ln(1 - p) are computed from them directly and stay finite.
+    /// Raw scores are not clipped: ln p and ln(1 - p) are computed from them directly and stay
+    /// finite.
     ///
     /// # Assumptions
-    /// None. A strictly proper score; one confident mistake can dominate it, and then the clip does.
+    /// None. A strictly proper score; one confident mistake can dominate it, and then the clip
+    /// does.
     ///
     /// # Cost
     /// O(n) time, some kilobytes, one pass; from a sketch O(cells).
@@ -77,8 +80,8 @@ measure! {
     /// # Ok::<(), calipers::Error>(())
     /// ```
     pub struct LogLoss {
-        /// With the logistic link for raw scores, and a clip of 1e-15; of a sketch's rows with the clip
-        /// of the sketch.
+        /// With the logistic link for raw scores, and a clip of 1e-15; of a sketch's rows with the
+        /// clip of the sketch.
         new;
 
         link: Link;
@@ -265,7 +268,7 @@ struct Mean {
     n_clipped: u64,
 }
 
-/// The weighted mean of what `of_row` says of score and outcome; it also says whether the score was
+/// The weighted mean of `of_row` of score and outcome, which also returns whether the score was
 /// clipped.
 fn mean_of(view: &BinaryView<'_>, of_row: impl Fn(f64, bool) -> (f64, bool) + Sync) -> Result<Mean, Error> {
     let empty = || [Sum::default(); 3];
@@ -282,7 +285,7 @@ fn mean_of(view: &BinaryView<'_>, of_row: impl Fn(f64, bool) -> (f64, bool) + Sy
     Ok(Mean { value: sum / weights, bound: 0.0, n_clipped: n_clipped as u64 })
 }
 
-/// The weighted mean of what `of_cell` says: a value, and how far it can be off.
+/// The weighted mean of `of_cell`: a value, and a bound on its error.
 fn mean_of_cells(sketch: &Sketch, of_cell: impl Fn(&Summary) -> (f64, f64)) -> Mean {
     let (mut value, mut bound) = (Sum::default(), Sum::default());
     for cell in sketch.summaries().filter(|cell| cell.weight > 0.0) {

@@ -40,7 +40,7 @@ pub enum SmoothMethod {
     /// and reflected once, a sum over a second grid in place of the integral, and a width that is
     /// known to 1/1024. Rows at 0 or 1, and less so those within 1/1000 of them, count half there,
     /// since the reflection leaves out the image of the last node: with many of them, as of a
-    /// confident model, the figure is far from smECE.
+    /// confident model, the value is far from smECE.
     Relplot,
 }
 
@@ -80,39 +80,39 @@ measure! {
     /// smECE_σ = ∫_0^1 |Σ_i s_i (y_i - p_i) K̃_σ(t, p_i)| dt        smECE = the σ with smECE_σ = σ
     /// K̃_σ(t, p) = Σ_k φ_σ(t - p + 2k) + φ_σ(t + p + 2k)           k over all integers
     /// ```
-    /// with s_i the shares of the weight and φ_σ the normal density: the kernel is reflected at 0 and 1
-    /// without end, so that it integrates to 1 for every p. smECE_σ does not grow with σ, so that there
-    /// is one fixed point. With [`Smoothing::Predictions`] it is the calibration error of the predictor
-    /// T that reports p + σ ξ, reflected into [0, 1]:
+    /// with s_i the shares of the weight and φ_σ the normal density: the kernel is reflected at 0
+    /// and 1 infinitely often, so that it integrates to 1 for every p. smECE_σ does not grow with
+    /// σ, so that there is one fixed point. With [`Smoothing::Predictions`] it is the calibration
+    /// error of the predictor T that reports p + σ ξ, reflected into [0, 1]:
     /// ```text
     /// E |E[Y | T] - T| = ∫_0^1 |Σ_i s_i (y_i - t) K̃_σ(t, p_i)| dt
     /// ```
-    /// which LS-ECE is likened to in its paper. It differs from smECE_σ by at most σ √(2/π), the mean
-    /// distance that noise moves a probability by; unless given, its σ is that of smECE.
+    /// which LS-ECE is likened to in its paper. It differs from smECE_σ by at most σ √(2/π), the
+    /// mean distance that noise moves a probability by; unless given, its σ is that of smECE.
     ///
     /// # Assumptions
     /// None for the number itself: it is continuous in the predictions for any data.
     ///
     /// # Cost
-    /// O(n) and one pass for a given σ, with a grid of some nodes for each σ; the fixed point takes one
-    /// pass and about ten transforms of that grid where smECE is above 1/128. Below, up to 2^20 rows
-    /// are sorted, and each factor of 8 takes a grid of at most some thousand nodes for each row; more
-    /// rows take one more pass for each factor.
+    /// O(n) and one pass for a given σ, with a grid of some nodes for each σ; the fixed point takes
+    /// one pass and about ten transforms of that grid where smECE is above 1/128. Below, up to 2^20
+    /// rows are sorted, and each factor of 8 takes a grid of at most some thousand nodes for each
+    /// row; more rows take one more pass for each factor.
     ///
     /// # Accuracy
-    /// Numerical: `numerical_bound`, proven in `measures/reflected.rs` and at most the tolerance, 1e-9
-    /// unless set. Since smECE_σ - σ falls at least as fast as σ grows, a σ with |smECE_σ - σ| <= d is
-    /// within d of the fixed point. With [`SmoothMethod::Relplot`] the bound is that of rounding in
-    /// relplot's own sums; on six sets of `tests/peers.rs` five values are within 0.0003 of the exact
-    /// ones, and one, with a sixth of its rows at 0 or 1, is a tenth too small. Statistical: biased up
-    /// at small n even when calibrated.
+    /// Numerical: `numerical_bound`, proven in `measures/reflected.rs` and at most the tolerance,
+    /// 1e-9 unless set. Since smECE_σ - σ falls at least as fast as σ grows, a σ with |smECE_σ - σ|
+    /// <= d is within d of the fixed point. With [`SmoothMethod::Relplot`] the bound is that of
+    /// rounding in relplot's own sums; on six sets of `tests/peers.rs` five values are within
+    /// 0.0003 of the exact ones, and one, with a sixth of its rows at 0 or 1, is a tenth too small.
+    /// Statistical: biased up at small n even when calibrated.
     ///
     /// # Reference
     /// Błasiok, Nakkiran, "Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing", ICLR 2024.
     ///
     /// # Example
-    /// All residuals are 0.3, and smoothing moves them without loss, so that smECE_σ is 0.3 for every
-    /// σ.
+    /// All residuals are 0.3, and smoothing moves them without loss, so that smECE_σ is 0.3 for
+    /// every σ.
     /// ```
     /// use calipers::{Measure, Input, SmoothEce};
     ///
@@ -278,7 +278,7 @@ impl Groups {
     /// so have all to the left and all to the right: |G| is |G_left| + |G_right| but for that, and
     /// its integral does not depend on how long the way between them is. Nor does it depend on the
     /// way to an end that is further than a reach. So longer ways are cut to that length for the
-    /// largest σ that will be asked for, and the grid is as fine as σ needs on what remains: some
+    /// largest σ that is needed, and the grid is as fine as σ needs on what remains: some
     /// thousand nodes for each row, however small σ is. An integral does not change with the unit
     /// of length.
     fn squeezed(&self, largest_sigma: f64) -> (Vec<(f64, f64)>, f64) {

@@ -46,37 +46,39 @@ measure! {
     /// gap_k = (γ(S_k) - γ(S_(k-1))) / (S_k - S_(k-1))            the mean of γ' over the rows of p_(k)
     /// value = Σ_k (S_k - S_(k-1)) |gap_k|
     /// ```
-    /// s_i shares of the weight, p_(k) the k-th distinct probability, S_0 = 0. The slope of C is the
-    /// mean of y - p, so that of γ is the calibration gap, and p + gap the recalibrated probability:
-    /// [`curve`](Self::curve). Knots are in percentiles, so every stretch between knots has as many
-    /// rows. At the ends the run-out is natural unless set.
+    /// s_i shares of the weight, p_(k) the k-th distinct probability, S_0 = 0. The slope of C is
+    /// the mean of y - p, so that of γ is the calibration gap, and p + gap the recalibrated
+    /// probability: [`curve`](Self::curve). Knots are in percentiles, so every stretch between
+    /// knots has as many rows. At the ends the run-out is natural unless set.
     ///
-    /// The paper sums (γ - C)² over the rows in place of the integral. The integral is what that sum
-    /// becomes as every row is repeated without end: it gives a weight the meaning of repetition, ties
-    /// a place, and one answer where there are fewer distinct probabilities than knots. Both differ by
-    /// O(1 / n). The paper reports the KS error beside its spline
-    /// ([`CumulativeCalibrationError`](crate::CumulativeCalibrationError)); the mean of |gap| is its
-    /// recalibration map as a figure.
+    /// The paper sums (γ - C)² over the rows in place of the integral. The integral is what that
+    /// sum becomes as every row is repeated more and more often: it gives a weight the meaning of
+    /// repetition, ties a place, and one answer where there are fewer distinct probabilities than
+    /// knots. Both differ by O(1 / n). The paper reports the KS error beside its spline
+    /// ([`CumulativeCalibrationError`](crate::CumulativeCalibrationError)); the mean of |gap| is
+    /// its recalibration map as one value.
     ///
     /// # Assumptions
-    /// Independent rows. Gaps that change sign within less than about 1 / K of the rows are blurred.
+    /// Independent rows. Gaps that change sign within less than about 1 / K of the rows are
+    /// blurred.
     ///
     /// # Cost
-    /// O(n log n) time for a sort, one pass for the fit and one for the gaps; O(K³) for the knots, at
-    /// most 100.
+    /// O(n log n) time for a sort, one pass for the fit and one for the gaps; O(K³) for the knots,
+    /// at most 100.
     ///
     /// # Accuracy
-    /// Numerical: the normal equations do not depend on the data and have a condition below 10^3; the
-    /// bound, proven in `numerics/cubic_spline.rs`, is some 10^-13, for the order that the computed
-    /// probabilities have. Statistical: biased up at small n even when calibrated, the more the more
-    /// knots.
+    /// Numerical: the normal equations do not depend on the data and have a condition below 10^3;
+    /// the bound, proven in `numerics/cubic_spline.rs`, is some 10^-13, for the order that the
+    /// computed probabilities have. Statistical: biased up at small n even when calibrated, the
+    /// more the more knots.
     ///
     /// # Reference
-    /// Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu, Hartley, "Calibration of Neural Networks using
-    /// Splines", ICLR 2021.
+    /// Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu, Hartley, "Calibration of Neural Networks
+    /// using Splines", ICLR 2021.
     ///
     /// # Example
-    /// Outcomes are more frequent than said by 0.25 everywhere: C is a line, and its own spline.
+    /// Outcomes are more frequent than predicted by 0.25 everywhere: C is a line, and its own
+    /// spline.
     /// ```
     /// use calipers::{Measure, Input, SplineCalibrationError};
     ///

@@ -3,21 +3,22 @@
 use super::prelude::*;
 
 measure! {
-    /// T-Cal's debiased plug-in estimator of the squared calibration error: products of the residuals
-    /// of different rows of a bin.
+    /// T-Cal's debiased plug-in estimator of the squared calibration error: products of the
+    /// residuals of different rows of a bin.
     ///
     /// # Definition
     /// ```text
     /// DPE = Σ_b ( (Σ_{i in b} s_i r_i)² - Σ_{i in b} s_i² r_i² ) / S_b        r_i = y_i - p_i, S_b = Σ_{i in b} s_i
     /// ```
-    /// with s_i shares of the weight, over m bins [(b-1)/m, b/m), the last closed. Without weights this
-    /// is (1/n) Σ_b ((Σ r)² - Σ r²) / n_b. **It may be negative**: it is about 0 on average where rows
-    /// are calibrated, and is not cut at 0, because that would bring the bias back. It estimates a
-    /// square; no root is taken.
+    /// with s_i shares of the weight, over m bins [(b-1)/m, b/m), the last closed. Without weights
+    /// this is (1/n) Σ_b ((Σ r)² - Σ r²) / n_b. **It may be negative**: it is about 0 on average
+    /// where rows are calibrated, and is not cut at 0, because that would bring the bias back. It
+    /// estimates a square; no root is taken.
     ///
     /// # Assumptions
-    /// Independent rows. What is left out are the pairs of a row with itself, so a row of weight 2 is
-    /// *not* two rows: two rows would be two independent ones. The scale of weights does not matter.
+    /// Independent rows. What is left out are the pairs of a row with itself, so a row of weight 2
+    /// is *not* two rows: two rows would be two independent ones. The scale of weights does not
+    /// matter.
     ///
     /// # Cost
     /// O(n) time, one pass, O(m) memory.

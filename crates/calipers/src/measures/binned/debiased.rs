@@ -6,8 +6,8 @@ use super::{Compat, NBins, Norm, Strategy, settings};
 use crate::measures::prelude::*;
 
 measure! {
-    /// Debiased binned calibration error: the gaps of the bins without the part that chance alone would
-    /// make.
+    /// Debiased binned calibration error: the gaps of the bins without the part that chance alone
+    /// would make.
     ///
     /// # Definition
     /// With share W_b / W, gap g_b = ȳ_b - p̄_b and n_b = (Σw)² / Σw² rows that the bin is worth:
@@ -16,31 +16,32 @@ measure! {
     /// L1:  2 Σ_b share_b |g_b| - Σ_b share_b E|N(g_b, s_b²)|,      s_b² = ȳ_b (1 - ȳ_b) / n_b
     /// ```
     /// v_b is an unbiased estimate of the variance of ȳ_b, so that the sum under the root is an
-    /// unbiased estimate of its value for infinitely many rows in the same bins. L1 takes away the rise
-    /// that a second draw of the outcome rates would make; others take the mean of a thousand such
-    /// draws, here it is its expectation in closed form,
+    /// unbiased estimate of its value for infinitely many rows in the same bins. L1 takes away the
+    /// rise that a second draw of the outcome rates would make; others take the mean of a thousand
+    /// such draws, here it is its expectation in closed form,
     /// `E|N(g, s²)| = s √(2/π) exp(-g²/2s²) + g erf(g / s√2)`. L1 can be below 0.
     ///
     /// # Assumptions
-    /// Independent rows. Bins that do not depend on the outcomes. Gaps that cancel inside a bin are not
-    /// seen. Weights count by the rows that they are worth, so that a weight of 2 is not two rows.
+    /// Independent rows. Bins that do not depend on the outcomes. Gaps that cancel inside a bin are
+    /// not seen. Weights count by the rows that they are worth, so that a weight of 2 is not two
+    /// rows.
     ///
     /// # Cost
     /// That of [`BinnedEce`](crate::BinnedEce): O(n), and a sort for equal-mass bins.
     ///
     /// # Accuracy
-    /// Numerical: compensated sums; a few units of rounding under the root, which the root of a number
-    /// next to 0 makes larger. Statistical: L2 squared is unbiased for its bins where it is not cut at
-    /// 0; L1 is less biased than binned ECE.
+    /// Numerical: compensated sums; a few units of rounding under the root, which the root of a
+    /// number next to 0 makes larger. Statistical: L2 squared is unbiased for its bins where it is
+    /// not cut at 0; L1 is less biased than binned ECE.
     ///
     /// # Reference
-    /// Kumar, Liang, Ma, "Verified Uncertainty Calibration", NeurIPS 2019; the idea also in Bröcker,
-    /// "Estimating reliability and resolution of probability forecasts through decomposition of the
-    /// empirical score", Climate Dynamics 39, 2012.
+    /// Kumar, Liang, Ma, "Verified Uncertainty Calibration", NeurIPS 2019; the idea also in
+    /// Bröcker, "Estimating reliability and resolution of probability forecasts through
+    /// decomposition of the empirical score", Climate Dynamics 39, 2012.
     ///
     /// # Example
-    /// One bin with outcomes 1, 1, 0, 0 and probability 0.9: the gap is 0.4, and chance accounts for
-    /// 0.25 / 3 of its square.
+    /// One bin with outcomes 1, 1, 0, 0 and probability 0.9: the gap is 0.4, and chance accounts
+    /// for 0.25 / 3 of its square.
     /// ```
     /// use calipers::{DebiasedEce, Measure, Input};
     ///
@@ -128,7 +129,7 @@ impl Measure for DebiasedEce {
         let rounding = 64.0 * f64::EPSILON + 4.0 * rows.error();
         let (value, numerical_bound) = match self.norm {
             Norm::L2 => {
-                // A weight of rows that are worth less than two says nothing of their variance;
+                // A weight of rows that are worth less than two does not determine their variance;
                 // 1e-9 for rounding.
                 let squared = summaries
                     .filter(|bin| bin.3 >= 2.0 - 1e-9)

@@ -1,4 +1,4 @@
-//! Where bins begin and end: our rule, and those of the tools that people compare with.
+//! Bin edges: those of calipers, and those of other packages.
 
 use crate::Error;
 use crate::data::{BinaryView, Rows};

@@ -162,7 +162,7 @@ dispatched! {
     }
 }
 
-/// Outside [0, 1] by rounding only: the door has counted it.
+/// Outside [0, 1] by rounding only: input validation has counted it.
 #[inline(always)]
 fn within_unit<P: Probability>(probability: P) -> f64 {
     let p: f64 = probability.into();

@@ -1,4 +1,4 @@
-//! Binned calibration error, with every choice that makes its figures differ named.
+//! Binned calibration error, with a name for every choice that changes its value.
 
 mod bracket;
 mod debiased;
@@ -99,22 +99,23 @@ measure! {
     /// ECE_B = Σ_b (W_b / W) |ȳ_b - p̄_b|
     /// ```
     /// with W_b the weight of bin b, ȳ_b and p̄_b its weighted means; empty bins add 0. Equal-width
-    /// bins are ((b-1)/B, b/B], the first closed; equal-mass bins end at the weighted quantiles b/B of
-    /// the probabilities, so equal probabilities always share a bin. Equation (binece) of the paper.
+    /// bins are ((b-1)/B, b/B], the first closed; equal-mass bins end at the weighted quantiles b/B
+    /// of the probabilities, so equal probabilities always share a bin. Equation (binece) of the
+    /// paper.
     ///
     /// # Assumptions
-    /// Independent rows. Gaps that cancel inside a bin are not seen, and a probability next to an edge
-    /// can jump.
+    /// Independent rows. Gaps that cancel inside a bin are not seen, and a probability next to an
+    /// edge can jump.
     ///
     /// # Cost
     /// O(n) time and some kilobytes for equal-width bins, a sort for equal-mass bins.
     ///
     /// # Accuracy
-    /// Numerical: the sums are exact for equal-width bins of a plain column and compensated otherwise;
-    /// `numerical_bound` is a few units of rounding. Probabilities are compared with the edges in
-    /// double precision, also where they are given in single precision; those of raw scores are rounded
-    /// to double precision first, and the measure is that of the rounded ones. Statistical: biased up
-    /// at small n even when calibrated, as n grows never above the true ECE.
+    /// Numerical: the sums are exact for equal-width bins of a plain column and compensated
+    /// otherwise; `numerical_bound` is a few units of rounding. Probabilities are compared with the
+    /// edges in double precision, also where they are given in single precision; those of raw
+    /// scores are rounded to double precision first, and the measure is that of the rounded ones.
+    /// Statistical: biased up at small n even when calibrated, as n grows never above the true ECE.
     ///
     /// # Reference
     /// Naeini, Cooper, Hauskrecht, AAAI 2015; equal-mass: Nixon et al., CVPR workshops 2019.
@@ -145,7 +146,7 @@ measure! {
         /// How gaps are put together.
         norm: Norm = Norm::L1;
 
-        /// The edges of another tool, to reproduce its figures.
+        /// The bin edges of another package, to reproduce its values.
         compat: into Option<Compat> = None;
 
         link: Link;

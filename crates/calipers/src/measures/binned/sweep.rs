@@ -11,33 +11,33 @@ const MAX_LOOKS: u64 = 1 << 31;
 const WEIGHT_ROUNDING: f64 = 1e-12;
 
 measure! {
-    /// ECE-sweep: binned calibration error with the most bins for which outcome rates still rise from
-    /// bin to bin.
+    /// ECE-sweep: binned calibration error with the most bins for which outcome rates still rise
+    /// from bin to bin.
     ///
     /// # Definition
-    /// For B = 2, 3, ..., n - 1 bins, stop at the first B whose outcome rates fall from one bin to the
-    /// next, empty ones left out; the result is that of B - 1 bins:
+    /// For B = 2, 3, ..., n - 1 bins, stop at the first B whose outcome rates fall from one bin to
+    /// the next, empty ones left out; the result is that of B - 1 bins:
     /// ```text
     /// ECE_B = (Σ_b share_b |ȳ_b - p̄_b|^q)^(1/q)        q = 1 or 2
     /// ```
-    /// Equal-mass bins end at the weighted quantiles b/B, ties together: a probability is in bin ⌊B C⌋
-    /// with C the share of the weight below it, which for distinct probabilities is the rule of the
-    /// authors' code. Equal-width bins are ((b-1)/B, b/B], the first closed.
+    /// Equal-mass bins end at the weighted quantiles b/B, ties together: a probability is in bin ⌊B
+    /// C⌋ with C the share of the weight below it, which for distinct probabilities is the rule of
+    /// the authors' code. Equal-width bins are ((b-1)/B, b/B], the first closed.
     ///
     /// # Assumptions
     /// Independent rows, and a true outcome rate that rises with the probability.
     ///
     /// # Cost
-    /// A sort, then from prefix sums O(log n) for each bin of each B. Bins before the first outcome 1
-    /// and behind the last outcome 0 are in order whatever B is, and are not looked at; rates that are
-    /// in order row by row are so for every B, which is seen at once. With noise between these, order
-    /// fails early: at 48 to 87 bins in trials with 10^6 rows. A sweep that would look at more than
-    /// 2^31 bins is refused: [`max_bins`](Self::max_bins) ends it before.
+    /// A sort, then from prefix sums O(log n) for each bin of each B. Bins before the first outcome
+    /// 1 and behind the last outcome 0 are in order whatever B is, and are not looked at; rates
+    /// that are in order row by row are so for every B, which is seen at once. With noise between
+    /// these, order fails early: at 48 to 87 bins in trials with 10^6 rows. A sweep that would look
+    /// at more than 2^31 bins is an error: [`max_bins`](Self::max_bins) ends it earlier.
     ///
     /// # Accuracy
-    /// Numerical: compensated sums; rates of unweighted rows are compared exactly, those of weighted
-    /// rows up to 1e-12. Statistical: biased less than with a fixed number of bins where the rate
-    /// rises.
+    /// Numerical: compensated sums; rates of unweighted rows are compared exactly, those of
+    /// weighted rows up to 1e-12. Statistical: biased less than with a fixed number of bins where
+    /// the rate rises.
     ///
     /// # Reference
     /// Roelofs, Cain, Shlens, Mozer, "Mitigating Bias in Calibration Error Estimation", AISTATS 2022.

@@ -12,8 +12,8 @@ const FINEST: i32 = 52;
 const BATCH: usize = 4;
 
 measure! {
-    /// Surrogate interval calibration error: binned calibration error, averaged over all shifts of the
-    /// bins, with a price on their width.
+    /// Surrogate interval calibration error: binned calibration error, averaged over all shifts of
+    /// the bins, with a price on their width.
     ///
     /// # Definition
     /// ```text
@@ -21,35 +21,37 @@ measure! {
     /// SintCE    = inf over k = 0, 1, 2, ... of RintCE(2^-k) + 2^-k
     /// ```
     /// with s_i shares of the weight. The interval calibration error itself is a minimum over all
-    /// partitions into intervals of the binned error plus mean width; SintCE is never below it, and no
-    /// more than a polynomial above. The mean over r is not sampled: joined end to end, the bins of all
-    /// shifts are one window that slides over the line,
+    /// partitions into intervals of the binned error plus mean width; SintCE is never below it, and
+    /// no more than a polynomial above. The mean over r is not sampled: joined end to end, the bins
+    /// of all shifts are one window that slides over the line,
     /// ```text
     /// RintCE(e) = (1/e) ∫ | Σ_{i: x <= p_i < x + e} s_i (y_i - p_i) | dx
     /// ```
     /// which is constant between the p_i and p_i - e. The result's setting `width` is the best e.
     ///
     /// # Assumptions
-    /// Independent rows. Never below the lower distance to calibration, at most the ECE of the pooled
-    /// rows.
+    /// Independent rows. Never below the lower distance to calibration, at most the ECE of the
+    /// pooled rows.
     ///
     /// # Cost
-    /// O(n log n) time for a sort, then one pass for each k. RintCE never falls as bins are halved, so
-    /// the search ends at the first k whose RintCE is no better than what was found: about log2(1 /
-    /// SintCE) passes.
+    /// O(n log n) time for a sort, then one pass for each k. RintCE never falls as bins are halved,
+    /// so the search ends at the first k whose RintCE is no better than what was found: about
+    /// log2(1 / SintCE) passes.
     ///
     /// # Accuracy
-    /// Numerical: window sums are differences of a running sum in two words, ends of windows have no
-    /// error that is not far below e; the bound is some units of rounding, and 2^-52 where the infimum
-    /// is approached by ever narrower bins. Probabilities that were computed from raw scores with an
-    /// error e add at most about 2 √(2 e), where narrow bins are best. Statistical: biased up.
+    /// Numerical: window sums are differences of a running sum in two words, ends of windows have
+    /// no error that is not far below e; the bound is some units of rounding, and 2^-52 where the
+    /// infimum is approached by ever narrower bins. Probabilities that were computed from raw
+    /// scores with an error e add at most about 2 √(2 e), where narrow bins are best. Statistical:
+    /// biased up.
     ///
     /// # Reference
     /// Blasiok, Gopalan, Hu, Nakkiran, "A unifying theory of distance from calibration", STOC 2023.
     ///
     /// # Example
-    /// Residuals 0.28 and -0.28 (with their shares) at a distance of 1/8: bins of width e cut between
-    /// them for a share 1/(8 e) of the shifts, so that RintCE = 0.07 / e; and 1/4 is the best width.
+    /// Residuals 0.28 and -0.28 (with their shares) at a distance of 1/8: bins of width e cut
+    /// between them for a share 1/(8 e) of the shifts, so that RintCE = 0.07 / e; and 1/4 is the
+    /// best width.
     /// ```
     /// use calipers::{Measure, Input, SurrogateIntervalCalibrationError};
     ///
@@ -94,11 +96,11 @@ impl Measure for SurrogateIntervalCalibrationError {
     }
 }
 
-/// The least RintCE(w) + w, its w, and what it says of the exact probabilities.
+/// The least RintCE(w) + w, its w, and the bounds that follow for the exact probabilities.
 fn search(sums: &Sums, score_error: f64) -> (f64, f64, Exact) {
     let (mut value, mut best_width) = (f64::INFINITY, 1.0);
     let mut exact = Exact::default();
-    // Some at a time on all cores; those that would not have been asked for change nothing.
+    // Some at a time on all cores; those beyond the end of the search change nothing.
     'search: for batch in (0..=FINEST).step_by(BATCH) {
         let widths: Vec<f64> = (batch..=FINEST).take(BATCH).map(|k| 2f64.powi(-k)).collect();
         let gaps: Vec<f64> = widths
@@ -125,14 +127,14 @@ fn search(sums: &Sums, score_error: f64) -> (f64, f64, Exact) {
 /// scores with an error e.
 ///
 /// An end of a window that is off by e changes its sum for shifts of measure 2 e at most; over all
-/// rows that moves RintCE(w) by no more than 2 e / w. That alone says nothing at widths of the size
+/// rows that moves RintCE(w) by no more than 2 e / w. That alone is no bound at widths of the size
 /// of e. But exact RintCE never falls as w is halved, so what it must be at a wide w it must be at
 /// all narrower ones, too:
 /// ```text
 /// exact SintCE <= R(w) + w + 2 e / w                         for every w that was tried
 /// exact RintCE(w) >= max over wider w' of R(w') - 2 e / w'   also at all w that were not tried
 /// ```
-/// Both sides are within about 2 √(2 e) of the figure at worst, which is met where rows of one
+/// Both sides are within about 2 √(2 e) of the value at worst, which is reached where rows of one
 /// exact probability were computed apart.
 #[derive(Debug)]
 struct Exact {
@@ -159,7 +161,7 @@ impl Exact {
         self.lowest = self.lowest.min(self.least_gap + width);
     }
 
-    /// How far a figure can be from the exact one. Widths that were not tried have a price above 0.
+    /// How far a value can be from the exact one. Widths that were not tried have a price above 0.
     fn distance(&self, value: f64) -> f64 {
         (self.highest - value).max(value - self.lowest.min(self.least_gap)).max(0.0)
     }
@@ -229,7 +231,7 @@ mod tests {
 
     /// Ties and near ties that the error influences apart, which is where windows see it most.
     #[test]
-    fn the_exact_figure_is_within_reach_of_that_with_errors() {
+    fn the_exact_value_is_within_reach_of_that_with_errors() {
         let mut random = Uniforms::new(7);
         for case in 0..400 {
             let error = 10f64.powi(-(case % 12) - 3);

@@ -1,5 +1,5 @@
 //! Lower distance to calibration: a program on two coupled chains, solved on nodes and enclosed for
-//! the rows themselves.
+//! the data.
 
 use super::interior::Program;
 use crate::measures::prelude::*;
@@ -11,41 +11,42 @@ const ENOUGH: f64 = 1e-12;
 const MOST_IDLE: u32 = 6;
 
 measure! {
-    /// Lower distance to calibration: how far probabilities must be moved, on average, until they are
-    /// calibrated.
+    /// Lower distance to calibration: how far probabilities must be moved, on average, until they
+    /// are calibrated.
     ///
     /// # Definition
     /// ```text
     /// lower dCE = min E|p - u|   over joint distributions of (p, u, y) in which (p, y) is distributed as the rows and E[y | u] = u
     /// ```
-    /// Rows of one probability and outcome may be moved to several places, which is what makes it lower
-    /// than the distance to the nearest calibrated function, and what makes it computable.
+    /// Rows of one probability and outcome may be moved to several places, which is what makes it
+    /// lower than the distance to the nearest calibrated function, and what makes it computable.
     ///
     /// # Assumptions
     /// Independent rows. Never below |mean residual|; between half and twice the smooth calibration
     /// error; at most the ECE of the pooled rows.
     ///
     /// # Cost
-    /// O(n log n) time for a sort, then some 30 steps of an interior-point method on `n_nodes` nodes
-    /// (16384 unless set), each O(nodes), and one pass over the rows. Exact solutions known before take
-    /// O(n²) or more.
+    /// O(n log n) time for a sort, then some 30 steps of an interior-point method on `n_nodes`
+    /// nodes (16384 unless set), each O(nodes), and one pass over the rows. Exact solutions known
+    /// before take O(n²) or more.
     ///
     /// # Accuracy
-    /// Numerical: the value is the middle of a lower and an upper bound that hold whatever the solver
-    /// did; `numerical_bound` is half their distance: about 10^-12 to 10^-8 where miscalibration is
-    /// clear, up to 10^-5 where n is large and rows are nearly calibrated.
+    /// Numerical: the value is the middle of a lower and an upper bound that hold whatever the
+    /// solver did; `numerical_bound` is half their distance: about 10^-12 to 10^-8 where
+    /// miscalibration is clear, up to 10^-5 where n is large and rows are nearly calibrated.
     ///
-    /// *Upper.* A calibrated u has some mass m at each node u_k, of which u_k m has outcome 1. On the
-    /// line, to move the rows there costs ∫ |F_1 - M_1| + |F_0 - M_0|, F_y and M_y the cumulated shares
-    /// of outcome y before and after. This is computed for the rows, not for nodes.
+    /// *Upper.* A calibrated u has some mass m at each node u_k, of which u_k m has outcome 1. On
+    /// the line, to move the rows there costs ∫ |F_1 - M_1| + |F_0 - M_0|, F_y and M_y the
+    /// cumulated shares of outcome y before and after. This is computed for the rows, not for
+    /// nodes.
     ///
-    /// *Lower.* Let f0, f1 change no faster than their argument, and (1 - u) f0(u) + u f1(u) <= h for
-    /// all u in [0, 1]. Then for every calibrated u
+    /// *Lower.* Let f0, f1 change no faster than their argument, and (1 - u) f0(u) + u f1(u) <= h
+    /// for all u in [0, 1]. Then for every calibrated u
     /// ```text
     /// E|p - u| >= E[f_y(p) - f_y(u)] = E[f_y(p)] - E[(1 - u) f0(u) + u f1(u)] >= E[f_y(p)] - h
     /// ```
-    /// f0 and f1 are linear between nodes, so that the constraint is a parabola there, whose maximum is
-    /// known: its excess over the nodes is of second order in their distance.
+    /// f0 and f1 are linear between nodes, so that the constraint is a parabola there, whose
+    /// maximum is known: its excess over the nodes is of second order in their distance.
     ///
     /// Statistical: biased up; of order n^(-1/2) where calibrated.
     ///
@@ -53,7 +54,7 @@ measure! {
     /// Blasiok, Gopalan, Hu, Nakkiran, "A unifying theory of distance from calibration", STOC 2023.
     ///
     /// # Example
-    /// 0.4 had outcome 1 and 0.6 had outcome 0: to say 0.5 twice is calibrated and 0.1 away.
+    /// 0.4 had outcome 1 and 0.6 had outcome 0: predicting 0.5 twice is calibrated and 0.1 away.
     /// ```
     /// use calipers::{Measure, Input, LowerDistance};
     ///
@@ -225,7 +226,7 @@ fn cost(groups: &[Group], program: &Program, masses: &[f64]) -> f64 {
     cost.value() + negative.value().abs() + positive.value().abs()
 }
 
-/// What the functions say, made feasible: a lower bound.
+/// The value of the functions after they are made feasible: a lower bound.
 fn gain(groups: &[Group], program: &Program, functions: &[[f64; 2]]) -> f64 {
     let mut functions = functions.to_vec();
     let nodes = &program.nodes;

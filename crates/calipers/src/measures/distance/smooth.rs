@@ -11,34 +11,34 @@ measure! {
     /// ```text
     /// smCE = max Σ_i s_i (y_i - p_i) w(p_i)    over w: [0, 1] -> [-1, 1] with |w(p) - w(q)| <= |p - q|
     /// ```
-    /// with s_i shares of the weight. [`witness`](Self::witness) gives a w that attains it: where w is
-    /// positive, outcomes were more frequent than said.
+    /// with s_i shares of the weight. [`witness`](Self::witness) gives a w that attains it: where w
+    /// is positive, outcomes were more frequent than predicted.
     ///
     /// # Assumptions
     /// Independent rows. Between half and twice the [`LowerDistance`](crate::LowerDistance) to
     /// calibration, never above the ECE of the pooled rows, never below |mean residual|.
     ///
     /// # Cost
-    /// O(n log n) time for a sort. The program is then solved by dynamic programming: with u the value
-    /// of w at p_k, the best of the first k terms is a concave, piecewise linear function of u, of
-    /// which the kinks left and right of the maximum are kept. A row adds at most two kinks, and moves
-    /// those that the maximum passes from one side to the other; few one by one, many at once as part
-    /// of a tree, in O(log n).
+    /// O(n log n) time for a sort. The program is then solved by dynamic programming: with u the
+    /// value of w at p_k, the best of the first k terms is a concave, piecewise linear function of
+    /// u, of which the kinks left and right of the maximum are kept. A row adds at most two kinks,
+    /// and moves those that the maximum passes from one side to the other; few one by one, many at
+    /// once as part of a tree, in O(log n).
     ///
     /// # Accuracy
     /// Numerical: nothing of the solver is trusted. The w that it finds gives a lower bound; a flow
     /// with the same support, which is a solution of the dual program, gives an upper one;
-    /// `numerical_bound` is the distance of the two with all rounding, typically 10^-15. Statistical:
-    /// biased up; of order n^(-1/2) where calibrated.
+    /// `numerical_bound` is the distance of the two with all rounding, typically 10^-15.
+    /// Statistical: biased up; of order n^(-1/2) where calibrated.
     ///
     /// # Reference
-    /// Kakade, Foster, "Deterministic calibration and Nash equilibrium", 2008; Blasiok, Gopalan, Hu,
-    /// Nakkiran, STOC 2023; that it is solved on a chain: Hu, Jambulapati, Tian, Yang, "Testing
+    /// Kakade, Foster, "Deterministic calibration and Nash equilibrium", 2008; Blasiok, Gopalan,
+    /// Hu, Nakkiran, STOC 2023; that it is solved on a chain: Hu, Jambulapati, Tian, Yang, "Testing
     /// calibration in nearly-linear time", NeurIPS 2024.
     ///
     /// # Example
-    /// Residuals 0.6 and -0.6 at a distance of 0.2: w can differ by 0.2 between them, so 0.5 · 0.6 ·
-    /// 0.2 is the best.
+    /// Residuals 0.6 and -0.6 at a distance of 0.2: w can differ by 0.2 between them, so 0.5 · 0.6
+    /// · 0.2 is the best.
     /// ```
     /// use calipers::{Measure, Input, SmoothCalibrationError};
     ///

@@ -16,42 +16,42 @@ const RULE_PLACES: usize = 4096;
 const RULE_GROUPS: usize = 1 << 16;
 
 measure! {
-    /// KDE-ECE with beta kernels: each row against the outcome rate that all other rows predict at its
-    /// probability.
+    /// KDE-ECE with beta kernels: each row against the outcome rate that all other rows predict at
+    /// its probability.
     ///
     /// # Definition
     /// ```text
     /// Σ_j s_j |ŷ_j - p_j|,       ŷ_j = Σ_{i≠j} w_i y_i K(p_j; p_i) / Σ_{i≠j} w_i K(p_j; p_i)
     /// K(z; x) = density at z of the beta distribution with parameters x/h + 1 and (1 - x)/h + 1
     /// ```
-    /// with probabilities clipped to [clip, 1 - clip], where K is finite; with [`Norm::L2`] the root of
-    /// the mean square. A row leaves itself out with all its weight, so that a weight of 2 is not two
-    /// rows. For a binary outcome the authors' code has twice this value, since it adds up both
-    /// classes.
+    /// with probabilities clipped to [clip, 1 - clip], where K is finite; with [`Norm::L2`] the
+    /// root of the mean square. A row leaves itself out with all its weight, so that a weight of 2
+    /// is not two rows. For a binary outcome the authors' code has twice this value, since it adds
+    /// up both classes.
     ///
     /// Unless given, h maximises the likelihood of rows under the density that all others make,
     /// `Σ_j s_j ln Σ_{i≠j} w_i K(p_j; p_i)`, over 15 values from 1e-5 to 0.1 and 0.2, 0.4, ..., 1;
-    /// beyond 4096 distinct probabilities it is the mean over 4096 equal parts of the weight, each with
-    /// its middle probability, and beyond 65,536 neighbours are pooled. (The authors' code divides the
-    /// density by h once more, which favours small h.) Many ties favour small h, too: the rows' own
-    /// copies are others.
+    /// beyond 4096 distinct probabilities it is the mean over 4096 equal parts of the weight, each
+    /// with its middle probability, and beyond 65,536 neighbours are pooled. (The authors' code
+    /// divides the density by h once more, which favours small h.) Many ties favour small h, too:
+    /// the rows' own copies are others.
     ///
     /// # Assumptions
     /// Independent rows whose probabilities have a density.
     ///
     /// # Cost
-    /// A sort, then about 100 cells of 20 moments for each row, or 20 such sums for all rows of a cell
-    /// that has many; rows without neighbours are compared with all. Memory: some 60 bytes for each
-    /// row.
+    /// A sort, then about 100 cells of 20 moments for each row, or 20 such sums for all rows of a
+    /// cell that has many; rows without neighbours are compared with all. Memory: some 60 bytes for
+    /// each row.
     ///
     /// # Accuracy
     /// Numerical: `numerical_bound`: kernel sums are good to 2e-9 of themselves by cells
-    /// (`kde/beta_sums.rs`) and to some units of rounding over h. Statistical: leaving out one's own
-    /// row takes away most of the bias of small n h.
+    /// (`kde/beta_sums.rs`) and to some units of rounding over h. Statistical: leaving out one's
+    /// own row takes away most of the bias of small n h.
     ///
     /// # Reference
-    /// Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp Canonical Calibration Error
-    /// Estimator", NeurIPS 2022.
+    /// Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp Canonical Calibration
+    /// Error Estimator", NeurIPS 2022.
     ///
     /// # Example
     /// Two rows: each is compared with the outcome of the other, whatever the bandwidth.
@@ -191,9 +191,9 @@ impl Measure for BetaKdeEce {
             .collect();
         drop(all);
         if rows.len() < 2 {
-            let refusal =
+            let too_few =
                 Error::setting("rows", "at least 2 with weight: each is compared with the others", rows.len());
-            return Err(if rows.is_empty() { Error::ZeroWeights { n_rows: view.len() as u64 } } else { refusal });
+            return Err(if rows.is_empty() { Error::ZeroWeights { n_rows: view.len() as u64 } } else { too_few });
         }
         rows.par_sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
         let groups: Vec<Group> = rows

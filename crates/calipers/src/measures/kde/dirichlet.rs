@@ -25,8 +25,8 @@ use crate::watch;
 /// Independent rows whose vectors have a density: with many classes, n must be very large.
 ///
 /// # Cost
-/// Every row against every other: [`cost`](Self::cost) says how many products that takes before it
-/// starts, and more than [`limit`](Self::limit) are refused.
+/// Every row against every other: [`cost`](Self::cost) gives the number of products, and more than
+/// [`limit`](Self::limit) are an error.
 ///
 /// # Accuracy
 /// Numerical: plain sums over rows on the scale of the largest kernel, exponents rounded by some

@@ -18,7 +18,7 @@ use triweight::Triweight;
 /// How wide the kernel of a density estimate is.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Bandwidth {
-    /// By the measure's own rule.
+    /// Chosen automatically, by the rule of the measure.
     #[default]
     Auto,
     /// So wide.
@@ -59,10 +59,10 @@ measure! {
     /// ∫_0^1 |ŷ(t) - t| f(t) dt = ∫_0^1 |Σ_i s_i (y_i - t) K̃_h(t, p_i)| dt
     /// f(t) = Σ_i s_i K̃_h(t, p_i),     ŷ(t) = Σ_i s_i y_i K̃_h(t, p_i) / f(t)
     /// ```
-    /// with K̃ the kernel of standard deviation h, reflected at 0 and 1, so that f integrates to 1 and
-    /// ŷ is in [0, 1]. Unless given, `h = s (2n)^(-1/5)` with s the standard deviation of the
-    /// probabilities of outcome 1, as in the authors' code; of all probabilities where that is 0, and 1
-    /// where that is 0, too. n is the effective number of rows, (Σw)² / Σw².
+    /// with K̃ the kernel of standard deviation h, reflected at 0 and 1, so that f integrates to 1
+    /// and ŷ is in [0, 1]. Unless given, `h = s (2n)^(-1/5)` with s the standard deviation of the
+    /// probabilities of outcome 1, as in the authors' code; of all probabilities where that is 0,
+    /// and 1 where that is 0, too. n is the effective number of rows, (Σw)² / Σw².
     ///
     /// With the Gaussian kernel this is [`SmoothEce`](crate::SmoothEce) with smoothed predictions.
     ///
@@ -74,9 +74,9 @@ measure! {
     /// kernel), and a pass for the rule.
     ///
     /// # Accuracy
-    /// Numerical: `numerical_bound`, proven in `measures/reflected.rs` and at most the tolerance, 1e-9
-    /// unless set. The authors' code sums over a grid of 16,384 points of [-0.6, 1.6]; how far that is
-    /// off was not measured. Statistical: biased up at small n h.
+    /// Numerical: `numerical_bound`, proven in `measures/reflected.rs` and at most the tolerance,
+    /// 1e-9 unless set. The authors' code sums over a grid of 16,384 points of [-0.6, 1.6]; how far
+    /// that is off was not measured. Statistical: biased up at small n h.
     ///
     /// # Reference
     /// Zhang, Kailkhura, Han, "Mix-n-Match: Ensemble and Compositional Methods for Uncertainty
@@ -84,7 +84,8 @@ measure! {
     /// probability forecasts", Monthly Weather Review 136, 2008.
     ///
     /// # Example
-    /// One row at 1/2 with outcome 1: the gap is 1 - t, whose mean under any density around 1/2 is 1/2.
+    /// One row at 1/2 with outcome 1: the gap is 1 - t, whose mean under any density around 1/2 is
+    /// 1/2.
     /// ```
     /// use calipers::{Measure, Input, KdeEce};
     ///
@@ -94,7 +95,7 @@ measure! {
     /// # Ok::<(), calipers::Error>(())
     /// ```
     pub struct KdeEce {
-        /// The triweight kernel, bandwidth by rule, to 1e-9.
+        /// The triweight kernel, with an automatic bandwidth, to 1e-9.
         new;
 
         /// The kernel.

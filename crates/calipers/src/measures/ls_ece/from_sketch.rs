@@ -12,8 +12,8 @@ use crate::{Error, error};
 /// What of the tolerance cells may take; the rest is the integral's.
 const CELLS_SHARE: f64 = 0.9;
 
-/// Sigma by rule is raised by at most this, to what cells can answer; where that is not enough,
-/// they are too wide for this noise, and no sigma near the rule would do.
+/// An automatic sigma is raised by at most this factor, to the smallest that the cells can answer.
+/// Beyond it, the cells are too wide for this noise.
 const MOST_RAISED: f64 = 4.0;
 
 /// Points for a sketch at some sigma.
@@ -54,13 +54,13 @@ impl LsEce {
         Ok((Measured { integral, sigma, n_clipped: sketch.n_clipped() }, rule))
     }
 
-    /// Points that stand for the rows of a sketch, and sigma as it is settled for them.
+    /// Points that stand for the rows of a sketch, and the sigma for them.
     pub(super) fn atoms_of_sketch(&self, sketch: &Sketch) -> Result<(Atoms, f64), Error> {
         let Prepared { atoms, sigma, .. } = self.prepare(sketch)?;
         Ok((atoms, sigma))
     }
 
-    /// The smoothed curve; the bounds say how wide cells are.
+    /// The smoothed curve; the bounds contain the width of the cells.
     pub(super) fn curve_of_sketch(&self, sketch: &Sketch, at: &[f64]) -> Result<LsCurve, Error> {
         sketch.check_rows()?;
         self.check_settings()?;

@@ -1,4 +1,4 @@
-//! LS-ECE of many rows, by cells: the same number to the same tolerance, in one pass.
+//! LS-ECE of many rows, by cells: the same value to the same tolerance, in one pass.
 
 use super::sigma::{self, Sigma};
 use super::{LsEce, Measured, points};
@@ -6,7 +6,7 @@ use crate::Error;
 use crate::cells::{Atoms, Cells};
 use crate::data::PlainRows;
 
-/// Rows from which on cells are faster than the rows themselves.
+/// The number of rows from which cells are faster than single rows.
 const MANY: usize = 1 << 19;
 
 /// Mantissa bits that tell cells apart: from tables that fit any cache to one that is still faster
@@ -35,7 +35,7 @@ impl LsEce {
         let Some(ByCells { atoms, sigma, n_clipped }) = self.atoms_of_cells(rows)? else { return Ok(None) };
         match self.kernel(sigma).integrate(&atoms.points, self.integrand, self.tolerance - atoms.bound) {
             Err(Error::ToleranceNotMet { .. }) => Ok(None),
-            Err(refusal) => Err(refusal),
+            Err(error) => Err(error),
             Ok(mut integral) => {
                 integral.bound += atoms.bound;
                 Ok(Some(Measured { integral, sigma, n_clipped }))

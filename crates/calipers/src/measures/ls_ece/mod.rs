@@ -59,16 +59,17 @@ measure! {
     /// LS-ECE = E |E[Y | T] - T|,   T = ρ(h + ξ)
     ///        = ∫ |G(u)| du,        G(u) = Σ_i s_i (y_i - ρ(u)) p_ξ(u - h_i)
     /// ```
-    /// for the empirical measure of the rows: h_i logits, y_i outcomes, s_i shares of the weight, ρ the
-    /// link and p_ξ the density of the noise at scale sigma. Equation (secedef) of the paper, after t =
-    /// ρ(u).
+    /// for the empirical measure of the rows: h_i logits, y_i outcomes, s_i shares of the weight, ρ
+    /// the link and p_ξ the density of the noise at scale sigma. Equation (secedef) of the paper,
+    /// after t = ρ(u).
     ///
-    /// [`residual`](Self::residual) turns it into the residual form, a measure of its own with the same
-    /// options.
+    /// [`residual`](Self::residual) turns it into the residual form, a measure of its own with the
+    /// same options.
     ///
     /// # Assumptions
-    /// None for the number itself: it is continuous in the predictions for any data. As an estimate of
-    /// ECE it needs sigma -> 0 and n sigma -> infinity ([`Sigma::Auto`]) and logits with a density.
+    /// None for the number itself: it is continuous in the predictions for any data. As an estimate
+    /// of ECE it needs sigma -> 0 and n sigma -> infinity ([`Sigma::Auto`]) and logits with a
+    /// density.
     ///
     /// # Cost
     /// O(n) for smooth noise, O(n log n) for uniform noise. Memory: for many rows of plain
@@ -76,12 +77,13 @@ measure! {
     /// noise; and a grid of some nodes for each sigma.
     ///
     /// # Accuracy
-    /// Numerical: `numerical_bound`, proven and never above the tolerance; where it cannot be met, an
-    /// error says so. Statistical: biased up at small n sigma, even when calibrated; too large a sigma
-    /// miscalibrates by itself.
+    /// Numerical: `numerical_bound`, proven and never above the tolerance; a tolerance that cannot
+    /// be met is an error. Statistical: biased up at small n sigma, even when calibrated; too large
+    /// a sigma adds miscalibration of its own.
     ///
     /// # Reference
-    /// Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024.
+    /// Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit
+    /// Smoothing", 2024.
     ///
     /// # Example
     /// One point at logit 0 whose outcome is 1: the gap is |1 - T|, which has mean 1/2 for any
@@ -95,12 +97,12 @@ measure! {
     /// # Ok::<(), calipers::Error>(())
     /// ```
     pub struct LsEce {
-        /// Gaussian noise, logistic link, sigma by rule, tolerance 1e-6, clip 1e-6.
+        /// Gaussian noise, logistic link, sigma chosen automatically, tolerance 1e-6, clip 1e-6.
         new;
 
         sigma: own Sigma = Sigma::Auto;
 
-        /// Whether sigma was settled by the rule for several models together.
+        /// Whether sigma was chosen automatically for several models together.
         common_sigma: fixed bool = false;
 
         noise: Noise;
@@ -178,8 +180,8 @@ impl LsEce {
         check_tolerance(self.tolerance)
     }
 
-    /// The measure at several sigmas, by the same code and with the same bits as at each of them,
-    /// but that rows are read once.
+    /// The measure at several sigmas, with the same bits as at each of them,
+    /// but reading the rows once.
     pub(crate) fn estimate_at(&self, view: &BinaryView<'_>, sigmas: &[f64]) -> Result<Vec<Estimate>, Error> {
         self.check_settings()?;
         let at: Vec<LsEce> = sigmas.iter().map(|sigma| self.clone().sigma(*sigma)).collect();
@@ -200,7 +202,7 @@ impl LsEce {
         at.par_iter().zip(by_cells).map(estimate).collect()
     }
 
-    /// The measure by the rows themselves: any scores, weights, noise and sigma.
+    /// The measure row by row: for any scores, weights, noise and sigma.
     fn measure_rows(&self, view: &BinaryView<'_>) -> Result<Measured, Error> {
         self.measure_points(&Points::new(view, &*self.link, self.clip)?)
     }
@@ -250,7 +252,7 @@ impl Measure for LsEce {
         Ok(self.estimate_of(measured, rule).of_sketch(sketch))
     }
 
-    /// On a grid, with sigma as it was settled for these rows; one by one where sigma is too small
+    /// On a grid, with the sigma of these rows; one by one where sigma is too small
     /// for the span of the logits, or the noise has too heavy a tail.
     fn resampler<'a>(
         &'a self,
@@ -321,7 +323,7 @@ impl LsEce {
     }
 }
 
-/// The integral with what was settled on the way.
+/// The integral, with the sigma and the number of clipped rows that belong to it.
 struct Measured {
     integral: Integral,
     sigma: f64,

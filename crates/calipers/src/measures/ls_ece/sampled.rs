@@ -22,7 +22,7 @@ const CHUNK: u64 = 1 << 16;
 /// ```text
 /// (1/m) Σ_j |r(u_j) - ρ(u_j)|,   u_j = h_I + ξ,   r(u) = Σ_i s_i y_i p_ξ(u - h_i) / Σ_i s_i p_ξ(u - h_i)
 /// ```
-/// with I drawn by weight and p_ξ the density of the very noise that is drawn.
+/// with I drawn by weight and p_ξ the density of the noise that is drawn.
 ///
 /// # Cost
 /// O(n log n) and, for each sample, the rows within reach of the noise; memory O(n).
@@ -45,7 +45,7 @@ const CHUNK: u64 = 1 << 16;
 #[derive(Debug, Clone)]
 pub struct LsEceSampled {
     sigma: Sigma,
-    /// Whether sigma was settled by the rule for several models together.
+    /// Whether sigma was chosen automatically for several models together.
     common_sigma: bool,
     noise: Arc<dyn Noise>,
     link: Arc<dyn Link>,

@@ -127,7 +127,7 @@ impl ClusterParts {
     }
 }
 
-/// 1 or -1 with equal chance, without end.
+/// An endless stream of 1 or -1 with equal probability.
 fn signs(seed: u64) -> impl Iterator<Item = f64> {
     let mut uniforms = Uniforms::new(seed);
     std::iter::repeat_with(move || if uniforms.next() < 0.5 { -1.0 } else { 1.0 })

@@ -152,7 +152,7 @@ impl Grid {
     /// ∫ |G| for surpluses Σ w (y - p) of the cells, in place of those that the rows have: spread
     /// over each cell as outcomes vary in it.
     ///
-    /// Draws of outcomes and the rows they are compared with both go through here: a draw with the
+    /// Resamples and the rows that they are compared with both go through here: a draw with the
     /// outcomes of the rows gives their value to the last bits.
     pub(super) fn value_of_surpluses(&self, surpluses: impl Iterator<Item = f64>) -> f64 {
         let mut masses = self.nodes.no_masses();

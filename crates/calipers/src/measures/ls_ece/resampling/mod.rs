@@ -139,8 +139,8 @@ impl LsEce {
         Error::setting("noise", rule, self.noise.name())
     }
 
-    /// How each row influences at the measure: the derivative of LS-ECE when the row's share of the
-    /// weight grows.
+    /// The influence of each row on the measure: the derivative of LS-ECE when the row's share of
+    /// the weight grows.
     ///
     /// # Definition
     /// ```text

@@ -14,8 +14,8 @@ use crate::numerics::parallel;
 pub(super) enum Origin<'a> {
     /// Rows with their weights.
     Rows,
-    /// Points that stand for many rows each: as many of weight 1 as their own weight says, or else
-    /// of these weights, which are Σ w² / Σ w of the rows.
+    /// Points that stand for many rows each: as many rows of weight 1 as their own weight, or else
+    /// rows of these weights, which are Σ w² / Σ w of the rows.
     Cells { row_weights: Option<&'a [f64]> },
 }
 

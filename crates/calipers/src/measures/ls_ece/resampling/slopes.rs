@@ -1,4 +1,4 @@
-//! Influence values: how each row influences at an integral of weights times G.
+//! Influence values: how each row influences an integral of weights times G.
 
 use super::super::Integrand;
 use super::super::points::Points;
