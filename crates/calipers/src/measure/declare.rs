@@ -105,6 +105,15 @@ macro_rules! measure {
     };
 }
 
+/// Declares a measure that can be made by name: `entry! { NAME = Measure::new(); spec }`. The options
+/// of the spec are read into the measure.
+macro_rules! entry {
+    ($name:ident = $measure:expr; $spec:expr) => {
+        pub(crate) const $name: $crate::registry::Entry =
+            $crate::registry::Entry { spec: &$spec, make: |options| $measure.configured(options) };
+    };
+}
+
 /// The methods `spec` and `link` of a measure that has a link of its own.
 macro_rules! described {
     ($self:ident => $spec:expr) => {
@@ -147,4 +156,4 @@ macro_rules! or_auto {
     };
 }
 
-pub(crate) use {described, measure, or_auto};
+pub(crate) use {described, entry, measure, or_auto};

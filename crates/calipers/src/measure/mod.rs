@@ -10,7 +10,7 @@ mod serialized;
 mod settings;
 mod spec;
 
-pub(crate) use declare::{described, measure, or_auto};
+pub(crate) use declare::{described, entry, measure, or_auto};
 pub use estimate::Estimate;
 pub use options::Options;
 pub(crate) use options::{LINK, OptionValue, check_range, parsed_option};

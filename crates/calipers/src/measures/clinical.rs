@@ -44,14 +44,13 @@ measure! {
     }
 }
 
-pub(crate) const OBSERVED_EXPECTED: Entry = Entry {
-    spec: &Spec::coefficient("observed_expected", "Σ y / Σ p", 1.0)
+entry! { OBSERVED_EXPECTED = ObservedExpected::new();
+    Spec::coefficient("observed_expected", "Σ y / Σ p", 1.0)
         .title("observed / expected")
         .family(Family::Regression)
         .cost(Cost::Quick)
-        .options(&[LINK]),
-    make: |options| ObservedExpected::new().configured(options),
-};
+        .options(&[LINK])
+}
 
 impl Measure for ObservedExpected {
     described! { OBSERVED_EXPECTED.spec }
@@ -229,7 +228,7 @@ fn quantiles<const N: usize>(sorted: &[(f64, f64)], total: f64, levels: [f64; N]
     let value = |place: usize| sorted[place.min(sorted.len() - 1)].0;
     levels.map(|level| {
         let target = level * total;
-        // Met up to rounding: weights 0.1, 0.2 and 0.3 are to have the quantiles of 1, 2 and 3.
+        // Met up to rounding: weights 0.1, 0.2 and 0.3 have the quantiles of 1, 2 and 3.
         let below = reached.partition_point(|weight| *weight < target * (1.0 - 1e-12));
         let above = reached.partition_point(|weight| *weight <= target * (1.0 + 1e-12));
         0.5 * (value(below) + value(above))

@@ -10,7 +10,7 @@ pub enum ProperScore {
     /// (y - p)².
     #[default]
     Brier,
-    /// -ln p where y = 1, -ln(1 - p) where y = 0; infinite where an outcome was given probability 0.
+    /// -ln p where y = 1, -ln(1 - p) where y = 0; infinite where an outcome had probability 0.
     Log,
 }
 
@@ -179,7 +179,7 @@ impl Corp {
     }
 }
 
-pub(crate) const ENTRY: Entry = Entry { spec: &SPEC, make: |options| Corp::new().configured(options) };
+entry! { ENTRY = Corp::new(); SPEC }
 
 const SPEC: Spec = Spec::error("corp_miscalibration", "Brier score less that of the isotonic recalibration")
     .title("CORP miscalibration")

@@ -131,31 +131,28 @@ impl CoxCalibration {
     }
 }
 
-pub(crate) const IN_THE_LARGE: Entry = Entry {
-    spec: &coefficient(
+entry! { IN_THE_LARGE = CoxCalibration::new().coefficient(CoxCoefficient::InTheLarge);
+    coefficient(
         "calibration_in_the_large",
         "intercept of the logistic regression of y with logit p as offset; 0 is ideal",
         0.0,
     )
-    .title("calibration in the large"),
-    make: |options| CoxCalibration::new().coefficient(CoxCoefficient::InTheLarge).configured(options),
-};
+    .title("calibration in the large")
+}
 
-pub(crate) const SLOPE: Entry = Entry {
-    spec: &coefficient("calibration_slope", "slope of the logistic regression of y on logit p; 1 is ideal", 1.0)
-        .title("calibration slope"),
-    make: |options| CoxCalibration::new().coefficient(CoxCoefficient::Slope).configured(options),
-};
+entry! { SLOPE = CoxCalibration::new().coefficient(CoxCoefficient::Slope);
+    coefficient("calibration_slope", "slope of the logistic regression of y on logit p; 1 is ideal", 1.0)
+        .title("calibration slope")
+}
 
-pub(crate) const INTERCEPT: Entry = Entry {
-    spec: &coefficient(
+entry! { INTERCEPT = CoxCalibration::new().coefficient(CoxCoefficient::Intercept);
+    coefficient(
         "calibration_intercept",
         "intercept of the logistic regression of y on logit p; 0 is ideal",
         0.0,
     )
-    .title("calibration intercept"),
-    make: |options| CoxCalibration::new().coefficient(CoxCoefficient::Intercept).configured(options),
-};
+    .title("calibration intercept")
+}
 
 const fn coefficient(name: &'static str, definition: &'static str, ideal: f64) -> Spec {
     Spec::coefficient(name, definition, ideal)

@@ -126,17 +126,13 @@ impl CumulativeCalibrationError {
     }
 }
 
-pub(crate) const RANGE: Entry = Entry {
-    spec: &cumulated("ecce_r", "ECCE-R", "range of the cumulated residuals in the order of p (Kuiper)"),
-    make: |options| CumulativeCalibrationError::new().statistic(CumulativeStatistic::Range).configured(options),
-};
+entry! { RANGE = CumulativeCalibrationError::new().statistic(CumulativeStatistic::Range);
+    cumulated("ecce_r", "ECCE-R", "range of the cumulated residuals in the order of p (Kuiper)")
+}
 
-pub(crate) const MAXIMUM_ABSOLUTE: Entry = Entry {
-    spec: &cumulated("ecce_mad", "ECCE-MAD", "largest size of the cumulated residuals in the order of p (KS error)"),
-    make: |options| {
-        CumulativeCalibrationError::new().statistic(CumulativeStatistic::MaximumAbsolute).configured(options)
-    },
-};
+entry! { MAXIMUM_ABSOLUTE = CumulativeCalibrationError::new().statistic(CumulativeStatistic::MaximumAbsolute);
+    cumulated("ecce_mad", "ECCE-MAD", "largest size of the cumulated residuals in the order of p (KS error)")
+}
 
 const fn cumulated(name: &'static str, title: &'static str, definition: &'static str) -> Spec {
     Spec::error(name, definition)

@@ -74,27 +74,25 @@ impl KernelCalibrationError {
     }
 }
 
-/// With the Laplace kernel.
-pub(crate) const LAPLACE: Entry = Entry {
-    spec: &Spec::error("kernel_calibration_error", "root of the mean of r r' exp(-|p - p'|) over all pairs")
+// With the Laplace kernel.
+entry! { LAPLACE = KernelCalibrationError::new();
+    Spec::error("kernel_calibration_error", "root of the mean of r r' exp(-|p - p'|) over all pairs")
         .title("kernel calibration error")
         .family(Family::Kernel)
         .reference("Blasiok, Gopalan, Hu, Nakkiran, STOC 2023")
         .range(0.0, 1.0)
-        .options(&[OptionSpec::number("length_scale", 1.0, "Distance over which the kernel falls to 1 / e."), LINK]),
-    make: |options| KernelCalibrationError::new().configured(options),
-};
+        .options(&[OptionSpec::number("length_scale", 1.0, "Distance over which the kernel falls to 1 / e."), LINK])
+}
 
-/// The same with a length scale of 0.4.
-pub(crate) const MMCE: Entry = Entry {
-    spec: &Spec::error("mmce", "root of the mean of r r' exp(-|p - p'| / 0.4) over all pairs")
+// The same with a length scale of 0.4.
+entry! { MMCE = KernelCalibrationError::mmce();
+    Spec::error("mmce", "root of the mean of r r' exp(-|p - p'| / 0.4) over all pairs")
         .title("MMCE")
         .family(Family::Kernel)
         .reference("Kumar, Sarawagi, Jain, ICML 2018")
         .range(0.0, 1.0)
-        .options(&[LINK]),
-    make: |options| KernelCalibrationError::mmce().configured(options),
-};
+        .options(&[LINK])
+}
 
 impl Measure for KernelCalibrationError {
     described! { self => self.spec }

@@ -101,17 +101,16 @@ impl LogLoss {
 /// The clip of rows unless set.
 const CLIP: f64 = 1e-15;
 
-pub(crate) const BRIER: Entry = Entry {
-    spec: &Spec::score("brier_score", "mean (y - p)²")
+entry! { BRIER = BrierScore::new();
+    Spec::score("brier_score", "mean (y - p)²")
         .title("Brier score")
         .family(Family::Score)
         .reference("Brier, Monthly Weather Review 78, 1950")
         .range(0.0, 1.0)
         .cost(Cost::Quick)
         .from_sketch(FromSketch::Value)
-        .options(&[LINK]),
-    make: |options| BrierScore::new().configured(options),
-};
+        .options(&[LINK])
+}
 
 pub(crate) const LOG_LOSS: Entry = Entry {
     spec: &Spec::score("log_loss", "mean of -ln of the probability that the outcome was given")
@@ -211,7 +210,7 @@ impl Measure for LogLoss {
         }
         let mean = mean_of_cells(sketch, |cell| {
             let variance = cell.deviation * cell.deviation;
-            // -ln of q or of 1 - q, in which lengths are those of the cell over the distance from 0.
+            // -ln of q or of 1 - q; lengths are those of the cell over the distance from 0.
             let (value, nearest, at_mean) = if cell.upper == cell.outcome {
                 let most = (cell.lower + cell.width) * cell.scale;
                 let left = 1.0 - cell.mean * cell.scale;

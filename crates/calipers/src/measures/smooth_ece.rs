@@ -108,7 +108,8 @@ measure! {
     /// Statistical: biased up at small n even when calibrated.
     ///
     /// # Reference
-    /// Błasiok, Nakkiran, "Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing", ICLR 2024.
+    /// Błasiok, Nakkiran, "Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing", ICLR
+    /// 2024.
     ///
     /// # Example
     /// All residuals are 0.3, and smoothing moves them without loss, so that smECE_σ is 0.3 for

@@ -156,8 +156,8 @@ fn stretches(pooled: &Pooled) -> Vec<(f64, f64)> {
     starts.zip(ends.iter().copied()).collect()
 }
 
-pub(crate) const ENTRY: Entry = Entry {
-    spec: &Spec::error(
+entry! { ENTRY = SplineCalibrationError::new();
+    Spec::error(
         "spline_calibration_error",
         "mean |slope| of a cubic spline with 6 knots through the cumulated residuals (Gupta)",
     )
@@ -169,9 +169,8 @@ pub(crate) const ENTRY: Entry = Entry {
         OptionSpec::count("n_knots", 6, "Knots of the spline."),
         OptionSpec::choice("run_out", RunOut::NAMES, "How the spline ends."),
         LINK,
-    ]),
-    make: |options| SplineCalibrationError::new().configured(options),
-};
+    ])
+}
 
 impl Measure for SplineCalibrationError {
     described! { ENTRY.spec }

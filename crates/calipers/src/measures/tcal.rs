@@ -56,17 +56,16 @@ impl TCal {
     }
 }
 
-pub(crate) const ENTRY: Entry = Entry {
-    spec: &Spec::error("tcal_squared_error", "mean squared gap of 15 bins less its noise; may be negative")
+entry! { ENTRY = TCal::default();
+    Spec::error("tcal_squared_error", "mean squared gap of 15 bins less its noise; may be negative")
         .title("T-Cal squared error")
         .family(Family::Binned)
         .reference("Lee, Huang, Hassani, Dobriban, JMLR 24, 2023")
         .range(-1.0, 1.0)
         .unbiased()
         .cost(Cost::Quick)
-        .options(&[OptionSpec::count("n_bins", 15, "Bins of equal width."), LINK]),
-    make: |options| TCal::default().configured(options),
-};
+        .options(&[OptionSpec::count("n_bins", 15, "Bins of equal width."), LINK])
+}
 
 impl Measure for TCal {
     described! { ENTRY.spec }

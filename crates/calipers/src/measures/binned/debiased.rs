@@ -86,17 +86,16 @@ fn error_of_root(root: f64, error: f64) -> f64 {
     error.sqrt().min(error / root.max(f64::MIN_POSITIVE)) + f64::EPSILON
 }
 
-pub(crate) const DEBIASED: Entry = Entry {
-    spec: &Spec::error("debiased_ece", "root of the mean squared gap less its noise, over 15 bins of equal mass")
+entry! { DEBIASED = DebiasedEce::new();
+    Spec::error("debiased_ece", "root of the mean squared gap less its noise, over 15 bins of equal mass")
         .title("debiased ECE")
         .family(Family::Binned)
         .reference("Kumar, Liang, Ma, NeurIPS 2019")
         .range(0.0, 1.0)
         .unbiased()
         .cost(Cost::Quick)
-        .options(&[N_BINS, STRATEGY_QUANTILE, NORM_L2, COMPAT, LINK]),
-    make: |options| DebiasedEce::new().configured(options),
-};
+        .options(&[N_BINS, STRATEGY_QUANTILE, NORM_L2, COMPAT, LINK])
+}
 
 impl Measure for DebiasedEce {
     described! { DEBIASED.spec }

@@ -282,7 +282,7 @@ fn weighted_quantile_edges(rows: Rows, n_bins: usize) -> Vec<f64> {
     let mut cumulated = Sum::default();
     for (p, weight) in weighted {
         cumulated.add(weight);
-        // Reached up to rounding: weights 0.1, 0.2 and 0.3 are to have the edges of 1, 2 and 3.
+        // Reached up to rounding: weights 0.1, 0.2 and 0.3 have the edges of 1, 2 and 3.
         let reached = cumulated.value() * n_bins as f64 * (1.0 + WEIGHT_ROUNDING);
         while edges.len() < n_bins && edges.len() as f64 * total <= reached {
             edges.push(p);

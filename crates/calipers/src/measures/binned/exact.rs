@@ -102,7 +102,8 @@ const HALF: f64 = (1u64 << HALF_BITS) as f64;
 const COUNT_BITS: u32 = 16;
 const COUNT: u64 = (1 << COUNT_BITS) - 1;
 
-/// Rows after which words are moved on: then a count has at most 16 bits and a sum of halves 28 + 16.
+/// Rows after which words are moved on: then a count has at most 16 bits, and a sum of halves
+/// 28 + 16.
 const MOST_ROWS: usize = COUNT as usize;
 const _: () = assert!(COUNT_BITS + HALF_BITS + 1 + COUNT_BITS <= 64);
 

@@ -23,32 +23,29 @@ pub(super) const STRATEGY_QUANTILE: OptionSpec =
 pub(super) const NORM_L2: OptionSpec = OptionSpec::choice("norm", &["l2", "l1"], "How gaps are put together.");
 const NORM: OptionSpec = OptionSpec::choice("norm", &["l1", "l2", "max"], "How gaps are put together.");
 
-pub(crate) const ECE: Entry = Entry { spec: &EXPECTED, make: |options| BinnedEce::new().configured(options) };
+entry! { ECE = BinnedEce::new(); EXPECTED }
 
-pub(crate) const ADAPTIVE: Entry = Entry {
-    spec: &binned("adaptive_calibration_error", "mean gap over 15 bins of equal mass, ties in one bin")
+entry! { ADAPTIVE = BinnedEce::adaptive();
+    binned("adaptive_calibration_error", "mean gap over 15 bins of equal mass, ties in one bin")
         .title("adaptive ECE")
         .reference("Nixon, Dusenberry, Zhang, Jerfel, Tran, CVPR workshops 2019")
         .from_sketch(FromSketch::Approximation)
-        .options(&[N_BINS, LINK]),
-    make: |options| BinnedEce::adaptive().configured(options),
-};
+        .options(&[N_BINS, LINK])
+}
 
-pub(crate) const ROOT_MEAN_SQUARED: Entry = Entry {
-    spec: &binned("root_mean_squared_calibration_error", "root of the mean squared gap over 15 bins of equal width")
+entry! { ROOT_MEAN_SQUARED = BinnedEce::root_mean_squared();
+    binned("root_mean_squared_calibration_error", "root of the mean squared gap over 15 bins of equal width")
         .title("RMSCE")
         .from_sketch(FromSketch::Assessment)
-        .options(&[N_BINS, STRATEGY, LINK]),
-    make: |options| BinnedEce::root_mean_squared().configured(options),
-};
+        .options(&[N_BINS, STRATEGY, LINK])
+}
 
-pub(crate) const MAXIMUM: Entry = Entry {
-    spec: &binned("maximum_calibration_error", "largest gap of 15 bins of equal width")
+entry! { MAXIMUM = BinnedEce::maximum();
+    binned("maximum_calibration_error", "largest gap of 15 bins of equal width")
         .title("MCE")
         .from_sketch(FromSketch::Assessment)
-        .options(&[N_BINS, STRATEGY, COMPAT, LINK]),
-    make: |options| BinnedEce::maximum().configured(options),
-};
+        .options(&[N_BINS, STRATEGY, COMPAT, LINK])
+}
 
 const EXPECTED: Spec = binned("expected_calibration_error", "mean gap |mean y - mean p| over 15 bins of equal width")
     .title("ECE")

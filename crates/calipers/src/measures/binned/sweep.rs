@@ -40,7 +40,8 @@ measure! {
     /// the rate rises.
     ///
     /// # Reference
-    /// Roelofs, Cain, Shlens, Mozer, "Mitigating Bias in Calibration Error Estimation", AISTATS 2022.
+    /// Roelofs, Cain, Shlens, Mozer, "Mitigating Bias in Calibration Error Estimation",
+    /// AISTATS 2022.
     ///
     /// # Example
     /// Two bins have rates 1/3 and 2/3; three have 0, 1 and 1/2, which falls. So two bins, whose
@@ -108,7 +109,7 @@ impl Prefix {
                 self.groups.partition_point(|group| group.p <= edge)
             }
             Strategy::Quantile => {
-                // Reached up to rounding: weights 0.1, 0.2 and 0.3 are to have the bins of 1, 2 and 3.
+                // Reached up to rounding: weights 0.1, 0.2 and 0.3 have the bins of 1, 2 and 3.
                 let level = bin as f64 * self.total() * (1.0 - self.slack);
                 self.weight[..n_groups].partition_point(|before| before * (n_bins as f64) < level)
             }
@@ -218,8 +219,8 @@ impl Prefix {
     }
 }
 
-pub(crate) const SWEEP: Entry = Entry {
-    spec: &Spec::error("sweep_ece", "mean gap over as many bins of equal mass as keep mean y rising")
+entry! { SWEEP = SweepEce::new();
+    Spec::error("sweep_ece", "mean gap over as many bins of equal mass as keep mean y rising")
         .title("sweep ECE")
         .family(Family::Binned)
         .reference("Roelofs, Cain, Shlens, Mozer, AISTATS 2022")
@@ -230,9 +231,8 @@ pub(crate) const SWEEP: Entry = Entry {
             NORM_L2,
             OptionSpec::optional_count("max_bins", "The largest number of bins that is tried."),
             LINK,
-        ]),
-    make: |options| SweepEce::new().configured(options),
-};
+        ])
+}
 
 impl Measure for SweepEce {
     described! { SWEEP.spec }

@@ -70,8 +70,8 @@ measure! {
     }
 }
 
-pub(crate) const SURROGATE_INTERVAL: Entry = Entry {
-    spec: &Spec::error(
+entry! { SURROGATE_INTERVAL = SurrogateIntervalCalibrationError::new();
+    Spec::error(
         "surrogate_interval_calibration_error",
         "least width plus mean gap over shifted intervals of that width",
     )
@@ -79,9 +79,8 @@ pub(crate) const SURROGATE_INTERVAL: Entry = Entry {
     .family(Family::Distance)
     .reference("Blasiok, Gopalan, Hu, Nakkiran, STOC 2023")
     .range(0.0, 1.0)
-    .options(&[LINK]),
-    make: |options| SurrogateIntervalCalibrationError::new().configured(options),
-};
+    .options(&[LINK])
+}
 
 impl Measure for SurrogateIntervalCalibrationError {
     described! { SURROGATE_INTERVAL.spec }

@@ -75,15 +75,14 @@ measure! {
     }
 }
 
-pub(crate) const LOWER: Entry = Entry {
-    spec: &Spec::error("lower_distance_to_calibration", "least mean |p - u| to any u for which E[y|u] = u")
+entry! { LOWER = LowerDistance::new();
+    Spec::error("lower_distance_to_calibration", "least mean |p - u| to any u for which E[y|u] = u")
         .title("lower distance to calibration")
         .family(Family::Distance)
         .reference("Blasiok, Gopalan, Hu, Nakkiran, STOC 2023")
         .range(0.0, 1.0)
-        .options(&[OptionSpec::count("n_nodes", 16_384, "Values of u that are looked at."), LINK]),
-    make: |options| LowerDistance::new().configured(options),
-};
+        .options(&[OptionSpec::count("n_nodes", 16_384, "Values of u that are looked at."), LINK])
+}
 
 impl Measure for LowerDistance {
     described! { LOWER.spec }

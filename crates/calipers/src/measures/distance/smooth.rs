@@ -78,15 +78,14 @@ fn columns(pooled: &Pooled) -> (Vec<f64>, Vec<f64>) {
     (pooled.groups.iter().map(|group| group.p).collect(), pooled.groups.iter().map(Group::residual).collect())
 }
 
-pub(crate) const SMOOTH: Entry = Entry {
-    spec: &Spec::error("smooth_calibration_error", "largest mean of r w(p) over 1-Lipschitz w of size at most 1")
+entry! { SMOOTH = SmoothCalibrationError::new();
+    Spec::error("smooth_calibration_error", "largest mean of r w(p) over 1-Lipschitz w of size at most 1")
         .title("smooth calibration error")
         .family(Family::Distance)
         .reference("Kakade, Foster, 2008; Blasiok, Gopalan, Hu, Nakkiran, STOC 2023")
         .range(0.0, 1.0)
-        .options(&[LINK]),
-    make: |options| SmoothCalibrationError::new().configured(options),
-};
+        .options(&[LINK])
+}
 
 impl Measure for SmoothCalibrationError {
     described! { SMOOTH.spec }

@@ -155,8 +155,8 @@ fn rows_by_group<'a>(rows: &'a [(f64, f64, bool)], groups: &[Group]) -> Vec<&'a 
         .collect()
 }
 
-pub(crate) const BETA_KDE: Entry = Entry {
-    spec: &Spec::error("beta_kde_ece", "mean |E[y|p] - p| by beta kernels, each row left out of its own")
+entry! { BETA_KDE = BetaKdeEce::new();
+    Spec::error("beta_kde_ece", "mean |E[y|p] - p| by beta kernels, each row left out of its own")
         .title("beta KDE-ECE")
         .family(Family::Kernel)
         .reference("Popordanoska, Sayer, Blaschko, NeurIPS 2022")
@@ -166,9 +166,8 @@ pub(crate) const BETA_KDE: Entry = Entry {
             OptionSpec::choice("norm", &["l1", "l2"], "Mean distance, or root of the mean squared distance."),
             OptionSpec::number("clip", 1e-6, "Probabilities are clipped to [clip, 1 - clip]."),
             LINK,
-        ]),
-    make: |options| BetaKdeEce::new().configured(options),
-};
+        ])
+}
 
 impl Measure for BetaKdeEce {
     described! { BETA_KDE.spec }

@@ -132,8 +132,8 @@ fn rule(rows: &Probabilities<'_>) -> f64 {
     spread * (2.0 * n).powf(-0.2)
 }
 
-pub(crate) const KDE: Entry = Entry {
-    spec: &Spec::error("kde_ece", "mean |E[y|p] - p| by kernel densities of p")
+entry! { KDE = KdeEce::new();
+    Spec::error("kde_ece", "mean |E[y|p] - p| by kernel densities of p")
         .title("KDE-ECE")
         .family(Family::Kernel)
         .reference("Zhang, Kailkhura, Han, ICML 2020")
@@ -143,9 +143,8 @@ pub(crate) const KDE: Entry = Entry {
             OptionSpec::number_or_auto("bandwidth", "Standard deviation of the kernel."),
             OptionSpec::number("tolerance", 1e-9, "Largest numerical error that is accepted, absolute."),
             LINK,
-        ]),
-    make: |options| KdeEce::new().configured(options),
-};
+        ])
+}
 
 impl Measure for KdeEce {
     described! { KDE.spec }

@@ -29,9 +29,9 @@ impl LsEce {
     /// The measure of a sketch's rows.
     ///
     /// # Bound
-    /// To what `cells/atoms.rs` proves comes the rounding of weights: with Σ|δ| of all weight W added or taken, both the
-    /// integral before its division by W and W itself move by at most Σ|δ|, so the measure by 2 Σ|δ| / W. That holds for the residual form,
-    /// too, since |y - p| <= 1.
+    /// The rounding of weights adds to the bound of `cells/atoms.rs`. If it adds or removes Σ|δ| of
+    /// the total weight W, both W and the integral before its division by W move by at most Σ|δ|.
+    /// So the measure moves by at most 2 Σ|δ| / W, also in the residual form, since |y - p| <= 1.
     pub(super) fn measure_sketch(&self, sketch: &Sketch) -> Result<(Measured, &'static str), Error> {
         let Prepared { atoms, far, sigma, raised } = self.prepare(sketch)?;
         let kernel = self.kernel(sigma);

@@ -108,7 +108,7 @@ impl Smoothness {
         }
     }
 
-    /// Cost of a polynomial between nodes in place of the smoothed residual. See `smooth.rs`, step 3.
+    /// Cost of a polynomial between nodes in place of the smoothed residual: `smooth.rs`, step 3.
     pub(super) fn interpolation(&self, lagrange: &Lagrange, order: usize, spacing: f64) -> f64 {
         if self.order >= 2 {
             let m = order as f64;

@@ -8,9 +8,10 @@
 //! Let Δ be the spacing of the nodes, m the (even) order, w(θ) the product of θ - k over the m
 //! nodes k around a panel, N_j the L1 norm of K^(j) and M the L1 norm of ((y - ρ) K)^(m) by
 //! Leibniz. Every step changes G in the L1 norm by at most the given bound, and so ∫|G| by no more.
-//! 1. *Deposit.* A point is replaced by masses on the m nodes around it, which interpolate x -> K(u - x).
-//!    The error at u is w(θ_i) Δ^m / m! times an average of K^(m) around u - h_i, so that its integral over u
-//!    is at most |w(θ_i)| Δ^m N_m / m!. The mean of |w(θ_i)| over the points is measured, not assumed.
+//! 1. *Deposit.* A point is replaced by masses on the m nodes around it, which interpolate
+//!    x -> K(u - x). The error at u is w(θ_i) Δ^m / m! times an average of K^(m) around u - h_i,
+//!    so that its integral over u is at most |w(θ_i)| Δ^m N_m / m!. The mean of |w(θ_i)| over the
+//!    points is measured, not assumed.
 //! 2. *Cut.* The kernel ends at R nodes. What is lost, read at nodes and interpolated, is at most
 //!    Λ S P(|ξ| > (R - 1) Δ), with S = Σ |mass| (measured) and Λ the Lebesgue constant.
 //! 3. *Interpolation.* Between nodes G is the polynomial through the m nodes around the panel. By
@@ -35,8 +36,9 @@
 //!   of 2^-53, so that masses are off by at most 2^-47 in all. Spreading and interpolating multiply
 //!   that by Λ each.
 //!
-//! For noise of first order only, masses and interpolation are linear; step 1 costs 2 θ (1 - θ) Δ N_1, since so much mass
-//! moves so far, and step 3 at most S Δ / 2 times the total variation of (y - ρ) K, or of K.
+//! For noise of first order only, masses and interpolation are linear. Step 1 then costs
+//! 2 θ (1 - θ) Δ N_1, the mass times the distance that it moves, and step 3 at most S Δ / 2
+//! times the total variation of (y - ρ) K, or of K.
 
 use std::ops::Range;
 

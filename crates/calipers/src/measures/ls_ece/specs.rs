@@ -11,19 +11,17 @@ pub(crate) const CLIP: OptionSpec =
 const TOLERANCE: OptionSpec =
     OptionSpec::number("tolerance", 1e-6, "Largest numerical error that is accepted, absolute.");
 
-pub(crate) const LS_ECE: Entry = Entry {
-    spec: &smoothed("ls_ece", "mean |E[y|t] - t| after Gaussian noise of scale sigma on the logits").title("LS-ECE"),
-    make: |options| LsEce::new().configured(options),
-};
+entry! { LS_ECE = LsEce::new();
+    smoothed("ls_ece", "mean |E[y|t] - t| after Gaussian noise of scale sigma on the logits").title("LS-ECE")
+}
 
-pub(crate) const RESIDUAL: Entry = Entry {
-    spec: &smoothed(
+entry! { RESIDUAL = LsEce::new().residual();
+    smoothed(
         "residual_ls_ece",
         "total size of the residuals r after smoothing by Gaussian noise of scale sigma on the logits",
     )
-    .title("residual LS-ECE"),
-    make: |options| LsEce::new().residual().configured(options),
-};
+    .title("residual LS-ECE")
+}
 
 /// LS-ECE by samples of the noise.
 pub(super) const SAMPLED: Spec =

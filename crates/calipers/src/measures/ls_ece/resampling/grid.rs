@@ -116,7 +116,8 @@ impl Grid {
         (cell, of_nodes)
     }
 
-    /// G with the rows of each cell and outcome counted so often; cells in order, outcome 0 before 1.
+    /// G with the rows of each cell and outcome counted `factor` times; cells in order, outcome 0
+    /// before 1.
     pub(super) fn gaps(&self, mut factor: impl FnMut(usize, usize) -> f64) -> Vec<f64> {
         let (mut first, mut all) = (self.nodes.no_masses(), self.nodes.no_masses());
         for (place, cell) in self.cells.iter().enumerate() {

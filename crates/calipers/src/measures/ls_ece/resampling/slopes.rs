@@ -102,7 +102,8 @@ impl Slopes {
         grid.cells.iter().enumerate().map(of_cell).sum()
     }
 
-    /// The variance of ∫ f G were every outcome drawn from its prediction: Σ s² p (1 - p) (∫ f K(u - h) du)².
+    /// The variance of ∫ f G if every outcome were drawn from its prediction:
+    /// Σ s² p (1 - p) (∫ f K(u - h) du)².
     pub(super) fn null_variance(&self, grid: &Grid) -> f64 {
         let of_cell = |cell: &Cell| {
             if !(cell.sums.variance > 0.0) {
