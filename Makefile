@@ -24,6 +24,7 @@ BIN := $(VENV)/bin
 BENCH := $(CURDIR)/bench/.venv
 PEERS := $(CURDIR)/.venv-integration
 STUDIES := $(CURDIR)/studies/.venv
+DOCS := $(CURDIR)/.venv-docs
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # Real predictions, too large for this repository. Tests that read them are skipped without.
@@ -68,7 +69,9 @@ fmt: $(VENV)/installed ## format the Rust and Python sources
 	@cargo fmt --all
 	@$(BIN)/ruff format --quiet python scripts examples bench studies docs/figures notebooks
 
-lint: $(VENV)/installed ## formatting, clippy and rustdoc, no warning allowed
+lint: $(VENV)/installed ## formatting, widths, clippy and rustdoc, no warning allowed
+	$(call heading,'width of documents and comments')
+	@$(PYTHON) scripts/check_width.py
 	$(call heading,'cargo fmt')
 	@cargo fmt --all --check
 	$(call heading,'clippy')
@@ -90,17 +93,17 @@ test-python: data-note develop ## style, types, stubs and tests of the Python pa
 	$(call heading,'Python tests')
 	@$(BIN)/pytest -q python/tests
 
-test-docs: build develop ## run the examples of README.md and docs/
+test-docs: build develop docs ## run the examples of README.md and docs/, and build the site
 	$(call heading,'examples in the documents')
 	@$(BIN)/pytest -q scripts
-	@$(BIN)/python scripts/api_reference.py --check
+	@$(BIN)/python scripts/readme_table.py --check
 	@$(BIN)/python scripts/check_docs.py
 
 test-slow: data-note ## the long tests of the core, which `make test` leaves out
 	$(call heading,'slow tests')
 	@cargo test $(PROFILE) -p calipers --features slow-tests
 
-test-integration: data-note check-wheel check-sdist $(PEERS)/installed chromium build ## wheels, charts, notebooks, reports in a browser, and what other packages give and say (Python >= 3.11; installs 6 GB)
+test-integration: data-note check-wheel check-sdist $(PEERS)/installed chromium build docs ## wheels, charts, notebooks, report and site in a browser, and what other packages give and say (Python >= 3.11; installs 6 GB)
 	$(call heading,'install the wheel next to its peers')
 	@$(PEERS)/bin/pip install --quiet --force-reinstall --no-deps dist/checked/calipers-*.whl
 	$(call heading,'Python tests with the packages of others')
@@ -183,16 +186,24 @@ examples: $(VENV)/examples-installed ## make the files in examples/ again
 	$(call heading,'examples')
 	@$(BIN)/python examples/make_examples.py
 
-docs: $(PEERS)/installed ## make again what documents are made of: reference, pictures, notebooks (with CALIPERS_DATA)
-	$(call heading,'documents')
+figures: $(PEERS)/installed chromium build ## make the pictures and notebooks of the documents again (with CALIPERS_DATA)
+	$(call heading,'pictures and notebooks')
 	$(call quietly,VIRTUAL_ENV=$(PEERS) $(PEERS)/bin/maturin develop $(PROFILE))
-	@$(PEERS)/bin/python scripts/api_reference.py
 	@$(PEERS)/bin/python docs/figures/displays.py
+	@CALIPERS=$(CALIPERS) $(PEERS)/bin/python docs/figures/report.py
+	@$(PEERS)/bin/python scripts/readme_table.py
 	@$(PEERS)/bin/python scripts/notebooks.py
+
+docs: $(DOCS)/installed develop ## build the documentation site, in target/site; warnings and dead links fail
+	$(call heading,'documentation site')
+	$(call quietly,NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --site-dir $(CARGO_TARGET_DIR)/site)
+
+docs-serve: $(DOCS)/installed develop ## serve the documentation site on this machine, and follow changes
+	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs serve --watch python/calipers --watch README.md
 
 clean: ## remove all that make has made
 	@cargo clean --quiet
-	@rm -rf $(VENV) $(BENCH) $(PEERS) $(STUDIES) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) $(BENCH) $(PEERS) $(STUDIES) $(DOCS) docs/assets/katex dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@rm -f python/calipers/_core*.so
 	@find python scripts examples bench studies docs/figures notebooks -name __pycache__ -prune -exec rm -rf {} +
 
@@ -218,10 +229,20 @@ $(BENCH)/installed: bench/requirements.txt
 	@$(BENCH)/bin/pip install --quiet -r bench/requirements.txt
 	@touch $@
 
-$(PEERS)/installed: requirements-integration.txt
+# The source of netcal is read and not run, so that what it needs is not installed.
+$(PEERS)/installed: requirements-integration.txt bench/requirements.txt
 	$(call heading,'virtual environment of the peers')
 	@$(PYTHON) -m venv $(PEERS)
 	@$(PEERS)/bin/pip install --quiet -r requirements-integration.txt
+	@$(PEERS)/bin/pip install --quiet --no-deps "$$(grep ^netcal== bench/requirements.txt)"
+	@touch $@
+
+# With KaTeX, which typesets the formulas.
+$(DOCS)/installed: requirements-docs.txt scripts/fetch_katex.py
+	$(call heading,'virtual environment of the site')
+	@$(PYTHON) -m venv $(DOCS)
+	@$(DOCS)/bin/pip install --quiet -r requirements-docs.txt
+	@$(DOCS)/bin/python scripts/fetch_katex.py
 	@touch $@
 
 $(STUDIES)/installed: studies/requirements.txt requirements-integration.txt
@@ -236,4 +257,4 @@ $(VENV)/examples-installed: $(VENV)/installed examples/requirements.txt
 
 .PHONY: help demo test check-tools fmt lint test-rust test-python test-docs test-slow \
   test-integration test-studies check-examples bench bench-core build develop wheel wheels sdist \
-  check-wheel check-sdist examples docs clean check-demo-tools data-note chromium
+  check-wheel check-sdist examples figures docs docs-serve clean check-demo-tools data-note chromium

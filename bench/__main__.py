@@ -1,4 +1,4 @@
-"""Run everything, say which claims hold, write the report.
+"""Run all benchmarks, print which claims hold, and write the report.
 
 python -m bench --command PATH-OF-CALIPERS [--quick]
 """
@@ -23,18 +23,18 @@ from bench.results import Results, Row
 from bench.timing import Timing, race
 from bench.topclass import race_top_class
 
-# Just below where calipers turns to cells: it holds every row, so memory is largest there.
+# Just below the number of rows at which calipers uses cells, where it needs the most memory.
 BEFORE_CELLS = 524_287
-# Up to here the truth of LS-ECE is a quadrature over all rows.
+# Up to this number of rows, the true LS-ECE is a quadrature over all rows.
 MOST_QUADRATURE = 50_000
-# Half a dozen matrices of 10,000 by n in float32.
+# Six matrices of 10,000 by n in float32.
 PAPER_GIB = 12
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description="calipers against its peers")
     parser.add_argument("--command", type=Path, required=True, help="the calipers command, as released")
-    parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer turns")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer repetitions")
     arguments = parser.parse_args()
 
     start = time.perf_counter()
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def run_size(results: Results, n: int, folder: Path) -> None:
-    """Time, memory and value of everyone at one size."""
+    """Time, memory and value of all contenders at one size."""
     say(f"n = {n:,}")
     rows = data.sample(n)
     rows.save(folder)
@@ -67,30 +67,15 @@ def run_size(results: Results, n: int, folder: Path) -> None:
     truths = Truths(rows)
     for contender in who:
         timing = timings[contender.key]
-        value, by = truths.of(contender.quantity)
         extra = extra_memory(contender.key, n, folder)
-        results.rows.append(
-            Row(
-                n=n,
-                key=contender.key,
-                package=contender.package,
-                call=contender.call,
-                quantity=contender.quantity,
-                seconds=timing.seconds,
-                runs=timing.runs,
-                value=float(timing.value),
-                truth=value,
-                truth_by=by,
-                extra_mib=extra,
-            )
-        )
+        results.rows.append(row_of(contender, timing, extra, truths))
         say(f"  {contender.key:24} {report.duration(timing.seconds):>9} {extra or 0:9.1f} MiB  {timing.value:.9f}")
         if contender.package == "calipers" and contender.quantity.startswith("LS-ECE") and extra is not None:
             results.calipers_memory.append((n, sigma_of(contender), extra))
 
 
 def can_run(contender: Contender, n: int, results: Results) -> bool:
-    """Whether the paper's matrices fit into this machine's memory, and into the time of a quick run."""
+    """Whether the paper's matrices fit into memory and into the time of a quick run."""
     if contender.key != "paper" or n <= 10**4:
         return True
     if results.quick:
@@ -103,7 +88,7 @@ def can_run(contender: Contender, n: int, results: Results) -> bool:
 
 
 def run_largest(results: Results, n: int, folder: Path) -> None:
-    """calipers alone at ten times the rows of the largest race, and its memory where it should be largest."""
+    """calipers alone at ten times the rows of the largest race, and at its largest memory use."""
     largest = 10 * n
     say(f"n = {largest:,}, calipers alone")
     rows = data.sample(largest)
@@ -122,7 +107,8 @@ def run_largest(results: Results, n: int, folder: Path) -> None:
             if extra is not None:
                 results.calipers_memory.append((size, sigma_of(contender), extra))
         if contender.key == "calipers":
-            results.rows.append(largest_row(contender, largest, timings["large"], results.calipers_memory[-1][2], rows))
+            extra = results.calipers_memory[-1][2]
+            results.rows.append(row_of(contender, timings["large"], extra, Truths(rows)))
     results.calipers_memory.sort(key=lambda entry: (entry[1], entry[0]))
 
 
@@ -138,10 +124,10 @@ def run_groups(results: Results, command: Path, folder: Path) -> None:
     results.groups[n_groups] = peak_of_groups(n_groups, command, folder)
 
 
-def largest_row(contender: Contender, n: int, timing: Timing, extra: float, rows: Sample) -> Row:
-    value, by = Truths(rows).of(contender.quantity)
+def row_of(contender: Contender, timing: Timing, extra: float | None, truths: Truths) -> Row:
+    value, by = truths.of(contender.quantity)
     return Row(
-        n=n,
+        n=truths.rows.n,
         key=contender.key,
         package=contender.package,
         call=contender.call,
@@ -164,7 +150,7 @@ def run_top_class(results: Results) -> None:
 def run_parquet(results: Results, command: Path, folder: Path) -> None:
     n = 10**7 if results.quick else 10**8
     say(f"Parquet, {n:,} rows")
-    # The arrays of the races are no longer needed, and the file may want their room.
+    # The arrays of the races are no longer needed, and the file may need their space.
     for array in folder.glob("*.npy"):
         array.unlink()
     results.parquet = race_parquet(n, command, folder, turns=3 if results.quick else 5)
@@ -174,7 +160,7 @@ def run_parquet(results: Results, command: Path, folder: Path) -> None:
 
 
 class Truths:
-    """The truth of each quantity for one sample, and where it is from; each worked out once."""
+    """The true value of each quantity for one sample, with its source; each is computed once."""
 
     def __init__(self, rows: Sample) -> None:
         self.rows = rows
@@ -182,10 +168,10 @@ class Truths:
 
     def of(self, quantity: str) -> tuple[float | None, str]:
         if quantity not in self.known:
-            self.known[quantity] = self.work_out(quantity)
+            self.known[quantity] = self.compute(quantity)
         return self.known[quantity]
 
-    def work_out(self, quantity: str) -> tuple[float | None, str]:
+    def compute(self, quantity: str) -> tuple[float | None, str]:
         p, y = self.rows.p, self.rows.y
         if quantity in (contenders.LS_ECE, contenders.LS_ECE_FINE):
             sigma = contenders.SIGMA if quantity == contenders.LS_ECE else contenders.FINE_SIGMA
@@ -203,14 +189,14 @@ class Truths:
 
 
 def smallest_tolerance(rows: Sample, sigma: float) -> tuple[float, str]:
-    """calipers at the smallest tolerance that it grants."""
+    """calipers at the smallest tolerance that it can prove."""
     for exponent in range(12, 7, -1):
         try:
             estimate = calipers.ls_ece(rows.y, rows.p, sigma=sigma, tolerance=10.0**-exponent)
         except calipers.CalipersError:
             continue
         return float(estimate), f"calipers, tolerance 1e-{exponent}"
-    raise RuntimeError("no tolerance below 1e-7 is granted")
+    raise RuntimeError("no tolerance below 1e-7 can be proven")
 
 
 def sigma_of(contender: Contender) -> float:

@@ -1,4 +1,4 @@
-"""What the bench must show, each with the figure that was measured and whether it holds."""
+"""The claims of the benchmark, each with the measured value and whether it holds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_GROUPS_MIB = 2048
 
 @dataclass(frozen=True)
 class Check:
-    """A claim, its limit and what was measured; `holds` is None where it was not."""
+    """A claim, its limit and the measured value; `holds` is None if it was not measured."""
 
     claim: str
     limit: str
@@ -138,7 +138,7 @@ def _exact_sums(results: Results, n: int) -> Check:
 
 
 def _measures(results: Results) -> list[Check]:
-    """The slowest of each kind says whether all hold."""
+    """The slowest of each kind decides whether all hold."""
     ours = {name: timing.seconds for name, timing in results.measures.items() if name not in (ISOTONIC, ARGSORT)}
     if not ours:
         return []
@@ -156,7 +156,7 @@ def _measures(results: Results) -> list[Check]:
     ]
 
 
-def _check(claim: str, figure: float | None, limit: str, holds: Callable[[float], bool]) -> Check:
-    if figure is None:
+def _check(claim: str, value: float | None, limit: str, holds: Callable[[float], bool]) -> Check:
+    if value is None:
         return Check(claim, limit, "not run", None)
-    return Check(claim, limit, f"{figure:,.0f}" if figure >= 1000 else f"{figure:.3g}", holds(figure))
+    return Check(claim, limit, f"{value:,.0f}" if value >= 1000 else f"{value:.3g}", holds(value))

@@ -1,7 +1,7 @@
-"""Who runs: calipers, the numpy lines that it is set against, and one function for each peer.
+"""The contenders: calipers, one-line references in numpy, and one function for each peer.
 
-A contender is given the arrays and returns the call that is timed. It imports its package when it is asked, so
-that a child process which measures memory has that package alone.
+A contender gets the arrays and returns the call that is timed. It imports its package only when it is prepared, so
+that a child process that measures memory has only this package.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Contender:
     call: str
     quantity: str
     prepare: Callable[[Sample], Call]
-    # Above this its memory or time is out of reach.
+    # Above this number of rows, it needs too much memory or time.
     n_most: int = 10**7
 
 
@@ -113,7 +113,7 @@ def uncertainty_calibration_ece(sample: Sample) -> Call:
 
 
 def sklearn_ece(sample: Sample) -> Call:
-    """scikit-learn has the curve; users put counts to it. No bin of this sample is empty."""
+    """scikit-learn has the curve, and users add the counts. No bin of this sample is empty."""
     from sklearn.calibration import calibration_curve
 
     p, y, n = sample.p, sample.y, sample.n
@@ -158,13 +158,7 @@ CONTENDERS = [
     Contender("calipers_ece", "calipers", "expected_calibration_error(y, p)", ECE, calipers_ece),
     Contender("torchmetrics", "torchmetrics", "binary_calibration_error(p, y)", ECE, torchmetrics_ece),
     Contender("netcal", "netcal", "ECE(15).measure(p, y)", ECE, netcal_ece),
-    Contender(
-        "uncertainty_calibration",
-        "uncertainty-calibration",
-        "get_ece(p, y)",
-        ECE,
-        uncertainty_calibration_ece,
-    ),
+    Contender("uncertainty_calibration", "uncertainty-calibration", "get_ece(p, y)", ECE, uncertainty_calibration_ece),
     Contender("sklearn", "scikit-learn", "calibration_curve(y, p, n_bins=15) and counts", ECE, sklearn_ece),
     Contender("calipers_ece_single", "calipers", "expected_calibration_error(y, p)", ECE_SINGLE, calipers_ece_single),
     Contender(

@@ -1,7 +1,7 @@
-"""The rows that everyone measures: seeded, with a known truth.
+"""The data of the benchmark: seeded, with a known true ECE.
 
 The model is an over-confident one. Its logits are normal, h ~ N(2.5, 2), as the confidence in the top class of
-a classifier that is mostly right; the outcome is 1 with probability rho(0.75 h) where the model says rho(h).
+a classifier that is mostly right; the outcome is 1 with probability rho(0.75 h) where the model predicts rho(h).
 """
 
 from __future__ import annotations

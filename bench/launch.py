@@ -1,7 +1,7 @@
 """Run a command, print its seconds and its largest resident set in KiB as JSON, then its output.
 
-A script of its own that imports next to nothing: on Linux a child begins with the peak of the process that
-it was forked from.
+This is a separate script with few imports, because on Linux a child starts with the peak of the process that it
+was forked from.
 """
 
 import json

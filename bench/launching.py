@@ -1,4 +1,4 @@
-"""Commands in processes of their own, with what they took."""
+"""Commands in their own processes, with their time and memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def launch(command: list[str]) -> tuple[dict[str, float], str]:
-    """Seconds and peak of a command, and what it printed."""
+    """The seconds, the peak memory and the output of a command."""
     launcher = str(Path(__file__).with_name("launch.py"))
     child = subprocess.run([sys.executable, "-S", launcher, *command], stdout=subprocess.PIPE, text=True, check=True)
     usage, _, output = child.stdout.partition("\n")

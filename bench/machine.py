@@ -1,4 +1,4 @@
-"""What the figures were made on. No names of hosts, no paths."""
+"""The machine of a run, without host names and paths."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Extra memory of a call: the peak of the resident set less what was resident before.
+"""Extra memory of a call: the peak of the resident set minus the resident set before.
 
-Each contender has a fresh process, so that the peak is its own, and makes a small call first: what a package loads
-on its first call is not the call's.
+Each contender has a fresh process, so that the peak is its own. It makes a small call first, so that modules that
+the package loads on its first call do not count.
 """
 
 from __future__ import annotations

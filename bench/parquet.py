@@ -94,4 +94,4 @@ def _race(n: int, command: Path, path: Path, turns: int) -> ParquetRace:
 
 def _ls_ece_of(output: str) -> float:
     """The value in the JSON of `calipers measure`."""
-    return float(json.loads(output)["results"][0]["ls_ece"]["value"])
+    return float(json.loads(output)["results"][0]["measures"]["ls_ece"]["value"])

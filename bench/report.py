@@ -16,7 +16,7 @@ VERDICT = {True: "yes", False: "**no**", None: "not run"}
 
 
 def write(results: Results, found: list[Check]) -> None:
-    """Both files, in this folder; a quick run has files of its own, since its figures are not the ones to keep."""
+    """Writes both files into this folder. A quick run has its own files, since its values are not kept."""
     suffix = "_quick" if results.quick else ""
     text = json.dumps({**results.to_dict(), "checks": [asdict(check) for check in found]}, indent=2)
     (FOLDER / f"results{suffix}.json").write_text(text + "\n")
@@ -30,10 +30,10 @@ def markdown(results: Results, found: list[Check]) -> str:
         "# calipers and its peers",
         "Written by `make bench`"
         + (" QUICK=1." if results.quick else ".")
-        + " Do not edit: words of ours are in NOTES.md.",
+        + " Do not edit: comments are in NOTES.md.",
         f"{facts['processor']}, {facts['cores']} cores, {facts['memory']}; {facts['system']}, Python {facts['Python']}."
         f" The run took {results.seconds / 60:.0f} minutes.",
-        "## Does it hold?",
+        "## Claims",
         table(
             ["claim", "limit", "measured", "holds"],
             [[check.claim, check.limit, check.measured, VERDICT[check.holds]] for check in found],
@@ -64,16 +64,16 @@ def markdown(results: Results, found: list[Check]) -> str:
 
 
 METHOD = """\
-Everyone gets the same arrays (float64 probabilities and int64 outcomes, unless the row says float32) in one process,
-in turn, and the best time counts; `runs` says of how many. Slow peers have fewer. Calls are made from Python as users
-make them, with all that a call checks and converts. The rows are those of an over-confident model with normal logits
-(`bench/data.py`), whose own ECE is {population_ece:.6f}.
+All contenders get the same arrays (float64 probabilities and int64 outcomes, unless the row states float32) in one
+process, in turn. The time is the best of `runs` calls; slow peers have fewer. Calls are made from Python and include
+all checks and conversions. The data are from an overconfident model with normal logits (`bench/data.py`), whose true
+ECE is {population_ece:.6f}.
 
-Extra memory is the peak of the resident set during one call, less what was resident before; a fresh process for each.
+Extra memory is the peak of the resident set during one call minus the resident set before, in a fresh process.
 
-Each row says which quantity it is, and its distance is from the truth of that very quantity: for LS-ECE up to
-n = 50,000 a quadrature in numpy that shares no code with calipers, above that calipers at the smallest tolerance that
-it grants; for binned ECE correctly rounded sums (`math.fsum`) of the input as it is. smECE has no truth but its own."""
+The distance is from the true value of the quantity in the row. For LS-ECE, this is a quadrature in numpy that shares
+no code with calipers up to n = 50,000, and calipers at the smallest tolerance that it can prove above. For binned
+ECE, it is the correctly rounded sums (`math.fsum`) of the input. For smECE, there is no other definition."""
 
 
 def _size_table(rows: list[Row]) -> str:
@@ -105,8 +105,8 @@ def _memory_table(results: Results) -> str:
 
 def _top_class_table(results: Results) -> str:
     does = {
-        "calipers": "the whole of LS-ECE: log-odds of the top class, outcomes, the integral",
-        "scipy": "softmax, max and argmax alone",
+        "calipers": "all of LS-ECE: log-odds of the top class, outcomes and the integral",
+        "scipy": "only softmax, max and argmax",
     }
     cells = [[key, does[key], duration(timing.seconds), str(timing.runs)] for key, timing in results.top_class.items()]
     n_rows, n_classes = results.top_class_shape

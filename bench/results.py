@@ -1,4 +1,4 @@
-"""What a run has found, as the checks and the report read it."""
+"""The results of a run, for the checks and the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Best of several, in turn: A B C A B C ..., so that a slow moment of the machine falls on everyone."""
+"""The best of several runs, in turn: A B C A B C ..., so that a slow moment of the machine affects all."""
 
 from __future__ import annotations
 

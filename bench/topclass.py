@@ -1,4 +1,4 @@
-"""Raw scores of many classes: calipers' whole LS-ECE of the top class against what users write to get that class."""
+"""Raw scores of many classes: LS-ECE of the top class by calipers, and the usual code that only finds that class."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def race_top_class(n_rows: int, n_classes: int, *, turns: int, budget: float) ->
     random = np.random.default_rng([SEED, n_rows, n_classes])
     labels = random.integers(n_classes, size=n_rows)
     scores = random.standard_normal((n_rows, n_classes), dtype=np.float32)
-    # A model that is mostly right: the label's score is well above the largest of the others, or somewhat below.
+    # A model that is mostly right: the label's score is well above the largest of the others, or
+    # somewhat below.
     scores[np.arange(n_rows), labels] += random.normal(6, 3, n_rows).astype(np.float32)
 
     def with_calipers() -> float:

@@ -1,4 +1,4 @@
-"""What the figures should be, in float64, by code that shares nothing with calipers."""
+"""The true values, in float64, by code that shares nothing with calipers."""
 
 from __future__ import annotations
 

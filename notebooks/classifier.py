@@ -1,8 +1,9 @@
 # %% [markdown]
 # # A scikit-learn classifier, end to end
 #
-# Train a model, ask whether its probabilities can be believed, look at where they go wrong, recalibrate, and show
-# that this has helped. Everything here runs in a few seconds with numpy, scikit-learn, matplotlib and calipers.
+# This notebook trains a classifier, tests whether its probabilities are calibrated, shows where
+# they are wrong, recalibrates them, and checks the result. It runs in a few seconds with numpy,
+# scikit-learn, matplotlib and calipers.
 
 # %%
 import calipers as cal
@@ -19,8 +20,8 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=3_000, rand
 print(f"{len(y_train):,} rows to train on, {len(y_test):,} to be judged by")
 
 # %% [markdown]
-# Naive Bayes takes features to be independent. Six of these are sums of others, so it counts the same evidence more
-# than once, and is too sure of itself.
+# Naive Bayes assumes that features are independent. Six of these features are sums of others, so
+# naive Bayes counts the same evidence more than once, and is overconfident.
 
 # %%
 bayes = GaussianNB().fit(X_train, y_train)
@@ -28,50 +29,52 @@ said = bayes.predict_proba(X_test)[:, 1]
 print(f"accuracy {accuracy_score(y_test, said > 0.5):.3f}")
 
 # %% [markdown]
-# ## One figure
+# ## Measure the calibration error
 #
-# `ls_ece` is the mean gap between what is said and what happens. It is a float that also knows the numerical bound
-# and the settings that made it. Sigma, the resolution on the scale of the logits, is chosen automatically from the
-# number of rows and the spread of the predictions.
+# `ls_ece` is the mean gap between predicted probabilities and outcome rates. The result is a float
+# that also has the numerical bound and the settings. Sigma, the resolution on the logit scale, is
+# chosen automatically from the number of rows and the spread of the predictions.
 
 # %%
 cal.ls_ece(y_test, said)
 
 # %% [markdown]
-# ## How much of it can be trusted?
+# ## Test whether it is more than chance
 #
-# 6,000 outcomes are scattered about their probabilities, so even a calibrated model would show a gap: the *noise
-# floor*. `assess` draws outcomes from the predictions to find it, and gives an interval and a p-value.
+# 6,000 outcomes vary about their probabilities, so even a perfectly calibrated model would get a
+# value above 0 by chance alone: the *noise floor*. `assess` resamples outcomes from the predictions
+# to compute it, and returns an interval and a p-value.
 
 # %%
 found = cal.assess(y_test, said)
 print(found)
 
 # %% [markdown]
-# ## Where does it go wrong?
+# ## Find where the predictions are wrong
 #
-# The curve is the rate of outcomes at each predicted probability, and the band is where the curve of a calibrated
-# model would lie. Below the diagonal on the right and above it on the left: too sure, on both sides.
+# The curve is the outcome rate at each predicted probability. The band is where the curve of a
+# calibrated model would be. The curve is below the diagonal on the right and above it on the left:
+# the model is overconfident on both sides.
 
 # %%
 _ = cal.ReliabilityDisplay.from_predictions(y_test, said, name="Naive Bayes")
 # %% [markdown]
-# The same in another form, without smoothing: rows in the order of their predictions, and the sum of what happened
-# less what was said. Slopes are gaps; the band is where a calibrated model stays.
+# The next chart shows the same without smoothing: the rows are in the order of their predictions,
+# and the line is the sum of outcomes minus predictions. Its slope is the gap. A calibrated model
+# stays inside the band.
 
 # %%
 _ = cal.CumulativeDisplay.from_estimator(bayes, X_test, y_test, name="Naive Bayes")
 # %% [markdown]
-# Would the usual ECE say the same with another number of bins? Here it would: it moves hardly more than chance would
-# move it.
+# The usual ECE depends on the number of bins. Here it changes hardly more than chance explains.
 
 # %%
 _ = cal.SweepDisplay.from_estimator(bayes, X_test, y_test, name="Naive Bayes")
 # %% [markdown]
 # ## Recalibrate
 #
-# scikit-learn's `CalibratedClassifierCV` learns a map from scores to probabilities on folds of the training rows: a
-# logistic curve ("sigmoid") or any curve that rises ("isotonic").
+# scikit-learn's `CalibratedClassifierCV` learns a map from scores to probabilities on folds of the
+# training rows: a logistic curve ("sigmoid") or any increasing curve ("isotonic").
 
 # %%
 models = {"naive Bayes": bayes}
@@ -83,9 +86,9 @@ compared = cal.compare(y_test, probabilities)
 print(compared)
 
 # %% [markdown]
-# All models answered for the same rows, so that differences are known better than each figure is: `compare` subtracts
-# them row by row. The sigmoid curve has the wrong shape for naive Bayes and makes it underconfident in part; the
-# isotonic one shows no miscalibration.
+# All models predict the same rows, so differences are more precise than the values: `compare`
+# subtracts them row by row. The sigmoid curve has the wrong shape for naive Bayes and makes it
+# partly underconfident. For the isotonic curve there is no evidence of miscalibration.
 
 # %%
 chart = None
@@ -93,7 +96,7 @@ for name, each in probabilities.items():
     chart = cal.ReliabilityDisplay.from_predictions(y_test, each, name=name, ax=None if chart is None else chart.ax_)
 
 # %% [markdown]
-# A proper score sees calibration and sharpness together, and should not have become worse:
+# A proper score depends on calibration and sharpness together, and should not have become worse:
 
 # %%
 for name, each in probabilities.items():
@@ -102,7 +105,8 @@ for name, each in probabilities.items():
 # %% [markdown]
 # ## Cross-validation
 #
-# The functions have scikit-learn's order of arguments, so `make_scorer` takes them as they are. Larger is worse.
+# The functions have scikit-learn's order of arguments, so `make_scorer` accepts them. A larger
+# value is worse.
 
 # %%
 scorer = make_scorer(cal.ls_ece, greater_is_better=False, response_method="predict_proba")
@@ -111,8 +115,9 @@ for name, model in models.items():
     print(f"{name:<12}", " ".join(f"{score:.4f}" for score in scores))
 
 # %% [markdown]
-# A word of caution: the mean over folds is not the figure of all rows. Each fold has its own noise floor, and a fifth
-# of the rows has a higher one. To judge a procedure, put the predictions of all folds together and assess them once.
+# Note that the mean over folds is not the value of all rows. Each fold has its own noise floor,
+# which is higher for a fifth of the rows. To evaluate a procedure, combine the predictions of all
+# folds and assess them once.
 
 # %%
 together = cross_val_predict(models["isotonic"], X, y, cv=5, method="predict_proba")[:, 1]

@@ -1,9 +1,11 @@
 # %% [markdown]
 # # CIFAR-10 networks on raw logits
 #
-# Which of three residual networks has the most honest confidence? The files have the raw scores ("logits") of the
-# ResNet-20, -32 and -56 of [akamaster/pytorch_resnet_cifar10](https://github.com/akamaster/pytorch_resnet_cifar10)
-# for the 10,000 test images. They are not part of this repository: `CALIPERS_DATA` says where they are.
+# This notebook compares the calibration of three residual networks. The files have the raw scores
+# ("logits") of the ResNet-20, -32 and -56 of
+# [akamaster/pytorch_resnet_cifar10](https://github.com/akamaster/pytorch_resnet_cifar10) for the
+# 10,000 test images. They are not part of this repository: `CALIPERS_DATA` is the folder that has
+# them.
 
 # %%
 import os
@@ -24,9 +26,9 @@ for name, each in scores.items():
 # %% [markdown]
 # ## Why raw scores
 #
-# A softmax in single precision rounds many confidences to exactly 1, whose logit is infinite. From the scores
-# themselves the logit of the top class is finite and exact: its score less the log-sum-exp of the others.
-# `from_logits=True` says that these are raw scores; calipers never guesses.
+# A softmax in single precision rounds many confidences to exactly 1, whose logit is infinite.
+# Computed from the scores, the logit of the top class is finite and exact: its score minus the
+# log-sum-exp of the others. `from_logits=True` declares raw scores; calipers never guesses.
 
 # %%
 for name, each in scores.items():
@@ -38,12 +40,11 @@ for name, each in scores.items():
     print(f"{name}: {n_certain} rows at exactly 1; clipped {from_softmax:.6f}, from scores {from_scores:.6f}")
 
 # %% [markdown]
-# Confidence of the top class is what is asked about here, for ten classes the default. The figures are the same to
-# five digits, though a third of the rows was at exactly 1: rows that are all but certain, and right, have little to
-# say about a mean gap. Raw scores are the safe way all the same: nothing has to be clipped, and nothing said about a
-# clip.
+# With ten classes, calipers measures the confidence of the top class by default. The values agree
+# to five digits although a third of the rows was at exactly 1, since rows that are nearly certain
+# and right add little to a mean gap. Raw scores are still safer, because nothing has to be clipped.
 #
-# ## One network
+# ## Assess one network
 
 # %%
 print(cal.assess(labels, scores["ResNet-20"], from_logits=True))
@@ -56,23 +57,25 @@ for name, each in scores.items():
     )
 
 # %% [markdown]
-# All three lie below the diagonal: too sure of themselves, and by about as much. Which one is best is not to be seen
-# by eye.
+# All three curves are below the diagonal, by a similar amount: the networks are overconfident. The
+# chart does not show which one is best.
 #
-# ## All three, in pairs
+# ## Compare all three in pairs
 #
-# The networks saw the same images. An image that is hard is hard for all of them, so the *difference* of two figures
-# is known better than either. `compare` subtracts row by row.
+# The networks predict the same images. An image that is hard for one network is hard for the
+# others, so the *difference* of two values is more precise than either. `compare` subtracts row by
+# row.
 
 # %%
 compared = cal.compare(labels, scores, from_logits=True)
 print(compared)
 
 # %% [markdown]
-# The intervals of the three figures overlap, and yet ResNet-20 and ResNet-56 are told apart; between neighbours
-# nothing is seen. The last column is adjusted for having looked at three pairs.
+# The intervals of the three values overlap, but the difference between ResNet-20 and ResNet-56 is
+# significant. There is no evidence of a difference between neighbours. The last column is adjusted
+# for three pairs.
 #
-# ## Does the answer depend on sigma?
+# ## Does the result depend on sigma?
 
 # %%
 print("sigma   " + "  ".join(f"{name:>9}" for name in scores))
@@ -83,17 +86,18 @@ for sigma in (0.05, 0.1, 0.2, 0.3, 0.5, 1.0):
     )
 
 # %% [markdown]
-# The order of the three is the same at every sigma, and the figures move by a thousandth. And the usual ECE?
+# The order of the three is the same at every sigma, and the values change by a thousandth. The next
+# cell shows how the usual ECE depends on its bins.
 
 # %%
 swept = cal.sweep(labels, scores["ResNet-56"], from_logits=True)
 print(swept.verdict)
 _ = cal.SweepDisplay.from_predictions(labels, scores["ResNet-56"], from_logits=True, name="ResNet-56")
 # %% [markdown]
-# ## Class by class
+# ## Measure each class
 #
-# The top class is one question. Another: is each class's probability right, taken against the rest? Most
-# probabilities are near 0 then, and so are the gaps.
+# The cells above measure the top class. The class-wise value measures the probability of each class
+# against the rest. Most of these probabilities are near 0, and so are the gaps.
 
 # %%
 for name, each in scores.items():

@@ -1,10 +1,11 @@
 # %% [markdown]
-# # What a language model says of its own confidence
+# # The stated confidence of language models
 #
-# Eleven language models answered questions (true or false, multiple choice), and said in words how sure they were:
-# "95 %". Can that be believed? The data are from
-# [NoamMichael/Comparing-Confidence-in-LLMs](https://github.com/NoamMichael/Comparing-Confidence-in-LLMs) (MIT), and
-# not part of this repository: `CALIPERS_DATA` says where they are.
+# Eleven language models answered questions (true or false, multiple choice) and stated how sure
+# they were, for example "95 %". This notebook measures whether their stated confidence is
+# calibrated. The data are from
+# [NoamMichael/Comparing-Confidence-in-LLMs](https://github.com/NoamMichael/Comparing-Confidence-in-LLMs)
+# (MIT), and not part of this repository: `CALIPERS_DATA` is the folder that has them.
 
 # %%
 import os
@@ -22,23 +23,23 @@ print(f"{len(stated):,} answers of {len(models)} models")
 print(f"{np.mean(right):.3f} are right, {np.mean(stated):.3f} was stated on average")
 
 # %% [markdown]
-# ## Round figures
+# ## Stated confidence has few distinct values
 #
-# Stated confidence is not a number that a network computes: it comes in round figures, and few of them.
+# A stated confidence is not computed by a network. Models use round numbers, and few of them.
 
 # %%
 values, counts = np.unique(stated, return_counts=True)
 frequent = np.argsort(-counts)[:10]
-print(f"{len(values)} different figures; the ten most frequent are {counts[frequent].sum() / counts.sum():.0%} of all:")
+print(f"{len(values)} different values; the ten most frequent are {counts[frequent].sum() / counts.sum():.0%} of all:")
 for at in frequent:
     here = stated == values[at]
     print(f"  said {values[at]:>4.0%}: {counts[at]:>6,} answers, right in {np.mean(right[here]):.1%}")
 
 # %% [markdown]
-# Where all that is said is a handful of figures, the gaps can be read off the table. A measure has to put them
-# together, and ties are where measures go wrong: bins with an edge at 0.9 or 0.95 put thousands of answers on one
-# side or the other. calipers pools ties, and LS-ECE has no edges. But "100 %" and "0 %" have no finite logit: they
-# are clipped, to one in a million unless set, and counted.
+# With so few values, the table shows the gaps directly. A measure has to combine them, and ties are
+# a common source of errors: bins with an edge at 0.9 or 0.95 put thousands of answers on one side
+# or the other. calipers pools ties, and LS-ECE has no edges. But "100 %" and "0 %" have no finite
+# logit. They are clipped, by default to one in a million, and counted.
 
 # %%
 everything = cal.ls_ece(right, stated)
@@ -49,13 +50,13 @@ for n_bins in (10, 15, 20):
     print(f"  ECE with {n_bins} bins: {cal.expected_calibration_error(right, stated, n_bins=n_bins):.4f}")
 
 # %% [markdown]
-# The clip hardly matters: an answer that was stated as certain and is wrong counts as a gap of all but 1, whichever
-# way.
+# The clip has little effect: an answer that was stated as certain and is wrong counts as a gap of
+# nearly 1 in any case.
 #
-# ## Model by model
+# ## Assess each model
 #
-# At one sigma for all, each with its noise floor: what a model whose stated confidence is right would show for these
-# very figures.
+# Each model has its noise floor: the value that a model with calibrated stated confidence would get
+# on the same data by chance alone.
 
 # %%
 found = {name: cal.assess(right[model == name], stated[model == name]) for name in models}
@@ -68,13 +69,14 @@ for name, each in sorted(found.items(), key=lambda pair: pair[1].value):
     )
 
 # %% [markdown]
-# All are far above their floors: with more than 6,000 answers each, chance is not what this is about. Floors differ
-# although the numbers of rows do not: a model that says "100 %" most of the time has little chance to be scattered,
-# since a calibrated model that is certain is never wrong.
+# All values are far above their floors: with more than 6,000 answers each, chance does not explain
+# them. Floors differ although the numbers of rows do not. A model that states "100 %" most of the
+# time has little random variation, since a calibrated model that is certain is never wrong.
 #
-# Two notes on the intervals. The same questions were put to all models, so that rows of *different* models are not
-# independent: the table is about one model at a time, and no figure here is about all of them. And a paired
-# comparison (`cal.compare`) would need the questions in the same order, which the file does not have.
+# There are two notes on the intervals. All models had the same questions, so rows of *different*
+# models are not independent: the table is about one model at a time, and no value is about all of
+# them. A paired comparison (`cal.compare`) needs the questions in the same order, which the file
+# does not have.
 #
 # ## Two curves of one model
 
@@ -86,15 +88,16 @@ chart = cal.ReliabilityDisplay.from_predictions(right[mine], stated[mine], name=
 # %%
 _ = cal.ReliabilityDisplay.from_predictions(right[mine], stated[mine], kind="corp", name=name)
 # %% [markdown]
-# The smoothed curve is a mean over neighbours on the scale of the logits. CORP's is the best curve that rises: it has
-# a step where many answers share a figure, and knows nothing between figures that nobody said. For round figures CORP
-# is the more literal picture; it cannot show a curve that falls. Where smoothed and rising curve disagree, confidence
-# does not even put answers in order.
+# The smoothed curve is a mean over neighbours on the logit scale. The CORP curve is the best
+# increasing curve. It has a step where many answers share a value, and no information between
+# stated values. For round values, CORP is the more literal picture, but it cannot show a decreasing
+# curve. Where the two curves disagree, a higher stated confidence does not mean a higher rate of
+# right answers.
 #
-# ## How much would it help to listen?
+# ## Is the stated confidence useful?
 #
-# CORP splits the Brier score into miscalibration (what recalibration would gain), discrimination (what the stated
-# figures tell) and uncertainty (what always saying the mean rate would cost).
+# CORP divides the Brier score into miscalibration (the gain of recalibration), discrimination (the
+# information in the stated values) and uncertainty (the score of always stating the mean rate).
 
 # %%
 print(f"{'model':<28}{'Brier':>7}{'miscal.':>9}{'discrim.':>9}{'uncert.':>9}")
@@ -106,5 +109,5 @@ for name in models:
     )
 
 # %% [markdown]
-# Where miscalibration is larger than discrimination, the stated confidence as it is does more harm than good: by the
-# Brier score, saying the model's mean rate for every answer would be better.
+# If miscalibration is larger than discrimination, the stated confidence is worse than no
+# confidence: by the Brier score, stating the model's mean rate for every answer would be better.

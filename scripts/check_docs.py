@@ -1,4 +1,4 @@
-"""Run the examples of README.md and docs/*.md, so that what they show stays true.
+"""Run the examples of README.md and of all pages in docs/, so that what they show stays true.
 
 A ```python block is executed; the blocks of one file share one namespace. With `>>>`
 prompts it is a doctest: the output is compared too.
@@ -8,6 +8,9 @@ virtual environment on PATH (`\\` at its end continues it). The lines up to the 
 `$` are what it must print, on standard output and error together: `...` alone on a
 line stands for any lines, `[..]` for any run of characters within one. The command
 must succeed; to show one that does not, write `$ command; echo "exit code $?"`.
+
+A line of output with 80 columns or more may go on in the next line of the document, as
+in a terminal that wraps it at a space.
 
 Everything runs from the root of the repository, and must leave no file there. A block is skipped if the line above it
 is `<!-- not run: reason -->`, or `<!-- needs: module, ... -->` and one of the modules is not installed.
@@ -34,6 +37,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 TIME_LIMIT = 600  # seconds for one command
+LONG = 80  # columns from which on a line of output may be wrapped in a document
 
 FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)$")
 NEEDS = re.compile(r"^\s*<!--\s*needs:\s*(?P<modules>\S.*?)\s*-->\s*$")
@@ -140,8 +144,16 @@ def matches(expected: list[str], actual: list[str]) -> bool:
         if line.strip() == "...":
             pattern += r"(?:[^\n]*\n)*"
         else:
-            pattern += r"[^\n]*".join(map(re.escape, line.split("[..]"))) + r"\n"
+            end = r"[\n ]" if len(line) >= LONG else r"\n"
+            pattern += r"[^\n]*".join(map(re.escape, line.split("[..]"))) + end
     return re.fullmatch(pattern, "".join(f"{x}\n" for x in tidy(actual))) is not None
+
+
+class Wrapped(doctest.OutputChecker):
+    """Compares the output of a doctest, whose long lines may be wrapped in the document."""
+
+    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        return super().check_output(want, got, optionflags) or matches(want.splitlines(), got.splitlines())
 
 
 def environment(root: Path) -> dict[str, str]:
@@ -187,7 +199,7 @@ def run_python(block: Block, path: Path, namespace: dict[str, Any]) -> Outcome:
         try:
             if re.search(r"^\s*>>> ", source, re.MULTILINE):
                 test = doctest.DocTestParser().get_doctest(source, namespace, path.name, str(path), block.line - 1)
-                runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+                runner = doctest.DocTestRunner(Wrapped(), optionflags=doctest.ELLIPSIS)
                 failed = runner.run(test, clear_globs=False).failed > 0
                 namespace.update(test.globs)  # get_doctest works on a copy
             else:
@@ -234,7 +246,7 @@ def check_file(path: Path, root: Path) -> list[Outcome]:
 
 def main(arguments: list[str], root: Path = ROOT) -> int:
     files = [Path(a).resolve() for a in arguments]
-    files = files or [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+    files = files or [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
     n_passed = n_failed = 0
     for path in files:
         outcomes = check_file(path, root)

@@ -41,6 +41,10 @@ def python(*lines: str) -> str:
         (["took [..] s"], ["took 0.1", " s"], False),
         (["1.5 (x)"], ["1.5 (x)"], True),
         (["1.5"], ["1x5"], False),
+        (["a" * 80, "b"], ["a" * 80 + " b"], True),
+        (["a" * 80, "b"], ["a" * 80, "b"], True),
+        (["a" * 80, "b"], ["a" * 80 + "b"], False),
+        (["a" * 79, "b"], ["a" * 79 + " b"], False),
     ],
 )
 def test_output_is_matched_line_by_line(expected: list[str], actual: list[str], same: bool) -> None:
@@ -104,6 +108,24 @@ def test_prompts_make_a_doctest(tmp_path: Path) -> None:
     assert run(tmp_path, page) == [None, None, None]
     (problem,) = run(tmp_path, python(">>> 1 + 1", "3"))
     assert problem is not None and "Expected" in problem
+
+
+def test_long_output_of_a_doctest_may_be_wrapped(tmp_path: Path) -> None:
+    words = ["word"] * 16 + ["long"] * 16
+    printed, first, second = " ".join(words), " ".join(words[:16]), " ".join(words[16:])
+    assert len(first) == 79
+    (problem,) = run(tmp_path, python(f">>> print('{printed}')", first, second))
+    assert problem is not None
+    first, second = " ".join(words[:17]), " ".join(words[17:])
+    assert run(tmp_path, python(f">>> print('{printed}')", first, second)) == [None]
+
+
+def test_pages_in_folders_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "docs" / "guide").mkdir(parents=True)
+    (tmp_path / "README.md").touch()
+    (tmp_path / "docs" / "guide" / "page.md").write_text(python("1 / 0"))
+    assert check_docs.main([], tmp_path) == 1
+    assert "docs/guide/page.md:2: failed" in capsys.readouterr().out
 
 
 def test_marked_block_is_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,7 +57,8 @@ DATASETS = {
         {"resnet32": 70.16, "vgg16_bn": 74.00, "mobilenetv2_x1_4": 75.98},
     ),
 }
-# Other decoders and other arithmetic move a few rows in ten thousand; a wrong normalisation moves hundreds.
+# Other decoders and other arithmetic move a few rows in ten thousand; a wrong normalisation moves
+# hundreds.
 WITHIN_POINTS = 0.25
 
 

@@ -77,7 +77,8 @@ class Run:
     n_classes: int
     # Labels of the whole data set, in the order of the predictions.
     labels: Labels
-    # What else the numbers depend on, as JSON has it: weights, transform, device, versions, order of the rows.
+    # What else the numbers depend on, as JSON has it: weights, transform, device, versions, order
+    # of the rows.
     settings: dict[str, Any]
     batch_size: int
     # Batches in a part.
@@ -293,7 +294,8 @@ def _digest(identity: dict[str, Any]) -> str:
 
 
 def _save(path: Path, arrays: dict[str, Any]) -> None:
-    # numpy stamps the members of the archive with 1980, so that the bytes do not change. Scores do not compress.
+    # numpy stamps the members of the archive with 1980, so that the bytes do not change. Scores do
+    # not compress.
     _write_whole(path, lambda file: np.savez(file, **arrays))
 
 

@@ -1,25 +1,26 @@
-"""How far a classifier's probabilities are from the truth, and how much of that figure can be trusted.
+"""Measures how well the probabilities of a classifier are calibrated.
 
     import calipers as cal
 
     cal.ls_ece(y_true, y_prob)                      # LS-ECE, exact to a stated tolerance
-    cal.residual_ls_ece(y_true, y_prob)             # its residual form, which decides: 0 where the model is calibrated
+    cal.residual_ls_ece(y_true, y_prob)             # its residual form: 0 for a calibrated model
     cal.expected_calibration_error(y_true, y_prob)  # binned ECE, every choice named
     cal.smooth_ece(y_true, y_prob)                  # and many more: cal.measures() lists them
-    cal.calibration_tests(y_true, y_prob)           # p-values: is what is seen more than chance?
-    cal.assess(y_true, y_prob)                      # noise floor, p-value, interval, debiased value of any measure
-    cal.compare(y_true, {"a": p_a, "b": p_b})       # models on the same rows: differences with intervals and p-values
-    cal.sweep(y_true, y_prob)                       # ECE over bins, LS-ECE over sigma: how brittle is the figure?
-    cal.ReliabilityDisplay.from_predictions(y_true, y_prob)  # charts, in the manner of scikit-learn; by matplotlib
-    cal.report(y_true, y_prob).save("report.html")  # all of it on one page
-    cal.simulate("overconfident", 1000)             # bias, error, coverage and size where the truth is known
-    cal.Sketch().update(y_true, y_prob).ls_ece()    # batch by batch, and merged: rows need not stay in memory
+    cal.calibration_tests(y_true, y_prob)           # p-values of six tests
+    cal.assess(y_true, y_prob)                      # noise floor, p-value, interval of any measure
+    cal.compare(y_true, {"a": p_a, "b": p_b})       # models on the same rows: differences, p-values
+    cal.sweep(y_true, y_prob)                       # how much do the bins decide an ECE?
+    cal.ReliabilityDisplay.from_predictions(y_true, y_prob)  # charts by matplotlib
+    cal.report(y_true, y_prob).save("report.html")  # a self-contained HTML page
+    cal.simulate("overconfident", 1000)             # bias and coverage where the truth is known
+    cal.Sketch().update(y_true, y_prob).ls_ece()    # batch by batch, and merged
 
-Each measure returns an `Estimate`: a float that also carries its numerical bound, the number of rows and the settings
-that made it. Invalid input raises a `CalipersError`. `Predictions` are read and checked once, for any number of calls.
+Each measure returns an `Estimate`: a float that also carries its numerical bound, the number of
+rows and the settings that made it. Invalid input raises a `CalipersError`, with the rule, the value
+and the row. `Predictions` are read and checked once, for any number of calls.
 
-Every name is here and in one submodule: `metrics`, `curves`, `inference`, `plotting`, `sketching`, `simulation`,
-`reporting`, `inputs` and `parallelism`.
+Every name is here and in one submodule: `metrics`, `curves`, `inference`, `plotting`, `sketching`,
+`simulation`, `reporting`, `inputs` and `parallelism`.
 """
 
 import typing as _typing
@@ -37,6 +38,7 @@ from calipers.simulation import *
 from calipers.sketching import *
 
 if not _typing.TYPE_CHECKING:
-    # Type checkers know that what is imported by * is public; of lists they only read those that are written out.
+    # Type checkers know that what is imported by * is public; of lists they only read those that
+    # are written out.
     _SUBMODULES = (curves, inference, inputs, metrics, parallelism, plotting, reporting, simulation, sketching)
     __all__ = sorted(["__version__", *(name for module in _SUBMODULES for name in module.__all__)])

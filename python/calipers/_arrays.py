@@ -1,12 +1,13 @@
-"""An array of any library -> a numpy array, without a copy where possible, and which elements are missing.
+"""An array of any library -> a numpy array, without a copy where possible, and its missing marks.
 
     __arrow_c_array__, __arrow_c_stream__   pyarrow, polars, pandas, DuckDB   -> Arrow
     __dlpack__                              torch, JAX, CuPy                  -> DLPack
     buffer, __array__, lists                numpy, pandas                     -> numpy
 
-Nothing here knows a library, and none is imported: values are read through a protocol. Values with several protocols
-are read through the first of them, since Arrow alone has nulls. Values whose columns are numpy arrays are read as
-such, since an Arrow export would copy them and turn NaN into null.
+Nothing here knows a library, and none is imported: values are read through a protocol. Values with
+several protocols are read through the first of them, since Arrow alone has nulls. Values whose
+columns are numpy arrays are read as such, since an Arrow export would copy them and turn NaN into
+null.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def read_array(values: object, what: str) -> Read:
     except Exception as error:
         reason = " ".join(str(error).split())
         got = type(values).__name__ + (f" ({reason})" if reason else "")
-        raise _core.refusal("wrong_type", what, got) from error
+        raise _core.input_error("wrong_type", what, got) from error
 
 
 def _is_of_numpy(values: object) -> bool:
@@ -90,9 +91,9 @@ def _through_numpy(values: object, what: str) -> Read:
     except ValueError:
         if not isinstance(values, (list, tuple)):
             raise
-        raise _core.refusal("shape", what, "rows of different lengths") from None
+        raise _core.input_error("shape", what, "rows of different lengths") from None
     if array.ndim == 0 and array.dtype.kind == "O":
-        raise _core.refusal("wrong_type", what, type(values).__name__)
+        raise _core.input_error("wrong_type", what, type(values).__name__)
     missing = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
     array = np.asarray(array)
     # What jax and ml_dtypes add to numpy.
@@ -153,9 +154,9 @@ def _through_arrow(values: object, what: str) -> Read | None:
     if len(columns) == 1:
         return columns[0]
     if not columns:
-        raise _core.refusal("shape", what, "a table without columns")
+        raise _core.input_error("shape", what, "a table without columns")
     if any(column.array.ndim > 1 for column in columns):
-        raise _core.refusal("shape", what, f"lists in a table of {len(columns)} columns")
+        raise _core.input_error("shape", what, f"lists in a table of {len(columns)} columns")
     array = np.stack([column.array for column in columns], axis=1)
     return Read(array, np.stack([_marks(column) for column in columns], axis=1))
 
@@ -169,7 +170,7 @@ def _joined(chunks: list[_Chunk], what: str) -> Read:
     known = [part for part in parts if len(part.array) and not (part.missing is not None and part.missing.all())]
     shapes = {part.array.shape[1:] for part in known}
     if len(shapes) > 1:
-        raise _core.refusal("shape", what, "rows of different lengths")
+        raise _core.input_error("shape", what, "rows of different lengths")
     arrays = [part.array for part in known]
     if len(known) < len(parts) and known:
         nothing = None if known[0].array.dtype.kind == "O" else 0

@@ -1,17 +1,18 @@
-"""How much of a figure can be trusted: noise floor, p-value, interval and debiased value of any measure."""
+"""Assessments: noise floor, p-value, interval and debiased value of any measure."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from calipers import _core
 from calipers._arrays import ArrayLike
 from calipers._documented import documented
 from calipers._estimate import Estimate
-from calipers._inputs import Options, cluster_column
-from calipers._named import named
+from calipers._inputs import cluster_column
+from calipers._measures import named
 from calipers._predictions import Outcomes, Probabilities, read, split
 from calipers._progress import shown
 from calipers._result import Result, html_table, html_text
@@ -24,21 +25,25 @@ Clusters: TypeAlias = ArrayLike | Sequence[Hashable] | None
 
 @dataclass(frozen=True)
 class NoiseFloor(Result):
-    """What a calibrated model with these very predictions would show: the measure of outcomes drawn from them.
+    """The value that a perfectly calibrated model would get on the same data by chance alone.
+
+    The measure is computed for outcomes that are drawn from the predictions, many times.
 
     Attributes
     ----------
     mean, deviation : float
-        Mean and standard deviation of the draws.
+        Mean and standard deviation of the resamples.
     quantiles : tuple of float
         Their quantiles at 0.05, 0.5 and 0.95.
     p_value : float
-        (1 + draws that are at least the value) / (1 + draws). Where no draw reaches the value it may be smaller, by a
-        bound on the tail (McDiarmid's). That of LS-ECE is of its residual form.
+        (1 + resamples that are at least the value) / (1 + resamples). Where no resample reaches the
+        value it may be smaller, by a bound on the tail (McDiarmid's). That of LS-ECE is of its
+        residual form.
     n_resamples : int
-        Draws.
+        Resamples.
     n_failed : int
-        Draws that the measure refused, at most one in ten; they count against the model's miscalibration.
+        Resamples that could not be measured, at most one in ten; they count as if they were larger
+        than the value.
     """
 
     mean: float
@@ -56,7 +61,9 @@ class NoiseFloor(Result):
 
 @dataclass(frozen=True)
 class Interval(Result):
-    """Where the population's value of a measure is; ``low, high = interval`` unpacks its ends.
+    """An interval for the value of a measure in the population.
+
+    ``low, high = interval`` unpacks it.
 
     Attributes
     ----------
@@ -67,7 +74,7 @@ class Interval(Result):
     method : str
         How it was made: a `method` of `assess`.
     is_upper_limit : bool
-        Whether only the upper end says something: all of 1 - level is beyond it.
+        Whether this is an upper limit: all of 1 - level is beyond the upper end.
     """
 
     lower: float
@@ -109,9 +116,9 @@ class Part(Result):
 class Parts(Result):
     """In which direction predictions are off: the signed parts of a residual measure.
 
-    The first two sum to the measure, and so do the last two. For the confidence in a top class, too high is
-    overconfident and too low is underconfident. A sketch does not know whether its predictions are confidences in a
-    top class, so the last two of a sketch are None.
+    The first two sum to the measure, and so do the last two. For the confidence in a top class, too
+    high is overconfident and too low is underconfident. A sketch does not know whether its
+    predictions are confidences in a top class, so the last two of a sketch are None.
 
     Attributes
     ----------
@@ -133,20 +140,22 @@ class Parts(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Assessment(Result):
-    """A figure with how much of it can be trusted; it prints as a sentence and what belongs to it.
+    """A value with its noise floor, p-value, interval and debiased value.
 
-    LS-ECE is decided by its residual form: the p-value, ``significant``, ``debiased``, ``debias`` and ``parts`` of an
-    assessment of LS-ECE are those of ``residual``. The value, the mean and deviation of the floor and the interval are
-    its own.
+    It prints as a sentence and a table.
+
+    LS-ECE is decided by its residual form: the p-value, ``significant``, ``debiased``, ``debias``
+    and ``parts`` of an assessment of LS-ECE are those of ``residual``. The value, the mean and
+    deviation of the floor and the interval are its own.
 
     Attributes
     ----------
     sentence : str
-        What a person wants to know.
+        The result in words.
     estimate : Estimate
-        The figure, with its numerical bound, rows and settings.
+        The value, with its numerical bound, rows and settings.
     floor : NoiseFloor or None
-        What a calibrated model would show; None where that is unavailable.
+        The noise floor; None where it is not available.
     unavailable : str or None
         Why there is no floor.
     interval : Interval
@@ -156,22 +165,23 @@ class Assessment(Result):
     debias : {"local", "mean", "floor", "bootstrap"}
         How that was done.
     standard_error : float
-        That of the figure.
+        Standard error of the value.
     bias : float
         How far the value is biased up, as the interval has it.
     significant : bool or None
         Whether the p-value is at most 1 - level; None without a floor.
     residual : Assessment or None
-        The assessment of the measure that decides, where it is another one: for LS-ECE its residual form at the same
-        sigma.
+        The assessment of the measure that decides, where it is another one: for LS-ECE its residual
+        form at the same sigma.
     parts : Parts or None
         In which direction predictions are off, for LS-ECE and its residual form.
     smoothing : float or None
-        For LS-ECE, what noise on the logits alone makes of it: its value were outcomes just as predicted.
+        For LS-ECE, what noise on the logits alone makes of it: its value were outcomes just as
+        predicted.
     n_clusters : int or None
         Clusters of rows, where they were given.
     settings : dict
-        The options of the figure, with ``level``, ``n_resamples`` and ``random_state``.
+        The options of the measure, with ``level``, ``n_resamples`` and ``random_state``.
     """
 
     sentence: str
@@ -192,12 +202,15 @@ class Assessment(Result):
 
     @property
     def value(self) -> float:
-        """The figure."""
+        """The value of the measure."""
         return float(self.estimate)
 
     @property
     def p_value(self) -> float | None:
-        """How often a calibrated model would show at least this value; None without a floor."""
+        """How often a perfectly calibrated model would get at least this value.
+
+        None without a floor.
+        """
         return None if self.floor is None else self.floor.p_value
 
     def __float__(self) -> float:
@@ -214,8 +227,8 @@ class Assessment(Result):
         """Everything as plain Python objects, ready for JSON.
 
         >>> import calipers as cal
-        >>> found = cal.assess([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], sigma=0.5, n_resamples=20).to_dict()
-        >>> list(found)[:6]
+        >>> found = cal.assess([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], sigma=0.5, n_resamples=20)
+        >>> list(found.to_dict())[:6]
         ['measure', 'value', 'numerical_bound', 'sentence', 'floor', 'p_value']
         """
         fields = super().to_dict()
@@ -284,55 +297,56 @@ def assess(
     progress: bool = False,
     **options: Unpack[AssessOptions],
 ) -> Assessment:
-    r"""A figure, what a calibrated model would show in its place, and where the population's value is.
+    r"""A value with its noise floor, p-value, interval and debiased value.
+
+    Use it to decide whether a model is miscalibrated, and by how much. The noise floor is the value
+    that a perfectly calibrated model would get on the same data by chance alone.
 
         floor     the measure of y* ~ Bernoulli(p), drawn R times: its mean m and deviation
-        p-value   (1 + #{v(y*) >= v}) / (1 + R),  or a bound on the tail where no draw reaches v
-        interval  [l - z se, u + z se],  l and u estimates between which the population's value is but for chance
+        p-value   (1 + #{v(y*) >= v}) / (1 + R),  or a bound on the tail where no resample reaches v
+        interval  [l - z se, u + z se],  l and u: a lower and an upper estimate
         debiased  the best single estimate of the value without its noise
 
-    with v the value. Every measure of miscalibration is above 0 for a perfectly calibrated model, too: the floor says
-    by how much, with these very predictions. What noise adds to the value depends on where the model is calibrated,
-    which the rows show only in part: l takes off all that it may be, and u what it is for sure. Where the p-value is
-    above 1 - level, there is an upper limit in place of the interval.
+    with v the value. Noise adds to every measure of miscalibration, so that even a perfectly
+    calibrated model gets a value above 0: the floor. How much it adds to v depends on where the
+    model is calibrated, which the data show only in part. The lower estimate l subtracts the most
+    that it can be, and the upper estimate u the least. If the p-value is above 1 - level, the
+    interval is an upper limit.
 
-    LS-ECE is decided by its residual form (`residual_ls_ece`), since noise on the logits alone makes LS-ECE of a
-    calibrated model larger than 0: p-value, verdict, debiased value and direction are those of the residual form.
+    LS-ECE is decided by its residual form (`residual_ls_ece`), since noise on the logits alone
+    makes LS-ECE of a calibrated model larger than 0: p-value, verdict, debiased value and direction
+    are those of the residual form.
 
     Parameters
     ----------
-    <y_true, y_prob>
     measure : str
         Any name of `measures` of which a larger value is worse.
-    <level>
-    n_resamples : int
-        Draws of each kind, R; at least 20, and at least 1 / (1 - level).
-    <method, debias, cluster, random_state, progress>
-    <rows>
     **options
-        Those of the function of that name: ``sigma``, ``noise``, ``link``, ``tolerance`` and ``clip`` for `ls_ece`,
-        ``n_bins`` and so on for others.
+        Those of the function of that name: ``sigma``, ``noise``, ``link``, ``tolerance`` and
+        ``clip`` for `ls_ece`, ``n_bins`` and so on for others.
 
     Returns
     -------
     Assessment
-        It prints as a sentence and a table, and converts to the figure as a float.
+        It prints as a sentence and a table, and converts to the value as a float.
 
     Notes
     -----
-    Assumes independent rows, or independent clusters. With ``multiclass="classwise"`` a calibrated draw gives each row
-    one label, and the mean over classes is measured again for each draw. The interval holds the population's value of
-    the measure at the same settings: for LS-ECE at the same sigma, which is not that of the ECE itself.
+    Assumes independent rows, or independent clusters. With ``multiclass="classwise"`` a resample
+    gives each row one label, and the mean over classes is measured again. The interval holds the
+    population's value of the measure at the same settings: for LS-ECE at the same sigma, which is
+    not that of the ECE itself.
 
-    Cost: for LS-ECE one pass and then some hundred microseconds for each draw, whatever the number of rows; with
-    clusters one pass for each draw. Other measures are computed again for each draw. Accuracy: that of R draws; the
-    mean of the floor is known to its deviation over √R.
+    Cost: for LS-ECE one pass and then some hundred microseconds for each resample, whatever the
+    number of rows; with clusters one pass for each resample. Other measures are computed again for
+    each. Accuracy: that of R resamples; the mean of the floor is known to its deviation over √R.
 
     References
     ----------
-    Bröcker, Smith, "Increasing the reliability of reliability diagrams", Weather and Forecasting 22, 2007 (the floor);
-    Efron, "Better bootstrap confidence intervals", JASA 82, 1987; Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed
-    Is ECE? An Analysis via Logit Smoothing", 2024 (LS-ECE).
+    Bröcker, Smith, "Increasing the reliability of reliability diagrams", Weather and Forecasting
+    22, 2007 (the floor); Efron, "Better bootstrap confidence intervals", JASA 82, 1987;
+    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
+    2024 (LS-ECE).
 
     Examples
     --------
@@ -340,10 +354,11 @@ def assess(
 
     >>> import calipers as cal
     >>> found = cal.assess([1, 1, 1, 1, 0] * 100, [0.9] * 500, sigma=0.1)
-    >>> for sentence in found.sentence.split(". "):
-    ...     print(sentence)
-    LS-ECE is 0.100 (95 % interval 0.065 to 0.135)
-    A perfectly calibrated model would score 0.013 ± 0.007 on the same data, so this model is miscalibrated (p < 0.001).
+    >>> import textwrap
+    >>> print(textwrap.fill(found.sentence, 80))
+    LS-ECE is 0.100 (95 % interval 0.065 to 0.135). A perfectly calibrated model
+    would score 0.013 ± 0.007 on the same data, so this model is miscalibrated (p <
+    0.001).
     >>> found.significant, round(found.value, 3), found.interval.lower < 0.1 < found.interval.upper
     (True, 0.1, True)
 
@@ -352,7 +367,8 @@ def assess(
     >>> round(found.parts.too_high.debiased, 3), round(found.parts.too_low.debiased, 3)
     (0.1, 0.0)
 
-    Nine in ten came true, so that nothing is seen but how large the figure can be:
+    Nine in ten came true. There is no evidence of miscalibration, and the interval is an upper
+    limit:
 
     >>> found = cal.assess(([1] * 9 + [0]) * 50, [0.9] * 500, sigma=0.1)
     >>> found.significant, found.interval.is_upper_limit, found.debiased < 0.001
@@ -360,9 +376,8 @@ def assess(
     """
     of_rows, of_measure = split(assess, options)
     rows, asked = read(assess, y_true, y_prob, of_rows), named(measure, of_measure)
-    choices: Options = {"level": level, "n_resamples": n_resamples, "method": method, "debias": debias}
-    choices |= {"random_state": random_state, "cluster": cluster_column(cluster)}
+    choices = {"level": level, "method": method, "debias": debias, "cluster": cluster_column(cluster)}
+    choices |= {"n_resamples": n_resamples, "random_state": random_state}
     with shown(progress, f"assess {measure}") as show:
-        return Assessment._of(
-            _core.assess(asked.measure, rows.columns, {**asked.options, **choices, "progress": show, **rows.options})
-        )
+        found = rows.ask(partial(_core.assess, asked.measure), **asked.options, **choices, progress=show)
+    return Assessment._of(found)

@@ -1,19 +1,20 @@
-"""Tests of calibration, which ask whether what is seen is more than chance.
+"""Tests of calibration: p-values for the hypothesis that predictions are calibrated.
 
-The hypothesis of all is that each outcome is 1 with the probability that was predicted for it, independently of other
-rows.
+The hypothesis of all is that each outcome is 1 with the probability that was predicted for it,
+independently of other rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calipers import _core
 from calipers._documented import documented
-from calipers._inputs import Link, Options
-from calipers._predictions import Outcomes, Probabilities, Rows, read, split
+from calipers._inputs import Link
+from calipers._predictions import Outcomes, Probabilities, Rows, call_of
 from calipers._result import Result, html_table, html_text
 from calipers._row_options import TEST_DEFAULTS, OneViewOptions, TestOptions, Unpack
 
@@ -30,32 +31,19 @@ class CoefficientInterval(NamedTuple):
     upper: float
 
 
+@documented
 @dataclass(frozen=True)
 class CalibrationTest(Result):
     """A p-value with what belongs to it.
 
-    Attributes
-    ----------
-    test : str
-        Name of the test.
-    statistic : float
-        What was compared with chance; each test says what it is.
-    p_value : float
-        Probability of a statistic at least as extreme if predictions are calibrated.
-    degrees_of_freedom : float or None
-        Of the chi-square distribution, for tests that have one.
-    n : int
-        Rows tested.
-    left_out : dict
-        Rows that ``invalid="count"`` left out, by kind.
-    settings : dict
-        Every option that made the figures, and the way in which the p-value was found.
+    A p-value of at most 0.05 is evidence of miscalibration: a calibrated model gets one in 5 % of
+    samples at most. `settings` includes how the p-value was found.
 
     Examples
     --------
     >>> import calipers as cal
     >>> cal.spiegelhalter_test([1, 0], [0.9, 0.9], null_distribution="asymptotic")
-    CalibrationTest('spiegelhalter', statistic=1.88562, p_value=0.0593, n=2, null_distribution='asymptotic')
+    CalibrationTest('spiegelhalter', statistic=1.88562, p_value=0.0593, n=2, ...)
     """
 
     test: str
@@ -79,14 +67,13 @@ class CalibrationTest(Result):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
+@documented
 @dataclass(frozen=True, repr=False)
 class CoxTest(CalibrationTest):
     """Whether Cox's regression has intercept 0 and slope 1, and how well it knows both.
 
     Attributes
     ----------
-    test, statistic, p_value, degrees_of_freedom, n, left_out, settings
-        Those of every `CalibrationTest`.
     intercept, slope : CoefficientInterval
         Of the regression on the logits; calibrated predictions have 0 and 1.
     in_the_large : CoefficientInterval
@@ -95,8 +82,6 @@ class CoxTest(CalibrationTest):
         Of intercept and slope.
     level : float
         Level of the intervals.
-    n_clipped : int
-        Probabilities that were moved off 0 or 1 so that their logit is finite.
     """
 
     intercept: CoefficientInterval
@@ -112,13 +97,13 @@ class CalibrationTests(Mapping[str, CalibrationTest]):
 
     Attributes
     ----------
-    refused : dict
-        Tests that these rows cannot be asked for, with the reason.
+    errors : dict
+        Why a test has no result, by its name.
     """
 
-    def __init__(self, tests: dict[str, CalibrationTest], refused: dict[str, str]) -> None:
+    def __init__(self, tests: dict[str, CalibrationTest], errors: dict[str, str]) -> None:
         self._tests = dict(tests)
-        self.refused = dict(refused)
+        self.errors = dict(errors)
 
     def __getitem__(self, name: str) -> CalibrationTest:
         return self._tests[name]
@@ -138,8 +123,8 @@ class CalibrationTests(Mapping[str, CalibrationTest]):
 
     def _repr_html_(self) -> str:
         header, *rows = self._rows()
-        refused = "".join(html_text(f"{name}: {reason}") for name, reason in self.refused.items())
-        return html_table(header, rows) + refused
+        errors = "".join(html_text(f"{name}: {reason}") for name, reason in self.errors.items())
+        return html_table(header, rows) + errors
 
     def __repr__(self) -> str:
         rows = self._rows()
@@ -148,74 +133,61 @@ class CalibrationTests(Mapping[str, CalibrationTest]):
             f"{test:<{widths[0]}}  {statistic:>{widths[1]}}  {p_value:>{widths[2]}}  {by}"
             for test, statistic, p_value, by in rows
         ]
-        return "\n".join(lines + [f"{name}: {reason}" for name, reason in self.refused.items()])
+        return "\n".join(lines + [f"{name}: {reason}" for name, reason in self.errors.items()])
 
     def to_dict(self) -> dict[str, Any]:
         """All tests as plain Python objects, ready for JSON."""
         return {
             "tests": {name: test.to_dict() for name, test in self._tests.items()},
-            "refused": dict(self.refused),
+            "errors": dict(self.errors),
         }
 
 
 def _by(test: CalibrationTest) -> str:
     """Where the p-value comes from, in a word or two."""
     if "n_resamples" in test.settings:
-        return f"{test.settings['n_resamples']} draws"
+        return f"{test.settings['n_resamples']} resamples"
     if test.degrees_of_freedom is not None:
         return f"chi-square, {test.degrees_of_freedom:g} degrees of freedom"
     return "normal distribution" if test.test == "spiegelhalter" else "Brownian motion"
 
 
-def _tested(
-    function: Callable[..., Any],
-    test: str,
-    y_true: Outcomes,
-    y_prob: Probabilities,
-    options: TestOptions,
-    **others: object,
-) -> CalibrationTest:
-    """The test of that name, as a function was asked for it."""
-    of_rows, of_test = split(function, options)
-    return _asked(read(function, y_true, y_prob, of_rows), test, {**TEST_DEFAULTS, **of_test, **others})
+def _tested(function: Callable[..., Any], test: str, given: dict[str, Any]) -> CalibrationTest:
+    """The test of that name, as the function was called."""
+    rows, options = call_of(function, given)
+    return _result(rows, test, options)
 
 
-def _asked(rows: Rows, test: str, options: Mapping[str, object]) -> CalibrationTest:
-    return CalibrationTest._of(rows.ask(lambda columns, asked: _core.calibration_test(test, columns, asked), **options))
+def _result(rows: Rows, test: str, options: Mapping[str, object]) -> CalibrationTest:
+    found = rows.ask(partial(_core.calibration_test, test), **{**TEST_DEFAULTS, **options})
+    return CalibrationTest._of(found)
 
 
 @documented
-def spiegelhalter_test(
-    y_true: Outcomes, y_prob: Probabilities = None, **options: Unpack[TestOptions]
-) -> CalibrationTest:
-    r"""Spiegelhalter's test: whether the Brier score is what the predictions themselves say that it should be.
+def spiegelhalter_test(y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack[TestOptions]) -> CalibrationTest:
+    r"""Spiegelhalter's test: whether the Brier score is as large as the predictions imply.
 
-        z = Σ w_i (y_i - p_i)(1 - 2 p_i) / √( Σ w_i² (1 - 2 p_i)² p_i (1 - p_i) ),  p-value P(|Z| >= |z|), Z normal
+    Use it to detect predictions that are too extreme or not extreme enough.
 
-    Above 0: the Brier score is worse than predicted, as that of overconfident predictions is; below 0: better.
-    Two-sided, since both are miscalibrated.
+        z = Σ w_i (y_i - p_i)(1 - 2 p_i) / √( Σ w_i² (1 - 2 p_i)² p_i (1 - p_i) )
+        p-value = P(|Z| >= |z|),  Z normal
 
-    Parameters
-    ----------
-    <y_true, y_prob, link, null_distribution, n_resamples, random_state>
-    <rows>
-
-    Returns
-    -------
-    CalibrationTest
-        Statistic, p-value and what made them.
+    Above 0: the Brier score is worse than predicted, as that of overconfident predictions is; below
+    0: better. Two-sided, since both are miscalibrated.
 
     Notes
     -----
-    Assumes independent rows. One direction only: errors that leave the Brier score as predicted are not seen, such as
-    all that happens at p = 1/2.
+    Assumes independent rows. One direction only: errors that leave the Brier score as predicted are
+    not detected, such as all errors at p = 1/2.
 
-    Cost: O(n), one pass; with drawn outcomes a sort and up to 8,000 random numbers for each draw. "auto" takes the
-    normal distribution where Σ (w (1 - 2p))⁴ p (1 - p) is at most a tenth of the denominator's fourth power.
+    Cost: O(n), one pass; with resamples a sort and up to 8,000 random numbers for each. "auto"
+    takes the normal distribution where Σ (w (1 - 2p))⁴ p (1 - p) is at most a tenth of the
+    denominator's fourth power.
 
     References
     ----------
-    Spiegelhalter, "Probabilistic prediction in patient management and clinical trials", Statistics in Medicine 5, 1986.
+    Spiegelhalter, "Probabilistic prediction in patient management and clinical trials", Statistics
+    in Medicine 5, 1986.
 
     Examples
     --------
@@ -226,7 +198,7 @@ def spiegelhalter_test(
     >>> round(test.statistic, 6), round(test.p_value, 6)
     (1.885618, 0.059346)
     """
-    return _tested(spiegelhalter_test, "spiegelhalter", y_true, y_prob, options)
+    return _tested(spiegelhalter_test, "spiegelhalter", locals())
 
 
 @documented
@@ -236,47 +208,44 @@ def hosmer_lemeshow_test(
     *,
     n_groups: int = 10,
     fitted: bool = False,
-    **options: Unpack[TestOptions],
+    **rows: Unpack[TestOptions],
 ) -> CalibrationTest:
     r"""The test of Hosmer and Lemeshow: outcomes against predictions in groups of equal mass.
 
+    Use it where it is customary, as for clinical models; its result depends on the groups.
+
         H = Σ_g ( Σ_(i in g) w_i (y_i - p_i) )² / ( p̄_g (1 - p̄_g) Σ_(i in g) w_i² )
 
-    with p̄_g the mean probability of a group. Rows are in order of their probability; ties are in one group, and
-    with many of them there are fewer groups than asked for. The p-value is that of chi-square with one degree of
-    freedom for each occupied group, for predictions that were not fitted on these rows.
+    with p̄_g the mean probability of a group. Rows are in order of their probability; ties are in
+    one group, and with many of them there are fewer groups than requested. The p-value is that of
+    chi-square with one degree of freedom for each occupied group, for predictions that were not
+    fitted on these rows.
 
     Parameters
     ----------
-    <y_true, y_prob>
     n_groups : int
         Groups, from 2 to 10,000.
     fitted : bool
-        Whether predictions are those of a logistic regression that was fitted on these very rows: two degrees of
-        freedom fewer. On other predictions that would reject 6 to 15 % of calibrated ones at 5 %.
-    <link, null_distribution, n_resamples, random_state>
-    <rows>
-
-    Returns
-    -------
-    CalibrationTest
-        Statistic, p-value and what made them.
+        Whether predictions are those of a logistic regression that was fitted on the same rows: two
+        degrees of freedom fewer. On other predictions that would reject 6 to 15 % of calibrated
+        ones at 5 %.
 
     Notes
     -----
-    Assumes independent rows. Gaps that cancel inside a group are not seen.
+    Assumes independent rows. Gaps that cancel inside a group are not detected.
 
-    Cost: O(n log n) for a sort; with drawn outcomes up to 8,000 random numbers for each draw. "auto" takes chi-square
-    where each group expects at least 5 outcomes of either kind.
+    Cost: O(n log n) for a sort; with resamples up to 8,000 random numbers for each. "auto" takes
+    chi-square where each group expects at least 5 outcomes of either kind.
 
     References
     ----------
-    Hosmer, Lemeshow, "Goodness of fit tests for the multiple logistic regression model", Communications in Statistics
-    9, 1980.
+    Hosmer, Lemeshow, "Goodness of fit tests for the multiple logistic regression model",
+    Communications in Statistics 9, 1980.
 
     Examples
     --------
-    Two groups, of which one expects 1 outcome of 2 and has 2, the other 1.5 of 2 and has 1: H = 1 / 0.5 + 0.25 / 0.375.
+    Two groups, of which one expects 1 outcome of 2 and has 2, the other 1.5 of 2 and has 1: H = 1 /
+    0.5 + 0.25 / 0.375.
 
     >>> import calipers as cal
     >>> y, p = [1, 1, 1, 0], [0.5, 0.5, 0.75, 0.75]
@@ -284,39 +253,34 @@ def hosmer_lemeshow_test(
     >>> round(test.statistic, 6), test.degrees_of_freedom, round(test.p_value, 6)
     (2.666667, 2.0, 0.263597)
     """
-    return _tested(hosmer_lemeshow_test, "hosmer_lemeshow", y_true, y_prob, options, n_groups=n_groups, fitted=fitted)
+    return _tested(hosmer_lemeshow_test, "hosmer_lemeshow", locals())
 
 
 @documented
-def ecce_r_test(y_true: Outcomes, y_prob: Probabilities = None, **options: Unpack[TestOptions]) -> CalibrationTest:
-    r"""Kuiper's test by ECCE-R: whether the sum of residuals ranges farther than chance lets it.
+def ecce_r_test(y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack[TestOptions]) -> CalibrationTest:
+    r"""Kuiper's test by ECCE-R: whether the cumulated residuals range farther than by chance.
+
+    Use it to test calibration without bins and bandwidth. It detects miscalibration of one sign
+    over long ranges of probability best.
 
         C_k = Σ_(i: p_i <= p_(k)) w_i (y_i - p_i),  C_0 = 0,  σ² = Σ w_i² p_i (1 - p_i)
         statistic = (max C - min C) / σ      against the range of Brownian motion on [0, 1]
 
-    with p_(k) the k-th distinct probability: ties are one step, so that the order of rows does not matter. C_0 belongs
-    to the sums.
-
-    Parameters
-    ----------
-    <y_true, y_prob, link, null_distribution, n_resamples, random_state>
-    <rows>
-
-    Returns
-    -------
-    CalibrationTest
-        Statistic, p-value and what made them.
+    with p_(k) the k-th distinct probability: ties are one step, so that the order of rows does not
+    matter. C_0 belongs to the sums.
 
     Notes
     -----
-    Assumes independent rows. No bins and no bandwidth; sees best what has one sign over long stretches of probability.
+    Assumes independent rows. There are no bins and no bandwidth.
 
-    Cost: O(n log n) for a sort; with drawn outcomes up to 8,000 random numbers for each draw. "auto" draws where there
-    are fewer than 2,000 steps of equal variance: on a grid of 0.05 the limit has a size of about 3 % at 5 %.
+    Cost: O(n log n) for a sort; with resamples up to 8,000 random numbers for each. "auto"
+    resamples where there are fewer than 2,000 steps of equal variance: on a grid of 0.05 the limit
+    has a size of about 3 % at 5 %.
 
     References
     ----------
-    Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic predictions", JMLR 23, 2022.
+    Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic
+    predictions", JMLR 23, 2022.
 
     Examples
     --------
@@ -327,39 +291,33 @@ def ecce_r_test(y_true: Outcomes, y_prob: Probabilities = None, **options: Unpac
     >>> round(test.statistic, 6)
     0.722315
     """
-    return _tested(ecce_r_test, "ecce_r", y_true, y_prob, options)
+    return _tested(ecce_r_test, "ecce_r", locals())
 
 
 @documented
-def ecce_mad_test(y_true: Outcomes, y_prob: Probabilities = None, **options: Unpack[TestOptions]) -> CalibrationTest:
-    r"""The test of Kolmogorov and Smirnov by ECCE-MAD: whether the sum of residuals strays farther than chance lets it.
+def ecce_mad_test(y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack[TestOptions]) -> CalibrationTest:
+    r"""Kolmogorov-Smirnov test by ECCE-MAD: whether cumulated residuals are larger than by chance.
+
+    Use it as `ecce_r_test`; this one is better where predictions are too high or too low as a
+    whole.
 
         C_k = Σ_(i: p_i <= p_(k)) w_i (y_i - p_i),  C_0 = 0,  σ² = Σ w_i² p_i (1 - p_i)
         statistic = max |C| / σ      against the largest absolute value of Brownian motion on [0, 1]
 
-    with p_(k) the k-th distinct probability: ties are one step, so that the order of rows does not matter. C_0 belongs
-    to the sums.
-
-    Parameters
-    ----------
-    <y_true, y_prob, link, null_distribution, n_resamples, random_state>
-    <rows>
-
-    Returns
-    -------
-    CalibrationTest
-        Statistic, p-value and what made them.
+    with p_(k) the k-th distinct probability: ties are one step, so that the order of rows does not
+    matter. C_0 belongs to the sums.
 
     Notes
     -----
-    Assumes independent rows. No bins and no bandwidth; sees best what has one sign over long stretches of probability.
+    Assumes independent rows. There are no bins and no bandwidth.
 
-    Cost: O(n log n) for a sort; with drawn outcomes up to 8,000 random numbers for each draw. "auto" draws where there
-    are fewer than 2,000 steps of equal variance: on a grid of 0.05 the limit has a size of about 3.5 % at 5 %.
+    Cost: O(n log n) for a sort; with resamples up to 8,000 random numbers for each. "auto"
+    resamples where there are fewer than 2,000 steps of equal variance: on a grid of 0.05 the limit
+    has a size of about 3.5 % at 5 %.
 
     References
     ----------
-    Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic predictions", JMLR 23, 2022.
+    The paper of `ecce_r_test`.
 
     Examples
     --------
@@ -370,7 +328,7 @@ def ecce_mad_test(y_true: Outcomes, y_prob: Probabilities = None, **options: Unp
     >>> round(test.statistic, 6)
     0.361158
     """
-    return _tested(ecce_mad_test, "ecce_mad", y_true, y_prob, options)
+    return _tested(ecce_mad_test, "ecce_mad", locals())
 
 
 @documented
@@ -384,38 +342,36 @@ def tcal_test(
     random_state: int = 0,
     **rows: Unpack[OneViewOptions],
 ) -> CalibrationTest:
-    r"""T-Cal's adaptive test: the squared calibration error in 2, 4, 8, ... bins, the most surprising of them.
+    r"""T-Cal's adaptive test: the squared calibration error in 2, 4, 8, ... bins.
 
-        T_m = Σ_b ( (Σ_(i in b) w_i r_i)² - Σ_(i in b) w_i² r_i² ) / W_b,  r_i = y_i - p_i, m bins [(b-1)/m, b/m)
-        p_m = share of draws, with the rows themselves among them, whose T_m is at least that of the rows
+    Use it to detect miscalibration of any shape, also where gaps change their sign often.
+
+        T_m = Σ_b ( (Σ_(i in b) w_i r_i)² - Σ_(i in b) w_i² r_i² ) / W_b
+        r_i = y_i - p_i,  m bins [(b-1)/m, b/m)
+        p_m = share of resamples, with the data among them, whose T_m is at least that of the data
         statistic = min over m = 2, 4, 8, ... of p_m
 
-    with as many bins as have at least 8 rows each on average. In a draw each outcome is 1 with its predicted
-    probability. The p-value is the share of draws whose own smallest p_m is as small.
+    with as many bins as have at least 8 rows each on average. In a resample each outcome is 1 with
+    its predicted probability. The p-value is the share of resamples whose own smallest p_m is as
+    small.
 
     Parameters
     ----------
-    <y_true, y_prob>
     most_bins : int
         Bins of the finest scale at most, however many rows there are.
-    <link, n_resamples, random_state>
-    <rows>
-
-    Returns
-    -------
-    CalibrationTest
-        Statistic, p-value and what made them.
 
     Notes
     -----
-    Assumes independent rows. Products of a row with itself are left out, so that one single outcome that was said
-    to be impossible is not seen. ``settings["n_bins"]`` is the scale of the smallest p_m.
+    Assumes independent rows. Products of a row with itself are left out, so that a single outcome
+    with a predicted probability of 0 is not detected. ``settings["n_bins"]`` is the scale of the
+    smallest p_m.
 
-    Cost: O(n log n) for a sort, and up to 8,000 random numbers for each draw. The size is exact for any n.
+    Cost: O(n log n) for a sort, and up to 8,000 random numbers for each resample. The size is exact
+    for any n.
 
     References
     ----------
-    Lee, Huang, Hassani, Dobriban, "T-Cal: an optimal test for the calibration of predictive models", JMLR 24, 2023.
+    The paper of `tcal_squared_error`.
 
     Examples
     --------
@@ -425,8 +381,7 @@ def tcal_test(
     >>> cal.tcal_test([1, 0] * 50, [0.2] * 50 + [0.8] * 50).p_value
     0.001
     """
-    drawn = {"link": link, "most_bins": most_bins, "n_resamples": n_resamples, "random_state": random_state}
-    return _asked(read(tcal_test, y_true, y_prob, rows), "tcal_adaptive", drawn)
+    return _tested(tcal_test, "tcal_adaptive", locals())
 
 
 @documented
@@ -438,20 +393,24 @@ def cox_test(
     level: float = 0.95,
     **rows: Unpack[OneViewOptions],
 ) -> CoxTest:
-    r"""The test by Cox's regression: whether outcomes, regressed on logits, have intercept 0 and slope 1.
+    r"""Cox's test: whether outcomes, regressed on logits, have intercept 0 and slope 1.
+
+    Use it to detect predictions that are too high or too extreme as a whole, with intervals for
+    both.
 
         logit P(Y = 1) = a + b h,  h = logit of the probability
-        LR = 2 ( max_(a, b) l(a, b) - l(0, 1) ),  l the log-likelihood, against chi-square with 2 degrees of freedom
+        LR = 2 ( max_(a, b) l(a, b) - l(0, 1) ),  l the log-likelihood
 
-    With unequal weights LR has another distribution; then the statistic is the score test Uᵀ V⁻¹ U with
-    U = Σ w (y - p)(1, h) and V = Σ w² p (1 - p)(1, h)(1, h)ᵀ, which is the same for many rows of equal weight.
+    against chi-square with 2 degrees of freedom.
+
+    With unequal weights LR has another distribution; then the statistic is the score test Uᵀ V⁻¹ U
+    with U = Σ w (y - p)(1, h) and V = Σ w² p (1 - p)(1, h)(1, h)ᵀ, which is the same for many rows
+    of equal weight.
 
     Parameters
     ----------
-    <y_true, y_prob, clip>
     level : float
         Level of the intervals.
-    <rows>
 
     Returns
     -------
@@ -460,27 +419,32 @@ def cox_test(
 
     Notes
     -----
-    Assumes independent rows. It sees what is a straight line in logits: predictions that are too high or too extreme as
-    a whole. Refuses rows whose outcomes the logits separate, as `cox_calibration` does. Standard errors are those of
-    the information matrix, with unequal weights those of the sandwich.
+    Assumes independent rows. It detects what is a straight line in logits: predictions that are too
+    high or too extreme as a whole. Outcomes that the logits separate are an error, as for
+    `cox_calibration`. Standard errors are those of the information matrix, with unequal weights
+    those of the sandwich.
 
-    Cost: O(n) for each Newton step, mostly 5 to 8. The chi-square distribution is that of many rows.
+    Cost: O(n) for each Newton step, mostly 5 to 8. The chi-square distribution is that of many
+    rows.
 
     References
     ----------
-    Cox, "Two further applications of a model for binary regression", Biometrika 45, 1958; Miller, Hui, Tierney,
-    "Validation techniques for logistic regression models", Statistics in Medicine 10, 1991.
+    Cox, "Two further applications of a model for binary regression", Biometrika 45, 1958; Miller,
+    Hui, Tierney, "Validation techniques for logistic regression models", Statistics in Medicine 10,
+    1991.
 
     Examples
     --------
-    Logits ±ln 3, outcomes as often as they say: intercept 0, slope 1, nothing to see.
+    Logits ±ln 3, and outcomes as often as predicted: intercept 0, slope 1, no evidence of
+    miscalibration.
 
     >>> import calipers as cal
     >>> test = cal.cox_test([1, 1, 1, 0, 1, 0, 0, 0], [0.75] * 4 + [0.25] * 4)
     >>> test.statistic < 1e-12, round(test.slope.value, 6), test.slope.lower < 1 < test.slope.upper
     (True, 1.0, True)
     """
-    return _cox(read(cox_test, y_true, y_prob, rows), clip=clip, level=level)
+    asked, options = call_of(cox_test, locals())
+    return _cox(asked, **options)
 
 
 def _cox(rows: Rows, **options: object) -> CoxTest:
@@ -496,22 +460,22 @@ def calibration_tests(
     *,
     n_groups: int = 10,
     clip: float = 1e-6,
-    **options: Unpack[TestOptions],
+    **rows: Unpack[TestOptions],
 ) -> CalibrationTests:
     r"""All tests of calibration on the same rows, by name.
 
-    `spiegelhalter_test`, `hosmer_lemeshow_test`, `ecce_r_test`, `ecce_mad_test`, `tcal_test` and `cox_test`, each as it
-    is by itself. Of six p-values the smallest is small more often than one is: choose the test first, or divide by six.
+    Use it for an overview. The smallest of six p-values is small more often than a single one:
+    choose the test before you look at the data, or multiply the p-value by six.
+
+    `spiegelhalter_test`, `hosmer_lemeshow_test`, `ecce_r_test`, `ecce_mad_test`, `tcal_test` and
+    `cox_test`, each as it is by itself.
 
     Parameters
     ----------
-    <y_true, y_prob>
     n_groups : int
         Groups of Hosmer and Lemeshow.
     clip : float
         For the logits of Cox's regression.
-    <link, null_distribution, n_resamples, random_state>
-    <rows>
 
     Returns
     -------
@@ -520,9 +484,10 @@ def calibration_tests(
 
     Notes
     -----
-    Where outcomes are separated by the logits, Cox's regression has no fit: it is then in ``refused`` with the reason.
+    Where outcomes are separated by the logits, Cox's regression has no fit: ``errors`` then has the
+    reason.
 
-    Cost: the sum of theirs; mostly that of the draws of T-Cal.
+    Cost: the sum of theirs; mostly that of the resamples of T-Cal.
 
     References
     ----------
@@ -534,25 +499,17 @@ def calibration_tests(
     >>> tests = cal.calibration_tests([1, 0] * 50, [0.2] * 50 + [0.8] * 50)
     >>> [name for name, test in tests.items() if test.p_value > 0.05]
     []
-    >>> print(cal.calibration_tests([1, 0, 1, 1], [0.9, 0.2, 0.6, 0.8]).refused["cox"])
+    >>> print(cal.calibration_tests([1, 0, 1, 1], [0.9, 0.2, 0.6, 0.8]).errors["cox"])
     rows must be of both outcomes with overlapping ranges of logits...
     """
-    of_rows, of_test = split(calibration_tests, options)
-    rows = read(calibration_tests, y_true, y_prob, of_rows)
-    by_limits: Options = {**TEST_DEFAULTS, **of_test}
-    drawn = {name: value for name, value in by_limits.items() if name != "null_distribution"}
-    own: dict[str, Options] = {
-        "spiegelhalter": by_limits,
-        "hosmer_lemeshow": {**by_limits, "n_groups": n_groups, "fitted": False},
-        "ecce_r": by_limits,
-        "ecce_mad": by_limits,
-        "tcal_adaptive": {**drawn, "most_bins": 4096},
-    }
-    tests = {test: _asked(rows, test, each) for test, each in own.items()}
-    refused = {}
+    asked, options = call_of(calibration_tests, locals())
+    own = {"hosmer_lemeshow": {"n_groups": n_groups, "fitted": False}, "tcal_adaptive": {"most_bins": 4096}}
+    names = ("spiegelhalter", "hosmer_lemeshow", "ecce_r", "ecce_mad", "tcal_adaptive")
+    tests = {name: _result(asked, name, {**options, **own.get(name, {})}) for name in names}
+    errors = {}
     try:
-        tests["cox"] = _cox(rows, clip=clip, level=0.95)
-    except _core.CalipersError as refusal:
+        tests["cox"] = _cox(asked, clip=clip, level=0.95)
+    except _core.CalipersError as error:
         # The rows are valid, or the first test would have raised an error.
-        refused["cox"] = str(refusal)
-    return CalibrationTests(tests, refused)
+        errors["cox"] = str(error)
+    return CalibrationTests(tests, errors)

@@ -1,17 +1,17 @@
-"""Models on the same rows: by how much their figures differ, and whether that is chance."""
+"""Models on the same rows: by how much their values differ, and whether that is chance."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 from calipers import _core
 from calipers._arrays import ArrayLike
 from calipers._assess import Assessment, Clusters, Interval, p_value_text
 from calipers._documented import documented
-from calipers._inputs import Columns, Options, cluster_column
-from calipers._named import named
+from calipers._inputs import cluster_column
+from calipers._measures import named
 from calipers._predictions import Predictions, ask_models, read_models, split
 from calipers._progress import shown
 from calipers._result import Result, html_table, html_text
@@ -20,15 +20,16 @@ from calipers._row_options import CompareOptions, Unpack
 
 @dataclass(frozen=True)
 class Pair(Result):
-    """Two models and the difference of their figures.
+    """Two models and the difference of their values.
 
     Attributes
     ----------
     first, second : str
         Names of the models.
     difference : float
-        The value of the first less that of the second, each without what noise adds: below 0, the first is better
-        calibrated. The values are those of the measure that the models are compared by.
+        The value of the first less that of the second, each without what noise adds: below 0, the
+        first is better calibrated. The values are those of the measure that the models are compared
+        by.
     interval : Interval
         Where the population's difference is.
     standard_error : float
@@ -38,7 +39,7 @@ class Pair(Result):
     p_adjusted : float
         The same after Holm's adjustment for all pairs.
     sentence : str
-        What a person wants to know.
+        The result in words.
     """
 
     first: str
@@ -61,10 +62,10 @@ class ComparedBy(Result):
     Attributes
     ----------
     measure : str
-        Its name: "residual_ls_ece" where LS-ECE is asked for, else the measure itself.
+        Its name: "residual_ls_ece" where LS-ECE is requested, else the measure itself.
     sigma : float or None
-        Its sigma, for LS-ECE: the given one or the automatic one, whichever is smaller. A larger sigma would take more
-        from a gap that changes its sign than from one that does not.
+        Its sigma, for LS-ECE: the given one or the automatic one, whichever is smaller. A larger
+        sigma would take more from a gap that changes its sign than from one that does not.
     """
 
     measure: str
@@ -150,40 +151,40 @@ def compare(
 ) -> Comparison:
     r"""Models on the same rows: differences of a measure with paired intervals and p-values.
 
+    Use it to decide which of several models is better calibrated. Two intervals that overlap say
+    little: rows that are easy for one model are easy for others, so a difference is known better
+    than either value.
+
         difference  d = v(first) - v(second), each without what noise adds
-        interval    m(first) - m(second) ± (sqrt(b(first)² + b(second)² - 2 r b(first) b(second)) + z se)
+        interval    m(first) - m(second) ± (w + z se)
+        w           sqrt(b(first)² + b(second)² - 2 r b(first) b(second))
         p-value     two-sided: 1 less the largest level whose interval leaves 0 out
         adjusted    by Holm: of p_(1) <= ... <= p_(m), max over j <= i of min(1, (m + 1 - j) p_(j))
 
-    with m the middle and b half the distance of the lower and the upper estimate that bracket the value of each model,
-    se the standard error of the difference of these estimates, row by row, and r the correlation of the two models in
-    it, or 0 where that is negative. Where both models show a gap everywhere, b is 0. Measures without such a bracket
-    have 2 d - mean(d*) ± z se, with d* the difference over the same draws of rows for both models.
+    with m the middle and b half the distance of the lower and the upper estimate that bracket the
+    value of each model, se the standard error of the difference of these estimates, row by row, and
+    r the correlation of the two models in it, or 0 where that is negative. Where both models show a
+    gap everywhere, b is 0. Measures without such a bracket have 2 d - mean(d*) ± z se, with d* the
+    difference over the same resamples of rows for both models.
 
-    For LS-ECE the models are compared by its residual form, at the given sigma or the automatic one, whichever is
-    smaller (``compared_by``).
-
-    Rows that are easy for one model are easy for others, so that a difference is known better than either figure: two
-    intervals that overlap say little about it.
+    For LS-ECE the models are compared by its residual form, at the given sigma or the automatic
+    one, whichever is smaller (``compared_by``).
 
     Parameters
     ----------
     y_true : array-like of shape (n,), or dict of Predictions
-        Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1. A dict has the `Predictions` of each
-        model by its name, all of the same rows, and stands for `y_true`, `y_prob` and the options of rows.
+        Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1. A dict has the
+        `Predictions` of each model by its name, all of the same rows, and stands for `y_true`,
+        `y_prob` and the options of rows.
     y_prob : dict of array-like, optional
-        The probabilities of each model by its name, two models at least: row i of each is about outcome i.
+        The probabilities of each model by its name, two models at least: row i of each is about
+        outcome i.
     measure : str
-        Any name of `measures` of which a larger value is worse. One sigma serves all models: where it is chosen
-        automatically, the geometric mean of theirs.
-    <level>
-    n_resamples : int
-        Draws of each kind; at least 20, and at least 1 / (1 - level).
-    <cluster, random_state, progress>
-    <rows>
+        Any name of `measures` of which a larger value is worse. One sigma serves all models: where
+        it is chosen automatically, the geometric mean of theirs.
     **options
-        Those of the function of that name: ``sigma``, ``noise``, ``link``, ``tolerance`` and ``clip`` for `ls_ece`,
-        ``n_bins`` and so on for others.
+        Those of the function of that name: ``sigma``, ``noise``, ``link``, ``tolerance`` and
+        ``clip`` for `ls_ece`, ``n_bins`` and so on for others.
 
     Returns
     -------
@@ -193,19 +194,19 @@ def compare(
     Raises
     ------
     CalipersError
-        Where rows cannot be paired, besides what `assess` refuses.
+        Where rows cannot be paired, and for all that is an error for `assess`.
 
     Notes
     -----
-    Assumes independent rows, or independent clusters. With ``multiclass="top_class"`` each model is asked about the
-    class that it takes itself.
+    Assumes independent rows, or independent clusters. With ``multiclass="top_class"`` each model is
+    asked about the class that it takes itself.
 
     Cost: an assessment of each model, and one of each pair. Accuracy: that of `assess`.
 
     References
     ----------
-    Efron, Tibshirani, "An Introduction to the Bootstrap", 1993; Holm, "A simple sequentially rejective multiple test
-    procedure", Scandinavian Journal of Statistics 6, 1979.
+    Efron, Tibshirani, "An Introduction to the Bootstrap", 1993; Holm, "A simple sequentially
+    rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979.
 
     Examples
     --------
@@ -222,14 +223,10 @@ def compare(
         raise TypeError(f"y_prob must be a dict of models by name, got {type(y_prob).__name__}")
     of_rows, of_measure = split(compare, options)
     models, asked = read_models(compare, y_true, y_prob, of_rows), named(measure, of_measure)
-    choices: Options = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
-    choices["cluster"] = cluster_column(cluster)
-
-    def question(columns: list[tuple[str, Columns]], options: Options) -> dict[str, Any]:
-        return _core.compare(asked.measure, columns, options)
-
+    drawn = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
     with shown(progress, f"compare {measure}") as show:
-        found = ask_models(question, models, **asked.options, **choices, progress=show)
+        choices = {**asked.options, **drawn, "cluster": cluster_column(cluster), "progress": show}
+        found = ask_models(partial(_core.compare, asked.measure), models, **choices)
     names = list(models)
     assessments = map(Assessment._of, found["models"])
     return Comparison(

@@ -1,4 +1,4 @@
-"""What displays draw: the smoothed curve behind LS-ECE, the isotonic one behind CORP, the table behind binned ECE."""
+"""Curves that displays draw: smoothed for LS-ECE, isotonic for CORP, and the bins of ECE."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from calipers._inputs import (
     Strategy,
     float_column,
 )
-from calipers._predictions import Outcomes, Probabilities, read
+from calipers._predictions import Outcomes, Probabilities, answer
 from calipers._result import Result
 from calipers._row_options import OneViewOptions, Unpack
 
@@ -29,7 +29,7 @@ BandKind: TypeAlias = Literal["consistency"] | Literal["confidence"]
 
 @dataclass(frozen=True, eq=False)
 class Band(Result):
-    """How far chance takes a curve, place by place.
+    """How far chance moves a curve, point by point.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Band(Result):
     level : float
         How often each place is inside; over a whole curve some are outside.
     n_resamples, random_state : int
-        Draws, and their seed.
+        Number of resamples, and their seed.
     """
 
     kind: BandKind
@@ -51,6 +51,7 @@ class Band(Result):
     random_state: int
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class LsCurve(Result):
     """E[Y | T = t] and the density of T = ρ(h + ξ), point by point.
@@ -62,7 +63,8 @@ class LsCurve(Result):
     probabilities : array
         The smoothed probabilities t.
     outcome_rates : array
-        E[Y | T = t]; NaN where the density is 0 within its bound, so that there is nothing to average.
+        E[Y | T = t]; NaN where the density is 0 within its bound, so that there is nothing to
+        average.
     densities : array
         Density of T at t.
     outcome_rate_bounds, density_bounds : array
@@ -70,7 +72,7 @@ class LsCurve(Result):
     sigma : float
         The scale of the noise.
     band : Band or None
-        Where the curve of a calibrated model would lie, if asked for.
+        Where the curve of a calibrated model would lie, if that was requested.
     """
 
     probabilities: NDArray[np.float64]
@@ -82,20 +84,17 @@ class LsCurve(Result):
     band: Band | None = None
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class IsotonicCurve(Result):
     """The isotonic fit: the outcome rate that each distinct probability should have been.
 
     Attributes
     ----------
-    probabilities : array
-        Distinct probabilities, ascending.
     shares : array
         Share of the weight at each.
     outcome_rates : array
         Fitted outcome rate at each, never descending.
-    band : Band or None
-        How far chance takes the fit, if asked for.
     """
 
     probabilities: NDArray[np.float64]
@@ -133,21 +132,22 @@ def ls_curve(
 ) -> LsCurve:
     """The smoothed reliability curve whose mean gap is LS-ECE.
 
+    Use it to see at which probabilities predictions are too high or too low; `ReliabilityDisplay`
+    draws it.
+
         density(t) = f(u) / ρ'(u),  E[Y | T = t] = f_1(u) / f(u),  u = ρ^-1(t)
         f(u) = Σ_i s_i p_ξ(u - h_i),  f_1(u) = Σ_i s_i y_i p_ξ(u - h_i)
 
     Parameters
     ----------
-    <y_true, y_prob, at, sigma, noise, link, clip>
     band : {None, "consistency"}
-        "consistency": also where the curve of calibrated predictions would lie at each place, by outcomes that have the
-        predicted probabilities. Its mean and variance are exact sums over the rows; where many rows have a say its
-        quantiles are those of a normal number with that skewness, elsewhere outcomes are drawn. It is about the
-        smoothed predictions, which are not t itself.
+        "consistency": also where the curve of calibrated predictions would lie at each place, by
+        outcomes that have the predicted probabilities. Its mean and variance are exact sums over
+        the rows; where many rows contribute its quantiles are those of a normal number with that
+        skewness, elsewhere outcomes are resampled. It is about the smoothed predictions, which are
+        not t itself.
     level : float
         Of the band, at each place.
-    <n_resamples, random_state>
-    <rows>
 
     Returns
     -------
@@ -156,8 +156,8 @@ def ls_curve(
 
     References
     ----------
-    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024,
-    equations tndensity and tndensity2.
+    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
+    2024, equations tndensity and tndensity2.
 
     Examples
     --------
@@ -175,9 +175,8 @@ def ls_curve(
     ([0.0], [1.0])
     """
     # The curve has bounds, not a tolerance.
-    smoothing = {"sigma": sigma, "noise": noise, "link": link, "tolerance": 1e-6, "clip": clip}
-    drawn = {"band": band, "level": level, "n_resamples": n_resamples, "random_state": random_state}
-    return LsCurve._of(read(ls_curve, y_true, y_prob, rows).ask(_core.ls_curve, at=points(at), **smoothing, **drawn))
+    given = {**locals(), "at": points(at), "tolerance": 1e-6}
+    return LsCurve._of(answer(ls_curve, given, _core.ls_curve))
 
 
 @documented
@@ -192,25 +191,24 @@ def corp_curve(
     random_state: int = 0,
     **rows: Unpack[OneViewOptions],
 ) -> IsotonicCurve:
-    """The reliability curve behind `corp`: the isotonic regression of the outcomes on the probabilities.
+    """The curve of `corp`: the isotonic regression of the outcomes on the probabilities.
+
+    Use it for a reliability diagram without bins and bandwidth; `ReliabilityDisplay` draws it.
 
         rate(p_(k)) = max_(i <= k) min_(j >= k) ȳ_ij
 
-    with p_(k) the k-th distinct probability and ȳ_ij the outcome rate of the rows from p_(i) to p_(j), by pooling
-    adjacent violators. Equal probabilities are pooled first. No bins, no bandwidth; the curve is the same for
-    every proper score.
+    with p_(k) the k-th distinct probability and ȳ_ij the outcome rate of the rows from p_(i) to
+    p_(j), by pooling adjacent violators. Equal probabilities are pooled first. No bins, no
+    bandwidth; the curve is the same for every proper score.
 
     Parameters
     ----------
-    <y_true, y_prob, link>
     band : {None, "consistency", "confidence"}
-        "consistency": also where the fit would lie if predictions were calibrated, by outcomes drawn from the
-        predictions and fitted again. "confidence": where the true rates may lie, by outcomes drawn from the fitted
-        rates.
+        "consistency": also where the fit would lie if predictions were calibrated, by outcomes
+        drawn from the predictions and fitted again. "confidence": where the true rates may lie, by
+        outcomes drawn from the fitted rates.
     level : float
         Of the band, at each distinct probability.
-    <n_resamples, random_state>
-    <rows>
 
     Returns
     -------
@@ -221,16 +219,16 @@ def corp_curve(
     -----
     Assumes that the true rate does not fall as the probability rises.
 
-    A calibrated model's fit is inside the consistency band at each probability with its level, for any number of rows.
-    The confidence band held the true rate in 96 to 98 % of samples of 200 and 1,000 rows where that rises smoothly,
-    and in 86 % of 200 rows where it is flat but for a jump.
+    A calibrated model's fit is inside the consistency band at each probability with its level, for
+    any number of rows. The confidence band held the true rate in 96 to 98 % of samples of 200 and
+    1,000 rows where that rises smoothly, and in 86 % of 200 rows where it is flat but for a jump.
 
-    Cost: O(n log n) for a sort, then one pass; a band takes as many for each draw as there are distinct probabilities,
-    at most about 8,000. Accuracy: compensated sums, a few units of rounding.
+    Cost: O(n log n) for a sort, then one pass; a band takes one for each resample, over at most
+    about 8,000 probabilities. Accuracy: compensated sums, a few units of rounding.
 
     References
     ----------
-    Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers", PNAS 118, 2021.
+    The paper of `corp`.
 
     Examples
     --------
@@ -247,8 +245,7 @@ def corp_curve(
     >>> band.lower.tolist(), band.upper.tolist()
     ([0.0], [1.0])
     """
-    drawn = {"band": band, "level": level, "n_resamples": n_resamples, "random_state": random_state}
-    return IsotonicCurve._of(read(corp_curve, y_true, y_prob, rows).ask(_core.corp_curve, link=link, **drawn))
+    return IsotonicCurve._of(answer(corp_curve, locals(), _core.corp_curve))
 
 
 @documented
@@ -262,12 +259,9 @@ def calibration_bins(
     link: Link = "logistic",
     **rows: Unpack[OneViewOptions],
 ) -> list[Bin]:
-    """The table behind `expected_calibration_error`: one `Bin` for each bin, empty ones included.
+    """The table of `expected_calibration_error`: one `Bin` for each bin, empty ones included.
 
-    Parameters
-    ----------
-    <y_true, y_prob, n_bins, strategy, compat, link>
-    <rows>
+    Use it to draw a binned reliability diagram, or to see which bins make the value.
 
     Returns
     -------
@@ -276,7 +270,8 @@ def calibration_bins(
 
     References
     ----------
-    Naeini, Cooper, Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning", AAAI 2015.
+    Naeini, Cooper, Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning",
+    AAAI 2015.
 
     Examples
     --------
@@ -287,9 +282,7 @@ def calibration_bins(
     Bin(lower=0.5, upper=1.0, n=1, weight=1.0, mean_probability=1.0, outcome_rate=1.0)
     """
     # "l1" is how gaps are put together, which a table leaves to its reader.
-    bins = read(calibration_bins, y_true, y_prob, rows).ask(
-        _core.calibration_bins, n_bins=n_bins, strategy=strategy, norm="l1", compat=compat, link=link
-    )
+    bins = answer(calibration_bins, {**locals(), "norm": "l1"}, _core.calibration_bins)
     return [Bin(*row) for row in bins]
 
 
@@ -298,5 +291,5 @@ def points(at: ArrayLike | None) -> NDArray[np.float64]:
     if at is None:
         return np.linspace(0.0, 1.0, 203)[1:-1]
     points, missing = float_column(at, "at")
-    # A missing point is none, which the core says of NaN.
+    # The core has the error for a missing point, which NaN stands for.
     return np.where(False if missing is None else missing, np.nan, points.astype(np.float64).ravel())

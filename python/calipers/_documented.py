@@ -1,8 +1,10 @@
-"""Signatures and docstrings of public functions, with every parameter written out.
+"""Signatures and docstrings of public functions and classes, with every parameter written out.
 
-A docstring names parameters that several functions share by a marker on a line of its own: ``<link>``, or ``<rows>``
-for all options of rows. `documented` puts the text in its place, adds the defaults of the signature to the types, and
-replaces ``**rows: Unpack[RowOptions]`` in the signature by the options themselves.
+`documented` completes a docstring from the signature. A parameter that the docstring does not
+describe has the text that all functions share (`_parameters`, or `RowOptions` for the options of
+rows). The same goes for the attributes of results (`_attributes`) and for what is returned. The
+types of parameters get the defaults of the signature, and ``**rows: Unpack[RowOptions]`` becomes
+the options themselves.
 """
 
 from __future__ import annotations
@@ -13,22 +15,57 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from calipers import _parameters, _row_options
-from calipers._row_options import ROW_DEFAULTS, TEST_DEFAULTS, OneViewOptions, RowOptions
+from calipers import _attributes, _parameters, _row_options
+from calipers._row_options import ROW_DEFAULTS, TEST_DEFAULTS, ClassOptions, OneViewOptions, RowOptions
 
 T = TypeVar("T", bound=Callable[..., Any])
 
 _TABLE = re.compile(r"Unpack\[(\w+)\]")
-_MARKER = re.compile(r"^( *)<([a-z_, ]+)>$", re.MULTILINE)
-_PARAMETERS = re.compile(r"(?<=Parameters\n)( *)-+\n.*?(?=\n *\n|\Z)", re.DOTALL)
-_HEADING = re.compile(r"^ *(\w+) : .+$", re.MULTILINE)
+_HEADING = re.compile(r"^((?:\*\*)?\w+(?:, \w+)*) : .+$|^\*\*\w+$")
+_SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 # Aliases of this package, as readers of `help` know them.
 _ALIASES = {"Outcomes": "ArrayLike | Predictions", "Probabilities": "ArrayLike | None"}
+# In the order in which docstrings have them.
+_SECTIONS = ("", "Parameters", "Attributes", "Returns", "Yields", "Raises", "Notes", "References", "Examples")
 
 
 def documented(function: T) -> T:
     """The same function or class with a full signature and a full docstring."""
-    called: Any = vars(function)["__init__"] if isinstance(function, type) else function
+    fields = getattr(function, "__dataclass_fields__", None)
+    is_class = isinstance(function, type)
+    full = _with_signature(vars(function)["__init__"] if is_class else function) if fields is None else None
+    # None where Python was started with -OO.
+    if function.__doc__ is None:
+        return function
+    sections = _sections(inspect.cleandoc(function.__doc__))
+    if full is not None:
+        texts = dict(_SHARED)
+        of_classes = "sum_tolerance" in full.parameters and "multiclass" not in full.parameters
+        if of_classes or any(each.annotation == "OneView" for each in full.parameters.values()):
+            own_options = ClassOptions if of_classes else OneViewOptions
+            texts |= _entries(inspect.cleandoc(own_options.__doc__ or ""))
+        own = [each for each in full.parameters.values() if each.name not in ("self", "cls")]
+        entries = _completed(sections.get("Parameters", ""), [each.name for each in own], texts)
+        defaults = {each.name: each.default for each in own}
+        sections["Parameters"] = "\n".join(_with_default(lines, defaults) for lines in entries)
+        returned = _parameters.RETURNS.get(full.return_annotation)
+        if returned is not None and not is_class:
+            sections.setdefault("Returns", f"{full.return_annotation}\n    {returned}")
+        if "y_true" in full.parameters:
+            sections.setdefault("Raises", _parameters.RAISES)
+    if fields is not None:
+        names = [name for name in fields if not name.startswith("_")]
+        entries = _completed(sections.get("Attributes", ""), names, _ATTRIBUTES)
+        sections["Attributes"] = "\n".join(line for entry in entries for line in entry)
+    ordered = sorted(sections.items(), key=lambda section: _SECTIONS.index(section[0]))
+    function.__doc__ = "\n\n".join(
+        text if not title else f"{title}\n{'-' * len(title)}\n{text}" for title, text in ordered if text
+    )
+    return function
+
+
+def _with_signature(called: Any) -> inspect.Signature:
+    """The signature with the options in place of ``**rows``, which the function then has."""
     signature = inspect.signature(called)
     own = [
         each.replace(annotation=_ALIASES.get(each.annotation, each.annotation))
@@ -44,18 +81,8 @@ def documented(function: T) -> T:
         if len(options) == len(getattr(_row_options, table[1]).__annotations__):
             others = []
         others = [each.replace(annotation="Any") for each in others]
-    full = signature.replace(parameters=[*named, *options, *others])
-    called.__signature__ = full
-    # None where Python was started with -OO.
-    if function.__doc__ is not None:
-        texts = _entries(_parameters.__doc__) | _entries(RowOptions.__doc__)
-        if any(each.annotation == "OneView" for each in options):
-            texts |= _entries(OneViewOptions.__doc__)
-        rows = [each.name for each in options if each.name in ROW_DEFAULTS]
-        filled = _MARKER.sub(lambda marker: _text_of(marker, texts, rows), function.__doc__)
-        defaults = {each.name: each.default for each in full.parameters.values()}
-        function.__doc__ = _PARAMETERS.sub(lambda section: _with_defaults(section[0], defaults), filled)
-    return function
+    called.__signature__ = full = signature.replace(parameters=[*named, *options, *others])
+    return full
 
 
 def _options(table: str) -> list[inspect.Parameter]:
@@ -69,28 +96,47 @@ def _options(table: str) -> list[inspect.Parameter]:
     ]
 
 
-def _entries(documentation: str | None) -> dict[str, list[str]]:
+def _sections(documentation: str) -> dict[str, str]:
+    """The text of each section by its title, and the text before them under no title."""
+    first, *others = _SECTION.split(documentation)
+    return {
+        "": first.strip(),
+        **{title: text.strip("\n") for title, text in zip(others[::2], others[1::2], strict=True)},
+    }
+
+
+def _entries(text: str) -> dict[str, list[str]]:
     """The lines of each ``name : type`` with what is indented below it."""
     found: dict[str, list[str]] = {}
     lines: list[str] = []
-    for line in inspect.cleandoc(documentation or "").splitlines():
-        heading = _HEADING.match(line) if not line.startswith(" ") else None
-        if heading is not None:
-            lines = found[heading[1]] = []
+    for line in text.splitlines():
+        if _HEADING.match(line):
+            lines = found[line.partition(" : ")[0]] = []
         lines.append(line)
     return found
 
 
-def _text_of(marker: re.Match[str], texts: dict[str, list[str]], rows: list[str]) -> str:
-    names = rows if marker[2] == "rows" else marker[2].split(", ")
-    return "\n".join(marker[1] + line for name in names for line in texts[name])
+def _completed(section: str, names: list[str], shared: dict[str, list[str]]) -> list[list[str]]:
+    """The entries of a section in the order of the names.
+
+    Those it has, and shared ones for the others.
+    """
+    own = _entries(section)
+    place = {name: title for title in own for name in title.lstrip("*").split(", ")}
+    titles = dict.fromkeys(place.get(name, name) for name in names)
+    return [own[title] if title in own else shared[title] for title in titles]
 
 
-def _with_defaults(section: str, defaults: dict[str, Any]) -> str:
-    def with_default(heading: re.Match[str]) -> str:
-        default = defaults.get(heading[1], inspect.Parameter.empty)
-        if default is inspect.Parameter.empty or heading[0].endswith("optional"):
-            return heading[0]
-        return f"{heading[0]}, default {json.dumps(default) if isinstance(default, str) else default}"
+def _with_default(entry: list[str], defaults: dict[str, Any]) -> str:
+    """The entry with the default behind its type."""
+    heading, *text = entry
+    default = defaults.get(heading.partition(" : ")[0], inspect.Parameter.empty)
+    if default is not inspect.Parameter.empty and not heading.endswith("optional"):
+        heading += f", default {json.dumps(default) if isinstance(default, str) else default}"
+    return "\n".join([heading, *text])
 
-    return _HEADING.sub(with_default, section)
+
+_SHARED = _entries(inspect.cleandoc(_parameters.__doc__ or "")) | _entries(
+    _sections(inspect.cleandoc(RowOptions.__doc__ or "")).get("Attributes", "")
+)
+_ATTRIBUTES = _entries(inspect.cleandoc(_attributes.__doc__ or ""))

@@ -16,7 +16,7 @@ _SHOWN = (*_OF_SMOOTHING, "n_samples", "random_state", "n_bins", "strategy", "no
 
 
 class Estimate(float):
-    """A figure that never stands alone: a float that knows how it was made.
+    """A value with its numerical bound, number of rows and settings: what measures return.
 
     It computes, formats, compares and serialises as the plain float that it is.
 
@@ -25,8 +25,8 @@ class Estimate(float):
     measure : str
         Name of the measure.
     numerical_bound : float
-        Proven bound on the numerical error: how far the value can be from the defined quantity of
-        these very rows. It says nothing of how the rows were sampled.
+        Proven bound on the numerical error: how far the value can be from the exact value for the
+        same rows. It does not include the uncertainty that comes from sampling the rows.
     standard_error : float or None
         Standard error of the measure's own sampling; None for measures that do not sample.
     n : int
@@ -40,7 +40,7 @@ class Estimate(float):
     left_out : dict
         Rows that ``invalid="count"`` left out, by kind.
     settings : dict
-        Every option that made the figure, sigma as it was used.
+        Every option that was used, with its value; sigma as it was chosen.
     per_class : tuple of Estimate or None
         The classes behind a class-wise mean.
 
@@ -92,10 +92,10 @@ class Estimate(float):
         return self
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"an Estimate does not change, so {name!r} cannot be set")
+        raise AttributeError(f"an Estimate cannot be changed, so {name!r} cannot be set")
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"an Estimate does not change, so {name!r} cannot be deleted")
+        raise AttributeError(f"an Estimate cannot be changed, so {name!r} cannot be deleted")
 
     def _shown(self) -> list[tuple[str, Any]]:
         """Settings that are set and counts that are not 0."""

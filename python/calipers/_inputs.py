@@ -18,8 +18,8 @@ from calipers._arrays import Array, ArrayLike, Mask, read_array
 
 Options: TypeAlias = dict[str, object]
 
-# The words that options take; the core has the last word on all of them. Each is a union of words, since
-# stubtest takes an alias of one Literal with several for no union at all.
+# The words that options take; the core has the last word on all of them. Each is a union of words,
+# since stubtest takes an alias of one Literal with several for no union at all.
 Noise: TypeAlias = (
     Literal["gaussian"] | Literal["uniform"] | Literal["laplace"] | Literal["logistic"] | Literal["epanechnikov"]
 )
@@ -50,7 +50,7 @@ class Columns(NamedTuple):
 
 
 def columns(y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None, from_logits: bool) -> Columns:
-    """The columns of a call, each refused if its shape or type cannot be one."""
+    """The columns of a call, with an error for a wrong shape or type."""
     labels, missing_labels = label_column(y_true)
     scores, missing_scores = score_column(y_prob, from_logits)
     weights, missing_weights = None, None
@@ -71,7 +71,7 @@ def float_column(values: ArrayLike, what: str, max_ndim: int = 1) -> tuple[Array
         array, nulls = _numbers_of(array, what)
         missing = _either(missing, nulls)
     if array.dtype.kind not in "fiub":
-        raise _core.refusal("wrong_type", what, str(array.dtype))
+        raise _core.input_error("wrong_type", what, str(array.dtype))
     single = array.dtype.kind == "f" and array.dtype.itemsize <= 4
     return _in_place(array, np.float32 if single else np.float64), _by_row(missing)
 
@@ -85,19 +85,20 @@ def label_column(values: ArrayLike) -> tuple[Array | list[str], Mask | None]:
         labels, nulls = _labels_of(array)
         return labels, _by_row(_either(missing, nulls))
     if array.dtype.kind == "b":
-        # A bool made by reinterpreting bytes may hold a byte that is neither 0 nor 1; others are read in place.
+        # A bool made by reinterpreting bytes may hold a byte that is neither 0 nor 1; others are
+        # read in place.
         as_bytes = array.view(np.uint8)
         if as_bytes.max(initial=0) > 1:
             array = as_bytes != 0
     elif array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
         array = array.astype(np.float64)
     elif array.dtype.kind not in "iuf":
-        raise _core.refusal("wrong_type", "labels", str(array.dtype))
+        raise _core.input_error("wrong_type", "labels", str(array.dtype))
     return _in_place(array, array.dtype.newbyteorder("=")), _by_row(missing)
 
 
 def cluster_column(values: ArrayLike | Sequence[Hashable] | None) -> NDArray[np.uint32] | None:
-    """Clusters as numbers; refused where a row has none."""
+    """Clusters as numbers, with an error for a row that has none."""
     if values is None:
         return None
     if isinstance(values, (list, tuple)):
@@ -119,7 +120,7 @@ def cluster_column(values: ArrayLike | Sequence[Hashable] | None) -> NDArray[np.
         return np.array([numbers.setdefault(value, len(numbers)) for value in array], dtype=np.uint32)
     except TypeError:
         names = {type(value).__name__ for value in array if not isinstance(value, Hashable)}
-        raise _core.refusal("wrong_type", "clusters", " and ".join(sorted(names))) from None
+        raise _core.input_error("wrong_type", "clusters", " and ".join(sorted(names))) from None
 
 
 def _without_cluster(array: Array) -> Mask:
@@ -143,12 +144,12 @@ def _array(values: object, what: str, max_ndim: int) -> tuple[Array, Mask | None
     array, missing = read_array(values, what)
     width = array.shape[1] if array.ndim == 2 else 1
     if array.ndim not in (1, 2) or width == 0 or (width > 1 and max_ndim == 1):
-        raise _core.refusal("shape", what, str(array.shape))
+        raise _core.input_error("shape", what, str(array.shape))
     return array, missing
 
 
 def _in_place(array: Array, dtype: np.typing.DTypeLike) -> Array:
-    """The array itself where it has that type in C order, aligned and in this machine's byte order."""
+    """The array as it is where it has that type in C order, aligned, in native byte order."""
     return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
 
 
@@ -182,9 +183,9 @@ def _numbers_of(array: Array, what: str) -> tuple[NDArray[np.float64], Mask]:
 
 def _number(value: object, what: str, row: int) -> float:
     if isinstance(value, str):
-        raise _core.refusal("wrong_type", what, f"text {json.dumps(value, ensure_ascii=False)} in row {row}")
+        raise _core.input_error("wrong_type", what, f"text {json.dumps(value, ensure_ascii=False)} in row {row}")
     if isinstance(value, bytes) or not isinstance(value, SupportsFloat):
-        raise _core.refusal("wrong_type", what, f"{type(value).__name__} in row {row}")
+        raise _core.input_error("wrong_type", what, f"{type(value).__name__} in row {row}")
     try:
         return float(value)
     except OverflowError:
@@ -207,7 +208,7 @@ def _labels_of(array: Array) -> tuple[Array | list[str], Mask]:
             except OverflowError:
                 continue
     names = {type(value).__name__ for value in values}
-    raise _core.refusal("wrong_type", "labels", " and ".join(sorted(names)))
+    raise _core.input_error("wrong_type", "labels", " and ".join(sorted(names)))
 
 
 # The type that holds labels that are all of these; the first that fits.

@@ -1,14 +1,15 @@
-"""Every measure by name."""
+"""Every measure by name, with the options that the core knows."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from calipers import _core
+from calipers._inputs import Options
 
 
 class Measure(NamedTuple):
-    """A measure: what it is, and what it can be asked.
+    """A measure: its name, definition and options.
 
     Attributes
     ----------
@@ -21,8 +22,8 @@ class Measure(NamedTuple):
     reference : str
         Where it was defined.
     from_sketch : {"nothing", "approximation", "value", "assessment"}
-        What a `Sketch` answers: nothing, a value that may differ from that of the rows, the value, or its noise floor
-        and interval, too.
+        What a `Sketch` answers: nothing, a value that may differ from that of the rows, the value,
+        or its noise floor and interval, too.
     options : dict
         Its options by name, with their defaults.
     """
@@ -36,10 +37,14 @@ class Measure(NamedTuple):
 
 
 def measures() -> list[Measure]:
-    """Every measure of one outcome, with a line that says what it is.
+    """Every measure of a binary outcome, with its definition in one line.
 
-    Most are functions of this package. "corp_miscalibration" is a part of `corp`, "ici", "e50", "e90" and "emax"
-    are those of `calibration_indices`, and the three that begin with "calibration" are those of `cox_calibration`.
+    Use it to find the name and the options of a measure for `assess`, `compare` and
+    `Sketch.estimate`.
+
+    Most are functions of this package. "corp_miscalibration" is a part of `corp`, "ici", "e50",
+    "e90" and "emax" are those of `calibration_indices`, and the three that begin with "calibration"
+    are those of `cox_calibration`.
 
     Returns
     -------
@@ -50,9 +55,9 @@ def measures() -> list[Measure]:
     --------
     >>> import calipers as cal
     >>> for measure in cal.measures()[:2]:
-    ...     print(f"{measure.name}: {measure.definition}")
-    ls_ece: mean |E[y|t] - t| after Gaussian noise of scale sigma on the logits
-    residual_ls_ece: total size of the residuals r after smoothing by Gaussian noise of scale sigma on the logits
+    ...     print(f"{measure.name}: {measure.title}")
+    ls_ece: LS-ECE
+    residual_ls_ece: residual LS-ECE
     """
     return list(LISTED.values())
 
@@ -60,3 +65,25 @@ def measures() -> list[Measure]:
 LISTED: dict[str, Measure] = {
     found["name"]: Measure(**{**found, "options": dict(found["options"])}) for found in _core.measures()
 }
+
+
+class Named(NamedTuple):
+    """The name of a measure, and the options that were given."""
+
+    measure: str
+    options: Options
+
+
+def named(measure: str, options: Options) -> Named:
+    """The measure of that name with these options; the core has the defaults of the others.
+
+    A name that is not listed goes to the core as it is, which rejects it with the names that are.
+    """
+    if not isinstance(measure, str):
+        raise TypeError(f"measure must be text, got {type(measure).__name__}")
+    listed = LISTED.get(measure)
+    if listed is not None:
+        for name in options:
+            if name not in listed.options:
+                raise TypeError(f"{measure} has no option {name!r}, only {', '.join(listed.options)}")
+    return Named(measure, options)

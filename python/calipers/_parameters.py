@@ -1,4 +1,4 @@
-"""Parameters that several functions share, as their docstrings have them in place of a marker such as ``<link>``.
+"""Parameters that several functions share, as docstrings have them, and what functions return.
 
 y_true : array-like of shape (n,), or Predictions
     Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1. `Predictions` stand
@@ -15,8 +15,8 @@ noise : {"gaussian", "uniform", "laplace", "logistic", "epanechnikov"}
 link : {"logistic", "probit", "cloglog"}
     The map from raw scores of a binary outcome, its logits, to probabilities.
 tolerance : float
-    Largest numerical error that is accepted, absolute. The result has a bound that is no
-    larger; where none can be proven, there is an error.
+    Largest numerical error that is accepted, absolute. A value whose error cannot be proven to be
+    that small is an error.
 clip : float
     Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit.
 n_bins : int or "auto"
@@ -35,16 +35,17 @@ null_distribution : {"auto", "asymptotic", "resampled"}
 level : float
     Level of the interval, from 0.5 and below 1; the floor test is at 1 - level.
 n_resamples : int
-    How many times outcomes are drawn, where they are drawn.
+    How many resamples there are of each kind: outcomes drawn from the predictions, or rows drawn
+    with replacement. Intervals need at least 20, and at least 1 / (1 - level).
 random_state : int
     The seed: the same values on every machine and with any number of threads.
 method : {None, "bias-aware", "influence", "normal", "percentile", "bca"}
-    How the interval is made. "bias-aware" is as above, for LS-ECE, its residual form, binned
-    ECE with norm "l1" and means of those over classes. "influence" and "normal" are 2 v -
-    mean(v*) ± z se, v* the measure of rows drawn with replacement, with the standard error of v
-    by influence values or with the deviation of the draws. "percentile" and "bca" are quantiles
-    of the draws, and too high for a measure that is biased up. None is "bias-aware" where the
-    measure has it, "normal" for others.
+    How the interval is made. "bias-aware" is as above, for LS-ECE, its residual form, binned ECE
+    with norm "l1" and means of those over classes. "influence" and "normal" are 2 v - mean(v*) ± z
+    se, v* the measure of rows drawn with replacement, with the standard error of v by influence
+    values or with the deviation of the resamples. "percentile" and "bca" are quantiles of the
+    resamples, and too high for a measure that is biased up. None is "bias-aware" where the measure
+    has it, "normal" for others.
 debias : {"local", "mean", "floor", "bootstrap"}
     How noise is taken out of the value v. "local": place by place, by the size of the gap that
     the rows show there; "mean" for a measure without places. "floor": sqrt(max(0, v² - m²)), m
@@ -66,6 +67,13 @@ n_knots : int
 run_out : {"natural", "parabolic", "cubic"}
     What the spline does at its ends: no second derivative; a parabola between the last two
     knots; one cubic between the last three.
+prob : str
+    The column of probabilities: numbers for a binary outcome; arrays or ML vectors with one for
+    each class.
+label : str
+    The column of outcomes 0 and 1, class indices, true and false, or text with `pos_label`.
+weight : str, optional
+    The column of weights.
 name : str, optional
     The name in the legend.
 ax : matplotlib Axes, optional
@@ -75,3 +83,19 @@ color : str, optional
 colors : tuple of two str, optional
     Of ECE and of LS-ECE; the next two of a colour-blind-safe palette unless given.
 """
+
+# What functions return, by the annotation.
+RETURNS = {
+    "Estimate": "The value as a float, with ``numerical_bound``, ``n``, ``settings`` and the counts\n"
+    "    of rows that were clipped, tied, rounded or left out.",
+    "CalibrationTest": "The statistic, the p-value, and the options that made them.",
+    "CumulativeDisplay": "The display, drawn, with `ax_` and `figure_`.",
+    "ReliabilityDisplay": "The display, drawn, with `ax_` and `figure_`.",
+    "SweepDisplay": "The display, drawn, with `ax_` and `figure_`.",
+}
+
+# What functions of rows raise.
+RAISES = """CalipersError
+    For invalid input, with the rule, the value and the row (from 0). Its `code` names the rule.
+TypeError
+    For an option of a wrong type, or one that the function does not have."""

@@ -1,4 +1,7 @@
-"""Sketches as rows of Parquet: keys and bytes, as the command and Spark read and write them, too."""
+"""Sketches as rows of Parquet.
+
+Keys and bytes, as the command and Spark read and write them, too.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from calipers import _core
+from calipers._core import CalipersError
 from calipers._documented import documented
+from calipers._errors import coded_error
 from calipers._sketch import Sketch
 
 if TYPE_CHECKING:
@@ -21,7 +25,8 @@ Place: TypeAlias = str | os.PathLike[str]
 # The column of bytes; every other column is a key.
 SKETCH = "sketch"
 
-# When a window of a stream begins, and what the folders are named by that its micro-batches are written to.
+# When a window of a stream begins, and what the folders are named by that its micro-batches are
+# written to.
 START = "window_start"
 QUERY, BATCH = FOLDERS = ("query", "batch")
 
@@ -32,13 +37,15 @@ def read_sketches(source: Place | SupportsArrowStream) -> dict[Any, Sketch]:
     Parameters
     ----------
     source : str, path or table
-        A Parquet file or folder that ``calipers sketch --by``, `write_sketches` or `calipers.spark` has written, or an
-        Arrow table of pyarrow, polars or DuckDB: a binary column ``sketch``, every other column being a key.
+        A Parquet file or folder that ``calipers sketch --by``, `write_sketches` or `calipers.spark`
+        has written, or an Arrow table of pyarrow, polars or DuckDB: a binary column ``sketch``,
+        every other column being a key.
 
     Returns
     -------
     dict
-        The key is the value of the one column of keys, a tuple where there are several, and ``()`` where there is none.
+        The key is the value of the one column of keys, a tuple where there are several, and ``()``
+        where there is none.
 
     Notes
     -----
@@ -48,7 +55,8 @@ def read_sketches(source: Place | SupportsArrowStream) -> dict[Any, Sketch]:
     --------
     >>> import calipers as cal
     >>> monday, tuesday = cal.Sketch().update([1, 0], [0.9, 0.2]), cal.Sketch().update([0], [0.3])
-    >>> cal.write_sketches({"mon": monday, "tue": tuesday}, "days.parquet", by="day")  # doctest: +SKIP
+    >>> days = {"mon": monday, "tue": tuesday}
+    >>> cal.write_sketches(days, "days.parquet", by="day")  # doctest: +SKIP
     >>> cal.read_sketches("days.parquet")["mon"]  # doctest: +SKIP
     Sketch(n=2, scores='probabilities', resolution=12, n_cells=2)
     """
@@ -67,7 +75,7 @@ def read_sketches(source: Place | SupportsArrowStream) -> dict[Any, Sketch]:
     found: dict[Any, Sketch] = {}
     for key, data in zip(rows, table.column(SKETCH).to_pylist(), strict=True):
         if data is None:
-            raise _refusal("sketches must not be missing")
+            raise _wrong_column("sketches must not be missing")
         place = key[0] if len(key) == 1 else tuple(key)
         sketch = Sketch.from_bytes(data)
         if place in found:
@@ -79,7 +87,9 @@ def read_sketches(source: Place | SupportsArrowStream) -> dict[Any, Sketch]:
 
 @documented
 def write_sketches(sketches: Mapping[Any, Sketch], path: Place, *, by: str | Sequence[str] = ()) -> None:
-    """Writes sketches to a Parquet file, a row for each, as `read_sketches`, the command and Spark read them.
+    """Writes sketches to a Parquet file, for `read_sketches`, the command and Spark.
+
+    The file has a row for each sketch.
 
     Parameters
     ----------
@@ -101,11 +111,11 @@ def write_sketches(sketches: Mapping[Any, Sketch], path: Place, *, by: str | Seq
 
     names = [by] if isinstance(by, str) else list(by)
     if SKETCH in names:
-        raise _refusal(f"keys must not be called {SKETCH!r}, as the column of sketches is")
+        raise _wrong_column(f"keys must not be called {SKETCH!r}, as the column of sketches is")
     keys = [key if isinstance(key, tuple) and len(names) != 1 else (key,) for key in sketches]
     for key in keys:
         if len(key) != len(names):
-            raise _refusal(f"keys must have a value for each of {names}, got {key!r}")
+            raise _wrong_column(f"keys must have a value for each of {names}, got {key!r}")
     columns = {name: [key[place] for key in keys] for place, name in enumerate(names)}
     data = pyarrow.array([sketch.to_bytes() for sketch in sketches.values()], pyarrow.binary())
     unfinished = Path(f"{os.fspath(path)}.{os.getpid()}.unfinished")
@@ -121,13 +131,11 @@ def _check(table: pa.Table) -> None:
     kind = str(table.schema.field(SKETCH).type) if names.count(SKETCH) == 1 else ""
     if kind not in ("binary", "large_binary", "binary_view"):
         shown = ", ".join(f"{field.name} {field.type}" for field in table.schema)
-        raise _refusal(f"sketches must be in a binary column {SKETCH!r}, got {shown}")
+        raise _wrong_column(f"sketches must be in a binary column {SKETCH!r}, got {shown}")
 
 
-def _refusal(text: str) -> _core.CalipersError:
-    refusal = _core.CalipersError(text)
-    refusal.code = "wrong_column"
-    return refusal
+def _wrong_column(text: str) -> CalipersError:
+    return coded_error("wrong_column", text)
 
 
 def _pyarrow() -> Any:

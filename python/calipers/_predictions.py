@@ -1,10 +1,11 @@
-"""Outcomes and probabilities with the options that say how they are read."""
+"""Outcomes and probabilities with the options of how they are read."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
 from copy import copy
+from functools import partial
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -20,7 +21,10 @@ T = TypeVar("T")
 
 
 class Rows:
-    """Columns with the options that say what they mean; values are checked by the core, in each call."""
+    """Columns with the options of how they are read.
+
+    Values are checked by the core, in each call.
+    """
 
     def __init__(self, y_true: ArrayLike, y_prob: ArrayLike, options: Mapping[str, object]) -> None:
         given = cast("RowOptions", {**ROW_DEFAULTS, **options})
@@ -38,7 +42,7 @@ class Rows:
         return self._with(columns=self.columns._replace(weights=weights))
 
     def of_classes(self) -> Rows:
-        """The same rows for a function that looks at all classes together, and so at no binary view of them."""
+        """The same rows for a function of all classes together, which has no binary view."""
         return self._with(options={**self.options, "multiclass": None, "ties": "first", "pos_label": None})
 
     def _with(self, **changes: object) -> Rows:
@@ -48,7 +52,7 @@ class Rows:
 
     def estimate(self, measure: str, **options: object) -> Estimate:
         """The value of the measure of that name."""
-        return Estimate._of(_core.estimate(measure, self.columns, {**options, **self.options}))
+        return Estimate._of(self.ask(partial(_core.estimate, measure), **options))
 
     def ask(self, question: Callable[[Columns, Options], T], **options: object) -> T:
         """The answer of a function of the core."""
@@ -59,16 +63,16 @@ class Rows:
 class Predictions:
     """Outcomes and probabilities, read and checked once, for any number of calls.
 
-    Every function that takes `y_true` and `y_prob` takes `Predictions` in place of both and of the options of rows.
-    `compare` and `report` take a dict of them by the names of models.
+    Every function that takes `y_true` and `y_prob` takes `Predictions` in place of both and of the
+    options of rows. `compare` and `report` take a dict of them by the names of models.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1.
     y_prob : array-like of shape (n,), (n, 2) or (n, k)
-        Probabilities of outcome 1, or of each class. float32 and float64 in C order are read in place.
-    <rows>
+        Probabilities of outcome 1, or of each class. float32 and float64 in C order are read in
+        place.
 
     Attributes
     ----------
@@ -77,19 +81,16 @@ class Predictions:
     left_out : dict
         Rows that ``invalid="count"`` left out, by kind.
 
-    Raises
-    ------
-    CalipersError
-        For invalid input, with the rule, the value and the row (from 0).
-
     Examples
     --------
     >>> import calipers as cal
     >>> predictions = cal.Predictions(["no", "yes", "yes"], [0.2, 0.4, 0.9], pos_label="yes")
     >>> predictions
     Predictions(n=3)
-    >>> round(cal.brier_score(predictions), 3), round(cal.expected_calibration_error(predictions, n_bins=2), 3)
-    (0.137, 0.167)
+    >>> round(cal.brier_score(predictions), 3)
+    0.137
+    >>> round(cal.expected_calibration_error(predictions, n_bins=2), 3)
+    0.167
     """
 
     n: int
@@ -122,10 +123,37 @@ def read(function: Callable[..., Any], y_true: Outcomes, y_prob: Probabilities, 
     return Rows(y_true, cast("ArrayLike", y_prob), options)
 
 
+def call_of(function: Callable[..., Any], given: dict[str, Any]) -> tuple[Rows, Options]:
+    """The rows of a call and all other options.
+
+    `given` is ``locals()`` where the function begins.
+    """
+    of_rows, others = split(function, given["rows"])
+    others |= {name: value for name, value in given.items() if name not in ("y_true", "y_prob", "rows")}
+    return read(function, given["y_true"], given["y_prob"], of_rows), others
+
+
+def measured(function: Callable[..., Any], given: dict[str, Any]) -> Estimate:
+    """The value of the measure that a function is named after, as it was called."""
+    rows, options = call_of(function, given)
+    return rows.estimate(function.__name__, **options)
+
+
+def answer(function: Callable[..., Any], given: dict[str, Any], question: Callable[[Columns, Options], T]) -> T:
+    """The answer of a function of the core to a call of a function of this package."""
+    rows, options = call_of(function, given)
+    if "multiclass" not in inspect.signature(function).parameters:
+        rows = rows.of_classes()
+    return rows.ask(question, **options)
+
+
 def read_models(
     function: Callable[..., Any], y_true: object, y_prob: object, options: Mapping[str, object]
 ) -> dict[str, Rows]:
-    """The rows of each model by its name: a dict of `Predictions`, or outcomes and a dict of probabilities."""
+    """The rows of each model by its name.
+
+    A dict of `Predictions`, or outcomes and a dict of probabilities.
+    """
     given = y_true if isinstance(y_true, Mapping) and y_prob is None else y_prob
     if not isinstance(given, Mapping):
         return {"model": read(function, cast("Outcomes", y_true), cast("Probabilities", y_prob), options)}
@@ -160,7 +188,7 @@ def split(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[dic
 def ask_models(
     question: Callable[[list[tuple[str, Columns]], Options], T], models: Mapping[str, Rows], **options: object
 ) -> T:
-    """The answer of a function of the core about several models, all read with the options of the first."""
+    """The answer of the core about several models, all read with the options of the first."""
     of_rows = next((rows.options for rows in models.values()), {})
     return question([(name, rows.columns) for name, rows in models.items()], {**options, **of_rows})
 

@@ -1,4 +1,4 @@
-"""How far a long call is: one line on standard error that is written over, for those who ask for it."""
+"""The progress of a long call: one line on standard error that is overwritten."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ Shown: TypeAlias = Callable[[float], None] | None
 
 @contextmanager
 def shown(progress: bool, what: str) -> Iterator[Shown]:
-    """What the core tells the share that is done, every 50 ms or so; None unless it is asked for."""
+    """What the core tells the share that is done, every 50 ms or so.
+
+    None unless it is asked for.
+    """
     if not isinstance(progress, bool):
         raise TypeError(f"progress must be True or False, got {type(progress).__name__}")
     if not progress:

@@ -1,4 +1,4 @@
-"""Everything that is known of one or more models, as one page of HTML."""
+"""Reports: one self-contained HTML page about one or more models."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ FRAME_HEIGHT = 720
 
 @dataclass(frozen=True, repr=False)
 class ReportPage:
-    """A page about one or more models: it opens in any browser, without a network; notebooks show it.
+    """A page about one or more models: it opens in any browser, without a network.
+
+    Notebooks show it.
 
     Attributes
     ----------
@@ -113,16 +115,17 @@ def report(
     progress: bool = False,
     **rows: Unpack[RowOptions],
 ) -> ReportPage:
-    r"""A page about one or more models: verdict, measures with floors and intervals, diagrams, sweep, groups.
+    r"""A self-contained HTML page about one or more models.
 
-    The page is that of the command ``calipers report``: one file that needs no network, with every number from the same
-    functions that this package has.
+    Use it to look at everything at once, or to share it: verdict, measures with floors and
+    intervals, diagrams, sweep and groups. The page is that of the command ``calipers report``.
 
     Parameters
     ----------
     y_true : array-like of shape (n,), Predictions, Sketch, or dict of either
-        Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1. `Predictions` or a `Sketch`, or a dict
-        of either by the names of models, stand for `y_true`, `y_prob` and the options of rows.
+        Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1. `Predictions` or a
+        `Sketch`, or a dict of either by the names of models, stand for `y_true`, `y_prob` and the
+        options of rows.
     y_prob : array-like or dict of array-like, optional
         Probabilities, or those of each model by its name: row i of each is about outcome i.
     title : str, optional
@@ -131,37 +134,28 @@ def report(
         The group of each row: each group is measured on its own, and the worst are drawn.
     by : str
         What the groups are called.
-    <sigma, noise, link, tolerance, clip, n_bins, strategy, level>
-    n_resamples : int
-        Draws of each kind; at least 20, and at least 1 / (1 - level).
-    <cluster, random_state, progress>
-    <rows>
 
     Returns
     -------
     ReportPage
         Its `save` writes the page; a notebook shows it.
 
-    Raises
-    ------
-    CalipersError
-        For invalid input, with the rule, the value and the row (from 0).
-
     Notes
     -----
     Rows of several classes are looked at by their top class first, then class by class.
 
-    Cost: an assessment of each measure, a sweep, and bands. Charts of more than 20,000 rows are drawn from a sketch of
-    them. Accuracy: that of the function of each value.
+    Cost: an assessment of each measure, a sweep, and bands. Charts of more than 20,000 rows are
+    drawn from a sketch of them. Accuracy: that of the function of each value.
 
     References
     ----------
-    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024.
+    Those of the functions whose values the page has.
 
     Examples
     --------
     >>> import calipers as cal
-    >>> page = cal.report([1, 1, 1, 0] * 50, {"sure": [0.9] * 200, "careful": [0.75] * 200}, n_resamples=100)
+    >>> models = {"sure": [0.9] * 200, "careful": [0.75] * 200}
+    >>> page = cal.report([1, 1, 1, 0] * 50, models, n_resamples=100)
     >>> page.title, page.html.startswith("<!DOCTYPE html>")
     ('sure, careful', True)
     >>> "reliability" in " ".join(page.charts)
@@ -214,7 +208,8 @@ def _groups(groups: ArrayLike | Sequence[Hashable] | None, by: str) -> tuple[str
     keys, numbers = np.unique(texts.astype(str), return_inverse=True)
     names = keys.tolist()
     if missing is not None:
-        # Shown as (none). What stands there for a missing value may be no other row's; groups without rows are none.
+        # Shown as (none). What stands there for a missing value may be no other row's; groups
+        # without rows are none.
         numbers = np.where(missing.ravel(), len(names), numbers)
         names.append("")
     return by, names, np.ascontiguousarray(numbers, dtype=np.uint32)

@@ -20,7 +20,10 @@ class Result:
 
     @classmethod
     def _of(cls: type[R], found: Mapping[str, Any]) -> R:
-        """The result with these fields; fields that are results or named tuples are made of theirs."""
+        """The result with these fields.
+
+        Fields that are results or named tuples are made of theirs.
+        """
         types = _TYPES.get(cls) or _TYPES.setdefault(cls, get_type_hints(cls))
         return cls(**{name: _made(types[name], value) for name, value in found.items()})
 

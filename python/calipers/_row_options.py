@@ -1,7 +1,9 @@
-"""The options that say how rows are read: names, types, defaults and documentation, once for all functions.
+"""The options of how rows are read.
 
-A function takes them as ``**rows: Unpack[RowOptions]``. `documented` writes each of them into the signature and into
-the docstring, in place of the marker ``<rows>``.
+Names, types, defaults and documentation, once for all functions.
+
+A function takes them as ``**rows: Unpack[RowOptions]``. `documented` writes each of them into the
+signature and into the docstring.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ from calipers._inputs import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack as Unpack
 else:
-    # Annotations are not evaluated, so that typing_extensions, which Python 3.10 would need, is no dependency.
+    # Annotations are not evaluated, so that typing_extensions, which Python 3.10 would need, is no
+    # dependency.
     Unpack = None
 
 
@@ -60,10 +63,10 @@ class DataFrameOptions(ColumnOptions, total=False):
 
 
 class OneViewOptions(ColumnOptions, total=False):
-    """Options of functions whose result is about one binary question, so that there is no mean over classes.
+    """Options of functions about one binary question, without a mean over classes.
 
     multiclass : {None, "top_class"} or int
-        The question that is asked of (n, k). None: P(y = 1) for two classes, "top_class" for more.
+        The binary question for (n, k). None: P(y = 1) for two classes, "top_class" for more.
         "top_class": the largest probability, and whether that class was right. An int: that class
         against the rest.
     """
@@ -72,13 +75,21 @@ class OneViewOptions(ColumnOptions, total=False):
 
 
 class ClassOptions(_AllOptions, total=False):
-    """Options of functions that look at all classes together."""
+    """Options of functions of all classes together.
+
+    y_true : array-like of shape (n,), or Predictions
+        Class labels from 0 to k - 1. `Predictions` stand for `y_true`, `y_prob` and the options of
+        rows; their `multiclass`, `ties` and `pos_label` do not matter here.
+    y_prob : array-like of shape (n, k), optional
+        Probabilities of each class, or raw scores with `from_logits`; left out beside
+        `Predictions`.
+    """
 
     sample_weight: ArrayLike | None
 
 
 class RowOptions(ClassOptions, total=False):
-    """The options that say how rows are read, for functions of your own: ``**rows: Unpack[RowOptions]``.
+    """The options of how rows are read, for functions of your own: ``**rows: Unpack[RowOptions]``.
 
     Attributes
     ----------
@@ -88,7 +99,7 @@ class RowOptions(ClassOptions, total=False):
         Whether `y_prob` has raw scores: logits of outcome 1, or the input of a softmax (so
         log-probabilities too). It is never guessed. Raw scores are not clipped.
     multiclass : {None, "top_class", "classwise"} or int
-        The question that is asked of (n, k). None: P(y = 1) for two classes, "top_class" for more.
+        The binary question for (n, k). None: P(y = 1) for two classes, "top_class" for more.
         "top_class": the largest probability, and whether that class was right. "classwise": the
         mean over classes, each against the rest. An int: that class against the rest.
     ties : {"first", "any"}
@@ -109,7 +120,7 @@ class RowOptions(ClassOptions, total=False):
 
 
 class MeasureOptions(TypedDict, total=False):
-    """The options of all measures that are asked for by name."""
+    """The options of all measures that are requested by name."""
 
     sigma: float | Literal["auto"]
     noise: Noise

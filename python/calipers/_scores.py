@@ -1,4 +1,4 @@
-"""Proper scores, which see calibration and sharpness together, and how they are taken apart."""
+"""Proper scores, which measure calibration and sharpness together, and their decomposition."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from calipers import _core
 from calipers._documented import documented
 from calipers._estimate import Estimate
 from calipers._inputs import Link
-from calipers._predictions import Outcomes, Probabilities, read
+from calipers._predictions import Outcomes, Probabilities, answer, measured
 from calipers._result import Result
 from calipers._row_options import OneViewOptions, RowOptions, Unpack
 
 
+@documented
 @dataclass(frozen=True)
 class CorpDecomposition(Result):
     """A mean score and its parts: score = miscalibration - discrimination + uncertainty.
@@ -30,10 +31,6 @@ class CorpDecomposition(Result):
         Mean score of the overall rate.
     numerical_bound : float
         Bound on the numerical error of each part.
-    n : int
-        Rows measured.
-    left_out : dict
-        Rows that ``invalid="count"`` left out, by kind.
     """
 
     score: float
@@ -51,20 +48,12 @@ def brier_score(
 ) -> Estimate:
     r"""Brier score: mean squared distance between outcome and probability.
 
+    Use it to compare models as a whole: it is a strictly proper score, which rewards calibration
+    and sharpness together. `corp` splits it into both.
+
         Brier = Σ_i s_i (y_i - p_i)²
 
-    with s_i the shares of the weight. A strictly proper score: it sees calibration and sharpness
-    together, and is smallest in the mean at the true probabilities.
-
-    Parameters
-    ----------
-    <y_true, y_prob, link>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float from 0 to 1.
+    with s_i the shares of the weight. Its mean is smallest at the true probabilities.
 
     Notes
     -----
@@ -72,15 +61,16 @@ def brier_score(
 
     References
     ----------
-    Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78, 1950.
+    Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78,
+    1950.
 
     Examples
     --------
     >>> import calipers as cal
-    >>> round(cal.brier_score([1, 0], [0.9, 0.4]), 12) == round((0.1**2 + 0.4**2) / 2, 12)
-    True
+    >>> round(cal.brier_score([1, 0], [0.9, 0.4]), 6)
+    0.085
     """
-    return read(brier_score, y_true, y_prob, rows).estimate("brier_score", link=link)
+    return measured(brier_score, locals())
 
 
 @documented
@@ -94,27 +84,24 @@ def log_loss(
 ) -> Estimate:
     r"""Log loss: mean negative logarithm of the probability that the outcome was given.
 
+    Use it to compare models where confident mistakes are costly: one of them can dominate the mean,
+    and then `clip` decides the value.
+
         log loss = - Σ_i s_i (y_i ln p_i + (1 - y_i) ln(1 - p_i))
 
-    with s_i the shares of the weight. A strictly proper score; one confident mistake can dominate it,
-    and then `clip` does. Raw scores need no clip: their logarithms are computed directly.
+    with s_i the shares of the weight. Raw scores need no clip: their logarithms are computed
+    directly.
 
     Parameters
     ----------
-    <y_true, y_prob>
     clip : float
-        Probabilities are clipped to [clip, 1 - clip]; a `Sketch` has a clip of its own, 1e-6 unless set.
-    <link>
-    <rows>
-
-    Returns
-    -------
-    Estimate
-        A float, in nats.
+        Probabilities are clipped to [clip, 1 - clip]; a `Sketch` has a clip of its own, 1e-6 unless
+        set.
 
     Notes
     -----
-    With any `multiclass` it is the loss of a binary question: the cross-entropy of k classes is none of them.
+    With any `multiclass` it is the loss of a binary question, and not the cross-entropy of k
+    classes.
 
     References
     ----------
@@ -122,12 +109,11 @@ def log_loss(
 
     Examples
     --------
-    >>> import math
     >>> import calipers as cal
-    >>> round(cal.log_loss([1, 0], [0.5, 0.25]), 12) == round((math.log(2) + math.log(4 / 3)) / 2, 12)
-    True
+    >>> round(cal.log_loss([1, 0], [0.5, 0.25]), 3)
+    0.49
     """
-    return read(log_loss, y_true, y_prob, rows).estimate("log_loss", clip=clip, link=link)
+    return measured(log_loss, locals())
 
 
 @documented
@@ -139,20 +125,22 @@ def corp(
     link: Link = "logistic",
     **rows: Unpack[OneViewOptions],
 ) -> CorpDecomposition:
-    r"""CORP: what of a proper score is miscalibration, found by isotonic regression.
+    r"""CORP: splits a proper score into miscalibration, discrimination and uncertainty.
+
+    Use it to learn how much of a Brier score or log loss recalibration could save, and how much is
+    the discrimination of the model.
 
         MCB = S(p) - S(PAV),  DSC = S(ȳ) - S(PAV),  UNC = S(ȳ),  so that S(p) = MCB - DSC + UNC
 
-    with S the weighted mean of the score, ȳ the overall rate, and PAV the isotonic regression of the outcomes
-    on the probabilities by pooling adjacent violators. Equal probabilities are pooled first.
+    with S the weighted mean of the score, ȳ the overall rate, and PAV the isotonic regression of
+    the outcomes on the probabilities by pooling adjacent violators. Equal probabilities are pooled
+    first.
 
     Parameters
     ----------
-    <y_true, y_prob>
     score : {"brier", "log"}
-        (y - p)², or -ln of the probability that the outcome was given, which is infinite where that is 0.
-    <link>
-    <rows>
+        (y - p)², or -ln of the probability that the outcome was given, which is infinite where that
+        is 0.
 
     Returns
     -------
@@ -163,24 +151,22 @@ def corp(
     -----
     Assumes that the true rate does not fall as the probability rises.
 
-    Cost: O(n log n) for a sort, then one pass. Accuracy: parts are sums of differences, so that a small
-    miscalibration is not the difference of two large scores; some units of rounding. Miscalibration is biased
-    up, by about n^(-2/3).
+    Cost: O(n log n) for a sort, then one pass. Accuracy: parts are sums of differences, so that a
+    small miscalibration is not the difference of two large scores; some units of rounding.
+    Miscalibration is biased up, by about n^(-2/3).
 
     References
     ----------
-    Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers", PNAS 118, 2021.
+    Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers", PNAS
+    118, 2021.
 
     Examples
     --------
     0.2 and 0.4 had outcomes 1 and 0, so both get 1/2; 0.9 had outcome 1 and gets 1:
 
-    >>> import math
     >>> import calipers as cal
     >>> parts = cal.corp([1, 0, 1], [0.2, 0.4, 0.9])
-    >>> math.isclose(parts.score, (0.64 + 0.16 + 0.01) / 3)
-    True
-    >>> math.isclose(parts.miscalibration, parts.score - (0.25 + 0.25) / 3)
-    True
+    >>> round(parts.score, 3), round(parts.miscalibration, 3), round(parts.discrimination, 3)
+    (0.27, 0.103, 0.056)
     """
-    return CorpDecomposition._of(read(corp, y_true, y_prob, rows).ask(_core.corp, score=score, link=link))
+    return CorpDecomposition._of(answer(corp, locals(), _core.corp))

@@ -1,4 +1,4 @@
-"""How good measures, intervals and tests are where the truth is known."""
+"""Simulations: how good measures, intervals and tests are where the truth is known."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, TypeAlias
 from calipers import _core
 from calipers._documented import documented
 from calipers._inputs import Options
-from calipers._ls_ece import residual_ls_ece
-from calipers._named import Named, named
+from calipers._measures import Named, named
 from calipers._progress import shown
 from calipers._result import Result, html_table, html_text
+from calipers._smoothed import residual_ls_ece
 
 Measures: TypeAlias = Sequence[str] | Mapping[str, Mapping[str, Any]]
 
@@ -57,6 +57,7 @@ class Accuracy(Result):
     rmse: MonteCarlo
 
 
+@documented
 @dataclass(frozen=True)
 class EstimatorResult(Result):
     """How good an estimate of ECE a measure is, and of LS-ECE where it is one.
@@ -65,15 +66,13 @@ class EstimatorResult(Result):
     ----------
     name : str
         The measure.
-    n_runs, n_failed : int
-        Runs, and those whose rows could not be measured; the figures are of the others.
     mean : MonteCarlo
         Mean of the estimates.
     of_ece : Accuracy
         Against the true ECE.
     of_ls_ece : Accuracy or None
-        Against the true LS-ECE at its own sigma: for LS-ECE with Gaussian noise, the logistic link and a given sigma;
-        for its residual form, against that of the population.
+        Against the true LS-ECE at its own sigma: for LS-ECE with Gaussian noise, the logistic link
+        and a given sigma; for its residual form, against that of the population.
     """
 
     name: str
@@ -84,6 +83,7 @@ class EstimatorResult(Result):
     of_ls_ece: Accuracy | None
 
 
+@documented
 @dataclass(frozen=True)
 class CoverageResult(Result):
     """How often the intervals of `assess` hold the truth.
@@ -92,10 +92,6 @@ class CoverageResult(Result):
     ----------
     name : str
         The measure.
-    level : float
-        The level that intervals were asked for.
-    n_runs, n_failed : int
-        Runs, and those whose rows could not be assessed; the figures are of the others.
     sigma : float or None
         Mean of sigma, for LS-ECE with Gaussian noise and the logistic link.
     of_ls_ece : Accuracy or None
@@ -107,7 +103,8 @@ class CoverageResult(Result):
     width : MonteCarlo
         Mean of upper - lower.
     oracle_width : float
-        The same width for an interval that knows the bias: 2 · 1.96 standard deviations of the values over the runs.
+        The same width for an interval that knows the bias: 2 · 1.96 standard deviations of the
+        values over the runs.
     upper_limits : MonteCarlo
         Share of upper limits.
     floor : MonteCarlo or None
@@ -115,8 +112,9 @@ class CoverageResult(Result):
     debiased : Accuracy
         The debiased values against the true ECE.
     residual : CoverageResult or None
-        The same for the measure that decides, where it is another one: for LS-ECE its residual form. The truth that
-        its ``covers_ls_ece`` and ``of_ls_ece`` are about is that of the residual form.
+        The same for the measure that decides, where it is another one: for LS-ECE its residual
+        form. The truth that its ``covers_ls_ece`` and ``of_ls_ece`` are about is that of the
+        residual form.
     """
 
     name: str
@@ -137,6 +135,7 @@ class CoverageResult(Result):
     residual: CoverageResult | None
 
 
+@documented
 @dataclass(frozen=True)
 class RejectionResult(Result):
     """How often a test rejects: its size where the family is calibrated, else its power.
@@ -214,8 +213,8 @@ class Simulation(Result):
         return html_text(self._title()) + "".join(html_table(header, rows) for header, *rows in self._tables())
 
 
-def _shown(figure: MonteCarlo | None) -> str:
-    return "-" if figure is None else str(figure)
+def _shown(value: MonteCarlo | None) -> str:
+    return "-" if value is None else str(value)
 
 
 def _against(accuracy: Accuracy | None) -> str:
@@ -256,38 +255,42 @@ def simulate(
     random_state: int = 0,
     progress: bool = False,
 ) -> Simulation:
-    r"""Draws many samples of a family whose truth is known, and says how good figures of them are.
+    r"""Draws samples of a family whose truth is known, and measures how good estimates are.
 
-        bias      mean over samples of (figure - truth)
-        RMSE      sqrt of the mean of (figure - truth)²
+    Use it to choose a measure, an interval or a test for your number of rows.
+
+        bias      mean over samples of (estimate - truth)
+        RMSE      sqrt of the mean of (estimate - truth)²
         coverage  share of samples whose interval holds the truth
-        size      share of samples in which a test rejects, where the family is calibrated; else its power
+        size      share of samples in which a test rejects; power if the family is miscalibrated
 
     Each with the standard error that comes of the number of samples.
 
     Parameters
     ----------
     family : str
-        A name of `families`: a law of logits h with a known P(y = 1 | h), of which the model says 1 / (1 + exp(-h)).
+        A name of `families`: a law of logits h with a known P(y = 1 | h), for which the model
+        predicts 1 / (1 + exp(-h)).
     n : int
         Rows of each sample.
     measures : sequence of str, or dict
-        Names of `measures` whose bias and error are asked for; a dict gives options, as
+        Names of `measures` whose bias and error are measured; a dict gives options, as
         ``{"ls_ece": {"sigma": 0.3}}``.
     coverage : sequence of str, or dict
         Those whose intervals by `assess` are held against the truth.
     tests : sequence of str
-        Some of "ls_ece_floor", "spiegelhalter", "hosmer_lemeshow", "ecce_r", "ecce_mad", "adaptive_tcal", "cox".
+        Some of "ls_ece_floor", "spiegelhalter", "hosmer_lemeshow", "ecce_r", "ecce_mad",
+        "adaptive_tcal", "cox".
     runs : int
         Samples, from 2 on.
     level : float
         Level of the intervals; tests reject at 1 - level.
     n_resamples : int
-        Draws of each interval and of tests that draw.
+        Resamples of each interval, and of tests that resample.
     random_state : int
         The seed: with the same one all measures, intervals and tests see the same samples.
     progress : bool
-        Whether a line on standard error says how far it is.
+        Whether a line on standard error reports the progress.
 
     Returns
     -------
@@ -296,13 +299,14 @@ def simulate(
 
     Notes
     -----
-    Cost: that of each measure, interval and test, ``runs`` times. Accuracy: the truth is an integral that is exact to
-    ten digits; figures have the standard error beside them. The same bits for any number of threads.
+    Cost: that of each measure, interval and test, ``runs`` times. Accuracy: the truth is an
+    integral that is exact to ten digits; values have their standard error beside them. The same
+    bits for any number of threads.
 
     References
     ----------
-    Morris, White, Crowther, "Using simulation studies to evaluate statistical methods", Statistics in Medicine 38,
-    2019.
+    Morris, White, Crowther, "Using simulation studies to evaluate statistical methods", Statistics
+    in Medicine 38, 2019.
 
     Examples
     --------
@@ -323,7 +327,7 @@ def simulate(
         raise TypeError("tests must be a sequence of names, got str")
     drawn: Options = {"n": n, "runs": runs, "random_state": random_state}
     found: list[EstimatorResult] = []
-    # Where nothing is asked for, the family and the numbers are checked all the same.
+    # Where nothing is requested, the family and the numbers are checked all the same.
     if asked or not (held or tests):
         listed = [(name, each.measure, each.options) for name, each in asked.items()]
         with shown(progress, "simulate measures") as show:

@@ -1,4 +1,4 @@
-"""Predictions that do not fit into memory, or come day by day: what the measures need of them, and no more."""
+"""Sketches: summaries of predictions that do not fit into memory, or that arrive batch by batch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from calipers._curve import LsCurve, points
 from calipers._documented import documented
 from calipers._estimate import Estimate
 from calipers._inputs import Link, NBins, Noise, Norm, Strategy
-from calipers._named import Named, named
+from calipers._measures import Named, named
 from calipers._predictions import Outcomes, Probabilities, read
 from calipers._row_options import OneViewOptions, Unpack
 from calipers._sweep import Bins, SketchSweep, counts
@@ -20,7 +20,10 @@ from calipers._sweep import Bins, SketchSweep, counts
 
 @documented
 class Sketch:
-    """A summary of any number of predictions that answers the measures, each with its numerical bound.
+    """A summary of any number of predictions from which measures are computed, each with its bound.
+
+    Use it for predictions that do not fit into memory, that arrive batch by batch, or that are
+    spread over machines: sketches are small, they merge exactly, and rows need not be kept.
 
     Rows go into cells by the bits of min(p, 1 - p), and each cell keeps sums as integers: whatever
     the split into batches and the order of merges, the same rows give the same bytes. The size is
@@ -35,28 +38,28 @@ class Sketch:
         Cells are about 2^-resolution wide, in logits: from 6 to 20, and 12 unless set, which serves
         Gaussian noise from sigma 0.02 on to a tolerance of 1e-6 whatever the data.
     tolerance, smallest_sigma : float, optional
-        In place of `resolution`: the coarsest cells that answer LS-ECE with Gaussian noise to within
-        this tolerance, for any data and any sigma from the smallest one on.
+        In place of `resolution`: the coarsest cells that answer LS-ECE with Gaussian noise to
+        within this tolerance, for any data and any sigma from the smallest one on.
     clip : float
         Probabilities are clipped to [clip, 1 - clip] on their way in.
     largest_logit : float
-        Raw scores beyond this in size are taken as this: from 40, from where on probabilities are 0 or 1
-        to the last bit, to 708. What that changes in LS-ECE is part of its bound.
+        Raw scores beyond this in size are taken as this: from 40, from where on probabilities are 0
+        or 1 to the last bit, to 708. What that changes in LS-ECE is part of its bound.
     n_bins : sequence of int
-        The numbers of equal-width bins for which `expected_calibration_error` is exact; for others the
-        bound says how much cells that bins divide leave open.
+        The numbers of equal-width bins for which `expected_calibration_error` is exact; for others
+        the bound includes what cells that a bin divides leave open.
     weight_bits : int
         Weights are kept as multiples of 2^-weight_bits, up to 2^(56 - weight_bits).
 
     Raises
     ------
     CalipersError
-        As the functions do. What is refused changes nothing.
+        For invalid input, as the functions do. An invalid batch changes nothing.
 
     References
     ----------
-    That LS-ECE has a sketch at all is its continuity: Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed
-    Is ECE? An Analysis via Logit Smoothing", 2024. ``docs/sketch-format.md`` has the bytes.
+    That LS-ECE has a sketch at all is its continuity: Chidambaram, Lee, McSwiggen, Rezchikov, "How
+    Flawed Is ECE? An Analysis via Logit Smoothing", 2024. ``docs/sketch-format.md`` has the bytes.
 
     Examples
     --------
@@ -87,21 +90,15 @@ class Sketch:
         n_bins: Sequence[int] = (10, 15),
         weight_bits: int = 32,
     ) -> None:
-        cells = {"resolution": resolution, "tolerance": tolerance, "smallest_sigma": smallest_sigma}
-        kept = {"clip": clip, "largest_logit": largest_logit, "n_bins": n_bins, "weight_bits": weight_bits}
-        self._held = _core.Sketch({**cells, **kept})
+        self._held = _core.Sketch({name: value for name, value in locals().items() if name != "self"})
 
     @documented
     def update(self, y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack[OneViewOptions]) -> Sketch:
         """Adds the rows of a batch, and returns the sketch.
 
-        A batch may be empty, or without the positive label: what can only be checked of all rows is checked with the
-        first value. Errors count rows over all batches. There is no mean over classes: use a sketch for each class.
-
-        Parameters
-        ----------
-        <y_true, y_prob>
-        <rows>
+        A batch may be empty, or without the positive label: what can only be checked of all rows is
+        checked with the first value. Errors count rows over all batches. There is no mean over
+        classes: use a sketch for each class.
 
         Examples
         --------
@@ -119,7 +116,8 @@ class Sketch:
     def merge(self, other: Sketch) -> Sketch:
         """Adds the rows of another sketch, and returns this one.
 
-        Clip, largest_logit, n_bins and weight_bits must be the same; of two resolutions the coarser is taken.
+        Clip, largest_logit, n_bins and weight_bits must be the same; of two resolutions the coarser
+        is taken.
 
         Parameters
         ----------
@@ -143,7 +141,7 @@ class Sketch:
         resolution : int
             Cells are then about 2^-resolution wide, in logits.
         """
-        self._held.coarsen({"resolution": resolution})
+        self._held.coarsen(resolution)
         return self
 
     def to_bytes(self) -> bytes:
@@ -180,65 +178,72 @@ class Sketch:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        scores = self._held.scores
-        shown = f"n={self.n}, " + (f"scores={scores!r}, " if scores else "")
-        return f"Sketch({shown}resolution={self.resolution}, n_cells={self.n_cells})"
+        facts = self._held.facts()
+        scores = f"scores={facts['scores']!r}, " if facts["scores"] else ""
+        return f"Sketch(n={facts['n']}, {scores}resolution={facts['resolution']}, n_cells={facts['n_cells']})"
 
     @property
     def n(self) -> int:
         """Rows that were added."""
-        return self._held.n
+        return self._held.facts()["n"]
 
     @property
     def total_weight(self) -> float:
         """Sum of the weights, as they were rounded; the number of rows where there are none."""
-        return self._held.total_weight
+        return self._held.facts()["total_weight"]
 
     @property
     def is_weighted(self) -> bool:
         """Whether any batch had weights."""
-        return self._held.is_weighted
+        return self._held.facts()["is_weighted"]
 
     @property
     def n_cells(self) -> int:
         """Cells that hold a row: what the size grows with."""
-        return self._held.n_cells
+        return self._held.facts()["n_cells"]
 
     @property
     def n_clipped(self) -> int:
-        """Probabilities that were clipped, and raw scores beyond `largest_logit`, which were taken as that."""
-        return self._held.n_clipped
+        """Probabilities that were clipped, and raw scores beyond `largest_logit`."""
+        return self._held.facts()["n_clipped"]
 
     @property
     def left_out(self) -> dict[str, int]:
         """Rows that ``invalid="count"`` left out, by kind."""
-        return self._held.left_out
+        return self._held.facts()["left_out"]
 
     @property
     def resolution(self) -> int:
         """Cells are about 2^-resolution wide, in logits."""
-        return self._held.resolution
+        return self._held.facts()["resolution"]
 
     @property
     def clip(self) -> float:
         """Probabilities were clipped to [clip, 1 - clip]."""
-        return self._held.clip
+        return self._held.facts()["clip"]
 
     @property
     def n_bins(self) -> tuple[int, ...]:
         """The numbers of equal-width bins that are kept exactly, ascending."""
-        return tuple(self._held.n_bins)
+        return tuple(self._held.facts()["n_bins"])
 
-    def _measured(self, measure: str, **options: object) -> Estimate:
-        return Estimate._of(self._held.estimate(measure, options))
+    def _measured(self, method: Callable[..., Estimate], given: dict[str, Any]) -> Estimate:
+        """The value of the measure that a method is named after, as it was called."""
+        options = {name: value for name, value in given.items() if name != "self"}
+        return self._estimate(named(method.__name__, options))
+
+    def _estimate(self, asked: Named) -> Estimate:
+        return Estimate._of(self._held.estimate(asked.measure, {**asked.options, "clip": self.clip}))
 
     def estimate(self, measure: str, **options: Any) -> Estimate:
-        """The value of a measure by its name, for those that need no rows; the clip is that of the sketch.
+        """The value of a measure by its name, for those that need no rows.
+
+        The clip is that of the sketch.
 
         Parameters
         ----------
         measure : str
-            Any of which `measures` says in ``from_sketch`` that a sketch answers it.
+            Any whose ``from_sketch`` in `measures` is not "nothing".
         **options
             Those of the function of that name but for ``clip``.
 
@@ -249,8 +254,7 @@ class Sketch:
         >>> round(sketch.estimate("maximum_calibration_error", n_bins=10), 6)
         0.1
         """
-        asked = self._asked(measure, options)
-        return Estimate._of(self._held.estimate(asked.measure, {**asked.options, "clip": self.clip}))
+        return self._estimate(self._asked(measure, options))
 
     @staticmethod
     def _asked(measure: str, options: dict[str, Any]) -> Named:
@@ -269,13 +273,10 @@ class Sketch:
     ) -> Estimate:
         """The function `ls_ece` of the rows; the clip is that of the sketch.
 
-        Where cells are too wide for sigma and tolerance, the error has the tolerance that can be met.
-
-        Parameters
-        ----------
-        <sigma, noise, link, tolerance>
+        Where cells are too wide for sigma and tolerance, the error has the tolerance that can be
+        met.
         """
-        return self._measured("ls_ece", sigma=sigma, noise=noise, link=link, tolerance=tolerance, clip=self.clip)
+        return self._measured(Sketch.ls_ece, locals())
 
     @documented
     def residual_ls_ece(
@@ -288,15 +289,10 @@ class Sketch:
     ) -> Estimate:
         """The function `residual_ls_ece` of the rows; the clip is that of the sketch.
 
-        Where cells are too wide for sigma and tolerance, the error has the tolerance that can be met.
-
-        Parameters
-        ----------
-        <sigma, noise, link, tolerance>
+        Where cells are too wide for sigma and tolerance, the error has the tolerance that can be
+        met.
         """
-        return self._measured(
-            "residual_ls_ece", sigma=sigma, noise=noise, link=link, tolerance=tolerance, clip=self.clip
-        )
+        return self._measured(Sketch.residual_ls_ece, locals())
 
     @documented
     def assess(
@@ -310,19 +306,17 @@ class Sketch:
         random_state: int = 0,
         **options: Any,
     ) -> Assessment:
-        """The function `assess` of the rows, for measures that need no rows to be resampled; the clip is the sketch's.
+        """The function `assess` of the rows, for measures that need no rows to be resampled.
+
+        The clip is the sketch's.
 
         Parameters
         ----------
         measure : {"ls_ece", "residual_ls_ece", "expected_calibration_error"}
             The last with bins of equal width.
-        <level>
-        n_resamples : int
-            Draws of each kind; at least 20, and at least 1 / (1 - level).
-        <method, debias, random_state>
         **options
-            Those of the function of that name but for ``clip``: ``sigma``, ``noise``, ``link`` and ``tolerance`` for
-            `ls_ece`, ``n_bins`` and so on for binned ECE.
+            Those of the function of that name but for ``clip``: ``sigma``, ``noise``, ``link`` and
+            ``tolerance`` for `ls_ece`, ``n_bins`` and so on for binned ECE.
 
         Examples
         --------
@@ -332,10 +326,9 @@ class Sketch:
         >>> found.significant, found.interval.lower < 0.1 < found.interval.upper
         (True, True)
         """
+        choices = {name: value for name, value in locals().items() if name not in ("self", "measure", "options")}
         asked = self._asked(measure, options)
-        choices = {"level": level, "n_resamples": n_resamples, "method": method, "debias": debias}
-        choices |= {"random_state": random_state, "clip": self.clip}
-        return Assessment._of(self._held.assess(asked.measure, {**asked.options, **choices}))
+        return Assessment._of(self._held.assess(asked.measure, {**asked.options, **choices, "clip": self.clip}))
 
     @documented
     def sweep(
@@ -347,15 +340,16 @@ class Sketch:
         tolerance: float = 1e-5,
         random_state: int = 0,
     ) -> SketchSweep:
-        """The function `sweep` of the rows: ECE over bins beside LS-ECE over sigma; the clip is that of the sketch.
+        """The function `sweep` of the rows: ECE over bins beside LS-ECE over sigma.
 
-        ECE is exact for equal-width bins that were declared; for others its bound says what cells leave open, and the
-        verdict looks beyond that. The tolerance is wider than elsewhere, since sigma = 1/100 is below what sketches are
-        made for unless they are told.
+        The clip is that of the sketch.
+
+        ECE is exact for equal-width bins that were declared; for others its bound has what cells
+        leave open, and the verdict looks beyond that. The tolerance is wider than elsewhere, since
+        sigma = 1/100 is below what sketches are made for unless they are told.
 
         Parameters
         ----------
-        <bins, noise, link, tolerance>
         random_state : int
             Seed of the sampling noise.
 
@@ -380,13 +374,9 @@ class Sketch:
         noise: Noise = "gaussian",
         link: Link = "logistic",
     ) -> LsCurve:
-        """The function `ls_curve` of the rows; its bounds say how wide cells are.
-
-        Parameters
-        ----------
-        <at, sigma, noise, link>
-        """
-        # The curve has bounds, not a tolerance; an automatic sigma is what cells answer to within this.
+        """The function `ls_curve` of the rows; its bounds include the width of cells."""
+        # The curve has bounds, not a tolerance; an automatic sigma is what cells answer to within
+        # this.
         smoothing = {"sigma": sigma, "noise": noise, "link": link, "tolerance": 1e-6, "clip": self.clip}
         return LsCurve._of(self._held.ls_curve({"at": points(at), **smoothing}))
 
@@ -399,22 +389,15 @@ class Sketch:
         norm: Norm = "l1",
         link: Link = "logistic",
     ) -> Estimate:
-        """The function `expected_calibration_error` of the rows: exact for equal-width bins that were declared.
+        """The function `expected_calibration_error` of the rows.
 
-        Parameters
-        ----------
-        <n_bins, strategy, norm, link>
+        Exact for equal-width bins that were declared.
         """
-        options = {"n_bins": n_bins, "strategy": strategy, "norm": norm, "link": link}
-        return self._measured("expected_calibration_error", compat=None, **options)
+        return self._measured(Sketch.expected_calibration_error, locals())
 
     @documented
     def ecce_r(self, *, link: Link = "logistic") -> Estimate:
         """The function `ecce_r` of the rows; the bound has what the curve can do inside a cell.
-
-        Parameters
-        ----------
-        <link>
 
         Examples
         --------
@@ -423,22 +406,20 @@ class Sketch:
         >>> round(sketch.ecce_r(), 6)
         0.2
         """
-        return self._measured("ecce_r", link=link)
+        return self._measured(Sketch.ecce_r, locals())
 
     @documented
     def ecce_mad(self, *, link: Link = "logistic") -> Estimate:
-        """The function `ecce_mad` of the rows; the bound has what the curve can do inside a cell.
+        """The function `ecce_mad` of the rows.
 
-        Parameters
-        ----------
-        <link>
+        The bound has what the curve can do inside a cell.
         """
-        return self._measured("ecce_mad", link=link)
+        return self._measured(Sketch.ecce_mad, locals())
 
     def brier_score(self) -> Estimate:
         """The function `brier_score` of the rows."""
-        return self._measured("brier_score")
+        return self._measured(Sketch.brier_score, locals())
 
     def log_loss(self) -> Estimate:
         """The function `log_loss` of the rows; the clip is that of the sketch."""
-        return self._measured("log_loss", clip=self.clip)
+        return self._measured(Sketch.log_loss, locals())

@@ -47,44 +47,25 @@ class _Swept(Result):
         return "\n".join([f"{type(self).__name__}, {self.n:,} rows: {self.sentence}", *rows])
 
 
+@documented
 @dataclass(frozen=True, eq=False, repr=False)
 class SweepResult(_Swept):
     """ECE over numbers of bins, LS-ECE over as many sigmas, and whether the first is brittle.
 
     Attributes
     ----------
-    bins : array of int
-        The numbers of bins B, ascending.
-    ece_uniform : array
-        ECE with B bins of equal width.
     ece_quantile : array or None
         ECE with B bins of equal mass; None where `compat` names a tool that has none.
-    ls_ece, ls_ece_bounds : array
-        LS-ECE at sigma = 1/B, and bounds on its numerical error.
     smooth_ece : Estimate
-        smECE, which has no bins.
+        Smooth ECE, which has no bins.
     verdict : {"brittle", "stable", "undecided"}
         Undecided if fewer than two numbers of bins are from 10 to 100.
-    brittle_with : tuple of {"uniform", "quantile"}
-        The bins with which ECE is brittle.
-    sentence : str
-        The verdict with its reason.
-    range_uniform, range_quantile, range_ls_ece : tuple or None
-        Least and greatest of the three, over 10 to 100 bins.
-    sampling_noise_uniform, sampling_noise_quantile : float
-        The mean range of ECE that a perfectly calibrated model with these predictions would show.
     jump : float
-        By how much ECE of the rows themselves would jump if equal probabilities were split.
+        By how much the ECE of the data would jump if equal probabilities were split.
     tied_ece : float
-        ECE of the rows themselves, each distinct probability being a set of its own.
+        The ECE of the data in which each distinct probability is a bin of its own.
     n_tied : int
         Rows that share their probability with another one.
-    n : int
-        Rows.
-    n_clipped : int
-        Probabilities that LS-ECE moved off 0 or 1 so that their logit is finite.
-    settings : dict
-        The options that made it.
     """
 
     ece_quantile: NDArray[np.float64] | None
@@ -127,34 +108,22 @@ class SweepResult(_Swept):
         return f"{self._text(self._columns())}\nsmECE {float(self.smooth_ece):.6f}; {ties}"
 
 
+@documented
 @dataclass(frozen=True, eq=False, repr=False)
 class SketchSweep(_Swept):
-    """What `Sketch.sweep` gives: the sweep, but for smECE and ties, which need the rows.
+    """The result of `Sketch.sweep`: a sweep without smooth ECE and ties, which need the rows.
 
     Attributes
     ----------
-    bins : array of int
-        The numbers of bins B, ascending.
-    ece_uniform, ece_uniform_bounds : array
-        ECE with B bins of equal width, and how far cells that bins divide leave it open: nothing where B was declared.
-    ece_quantile, ece_quantile_bounds : array
-        The same with bins of equal mass.
-    ls_ece, ls_ece_bounds : array
-        LS-ECE at sigma = 1/B, and bounds on its numerical error.
+    ece_uniform_bounds : array
+        How far cells that a bin divides leave ECE open: 0 where B was declared.
+    ece_quantile : array
+        ECE with B bins of equal mass.
+    ece_quantile_bounds : array
+        How far cells leave it open.
     verdict : {"brittle", "stable", "undecided"}
-        Undecided if fewer than two numbers of bins are from 10 to 100; brittle only beyond what the bounds leave open.
-    brittle_with : tuple of {"uniform", "quantile"}
-        The bins with which ECE is brittle.
-    sentence : str
-        The verdict with its reason.
-    range_uniform, range_quantile, range_ls_ece : tuple or None
-        Least and greatest of the three, over 10 to 100 bins.
-    sampling_noise_uniform, sampling_noise_quantile : float
-        The mean range of ECE that a perfectly calibrated model with these predictions would show.
-    n : int
-        Rows.
-    settings : dict
-        The options that made it.
+        Undecided if fewer than two numbers of bins are from 10 to 100; brittle only beyond what the
+        bounds leave open.
     """
 
     ece_uniform_bounds: NDArray[np.float64]
@@ -190,20 +159,21 @@ def sweep(
     progress: bool = False,
     **rows: Unpack[OneViewOptions],
 ) -> SweepResult:
-    """ECE over numbers of bins beside LS-ECE over sigma: how brittle the figure is.
+    """ECE over numbers of bins beside LS-ECE over sigma: how much the choice of bins decides.
 
-    For each number of bins B: `expected_calibration_error` with B bins of equal width and of equal mass, and
-    `ls_ece` at sigma = 1/B. From 10 to 100 bins, ECE is brittle if its range (greatest less least) exceeds that of
-    LS-ECE over the same 1/sigma, and also twice the sampling noise: the mean range, over the same bins, that a
-    perfectly calibrated model with these very predictions would show (200 draws).
+    Use it before you report a binned ECE: if the verdict is brittle, the value is one of the bins
+    and not of the model.
+
+    For each number of bins B: `expected_calibration_error` with B bins of equal width and of equal
+    mass, and `ls_ece` at sigma = 1/B. From 10 to 100 bins, ECE is brittle if its range (greatest
+    less least) exceeds that of LS-ECE over the same 1/sigma, and also twice the sampling noise: the
+    mean range, over the same bins, that a perfectly calibrated model would get on the same data by
+    chance alone (200 resamples).
 
     Parameters
     ----------
-    <y_true, y_prob, bins, noise, link, tolerance, clip, compat>
     random_state : int
         Seed of the sampling noise.
-    <progress>
-    <rows>
 
     Returns
     -------
@@ -214,15 +184,17 @@ def sweep(
     -----
     Assumes independent rows, for the sampling noise alone.
 
-    Cost: a sort, and O(n) for each number of bins and each sigma. Accuracy: every figure is that of its own function.
+    Cost: a sort, and O(n) for each number of bins and each sigma. Accuracy: every value is that of
+    its own function.
 
     References
     ----------
-    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024, section 5.
+    Section 5 of the paper of LS-ECE: see `ls_ece`.
 
     Examples
     --------
-    Every row says 1/2, and every second one is right: all bins agree, and splitting ties would change everything.
+    Every prediction is 1/2, and every second outcome is 1. All bins agree, and splitting ties would
+    change the value.
 
     >>> import calipers as cal
     >>> result = cal.sweep([0, 1, 0, 1], [0.5, 0.5, 0.5, 0.5], bins=[10, 20])

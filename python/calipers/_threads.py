@@ -9,10 +9,12 @@ from calipers import _core
 
 
 def set_threads(n: int | None) -> None:
-    """Lets every call of this process have so many threads; what comes out is the same to the last bit.
+    """Sets the number of threads for all calls of this process.
 
-    Unless this is called, the environment variable ``RAYON_NUM_THREADS`` says how many, and without it there are as
-    many as the machine has cores.
+    Results are the same to the last bit.
+
+    Unless this is called, the environment variable ``RAYON_NUM_THREADS`` has the number, and
+    without it there are as many as the machine has cores.
 
     Parameters
     ----------
@@ -25,12 +27,12 @@ def set_threads(n: int | None) -> None:
     >>> cal.set_threads(2)
     >>> cal.set_threads(None)
     """
-    _core.set_threads({"n": n})
+    _core.set_threads(n)
 
 
 @contextmanager
 def threads(n: int) -> Iterator[None]:
-    """Lets the calls of a block have so many threads; calls of other Python threads are as they were.
+    """Sets the number of threads for the calls of a block; other Python threads keep theirs.
 
     Parameters
     ----------
@@ -45,8 +47,8 @@ def threads(n: int) -> Iterator[None]:
     >>> alone == cal.ls_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
     True
     """
-    before = _core.set_threads_here({"n": n})
+    before = _core.set_threads_here(n)
     try:
         yield
     finally:
-        _core.set_threads_here({"n": before})
+        _core.set_threads_here(before)

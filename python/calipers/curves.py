@@ -1,8 +1,7 @@
 """Curves and tables behind the measures: what the charts draw, as arrays."""
 
-from calipers._cumulative import CumulativeCurve, cumulative_curve
+from calipers._cumulative import CumulativeCurve, SplineCurve, cumulative_curve, spline_curve
 from calipers._curve import Band, Bin, IsotonicCurve, LsCurve, calibration_bins, corp_curve, ls_curve
-from calipers._spline import SplineCurve, spline_curve
 
 __all__ = [
     "Band",

@@ -1,4 +1,7 @@
-"""What can be concluded from a value: noise floors, intervals, comparisons, tests, and how much the bins decide."""
+"""What can be concluded from a value.
+
+Noise floors, intervals, comparisons, tests, and how much the bins decide.
+"""
 
 from calipers._assess import Assessment, Interval, NoiseFloor, Part, Parts, assess
 from calipers._calibration_tests import (

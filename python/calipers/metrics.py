@@ -1,10 +1,13 @@
-"""Measures of calibration: each a function of outcomes and probabilities that returns an `Estimate` or named values."""
+"""Measures of calibration: functions of outcomes and probabilities."""
 
 from calipers._binned import (
     adaptive_calibration_error,
+    debiased_ece,
     expected_calibration_error,
     maximum_calibration_error,
     root_mean_squared_calibration_error,
+    sweep_ece,
+    tcal_squared_error,
     top_label_calibration_error,
 )
 from calipers._clinical import (
@@ -14,8 +17,7 @@ from calipers._clinical import (
     cox_calibration,
     observed_expected,
 )
-from calipers._cumulative import ecce_mad, ecce_r
-from calipers._debiased import debiased_ece, sweep_ece, tcal_squared_error
+from calipers._cumulative import ecce_mad, ecce_r, spline_calibration_error
 from calipers._distance import (
     kernel_calibration_error,
     lower_distance_to_calibration,
@@ -24,11 +26,17 @@ from calipers._distance import (
     surrogate_interval_calibration_error,
 )
 from calipers._estimate import Estimate
-from calipers._kernel import beta_kde_ece, canonical_kde_ece, kde_ece, smooth_ece
-from calipers._ls_ece import ls_ece, ls_ece_sampled, residual_ls_ece
 from calipers._measures import Measure, measures
 from calipers._scores import CorpDecomposition, brier_score, corp, log_loss
-from calipers._spline import spline_calibration_error
+from calipers._smoothed import (
+    beta_kde_ece,
+    canonical_kde_ece,
+    kde_ece,
+    ls_ece,
+    ls_ece_sampled,
+    residual_ls_ece,
+    smooth_ece,
+)
 
 __all__ = [
     "CalibrationIndices",

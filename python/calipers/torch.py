@@ -1,4 +1,6 @@
-"""A torchmetrics metric whose state is a sketch: integers that processes add, the same bits however many there are.
+"""A torchmetrics metric whose state is a sketch.
+
+Integers that processes add, the same bits however many there are.
 
     preds, target -> update -> words (added over ranks) -> sketch -> compute | estimate | assess
 
@@ -23,11 +25,12 @@ from calipers._sketch import Sketch
 
 __all__ = ["LogitSmoothedECE"]
 
-# The clip of probabilities, and the limit of raw scores beyond which they are 0 or 1 to the last bit.
+# The clip of probabilities, and the limit of raw scores beyond which they are 0 or 1 to the last
+# bit.
 CLIP = 1e-6
 LARGEST_LOGIT = 40.0
 
-# Cells for sigma by rule, which is not known before the rows are.
+# Cells for a sigma that is chosen automatically, which is not known before the rows are.
 RESOLUTION = 10
 
 
@@ -35,29 +38,31 @@ RESOLUTION = 10
 class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without torchmetrics, mypy knows no Metric
     r"""The logit-smoothed calibration error, LS-ECE, as a metric for training and evaluation loops.
 
-    The state is the sketch of all rows, as 64-bit integers at fixed places: processes add them, so that
-    two processes with half of the rows each have the bits of one with all, and those of
-    `calipers.Sketch`. With the default options it has 2.5 MB for probabilities and 7.6 MB for logits,
-    whatever the number of rows.
+    The state is the sketch of all rows, as 64-bit integers at fixed places: processes add them, so
+    that two processes with half of the rows each have the bits of one with all, and those of
+    `calipers.Sketch`. With the default options it has 2.5 MB for probabilities and 7.6 MB for
+    logits, whatever the number of rows.
 
     Parameters
     ----------
     sigma : float or "auto"
-        The scale of the noise, in logits. A number also settles the resolution: the coarsest cells that
-        answer to within `tolerance`, whatever the data.
+        The scale of the noise, in logits. A number also determines the resolution: the coarsest
+        cells that answer to within `tolerance`, whatever the data.
     from_logits : bool
-        Whether `preds` are raw scores: log-odds of outcome 1, or logits of all classes. It is said, never guessed.
+        Whether `preds` are raw scores: log-odds of outcome 1, or logits of all classes. It is never
+        guessed.
     multiclass : {None, "top_class"} or int
-        The question that is asked of (n, k). None: P(y = 1) for two classes, "top_class" for more. "top_class": the
-        largest probability, and whether that class was right. An int: that class against the rest.
+        The question that is asked of (n, k). None: P(y = 1) for two classes, "top_class" for more.
+        "top_class": the largest probability, and whether that class was right. An int: that class
+        against the rest.
     n_bins : int or sequence of int
         Equal-width bins for which `expected_calibration_error` of the sketch is exact.
-    <noise, link, tolerance>
     ties : {"first", "any"}
-        If several classes share the largest probability, the first is the prediction, as argmax takes it, or any of
-        them counts as right.
+        If several classes share the largest probability, the first is the prediction, as argmax
+        takes it, or any of them counts as right.
     invalid : {"reject", "count"}
-        "reject": an invalid row raises an error. "count": invalid rows are left out and counted in the result.
+        "reject": an invalid row raises an error. "count": invalid rows are left out and counted in
+        the result.
     sum_tolerance : float
         How far the sum of a row of class probabilities may be from 1.
     resolution : int, optional
@@ -67,18 +72,18 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
 
     Notes
     -----
-    Probabilities are clipped to [1e-6, 1 - 1e-6], as by `calipers.ls_ece`; logits beyond 40 in size are
-    taken as 40, where probabilities are 0 or 1 to the last bit, and what that can change is part of the
-    numerical bound. All ranks together can have 2^38 rows, and 2^31 states can be added. Weights are
-    not offered: their sums would need three times the state.
+    Probabilities are clipped to [1e-6, 1 - 1e-6], as by `calipers.ls_ece`; logits beyond 40 in size
+    are taken as 40, where probabilities are 0 or 1 to the last bit, and what that can change is
+    part of the numerical bound. All ranks together can have 2^38 rows, and 2^31 states can be
+    added. Weights are not offered: their sums would need three times the state.
 
-    Half precision is read as the numbers that it holds. A batch that is refused changes nothing, and
-    its rows are counted from the beginning of the batch; that batches have scores of different kinds,
-    as logits of two classes and of one, is refused with the figure.
+    Half precision is read as the numbers that it holds. An invalid batch changes nothing, and its
+    rows are counted from the beginning of the batch; that batches have scores of different kinds,
+    as logits of two classes and of one, is an error of `compute`.
 
     References
     ----------
-    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024.
+    The paper of LS-ECE: see `calipers.ls_ece`.
 
     Examples
     --------
@@ -139,18 +144,19 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
             "invalid": invalid,
             "sum_tolerance": sum_tolerance,
         }
-        by_rule = sigma == "auto"
+        is_auto = sigma == "auto"
         self.shape: dict[str, Any] = {
             "clip": CLIP,
             "largest_logit": LARGEST_LOGIT,
             "n_bins": [n_bins] if isinstance(n_bins, int) else list(n_bins),
-            "resolution": RESOLUTION if by_rule and resolution is None else resolution,
+            "resolution": RESOLUTION if is_auto and resolution is None else resolution,
         }
-        if not by_rule and resolution is None:
+        if not is_auto and resolution is None:
             self.shape.update(tolerance=tolerance, smallest_sigma=sigma)
         n_words = self._empty()._held.dense_len(not from_logits)
         self.add_state("words", torch.zeros(n_words, dtype=torch.int64), dist_reduce_fx="sum")
-        # The bits of a double that is not negative, which are ordered as the doubles are; some devices have no doubles.
+        # The bits of a double that is not negative, which are ordered as the doubles are; some
+        # devices have no doubles.
         self.add_state("score_error", torch.zeros((), dtype=torch.int64), dist_reduce_fx="max")
         self.add_state("kind", self._kind(), dist_reduce_fx="max")
 
@@ -160,7 +166,8 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
         Parameters
         ----------
         preds : torch.Tensor
-            Probabilities, or logits if `from_logits`: of shape (n,) for a binary outcome, (n, k) for k classes.
+            Probabilities, or logits if `from_logits`: of shape (n,) for a binary outcome, (n, k)
+            for k classes.
         target : torch.Tensor
             Outcomes 0 and 1, or class indices: of shape (n,).
         """
@@ -180,15 +187,24 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
         return torch.tensor(value, dtype=dtype, device=self.words.device)
 
     def estimate(self) -> Estimate:
-        """What `compute` gives, with its numerical bound and settings; all processes must ask for it."""
+        """What `compute` gives, with its numerical bound and settings.
+
+        All processes must ask for it.
+        """
         return self.sketch().ls_ece(**self.asked)
 
     def assess(self, **options: Any) -> Assessment:
-        """`Sketch.assess` of all rows of all processes: interval and significance; all processes must ask for it."""
+        """`Sketch.assess` of all rows of all processes: interval and significance.
+
+        All processes must ask for it.
+        """
         return self.sketch().assess(**{**self.asked, **options})
 
     def sketch(self) -> Sketch:
-        """The sketch of all rows of all processes, for every other measure; all processes must ask for it."""
+        """The sketch of all rows of all processes, for every other measure.
+
+        All processes must ask for it.
+        """
         if self._is_synced:
             return self._gathered()
         with self.sync_context(
@@ -213,8 +229,9 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
     def _kind(self) -> torch.Tensor:
         """Numbers that stand for the options that make the state, below 2^15.
 
-        States of other options differ in them, so that a MetricCollection shares none between metrics that read
-        rows differently; each comes with its complement, so that the largest tell whether all are the same.
+        States of other options differ in them, so that a MetricCollection shares none between
+        metrics that read rows differently; each comes with its complement, so that the largest tell
+        whether all are the same.
         """
         digest = hashlib.sha256(repr((sorted(self.shape.items()), sorted(self.reading.items()))).encode()).digest()
         own = [word >> 1 for word in struct.unpack("<8H", digest[:16])]
@@ -222,7 +239,10 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
 
 
 def _array(values: torch.Tensor) -> Any:
-    """What numpy can read of a tensor, wherever it is; half precision as single, which holds every value of it."""
+    """What numpy can read of a tensor, wherever it is.
+
+    Half precision as single, which holds every value of it.
+    """
     if not isinstance(values, torch.Tensor):
         raise TypeError(f"preds and target must be tensors, got {type(values).__name__}")
     values = values.detach()

@@ -15,6 +15,12 @@ import pyarrow.parquet as parquet
 ROOT = Path(__file__).parents[2]
 N_FILES = 64
 N_GROUPS = 23
+# Settings of a session that prints nothing and serves no page.
+QUIET = {
+    "spark__ui__enabled": "false",
+    "spark__log__level": "ERROR",
+    "spark__ui__showConsoleProgress": "false",
+}
 
 
 def command(*arguments: object) -> str:

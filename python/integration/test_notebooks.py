@@ -48,7 +48,8 @@ def test_a_notebook_prints_what_was_committed(path: Path) -> None:
     for now, then in zip(notebooks.shown(again), notebooks.shown(committed), strict=True):
         assert words(now) == words(then)
         for (value, unit), (expected, _) in zip(numbers(now), numbers(then), strict=True):
-            # Sums may be rounded in another order by another processor; one unit of what is shown is all that can do.
+            # Sums may be rounded in another order by another processor; one unit of what is shown
+            # is all that can do.
             assert abs(value - expected) <= 1.001 * unit, (now, then)
     images = [
         sum("image/png" in o.get("data", {}) for c in n.cells for o in c.get("outputs", [])) for n in (again, committed)

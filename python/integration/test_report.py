@@ -1,4 +1,4 @@
-"""The page of `calipers report` in a real browser: what it shows, what it does when used, and what it never does."""
+"""The page of `calipers report` in a real browser: layout, controls, accessibility and safety."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ pytestmark = [
 
 def report(page: Path, *args: str | Path) -> Path:
     """Makes a page with the command."""
-    command = [CALIPERS, "report", *args, "-o", page, "--resamples", "200"]
+    command = [CALIPERS, "report", *args, "-o", page, "--n-resamples", "200"]
     subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
     return page
 
 
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """One page of each kind: several models, classes, hostile groups, a sketch, and almost nothing."""
+    """One page of each kind: several models, classes, hostile groups, a sketch, and a single row."""
     folder = tmp_path_factory.mktemp("report")
     cancer = EXAMPLES / "breast_cancer.csv"
     columns = ("--label", "label", "--prob", "logistic_regression", "--prob", "naive_bayes", "--prob", "mlp")
@@ -73,7 +73,7 @@ def browser() -> Iterator[Any]:
 
 
 class Watched:
-    """A page that is open, with all that it complained of or asked for."""
+    """An open page, with its console messages and requests."""
 
     def __init__(self, browser: Any, path: Path, width: int = 1024, scheme: str = "light") -> None:
         self.context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
@@ -98,8 +98,8 @@ class Watched:
 DASH = "\u2013"
 NAMES = ("models", "classes", "hostile", "sketch", "one")
 
-# Text of the page and of its drawings, as boxes: none may lie on another. What is scrolled inside a table is cut to
-# its window.
+# The boxes of all texts of the page and its drawings: none may overlap another. Text inside a
+# scrolled table is clipped to the visible part.
 OVERLAPS = """() => {
   const boxes = [];
   const visible = (element) => {
@@ -183,8 +183,8 @@ def test_the_switch_shows_one_diagram_and_the_slider_moves_it(pages: dict[str, P
             ]
             assert shown == [kind]
         visible = (
-            "[...document.querySelectorAll('svg[data-moment]')]"
-            ".filter(e => e.style.display !== 'none').map(e => e.dataset.moment)"
+            "[...document.querySelectorAll('svg[data-step]')]"
+            ".filter(e => e.style.display !== 'none').map(e => e.dataset.step)"
         )
         slider = page.locator("#sigma")
         chosen = int(slider.get_attribute("data-chosen"))
@@ -211,8 +211,8 @@ def test_hovering_shows_the_numbers_of_the_json(pages: dict[str, Path], browser:
         tip = page.locator("#tip")
         for key in ("smoothed-0", "sweep-0", "cumulative-0", "distribution-0"):
             chart = charts[key]
-            moment = int(page.locator("#sigma").get_attribute("data-chosen"))
-            rows = chart["moments"][moment] if "moments" in chart else chart["rows"]
+            step = int(page.locator("#sigma").get_attribute("data-chosen"))
+            rows = chart["steps"][step] if "steps" in chart else chart["rows"]
             drawing = page.locator(f"[data-chart='{key}'] .plot > svg")
             drawing.scroll_into_view_if_needed()
             box = drawing.bounding_box()
@@ -221,7 +221,7 @@ def test_hovering_shows_the_numbers_of_the_json(pages: dict[str, Path], browser:
             for place in {known[0], known[len(known) // 2], known[-1]}:
                 page.mouse.move(box["x"] + chart["x"][place] * scale, box["y"] + box["height"] / 3)
                 assert tip.is_visible()
-                # Points at one place, as a step has them, are shown by the first.
+                # Of several points at one position, the first is shown.
                 same = [rows[at] for at in known if abs(chart["x"][at] - chart["x"][place]) < 0.11]
                 texts = tip.locator("b").all_text_contents()
                 assert texts in [[DASH if v is None else page.evaluate("String", v) for v in row] for row in same]
@@ -258,7 +258,7 @@ def test_hostile_names_are_shown_and_do_nothing(pages: dict[str, Path], browser:
         assert page.locator("h1").inner_text() == HOSTILE
         assert page.locator("table.sortable tbody th").filter(has_text=HOSTILE).count() == 1
         assert page.locator("img").count() == 0
-        # Even what is put into the page does not run.
+        # A script that is inserted into the page does not run.
         page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.hacked = 1\">')")
         page.wait_for_timeout(100)
         assert page.evaluate("window.hacked") is None

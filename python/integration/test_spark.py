@@ -28,7 +28,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.ml.functions import array_to_vector
 from pyspark.sql import SparkSession, types
 from pyspark.sql import functions as sql
-from spark_rows import N_GROUPS, ROOT, command, generated, sketched, written
+from spark_rows import N_GROUPS, QUIET, ROOT, command, generated, sketched, written
 
 # Fewer for those who try something out.
 N = int(os.environ.get("CALIPERS_SPARK_ROWS", "10_000_000"))
@@ -39,14 +39,12 @@ DATA = os.environ.get("CALIPERS_DATA")
 def session() -> Iterator[SparkSession]:
     made = spark.session(
         "local[2]",
-        spark__ui__enabled="false",
+        **QUIET,
         spark__driver__memory="1g",
         spark__sql__shuffle__partitions="4",
         spark__sql__session__timeZone="UTC",
         # A file of the large tests is a partition.
         spark__sql__files__maxPartitionBytes="4m",
-        spark__log__level="ERROR",
-        spark__ui__showConsoleProgress="false",
     )
     yield made
     made.stop()
@@ -146,7 +144,7 @@ def test_real_files_have_the_same_bytes(session: SparkSession, name: str, tmp_pa
         for key in range(3)
         for own in [groups == key]
     }
-    how = ["--prob", "p", "--label", "y", *(["--logits"] if reading else [])]
+    how = ["--prob", "p", "--label", "y", *(["--from-logits"] if reading else [])]
     command("sketch", source, *how, "-o", tmp_path / "all.calipers")
     assert (tmp_path / "all.calipers").read_bytes() == alone
     command("sketch", source, *how, "--weight", "w", "--by", "g", "-o", tmp_path / "groups.parquet")
@@ -324,7 +322,7 @@ def test_bad_rows_are_counted_in_their_group_where_that_is_asked(session: SparkS
     for row in found.measure("brier_score").collect():
         bad = row.g in BAD
         assert (row.n, row.n_left_out) == ((0, 1) if bad else (1, 0))
-        assert (row.value is None and row.refusal) if bad else row.refusal is None
+        assert (row.value is None and row.error) if bad else row.error is None
     assert sum(found.merged().left_out.values()) == len(BAD)
 
 
@@ -467,21 +465,11 @@ def test_windows_survive_replay_and_merge_over_any_range(session: SparkSession, 
     table = pa.table({**columns, "at": pa.array(when, pa.timestamp("us", tz="UTC"))})
     source, out, checkpoint = tmp_path / "in", str(tmp_path / "out"), str(tmp_path / "checkpoint")
     source.mkdir()
+    named = {"time": "at", "window": "1 hour", "checkpoint": checkpoint, "prob": "p", "label": "y"}
 
     def run() -> None:
         df = session.readStream.schema("p double, y int, w double, g int, at timestamp").parquet(str(source))
-        query = spark.write_windows(
-            df,
-            out,
-            time="at",
-            window="1 hour",
-            checkpoint=checkpoint,
-            prob="p",
-            label="y",
-            weight="w",
-            by="g",
-            trigger={"availableNow": True},
-        )
+        query = spark.write_windows(df, out, **named, weight="w", by="g", trigger={"availableNow": True})
         query.awaitTermination()
 
     def state() -> dict[Any, bytes]:
@@ -509,21 +497,14 @@ def test_windows_survive_replay_and_merge_over_any_range(session: SparkSession, 
         assert sketch.to_bytes() == sketched(columns, some & (columns["g"] == key), weighted=True)
     everything = spark.read_windows(out, by=[], session=session).merged().to_bytes()
     assert everything == sketched(columns, weighted=True)
-    # Micro-batches are no groups, for Python and `read` as little; and files say which windows they have.
+    # Micro-batches are no groups, for Python and `read` as little; and files say which windows they
+    # have.
     assert {key[1:] for key in calipers.read_sketches(out)} == {key[1:] for key in spark.read(out).collect()}
     assert len(spark.read(out).collect()) == 6 * N_GROUPS
     (first,) = Path(out).glob("query=????????-????-*/batch=0/*.parquet")
     assert parquet.read_metadata(first).schema.column(0).physical_type == "INT64"
     with pytest.raises(CalipersError, match="df must be a stream"):
-        spark.write_windows(
-            session.read.parquet(str(source)),
-            out,
-            time="at",
-            window="1 hour",
-            checkpoint=checkpoint,
-            prob="p",
-            label="y",
-        )
+        spark.write_windows(session.read.parquet(str(source)), out, **named)
     shutil.rmtree(out)
 
 

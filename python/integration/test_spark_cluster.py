@@ -26,7 +26,7 @@ import pyspark
 from calipers import spark
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
-from spark_rows import generated, sketched, written
+from spark_rows import QUIET, generated, sketched, written
 
 HOME = Path(pyspark.__file__).parent
 MEBIBYTE = 1 << 20
@@ -43,13 +43,11 @@ def on(master: str, **settings: str) -> Iterator[SparkSession]:
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     session = spark.session(
         master,
-        spark__ui__enabled="false",
+        **QUIET,
         spark__executor__memory="1g",
         spark__executor__cores="1",
         spark__sql__shuffle__partitions="8",
         spark__driver__host="127.0.0.1",
-        spark__log__level="ERROR",
-        spark__ui__showConsoleProgress="false",
         **settings,
     )
     try:
@@ -64,7 +62,8 @@ def on(master: str, **settings: str) -> Iterator[SparkSession]:
 def test_a_hundred_thousand_groups_and_a_skewed_one_fit_into_a_gibibyte(tmp_path: Path) -> None:
     n = 2_000_000
     columns = generated(n, seed=5)
-    # Nine rows in ten are of one group, the others of a hundred thousand: two each, in different files.
+    # Nine rows in ten are of one group, the others of a hundred thousand: two each, in different
+    # files.
     place = np.arange(n)
     columns["g"] = np.where(place % 10 < 9, -1, place // 10 % N_GROUPS).astype(np.int32)
     folder = str(written(columns, tmp_path / "rows", n_files=8))

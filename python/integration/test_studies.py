@@ -343,7 +343,8 @@ def test_missing_packages_are_one_line(
     assert done == Done(2, text)
 
 
-# A hub repository with a small network, whose weights come from a seed. SLOW makes time for an interruption.
+# A hub repository with a small network, whose weights come from a seed. SLOW makes time for an
+# interruption.
 HUBCONF = """
     import os, time
     import torch

@@ -119,7 +119,8 @@ def test_states_are_handled_as_torchmetrics_does() -> None:
     first(preds[1000:2000], target[1000:2000])
     second.update(preds[2000:], target[2000:])
     first.merge_state(second)
-    # A long sum has two words; where halves were added the carry is in the first. Words differ, the sketch does not.
+    # A long sum has two words; where halves were added the carry is in the first. Words differ, the
+    # sketch does not.
     assert first.sketch().to_bytes() == whole.sketch().to_bytes() and torch.equal(first.compute(), value)
 
     again = pickle.loads(pickle.dumps(whole))

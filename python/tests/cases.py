@@ -47,6 +47,6 @@ def golden() -> tuple[Doubles, Doubles]:
 
 # Which keyword helps.
 HINTS = {
-    "row_sum": "; a quantised model needs a wider sum_tolerance, raw scores need from_logits",
-    "invalid_outcome": "; name the positive label with pos_label",
+    "row_sum": "; pass from_logits=True for raw scores, or a larger sum_tolerance",
+    "invalid_outcome": "; pass the positive label as pos_label",
 }

@@ -337,7 +337,17 @@ def test_it_is_a_float_that_keeps_and_travels() -> None:
     assert copy.to_dict() == found.to_dict()
     with pytest.raises(AttributeError):
         found.debiased = 0.0  # type: ignore[misc]
-    keys = ["measure", "value", "numerical_bound", "sentence", "floor", "p_value", "unavailable", "interval", "debiased"]
+    keys = [
+        "measure",
+        "value",
+        "numerical_bound",
+        "sentence",
+        "floor",
+        "p_value",
+        "unavailable",
+        "interval",
+        "debiased",
+    ]
     keys += ["debias", "standard_error", "bias", "significant", "residual", "parts", "smoothing"]
     keys += ["n", "n_clusters", "settings"]
     assert list(found.to_dict()) == keys

@@ -145,7 +145,7 @@ def test_a_regression_without_a_fit_is_named_with_its_reason() -> None:
     tests = cal.calibration_tests([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9])
     assert "cox" not in tests
     assert len(tests) == 5
-    assert f"cox: {tests.refused['cox']}" in str(tests)
+    assert f"cox: {tests.errors['cox']}" in str(tests)
     with pytest.raises(cal.CalipersError, match="probability"):
         cal.calibration_tests([0, 1], [0.1, 2.0])
 

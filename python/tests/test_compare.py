@@ -61,9 +61,9 @@ def test_differences_are_those_of_paired_rows() -> None:
         assert pair.difference == pytest.approx(2 * draws[0] - draws[1:].mean(), abs=floor.mean)
         assert pair.interval.lower < pair.difference < pair.interval.upper
         assert pair.interval.method == "bias-aware"
-        # That of the upper estimates. Where the rows show nothing these are linear, and more cancels than in the sizes
-        # that are drawn here; where they pick different signs for two models, less does. tests/significance has what
-        # follows from it: size and coverage.
+        # That of the upper estimates. Where the rows show nothing these are linear, and more
+        # cancels than in the sizes that are drawn here; where they pick different signs for two
+        # models, less does. tests/significance has what follows from it: size and coverage.
         assert 0.5 < pair.standard_error / draws[1:].std() < 4
 
 

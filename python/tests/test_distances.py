@@ -49,7 +49,8 @@ def lower_distance_on(
     )
     solved = optimize.linprog(*program, bounds=(-2, 2), method="highs-ipm", options=EXACT)
     if last:
-        # Simplex is exact where it ends, but may turn in circles; the other always ends, at times 3e-8 too high.
+        # Simplex is exact where it ends, but may turn in circles; the other always ends, at times
+        # 3e-8 too high.
         exact = optimize.linprog(*program, bounds=(-2, 2), method="highs-ds", options={**EXACT, "time_limit": 0.05})
         solved = exact if exact.status == 0 else solved
     return float(-solved.fun), solved.x[:n], solved.x[n:]
@@ -70,7 +71,8 @@ def lower_distance_by_linear_program(y: Doubles, p: Doubles, weight: Doubles) ->
         v, a, b = ((1 - share) * x[:-1] + share * x[1:] for x in (nodes, f0, f1))
         excess = (1 - v) * a + v * b
         worst = excess.argmax(axis=0)
-        # Slopes are at most 1, so that between nodes at a distance d the parabola rises by at most d² / 2.
+        # Slopes are at most 1, so that between nodes at a distance d the parabola rises by at most
+        # d² / 2.
         broken = (excess.max(axis=0) > 1e-9) & (np.diff(nodes) > 4e-5)
         if last and not broken.any():
             return optimum

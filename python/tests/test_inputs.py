@@ -219,6 +219,13 @@ def test_none_and_the_nulls_of_pandas_are_missing() -> None:
         calipers.ls_ece(text, [0.9, 0.2, 0.3, 0.6], pos_label="a")
 
 
+def rejected(y_prob: Any) -> tuple[str, str]:
+    """Code and text of the error for these probabilities."""
+    with pytest.raises(calipers.CalipersError) as error:
+        calipers.ls_ece([1, 0], y_prob)
+    return error.value.code, str(error.value)
+
+
 @pytest.mark.parametrize(
     ("y_prob", "got"),
     [
@@ -229,11 +236,8 @@ def test_none_and_the_nulls_of_pandas_are_missing() -> None:
         ([[0.5, 0.5], [[], 1]], "rows of different lengths"),
     ],
 )
-def test_probabilities_of_another_shape_are_refused(y_prob: Any, got: str) -> None:
-    with pytest.raises(calipers.CalipersError) as refused:
-        calipers.ls_ece([1, 0], y_prob)
-    assert str(refused.value) == f"probabilities must have shape (n,) or (n, k), got {got}"
-    assert refused.value.code == "shape"
+def test_probabilities_of_another_shape_are_rejected(y_prob: Any, got: str) -> None:
+    assert rejected(y_prob) == ("shape", f"probabilities must have shape (n,) or (n, k), got {got}")
 
 
 @pytest.mark.parametrize(
@@ -249,11 +253,8 @@ def test_probabilities_of_another_shape_are_refused(y_prob: Any, got: str) -> No
         (np.array([0.5, []], dtype=object), "list in row 1"),
     ],
 )
-def test_probabilities_of_another_type_are_refused(y_prob: Any, got: str) -> None:
-    with pytest.raises(calipers.CalipersError) as refused:
-        calipers.ls_ece([1, 0], y_prob)
-    assert str(refused.value) == f"probabilities must be numbers, got {got}"
-    assert refused.value.code == "wrong_type"
+def test_probabilities_of_another_type_are_rejected(y_prob: Any, got: str) -> None:
+    assert rejected(y_prob) == ("wrong_type", f"probabilities must be numbers, got {got}")
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,8 @@ def test_relplot_counts_rows_at_0_and_1_half_in_smooth_ece(seed: int) -> None:
     y, p = with_ends(seed, 200)
     whole, halved = np.ones_like(p), np.where((p == 0) | (p == 1), 0.5, 1.0)
     exact, relplot = calipers.smooth_ece(y, p), calipers.smooth_ece(y, p, compat="relplot")
-    # The value is its own width; that of relplot is the width up to 2^-10, and its grids are good to a per mille.
+    # The value is its own width; that of relplot is the width up to 2^-10, and its grids are good
+    # to a per mille.
     assert exact == pytest.approx(smooth_ece_at(y, p, whole, float(exact)), abs=1e-6)
     assert relplot == pytest.approx(smooth_ece_at(y, p, halved, relplot.settings["sigma"]), abs=1e-3)
     assert relplot == pytest.approx(relplot.settings["sigma"], abs=2**-10)
@@ -60,7 +61,8 @@ def test_relplot_counts_rows_at_0_and_1_half_in_smooth_ece(seed: int) -> None:
 def test_some_give_a_probability_of_1_a_bin_of_its_own(compat: Any) -> None:
     y = np.array([1, 0, 1, 1, 0, 1])
     p = np.array([0.95, 0.95, 1.0, 1.0, 1.0, 0.5])
-    # Ten bins: the last has (0.95, 0.95, 1, 1, 1) with 3 events, or both kinds apart: |1 - 1.9| and |2 - 3|.
+    # Ten bins: the last has (0.95, 0.95, 1, 1, 1) with 3 events, or both kinds apart:
+    # |1 - 1.9| and |2 - 3|.
     ours, theirs = abs(3 - 4.9) / 6 + 0.5 / 6, (abs(1 - 1.9) + abs(2 - 3)) / 6 + 0.5 / 6
     assert calipers.expected_calibration_error(y, p, n_bins=10) == pytest.approx(ours, abs=1e-15)
     assert calipers.expected_calibration_error(y, p, n_bins=10, compat=compat) == pytest.approx(theirs, abs=1e-7)
@@ -104,7 +106,8 @@ def test_ties_that_are_not_pooled_make_corp_a_matter_of_row_order(seed: int) -> 
     def miscalibration(order: NDArray[np.intp]) -> float:
         return float(np.mean((y - p) ** 2) - np.mean((y[order] - isotonic_in_order(y[order])) ** 2))
 
-    # Zeros first among equals makes the fit too good; ones first are all pooled again, as they should be.
+    # Zeros first among equals makes the fit too good; ones first are all pooled again, as they
+    # should be.
     assert miscalibration(first) > miscalibration(last) + 1e-3
     for order in (first, last, np.arange(200)):
         assert calipers.corp(y[order], p[order]).miscalibration == pytest.approx(miscalibration(last), abs=1e-13)

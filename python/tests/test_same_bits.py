@@ -38,7 +38,8 @@ K, Q = digits()
 Q = Q[:, :3] + 0.01
 Q /= Q.sum(axis=1, keepdims=True)
 K = np.minimum(K, 2)
-# Kept with the values: logarithms and powers of numpy differ in their last bit from one processor to another.
+# Kept with the values: logarithms and powers of numpy differ in their last bit from one processor
+# to another.
 INPUTS = {name: np.array([float.fromhex(each) for each in given]) for name, given in KEPT["inputs"].items()}
 
 KINDS: dict[str, tuple[tuple[np.ndarray, np.ndarray], dict[str, Any]]] = {

@@ -471,8 +471,8 @@ def test_sketches_that_merge_into_each_other_do_not_wait_for_ever() -> None:
     with ThreadPoolExecutor(2) as pool:
         for done in [pool.submit(x.merge, y) for _ in range(8) for x, y in ((a, b), (b, a))]:
             done.result()
-    # How far each has grown is up to the threads: a merge adds what the other was when it began, which is never
-    # nothing, and one after the other they grow as Fibonacci's numbers.
+    # How far each has grown is up to the threads: a merge adds what the other was when it began,
+    # which is never nothing, and one after the other they grow as Fibonacci's numbers.
     assert all(1 + 8 <= sketch.n <= 2584 for sketch in (a, b))
     # Rows of `a` and `b` alone, and whole ones: no merge has seen half of another.
     assert a.n_cells == b.n_cells == 2

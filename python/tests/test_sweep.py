@@ -87,7 +87,7 @@ def test_options_are_taken_and_refused() -> None:
     other = calipers.sweep(y, p, compat="relplot", noise="uniform", random_state=7, bins=(10, 30))
     assert other.ece_quantile is None
     assert other.settings["compat"] == "relplot"
-    assert other.settings["seed"] == 7
+    assert other.settings["random_state"] == 7
     assert "equal-mass" not in repr(other)
     rule = "bins must be 1 to 1000 numbers of bins, each from 1 to 1000000, got 0"
     with pytest.raises(calipers.CalipersError, match=rule):

@@ -78,11 +78,11 @@ def test_threads_are_as_many_as_asked_or_as_the_environment_says(
 def test_a_block_sets_the_threads_of_its_own_python_thread_and_gives_them_back() -> None:
     with cal.threads(2):
         with cal.threads(3):
-            assert cal._core.set_threads_here({"n": 3}) == 3
+            assert cal._core.set_threads_here(3) == 3
             with ThreadPoolExecutor(1) as other:
-                assert other.submit(cal._core.set_threads_here, {"n": None}).result() is None
-        assert cal._core.set_threads_here({"n": 2}) == 2
-    assert cal._core.set_threads_here({"n": None}) is None
+                assert other.submit(cal._core.set_threads_here, None).result() is None
+        assert cal._core.set_threads_here(2) == 2
+    assert cal._core.set_threads_here(None) is None
 
 
 @pytest.mark.parametrize("n", [0, 65_537, -1])

@@ -16,77 +16,87 @@ mod output;
 mod progress;
 mod render;
 
+use std::error::Error as _;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use calipers::Error;
-use clap::Parser;
 
 use args::{Arguments, Verb};
-use commands::{assess, check, columns, compare, measure, measures, report, shell, sketch, study, sweep};
+use commands::{assess, check, compare, inspect, list, measure, report, shell, sketch, study, sweep};
 use render::screen::Screen;
 
-/// Measured, and worse than was allowed.
+/// A check failed.
 const TOO_HIGH: u8 = 1;
 
-/// Could not measure.
+/// An error.
 const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
     dataset::formats::keep_damage_quiet();
     output::temporary::remove_on_interrupt();
-    let Arguments { color, verb } = Arguments::parse();
-    let screen = Screen::of_output(color);
-    if let Some((input, as_json)) = verb.looks_at() {
-        return finish(columns::run(input, as_json, &screen));
-    }
-    let output = match verb {
-        Verb::Check(arguments) => return gate(check::run(&arguments, &screen)),
-        Verb::Measure(arguments) => measure::run(&arguments, &screen),
-        Verb::Assess(arguments) => assess::run(&arguments, &screen),
-        Verb::Compare(arguments) => compare::run(&arguments, &screen),
-        Verb::Measures(arguments) => Ok(measures::list(&arguments, &screen)),
-        Verb::Sweep(arguments) => sweep::run(&arguments, &screen),
-        Verb::Report(arguments) => report::run(&arguments),
-        Verb::Sketch(arguments) => sketch::run(&arguments),
-        Verb::Merge(arguments) => sketch::merge(&arguments),
-        Verb::Study(arguments) => study::run(&arguments, &screen),
-        Verb::Completions(arguments) => shell::completions(&arguments),
-        Verb::Man(arguments) => shell::man(&arguments),
+    let (Arguments { color, verb }, matches) = match Arguments::read() {
+        Ok(read) => read,
+        // An error of the core is shown as all its errors are, in one line.
+        Err(error) => match error.source().filter(|source| source.is::<Error>()) {
+            Some(source) => return fail(&source.to_string()),
+            None => error.exit(),
+        },
     };
-    finish(output)
+    // proof: clap has matched a verb
+    let matches = matches.subcommand().map_or(&matches, |(_, of_verb)| of_verb);
+    let screen = Screen::of_output(color);
+    let output = match verb {
+        Verb::Check(arguments) => check::run(&arguments, &screen),
+        Verb::Measure(arguments) => measure::run(&arguments, &screen).map(Printed::from),
+        Verb::Assess(arguments) => assess::run(&arguments, &screen).map(Printed::from),
+        Verb::Compare(arguments) => compare::run(&arguments, &screen).map(Printed::from),
+        Verb::List(arguments) => Ok(list::run(&arguments, &screen).into()),
+        Verb::Inspect(arguments) => inspect::run(&arguments, &screen).map(Printed::from),
+        Verb::Sweep(arguments) => sweep::run(&arguments, &screen).map(Printed::from),
+        Verb::Report(arguments) => report::run(&arguments, matches).map(Printed::from),
+        Verb::Sketch(arguments) => sketch::run(&arguments).map(Printed::from),
+        Verb::Merge(arguments) => sketch::merge(&arguments).map(Printed::from),
+        Verb::Study(arguments) => study::run(&arguments, matches, &screen).map(Printed::from),
+        Verb::Completions(arguments) => shell::completions(&arguments).map(Printed::from),
+        Verb::Man(arguments) => shell::man(&arguments).map(Printed::from),
+    };
+    let Printed { text, warning, passed } = match output {
+        Ok(printed) => printed,
+        Err(error) => return fail(&explained(&error)),
+    };
+    let printed = print(&text);
+    if let Some(warning) = &warning {
+        // If standard error is closed, the exit code is enough.
+        let _ = writeln!(std::io::stderr(), "calipers: warning: {}", printable(warning));
+    }
+    if printed == ExitCode::SUCCESS && !passed { ExitCode::from(TOO_HIGH) } else { printed }
 }
 
-fn finish(output: anyhow::Result<String>) -> ExitCode {
-    match output {
-        Ok(text) => print(&text),
-        Err(error) => fail(&explained(&error)),
+/// What a verb prints, and whether it passed; only `check` can fail.
+pub(crate) struct Printed {
+    pub(crate) text: String,
+    /// For standard error.
+    pub(crate) warning: Option<String>,
+    pub(crate) passed: bool,
+}
+
+impl From<String> for Printed {
+    fn from(text: String) -> Self {
+        Printed { text, warning: None, passed: true }
     }
 }
 
-/// What went wrong, and which option helps.
+/// The error, and the option that helps.
 fn explained(error: &anyhow::Error) -> String {
     let hint = match error.downcast_ref() {
-        Some(Error::RowSum { .. }) => "; a quantised model needs a wider --sum-tolerance, raw scores need --logits",
-        Some(Error::InvalidOutcome { .. }) => "; name the positive label with --positive",
+        Some(Error::RowSum { .. }) => {
+            "; a quantised model needs a wider --sum-tolerance, raw scores need --from-logits"
+        }
+        Some(Error::InvalidOutcome { .. }) => "; name the positive label with --pos-label",
         _ => "",
     };
     format!("{error:#}{hint}")
-}
-
-/// Prints what a check found, warns of what it could not decide, and says whether it passed.
-fn gate(checked: anyhow::Result<check::Checked>) -> ExitCode {
-    match checked {
-        Err(error) => fail(&explained(&error)),
-        Ok(checked) => {
-            let printed = print(&checked.text);
-            if let Some(warning) = &checked.warning {
-                // Where standard error is closed, the exit code has to do.
-                let _ = writeln!(std::io::stderr(), "calipers: warning: {}", printable(warning));
-            }
-            if printed == ExitCode::SUCCESS && !checked.passed { ExitCode::from(TOO_HIGH) } else { printed }
-        }
-    }
 }
 
 fn print(text: &str) -> ExitCode {
@@ -99,15 +109,15 @@ fn print(text: &str) -> ExitCode {
     }
 }
 
-/// Text from files and options, with control characters written out: none reaches a terminal.
+/// Text from files and options with control characters escaped, so that none reaches a terminal.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
 }
 
-/// Says why, in one line whatever names and messages hold.
+/// Prints why, in one line whatever names and messages contain.
 fn fail(text: &str) -> ExitCode {
     let line = printable(text);
-    // Where standard error is closed, the exit code has to do.
+    // If standard error is closed, the exit code is enough.
     let _ = writeln!(std::io::stderr(), "calipers: {line}");
     ExitCode::from(FAILED)
 }

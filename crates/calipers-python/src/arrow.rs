@@ -17,7 +17,7 @@ use pyo3::types::{PyCapsule, PyList, PyString};
 
 use crate::arrow_capsules::{Chunks, from_array, from_stream};
 use crate::borrowed::{Borrowed, Element};
-use crate::failure::refusal;
+use crate::failure::input_error;
 
 /// One chunk of a column. Python's `_Chunk` has the same fields.
 #[derive(IntoPyObject)]
@@ -100,20 +100,8 @@ fn chunk<'py>(py: Python<'py>, array: &ArrayRef, outer: Option<&NullBuffer>, wha
             inner = by_row(inner, rows.values(), array.len(), |row| row * width..(row + 1) * width);
             Values::Numbers(reshaped(numbers(rows.values())?, array.len(), width))
         }
-        DataType::List(_) => {
-            let rows = array.as_list::<i32>();
-            inner = by_row(inner, rows.values(), array.len(), |row| elements(rows, row));
-            let (values, places) = list(rows, what)?;
-            keys = places;
-            Values::Numbers(values)
-        }
-        DataType::LargeList(_) => {
-            let rows = array.as_list::<i64>();
-            inner = by_row(inner, rows.values(), array.len(), |row| elements(rows, row));
-            let (values, places) = list(rows, what)?;
-            keys = places;
-            Values::Numbers(values)
-        }
+        DataType::List(_) => Values::Numbers(list(array.as_list::<i32>(), what, &mut inner, &mut keys)?),
+        DataType::LargeList(_) => Values::Numbers(list(array.as_list::<i64>(), what, &mut inner, &mut keys)?),
         _ => plain(py, array)?,
     };
     Ok(Chunk { values, nulls: marks(NullBuffer::union(inner.as_ref(), outer)), keys })
@@ -187,25 +175,33 @@ fn texts<'py, 'a>(py: Python<'py>, rows: impl Iterator<Item = Option<&'a str>>) 
     Ok(Values::Texts(PyList::new(py, rows)?))
 }
 
-/// Lists of one length: their elements in place, or by place where a null has none.
-fn list<O: OffsetSizeTrait>(rows: &GenericListArray<O>, what: &str) -> PyResult<(Borrowed, Option<Borrowed>)> {
+/// Lists of one length: their elements in place, or by `keys` where a null has none. Lists with a
+/// null among their elements are `nulls`, too.
+fn list<O: OffsetSizeTrait>(
+    rows: &GenericListArray<O>,
+    what: &str,
+    nulls: &mut Option<NullBuffer>,
+    keys: &mut Option<Borrowed>,
+) -> PyResult<Borrowed> {
+    *nulls = by_row(nulls.take(), rows.values(), rows.len(), |row| elements(rows, row));
     let filled = || (0..rows.len()).filter(|&row| rows.is_valid(row));
     let Some(width) = filled().next().map(|row| elements(rows, row).len()) else {
-        return Ok((owned(vec![0.0_f64; rows.len()], Element::number('f', 8)), None));
+        return Ok(owned(vec![0.0_f64; rows.len()], Element::number('f', 8)));
     };
     if filled().any(|row| elements(rows, row).len() != width) {
-        return Err(refusal("shape", what, "rows of different lengths".to_owned()));
+        return Err(input_error("shape", what, "rows of different lengths".to_owned()));
     }
     if (0..rows.len()).all(|row| elements(rows, row).len() == width) {
         let values = rows.values().slice(elements(rows, 0).start, rows.len() * width);
-        return Ok((reshaped(numbers(&values)?, rows.len(), width), None));
+        return Ok(reshaped(numbers(&values)?, rows.len(), width));
     }
     let places = (0..rows.len()).flat_map(|row| {
         let start = if rows.is_valid(row) { elements(rows, row).start } else { 0 };
         start as i64..(start + width) as i64
     });
     let places = owned::<i64>(places.collect(), Element::number('i', 8));
-    Ok((numbers(rows.values())?, Some(reshaped(places, rows.len(), width))))
+    *keys = Some(reshaped(places, rows.len(), width));
+    numbers(rows.values())
 }
 
 /// Where the elements of a row are.

@@ -1,11 +1,11 @@
-//! The Arrow PyCapsule door: capsules -> arrays, whose memory stays where it is.
+//! The Arrow PyCapsule interface: capsules -> arrays, whose memory stays where it is.
 //!
 //! This file may be `unsafe`, since the interface is C structs behind pointers. The whole of the
 //! argument:
 //! - A capsule named `arrow_schema`, `arrow_array` or `arrow_array_stream` has a pointer to the
 //!   struct of that name, and keeps it until the capsule goes. Arrays and streams are moved out of
 //!   theirs, which leaves a released struct behind, so that the capsule frees nothing twice; a
-//!   struct that was released before is refused.
+//!   struct that was released before is an error.
 //! - Callbacks are called as the interface asks, one at a time, and given memory that lives for the
 //!   call.
 //! - What buffers hold agrees with the schema: so says the interface. What can be checked is, by
@@ -32,14 +32,14 @@ pub(crate) struct Chunks {
 pub(crate) fn from_array(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResult<Chunks> {
     let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<FFI_ArrowSchema>();
     // SAFETY: the name says what the pointer points to, and the capsule keeps it.
-    let data_type = DataType::try_from(unsafe { schema.as_ref() }).map_err(refused)?;
+    let data_type = DataType::try_from(unsafe { schema.as_ref() }).map_err(type_error)?;
     let array = array.pointer_checked(Some(c"arrow_array"))?.cast::<FFI_ArrowArray>();
     // SAFETY: as above; the struct is moved out and left released.
     let array = unsafe { FFI_ArrowArray::from_raw(array.as_ptr()) };
     if array.is_released() {
         return Err(PyTypeError::new_err("an Arrow array that was released"));
     }
-    let arrays = vec![import(array, &data_type).map_err(refused)?];
+    let arrays = vec![import(array, &data_type).map_err(type_error)?];
     Ok(Chunks { data_type, arrays })
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn from_stream(stream: &Bound<'_, PyCapsule>) -> PyResult<Chunks> {
     // SAFETY: the name says what the pointer points to, and the capsule keeps it; the struct is
     // moved out and left released.
     let taken = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr()) };
-    stream.py().detach(move || read(taken)).map_err(refused)
+    stream.py().detach(move || read(taken)).map_err(type_error)
 }
 
 fn read(mut stream: FFI_ArrowArrayStream) -> Result<Chunks, ArrowError> {
@@ -96,6 +96,6 @@ fn import(array: FFI_ArrowArray, data_type: &DataType) -> Result<ArrayRef, Arrow
     Ok(make_array(data))
 }
 
-fn refused(error: ArrowError) -> PyErr {
+fn type_error(error: ArrowError) -> PyErr {
     PyTypeError::new_err(error.to_string())
 }

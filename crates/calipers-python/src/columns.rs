@@ -23,20 +23,22 @@ impl Columns<'_> {
     /// The core's view of the arrays: nothing is copied and nothing looked at.
     pub(crate) fn input(&self, options: &Options<'_>) -> Result<Input<'_>, Failure> {
         let (scores, labels) = (self.scores.floats()?, self.labels.labels()?);
-        let mut input = match options.flag("from_logits")? {
+        let mut input = match options.read("from_logits")? {
             false => Input::probabilities(scores, labels),
             true => Input::logits(scores, labels),
         };
         if let Some(weights) = &self.weights {
             input = input.weights(weights.floats()?);
         }
-        if let Some(positive) = options.optional_text("pos_label", "text, a number or None")? {
+        let positive = options.get("pos_label")?;
+        let wrong_type = |_| Failure::option_type("pos_label", "text, a number or None", &positive);
+        if let Some(positive) = positive.extract::<Option<String>>().map_err(wrong_type)? {
             input = input.positive(positive);
         }
         Ok(input
             .classes(self.scores.n_classes())
-            .sum_tolerance(options.number("sum_tolerance")?)
-            .invalid(options.named("invalid")?)
+            .sum_tolerance(options.read("sum_tolerance")?)
+            .invalid(options.read("invalid")?)
             .missing(marks(&self.missing_scores)?, marks(&self.missing_labels)?, marks(&self.missing_weights)?))
     }
 

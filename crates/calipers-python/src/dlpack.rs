@@ -1,4 +1,4 @@
-//! The DLPack door: a tensor's capsule -> where its elements are.
+//! The DLPack interface: a tensor's capsule -> where its elements are.
 //!
 //! This file may be `unsafe`, since the protocol is a C struct behind a pointer. The whole of the
 //! argument:

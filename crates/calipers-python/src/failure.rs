@@ -9,29 +9,29 @@ create_exception!(
     calipers,
     CalipersError,
     PyValueError,
-    "calipers refuses to answer: the text gives the rule, the value and the row.\n\n\
-     `code` names the kind of refusal, such as \"invalid_probability\"; it stays when the text changes."
+    "Invalid input, or a tolerance that cannot be met: the text gives the rule, the value and the row.\n\n\
+     `code` names the kind of error, such as \"invalid_probability\"; it stays when the text changes."
 );
 
-/// A refusal of the core, of one model or run of several where it is named, or an exception of
+/// An error of the core, of one model or run of several where it is named, or an exception of
 /// Python.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    Refused(Error),
-    RefusedModel(String, Error),
-    RefusedRun(usize, Error),
+    OfCore(Error),
+    OfModel(String, Error),
+    OfRun(usize, Error),
     Raised(PyErr),
 }
 
 impl Failure {
-    /// A refusal of the rows of one model.
+    /// An error in the rows of one model.
     pub(crate) fn of_model(name: &str, error: Error) -> Self {
-        Failure::RefusedModel(name.to_owned(), error)
+        Failure::OfModel(name.to_owned(), error)
     }
 
-    /// A refusal of the rows of one run of several; the exception has its number as `run`.
+    /// An error in the rows of one run of several; the exception has its number as `run`.
     pub(crate) fn of_run(run: usize, error: Error) -> Self {
-        Failure::RefusedRun(run, error)
+        Failure::OfRun(run, error)
     }
 
     /// A `TypeError` for an option of a type that it cannot have.
@@ -45,7 +45,7 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Failure::Refused(error)
+        Failure::OfCore(error)
     }
 }
 
@@ -59,27 +59,27 @@ impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Raised(error) => error,
-            Failure::Refused(error) => refused(text(&error), error.code()),
-            Failure::RefusedModel(name, error) => refused(format!("model {name:?}: {}", text(&error)), error.code()),
-            Failure::RefusedRun(run, error) => {
-                let raised = refused(text(&error), error.code());
+            Failure::OfCore(error) => raised(text(&error), error.code()),
+            Failure::OfModel(name, error) => raised(format!("model {name:?}: {}", text(&error)), error.code()),
+            Failure::OfRun(run, error) => {
+                let raised = raised(text(&error), error.code());
                 Python::attach(|py| raised.value(py).setattr("run", run)).map_or_else(|other| other, |()| raised)
             }
         }
     }
 }
 
-/// What the core says, and which keyword helps.
+/// The text of the core, and which keyword helps.
 fn text(error: &Error) -> String {
     let hint = match error {
-        Error::RowSum { .. } => "; a quantised model needs a wider sum_tolerance, raw scores need from_logits",
-        Error::InvalidOutcome { .. } => "; name the positive label with pos_label",
+        Error::RowSum { .. } => "; pass from_logits=True for raw scores, or a larger sum_tolerance",
+        Error::InvalidOutcome { .. } => "; pass the positive label as pos_label",
         _ => "",
     };
     format!("{error}{hint}")
 }
 
-fn refused(text: String, code: &'static str) -> PyErr {
+fn raised(text: String, code: &'static str) -> PyErr {
     Python::attach(|py| {
         let raised = CalipersError::new_err(text);
         match raised.value(py).setattr("code", code) {
@@ -92,7 +92,7 @@ fn refused(text: String, code: &'static str) -> PyErr {
 /// The exception for an argument that cannot become columns; Python finds it, the core has the
 /// text.
 #[pyfunction]
-pub(crate) fn refusal(code: &str, what: &str, got: String) -> PyErr {
+pub(crate) fn input_error(code: &str, what: &str, got: String) -> PyErr {
     let (what, types, shapes) = match what {
         "probabilities" => ("probabilities", "numbers", "(n,) or (n, k)"),
         "logits" => ("logits", "numbers", "(n,) or (n, k)"),

@@ -1,204 +1,181 @@
 //! Keyword options, by name: types are checked here, values in the core.
 
 use std::fmt::Display;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use calipers::inference::bands::{BandKind, BandOptions};
+use calipers::inference::calibration_tests::NullDistribution;
+use calipers::measure::{OptionDefault, OptionKind, OptionSpec};
 use calipers::{
-    BinnedEce, Compat, Error, Link, LsEce, Multiclass, NBins, Noise, Sigma, SketchOptions, Sweep, link, noise,
+    BinnedEce, Compat, Debias, Error, IntervalMethod, Invalid, Link, LsEce, Measure, Multiclass, NBins, Noise, Norm,
+    ProperScore, RunOut, Setting, Settings, Sigma, SketchOptions, Strategy, Sweep, Ties, link, noise, registry,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyString};
+use pyo3::types::{PyBool, PyDict, PyInt, PyString};
 
 use crate::failure::Failure;
 
 /// What the user passed by keyword, defaults filled in by Python.
-#[derive(Clone)]
+#[derive(Clone, FromPyObject)]
+#[pyo3(transparent)]
 pub(crate) struct Options<'py>(Bound<'py, PyDict>);
 
-impl<'py> Options<'py> {
-    pub(crate) fn new(options: Bound<'py, PyDict>) -> Self {
-        Options(options)
-    }
+/// A type that options have: what Python gives as this type, or an error that names the option.
+pub(crate) trait OptionValue: Sized {
+    fn read(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure>;
+}
 
-    pub(crate) fn get(&self, name: &'static str) -> Result<Bound<'py, PyAny>, Failure> {
-        self.0.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name).into())
-    }
+/// Types that Python has itself, with the words for them in errors.
+macro_rules! plain_values {
+    ($($type:ty: $expected:literal),+) => {$(
+        impl OptionValue for $type {
+            fn read(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure> {
+                value.extract().map_err(|_| Failure::option_type(name, $expected, value))
+            }
+        }
+    )+};
+}
+plain_values!(f64: "a number", bool: "True or False", String: "text", Option<String>: "text or None");
 
-    pub(crate) fn number(&self, name: &'static str) -> Result<f64, Failure> {
-        let value = self.get(name)?;
-        value.extract().map_err(|_| Failure::option_type(name, "a number", &value))
-    }
+/// Integers that are not negative.
+macro_rules! counts {
+    ($($type:ty: $rule:literal),+) => {$(
+        impl OptionValue for $type {
+            fn read(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure> {
+                let value = integer(name, value)?;
+                value.extract().map_err(|_| out_of_range(name, $rule, &value))
+            }
+        }
+    )+};
+}
+counts!(u64: "an integer from 0 to 2^64 - 1", usize: "an integer from 0 to 2^64 - 1", u32: "an integer from 0 to 2^32 - 1");
 
-    pub(crate) fn text(&self, name: &'static str) -> Result<String, Failure> {
-        let value = self.get(name)?;
-        value.extract().map_err(|_| Failure::option_type(name, "text", &value))
-    }
+/// Choices that the core knows by name.
+macro_rules! choices {
+    ($($type:ty),+) => {$(
+        impl OptionValue for $type {
+            fn read(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure> {
+                Ok(String::read(name, value)?.parse()?)
+            }
+        }
 
-    pub(crate) fn optional_text(&self, name: &'static str, expected: &str) -> Result<Option<String>, Failure> {
-        let value = self.get(name)?;
-        value.extract().map_err(|_| Failure::option_type(name, expected, &value))
-    }
+        impl OptionValue for Option<$type> {
+            fn read(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure> {
+                Ok(Option::<String>::read(name, value)?.map(|text| text.parse()).transpose()?)
+            }
+        }
+    )+};
+}
+choices!(
+    BandKind,
+    Compat,
+    Debias,
+    IntervalMethod,
+    Invalid,
+    Norm,
+    NullDistribution,
+    ProperScore,
+    RunOut,
+    Strategy,
+    Ties
+);
 
-    /// A choice that the core knows by name.
-    pub(crate) fn named<T: FromStr<Err = Error>>(&self, name: &'static str) -> Result<T, Failure> {
-        Ok(self.text(name)?.parse()?)
+impl OptionValue for Arc<dyn Noise> {
+    fn read(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure> {
+        Ok(noise::by_name(&String::read(name, value)?)?)
     }
+}
 
-    /// An integer that is not negative.
-    pub(crate) fn count(&self, name: &'static str) -> Result<u64, Failure> {
-        let value = integer(name, &self.get(name)?)?;
-        value.extract().map_err(|_| out_of_range(name, "an integer from 0 to 2^64 - 1", &value))
+impl OptionValue for Arc<dyn Link> {
+    fn read(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure> {
+        Ok(link::by_name(&String::read(name, value)?)?)
     }
+}
 
-    /// One that counts things in memory.
-    pub(crate) fn size(&self, name: &'static str) -> Result<usize, Failure> {
-        let value = integer(name, &self.get(name)?)?;
-        value.extract().map_err(|_| out_of_range(name, "an integer from 0 to 2^64 - 1", &value))
+impl OptionValue for Sigma {
+    fn read(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure> {
+        Ok(match number_or_text(name, value)? {
+            Setting::Text(text) => text.parse()?,
+            Setting::Count(number) => (number as f64).into(),
+            Setting::Number(number) => number.into(),
+        })
     }
+}
 
-    /// One that is small, too, as numbers of bits are.
-    pub(crate) fn small_count(&self, name: &'static str) -> Result<u32, Failure> {
-        let value = integer(name, &self.get(name)?)?;
-        value.extract().map_err(|_| out_of_range(name, "an integer from 0 to 2^32 - 1", &value))
+impl OptionValue for NBins {
+    fn read(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure> {
+        Ok(count_or_text(name, value)?.parse()?)
     }
+}
 
-    /// A sequence of them.
-    fn sizes(&self, name: &'static str) -> Result<Vec<usize>, Failure> {
-        let values = self.get(name)?;
-        let values: Vec<Bound<'py, PyAny>> =
-            values.extract().map_err(|_| Failure::option_type(name, "a sequence of integers", &values))?;
-        let size = |value: &Bound<'py, PyAny>| {
+impl OptionValue for Multiclass {
+    fn read(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure> {
+        Ok(if value.is_none() { Multiclass::Auto } else { count_or_text(name, value)?.parse()? })
+    }
+}
+
+impl OptionValue for Vec<usize> {
+    fn read(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure> {
+        let values: Vec<Bound<'_, PyAny>> =
+            value.extract().map_err(|_| Failure::option_type(name, "a sequence of integers", value))?;
+        let size = |value: &Bound<'_, PyAny>| {
             let value = integer(name, value)?;
             value.extract().map_err(|_| out_of_range(name, "integers from 0 to 2^64 - 1", &value))
         };
         values.iter().map(size).collect()
     }
+}
 
-    pub(crate) fn flag(&self, name: &'static str) -> Result<bool, Failure> {
-        let value = self.get(name)?;
-        value.extract().map_err(|_| Failure::option_type(name, "True or False", &value))
+/// A one-dimensional array of doubles, which Python has made.
+impl OptionValue for Vec<f64> {
+    fn read(_: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure> {
+        Ok(value.extract::<PyReadonlyArray1<'_, f64>>()?.as_array().to_vec())
     }
+}
 
-    /// A width that is given, or left to a rule.
-    pub(crate) fn number_or_auto<T: From<f64> + FromStr<Err = Error>>(&self, name: &'static str) -> Result<T, Failure> {
-        let value = self.get(name)?;
-        if let Ok(text) = value.cast::<PyString>() {
-            return Ok(text.to_str()?.parse()?);
+/// Structs whose fields are the options of the same names.
+macro_rules! option_structs {
+    ($($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty),+ })+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub(crate) struct $name {
+            $(pub(crate) $field: $type),+
         }
-        let number: f64 = value.extract().map_err(|_| Failure::option_type(name, "a number or \"auto\"", &value))?;
-        Ok(number.into())
-    }
 
-    pub(crate) fn noise(&self) -> Result<Arc<dyn Noise>, Failure> {
-        Ok(noise::by_name(&self.text("noise")?)?)
-    }
-
-    pub(crate) fn link(&self) -> Result<Arc<dyn Link>, Failure> {
-        Ok(link::by_name(&self.text("link")?)?)
-    }
-
-    pub(crate) fn multiclass(&self) -> Result<Multiclass, Failure> {
-        let value = self.get("multiclass")?;
-        if value.is_none() {
-            return Ok(Multiclass::Auto);
-        }
-        if let Ok(text) = value.cast::<PyString>() {
-            return Ok(text.to_str()?.parse()?);
-        }
-        // By its text, so that -1 is refused by the core's own rule.
-        let class = integer("multiclass", &value)?;
-        Ok(class.str()?.to_str()?.parse()?)
-    }
-
-    /// A one-dimensional array of doubles, which Python has made.
-    pub(crate) fn probabilities(&self, name: &'static str) -> Result<Vec<f64>, Failure> {
-        let array: PyReadonlyArray1<'_, f64> = self.get(name)?.extract()?;
-        Ok(array.as_array().to_vec())
-    }
-
-    pub(crate) fn ls_ece(&self) -> Result<LsEce, Failure> {
-        Ok(LsEce::new()
-            .sigma(self.number_or_auto::<Sigma>("sigma")?)
-            .noise(self.noise()?)
-            .link(self.link()?)
-            .tolerance(self.number("tolerance")?)
-            .clip(self.number("clip")?))
-    }
-
-    /// The band that was asked for, and how it is made.
-    pub(crate) fn band(&self) -> Result<(Option<BandKind>, BandOptions), Failure> {
-        let kind = self.optional_text("band", "text or None")?.map(|name| name.parse()).transpose()?;
-        let options = BandOptions::new()
-            .level(self.number("level")?)
-            .n_resamples(self.count("n_resamples")?)
-            .random_state(self.count("random_state")?);
-        Ok((kind, options))
-    }
-
-    pub(crate) fn is_text(&self, name: &'static str) -> Result<bool, Failure> {
-        Ok(self.get(name)?.is_instance_of::<PyString>())
-    }
-
-    /// An integer or a text, as text.
-    pub(crate) fn text_of_count(&self, name: &'static str) -> Result<String, Failure> {
-        let value = self.get(name)?;
-        let value = if self.is_text(name)? { value } else { integer(name, &value)?.into_any() };
-        Ok(value.str()?.to_str()?.to_owned())
-    }
-
-    pub(crate) fn n_bins(&self) -> Result<NBins, Failure> {
-        // By its text, so that -1 is refused by the core's own rule.
-        Ok(self.text_of_count("n_bins")?.parse()?)
-    }
-
-    pub(crate) fn compat(&self) -> Result<Option<Compat>, Failure> {
-        Ok(self.optional_text("compat", "text or None")?.map(|name| name.parse()).transpose()?)
-    }
-
-    pub(crate) fn binned_ece(&self) -> Result<BinnedEce, Failure> {
-        Ok(BinnedEce::new()
-            .n_bins(self.n_bins()?)
-            .strategy(self.named("strategy")?)
-            .norm(self.named("norm")?)
-            .compat(self.compat()?)
-            .link(self.link()?))
-    }
-
-    pub(crate) fn sweep(&self) -> Result<Sweep, Failure> {
-        let sweep = Sweep::new()
-            .noise(self.noise()?)
-            .link(self.link()?)
-            .tolerance(self.number("tolerance")?)
-            .clip(self.number("clip")?)
-            .compat(self.compat()?)
-            .random_state(self.count("random_state")?);
-        Ok(if self.is_given("bins")? { sweep.bins(self.sizes("bins")?) } else { sweep })
-    }
-
-    /// How fine a sketch is, in bits or by what it shall answer, and what else makes it.
-    pub(crate) fn sketch(&self) -> Result<SketchOptions, Failure> {
-        let n_bins = self.sizes("n_bins")?;
-        let options = SketchOptions::new()
-            .clip(self.number("clip")?)
-            .largest_logit(self.number("largest_logit")?)
-            .n_bins(&n_bins)
-            .weight_bits(self.small_count("weight_bits")?);
-        let given: Vec<&str> = self.given(["resolution", "tolerance", "smallest_sigma"])?;
-        match given[..] {
-            [] => Ok(options),
-            ["resolution"] => Ok(options.resolution(self.small_count("resolution")?)),
-            ["tolerance", "smallest_sigma"] => {
-                Ok(options.serving(self.number("tolerance")?, self.number("smallest_sigma")?))
-            }
-            _ => {
-                let rule = "given alone, or tolerance and smallest_sigma together";
-                Err(out_of_range("resolution", rule, &given.join(" and ")))
+        impl $name {
+            pub(crate) fn read(options: &Options<'_>) -> Result<Self, Failure> {
+                Ok($name { $($field: options.read(stringify!($field))?),+ })
             }
         }
+    )+};
+}
+option_structs! {
+    /// The binary question that is asked of the rows.
+    Question { multiclass: Multiclass, ties: Ties }
+    /// How many resamples there are, and what an interval holds.
+    Resampling { level: f64, n_resamples: u64, random_state: u64 }
+    /// How intervals and debiased values are made.
+    Corrections { method: Option<IntervalMethod>, debias: Debias }
+    /// The samples of a simulation.
+    Samples { n: usize, runs: u64, random_state: u64 }
+}
+
+impl<'py> Options<'py> {
+    pub(crate) fn get(&self, name: &'static str) -> Result<Bound<'py, PyAny>, Failure> {
+        self.0.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name).into())
+    }
+
+    /// The option of that name, of the type that it must have.
+    pub(crate) fn read<T: OptionValue>(&self, name: &'static str) -> Result<T, Failure> {
+        T::read(name, &self.get(name)?)
+    }
+
+    /// The option of that name, unless it is `None`.
+    pub(crate) fn given<T: OptionValue>(&self, name: &'static str) -> Result<Option<T>, Failure> {
+        let value = self.get(name)?;
+        (!value.is_none()).then(|| T::read(name, &value)).transpose()
     }
 
     /// Whether the function that was called has an option of that name.
@@ -206,26 +183,121 @@ impl<'py> Options<'py> {
         Ok(self.0.contains(name)?)
     }
 
-    pub(crate) fn is_given(&self, name: &'static str) -> Result<bool, Failure> {
-        Ok(!self.get(name)?.is_none())
-    }
-
-    /// Which of these options are not `None`.
-    fn given<const N: usize>(&self, names: [&'static str; N]) -> Result<Vec<&'static str>, Failure> {
-        let mut given = Vec::new();
-        for name in names {
-            if self.is_given(name)? {
-                given.push(name);
+    /// The measure of that name. Options that were left out have the core's defaults.
+    pub(crate) fn measure(&self, name: &str) -> Result<Box<dyn Measure>, Failure> {
+        let mut settings = Settings::default();
+        for option in registry::spec(name)?.options {
+            let takes_none = option.default == OptionDefault::None;
+            if self.has(option.name)? && !(takes_none && self.get(option.name)?.is_none()) {
+                settings = settings.with(option.name, self.setting(option)?);
             }
         }
-        Ok(given)
+        Ok(registry::make(name, &settings)?)
     }
+
+    /// The value of an option, of the type that the option has.
+    fn setting(&self, option: &OptionSpec) -> Result<Setting, Failure> {
+        let (name, value) = (option.name, self.get(option.name)?);
+        Ok(match option.kind {
+            OptionKind::Number => f64::read(name, &value)?.into(),
+            OptionKind::Count => u64::read(name, &value)?.into(),
+            OptionKind::NumberOrAuto => number_or_text(name, &value)?,
+            OptionKind::CountOrAuto => Setting::Text(count_or_text(name, &value)?),
+            _ if option.default == OptionDefault::None => {
+                Setting::Text(Option::<String>::read(name, &value)?.unwrap_or_default())
+            }
+            _ => Setting::Text(String::read(name, &value)?),
+        })
+    }
+
+    pub(crate) fn ls_ece(&self) -> Result<LsEce, Failure> {
+        Ok(LsEce::new()
+            .sigma(self.read::<Sigma>("sigma")?)
+            .noise(self.read::<Arc<dyn Noise>>("noise")?)
+            .link(self.read::<Arc<dyn Link>>("link")?)
+            .tolerance(self.read("tolerance")?)
+            .clip(self.read("clip")?))
+    }
+
+    pub(crate) fn binned_ece(&self) -> Result<BinnedEce, Failure> {
+        Ok(BinnedEce::new()
+            .n_bins(self.read::<NBins>("n_bins")?)
+            .strategy(self.read("strategy")?)
+            .norm(self.read("norm")?)
+            .compat(self.read::<Option<Compat>>("compat")?)
+            .link(self.read::<Arc<dyn Link>>("link")?))
+    }
+
+    /// The band that was requested, and how it is made.
+    pub(crate) fn band(&self) -> Result<(Option<BandKind>, BandOptions), Failure> {
+        let Resampling { level, n_resamples, random_state } = Resampling::read(self)?;
+        let options = BandOptions::new().level(level).n_resamples(n_resamples).random_state(random_state);
+        Ok((self.read("band")?, options))
+    }
+
+    pub(crate) fn sweep(&self) -> Result<Sweep, Failure> {
+        let sweep = Sweep::new()
+            .noise(self.read::<Arc<dyn Noise>>("noise")?)
+            .link(self.read::<Arc<dyn Link>>("link")?)
+            .tolerance(self.read("tolerance")?)
+            .clip(self.read("clip")?)
+            .compat(self.read::<Option<Compat>>("compat")?)
+            .random_state(self.read("random_state")?);
+        Ok(match self.given::<Vec<usize>>("bins")? {
+            None => sweep,
+            Some(bins) => sweep.bins(bins),
+        })
+    }
+
+    /// How fine a sketch is, in bits or by what it shall answer, and what else makes it.
+    pub(crate) fn sketch(&self) -> Result<SketchOptions, Failure> {
+        let options = SketchOptions::new()
+            .clip(self.read("clip")?)
+            .largest_logit(self.read("largest_logit")?)
+            .n_bins(&self.read::<Vec<usize>>("n_bins")?)
+            .weight_bits(self.read("weight_bits")?);
+        let resolution: Option<u32> = self.given("resolution")?;
+        let (tolerance, smallest_sigma): (Option<f64>, _) = (self.given("tolerance")?, self.given("smallest_sigma")?);
+        match (resolution, tolerance, smallest_sigma) {
+            (None, None, None) => Ok(options),
+            (Some(resolution), None, None) => Ok(options.resolution(resolution)),
+            (None, Some(tolerance), Some(sigma)) => Ok(options.serving(tolerance, sigma)),
+            _ => {
+                let given = [
+                    resolution.map(|_| "resolution"),
+                    tolerance.map(|_| "tolerance"),
+                    smallest_sigma.map(|_| "smallest_sigma"),
+                ];
+                let given: Vec<&str> = given.into_iter().flatten().collect();
+                let rule = "given alone, or tolerance and smallest_sigma together";
+                Err(out_of_range("resolution", rule, &given.join(" and ")))
+            }
+        }
+    }
+}
+
+/// A number, or a text such as "auto".
+fn number_or_text(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Setting, Failure> {
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(Setting::Text(text.to_str()?.to_owned()));
+    }
+    let number: Result<f64, _> = value.extract();
+    Ok(number.map_err(|_| Failure::option_type(name, "a number or \"auto\"", value))?.into())
+}
+
+/// An integer or a text, as text: so that the core's own rule rejects -1.
+fn count_or_text(name: &'static str, value: &Bound<'_, PyAny>) -> Result<String, Failure> {
+    let text = match value.cast::<PyString>() {
+        Ok(text) => text.clone(),
+        Err(_) => integer(name, value)?.str()?,
+    };
+    Ok(text.to_str()?.to_owned())
 }
 
 /// Anything that is an integer to Python, those of numpy included; 2.0 and True are none.
 fn integer<'py>(name: &str, value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyInt>, Failure> {
     let wrong = || Failure::option_type(name, "an integer", value);
-    if value.is_instance_of::<pyo3::types::PyBool>() {
+    if value.is_instance_of::<PyBool>() {
         return Err(wrong());
     }
     value.call_method0("__index__").ok().and_then(|index| index.cast_into().ok()).ok_or_else(wrong)

@@ -14,11 +14,10 @@ use std::time::Duration;
 use calipers::{Error, Watch};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::failure::Failure;
-use crate::options::Options;
+use crate::options::{OptionValue, Options};
 
 /// Calls on fewer scores that draw nothing take milliseconds, whatever the measure.
 const FEW_SCORES: usize = 1 << 13;
@@ -196,13 +195,12 @@ where
     }
 }
 
-/// As many threads as the options say, or `None` for as many as there are without them.
-fn n_threads(options: Bound<'_, PyDict>) -> Result<Option<usize>, Failure> {
-    let options = Options::new(options);
-    if !options.is_given("n")? {
+/// A number of threads, or `None` for the default.
+fn n_threads(n: &Bound<'_, PyAny>) -> Result<Option<usize>, Failure> {
+    if n.is_none() {
         return Ok(None);
     }
-    match options.size("n")? {
+    match usize::read("n", n)? {
         n @ 1..=MOST_THREADS => Ok(Some(n)),
         n => {
             let rule = format!("an integer from 1 to {MOST_THREADS}");
@@ -213,13 +211,13 @@ fn n_threads(options: Bound<'_, PyDict>) -> Result<Option<usize>, Failure> {
 
 /// So many threads for the calls of this process.
 #[pyfunction]
-pub(crate) fn set_threads(options: Bound<'_, PyDict>) -> Result<(), Failure> {
-    N_THREADS.store(n_threads(options)?.unwrap_or(0), Ordering::Relaxed);
+pub(crate) fn set_threads(n: Bound<'_, PyAny>) -> Result<(), Failure> {
+    N_THREADS.store(n_threads(&n)?.unwrap_or(0), Ordering::Relaxed);
     Ok(())
 }
 
 /// So many threads for the calls of this thread; what it was before.
 #[pyfunction]
-pub(crate) fn set_threads_here(options: Bound<'_, PyDict>) -> Result<Option<usize>, Failure> {
-    Ok(N_THREADS_HERE.replace(n_threads(options)?))
+pub(crate) fn set_threads_here(n: Bound<'_, PyAny>) -> Result<Option<usize>, Failure> {
+    Ok(N_THREADS_HERE.replace(n_threads(&n)?))
 }

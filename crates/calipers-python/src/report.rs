@@ -1,15 +1,16 @@
 //! Reports: the pages of calipers-report, from arrays and from sketches.
 
-use calipers::{Error, Predictions};
-use calipers_report::{Figures, Groups, Model, Options as ReportOptions, Origin, Report, Source};
+use std::sync::Arc;
+
+use calipers::{Error, Link, Predictions};
+use calipers_report::{Groups, Model, Options as ReportOptions, Origin, Report, Source, Values};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::inference::{Clusters, check_left_out, of_rows};
-use crate::options::Options;
+use crate::options::{Options, Question, Resampling};
 use crate::pool::{self, Length};
 use crate::sketch::Sketch;
 
@@ -22,10 +23,10 @@ pub(crate) struct Page {
     charts: Vec<(String, String)>,
 }
 
-impl From<Figures> for Page {
-    fn from(figures: Figures) -> Self {
-        let charts = figures.charts().into_iter().map(|(name, chart)| (name, chart.to_svg())).collect();
-        Page { html: figures.to_html(), charts, title: figures.title }
+impl From<Values> for Page {
+    fn from(values: Values) -> Self {
+        let charts = values.charts().into_iter().map(|(name, chart)| (name, chart.to_svg())).collect();
+        Page { html: values.to_html(), charts, title: values.title }
     }
 }
 
@@ -34,18 +35,17 @@ impl From<Figures> for Page {
 pub(crate) fn report<'py>(
     py: Python<'py>,
     models: Vec<(String, Columns<'py>)>,
-    options: Bound<'py, PyDict>,
+    options: Options<'py>,
 ) -> Result<Page, Failure> {
     if models.is_empty() {
         return Err(Error::NoRows.into());
     }
-    let options = Options::new(options);
     let how = how(&options)?;
-    let (multiclass, ties) = (options.multiclass()?, options.named("ties")?);
+    let Question { multiclass, ties } = Question::read(&options)?;
     let (clusters, groups) = (Clusters::new(&options)?, GroupColumn::new(&options)?);
     let (clusters, groups) = (clusters.numbers()?, groups.as_ref().map(GroupColumn::read).transpose()?);
-    let (title, origin) =
-        (title(&options)?, Origin { files: vec!["arrays in Python".to_owned()], ..Origin::default() });
+    let (title, origin): (Option<String>, _) =
+        (options.read("title")?, Origin { files: vec!["arrays in Python".to_owned()], ..Origin::default() });
     let mut inputs = Vec::new();
     for (name, columns) in &models {
         inputs.push((name.as_str(), columns.input(&options)?));
@@ -88,10 +88,9 @@ pub(crate) fn report<'py>(
 pub(crate) fn report_of_sketches<'py>(
     py: Python<'py>,
     models: Vec<(String, PyRef<'py, Sketch>)>,
-    options: Bound<'py, PyDict>,
+    options: Options<'py>,
 ) -> Result<Page, Failure> {
-    let options = Options::new(options);
-    let (how, title) = (how(&options)?, title(&options)?);
+    let (how, title) = (how(&options)?, options.read::<Option<String>>("title")?);
     let mut sketches = Vec::new();
     for (name, sketch) in models {
         let sketch = sketch.finished(py)?;
@@ -111,18 +110,15 @@ pub(crate) fn report_of_sketches<'py>(
 }
 
 fn how(options: &Options<'_>) -> Result<ReportOptions, Failure> {
+    let Resampling { level, n_resamples, random_state } = Resampling::read(options)?;
     let how = ReportOptions::new()
-        .ls_ece(options.ls_ece()?, options.number("clip")?, options.link()?)
+        .ls_ece(options.ls_ece()?, options.read("clip")?, options.read::<Arc<dyn Link>>("link")?)
         .ece(options.binned_ece()?)
-        .level(options.number("level")?)
-        .n_resamples(options.count("n_resamples")?)
-        .random_state(options.count("random_state")?);
+        .level(level)
+        .n_resamples(n_resamples)
+        .random_state(random_state);
     how.check()?;
     Ok(how)
-}
-
-fn title(options: &Options<'_>) -> Result<Option<String>, Failure> {
-    options.optional_text("title", "text or None")
 }
 
 /// The groups of rows, which Python has numbered.
@@ -141,11 +137,8 @@ struct GroupNumbers<'a> {
 
 impl<'py> GroupColumn<'py> {
     fn new(options: &Options<'py>) -> Result<Option<Self>, Failure> {
-        if !options.is_given("groups")? {
-            return Ok(None);
-        }
-        let (by, keys, numbers) = options.get("groups")?.extract()?;
-        Ok(Some(GroupColumn { by, keys, numbers }))
+        let groups: Option<(String, Vec<String>, PyReadonlyArray1<'py, u32>)> = options.get("groups")?.extract()?;
+        Ok(groups.map(|(by, keys, numbers)| GroupColumn { by, keys, numbers }))
     }
 
     fn read(&self) -> Result<GroupNumbers<'_>, Failure> {

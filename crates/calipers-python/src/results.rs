@@ -1,508 +1,290 @@
-//! What goes back: dictionaries, rows and arrays that python/calipers turns into its own types.
+//! What goes back: dictionaries, tuples and arrays that python/calipers turns into its own types.
 
 use std::collections::BTreeMap;
 
-use calipers::inference::bands::Band;
-use calipers::{Bin, CalibrationIndices, CorpDecomposition, CoxFit, CumulativeCurve, Estimate, InputReport};
-use calipers::{IsotonicCurve, LsCurve, Multiclass, Scale, Setting, Settings, Sketch, SplineCurve, Strategy};
-use calipers::{SweepResult, TiedJump, Verdict};
-use numpy::{IntoPyArray, PyArray1};
+use calipers::inference::bands::{Band, BandKind};
+use calipers::inference::calibration_tests::{CoefficientInterval, TestResult};
+use calipers::inference::{Part, Parts};
+use calipers::simulate::{Accuracy, CoverageResult, EstimatorResult, MonteCarlo, RejectionResult};
+use calipers::{Bin, CalibrationIndices, CorpDecomposition, CoxFit, CumulativeCurve, Debias, Estimate, Extent};
+use calipers::{Interval, IntervalMethod, IsotonicCurve, LsCurve, Multiclass, NoiseFloor, Pair, Setting, Settings};
+use calipers::{SplineCurve, Strategy, SweepResult, Verdict};
+use numpy::IntoPyArray;
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::columns::Columns;
+use crate::failure::Failure;
 use crate::options::Options;
 
-/// An estimate with the options that made it.
-pub(crate) struct Measured<'py> {
-    pub(crate) estimate: Estimate,
-    /// The one question that was asked; `None` for a measure of all classes, which says so itself.
-    pub(crate) multiclass: Option<Multiclass>,
-    pub(crate) weighted: bool,
-    pub(crate) options: Options<'py>,
+/// What a function of Python returns: a dictionary, or another object.
+pub(crate) type Answer<'py, T = PyDict> = Result<Bound<'py, T>, Failure>;
+
+/// What the core gives, as Python has it.
+pub(crate) trait IntoPython<'py> {
+    fn into_python(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
 }
 
-impl<'py> IntoPyObject<'py> for Measured<'py> {
-    type Target = PyDict;
-    type Output = Bound<'py, PyDict>;
-    type Error = PyErr;
+/// A dictionary for Python: `dict!(py; n: found.n, p_value: 0.5)`.
+macro_rules! dict {
+    ($py:expr; $($name:ident: $value:expr),+ $(,)?) => {{
+        let dict = pyo3::types::PyDict::new($py);
+        $(dict.set_item(stringify!($name), $crate::results::IntoPython::into_python($value, $py)?)?;)+
+        dict
+    }};
+}
+pub(crate) use dict;
 
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let measured = self.parts(py, &self.estimate, self.multiclass)?;
-        if self.estimate.per_class.is_empty() {
-            return Ok(measured);
+/// Types that pyo3 converts.
+macro_rules! plain {
+    ($($type:ty),+) => {$(
+        impl<'py> IntoPython<'py> for $type {
+            fn into_python(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                self.into_bound_py_any(py)
+            }
         }
-        let classes = (0..)
-            .zip(&self.estimate.per_class)
-            .map(|(class, estimate)| self.parts(py, estimate, self.multiclass.map(|_| Multiclass::Class(class))));
-        measured.set_item("per_class", classes.collect::<PyResult<Vec<_>>>()?)?;
-        Ok(measured)
+    )+};
+}
+plain!(f64, u64, usize, bool, String, &'static str, Vec<&'static str>, BTreeMap<&'static str, u64>);
+plain!(Bound<'py, PyDict>, Bound<'py, PyAny>, Vec<Bound<'py, PyDict>>);
+
+impl<'py, T: IntoPython<'py>> IntoPython<'py> for Option<T> {
+    fn into_python(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.map_or_else(|| Ok(py.None().into_bound(py)), |value| value.into_python(py))
     }
 }
 
-/// What goes back with an estimate and says how its rows were read.
-pub(crate) trait WithEstimate {
-    /// The same of another measure of the same rows.
-    fn with_estimate(&self, estimate: Estimate) -> Self;
-}
-
-impl WithEstimate for Measured<'_> {
-    fn with_estimate(&self, estimate: Estimate) -> Self {
-        Measured { estimate, multiclass: self.multiclass, weighted: self.weighted, options: self.options.clone() }
+impl<'py, T: IntoPython<'py>> IntoPython<'py> for Box<T> {
+    fn into_python(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        (*self).into_python(py)
     }
 }
 
-impl WithEstimate for FromSketch {
-    fn with_estimate(&self, estimate: Estimate) -> Self {
-        FromSketch { estimate, ..*self }
+/// An array, handed over without a copy.
+impl<'py> IntoPython<'py> for Vec<f64> {
+    fn into_python(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.into_pyarray(py).into_any())
     }
 }
 
-impl<'py> Measured<'py> {
-    fn parts(
-        &self,
-        py: Python<'py>,
-        estimate: &Estimate,
-        multiclass: Option<Multiclass>,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        parts(py, estimate, self.settings(py, estimate, multiclass)?)
-    }
-
-    /// The options of the measure, then those of the input.
-    fn settings(
-        &self,
-        py: Python<'py>,
-        estimate: &Estimate,
-        multiclass: Option<Multiclass>,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let settings = settings(py, &estimate.settings)?;
-        add_input(py, &settings, &self.options, multiclass, self.weighted)?;
-        Ok(settings)
+impl<'py> IntoPython<'py> for [f64; 3] {
+    fn into_python(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        <(f64, f64, f64)>::from(self).into_bound_py_any(py)
     }
 }
 
-/// Adds how rows were read to the options of what was asked of them.
-pub(crate) fn add_input<'py>(
+impl<'py> IntoPython<'py> for Vec<Bin> {
+    fn into_python(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.into_iter().map(|bin| bin.into_python(py)).collect::<PyResult<Vec<_>>>()?.into_bound_py_any(py)
+    }
+}
+
+/// Choices, by their names as options.
+macro_rules! by_name {
+    ($($type:ty),+) => {$(
+        impl<'py> IntoPython<'py> for $type {
+            fn into_python(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                self.name().into_python(py)
+            }
+        }
+    )+};
+}
+by_name!(BandKind, Debias, IntervalMethod);
+
+/// Results that are named tuples in Python, with these fields.
+macro_rules! as_tuples {
+    ($($type:ident { $($field:ident),+ })+) => {$(
+        impl<'py> IntoPython<'py> for $type {
+            fn into_python(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                ($(self.$field),+).into_bound_py_any(py)
+            }
+        }
+    )+};
+}
+as_tuples! {
+    Bin { lower, upper, n, weight, mean_probability, outcome_rate }
+    CoefficientInterval { value, standard_error, lower, upper }
+    Extent { least, greatest }
+    MonteCarlo { value, standard_error }
+}
+
+/// The value of a field where there is one, else the field of the same name.
+macro_rules! field {
+    ($this:ident $field:ident) => {
+        $this.$field
+    };
+    ($this:ident $field:ident $value:expr) => {
+        $value
+    };
+}
+
+/// Results that are dictionaries, with the fields of the class of Python that is made of them.
+macro_rules! as_dicts {
+    ($($type:ident($this:ident) { $($field:ident $(= $value:expr)?),+ $(,)? })+) => {$(
+        impl<'py> IntoPython<'py> for $type {
+            fn into_python(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                let $this = self;
+                Ok(dict!(py; $($field: field!($this $field $($value)?)),+).into_any())
+            }
+        }
+    )+};
+}
+as_dicts! {
+    Accuracy(accuracy) { truth, bias, rmse }
+    Band(band) { kind, lower, upper, level, n_resamples, random_state }
+    CalibrationIndices(indices) {
+        ici, e50, e90, emax, ici_bound, largest_bound, sigma, n, n_clipped, left_out = indices.input.left_out,
+    }
+    CorpDecomposition(parts) { score, miscalibration, discrimination, uncertainty, numerical_bound }
+    CoverageResult(result) {
+        n_runs, n_failed, sigma, of_ls_ece, covers_ls_ece, covers_ece, above_ece, below_ece, width, oracle_width,
+        upper_limits, floor, debiased, residual,
+    }
+    CoxFit(fit) {
+        intercept, slope, in_the_large, intercept_standard_error, slope_standard_error, in_the_large_standard_error,
+        covariance, intercept_bound = fit.numerical_bounds[0], slope_bound = fit.numerical_bounds[1],
+        in_the_large_bound = fit.numerical_bounds[2], n, n_clipped, left_out = fit.input.left_out,
+    }
+    CumulativeCurve(curve) { shares, differences, probabilities }
+    EstimatorResult(result) { name, n_runs, n_failed, mean, of_ece, of_ls_ece }
+    Interval(interval) { lower, upper, level, method, is_upper_limit }
+    IsotonicCurve(curve) { probabilities, shares, outcome_rates }
+    LsCurve(curve) { probabilities, outcome_rates, densities, outcome_rate_bounds, density_bounds, sigma }
+    NoiseFloor(floor) { mean, deviation, quantiles, p_value, n_resamples, n_failed }
+    Pair(pair) { first, second, difference, interval, standard_error, p_value, p_adjusted }
+    Part(part) { value, debiased, interval }
+    Parts(parts) {
+        too_high, too_low, overconfident = parts.confidence.map(|found| found.over),
+        underconfident = parts.confidence.map(|found| found.under),
+    }
+    RejectionResult(result) { name, alpha, n_runs, n_failed, rejected }
+    SplineCurve(curve) { probabilities, percentiles, gaps, recalibrated }
+    TestResult(result) { test, statistic, p_value, degrees_of_freedom, n }
+}
+
+/// A curve and its band.
+impl<'py, T: IntoPython<'py>> IntoPython<'py> for (T, Option<Band>) {
+    fn into_python(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let curve = self.0.into_python(py)?;
+        curve.set_item("band", self.1.into_python(py)?)?;
+        Ok(curve)
+    }
+}
+
+/// The options of a result as the core has them.
+impl<'py> IntoPython<'py> for &Settings {
+    fn into_python(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let settings = PyDict::new(py);
+        for (name, value) in self.iter() {
+            match value {
+                Setting::Number(number) => settings.set_item(name, number)?,
+                Setting::Count(count) => settings.set_item(name, count)?,
+                Setting::Text(text) if text == "none" => settings.set_item(name, py.None())?,
+                Setting::Text(text) if text == "true" || text == "false" => settings.set_item(name, text == "true")?,
+                Setting::Text(text) => settings.set_item(name, text)?,
+            }
+        }
+        Ok(settings.into_any())
+    }
+}
+
+/// How rows were read, as the settings of a result have it. There is no binary question for a
+/// measure of all classes.
+pub(crate) fn input_settings<'py>(
     py: Python<'py>,
-    settings: &Bound<'py, PyDict>,
     options: &Options<'py>,
+    columns: &Columns<'py>,
     multiclass: Option<Multiclass>,
-    weighted: bool,
-) -> PyResult<()> {
-    match multiclass {
-        None => {}
-        Some(Multiclass::Auto) => settings.set_item("multiclass", py.None())?,
-        Some(Multiclass::TopClass) => settings.set_item("multiclass", "top_class")?,
-        Some(Multiclass::Classwise) => settings.set_item("multiclass", "classwise")?,
-        Some(Multiclass::Class(class)) => settings.set_item("multiclass", class)?,
-    }
-    if multiclass.is_some() {
-        settings.set_item("ties", options.get("ties")?)?;
+) -> Answer<'py> {
+    let input = PyDict::new(py);
+    if let Some(multiclass) = multiclass {
+        match multiclass.resolved(columns.n_classes()) {
+            Multiclass::Auto => input.set_item("multiclass", py.None())?,
+            Multiclass::TopClass => input.set_item("multiclass", "top_class")?,
+            Multiclass::Classwise => input.set_item("multiclass", "classwise")?,
+            Multiclass::Class(class) => input.set_item("multiclass", class)?,
+        }
+        input.set_item("ties", options.get("ties")?)?;
     }
     for name in ["from_logits", "pos_label", "sum_tolerance", "invalid"] {
-        settings.set_item(name, options.get(name)?)?;
+        input.set_item(name, options.get(name)?)?;
     }
-    settings.set_item("weighted", weighted)
+    input.set_item("weighted", columns.is_weighted())?;
+    Ok(input)
 }
 
-/// An estimate of a sketch with what that knows of its rows: of the options that they were read
-/// with, only the form.
-pub(crate) struct FromSketch {
-    estimate: Estimate,
-    from_logits: bool,
-    weighted: bool,
-    resolution: u32,
-}
-
-impl FromSketch {
-    pub(crate) fn new(estimate: Estimate, sketch: &Sketch) -> Self {
-        FromSketch {
-            estimate,
-            from_logits: sketch.scale() != Some(Scale::Probability),
-            weighted: sketch.is_weighted(),
-            resolution: sketch.options().resolution_bits(),
+/// An estimate, as Python's `Estimate` has it: its settings are those of the measure, then those of
+/// the input.
+pub(crate) fn estimate<'py>(
+    py: Python<'py>,
+    estimate: &Estimate,
+    input: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let of_class = |(class, found): (usize, &Estimate)| {
+        let input = input.copy()?;
+        if input.contains("multiclass")? {
+            input.set_item("multiclass", class)?;
         }
-    }
+        self::estimate(py, found, &input)
+    };
+    let per_class: Vec<_> = estimate.per_class.iter().enumerate().map(of_class).collect::<PyResult<_>>()?;
+    Ok(dict!(py;
+        measure: estimate.measure(),
+        value: estimate.value,
+        numerical_bound: estimate.numerical_bound,
+        standard_error: estimate.standard_error,
+        n: estimate.n,
+        n_clipped: estimate.n_clipped,
+        n_ties: estimate.input.n_ties,
+        n_rounded: estimate.input.n_rounded,
+        left_out: estimate.input.left_out.clone(),
+        settings: with_input(py, &estimate.settings, input)?,
+        per_class: (!per_class.is_empty()).then_some(per_class),
+    ))
 }
 
-impl<'py> IntoPyObject<'py> for FromSketch {
-    type Target = PyDict;
-    type Output = Bound<'py, PyDict>;
-    type Error = PyErr;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let settings = settings(py, &self.estimate.settings)?;
-        settings.set_item("from_logits", self.from_logits)?;
-        settings.set_item("weighted", self.weighted)?;
-        settings.set_item("resolution", self.resolution)?;
-        parts(py, &self.estimate, settings)
-    }
-}
-
-/// What Python's `Estimate` is made from, without classes.
-fn parts<'py>(py: Python<'py>, estimate: &Estimate, settings: Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
-    let parts = PyDict::new(py);
-    parts.set_item("measure", estimate.measure())?;
-    parts.set_item("value", estimate.value)?;
-    parts.set_item("numerical_bound", estimate.numerical_bound)?;
-    parts.set_item("standard_error", estimate.standard_error)?;
-    parts.set_item("n", estimate.n)?;
-    parts.set_item("n_clipped", estimate.n_clipped)?;
-    parts.set_item("n_ties", estimate.input.n_ties)?;
-    parts.set_item("n_rounded", estimate.input.n_rounded)?;
-    parts.set_item("left_out", &estimate.input.left_out)?;
-    parts.set_item("settings", settings)?;
-    parts.set_item("per_class", py.None())?;
-    Ok(parts)
-}
-
-/// The options of the measure as the core has them.
-pub(crate) fn settings<'py>(py: Python<'py>, all: &Settings) -> PyResult<Bound<'py, PyDict>> {
-    let settings = PyDict::new(py);
-    for (name, value) in all.iter() {
-        match value {
-            Setting::Number(number) => settings.set_item(name, number)?,
-            Setting::Count(count) => settings.set_item(name, count)?,
-            Setting::Text(text) if text == "none" => settings.set_item(name, py.None())?,
-            Setting::Text(text) if text == "true" || text == "false" => settings.set_item(name, text == "true")?,
-            Setting::Text(text) => settings.set_item(name, text)?,
-        }
-    }
+/// The options of a result, then those of its input.
+pub(crate) fn with_input<'py>(
+    py: Python<'py>,
+    settings: &Settings,
+    input: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let settings = settings.into_python(py)?;
+    settings.cast::<PyDict>()?.update(input.as_mapping())?;
     Ok(settings)
 }
 
-/// A bin, in the order of Python's `Bin`.
-#[derive(IntoPyObject)]
-pub(crate) struct BinRow(f64, f64, u64, f64, f64, f64);
-
-impl From<Bin> for BinRow {
-    fn from(bin: Bin) -> Self {
-        BinRow(bin.lower, bin.upper, bin.n, bin.weight, bin.mean_probability, bin.outcome_rate)
+/// What the sweeps of rows and of sketches have in common, and the errors that cells leave open.
+pub(crate) fn sweep<'py>(py: Python<'py>, result: &SweepResult, bounds: bool) -> PyResult<Bound<'py, PyDict>> {
+    let points = || result.points.iter();
+    let quantile = |of: fn(&Estimate) -> f64| -> Option<Vec<f64>> {
+        points().map(|point| point.ece_quantile.as_ref().map(of)).collect()
+    };
+    let found = dict!(py;
+        bins: points().map(|point| point.n_bins as i64).collect::<Vec<_>>().into_pyarray(py).into_any(),
+        ece_uniform: points().map(|point| point.ece_uniform.value).collect::<Vec<_>>(),
+        ece_quantile: quantile(|estimate| estimate.value),
+        ls_ece: points().map(|point| point.ls_ece.value).collect::<Vec<_>>(),
+        ls_ece_bounds: points().map(|point| point.ls_ece.numerical_bound).collect::<Vec<_>>(),
+        verdict: result.verdict.name(),
+        brittle_with: match &result.verdict {
+            Verdict::Brittle { strategies } => strategies.iter().copied().map(Strategy::name).collect(),
+            Verdict::Stable | Verdict::Undecided => Vec::new(),
+        },
+        sentence: result.sentence(),
+        range_uniform: result.range_uniform,
+        range_quantile: result.range_quantile,
+        range_ls_ece: result.range_ls_ece,
+        sampling_noise_uniform: result.sampling_noise.uniform,
+        sampling_noise_quantile: result.sampling_noise.quantile,
+        n: result.n,
+        settings: &result.settings,
+    );
+    if bounds {
+        let uniform: Vec<f64> = points().map(|point| point.ece_uniform.numerical_bound).collect();
+        found.set_item("ece_uniform_bounds", uniform.into_python(py)?)?;
+        found.set_item("ece_quantile_bounds", quantile(|estimate| estimate.numerical_bound).into_python(py)?)?;
     }
-}
-
-/// A band, as Python's `Band` has it.
-#[derive(IntoPyObject)]
-pub(crate) struct BandParts<'py> {
-    kind: &'static str,
-    lower: Bound<'py, PyArray1<f64>>,
-    upper: Bound<'py, PyArray1<f64>>,
-    level: f64,
-    n_resamples: u64,
-    random_state: u64,
-}
-
-impl<'py> BandParts<'py> {
-    fn new(py: Python<'py>, band: Band) -> Self {
-        BandParts {
-            kind: band.kind.name(),
-            lower: band.lower.into_pyarray(py),
-            upper: band.upper.into_pyarray(py),
-            level: band.level,
-            n_resamples: band.n_resamples,
-            random_state: band.random_state,
-        }
-    }
-}
-
-/// The curve, its arrays handed over without a copy.
-#[derive(IntoPyObject)]
-pub(crate) struct Curve<'py> {
-    probabilities: Bound<'py, PyArray1<f64>>,
-    outcome_rates: Bound<'py, PyArray1<f64>>,
-    densities: Bound<'py, PyArray1<f64>>,
-    outcome_rate_bounds: Bound<'py, PyArray1<f64>>,
-    density_bounds: Bound<'py, PyArray1<f64>>,
-    sigma: f64,
-    band: Option<BandParts<'py>>,
-}
-
-impl<'py> Curve<'py> {
-    pub(crate) fn new(py: Python<'py>, curve: LsCurve, band: Option<Band>) -> Self {
-        Curve {
-            probabilities: curve.probabilities.into_pyarray(py),
-            outcome_rates: curve.outcome_rates.into_pyarray(py),
-            densities: curve.densities.into_pyarray(py),
-            outcome_rate_bounds: curve.outcome_rate_bounds.into_pyarray(py),
-            density_bounds: curve.density_bounds.into_pyarray(py),
-            sigma: curve.sigma,
-            band: band.map(|band| BandParts::new(py, band)),
-        }
-    }
-}
-
-/// A sweep, as Python's `SweepResult` has it, and its chart.
-#[derive(IntoPyObject)]
-pub(crate) struct Swept<'py> {
-    bins: Bound<'py, PyArray1<i64>>,
-    ece_uniform: Bound<'py, PyArray1<f64>>,
-    ece_quantile: Option<Bound<'py, PyArray1<f64>>>,
-    ls_ece: Bound<'py, PyArray1<f64>>,
-    ls_ece_bounds: Bound<'py, PyArray1<f64>>,
-    smooth_ece: Measured<'py>,
-    verdict: &'static str,
-    brittle_with: Vec<&'static str>,
-    sentence: String,
-    range_uniform: Option<(f64, f64)>,
-    range_quantile: Option<(f64, f64)>,
-    range_ls_ece: Option<(f64, f64)>,
-    sampling_noise_uniform: f64,
-    sampling_noise_quantile: Option<f64>,
-    jump: f64,
-    tied_ece: f64,
-    n_tied: u64,
-    n: u64,
-    n_clipped: u64,
-    settings: Bound<'py, PyDict>,
-    svg: String,
-}
-
-impl<'py> Swept<'py> {
-    pub(crate) fn new(
-        py: Python<'py>,
-        result: &SweepResult,
-        smooth_ece: Measured<'py>,
-        ties: &TiedJump,
-    ) -> PyResult<Self> {
-        let points = || result.points.iter();
-        let array = |values: Vec<f64>| values.into_pyarray(py);
-        let quantile: Option<Vec<f64>> =
-            points().map(|point| point.ece_quantile.as_ref().map(|ece| ece.value)).collect();
-        let range = |range: Option<calipers::Extent>| range.map(|range| (range.least, range.greatest));
-        Ok(Swept {
-            bins: points().map(|point| point.n_bins as i64).collect::<Vec<_>>().into_pyarray(py),
-            ece_uniform: array(points().map(|point| point.ece_uniform.value).collect()),
-            ece_quantile: quantile.map(array),
-            ls_ece: array(points().map(|point| point.ls_ece.value).collect()),
-            ls_ece_bounds: array(points().map(|point| point.ls_ece.numerical_bound).collect()),
-            smooth_ece,
-            verdict: result.verdict.name(),
-            brittle_with: match &result.verdict {
-                Verdict::Brittle { strategies } => strategies.iter().copied().map(Strategy::name).collect(),
-                Verdict::Stable | Verdict::Undecided => Vec::new(),
-            },
-            sentence: result.sentence(),
-            range_uniform: range(result.range_uniform),
-            range_quantile: range(result.range_quantile),
-            range_ls_ece: range(result.range_ls_ece),
-            sampling_noise_uniform: result.sampling_noise.uniform,
-            sampling_noise_quantile: result.sampling_noise.quantile,
-            jump: ties.jump,
-            tied_ece: ties.tied_ece,
-            n_tied: ties.n_tied,
-            n: result.n,
-            n_clipped: points().next().map_or(0, |point| point.ls_ece.n_clipped),
-            settings: settings(py, &result.settings)?,
-            svg: calipers_report::sweep_chart(&[("", result)]).to_svg(),
-        })
-    }
-}
-
-/// The sweep of a sketch, as Python's `SketchSweep` has it.
-#[derive(IntoPyObject)]
-pub(crate) struct SweptSketch<'py> {
-    bins: Bound<'py, PyArray1<i64>>,
-    ece_uniform: Bound<'py, PyArray1<f64>>,
-    ece_uniform_bounds: Bound<'py, PyArray1<f64>>,
-    ece_quantile: Bound<'py, PyArray1<f64>>,
-    ece_quantile_bounds: Bound<'py, PyArray1<f64>>,
-    ls_ece: Bound<'py, PyArray1<f64>>,
-    ls_ece_bounds: Bound<'py, PyArray1<f64>>,
-    verdict: &'static str,
-    brittle_with: Vec<&'static str>,
-    sentence: String,
-    range_uniform: Option<(f64, f64)>,
-    range_quantile: Option<(f64, f64)>,
-    range_ls_ece: Option<(f64, f64)>,
-    sampling_noise_uniform: f64,
-    sampling_noise_quantile: f64,
-    n: u64,
-    settings: Bound<'py, PyDict>,
-}
-
-impl<'py> SweptSketch<'py> {
-    pub(crate) fn new(py: Python<'py>, result: &SweepResult) -> PyResult<Self> {
-        let points = || result.points.iter();
-        let array = |values: Vec<f64>| values.into_pyarray(py);
-        let quantile = |of: fn(&Estimate) -> f64| {
-            array(points().filter_map(|point| point.ece_quantile.as_ref()).map(of).collect())
-        };
-        let range = |range: Option<calipers::Extent>| range.map(|range| (range.least, range.greatest));
-        Ok(SweptSketch {
-            bins: points().map(|point| point.n_bins as i64).collect::<Vec<_>>().into_pyarray(py),
-            ece_uniform: array(points().map(|point| point.ece_uniform.value).collect()),
-            ece_uniform_bounds: array(points().map(|point| point.ece_uniform.numerical_bound).collect()),
-            ece_quantile: quantile(|estimate| estimate.value),
-            ece_quantile_bounds: quantile(|estimate| estimate.numerical_bound),
-            ls_ece: array(points().map(|point| point.ls_ece.value).collect()),
-            ls_ece_bounds: array(points().map(|point| point.ls_ece.numerical_bound).collect()),
-            verdict: result.verdict.name(),
-            brittle_with: match &result.verdict {
-                Verdict::Brittle { strategies } => strategies.iter().copied().map(Strategy::name).collect(),
-                Verdict::Stable | Verdict::Undecided => Vec::new(),
-            },
-            sentence: result.sentence(),
-            range_uniform: range(result.range_uniform),
-            range_quantile: range(result.range_quantile),
-            range_ls_ece: range(result.range_ls_ece),
-            sampling_noise_uniform: result.sampling_noise.uniform,
-            sampling_noise_quantile: result.sampling_noise.quantile.unwrap_or(0.0),
-            n: result.n,
-            settings: settings(py, &result.settings)?,
-        })
-    }
-}
-
-/// The cumulative curve, its arrays handed over without a copy.
-#[derive(IntoPyObject)]
-pub(crate) struct Cumulative<'py> {
-    shares: Bound<'py, PyArray1<f64>>,
-    differences: Bound<'py, PyArray1<f64>>,
-    probabilities: Bound<'py, PyArray1<f64>>,
-}
-
-impl<'py> Cumulative<'py> {
-    pub(crate) fn new(py: Python<'py>, curve: CumulativeCurve) -> Self {
-        Cumulative {
-            shares: curve.shares.into_pyarray(py),
-            differences: curve.differences.into_pyarray(py),
-            probabilities: curve.probabilities.into_pyarray(py),
-        }
-    }
-}
-
-/// The isotonic fit.
-#[derive(IntoPyObject)]
-pub(crate) struct Isotonic<'py> {
-    probabilities: Bound<'py, PyArray1<f64>>,
-    shares: Bound<'py, PyArray1<f64>>,
-    outcome_rates: Bound<'py, PyArray1<f64>>,
-    band: Option<BandParts<'py>>,
-}
-
-impl<'py> Isotonic<'py> {
-    pub(crate) fn new(py: Python<'py>, curve: IsotonicCurve, band: Option<Band>) -> Self {
-        Isotonic {
-            probabilities: curve.probabilities.into_pyarray(py),
-            shares: curve.shares.into_pyarray(py),
-            outcome_rates: curve.outcome_rates.into_pyarray(py),
-            band: band.map(|band| BandParts::new(py, band)),
-        }
-    }
-}
-
-/// The spline's gaps and its recalibration map, their arrays handed over without a copy.
-#[derive(IntoPyObject)]
-pub(crate) struct Spline<'py> {
-    probabilities: Bound<'py, PyArray1<f64>>,
-    percentiles: Bound<'py, PyArray1<f64>>,
-    gaps: Bound<'py, PyArray1<f64>>,
-    recalibrated: Bound<'py, PyArray1<f64>>,
-}
-
-impl<'py> Spline<'py> {
-    pub(crate) fn new(py: Python<'py>, curve: SplineCurve) -> Self {
-        Spline {
-            probabilities: curve.probabilities.into_pyarray(py),
-            percentiles: curve.percentiles.into_pyarray(py),
-            gaps: curve.gaps.into_pyarray(py),
-            recalibrated: curve.recalibrated.into_pyarray(py),
-        }
-    }
-}
-
-/// A score and its parts, with the rows that were read.
-#[derive(IntoPyObject)]
-pub(crate) struct Corp {
-    score: f64,
-    miscalibration: f64,
-    discrimination: f64,
-    uncertainty: f64,
-    numerical_bound: f64,
-    n: u64,
-    left_out: BTreeMap<&'static str, u64>,
-}
-
-impl Corp {
-    pub(crate) fn new(parts: CorpDecomposition, n: u64, input: InputReport) -> Self {
-        Corp {
-            score: parts.score,
-            miscalibration: parts.miscalibration,
-            discrimination: parts.discrimination,
-            uncertainty: parts.uncertainty,
-            numerical_bound: parts.numerical_bound,
-            n,
-            left_out: input.left_out,
-        }
-    }
-}
-
-/// The gaps of a smoothed curve, as Python's `CalibrationIndices` has them.
-#[derive(IntoPyObject)]
-pub(crate) struct Indices {
-    ici: f64,
-    e50: f64,
-    e90: f64,
-    emax: f64,
-    ici_bound: f64,
-    largest_bound: f64,
-    sigma: f64,
-    n: u64,
-    n_clipped: u64,
-    left_out: BTreeMap<&'static str, u64>,
-}
-
-impl From<CalibrationIndices> for Indices {
-    fn from(indices: CalibrationIndices) -> Self {
-        Indices {
-            ici: indices.ici,
-            e50: indices.e50,
-            e90: indices.e90,
-            emax: indices.emax,
-            ici_bound: indices.ici_bound,
-            largest_bound: indices.largest_bound,
-            sigma: indices.sigma,
-            n: indices.n,
-            n_clipped: indices.n_clipped,
-            left_out: indices.input.left_out,
-        }
-    }
-}
-
-/// Both regressions, as Python's `CoxCalibration` has them.
-#[derive(IntoPyObject)]
-pub(crate) struct Cox {
-    intercept: f64,
-    slope: f64,
-    in_the_large: f64,
-    intercept_standard_error: f64,
-    slope_standard_error: f64,
-    in_the_large_standard_error: f64,
-    covariance: f64,
-    intercept_bound: f64,
-    slope_bound: f64,
-    in_the_large_bound: f64,
-    n: u64,
-    n_clipped: u64,
-    left_out: BTreeMap<&'static str, u64>,
-}
-
-impl From<CoxFit> for Cox {
-    fn from(fit: CoxFit) -> Self {
-        let [intercept_bound, slope_bound, in_the_large_bound] = fit.numerical_bounds;
-        Cox {
-            intercept: fit.intercept,
-            slope: fit.slope,
-            in_the_large: fit.in_the_large,
-            intercept_standard_error: fit.intercept_standard_error,
-            slope_standard_error: fit.slope_standard_error,
-            in_the_large_standard_error: fit.in_the_large_standard_error,
-            covariance: fit.covariance,
-            intercept_bound,
-            slope_bound,
-            in_the_large_bound,
-            n: fit.n,
-            n_clipped: fit.n_clipped,
-            left_out: fit.input.left_out,
-        }
-    }
+    Ok(found)
 }

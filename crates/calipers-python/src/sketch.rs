@@ -1,20 +1,20 @@
-//! A sketch that Python holds: batches in, figures and bytes out.
+//! A sketch that Python holds: batches in, values and bytes out.
 
-use std::collections::BTreeMap;
 use std::sync::{RwLock, RwLockWriteGuard};
 
-use calipers::{Error, Input, Multiclass, Scale, Tally, Ties};
+use calipers::{Error, Input, Scale, Tally};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 
 use crate::columns::Columns;
 use crate::failure::Failure;
-use crate::inference::{Assessed, Choices};
-use crate::options::Options;
+use crate::inference::{Choices, assessed};
+use crate::options::{OptionValue, Options, Question};
 use crate::pool::{self, Length, Threads};
-use crate::results::{Curve, FromSketch, SweptSketch};
+use crate::results::{self, Answer, IntoPython, dict};
 
 /// Behind a lock, which is only waited for and held without the GIL: threads may share a sketch,
 /// and wait for each other.
@@ -27,18 +27,18 @@ type Words<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, f64);
 pub(crate) struct State {
     pub(crate) sketch: calipers::Sketch,
     /// Of all rows, merged ones included: what can be said of the whole is asked with the first
-    /// figure.
+    /// value.
     tally: Tally,
     /// Rows that came by `update`, by which errors count.
     n_updated: u64,
 }
 
 impl State {
-    pub(crate) fn update(&mut self, input: Input<'_>, multiclass: Multiclass, ties: Ties) -> Result<(), Error> {
-        // A copy, since a batch that is refused changes nothing.
+    pub(crate) fn update(&mut self, input: Input<'_>, question: Question) -> Result<(), Error> {
+        // A copy, since an invalid batch changes nothing.
         let mut tally = self.tally.clone();
         let batch = input.first_row(self.n_updated).check_batch(&mut tally)?;
-        self.sketch.update(&batch.view(multiclass, ties)?)?;
+        self.sketch.update(&batch.view(question.multiclass, question.ties)?)?;
         self.n_updated += batch.report().n_rows;
         self.tally = tally;
         Ok(())
@@ -88,6 +88,31 @@ impl Sketch {
         py.detach(|| Ok(of(&self.0.read().map_err(broken)?.sketch)))
     }
 
+    /// What a long call finds in all rows so far.
+    fn long<T: Send>(
+        &self,
+        py: Python<'_>,
+        length: Length,
+        work: impl FnOnce(&calipers::Sketch) -> Result<T, Error> + Send,
+    ) -> Result<T, Failure> {
+        pool::run(py, length, || {
+            let state = self.0.read().map_err(broken)?;
+            state.tally.finish()?;
+            Ok::<_, Failure>(work(&state.sketch)?)
+        })
+    }
+
+    /// What a sketch knows of how its rows were read, as the settings of its results have it.
+    fn input_settings<'py>(&self, py: Python<'py>) -> Answer<'py> {
+        let (scale, weighted, resolution) =
+            self.get(py, |sketch| (sketch.scale(), sketch.is_weighted(), sketch.options().resolution_bits()))?;
+        Ok(dict!(py;
+            from_logits: scale != Some(Scale::Probability),
+            weighted: weighted,
+            resolution: resolution as usize,
+        ))
+    }
+
     /// A copy of all rows so far, of which everything may be asked.
     pub(crate) fn finished(&self, py: Python<'_>) -> Result<calipers::Sketch, Failure> {
         self.read(py, |State { sketch, tally, .. }| {
@@ -100,9 +125,8 @@ impl Sketch {
 #[pymethods]
 impl Sketch {
     #[new]
-    fn with(options: Bound<'_, PyDict>) -> Result<Self, Failure> {
-        let options = Options::new(options).sketch()?;
-        Ok(Sketch::new(calipers::Sketch::with(&options)?))
+    fn with(options: Options<'_>) -> Result<Self, Failure> {
+        Ok(Sketch::new(calipers::Sketch::with(&options.sketch()?)?))
     }
 
     /// An empty one of the same options, which both share.
@@ -125,11 +149,9 @@ impl Sketch {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    fn update<'py>(&self, py: Python<'py>, columns: Columns<'py>, options: Bound<'py, PyDict>) -> Result<(), Failure> {
-        let options = Options::new(options);
-        let input = columns.input(&options)?;
-        let (multiclass, ties) = (options.multiclass()?, options.named("ties")?);
-        self.write(py, |state| state.update(input, multiclass, ties))
+    fn update<'py>(&self, py: Python<'py>, columns: Columns<'py>, options: Options<'py>) -> Result<(), Failure> {
+        let (input, question) = (columns.input(&options)?, Question::read(&options)?);
+        self.write(py, |state| state.update(input, question))
     }
 
     fn merge(&self, py: Python<'_>, other: &Sketch) -> Result<(), Failure> {
@@ -142,8 +164,8 @@ impl Sketch {
         })
     }
 
-    fn coarsen(&self, py: Python<'_>, options: Bound<'_, PyDict>) -> Result<(), Failure> {
-        let resolution = Options::new(options).small_count("resolution")?;
+    fn coarsen(&self, py: Python<'_>, resolution: Bound<'_, PyAny>) -> Result<(), Failure> {
+        let resolution = u32::read("resolution", &resolution)?;
         self.write(py, |state| state.sketch.coarsen(resolution))
     }
 
@@ -175,112 +197,63 @@ impl Sketch {
     }
 
     /// The value of a measure.
-    fn estimate(&self, py: Python<'_>, measure: &str, options: Bound<'_, PyDict>) -> Result<FromSketch, Failure> {
-        let measure = Options::new(options).measure(measure)?;
-        self.read(py, |State { sketch, tally, .. }| {
+    fn estimate<'py>(&self, py: Python<'py>, measure: &str, options: Options<'py>) -> Answer<'py> {
+        let measure = options.measure(measure)?;
+        let estimate = self.read(py, |State { sketch, tally, .. }| {
             tally.finish()?;
-            Ok(FromSketch::new(sketch.estimate(&*measure)?, sketch))
-        })
+            sketch.estimate(&*measure)
+        })?;
+        Ok(results::estimate(py, &estimate, &self.input_settings(py)?)?)
     }
 
-    fn assess(
-        &self,
-        py: Python<'_>,
-        measure: &str,
-        options: Bound<'_, PyDict>,
-    ) -> Result<Assessed<FromSketch>, Failure> {
-        let options = Options::new(options);
-        let (choices, estimator) = (Choices::new(&options)?, options.measure(measure)?);
-        pool::run(py, Length::of(&options, 0)?, || {
-            let state = self.0.read().map_err(broken)?;
-            let State { sketch, tally, .. } = &*state;
-            tally.finish()?;
-            let assessment = choices.assess(&*estimator).run(sketch)?;
-            let measured = FromSketch::new(assessment.estimate.clone(), sketch);
-            Ok::<_, Failure>(Assessed { measured, assessment, resampling: choices.resampling })
-        })
+    fn assess<'py>(&self, py: Python<'py>, measure: &str, options: Options<'py>) -> Answer<'py> {
+        let (choices, measure) = (Choices::read(&options)?, options.measure(measure)?);
+        let assessment = self.long(py, Length::of(&options, 0)?, |sketch| choices.assess(&*measure).run(sketch))?;
+        Ok(assessed(py, &assessment, choices.resampling, &self.input_settings(py)?)?)
     }
 
-    fn sweep<'py>(&self, py: Python<'py>, options: Bound<'py, PyDict>) -> Result<SweptSketch<'py>, Failure> {
-        let options = Options::new(options);
+    fn sweep<'py>(&self, py: Python<'py>, options: Options<'py>) -> Answer<'py> {
         let sweep = options.sweep()?;
-        let found = pool::run(py, Length::Long(None), || {
-            let state = self.0.read().map_err(broken)?;
-            state.tally.finish()?;
-            Ok::<_, Failure>(sweep.run(&state.sketch)?)
+        let found = self.long(py, Length::Long(None), |sketch| sweep.run(sketch))?;
+        Ok(results::sweep(py, &found, true)?)
+    }
+
+    fn ls_curve<'py>(&self, py: Python<'py>, options: Options<'py>) -> Answer<'py, PyAny> {
+        let (measure, at) = (options.ls_ece()?, options.read::<Vec<f64>>("at")?);
+        let curve = self.read(py, |State { sketch, tally, .. }| {
+            tally.finish()?;
+            measure.curve(sketch, &at)
         })?;
-        Ok(SweptSketch::new(py, &found)?)
+        Ok(curve.into_python(py)?)
     }
 
-    fn ls_curve<'py>(&self, py: Python<'py>, options: Bound<'py, PyDict>) -> Result<Curve<'py>, Failure> {
-        let options = Options::new(options);
-        let (estimator, at) = (options.ls_ece()?, options.probabilities("at")?);
-        let curve = self.read(py, |state| {
-            state.tally.finish()?;
-            estimator.curve(&state.sketch, &at)
+    /// What is known of the rows: counts, options, and what scores are (`None` without rows).
+    fn facts<'py>(&self, py: Python<'py>) -> Answer<'py> {
+        let (counts, weight, left_out, options, scale) = self.get(py, |sketch| {
+            let counts = (sketch.n(), sketch.n_cells(), sketch.n_clipped());
+            let weight = (sketch.total_weight(), sketch.is_weighted());
+            (counts, weight, sketch.report().left_out.clone(), sketch.options().clone(), sketch.scale())
         })?;
-        Ok(Curve::new(py, curve, None))
-    }
-
-    #[getter]
-    fn n(&self, py: Python<'_>) -> Result<u64, Failure> {
-        self.get(py, |sketch| sketch.n())
-    }
-
-    #[getter]
-    fn total_weight(&self, py: Python<'_>) -> Result<f64, Failure> {
-        self.get(py, |sketch| sketch.total_weight())
-    }
-
-    #[getter]
-    fn is_weighted(&self, py: Python<'_>) -> Result<bool, Failure> {
-        self.get(py, |sketch| sketch.is_weighted())
-    }
-
-    #[getter]
-    fn n_cells(&self, py: Python<'_>) -> Result<usize, Failure> {
-        self.get(py, |sketch| sketch.n_cells())
-    }
-
-    #[getter]
-    fn n_clipped(&self, py: Python<'_>) -> Result<u64, Failure> {
-        self.get(py, |sketch| sketch.n_clipped())
-    }
-
-    /// Rows that were left out, by kind.
-    #[getter]
-    fn left_out(&self, py: Python<'_>) -> Result<BTreeMap<&'static str, u64>, Failure> {
-        self.get(py, |sketch| sketch.report().left_out.clone())
-    }
-
-    #[getter]
-    fn resolution(&self, py: Python<'_>) -> Result<u32, Failure> {
-        self.get(py, |sketch| sketch.options().resolution_bits())
-    }
-
-    #[getter]
-    fn clip(&self, py: Python<'_>) -> Result<f64, Failure> {
-        self.get(py, |sketch| sketch.options().clip_value())
-    }
-
-    #[getter]
-    fn n_bins(&self, py: Python<'_>) -> Result<Vec<usize>, Failure> {
-        self.get(py, |sketch| sketch.options().declared_bins().to_vec())
-    }
-
-    /// What scores are, `None` while there are none.
-    #[getter]
-    fn scores(&self, py: Python<'_>) -> Result<Option<&'static str>, Failure> {
-        let scale = self.get(py, |sketch| sketch.scale())?;
-        Ok(scale.map(|scale| match scale {
-            Scale::Probability => "probabilities",
-            Scale::LogOdds => "log-odds",
-            Scale::Link => "raw scores",
-        }))
+        Ok(dict!(py;
+            n: counts.0,
+            n_cells: counts.1,
+            n_clipped: counts.2,
+            total_weight: weight.0,
+            is_weighted: weight.1,
+            left_out: left_out,
+            resolution: options.resolution_bits() as usize,
+            clip: options.clip_value(),
+            n_bins: options.declared_bins().into_bound_py_any(py)?,
+            scores: scale.map(|scale| match scale {
+                Scale::Probability => "probabilities",
+                Scale::LogOdds => "log-odds",
+                Scale::Link => "raw scores",
+            }),
+        ))
     }
 }
 
 /// A panic of the core, which is a bug, may have left the sums half changed.
 fn broken<T>(_: T) -> Failure {
-    PyRuntimeError::new_err("an earlier call on this sketch broke off, so what it holds cannot be trusted").into()
+    PyRuntimeError::new_err("an earlier call on this sketch failed half-way, so its rows cannot be trusted; make a new one").into()
 }

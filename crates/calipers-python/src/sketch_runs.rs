@@ -7,12 +7,12 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyBytes, PyList};
 use rayon::prelude::*;
 
 use crate::columns::Columns;
 use crate::failure::Failure;
-use crate::options::Options;
+use crate::options::{Options, Question};
 use crate::pool::Threads;
 use crate::sketch::Sketch;
 
@@ -28,12 +28,10 @@ pub(crate) fn update_runs<'py>(
     sketches: Vec<PyRef<'py, Sketch>>,
     starts: PyReadonlyArray1<'py, i64>,
     columns: Columns<'py>,
-    options: Bound<'py, PyDict>,
+    options: Options<'py>,
 ) -> Result<usize, Failure> {
-    let options = Options::new(options);
-    let input = columns.input(&options)?;
-    let (multiclass, ties) = (options.multiclass()?, options.named("ties")?);
-    let counts: bool = options.named::<Invalid>("invalid")? == Invalid::Count;
+    let (input, question) = (columns.input(&options)?, Question::read(&options)?);
+    let counts = options.read::<Invalid>("invalid")? == Invalid::Count;
     let starts = starts.as_slice().map_err(PyErr::from)?;
     if starts.len() != sketches.len() + 1 {
         return Err(PyValueError::new_err("a run for each sketch").into());
@@ -50,7 +48,7 @@ pub(crate) fn update_runs<'py>(
                 let mut state = sketch.state()?;
                 let before = state.sketch.memory();
                 let rows = input.rows(starts[run] as usize..starts[run + 1] as usize)?;
-                state.update(rows, multiclass, ties).map_err(|error| Failure::of_run(run, error))?;
+                state.update(rows, question).map_err(|error| Failure::of_run(run, error))?;
                 n_bytes += state.sketch.memory().saturating_sub(before);
             }
             Ok(n_bytes)
@@ -89,7 +87,7 @@ fn merged(parts: &[PyBackedBytes]) -> Result<Sketch, Failure> {
 
 type Packed<'py> = (Bound<'py, PyList>, Vec<u64>, Vec<u64>, Vec<bool>);
 
-/// The bytes of each sketch, its rows, how many were left out, and whether there is one of outcome 1.
+/// The bytes of each sketch, its rows, how many were left out, and whether outcome 1 occurs.
 #[pyfunction]
 pub(crate) fn pack<'py>(py: Python<'py>, sketches: Vec<PyRef<'py, Sketch>>) -> Result<Packed<'py>, Failure> {
     let packed = PyList::empty(py);

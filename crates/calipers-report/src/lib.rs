@@ -1,10 +1,9 @@
-//! What calipers shows: a report as one page of HTML, and charts as SVG, both written by code of
-//! our own. It takes figures from [`calipers`] and computes none; nothing else in the project
-//! draws.
+//! The drawing part of calipers: a report as one HTML page, and charts as SVG. All values come from
+//! [`calipers`]; this crate computes none, and no other part of the project draws.
 //!
 //! ```text
-//! rows or sketches -> gather (asks the core) -> Figures -> charts (figures -> Chart) -> chart (boxes -> SVG)
-//!                                                      -> page (HTML around them, and their numbers as JSON)
+//! rows or sketches -> gather (calls the core) -> Values -> charts (values -> Chart) -> chart (Chart -> SVG)
+//!                                                     -> page (HTML with the charts, and the values as JSON)
 //! ```
 
 mod chart;
@@ -12,10 +11,11 @@ mod charts;
 mod gather;
 pub mod number;
 mod page;
+mod setters;
 
 pub use chart::{Axis, BLACK, Band, Chart, PALETTE, Rule, Scale, Series, Stroke};
 pub use charts::sweep_chart;
 pub use gather::{
-    Bins, Compared, Corp, Figures, Groups, Measured, Model, ModelFigures, Moment, Options, Origin, Outcome, Part,
-    Parts, Reliability, Report, Source, Spread, SweepFigures,
+    Compared, Corp, Groups, Measured, Model, ModelValues, Options, Origin, Outcome, Part, Parts, Reliability, Report,
+    Smoothed, Source, Spread, SweepValues, Values,
 };

@@ -1,12 +1,13 @@
-//! Numbers for people, in the command, on pages and in charts alike: few digits, no more than they
-//! mean.
+//! Numbers for people, with few digits. The command, pages and charts share these formats.
 
-/// Four significant digits at most, as a number: what is drawn and what is shown are the same.
+use calipers::Interval;
+
+/// A number with at most four significant digits, so that drawings and tables agree.
 pub(crate) fn rounded(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-/// Four significant digits on a page; a dash for what is no number.
+/// Four significant digits on a page; a dash for NaN.
 pub(crate) fn significant(value: f64) -> String {
     match value {
         _ if value.is_nan() => "–".to_owned(),
@@ -43,7 +44,7 @@ pub fn bound(value: f64) -> String {
     }
 }
 
-/// Places that show two digits of a width, three at least.
+/// The number of decimals that show two digits of a width, at least three.
 pub fn decimals(width: f64) -> usize {
     if width > 0.0 { (1.0 - width.log10().floor()).clamp(3.0, 9.0) as usize } else { 4 }
 }
@@ -60,8 +61,7 @@ pub fn plus_minus(mean: f64, deviation: f64) -> String {
     }
 }
 
-/// As many digits as a number of draws can show, by the rule of the sentences of calipers; a dash
-/// for what is no number.
+/// A p-value with the digits that the sentences of calipers use; a dash for NaN.
 pub fn p_value(p: f64) -> String {
     if p.is_nan() { "–".to_owned() } else { calipers::inference::p_value_text(p) }
 }
@@ -71,17 +71,33 @@ pub fn percent(share: f64) -> String {
     format!("{} %", (1e6 * share).round() / 1e4)
 }
 
-/// Thousands apart: `15,747`.
+/// With a comma between thousands: `15,747`.
 pub fn count(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
+    with_commas(&value.to_string())
+}
+
+/// Digits with a comma between thousands.
+pub(crate) fn with_commas(digits: &str) -> String {
+    let before = |index: usize| index > 0 && (digits.len() - index).is_multiple_of(3);
+    digits
+        .chars()
+        .enumerate()
+        .flat_map(|(index, digit)| before(index).then_some(',').into_iter().chain([digit]))
+        .collect()
+}
+
+/// An interval as tables show it: `[0.012, 0.034]`, or `below 0.034` for an upper limit.
+pub(crate) fn interval(interval: &Interval, show: impl Fn(f64) -> String) -> String {
+    match interval.is_upper_limit {
+        true => format!("below {}", show(interval.upper)),
+        false => format!("[{}, {}]", show(interval.lower), show(interval.upper)),
     }
-    text
+}
+
+/// With a capital first letter.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]

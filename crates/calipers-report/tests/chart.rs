@@ -1,8 +1,8 @@
-//! Charts are sound XML without a number that is none, whatever they are given.
+//! Charts are valid XML without NaN, for any data.
 
 use calipers_report::{Axis, Band, Chart, Rule, Series, Stroke};
 
-/// The document, after looking for what no chart may have.
+/// The document, after checks that hold for every chart.
 fn checked(chart: &Chart) -> String {
     let svg = chart.to_svg();
     let document = roxmltree::Document::parse(&svg).unwrap_or_else(|error| panic!("{error}\n{svg}"));
@@ -23,7 +23,7 @@ fn wave(n: usize, height: f64) -> Vec<(f64, f64)> {
 }
 
 #[test]
-fn hard_data_make_sound_documents() {
+fn hard_data_make_valid_documents() {
     let nan = f64::NAN;
     let hard: Vec<Vec<(f64, f64)>> = vec![
         vec![],
@@ -52,14 +52,14 @@ fn hard_data_make_sound_documents() {
 }
 
 #[test]
-fn what_cannot_be_drawn_breaks_the_line() {
+fn a_point_that_cannot_be_drawn_interrupts_the_line() {
     let points = vec![(1.0, 1.0), (2.0, 2.0), (3.0, f64::NAN), (4.0, 2.0), (5.0, 1.0)];
     let svg = checked(&Chart::new("gap").add(Series::line("a", points)));
     assert_eq!(svg.matches("<polyline").count(), 2);
 }
 
 #[test]
-fn a_single_point_is_seen() {
+fn a_single_point_is_visible() {
     let svg = checked(&Chart::new("one").add(Series::line("a", vec![(1.0, 1.0)])));
     assert_eq!(svg.matches("<circle").count(), 1);
 }
@@ -84,7 +84,7 @@ fn series_of_one_colour_share_it() {
         .add(Series::line("ECE", wave(5, 1.0)).colour(1))
         .add(Series::line("LS-ECE", wave(5, 1.0)).colour(1).stroke(Stroke::Dashed))
         .rule(Rule { name: "smECE".to_owned(), value: 1.0, stroke: Stroke::Dotted, colour: 1 });
-    // Each in the plot and in the legend.
+    // Each is in the plot and in the legend.
     assert_eq!(checked(&chart).matches(&format!("stroke=\"{}\"", calipers_report::PALETTE[1])).count(), 6);
 }
 

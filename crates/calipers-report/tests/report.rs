@@ -1,4 +1,4 @@
-//! The page: whole and harmless whatever it is given, and its numbers are those of the core.
+//! The page is complete and safe for any input, and its numbers are those of the core.
 
 use calipers::inference::bands::BandOptions;
 use calipers::population::Family;
@@ -6,7 +6,7 @@ use calipers::{
     Assess, BinnedEce, Compare, Corp, CumulativeCalibrationError, Input, LsEce, Measure, Multiclass, Predictions,
     Sketch, Ties,
 };
-use calipers_report::{Compared, Figures, Groups, Model, Options, Origin, Report, Source, SweepFigures};
+use calipers_report::{Compared, Groups, Model, ModelValues, Options, Origin, Report, Source, SweepValues, Values};
 use serde_json::Value;
 
 const HOSTILE: &str = "<script>alert(1)</script>\"'--><img src=x onerror=alert(2)>\u{2028}&amp;";
@@ -26,16 +26,16 @@ fn json(html: &str) -> Value {
     serde_json::from_str(after.split_once("</script>").unwrap().0).unwrap()
 }
 
-/// Every drawing of a page is sound XML, and so are the charts for files.
-fn check_drawings(figures: &Figures, html: &str) {
+/// All drawings of a page, and all charts for files, are valid.
+fn check_drawings(values: &Values, html: &str) {
     for piece in html.split("<svg").skip(1) {
-        // Inner elements have an x; those of the page have a box.
+        // Inner elements have no namespace.
         if !piece.trim_start().starts_with("xmlns") {
             continue;
         }
         assert!(!piece.contains("NaN") && !piece.contains("\"inf"));
     }
-    for (name, chart) in figures.charts() {
+    for (name, chart) in values.charts() {
         let svg = chart.to_svg();
         roxmltree::Document::parse(&svg).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(
@@ -46,30 +46,30 @@ fn check_drawings(figures: &Figures, html: &str) {
 }
 
 #[test]
-fn figures_are_those_of_the_core() {
+fn values_are_those_of_the_core() {
     let sample = Family::named("overconfident").unwrap().sample(1500, 3);
     let predictions = sample.input().check().unwrap();
     let view = predictions.binary().unwrap();
-    let figures = Report::new(options()).model(Model::new("m", rows(&predictions))).gather().unwrap();
-    let model = &figures.models[0];
+    let values = Report::new(options()).model(Model::new("m", rows(&predictions))).gather().unwrap();
+    let model = &values.models[0];
     let measure = LsEce::new();
     let assessment = Assess::new(&measure).n_resamples(100).run(&view).unwrap();
     assert_eq!(model.measures[0].assessment(), Some(&assessment));
-    // The form that decides is next, and its parts say in which direction predictions are off.
+    // The residual form is next. Its parts show the direction of the errors.
     let residual = assessment.residual.as_deref().unwrap();
     assert_eq!((model.measures[1].spec.name, model.measures[1].assessment()), ("residual_ls_ece", Some(residual)));
     let ece = BinnedEce::new();
     assert_eq!(model.measures[2].assessment(), Some(&Assess::new(&ece).n_resamples(100).run(&view).unwrap()));
-    let chosen = &model.reliability.moments[model.reliability.chosen];
+    let chosen = &model.reliability.smoothed[model.reliability.chosen];
     assert_eq!(chosen.sigma, assessment.estimate.settings.number("sigma").unwrap());
     let at = chosen.curve.probabilities.clone();
     let measure = LsEce::new().sigma(chosen.sigma);
-    // Written out, since NaN, where nothing is known, is not equal to itself.
+    // Compared as text, since NaN is not equal to itself.
     let written = |value: &dyn std::fmt::Debug| format!("{value:?}");
     assert!(written(&chosen.curve) == written(&measure.curve(&view, &at).unwrap()));
     let band = measure.consistency_band(&view, &at, &BandOptions::new().n_resamples(100)).unwrap();
     assert!(written(&chosen.band) == written(&band));
-    assert!(written(&model.reliability.bins.bins) == written(&ece.bins(&view).unwrap()));
+    assert!(written(&model.reliability.bins) == written(&ece.bins(&view).unwrap()));
     let fit = Corp::new().curve(&view).unwrap();
     for (p, rate) in model.reliability.corp.probabilities.iter().zip(&model.reliability.corp.outcome_rates) {
         assert_eq!(fit.outcome_rates[fit.probabilities.iter().position(|other| other == p).unwrap()], *rate);
@@ -78,8 +78,8 @@ fn figures_are_those_of_the_core() {
     let (low, high) =
         model.spread.cumulative.differences.iter().fold((0.0f64, 0.0f64), |(low, high), d| (low.min(*d), high.max(*d)));
     assert!((high - low - range).abs() < 1e-12);
-    let html = figures.to_html();
-    check_drawings(&figures, &html);
+    let html = values.to_html();
+    check_drawings(&values, &html);
     let json = json(&html);
     let ls_ece = &json["models"][0]["measures"]["ls_ece"];
     assert_eq!(ls_ece["value"].as_f64(), Some(assessment.estimate.value));
@@ -90,11 +90,11 @@ fn figures_are_those_of_the_core() {
     assert_eq!(ls_ece["parts"]["overconfident"]["debiased"].as_f64(), Some(overconfident.debiased));
     assert!(html.contains("Residual LS-ECE at sigma") && html.contains("<th scope=\"row\">overconfident</th>"));
     assert!(html.contains(&assessment.sentence().replace('<', "&lt;")));
-    // What hovering shows is what the core says, to four digits.
+    // The values on hover are those of the core, to four digits.
     let chart = &json["charts"]["smoothed-0"];
-    let moment = &chart["moments"][model.reliability.chosen];
-    assert_eq!(moment.as_array().unwrap().len(), at.len());
-    for (row, (p, rate)) in moment.as_array().unwrap().iter().zip(at.iter().zip(&chosen.curve.outcome_rates)) {
+    let step = &chart["steps"][model.reliability.chosen];
+    assert_eq!(step.as_array().unwrap().len(), at.len());
+    for (row, (p, rate)) in step.as_array().unwrap().iter().zip(at.iter().zip(&chosen.curve.outcome_rates)) {
         assert!((row[0].as_f64().unwrap() / p - 1.0).abs() < 1e-3);
         if let Some(shown) = row[1].as_f64() {
             assert!((shown - rate).abs() <= 5.1e-4 * rate.abs());
@@ -103,8 +103,9 @@ fn figures_are_those_of_the_core() {
 }
 
 #[test]
-fn smoothing_alone_is_no_verdict() {
-    // A narrow calibrated model at a large sigma: noise on the logits makes nearly all of LS-ECE.
+fn smoothing_alone_is_no_evidence_of_miscalibration() {
+    // For a narrow calibrated model at a large sigma, noise on the logits makes nearly all of
+    // LS-ECE.
     let p: Vec<f64> = (0..2000).map(|row| 0.4 + 0.2 * f64::from(row % 200) / 200.0).collect();
     let y: Vec<bool> = (0..2000).map(|row| f64::from(row * 619 % 2000) / 2000.0 < p[row as usize]).collect();
     let predictions = Input::probabilities(&p, &y).check().unwrap();
@@ -130,12 +131,12 @@ fn hostile_names_are_text_everywhere() {
     };
     let model = |name: &str| Model::new(name, rows(&predictions)).groups(groups()).origin(origin.clone());
     let report = Report::new(options()).title(HOSTILE).command(HOSTILE).note(HOSTILE);
-    let figures = report.model(model(HOSTILE)).model(model(&other)).gather().unwrap();
-    let html = figures.to_html();
+    let values = report.model(model(HOSTILE)).model(model(&other)).gather().unwrap();
+    let html = values.to_html();
     assert_eq!(html.matches("<script").count(), 2, "the JSON and the script of the page");
     assert!(!html.contains("<img") && !html.contains("--><"));
     assert_eq!(json(&html)["models"][0]["name"], HOSTILE);
-    check_drawings(&figures, &html);
+    check_drawings(&values, &html);
 }
 
 #[test]
@@ -150,13 +151,13 @@ fn models_on_the_same_rows_are_compared_and_others_are_not() {
     let Some(Compared::Done(comparison)) = report().gather().unwrap().compared else { panic!("compared") };
     let measure = LsEce::new();
     assert_eq!(comparison, Compare::new(&measure).n_resamples(100).run(&[("a", &view), ("b", &view)]).unwrap());
-    let figures = report().unpaired("rows differ").gather().unwrap();
-    assert!(matches!(&figures.compared, Some(Compared::Not(reason)) if reason == "rows differ"));
-    assert!(figures.to_html().contains("rows differ"));
+    let values = report().unpaired("rows differ").gather().unwrap();
+    assert!(matches!(&values.compared, Some(Compared::Not(reason)) if reason == "rows differ"));
+    assert!(values.to_html().contains("rows differ"));
 }
 
 #[test]
-fn a_sketch_makes_the_same_page_but_for_what_it_cannot_know() {
+fn a_sketch_makes_the_same_page_except_for_what_needs_rows() {
     let sample = Family::named("overconfident").unwrap().sample(5000, 2);
     let predictions = sample.input().check().unwrap();
     let mut sketch = Sketch::new();
@@ -164,10 +165,10 @@ fn a_sketch_makes_the_same_page_but_for_what_it_cannot_know() {
     let by_rows = Report::new(options()).model(Model::new("m", rows(&predictions))).gather().unwrap();
     let by_sketch = Report::new(options()).model(Model::new("m", Source::Sketch(&sketch))).gather().unwrap();
     let (a, b) = (&by_rows.models[0], &by_sketch.models[0]);
-    assert!(b.from_sketch && matches!(b.sweep, SweepFigures::Parts { .. }));
-    let value = |model: &calipers_report::ModelFigures| model.measures[0].estimate().unwrap().value;
+    assert!(b.from_sketch && matches!(b.sweep, SweepValues::Parts { .. }));
+    let value = |model: &ModelValues| model.measures[0].estimate().unwrap().value;
     assert!((value(a) - value(b)).abs() < 2e-6);
-    let (a, b) = (&a.reliability.moments[a.reliability.chosen], &b.reliability.moments[b.reliability.chosen]);
+    let (a, b) = (&a.reliability.smoothed[a.reliability.chosen], &b.reliability.smoothed[b.reliability.chosen]);
     for place in 0..a.curve.probabilities.len() {
         if a.curve.densities[place] > 0.1 {
             assert!((a.curve.outcome_rates[place] - b.curve.outcome_rates[place]).abs() < 1e-3);
@@ -176,11 +177,11 @@ fn a_sketch_makes_the_same_page_but_for_what_it_cannot_know() {
     }
     let html = by_sketch.to_html();
     check_drawings(&by_sketch, &html);
-    assert!(html.contains("A sketch, which stands for the rows"));
+    assert!(html.contains("A sketch of the data."));
 }
 
 #[test]
-fn classes_are_shown_the_worst_first() {
+fn classes_are_listed_with_the_worst_first() {
     let n = 600;
     let scores: Vec<f64> = (0..n)
         .flat_map(|row| {
@@ -190,21 +191,21 @@ fn classes_are_shown_the_worst_first() {
         .collect();
     let labels: Vec<u32> = (0..n as u32).map(|row| (row * 7 + row / 100) % 3).collect();
     let predictions = Input::probabilities(&scores, &labels).classes(3).check().unwrap();
-    let figures = Report::new(options()).model(Model::new("m", rows(&predictions))).gather().unwrap();
-    let classes = figures.models[0].classes.as_ref().unwrap();
+    let values = Report::new(options()).model(Model::new("m", rows(&predictions))).gather().unwrap();
+    let classes = values.models[0].classes.as_ref().unwrap();
     assert_eq!(classes.parts.len(), 3);
-    // What is told from chance comes first, by its size.
+    // Significant classes come first, ordered by value.
     let is_seen = |part: &&calipers_report::Part| part.p_adjusted.is_some_and(|p| p <= 0.05);
     let seen: Vec<_> = classes.parts.iter().take_while(is_seen).collect();
     assert!(seen.windows(2).all(|pair| pair[0].debiased() >= pair[1].debiased()));
     assert_eq!(classes.parts.iter().filter(is_seen).count(), seen.len());
     let mean = predictions.estimate(Multiclass::Classwise, Ties::First, &LsEce::new()).unwrap().value;
     assert_eq!(classes.mean, Some(mean));
-    assert!(figures.models[0].question.as_ref().unwrap().contains("the top of 3 classes"));
+    assert!(values.models[0].question.as_ref().unwrap().contains("the top of 3 classes"));
 }
 
 #[test]
-fn degenerate_rows_have_a_page_too() {
+fn degenerate_data_have_a_page() {
     let cases: Vec<(Vec<f64>, Vec<u8>)> = vec![
         (vec![0.7], vec![1]),
         (vec![0.5; 100], (0..100).map(|row| row % 2).collect()),
@@ -214,9 +215,9 @@ fn degenerate_rows_have_a_page_too() {
     ];
     for (p, y) in cases {
         let predictions = Input::probabilities(&p, &y).check().unwrap();
-        let figures = Report::new(options()).model(Model::new("m", rows(&predictions))).gather().unwrap();
-        let html = figures.to_html();
-        check_drawings(&figures, &html);
+        let values = Report::new(options()).model(Model::new("m", rows(&predictions))).gather().unwrap();
+        let html = values.to_html();
+        check_drawings(&values, &html);
         assert!(html.len() < 500_000, "{} rows: {}", p.len(), html.len());
     }
 }
@@ -231,19 +232,19 @@ fn pages_are_small_for_many_rows_and_groups() {
         numbers: (0..30_000).map(|row| row % 60).collect(),
     };
     let model = Model::new("m", rows(&predictions)).groups(groups);
-    let figures = Report::new(options()).model(model).gather().unwrap();
-    assert!(figures.models[0].drawn_from_sketch);
-    let parts = figures.models[0].groups.as_ref().unwrap();
-    assert_eq!(parts.parts.iter().filter(|part| part.moment.is_some()).count(), 24);
+    let values = Report::new(options()).model(model).gather().unwrap();
+    assert!(values.models[0].drawn_from_sketch);
+    let parts = values.models[0].groups.as_ref().unwrap();
+    assert_eq!(parts.parts.iter().filter(|part| part.diagram.is_some()).count(), 24);
     assert_eq!(parts.parts.iter().map(|part| part.n).sum::<u64>(), 30_000);
-    let html = figures.to_html();
+    let html = values.to_html();
     assert!(html.len() < 700_000, "{}", html.len());
-    assert_eq!(html, figures.to_html());
+    assert_eq!(html, values.to_html());
 }
 
-/// Log-odds of classes are log-odds for any link: a group of all rows is all rows.
+/// The log-odds of classes do not depend on the link, so a group of all rows has the same values.
 #[test]
-fn a_group_of_all_rows_has_the_figures_of_all() {
+fn a_group_of_all_rows_has_the_values_of_all() {
     let logits: Vec<f64> = (0..240).flat_map(|row| [0.0, f64::from(row % 17) / 4.0 - 2.0, 0.3]).collect();
     let labels: Vec<u8> = (0..240).map(|row| (row * 7 % 3) as u8).collect();
     for name in ["logistic", "probit", "cloglog"] {
@@ -252,14 +253,14 @@ fn a_group_of_all_rows_has_the_figures_of_all() {
         let predictions = Input::logits(&logits[..], &labels[..]).classes(3).check().unwrap();
         let groups = Groups::Rows { by: "g".to_owned(), keys: vec!["all".to_owned()], numbers: vec![0; 240] };
         let model = Model::new("m", rows(&predictions)).groups(groups);
-        let figures = Report::new(options).model(model).gather().unwrap();
-        let all = figures.models[0].measures[0].estimate().unwrap().value;
-        let group = figures.models[0].groups.as_ref().unwrap().parts[0].ls_ece.as_ref().unwrap().estimate.value;
+        let values = Report::new(options).model(model).gather().unwrap();
+        let all = values.models[0].measures[0].estimate().unwrap().value;
+        let group = values.models[0].groups.as_ref().unwrap().parts[0].ls_ece.as_ref().unwrap().estimate.value;
         assert!((all - group).abs() < 2e-6, "{name}: {all} {group}");
     }
 }
 
-/// A sketch answers fewer measures than rows do: each stands under its own name.
+/// A sketch supports fewer measures than rows do, so measures are matched by name.
 #[test]
 fn measures_of_models_are_joined_by_name() {
     let sample = Family::named("overconfident").unwrap().sample(300, 3);
@@ -287,7 +288,7 @@ fn measures_of_models_are_joined_by_name() {
 }
 
 #[test]
-fn a_high_level_has_the_draws_that_its_bands_need() {
+fn a_high_level_has_the_resamples_that_its_bands_need() {
     let predictions = Input::probabilities(&[0.9, 0.6, 0.2, 0.4], &[1, 0, 0, 1]).check().unwrap();
     let options = Options::new().level(0.999).n_resamples(5000);
     assert!(Report::new(options).model(Model::new("m", rows(&predictions))).gather().is_ok());

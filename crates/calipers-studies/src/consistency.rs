@@ -134,10 +134,10 @@ pub fn run(setting: &Setting) -> Result<Page, Error> {
     let mut page = Page::new("consistency", "Which estimates go to the true ECE", setting);
     page.text(
         "Theorem ececonsist: with sigma -> 0 and n sigma -> infinity, LS-ECE of a sample goes to the true ECE, if the \
-         logits given the outcome have an almost everywhere continuous density. Here on distributions whose ECE is \
-         known: the mean of |estimate - ECE|. LS-ECE with two scales that the theorem allows, with the rule `auto` (\
-         s n^(-1/3), s the spread of the logits), and with a sigma that stays; and others. Errors are L1 throughout. \
-         Beta KDE has the bandwidth 0.1 n^(-2/5): the search of its authors takes seconds at 100,000 rows.",
+         logits given the outcome have an almost everywhere continuous density. This study measures the mean of |estimate - \
+         ECE| on distributions whose ECE is known. LS-ECE has two scales that the theorem allows, the automatic sigma \
+         (s n^(-1/3), where s is the spread of the logits), or a fixed sigma. Other estimates are beside it. All errors \
+         are L1. Beta KDE has the bandwidth 0.1 n^(-2/5): the search of its authors takes seconds at 100,000 rows.",
     );
     let names: &[&str] = setting.pick(
         &["overconfident", "sinusoidal", "calibrated", "jumps", "calibrated-jumps", "atoms", "heavy-tails"],
@@ -276,10 +276,10 @@ fn findings(page: &mut Page, all: &[Measured]) {
         page.finding(
             Agreement::Noted,
             &format!(
-                "The paper asks less of the density than the theorems on KDE-ECE, which want it smooth. Slopes over the \
+                "The paper assumes less about the density than the theorems on KDE-ECE, which assume that it is smooth. Slopes over the \
                  last three n where it jumps (jumps): {}.{}",
                 slopes.join("; "),
-                if all_fall { " All fall: here the weaker condition is no advantage that can be seen." } else { "" }
+                if all_fall { " All fall, so the weaker condition shows no advantage here." } else { "" }
             ),
         );
     }
@@ -295,7 +295,7 @@ fn findings(page: &mut Page, all: &[Measured]) {
     page.finding(
         Agreement::Noted,
         &format!(
-            "Consistent is not the same as best at a given n. Smallest mean error at the largest n: {}.",
+            "A consistent estimate is not always the best at a given n. Smallest mean error at the largest n: {}.",
             best.join("; ")
         ),
     );
@@ -313,8 +313,7 @@ fn levelling(all: &[Measured]) -> String {
     let flat: Vec<String> = (0..METHODS.len()).filter_map(of).collect();
     let text = if flat.is_empty() { "none".to_owned() } else { flat.join("; ") };
     format!(
-        "Errors that level off, by a slope above {LEVEL} over the last three n: {text}. A bias that is smaller than the \
-         noise at these n is not seen by this, though it remains."
+        "Errors that level off, by a slope above {LEVEL} over the last three n: {text}. This does not detect a bias that is smaller than the noise at these n."
     )
 }
 

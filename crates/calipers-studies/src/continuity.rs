@@ -73,11 +73,12 @@ impl Direction {
     }
 }
 
-/// E min(2, V |h - h'|): what LS-ECE can change by at most.
+/// E min(2, V |h - h'|), an upper bound on the change of LS-ECE.
 ///
-/// LS-ECE is the total mass of the signed measure Σ_y (y - t) P(Y = y, T in dt), and |y - t| <= 1, so two LS-ECE differ
-/// by at most twice the total variation distance of (Y, T) and (Y, T'). Given X, that is the distance of ξ and ξ moved by
-/// h - h', which is at most 1, and at most half of V |h - h'|, V the total variation of the noise's density.
+/// LS-ECE is the total mass of the signed measure Σ_y (y - t) P(Y = y, T in dt), and |y - t| <= 1,
+/// so two LS-ECE differ by at most twice the total variation distance of (Y, T) and (Y, T'). Given
+/// X, that is the distance of ξ and ξ moved by h - h', which is at most 1, and at most half of
+/// V |h - h'|, where V is the total variation of the density of the noise.
 fn bound(noise: &dyn Noise, parts: &[Part]) -> Option<f64> {
     let variation = noise.variation(1)? / SIGMA;
     let most = parts.iter().map(|part| part.weight * (variation * part.change.abs()).min(2.0)).sum::<f64>();
@@ -157,10 +158,9 @@ pub fn run(setting: &Setting) -> Result<Page, Error> {
     let mut page = Page::new("continuity", "LS-ECE is continuous for any data, ECE is not", setting);
     page.text(&format!(
         "Theorem sececontthm. {N_ROWS} rows share eight logits, each with both outcomes, so ECE jumps at this predictor. The \
-         logits h are changed to h', in two ways. L^infinity: every logit by a number uniform in [-delta, delta]. L^1: of every \
+         logits h are changed to h', in two ways. L^infinity: every logit changes by a number uniform in [-delta, delta]. L^1: of every \
          row, a part of delta / {FAR} of its weight is split off and moved by {FAR}, up or down, so that the mean of |h - h'| is \
-         delta and the largest is {FAR}, however small delta is. sigma = {SIGMA}. Shown are the largest changes of LS-ECE and \
-         of ECE over {} draws, and the bound |change of LS-ECE| <= E min(2, V |h - h'|), V the total variation of the noise's \
+         delta and the largest is {FAR}, however small delta is. sigma = {SIGMA}. The charts show the largest changes of LS-ECE and of ECE over {} draws, and the bound |change of LS-ECE| <= E min(2, V |h - h'|), V the total variation of the noise's \
          density, in the draw with the largest change of LS-ECE.",
         n_draws(setting),
     ));
@@ -292,16 +292,15 @@ fn findings(page: &mut Page, steps: &[Step]) {
     page.finding(
         Agreement::Noted,
         &format!(
-            "Along the L^1 direction ECE {}: to move a share of the mass, however far, changes it by at most twice the share \
-             (here at most {} of that), which is the bound of LS-ECE too. ECE jumps where all of a level set is moved by a \
-             little, which is small in L^1 and in L^infinity.",
+            "Along the L^1 direction ECE {}: moving a share of the mass, by any distance, changes it by at most twice the share \
+             (here at most {} of that), which is the bound of LS-ECE too. ECE jumps if a whole level set moves slightly, which is a small change in L^1 and in L^infinity.",
             if most <= 1.0 { "does not jump either" } else { "changes by more than it can" },
             short(most),
         ),
     );
     page.finding(
         Agreement::Noted,
-        "The theorem is stated for L^infinity. Its proof, and the bound, give more: LS-ECE is continuous in L^1, and \
+        "The theorem is stated for L^infinity. Its proof and the bound show more: LS-ECE is continuous in L^1, and \
          Lipschitz with constant V. Almost-everywhere continuity of the noise's density is not needed either: every \
          density is continuous under translation in L^1.",
     );

@@ -57,9 +57,8 @@ fn finite(page: &mut Page) -> Result<(), Error> {
     page.text(
         "ECE is continuous at g exactly where ECE(g) = ‖g* - g‖₁ (Theorem ece-continuity), that is, where g* - g does not \
          take both signs on a level set. Theorem discretecase names another condition, (disc-cond): some point's error \
-         differs in size from that of its level set. `nearby` is the ECE at a predictor that is 1e-6 away: \
-         by the construction that reaches the jump where there is one, with points moved up and down in turn where there is \
-         none.",
+         differs in size from that of its level set. `nearby` is the ECE of a predictor that is 1e-6 away. If ECE jumps, this predictor is the construction that \
+         reaches the jump. If not, points are moved up and down alternately.",
     );
     let mut table =
         Table::new(["example", "ECE", "‖g* - g‖₁", "jump", "nearby", "continuous", "(disc-cond)", "do they agree"]);
@@ -92,7 +91,7 @@ fn finite(page: &mut Page) -> Result<(), Error> {
     page.finding(
         Agreement::seen_if(as_said),
         if as_said {
-            "ECE jumps exactly where Theorem ece-continuity says, and by ‖g* - g‖₁ - ECE(g): so to 1e-6 in every example."
+            "In every example, ECE jumps exactly where Theorem ece-continuity states, and by ‖g* - g‖₁ - ECE(g), to within 1e-6."
         } else {
             "ECE does not jump where Theorem ece-continuity says, or not by ‖g* - g‖₁ - ECE(g), in some example."
         },
@@ -100,8 +99,8 @@ fn finite(page: &mut Page) -> Result<(), Error> {
     let mut words = Vec::new();
     if !met_without_jump.is_empty() {
         words.push(format!(
-            "(disc-cond) is met where ECE is continuous in: {}. It is not sufficient for a jump: the proof of Theorem \
-             discretecase moves one point out of its level set and forgets that the mean of the others moves too.",
+            "(disc-cond) is met where ECE is continuous in: {}. It is not sufficient for a jump: the proof of Theorem discretecase moves one point out of its level set, \
+             but does not account for the change of the mean of the others.",
             met_without_jump.join("; ")
         ));
     }
@@ -126,9 +125,10 @@ fn jumps_as_said(population: &Finite, nearby: f64) -> bool {
 fn approach(page: &mut Page) -> Result<(), Error> {
     page.heading("Approaching a predictor");
     page.text(
-        "ECE along predictors that come closer and closer: by the construction that reaches the jump where there is one, and \
-         by moving points up and down in turn where there is none. It stays away from the value at the predictor itself \
-         where that is a discontinuity, and arrives at it where it is not.",
+        "The chart shows ECE of predictors that approach a given predictor. They are the construction that reaches the \
+         jump if there is one; otherwise points are moved up and down alternately. If ECE is discontinuous at the \
+         given predictor, ECE of the nearby predictors does not converge to the value there. If ECE is continuous, it \
+         does.",
     );
     let sizes: Vec<f64> = (0..=24).map(|k| 10f64.powf(-f64::from(k) / 4.0)).collect();
     let mut chart = Chart::new("ECE of perturbed predictors by the size of the perturbation")
@@ -169,7 +169,7 @@ fn counterexample(page: &mut Page, setting: &Setting) -> Result<(), Error> {
     page.heading("The counterexample: a jump without level sets of positive mass");
     page.text(
         "Proposition counterexample: x1 is uniform on [0, 1], the outcome is 1 with probability x1, g = x1 is calibrated, \
-         and no prediction has positive probability. g_delta, within delta = 1/N of g, tells the outcomes apart in N cells. \
+         and no prediction has positive probability. g_delta, within delta = 1/N of g, separates the outcomes in N cells. \
          Its exact ECE, summed over its level sets, is 1/3 + delta/2 - delta²/12.",
     );
     let cells: Vec<u64> = (0..=setting.pick(20, 8)).map(|k| 1 << k).collect();
@@ -227,7 +227,7 @@ fn exact_binned(n_bins: usize) -> Result<f64, Error> {
 fn binned(page: &mut Page, setting: &Setting) -> Result<(), Error> {
     let n_rows = setting.pick(200_000, 10_000);
     page.text(&format!(
-        "What ECE in bins of equal width sees of it, for g_delta with delta = 1/{N_CELLS}: of the distribution, and on {n_rows} rows. \
+        "This table shows how much of it binned ECE with bins of equal width detects, for g_delta with delta = 1/{N_CELLS}: for the distribution and for {n_rows} rows. \
          The two levels next to a multiple of delta, one of each outcome, are delta²/2 apart; a bin that holds both, or all of \
          a cell, mixes them.",
     ));
@@ -254,8 +254,8 @@ fn binned(page: &mut Page, setting: &Setting) -> Result<(), Error> {
         Agreement::Noted,
         &format!(
             "ECE in bins sees most of g_delta's ECE, delta = 1/{N_CELLS}, with these numbers of bins: {}; and hardly any \
-             with these: {}. The number of bins decides, as on two points, and not how fine they are: it is seen where every \
-             multiple of delta is an edge and there are several bins to a cell.",
+             with these: {}. As with two points, the number of bins decides, not their width: the bins detect it if every multiple of \
+             delta is an edge and each cell has several bins.",
             words(&seeing),
             words(&blind),
         ),

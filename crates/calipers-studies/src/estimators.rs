@@ -22,7 +22,7 @@ use calipers::population::Family;
 use calipers::simulate::Remembered;
 
 use crate::table::{fixed, full};
-use crate::{Page, Setting, Table};
+use crate::{Agreement, Page, Setting, Table};
 
 /// What the page calls the lists.
 const LISTS: [&str; 4] = ["all", "kept aside", "unseen", "new"];
@@ -41,8 +41,7 @@ pub fn run(setting: &Setting) -> Result<Page, Error> {
     page.text(
         "Distributions of logits and outcomes whose ECE, LS-ECE and residual LS-ECE are known by integration (`calipers::population::Family`), samples of them \
          (`calipers::simulate`), and every estimate of ECE that calipers has on the same samples. The families of the list *all* were used to choose \
-         the rule of `sigma = \"auto\"`, the way in which noise is taken out, and the constants of the bias-aware interval. Those *kept aside* and *unseen* were written down before that, \
-         and were looked at beside it. The *new* ones were written down before any of these was chosen; three of them were known from an independent trial of an earlier version, and five were looked at when the critical value of the interval and the share of blocks that show a gap by chance were chosen. \
+         the rule of `sigma = \"auto\"`, the way in which noise is taken out, and the constants of the bias-aware interval. Those *kept aside* and *unseen* were written before that, and were inspected but not used. The *new* ones were written down before any of these was chosen; three of them were known from an independent trial of an earlier version, and five were looked at when the critical value of the interval and the share of blocks that show a gap by chance were chosen. \
          Code, families and seeds are public: the same seed gives the same page.",
     );
     let lists = [Family::all(), Family::kept_aside(), Family::unseen(), Family::fresh()];
@@ -84,7 +83,7 @@ fn families(page: &mut Page, all: &[Known<'_>]) {
     use calipers::simulate::Population;
     page.heading("The families");
     page.text(
-        "The predictor says rho(h) of a logit h, rho the logistic function; the truth is rho of something else. In full: `crates/calipers/src/population/family.rs`.",
+        "The predictor returns rho(h) for a logit h, where rho is the logistic function. The truth is rho of another function of h. The definitions are in `crates/calipers/src/population/family.rs`.",
     );
     let mut table = Table::new(["family", "list", "logits", "logit of the truth", "true ECE"]);
     for known in all {
@@ -97,6 +96,14 @@ fn families(page: &mut Page, all: &[Known<'_>]) {
         ]);
     }
     page.table(&table);
+}
+
+/// A finding on the sizes of a test, with the smallest and the largest size and the cases outside
+/// the target in `text`.
+fn size_finding(page: &mut Page, sizes: &[f64], outside: &[String], text: impl Fn(&str, &str, &str) -> String) {
+    let (least, most) = crate::summary::extent(sizes.iter().copied());
+    let agreement = Agreement::seen_if(outside.is_empty());
+    page.finding(agreement, &text(&share(least), &share(most), &named(outside)));
 }
 
 /// What a finding names: all of a few, and else the first and how many more the table has.

@@ -5,21 +5,20 @@ mod findings;
 mod measured;
 mod ranking;
 
-use calipers::{BinaryView, Error, SmoothEce};
+use calipers::{BinaryView, Error, SmoothEce, SweepResult};
 
 use crate::summary::Mean;
 use crate::table::{fixed, full};
 use crate::{Page, Setting, Table};
-use measured::Measured;
 
-/// What `calipers study` calls it.
+/// The name of the study in `calipers study`.
 pub const NAME: &str = "images";
 
-/// What it shows, in one line.
+/// The subject of the study, in one line.
 pub const ABOUT: &str =
     "ECE by bins, LS-ECE by noise and smECE of your own models, one file each (Figures cifarplots, imagenetplot)";
 
-/// Models that were asked about the same rows.
+/// Models with predictions for the same rows.
 #[derive(Debug)]
 pub struct Group<'a> {
     /// Letters, digits, `.`, `-` and `_`: it is part of the names of files.
@@ -37,6 +36,33 @@ pub struct Model<'a> {
     pub view: BinaryView<'a>,
 }
 
+/// The values of one model.
+struct Measured {
+    name: String,
+    /// Without the words that all names of the group have.
+    short: String,
+    sweep: SweepResult,
+    /// smECE as relplot computes it.
+    relplot: f64,
+    points: Vec<Point>,
+}
+
+/// One number of bins, and sigma = 1/bins.
+struct Point {
+    n_bins: usize,
+    ece: f64,
+    gaussian: LsEces,
+    uniform: LsEces,
+}
+
+/// LS-ECE with one noise: the integral, and the paper's sampling of it.
+struct LsEces {
+    integral: f64,
+    bound: f64,
+    sampled: f64,
+    standard_error: f64,
+}
+
 /// The study: a section for each group.
 pub fn run(groups: &[Group<'_>], setting: &Setting) -> Result<Page, Error> {
     check(groups)?;
@@ -45,17 +71,17 @@ pub fn run(groups: &[Group<'_>], setting: &Setting) -> Result<Page, Error> {
         "The paper's Section 6.2 and its appendix (Figures cifarplots, imagenetplot, imagenetplotuniform). For {}: ECE \
          with the edges of netcal, as in the paper's code, and LS-ECE at sigma = 1/bins, as the integral (to 1e-6) and by the \
          paper's sampling with {} samples. Noise is Gaussian, or uniform with sigma its full width. smECE is exact; \
-         beside it stands relplot's, which the paper's code calls. Standard deviations are over models, with their number as the divisor.",
+         the table also has the value of relplot, which the paper's code calls. Standard deviations are over models, with their number as the divisor.",
         counts(&bins(setting)),
         n_samples(setting),
     ));
     page.text(
-        "Noise is drawn and smoothed with as one distribution. (The paper's code draws its uniform noise from [-sigma/2, sigma/2] \
+        "The noise of the samples and the smoothing kernel are the same distribution. (The paper's code draws its uniform noise from [-sigma/2, sigma/2] \
          and smooths with a kernel that is twice as wide.) For plain probabilities, LS-ECE takes those above 1 - 1e-6 as 1 - 1e-6, \
          since the logit of 1 is infinite; raw scores have finite logits and are taken as they are.",
     );
     page.text(&format!(
-        "What counts as seen was fixed before the figures were: \"nearly the same\" is a range of at most {} from 10 to 100 bins, \
+        "The criteria were fixed before the values were computed: \"nearly the same\" is a range of at most {} from 10 to 100 bins, \
          \"tracks closely\" and \"near-identical\" a mean absolute difference of at most {} at every number of bins.",
         findings::SAME,
         findings::CLOSE,
@@ -68,7 +94,7 @@ pub fn run(groups: &[Group<'_>], setting: &Setting) -> Result<Page, Error> {
         section(&mut page, &group.name, models, setting);
     }
     page.heading("Tables for programs");
-    page.text("By model and number of bins; means over models, by number of bins; and by model:");
+    page.text("The first file has the values by model and number of bins, the second the means over models by number of bins, and the third the values by model:");
     page.csv("points", &points(groups, &measured));
     page.csv("differences", &differences(groups, &measured));
     page.csv("models", &per_model(groups, &measured));
@@ -84,23 +110,23 @@ fn n_samples(setting: &Setting) -> u64 {
 }
 
 fn check(groups: &[Group<'_>]) -> Result<(), Error> {
-    let refused = |name, rule: &str, value: &str| {
+    let invalid = |name, rule: &str, value: &str| {
         Err(Error::InvalidSetting { name, rule: rule.to_owned(), value: format!("{value:?}") })
     };
     if groups.is_empty() || groups.iter().any(|group| group.models.is_empty()) {
-        return refused("models", "at least one in each group", "none");
+        return invalid("models", "at least one in each group", "none");
     }
     for (place, group) in groups.iter().enumerate() {
         let safe = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
         if group.name.is_empty() || !group.name.chars().all(safe) {
-            return refused("group", "letters from a to z, digits, ., - and _", &group.name);
+            return invalid("group", "letters from a to z, digits, ., - and _", &group.name);
         }
         if groups[..place].iter().any(|other| other.name.eq_ignore_ascii_case(&group.name)) {
-            return refused("group", "unlike all others, also in upper case", &group.name);
+            return invalid("group", "unlike all others, also in upper case", &group.name);
         }
         for (place, model) in group.models.iter().enumerate() {
             if group.models[..place].iter().any(|other| other.name == model.name) {
-                return refused("model", "unlike all others of its group", &model.name);
+                return invalid("model", "unlike all others of its group", &model.name);
             }
         }
     }
@@ -115,7 +141,7 @@ fn section(page: &mut Page, group: &str, models: &[Measured], setting: &Setting)
         false => format!("{} to {} rows", n_rows.iter().min().unwrap_or(&0), n_rows.iter().max().unwrap_or(&0)),
     };
     let named = match measured::common(models) {
-        Some(words) => format!(" Names are shown without what all have: {words}."),
+        Some(words) => format!(" Names are shown without their common parts: {words}."),
         None => String::new(),
     };
     page.text(&format!("Models: {}; {rows}.{named}", models.len()));
@@ -147,7 +173,7 @@ fn section(page: &mut Page, group: &str, models: &[Measured], setting: &Setting)
 }
 
 /// A difference from ECE: of one model at one number of bins.
-type Difference = fn(&Measured, &measured::Point) -> f64;
+type Difference = fn(&Measured, &Point) -> f64;
 
 /// The differences that are told, with their names in CSV.
 const DIFFERENCES: [(&str, Difference); 6] = [

@@ -30,9 +30,9 @@ use calipers::Error;
 /// A study that needs no files.
 #[derive(Debug, Clone, Copy)]
 pub struct Study {
-    /// What `calipers study` calls it.
+    /// The name of the study in `calipers study`.
     pub name: &'static str,
-    /// What it shows, in one line.
+    /// The subject of the study, in one line.
     pub about: &'static str,
     run: fn(&Setting) -> Result<Page, Error>,
 }
@@ -53,27 +53,27 @@ impl Study {
 pub const STUDIES: &[Study] = &[
     Study {
         name: "two-point",
-        about: "ECE in bins jumps with their parity on two points, LS-ECE does not (Figure synthplot)",
+        about: "binned ECE of two points jumps with the parity of the number of bins, and LS-ECE does not (Figure synthplot)",
         run: two_point::run,
     },
     Study {
         name: "discontinuity",
-        about: "where ECE jumps: finite examples on both sides of the criterion, and the counterexample (section 3)",
+        about: "where ECE is discontinuous: finite examples and the counterexample (section 3)",
         run: discontinuity::run,
     },
     Study {
         name: "continuity",
-        about: "LS-ECE along small changes of the logits, for every noise, with a bound (section 4)",
+        about: "how LS-ECE responds to small changes of the logits, for every noise, with a bound (section 4)",
         run: continuity::run,
     },
     Study {
         name: "rate",
-        about: "how fast LS-ECE of a sample nears that of its population, in n and sigma (section 5)",
+        about: "how fast LS-ECE of a sample converges to that of its population, in n and sigma (section 5)",
         run: rate::run,
     },
     Study {
         name: "consistency",
-        about: "which estimates go to the true ECE as rows grow, and which level off (Theorem ececonsist)",
+        about: "which estimates converge to the true ECE as n grows, and which do not (Theorem ececonsist)",
         run: consistency::run,
     },
     Study {

@@ -1,27 +1,27 @@
-//! What a study hands over: a page of Markdown with its figures and tables.
+//! The result of a study: a page of Markdown with its figures and tables.
 
 use calipers_report::Chart;
 
 use crate::{Setting, Table};
 
-/// Whether a claim of the paper was seen.
+/// Whether the study confirms a claim of the paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agreement {
-    /// As the paper says.
+    /// The result is as the paper states.
     Seen,
-    /// Not as the paper says, or only under conditions that it does not name.
+    /// The result is not as the paper states, or only under conditions that it does not name.
     NotSeen,
-    /// A statement of calipers' own, or a figure without a claim.
+    /// A statement of calipers' own, or a value without a claim.
     Noted,
 }
 
 impl Agreement {
-    /// Whether a claim of the paper is seen to hold.
+    /// `Seen` if a claim of the paper holds.
     pub(crate) fn seen_if(holds: bool) -> Self {
         if holds { Agreement::Seen } else { Agreement::NotSeen }
     }
 
-    /// As the page says it.
+    /// The word on the page.
     pub fn words(self) -> &'static str {
         match self {
             Agreement::Seen => "Seen",
@@ -34,9 +34,9 @@ impl Agreement {
 /// What a study found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What it says of the paper's claim.
+    /// Whether it confirms a claim of the paper.
     pub agreement: Agreement,
-    /// It, in words that stand without the page.
+    /// The finding, in words that are clear without the page.
     pub text: String,
 }
 
@@ -49,7 +49,7 @@ pub struct File {
     pub text: String,
 }
 
-/// A page with what belongs to it.
+/// A page with its figures and tables.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
     name: &'static str,
@@ -75,7 +75,7 @@ impl Page {
         self.markdown += &format!("{}\n\n", text.trim());
     }
 
-    /// Adds what was found, and whether the paper's claim was seen.
+    /// Adds a finding, and whether it confirms a claim of the paper.
     pub(crate) fn finding(&mut self, agreement: Agreement, text: &str) {
         self.markdown += &format!("**{}:** {text}\n\n", agreement.words());
         self.findings.push(Finding { agreement, text: text.to_owned() });
@@ -96,7 +96,7 @@ impl Page {
     /// Adds a table for programs, in a file of its own.
     pub(crate) fn csv(&mut self, name: &str, table: &Table) {
         let name = format!("{}-{name}.csv", self.name);
-        self.markdown += &format!("All figures: [{name}]({name}).\n\n");
+        self.markdown += &format!("All values: [{name}]({name}).\n\n");
         self.files.push(File { name, text: table.to_csv() });
     }
 

@@ -18,9 +18,10 @@
 //! ```text
 //! E |LS-ECE(sample) - LS-ECE(population)| <= 1/√n + 4 √(ln 2 · M / (nσ))
 //! ```
-//! Proof. G = a - b with a = (1 - ρ) f₁, b = ρ f₀, where f₁ and f₀ are the densities of h + σR with outcome 1 and 0;
-//! LS-ECE is ∫ |G|. Hats are those of the sample; s = M / (nσ). The sum of n independent terms p_σR(u - h_i) 1{y_i = 1}
-//! has a variance of at most n M f₁ / σ, so Var â <= (1 - ρ)² s f₁ = (1 - ρ) s a, and likewise Var b̂ <= ρ s b.
+//! Proof. G = a - b with a = (1 - ρ) f₁, b = ρ f₀, where f₁ and f₀ are the densities of h + σR with
+//! outcome 1 and 0; LS-ECE is ∫ |G|. Hats denote the sample, and s = M / (nσ). The sum of n
+//! independent terms p_σR(u - h_i) 1{y_i = 1} has a variance of at most n M f₁ / σ, so
+//! Var â <= (1 - ρ)² s f₁ = (1 - ρ) s a, and likewise Var b̂ <= ρ s b.
 //!
 //! For u > 0 write |G| = -G + 2 G₊, for u < 0 write |G| = G + 2 G₋.
 //!
@@ -190,7 +191,7 @@ fn measure(family: &Family, plan: &Plan, own_seed: u64, with_distances: bool) ->
 
 /// What a slope is read off.
 #[derive(Clone, Copy)]
-enum Figure {
+enum Quantity {
     Error,
     Bias,
     Spread,
@@ -198,29 +199,29 @@ enum Figure {
     Total,
 }
 
-impl Figure {
-    const ALL: [Figure; 5] = [Figure::Error, Figure::Bias, Figure::Spread, Figure::Positive, Figure::Total];
+impl Quantity {
+    const ALL: [Quantity; 5] = [Quantity::Error, Quantity::Bias, Quantity::Spread, Quantity::Positive, Quantity::Total];
 
     fn name(self) -> &'static str {
         match self {
-            Figure::Error => "error of LS-ECE",
-            Figure::Bias => "its bias",
-            Figure::Spread => "its standard deviation",
-            Figure::Positive => "distance of p_{T,Y=1}",
-            Figure::Total => "distance of p_T",
+            Quantity::Error => "error of LS-ECE",
+            Quantity::Bias => "its bias",
+            Quantity::Spread => "its standard deviation",
+            Quantity::Positive => "distance of p_{T,Y=1}",
+            Quantity::Total => "distance of p_T",
         }
     }
 
     fn of(self, cell: &Cell) -> f64 {
         let distance = |place: usize| cell.distances.map_or(0.0, |distances| distances[place].value);
         match self {
-            Figure::Error => cell.error.value,
+            Quantity::Error => cell.error.value,
             // Where it is lost in the noise there is no logarithm of it to speak of.
-            Figure::Bias if cell.bias < 4.0 * cell.spread / (cell.n_replicates as f64).sqrt() => 0.0,
-            Figure::Bias => cell.bias,
-            Figure::Spread => cell.spread,
-            Figure::Positive => distance(0),
-            Figure::Total => distance(1),
+            Quantity::Bias if cell.bias < 4.0 * cell.spread / (cell.n_replicates as f64).sqrt() => 0.0,
+            Quantity::Bias => cell.bias,
+            Quantity::Spread => cell.spread,
+            Quantity::Positive => distance(0),
+            Quantity::Total => distance(1),
         }
     }
 
@@ -257,10 +258,10 @@ fn is_claimed(slope: f64) -> bool {
 /// Slopes of one family in a table.
 fn slopes(page: &mut Page, cells: &[Cell]) {
     let mut table = Table::new(["", "slope in n sigma", "exponent of n", "exponent of sigma"]);
-    for figure in Figure::ALL {
-        let (rows, sigma) = figure.exponents(wide(cells, LEAST)).unwrap_or_default();
-        let row = [figure.slope(cells), rows, sigma].map(|value| fixed(value, 3));
-        table.row([figure.name().to_owned()].into_iter().chain(row));
+    for quantity in Quantity::ALL {
+        let (rows, sigma) = quantity.exponents(wide(cells, LEAST)).unwrap_or_default();
+        let row = [quantity.slope(cells), rows, sigma].map(|value| fixed(value, 3));
+        table.row([quantity.name().to_owned()].into_iter().chain(row));
     }
     page.table(&table);
 }
@@ -271,16 +272,16 @@ fn chart(title: &str, cells: &[Cell], x_label: &str, x: fn(&Cell) -> f64) -> Cha
     let mut sigmas: Vec<f64> = cells.iter().map(|cell| cell.sigma).collect();
     sigmas.sort_by(|a, b| b.total_cmp(a));
     sigmas.dedup();
-    for (figure, stroke) in [(Figure::Error, Stroke::Solid), (Figure::Total, Stroke::Dashed)] {
+    for (quantity, stroke) in [(Quantity::Error, Stroke::Solid), (Quantity::Total, Stroke::Dashed)] {
         for (colour, sigma) in sigmas.iter().enumerate() {
             let own = cells.iter().filter(|cell| cell.sigma == *sigma);
-            let points = own.map(|cell| (x(cell), figure.of(cell))).collect();
+            let points = own.map(|cell| (x(cell), quantity.of(cell))).collect();
             let name = format!("{}, sigma {sigma}", if stroke == Stroke::Solid { "error" } else { "distance" });
             chart = chart.add(Series::line(name, points).stroke(stroke).colour(colour).markers());
         }
     }
     let ends = cells.iter().map(x).fold((f64::INFINITY, 0.0_f64), |ends, at| (ends.0.min(at), ends.1.max(at)));
-    let level = cells.iter().map(|cell| Figure::Error.of(cell) * x(cell).sqrt()).fold(0.0, f64::max);
+    let level = cells.iter().map(|cell| Quantity::Error.of(cell) * x(cell).sqrt()).fold(0.0, f64::max);
     let line = [ends.0, ends.1].map(|at| (at, 1.3 * level / at.sqrt())).to_vec();
     chart.add(Series::line("slope -1/2", line).stroke(Stroke::Dotted).colour(calipers_report::BLACK))
 }
@@ -298,17 +299,17 @@ fn calibrated(page: &mut Page, cells: &[Cell]) {
         "Error of LS-ECE (solid) and distance of p_T (dashed), beside a line of slope -1/2 (dotted).",
     );
     slopes(page, cells);
-    let slope = Figure::Error.slope(cells);
+    let slope = Quantity::Error.slope(cells);
     page.finding(
         Agreement::seen_if(is_claimed(slope)),
         &format!(
-            "The slope of the error against n sigma is {}, where the theorem allows -0.5 or less (taken as seen up to \
+            "The slope of the error against n sigma is {}, where the theorem allows -0.5 or less (a slope counts as confirmed up to \
              {}).",
             fixed(slope, 3),
             fixed(CLAIMED + NEAR, 2)
         ),
     );
-    let distances = [Figure::Positive, Figure::Total].map(|figure| figure.slope(cells));
+    let distances = [Quantity::Positive, Quantity::Total].map(|quantity| quantity.slope(cells));
     page.finding(
         Agreement::seen_if(distances.into_iter().all(is_claimed)),
         &format!(
@@ -330,9 +331,9 @@ fn miscalibrated(page: &mut Page, cells: &[Cell]) {
     );
     slopes(page, cells);
     let words = |(rows, sigma): (f64, f64)| format!("n^{} sigma^{}", fixed(rows, 2), fixed(sigma, 2));
-    let power = |figure: Figure| words(figure.exponents(wide(cells, LEAST)).unwrap_or_default());
+    let power = |quantity: Quantity| words(quantity.exponents(wide(cells, LEAST)).unwrap_or_default());
     let settled: Vec<&Cell> = cells.iter().filter(|cell| cell.bias.abs() < 0.5 * cell.spread).collect();
-    let there = Figure::Error.exponents(settled.iter().copied());
+    let there = Quantity::Error.exponents(settled.iter().copied());
     let there = there.map_or(String::new(), |found| format!(", and there the error goes like {}", words(found)));
     page.finding(
         Agreement::Noted,
@@ -342,9 +343,9 @@ fn miscalibrated(page: &mut Page, cells: &[Cell]) {
              sigmas, LS-ECE is a plain mean of the rows, whose error is 1/sqrt(n) whatever sigma is. What depends on \
              sigma is the bias from where the gap is no larger than the noise; it is below half of the standard \
              deviation in {} of {} settings{there}.",
-            power(Figure::Error),
-            power(Figure::Spread),
-            power(Figure::Bias),
+            power(Quantity::Error),
+            power(Quantity::Spread),
+            power(Quantity::Bias),
             settled.len(),
             cells.len()
         ),
@@ -365,9 +366,9 @@ fn heavy_tails(page: &mut Page, cells: &[Cell]) {
         "Error of LS-ECE (solid) and distance of p_T (dashed) for heavy tails, beside a line of slope -1/2 (dotted).",
     );
     slopes(page, cells);
-    let distances = [Figure::Positive, Figure::Total].map(|figure| figure.slope(cells));
+    let distances = [Quantity::Positive, Quantity::Total].map(|quantity| quantity.slope(cells));
     let holds = distances.into_iter().all(is_claimed);
-    let further = [Figure::Positive, Figure::Total].map(|figure| figure.slope_from(cells, 1000.0));
+    let further = [Quantity::Positive, Quantity::Total].map(|quantity| quantity.slope_from(cells, 1000.0));
     let further = match further {
         [Some(positive), Some(total)] => {
             format!(" ({} and {} from n sigma = 1000 on)", fixed(positive, 3), fixed(total, 3))
@@ -387,7 +388,7 @@ fn heavy_tails(page: &mut Page, cells: &[Cell]) {
             }
         ),
     );
-    let slope = Figure::Error.slope(cells);
+    let slope = Quantity::Error.slope(cells);
     page.finding(
         Agreement::seen_if(is_claimed(slope)),
         &format!(
@@ -395,7 +396,7 @@ fn heavy_tails(page: &mut Page, cells: &[Cell]) {
             fixed(slope, 3),
             match (is_claimed(slope), holds) {
                 (true, false) =>
-                    "the theorem holds, though not by the lemma. In the tails the gap has one sign whatever the sample is",
+                    "the theorem holds, though not by the lemma. In the tails the gap has one sign for every sample",
                 (true, true) => "the theorem holds",
                 (false, _) => "above what the theorem allows, -0.5",
             }
@@ -495,28 +496,28 @@ mod tests {
     #[test]
     fn errors_of_calibrated_predictions_fall_like_the_root_of_n_sigma() {
         let cells = cells("calibrated");
-        for figure in [Figure::Error, Figure::Positive, Figure::Total] {
-            let slope = figure.slope(&cells);
-            assert!((slope - CLAIMED).abs() <= NEAR, "{}: {slope}", figure.name());
+        for quantity in [Quantity::Error, Quantity::Positive, Quantity::Total] {
+            let slope = quantity.slope(&cells);
+            assert!((slope - CLAIMED).abs() <= NEAR, "{}: {slope}", quantity.name());
         }
     }
 
     #[test]
     fn heavy_tails_break_the_lemma_and_not_the_theorem() {
         let cells = cells("calibrated-heavy-tails");
-        for figure in [Figure::Positive, Figure::Total] {
-            let slope = figure.slope(&cells);
-            assert!((-0.38..-0.28).contains(&slope), "{}: {slope}", figure.name());
+        for quantity in [Quantity::Positive, Quantity::Total] {
+            let slope = quantity.slope(&cells);
+            assert!((-0.38..-0.28).contains(&slope), "{}: {slope}", quantity.name());
         }
-        assert!(Figure::Error.slope(&cells) < -0.45);
+        assert!(Quantity::Error.slope(&cells) < -0.45);
     }
 
     #[test]
     fn the_spread_for_miscalibrated_predictions_does_not_depend_on_sigma() {
         let cells = cells("overconfident");
-        let (rows, sigma) = Figure::Spread.exponents(wide(&cells, LEAST)).unwrap();
+        let (rows, sigma) = Quantity::Spread.exponents(wide(&cells, LEAST)).unwrap();
         assert!((rows + 0.5).abs() < 0.05 && sigma.abs() < 0.1, "n^{rows} sigma^{sigma}");
-        let (rows, _) = Figure::Bias.exponents(wide(&cells, LEAST)).unwrap();
+        let (rows, _) = Quantity::Bias.exponents(wide(&cells, LEAST)).unwrap();
         assert!(rows < -0.7, "n^{rows}");
         assert!(cells.iter().all(|cell| cell.error.value < cell.bound()));
     }

@@ -1,11 +1,11 @@
-//! What can be set about a study.
+//! The options of a study.
 
 /// How a study is run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Setting {
-    /// Fewer rows and repetitions: to see that it works, not to believe the figures.
+    /// Fewer rows and repetitions: a check that the study works, whose values are not to be cited.
     pub quick: bool,
-    /// Where all random numbers start.
+    /// The seed of all random numbers.
     pub random_state: u64,
 }
 
@@ -15,9 +15,9 @@ impl Setting {
         if self.quick { quick } else { full }
     }
 
-    /// How the page says it.
+    /// The setting in words.
     pub(crate) fn words(&self) -> String {
-        let run = self.pick("Full run", "Quick run (`--quick`): fewer rows and repetitions, not to be quoted");
+        let run = self.pick("Full run", "Quick run (`--quick`): fewer rows and repetitions, not to be cited");
         format!("{run}, seed {}.", self.random_state)
     }
 }

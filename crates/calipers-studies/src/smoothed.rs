@@ -149,8 +149,9 @@ impl Kernel {
     /// Adds a kernel with its middle at `place`, of total `share`, to the nodes 0, step, 2 step,
     /// ...
     ///
-    /// With x the way from the middle to the nearest node, K(x + jΔ) = exp(-x²/2σ²) · exp(-xΔ/σ²)^j · K(jΔ): two
-    /// exponentials for all nodes. Since |x| <= Δ/2, the powers stay between 1/2 and 2.
+    /// With x the distance from the middle to the nearest node, K(x + jΔ) = exp(-x²/2σ²) ·
+    /// exp(-xΔ/σ²)^j · K(jΔ), which takes two exponentials for all nodes. Since |x| <= Δ/2, the
+    /// powers stay between 1/2 and 2.
     fn add(&self, values: &mut [f64], place: f64, share: f64) {
         let nearest = (place / self.step).round();
         let x = (nearest * self.step - place) / self.sigma;

@@ -1,12 +1,12 @@
-//! A few numbers for many.
+//! Summaries of many values.
 
-/// Mean of some values, and how far they and it can be off.
+/// The mean of some values with its deviations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Mean {
     pub(crate) value: f64,
-    /// Of these values, as numpy's: their number is the divisor.
+    /// The standard deviation of the values. As in numpy, the divisor is their number.
     pub(crate) deviation: f64,
-    /// Of the mean, where the values were drawn independently.
+    /// The standard error of the mean of independent values.
     pub(crate) standard_error: f64,
 }
 
@@ -20,7 +20,7 @@ impl Mean {
     }
 }
 
-/// Least and greatest; infinite, the wrong way round, for none.
+/// The smallest and the largest value; infinity and minus infinity if there are none.
 pub(crate) fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
 }

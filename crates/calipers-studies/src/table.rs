@@ -1,6 +1,6 @@
-//! Figures in columns: CSV for programs, Markdown for people.
+//! Tables: CSV for programs, Markdown for people.
 
-/// A table of texts, as they shall be read.
+/// A table of texts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
     columns: Vec<String>,
@@ -13,14 +13,14 @@ impl Table {
         Table { columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
     }
 
-    /// Adds a row. Cells that are missing are empty; there are none too many.
+    /// Adds a row. Missing cells are empty.
     pub fn row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
         let mut cells: Vec<String> = cells.into_iter().map(Into::into).collect();
         cells.resize(self.columns.len(), String::new());
         self.rows.push(cells);
     }
 
-    /// As CSV, quoted where need be.
+    /// As CSV, with quotes where they are needed.
     pub fn to_csv(&self) -> String {
         let cell = |text: &String| {
             let plain = !text.contains([',', '"', '\n', '\r']);

@@ -28,7 +28,7 @@ pub fn run(setting: &Setting) -> Result<Page, Error> {
     let population = two_point(ALPHA)?;
     page.text(&format!(
         "The paper's Section 6.1 (Figure synthplot). X is -1/2 with outcome 0 or 1/2 with outcome 1; the predictor is \
-         rho(alpha x), alpha = {ALPHA}, so that every prediction is within {:.6} of 1/2 and wrong by almost 1/2: the true \
+         rho(alpha x), alpha = {ALPHA}, so every prediction is within {:.6} of 1/2 and wrong by almost 1/2: the true \
          ECE is {:.6}. {N_ROWS} rows are drawn. Bins have equal width; sigma = 1/bins; noise is Gaussian.",
         population.predictions()[1] - 0.5,
         population.ece(),
@@ -102,7 +102,7 @@ fn parity(page: &mut Page, points: &[Point]) {
     );
     page.finding(
         Agreement::Noted,
-        &format!("The paper's sampling is off by up to {} from the integral, which is its noise.", fixed(furthest, 4)),
+        &format!("The paper's sampling differs by up to {} from the integral, which is its noise.", fixed(furthest, 4)),
     );
 }
 
@@ -110,9 +110,9 @@ fn parity(page: &mut Page, points: &[Point]) {
 fn small_sigma(page: &mut Page, setting: &Setting) -> Result<(), Error> {
     page.heading("Sigma down to 1e-5");
     page.text(
-        "The logits are alpha apart. Noise far wider than that hides the miscalibration, which is what the figure above \
-         shows; noise far narrower than that does not. LS-ECE is continuous in the predictor at every sigma, but its value \
-         is that of ECE to the resolution of sigma, and this example is built to be finer.",
+        "The two logits differ by alpha. Noise that is much wider hides the miscalibration, as the figure above shows. \
+         Noise that is much narrower does not hide it. LS-ECE is continuous in the predictor at every sigma, but it \
+         sees gaps only down to the resolution of sigma, and the gap of this example is finer.",
     );
     let population = two_point(ALPHA)?;
     let n = setting.pick(51, 11);
@@ -125,7 +125,7 @@ fn small_sigma(page: &mut Page, setting: &Setting) -> Result<(), Error> {
         .y(Axis::linear("LS-ECE"))
         .add(Series::line("LS-ECE", points.clone()))
         .horizontal_rule(population.ece(), "true ECE");
-    page.figure("sigma", &chart, "Below alpha, LS-ECE climbs to the true ECE.");
+    page.figure("sigma", &chart, "For sigma below alpha, LS-ECE rises to the true ECE.");
     let mut table = Table::new(["sigma", "ls_ece_of_the_population"]);
     points.iter().for_each(|(sigma, value)| table.row([full(*sigma), full(*value)]));
     page.csv("sigma", &table);

@@ -132,7 +132,7 @@ fn the_page_names_its_files_and_is_the_same_again() {
         assert!(files[0].text.contains(&format!("({})", file.name)), "{} is not on its page", file.name);
         assert!(!file.text.contains("NaN") && !file.text.contains("inf,"), "{}", file.name);
     }
-    assert!(files[0].text.contains("Names are shown without what all have: x_ and _v1."));
+    assert!(files[0].text.contains("Names are shown without their common parts: x_ and _v1."));
     assert_eq!(page, three());
 }
 

@@ -1,6 +1,7 @@
-//! The one error type: every way in which calipers refuses to answer.
+//! The one error type of calipers.
 
-/// A refusal. The text gives the rule, the value and the place; rows are counted from 0.
+/// Invalid input, an invalid option, or a tolerance that cannot be met. The text states the rule,
+/// the value and the place; rows are counted from 0.
 ///
 /// The cases under test are one table, `fixtures/refusals.json`, which runs through Rust, the
 /// command line and Python; [`Error::CODES`] is what the table is checked against.
@@ -75,7 +76,7 @@ pub enum Error {
 
     /// Probabilities that were written as percentages.
     #[error(
-        "probability{} in row {row} must be in [0, 1], got {}; the values go up to {}: if they are percentages, divide by 100",
+        "probability{} in row {row} must be in [0, 1], got {}; the largest value is {}: if these are percentages, divide them by 100",
         of_class(.class), number(*.value), number(*.max)
     )]
     Percentages {
@@ -133,7 +134,7 @@ pub enum Error {
 
     /// Class labels that count from 1.
     #[error(
-        "label in row {row} must be a class from 0 to {last}, got {value}; the labels run from 1 to {value}: subtract 1"
+        "label in row {row} must be a class from 0 to {last}, got {value}; the labels count from 1: subtract 1 from each"
     )]
     LabelsFromOne {
         /// Row, from 0.
@@ -155,7 +156,7 @@ pub enum Error {
 
     /// Labels given as probabilities, and probabilities as labels.
     #[error(
-        "labels come first and probabilities second, got fractions as labels and only 0 and 1 as probabilities: they look swapped"
+        "labels and probabilities look swapped: the labels are fractions and the probabilities are only 0 and 1; exchange them"
     )]
     Swapped,
 
@@ -233,60 +234,63 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-impl Error {
-    /// The codes of all variants, so that tests can check that they know every one.
-    pub const CODES: &'static [&'static str] = &[
-        "no_rows",
-        "no_valid_rows",
-        "length_mismatch",
-        "shape",
-        "wrong_type",
-        "missing",
-        "invalid_probability",
-        "percentages",
-        "invalid_logit",
-        "row_sum",
-        "invalid_outcome",
-        "invalid_label",
-        "labels_from_one",
-        "positive_label_absent",
-        "swapped",
-        "invalid_weight",
-        "zero_weights",
-        "invalid_setting",
-        "unlike_sketches",
-        "invalid_sketch",
-        "tolerance_not_met",
-    ];
+/// [`Error::CODES`] and [`Error::code`], from one list.
+macro_rules! codes {
+    ($($variant:ident: $code:literal),* $(,)?) => {
+        impl Error {
+            /// The codes of all variants, so that tests can check that they cover every one.
+            pub const CODES: &'static [&'static str] = &[$($code),*];
 
-    /// A name for the kind of refusal that does not change with its text.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Error::NoRows => "no_rows",
-            Error::NoValidRows { .. } => "no_valid_rows",
-            Error::LengthMismatch { .. } => "length_mismatch",
-            Error::Shape { .. } => "shape",
-            Error::WrongType { .. } => "wrong_type",
-            Error::Missing { .. } => "missing",
-            Error::InvalidProbability { .. } => "invalid_probability",
-            Error::Percentages { .. } => "percentages",
-            Error::InvalidLogit { .. } => "invalid_logit",
-            Error::RowSum { .. } => "row_sum",
-            Error::InvalidOutcome { .. } => "invalid_outcome",
-            Error::InvalidLabel { .. } => "invalid_label",
-            Error::LabelsFromOne { .. } => "labels_from_one",
-            Error::PositiveLabelAbsent { .. } => "positive_label_absent",
-            Error::Swapped => "swapped",
-            Error::InvalidWeight { .. } => "invalid_weight",
-            Error::ZeroWeights { .. } => "zero_weights",
-            Error::InvalidSetting { .. } => "invalid_setting",
-            Error::UnlikeSketches { .. } => "unlike_sketches",
-            Error::InvalidSketch { .. } => "invalid_sketch",
-            Error::ToleranceNotMet { .. } => "tolerance_not_met",
+            /// A name for the kind of error that does not change with its text.
+            pub fn code(&self) -> &'static str {
+                match self {
+                    $(Error::$variant { .. } => $code),*
+                }
+            }
         }
-    }
+    };
+}
 
+codes! {
+    NoRows: "no_rows",
+    NoValidRows: "no_valid_rows",
+    LengthMismatch: "length_mismatch",
+    Shape: "shape",
+    WrongType: "wrong_type",
+    Missing: "missing",
+    InvalidProbability: "invalid_probability",
+    Percentages: "percentages",
+    InvalidLogit: "invalid_logit",
+    RowSum: "row_sum",
+    InvalidOutcome: "invalid_outcome",
+    InvalidLabel: "invalid_label",
+    LabelsFromOne: "labels_from_one",
+    PositiveLabelAbsent: "positive_label_absent",
+    Swapped: "swapped",
+    InvalidWeight: "invalid_weight",
+    ZeroWeights: "zero_weights",
+    InvalidSetting: "invalid_setting",
+    UnlikeSketches: "unlike_sketches",
+    InvalidSketch: "invalid_sketch",
+    ToleranceNotMet: "tolerance_not_met",
+}
+
+impl Error {
     pub(crate) fn setting(name: &'static str, rule: impl Into<String>, value: impl ToString) -> Self {
         Error::InvalidSetting { name, rule: rule.into(), value: value.to_string() }
+    }
+
+    /// An error unless `valid`. Conditions on numbers are written so that NaN fails them.
+    pub(crate) fn require(
+        valid: bool,
+        name: &'static str,
+        rule: impl Into<String>,
+        value: impl ToString,
+    ) -> Result<(), Self> {
+        if valid { Ok(()) } else { Err(Self::setting(name, rule, value)) }
+    }
+
+    pub(crate) fn invalid_sketch(reason: impl Into<String>) -> Self {
+        Error::InvalidSketch { reason: reason.into() }
     }
 }

@@ -12,6 +12,7 @@ pub mod noise;
 mod numerics;
 pub mod population;
 mod setters;
+mod shared;
 pub mod simulate;
 mod sketch;
 mod sweep;

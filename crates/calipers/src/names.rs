@@ -1,14 +1,18 @@
 //! Enums whose variants have names, as options have them.
 
-/// `NAMES`, `name` and `FromStr` of an enum: `names! { Norm, "norm"; L1 = "l1", L2 = "l2" }`. The
-/// text is the name of the option, for errors.
+/// `ALL`, `NAMES`, `name` and `FromStr` of an enum:
+/// `names! { Norm, "norm"; L1 = "l1", L2 = "l2" }`. The text after the type is the name of the
+/// option, for errors.
 macro_rules! names {
     ($type:ident, $option:literal; $($variant:ident = $name:literal),* $(,)?) => {
         impl $type {
+            /// All variants, in order.
+            pub const ALL: [$type; Self::NAMES.len()] = [$($type::$variant),*];
+
             /// All names, in order.
             pub const NAMES: &'static [&'static str] = &[$($name),*];
 
-            /// Its name as an option.
+            /// The name as an option.
             pub fn name(self) -> &'static str {
                 match self {
                     $($type::$variant => $name),*

@@ -1,4 +1,4 @@
-//! Long calls that can be stopped from another thread, and that say how far they are.
+//! Long calls that can be stopped from another thread, and that report their progress.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -6,16 +6,16 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What threads that work on a call look at now and then, and what they tell of their progress.
+/// A flag by which a long call can be stopped, and its progress.
 ///
 /// A watch belongs to threads, not to arguments: make a rayon pool for the call whose
 /// `start_handler` calls [`join`](Watch::join), and run the call in it. Threads that have joined
-/// none, such as those of rayon's global pool, look at nothing and count nothing.
+/// none, such as those of rayon's global pool, check nothing and count nothing.
 ///
 /// # How work stops
-/// Loops that are long look at the watch once for each chunk of rows, draw or run. Where it was
+/// Long loops check the watch once for each chunk of rows, draw or run. Where it was
 /// stopped they unwind as a panic would, without a message, and [`guard`](Watch::guard) catches
-/// that: so figures need no case for "nothing came of it", and nothing half done is returned. What
+/// that. So results need no case for "interrupted", and nothing incomplete is returned. What
 /// unwinds is dropped; only what a call changes in place must not be used after. Programs that are
 /// built to abort where others unwind must not stop a watch.
 ///
@@ -51,9 +51,9 @@ struct Count {
     done: AtomicU64,
 }
 
-/// A call came to no end, since its [`Watch`] was stopped.
+/// The call did not finish, because its [`Watch`] was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("stopped before it came to its end")]
+#[error("stopped before it was finished")]
 pub struct Stopped;
 
 thread_local! {
@@ -66,12 +66,12 @@ impl Watch {
         Self::default()
     }
 
-    /// This thread looks at the watch from now on.
+    /// This thread checks the watch from now on.
     pub fn join(self: Arc<Self>) {
         JOINED.set(Some(self));
     }
 
-    /// Work of threads that have joined shall end.
+    /// Ends the work of all threads that have joined.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
@@ -95,7 +95,7 @@ impl Watch {
         share(&self.runs).or_else(|| share(&self.draws))
     }
 
-    /// What `work` gives, unless the watch was stopped while a thread was still looking at it.
+    /// What `work` gives, unless the watch was stopped while a thread was still checking it.
     /// Panics go on.
     pub fn guard<T>(&self, work: impl FnOnce() -> T) -> Result<T, Stopped> {
         // Whoever gives `work` uses nothing that it changes in place once it is stopped; see above.

@@ -1,4 +1,7 @@
-"""What all displays share on paper: axes, colours, the legend. No setting of matplotlib is changed."""
+"""What all displays share on paper: axes, colours, the legend.
+
+No setting of matplotlib is changed.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,16 @@ SMALL = "small"
 
 _CURVE = "calipers-curve"
 _BESIDE = "calipers-legend-beside"
-# Letters of a line in the legend: as many as stand beside a square chart in a figure of the default size.
+# Letters of a line in the legend: as many as stand beside a square chart in a figure of the default
+# size.
 _LEGEND_WIDTH = 22
 
 
 def axes_for(ax: Axes | None) -> tuple[Axes, bool]:
-    """The axes to draw on, and whether the legend stands beside them: it does in a figure that is made here."""
+    """The axes to draw on, and whether the legend stands beside them.
+
+    It does in a figure that is made here.
+    """
     if ax is None:
         import matplotlib.pyplot as plt
         from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -49,7 +56,10 @@ def marked(ax: Axes, kind: str = _CURVE) -> list[Artist]:
 
 
 def free_colors(ax: Axes, n: int) -> list[str]:
-    """The next n colours that no display has used on these axes; they begin again after the last."""
+    """The next n colours that no display has used on these axes.
+
+    They begin again after the last.
+    """
     used = len(marked(ax))
     return [PALETTE[(used + index) % len(PALETTE)] for index in range(n)]
 
@@ -60,18 +70,21 @@ def label(name: str | None, what: str) -> str:
     return "\n".join([*lines, what] if what else lines)
 
 
-def figure_text(value: float) -> str:
-    """A figure with three digits."""
+def value_text(value: float) -> str:
+    """A value with three digits."""
     return f"{value:.3g}" if abs(value) >= 1e-4 or value == 0 else f"{value:.0e}"
 
 
 def percent(share: float) -> str:
-    """A share of one as people say it."""
+    """A share as a percentage."""
     return f"{100 * share:.3g}%"
 
 
 def draw_legend(ax: Axes, beside: bool, last: Sequence[str] = ()) -> None:
-    """The legend: to the right of the axes, or inside where it covers least; the labels in `last` end it."""
+    """The legend: to the right of the axes, or inside where it covers least.
+
+    The labels in `last` end it.
+    """
     entries = list(zip(*ax.get_legend_handles_labels(), strict=True))
     entries.sort(key=lambda entry: last.index(entry[1]) if entry[1] in last else -1)
     handles, labels = zip(*entries, strict=True)
@@ -99,7 +112,10 @@ def plain_frame(ax: Axes) -> None:
 
 
 def thinned(x: NDArray[np.float64], n: int = 600) -> NDArray[np.intp]:
-    """Places of at most about n points that look like all of an ascending x: no two within a pixel, both ends kept."""
+    """Places of at most about n points that look like all of an ascending x.
+
+    No two within a pixel, both ends kept.
+    """
     if x.size <= n:
         return np.arange(x.size)
     cells = np.floor((x - x[0]) / max(x[-1] - x[0], 1e-300) * n)

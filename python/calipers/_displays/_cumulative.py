@@ -20,7 +20,6 @@ from calipers._row_options import OneViewOptions, Unpack
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 _BAND = "calipers-band"
 _BAND_TEXT = "2 standard deviations\nif calibrated"
 _ZERO = "calipers-zero"
@@ -28,13 +27,16 @@ _SCALE = "calipers-probabilities"
 
 
 class CumulativeDisplay(OfEstimator):
-    """Cumulative differences: outcomes less predictions, summed up from the smallest probability to the largest.
+    """Chart of cumulative differences: outcomes less predictions, by rising probability.
+
+    Use it to see where predictions are too high or too low, without any bins.
 
         C_k = Σ_(i: p_i <= p_(k)) s_i (y_i - p_i)
 
-    There are no bins and no smoothing. The slope is what counts: where the line rises, outcomes are more frequent
-    than predicted, and by the slope itself; where it falls, less frequent; where it is level, predictions are right.
-    The shaded band is what chance does to a calibrated model: two standard deviations of C_k to either side,
+    There are no bins and no smoothing. The slope is what counts: where the line rises, outcomes are
+    more frequent than predicted, and by the slope itself; where it falls, less frequent; where it
+    is level, predictions are right. The shaded band is what chance does to a calibrated model: two
+    standard deviations of C_k to either side,
 
         sd_k² = Σ_(i: p_i <= p_(k)) s_i² p_i (1 - p_i)
 
@@ -51,18 +53,11 @@ class CumulativeDisplay(OfEstimator):
     name : str, optional
         What the legend calls it.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The axes that were drawn on last.
-    figure_ : matplotlib Figure
-        Their figure.
-
     References
     ----------
-    Tygert, "Plots of the cumulative differences between observed and expected values of ordered Bernoulli variates",
-    2020; Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic predictions", JMLR 23,
-    2022.
+    Tygert, "Plots of the cumulative differences between observed and expected values of ordered
+    Bernoulli variates", 2020; Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration
+    for probabilistic predictions", JMLR 23, 2022.
 
     Examples
     --------
@@ -73,9 +68,6 @@ class CumulativeDisplay(OfEstimator):
     >>> display.ax_.get_xlabel()
     'Share of rows, by rising probability'
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(
         self,
@@ -107,18 +99,7 @@ class CumulativeDisplay(OfEstimator):
         color: str | None = None,
         **rows: Unpack[OneViewOptions],
     ) -> CumulativeDisplay:
-        """Compute the curve of these predictions and draw it.
-
-        Parameters
-        ----------
-        <y_true, y_prob, link, name, ax, color>
-        <rows>
-
-        Returns
-        -------
-        CumulativeDisplay
-            The display, drawn.
-        """
+        """Compute the curve of these predictions and draw it."""
         predictions = read(CumulativeDisplay.from_predictions, y_true, y_prob, rows)
         curve = CumulativeCurve._of(predictions.ask(_core.cumulative_curve, link=link))
         estimate = predictions.estimate(ecce_r.__name__, link=link)
@@ -127,17 +108,7 @@ class CumulativeDisplay(OfEstimator):
 
     @documented
     def plot(self, *, ax: Axes | None = None, name: str | None = None, color: str | None = None) -> CumulativeDisplay:
-        """Draw the curve with its band; further displays may be drawn on the same axes.
-
-        Parameters
-        ----------
-        <ax, name, color>
-
-        Returns
-        -------
-        CumulativeDisplay
-            This display, with `ax_` and `figure_`.
-        """
+        """Draw the curve with its band; further displays may be drawn on the same axes."""
         ax, beside = canvas.axes_for(ax)
         first = not canvas.marked(ax, _ZERO)
         color = canvas.free_colors(ax, 1)[0] if color is None else color
@@ -187,7 +158,10 @@ class CumulativeDisplay(OfEstimator):
         return self
 
     def _corners(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The curve with as many points as paper shows: of each stretch the ends, the lowest and the highest."""
+        """The curve with as many points as paper shows.
+
+        Of each stretch the ends, the lowest and the highest.
+        """
         shares, differences = self.curve.shares, self.curve.differences
         if shares.size <= 4000:
             return shares, differences
@@ -214,12 +188,16 @@ class CumulativeDisplay(OfEstimator):
 
 
 def _deviations(rows: Rows, curve: CumulativeCurve, estimate: Estimate, link: Link) -> NDArray[np.float64] | None:
-    """Standard deviations of the curve of a calibrated model; None where the weights of valid rows are not known."""
+    """Standard deviations of the curve of a calibrated model.
+
+    None where the weights of valid rows are not known.
+    """
     steps, effective = np.diff(curve.shares), float(estimate.n)
     if rows.columns.weights is not None:
         if estimate.left_out:
             return None
-        # Chance goes with the squares of weights, whose shares are those of a curve that has them as weights.
+        # Chance goes with the squares of weights, whose shares are those of a curve that has them
+        # as weights.
         weights = rows.columns.weights.astype(np.float64).ravel()
         squares = (weights / weights.max()) ** 2
         steps = np.diff(rows.with_weights(squares).ask(_core.cumulative_curve, link=link)["shares"])

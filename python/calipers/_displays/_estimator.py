@@ -1,8 +1,8 @@
-"""An estimator and its data -> labels and scores, as functions of calipers take them -> a display."""
+"""An estimator and its data -> labels and scores -> a display."""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,11 +10,26 @@ from numpy.typing import ArrayLike, NDArray
 from calipers._documented import documented
 from calipers._inputs import OneView, PosLabel
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
 Display = TypeVar("Display", bound="OfEstimator")
 
 
 class OfEstimator:
-    """A display that is drawn from predictions, and so from an estimator, too."""
+    """A display that is drawn from predictions, and so from an estimator, too.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes that were drawn on last.
+    figure_ : matplotlib Figure
+        Their figure.
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
 
     @classmethod
     @documented
@@ -30,20 +45,21 @@ class OfEstimator:
         name: str | None = None,
         **options: Any,
     ) -> Display:
-        """Draw what a fitted classifier says of these data.
+        """Draw the predictions of a fitted classifier for these data.
 
         Parameters
         ----------
         estimator : fitted classifier
-            It is asked for `predict_proba`, or with `from_logits` for `decision_function`.
+            Its `predict_proba` is called, or its `decision_function` with `from_logits`.
         X, y : array-like
             Data and labels; labels are those of ``estimator.classes_``.
         from_logits : bool
-            Whether `decision_function` is asked, which gives raw scores, in place of `predict_proba`.
+            Whether to call `decision_function`, which gives raw scores, in place of
+            `predict_proba`.
         multiclass : {None, "top_class"} or int
-            The question that is asked of several classes. None: that of the positive class for two classes, "top_class"
-            for more. "top_class": the largest probability, and whether that class was right. An int: that class against
-            the rest.
+            The binary question for several classes. None: that of the positive class for two
+            classes, "top_class" for more. "top_class": the largest probability, and whether that
+            class was right. An int: that class against the rest.
         pos_label : str, int, float or bool, optional
             The positive one of two classes; the last unless given.
         name : str, optional

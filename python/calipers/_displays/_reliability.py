@@ -16,13 +16,12 @@ from calipers._displays import _canvas as canvas
 from calipers._displays._estimator import OfEstimator
 from calipers._documented import documented
 from calipers._inputs import Link, NBins, Noise, Strategy
-from calipers._ls_ece import ls_ece
 from calipers._predictions import Outcomes, Probabilities, read
 from calipers._row_options import OneViewOptions, Unpack
+from calipers._smoothed import ls_ece
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 # Unions of words, since stubtest takes an alias of one Literal with several for no union at all.
 Kind: TypeAlias = Literal["smoothed"] | Literal["binned"] | Literal["corp"]
 BandChoice: TypeAlias = Literal["auto", "consistency", "confidence"] | None
@@ -33,26 +32,31 @@ _DIAGONAL_TEXT = "observed = predicted"
 _SHARES_TEXT = "calipers-shares-text"
 # The strip of the predictions, below the rates: from its floor up to the height of its highest bar.
 _FLOOR, _CEILING = -0.28, -0.1
-# A smoothed curve is drawn where the density is at least this; it is 1 where predictions are spread evenly.
+# A smoothed curve is drawn where the density is at least this; it is 1 where predictions are spread
+# evenly.
 _LEAST_DENSITY = 0.01
 # A piece of a curve that is narrower than this is a dot.
 _DOT = 0.02
 
 
 class Shares(NamedTuple):
-    """The predictions as bars: edges, and the share of the weight between each edge and the next."""
+    """The predictions as bars: edges, and the share of the weight between them."""
 
     edges: NDArray[np.float64]
     shares: NDArray[np.float64]
 
 
 class ReliabilityDisplay(OfEstimator):
-    """Reliability diagram: the outcome rate at each predicted probability, and below it where predictions are.
+    """Reliability diagram: the outcome rate at each predicted probability.
 
-    On the diagonal, what is predicted with 30% happens in 30% of cases. Below it predictions are too high, above it
-    too low. The curve is one of three kinds: `ls_curve` (smoothed on the scale of the logits; its mean gap is
-    LS-ECE), `corp_curve` (isotonic), or the points of `calibration_bins`. The shaded band is where the curve of a
-    calibrated model with these predictions would lie, place by place; for bins it is drawn as bars.
+    Use it to see at which probabilities a model is miscalibrated, and in which direction. Bars
+    below the curve show where predictions are.
+
+    On the diagonal, what is predicted with 30% happens in 30% of cases. Below it predictions are
+    too high, above it too low. The curve is one of three kinds: `ls_curve` (smoothed on the scale
+    of the logits; its mean gap is LS-ECE), `corp_curve` (isotonic), or the points of
+    `calibration_bins`. The shaded band is where the curve of a calibrated model with these
+    predictions would lie, place by place; for bins it is drawn as bars.
 
     Use `from_predictions` or `from_estimator`.
 
@@ -69,36 +73,29 @@ class ReliabilityDisplay(OfEstimator):
     name : str, optional
         What the legend calls it.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The axes that were drawn on last.
-    figure_ : matplotlib Figure
-        Their figure.
-
     Notes
     -----
-    A smoothed curve is drawn where the density of smoothed predictions is at least 1/100 of an even spread. Its band
-    may leave the diagonal where noise is wide: smoothing moves predictions, those of a calibrated model, too.
+    A smoothed curve is drawn where the density of smoothed predictions is at least 1/100 of an even
+    spread. Its band may leave the diagonal where noise is wide: smoothing moves predictions, those
+    of a calibrated model, too.
 
     References
     ----------
-    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024 (smoothed);
-    Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers", PNAS 118, 2021 (corp);
-    Bröcker, Smith, "Increasing the reliability of reliability diagrams", Weather and Forecasting 22, 2007 (bands).
+    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing",
+    2024 (smoothed); Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic
+    classifiers", PNAS 118, 2021 (corp); Bröcker, Smith, "Increasing the reliability of reliability
+    diagrams", Weather and Forecasting 22, 2007 (bands).
 
     Examples
     --------
     >>> import calipers as cal
-    >>> display = cal.ReliabilityDisplay.from_predictions([0, 1, 1], [0.2, 0.2, 0.9], kind="binned", n_bins=2)
+    >>> y_true, y_prob = [0, 1, 1], [0.2, 0.2, 0.9]
+    >>> display = cal.ReliabilityDisplay.from_predictions(y_true, y_prob, kind="binned", n_bins=2)
     >>> display.curve[0].outcome_rate, round(display.estimate, 12)
     (0.5, 0.233333333333)
     >>> display.ax_.get_ylabel()
     'Observed frequency'
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(
         self,
@@ -141,21 +138,14 @@ class ReliabilityDisplay(OfEstimator):
 
         Parameters
         ----------
-        <y_true, y_prob>
         kind : {"smoothed", "binned", "corp"}
             Which curve.
         band : {"auto", "consistency", "confidence"} or None
-            "consistency": where the curve of a calibrated model would lie. "confidence", for "corp" alone: where the
-            true rates may lie. "auto" is "consistency", but nothing for bins of weighted rows, which have no band.
+            "consistency": where the curve of a calibrated model would lie. "confidence", for "corp"
+            alone: where the true rates may lie. "auto" is "consistency", but nothing for bins of
+            weighted rows, which have no band.
         level : float
             Of the band, at each place.
-        <n_resamples, random_state, sigma, noise, n_bins, strategy, link, name, ax, color>
-        <rows>
-
-        Returns
-        -------
-        ReliabilityDisplay
-            The display, drawn.
         """
         if kind not in ("smoothed", "binned", "corp"):
             raise ValueError(f"kind must be 'smoothed', 'binned' or 'corp', got {kind!r}")
@@ -190,17 +180,7 @@ class ReliabilityDisplay(OfEstimator):
 
     @documented
     def plot(self, *, ax: Axes | None = None, name: str | None = None, color: str | None = None) -> ReliabilityDisplay:
-        """Draw the diagram; further displays may be drawn on the same axes.
-
-        Parameters
-        ----------
-        <ax, name, color>
-
-        Returns
-        -------
-        ReliabilityDisplay
-            This display, with `ax_` and `figure_`.
-        """
+        """Draw the diagram; further displays may be drawn on the same axes."""
         own = ax is None
         ax, beside = canvas.axes_for(ax)
         color = canvas.free_colors(ax, 1)[0] if color is None else color
@@ -229,7 +209,7 @@ class ReliabilityDisplay(OfEstimator):
 
     def _label(self, name: str | None, measure: str, otherwise: str) -> str:
         return canvas.label(
-            name, otherwise if self.estimate is None else f"{measure} {canvas.figure_text(self.estimate)}"
+            name, otherwise if self.estimate is None else f"{measure} {canvas.value_text(self.estimate)}"
         )
 
 
@@ -302,7 +282,7 @@ def _draw_band(
 
 
 def _band_label(ax: Axes, band: Band) -> str | None:
-    """What the legend says of a band, once for all displays."""
+    """The label of a band in the legend, once for all displays."""
     text = _band_text(band)
     return None if text in ax.get_legend_handles_labels()[1] else text
 
@@ -313,7 +293,7 @@ def _band_text(band: Band) -> str:
 
 
 def _draw_bins(ax: Axes, bins: Sequence[Bin], band: Band | None, color: str, text: str) -> None:
-    """A point for each bin that has rows, beside what chance may make of it or tied to the diagonal by its gap."""
+    """A point for each bin that has rows, with its band or else its gap to the diagonal."""
     held = np.array([each.weight > 0 for each in bins])
     x = np.array([each.mean_probability for each in bins])[held]
     rates = np.array([each.outcome_rate for each in bins])[held]
@@ -328,7 +308,7 @@ def _draw_bins(ax: Axes, bins: Sequence[Bin], band: Band | None, color: str, tex
 
 
 def _band_of_bins(bins: Sequence[Bin], level: float, n_resamples: int, random_state: int) -> Band:
-    """Rates of each bin if its rows had outcomes with its mean probability, which makes it a little too wide."""
+    """Rates of each bin if outcomes had its mean probability: a little too wide a band."""
     draw = np.random.default_rng(random_state)
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be inside (0, 1), got {level}")
@@ -364,7 +344,10 @@ def _draw_shares(ax: Axes, shares: Shares, color: str, text: str) -> None:
 
 
 def _places(walk: CumulativeCurve, sigma: float) -> NDArray[np.float64]:
-    """Where a smoothed curve is evaluated: evenly, and about the predictions as finely as the noise is wide."""
+    """Where a smoothed curve is evaluated.
+
+    Evenly, and about the predictions as finely as the noise is wide.
+    """
     even = np.linspace(0.0, 1.0, 203)[1:-1]
     reached = np.searchsorted(walk.shares[1:], np.linspace(0.0, 1.0, 41))
     p = np.clip(np.unique(walk.probabilities[1:][np.minimum(reached, walk.shares.size - 2)]), 1e-6, 1 - 1e-6)

@@ -17,7 +17,6 @@ from calipers._sweep import Bins, SweepResult, sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 _CHANCE = "calipers-chance"
 _CHANCE_TEXT = "range of ECE by\nchance alone"
@@ -25,12 +24,14 @@ _WORDS = {"uniform": "equal width", "quantile": "equal mass"}
 
 
 class SweepDisplay(OfEstimator):
-    """ECE over numbers of bins and LS-ECE over sigma in one chart, which shows how brittle the figure is.
+    """Chart of a sweep: ECE over numbers of bins and LS-ECE over sigma.
 
-    At a number of bins B stand ECE with B bins of equal width and of equal mass, and LS-ECE at sigma = 1/B. A line
-    that goes up and down says that the figure is one of the bins, and not of the model. The bars at the right are as
-    long as the ranges of both ECEs over 10 to 100 bins that chance alone makes, were the model calibrated; the legend
-    has the verdict of `sweep`.
+    Use it to see how much the choice of bins decides.
+
+    At a number of bins B stand ECE with B bins of equal width and of equal mass, and LS-ECE at
+    sigma = 1/B. A line that goes up and down shows that the value is one of the bins, and not of
+    the model. The bars at the right are as long as the ranges of both ECEs over 10 to 100 bins that
+    chance alone makes, were the model calibrated; the legend has the verdict of `sweep`.
 
     Use `from_predictions` or `from_estimator`; they take what `sweep` takes.
 
@@ -41,29 +42,20 @@ class SweepDisplay(OfEstimator):
     name : str, optional
         What the legend calls it.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The axes that were drawn on last.
-    figure_ : matplotlib Figure
-        Their figure.
-
     References
     ----------
-    Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024, section 5.
+    The paper of LS-ECE: see `ls_ece`.
 
     Examples
     --------
     >>> import calipers as cal
-    >>> display = cal.SweepDisplay.from_predictions([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.9], bins=[10, 20])
+    >>> y_true, y_prob = [0, 1, 0, 1], [0.2, 0.4, 0.6, 0.9]
+    >>> display = cal.SweepDisplay.from_predictions(y_true, y_prob, bins=[10, 20])
     >>> display.result.verdict
     'stable'
     >>> display.ax_.get_xlabel()
     'Number of bins; 1 / sigma of LS-ECE'
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(self, result: SweepResult, *, name: str | None = None) -> None:
         self.result = result
@@ -92,16 +84,8 @@ class SweepDisplay(OfEstimator):
 
         Parameters
         ----------
-        <y_true, y_prob, bins, noise, link, tolerance, clip, compat>
         random_state : int
             Seed of the sampling noise.
-        <name, ax, colors>
-        <rows>
-
-        Returns
-        -------
-        SweepDisplay
-            The display, drawn.
         """
         check_keywords(SweepDisplay.from_predictions, rows)
         smoothing: dict[str, Any] = {"noise": noise, "link": link, "tolerance": tolerance, "clip": clip}
@@ -112,17 +96,7 @@ class SweepDisplay(OfEstimator):
     def plot(
         self, *, ax: Axes | None = None, name: str | None = None, colors: tuple[str, str] | None = None
     ) -> SweepDisplay:
-        """Draw the sweep; further displays may be drawn on the same axes.
-
-        Parameters
-        ----------
-        <ax, name, colors>
-
-        Returns
-        -------
-        SweepDisplay
-            This display, with `ax_` and `figure_`.
-        """
+        """Draw the sweep; further displays may be drawn on the same axes."""
         ax, beside = axes_for(ax)
         first = not marked(ax)
         of_ece, of_ls_ece = free_colors(ax, 2) if colors is None else colors
@@ -131,7 +105,8 @@ class SweepDisplay(OfEstimator):
         heading = label(name, self._verdict())
         if heading:
             ax.plot([], [], " ", label=heading)
-        # LS-ECE is wide and below, so that it is seen under an ECE that agrees; marks tell lines apart without colour.
+        # LS-ECE is wide and below, so that it is seen under an ECE that agrees; marks tell lines
+        # apart without colour.
         open_squares = {"marker": "s", "markerfacecolor": "white", "linestyle": "--"}
         lines: list[tuple[NDArray[np.float64] | None, str, dict[str, Any]]] = [
             (result.ece_uniform, f"ECE, {_WORDS['uniform']}", {"color": of_ece, "marker": "o", "zorder": 4}),
@@ -170,7 +145,7 @@ class SweepDisplay(OfEstimator):
     def _draw_chance(
         self, ax: Axes, seen: tuple[float, float] | None, noise: float | None, color: str, linestyle: Literal["-", "--"]
     ) -> None:
-        """A bar as long as chance alone makes the range of ECE, at the right of a line from its least value up."""
+        """A bar at the right: the range that ECE has by chance alone, from its least value up."""
         if seen is None or noise is None:
             return
         drawn = len(marked(ax, _CHANCE))

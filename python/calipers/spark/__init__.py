@@ -1,12 +1,13 @@
-"""Calibration of a lake of predictions, on Apache Spark: the bits that one machine would give.
+"""Calibration of predictions on Apache Spark: the same bits as on one machine.
 
     DataFrame -> sketch -> Sketches -> measure | assess | sweep -> DataFrame, a row for each group
                                     -> merged | collect         -> Sketch
     stream    -> write_windows -> rows (window, group, sketch)   -> read_windows -> Sketches
 
-There is no arithmetic here. Each partition puts its rows into sketches, one for each group (`_fill_sketches`). Spark
-brings those of a group together, and they are merged (`_merge_sketches`): sums of integers, whatever the partitions.
-Needs PySpark 3.5 or later, which ``import calipers`` does not, and calipers itself on the executors.
+There is no arithmetic here. Each partition puts its rows into sketches, one for each group
+(`_fill_sketches`). Spark brings those of a group together, and they are merged (`_merge_sketches`):
+sums of integers, whatever the partitions. Needs PySpark 3.5 or later, which ``import calipers``
+does not, and calipers itself on the executors.
 """
 
 from __future__ import annotations

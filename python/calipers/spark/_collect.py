@@ -19,7 +19,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 def collected(rows: DataFrame, keys: Sequence[types.StructField]) -> Iterator[tuple[Key, bytes]]:
     """Keys and bytes of all rows, on the driver; without bytes where there is no sketch.
 
-    Instants are microseconds: Python's own times of Spark have no zone, so that two hours are one where clocks go back.
+    Instants are microseconds: Python's own times of Spark have no zone, so that two hours are one
+    where clocks go back.
     """
     wanted = rows.select(*map(_stored, keys), SKETCH)
     with clearly():

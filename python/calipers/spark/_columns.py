@@ -1,4 +1,7 @@
-"""Which columns of a DataFrame are read, and as what: checked against its schema, before any job starts."""
+"""Which columns of a DataFrame are read, and as what.
+
+Checked against its schema, before any job starts.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, types
 from pyspark.sql import functions as sql
 
-from calipers import _core
+from calipers._core import CalipersError
+from calipers._errors import coded_error
 from calipers._inputs import PosLabel
 
 # The columns that sketches travel with, which therefore cannot be keys.
@@ -36,7 +40,10 @@ _KEYS = (
 
 @dataclass(frozen=True)
 class Chosen:
-    """The rows as executors get them: keys, label, score and weight, in this order and under those names."""
+    """The rows as executors get them.
+
+    Keys, label, score and weight, in this order and under those names.
+    """
 
     rows: DataFrame
     keys: tuple[types.StructField, ...]
@@ -55,11 +62,14 @@ def choose(
     from_logits: bool,
     pos_label: PosLabel,
 ) -> Chosen:
-    """The columns of these names, refused where one is not there or cannot be what it is said to be."""
+    """The columns of these names.
+
+    An error where one is missing or has a type that it cannot have.
+    """
     check_dataframe(df)
     keys = tuple(key_field(df, name) for name in by)
     if len({name.lower() for name in by}) < len(keys):
-        raise refusal("invalid_setting", f"by must name each column once, got {', '.join(map(repr, by))}")
+        raise input_error("invalid_setting", f"by must name each column once, got {', '.join(map(repr, by))}")
     scores, is_array = _score(df, prob, "logits" if from_logits else "probabilities")
     labels, is_text = _label(df, label, pos_label)
     selected = [
@@ -75,7 +85,7 @@ def choose(
 
 
 def check_dataframe(df: object) -> None:
-    """Refuses what is no DataFrame of Spark."""
+    """Raises TypeError for what is not a DataFrame of Spark."""
     # Those of Spark Connect are of another class with the same methods.
     if not (hasattr(df, "mapInArrow") and hasattr(df, "schema")):
         module = type(df).__module__.split(".")[0]
@@ -83,27 +93,30 @@ def check_dataframe(df: object) -> None:
 
 
 def key_field(df: DataFrame, name: str) -> types.StructField:
-    """The column of that name, refused where it cannot tell groups apart."""
+    """The column of that name; an error where its type cannot tell groups apart."""
     field = _field(df, name, "by")
     if not isinstance(field.dataType, _KEYS):
         kind = field.dataType.simpleString()
         how = {"float": ": round it to a decimal", "double": ": round it to a decimal"}
         hint = how.get(kind, ": name its fields" if isinstance(field.dataType, types.StructType) else "")
-        raise refusal(
+        raise input_error(
             "wrong_type",
             f"groups must be whole numbers, decimals, text, dates or true and false, got {kind}{hint}",
             name,
         )
     if isinstance(field.dataType, types.StringType) and not _is_by_bytes(field.dataType):
         kind = field.dataType.simpleString()
-        raise refusal("wrong_type", f"groups of text must be told apart by their bytes, got {kind}: cast it", name)
+        raise input_error("wrong_type", f"groups of text must be told apart by their bytes, got {kind}: cast it", name)
     if name.lower() in RESERVED:
-        raise refusal("invalid_setting", f"by must not be called {name!r}, as a column of sketches is")
+        raise input_error("invalid_setting", f"by must not be called {name!r}, as a column of sketches is")
     return field
 
 
 def _is_by_bytes(text: types.StringType) -> bool:
-    """Whether text is equal where its bytes are: since Spark 4 there are collations for which 'a' is 'A'."""
+    """Whether text is equal where its bytes are.
+
+    Since Spark 4 there are collations for which 'a' is 'A'.
+    """
     own = getattr(text, "isUTF8BinaryCollation", None)
     return own is None or bool(own())
 
@@ -115,11 +128,11 @@ def _field(df: DataFrame, name: str, what: str) -> types.StructField:
     if len(found) == 1:
         return found[0]
     if found:
-        raise refusal("wrong_column", f"{what} must name one column, got {name!r}, which {len(found)} are called")
+        raise input_error("wrong_column", f"{what} must name one column, got {name!r}, which {len(found)} are called")
     near = difflib.get_close_matches(name, df.columns, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     shown = ", ".join(df.columns[:20]) + (", ..." if len(df.columns) > 20 else "")
-    raise refusal("wrong_column", f"{what} must name a column, got {name!r}{hint}: there are {shown or 'none'}")
+    raise input_error("wrong_column", f"{what} must name a column, got {name!r}{hint}: there are {shown or 'none'}")
 
 
 def _score(df: DataFrame, name: str, what: str) -> tuple[Column, bool]:
@@ -135,7 +148,7 @@ def _score(df: DataFrame, name: str, what: str) -> tuple[Column, bool]:
         return (values if plain else values.cast("array<double>")), True
     if not isinstance(kind, _NUMBERS):
         expected = "numbers, arrays of numbers or vectors"
-        raise refusal("wrong_type", f"{what} must be {expected}, got {kind.simpleString()}", name)
+        raise input_error("wrong_type", f"{what} must be {expected}, got {kind.simpleString()}", name)
     return (values if isinstance(kind, (types.FloatType, types.DoubleType)) else values.cast("double")), False
 
 
@@ -144,18 +157,18 @@ def _label(df: DataFrame, name: str, pos_label: PosLabel) -> tuple[Column, bool]
     kind = _field(df, name, "label").dataType
     if isinstance(kind, types.StringType):
         if pos_label is None:
-            raise refusal("wrong_type", "labels of text must come with pos_label, got none", name)
+            raise input_error("wrong_type", "labels of text must come with pos_label, got none", name)
         return column(name) == sql.lit(str(pos_label)), True
     if not isinstance(kind, (*_NUMBERS, types.BooleanType)):
         expected = "numbers, true and false, or text"
-        raise refusal("wrong_type", f"labels must be {expected}, got {kind.simpleString()}", name)
+        raise input_error("wrong_type", f"labels must be {expected}, got {kind.simpleString()}", name)
     return _number(name, kind), False
 
 
 def _weight(df: DataFrame, name: str) -> Column:
     kind = _field(df, name, "weight").dataType
     if not isinstance(kind, _NUMBERS):
-        raise refusal("wrong_type", f"weights must be numbers, got {kind.simpleString()}", name)
+        raise input_error("wrong_type", f"weights must be numbers, got {kind.simpleString()}", name)
     return _number(name, kind)
 
 
@@ -168,8 +181,6 @@ def column(name: str) -> Column:
     return sql.col("`" + name.replace("`", "``") + "`")
 
 
-def refusal(code: str, text: str, name: str | None = None) -> _core.CalipersError:
-    """A refusal of the driver's own, of the column of that name if any."""
-    found = _core.CalipersError(text if name is None else f"column {name!r}: {text}")
-    found.code = code
-    return found
+def input_error(code: str, text: str, name: str | None = None) -> CalipersError:
+    """An error that the driver finds, about the column of that name if there is one."""
+    return coded_error(code, text if name is None else f"column {name!r}: {text}")

@@ -1,4 +1,4 @@
-"""A refusal on an executor -> the same refusal on the driver, without the two hundred lines of Java around it."""
+"""An error on an executor -> the same error on the driver, without the stack trace of Java."""
 
 from __future__ import annotations
 
@@ -10,38 +10,34 @@ from typing import Any
 from pyspark.errors import PySparkException
 
 from calipers._core import CalipersError
+from calipers._errors import coded_error
 
-# The text ends with the code, so that both are read from the traceback that Spark hands over as text.
-_REFUSED = re.compile(r"CalipersError: (?P<text>.*?) \[calipers: (?P<code>[a-z_]*)\]", re.DOTALL)
+# The text ends with the code, so that both are read from the traceback that Spark hands over as
+# text.
+_TRAVELLED = re.compile(r"CalipersError: (?P<text>.*?) \[calipers: (?P<code>[a-z_]*)\]", re.DOTALL)
 _NOT_THERE = re.compile(r"ModuleNotFoundError: No module named '(calipers|numpy|pyarrow)\b[^\n]*")
 
 
-def refused(error: CalipersError, place: str) -> CalipersError:
-    """The refusal with the place where it stands, as it travels."""
-    return _with_code(marked(f"{place}: {error}", error.code), error.code)
+def with_place(error: CalipersError, place: str) -> CalipersError:
+    """The error with the place where it occurred, as it travels to the driver."""
+    return coded_error(error.code, marked(f"{place}: {error}", error.code))
 
 
 def marked(text: str, code: str) -> str:
-    """A refusal that `clearly` finds in what Spark says."""
+    """The text of an error, as `clearly` finds it in an exception of Spark."""
     return f"{text} [calipers: {code}]"
-
-
-def _with_code(text: str, code: str) -> CalipersError:
-    found = CalipersError(text)
-    found.code = code
-    return found
 
 
 @contextmanager
 def clearly() -> Iterator[None]:
-    """Lets a job inside fail with what calipers has said on the executor."""
+    """Raises the error of calipers in place of the exception of Spark that carries it."""
     try:
         yield
     except (PySparkException, *_JAVA_ERRORS) as error:
         text = str(error)
-        said = _REFUSED.search(text)
-        if said is not None:
-            raise _with_code(said["text"], said["code"]) from None
+        travelled = _TRAVELLED.search(text)
+        if travelled is not None:
+            raise coded_error(travelled["code"], travelled["text"]) from None
         missing = _NOT_THERE.search(text)
         if missing is not None:
             raise ImportError(
@@ -52,7 +48,10 @@ def clearly() -> Iterator[None]:
 
 
 def _java_errors() -> tuple[Any, ...]:
-    """What PySpark raises where Java's own exceptions come through; a client of Spark Connect has none."""
+    """What PySpark raises where Java's own exceptions come through.
+
+    A client of Spark Connect has none.
+    """
     try:
         from py4j.protocol import Py4JJavaError
     except ImportError:

@@ -13,13 +13,14 @@ from calipers._predictions import Rows
 from calipers._sketch import Sketch
 from calipers._threads import threads
 from calipers.spark._columns import LABEL, SCORE, WEIGHT
-from calipers.spark._errors import refused
+from calipers.spark._errors import with_place
 from calipers.spark._groups import Groups, Key, groups_of
 from calipers.spark._outgoing import Outgoing
 
 Batches: TypeAlias = Iterator[pa.RecordBatch]
 
-# Batches of Spark are of ten thousand rows, as a rule: they wait until a pass over them pays, or takes so much memory.
+# Batches of Spark are of ten thousand rows, as a rule: they wait until a pass over them pays, or
+# takes so much memory.
 _ROWS_OF_A_PASS = 1 << 18
 _BYTES_OF_A_PASS = 32 << 20
 
@@ -63,7 +64,10 @@ class _Partition:
         self._outgoing = Outgoing(filling.names, filling.room)
 
     def run(self, batches: Batches) -> Batches:
-        """Rows of sketches; one for each group, or several where they would not fit into memory together."""
+        """Rows of sketches.
+
+        One for each group, or several where they would not fit into memory together.
+        """
         for batch in _passes(batches):
             keys = batch.columns[: len(self._filling.names)]
             self._kinds = [key.type for key in keys]
@@ -94,7 +98,7 @@ class _Partition:
             self._bytes_of_cells += _core.update_runs(sketches, groups.starts - first, read.columns, read.options)
         except _core.CalipersError as error:
             run = getattr(error, "run", None)
-            raise refused(error, self._place(None if run is None else groups.keys[run])) from None
+            raise with_place(error, self._place(None if run is None else groups.keys[run])) from None
 
     def _sketch(self, key: Key) -> _core.Sketch:
         found = self._sketches.get(key)

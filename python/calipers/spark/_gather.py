@@ -1,4 +1,7 @@
-"""Sketches of partitions -> one for each group: on the driver where they are small together, else in Spark."""
+"""Sketches of partitions -> one for each group.
+
+On the driver where they are small together, else in Spark.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,8 @@ from calipers.spark._outgoing import BEYOND, FITS
 # Bytes of sketches that are merged on the driver; beyond, Spark merges.
 ROOM_OF_DRIVER = 64 << 20
 
-# Bytes of sketches that a task of Spark merges, and the least number of them that become one where all are of one
-# group: so there is an end to such stages.
+# Bytes of sketches that a task of Spark merges, and the least number of them that become one where
+# all are of one group: so there is an end to such stages.
 _BYTES_OF_A_TASK = 64 << 20
 _LEAST_MERGED = 4
 
@@ -38,7 +41,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Gathered:
-    """A sketch for each group: `held` by the driver as bytes, or rows of keys and bytes that Spark has `kept`."""
+    """A sketch for each group: bytes that the driver has `held`, or rows that Spark has `kept`."""
 
     session: SparkSession
     keys: tuple[types.StructField, ...]
@@ -65,7 +68,8 @@ def gathered(partials: DataFrame, keys: tuple[types.StructField, ...]) -> Gather
     """Runs the job, and merges what it gives."""
     kept = partials.persist()
     try:
-        # One job where they are small together: it brings what the driver has room for, and says if there is more.
+        # One job where they are small together: it brings what the driver has room for, and says if
+        # there is more.
         fits = sql.when(sql.col(ROOM) == FITS, sql.col(SKETCH)).alias(SKETCH)
         sent = kept.where(sql.col(ROOM) < BEYOND).select(*(column(key.name) for key in keys), fits)
         parts = _by_key(collected(sent, keys))
@@ -78,7 +82,8 @@ def gathered(partials: DataFrame, keys: tuple[types.StructField, ...]) -> Gather
             return _in_spark(kept, keys, n_bytes)
         n_parts = min(_n_parts(n_bytes), n_sketches // _LEAST_MERGED)
         if n_parts > 0:
-            # In stages, until they are few: a task merges some megabytes, however many there are in all.
+            # In stages, until they are few: a task merges some megabytes, however many there are in
+            # all.
             return gathered(merged_in_spark(kept, keys, n_parts), keys)
         return _on_the_driver(kept.sparkSession, {(): [part for _, part in collected(kept, keys)]}, keys)
     finally:
@@ -134,7 +139,8 @@ def merged_in_spark(partials: DataFrame, keys: Sequence[types.StructField], n_pa
     columns = [column(key.name) for key in keys]
     if columns:
         usual = str(partials.sparkSession.conf.get("spark.sql.shuffle.partitions"))
-        # Without a number, Spark may take fewer where they are small; where the setting is none, it finds out itself.
+        # Without a number, Spark may take fewer where they are small; where the setting is none, it
+        # finds out itself.
         is_too_few = usual.isdigit() and n_parts > int(usual)
         spread = partials.repartition(n_parts, *columns) if is_too_few else partials.repartition(*columns)
         together = spread.sortWithinPartitions(*columns)

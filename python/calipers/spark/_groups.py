@@ -1,4 +1,7 @@
-"""Columns of keys -> the groups of a batch: where each one's rows are, and its key as Python has it."""
+"""Columns of keys -> the groups of a batch.
+
+Where each one's rows are, and its key as Python has it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ _ROOM = 1 << 62
 
 
 class Groups(NamedTuple):
-    """The rows of a batch by group: `order` puts each group's rows together, from its start to the next one's.
+    """The rows of a batch by group.
+
+    `order` puts each group's rows together, from its start to the next one's.
 
     Without an order they stand together as they are.
     """
@@ -47,7 +52,10 @@ def runs_of(columns: Sequence[pa.Array], n_rows: int) -> tuple[Indices, list[Key
 
 
 def keys_of(columns: Sequence[pa.Array], rows: Indices) -> Iterable[Key]:
-    """The keys of these rows. Times are the numbers that they are stored as: no zone is looked up for them."""
+    """The keys of these rows.
+
+    Times are the numbers that they are stored as: no zone is looked up for them.
+    """
     places = pa.array(rows)
     return zip(*(_plain(column.take(places)).to_pylist() for column in columns), strict=True)
 

@@ -1,4 +1,4 @@
-"""The third stage, on executors: a sketch for each group -> a row of figures for each group."""
+"""The third stage, on executors: a sketch for each group -> a row of values for each group."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from calipers._core import CalipersError
 from calipers._sketch import Sketch
 from calipers._threads import threads
-from calipers.spark._columns import SKETCH, refusal
+from calipers.spark._columns import SKETCH, input_error
 from calipers.spark._fill_sketches import Batches
 
 Row: TypeAlias = dict[str, Any]
@@ -23,7 +23,7 @@ _MOST_ROWS = 1000
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of a sketch, and the columns of the answer, each with its type in Arrow and in Spark."""
+    """A question to a sketch, and the columns of the answer with their types."""
 
     columns: Mapping[str, str]
     answer: Callable[[Sketch, Mapping[str, Any]], list[Row]]
@@ -44,21 +44,12 @@ def _measured(sketch: Sketch, options: Mapping[str, Any]) -> list[Row]:
 
 def _assessed(sketch: Sketch, options: Mapping[str, Any]) -> list[Row]:
     found = sketch.assess(**options)
-    floor, interval = found.floor, found.interval
+    own = found.to_dict()
     return [
         {
-            "measure": options["measure"],
-            "value": found.value,
-            "numerical_bound": found.estimate.numerical_bound,
-            "floor": None if floor is None else floor.mean,
-            "p_value": found.p_value,
-            "significant": found.significant,
-            "lower": interval.lower,
-            "upper": interval.upper,
-            "is_upper_limit": interval.is_upper_limit,
-            "debiased": found.debiased,
-            "standard_error": found.standard_error,
-            "sentence": found.sentence,
+            **{name: own.get(name) for name in QUESTIONS["assess"].columns},
+            **{name: own["interval"][name] for name in ("lower", "upper", "is_upper_limit")},
+            "floor": None if found.floor is None else found.floor.mean,
             "settings": json.dumps(found.settings, sort_keys=True),
         }
     ]
@@ -99,8 +90,8 @@ QUESTIONS = {
     "sweep": Question(_schema(f"n_bins bigint, {_OF_SWEEP}, verdict string, sentence string"), _swept),
 }
 
-# Beside the figures: of the sketch itself, and why there is none.
-ALWAYS = {"n": "bigint", "n_left_out": "bigint", "refusal": "string"}
+# Beside the values: counts of the sketch, and why there is no value.
+ALWAYS = {"n": "bigint", "n_left_out": "bigint", "error": "string"}
 _ARROW = {
     "string": pa.string(),
     "double": pa.float64(),
@@ -110,12 +101,14 @@ _ARROW = {
 
 
 def check_names(by: Sequence[str], questions: Sequence[str] = tuple(QUESTIONS)) -> None:
-    """Refuses keys that are called as a figure is; to Spark `N` is `n`."""
-    figures = {name for question in questions for name in (*QUESTIONS[question].columns, *ALWAYS)}
-    taken = [name for name in by if name.lower() in figures]
+    """Raises an error for a key with the name of a column of the result; to Spark `N` is `n`."""
+    results = {name for question in questions for name in (*QUESTIONS[question].columns, *ALWAYS)}
+    taken = [name for name in by if name.lower() in results]
     if taken:
         hint = "rename it by withColumnRenamed"
-        raise refusal("invalid_setting", f"by must not be called {taken[0]!r}, as a figure is: {hint}")
+        raise input_error(
+            "invalid_setting", f"by must not be called {taken[0]!r}, as a column of the result is: {hint}"
+        )
 
 
 @dataclass(frozen=True)
@@ -127,7 +120,7 @@ class Asking:
     names: tuple[str, ...]
 
     def columns(self) -> dict[str, str]:
-        """The columns of figures, each with its type in Spark."""
+        """The columns of the result, each with its type in Spark."""
         return {**QUESTIONS[self.question].columns, **ALWAYS}
 
     def try_on(self, sketch: Sketch) -> None:
@@ -154,15 +147,15 @@ class Asking:
             places += [place] * len(answers)
         taken = pa.array(places, pa.int64())
         columns = {name: batch.column(name).take(taken) for name in self.names}
-        figures = {
+        values = {
             name: pa.array([row.get(name) for row in rows], _ARROW[kind]) for name, kind in self.columns().items()
         }
-        return pa.RecordBatch.from_arrays([*columns.values(), *figures.values()], [*columns, *figures])
+        return pa.RecordBatch.from_arrays([*columns.values(), *values.values()], [*columns, *values])
 
     def _answers(self, sketch: Sketch) -> list[Row]:
         always = {"n": sketch.n, "n_left_out": sum(sketch.left_out.values())}
         try:
             return [{**row, **always} for row in QUESTIONS[self.question].answer(sketch, self.options)]
         except CalipersError as error:
-            # One group of many without a figure is no reason to have none for the others; it says why.
-            return [{**always, "measure": self.options.get("measure"), "refusal": str(error)}]
+            # One group without a value is no reason to have none for the others.
+            return [{**always, "measure": self.options.get("measure"), "error": str(error)}]

@@ -10,15 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from calipers import _core
-from calipers._core import CalipersError
+from calipers._errors import coded_error
 from calipers._threads import threads
 from calipers.spark._columns import SKETCH
-from calipers.spark._errors import refused
+from calipers.spark._errors import with_place
 from calipers.spark._fill_sketches import Batches
 from calipers.spark._groups import Key, runs_of
 from calipers.spark._outgoing import Outgoing
 
-# Sketches that are unfolded at once, by their bytes; small ones take more in memory than their bytes.
+# Sketches that are unfolded at once, by their bytes; small ones take more in memory than their
+# bytes.
 _BYTES_OF_A_SLICE = 8 << 20
 _LEAST_BYTES = 1 << 10
 
@@ -33,8 +34,9 @@ class Merging:
     def stage(self) -> Callable[[Batches], Batches]:
         """The function for `mapInArrow`: neighbours of one group become one row.
 
-        In a partition that is sorted by its keys that is one row for each group. A group is whole when the next one
-        begins: so what is held is one sketch that waits and a slice of those that come, however many there are.
+        In a partition that is sorted by its keys that is one row for each group. A group is whole
+        when the next one begins: so what is held is one sketch that waits and a slice of those that
+        come, however many there are.
         """
 
         def merge(batches: Batches) -> Batches:
@@ -57,7 +59,10 @@ class Merging:
     def _merged(
         self, batch: pa.RecordBatch, waiting: tuple[Key, _core.Sketch] | None
     ) -> tuple[list[tuple[Key, _core.Sketch]], tuple[Key, _core.Sketch]]:
-        """The runs that end in the batch, and the one that may go on; unsorted, a key may have several."""
+        """The runs that end in the batch, and the one that may go on.
+
+        Unsorted, a key may have several.
+        """
         starts, keys = runs_of([batch.column(name) for name in self.names], batch.num_rows)
         sketches = merge_runs(batch.column(SKETCH), starts)
         done: list[tuple[Key, _core.Sketch]] = []
@@ -73,12 +78,13 @@ class Merging:
 
 
 def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Rows of some megabytes each: a batch of Spark has ten thousand sketches, whatever their size."""
+    """Rows of some megabytes each.
+
+    A batch of Spark has ten thousand sketches, whatever their size.
+    """
     parts = batch.column(SKETCH)
     if parts.null_count:
-        missing = CalipersError("sketches must not be missing")
-        missing.code = "wrong_column"
-        raise refused(missing, "sketches")
+        raise with_place(coded_error("wrong_column", "sketches must not be missing"), "sketches")
     ends = np.cumsum(np.maximum(pc.binary_length(parts).to_numpy(zero_copy_only=False), _LEAST_BYTES))
     start = 0
     while start < len(ends):
@@ -93,4 +99,4 @@ def merge_runs(parts: pa.Array, starts: np.ndarray) -> list[_core.Sketch]:
     try:
         return _core.merge_runs(parts.to_pylist(), starts)
     except _core.CalipersError as error:
-        raise refused(error, "sketches") from None
+        raise with_place(error, "sketches") from None

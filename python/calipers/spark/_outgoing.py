@@ -19,16 +19,18 @@ _MANY_BYTES = 8 << 20
 # What a small sketch counts as, so that those that the driver is sent are few.
 _LEAST_BYTES = 8 << 10
 
-# What `ROOM` says of a sketch: the driver has room for it; it is the partition's first without; another one without.
+# What `ROOM` says of a sketch: the driver has room for it; it is the partition's first without;
+# another one without.
 FITS, FIRST_BEYOND, BEYOND = range(3)
 
 
 class Outgoing:
     """The sketches that leave one partition, several of which may have the same key.
 
-    The driver has room for `room` bytes in all, and no task knows how many there are. So partition i takes
-    room / (i + 1): where all send the same, it fits if it does so together, and else no more than `room` is sent. At
-    worst, where each partition just fits, it is that times 1 + ln(number of partitions).
+    The driver has room for `room` bytes in all, and no task knows how many there are. So partition
+    i takes room / (i + 1): where all send the same, it fits if it does so together, and else no
+    more than `room` is sent. At worst, where each partition just fits, it is that times 1 +
+    ln(number of partitions).
     """
 
     def __init__(self, names: Sequence[str], room: int) -> None:

@@ -11,12 +11,14 @@ from calipers.spark._requirements import check_java
 
 
 def session(master: str | None = None, **settings: str) -> SparkSession:
-    """The Spark session that is active, or a new one; what it needs and is missing is said before it starts.
+    """The Spark session that is active, or a new one.
+
+    What it needs and is missing is said before it starts.
 
     Parameters
     ----------
     master : str, optional
-        Where a new session runs, as ``"local[2]"``; what Spark's own configuration says unless given.
+        Where a new session runs, as ``"local[2]"``; that of Spark's own configuration unless given.
     **settings : str
         Settings of a new session, with ``__`` for dots: ``spark__sql__shuffle__partitions="64"``.
 

@@ -12,7 +12,7 @@ from calipers._documented import documented
 from calipers._row_options import ROW_DEFAULTS, ColumnOptions, DataFrameOptions, Unpack
 from calipers._sketch import Sketch
 from calipers.spark import _gather
-from calipers.spark._columns import check_dataframe, choose, refusal
+from calipers.spark._columns import check_dataframe, choose, input_error
 from calipers.spark._fill_sketches import Filling
 from calipers.spark._gather import gathered, schema_of
 from calipers.spark._measure_sketches import check_names
@@ -41,26 +41,21 @@ def sketch(
 ) -> Sketches:
     """Puts the rows of a DataFrame into sketches, one for each group, where the rows are.
 
-    Executors read the named columns, partition by partition, and keep only sketches. Where those of all partitions
-    are small together, the driver merges them; else Spark does, group by group. The bytes are those that
-    `calipers.Sketch` gives for the same rows on one machine, whatever the partitions.
+    Executors read the named columns, partition by partition, and keep only sketches. Where those of
+    all partitions are small together, the driver merges them; else Spark does, group by group. The
+    bytes are those that `calipers.Sketch` gives for the same rows on one machine, whatever the
+    partitions.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
         The predictions.
-    prob : str
-        The column of probabilities: numbers for a binary outcome; arrays or ML vectors with one for each class.
-    label : str
-        The column of outcomes 0 and 1, class indices, true and false, or text with `pos_label`.
-    weight : str, optional
-        The column of weights.
     by : str or sequence of str
-        Columns whose values make the groups: whole numbers, decimals, text, dates, times, true and false. Null is a
-        group, too. Without any, all rows are one group.
-    <rows>
+        Columns whose values make the groups: whole numbers, decimals, text, dates, times, true and
+        false. Null is a group, too. Without any, all rows are one group.
     **options
-        Those of `calipers.Sketch`: ``resolution``, or ``tolerance`` and ``smallest_sigma``, ``clip``, ``n_bins``.
+        Those of `calipers.Sketch`: ``resolution``, or ``tolerance`` and ``smallest_sigma``,
+        ``clip``, ``n_bins``.
 
     Returns
     -------
@@ -69,15 +64,17 @@ def sketch(
     Raises
     ------
     CalipersError
-        Before any job, where a column is not there or has no such type, or an option cannot be. By the job, with the
-        rule, the value and the group, where a row has a null, NaN or a value out of range, unless ``invalid="count"``:
-        then such rows are left out, and counted in the sketch of their group.
+        Before any job, where a column is not there or has no such type, or an option cannot be. By
+        the job, with the rule, the value and the group, where a row has a null, NaN or a value out
+        of range, unless ``invalid="count"``: then such rows are left out, and counted in the sketch
+        of their group.
 
     Notes
     -----
-    Cost: one pass over the columns. Each partition hands over a sketch for each of its groups: some hundred bytes for
-    a few rows, at most some megabytes. ``docs/scale.md`` has the figures. The result is held by the driver, or
-    where it is large kept by Spark: what is asked of it does not read the rows again.
+    Cost: one pass over the columns. Each partition hands over a sketch for each of its groups: some
+    hundred bytes for a few rows, at most some megabytes. ``docs/scale.md`` has measurements. The
+    result is held by the driver, or where it is large kept by Spark: what is asked of it does not
+    read the rows again.
 
     Examples
     --------
@@ -99,19 +96,21 @@ def sketch(
     names = (by,) if isinstance(by, str) else tuple(by)
     check_dataframe(df)
     if df.isStreaming:
-        raise refusal("invalid_setting", "df must be whole, got a stream: write_windows takes those")
+        raise input_error("invalid_setting", "df must be whole, got a stream: write_windows takes those")
     partials = filled(df, prob, label, weight, names, reading, shape)
     found = gathered(partials.rows, partials.keys)
     sketches = Sketches(found, empty=Sketch(**shape))
     pos_label = reading["pos_label"]
     if pos_label is not None and found.facts.n > 0 and not found.facts.has_positive:
         sketches.unpersist()
-        raise refusal("positive_label_absent", f"the positive label must occur, got {pos_label!r}, which no row has")
+        raise input_error(
+            "positive_label_absent", f"the positive label must occur, got {pos_label!r}, which no row has"
+        )
     return sketches
 
 
 def split_reading(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options by which rows are read, all of them, and those of the sketches that were given."""
+    """All options of how rows are read, and the options of sketches that were given."""
     names = [name for name in ROW_DEFAULTS if name in ColumnOptions.__annotations__]
     shape = {name: value for name, value in options.items() if name not in names}
     return {name: options.get(name, default) for name, default in ROW_DEFAULTS.items() if name in names}, shape
@@ -137,7 +136,10 @@ def filled(
 
 
 def _try_options(shape: dict[str, Any], reading: dict[str, Any], is_array: bool) -> None:
-    """Refuses on the driver what every executor would: a batch without rows has all the options of one with some."""
+    """Raises on the driver what every executor would raise.
+
+    An empty batch has all the options of a full one.
+    """
     multiclass = reading["multiclass"]
     n_classes = 2 if reading["pos_label"] is not None else 3
     if isinstance(multiclass, int):

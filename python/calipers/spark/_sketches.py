@@ -16,13 +16,13 @@ from calipers._measures import LISTED, measures
 from calipers._parquet import FOLDERS, START
 from calipers._sketch import Sketch
 from calipers.spark._collect import collected, created, shown
-from calipers.spark._columns import RESERVED, SKETCH, check_dataframe, column, key_field, refusal
+from calipers.spark._columns import RESERVED, SKETCH, check_dataframe, column, input_error, key_field
 from calipers.spark._errors import clearly
 from calipers.spark._gather import Gathered, gathered, merging, schema_of
 from calipers.spark._measure_sketches import Asking, check_names
 from calipers.spark._session import session as active_session
 
-# Types of figures, by the names that `_measure_sketches` has for them.
+# Types of values, by the names that `_measure_sketches` has for them.
 _KINDS = {
     "string": types.StringType(),
     "double": types.DoubleType(),
@@ -34,9 +34,9 @@ _KINDS = {
 class Sketches:
     """A sketch for each group of rows: what `sketch`, `read` and `read_windows` give.
 
-    Figures of all groups come as a DataFrame, computed in Spark: so a hundred thousand groups are no
-    more work for the driver than one. Few are held by the driver; many are kept by Spark, until `unpersist`. It prints
-    as what is in it.
+    Values of all groups come as a DataFrame, computed in Spark: so a hundred thousand groups are no
+    more work for the driver than one. Few are held by the driver; many are kept by Spark, until
+    `unpersist`. It prints as what is in it.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Sketches:
 
     @property
     def dataframe(self) -> DataFrame:
-        """A row for each group: its keys, and ``sketch``, the bytes that `calipers.Sketch.from_bytes` reads."""
+        """A row for each group: its keys, and ``sketch``, the bytes of the sketch."""
         return self._rows
 
     @cached_property
@@ -91,9 +91,12 @@ class Sketches:
         return Sketch.from_bytes(sketch)
 
     def collect(self) -> dict[Any, Sketch]:
-        """Each group's sketch on the driver, by its key: a value, or a tuple where `by` has several columns.
+        """Each group's sketch on the driver, by its key.
 
-        Timestamps are in UTC, and say so: a time without a zone would stand for two where clocks go back.
+        A value, or a tuple where `by` has several columns.
+
+        Timestamps are in UTC, and say so: a time without a zone would stand for two where clocks go
+        back.
         """
         held = self._found.held
         found: dict[Any, Sketch] = {}
@@ -110,7 +113,7 @@ class Sketches:
         """Sketches of fewer groups: those that agree in these of the columns are merged."""
         unknown = [name for name in by if name not in self.by]
         if unknown:
-            raise refusal("wrong_column", f"by must be of {', '.join(self.by) or 'none'}, got {unknown[0]!r}")
+            raise input_error("wrong_column", f"by must be of {', '.join(self.by) or 'none'}, got {unknown[0]!r}")
         keys = tuple(key for name in by for key in self._keys if key.name == name)
         return self._with(self._rows.select(*(column(key.name) for key in keys), SKETCH), keys)
 
@@ -118,24 +121,25 @@ class Sketches:
         return Sketches(gathered(_partials(rows, keys), keys), empty=self._empty)
 
     def measure(self, measure: str = "ls_ece", **options: Any) -> DataFrame:
-        """A figure for each group.
+        """The value of a measure for each group.
 
         Parameters
         ----------
-        measure : {"ls_ece", "residual_ls_ece", "expected_calibration_error", "ecce_r", "ecce_mad", ...}
-            What `calipers.Sketch` answers: those, "brier_score" and "log_loss".
+        measure : str
+            Any whose ``from_sketch`` in `calipers.measures` is not "nothing".
         **options
-            Those of the method of that name. With ``sigma="auto"``, as without, all groups have the sigma of all rows.
+            Those of the method of that name. With ``sigma="auto"``, as without, all groups have the
+            sigma of all rows.
 
         Returns
         -------
         pyspark.sql.DataFrame
-            Keys, ``measure``, ``value``, ``numerical_bound``, ``settings`` as JSON, ``n``, ``n_left_out``, and
-            ``refusal``: why a group has no value.
+            Keys, ``measure``, ``value``, ``numerical_bound``, ``settings`` as JSON, ``n``,
+            ``n_left_out``, and ``error``: why a group has no value.
         """
         of_sketches = [each.name for each in measures() if each.from_sketch != "nothing"]
         if measure not in of_sketches:
-            raise refusal("invalid_setting", f"measure must be one of {', '.join(of_sketches)}, got {measure!r}")
+            raise input_error("invalid_setting", f"measure must be one of {', '.join(of_sketches)}, got {measure!r}")
         self._try("measure", {"measure": measure, **options})
         return self._ask("measure", {"measure": measure, **self._one_sigma(measure, options)})
 
@@ -151,54 +155,48 @@ class Sketches:
         random_state: int = 0,
         **options: Any,
     ) -> DataFrame:
-        """How much of each group's figure can be trusted: floor, p-value, interval and debiased value.
+        """Noise floor, p-value, interval and debiased value of a measure for each group.
 
         Parameters
         ----------
         measure : {"ls_ece", "residual_ls_ece", "expected_calibration_error"}
-            The last with bins of equal width. All groups have the sigma of all rows unless one is given.
-        <level>
-        n_resamples : int
-            Draws of each kind; at least 20, and at least 1 / (1 - level).
-        <method, debias, random_state>
+            The last with bins of equal width. All groups have the sigma of all rows unless one is
+            given.
         **options
-            Those of the function of that name but for ``clip``: ``sigma``, ``noise``, ``link`` and ``tolerance`` for
-            `calipers.ls_ece`, ``n_bins`` and so on for binned ECE.
+            Those of the function of that name but for ``clip``: ``sigma``, ``noise``, ``link`` and
+            ``tolerance`` for `calipers.ls_ece`, ``n_bins`` and so on for binned ECE.
 
         Returns
         -------
         pyspark.sql.DataFrame
-            Keys, ``measure``, ``value``, ``numerical_bound``, ``floor``, ``p_value``, ``significant``, ``lower``,
-            ``upper``, ``is_upper_limit``, ``debiased``, ``standard_error``, ``sentence``, ``settings`` as JSON, ``n``,
-            ``n_left_out``, and ``refusal``.
+            Keys, ``measure``, ``value``, ``numerical_bound``, ``floor``, ``p_value``,
+            ``significant``, ``lower``, ``upper``, ``is_upper_limit``, ``debiased``,
+            ``standard_error``, ``sentence``, ``settings`` as JSON, ``n``, ``n_left_out``, and
+            ``error``.
         """
-        choices = {
-            "measure": measure,
-            "level": level,
-            "n_resamples": n_resamples,
-            "method": method,
-            "debias": debias,
-            "random_state": random_state,
-        }
+        choices = {name: value for name, value in locals().items() if name not in ("self", "options")}
         self._try("assess", {**choices, **options})
         return self._ask("assess", {**choices, **self._one_sigma(measure, options)})
 
     @documented
     def sweep(self, *, bins: Sequence[int] | None = None, **options: Any) -> DataFrame:
-        """ECE over numbers of bins beside LS-ECE over sigma, for each group: how brittle its figure is.
+        """ECE over numbers of bins beside LS-ECE over sigma, for each group.
+
+        How much the bins decide.
 
         Parameters
         ----------
-        <bins>
         **options
-            Those of `calipers.Sketch.sweep`: ``noise``, ``link``, ``tolerance`` and ``random_state``.
+            Those of `calipers.Sketch.sweep`: ``noise``, ``link``, ``tolerance`` and
+            ``random_state``.
 
         Returns
         -------
         pyspark.sql.DataFrame
-            A row for each group and number of bins: keys, ``n_bins``, ``ece_uniform``, ``ece_uniform_bound``,
-            ``ece_quantile``, ``ece_quantile_bound``, ``ls_ece``, ``ls_ece_bound``, and for the group as a whole
-            ``verdict`` and ``sentence``, ``n``, ``n_left_out``, and ``refusal``.
+            A row for each group and number of bins: keys, ``n_bins``, ``ece_uniform``,
+            ``ece_uniform_bound``, ``ece_quantile``, ``ece_quantile_bound``, ``ls_ece``,
+            ``ls_ece_bound``, and for the group as a whole ``verdict`` and ``sentence``, ``n``,
+            ``n_left_out``, and ``error``.
         """
         asked = {"bins": None if bins is None else [int(n_bins) for n_bins in bins], **options}
         self._try("sweep", asked)
@@ -214,18 +212,22 @@ class Sketches:
         mode : {"error", "overwrite", "append", "ignore"}
             What happens if it is there; sketches that are appended are merged by whoever reads.
         """
-        # What the driver holds is one file: Spark would begin with an empty one where groups are few.
+        # What the driver holds is one file: Spark would begin with an empty one where groups are
+        # few.
         rows = self._rows if self._found.held is None else self._rows.coalesce(1)
         with clearly():
             rows.write.mode(mode).parquet(path)
 
     def unpersist(self) -> None:
-        """Lets Spark forget what it keeps of many groups; asked again, it would read the rows again."""
+        """Lets Spark forget what it keeps of many groups.
+
+        Asked again, it would read the rows again.
+        """
         if self._found.kept is not None:
             self._found.kept.unpersist()
 
     def _one_sigma(self, measure: str, options: dict[str, Any]) -> dict[str, Any]:
-        """The options, with the sigma that all rows have by rule where groups would have one each."""
+        """The options, with the automatic sigma of all rows where each group would have its own."""
         if (
             measure not in LISTED
             or "sigma" not in LISTED[measure].options
@@ -247,9 +249,9 @@ class Sketches:
 
     def _ask(self, question: str, options: dict[str, Any]) -> DataFrame:
         asking = Asking(question, options, tuple(self.by))
-        figures = [types.StructField(name, _KINDS[kind]) for name, kind in asking.columns().items()]
+        values = [types.StructField(name, _KINDS[kind]) for name, kind in asking.columns().items()]
         check_names(self.by, [question])
-        return self._rows.mapInArrow(asking.stage(), types.StructType([*self._keys, *figures]))
+        return self._rows.mapInArrow(asking.stage(), types.StructType([*self._keys, *values]))
 
 
 def _partials(rows: DataFrame, keys: tuple[types.StructField, ...]) -> DataFrame:
@@ -258,7 +260,9 @@ def _partials(rows: DataFrame, keys: tuple[types.StructField, ...]) -> DataFrame
 
 
 def read(path: str | Sequence[str], *, session: SparkSession | None = None) -> Sketches:
-    """The sketches that `Sketches.write`, the command or Python have written to Parquet; those of one group are merged.
+    """The sketches that `Sketches.write`, the command or Python have written to Parquet.
+
+    Those of one group are merged.
 
     Parameters
     ----------
@@ -284,7 +288,7 @@ def of_rows(df: DataFrame) -> Sketches:
     kinds = {field.name: field.dataType for field in df.schema.fields}
     if not isinstance(kinds.get(SKETCH), types.BinaryType):
         shown = ", ".join(f"{name} {kind.simpleString()}" for name, kind in kinds.items())
-        raise refusal("wrong_column", f"sketches must be in a binary column {SKETCH!r}, got {shown}")
+        raise input_error("wrong_column", f"sketches must be in a binary column {SKETCH!r}, got {shown}")
     keys = tuple(key_field(df, name) for name in df.columns if name.lower() not in RESERVED)
     rows = df.select(*(column(key.name) for key in keys), SKETCH)
     return Sketches(gathered(_partials(rows, keys), keys))

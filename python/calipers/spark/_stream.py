@@ -1,4 +1,4 @@
-"""Structured Streaming: a sketch for each window and group of each micro-batch, and any range of windows merged."""
+"""Structured Streaming: a sketch for each window and group, and any range of windows merged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from calipers._documented import documented
 from calipers._inputs import Invalid
 from calipers._parquet import BATCH, FOLDERS, QUERY, START
 from calipers._row_options import DataFrameOptions, Unpack
-from calipers.spark._columns import SKETCH, check_dataframe, choose, column, refusal
+from calipers.spark._columns import SKETCH, check_dataframe, choose, column, input_error
 from calipers.spark._errors import clearly, marked
 from calipers.spark._gather import merged_in_spark
 from calipers.spark._session import session as active_session
@@ -41,11 +41,14 @@ def write_windows(
     trigger: dict[str, Any] | None = None,
     **options: Unpack[DataFrameOptions],
 ) -> StreamingQuery:
-    """Starts a query that writes, for each micro-batch, a row for each window and group: keys and sketch.
+    """Starts a query that writes, for each micro-batch, a row for each window and group.
 
-    A micro-batch has a folder of its own, ``query=.../batch=7``, which a replay of the same micro-batch overwrites: so
-    what is there does not depend on failures. Rows that come late go into the window of their time, whenever they come;
-    `read_windows` merges what several micro-batches have of one window. No state is kept between them.
+    Keys and sketch.
+
+    A micro-batch has a folder of its own, ``query=.../batch=7``, which a replay of the same
+    micro-batch overwrites: so what is there does not depend on failures. Rows that come late go
+    into the window of their time, whenever they come; `read_windows` merges what several
+    micro-batches have of one window. No state is kept between them.
 
     Parameters
     ----------
@@ -54,35 +57,30 @@ def write_windows(
     path : str
         The folder of sketches; several queries may write to one.
     time : str
-        The column of timestamps. A row without a time is refused; with ``invalid="count"`` it is in a window of its
-        own, whose start and end are null.
+        The column of timestamps. A row without a time is an error; with ``invalid="count"`` it is
+        in a window of its own, whose start and end are null.
     window : str
         How long windows are, as ``"1 hour"``; they do not overlap.
     checkpoint : str
-        The folder in which Spark keeps how far it is; one for each query. Without it a query begins anew, and is
-        another one: its sketches are added to those that are there.
-    prob : str
-        The column of probabilities: numbers for a binary outcome; arrays or ML vectors with one for each class.
-    label : str
-        The column of outcomes 0 and 1, class indices, true and false, or text with `pos_label`.
-    weight : str, optional
-        The column of weights.
+        The folder in which Spark keeps how far it is; one for each query. Without it a query begins
+        anew, and is another one: its sketches are added to those that are there.
     by : str or sequence of str
         Columns whose values make the groups, beside the window.
     trigger : dict, optional
         Keywords of `DataStreamWriter.trigger`, as ``{"availableNow": True}``.
-    <rows>
     **options
-        Those of `calipers.Sketch`: ``resolution``, or ``tolerance`` and ``smallest_sigma``, ``clip``, ``n_bins``.
+        Those of `calipers.Sketch`: ``resolution``, or ``tolerance`` and ``smallest_sigma``,
+        ``clip``, ``n_bins``.
 
     Returns
     -------
     pyspark.sql.streaming.StreamingQuery
-        The query, started. A row that is refused ends it, with the rule, the value, the window and the group.
+        The query, started. An invalid row ends it, with the rule, the value, the window and the
+        group.
     """
     check_dataframe(df)
     if not df.isStreaming:
-        raise refusal("invalid_setting", "df must be a stream: sketch takes what is whole")
+        raise input_error("invalid_setting", "df must be a stream: sketch takes what is whole")
     names = (by,) if isinstance(by, str) else tuple(by)
     reading, shape = split_reading(options)
 
@@ -95,12 +93,12 @@ def write_windows(
 
     def write(batch: DataFrame, number: int) -> None:
         session = batch.sparkSession
-        # The stream has a session of its own. Unlike Spark's default these times have a least and a greatest one in
-        # each file, by which a reader of some windows leaves out the others.
+        # The stream has a session of its own. Unlike Spark's default these times have a least and a
+        # greatest one in each file, by which a reader of some windows leaves out the others.
         session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         query = session.sparkContext.getLocalProperty("sql.streaming.queryId")
         if query is None:
-            raise RuntimeError("Spark does not say which query this is; PYSPARK_PIN_THREAD must not be false")
+            raise RuntimeError("Spark does not report which query this is; PYSPARK_PIN_THREAD must not be false")
         with clearly():
             of_batch(batch).write.mode("overwrite").parquet(f"{path.rstrip('/')}/{QUERY}={query}/{BATCH}={number}")
 
@@ -126,10 +124,11 @@ def read_windows(
     path : str
         The folder of sketches.
     start, end : datetime or str, optional
-        Windows that begin at `start` or later and end at `end` or earlier: text as Spark reads timestamps, in the time
-        zone of the session.
+        Windows that begin at `start` or later and end at `end` or earlier: text as Spark reads
+        timestamps, in the time zone of the session.
     by : str or sequence of str, optional
-        The groups; all that were written, without windows, unless given. ``"window_start"`` is one, too.
+        The groups; all that were written, without windows, unless given. ``"window_start"`` is one,
+        too.
     session : pyspark.sql.SparkSession, optional
         The active one, or a new one, unless given.
 
@@ -142,7 +141,7 @@ def read_windows(
         df = spark.read.parquet(path).drop(*FOLDERS)
     missing = [name for name in (START, END, SKETCH) if name not in df.columns]
     if missing:
-        raise refusal("wrong_column", f"windows must have a column {missing[0]!r}, got {', '.join(df.columns)}")
+        raise input_error("wrong_column", f"windows must have a column {missing[0]!r}, got {', '.join(df.columns)}")
     if start is not None:
         df = df.where(sql.col(START) >= sql.lit(start).cast("timestamp"))
     if end is not None:
@@ -153,7 +152,7 @@ def read_windows(
         names = (by,) if isinstance(by, str) else tuple(by)
     unknown = [name for name in names if name not in df.columns or name == SKETCH]
     if unknown:
-        raise refusal(
+        raise input_error(
             "wrong_column", f"by must name columns of windows, got {unknown[0]!r}: there are {', '.join(df.columns)}"
         )
     return of_rows(df.select(*map(column, names), SKETCH))
@@ -164,11 +163,11 @@ def _with_window(df: DataFrame, time: str, window: str, others: Sequence[str | N
     found = [field for field in df.schema.fields if field.name == time]
     if not found or not isinstance(found[0].dataType, (types.TimestampType, types.TimestampNTZType)):
         got = f"{time!r}, which is {found[0].dataType.simpleString()}" if found else f"{time!r}, which is not there"
-        raise refusal("wrong_column", f"time must name a column of timestamps, got {got}")
+        raise input_error("wrong_column", f"time must name a column of timestamps, got {got}")
     named = {name: None for name in others if name is not None}
     taken = [name for name in named if name.lower() in (START, END, *FOLDERS)]
     if taken:
-        raise refusal("invalid_setting", f"columns must not be called {taken[0]!r}, as one of the windows is")
+        raise input_error("invalid_setting", f"columns must not be called {taken[0]!r}, as one of the windows is")
     when, kind = column(time), found[0].dataType
     present = when.isNotNull()
     # Spark would leave out rows without a time, and say nothing.

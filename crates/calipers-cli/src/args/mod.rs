@@ -1,20 +1,24 @@
-//! What can be typed. Options that name a choice of the core stay text here: the core reads them,
-//! so that a refusal has the same words as in Rust and Python.
+//! What can be typed. The core reads the values that it knows the names of (see [`values`]), so
+//! that an error has the same words as in Rust and Python.
 
 pub(crate) mod measures;
 pub(crate) mod significance;
+pub(crate) mod values;
 
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
-use calipers::{Error, Invalid, Multiclass, Ties};
-use clap::{Args, ColorChoice, Parser, Subcommand};
+use calipers::{BinnedEce, Invalid, LsEce, Multiclass, Ties, registry};
+use clap::error::{ContextKind, ContextValue};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::assess::AssessArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::compare::CompareArgs;
+use crate::commands::inspect::InspectArgs;
+use crate::commands::list::ListArgs;
 use crate::commands::measure::MeasureArgs;
-use crate::commands::measures::ListArgs;
 use crate::commands::report::ReportArgs;
 use crate::commands::shell::{CompletionsArgs, ManArgs};
 use crate::commands::sketch::{MergeArgs, SketchArgs};
@@ -23,43 +27,25 @@ use crate::commands::sweep::SweepArgs;
 use crate::dataset::files::{self, InputFile};
 use crate::dataset::formats::Format;
 pub(crate) use measures::{OptionArgs, SmoothingArgs, check_sigma};
+use values::one_of;
 
-/// How far a classifier's probabilities are from the truth, and how much of that figure can be
-/// trusted
+/// Measure how well a classifier's probabilities are calibrated, and how much of the error is
+/// chance
 #[derive(Debug, Parser)]
 #[command(
     name = "calipers",
     version,
     max_term_width = 100,
-    after_help = "\
-Examples:
-  calipers measure predictions.csv --columns      what is in the file?
-  calipers measure predictions.csv                how far are its probabilities from the truth?
-  calipers assess predictions.csv                 how much of that is chance?
-  calipers compare predictions.csv --prob a --prob b
-  calipers check predictions.csv --max ls-ece=0.03
-
-Exit code: 0 fine, 1 a check failed, 2 could not measure."
+    after_help = include_str!("../commands/help/calipers.txt")
 )]
 pub(crate) struct Arguments {
-    /// Colours in tables: auto (on a terminal, unless NO_COLOR is set), always or never
-    #[arg(
-        long,
-        global = true,
-        value_name = "WHEN",
-        default_value = "auto",
-        hide_possible_values = true,
-        hide_default_value = true,
-        help_heading = "Output"
-    )]
+    /// Colours in tables; auto means on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
     pub(crate) color: ColorChoice,
 
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }
-
-/// More would take longer to start than to work.
-const MOST_THREADS: usize = 1024;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -67,9 +53,10 @@ pub(crate) enum Verb {
     Assess(AssessArgs),
     Compare(CompareArgs),
     Check(CheckArgs),
-    Measures(ListArgs),
     Sweep(SweepArgs),
     Report(ReportArgs),
+    List(ListArgs),
+    Inspect(InspectArgs),
     Sketch(SketchArgs),
     Merge(MergeArgs),
     Study(StudyArgs),
@@ -77,33 +64,55 @@ pub(crate) enum Verb {
     Man(ManArgs),
 }
 
-impl Verb {
-    /// The files that are only to be looked at, and whether as JSON.
-    pub(crate) fn looks_at(&self) -> Option<(&InputArgs, bool)> {
-        let (input, output) = match self {
-            Verb::Measure(args) => (&args.files.input, &args.output),
-            Verb::Assess(args) => (&args.files.input, &args.output),
-            Verb::Compare(args) => (&args.input, &args.output),
-            Verb::Check(args) => (&args.files.input, &args.output),
-            Verb::Sweep(args) => (&args.input, &args.output),
-            Verb::Report(args) => (&args.input, &args.outcome),
-            Verb::Sketch(args) => (&args.input, &args.outcome),
-            Verb::Measures(_) | Verb::Merge(_) | Verb::Study(_) | Verb::Completions(_) | Verb::Man(_) => return None,
-        };
-        input.columns.then_some((input, output.json))
+/// Names of earlier versions, and what took their place.
+const FORMER: [(&str, &str); 7] = [
+    ("--logits", "--from-logits"),
+    ("--positive", "--pos-label"),
+    ("--resamples", "--n-resamples"),
+    ("--seed", "--random-state"),
+    ("--interval", "--method"),
+    ("--columns", "calipers inspect FILE"),
+    ("measures", "list"),
+];
+
+impl Arguments {
+    /// What was typed, and how clap matched it.
+    pub(crate) fn read() -> Result<(Self, ArgMatches), clap::Error> {
+        let matches = Self::command().try_get_matches().map_err(|mut error| {
+            for (given, hint) in [
+                (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+                (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+            ] {
+                let Some(ContextValue::String(given)) = error.get(given) else { continue };
+                if let Some((_, name)) = FORMER.iter().find(|(former, _)| former == given) {
+                    error.insert(hint, ContextValue::String((*name).to_owned()));
+                }
+            }
+            error
+        })?;
+        Ok((Self::from_arg_matches(&matches)?, matches))
     }
+}
+
+/// The first of these options that was typed, other than files and how the command runs.
+pub(crate) fn first_given<A: Args>(matches: &ArgMatches) -> Option<String> {
+    let command = A::augment_args(clap::Command::new("options"));
+    let mut ids = command.get_arguments().map(|option| option.get_id().as_str());
+    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    ids.find(|id| !["files", "name", "json", "threads"].contains(id) && is_given(id))
+        .map(|id| format!("--{}", id.replace('_', "-")))
 }
 
 /// Where predictions are, and how they are read.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Predictions: .csv .tsv .jsonl .ndjson .parquet .arrow .feather .ipc .npz, or .npy with
-    /// --label FILE.npy; - is standard input; patterns such as 'logs/*.csv'
+    /// Files of predictions: .csv .tsv .jsonl .ndjson .parquet .arrow .feather .ipc .npz, or .npy
+    /// with --label FILE.npy; - is standard input; patterns such as 'logs/*.csv' are expanded
     #[arg(required = true, value_name = "FILE", help_heading = "Arguments")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Column or array of probabilities; give it again for each further model
+    /// Column or array of probabilities; repeat it for further models
     #[arg(long, value_name = "COL")]
     pub(crate) prob: Vec<String>,
 
@@ -111,73 +120,73 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "COL")]
     pub(crate) label: Option<String>,
 
-    /// Predicted class, where --prob is the probability of that class alone: the outcome is whether
-    /// it equals the label
+    /// Column or array of predicted classes, if --prob is the probability of that class only. The
+    /// outcome is whether the predicted class equals the label
     #[arg(long, value_name = "COL")]
     pub(crate) pred: Option<String>,
 
-    /// Column or array of weights; only sample_weight is taken without being named
+    /// Column or array of weights; only sample_weight is used without being named
     #[arg(long, value_name = "COL")]
     pub(crate) weight: Option<String>,
 
-    /// Column or array whose values tell groups apart, each of which is summed on its own
+    /// Column or array of groups; each group also gets its own result
     #[arg(long, value_name = "COL")]
     pub(crate) by: Option<String>,
 
-    /// The scores are raw: logits, or log-probabilities; columns and arrays that are called logits
-    /// are raw anyway
+    /// The scores are raw: logits or log-probabilities. Columns and arrays named logit or logits
+    /// are always read as raw
     #[arg(long)]
-    pub(crate) logits: bool,
+    pub(crate) from_logits: bool,
 
-    /// The label that counts as outcome 1, where labels are not 0 and 1
-    #[arg(long, value_name = "LABEL", allow_negative_numbers = true)]
-    pub(crate) positive: Option<String>,
-
-    /// How rows of several classes are measured: top_class, classwise or a class from 0.
-    /// Class 1 of two classes and top_class of more, unless given
-    #[arg(long, value_name = "HOW", allow_negative_numbers = true)]
-    pub(crate) multiclass: Option<String>,
-
-    /// The top class, if several tie: first, or any (right if the label is any of them) [default:
-    /// first]
-    #[arg(long, value_name = "RULE")]
-    pub(crate) ties: Option<String>,
-
-    /// How far class probabilities of a row may be from summing to 1 [default: 0.001]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    pub(crate) sum_tolerance: Option<f64>,
-
-    /// Format of the files, where their names do not say it; that of standard input is seen from
-    /// its first bytes
+    /// Format of the files, if their names do not tell it. The format of standard input is detected
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
 
-    /// Read the first N rows of each file and no more
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<NonZeroU64>,
-
-    /// Only look at the files: their columns, with types and first values, and how many rows there
-    /// are
-    #[arg(long)]
-    pub(crate) columns: bool,
-
-    /// If rows break a rule: refuse (the file), or count (leave them out and count them). Rows are
-    /// counted from 0 [default: refuse]
-    #[arg(long, value_name = "RULE")]
-    pub(crate) invalid: Option<String>,
+    #[command(flatten)]
+    pub(crate) rules: InputRules,
 }
 
-/// The help of `--multiclass` where there is one figure for all rows.
-pub(crate) const MULTICLASS_OF_ONE: &str = "How rows of several classes are measured: top_class or a class from 0, but not classwise. \
-                                            Class 1 of two classes and top_class of more, unless given";
+/// How rows are checked and turned into outcomes.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct InputRules {
+    /// The label that counts as outcome 1, if labels are not 0 and 1
+    #[arg(long, value_name = "LABEL", allow_negative_numbers = true)]
+    pub(crate) pos_label: Option<String>,
 
-/// Files that are measured each by itself, or together.
+    /// What is measured if rows have several classes: top_class (the predicted class), classwise
+    /// (the mean over all classes), or the number of a class, from 0. auto is class 1 of two
+    /// classes, and top_class of more. compare, sweep and study do not accept classwise
+    #[arg(long, value_name = "HOW", default_value = "auto", allow_negative_numbers = true)]
+    #[arg(value_parser = one_of::<Multiclass>(&["auto", "top_class", "classwise"]))]
+    pub(crate) multiclass: Multiclass,
+
+    /// The top class if several tie: the first of them, or any (the prediction is right if the
+    /// label is any of them)
+    #[arg(long, value_name = "RULE", default_value = "first", value_parser = one_of::<Ties>(Ties::NAMES))]
+    pub(crate) ties: Ties,
+
+    /// How far the class probabilities of a row may be from summing to 1
+    #[arg(long, value_name = "X", default_value = "0.001", allow_negative_numbers = true)]
+    pub(crate) sum_tolerance: f64,
+
+    /// What happens to an invalid row: reject the file, naming the row (rows are counted from 0),
+    /// or count the row and leave it out
+    #[arg(long, value_name = "RULE", default_value = "reject", value_parser = one_of::<Invalid>(Invalid::NAMES))]
+    pub(crate) invalid: Invalid,
+
+    /// Read only the first N rows of each file
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<NonZeroU64>,
+}
+
+/// Files that are measured one by one, or together.
 #[derive(Debug, Args)]
 pub(crate) struct FilesArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
 
-    /// Take the rows of all files together, in place of each file by itself
+    /// Measure the rows of all files together instead of each file separately
     #[arg(long, help_heading = "Input")]
     pub(crate) together: bool,
 }
@@ -186,104 +195,65 @@ pub(crate) struct FilesArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measures")]
 pub(crate) struct MeasuresArgs {
-    /// A measure by its name in `calipers measures`, with its default options, in place of LS-ECE
-    /// and ECE; give it again for each further one. ls_ece, residual_ls_ece and
-    /// expected_calibration_error have the options below
+    /// A measure by its name in `calipers list`; repeat it for further ones. ls_ece,
+    /// residual_ls_ece and expected_calibration_error have the options below, other measures their
+    /// defaults [default: ls_ece and expected_calibration_error]
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
-    pub(crate) measure: Vec<String>,
+    measure: Vec<String>,
 
-    /// All measures; those that cannot be computed for the predictions say why
+    /// All measures; a measure that cannot be computed for the data shows the reason
     #[arg(long)]
-    pub(crate) all: bool,
+    all: bool,
+}
+
+impl MeasuresArgs {
+    /// Whether the user chose the measures.
+    pub(crate) fn are_named(&self) -> bool {
+        self.all || !self.measure.is_empty()
+    }
+
+    pub(crate) fn names(&self) -> Vec<&str> {
+        match (self.all, &self.measure[..]) {
+            (true, _) => registry::all().iter().map(|entry| entry.spec.name).collect(),
+            (false, []) => vec![LsEce::NAME, BinnedEce::NAME],
+            (false, named) => named.iter().map(String::as_str).collect(),
+        }
+    }
 }
 
 /// How the command runs and what it prints.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// JSON for programs, with every digit and setting, in place of the table
+    /// Print JSON with every digit and setting instead of a table
     #[arg(long)]
     pub(crate) json: bool,
 
-    #[command(flatten)]
-    threads: ThreadArgs,
-}
-
-/// How many threads work.
-#[derive(Debug, Args)]
-pub(crate) struct ThreadArgs {
-    /// Number of threads; all cores unless given. It changes no digit
-    #[arg(long, value_name = "N", help_heading = "Output")]
+    /// Number of threads [default: all cores]. It does not change any value
+    #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 }
 
-/// The rules of the input, read.
-#[derive(Debug, Clone)]
-pub(crate) struct InputRules {
-    pub(crate) positive: Option<String>,
-    pub(crate) multiclass: Multiclass,
-    pub(crate) ties: Ties,
-    pub(crate) ties_name: String,
-    pub(crate) sum_tolerance: f64,
-    pub(crate) invalid: Invalid,
-    pub(crate) invalid_name: String,
-    /// Rows beyond are not read; the largest number if there is none.
-    pub(crate) limit: u64,
-}
+/// More would take longer to start than to work.
+const MOST_THREADS: usize = 1024;
 
 impl InputArgs {
-    pub(crate) fn rules(&self) -> Result<InputRules, Error> {
-        let ties = self.ties.as_deref().unwrap_or("first");
-        let invalid = self.invalid.as_deref().unwrap_or("reject");
-        Ok(InputRules {
-            positive: self.positive.clone(),
-            multiclass: self.multiclass.as_deref().map_or(Ok(Multiclass::Auto), str::parse)?,
-            ties: ties.parse()?,
-            ties_name: ties.to_owned(),
-            sum_tolerance: self.sum_tolerance.unwrap_or(0.001),
-            invalid: invalid.parse()?,
-            invalid_name: invalid.to_owned(),
-            limit: self.limit.map_or(u64::MAX, NonZeroU64::get),
-        })
-    }
-
-    /// The files, found.
+    /// The files, with patterns expanded.
     pub(crate) fn open_files(&self) -> anyhow::Result<Vec<InputFile>> {
         files::expand(&self.files, self.format)
     }
+}
 
-    /// The first option that was typed, files aside: where nothing is read, it would be ignored.
-    pub(crate) fn first_given(&self) -> Option<&'static str> {
-        let options = [
-            ("--prob", !self.prob.is_empty()),
-            ("--label", self.label.is_some()),
-            ("--pred", self.pred.is_some()),
-            ("--weight", self.weight.is_some()),
-            ("--by", self.by.is_some()),
-            ("--logits", self.logits),
-            ("--positive", self.positive.is_some()),
-            ("--multiclass", self.multiclass.is_some()),
-            ("--ties", self.ties.is_some()),
-            ("--sum-tolerance", self.sum_tolerance.is_some()),
-            ("--invalid", self.invalid.is_some()),
-            ("--format", self.format.is_some()),
-            ("--limit", self.limit.is_some()),
-            ("--columns", self.columns),
-        ];
-        options.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+impl InputRules {
+    /// Rows beyond are not read.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit.map_or(u64::MAX, NonZeroU64::get)
     }
 }
 
 impl OutputArgs {
     /// Sets the number of threads, before any work is done.
     pub(crate) fn start_threads(&self) -> anyhow::Result<()> {
-        self.threads.start()
-    }
-}
-
-impl ThreadArgs {
-    /// Sets the number of threads, before any work is done.
-    pub(crate) fn start(&self) -> anyhow::Result<()> {
         let Some(threads) = self.threads else { return Ok(()) };
         if threads.get() > MOST_THREADS {
             anyhow::bail!("threads must be from 1 to {MOST_THREADS}, got {threads}");

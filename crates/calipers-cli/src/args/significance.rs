@@ -1,98 +1,89 @@
-//! The options of `calipers assess`, `compare` and `check` that say how chance is reckoned with.
+//! The options of `calipers assess`, `compare` and `check` that concern chance.
 
 use calipers::{Assess, Debias, Error, IntervalMethod, LsEce, Measure};
 use clap::Args;
 
-/// How much is drawn, and what rows are independent.
+use super::values::one_of;
+
+/// How many resamples there are, and which rows are independent.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Chance")]
-pub(crate) struct DrawArgs {
-    /// Level of intervals; tests are at 1 - X
+pub(crate) struct ResampleArgs {
+    /// Level of intervals; a p-value of at most 1 - X is significant
     #[arg(long, value_name = "X", default_value = "0.95", allow_negative_numbers = true)]
     pub(crate) level: f64,
 
-    /// Draws of each kind: of outcomes from the predictions, and of rows
+    /// Number of resamples of each kind: outcomes drawn from the probabilities, for the noise
+    /// floor, and rows drawn with replacement, for the interval
     #[arg(long, value_name = "N", default_value = "1000")]
-    pub(crate) resamples: u64,
+    pub(crate) n_resamples: u64,
 
     #[command(flatten)]
-    pub(crate) random_state: SeedArgs,
+    pub(crate) random_state: RandomStateArgs,
 
-    /// Column or array whose values tell clusters of rows apart that depend on each other, such as
-    /// a person's. Rows are kept in memory
+    /// Column or array that groups rows which depend on each other, such as those of one person.
+    /// All rows are kept in memory
     #[arg(long, value_name = "COL")]
     pub(crate) cluster: Option<String>,
 }
 
-impl DrawArgs {
-    /// Refuses what no rows could change, before any are read.
+impl ResampleArgs {
+    /// Rejects what no data could make valid, before any file is read.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        Assess::new(&LsEce::new()).level(self.level).n_resamples(self.resamples).check()
+        Assess::new(&LsEce::new()).level(self.level).n_resamples(self.n_resamples).check()
     }
 }
 
-/// Where random numbers come from.
+/// The seed of random numbers.
 #[derive(Debug, Args)]
-pub(crate) struct SeedArgs {
-    /// What the random numbers are made from: the same seed gives the same figures, on any number
-    /// of threads [default: 0]
-    #[arg(long, value_name = "N")]
-    random_state: Option<u64>,
+pub(crate) struct RandomStateArgs {
+    /// Seed of the random numbers. The same seed gives the same values, on any number of threads
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub(crate) random_state: u64,
 }
 
-impl SeedArgs {
-    pub(crate) fn is_given(&self) -> bool {
-        self.random_state.is_some()
-    }
-
-    pub(crate) fn value(&self) -> u64 {
-        self.random_state.unwrap_or(0)
-    }
-}
-
-/// How intervals are made.
+/// How intervals are computed.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Chance")]
 pub(crate) struct IntervalArgs {
-    /// How intervals are made: bias-aware, influence, normal, percentile or bca [default:
-    /// bias-aware for LS-ECE and ECE, normal for others]
-    #[arg(long, value_name = "METHOD")]
-    interval: Option<String>,
+    /// How intervals are computed [default: bias-aware for LS-ECE and ECE, normal for other
+    /// measures]
+    #[arg(long, value_name = "NAME", value_parser = one_of::<IntervalMethod>(&IntervalMethod::ALL.map(IntervalMethod::name)))]
+    method: Option<IntervalMethod>,
 }
 
-/// The options, read.
+/// All settings of an assessment.
 #[derive(Debug, Clone)]
 pub(crate) struct Significance {
     pub(crate) level: f64,
     pub(crate) n_resamples: u64,
     pub(crate) random_state: u64,
-    pub(crate) method: Option<IntervalMethod>,
-    pub(crate) debias: Debias,
-    /// Draws at most, for p-values that are as small as `n_resamples` can show.
+    method: Option<IntervalMethod>,
+    debias: Debias,
+    /// The most resamples, for p-values that are as small as `n_resamples` can show.
     most_resamples: u64,
 }
 
-/// So many draws for one of many groups, and no more.
+/// The most resamples for one of many groups.
 const MOST_RESAMPLES: u64 = 100_000;
 
 impl Significance {
+    pub(crate) fn new(resample: &ResampleArgs, interval: &IntervalArgs, debias: Debias) -> Result<Self, Error> {
+        resample.check()?;
+        Ok(Significance {
+            level: resample.level,
+            n_resamples: resample.n_resamples,
+            random_state: resample.random_state.random_state,
+            method: interval.method,
+            debias,
+            most_resamples: 0,
+        })
+    }
+
     /// For so many groups, whose p-values are adjusted for their number.
     pub(crate) fn for_groups(&self, n_groups: usize) -> Self {
         let needed = (n_groups as f64 / (1.0 - self.level)).ceil() as u64;
         Significance { most_resamples: needed.min(MOST_RESAMPLES), ..self.clone() }
-    }
-
-    pub(crate) fn new(draws: &DrawArgs, interval: &IntervalArgs, debias: Debias) -> Result<Self, Error> {
-        let significance = Significance {
-            level: draws.level,
-            n_resamples: draws.resamples,
-            random_state: draws.random_state.value(),
-            method: interval.interval.as_deref().map(str::parse).transpose()?,
-            debias,
-            most_resamples: 0,
-        };
-        draws.check()?;
-        Ok(significance)
     }
 
     pub(crate) fn assess<'a>(&self, measure: &'a dyn Measure) -> Assess<'a> {

@@ -4,10 +4,10 @@
 pub(crate) mod analysis;
 pub(crate) mod assess;
 pub(crate) mod check;
-pub(crate) mod columns;
 pub(crate) mod compare;
+pub(crate) mod inspect;
+pub(crate) mod list;
 pub(crate) mod measure;
-pub(crate) mod measures;
 pub(crate) mod report;
 pub(crate) mod shell;
 pub(crate) mod sketch;

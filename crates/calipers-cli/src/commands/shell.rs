@@ -1,5 +1,4 @@
-//! What a shell and `man` are told of the command: `calipers completions` and `calipers man`, from
-//! the same text as `--help`.
+//! `calipers completions` and `calipers man`, from the same text as `--help`.
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, CommandFactory};
@@ -8,27 +7,25 @@ use clap_mangen::Man;
 
 use crate::args::Arguments;
 
-/// Print a script with which a shell completes verbs and options
+/// Print a script with which a shell completes verbs, options and their values
+///
+/// Save the script where the shell looks for completions, as in the examples, and start a new
+/// shell.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  calipers completions bash > ~/.local/share/bash-completion/completions/calipers
-  calipers completions zsh > \"${fpath[1]}/_calipers\"
-  calipers completions fish > ~/.config/fish/completions/calipers.fish")]
+#[command(after_help = include_str!("help/completions.txt"))]
 pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }
 
-/// Print a page for man: of the command, or of one verb
+/// Print a manual page for man: of the command, or of one verb
+///
+/// The page has the same text as --help.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  calipers man | man -l -
-  calipers man measure > ~/.local/share/man/man1/calipers-measure.1")]
+#[command(after_help = include_str!("help/man.txt"))]
 pub(crate) struct ManArgs {
-    /// The verb; the command itself unless given
+    /// The verb [default: the command itself]
     #[arg(value_name = "VERB")]
     verb: Option<String>,
 }
@@ -48,7 +45,7 @@ pub(crate) fn man(args: &ManArgs) -> Result<String> {
         Some(verb) => {
             let verbs = || command.get_subcommands().map(clap::Command::get_name).filter(|name| *name != "help");
             let Some(found) = command.find_subcommand(verb) else {
-                bail!("no verb is called {verb}: there are {}", verbs().collect::<Vec<_>>().join(", "));
+                bail!("no verb is called {verb}; the verbs are {}", verbs().collect::<Vec<_>>().join(", "));
             };
             found.clone()
         }

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use calipers::{Sketch, SketchOptions};
+use calipers::SketchOptions;
 use clap::Args;
-use serde_json::{Value, json};
 
 use crate::args::{InputArgs, OutputArgs, check_sigma};
 use crate::dataset::Reader;
@@ -14,77 +13,64 @@ use crate::dataset::sketches::{self, Sketches};
 use crate::output::Output;
 use crate::render::{json, number};
 
-/// Put the predictions of all files into one sketch, which is measured and merged like the rows
-/// themselves
+/// Summarise the predictions of all files in one sketch, which can be measured and merged
 ///
-/// A sketch has some megabytes, whatever the number of rows; with --by there is one for each group,
-/// and those with few rows are small. It answers LS-ECE for any sigma from --smallest-sigma on, and
-/// ECE with the --n-bins that it keeps. Sketches of days, files or machines can be merged: the
-/// result is that of all rows.
+/// Use it for logs that are too large to keep, or that arrive in parts: sketches of days, files or
+/// machines are merged into the sketch of all rows, exactly. A sketch has some megabytes, whatever
+/// the number of rows. It answers LS-ECE for any sigma from --smallest-sigma on, and ECE with the
+/// --n-bins that it keeps. With --by there is one sketch for each group.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  calipers sketch monday.parquet tuesday.parquet -o days.calipers
-  calipers sketch 'logs/*.csv' --prob score --label bought --by country -o countries.parquet
-  calipers measure days.calipers --sigma 0.1
-
-The output appears whole or not at all: a kill in the middle leaves the old file.
-
-Exit code: 0 fine, 2 could not be done.")]
+#[command(after_help = include_str!("help/sketch.txt"))]
 pub(crate) struct SketchArgs {
     #[command(flatten)]
-    pub(crate) input: InputArgs,
+    input: InputArgs,
 
-    /// File to write: .calipers for one sketch, .parquet for rows of keys and sketches, as --by
-    /// needs them
-    #[arg(short, long, value_name = "FILE", required_unless_present = "columns", help_heading = "Sketch")]
-    output: Option<PathBuf>,
+    /// File to write: .calipers for one sketch, .parquet for sketches of groups (a row for each)
+    #[arg(short, long, value_name = "FILE", help_heading = "Sketch")]
+    output: PathBuf,
 
-    /// The smallest sigma that LS-ECE will be asked for: the smaller, the larger the sketch
+    /// The smallest sigma for which LS-ECE can be computed; a smaller one makes a larger sketch
     #[arg(long, value_name = "X", default_value = "0.02", allow_negative_numbers = true, help_heading = "Sketch")]
     smallest_sigma: f64,
 
-    /// The largest numerical error that will be accepted there
+    /// The largest numerical error of LS-ECE at that sigma
     #[arg(long, value_name = "X", default_value = "1e-6", allow_negative_numbers = true, help_heading = "Sketch")]
     tolerance: f64,
 
-    /// Probabilities are clipped to [X, 1 - X], since 0 and 1 have no finite logit
+    /// Clip probabilities to [X, 1 - X], since 0 and 1 have no finite logit
     #[arg(long, value_name = "X", default_value = "1e-6", allow_negative_numbers = true, help_heading = "Sketch")]
     clip: f64,
 
-    /// Numbers of equal-width bins for which ECE will be asked
+    /// Numbers of equal-width bins for which ECE can be computed, separated by commas
     #[arg(long, value_name = "N", value_delimiter = ',', default_values = ["10", "15"], help_heading = "Sketch")]
     n_bins: Vec<usize>,
 
     #[command(flatten)]
-    pub(crate) outcome: OutputArgs,
+    outcome: OutputArgs,
 }
 
-/// Merge sketches into one, which is that of all their rows
+/// Merge sketches into one: the sketch of all their rows
+///
+/// Use it to combine the sketches of days, files or machines. The result is the same as one sketch
+/// of all rows. The sketches must have the same --clip and --n-bins, and the same --by column if
+/// any.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Example:
-  calipers merge monday.calipers tuesday.calipers -o days.calipers
-
-Sketches must have been made with the same --clip and --n-bins, and --by if any; the result has the coarser cells of two.
-
-Exit code: 0 fine, 2 could not be done.")]
+#[command(after_help = include_str!("help/merge.txt"))]
 pub(crate) struct MergeArgs {
-    /// Sketches: files that `calipers sketch` or `calipers merge` wrote
+    /// Files that `calipers sketch` or `calipers merge` wrote
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// File to write: .calipers for one sketch, .parquet for rows of keys and sketches, as --by
-    /// needs them
+    /// File to write: .calipers for one sketch, .parquet for sketches of groups (a row for each)
     #[arg(short, long, value_name = "FILE", help_heading = "Sketch")]
     output: PathBuf,
 
     #[command(flatten)]
-    pub(crate) outcome: OutputArgs,
+    outcome: OutputArgs,
 }
 
 pub(crate) fn run(args: &SketchArgs) -> Result<String> {
-    let reader = Reader { args: &args.input, rules: args.input.rules()?, cluster: None, sketch: None };
+    let reader = Reader { args: &args.input, cluster: None, sketch: None };
     if args.input.prob.len() > 1 {
         bail!("a sketch has one model, got --prob {}: make one for each", args.input.prob.join(" and --prob "));
     }
@@ -92,14 +78,13 @@ pub(crate) fn run(args: &SketchArgs) -> Result<String> {
     let options =
         SketchOptions::new().serving(args.tolerance, args.smallest_sigma).clip(args.clip).n_bins(&args.n_bins);
     args.outcome.start_threads()?;
-    // proof: left out only with --columns, for which nothing is written
-    let output = args.output.as_deref().context("-o FILE is needed")?;
+    let output = &args.output;
     sketches::check_name(output, args.input.by.is_some())?;
     write_all(&args.input.open_files()?, output, args.outcome.json, |file| {
         if file.is_sketch() {
-            bail!("is a sketch already: calipers merge puts sketches together");
+            bail!("is already a sketch; calipers merge combines sketches");
         }
-        // proof: one model was chosen, as several are refused above and a guess is one
+        // proof: there is one model, since several are rejected above and a guess is one
         reader.open_sketches(file, &options)?.content.into_iter().next().context("no model in it")
     })
 }
@@ -110,48 +95,32 @@ pub(crate) fn merge(args: &MergeArgs) -> Result<String> {
     write_all(&files, &args.output, args.outcome.json, |file| Sketches::read(&file.path))
 }
 
-/// Merges what `read` makes of each file, writes it, and says so.
+/// Merges what `read` makes of each file, writes it, and reports it.
 fn write_all(
     inputs: &[InputFile],
     output: &Path,
     as_json: bool,
     read: impl Fn(&InputFile) -> Result<Sketches> + Sync,
 ) -> Result<String> {
-    files::refuse_overwriting(output, inputs)?;
+    files::reject_overwriting(output, inputs)?;
     let place = Output::new(output)?;
-    let mut all: Option<Sketches> = None;
-    files::for_each(inputs, read, |sketches| match &mut all {
-        None => {
-            all = Some(sketches);
-            Ok(())
-        }
-        Some(all) => all.merge(&sketches),
-    })?;
-    let all = all.context("no files")?;
+    let all = files::merged(inputs, read, |all, sketches| all.merge(&sketches))?;
     let bytes = all.to_bytes(output)?;
     place.write(&bytes)?;
     if as_json {
-        return Ok(written(inputs, output, &all, bytes.len()));
+        let groups = all.groups.as_ref();
+        return Ok(json::document([
+            ("file", output.display().to_string().into()),
+            ("from", files::names(inputs)),
+            ("n", all.all.n().into()),
+            ("n_bytes", bytes.len().into()),
+            ("by", groups.map(|groups| groups.by.as_str()).into()),
+            ("groups", json::groups(groups)),
+        ]));
     }
     let groups = all.groups.map_or(String::new(), |groups| {
         format!(" in {} groups by {}", number::count(groups.sketches.len() as u64), groups.by)
     });
     let (n, size) = (number::count(all.all.n()), number::count(bytes.len() as u64));
     Ok(crate::printable(&format!("{}: {n} rows{groups}, {size} bytes", output.display())) + "\n")
-}
-
-/// What was written, for programs.
-fn written(inputs: &[InputFile], output: &Path, sketches: &Sketches, n_bytes: usize) -> String {
-    let files: Vec<String> = inputs.iter().map(|file| file.name.display().to_string()).collect();
-    let groups = sketches.groups.as_ref();
-    let of_group = |(group, sketch): (&String, &Sketch)| json!({ "group": group, "n": sketch.n() });
-    json::text(&json!({
-        "calipers": env!("CARGO_PKG_VERSION"),
-        "file": output.display().to_string(),
-        "from": files,
-        "n": sketches.all.n(),
-        "n_bytes": n_bytes,
-        "by": groups.map(|groups| &groups.by),
-        "groups": groups.map(|groups| groups.sketches.iter().map(of_group).collect::<Vec<Value>>()),
-    }))
 }

@@ -31,7 +31,7 @@ pub(crate) struct Batch {
 pub(super) fn wanted(chosen: &Chosen, rules: &InputRules) -> Vec<(usize, Role)> {
     let label_role = match chosen.predicted {
         Some(_) => Role::Classes,
-        None => Role::Labels { as_text: rules.positive.is_some() },
+        None => Role::Labels { as_text: rules.pos_label.is_some() },
     };
     let scores = chosen.scores.iter().map(|scores| match scores.form {
         Form::Probabilities => (scores.place, Role::Probabilities),
@@ -78,25 +78,19 @@ impl Batch {
 
     /// The probability of a predicted class is one number, and the labels are used up.
     fn check_agreement(&self) -> Result<(), Error> {
-        if self.agreement.is_none() {
-            return Ok(());
-        }
-        let refused = |name, rule: &str, value| Err(Error::InvalidSetting { name, rule: rule.to_owned(), value });
-        if let Some(positive) = &self.rules.positive {
-            return refused("pos_label", "left out with a predicted class", format!("{positive:?}"));
-        }
+        let setting = |name, rule: &str, value| Err(Error::InvalidSetting { name, rule: rule.to_owned(), value });
         let top_class = "\"top_class\" with a predicted class";
-        match self.rules.multiclass {
-            Multiclass::Auto | Multiclass::TopClass => {}
-            Multiclass::Classwise => return refused("multiclass", top_class, "\"classwise\"".to_owned()),
-            Multiclass::Class(class) => return refused("multiclass", top_class, class.to_string()),
-        }
-        match self.scores.iter().find(|scores| scores.n_classes > 1) {
-            Some(scores) => {
-                let got = format!("(n, {})", scores.n_classes);
+        let several = self.scores.iter().find(|scores| scores.n_classes > 1);
+        match (&self.rules.pos_label, self.rules.multiclass, several) {
+            _ if self.agreement.is_none() => Ok(()),
+            (Some(label), ..) => setting("pos_label", "left out with a predicted class", format!("{label:?}")),
+            (_, Multiclass::Classwise, _) => setting("multiclass", top_class, "\"classwise\"".to_owned()),
+            (_, Multiclass::Class(class), _) => setting("multiclass", top_class, class.to_string()),
+            (.., Some(Column { n_classes, .. })) => {
+                let got = format!("(n, {n_classes})");
                 Err(Error::Shape { what: "probabilities", expected: "(n,) with a predicted class", got })
             }
-            None => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -152,7 +146,7 @@ impl Batch {
         if let Some(weights) = &self.weights {
             input = input.weights(floats(weights)?);
         }
-        if let Some(positive) = &self.rules.positive {
+        if let Some(positive) = &self.rules.pos_label {
             input = input.positive(positive.as_str());
         }
         if self.agreement.is_some() {

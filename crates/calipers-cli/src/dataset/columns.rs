@@ -1,10 +1,9 @@
-//! Which column is what: named by the user, or guessed by a name that leaves no doubt, and then
-//! said.
+//! Which column is what: named by the user, or found by a usual name and then reported.
 
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
-use calipers::{Form, Invalid};
+use calipers::Form;
 
 use crate::args::InputArgs;
 use crate::dataset::files::InputFile;
@@ -42,7 +41,7 @@ pub(super) struct Chosen {
 pub(super) struct Scores {
     pub(super) place: usize,
     pub(super) form: Form,
-    /// Raw by their name alone, not by `--logits`.
+    /// Raw by their name alone, not by `--from-logits`.
     pub(super) form_guessed: bool,
 }
 
@@ -66,12 +65,7 @@ impl Chosen {
 }
 
 /// A file of predictions, and which of its columns is what; `cluster` is the one of that name.
-pub(super) fn open(
-    file: &InputFile,
-    args: &InputArgs,
-    cluster: Option<&str>,
-    invalid: Invalid,
-) -> Result<(Box<dyn Table>, Chosen)> {
+pub(super) fn open(file: &InputFile, args: &InputArgs, cluster: Option<&str>) -> Result<(Box<dyn Table>, Chosen)> {
     let format = file.format()?;
     if format == Format::Npy {
         // A name without a file is the likelier mistake.
@@ -79,39 +73,40 @@ pub(super) fn open(
         let (files, chosen) = choose_files(file, args, cluster)?;
         return Ok((Box::new(files), chosen));
     }
-    let table = formats::open(&file.path, format, invalid)?;
+    let table = formats::open(&file.path, format, args.rules.invalid)?;
     let chosen = choose(&*table, args, cluster)?;
     Ok((table, chosen))
 }
 
 /// The columns of a table.
 fn choose(table: &dyn Table, args: &InputArgs, cluster: Option<&str>) -> Result<Chosen> {
-    let named = |option: &str, name: &str| find(table, option, name);
+    let named = |option: &str, name: Option<&str>| name.map(|name| find(table, option, name)).transpose();
     let scores: Vec<usize> = match args.prob.is_empty() {
-        false => args.prob.iter().map(|name| named("--prob", name)).collect::<Result<_>>()?,
+        false => args.prob.iter().map(|name| find(table, "--prob", name)).collect::<Result<_>>()?,
         true => vec![guess_scores(table, args)?],
     };
-    let label = match &args.label {
-        Some(name) => named("--label", name)?,
+    let label = match named("--label", args.label.as_deref())? {
+        Some(label) => label,
         None => guess_one(table, "label", "--label", LABEL)?,
     };
-    let guess_predicted = || -> Result<Option<usize>> {
-        let confidence = args.prob.is_empty() && scores.iter().all(|place| is_any(&table.names()[*place], CONFIDENCE));
-        if confidence { at_most_one(table, "predicted class", "--pred", PREDICTED) } else { Ok(None) }
+    let is_confidence = args.prob.is_empty() && scores.iter().all(|place| is_any(&table.names()[*place], CONFIDENCE));
+    let predicted = match named("--pred", args.pred.as_deref())? {
+        None if is_confidence => at_most_one(table, "predicted class", "--pred", PREDICTED)?,
+        predicted => predicted,
     };
-    let predicted = args.pred.as_ref().map_or_else(guess_predicted, |name| named("--pred", name).map(Some))?;
-    let guess_weight = || at_most_one(table, "weight", "--weight", WEIGHT);
-    let weight = args.weight.as_ref().map_or_else(guess_weight, |name| named("--weight", name).map(Some))?;
-    let by = args.by.as_ref().map(|name| named("--by", name)).transpose()?;
-    let cluster = cluster.map(|name| named("--cluster", name)).transpose()?;
+    let weight = match named("--weight", args.weight.as_deref())? {
+        None => at_most_one(table, "weight", "--weight", WEIGHT)?,
+        weight => weight,
+    };
+    let (by, cluster) = (named("--by", args.by.as_deref())?, named("--cluster", cluster)?);
     let mut places: Vec<usize> = scores.iter().copied().chain([label]).chain(predicted).chain(weight).collect();
     places.sort_unstable();
     if let Some(twice) = places.windows(2).find(|pair| pair[0] == pair[1]) {
         bail!("{} {} is named for two things", table.noun(), table.names()[twice[0]]);
     }
     let scores = scores.into_iter().map(|place| {
-        let form_guessed = !args.logits && is_any(&table.names()[place], LOGIT);
-        let form = if args.logits || form_guessed { Form::Logits } else { Form::Probabilities };
+        let form_guessed = !args.from_logits && is_any(&table.names()[place], LOGIT);
+        let form = if args.from_logits || form_guessed { Form::Logits } else { Form::Probabilities };
         Scores { place, form, form_guessed }
     });
     Ok(Chosen {
@@ -149,7 +144,7 @@ fn choose_files(file: &InputFile, args: &InputArgs, cluster: Option<&str>) -> Re
     };
     let (predicted, weight) = (place_of(args.pred.as_deref()), place_of(args.weight.as_deref()));
     let (by, cluster) = (place_of(args.by.as_deref()), place_of(cluster));
-    let form = if args.logits { Form::Logits } else { Form::Probabilities };
+    let form = if args.from_logits { Form::Logits } else { Form::Probabilities };
     let scores = vec![Scores { place: 0, form, form_guessed: false }];
     Ok((NpyFiles::new(paths), Chosen { scores, label: 1, predicted, weight, by, cluster, guessed: Guessed::default() }))
 }
@@ -180,11 +175,12 @@ fn find(table: &dyn Table, option: &str, name: &str) -> Result<usize> {
     }
 }
 
-/// With `--logits`, columns that are called logits come before those that are called probabilities.
+/// With `--from-logits`, columns that are called logits come before those that are called
+/// probabilities.
 fn guess_scores(table: &dyn Table, args: &InputArgs) -> Result<usize> {
     let raw = at_most_one(table, "probability", "--prob", LOGIT)?;
     let predicted = args.pred.is_some() || at_most_one(table, "predicted class", "--pred", PREDICTED)?.is_some();
-    match (raw, args.logits) {
+    match (raw, args.from_logits) {
         (Some(place), true) => Ok(place),
         _ if predicted => guess_one(table, "probability", "--prob", &[PROBABILITY, CONFIDENCE, LOGIT].concat()),
         _ => guess_one(table, "probability", "--prob", &[PROBABILITY, LOGIT].concat()),

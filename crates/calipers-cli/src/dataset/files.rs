@@ -1,4 +1,4 @@
-//! Names of files as they were typed -> files: patterns that no shell has expanded are expanded
+//! Names of files as they were typed -> files. Patterns that the shell did not expand are expanded
 //! here, and `-` is standard input.
 
 use std::fs::File;
@@ -14,7 +14,7 @@ use crate::dataset::formats::sketch_rows;
 use crate::dataset::formats::{self, Format, N_FIRST_BYTES};
 use crate::dataset::sketches::Sketches;
 use crate::output::temporary::Unfinished;
-use crate::progress::ManyFiles;
+use crate::progress::many_files;
 
 /// Files for each thread from which on a thread reads a file alone.
 const MANY_FOR_A_THREAD: usize = 4;
@@ -33,7 +33,7 @@ pub(crate) struct InputFile {
     pub(crate) name: PathBuf,
     /// Where its bytes are.
     pub(crate) path: PathBuf,
-    /// Where the name does not say it.
+    /// If the name does not tell it.
     format: Option<Format>,
     /// The copy of standard input, which is gone with the last that reads it.
     _copy: Option<Arc<Unfinished<NamedTempFile>>>,
@@ -63,8 +63,8 @@ impl InputFile {
         // A name without a file is the likelier mistake.
         formats::open_file(&self.path)?;
         bail!(
-            "the name must say the format: .csv, .tsv, .jsonl, .ndjson, .parquet, .arrow, .feather, .ipc, .npy and .npz can be read; or say it \
-             with --format"
+            "the format is unknown; name the file .csv, .tsv, .jsonl, .ndjson, .parquet, .arrow, .feather, .ipc, .npy or .npz, or pass \
+             --format"
         );
     }
 
@@ -74,7 +74,7 @@ impl InputFile {
         match self.format.or_else(|| Format::by_extension(&self.path)) {
             Some(Format::Sketch) => true,
             Some(Format::Parquet) => sketch_rows::is_one(&self.path),
-            // A format that was said is believed.
+            // A format that was given is believed.
             _ if self.format.is_some() => false,
             _ => self.begins_as_sketch() || sketch_rows::is_one(&self.path),
         }
@@ -95,6 +95,11 @@ pub(crate) fn is_standard_input(name: &Path) -> bool {
 /// The name of a file for people.
 pub(crate) fn shown(name: &Path) -> String {
     if is_standard_input(name) { "standard input".to_owned() } else { name.display().to_string() }
+}
+
+/// The names of files as JSON has them.
+pub(crate) fn names(files: &[InputFile]) -> serde_json::Value {
+    files.iter().map(|file| file.name.display().to_string()).collect()
 }
 
 /// The files that are named; those of a pattern are sorted. A format that is given is that of all.
@@ -126,7 +131,7 @@ fn standard_input(format: Option<Format>) -> Result<InputFile> {
     if start.is_empty() {
         bail!("is empty");
     }
-    let format = format.map_or_else(|| Format::by_content(&start), Ok).context("say the format with --format")?;
+    let format = format.map_or_else(|| Format::by_content(&start), Ok).context("pass the format with --format")?;
     let make = || tempfile::Builder::new().prefix(".calipers-").suffix(".input").tempfile();
     let copy = Unfinished::make(make).map_err(|error| anyhow!("cannot keep it in a temporary file: {error}"))?;
     if let Some(file) = copy.get() {
@@ -142,7 +147,7 @@ fn standard_input(format: Option<Format>) -> Result<InputFile> {
 /// where there are many small ones, as many at once as there are threads, each on one.
 ///
 /// The file is named where either fails; of several that cannot be read it is the first.
-pub(crate) fn for_each<T: Send>(
+fn for_each<T: Send>(
     files: &[InputFile],
     read: impl Fn(&InputFile) -> Result<T> + Sync,
     mut take: impl FnMut(T) -> Result<()>,
@@ -154,7 +159,7 @@ pub(crate) fn for_each<T: Send>(
     if n_threads == 1 || files.len() < MANY_FOR_A_THREAD * n_threads {
         return in_turn(files, &mut take);
     }
-    let progress = ManyFiles::new(files.len());
+    let progress = many_files(files.len());
     // Some at once, so that what they give is not held for all of them.
     for some in files.chunks(n_threads) {
         if !some.iter().all(InputFile::is_small) {
@@ -163,7 +168,7 @@ pub(crate) fn for_each<T: Send>(
         }
         let read = |file: &InputFile| {
             let result = read(file);
-            progress.add();
+            progress.inc(1);
             result
         };
         let results: Vec<Result<T>> = some.par_iter().map(read).collect();
@@ -172,6 +177,23 @@ pub(crate) fn for_each<T: Send>(
         }
     }
     Ok(())
+}
+
+/// What `read` makes of all files, each merged into those before it.
+pub(crate) fn merged<T: Send>(
+    files: &[InputFile],
+    read: impl Fn(&InputFile) -> Result<T> + Sync,
+    mut merge: impl FnMut(&mut T, T) -> Result<()>,
+) -> Result<T> {
+    let mut all = None;
+    for_each(files, read, |more| match &mut all {
+        None => {
+            all = Some(more);
+            Ok(())
+        }
+        Some(all) => merge(all, more),
+    })?;
+    all.context("no files")
 }
 
 /// The name as a pattern, if it has a wildcard and is not itself the name of a file.
@@ -189,11 +211,11 @@ fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Refuses to write over a file that is read, or into a folder of them: a kill, or a full disk,
-/// must leave all input.
-pub(crate) fn refuse_overwriting(output: &Path, inputs: &[InputFile]) -> Result<()> {
-    let parent = output.parent().map(|parent| if parent == Path::new("") { Path::new(".") } else { parent });
-    let places: Vec<PathBuf> = [Some(output), parent].into_iter().flatten().flat_map(Path::canonicalize).collect();
+/// Rejects an output that is an input, or a folder of inputs: an interrupt or a full disk must
+/// leave all input.
+pub(crate) fn reject_overwriting(output: &Path, inputs: &[InputFile]) -> Result<()> {
+    let places = [output.to_owned(), crate::output::beside(output)];
+    let places: Vec<PathBuf> = places.iter().flat_map(|place| place.canonicalize()).collect();
     let is_input = |input: &Path| input.canonicalize().is_ok_and(|input| places.contains(&input));
     match inputs.iter().find(|input| is_input(&input.path)) {
         Some(input) => bail!("{}: must not be an input too, got {}", output.display(), input.shown()),

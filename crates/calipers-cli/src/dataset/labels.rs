@@ -45,13 +45,10 @@ pub(super) fn agreement(
     if let (Invalid::Reject, Some(row)) = (invalid, (0..n).find(|&row| predicted.is_missing(row))) {
         return Err(Error::Missing { what: "predicted class", row: first_row + row as u64 });
     }
-    let outcome = |row: usize| match (class(&predicted.values, row), class(&labels.values, row)) {
-        (Class::Integer(a), Class::Integer(b)) => f64::from(a == b),
-        (Class::Text(a), Class::Text(b)) => f64::from(a == b),
-        (a, b) => {
-            let (a, b) = (number(&a), number(&b));
-            if a.is_nan() || b.is_nan() { f64::NAN } else { f64::from(a == b) }
-        }
+    let outcome = |row: usize| {
+        let (a, b) = (class(&predicted.values, row), class(&labels.values, row));
+        let is_nan = |class: &Class<'_>| matches!(class, Class::Number(number) if number.is_nan());
+        if is_nan(&a) || is_nan(&b) { f64::NAN } else { f64::from(are_same(&a, &b)) }
     };
     let missing: Vec<bool> = (0..n).map(|row| predicted.is_missing(row) || labels.is_missing(row)).collect();
     Ok(Column {
@@ -61,35 +58,30 @@ pub(super) fn agreement(
     })
 }
 
-/// Values of a row that are not the same.
-pub(crate) struct Unlike {
-    pub(crate) row: usize,
-    pub(crate) first: String,
-    pub(crate) other: String,
-}
-
-/// The first row in which two columns, of one length, differ.
-pub(super) fn first_difference(a: &Column, b: &Column) -> Option<Unlike> {
+/// The first row in which two columns, of one length, differ: `0 and 1 in row 7`.
+pub(super) fn first_difference(a: &Column, b: &Column) -> Option<String> {
     let text = |column: &Column, row: usize| match class(&column.values, row) {
         _ if column.is_missing(row) => "none".to_owned(),
         Class::Integer(class) => class.to_string(),
         Class::Number(class) => class.to_string(),
         Class::Text(class) => format!("{class:?}"),
     };
-    let differ = |row: &usize| {
-        if a.is_missing(*row) || b.is_missing(*row) {
-            return a.is_missing(*row) != b.is_missing(*row);
-        }
-        match (class(&a.values, *row), class(&b.values, *row)) {
-            (Class::Integer(a), Class::Integer(b)) => a != b,
-            (Class::Text(a), Class::Text(b)) => a != b,
-            (Class::Text(_), _) | (_, Class::Text(_)) => true,
-            // Written so that NaN equals itself: what is no label is refused elsewhere.
-            (a, b) => number(&a).total_cmp(&number(&b)).is_ne(),
-        }
+    let differ = |row: &usize| match (a.is_missing(*row), b.is_missing(*row)) {
+        (false, false) => !are_same(&class(&a.values, *row), &class(&b.values, *row)),
+        (ours, theirs) => ours != theirs,
     };
     let row = (0..a.n_rows().min(b.n_rows())).find(differ)?;
-    Some(Unlike { row, first: text(a, row), other: text(b, row) })
+    Some(format!("{} and {} in row {row}", text(a, row), text(b, row)))
+}
+
+fn are_same(a: &Class<'_>, b: &Class<'_>) -> bool {
+    match (a, b) {
+        (Class::Integer(a), Class::Integer(b)) => a == b,
+        (Class::Text(a), Class::Text(b)) => a == b,
+        (Class::Text(_), _) | (_, Class::Text(_)) => false,
+        // NaN equals itself here, and -0 equals 0; an invalid label is rejected elsewhere.
+        (a, b) => number(a) == number(b) || number(a).is_nan() && number(b).is_nan(),
+    }
 }
 
 fn number(class: &Class<'_>) -> f64 {

@@ -79,7 +79,7 @@ fn role_of(table: &dyn Table, place: usize) -> Role {
 
 fn column(table: &dyn Table, place: usize, limit: u64) -> ListedColumn {
     let wanted = [(place, role_of(table, place))];
-    // What cannot be read has no values to show, and its type says why.
+    // What cannot be read has no values to show, and its type shows why.
     let read = formats::collect(table, &wanted, limit.min(ROWS_FOR_TYPES), u64::MAX).ok().flatten();
     let column = read.and_then(|columns| columns.into_iter().next());
     let type_name = table.type_name(place).unwrap_or_else(|| column.as_ref().map_or("-", type_of_text).to_owned());

@@ -23,7 +23,7 @@ mod sketching;
 use anyhow::{Context, Result, bail};
 use calipers::{Multiclass, SketchOptions};
 
-use crate::args::{InputArgs, InputRules};
+use crate::args::InputArgs;
 use batch::Batch;
 use columns::Chosen;
 use files::InputFile;
@@ -37,7 +37,6 @@ const MOST_ROWS_IN_MEMORY: u64 = 1 << 20;
 /// How a command reads its files.
 pub(crate) struct Reader<'a> {
     pub(crate) args: &'a InputArgs,
-    pub(crate) rules: InputRules,
     /// The column that tells clusters apart.
     pub(crate) cluster: Option<&'a str>,
     /// What stands for many rows; `None` where only the rows will do.
@@ -51,6 +50,13 @@ pub(crate) struct Dataset<C = Content> {
     pub(crate) content: C,
 }
 
+/// A file of predictions, and which of its columns is what.
+struct Opened<'a> {
+    file: &'a InputFile,
+    table: Box<dyn Table>,
+    chosen: Chosen,
+}
+
 /// The predictions of a file.
 pub(crate) enum Content {
     Rows(Box<Batch>),
@@ -58,15 +64,9 @@ pub(crate) enum Content {
     Sketches(Vec<Sketches>),
 }
 
-/// A command that needs all rows of a file at once and has one figure for them, in the words of its
-/// errors.
+/// A command that needs all rows of a file and has one result for them, in the words of its errors.
 pub(crate) struct WholeFiles {
-    /// `sweep`
     pub(crate) verb: &'static str,
-    /// `swept`
-    pub(crate) done: &'static str,
-    /// What there would be for each class: `sweep`, `curve`.
-    pub(crate) figure: &'static str,
     /// What needs the rows.
     pub(crate) needs: &'static str,
 }
@@ -74,31 +74,30 @@ pub(crate) struct WholeFiles {
 impl WholeFiles {
     /// A reader that keeps all rows, without groups and classes.
     pub(crate) fn reader<'a>(&self, args: &'a InputArgs, cluster: Option<&'a str>) -> Result<Reader<'a>> {
-        let rules = args.rules()?;
-        if rules.multiclass == Multiclass::Classwise {
-            bail!("--multiclass classwise has a {} for each class: name one, as --multiclass 3", self.figure);
+        if args.rules.multiclass == Multiclass::Classwise {
+            bail!("{} does not accept --multiclass classwise; choose a class, as --multiclass 3", self.verb);
         }
         if args.by.is_some() {
-            bail!("--by is not taken by {}: give a file for each group", self.verb);
+            bail!("{} does not accept --by; pass a file for each group", self.verb);
         }
-        Ok(Reader { args, rules, cluster, sketch: None })
+        Ok(Reader { args, cluster, sketch: None })
     }
 }
 
 impl Reader<'_> {
-    /// Rows where they are few or needed; else sketches.
+    /// Rows if they are few or needed, else sketches.
     pub(crate) fn open(&self, file: &InputFile) -> Result<Dataset> {
         if file.is_sketch() {
             return Ok(self.open_sketch(file)?.map(Content::Sketches));
         }
-        let (table, chosen) = self.open_table(file)?;
+        let opened = self.open_table(file)?;
         let most_rows = match &self.sketch {
-            Some(_) if chosen.cluster.is_none() => MOST_ROWS_IN_MEMORY,
+            Some(_) if opened.chosen.cluster.is_none() => MOST_ROWS_IN_MEMORY,
             _ => u64::MAX,
         };
-        match (self.rows(file, &*table, &chosen, most_rows)?, &self.sketch) {
+        match (self.rows(&opened, most_rows)?, &self.sketch) {
             (Some(rows), _) => Ok(rows.map(|batch| Content::Rows(Box::new(batch)))),
-            (None, Some(options)) => Ok(self.sketches(file, &*table, &chosen, options)?.map(Content::Sketches)),
+            (None, Some(options)) => Ok(self.sketches(&opened, options)?.map(Content::Sketches)),
             (None, None) => bail!(TOO_MANY_ROWS),
         }
     }
@@ -106,79 +105,55 @@ impl Reader<'_> {
     /// All rows, for a command that needs them.
     pub(crate) fn open_rows(&self, file: &InputFile, whole_files: &WholeFiles) -> Result<Dataset<Batch>> {
         if file.is_sketch() {
-            let WholeFiles { done, needs, .. } = whole_files;
-            bail!("a sketch cannot be {done}: it has lost the rows, which {needs} need");
+            bail!("{} does not accept a sketch: {} need the rows", whole_files.verb, whole_files.needs);
         }
-        let (table, chosen) = self.open_table(file)?;
-        self.rows(file, &*table, &chosen, u64::MAX)?.context(TOO_MANY_ROWS)
+        self.rows(&self.open_table(file)?, u64::MAX)?.context(TOO_MANY_ROWS)
     }
 
     /// A sketch of each model, however few rows there are.
     pub(crate) fn open_sketches(&self, file: &InputFile, options: &SketchOptions) -> Result<Dataset<Vec<Sketches>>> {
-        if file.is_sketch() {
-            return self.open_sketch(file);
-        }
-        let (table, chosen) = self.open_table(file)?;
-        self.sketches(file, &*table, &chosen, options)
+        if file.is_sketch() { self.open_sketch(file) } else { self.sketches(&self.open_table(file)?, options) }
     }
 
     /// A file of sketches, to which no option of rows applies.
     fn open_sketch(&self, file: &InputFile) -> Result<Dataset<Vec<Sketches>>> {
-        let given = [("--cluster", self.cluster.is_some()), ("--limit", self.args.limit.is_some())];
+        let given = [("--cluster", self.cluster.is_some()), ("--limit", self.args.rules.limit.is_some())];
         if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
-            bail!("{option} needs the rows, which a sketch has lost");
+            bail!("{option} needs the rows, which a sketch does not have");
         }
         let content = vec![Sketches::read(&file.path)?];
         let models = vec![Measured::new(file, None, Method::Sketch)];
         Ok(Dataset { file: file.clone(), models, content })
     }
 
-    fn open_table(&self, file: &InputFile) -> Result<(Box<dyn Table>, Chosen)> {
-        columns::open(file, self.args, self.cluster, self.rules.invalid)
+    fn open_table<'a>(&self, file: &'a InputFile) -> Result<Opened<'a>> {
+        let (table, chosen) = columns::open(file, self.args, self.cluster)?;
+        Ok(Opened { file, table, chosen })
     }
 
     /// `None` if there are more rows.
-    fn rows(
-        &self,
-        file: &InputFile,
-        table: &dyn Table,
-        chosen: &Chosen,
-        most_rows: u64,
-    ) -> Result<Option<Dataset<Batch>>> {
-        let wanted = batch::wanted(chosen, &self.rules);
-        let columns = formats::collect(table, &wanted, self.rules.limit, most_rows)?;
+    fn rows(&self, opened: &Opened<'_>, most_rows: u64) -> Result<Option<Dataset<Batch>>> {
+        let (Opened { table, chosen, .. }, rules) = (opened, &self.args.rules);
+        let columns = formats::collect(&**table, &batch::wanted(chosen, rules), rules.limit(), most_rows)?;
         let Some(columns) = columns else { return Ok(None) };
-        let content = Batch::new(columns, 0, chosen, &self.rules)?;
-        let models = self.models(file, table, chosen, Method::Rows, |model| content.scores[model].n_classes);
-        Ok(Some(Dataset { file: file.clone(), models, content }))
+        let content = Batch::new(columns, 0, chosen, rules)?;
+        let models = self.models(opened, Method::Rows, |model| content.scores[model].n_classes);
+        Ok(Some(Dataset { file: opened.file.clone(), models, content }))
     }
 
-    fn sketches(
-        &self,
-        file: &InputFile,
-        table: &dyn Table,
-        chosen: &Chosen,
-        options: &SketchOptions,
-    ) -> Result<Dataset<Vec<Sketches>>> {
-        let sketched = sketching::sketch_models(file, table, chosen, &self.rules, options)?;
-        let models = self.models(file, table, chosen, Method::Sketch, |model| sketched[model].n_classes);
+    fn sketches(&self, opened: &Opened<'_>, options: &SketchOptions) -> Result<Dataset<Vec<Sketches>>> {
+        let sketched = sketching::sketch_models(opened, &self.args.rules, options)?;
+        let models = self.models(opened, Method::Sketch, |model| sketched[model].n_classes);
         let content = sketched.into_iter().map(|sketched| sketched.sketches).collect();
-        Ok(Dataset { file: file.clone(), models, content })
+        Ok(Dataset { file: opened.file.clone(), models, content })
     }
 
-    fn models(
-        &self,
-        file: &InputFile,
-        table: &dyn Table,
-        chosen: &Chosen,
-        method: Method,
-        n_classes: impl Fn(usize) -> usize,
-    ) -> Vec<Measured<()>> {
+    fn models(&self, opened: &Opened<'_>, method: Method, n_classes: impl Fn(usize) -> usize) -> Vec<Measured<()>> {
         let model = |(place, scores)| {
-            let columns = Columns::new(table, chosen, scores, n_classes(place), &self.rules);
-            Measured::new(file, Some(columns), method)
+            let columns = Columns::new(&*opened.table, &opened.chosen, scores, n_classes(place), &self.args.rules);
+            Measured::new(opened.file, Some(columns), method)
         };
-        chosen.scores.iter().enumerate().map(model).collect()
+        opened.chosen.scores.iter().enumerate().map(model).collect()
     }
 }
 
@@ -187,11 +162,17 @@ impl<C> Dataset<C> {
         Dataset { file: self.file, models: self.models, content: map(self.content) }
     }
 
-    /// What `each` makes of the models, one after the other; an error names the model where there
-    /// are several.
-    pub(crate) fn each_model<T>(&self, each: impl Fn(usize, &Measured<()>) -> Result<T>) -> Result<Vec<T>> {
-        let models = self.models.iter().enumerate();
-        models.map(|(place, model)| each(place, model).map_err(|error| self.in_model(place, error))).collect()
+    /// All that `each` makes of the models, in order; an error names the model if there are
+    /// several.
+    pub(crate) fn each_model<T, I: IntoIterator<Item = T>>(
+        &self,
+        each: impl Fn(usize, &Measured<()>) -> Result<I>,
+    ) -> Result<Vec<T>> {
+        let mut all = Vec::new();
+        for (place, model) in self.models.iter().enumerate() {
+            all.extend(each(place, model).map_err(|error| self.in_model(place, error))?);
+        }
+        Ok(all)
     }
 
     pub(crate) fn in_model(&self, place: usize, error: anyhow::Error) -> anyhow::Error {

@@ -1,4 +1,4 @@
-//! One row of what `calipers measure` prints: a model in a file, or a group of its rows.
+//! One result: a model in a file, or a group of its rows.
 
 use std::path::{Path, PathBuf};
 
@@ -18,13 +18,13 @@ pub(crate) struct Measured<F> {
     pub(crate) columns: Option<Columns>,
     pub(crate) group: Option<Group>,
     pub(crate) method: Method,
-    pub(crate) figures: F,
+    pub(crate) found: F,
 }
 
-/// What figures were made from.
+/// What values were computed from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// The rows themselves, in memory.
+    /// All rows, in memory.
     Rows,
     /// A sketch of them.
     Sketch,
@@ -60,12 +60,12 @@ pub(crate) struct Columns {
 
 impl Measured<()> {
     pub(super) fn new(file: &InputFile, columns: Option<Columns>, method: Method) -> Self {
-        Measured { files: vec![file.name.clone()], columns, group: None, method, figures: () }
+        Measured { files: vec![file.name.clone()], columns, group: None, method, found: () }
     }
 
     /// The model, or a group of its rows, with what was found.
-    pub(crate) fn with<F>(&self, group: Option<Group>, figures: F) -> Measured<F> {
-        Measured { files: self.files.clone(), columns: self.columns.clone(), group, method: self.method, figures }
+    pub(crate) fn with<F>(&self, group: Option<Group>, found: F) -> Measured<F> {
+        Measured { files: self.files.clone(), columns: self.columns.clone(), group, method: self.method, found }
     }
 }
 

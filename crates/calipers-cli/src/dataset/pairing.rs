@@ -1,36 +1,23 @@
-//! Whether two files answer for the same rows, in the same order, which count as much.
+//! Whether two files have the same rows, in the same order, with the same weights.
 
 use calipers::Predictions;
 
 use super::batch::Batch;
-use super::labels::{Unlike, first_difference};
+use super::labels::first_difference;
 
-/// Why rows of two files cannot be paired.
-pub(crate) enum Difference {
-    /// The numbers of rows.
-    Rows(usize, usize),
-    Labels(Unlike),
-    Weights(Unlike),
-    /// One of the two has weights.
-    NoWeights {
-        in_first: bool,
-    },
-}
-
-/// The first thing in which the rows of two files differ.
-pub(crate) fn difference(first: &Batch, other: &Batch) -> Option<Difference> {
+/// The first thing in which the rows of two files differ, in words: `3 and 4 rows`.
+pub(crate) fn difference(first: &Batch, other: &Batch) -> Option<String> {
     let (ours, theirs) = (first.labels.n_rows(), other.labels.n_rows());
     if ours != theirs {
-        return Some(Difference::Rows(ours, theirs));
+        return Some(format!("{ours} and {theirs} rows"));
     }
-    if let Some(unlike) = first_difference(&first.labels, &other.labels) {
-        return Some(Difference::Labels(unlike));
-    }
-    match (&first.weights, &other.weights) {
-        (Some(ours), Some(theirs)) => first_difference(ours, theirs).map(Difference::Weights),
+    let weights = || match (&first.weights, &other.weights) {
+        (Some(ours), Some(theirs)) => Some(format!("the weights {}", first_difference(ours, theirs)?)),
         (None, None) => None,
-        (ours, _) => Some(Difference::NoWeights { in_first: ours.is_none() }),
-    }
+        _ => Some("weights in one of them only".to_owned()),
+    };
+    let labels = first_difference(&first.labels, &other.labels);
+    labels.map(|labels| format!("the labels {labels}")).or_else(weights)
 }
 
 /// The first row that was left out of one of two models and kept in the other, and whether the

@@ -12,6 +12,9 @@ use super::formats::{self, sketch_rows};
 /// The first bytes of a sketch.
 const MAGIC: &[u8] = b"calipers";
 
+/// The first bytes of a file of groups, before those were rows of Parquet.
+const FORMER_GROUPS: &[u8] = b"calgroup";
+
 /// One sketch, or one for each group and one for all together.
 #[derive(Debug, Clone)]
 pub(crate) struct Sketches {
@@ -26,6 +29,14 @@ pub(crate) struct Groups {
     /// The column's name.
     pub(crate) by: String,
     pub(crate) sketches: BTreeMap<String, Sketch>,
+}
+
+impl Groups {
+    /// Those in which not all rows were left out.
+    pub(crate) fn with_rows<'a, C: FromIterator<(String, &'a Sketch)>>(&'a self) -> C {
+        let sketches = self.sketches.iter().filter(|(_, sketch)| sketch.n() > 0);
+        sketches.map(|(key, sketch)| (key.clone(), sketch)).collect()
+    }
 }
 
 impl Sketches {
@@ -60,6 +71,11 @@ impl Sketches {
         let mut bytes = Vec::new();
         let mut file = formats::open_file(path)?;
         file.read_to_end(&mut bytes).map_err(|error| anyhow!("cannot read: {error}"))?;
+        if bytes.starts_with(FORMER_GROUPS) {
+            bail!(
+                "has sketches of groups in a format that is no longer read; make them again with calipers sketch --by"
+            );
+        }
         Ok(Sketches { all: Sketch::from_bytes(&bytes)?, groups: None })
     }
 

@@ -9,10 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anyhow::Result;
 use calipers::{Error, Filling, Sketch, SketchOptions, Tally};
 
+use super::Opened;
 use super::batch::{self, Batch};
-use super::columns::Chosen;
-use super::files::InputFile;
-use super::formats::{self, Part, Table};
+use super::formats::{self, Part};
 use super::groups::rows_of_groups;
 use super::sketches::{Groups, Sketches};
 use crate::args::InputRules;
@@ -29,20 +28,16 @@ pub(super) struct Sketched {
 }
 
 /// The sketches of each model, in the order of [`Chosen::scores`].
-pub(super) fn sketch_models(
-    file: &InputFile,
-    table: &dyn Table,
-    chosen: &Chosen,
-    rules: &InputRules,
-    options: &SketchOptions,
-) -> Result<Vec<Sketched>> {
+pub(super) fn sketch_models(opened: &Opened<'_>, rules: &InputRules, options: &SketchOptions) -> Result<Vec<Sketched>> {
+    let Opened { file, table, chosen } = opened;
+    let table = &**table;
     let empty = Sketch::with(options)?;
     let wanted = batch::wanted(chosen, rules);
     let start = |extent| {
         let models = chosen.scores.iter().map(|_| Model::new(&empty)).collect::<Vec<_>>();
         (Progress::new(&file.name, extent), models)
     };
-    let (_, models) = formats::for_each(table, &wanted, rules.limit, start, |(progress, models), part| {
+    let (_, models) = formats::for_each(table, &wanted, rules.limit(), start, |(progress, models), part| {
         progress.add(&part);
         let Part { first_row, columns, .. } = part;
         let batch = Batch::new(columns, first_row, chosen, rules)?;

@@ -20,7 +20,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Refuses now what would be refused after hours of work: a folder that is absent or cannot be
+    /// Rejects now what would fail after hours of work: a folder that is absent or cannot be
     /// written to.
     pub(crate) fn new(path: &Path) -> Result<Self> {
         Self::find(path).with_context(|| path.display().to_string())
@@ -39,12 +39,10 @@ impl Output {
             Ok(metadata) if !metadata.is_file() => bail!("is a device or a pipe, which cannot be replaced by a file"),
             _ => {}
         }
-        let folder = match path.parent() {
-            Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
-            Some(folder) => folder.to_owned(),
-            None => bail!("is not the name of a file"),
-        };
-        let output = Output { path, folder };
+        if path.parent().is_none() {
+            bail!("is not the name of a file");
+        }
+        let output = Output { folder: beside(&path), path };
         drop(output.unfinished()?);
         Ok(output)
     }
@@ -81,7 +79,7 @@ pub(crate) struct OutputFolder {
 }
 
 impl OutputFolder {
-    /// Refuses now what would be refused after hours of work: a file in its place, or a folder that
+    /// Rejects now what would fail after hours of work: a file in its place, or a folder that
     /// cannot be made or written to.
     pub(crate) fn new(path: &Path) -> Result<Self> {
         let folder = OutputFolder { path: path.to_owned() };
@@ -94,9 +92,9 @@ impl OutputFolder {
         Ok(folder)
     }
 
-    /// Refuses a folder that stands where a file of such a name would be written, as far as can be
+    /// Rejects a folder that stands where a file of such a name would be written, as far as can be
     /// told before it is.
-    pub(crate) fn refuse_folders(&self, is_written: impl Fn(&str) -> bool) -> Result<()> {
+    pub(crate) fn reject_folders(&self, is_written: impl Fn(&str) -> bool) -> Result<()> {
         let Ok(entries) = fs::read_dir(&self.path) else { return Ok(()) };
         let mut names: Vec<String> =
             entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -111,19 +109,6 @@ impl OutputFolder {
     fn nearest(&self) -> PathBuf {
         let mut around = self.path.ancestors().filter(|path| !path.as_os_str().is_empty());
         around.find(|path| path.symlink_metadata().is_ok()).map_or(PathBuf::from("."), Path::to_owned)
-    }
-
-    /// The folders around this one, made; what could not be finished is taken back.
-    fn make_parents(&self) -> std::io::Result<Vec<PathBuf>> {
-        let absent = self.path.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty());
-        let mut absent: Vec<PathBuf> = absent.take_while(|path| !path.exists()).map(Path::to_owned).collect();
-        absent.reverse();
-        for (place, folder) in absent.iter().enumerate() {
-            if !folder.is_dir() {
-                fs::create_dir(folder).inspect_err(|_| remove_empty(&absent[..place]))?;
-            }
-        }
-        Ok(absent)
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -152,8 +137,8 @@ impl OutputFolder {
             true => self.move_in(unfinished.path(), files),
             // The folder that was written becomes the one that was wanted.
             false => {
-                let made = self.make_parents().map_err(cannot_write)?;
-                let moved = fs::rename(unfinished.path(), &self.path).inspect_err(|_| remove_empty(&made));
+                let moved =
+                    fs::create_dir_all(beside(&self.path)).and_then(|()| fs::rename(unfinished.path(), &self.path));
                 moved.map_err(cannot_write)
             }
         })?;
@@ -205,16 +190,8 @@ fn builder(mode: u32) -> Builder<'static, 'static> {
     builder
 }
 
-/// Takes back folders that were made, the innermost last in the list; those that hold anything
-/// stay.
-fn remove_empty(folders: &[PathBuf]) {
-    for folder in folders.iter().rev() {
-        let _ = fs::remove_dir(folder);
-    }
-}
-
 /// The folder in which a path is.
-fn beside(path: &Path) -> PathBuf {
+pub(crate) fn beside(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
         _ => PathBuf::from("."),

@@ -1,100 +1,48 @@
 //! JSON for programs: every digit and every setting.
 
-use calipers::registry::Entry;
-use calipers::{
-    Estimate, Extent, Form, InputReport, LsEce, Multiclass, NoiseFloor, Setting, Settings, SmoothEce, Strategy,
-    SweepResult, Verdict,
-};
+use calipers::inference::{Part, Parts};
+use calipers::{Assessment, Estimate, Form, InputReport, Interval, Multiclass, NoiseFloor, Setting, Settings, Sketch};
 use serde_json::{Map, Value, json};
 
-use crate::commands::analysis::floor::Floored;
-use crate::commands::analysis::measures::{Answers, Figure, Figures};
+use crate::commands::analysis::answers::{Answer, Answers, Known};
+use crate::commands::assess::tests_of_calibration::Tested;
 use crate::dataset::model::{Measured, Method};
+use crate::dataset::sketches::Groups;
 
-pub(crate) fn render(results: &[Measured<Figures>]) -> String {
-    let result = |measured: &Measured<Figures>| {
-        let Figures { ls_ece, ece } = &measured.figures;
-        let figures = [(LsEce::NAME, floored(ls_ece)), ("ece", floored(ece))];
-        result(measured, ls_ece.estimate.n, figures, &ls_ece.estimate.input)
-    };
-    all(results.iter().map(result).collect())
-}
-
-/// Measures by name.
-pub(crate) fn render_named(results: &[Measured<Answers>]) -> String {
-    let result = |measured: &Measured<Answers>| {
-        let Answers { n, input, figures } = &measured.figures;
-        let figures: Map<String, Value> =
-            figures.iter().map(|figure| (figure.name.to_owned(), figure_or_refusal(figure))).collect();
-        result(measured, *n, [("measures", Value::Object(figures))], input)
-    };
-    all(results.iter().map(result).collect())
-}
-
-/// What can be selected for.
-pub(crate) fn render_list(entries: &[Entry]) -> String {
-    let measure = |entry: &Entry| json!({ "name": entry.spec.name, "definition": entry.spec.definition });
-    let measures: Vec<Value> = entries.iter().map(measure).collect();
-    text(&json!({ "calipers": env!("CARGO_PKG_VERSION"), "measures": measures }))
-}
-
-/// Sweeps.
-pub(crate) fn render_swept(results: &[Measured<SweepResult>]) -> String {
-    let result = |measured: &Measured<SweepResult>| {
-        let swept = &measured.figures;
-        let points = || swept.points.iter();
-        let strategies: Vec<&str> = match &swept.verdict {
-            Verdict::Brittle { strategies } => strategies.iter().map(|strategy| Strategy::name(*strategy)).collect(),
-            Verdict::Stable | Verdict::Undecided => Vec::new(),
-        };
-        let range = |range: Option<Extent>| {
-            range.map(|range| json!({ "least": range.least, "greatest": range.greatest, "width": range.width() }))
-        };
-        let figures = [
-            ("verdict", swept.verdict.name().into()),
-            ("brittle_with", json!(strategies)),
-            ("sentence", swept.sentence().into()),
-            ("bins", points().map(|point| point.n_bins).collect()),
-            ("ece_uniform", points().map(|point| point.ece_uniform.value).collect()),
-            ("ece_quantile", points().map(|point| point.ece_quantile.as_ref().map(|ece| ece.value)).collect()),
-            (LsEce::NAME, points().map(|point| point.ls_ece.value).collect()),
-            ("ls_ece_bounds", points().map(|point| point.ls_ece.numerical_bound).collect()),
-            (SmoothEce::NAME, swept.smooth_ece.as_ref().map_or(Value::Null, figure)),
-            (
-                "ranges",
-                json!({
-                    "ece_uniform": range(swept.range_uniform),
-                    "ece_quantile": range(swept.range_quantile),
-                    (LsEce::NAME): range(swept.range_ls_ece),
-                }),
-            ),
-            (
-                "sampling_noise",
-                json!({ "ece_uniform": swept.sampling_noise.uniform, "ece_quantile": swept.sampling_noise.quantile }),
-            ),
-            ("jump", swept.ties.map(|ties| ties.jump).into()),
-            ("tied_ece", swept.ties.map(|ties| ties.tied_ece).into()),
-            ("n_tied", swept.ties.map(|ties| ties.n_tied).into()),
-            ("n_clipped", points().next().map(|point| point.ls_ece.n_clipped).into()),
-            ("settings", settings(&swept.settings)),
-        ];
-        result(measured, swept.n, figures, &swept.input)
-    };
-    all(results.iter().map(result).collect())
-}
-
-pub(crate) fn all(results: Vec<Value>) -> String {
-    text(&json!({ "calipers": env!("CARGO_PKG_VERSION"), "results": results }))
-}
-
-pub(crate) fn text(all: &Value) -> String {
+/// The output of a command: the version, and then these keys.
+pub(crate) fn document<const N: usize>(entries: [(&str, Value); N]) -> String {
+    let mut all = json!({ "calipers": env!("CARGO_PKG_VERSION") });
+    for (key, value) in entries {
+        all[key] = value;
+    }
     format!("{all:#}\n")
 }
 
+/// The output of `measure` and `assess`.
+pub(crate) fn results(results: &[Measured<Answers>]) -> String {
+    document([("results", results.iter().map(answers).collect())])
+}
+
+/// All measures of one model or group.
+pub(crate) fn answers(measured: &Measured<Answers>) -> Value {
+    let Answers { n, input, values, tests } = &measured.found;
+    let values = by_name(values.iter().map(|value| (value.name, answer(value))));
+    let mut object = result(measured, *n, [("measures", values)], input);
+    if !tests.is_empty() {
+        object["tests"] = by_name(tests.iter().map(|test| (test.name, tested(test))));
+    }
+    object
+}
+
+pub(crate) fn by_name<'a>(values: impl Iterator<Item = (&'a str, Value)>) -> Value {
+    Value::Object(values.map(|(name, value)| (name.to_owned(), value)).collect::<Map<String, Value>>())
+}
+
+/// What every result has, and what is special about this one.
 pub(crate) fn result<F, const N: usize>(
     measured: &Measured<F>,
     n: u64,
-    figures: [(&str, Value); N],
+    entries: [(&str, Value); N],
     report: &InputReport,
 ) -> Value {
     let columns = measured.columns.as_ref();
@@ -109,21 +57,26 @@ pub(crate) fn result<F, const N: usize>(
         "from_logits": columns.map(|columns| columns.form == Form::Logits),
         "multiclass": multiclass(measured.multiclass()),
         "n_classes": columns.map(|columns| columns.n_classes).filter(|n_classes| *n_classes > 1),
-        "ties": rules.map(|rules| &rules.ties_name),
-        "pos_label": rules.and_then(|rules| rules.positive.as_ref()),
+        "ties": rules.map(|rules| rules.ties.name()),
+        "pos_label": rules.and_then(|rules| rules.pos_label.as_ref()),
         "sum_tolerance": rules.map(|rules| rules.sum_tolerance),
-        "invalid": rules.map(|rules| &rules.invalid_name),
-        "limit": rules.map(|rules| rules.limit).filter(|limit| *limit < u64::MAX),
+        "invalid": rules.map(|rules| rules.invalid.name()),
+        "limit": rules.and_then(|rules| rules.limit),
         "method": match measured.method {
             Method::Rows => "rows",
             Method::Sketch => "sketch",
         },
         "n": n,
     });
-    for (name, value) in figures {
+    for (name, value) in entries {
         object[name] = value;
     }
-    object["input"] = input(report);
+    object["input"] = json!({
+        "n_rows": report.n_rows,
+        "left_out": report.left_out,
+        "n_rounded": report.n_rounded,
+        "n_ties": report.n_ties,
+    });
     object["guessed"] = json!(columns.map_or(&[][..], |columns| &columns.guessed));
     if let Some(group) = &measured.group {
         object["by"] = group.by.clone().into();
@@ -132,7 +85,8 @@ pub(crate) fn result<F, const N: usize>(
     object
 }
 
-pub(crate) fn figure(estimate: &Estimate) -> Value {
+/// A value with its bound and its settings.
+pub(crate) fn estimate(estimate: &Estimate) -> Value {
     let mut object = json!({
         "value": estimate.value,
         "numerical_bound": estimate.numerical_bound,
@@ -143,23 +97,69 @@ pub(crate) fn figure(estimate: &Estimate) -> Value {
         object["value_text"] = estimate.value.to_string().into();
     }
     if !estimate.per_class.is_empty() {
-        object["per_class"] = estimate.per_class.iter().map(figure).collect();
+        object["per_class"] = estimate.per_class.iter().map(self::estimate).collect();
     }
     object
 }
 
-/// A figure with its floor, or why there is none.
-fn floored(floored: &Floored) -> Value {
-    let mut object = figure(&floored.estimate);
-    object["floor"] = floored.floor.as_ref().map_or(Value::Null, floor);
-    object["p_value"] = floored.p_value().into();
-    if let Some(reason) = &floored.unavailable {
-        object["unavailable"] = reason.as_str().into();
+fn answer(answer: &Answer) -> Value {
+    let mut object = match &answer.outcome {
+        Ok(known) => self::known(known),
+        Err(error) => json!({ "value": null, "error": error.to_string() }),
+    };
+    if let Some(p) = answer.p_adjusted {
+        object["p_adjusted"] = p.into();
+        if let Some(assessment) = answer.assessment() {
+            object["sentence"] = assessment.sentence_among_groups(p).into();
+        }
     }
+    object["definition"] = answer.definition.as_str().into();
     object
 }
 
-pub(crate) fn floor(floor: &NoiseFloor) -> Value {
+fn known(known: &Known) -> Value {
+    let mut object = estimate(&known.estimate);
+    object["floor"] = known.floor.as_ref().map_or(Value::Null, floor);
+    object["unavailable"] = known.unavailable.as_deref().into();
+    object["p_value"] = known.p_value().into();
+    let Some(assessment) = &known.assessment else { return object };
+    object["significant"] = assessment.significant.into();
+    object["interval"] = interval(&assessment.interval);
+    object["debiased"] = assessment.debiased.into();
+    object["debias"] = assessment.debias.name().into();
+    object["standard_error"] = assessment.standard_error.into();
+    object["bias"] = assessment.bias.into();
+    object["residual"] = assessment.residual.as_deref().map_or(Value::Null, assessed);
+    object["parts"] = assessment.parts.as_ref().map_or(Value::Null, parts);
+    object["smoothing"] = assessment.smoothing.into();
+    object["n_clusters"] = assessment.n_clusters.into();
+    object["sentence"] = assessment.sentence().into();
+    object
+}
+
+/// All that is known of a value.
+pub(crate) fn assessed(assessment: &Assessment) -> Value {
+    known(&assessment.clone().into())
+}
+
+/// The signed parts by name.
+fn parts(parts: &Parts) -> Value {
+    let part =
+        |part: &Part| json!({ "value": part.value, "debiased": part.debiased, "interval": interval(&part.interval) });
+    by_name(parts.named().into_iter().map(|(name, found)| (name, found.map_or(Value::Null, part))))
+}
+
+pub(crate) fn interval(interval: &Interval) -> Value {
+    json!({
+        "lower": interval.lower,
+        "upper": interval.upper,
+        "level": interval.level,
+        "method": interval.method.name(),
+        "is_upper_limit": interval.is_upper_limit,
+    })
+}
+
+fn floor(floor: &NoiseFloor) -> Value {
     let [low, median, high] = floor.quantiles;
     json!({
         "mean": floor.mean,
@@ -171,13 +171,26 @@ pub(crate) fn floor(floor: &NoiseFloor) -> Value {
     })
 }
 
-fn figure_or_refusal(answer: &Figure) -> Value {
-    let mut object = match &answer.outcome {
-        Ok(figure) => floored(figure),
-        Err(refusal) => json!({ "value": null, "refused": refusal.to_string() }),
+fn tested(test: &Tested) -> Value {
+    let mut object = match &test.outcome {
+        Ok(result) => json!({
+            "statistic": result.statistic,
+            "p_value": result.p_value,
+            "degrees_of_freedom": result.degrees_of_freedom,
+            "settings": settings(&result.settings),
+        }),
+        Err(error) => json!({ "p_value": null, "error": error.to_string() }),
     };
-    object["definition"] = answer.definition.as_str().into();
+    if let Some(p) = test.p_adjusted {
+        object["p_adjusted"] = p.into();
+    }
     object
+}
+
+/// The groups of a file of sketches.
+pub(crate) fn groups(groups: Option<&Groups>) -> Value {
+    let of_group = |(group, sketch): (&String, &Sketch)| json!({ "group": group, "n": sketch.n() });
+    groups.map(|groups| groups.sketches.iter().map(of_group).collect::<Vec<Value>>()).into()
 }
 
 fn multiclass(multiclass: Multiclass) -> Value {
@@ -196,16 +209,7 @@ pub(crate) fn settings(settings: &Settings) -> Value {
         Setting::Text(text) if text == "none" => Value::Null,
         Setting::Text(text) => text.as_str().into(),
     };
-    Value::Object(settings.iter().map(|(name, setting)| (name.to_owned(), value(setting))).collect())
-}
-
-fn input(report: &InputReport) -> Value {
-    json!({
-        "n_rows": report.n_rows,
-        "left_out": report.left_out,
-        "n_rounded": report.n_rounded,
-        "n_ties": report.n_ties,
-    })
+    by_name(settings.iter().map(|(name, setting)| (name, value(setting))))
 }
 
 #[cfg(test)]
@@ -213,13 +217,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_infinite_value_is_said_in_words() {
+    fn an_infinite_value_is_written_as_text() {
         let p = [0.25, 0.75];
         let predictions = calipers::Input::probabilities(&p, &[0, 1]).check().unwrap();
-        let mut estimate =
+        let mut found =
             calipers::Measure::estimate(&calipers::BrierScore::new(), &predictions.binary().unwrap()).unwrap();
-        assert_eq!(figure(&estimate).get("value_text"), None);
-        estimate.value = f64::INFINITY;
-        assert_eq!((&figure(&estimate)["value"], &figure(&estimate)["value_text"]), (&Value::Null, &json!("inf")));
+        assert_eq!(estimate(&found).get("value_text"), None);
+        found.value = f64::INFINITY;
+        assert_eq!((&estimate(&found)["value"], &estimate(&found)["value_text"]), (&Value::Null, &json!("inf")));
     }
 }

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use calipers::{Assessment, Estimate, InputReport, Multiclass, Setting, Ties};
 
-use crate::commands::analysis::floor::Floored;
 use crate::dataset::files;
 use crate::dataset::model::Measured;
+use crate::render::screen::Screen;
 use crate::render::{grouped, number};
 
 /// A file's name without its extension.
@@ -55,19 +55,17 @@ pub(crate) fn by<F>(results: &[Measured<F>]) -> Option<String> {
     results.first().and_then(|measured| measured.group.as_ref()).map(|group| crate::printable(&group.by))
 }
 
-/// Which rows were read, and how rows of several classes are measured, in a line, if of all the
-/// same.
-pub(crate) fn rows_read<F>(results: &[Measured<F>]) -> String {
-    let limits = results.iter().filter_map(|measured| measured.columns.as_ref()).map(|columns| columns.rules.limit);
+/// Which rows were read, and what is measured of several classes, if it is the same for all.
+fn rows_read<F>(results: &[Measured<F>]) -> String {
+    let limits = results.iter().filter_map(|measured| measured.columns.as_ref()).map(|columns| columns.rules.limit());
     let limit = limits.filter(|limit| *limit < u64::MAX).min();
-    let limited =
-        limit.map(|limit| format!("Of each file the first {} rows, if it has so many.\n", number::count(limit)));
+    let limited = limit.map(|limit| format!("Only the first {} rows of each file were read.\n", number::count(limit)));
     let selected = match (all_alike(results), results.first().map(Measured::multiclass)) {
         (true, Some(Multiclass::TopClass)) => {
-            "Measured on the top class: its probability, and whether it was right.\n".to_owned()
+            "Measured on the top class: its probability, and whether it is the label.\n".to_owned()
         }
         (true, Some(Multiclass::Classwise)) => {
-            "Measured class by class against the rest: means over the classes.\n".to_owned()
+            "Measured for each class against the rest; values are means over the classes.\n".to_owned()
         }
         (true, Some(Multiclass::Class(class))) => format!("Measured on class {class} against the rest.\n"),
         _ => String::new(),
@@ -95,46 +93,62 @@ pub(crate) fn counted(n: u64, what: &str) -> Option<String> {
 }
 
 /// What was tied, rounded or left out.
-pub(crate) fn of_input(input: &InputReport) -> [Option<String>; 3] {
+pub(crate) fn of_input(input: &InputReport) -> impl Iterator<Item = String> {
     let kinds: Vec<String> = input.left_out.iter().map(|(kind, n)| format!("{} {kind}", number::count(*n))).collect();
-    [
+    let notes = [
         counted(input.n_ties, "tied"),
         counted(input.n_rounded, "rounded"),
         counted(input.n_left_out(), "left out").map(|note| format!("{note} ({})", kinds.join(", "))),
-    ]
+    ];
+    notes.into_iter().flatten()
 }
 
 /// What floor and p are.
-pub(crate) const FLOOR: &str = "floor: what a calibrated model would show on these rows, mean ± deviation of 200 draws. p: how often a calibrated \
-     model would score at least as much by chance; that of LS-ECE is of its residual form. Intervals: calipers assess\n";
-
-/// Why figures have no floor, each reason once.
-pub(crate) fn unavailable<'a>(name: &str, figures: impl Iterator<Item = &'a Floored>) -> String {
-    let reasons: BTreeSet<&str> = figures.filter_map(|figure| figure.unavailable.as_deref()).collect();
-    reasons.iter().map(|reason| format!("No floor of {name}: {reason}\n")).collect()
+pub(crate) fn floor(n_resamples: u64) -> String {
+    format!(
+        "floor: the value that a perfectly calibrated model would get on the same data by chance alone, as mean ± \
+         standard deviation of {} resamples. p: how often such a model would get at least the value.\n",
+        number::count(n_resamples)
+    )
 }
 
-/// What [`of_input`] means, as far as there is any.
-pub(crate) fn glossary<'a, F>(
+/// What the numerical bound is.
+pub(crate) const BOUND: &str = "num. ±: a bound on the numerical error; chance is not part of it.\n";
+
+pub(crate) const SIGMA_DIFFERS: &str = "Sigma differs between rows of the table. Pass one --sigma to compare them.\n";
+
+/// What clipped rows are.
+pub(crate) fn clipped(clip: Option<f64>) -> String {
+    let clip = clip.map_or(String::new(), |clip| format!(" closer than {clip:e} to 0 or 1, moved to that distance,"));
+    format!("clipped: rows with a probability{clip} since 0 and 1 have no finite logit.\n")
+}
+
+/// What stands under every table: which rows were read, what [`of_input`] means as far as there is
+/// any, and which columns were found by name.
+pub(crate) fn under<'a, F>(
     results: &[Measured<F>],
+    names: &[String],
     mut inputs: impl Iterator<Item = &'a InputReport> + Clone,
 ) -> String {
     let rule = match results.first().map(Measured::ties) {
-        Some(Ties::Any) => "right if the label is any of them",
+        Some(Ties::Any) => "the prediction is right if the label is any of them",
         _ => "the first of them counts",
     };
     let tied = inputs.clone().any(|input| input.n_ties > 0);
     let rounded = inputs.any(|input| input.n_rounded > 0);
     let lines = [
-        tied.then(|| format!("tied: rows with several top classes; {rule}\n")),
-        rounded.then(|| "rounded: outside [0, 1] by at most 1e-6, and taken as 0 or 1\n".to_owned()),
+        rows_read(results),
+        if tied { format!("tied: rows with several top classes; {rule}.\n") } else { String::new() },
+        if rounded { ROUNDED.to_owned() } else { String::new() },
+        guesses(results, names),
     ];
-    lines.into_iter().flatten().collect()
+    lines.concat()
 }
 
-/// Where columns were guessed, a line that says which; where files differ, a line for each kind of
-/// them.
-pub(crate) fn guesses<F>(results: &[Measured<F>], names: &[String]) -> String {
+const ROUNDED: &str = "rounded: rows with a probability outside [0, 1] by at most 1e-6, read as 0 or 1.\n";
+
+/// Which columns were found by name: a line for all files, or one for each kind of them.
+fn guesses<F>(results: &[Measured<F>], names: &[String]) -> String {
     let guessed = results
         .iter()
         .map(|measured| measured.columns.as_ref().map_or(String::new(), |columns| columns.guessed.join(", ")));
@@ -147,6 +161,23 @@ pub(crate) fn guesses<F>(results: &[Measured<F>], names: &[String]) -> String {
     lines.collect()
 }
 
+/// Each reason for something that is not available once, with all measures, and models if there are
+/// several, that it is about.
+pub(crate) fn reasons<'a>(
+    all: impl Iterator<Item = ((&'a str, String), &'a str, &'a String)>,
+    several_models: bool,
+    screen: &Screen,
+) -> String {
+    let named = all.map(|(reason, what, model)| {
+        (reason, if several_models { format!("{what} of {model}") } else { what.to_owned() })
+    });
+    let line = |((absent, reason), all): &((&str, String), Vec<String>)| {
+        let all = if several_models { few(all) } else { all.join(", ") };
+        screen.reason(&crate::printable(&format!("{absent}: {all}: {reason}")))
+    };
+    grouped(named).iter().map(line).collect()
+}
+
 /// At most two names, and how many more there are.
 pub(crate) fn few(names: &[String]) -> String {
     match names {
@@ -155,15 +186,19 @@ pub(crate) fn few(names: &[String]) -> String {
     }
 }
 
-/// Settings that the rows decide, or that tell a figure from others of its name.
-const NOTED: [&str; 4] = ["sigma", "bandwidth", "width", "n_bins"];
+/// Settings that are chosen from the data, or that distinguish values of one measure.
+const NOTED: [&str; 6] = ["sigma", "bandwidth", "width", "n_bins", "norm", "compat"];
 
-/// Settings that the rows decided, and what was clipped.
+/// Settings that were chosen from the data, and what was clipped.
 pub(crate) fn settings(estimate: &Estimate) -> String {
+    let equal_mass = estimate.settings.text("strategy") == Some("quantile");
     let setting = |name: &&str| {
         Some(match (*name, estimate.settings.get(name)?) {
             ("n_bins", Setting::Count(1)) => "1 bin".to_owned(),
+            ("n_bins", n_bins) if equal_mass => format!("{n_bins} bins of equal mass"),
             ("n_bins", n_bins) => format!("{n_bins} bins"),
+            ("norm" | "compat", Setting::Text(plain)) if matches!(plain.as_str(), "l1" | "none") => return None,
+            ("compat", package) => format!("as {package}"),
             (name, Setting::Number(value)) => format!("{name} {}", number::significant(*value)),
             (name, value) => format!("{name} {value}"),
         })
@@ -176,7 +211,10 @@ pub(crate) fn settings(estimate: &Estimate) -> String {
 pub(crate) fn floors_and_clusters<'a>(assessments: impl Iterator<Item = &'a Assessment>) -> String {
     let all: Vec<&Assessment> = assessments.collect();
     let reasons: BTreeSet<&str> = all.iter().filter_map(|assessment| assessment.unavailable).collect();
-    let reasons = reasons.iter().map(|reason| format!("No floor: {reason}\n")).collect::<String>();
-    let n_clusters = all.iter().find_map(|assessment| assessment.n_clusters);
-    reasons + &n_clusters.map_or(String::new(), |n| format!("Rows in {} clusters.\n", number::count(n)))
+    let reasons = reasons.iter().map(|reason| format!("The floor is not available: {reason}.\n")).collect::<String>();
+    reasons + &all.iter().find_map(|assessment| assessment.n_clusters).map_or(String::new(), clusters)
+}
+
+pub(crate) fn clusters(n: u64) -> String {
+    format!("The rows are in {} clusters.\n", number::count(n))
 }

@@ -1,5 +1,6 @@
 //! How results are shown: numbers, tables, the notes under them, and JSON.
 
+pub(crate) mod cells;
 pub(crate) mod grid;
 pub(crate) mod json;
 pub(crate) mod legend;
@@ -12,7 +13,7 @@ pub(crate) mod number {
     pub(crate) use calipers_report::number::{bound, count, decimals, p_value, percent, plus_minus};
 }
 
-/// What belongs to the same key, in the order in which keys were first seen.
+/// Values by key, in the order in which keys first occur.
 pub(crate) fn grouped<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let mut groups: Vec<(K, Vec<V>)> = Vec::new();
     for (key, value) in pairs {

@@ -11,10 +11,10 @@ use super::wrap;
 /// table of single words.
 const LEAST_WIDTH: usize = 40;
 
-/// Tables of many models and long reasons, where no terminal says how wide they may be.
+/// Tables of many models and long reasons, if there is no terminal to fit.
 const PIPED_WIDTH: usize = 100;
 
-/// Explanations, where no terminal says how wide they may be.
+/// Explanations, if there is no terminal to fit.
 const PIPED_NOTES: usize = 116;
 
 /// What a piece of text is, which colours show.
@@ -53,7 +53,7 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Standard output, with colours if it is a terminal that has them, or as the option says.
+    /// Standard output, with colours if it is a terminal that has them, or as requested.
     pub(crate) fn of_output(choice: ColorChoice) -> Self {
         let is_terminal = std::io::stdout().is_terminal();
         let size = is_terminal.then(|| console::Term::stdout().size_checked()).flatten();
@@ -96,7 +96,7 @@ impl Screen {
         wrapped(text, self.width.unwrap_or(PIPED_WIDTH))
     }
 
-    /// For tables that are cut also where no terminal says how wide they may be.
+    /// For tables that are cut also if there is no terminal to fit.
     pub(crate) fn with_width(&self) -> Screen {
         Screen { width: self.width.or(Some(PIPED_WIDTH)), ..*self }
     }

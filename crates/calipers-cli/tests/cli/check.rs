@@ -23,7 +23,7 @@ fn groups(folder: &Folder) -> PathBuf {
 }
 
 fn check(path: &Path, args: &[&str]) -> Run {
-    calipers(&[&["check", text(path), "--sigma", "0.5", "--resamples", "200"], args].concat())
+    calipers(&[&["check", text(path), "--sigma", "0.5", "--n-resamples", "200"], args].concat())
 }
 
 #[test]
@@ -48,12 +48,15 @@ fn three_verdicts_have_their_exit_codes() {
     assert_eq!(undecided.code, Some(0));
     assert_eq!(
         undecided.stderr,
-        "calipers: warning: 1 of 1 undecided: more rows would tell, and --strict would fail\n"
+        "calipers: warning: 1 of 1 undecided: more rows would decide; --strict would make this a failure\n"
     );
     assert!(undecided.stdout.starts_with("undecided: "), "{}", undecided.stdout);
     let strict = check(&path, &["--max", &max, "--strict"]);
     assert_eq!((strict.code, strict.stdout), (Some(1), undecided.stdout));
-    assert_eq!(strict.stderr, "calipers: warning: 1 of 1 undecided: more rows would tell, and --strict fails\n");
+    assert_eq!(
+        strict.stderr,
+        "calipers: warning: 1 of 1 undecided: more rows would decide; --strict makes this a failure\n"
+    );
 }
 
 #[test]
@@ -62,7 +65,7 @@ fn a_single_verdict_is_that_of_the_interval_whatever_the_method() {
     let path = groups(&folder);
     for method in ["bias-aware", "influence", "normal", "percentile", "bca"] {
         for max in ["0.005", "0.02", "0.05", "0.06", "0.065", "0.07", "0.08", "0.1", "0.3"] {
-            let run = check(&path, &["--max", &format!("ls-ece={max}"), "--interval", method, "--json"]);
+            let run = check(&path, &["--max", &format!("ls-ece={max}"), "--method", method, "--json"]);
             let all: Value = serde_json::from_str(&run.stdout).unwrap();
             let figure = &all["results"][0]["measures"]["ls_ece"];
             let end = |end: &str| figure["residual"]["interval"][end].as_f64().unwrap();
@@ -145,52 +148,19 @@ fn what_would_decide_is_said() {
     let folder = Folder::new();
     let path = groups(&folder);
     // Four figures, of which the smallest p-value that 60 draws can give is 2 / 61: never 0.05 / 4.
-    let few = calipers(&[
-        "check",
-        text(&path),
-        "--sigma",
-        "0.5",
-        "--max",
-        "ls-ece=0.3",
-        "--by",
-        "g",
-        "--interval",
-        "percentile",
-        "--resamples",
-        "60",
-    ]);
+    let check = |args: &[&str]| {
+        let common = ["check", text(&path), "--sigma", "0.5", "--max", "ls-ece=0.3", "--method", "percentile"];
+        calipers(&[&common[..], args].concat())
+    };
+    let few = check(&["--by", "g", "--n-resamples", "60"]);
     assert_eq!(few.code, Some(0));
-    let warning = "4 of 4 undecided: more draws (--resamples 160) would tell, and --strict would fail";
+    let warning = "4 of 4 undecided: --n-resamples 160 would decide; --strict would make this a failure";
     assert_eq!(few.stderr, format!("calipers: warning: {warning}\n"), "{}", few.stdout);
-    let enough = calipers(&[
-        "check",
-        text(&path),
-        "--sigma",
-        "0.5",
-        "--max",
-        "ls-ece=0.3",
-        "--by",
-        "g",
-        "--interval",
-        "percentile",
-        "--resamples",
-        "160",
-    ]);
+    let enough = check(&["--by", "g", "--n-resamples", "160"]);
     assert_eq!((enough.code, enough.stderr.as_str()), (Some(0), ""), "{}", enough.stdout);
-    let one = calipers(&[
-        "check",
-        text(&path),
-        "--sigma",
-        "0.5",
-        "--max",
-        "ls-ece=0.3",
-        "--interval",
-        "percentile",
-        "--resamples",
-        "20",
-    ]);
+    let one = check(&["--n-resamples", "20"]);
     assert!(
-        one.stdout.starts_with("undecided: whether residual LS-ECE is above 0.3, so few draws do not tell\n"),
+        one.stdout.starts_with("undecided: there are too few resamples to tell whether residual LS-ECE is above 0.3\n"),
         "{one:?}"
     );
 }
@@ -203,7 +173,8 @@ fn a_group_of_too_few_clusters_is_undecided() {
     let all: Value = serde_json::from_str(&run.stdout).unwrap();
     let few = &all["results"][3]["measures"]["ls_ece"];
     assert_eq!((&few["check"]["verdict"], &few["check"]["p_value"]), (&"undecided".into(), &Value::Null));
-    let warning = "calipers: warning: 1 of 5 undecided: more clusters would tell, and --strict would fail\n";
+    let warning =
+        "calipers: warning: 1 of 5 undecided: more clusters would decide; --strict would make this a failure\n";
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), warning));
 }
 

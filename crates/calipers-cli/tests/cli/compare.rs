@@ -15,7 +15,7 @@ fn text(path: &Path) -> &str {
 }
 
 fn compare(args: &[&str]) -> String {
-    succeed(&[&["compare", "--resamples", "200"], args].concat())
+    succeed(&[&["compare", "--n-resamples", "200"], args].concat())
 }
 
 fn json(args: &[&str]) -> Value {
@@ -117,12 +117,9 @@ fn rows_that_cannot_be_paired_are_refused_with_the_first_that_differs() {
     let bad = folder.write("bad.csv", "label,prob,sample_weight\n1,0.5,1\n0,7,1\n1,0.75,2\n");
     let first = a.display();
     let cases = [
-        (&shorter, format!("must have the rows of {first}, the first: that has 3, and this 2")),
-        (
-            &other,
-            format!("must have the labels of {first}, the first, in the same order: in row 1 that has 0, and this 1"),
-        ),
-        (&heavy, format!("must have the weights of {first}, the first: in row 1 that has 1, and this 3")),
+        (&shorter, format!("must have the rows of {first}, the first: they have 3 and 2 rows")),
+        (&other, format!("must have the rows of {first}, the first: they have the labels 0 and 1 in row 1")),
+        (&heavy, format!("must have the rows of {first}, the first: they have the weights 1 and 3 in row 1")),
     ];
     for (path, refusal) in cases {
         assert_fails(&["compare", text(&a), text(path)], &format!("{}: {refusal}", path.display()));
@@ -132,10 +129,10 @@ fn rows_that_cannot_be_paired_are_refused_with_the_first_that_differs() {
     assert_fails(&args, &format!("{}: {refusal}", bad.display()));
     let one = "a comparison needs two models or more: several --prob, or several files";
     assert_fails(&["compare", text(&a)], one);
-    assert_fails(&["compare", text(&a), "--by", "prob"], "--by is not taken by compare: give a file for each group");
+    assert_fails(&["compare", text(&a), "--by", "prob"], "compare does not accept --by; pass a file for each group");
     let sketch = folder.path("a.calipers");
     succeed(&["sketch", text(&a), "-o", text(&sketch)]);
-    let lost = "a sketch cannot be compared: it has lost the rows, which pairs of models need";
+    let lost = "compare does not accept a sketch: pairs of models need the rows";
     assert_fails(&["compare", text(&sketch), text(&a)], &format!("{}: {lost}", sketch.display()));
     assert_fails(&["compare", text(&a), text(&a)], "models must be of different names, got \"a\" twice");
 }

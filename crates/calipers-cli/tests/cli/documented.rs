@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::support::{Run, calipers, succeed};
+use crate::support::{Folder, Run, calipers, succeed};
 
 /// The verbs, as `calipers --help` lists them.
 fn verbs() -> Vec<String> {
@@ -56,6 +56,45 @@ fn every_help_has_an_example() {
 }
 
 #[test]
+fn examples_in_help_print_what_help_shows() {
+    let folder = Folder::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let place = format!("{}/", folder.path("").display()).replace("//", "/");
+    let mut n_run = 0;
+    for verb in verbs() {
+        let help = tidy(&succeed(&[&verb, "--help"])).replace("/tmp/", &place);
+        let Some((_, rest)) = help.split_once("\nExample:\n  $ calipers ") else { continue };
+        let example = rest.split("\n\n").next().unwrap();
+        let (line, expected) = example.split_once('\n').unwrap();
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_calipers"));
+        let output = command.args(line.split(' ')).current_dir(&root).output().unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        let printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
+        let expected: Vec<&str> = expected.lines().map(str::trim_start).collect();
+        assert!(fits(&expected, &printed), "{verb}: {expected:#?} {printed:#?}");
+        n_run += 1;
+    }
+    assert!(n_run >= 9, "{n_run}");
+}
+
+/// Whether lines are as expected: `...` alone stands for any lines, and at the end of a line for
+/// its rest.
+fn fits(expected: &[&str], printed: &[&str]) -> bool {
+    match (expected, printed) {
+        ([], []) => true,
+        (["...", rest @ ..], _) => (0..=printed.len()).any(|n| fits(rest, &printed[n..])),
+        ([first, rest @ ..], [line, others @ ..]) => {
+            let is_line = match first.strip_suffix(" ...") {
+                Some(start) => line.starts_with(start),
+                None => line == first,
+            };
+            is_line && fits(rest, others)
+        }
+        _ => false,
+    }
+}
+
+#[test]
 fn shells_and_man_know_every_verb() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = succeed(&["completions", shell]);
@@ -72,7 +111,7 @@ fn shells_and_man_know_every_verb() {
     }
     let Run { code, stderr, .. } = calipers(&["man", "weigh"]);
     assert!(
-        code == Some(2) && stderr.starts_with("calipers: no verb is called weigh: there are measure, "),
+        code == Some(2) && stderr.starts_with("calipers: no verb is called weigh; the verbs are measure, "),
         "{stderr}"
     );
 }

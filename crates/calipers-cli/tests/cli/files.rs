@@ -140,9 +140,9 @@ fn all_number_types_give_the_same_figures() {
     ];
     for column in of_text {
         let columns = [("prob", prob()), ("label", column.clone())];
-        assert_eq!(of_file(&unweighted(columns.to_vec()), &["--positive", "yes"]), expected, "{}", column.data_type());
+        assert_eq!(of_file(&unweighted(columns.to_vec()), &["--pos-label", "yes"]), expected, "{}", column.data_type());
         let arrow = folder.arrow_stream("a.arrow", &columns);
-        assert_eq!(of_file(&arrow, &["--positive", "yes"]), expected, "{}", column.data_type());
+        assert_eq!(of_file(&arrow, &["--pos-label", "yes"]), expected, "{}", column.data_type());
     }
 
     let shape = || vec![N as u64];
@@ -225,7 +225,7 @@ fn nulls_are_missing_in_every_format() {
     }
     let words: DictionaryArray<Int32Type> = [Some("a"), None, Some("b"), Some("a")].into_iter().collect();
     let path = folder.arrow("words.arrow", &[("prob", prob()), ("label", Arc::new(words))], None);
-    let left_out = &json(&path, &["--invalid", "count", "--positive", "a"])["input"]["left_out"];
+    let left_out = &json(&path, &["--invalid", "count", "--pos-label", "a"])["input"]["left_out"];
     assert_eq!(*left_out, serde_json::json!({"missing label": 1, "missing probability": 1}));
 }
 
@@ -345,9 +345,9 @@ fn shapes_and_types_of_arrays_are_refused() {
     let probs = npy("probs.npy", "'|u1'", "(2,)", &[0, 1]);
     let text_labels =
         npy("text.npy", "'>U3'", "(2,)", &"no\0yes".chars().flat_map(|c| (c as u32).to_be_bytes()).collect::<Vec<_>>());
-    assert_eq!(json(&probs, &["--label", text_labels.to_str().unwrap(), "--positive", "yes"])["ece"]["value"], 0.0);
+    assert_eq!(json(&probs, &["--label", text_labels.to_str().unwrap(), "--pos-label", "yes"])["ece"]["value"], 0.0);
     let byte_labels = npy("bytes.npy", "'|S3'", "(2,)", b"no\0yes");
-    assert_eq!(json(&probs, &["--label", byte_labels.to_str().unwrap(), "--positive", "yes"])["ece"]["value"], 0.0);
+    assert_eq!(json(&probs, &["--label", byte_labels.to_str().unwrap(), "--pos-label", "yes"])["ece"]["value"], 0.0);
     let text = "an .npy file is one array: give the file of the labels too, as --label labels.npy, or save both with numpy.savez";
     assert_refused(&probs, &[], text);
     assert_refused(&probs, &["--prob", "a"], "an .npy file is one array: --prob has nothing to choose from");
@@ -366,8 +366,8 @@ fn what_is_no_file_of_predictions_is_refused() {
         std::fs::create_dir(&directory).unwrap();
         assert_refused(&directory, &[], "is a directory, not a file");
     }
-    let formats = "the name must say the format: .csv, .tsv, .jsonl, .ndjson, .parquet, .arrow, .feather, .ipc, .npy and .npz can \
-                   be read; or say it with --format";
+    let formats = "the format is unknown; name the file .csv, .tsv, .jsonl, .ndjson, .parquet, .arrow, .feather, .ipc, .npy or \
+                   .npz, or pass --format";
     assert_refused(&folder.write("a.txt", "label,prob\n"), &[], formats);
     assert_refused(&folder.write("label", "label,prob\n"), &[], formats);
     let noise = "this is no file of that kind, though it is long enough to be one, and to be looked at more than once";

@@ -71,9 +71,9 @@ fn labels_are_what_json_says_that_they_are() {
     let expected = of("integers.jsonl", value!(1), value!(0), &[]);
     assert_eq!(of("numbers.jsonl", value!(1.0), value!(0.0), &[]), expected);
     assert_eq!(of("truths.jsonl", value!(true), value!(false), &[]), expected);
-    assert_eq!(of("texts.jsonl", value!("yes"), value!("no"), &["--positive", "yes"]), expected);
-    assert_eq!(of("escaped.jsonl", value!("y\"es"), value!("no"), &["--positive", "y\"es"]), expected);
-    assert_eq!(of("positive.jsonl", value!(true), value!(false), &["--positive", "true"]), expected);
+    assert_eq!(of("texts.jsonl", value!("yes"), value!("no"), &["--pos-label", "yes"]), expected);
+    assert_eq!(of("escaped.jsonl", value!("y\"es"), value!("no"), &["--pos-label", "y\"es"]), expected);
+    assert_eq!(of("positive.jsonl", value!(true), value!(false), &["--pos-label", "true"]), expected);
 }
 
 #[test]

@@ -156,9 +156,9 @@ fn every_key_is_documented_and_every_documented_key_is_printed() {
         assert!(code == Some(0) || code == Some(1), "{args:?} {stderr}");
         schema.check(heading, &serde_json::from_str(&stdout).unwrap(), heading);
     };
-    let quick = ["--resamples", "50"];
+    let quick = ["--n-resamples", "50"];
     run("measure", &["measure", "breast_cancer.csv", "--prob", "mlp"]);
-    run("measure", &["measure", "bad.csv", "--invalid", "count", "--limit", "40", "--positive", "1"]);
+    run("measure", &["measure", "bad.csv", "--invalid", "count", "--limit", "40", "--pos-label", "1"]);
     run("measure", &["measure", "breast_cancer.csv", "--prob", "mlp", "--by", "size_group"]);
     run("measure", &["measure", "digits_mlp.npz", "--multiclass", "classwise", "--measure", "brier_score"]);
     run("measure", &["measure", "sure.csv", "--all"]);
@@ -177,14 +177,14 @@ fn every_key_is_documented_and_every_documented_key_is_printed() {
     run("sweep", &["sweep", "breast_cancer.csv", "--prob", "mlp", "--compat", "relplot"]);
     run("sweep", &["sweep", "breast_cancer.csv", "--prob", "naive_bayes"]);
     run("report", &[&["report", "breast_cancer.csv", "--prob", "mlp", "-o", "page.html"], &quick[..]].concat());
-    run("measures", &["measures"]);
+    run("list", &["list"]);
     run("sketch", &["sketch", "breast_cancer.csv", "--prob", "mlp", "--by", "size_group", "-o", "groups.parquet"]);
     run("sketch", &["merge", "groups.parquet", "-o", "all.parquet"]);
     run("measure", &["measure", "groups.parquet"]);
     run("measure", &["measure", "breast_cancer.csv", "breast_cancer.csv", "--prob", "mlp", "--together"]);
     run("study", &["study"]);
     run("study", &["study", "two-point", "--out", "pages", "--quick"]);
-    run("--columns", &["measure", "answers.csv", "digits_mlp.npz", "groups.parquet", "--columns"]);
+    run("inspect", &["inspect", "answers.csv", "digits_mlp.npz", "groups.parquet"]);
     let printed = schema.seen.borrow();
     for (heading, object) in &schema.objects {
         // No rows of this test have an infinite figure; src/json.rs tests that one is said in

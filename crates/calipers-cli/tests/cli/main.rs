@@ -2,15 +2,16 @@
 
 mod assess;
 mod check;
-mod columns;
 mod compare;
 mod documented;
 mod files;
+mod inspect;
 mod interrupts;
 mod json_lines;
 mod json_schema;
 mod measure;
 mod measures;
+mod option_names;
 mod real_files;
 mod refusals;
 mod report;

@@ -30,53 +30,50 @@ fn the_table_is_plain_and_says_what_it_shows() {
     let path = folder.write("three.csv", "label,prob\n1,0.5\n1,0.5\n1,1\n");
     let table = measure(&path, &["--sigma", "1", "--tolerance", "1e-3", "--noise", "uniform"]);
     let (rows, words) = table.split_once("\n\n").unwrap();
-    let mut rows: Vec<Vec<&str>> = rows.lines().map(|line| line.split_whitespace().collect()).collect();
-    let bound: f64 = rows[2].remove(7).parse().unwrap();
-    assert!(0.0 < bound && bound <= 1e-3);
-    let header = "predictions n LS-ECE floor p num. ± sigma ECE (15 bins) floor p notes";
-    assert_eq!(rows[0].join(" "), header);
+    let rows: Vec<Vec<&str>> = rows.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[0].join(" "), "measure three floor p num. ± notes");
     assert!(rows[1].concat().chars().all(|c| c == '-'));
-    // Two of three outcomes are drawn with 1/2, and the third is certain: in half of the draws they
-    // are equal, as here, and in the others ECE is 0 and LS-ECE 0.041. The mean of 200 draws is
+    assert_eq!(rows[2], ["n", "3"]);
+    // Two of three outcomes are drawn with 1/2, and the third is certain: in half of the resamples
+    // they are equal, as here, and in the others ECE is 0 and LS-ECE 0.041. The mean of 200 is
     // within 5 of its deviations.
-    for (place, other) in [(3, 0.041), (9, 0.0)] {
-        let number = |place: usize| rows[2][place].parse::<f64>().unwrap();
+    for (row, name, other) in [(&rows[3], "ls_ece", 0.041), (&rows[4], "expected_calibration_error", 0.0)] {
+        let number = |place: usize| row[place].parse::<f64>().unwrap();
         let (mean, deviation) = (0.5 * (1.0 / 3.0 + other), 0.5 * (1.0 / 3.0 - other));
-        assert!((number(place) - mean).abs() < 0.005 + 5.0 * deviation / 200_f64.sqrt(), "{:?}", rows[2]);
-        assert_eq!(rows[2][place + 1], "±");
-        assert!(
-            (number(place + 2) - deviation).abs() < 0.03 && (number(place + 3) - 0.5).abs() < 0.18,
-            "{:?}",
-            rows[2]
-        );
+        assert_eq!([row[0], row[1], row[3]], [name, "0.3333", "±"]);
+        assert!((number(2) - mean).abs() < 0.005 + 5.0 * deviation / 200_f64.sqrt(), "{row:?}");
+        assert!((number(4) - deviation).abs() < 0.03 && (number(5) - 0.5).abs() < 0.18, "{row:?}");
+        assert!((0.0..=1e-3).contains(&number(6)), "{row:?}");
     }
-    assert_eq!([rows[2][..3].join(" "), rows[2][7..9].join(" ")], ["three 3 0.3333", "1.000 0.3333"]);
-    assert_eq!(rows[2][13..], ["1", "clipped"]);
+    assert_eq!([rows[3][7..].join(" "), rows[4][7..].join(" ")], ["sigma 1.000, 1 clipped", "15 bins"]);
     let expected = "\
-LS-ECE: the mean gap between predicted probability and observed frequency, smoothed; 0 is perfect.
-num. ± bounds its numerical error, not chance. Noise uniform, link logistic, sigma as given.
-floor: what a calibrated model would show on these rows, mean ± deviation of 200 draws. p: how often a calibrated
-  model would score at least as much by chance; that of LS-ECE is of its residual form. Intervals: calipers assess
-clipped: closer than 1e-6 to 0 or 1, so moved to that distance: 0 and 1 have no finite logit
+ls_ece: the mean gap between predicted probability and observed frequency, smoothed; 0 is perfect.
+floor: the value that a perfectly calibrated model would get on the same data by chance alone, as mean ± standard
+  deviation of 200 resamples. p: how often such a model would get at least the value.
+p of ls_ece is that of its residual form, residual_ls_ece.
+num. ±: a bound on the numerical error; chance is not part of it.
+clipped: rows with a probability closer than 1e-6 to 0 or 1, moved to that distance, since 0 and 1 have no finite
+  logit.
 probability from column prob, outcome from column label
 ";
     assert_eq!(words, expected);
 }
 
 #[test]
-fn heading_of_ece_says_what_makes_it_differ() {
+fn notes_of_ece_show_what_makes_it_differ() {
     let folder = Folder::new();
     let path = folder.write("three.csv", THREE_ROWS);
     let cases: [(&[&str], &str); 5] = [
-        (&["--n-bins", "2"], "ECE (2 bins)"),
-        (&["--norm", "l2"], "RMSCE (15 bins)"),
-        (&["--norm", "max", "--strategy", "quantile"], "MCE (15 equal-mass bins)"),
-        (&["--compat", "netcal"], "ECE (15 bins, as netcal)"),
-        (&["--n-bins", "auto"], "ECE (1 bin)"),
+        (&["--n-bins", "2"], "2 bins"),
+        (&["--norm", "l2"], "15 bins, norm l2"),
+        (&["--norm", "max", "--strategy", "quantile"], "15 bins of equal mass, norm max"),
+        (&["--compat", "netcal"], "15 bins, as netcal"),
+        (&["--n-bins", "auto"], "1 bin"),
     ];
-    for (args, heading) in cases {
+    for (args, notes) in cases {
         let table = measure(&path, args);
-        assert!(table.lines().next().unwrap().contains(&format!("  {heading}  ")), "{table}");
+        let line = table.lines().find(|line| line.starts_with("expected_calibration_error")).unwrap();
+        assert!(line.ends_with(&format!("  {notes}")), "{table}");
     }
 }
 
@@ -141,6 +138,10 @@ fn several_models_give_a_row_each() {
     let folder = Folder::new();
     let path = folder.write("models.csv", "label,a,b\n1,0.9,0.5\n0,0.1,0.5\n");
     let table = measure(&path, &["--prob", "a", "--prob", "b"]);
+    // A column each, or a row each if there are more models than measures.
+    let words: Vec<&str> = table.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(words, ["measure", "a", "floor", "p", "b", "floor", "p", "num.", "±"]);
+    let table = measure(&path, &["--prob", "a", "--prob", "b", "--measure", "ls_ece"]);
     let names: Vec<&str> = table.lines().skip(2).take(2).map(|line| line.split(' ').next().unwrap()).collect();
     assert_eq!(names, ["a", "b"]);
     let probability = "probability in row 1 must be in [0, 1], got -1";
@@ -176,7 +177,7 @@ fn rows_left_out_are_counted_by_kind() {
 fn a_label_that_is_no_number_is_the_one_that_is_named() {
     let folder = Folder::new();
     let path = folder.write("a.csv", "label,prob\n1,0.9\n0,0.5\nmaybe,0.5\n");
-    let text = "label in row 2 must be 0 or 1, got \"maybe\"; name the positive label with --positive";
+    let text = "label in row 2 must be 0 or 1, got \"maybe\"; name the positive label with --pos-label";
     assert_refused(&path, &[], text);
 }
 
@@ -188,7 +189,7 @@ fn a_positive_label_may_be_text_or_a_number() {
         [("yes", "no", "yes"), ("1", "-1", "1.0"), ("-1", "1", "-1"), ("TRUE", "FALSE", "TRUE"), ("1", "other", "1")];
     for (positive, negative, option) in cases {
         let text = format!("label,prob\n{negative},0.2\n{positive},0.2\n{positive},0.9\n");
-        let result = json(&folder.write("labels.csv", text), &["--positive", option]);
+        let result = json(&folder.write("labels.csv", text), &["--pos-label", option]);
         assert_eq!(result["ls_ece"]["value"], expected, "{positive} {negative} {option}");
         assert_eq!(result["pos_label"], option);
     }
@@ -200,10 +201,10 @@ fn raw_logits_are_known_by_their_name_or_by_the_option() {
     let named = json(&folder.write("named.csv", "label,logit\n1,2.5\n0,-1\n"), &[]);
     assert_eq!(named["from_logits"], true);
     assert_eq!(named["guessed"][0], "raw logit from column logit");
-    let said = json(&folder.write("said.csv", "label,prob\n1,2.5\n0,-1\n"), &["--logits"]);
+    let said = json(&folder.write("said.csv", "label,prob\n1,2.5\n0,-1\n"), &["--from-logits"]);
     assert_eq!(said["ls_ece"], named["ls_ece"]);
     assert_eq!(said["guessed"][0], "raw logit from column prob");
-    let chosen = json(&folder.write("chosen.csv", "label,logits,prob\n1,2.5,0.9\n0,-1,0.2\n"), &["--logits"]);
+    let chosen = json(&folder.write("chosen.csv", "label,logits,prob\n1,2.5,0.9\n0,-1,0.2\n"), &["--from-logits"]);
     assert_eq!(chosen["ls_ece"], named["ls_ece"]);
 }
 
@@ -291,7 +292,7 @@ fn a_confidence_and_a_predicted_class_are_the_top_class() {
     let top_class = "multiclass must be \"top_class\" with a predicted class, got";
     assert_refused(&path, &["--multiclass", "classwise"], &format!("{top_class} \"classwise\""));
     assert_refused(&path, &["--multiclass", "2"], &format!("{top_class} 2"));
-    assert_refused(&path, &["--positive", "2"], "pos_label must be left out with a predicted class, got \"2\"");
+    assert_refused(&path, &["--pos-label", "2"], "pos_label must be left out with a predicted class, got \"2\"");
 }
 
 #[test]
@@ -366,7 +367,7 @@ fn a_column_for_two_things_and_too_many_threads_are_refused() {
 fn rows_with_different_sigmas_are_said_to_be_so() {
     let folder = Folder::new();
     let path = folder.write("a.csv", "label,a,b\n1,0.5,0.9\n0,0.25,0.1\n0,0.3,0.2\n");
-    let note = "Sigma differs from row to row";
+    let note = "Sigma differs between rows";
     assert!(measure(&path, &["--prob", "a", "--prob", "b"]).contains(note));
     assert!(!measure(&path, &["--prob", "a", "--prob", "b", "--sigma", "1"]).contains(note));
 }
@@ -378,7 +379,7 @@ fn a_floor_is_beside_every_figure_that_has_one_and_a_reason_beside_the_others() 
     let result = json(&path, &["--sigma", "1"]);
     for measure in ["ls_ece", "ece"] {
         let figure = &result[measure];
-        assert_eq!([&figure["floor"]["n_resamples"], &figure["floor"]["seed"]], [200, 0]);
+        assert_eq!([&figure["floor"]["n_resamples"], &figure["floor"]["random_state"]], [200, 0]);
         assert!(figure["p_value"].as_f64().is_some_and(|p| 0.0 < p && p <= 1.0), "{figure}");
         assert!(figure["floor"]["quantiles"]["0.5"].is_number());
     }
@@ -388,19 +389,20 @@ fn a_floor_is_beside_every_figure_that_has_one_and_a_reason_beside_the_others() 
     let named = ["--measure", "smooth_ece", "--measure", "observed_expected", "--measure", "brier_score"];
     let slow = json(&path, &named);
     let figures = &slow["measures"];
-    assert_eq!(figures["smooth_ece"]["unavailable"], "takes long: --floor always has it");
+    assert_eq!(figures["smooth_ece"]["unavailable"], "it takes long; --floor always computes it");
     assert!(figures["brier_score"]["p_value"].is_number());
     // A ratio has a floor, but no tail that would be worse.
     assert!(
         figures["observed_expected"]["floor"]["mean"].is_number() && figures["observed_expected"]["p_value"].is_null()
     );
     let table = measure(&path, &named);
-    assert!(table.contains("no floor: smooth_ece: takes long: --floor always has it\n"), "{table}");
+    assert!(table.contains("floor not available: smooth_ece: it takes long; --floor always computes it\n"), "{table}");
     assert!(json(&path, &[&named[..], &["--floor", "always"]].concat())["measures"]["smooth_ece"]["floor"].is_object());
     let groups = crate::support::results(&[path.to_str().unwrap(), "--by", "g", "--sigma", "1"]);
     assert!(groups.iter().all(|group| group["ls_ece"]["floor"].is_object() && group["ece"]["floor"].is_object()));
     let run = calipers(&["measure", path.to_str().unwrap(), "--floor", "maybe"]);
-    assert_eq!(run.stderr, "calipers: floor must be one of auto, always, never, got \"maybe\"\n");
+    assert_eq!(run.code, Some(2));
+    assert!(run.stderr.contains("invalid value 'maybe'") && run.stderr.contains("auto, always, never"), "{run:?}");
 }
 
 #[test]
@@ -409,12 +411,13 @@ fn many_groups_and_many_rows_say_why_they_have_no_floor() {
     let row = |row: usize| format!("{},{},{}\n", row % 2, (row % 97) as f64 / 96.0, row % 101);
     let path = folder.write("a.csv", "label,prob,g\n".to_owned() + &(0..100_001).map(row).collect::<String>());
     let many = json(&path, &["--sigma", "1"]);
-    assert_eq!(many["ece"]["unavailable"], "more than 100,000 rows: --floor always has it");
+    assert_eq!(many["ece"]["unavailable"], "there are more than 100,000 rows; --floor always computes it");
     assert!(many["ls_ece"]["floor"].is_object());
     let groups = crate::support::results(&[path.to_str().unwrap(), "--by", "g", "--sigma", "1"]);
     assert_eq!(groups.len(), 102);
-    assert_eq!(groups[1]["ls_ece"]["unavailable"], "more than 100 groups: --floor always has it");
+    assert_eq!(groups[1]["ls_ece"]["unavailable"], "there are more than 100 groups; --floor always computes it");
     assert!(
-        measure(&path, &["--by", "g"]).contains("No floor of LS-ECE: more than 100 groups: --floor always has it\n")
+        measure(&path, &["--by", "g"])
+            .contains("floor not available: ls_ece of 0 and 201 more: there are more than 100 groups")
     );
 }

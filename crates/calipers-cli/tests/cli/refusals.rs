@@ -24,8 +24,8 @@ fn every_refusal_has_its_exact_text() {
         let run = calipers(&flags.iter().map(String::as_str).collect::<Vec<_>>());
 
         let hint = match case["code"].as_str() {
-            Some("row_sum") => "; a quantised model needs a wider --sum-tolerance, raw scores need --logits",
-            Some("invalid_outcome") => "; name the positive label with --positive",
+            Some("row_sum") => "; a quantised model needs a wider --sum-tolerance, raw scores need --from-logits",
+            Some("invalid_outcome") => "; name the positive label with --pos-label",
             _ => "",
         };
         let text = format!("{}{hint}", case["text"].as_str().unwrap());
@@ -41,10 +41,7 @@ fn flags(options: &Map<String, Value>) -> Vec<String> {
     let flag = |(name, value): (&String, &Value)| {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         match name.as_str() {
-            "from_logits" if value == "true" => "--logits".to_owned(),
-            "pos_label" => format!("--positive={value}"),
-            "n_resamples" => format!("--resamples={value}"),
-            "method" => format!("--interval={value}"),
+            "from_logits" if value == "true" => "--from-logits".to_owned(),
             "cluster" => "--cluster=cluster".to_owned(),
             name => format!("--{}={value}", name.replace('_', "-")),
         }

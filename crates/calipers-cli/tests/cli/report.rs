@@ -19,11 +19,11 @@ fn a_page_has_the_figures_of_assess_and_the_same_bytes_each_time() {
     let folder = Folder::new();
     let (csv, html) = (folder.write("rows.csv", ROWS), folder.path("report.html"));
     let (csv, html) = (csv.to_str().unwrap(), html.to_str().unwrap());
-    let args = ["report", csv, "--prob", "p", "--resamples", "100", "-o", html];
+    let args = ["report", csv, "--prob", "p", "--n-resamples", "100", "-o", html];
     let said = succeed(&args);
     assert!(said.contains("report.html: 1 model, "), "{said}");
     let page = fs::read_to_string(html).unwrap();
-    let assessed = succeed(&["assess", csv, "--prob", "p", "--resamples", "100", "--json"]);
+    let assessed = succeed(&["assess", csv, "--prob", "p", "--n-resamples", "100", "--json"]);
     let assessed: Value = serde_json::from_str(&assessed).unwrap();
     let figures = &json(&page)["models"][0];
     for measure in ["ls_ece", "expected_calibration_error"] {
@@ -41,7 +41,7 @@ fn models_and_groups_are_named_as_elsewhere_and_charts_are_saved() {
     let folder = Folder::new();
     let (csv, html, svg) = (folder.write("rows.csv", ROWS), folder.path("report.html"), folder.path("charts"));
     let (html, svg) = (html.to_str().unwrap(), svg.to_str().unwrap());
-    let args = ["--prob", "p", "--prob", "q", "--by", "group", "--resamples", "100", "-o", html, "--svg", svg];
+    let args = ["--prob", "p", "--prob", "q", "--by", "group", "--n-resamples", "100", "-o", html, "--svg", svg];
     succeed(&[&["report", csv.to_str().unwrap()], &args[..]].concat());
     let figures = json(&fs::read_to_string(html).unwrap());
     assert_eq!((&figures["models"][0]["name"], &figures["models"][1]["name"]), (&"p".into(), &"q".into()));
@@ -61,7 +61,7 @@ fn files_of_other_rows_stand_side_by_side_without_being_compared() {
     let second = folder.write("second.csv", "prob,label\n0.9,1\n0.2,1\n");
     let html = folder.path("report.html");
     let files = [first.to_str().unwrap(), second.to_str().unwrap()];
-    succeed(&["report", files[0], files[1], "--resamples", "100", "-o", html.to_str().unwrap()]);
+    succeed(&["report", files[0], files[1], "--n-resamples", "100", "-o", html.to_str().unwrap()]);
     let page = fs::read_to_string(html).unwrap();
     assert!(json(&page)["pairs"].is_null());
     assert!(page.contains("have the labels 0 and 1 in row 1"), "the reason");
@@ -74,12 +74,12 @@ fn a_sketch_is_shown_like_rows() {
     let (csv, sketch) = (csv.to_str().unwrap(), sketch.to_str().unwrap());
     succeed(&["sketch", csv, "--prob", "p", "--by", "group", "-o", sketch]);
     let html = folder.path("report.html");
-    succeed(&["report", sketch, "--resamples", "100", "-o", html.to_str().unwrap()]);
+    succeed(&["report", sketch, "--n-resamples", "100", "-o", html.to_str().unwrap()]);
     let figures = &json(&fs::read_to_string(html).unwrap())["models"][0];
     assert_eq!(figures["from_sketch"], true);
     assert_eq!(figures["groups"]["by"], "group");
     let measured: Value =
-        serde_json::from_str(&succeed(&["assess", csv, "--prob", "p", "--resamples", "100", "--json"])).unwrap();
+        serde_json::from_str(&succeed(&["assess", csv, "--prob", "p", "--n-resamples", "100", "--json"])).unwrap();
     let exact = measured["results"][0]["measures"]["ls_ece"]["value"].as_f64().unwrap();
     assert!((figures["measures"]["ls_ece"]["value"].as_f64().unwrap() - exact).abs() < 3e-6);
 }
@@ -105,7 +105,7 @@ fn classes_that_are_as_good_as_sure_have_a_page() {
     let folder = Folder::new();
     let html = folder.path("digits.html");
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/digits_naive_bayes.npz");
-    let args = ["report", file, "--limit", "400", "--resamples", "100", "-o", html.to_str().unwrap()];
+    let args = ["report", file, "--limit", "400", "--n-resamples", "100", "-o", html.to_str().unwrap()];
     assert!(succeed(&args).contains("digits.html: 1 model, "));
 }
 
@@ -117,6 +117,6 @@ fn options_of_rows_are_refused_where_there_are_only_sketches() {
     succeed(&["sketch", csv, "--prob", "p", "-o", sketch]);
     let run = calipers(&["report", sketch, "--limit", "2", "-o", html.to_str().unwrap()]);
     assert_eq!(run.code, Some(2));
-    assert!(run.stderr.contains("--limit is for rows, which sketches have lost"), "{}", run.stderr);
+    assert!(run.stderr.contains("--limit is for rows, which sketches do not have"), "{}", run.stderr);
     assert!(!html.exists());
 }

@@ -42,7 +42,7 @@ fn a_folder_is_all_of_its_files() {
     let counts: Vec<_> = found.iter().map(|row| row["n"].as_u64().unwrap()).collect();
     assert_eq!(counts, [6, 4, 2]);
 
-    assert!(succeed(&["measure", text(&parts), "--columns"]).contains('6'));
+    assert!(succeed(&["inspect", text(&parts)]).contains('6'));
     let inside = parts.join("all.parquet");
     let refusal = format!("{}: must not be an input too, got {}", inside.display(), parts.display());
     assert_fails(&["merge", text(&parts), "-o", text(&inside)], &refusal);

@@ -75,7 +75,7 @@ fn every_format_is_known_by_its_first_bytes() {
             let all: Value = serde_json::from_str(&run.stdout).unwrap();
             let result = &all["results"][0];
             assert_eq!((&result["file"], &result["n"]), (&"-".into(), &4.into()), "{format}");
-            let value = |result: &Value| result["ls_ece"]["value"].as_f64().unwrap();
+            let value = |result: &Value| result["measures"]["ls_ece"]["value"].as_f64().unwrap();
             assert!((value(result) - value(&expected)).abs() < 1e-6, "{format}");
         }
     }
@@ -84,7 +84,7 @@ fn every_format_is_known_by_its_first_bytes() {
 #[test]
 fn people_read_standard_input_and_not_a_temporary_name() {
     let (run, _) = piped(text(',').as_bytes(), &["measure", "-"]);
-    assert!(run.stdout.contains("\nstandard input  "), "{run:?}");
+    assert!(run.stdout.starts_with("measure ") && run.stdout.contains("standard"), "{run:?}");
     let (run, n_left) = piped(b"label,prob\n1,7\n", &["measure", "-"]);
     let stderr = "calipers: standard input: probability in row 0 must be in [0, 1], got 7\n";
     assert_eq!((run.code, run.stderr.as_str(), n_left), (Some(2), stderr, 0));
@@ -93,7 +93,7 @@ fn people_read_standard_input_and_not_a_temporary_name() {
         (
             b"[{\"prob\": 1}]",
             &["measure", "-"],
-            "calipers: standard input: say the format with --format: JSON must be lines, an object each, got one list of all\n",
+            "calipers: standard input: pass the format with --format: JSON must be one object on each line, got one list\n",
         ),
         (b"a", &["measure", "-", "-"], "calipers: standard input can be read once, got - twice\n"),
     ];
@@ -111,10 +111,10 @@ fn every_verb_reads_it() {
     let (out, pages) = (out.to_str().unwrap(), pages.to_str().unwrap());
     let cases: [&[&str]; 7] = [
         &["measure", "-"],
-        &["assess", "-", "--resamples", "40"],
+        &["assess", "-", "--n-resamples", "40"],
         &["sweep", "-"],
-        &["compare", "-", other, "--resamples", "40"],
-        &["check", "-", "--max", "ls-ece=0.5", "--resamples", "40"],
+        &["compare", "-", other, "--n-resamples", "40"],
+        &["check", "-", "--max", "ls-ece=0.5", "--n-resamples", "40"],
         &["sketch", "-", "-o", out],
         &["study", "images", "--quick", "--out", pages, "-"],
     ];

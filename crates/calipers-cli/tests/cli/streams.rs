@@ -127,7 +127,7 @@ fn of_several_faults_the_first_row_is_named_whoever_reads_it() {
 fn what_is_said_of_the_whole_is_said_of_a_stream() {
     let folder = Folder::new();
     let missing = "positive label \"yes\" must occur in at least one row, got only 0, 1";
-    assert_refused(many(), &["--positive", "yes"], missing);
+    assert_refused(many(), &["--pos-label", "yes"], missing);
     let zeros = vec![0.0; MANY];
     let columns = [columns(MANY), vec![("sample_weight", Arc::new(Float64Array::from(zeros)) as ArrayRef)]].concat();
     let path = folder.row_groups("weights.parquet", &columns, 500_000);
@@ -149,12 +149,12 @@ fn the_type_of_labels_does_not_depend_on_blocks() {
     let fraction = json(&folder.write("fraction.csv", rows("0.0")), &[]);
     assert_eq!(fraction["ls_ece"], plain["ls_ece"]);
     // As numbers 1.0 is the label 1, as text it is not.
-    assert_eq!(json(&folder.write("numbers.csv", rows("0.0")), &["--positive", "1.0"])["ls_ece"], plain["ls_ece"]);
+    assert_eq!(json(&folder.write("numbers.csv", rows("0.0")), &["--pos-label", "1.0"])["ls_ece"], plain["ls_ece"]);
     let text = folder.write("text.csv", rows("none"));
-    assert_eq!(json(&text, &["--positive", "1"])["ls_ece"], plain["ls_ece"]);
+    assert_eq!(json(&text, &["--pos-label", "1"])["ls_ece"], plain["ls_ece"]);
     let absent = "positive label \"1.0\" must occur in at least one row, got only \"0\", \"1\", \"none\"";
-    assert_refused(&text, &["--positive", "1.0"], absent);
-    let refusal = format!("label in row {n} must be 0 or 1, got \"none\"; name the positive label with --positive");
+    assert_refused(&text, &["--pos-label", "1.0"], absent);
+    let refusal = format!("label in row {n} must be 0 or 1, got \"none\"; name the positive label with --pos-label");
     assert_refused(&text, &[], &refusal);
     assert_eq!(json(&text, &["--invalid", "count"])["input"]["left_out"], serde_json::json!({"invalid label": 1}));
     let ragged = rows("0").replace("0.5,0\n", "0.5,0,7\n");
@@ -207,8 +207,8 @@ fn files_together_are_measured_as_their_rows() {
     assert!((number(&together["ls_ece"]["value"]) - number(&alone["ls_ece"]["value"])).abs() <= 2e-6);
     assert!((number(&together["ece"]["value"]) - number(&alone["ece"]["value"])).abs() <= 1e-12);
     let table = succeed(&["measure", text(&a), text(&b), "--together"]);
-    assert!(table.lines().nth(2).unwrap().starts_with("a and 1 more  3 "), "{table}");
-    let needs = "--together needs what a sketch can answer: --noise gaussian or logistic, --link logistic, a \
+    assert!(table.contains("a and 1") && table.lines().any(|line| line.split_whitespace().eq(["n", "3"])), "{table}");
+    let needs = "--together makes a sketch of all files, which needs --noise gaussian or logistic, --link logistic, a \
                  number of --n-bins of equal width without --compat, and no --multiclass classwise";
     assert_fails(&["measure", text(&a), text(&b), "--together", "--noise", "uniform"], needs);
     // Groups of few rows are measured in memory, whatever a sketch knows.

@@ -66,16 +66,16 @@ fn what_cannot_be_run_is_refused_and_nothing_written() {
     let cases: [(&[&str], &str); 12] = [
         (&["two-point", "a.csv"], "two-point makes its own data and takes no files, got a.csv"),
         (&["two-point", "--label", "y"], "two-point makes its own data and has no use for --label"),
-        (&["two-point", "--ties", "zzz"], "two-point makes its own data and has no use for --ties"),
+        (&["two-point", "--ties", "any"], "two-point makes its own data and has no use for --ties"),
         (&["two-point", "--ties", "first"], "two-point makes its own data and has no use for --ties"),
-        (&["two-point", "--invalid", "zzz"], "two-point makes its own data and has no use for --invalid"),
+        (&["two-point", "--invalid", "count"], "two-point makes its own data and has no use for --invalid"),
         (&["two-point", "--sum-tolerance", "-4"], "two-point makes its own data and has no use for --sum-tolerance"),
         (&["images", "a b=no.npz"], "group must be letters from a to z, digits, ., - and _, got \"a b\""),
         (&["images", "a=no.npz", "A=no.npz"], "group must be unlike all others, also in upper case, got \"A\""),
         (&["images"], "images needs predictions: one file for each model, as cifar10=resnet20.npz"),
         (&["images", "g=no.npz"], "no.npz: no such file"),
         (&["images", "g=no*.npz"], "no*.npz: no file has such a name"),
-        (&["images", "g=no.npz", "--by", "x"], "--by is not taken by study: give a file for each group"),
+        (&["images", "g=no.npz", "--by", "x"], "study does not accept --by; pass a file for each group"),
     ];
     for (args, refusal) in cases {
         assert_fails(&[&["study", "--out", text(&out)], args].concat(), refusal);
@@ -97,12 +97,12 @@ fn what_cannot_be_run_is_refused_and_nothing_written() {
 #[test]
 fn a_list_takes_nothing() {
     let cases: [(&[&str], &str); 6] = [
-        (&["list", "a.csv"], "the list of studies takes no files, got a.csv"),
-        (&["list", "--seed", "0"], "the list of studies has no use for --seed: name a study, as two-point"),
-        (&["list", "--invalid", "zzz"], "the list of studies has no use for --invalid: name a study, as two-point"),
-        (&["--out", "pages"], "the list of studies has no use for --out: name a study, as two-point"),
-        (&["--quick"], "the list of studies has no use for --quick: name a study, as two-point"),
-        (&["--prob", "p"], "the list of studies has no use for --prob: name a study, as two-point"),
+        (&["list", "a.csv"], "the list of studies needs no data and takes no files, got a.csv"),
+        (&["list", "--random-state", "0"], "the list of studies needs no data and has no use for --random-state"),
+        (&["list", "--invalid", "count"], "the list of studies needs no data and has no use for --invalid"),
+        (&["--out", "pages"], "the list of studies needs no data and has no use for --out"),
+        (&["--quick"], "the list of studies needs no data and has no use for --quick"),
+        (&["--prob", "p"], "the list of studies needs no data and has no use for --prob"),
     ];
     for (args, refusal) in cases {
         assert_fails(&[&["study"], args].concat(), refusal);
@@ -115,8 +115,8 @@ fn help_lists_what_is_taken() {
     let help = succeed(&["study", "--help"]);
     assert!(!help.contains("--by <COL>"), "{help}");
     let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("top_class or a class from 0, but not classwise."), "{help}");
-    assert!(words.contains("refuse (the file), or count (leave them out and count them)"), "{help}");
+    assert!(words.contains("compare, sweep and study do not accept classwise"), "{help}");
+    assert!(words.contains("reject the file, naming the row"), "{help}");
 }
 
 #[test]
@@ -196,14 +196,14 @@ fn models_of_a_group_must_keep_the_same_rows_with_the_same_weights() {
     let heavy = folder.write("heavy.csv", "label,prob,w\n0,0.2,1\n1,0.7,2\n1,0.9,1\n");
     let heavier = folder.write("heavier.csv", "label,prob,w\n0,0.2,1\n1,0.7,3\n1,0.9,1\n");
     let weights =
-        format!("{}: must have the weights of {}, the first of its group", heavier.display(), heavy.display());
-    refused(&[&heavy, &heavier], &["--weight", "w"], format!("{weights}: in row 1 that has 2, and this 3"));
+        format!("{}: must have the rows of {}, the first of its group: they have", heavier.display(), heavy.display());
+    refused(&[&heavy, &heavier], &["--weight", "w"], format!("{weights} the weights 2 and 3 in row 1"));
     let sampled = folder.write("sampled.csv", "label,prob,sample_weight\n0,0.2,1\n1,0.7,2\n1,0.9,1\n");
     let weights = |this: &Path, first: &Path| {
-        format!("{}: must have the weights of {}, the first of its group", this.display(), first.display())
+        format!("{}: must have the rows of {}, the first of its group: they have", this.display(), first.display())
     };
-    refused(&[&sampled, &whole], &[], format!("{}: this has none", weights(&whole, &sampled)));
-    refused(&[&whole, &sampled], &[], format!("{}: that has none", weights(&sampled, &whole)));
+    refused(&[&sampled, &whole], &[], format!("{} weights in one of them only", weights(&whole, &sampled)));
+    refused(&[&whole, &sampled], &[], format!("{} weights in one of them only", weights(&sampled, &whole)));
     // The same row left out of both is fine.
     let again = folder.write("again.csv", "label,prob\n0,0.3\n1,2.7\n1,0.8\n");
     let run = study(&[&middle, &again], &count);
@@ -235,12 +235,12 @@ fn a_folder_without_permission_is_refused() {
 fn a_quick_study_writes_the_files_that_it_names_and_no_other() {
     let folder = Folder::new();
     let out = folder.path("pages");
-    let args = ["two-point", "--quick", "--seed", "7", "--out", text(&out)];
+    let args = ["two-point", "--quick", "--random-state", "7", "--out", text(&out)];
     let written = json(&args);
     assert_eq!(names(&out), base_names(&written));
     assert_eq!(folder.names(), ["pages"]);
     assert_eq!(
-        (&written["study"], &written["seed"], &written["quick"]),
+        (&written["study"], &written["random_state"], &written["quick"]),
         (&"two-point".into(), &7.into(), &true.into())
     );
     assert_eq!(written["findings"][0]["agreement"], "seen");
@@ -316,12 +316,12 @@ fn models_of_a_group_must_have_the_same_rows() {
         assert!(!out.exists());
     };
     let rule = |first: &Path, rest: &str| {
-        format!("must have the labels of {}, the first of its group, in the same order: in row {rest}", first.display())
+        format!("must have the rows of {}, the first of its group: they have the labels {rest}", first.display())
     };
-    refused(&[&a, &b], &format!("{}: {}", b.display(), rule(&a, "2 that has 1, and this 0")));
-    refused(&[&d, &e], &format!("{}: {}", e.display(), rule(&d, "1 that has 7, and this 8")));
+    refused(&[&a, &b], &format!("{}: {}", b.display(), rule(&a, "1 and 0 in row 2")));
+    refused(&[&d, &e], &format!("{}: {}", e.display(), rule(&d, "7 and 8 in row 1")));
     let rows = format!(
-        "{}: must have the rows of {}, the first of its group: that has 3, and this 2",
+        "{}: must have the rows of {}, the first of its group: they have 3 and 2 rows",
         c.display(),
         a.display()
     );

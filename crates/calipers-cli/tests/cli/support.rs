@@ -26,7 +26,11 @@ pub(crate) struct Run {
 }
 
 pub(crate) fn calipers(args: &[&str]) -> Run {
-    let output = Command::new(env!("CARGO_BIN_EXE_calipers")).args(args).output().unwrap();
+    run(Command::new(env!("CARGO_BIN_EXE_calipers")).args(args))
+}
+
+fn run(command: &mut Command) -> Run {
+    let output = command.output().unwrap();
     Run {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).unwrap(),
@@ -44,7 +48,7 @@ pub(crate) fn measure(path: &Path, args: &[&str]) -> String {
 /// The first result of `calipers measure --json`.
 pub(crate) fn json(path: &Path, args: &[&str]) -> Value {
     let mut all: Value = serde_json::from_str(&measure(path, &[args, &["--json"]].concat())).unwrap();
-    all["results"][0].take()
+    with_short_names(all["results"][0].take())
 }
 
 /// The command, which must succeed; its standard output.
@@ -63,7 +67,17 @@ pub(crate) fn assert_fails(args: &[&str], text: &str) {
 /// All results of `calipers measure --json`.
 pub(crate) fn results(args: &[&str]) -> Vec<Value> {
     let all: Value = serde_json::from_str(&succeed(&[&["measure", "--json"], args].concat())).unwrap();
-    all["results"].as_array().unwrap().clone()
+    all["results"].as_array().unwrap().iter().cloned().map(with_short_names).collect()
+}
+
+/// The two measures that are the default, also without `measures` before their names.
+fn with_short_names(mut result: Value) -> Value {
+    for (short, name) in [("ls_ece", "ls_ece"), ("ece", "expected_calibration_error")] {
+        if let Some(found) = result["measures"].get(name).cloned() {
+            result[short] = found;
+        }
+    }
+    result
 }
 
 /// `calipers measure` must refuse: exit code 2, nothing on standard output and this one line after
@@ -97,12 +111,7 @@ impl Desk {
 
     pub(crate) fn calipers(&self, args: &[&str]) -> Run {
         let mut command = Command::new(env!("CARGO_BIN_EXE_calipers"));
-        let output = command.args(args).current_dir(self.path("")).env_remove("CLICOLOR_FORCE").output().unwrap();
-        Run {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        run(command.args(args).current_dir(self.path("")).env_remove("CLICOLOR_FORCE"))
     }
 }
 
@@ -138,20 +147,17 @@ impl Folder {
     }
 
     pub(crate) fn parquet(&self, name: &str, columns: &[(&str, ArrayRef)], compression: Compression) -> PathBuf {
-        let path = self.path(name);
-        let batch = batch(columns);
-        let properties = WriterProperties::builder().set_compression(compression).build();
-        let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), Some(properties)).unwrap();
-        writer.write(&batch).unwrap();
-        writer.close().unwrap();
-        path
+        self.parquet_with(name, columns, WriterProperties::builder().set_compression(compression).build())
     }
 
     /// A Parquet file in row groups of so many rows.
     pub(crate) fn row_groups(&self, name: &str, columns: &[(&str, ArrayRef)], rows: usize) -> PathBuf {
+        self.parquet_with(name, columns, WriterProperties::builder().set_max_row_group_row_count(Some(rows)).build())
+    }
+
+    fn parquet_with(&self, name: &str, columns: &[(&str, ArrayRef)], properties: WriterProperties) -> PathBuf {
         let path = self.path(name);
         let batch = batch(columns);
-        let properties = WriterProperties::builder().set_max_row_group_row_count(Some(rows)).build();
         let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), Some(properties)).unwrap();
         writer.write(&batch).unwrap();
         writer.close().unwrap();

@@ -1,25 +1,27 @@
-//! A line chart as data, and what it looks like.
+//! A line chart as data. [`layout`] places its parts and writes them as SVG.
 
 mod layout;
-mod svg;
 mod text;
 mod ticks;
 
 pub(crate) use text::escaped;
 
-/// Colours that people with any kind of colour vision can tell apart on white (Okabe and Ito,
-/// without the yellow, which is too light for a line). Series take them in turn; after the last
-/// comes the first.
+use crate::setters::setters;
+pub(crate) use layout::Drawing;
+
+/// Colours that people with any kind of colour vision can distinguish on white (Okabe and Ito,
+/// without the yellow, which is too light for a line). Series take them in turn, cyclically.
 pub const PALETTE: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"];
 
-/// The place of black in [`PALETTE`], for what belongs to no series.
+/// The index of black in [`PALETTE`], for lines that belong to no series.
 pub const BLACK: usize = 6;
 
-/// A line chart: titles, axes and what is drawn between them.
+/// A line chart: titles, axes, series, bands and horizontal lines.
 ///
-/// What has a name is in the legend, which stands below the plot. A series without points is in the
-/// legend alone; one without a name is in the plot alone. What cannot be drawn (NaN, infinite, not
-/// positive on a logarithmic axis) breaks a line and is left out.
+/// The legend below the plot lists everything that has a name. A series without points appears in
+/// the legend only, and a series without a name appears in the plot only. A point that cannot be
+/// drawn (NaN, infinite, or not positive on a logarithmic axis) is left out and interrupts its
+/// line.
 ///
 /// # Example
 /// ```
@@ -36,7 +38,7 @@ pub const BLACK: usize = 6;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
     title: String,
-    subtitle: Option<String>,
+    subtitle: String,
     x: Axis,
     y: Axis,
     series: Vec<Series>,
@@ -48,16 +50,16 @@ pub struct Chart {
 /// One of the two axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What is measured along it.
+    /// The quantity along the axis.
     pub label: String,
     /// Linear or logarithmic.
     pub scale: Scale,
-    /// From where to where; unless given, so that all data fit. A range that the scale cannot show
-    /// is not taken.
+    /// The ends of the axis. By default, and if the scale cannot show the given range, all data
+    /// fit.
     pub range: Option<(f64, f64)>,
 }
 
-/// How values become places.
+/// How values become positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scale {
     /// Equal differences are equally long.
@@ -70,65 +72,64 @@ pub enum Scale {
 /// Points with a line through them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// Its name in the legend; empty if it shall not stand there.
+    /// The name in the legend. An empty name is not listed.
     pub name: String,
-    /// Points in the order of the line.
+    /// The points, in the order of the line.
     pub points: Vec<(f64, f64)>,
     /// How the line is drawn.
     pub stroke: Stroke,
-    /// Index in [`PALETTE`], so that what belongs together can share one; unless given, the next in
-    /// turn.
+    /// Index in [`PALETTE`]. The default is the next colour in turn.
     pub colour: Option<usize>,
-    /// Whether each point has a dot, with its values on hovering.
+    /// Whether each point has a dot, which shows the values of the point on hover.
     pub markers: bool,
 }
 
 /// How a line is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stroke {
-    /// Without gaps.
+    /// A continuous line.
     #[default]
     Solid,
-    /// Of dashes.
+    /// A dashed line.
     Dashed,
-    /// Of dots.
+    /// A dotted line.
     Dotted,
 }
 
-/// The area between two lines, as an interval has one at each x.
+/// The area between two lines, for example an interval at each x.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Band {
-    /// Its name in the legend; empty if it shall not stand there.
+    /// The name in the legend. An empty name is not listed.
     pub name: String,
     /// The points of the lower line.
     pub lower: Vec<(f64, f64)>,
     /// The points of the upper line.
     pub upper: Vec<(f64, f64)>,
-    /// Index in [`PALETTE`]; unless given, the next in turn.
+    /// Index in [`PALETTE`]. The default is the next colour in turn.
     pub colour: Option<usize>,
-    /// How much of its colour is seen, from 0 to 1.
+    /// The opacity of the area, from 0 to 1.
     pub opacity: f64,
 }
 
-/// A thin line across the plot at one value of y.
+/// A thin horizontal line across the plot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
-    /// Its name in the legend; empty if it shall not stand there.
+    /// The name in the legend. An empty name is not listed.
     pub name: String,
-    /// Where it is.
+    /// The value of y.
     pub value: f64,
-    /// How it is drawn.
+    /// How the line is drawn.
     pub stroke: Stroke,
     /// Index in [`PALETTE`].
     pub colour: usize,
 }
 
 impl Chart {
-    /// An empty chart of 640 by 400, before its legend.
+    /// An empty chart of 640 by 400 pixels.
     pub fn new(title: impl Into<String>) -> Self {
         Chart {
             title: title.into(),
-            subtitle: None,
+            subtitle: String::new(),
             x: Axis::linear(""),
             y: Axis::linear(""),
             series: Vec::new(),
@@ -138,35 +139,25 @@ impl Chart {
         }
     }
 
-    /// A second, smaller line under the title.
-    pub fn subtitle(mut self, subtitle: impl Into<String>) -> Self {
-        self.subtitle = Some(subtitle.into());
-        self
-    }
+    setters! {
+        /// A second, smaller line under the title.
+        subtitle(subtitle: impl Into<String>) |chart| chart.subtitle = subtitle.into();
 
-    /// The axis from left to right.
-    pub fn x(mut self, axis: Axis) -> Self {
-        self.x = axis;
-        self
-    }
+        /// The horizontal axis.
+        x(axis: Axis) |chart| chart.x = axis;
 
-    /// The axis from bottom to top.
-    pub fn y(mut self, axis: Axis) -> Self {
-        self.y = axis;
-        self
-    }
+        /// The vertical axis.
+        y(axis: Axis) |chart| chart.y = axis;
 
-    /// Adds a series.
-    #[expect(clippy::should_implement_trait, reason = "a setter, and no sum")]
-    pub fn add(mut self, series: Series) -> Self {
-        self.series.push(series);
-        self
-    }
+        /// Adds a series.
+        #[expect(clippy::should_implement_trait, reason = "a builder method, not a sum")]
+        add(series: Series) |chart| chart.series.push(series);
 
-    /// Adds a band, behind all series.
-    pub fn band(mut self, band: Band) -> Self {
-        self.bands.push(band);
-        self
+        /// Adds a band, which is drawn behind all series.
+        band(band: Band) |chart| chart.bands.push(band);
+
+        /// Adds a thin horizontal line.
+        rule(rule: Rule) |chart| chart.rules.push(rule);
     }
 
     /// Adds a thin black dotted line at a value of y.
@@ -174,62 +165,30 @@ impl Chart {
         self.rule(Rule { name: name.into(), value, stroke: Stroke::Dotted, colour: BLACK })
     }
 
-    /// Adds a thin line at a value of y, of any colour and stroke.
-    pub fn rule(mut self, rule: Rule) -> Self {
-        self.rules.push(rule);
-        self
-    }
-
-    /// Width and height in pixels, at least 240 by 160; lines of titles and legend beyond the first
-    /// make it higher.
+    /// Width and height in pixels, at least 240 by 160. Titles and legends of several lines make
+    /// the chart higher.
     pub fn size(mut self, width: f64, height: f64) -> Self {
         let within = |size: f64, least: f64| if size >= least { size.min(10_000.0) } else { least };
         self.size = (within(width, 240.0), within(height, 160.0));
         self
     }
 
-    /// The chart as an SVG document, which may also stand inside a page: it has no identifiers,
-    /// styles or scripts.
+    /// The chart as an SVG document. It has no identifiers, styles or scripts, so it can also stand
+    /// inside a page.
     pub fn to_svg(&self) -> String {
-        svg::write(self, &layout::Layout::new(self))
+        layout::file(self)
     }
 
-    /// The chart for a page, in the page's colours and without the title, which stands in the page;
-    /// screen readers have it.
-    pub(crate) fn inline(&self) -> Drawing {
-        Self::inline_moments(std::slice::from_ref(self), 0)
+    /// Charts with the same axes and names for a page, which shows one at a time, at first the one
+    /// with index `shown`.
+    pub(crate) fn inline(charts: &[Chart], shown: usize) -> Drawing {
+        Drawing::new(charts, shown)
     }
 
-    /// Charts with the same axes and names, of which the page shows one at a time, `shown` at
-    /// first.
-    pub(crate) fn inline_moments(charts: &[Chart], shown: usize) -> Drawing {
-        let untitled = charts
-            .get(shown)
-            .map_or_else(|| Chart::new(""), |chart| Chart { title: String::new(), subtitle: None, ..chart.clone() });
-        let layout = layout::Layout::new(&untitled);
-        let layout = layout::Layout { height: layout.content_height, ..layout };
-        Drawing { svg: svg::write_inline(charts, shown, &layout), layout }
-    }
-
-    /// Every point that is drawn or limits a band.
+    /// All points of series and bands.
     fn points(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         let bands = self.bands.iter().flat_map(|band| band.lower.iter().chain(&band.upper));
         self.series.iter().flat_map(|series| &series.points).chain(bands).copied()
-    }
-}
-
-/// A chart as it stands in a page.
-pub(crate) struct Drawing {
-    pub(crate) svg: String,
-    layout: layout::Layout,
-}
-
-impl Drawing {
-    /// Where a value of x is, in pixels of the drawing; `None` if nowhere.
-    pub(crate) fn x(&self, value: f64) -> Option<f64> {
-        let share = self.layout.x.place(value)?;
-        let place = self.layout.plot.left + share * self.layout.plot.width;
-        Some((place * 10.0).round() / 10.0)
     }
 }
 
@@ -241,13 +200,12 @@ impl Axis {
 
     /// A logarithmic axis.
     pub fn log(label: impl Into<String>) -> Self {
-        Axis { label: label.into(), scale: Scale::Log, range: None }
+        Axis { scale: Scale::Log, ..Axis::linear(label) }
     }
 
-    /// From where to where.
-    pub fn range(mut self, from: f64, to: f64) -> Self {
-        self.range = Some((from, to));
-        self
+    /// The ends of the axis.
+    pub fn range(self, from: f64, to: f64) -> Self {
+        Axis { range: Some((from, to)), ..self }
     }
 }
 
@@ -257,22 +215,15 @@ impl Series {
         Series { name: name.into(), points, stroke: Stroke::Solid, colour: None, markers: false }
     }
 
-    /// How the line is drawn.
-    pub fn stroke(mut self, stroke: Stroke) -> Self {
-        self.stroke = stroke;
-        self
-    }
+    setters! {
+        /// How the line is drawn.
+        stroke(stroke: Stroke) |series| series.stroke = stroke;
 
-    /// Index in [`PALETTE`].
-    pub fn colour(mut self, colour: usize) -> Self {
-        self.colour = Some(colour);
-        self
-    }
+        /// Index in [`PALETTE`].
+        colour(colour: usize) |series| series.colour = Some(colour);
 
-    /// With a dot at each point.
-    pub fn markers(mut self) -> Self {
-        self.markers = true;
-        self
+        /// Adds a dot at each point.
+        markers() |series| series.markers = true;
     }
 }
 
@@ -282,24 +233,18 @@ impl Band {
         Band { name: name.into(), lower, upper, colour: None, opacity: 0.18 }
     }
 
-    /// Index in [`PALETTE`].
-    pub fn colour(mut self, colour: usize) -> Self {
-        self.colour = Some(colour);
-        self
-    }
-}
+    setters! {
+        /// Index in [`PALETTE`].
+        colour(colour: usize) |band| band.colour = Some(colour);
 
-impl Band {
-    /// As strong as a bar, for areas that are what is shown.
-    pub fn strong(mut self) -> Self {
-        self.opacity = 0.5;
-        self
+        /// Draws the area as strongly as a bar, for an area that is the content of the chart.
+        strong() |band| band.opacity = 0.5;
     }
 }
 
 impl Scale {
-    /// Whether a value has a place on the axis. Values near the largest double are left out: their
-    /// differences overflow.
+    /// Whether a value has a position on the axis. Values near the largest double have none, since
+    /// their differences overflow.
     fn shows(self, value: f64) -> bool {
         match self {
             Scale::Linear => value.abs() <= 1e300,

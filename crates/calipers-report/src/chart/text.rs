@@ -1,7 +1,7 @@
-//! Texts: how wide they may be, where they break, and how XML wants them.
+//! The width of texts, their line breaks, and their escapes in XML.
 
-/// Width in pixels, rather too large than too small: that of DejaVu Sans, the widest font that a
-/// browser is likely to take.
+/// An upper bound on the width in pixels: the width in DejaVu Sans, the widest font that a browser
+/// is likely to use.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     let share = |c: char| match c {
         'i' | 'j' | 'l' | '\'' | '|' | '!' | '.' | ',' | ':' | ';' | ' ' | 'I' => 0.36,
@@ -15,8 +15,8 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(share).sum::<f64>() * size
 }
 
-/// Lines that fit, broken between words, and inside a word that is longer than a line. No text has
-/// no line.
+/// Lines that fit, broken between words, and inside a word that is longer than a line. An empty
+/// text has no lines.
 pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -41,7 +41,7 @@ pub(super) fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     lines
 }
 
-/// The text, or as much of its start and end as fits.
+/// The text, or as much of its start and its end as fits.
 pub(super) fn shortened(text: &str, size: f64, most: f64) -> String {
     if width(text, size) <= most {
         return text.to_owned();
@@ -54,8 +54,8 @@ pub(super) fn shortened(text: &str, size: f64, most: f64) -> String {
     (0..characters.len()).rev().map(cut).find(|text| width(text, size) <= most).unwrap_or_else(|| "…".to_owned())
 }
 
-/// Text as XML has it. Characters that no XML document may have become the one that stands for the
-/// unknown.
+/// Text with the escapes of XML. Characters that XML does not allow become the replacement
+/// character.
 pub(crate) fn escaped(text: &str) -> String {
     let mut xml = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,8 +1,9 @@
-//! Where an axis begins and ends, and which values are marked on it.
+//! The ends of an axis, and the values that are marked on it.
 
 use super::{Axis, Scale};
+use crate::number;
 
-/// An axis with numbers: from where to where, and what is marked.
+/// An axis with its ends and marks.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ticks {
     scale: Scale,
@@ -15,7 +16,7 @@ pub(super) struct Ticks {
 }
 
 impl Ticks {
-    /// Marks for these data, at most about so many with numbers.
+    /// Marks for these data, of which about `most` have numbers.
     pub(super) fn new(axis: &Axis, values: impl Iterator<Item = f64>, most: usize) -> Self {
         let most = most.max(2);
         let given =
@@ -37,8 +38,8 @@ impl Ticks {
         Ticks { scale: axis.scale, from, to, major, minor }
     }
 
-    /// The place of a value as a share of the axis: 0 at its start, 1 at its end. `None` if it has
-    /// none.
+    /// The position of a value as a share of the axis: 0 at its start, 1 at its end. `None` if the
+    /// axis cannot show the value.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         self.scale.shows(value).then(|| match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),
@@ -47,16 +48,15 @@ impl Ticks {
     }
 }
 
-/// Whether the numbers between the two can be told apart.
+/// Whether the numbers between the two ends can be distinguished.
 fn is_wide(from: f64, to: f64) -> bool {
     to - from > 1e-9 * from.abs().max(to.abs())
 }
 
-/// To ends on marks around the data; from 0 where that leaves them at least half of the plot.
+/// Ends on marks around the data. One end is 0 if the data then still fill half of the plot.
 fn linear_range(extent: Option<(f64, f64)>, most: usize) -> (f64, f64) {
     let (least, greatest) = match extent {
-        None => (0.0, 1.0),
-        Some((0.0, 0.0)) => (0.0, 1.0),
+        None | Some((0.0, 0.0)) => (0.0, 1.0),
         Some((least, greatest)) if !is_wide(least, greatest) => {
             let half = greatest.abs().max(least.abs()) / 2.0;
             (least - half, greatest + half)
@@ -66,7 +66,7 @@ fn linear_range(extent: Option<(f64, f64)>, most: usize) -> (f64, f64) {
         Some(extent) => extent,
     };
     let step = step(least, greatest, most);
-    // A hair inside, so that an end on a mark stays there.
+    // Slightly inside, so that an end on a mark stays there.
     ((least / step + 1e-9).floor() * step, (greatest / step - 1e-9).ceil() * step)
 }
 
@@ -82,19 +82,19 @@ fn step(from: f64, to: f64, most: usize) -> f64 {
 fn linear_ticks(from: f64, to: f64, step: f64) -> Vec<(f64, String)> {
     let first = (from / step - 1e-9).ceil();
     let count = ((to / step + 1e-9).floor() - first).max(0.0) as usize;
-    // Multiples of the step, and not sums, whose errors would grow; without the sign of a zero.
+    // Multiples of the step, since the errors of sums would grow. Adding 0 removes the sign of -0.
     let values: Vec<f64> = (0..=count).map(|index| (first + index as f64) * step + 0.0).collect();
     labelled(values, step)
 }
 
-/// Numbers as long as the step needs, and all of one kind.
+/// Numbers with the digits that the step needs, all in one notation.
 fn labelled(values: Vec<f64>, step: f64) -> Vec<(f64, String)> {
     let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
     let exponent = (step.log10() + 1e-9).floor() as i32;
     let label = |value: f64| match (largest, exponent) {
         (_, -6..) if largest < 1e7 => grouped(value, (-exponent).max(0) as usize),
         _ if value == 0.0 => "0".to_owned(),
-        // As many digits as the largest needs beside the step.
+        // As many digits as the largest number needs at this step.
         _ => scientific(value, (largest.log10().floor() as i32 - exponent).clamp(0, 15) as usize),
     };
     values.into_iter().map(|value| (value, label(value))).collect()
@@ -106,19 +106,14 @@ fn log_range(extent: Option<(f64, f64)>) -> (f64, f64) {
         Some((least, greatest)) if !is_wide(least, greatest) => (least / 2.0, greatest * 2.0),
         Some(extent) => extent,
     };
-    let below = |value: f64| {
-        let power = 10f64.powf(value.log10().floor());
-        [10.0, 5.0, 2.0, 1.0].into_iter().map(|factor| factor * power).find(|mark| *mark <= value * (1.0 + 1e-9))
-    };
-    let above = |value: f64| {
-        let power = 10f64.powf(value.log10().floor());
-        [1.0, 2.0, 5.0, 10.0].into_iter().map(|factor| factor * power).find(|mark| *mark >= value * (1.0 - 1e-9))
-    };
-    (below(least).unwrap_or(least), above(greatest).unwrap_or(greatest))
+    let marks = |value: f64| [1.0, 2.0, 5.0, 10.0].map(|factor| factor * 10f64.powf(value.log10().floor()));
+    let below = marks(least).into_iter().rev().find(|mark| *mark <= least * (1.0 + 1e-9));
+    let above = marks(greatest).into_iter().find(|mark| *mark >= greatest * (1.0 - 1e-9));
+    (below.unwrap_or(least), above.unwrap_or(greatest))
 }
 
-/// Powers of ten, with 2 to 9 times them between; where there are not two of those, 1, 2 and 5
-/// times them; and within a few per cent as on a linear axis.
+/// Powers of ten with numbers, and 2 to 9 times them without. If there are fewer than three powers,
+/// 1, 2 and 5 times them have numbers; if that is too few, the marks are those of a linear axis.
 fn log_ticks(from: f64, to: f64, most: usize) -> (Vec<(f64, String)>, Vec<f64>) {
     let inside = |value: &f64| (from * (1.0 - 1e-9)..=to * (1.0 + 1e-9)).contains(value);
     let (first, last) = (from.log10().floor() as i32, to.log10().ceil() as i32);
@@ -135,12 +130,13 @@ fn log_ticks(from: f64, to: f64, most: usize) -> (Vec<(f64, String)>, Vec<f64>) 
         return (powers.iter().filter(kept).map(|value| label(*value)).collect(), powers);
     }
     let few = multiples(&[1.0, 2.0, 5.0]);
-    match (powers.len(), few.len()) {
-        (3.., _) => (powers.into_iter().map(label).collect(), between),
-        (_, 2..) if few.len() <= most => (few.into_iter().map(label).collect(), between),
-        (2, _) => (powers.into_iter().map(label).collect(), between),
-        _ => (linear_ticks(from, to, step(from, to, most)), Vec::new()),
-    }
+    let marked = match (powers.len(), few.len()) {
+        (3.., _) => powers,
+        (_, 2..) if few.len() <= most => few,
+        (2, _) => powers,
+        _ => return (linear_ticks(from, to, step(from, to, most)), Vec::new()),
+    };
+    (marked.into_iter().map(label).collect(), between)
 }
 
 /// `0.01`, `200`, `10⁻⁵`, `2·10⁶`.
@@ -152,7 +148,7 @@ fn power_label(value: f64) -> String {
     }
 }
 
-/// `3·10⁻⁷`, and `10⁻⁷` without a factor that says nothing.
+/// `3·10⁻⁷`, or `10⁻⁷` if the factor is 1.
 fn scientific(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$e}");
     let (factor, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -170,18 +166,12 @@ fn scientific(value: f64, digits: usize) -> String {
     }
 }
 
-/// Thousands apart, a minus that is as wide as a plus.
+/// With a comma between thousands from five digits on, and a minus as wide as a plus.
 fn grouped(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
-    let mut label = String::from(if value < 0.0 { "−" } else { "" });
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) && whole.len() > 4 {
-            label.push(',');
-        }
-        label.push(digit);
-    }
-    label + rest
+    let whole = if whole.len() > 4 { number::with_commas(whole) } else { whole.to_owned() };
+    format!("{}{whole}{rest}", if value < 0.0 { "−" } else { "" })
 }
 
 #[cfg(test)]

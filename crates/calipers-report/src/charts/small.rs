@@ -1,25 +1,23 @@
-//! A diagram so small that many stand on a page: the curve, its band and the diagonal in a square,
-//! no numbers.
+//! A small diagram without numbers: the curve, its band and the diagonal in a square.
 
 use std::fmt::Write;
 
 use super::is_seen;
 use crate::chart::escaped;
-use crate::gather::Moment;
+use crate::gather::Smoothed;
 
 const SIDE: f64 = 120.0;
 
-/// `title` is for those who do not see it.
-pub(crate) fn small(title: &str, moment: &Moment) -> String {
-    let curve = &moment.curve;
+/// The diagram as SVG. Screen readers read the title.
+pub(crate) fn small(title: &str, diagram: &Smoothed) -> String {
+    let curve = &diagram.curve;
     let place = |p: f64, rate: f64| format!("{:.1},{:.1}", SIDE * p, SIDE * (1.0 - rate));
-    let seen: Vec<usize> = (0..curve.probabilities.len()).filter(|place| is_seen(moment, *place)).collect();
+    let seen: Vec<usize> = (0..curve.probabilities.len()).filter(|place| is_seen(diagram, *place)).collect();
     let (mut bands, mut lines) = (String::new(), String::new());
-    // Where nothing is seen, nothing is drawn.
     for run in seen.chunk_by(|a, b| a + 1 == *b) {
         let line =
             |values: &[f64]| run.iter().map(|at| place(curve.probabilities[*at], values[*at])).collect::<Vec<_>>();
-        let (upper, mut lower) = (line(&moment.band.upper), line(&moment.band.lower));
+        let (upper, mut lower) = (line(&diagram.band.upper), line(&diagram.band.lower));
         lower.reverse();
         let _ = write!(
             bands,
@@ -33,15 +31,12 @@ pub(crate) fn small(title: &str, moment: &Moment) -> String {
             line(&curve.outcome_rates).join(" ")
         );
     }
-    let mut svg = String::new();
-    let _ = write!(
-        svg,
+    format!(
         "<svg viewBox=\"-2 -2 {side} {side}\" role=\"img\"><title>{title}</title>\
          <rect width=\"{SIDE}\" height=\"{SIDE}\" fill=\"none\" stroke=\"var(--grid)\"/>\
          <path d=\"M0 {SIDE}L{SIDE} 0\" stroke=\"var(--axis)\" stroke-dasharray=\"1.5 3.5\"/>\
          {bands}{lines}</svg>",
         side = SIDE + 4.0,
         title = escaped(title),
-    );
-    svg
+    )
 }

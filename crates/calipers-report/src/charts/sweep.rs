@@ -1,12 +1,12 @@
 //! The chart of a sweep.
 
-use calipers::{Estimate, SweepResult};
+use calipers::{SweepPoint, SweepResult};
 
 use crate::chart::{Axis, BLACK, Chart, PALETTE, Rule, Series, Stroke};
 
-/// ECE of each model over the number of bins as a solid line, LS-ECE over 1/sigma as a dashed one
-/// of the same colour, smECE as a thin dotted rule. ECE is that with bins of equal width; with one
-/// model, that with bins of equal mass has a line of its own.
+/// A chart of ECE by number of bins (solid lines), LS-ECE by 1/sigma (dashed lines) and smECE (thin
+/// dotted lines), with one colour for each model. ECE has bins of equal width; with one model, a
+/// further line shows ECE with bins of equal mass.
 ///
 /// # Example
 /// ```
@@ -19,22 +19,21 @@ use crate::chart::{Axis, BLACK, Chart, PALETTE, Rule, Series, Stroke};
 /// # Ok::<(), calipers::Error>(())
 /// ```
 pub fn sweep_chart(models: &[(&str, &SweepResult)]) -> Chart {
-    let chart = Chart::new("Calibration error by number of bins").x(Axis::linear("number of bins, and 1/sigma"));
-    let chart = chart.y(Axis::linear("calibration error"));
     match models {
-        [(name, result)] => one(chart, name, result),
-        _ => many(chart, models),
+        [(name, result)] => one(name, result),
+        _ => many(models),
     }
 }
 
-fn one(chart: Chart, name: &str, result: &SweepResult) -> Chart {
-    let mut chart = if name.is_empty() { chart } else { chart.subtitle(name) };
-    chart = chart.add(Series::line("ECE, equal-width bins", uniform(result)).colour(0).markers());
-    let quantile: Vec<(f64, f64)> = result
-        .points
-        .iter()
-        .filter_map(|point| Some((point.n_bins as f64, point.ece_quantile.as_ref()?.value)))
-        .collect();
+fn empty() -> Chart {
+    let chart = Chart::new("Calibration error by number of bins").x(Axis::linear("number of bins, and 1/sigma"));
+    chart.y(Axis::linear("calibration error"))
+}
+
+fn one(name: &str, result: &SweepResult) -> Chart {
+    let mut chart = empty().subtitle(name).add(Series::line(ECE, ece(result)).colour(0).markers());
+    let quantile = |point: &SweepPoint| Some((point.n_bins as f64, point.ece_quantile.as_ref()?.value));
+    let quantile: Vec<(f64, f64)> = result.points.iter().filter_map(quantile).collect();
     if !quantile.is_empty() {
         chart = chart.add(Series::line("ECE, equal-mass bins", quantile).colour(1).markers());
     }
@@ -42,37 +41,31 @@ fn one(chart: Chart, name: &str, result: &SweepResult) -> Chart {
     with_rule(chart, result, 0, "smECE")
 }
 
-/// One entry of the legend for each model, and one for each kind of line.
-fn many(mut chart: Chart, models: &[(&str, &SweepResult)]) -> Chart {
-    // Black is for the kinds of lines.
+/// The legend has one entry for each model, and one for each kind of line in black.
+fn many(models: &[(&str, &SweepResult)]) -> Chart {
+    let mut chart = empty();
     for (index, (name, result)) in models.iter().enumerate() {
         let colour = index % (PALETTE.len() - 1);
-        chart = chart.add(Series::line(*name, uniform(result)).colour(colour).markers());
+        chart = chart.add(Series::line(*name, ece(result)).colour(colour).markers());
         chart = chart.add(Series::line("", ls_ece(result)).colour(colour).stroke(Stroke::Dashed));
         chart = with_rule(chart, result, colour, "");
     }
-    let kinds = [("ECE, equal-width bins", Stroke::Solid), (LS_ECE, Stroke::Dashed), ("smECE", Stroke::Dotted)];
-    kinds
-        .into_iter()
-        .fold(chart, |chart, (name, stroke)| chart.add(Series::line(name, Vec::new()).colour(BLACK).stroke(stroke)))
+    let kinds = [(ECE, Stroke::Solid), (LS_ECE, Stroke::Dashed), ("smECE", Stroke::Dotted)];
+    let kinds = kinds.map(|(name, stroke)| Series::line(name, Vec::new()).colour(BLACK).stroke(stroke));
+    kinds.into_iter().fold(chart, Chart::add)
 }
 
+const ECE: &str = "ECE, equal-width bins";
 const LS_ECE: &str = "LS-ECE, sigma = 1/bins";
 
-/// The sweep of a sketch: what it answers, point by point.
-pub(crate) fn sweep_parts(name: &str, points: &[(usize, Option<Estimate>, Option<Estimate>)]) -> Chart {
-    let value = |found: &Option<Estimate>| found.as_ref().map_or(f64::NAN, |found| found.value);
-    let ece = points.iter().map(|(n_bins, ece, _)| (*n_bins as f64, value(ece))).collect();
-    let ls_ece = points.iter().map(|(n_bins, _, ls_ece)| (*n_bins as f64, value(ls_ece))).collect();
-    Chart::new("Calibration error by number of bins")
-        .subtitle(name)
-        .x(Axis::linear("number of bins, and 1/sigma"))
-        .y(Axis::linear("calibration error"))
-        .add(Series::line("ECE, equal-width bins", ece).colour(0).markers())
-        .add(Series::line(LS_ECE, ls_ece).colour(0).stroke(Stroke::Dashed))
+/// The sweep of a sketch, from rows with the number of bins, ECE and LS-ECE.
+pub(crate) fn sweep_parts(name: &str, rows: &[Vec<f64>]) -> Chart {
+    let points = |column: usize| rows.iter().map(|row| (row[0], row[column])).collect();
+    let chart = empty().subtitle(name).add(Series::line(ECE, points(1)).colour(0).markers());
+    chart.add(Series::line(LS_ECE, points(2)).colour(0).stroke(Stroke::Dashed))
 }
 
-fn uniform(result: &SweepResult) -> Vec<(f64, f64)> {
+fn ece(result: &SweepResult) -> Vec<(f64, f64)> {
     result.points.iter().map(|point| (point.n_bins as f64, point.ece_uniform.value)).collect()
 }
 
@@ -80,12 +73,8 @@ fn ls_ece(result: &SweepResult) -> Vec<(f64, f64)> {
     result.points.iter().map(|point| (point.n_bins as f64, point.ls_ece.value)).collect()
 }
 
-/// smECE, where there is one.
+/// Adds smECE as a horizontal line, if there is one.
 fn with_rule(chart: Chart, result: &SweepResult, colour: usize, name: &str) -> Chart {
-    match &result.smooth_ece {
-        Some(smooth_ece) => {
-            chart.rule(Rule { name: name.to_owned(), value: smooth_ece.value, stroke: Stroke::Dotted, colour })
-        }
-        None => chart,
-    }
+    let rule = |value: f64| Rule { name: name.to_owned(), value, stroke: Stroke::Dotted, colour };
+    result.smooth_ece.iter().fold(chart, |chart, smooth_ece| chart.rule(rule(smooth_ece.value)))
 }

@@ -1,5 +1,5 @@
-//! The table of measures: LS-ECE, its residual form and ECE with all that is known of them, others
-//! beside.
+//! The table of measures: LS-ECE, its residual form and ECE with floor and interval, and other
+//! measures.
 
 use calipers::measure::{Cost, FromSketch};
 use calipers::{
@@ -8,40 +8,41 @@ use calipers::{
 
 use super::Options;
 
-/// So many rows in all draws of a measure that is asked again for each: some seconds.
+/// The largest number of rows, over all resamples, that a measure without a faster way is computed
+/// on: this takes some seconds.
 const MOST_DRAWN_ROWS: u64 = 4_000_000;
 
 /// A measure of a model.
 #[derive(Debug, Clone)]
 pub struct Measured {
-    /// What it is.
+    /// The measure.
     pub spec: &'static Spec,
-    /// What is known of it.
+    /// The result.
     pub outcome: Outcome,
 }
 
-/// What is known of a measure.
+/// The result of a measure.
 #[derive(Debug, Clone)]
 pub enum Outcome {
-    /// All of it.
+    /// The value with its floor and interval.
     Assessed(Box<Assessment>),
-    /// Its value alone, and why no more.
+    /// The value alone, and why there is no floor and interval.
     Value(Box<Estimate>, String),
-    /// Why there is none.
-    Refused(Error),
+    /// Why there is no value.
+    Error(Error),
 }
 
 impl Measured {
-    /// Its value with the settings that made it.
+    /// The value with its settings.
     pub fn estimate(&self) -> Option<&Estimate> {
         match &self.outcome {
             Outcome::Assessed(assessment) => Some(&assessment.estimate),
             Outcome::Value(estimate, _) => Some(estimate),
-            Outcome::Refused(_) => None,
+            Outcome::Error(_) => None,
         }
     }
 
-    /// What is known of it, where all is.
+    /// The value with its floor and interval, if there are any.
     pub fn assessment(&self) -> Option<&Assessment> {
         match &self.outcome {
             Outcome::Assessed(assessment) => Some(assessment),
@@ -56,8 +57,8 @@ impl Options {
     }
 }
 
-/// LS-ECE must have an answer; `assessment` is that of it, where models were compared. `drawn` may
-/// stand for the rows.
+/// All measures of a model. `assessment` is that of LS-ECE, if models were compared; `drawn` is the
+/// sample of the charts. Without a value of LS-ECE there is no report.
 pub(super) fn gather(
     sample: Sample<'_>,
     drawn: Sample<'_>,
@@ -71,11 +72,11 @@ pub(super) fn gather(
     let assessed =
         |found: Assessment| Measured { spec: found.estimate.spec, outcome: Outcome::Assessed(Box::new(found)) };
     let residual = ls_ece.residual.clone();
-    // The form that decides is under what it decides.
+    // The residual form, which decides the verdict, comes right after LS-ECE.
     let mut all: Vec<Measured> =
         [Some(ls_ece), residual.map(|residual| *residual)].into_iter().flatten().map(assessed).collect();
     let ece = options.assess(&options.ece);
-    // A sketch has exact bins, and resamples of it cost the same for any number of rows.
+    // A sketch has exact bins, and its resamples cost the same for any number of rows.
     let ece = if sample.has_clusters() { ece.run(sample) } else { ece.run(drawn).or_else(|_| ece.run(sample)) };
     all.push(match ece {
         Ok(assessment) => assessed(assessment),
@@ -91,18 +92,17 @@ pub(super) fn gather(
         let few = sample.n().saturating_mul(2 * options.n_resamples) <= MOST_DRAWN_ROWS;
         let spec = other.spec();
         all.push(match (sample.is_sketch(), spec.cost) {
-            // The page says that it is made from a sketch: what that does not know need not be
-            // refused one by one.
+            // The page states that it comes from a sketch, so there is no error for each measure.
             (true, _) if spec.from_sketch == FromSketch::Nothing => continue,
             (true, _) => value_of(sample, &**other, "its resamples need the rows".to_owned()),
             (false, Cost::Slow) => {
-                let why = format!("its draws take minutes; calipers assess --measure {} has them", spec.name);
-                value_of(sample, &**other, why)
+                let command = format!("calipers assess --measure {} computes them", spec.name);
+                value_of(sample, &**other, format!("its resamples take minutes; {command}"))
             }
-            (false, _) if !few => value_of(sample, &**other, "too many rows to draw it again and again".to_owned()),
+            (false, _) if !few => value_of(sample, &**other, "there are too many rows for its resamples".to_owned()),
             (false, _) => match options.assess(&**other).run(sample) {
                 Ok(assessment) => assessed(assessment),
-                Err(refusal) => Measured { spec, outcome: Outcome::Refused(refusal) },
+                Err(error) => Measured { spec, outcome: Outcome::Error(error) },
             },
         });
     }
@@ -112,7 +112,7 @@ pub(super) fn gather(
 fn value_of(sample: Sample<'_>, measure: &dyn Measure, why: String) -> Measured {
     let outcome = match sample.estimate(measure) {
         Ok(estimate) => Outcome::Value(Box::new(estimate), why),
-        Err(refusal) => Outcome::Refused(refusal),
+        Err(error) => Outcome::Error(error),
     };
     Measured { spec: measure.spec(), outcome }
 }

@@ -1,23 +1,29 @@
-//! Predictions -> figures: every number of a report, asked of the core and kept as plain data.
+//! Predictions -> values: the core computes every number of a report, and this module keeps them as
+//! plain data.
 
 mod measures;
 mod options;
 mod parts;
 mod reliability;
 mod spread;
-mod subject;
 mod sweep;
 
-use calipers::{BinaryView, Compare, Comparison, Error, InputReport, Multiclass, Predictions, Sample, Sketch, Ties};
+use calipers::{
+    BinaryView, Compare, Comparison, Error, InputReport, Measure, Multiclass, Predictions, Sample, Sketch, Ties,
+};
 
+use crate::setters::setters;
 pub use measures::{Measured, Outcome};
 pub use options::{Options, Origin};
 pub use parts::{Groups, Part, Parts};
-pub use reliability::{Bins, Corp, Moment, Reliability};
+pub use reliability::{Corp, Reliability, Smoothed};
 pub use spread::Spread;
-pub use sweep::SweepFigures;
+pub use sweep::SweepValues;
 
-/// A report to be made: models, and how they are looked at.
+/// Charts, and the resamples of ECE, use a sketch of the data above this number of rows.
+const MANY: usize = 20_000;
+
+/// A report to be made: the models and the options.
 ///
 /// # Example
 /// ```
@@ -26,8 +32,8 @@ pub use sweep::SweepFigures;
 ///
 /// let predictions = Input::probabilities(&[0.9, 0.6, 0.2, 0.4], &[1, 0, 0, 1]).check()?;
 /// let source = Source::Rows { predictions: &predictions, multiclass: Multiclass::Auto, ties: Ties::First, clusters: None };
-/// let figures = Report::new(Options::new().n_resamples(100)).model(Model::new("forest", source)).gather()?;
-/// assert!(figures.to_html().contains("forest"));
+/// let values = Report::new(Options::new().n_resamples(100)).model(Model::new("forest", source)).gather()?;
+/// assert!(values.to_html().contains("forest"));
 /// # Ok::<(), calipers::Error>(())
 /// ```
 pub struct Report<'a> {
@@ -39,7 +45,7 @@ pub struct Report<'a> {
     notes: Vec<String>,
 }
 
-/// A model, and where its predictions came from.
+/// A model and its predictions.
 pub struct Model<'a> {
     name: String,
     source: Source<'a>,
@@ -49,19 +55,19 @@ pub struct Model<'a> {
 
 /// Predictions of a model.
 pub enum Source<'a> {
-    /// Rows that are in memory.
+    /// Rows in memory.
     Rows {
-        /// The rows, checked.
+        /// The validated rows.
         predictions: &'a Predictions<'a>,
-        /// What is asked of rows of several classes. [`Multiclass::Classwise`] shows the top class
-        /// first, too.
+        /// How several classes become one probability and one outcome. With
+        /// [`Multiclass::Classwise`] the report is still about the top class first.
         multiclass: Multiclass,
-        /// The top class, if several tie.
+        /// Which class is the top class if several have the same probability.
         ties: Ties,
-        /// The number of each row's cluster, where rows depend on each other.
+        /// The cluster number of each row, if rows depend on each other.
         clusters: Option<&'a [u32]>,
     },
-    /// What stands for rows that are not.
+    /// A sketch of rows that are not in memory.
     Sketch(&'a Sketch),
 }
 
@@ -71,78 +77,73 @@ impl<'a> Model<'a> {
         Model { name: name.into(), source, groups: None, origin: Origin::default() }
     }
 
-    /// Groups of its rows, each of which is looked at on its own.
-    pub fn groups(mut self, groups: Groups<'a>) -> Self {
-        self.groups = Some(groups);
-        self
-    }
+    setters! {
+        /// Groups of the rows, each of which is measured on its own.
+        groups(groups: Groups<'a>) |model| model.groups = Some(groups);
 
-    /// Where the predictions came from, for those who make the report again.
-    pub fn origin(mut self, origin: Origin) -> Self {
-        self.origin = origin;
-        self
+        /// Where the predictions came from, so that a reader can make the report again.
+        origin(origin: Origin) |model| model.origin = origin;
     }
 }
 
-/// All that a report shows.
+/// All values of a report.
 #[derive(Debug, Clone)]
-pub struct Figures {
-    /// What the page is called.
+pub struct Values {
+    /// The title of the page.
     pub title: String,
-    /// One for each model, in the order in which they came.
-    pub models: Vec<ModelFigures>,
-    /// Every two models, where there are two: or why they are not compared.
+    /// One entry for each model, in the given order.
+    pub models: Vec<ModelValues>,
+    /// The comparison of several models, or why there is none.
     pub compared: Option<Compared>,
-    /// How all of it was made.
+    /// The options of the report.
     pub options: Options,
     /// The command that makes the page again, if there is one.
     pub command: Option<String>,
-    /// What else should be known of how it was made.
+    /// Further notes on how the page was made.
     pub notes: Vec<String>,
 }
 
-/// Every two models on the same rows.
+/// The comparison of every two models on the same rows.
 #[derive(Debug, Clone)]
 pub enum Compared {
-    /// With all differences.
+    /// All differences.
     Done(Comparison),
-    /// Why not.
+    /// Why the models are not compared.
     Not(String),
 }
 
-/// All that a report shows of one model.
+/// All values of one model.
 #[derive(Debug, Clone)]
-pub struct ModelFigures {
-    /// Its name.
+pub struct ModelValues {
+    /// The name of the model.
     pub name: String,
-    /// Where it came from.
+    /// Where the predictions came from.
     pub origin: Origin,
-    /// Rows.
+    /// The number of rows.
     pub n: u64,
-    /// What was read, rounded, tied and left out.
+    /// How many rows were read, rounded, tied and left out.
     pub input: InputReport,
-    /// Probabilities that were moved off 0 or 1.
+    /// How several classes became one probability and one outcome.
+    pub question: Option<String>,
+    /// The number of probabilities that were clipped away from 0 or 1.
     pub n_clipped: u64,
-    /// Whether rows depend on each other, by clusters: figures reckon with that, bands and the
-    /// sweep do not.
+    /// Whether rows have clusters. Values account for them; bands and the sweep do not.
     pub clustered: bool,
-    /// Whether figures are those of a sketch.
+    /// Mean probability and outcome rate.
+    pub means: (f64, f64),
+    /// Whether values come from a sketch.
     pub from_sketch: bool,
     /// Whether charts were drawn from a sketch of the rows.
     pub drawn_from_sketch: bool,
-    /// What was asked of rows of several classes.
-    pub question: Option<String>,
-    /// LS-ECE first, and then its residual form, which decides.
+    /// LS-ECE first, then its residual form, which decides the verdict.
     pub measures: Vec<Measured>,
-    /// Mean probability and outcome rate.
-    pub means: (f64, f64),
     /// The scale of the noise of LS-ECE.
     pub sigma: f64,
     /// The reliability diagrams.
     pub reliability: Reliability,
-    /// ECE over bins beside LS-ECE over sigma.
-    pub sweep: SweepFigures,
-    /// Cumulative differences, and where the probabilities are.
+    /// ECE by number of bins and LS-ECE by sigma.
+    pub sweep: SweepValues,
+    /// Cumulative differences and the distribution of probabilities.
     pub spread: Spread,
     /// Each class against the rest.
     pub classes: Option<Parts>,
@@ -156,44 +157,31 @@ impl<'a> Report<'a> {
         Report { options, models: Vec::new(), title: None, unpaired: None, command: None, notes: Vec::new() }
     }
 
-    /// Adds a model.
-    pub fn model(mut self, model: Model<'a>) -> Self {
-        self.models.push(model);
-        self
+    setters! {
+        /// Adds a model.
+        model(model: Model<'a>) |report| report.models.push(model);
+
+        /// The title of the page. The default is the names of the models.
+        title(title: impl Into<String>) |report| report.title = Some(title.into());
+
+        /// Models are not compared, for this reason. Without a reason, the caller guarantees that
+        /// all models have the same rows in the same order.
+        unpaired(reason: impl Into<String>) |report| report.unpaired = Some(reason.into());
+
+        /// The command that makes the page again.
+        command(command: impl Into<String>) |report| report.command = Some(command.into());
+
+        /// Adds a note on how the page was made.
+        note(note: impl Into<String>) |report| report.notes.push(note.into());
     }
 
-    /// What the page is called; the names of the models, unless set.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Models are not compared pair by pair, for this reason. Otherwise the caller vouches that
-    /// their rows are the same, in the same order.
-    pub fn unpaired(mut self, reason: impl Into<String>) -> Self {
-        self.unpaired = Some(reason.into());
-        self
-    }
-
-    /// The command that makes the page again.
-    pub fn command(mut self, command: impl Into<String>) -> Self {
-        self.command = Some(command.into());
-        self
-    }
-
-    /// Something that should be known of how it was made.
-    pub fn note(mut self, note: impl Into<String>) -> Self {
-        self.notes.push(note.into());
-        self
-    }
-
-    /// Asks the core for every figure.
-    pub fn gather(self) -> Result<Figures, Error> {
+    /// Computes every value.
+    pub fn gather(self) -> Result<Values, Error> {
         if self.models.is_empty() {
             return Err(Error::NoRows);
         }
         let views = self.models.iter().map(|model| model.source.view()).collect::<Result<Vec<_>, Error>>()?;
-        let compared = self.compare(&views)?;
+        let compared = self.compare(&views);
         let detail = reliability::Detail::new(self.models.len());
         let mut models = Vec::new();
         for (place, (model, view)) in self.models.iter().zip(&views).enumerate() {
@@ -201,48 +189,38 @@ impl<'a> Report<'a> {
                 Some(Compared::Done(comparison)) => Some(comparison.models[place].1.clone()),
                 _ => None,
             };
-            models.push(model.figures(view.as_ref(), &self.options, of_comparison, &detail)?);
+            models.push(model.values(view.as_ref(), &self.options, of_comparison, &detail)?);
         }
-        let names: Vec<&str> = self.models.iter().map(|model| model.name.as_str()).collect();
-        let title = self.title.clone().unwrap_or_else(|| names.join(", "));
-        Ok(Figures { title, models, compared, options: self.options, command: self.command, notes: self.notes })
+        let names = || self.models.iter().map(|model| model.name.as_str()).collect::<Vec<_>>().join(", ");
+        let title = self.title.clone().unwrap_or_else(names);
+        Ok(Values { title, models, compared, options: self.options, command: self.command, notes: self.notes })
     }
 
-    fn compare(&self, views: &[Option<BinaryView<'_>>]) -> Result<Option<Compared>, Error> {
-        if self.models.len() < 2 {
-            return Ok(None);
-        }
+    fn compare(&self, views: &[Option<BinaryView<'_>>]) -> Option<Compared> {
+        let first = self.models.first().filter(|_| self.models.len() > 1)?;
         if let Some(reason) = &self.unpaired {
-            return Ok(Some(Compared::Not(reason.clone())));
+            return Some(Compared::Not(reason.clone()));
         }
         let named: Option<Vec<(&str, &BinaryView<'_>)>> =
             self.models.iter().zip(views).map(|(model, view)| Some((model.name.as_str(), view.as_ref()?))).collect();
         let Some(named) = named else {
-            return Ok(Some(Compared::Not("pairs need the rows, which a sketch has lost".to_owned())));
+            return Some(Compared::Not("a sketch does not have the rows that a comparison needs".to_owned()));
         };
-        let clusters = self.models.first().and_then(|model| model.source.clusters());
-        let compare =
-            Compare::new(&self.options.ls_ece).level(self.options.level).random_state(self.options.random_state);
-        let compare = compare.n_resamples(self.options.n_resamples);
-        let compare = clusters.map_or(compare, |clusters| compare.clusters(clusters));
-        // Whose rows cannot be paired are shown side by side all the same.
-        Ok(Some(match compare.run(&named) {
-            Ok(comparison) => Compared::Done(comparison),
-            Err(refusal) => Compared::Not(refusal.to_string()),
-        }))
+        let Options { ls_ece, level, n_resamples, random_state, .. } = &self.options;
+        let compare = Compare::new(ls_ece).level(*level).n_resamples(*n_resamples).random_state(*random_state);
+        let compare = first.source.clusters().map_or(compare, |clusters| compare.clusters(clusters));
+        // Models whose rows cannot be paired are still shown side by side.
+        Some(compare.run(&named).map_or_else(|error| Compared::Not(error.to_string()), Compared::Done))
     }
 }
 
 impl Source<'_> {
-    /// The one view of the rows that figures are of: the top class first, where there are several.
+    /// The view of the rows that is measured; that of the top class if classes are measured one by
+    /// one.
     fn view(&self) -> Result<Option<BinaryView<'_>>, Error> {
-        match self {
-            Source::Sketch(_) => Ok(None),
-            Source::Rows { predictions, multiclass: Multiclass::Classwise, ties, .. } => {
-                predictions.view(Multiclass::TopClass, *ties).map(Some)
-            }
-            Source::Rows { predictions, multiclass, ties, .. } => predictions.view(*multiclass, *ties).map(Some),
-        }
+        let Source::Rows { predictions, multiclass, ties, .. } = self else { return Ok(None) };
+        let multiclass = if *multiclass == Multiclass::Classwise { Multiclass::TopClass } else { *multiclass };
+        predictions.view(multiclass, *ties).map(Some)
     }
 
     fn clusters(&self) -> Option<&[u32]> {
@@ -252,13 +230,13 @@ impl Source<'_> {
         }
     }
 
-    /// What was asked of rows of several classes, in words.
+    /// How several classes became one probability and one outcome, in words.
     fn question(&self) -> Option<String> {
         let Source::Rows { predictions, multiclass, .. } = self else { return None };
         match multiclass.resolved(predictions.n_classes()) {
             Multiclass::TopClass | Multiclass::Classwise => {
                 let n_classes = predictions.n_classes();
-                Some(format!("the top of {n_classes} classes: its probability, and whether it was right"))
+                Some(format!("the top of {n_classes} classes: its probability, and whether it was correct"))
             }
             Multiclass::Class(class) => Some(format!("class {class} against the rest")),
             Multiclass::Auto => None,
@@ -271,57 +249,69 @@ fn sample_of<'a>(view: &'a BinaryView<'a>, clusters: Option<&'a [u32]>) -> Sampl
     clusters.map_or(Sample::from(view), |clusters| Sample::from(view).clusters(clusters))
 }
 
+/// A sketch of many rows; `None` if there are few rows, or if a sketch cannot have them.
+fn sketch_of(sample: Sample<'_>, options: &Options) -> Option<Sketch> {
+    let view = sample.view().filter(|view| view.len() > MANY)?;
+    let n_bins = options.ece.estimate(view).ok()?.settings.number("n_bins")?;
+    let mut sketch = Sketch::with(&options.sketch(n_bins as usize)).ok()?;
+    sketch.update(view).ok()?;
+    // Every chart would fail with a link that a sketch of raw scores does not support.
+    calipers::Corp::new().link(options.link.clone()).curve(&sketch).ok()?;
+    Some(sketch)
+}
+
+/// Mean probability and outcome rate.
+fn means(sample: Sample<'_>, options: &Options) -> Result<(f64, f64), Error> {
+    let whole = options.bins(1).bins(sample)?;
+    Ok(whole.first().map_or((f64::NAN, f64::NAN), |bin| (bin.mean_probability, bin.outcome_rate)))
+}
+
 impl Model<'_> {
-    fn figures(
+    fn values(
         &self,
         view: Option<&BinaryView<'_>>,
         options: &Options,
         assessment: Option<calipers::Assessment>,
         detail: &reliability::Detail,
-    ) -> Result<ModelFigures, Error> {
+    ) -> Result<ModelValues, Error> {
+        let clusters = self.source.clusters();
         let sample = match (&self.source, view) {
             (Source::Sketch(sketch), _) => Sample::from(*sketch),
-            (Source::Rows { clusters, .. }, Some(view)) => sample_of(view, *clusters),
+            (Source::Rows { .. }, Some(view)) => sample_of(view, clusters),
             // proof: rows have a view
             (Source::Rows { .. }, None) => return Err(Error::NoRows),
         };
-        let summed = subject::summed(sample, options);
-        // Many rows look the same from afar, and cost more: charts are drawn from their cells.
-        let drawn = summed.as_ref().map_or(sample, Sample::from);
+        // A chart cannot show the difference, and a sketch of many rows is faster to draw.
+        let sketch = sketch_of(sample, options);
+        let drawn = sketch.as_ref().map_or(sample, Sample::from);
         let measures = measures::gather(sample, drawn, options, assessment)?;
         let ls_ece = measures.first().and_then(Measured::estimate).ok_or(Error::NoRows)?;
         let sigma = ls_ece.settings.number("sigma").unwrap_or(1.0);
-        let (n_clipped, input) = (ls_ece.n_clipped, ls_ece.input.clone());
-        let whole = options.bins(1).bins(drawn)?;
         let classes = match &self.source {
             Source::Rows { predictions, .. } if predictions.n_classes() > 2 => {
-                Some(parts::classes(predictions, self.source.clusters(), options)?)
+                Some(parts::classes(predictions, clusters, options)?)
             }
             _ => None,
         };
-        let groups = self
-            .groups
-            .as_ref()
-            .map(|groups| parts::groups(groups, view, self.source.clusters(), sigma, options))
-            .transpose()?;
-        Ok(ModelFigures {
+        let groups = self.groups.as_ref().map(|groups| parts::groups(groups, view, clusters, sigma, options));
+        Ok(ModelValues {
             name: self.name.clone(),
             origin: self.origin.clone(),
             n: ls_ece.n,
-            n_clipped,
-            input,
-            clustered: self.source.clusters().is_some(),
-            from_sketch: matches!(self.source, Source::Sketch(_)),
+            n_clipped: ls_ece.n_clipped,
+            input: ls_ece.input.clone(),
+            clustered: clusters.is_some(),
+            from_sketch: sample.is_sketch(),
             drawn_from_sketch: drawn.is_sketch(),
             question: self.source.question(),
-            means: whole.first().map_or((f64::NAN, f64::NAN), |bin| (bin.mean_probability, bin.outcome_rate)),
+            means: means(drawn, options)?,
             sigma,
             reliability: reliability::gather(drawn, sigma, options, detail)?,
             sweep: sweep::gather(sample, options),
             spread: spread::gather(drawn, options)?,
             measures,
             classes,
-            groups,
+            groups: groups.transpose()?,
         })
     }
 }

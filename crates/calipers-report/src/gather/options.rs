@@ -1,10 +1,13 @@
-//! How a report is made, and what it is made from.
+//! The options of a report, and the origin of its predictions.
 
 use std::sync::Arc;
 
+use calipers::inference::bands::BandOptions;
 use calipers::{BinnedEce, Error, Link, Logistic, LsEce, SketchOptions, Sweep};
 
-/// How figures are made.
+use crate::setters::setters;
+
+/// The options of a report.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub(crate) ls_ece: LsEce,
@@ -31,49 +34,38 @@ impl Default for Options {
 }
 
 impl Options {
-    /// LS-ECE with sigma by rule, ECE with 15 bins, level 0.95, 1000 resamples, seed 0.
+    /// LS-ECE with an automatic sigma, ECE with 15 bins, level 0.95, 1000 resamples, seed 0.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// LS-ECE, with the clip and the link that it was given.
-    pub fn ls_ece(mut self, ls_ece: LsEce, clip: f64, link: Arc<dyn Link>) -> Self {
-        (self.ls_ece, self.clip, self.link) = (ls_ece, clip, link);
-        self
+    /// LS-ECE, with the clip and the link that it was made with.
+    pub fn ls_ece(self, ls_ece: LsEce, clip: f64, link: Arc<dyn Link>) -> Self {
+        Options { ls_ece, clip, link, ..self }
     }
 
-    /// Binned ECE.
-    pub fn ece(mut self, ece: BinnedEce) -> Self {
-        self.ece = ece;
-        self
+    setters! {
+        /// Binned ECE.
+        ece(ece: BinnedEce) |options| options.ece = ece;
+
+        /// The level of intervals and bands. Tests have the level 1 - `level`.
+        level(level: f64) |options| options.level = level;
+
+        /// The number of resamples of each kind.
+        n_resamples(n_resamples: u64) |options| options.n_resamples = n_resamples;
+
+        /// The seed of all random numbers.
+        random_state(random_state: u64) |options| options.random_state = random_state;
     }
 
-    /// The level of intervals and bands; tests are at 1 - level.
-    pub fn level(mut self, level: f64) -> Self {
-        self.level = level;
-        self
-    }
-
-    /// Draws of each kind.
-    pub fn n_resamples(mut self, n_resamples: u64) -> Self {
-        self.n_resamples = n_resamples;
-        self
-    }
-
-    /// What the random numbers are made from.
-    pub fn random_state(mut self, random_state: u64) -> Self {
-        self.random_state = random_state;
-        self
-    }
-
-    /// Sketches that a report can be made from as well as from the rows: fine cells, and the bins
-    /// of ECE and of the sweep.
+    /// Options of a sketch that serves a report as well as the data do: fine cells, and the bins of
+    /// ECE and of the sweep.
     pub fn sketch(&self, n_bins: usize) -> SketchOptions {
         let bins: Vec<usize> = [n_bins, 15, 20].into_iter().chain(super::sweep::BINS).collect();
         SketchOptions::new().resolution(14).clip(self.clip).n_bins(&bins)
     }
 
-    /// Refuses what no rows could be looked at with.
+    /// Checks the options that do not depend on the data.
     pub fn check(&self) -> Result<(), Error> {
         self.sweep().check()
     }
@@ -86,24 +78,22 @@ impl Options {
         Sweep::new().clip(self.clip).link(self.link.clone()).random_state(self.random_state)
     }
 
-    /// Bands take no more draws than that: their ends are known to a digit by then.
-    pub(super) fn band(&self) -> calipers::inference::bands::BandOptions {
+    /// Bands use at most 999 resamples, unless the level needs more: by then their ends are known
+    /// to a digit.
+    pub(super) fn band(&self) -> BandOptions {
         let least = (2.0 / (1.0 - self.level) - 1.0).ceil() as u64;
         let n_resamples = self.n_resamples.clamp(least, least.max(999));
-        calipers::inference::bands::BandOptions::new()
-            .level(self.level)
-            .n_resamples(n_resamples)
-            .random_state(self.random_state)
+        BandOptions::new().level(self.level).n_resamples(n_resamples).random_state(self.random_state)
     }
 }
 
 /// Where the predictions of a model came from.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Origin {
-    /// Files, or what else they came from.
+    /// Files or other sources.
     pub files: Vec<String>,
-    /// What each column was taken for: `("probability", "score")`.
+    /// The use of each column: `("probability", "score")`.
     pub columns: Vec<(String, String)>,
-    /// What was guessed and how it was read, in sentences.
+    /// How the input was interpreted, in sentences.
     pub notes: Vec<String>,
 }

@@ -1,47 +1,40 @@
-//! Classes and groups: the same figure of each part of the predictions, at one sigma.
+//! Classes and groups: LS-ECE of each part of the predictions.
 
 use calipers::inference::holm;
 use calipers::{
-    Assessment, Bin, BinaryView, Error, Input, LsEce, Multiclass, NoiseFloor, Predictions, Rows, Sample, Scale, Sketch,
-    Ties,
+    Assessment, BinaryView, Error, Input, LsEce, Multiclass, NoiseFloor, Predictions, Rows, Sample, Scale, Sketch, Ties,
 };
 use rayon::prelude::*;
 
-use super::reliability::{Moment, moment, places};
-use super::{Options, sample_of};
+use super::reliability::{Smoothed, places, smoothed};
+use super::{Options, means, sample_of};
 
-/// Draws of each kind where there are more parts than this, since each has its own.
+/// More parts than this get `FEWER_RESAMPLES` each.
 const MANY_PARTS: usize = 8;
 const FEWER_RESAMPLES: u64 = 200;
 
-/// Draws in all that may go into telling chance from small p-values, where many parts ask for them.
-const MOST_DRAWS: u64 = 100_000;
+/// The page lists this many of the worst parts.
+const LISTED: usize = 1000;
 
-/// So many of the worst are listed: a page has its limits.
-const SHOWN: usize = 1000;
-
-/// So many of the worst are drawn.
+/// The page draws this many of the worst parts.
 const DRAWN: usize = 24;
 
-/// Places of a small curve.
-const N_PLACES: usize = 40;
-
-/// Groups of a model's rows.
+/// Groups of the rows of a model.
 pub enum Groups<'a> {
-    /// By the value of a column.
+    /// Groups by the value of a column.
     Rows {
-        /// Its name.
+        /// The name of the column.
         by: String,
-        /// The values, each once.
+        /// The distinct values.
         keys: Vec<String>,
-        /// For each row that is measured, the place of its value in `keys`.
+        /// For each measured row, the index of its value in `keys`.
         numbers: Vec<u32>,
     },
     /// A sketch for each value of a column.
     Sketches {
-        /// Its name.
+        /// The name of the column.
         by: String,
-        /// The values with their rows.
+        /// The values, each with the sketch of its rows.
         sketches: Vec<(String, &'a Sketch)>,
     },
 }
@@ -49,68 +42,67 @@ pub enum Groups<'a> {
 /// Parts of the predictions, each measured on its own.
 #[derive(Debug, Clone)]
 pub struct Parts {
-    /// What tells them apart: `class`, or a column's name.
+    /// `class`, or the name of a column.
     pub by: String,
-    /// The worst, the worst first: all unless there are more than a page can show.
+    /// The worst parts, the worst first.
     pub parts: Vec<Part>,
-    /// How many there are.
+    /// The number of all parts.
     pub n: usize,
+    /// The number of resamples of each kind for each part. Floors of parts that may be significant
+    /// have more.
+    pub n_resamples: u64,
+    /// The number of parts that may be significant, but would need more resamples to decide.
+    pub n_open: usize,
     /// The mean of LS-ECE over classes.
     pub mean: Option<f64>,
-    /// Draws of each kind for each part; more for the floor of those that may be significant.
-    pub n_resamples: u64,
-    /// Parts that may be significant, but would need more draws to tell than there were.
-    pub n_open: usize,
-    /// The sigma of all parts, where it is one.
+    /// The sigma of all parts, if it was fixed.
     pub sigma: Option<f64>,
 }
 
 /// A class or a group.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// Its name.
+    /// The name of the class or group.
     pub name: String,
-    /// Rows.
+    /// The number of rows.
     pub n: u64,
     /// Mean probability and outcome rate.
     pub means: (f64, f64),
-    /// LS-ECE, unless it is refused.
+    /// LS-ECE, or why it cannot be computed.
     pub ls_ece: Result<Assessment, Error>,
-    /// Its p-value, adjusted for all parts.
+    /// The p-value, adjusted for the number of parts.
     pub p_adjusted: Option<f64>,
-    /// The smoothed curve, of the worst.
-    pub moment: Option<Moment>,
+    /// The smoothed diagram, for the worst parts.
+    pub diagram: Option<Smoothed>,
 }
 
 impl Part {
-    /// What is sorted by: LS-ECE with what noise adds taken out.
+    /// The debiased value of LS-ECE.
     pub fn debiased(&self) -> f64 {
         self.ls_ece.as_ref().map_or(f64::NAN, |assessment| assessment.debiased)
     }
+
+    fn p_value(&self) -> Option<f64> {
+        self.ls_ece.as_ref().ok()?.floor.as_ref().map(|floor| floor.p_value)
+    }
 }
 
-/// Each class against the rest, at the sigma that the rule gives for it.
+/// Each class against the rest, with the automatic sigma of each.
 pub(super) fn classes(
     predictions: &Predictions<'_>,
     clusters: Option<&[u32]>,
     options: &Options,
 ) -> Result<Parts, Error> {
-    let n_classes = predictions.n_classes();
-    let n_asked = options.n_resamples;
-    let options = fewer(options, n_classes);
-    let views = (0..n_classes).map(|class| predictions.one_class(class)).collect::<Result<Vec<_>, Error>>()?;
-    let one = |(class, view): (usize, &BinaryView<'_>)| part(class.to_string(), sample_of(view, clusters), &options);
-    let parts: Vec<Part> = views.par_iter().enumerate().map(one).collect::<Result<_, Error>>()?;
+    let views =
+        (0..predictions.n_classes()).map(|class| predictions.one_class(class)).collect::<Result<Vec<_>, Error>>()?;
+    let named = views.iter().enumerate().map(|(class, view)| (class.to_string(), sample_of(view, clusters)));
+    let parts = measured("class", &named.collect::<Vec<_>>(), &options.ls_ece, options)?;
     let mean = predictions.estimate(Multiclass::Classwise, Ties::First, &options.ls_ece).ok();
-    let subject = |place: usize| sample_of(&views[place], clusters);
-    let (parts, n_open) = ordered(parts, subject, &options.ls_ece, n_asked, &options);
-    let mean = mean.map(|estimate| estimate.value);
-    let n = parts.len();
-    let parts = parts.into_iter().take(SHOWN).collect();
-    Ok(Parts { by: "class".to_owned(), parts, n, mean, n_resamples: options.n_resamples, n_open, sigma: None })
+    Ok(Parts { mean: mean.map(|estimate| estimate.value), ..parts })
 }
 
-/// Each group, at the sigma of all rows.
+/// Each group, with the sigma of all rows. A small group is drawn with the sigma of its own rows,
+/// which is larger.
 pub(super) fn groups(
     groups: &Groups<'_>,
     view: Option<&BinaryView<'_>>,
@@ -119,75 +111,56 @@ pub(super) fn groups(
     options: &Options,
 ) -> Result<Parts, Error> {
     let at_sigma = Options { ls_ece: options.ls_ece.clone().sigma(sigma), ..options.clone() };
-    // A small group is drawn with more smoothing than all rows together.
-    let drawn = &options.ls_ece;
-    let (by, (parts, n_open), n_resamples) = match (groups, view) {
+    let parts = match (groups, view) {
         (Groups::Sketches { by, sketches }, _) => {
-            let options = fewer(&at_sigma, sketches.len());
-            let one = |(key, sketch): &(String, &Sketch)| part(key.clone(), Sample::from(*sketch), &options);
-            let parts = sketches.par_iter().map(one).collect::<Result<Vec<_>, Error>>()?;
-            let subject = |place: usize| Sample::from(sketches[place].1);
-            (by, ordered(parts, subject, drawn, at_sigma.n_resamples, &options), options.n_resamples)
+            let named: Vec<_> = sketches.iter().map(|(key, sketch)| (key.clone(), Sample::from(*sketch))).collect();
+            measured(by, &named, &options.ls_ece, &at_sigma)?
         }
         (Groups::Rows { by, keys, numbers }, Some(view)) => {
             if numbers.len() != view.len() {
                 return Err(Error::LengthMismatch { what: "groups", got: numbers.len(), expected: view.len() });
             }
-            let options = fewer(&at_sigma, keys.len());
-            let selected = selected(view, numbers, keys.len());
-            let checked = selected.iter().map(|rows| checked(view, rows)).collect::<Result<Vec<_>, Error>>()?;
-            let views = checked
-                .iter()
-                .map(|rows| rows.view(Multiclass::Auto, Ties::First))
-                .collect::<Result<Vec<_>, Error>>()?;
-            let clusters = clusters.map(|clusters| by_group(clusters, numbers, keys.len()));
-            let subject =
+            let (rows, clusters) = split(view, clusters, numbers, keys.len());
+            let checked = rows.iter().map(|rows| checked(view, rows)).collect::<Result<Vec<_>, Error>>()?;
+            let views = checked.iter().map(|rows| rows.view(Multiclass::Auto, Ties::First));
+            let views = views.collect::<Result<Vec<_>, Error>>()?;
+            let sample =
                 |place: usize| sample_of(&views[place], clusters.as_ref().map(|clusters| &clusters[place][..]));
-            let one = |(place, key): (usize, &String)| part(key.clone(), subject(place), &options);
-            let parts = keys.par_iter().enumerate().map(one).collect::<Result<Vec<_>, Error>>()?;
-            (by, ordered(parts, subject, drawn, at_sigma.n_resamples, &options), options.n_resamples)
+            let named: Vec<_> = keys.iter().enumerate().map(|(place, key)| (key.clone(), sample(place))).collect();
+            measured(by, &named, &options.ls_ece, &at_sigma)?
         }
         (Groups::Rows { .. }, None) => return Err(Error::NoRows),
     };
-    let n = parts.len();
-    let parts = parts.into_iter().take(SHOWN).collect();
-    Ok(Parts { by: by.clone(), parts, n, mean: None, n_resamples, n_open, sigma: Some(sigma) })
+    Ok(Parts { sigma: Some(sigma), ..parts })
 }
 
-fn fewer(options: &Options, n_parts: usize) -> Options {
-    let most = if n_parts > MANY_PARTS { FEWER_RESAMPLES } else { options.n_resamples };
-    Options { n_resamples: options.n_resamples.min(most), ..options.clone() }
-}
-
-/// The rows of each group.
-fn selected(view: &BinaryView<'_>, numbers: &[u32], n_groups: usize) -> Vec<Rows> {
+/// The rows of each group, with their clusters.
+fn split(
+    view: &BinaryView<'_>,
+    clusters: Option<&[u32]>,
+    numbers: &[u32],
+    n_groups: usize,
+) -> (Vec<Rows>, Option<Vec<Vec<u32>>>) {
     let mut all = Rows::default();
     view.read(0..view.len(), &mut all);
     let mut groups: Vec<Rows> = (0..n_groups).map(|_| Rows::default()).collect();
-    for (row, number) in numbers.iter().enumerate() {
-        if let Some(group) = groups.get_mut(*number as usize) {
-            if view.scale() == Scale::LogOdds {
-                // The logits of two classes, whose log-odds are the score: those are log-odds for
-                // any link.
-                group.scores.push(0.0);
-            }
-            group.scores.push(all.scores[row]);
-            group.outcomes.push(all.outcomes[row]);
-            group.weights.push(all.weights[row]);
+    let mut split_clusters = clusters.map(|_| vec![Vec::new(); n_groups]);
+    for (row, number) in
+        numbers.iter().map(|number| *number as usize).enumerate().filter(|(_, number)| *number < n_groups)
+    {
+        let group = &mut groups[number];
+        if view.scale() == Scale::LogOdds {
+            // The logits 0 and s of two classes, whose log-odds are s for any link.
+            group.scores.push(0.0);
+        }
+        group.scores.push(all.scores[row]);
+        group.outcomes.push(all.outcomes[row]);
+        group.weights.push(all.weights[row]);
+        if let (Some(split), Some(clusters)) = (&mut split_clusters, clusters) {
+            split[number].push(clusters[row]);
         }
     }
-    groups
-}
-
-/// The clusters of each group's rows.
-fn by_group(clusters: &[u32], numbers: &[u32], n_groups: usize) -> Vec<Vec<u32>> {
-    let mut groups = vec![Vec::new(); n_groups];
-    for (cluster, number) in clusters.iter().zip(numbers) {
-        if let Some(group) = groups.get_mut(*number as usize) {
-            group.push(*cluster);
-        }
-    }
-    groups
+    (groups, split_clusters)
 }
 
 fn checked<'a>(view: &BinaryView<'_>, rows: &'a Rows) -> Result<Predictions<'a>, Error> {
@@ -200,87 +173,72 @@ fn checked<'a>(view: &BinaryView<'_>, rows: &'a Rows) -> Result<Predictions<'a>,
     if view.is_weighted() { input.weights(&rows.weights[..]).check() } else { input.check() }
 }
 
-fn part(name: String, subject: Sample<'_>, options: &Options) -> Result<Part, Error> {
-    let whole: Vec<Bin> = options.bins(1).bins(subject)?;
-    let means = whole.first().map_or((f64::NAN, f64::NAN), |bin| (bin.mean_probability, bin.outcome_rate));
-    let ls_ece = options.assess(&options.ls_ece).run(subject);
-    Ok(Part { name, n: subject.n(), means, ls_ece, p_adjusted: None, moment: None })
+/// All parts with adjusted p-values, the worst first; the worst are drawn with the sigma of
+/// `drawn`.
+fn measured(by: &str, named: &[(String, Sample<'_>)], drawn: &LsEce, options: &Options) -> Result<Parts, Error> {
+    let n_requested = options.n_resamples;
+    let most = if named.len() > MANY_PARTS { FEWER_RESAMPLES } else { n_requested };
+    let options = &Options { n_resamples: n_requested.min(most), ..options.clone() };
+    let part = |(name, sample): &(String, Sample<'_>)| {
+        let ls_ece = options.assess(&options.ls_ece).run(*sample);
+        let means = means(*sample, options)?;
+        Ok(Part { name: name.clone(), n: sample.n(), means, ls_ece, p_adjusted: None, diagram: None })
+    };
+    let mut parts = named.par_iter().map(part).collect::<Result<Vec<Part>, Error>>()?;
+    let n_open = refine(&mut parts, named, n_requested, options);
+    let p_values: Vec<f64> = parts.iter().filter_map(Part::p_value).collect();
+    let mut adjusted = holm(&p_values).into_iter();
+    for part in parts.iter_mut().filter(|part| part.p_value().is_some()) {
+        part.p_adjusted = adjusted.next();
+    }
+    // Significant parts come first, ordered by value. Others follow by p-value, since the largest
+    // values of small parts are chance. Parts without a value come last.
+    let badness = |part: &Part| match part.p_adjusted {
+        Some(p) if p <= 1.0 - options.level + 1e-12 => (3, part.debiased()),
+        Some(_) => (2, -part.p_value().unwrap_or(1.0)),
+        None if part.ls_ece.is_ok() => (1, part.debiased()),
+        None => (0, 0.0),
+    };
+    let mut ordered: Vec<(Sample<'_>, Part)> = named.iter().map(|(_, sample)| *sample).zip(parts).collect();
+    ordered.sort_by(|(_, a), (_, b)| {
+        let ((kind_a, a), (kind_b, b)) = (badness(a), badness(b));
+        kind_b.cmp(&kind_a).then(b.total_cmp(&a))
+    });
+    ordered.truncate(LISTED);
+    let at = places(40);
+    ordered.par_iter_mut().take(DRAWN).for_each(|(sample, part)| {
+        let sigma = sample.estimate(drawn).ok().and_then(|estimate| estimate.settings.number("sigma"));
+        part.diagram = sigma.and_then(|sigma| smoothed(*sample, sigma, &at, options).ok());
+    });
+    let parts = ordered.into_iter().map(|(_, part)| part).collect();
+    let n_resamples = options.n_resamples;
+    Ok(Parts { by: by.to_owned(), parts, n: named.len(), mean: None, n_resamples, n_open, sigma: None })
 }
 
-fn p_value(part: &Part) -> Option<f64> {
-    part.ls_ece.as_ref().ok().and_then(|known| known.floor.as_ref()).map(|floor| floor.p_value)
-}
-
-/// More draws for p-values that are as small as their draws can show, and too large once they are
-/// adjusted for all parts, the worst first. How many had to go without. Where a bound on the tail
-/// has made a p-value small enough, no further draw is needed.
-fn refine<'a>(
-    parts: &mut [Part],
-    subject: &(impl Fn(usize) -> Sample<'a> + Sync),
-    n_asked: u64,
-    options: &Options,
-) -> usize {
-    let needed = (((parts.len() + 1) as f64 / (1.0 - options.level)).ceil() as u64).max(n_asked);
+/// More resamples, the worst part first, for p-values that are as small as their resamples allow
+/// and still too large after adjustment. Returns the number of parts that need more resamples than
+/// there can be.
+fn refine(parts: &mut [Part], named: &[(String, Sample<'_>)], n_requested: u64, options: &Options) -> usize {
+    // The largest number of further resamples, over all parts.
+    const MOST: u64 = 100_000;
+    let needed = (((parts.len() + 1) as f64 / (1.0 - options.level)).ceil() as u64).max(n_requested);
     if needed <= options.n_resamples {
         return 0;
     }
     let smallest = 3.0 / (options.n_resamples + 1) as f64;
+    // A bound on the tail can make a p-value small enough without further resamples.
     let enough = (1.0 - options.level) / parts.len() as f64;
-    let mut suspects: Vec<usize> =
-        (0..parts.len()).filter(|place| p_value(&parts[*place]).is_some_and(|p| p <= smallest && p > enough)).collect();
-    suspects.sort_by(|a, b| parts[*b].debiased().total_cmp(&parts[*a].debiased()));
-    let n_refined = ((MOST_DRAWS / needed) as usize).min(suspects.len());
-    let floors: Vec<(usize, Option<NoiseFloor>)> = suspects[..n_refined]
-        .par_iter()
-        .map(|place| (*place, subject(*place).noise_floor(&options.ls_ece, needed, options.random_state).ok()))
-        .collect();
+    let is_open = |part: &Part| part.p_value().is_some_and(|p| p <= smallest && p > enough);
+    let mut open: Vec<usize> = (0..parts.len()).filter(|place| is_open(&parts[*place])).collect();
+    open.sort_by(|a, b| parts[*b].debiased().total_cmp(&parts[*a].debiased()));
+    let n_refined = ((MOST / needed) as usize).min(open.len());
+    let floor =
+        |place: &usize| (*place, named[*place].1.noise_floor(&options.ls_ece, needed, options.random_state).ok());
+    let floors: Vec<(usize, Option<NoiseFloor>)> = open[..n_refined].par_iter().map(floor).collect();
     for (place, floor) in floors {
         if let (Ok(known), Some(floor)) = (&mut parts[place].ls_ece, floor) {
             known.floor = Some(floor);
         }
     }
-    suspects.len() - n_refined
-}
-
-/// With adjusted p-values, the worst first and drawn as `drawn` says; and how many are open.
-fn ordered<'a>(
-    mut parts: Vec<Part>,
-    subject: impl Fn(usize) -> Sample<'a> + Sync,
-    drawn: &LsEce,
-    n_asked: u64,
-    options: &Options,
-) -> (Vec<Part>, usize) {
-    let n_open = refine(&mut parts, &subject, n_asked, options);
-    let p_values: Vec<f64> = parts.iter().filter_map(p_value).collect();
-    let mut adjusted = holm(&p_values).into_iter();
-    for part in parts.iter_mut().filter(|part| p_value(part).is_some()) {
-        part.p_adjusted = adjusted.next();
-    }
-    let mut order: Vec<usize> = (0..parts.len()).collect();
-    // What is told from chance by its size, then the rest by how near to that it is: among small
-    // parts the largest figures are chance. What is refused comes last.
-    let badness = |place: &usize| match parts[*place].p_adjusted {
-        Some(p) if p <= 1.0 - options.level + 1e-12 => (3, parts[*place].debiased()),
-        Some(_) => (2, -p_value(&parts[*place]).unwrap_or(1.0)),
-        None if parts[*place].ls_ece.is_ok() => (1, parts[*place].debiased()),
-        None => (0, 0.0),
-    };
-    order.sort_by(|a, b| {
-        let ((kind_a, a), (kind_b, b)) = (badness(a), badness(b));
-        kind_b.cmp(&kind_a).then(b.total_cmp(&a))
-    });
-    let at = places(N_PLACES);
-    let moments: Vec<Option<Moment>> = order
-        .par_iter()
-        .take(DRAWN)
-        .map(|place| {
-            let subject = subject(*place);
-            let sigma = subject.estimate(drawn).ok()?.settings.number("sigma")?;
-            moment(subject, sigma, &at, options).ok()
-        })
-        .collect();
-    let mut moments = moments.into_iter();
-    let mut taken: Vec<Option<Part>> = parts.into_iter().map(Some).collect();
-    let sorted = order.into_iter().filter_map(|place| taken[place].take());
-    (sorted.map(|part| Part { moment: moments.next().flatten(), ..part }).collect(), n_open)
+    open.len() - n_refined
 }

@@ -4,32 +4,34 @@ use calipers::{Bin, CumulativeCalibrationError, CumulativeCurve, Error, Sample};
 
 use super::Options;
 
-/// Bars of the distribution.
+/// The number of bars of the distribution.
 const N_BARS: usize = 20;
 
-/// Stretches of the cumulative curve, of each of which the lowest and the highest point are kept.
+/// The number of stretches of the cumulative curve. The lowest and the highest point of each are
+/// kept.
 const N_STRETCHES: usize = 150;
 
-/// Where probabilities are, and how differences add up along them.
+/// The distribution of the probabilities, and cumulative differences along them.
 #[derive(Debug, Clone)]
 pub struct Spread {
-    /// Bins of equal width, twenty where a sketch has no others.
+    /// Bins of equal width: twenty, unless a sketch keeps other bins.
     pub bars: Vec<Bin>,
-    /// Cumulative differences, as many as a chart can show.
+    /// Cumulative differences at as many points as a chart can show.
     pub cumulative: CumulativeCurve,
 }
 
 pub(super) fn gather(drawn: Sample<'_>, options: &Options) -> Result<Spread, Error> {
     let measure = CumulativeCalibrationError::new().link(options.link.clone());
-    // A sketch is exact for the bins that it keeps: others may put a probability that many rows
-    // share on the wrong side of an edge.
+    // A sketch is exact for the bins that it keeps. With other bins, a probability that many rows
+    // share can be on the wrong side of an edge.
     let declared = drawn.sketch().map_or(&[][..], |sketch| sketch.options().declared_bins());
     let near = declared.iter().copied().filter(|n_bins| (10..=N_BARS).contains(n_bins)).max();
     let n_bars = near.unwrap_or(N_BARS);
     Ok(Spread { bars: options.bins(n_bars).bins(drawn)?, cumulative: thinned(&measure.curve(drawn)?) })
 }
 
-/// First and last point, and the extremes of each stretch: what the figure is made of stays.
+/// The first point, the last point and the extremes of each stretch, so that the range stays the
+/// same.
 fn thinned(curve: &CumulativeCurve) -> CumulativeCurve {
     let n = curve.shares.len();
     let mut kept: Vec<usize> = Vec::new();
@@ -37,12 +39,8 @@ fn thinned(curve: &CumulativeCurve) -> CumulativeCurve {
     let places: Vec<usize> = (0..n).collect();
     for stretch in places.chunk_by(|a, b| stretch(a) == stretch(b)) {
         let by_difference = |a: &&usize, b: &&usize| curve.differences[**a].total_cmp(&curve.differences[**b]);
-        let mut ends: Vec<usize> =
-            [stretch.first(), stretch.iter().min_by(by_difference), stretch.iter().max_by(by_difference)]
-                .into_iter()
-                .flatten()
-                .copied()
-                .collect();
+        let extremes = [stretch.iter().min_by(by_difference), stretch.iter().max_by(by_difference)];
+        let mut ends: Vec<usize> = extremes.into_iter().chain([stretch.first()]).flatten().copied().collect();
         ends.sort_unstable();
         kept.extend(ends);
     }

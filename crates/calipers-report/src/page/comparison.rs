@@ -1,61 +1,65 @@
 //! Every two models on the same rows.
 
+use calipers::{Comparison, Pair};
 use maud::{Markup, html};
 
-use crate::gather::{Compared, Figures};
-use crate::number::{decimals, p_value, percent, significant};
+use crate::gather::{Compared, Values};
+use crate::number::{decimals, interval, p_value, percent, significant};
 
-pub(super) fn section(figures: &Figures) -> Markup {
-    let content = match &figures.compared {
+pub(super) fn section(values: &Values) -> Markup {
+    let content = match &values.compared {
         None => return html! {},
         Some(Compared::Not(reason)) => html! {
-            p { "The models are shown side by side, and not compared pair by pair: " (reason) "." }
+            p { "The models are shown side by side, but they are not compared with each other: " (reason) "." }
         },
-        Some(Compared::Done(comparison)) => {
-            let best = comparison.pairs.len();
-            let by = comparison.compared.first();
-            let title = by.map_or("LS-ECE", calipers::Estimate::title);
-            let sigma = by.and_then(|estimate| estimate.settings.number("sigma"));
-            html! {
-                div class="scroll" tabindex="0" role="region" aria-label="Table of pairs" {
-                    table class="pairs" {
-                        thead { tr {
-                            th scope="col" { "Pair" }
-                            th scope="col" { "Verdict" }
-                            th scope="col" class="n" { "Difference of " (title) }
-                            th scope="col" class="n" { (percent(comparison.level)) " interval" }
-                            th scope="col" class="n" { "p" @if best > 1 { ", adjusted" } }
-                        } }
-                        tbody {
-                            @for pair in &comparison.pairs {
-                                @let places = decimals(pair.interval.upper - pair.interval.lower);
-                                @let show = |value: f64| format!("{value:+.places$}");
-                                @let (first, second) = (&comparison.models[pair.first].0, &comparison.models[pair.second].0);
-                                tr {
-                                    th scope="row" { (first) " − " (second) }
-                                    td {
-                                        @match (pair.p_adjusted <= 1.0 - comparison.level + 1e-12, pair.difference < 0.0) {
-                                            (true, true) => { strong { (first) } " is better calibrated" }
-                                            (true, false) => { strong { (second) } " is better calibrated" }
-                                            (false, _) => "no difference seen",
-                                        }
-                                    }
-                                    td class="n" { (show(pair.difference)) }
-                                    td class="n" { "[" (show(pair.interval.lower)) ", " (show(pair.interval.upper)) "]" }
-                                    td class="n" { (p_value(pair.p_adjusted)) }
-                                }
-                            }
-                        }
-                    }
-                }
-                p class="note" {
-                    "On the same rows, so that what is hard for both makes no difference. Models are compared by " (title)
-                    @if let Some(sigma) = sigma { " at sigma " (significant(sigma)) }
-                    ", without what noise adds to it."
-                    @if best > 1 { " P-values are adjusted for " (best) " pairs (Holm)." }
-                }
-            }
+        Some(Compared::Done(comparison)) => compared(comparison),
+    };
+    super::section("pairs", "Which model is better calibrated?", &content)
+}
+
+fn compared(comparison: &Comparison) -> Markup {
+    let n_pairs = comparison.pairs.len();
+    let measure = comparison.compared.first();
+    let title = measure.map_or("LS-ECE", calipers::Estimate::title);
+    let sigma = measure.and_then(|estimate| estimate.settings.number("sigma"));
+    let table = html! {
+        table class="pairs" {
+            thead { tr {
+                th scope="col" { "Pair" }
+                th scope="col" { "Verdict" }
+                th scope="col" class="n" { "Difference of " (title) }
+                th scope="col" class="n" { (percent(comparison.level)) " interval" }
+                th scope="col" class="n" { "p" @if n_pairs > 1 { ", adjusted" } }
+            } }
+            tbody { @for pair in &comparison.pairs { (row(comparison, pair)) } }
         }
     };
-    super::section("pairs", "Which is better calibrated?", &content)
+    html! {
+        (super::scrolled("Table of pairs", &table))
+        p class="note" {
+            "Both models of a pair are measured on the same rows. The difference is that of the debiased " (title)
+            @if let Some(sigma) = sigma { " at sigma " (significant(sigma)) }
+            ", so it does not contain the part that noise adds."
+            @if n_pairs > 1 { " The p-values are adjusted for " (n_pairs) " pairs (Holm)." }
+        }
+    }
+}
+
+fn row(comparison: &Comparison, pair: &Pair) -> Markup {
+    let places = decimals(pair.interval.upper - pair.interval.lower);
+    let show = |value: f64| format!("{value:+.places$}");
+    let (first, second) = (&comparison.models[pair.first].0, &comparison.models[pair.second].0);
+    let better = if pair.difference < 0.0 { first } else { second };
+    html! {
+        tr {
+            th scope="row" { (first) " − " (second) }
+            td {
+                @if pair.p_adjusted <= 1.0 - comparison.level + 1e-12 { strong { (better) } " is better calibrated" }
+                @else { "no evidence of a difference" }
+            }
+            td class="n" { (show(pair.difference)) }
+            td class="n" { (interval(&pair.interval, show)) }
+            td class="n" { (p_value(pair.p_adjusted)) }
+        }
+    }
 }

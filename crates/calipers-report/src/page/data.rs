@@ -1,38 +1,31 @@
-//! The figures of the page as JSON: what its script shows, and what programs may read.
+//! The values of the page as JSON, for its script and for other programs.
 
-use calipers::{Assessment, Estimate};
+use calipers::{Assessment, Error, Estimate};
 use serde_json::{Map, Value, json};
 
 use super::figure::Shown;
-use crate::gather::{Compared, Figures, Measured, ModelFigures, Outcome, Part, Parts};
+use crate::gather::{Compared, Measured, ModelValues, Outcome, Part, Parts, Values};
 
-/// JSON that may stand inside a script element: no text in it can end that element, or begin a
-/// comment.
-pub(super) fn json(figures: &Figures, shown: &Shown) -> String {
+/// JSON that is safe inside a script element: no text in it can end the element or begin a comment.
+pub(super) fn json(values: &Values, shown: &Shown) -> String {
     let charts: Map<String, Value> = shown.charts.iter().cloned().collect();
     let value = json!({
         "calipers": env!("CARGO_PKG_VERSION"),
-        "title": figures.title,
-        "models": figures.models.iter().map(model).collect::<Vec<Value>>(),
-        "pairs": pairs(figures),
+        "title": values.title,
+        "models": values.models.iter().map(model).collect::<Vec<Value>>(),
+        "pairs": pairs(values),
         "charts": charts,
     });
     harmless(&value.to_string())
 }
 
-/// With what HTML and old scripts would take for more than text written as escapes.
+/// JSON with escapes for the characters that are special in HTML or in old scripts.
 fn harmless(json: &str) -> String {
-    let mut text = String::with_capacity(json.len());
-    for c in json.chars() {
-        match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => text.push_str(&format!("\\u{:04x}", c as u32)),
-            c => text.push(c),
-        }
-    }
-    text
+    let escape = |c: char| format!("\\u{:04x}", c as u32);
+    ['<', '>', '&', '\u{2028}', '\u{2029}'].into_iter().fold(json.to_owned(), |text, c| text.replace(c, &escape(c)))
 }
 
-fn model(model: &ModelFigures) -> Value {
+fn model(model: &ModelValues) -> Value {
     json!({
         "name": model.name,
         "n": model.n,
@@ -50,8 +43,12 @@ fn measure(measure: &Measured) -> Value {
     match &measure.outcome {
         Outcome::Assessed(assessment) => assessed(assessment),
         Outcome::Value(estimate, _) => valued(estimate),
-        Outcome::Refused(refusal) => json!({ "value": null, "refused": refusal.to_string() }),
+        Outcome::Error(error) => failed(error),
     }
+}
+
+fn failed(error: &Error) -> Value {
+    json!({ "value": null, "error": error.to_string() })
 }
 
 fn valued(estimate: &Estimate) -> Value {
@@ -86,7 +83,7 @@ fn parts(parts: &Parts) -> Value {
     let part = |part: &Part| {
         let mut value = match &part.ls_ece {
             Ok(assessment) => assessed(assessment),
-            Err(refusal) => json!({ "value": null, "refused": refusal.to_string() }),
+            Err(error) => failed(error),
         };
         value["name"] = part.name.as_str().into();
         value["n"] = part.n.into();
@@ -96,8 +93,8 @@ fn parts(parts: &Parts) -> Value {
     json!({ "by": parts.by, "parts": parts.parts.iter().map(part).collect::<Vec<Value>>() })
 }
 
-fn pairs(figures: &Figures) -> Value {
-    let Some(Compared::Done(comparison)) = &figures.compared else { return Value::Null };
+fn pairs(values: &Values) -> Value {
+    let Some(Compared::Done(comparison)) = &values.compared else { return Value::Null };
     let pair = |pair: &calipers::Pair| {
         json!({
             "first": comparison.models[pair.first].0,

@@ -1,28 +1,27 @@
-//! The table of measures with interval, floor and p-value.
+//! The table of measures with interval, floor and p-value, and the direction of the errors.
 
 use calipers::inference::Part;
 use calipers::measure::Family;
 use calipers::{Assessment, Estimate, Spec};
 use maud::{Markup, html};
 
-use crate::gather::{Figures, Measured, Outcome};
-use crate::number::{decimals, p_value, percent, significant};
+use crate::gather::{Measured, ModelValues, Outcome, Values};
+use crate::number::{capitalised, decimals, interval, p_value, percent, significant};
 
-pub(super) fn section(figures: &Figures) -> Markup {
-    let several = figures.models.len() > 1;
-    let level = percent(figures.options.level);
-    // A sketch answers fewer measures than rows do.
+pub(super) fn section(values: &Values) -> Markup {
+    let several = values.models.len() > 1;
+    let level = percent(values.options.level);
+    // A sketch supports fewer measures than rows do.
     let mut names: Vec<&str> = Vec::new();
-    for measure in figures.models.iter().flat_map(|model| &model.measures) {
+    for measure in values.models.iter().flat_map(|model| &model.measures) {
         if !names.contains(&measure.spec.name) {
             names.push(measure.spec.name);
         }
     }
-    let content = html! {
-        div class="scroll" tabindex="0" role="region" aria-label="Table of measures" {
+    let table = html! {
             table class="measures" {
                 thead { tr {
-                    th scope="col" { @if several { "Model" } @else { "Measured" } }
+                    th scope="col" { @if several { "Model" } @else { "Measure" } }
                     th scope="col" class="n" { "Value" }
                     th scope="col" class="n" { (level) " interval" }
                     th scope="col" class="wide" { "" }
@@ -31,7 +30,7 @@ pub(super) fn section(figures: &Figures) -> Markup {
                     th scope="col" class="n wide" { "Debiased" }
                 } }
                 @for name in &names {
-                    @let found: Vec<(&str, &Measured)> = figures.models.iter()
+                    @let found: Vec<(&str, &Measured)> = values.models.iter()
                         .filter_map(|model| Some((model.name.as_str(), model.measures.iter().find(|measure| measure.spec.name == *name)?)))
                         .collect();
                     @let titles: Vec<String> = found.iter().map(|(_, measure)| title(measure.spec, measure.estimate())).collect();
@@ -56,24 +55,26 @@ pub(super) fn section(figures: &Figures) -> Markup {
                     }
                 }
             }
-        }
-        p class="note narrow" { "Wider windows have the floor and the debiased value too." }
-        (notes(figures))
-        (directions(figures))
+    };
+    let content = html! {
+        (super::scrolled("Table of measures", &table))
+        p class="note narrow" { "A wider window also shows the floor and the debiased value." }
+        (notes(values))
+        (directions(values))
         details {
-            summary { "What these are" }
+            summary { "Explanation of the columns and the measures" }
             dl {
                 dt { "Floor" }
-                dd { "What a calibrated model with these very predictions would show: mean ± deviation over draws of the outcomes. No model can be seen to be better than that." }
+                dd { "The noise floor: the value that a perfectly calibrated model would get on the same data by chance alone, as mean ± standard deviation over resamples of the outcomes. A value near the floor is no evidence of miscalibration." }
                 dt { "p" }
-                dd { "How often a calibrated model would show as much. That of LS-ECE is by its residual form." }
+                dd { "The probability that a perfectly calibrated model gets a value at least as large by chance. The p-value of LS-ECE is that of its residual form." }
                 dt { (level) " interval" }
-                dd { "Where the value of the population is, at the same settings. Where p is above " (significant(1.0 - figures.options.level)) ", calibration errors have an upper limit in its place; scores keep their interval." }
+                dd { "An interval for the value of the population at the same settings. If p is above " (significant(1.0 - values.options.level)) ", a calibration error has an upper limit instead; a score keeps its interval." }
                 dt { "Debiased" }
-                dd { "The value without what noise adds to it. That of LS-ECE is of its residual form." }
+                dd { "The value without the part that noise adds. The debiased value of LS-ECE is that of its residual form." }
                 dt { "Residual LS-ECE" }
-                dd { "The residuals y − p are smoothed in place of the logits. It is 0 for a calibrated model at any sigma, while noise on the logits makes LS-ECE of a calibrated model larger than 0. So the verdict, p and the debiased value of LS-ECE are those of this form." }
-                @if let Some(model) = figures.models.first() {
+                dd { "This form smooths the residuals y − p instead of the logits. For a calibrated model it is 0 at any sigma, while noise on the logits makes LS-ECE larger than 0. The verdict, p and the debiased value of LS-ECE therefore come from this form." }
+                @if let Some(model) = values.models.first() {
                     @for measure in &model.measures {
                         dt { (title(measure.spec, measure.estimate())) }
                         dd { (measure.spec.definition) }
@@ -85,39 +86,36 @@ pub(super) fn section(figures: &Figures) -> Markup {
     super::section("measures", "Measures", &content)
 }
 
-/// In which direction predictions are off: the signed parts of the residual form, of each model.
-fn directions(figures: &Figures) -> Markup {
-    let several = figures.models.len() > 1;
-    let found: Vec<(&str, &calipers::inference::Parts)> = figures
-        .models
-        .iter()
-        .filter_map(|model| Some((model.name.as_str(), model.measures.first()?.assessment()?.parts.as_ref()?)))
-        .collect();
+/// The direction of the errors: the signed parts of the residual form, for each model.
+fn directions(values: &Values) -> Markup {
+    let parts = |model: &'_ ModelValues| model.measures.first()?.assessment()?.parts;
+    let found: Vec<_> = values.models.iter().filter_map(|model| Some((model, parts(model)?))).collect();
     if found.is_empty() {
         return html! {};
     }
-    html! {
-        h3 { "Direction" }
-        div class="scroll" tabindex="0" role="region" aria-label="Table of directions" {
-            table class="directions" {
-                thead { tr {
-                    th scope="col" { "Predictions are" }
-                    th scope="col" class="n" { "Value" }
-                    th scope="col" class="n" { (percent(figures.options.level)) " interval" }
-                    th scope="col" class="n" { "Debiased" }
-                } }
-                @for (name, parts) in found {
-                    tbody {
-                        @if several { tr class="group" { th scope="rowgroup" colspan="4" { (name) } } }
-                        @for (part_name, part) in parts.named() {
-                            @if let Some(part) = part { (direction(&part_name.replace('_', " "), part)) }
-                        }
+    let table = html! {
+        table class="directions" {
+            thead { tr {
+                th scope="col" { "Predictions are" }
+                th scope="col" class="n" { "Value" }
+                th scope="col" class="n" { (percent(values.options.level)) " interval" }
+                th scope="col" class="n" { "Debiased" }
+            } }
+            @for (model, parts) in found {
+                tbody {
+                    @if let Some(name) = values.name_of(model) { tr class="group" { th scope="rowgroup" colspan="4" { (name) } } }
+                    @for (name, part) in parts.named() {
+                        @if let Some(part) = part { (direction(&name.replace('_', " "), part)) }
                     }
                 }
             }
         }
+    };
+    html! {
+        h3 { "Direction of the errors" }
+        (super::scrolled("Table of directions", &table))
         p class="note" {
-            "The signed parts of residual LS-ECE. Too high and too low sum to it, and so do overconfident (further from 1/2 than outcomes are) and underconfident (nearer to 1/2). For the confidence in a predicted class, overconfident means too high. A sketch does not tell over- from underconfidence."
+            "These are the signed parts of residual LS-ECE. \"Too high\" and \"too low\" sum to it. So do \"overconfident\" (predictions are further from 1/2 than outcomes) and \"underconfident\" (predictions are nearer to 1/2). For the confidence in a predicted class, overconfident means too high. A sketch cannot distinguish overconfidence from underconfidence."
         }
     }
 }
@@ -129,7 +127,7 @@ fn direction(name: &str, part: &Part) -> Markup {
         tr {
             th scope="row" { (name) }
             td class="n value" { (show(part.value)) }
-            td class="n" { "[" (show(part.interval.lower)) ", " (show(part.interval.upper)) "]" }
+            td class="n" { (interval(&part.interval, show)) }
             td class="n" { (show(part.debiased)) }
         }
     }
@@ -137,7 +135,7 @@ fn direction(name: &str, part: &Part) -> Markup {
 
 fn cells(measure: &Measured, scale: f64) -> Markup {
     match &measure.outcome {
-        Outcome::Refused(refusal) => html! { td class="note" colspan="6" { "none: " (refusal) } },
+        Outcome::Error(error) => html! { td class="note" colspan="6" { "not available: " (error) } },
         Outcome::Value(estimate, _) => html! {
             td class="n value" { (significant(estimate.value)) }
             td class="n" { "–" } td class="wide" {} td class="n wide" { "–" } td class="n" { "–" } td class="n wide" { "–" }
@@ -147,15 +145,11 @@ fn cells(measure: &Measured, scale: f64) -> Markup {
 }
 
 fn assessed(assessment: &Assessment, scale: f64) -> Markup {
-    let interval = &assessment.interval;
-    let places = decimals(interval.upper - interval.lower);
+    let places = decimals(assessment.interval.upper - assessment.interval.lower);
     let show = |value: f64| if value.is_finite() { format!("{value:.places$}") } else { "infinite".to_owned() };
     html! {
         td class="n value" { (show(assessment.estimate.value)) }
-        td class="n" {
-            @if interval.is_upper_limit { "below " (show(interval.upper)) }
-            @else { "[" (show(interval.lower)) ", " (show(interval.upper)) "]" }
-        }
+        td class="n" { (interval(&assessment.interval, show)) }
         td class="wide" { (strip(assessment, scale)) }
         @match &assessment.floor {
             Some(floor) => {
@@ -168,7 +162,7 @@ fn assessed(assessment: &Assessment, scale: f64) -> Markup {
     }
 }
 
-/// Where the strip of a measure ends.
+/// The right end of the strip of a measure.
 fn greatest(measure: &Measured) -> f64 {
     let of = |assessment: &Assessment| {
         let floor = assessment.floor.as_ref().map_or(0.0, |floor| floor.quantiles[2]);
@@ -180,8 +174,8 @@ fn greatest(measure: &Measured) -> f64 {
     measure.assessment().map_or(0.0, of)
 }
 
-/// Value, interval and floor as a strip from 0: the same as the numbers beside it, which is why
-/// nobody reads it out.
+/// Value, interval and floor as a strip from 0. Screen readers skip it, since the numbers beside it
+/// are the same.
 fn strip(assessment: &Assessment, scale: f64) -> Markup {
     if !(scale > 0.0) {
         return html! {};
@@ -201,14 +195,14 @@ fn strip(assessment: &Assessment, scale: f64) -> Markup {
     }
 }
 
-/// Why there is less to say of some measures, each reason once.
-fn notes(figures: &Figures) -> Markup {
+/// Why some measures have no floor and interval, each reason once.
+fn notes(values: &Values) -> Markup {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for measure in figures.models.iter().flat_map(|model| &model.measures) {
+    for measure in values.models.iter().flat_map(|model| &model.measures) {
         let reason = match &measure.outcome {
             Outcome::Value(_, reason) => reason.as_str(),
             Outcome::Assessed(assessment) => assessment.unavailable.unwrap_or(""),
-            Outcome::Refused(_) => "",
+            Outcome::Error(_) => "",
         };
         if reason.is_empty() {
             continue;
@@ -221,14 +215,14 @@ fn notes(figures: &Figures) -> Markup {
         }
     }
     html! {
-        p class="note wide" { "Strips: value and interval in blue, the middle 90 % of the floor in grey, all from 0." }
-        @for (reason, names) in reasons { p class="note" { "No floor and interval of " (names.join(", ")) ": " (reason) "." } }
+        p class="note wide" { "The strips start at 0. They show the value and its interval in blue, and the middle 90 % of the floor in grey." }
+        @for (reason, names) in reasons { p class="note" { "There is no floor or interval for " (names.join(", ")) ": " (reason) "." } }
     }
 }
 
-/// As people call it, with the setting that matters most.
+/// The title of a measure, with its most important setting.
 pub(super) fn title(spec: &Spec, estimate: Option<&Estimate>) -> String {
-    // Names of measures keep their letters; titles of several words begin like a sentence.
+    // A title of several words begins with a capital letter. A name such as smECE stays as it is.
     let title = match spec.title.split_once(' ') {
         Some((first, _)) => spec.title.replacen(first, &capitalised(first), 1),
         None => spec.title.to_owned(),
@@ -243,9 +237,4 @@ pub(super) fn title(spec: &Spec, estimate: Option<&Estimate>) -> String {
         }
         _ => title,
     }
-}
-
-fn capitalised(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

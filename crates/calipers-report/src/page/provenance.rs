@@ -1,36 +1,36 @@
-//! How the page was made, so that it can be made again.
+//! How the page was made, so that a reader can make it again.
 
 use maud::{Markup, html};
 
-use crate::gather::{Figures, Measured, ModelFigures};
+use crate::gather::{Measured, ModelValues, Values};
 use crate::number::count;
 
-pub(super) fn section(figures: &Figures) -> Markup {
-    let options = &figures.options;
+pub(super) fn section(values: &Values) -> Markup {
+    let options = &values.options;
     let content = html! {
-        div class={ "origins " (super::columns(figures)) } {
-            @for model in &figures.models { div { (of_model(model, figures.models.len() > 1)) } }
+        div class={ "origins " (super::columns(values)) } {
+            @for model in &values.models { div { (of_model(model, values.models.len() > 1)) } }
         }
         dl class="facts" {
             dt { "Level, resamples, seed" }
             dd { (options.level) ", " (count(options.n_resamples)) ", " (options.random_state) }
-            @for note in &figures.notes { dt { "Note" } dd { (note) } }
+            @for note in &values.notes { dt { "Note" } dd { (note) } }
             dt { "Version" }
             dd { "calipers " (env!("CARGO_PKG_VERSION")) }
-            @if let Some(command) = &figures.command { dt { "Made by" } dd { code { (command) } } }
+            @if let Some(command) = &values.command { dt { "Command" } dd { code { (command) } } }
         }
     };
     super::section("provenance", "How this page was made", &content)
 }
 
-fn of_model(model: &ModelFigures, several: bool) -> Markup {
+fn of_model(model: &ModelValues, several: bool) -> Markup {
     let left_out: Vec<String> = model.input.left_out.iter().map(|(kind, n)| format!("{} {kind}", count(*n))).collect();
     let source = match (model.from_sketch, model.drawn_from_sketch) {
-        (true, _) => "A sketch, which stands for the rows: every figure and chart is that of its cells.",
+        (true, _) => "A sketch of the data. All values and charts come from its cells.",
         (false, true) => {
-            "The rows. Charts, and the resamples of ECE, are those of a sketch of them, whose cells are finer than a chart can show."
+            "The data. Charts, and the resamples of ECE, come from a sketch of the data, whose cells are finer than a chart can show."
         }
-        (false, false) => "The rows themselves.",
+        (false, false) => "The data.",
     };
     html! {
         @if several { h3 { (model.name) } }
@@ -40,7 +40,7 @@ fn of_model(model: &ModelFigures, several: bool) -> Markup {
                 dd { @for (place, file) in model.origin.files.iter().enumerate() { @if place > 0 { br; } code { (file) } } }
             }
             @for (what, column) in &model.origin.columns { dt { (what) } dd { code { (column) } } }
-            @for note in &model.origin.notes { dt { "Read as" } dd { (note) } }
+            @for note in &model.origin.notes { dt { "Input" } dd { (note) } }
             dt { "Rows" }
             dd {
                 (count(model.n)) " measured"
@@ -50,7 +50,7 @@ fn of_model(model: &ModelFigures, several: bool) -> Markup {
                 @if model.input.n_rounded > 0 { "; " (count(model.input.n_rounded)) " rounded into [0, 1]" }
             }
             dt { "Clipped" }
-            dd { (count(model.n_clipped)) " probabilities, for LS-ECE alone" }
+            dd { (count(model.n_clipped)) " probabilities, for LS-ECE only" }
             @for measure in model.measures.iter().take(2) {
                 @if let Some(settings) = settings(measure) { dt { (super::measures::title(measure.spec, None)) } dd { (settings) } }
             }

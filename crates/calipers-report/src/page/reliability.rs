@@ -1,56 +1,39 @@
-//! The reliability diagrams, to switch between, and the slider for sigma.
+//! The reliability diagrams, with a switch between them and a slider for sigma.
 
 use maud::{Markup, html};
 
-use super::figure::{Caption, Shown};
+use super::figure::{Panel, Shown, Step};
 use super::table::Table;
-use super::{columns, file_name};
-use crate::chart::Chart;
 use crate::charts;
-use crate::gather::{Figures, ModelFigures, Moment};
+use crate::gather::{ModelValues, Smoothed, Values};
 use crate::number::{percent, significant};
 
 const KINDS: [(&str, &str); 3] = [("smoothed", "Smoothed"), ("binned", "Binned"), ("corp", "CORP")];
 
-/// What each says.
+/// What each diagram shows.
 const TEXTS: [&str; 3] = [
-    "Outcome rate after smoothing on the logit scale.",
-    "A bar up to the outcome rate of each bin, a dot at its mean probability.",
-    "The outcome rate that rises with the probability and fits best (isotonic regression).",
+    "The curve is the outcome rate after smoothing on the logit scale.",
+    "Each bar is the outcome rate of a bin, and each dot is at the mean probability of the bin.",
+    "The curve is the best fit among outcome rates that increase with the probability (isotonic regression).",
 ];
 
-/// What bands say.
-const OUTSIDE: &str = "Outside the band, chance alone does not explain the gap.";
-const CLUSTERED: &str = "The band takes rows as independent, which those of a cluster are not: it is narrower than chance. The verdict above reckons with clusters.";
+/// What bands show.
+const BAND: &str = "Chance alone does not explain a curve outside the band.";
+const CLUSTERED: &str = "The band assumes independent rows. Rows of a cluster depend on each other, so the band is too narrow. The verdict above accounts for clusters.";
 
-pub(super) fn section(figures: &Figures, shown: &mut Shown) -> Markup {
-    let several = figures.models.len() > 1;
-    let moments = figures.models.first().map_or(0, |model| model.reliability.moments.len());
-    let chosen = figures.models.first().map_or(0, |model| model.reliability.chosen);
-    let band_name = band_name(figures);
-    let mut panels: [Vec<Markup>; 3] = Default::default();
-    for (place, model) in figures.models.iter().enumerate() {
-        let name = several.then_some(model.name.as_str());
-        let reliability = &model.reliability;
-        let all: Vec<Chart> =
-            reliability.moments.iter().map(|moment| charts::smoothed(&model.name, moment, &band_name)).collect();
-        let tables: Vec<Table> = reliability.moments.iter().map(smoothed_table).collect();
-        let notes: Vec<String> = reliability.moments.iter().map(note).collect();
-        let band = if model.clustered { CLUSTERED } else { OUTSIDE };
-        let caption = Caption { model: name, text: format!("{} {band}", TEXTS[0]), is_shared: several };
-        panels[0].push(shown.moments(format!("smoothed-{place}"), &all, &tables, &notes, reliability.chosen, &caption));
-        let text = TEXTS[1];
-        let caption = Caption { model: name, text: text.to_owned(), is_shared: several };
-        let chart = charts::binned(&model.name, &reliability.bins);
-        panels[1].push(shown.figure(format!("binned-{place}"), &chart, &binned_table(model), &caption));
-        let caption = Caption { model: name, text: format!("{} {band}", TEXTS[2]), is_shared: several };
-        let chart = charts::corp(&model.name, &reliability.corp, &band_name);
-        panels[2].push(shown.figure(format!("corp-{place}"), &chart, &corp_table(model), &caption));
-    }
-    let band = if figures.models.iter().any(|model| model.clustered) { CLUSTERED } else { OUTSIDE };
-    let bands = [band, "", band];
+/// The text of a diagram for these models.
+fn text<'a>(kind: usize, mut models: impl Iterator<Item = &'a ModelValues>) -> String {
+    let band = if models.any(|model| model.clustered) { CLUSTERED } else { BAND };
+    if kind == 1 { TEXTS[kind].to_owned() } else { format!("{} {band}", TEXTS[kind]) }
+}
+
+pub(super) fn section(values: &Values, shown: &mut Shown) -> Markup {
+    let first = values.models.first().map(|model| &model.reliability);
+    let n_steps = first.map_or(0, |reliability| reliability.smoothed.len());
+    let chosen = first.map_or(0, |reliability| reliability.chosen);
+    let figures = shown.figures(values, panels);
     let content = html! {
-        p class="lead" { "Below the diagonal probabilities are too high, above it too low." }
+        p class="lead" { "Below the diagonal, probabilities are too high. Above it, they are too low." }
         div class="controls" {
             fieldset class="switch" {
                 legend { "Diagram" }
@@ -58,109 +41,81 @@ pub(super) fn section(figures: &Figures, shown: &mut Shown) -> Markup {
                     label { input type="radio" name="kind" value=(kind) id={ "kind-" (kind) } checked[place == 0]; span { (title) } }
                 }
             }
-            @if moments > 1 {
+            @if n_steps > 1 {
                 label class="slider of-smoothed" {
                     span { "Smoothing" }
-                    input type="range" id="sigma" min="0" max=(moments - 1) step="1" value=(chosen) data-chosen=(chosen)
+                    input type="range" id="sigma" min="0" max=(n_steps - 1) step="1" value=(chosen) data-chosen=(chosen)
                         aria-describedby="sigma-value" autocomplete="off";
-                    output id="sigma-value" for="sigma" { (sigma_note(figures, chosen)) }
+                    output id="sigma-value" for="sigma" { (sigma_note(values, chosen)) }
                 }
-                button type="button" id="sigma-reset" class="of-smoothed" { "Back to " (rule(figures)) }
+                button type="button" id="sigma-reset" class="of-smoothed" { "Back to the " (rule(values)) " sigma" }
             }
         }
-        @for ((((kind, _), text), band), panel) in KINDS.iter().zip(TEXTS).zip(bands).zip(&panels) {
+        @for (place, ((kind, _), figures)) in KINDS.iter().zip(&figures).enumerate() {
             div class={ "panel of-" (kind) } {
-                @if several { p class="lead" { (text) " " (band) } }
-                div class={ "charts " (columns(figures)) } { @for figure in panel { (figure) } }
+                (super::side_by_side(values, &text(place, values.models.iter()), figures))
             }
         }
-        @if moments > 1 { (sigma_notes(figures, moments)) }
+        // The script shows these when the slider moves.
+        @if n_steps > 1 { ol id="sigma-notes" hidden { @for at in 0..n_steps { li { (sigma_note(values, at)) } } } }
     };
     super::section("reliability", "Reliability diagram", &content)
 }
 
-fn band_name(figures: &Figures) -> String {
-    format!("calibrated, {} of draws", percent(figures.options.level))
+/// Whether sigma was chosen automatically.
+fn rule(values: &Values) -> &'static str {
+    let rule = values.models.first().and_then(|model| model.measures.first()?.estimate()?.settings.text("sigma_rule"));
+    if rule == Some("given") { "given" } else { "automatic" }
 }
 
-/// How sigma was settled.
-fn rule(figures: &Figures) -> &'static str {
-    let rule = figures.models.first().and_then(|model| model.measures.first()?.estimate()?.settings.text("sigma_rule"));
-    if rule == Some("given") { "the sigma given" } else { "auto" }
-}
-
-/// What the slider says of a moment.
-fn sigma_note(figures: &Figures, at: usize) -> String {
-    let sigmas: Vec<f64> = figures.models.iter().map(|model| model.reliability.moments[at].sigma).collect();
+/// The text beside the slider at a step.
+fn sigma_note(values: &Values, at: usize) -> String {
+    let sigmas: Vec<f64> = values.models.iter().map(|model| model.reliability.smoothed[at].sigma).collect();
     let same = sigmas.iter().all(|sigma| *sigma == sigmas[0]);
-    let is_chosen = figures.models.first().is_some_and(|model| model.reliability.chosen == at);
+    let is_chosen = values.models.first().is_some_and(|model| model.reliability.chosen == at);
     let sigma = if same { format!("sigma {}", significant(sigmas[0])) } else { format!("step {}", at + 1) };
-    if is_chosen { format!("{sigma} ({})", rule(figures)) } else { sigma }
+    if is_chosen { format!("{sigma} ({})", rule(values)) } else { sigma }
 }
 
-/// The same for all moments, for the script to show.
-fn sigma_notes(figures: &Figures, moments: usize) -> Markup {
-    html! {
-        ol id="sigma-notes" hidden { @for at in 0..moments { li { (sigma_note(figures, at)) } } }
+fn note(diagram: &Smoothed) -> String {
+    let sigma = significant(diagram.sigma);
+    match &diagram.ls_ece {
+        Some(estimate) => format!("LS-ECE is {} at sigma {sigma}.", significant(estimate.value)),
+        None => format!("Sigma is {sigma}."),
     }
 }
 
-fn note(moment: &Moment) -> String {
-    let sigma = significant(moment.sigma);
-    match &moment.ls_ece {
-        Some(estimate) => format!("LS-ECE {} at sigma {sigma}", significant(estimate.value)),
-        None => format!("sigma {sigma}"),
-    }
-}
-
-fn smoothed_table(moment: &Moment) -> Table {
-    let columns = ["probability", "outcome rate", "calibrated from", "calibrated to", "density"];
-    let row = |place: usize| {
-        let (curve, band) = (&moment.curve, &moment.band);
-        let seen = |value: f64| if charts::is_seen(moment, place) { value } else { f64::NAN };
-        vec![
-            curve.probabilities[place],
-            seen(curve.outcome_rates[place]),
-            seen(band.lower[place]),
-            seen(band.upper[place]),
-            curve.densities[place],
-        ]
+pub(super) fn panels(values: &Values, model: &ModelValues) -> Vec<Panel> {
+    let (name, reliability) = (&model.name, &model.reliability);
+    let band_name = format!("{} band of a calibrated model", percent(values.options.level));
+    let text = |kind: usize| text(kind, std::iter::once(model));
+    let step = |diagram: &Smoothed| {
+        let (curve, band) = (&diagram.curve, &diagram.band);
+        let seen = |values: &[f64]| charts::seen(diagram, values);
+        let table = Table::of_columns(&[
+            ("probability", &curve.probabilities),
+            ("outcome rate", &seen(&curve.outcome_rates)),
+            ("band from", &seen(&band.lower)),
+            ("band to", &seen(&band.upper)),
+            ("density", &curve.densities),
+        ]);
+        Step { chart: charts::smoothed(name, diagram, &band_name), table, note: note(diagram) }
     };
-    Table::new(&columns, (0..moment.curve.probabilities.len()).map(row))
-}
-
-fn binned_table(model: &ModelFigures) -> Table {
-    let columns = ["mean probability", "outcome rate", "rows", "bin from", "bin to"];
-    let occupied = model.reliability.bins.bins.iter().filter(|bin| !bin.outcome_rate.is_nan());
-    Table::new(
-        &columns,
+    let steps = reliability.smoothed.iter().map(step).collect();
+    let chosen = reliability.chosen;
+    let smoothed = Panel { kind: "reliability_smoothed", steps, chosen, text: text(0), shares_text: true };
+    let occupied = reliability.bins.iter().filter(|bin| !bin.outcome_rate.is_nan());
+    let bins = Table::new(
+        &["mean probability", "outcome rate", "rows", "bin from", "bin to"],
         occupied.map(|bin| vec![bin.mean_probability, bin.outcome_rate, bin.n as f64, bin.lower, bin.upper]),
-    )
-}
-
-fn corp_table(model: &ModelFigures) -> Table {
-    let corp = &model.reliability.corp;
-    let columns = ["probability", "outcome rate", "calibrated from", "calibrated to"];
-    let row =
-        |place: usize| vec![corp.probabilities[place], corp.outcome_rates[place], corp.lower[place], corp.upper[place]];
-    Table::new(&columns, (0..corp.probabilities.len()).map(row))
-}
-
-pub(super) fn charts(figures: &Figures) -> Vec<(String, Chart)> {
-    let band_name = band_name(figures);
-    let of = |(place, model): (usize, &ModelFigures)| {
-        let reliability = &model.reliability;
-        let smoothed = reliability.moments.get(reliability.chosen);
-        let smoothed = smoothed.map(|moment| {
-            (file_name("reliability_smoothed", place, &model.name), charts::smoothed(&model.name, moment, &band_name))
-        });
-        smoothed.into_iter().chain([
-            (file_name("reliability_binned", place, &model.name), charts::binned(&model.name, &reliability.bins)),
-            (
-                file_name("reliability_corp", place, &model.name),
-                charts::corp(&model.name, &reliability.corp, &band_name),
-            ),
-        ])
-    };
-    figures.models.iter().enumerate().flat_map(of).collect()
+    );
+    let corp = &reliability.corp;
+    let fit = Table::of_columns(&[
+        ("probability", &corp.probabilities),
+        ("outcome rate", &corp.outcome_rates),
+        ("band from", &corp.lower),
+        ("band to", &corp.upper),
+    ]);
+    let binned = Panel::new("reliability_binned", charts::binned(name, &reliability.bins), bins, &text(1));
+    vec![smoothed, binned, Panel::new("reliability_corp", charts::corp(name, corp, &band_name), fit, &text(2))]
 }

@@ -1,13 +1,13 @@
-// Shows and hides; every number is one that the page has in its JSON.
+// Shows and hides parts of the page. Every number comes from the JSON of the page.
 (() => {
   "use strict";
   const data = JSON.parse(document.getElementById("calipers-data").textContent).charts;
   const tip = document.getElementById("tip");
   const text = (value) => (value === null ? "–" : String(value));
-  let moment = null;
+  let step = null;
   let active = null;
 
-  const rowsOf = (chart) => chart.rows || chart.moments[moment === null ? 0 : moment];
+  const rowsOf = (chart) => chart.rows || chart.steps[step === null ? 0 : step];
 
   const hide = () => {
     if (active) active.cursor.setAttribute("visibility", "hidden");
@@ -15,7 +15,7 @@
     tip.hidden = true;
   };
 
-  // The values of one row, beside its place in the chart.
+  // Shows the values of one row beside its position in the chart.
   const show = (plot, place) => {
     const { chart, svg, cursor } = plot;
     const row = rowsOf(chart)[place];
@@ -68,12 +68,12 @@
     plot.element.addEventListener("pointerleave", hide);
     plot.element.addEventListener("blur", hide);
     plot.element.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
+      const change = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
       if (event.key === "Escape") hide();
-      if (step === undefined) return;
+      if (change === undefined) return;
       event.preventDefault();
       const last = plot.chart.x.length - 1;
-      const from = plot.place === null ? Math.floor(last / 2) : plot.place + step;
+      const from = plot.place === null ? Math.floor(last / 2) : plot.place + change;
       show(plot, Math.min(last, Math.max(0, from)));
     });
   }
@@ -83,23 +83,23 @@
     const notes = [...document.querySelectorAll("#sigma-notes li")].map((note) => note.textContent);
     const output = document.getElementById("sigma-value");
     const move = () => {
-      moment = Number(slider.value);
+      step = Number(slider.value);
       hide();
-      output.textContent = notes[moment];
-      for (const element of document.querySelectorAll("[data-moment]")) {
-        element.style.display = Number(element.dataset.moment) === moment ? "" : "none";
+      output.textContent = notes[step];
+      for (const element of document.querySelectorAll("[data-step]")) {
+        element.style.display = Number(element.dataset.step) === step ? "" : "none";
       }
       for (const figure of document.querySelectorAll("figure[data-chart]")) {
         const chart = data[figure.dataset.chart];
-        if (!chart.moments) continue;
-        figure.querySelector(".note").textContent = chart.notes[moment];
+        if (!chart.steps) continue;
+        figure.querySelector(".note").textContent = chart.notes[step];
         const body = figure.querySelector("tbody");
-        chart.moments[moment].forEach((row, index) => {
+        chart.steps[step].forEach((row, index) => {
           row.forEach((value, column) => (body.rows[index].cells[column].textContent = text(value)));
         });
       }
     };
-    moment = Number(slider.dataset.chosen);
+    step = Number(slider.dataset.chosen);
     slider.addEventListener("input", move);
     document.getElementById("sigma-reset").addEventListener("click", () => {
       slider.value = slider.dataset.chosen;
@@ -125,7 +125,7 @@
         return x - y;
       };
       const rows = [...body.rows].sort((a, b) => (down ? order(b, a) : order(a, b)));
-      // What has no number is at the end either way.
+      // Rows without a number come last in both directions.
       if (!isText) rows.sort((a, b) => Number.isNaN(Number(value(a))) - Number.isNaN(Number(value(b))));
       body.append(...rows);
     });

@@ -1,108 +1,85 @@
-//! ECE over numbers of bins beside LS-ECE over sigma.
+//! ECE by number of bins and LS-ECE by sigma.
 
-use calipers::{Estimate, Verdict};
+use calipers::{Estimate, SweepResult, Verdict};
 use maud::{Markup, html};
 
-use super::figure::{Caption, Shown};
+use super::figure::{Panel, Shown};
 use super::table::Table;
-use super::{columns, file_name};
-use crate::chart::Chart;
 use crate::charts;
-use crate::gather::{Figures, ModelFigures, SweepFigures};
+use crate::gather::{ModelValues, SweepValues, Values};
+use crate::number::capitalised;
 
-pub(super) fn section(figures: &Figures, shown: &mut Shown) -> Markup {
-    let several = figures.models.len() > 1;
-    let mut panels = Vec::new();
-    for (place, model) in figures.models.iter().enumerate() {
-        let name = several.then_some(model.name.as_str());
-        let panel = match (&model.sweep, chart(model)) {
-            (SweepFigures::Refused(reason), _) => {
-                html! { p class="note" { @if let Some(name) = name { (name) ": " } "There is no sweep: " (reason) "." } }
-            }
-            (sweep, Some(chart)) => {
-                let text = sentence(sweep)
-                    + if model.clustered {
-                        ". What chance does is that of independent rows, which those of a cluster are not."
-                    } else {
-                        ""
-                    };
-                let caption = Caption { model: name, text, is_shared: false };
-                shown.figure(format!("sweep-{place}"), &chart, &table(sweep), &caption)
-            }
-            (_, None) => html! {},
-        };
-        panels.push(panel);
+pub(super) fn section(values: &Values, shown: &mut Shown) -> Markup {
+    let mut figures = Vec::new();
+    for (place, model) in values.models.iter().enumerate() {
+        let name = values.name_of(model);
+        if let SweepValues::Error(reason) = &model.sweep {
+            figures.push(html! {
+                p class="note" { @if let Some(name) = name { (name) ": " } "There is no sweep: " (reason) "." }
+            });
+        }
+        figures.extend(panels(values, model).iter().map(|panel| shown.figure(place, name, panel)));
     }
     let content = html! {
         p class="lead" {
-            "How much of ECE is the choice of bins? LS-ECE is at sigma = 1/bins. "
-            (headline(figures))
+            "This chart shows how much ECE depends on the choice of bins. LS-ECE is at sigma = 1/bins. "
+            (headline(values))
         }
-        div class={ "charts " (columns(figures)) } { @for panel in &panels { (panel) } }
+        div class={ "charts " (super::columns(values)) } { @for figure in &figures { (figure) } }
     };
     super::section("sweep", "Does ECE depend on its bins?", &content)
 }
 
-/// In one word, where all models agree.
-fn headline(figures: &Figures) -> Markup {
-    let verdicts: Vec<&Verdict> = figures
-        .models
-        .iter()
-        // Without a word on rows that depend on each other.
-        .filter(|model| !model.clustered)
-        .filter_map(|model| match &model.sweep {
-            SweepFigures::Whole(result) => Some(&result.verdict),
-            SweepFigures::Parts { whole, .. } => whole.as_ref().map(|sweep| &sweep.verdict),
-            SweepFigures::Refused(_) => None,
-        })
-        .collect();
-    let n_brittle = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Brittle { .. })).count();
-    match (verdicts.len(), n_brittle) {
-        (0, _) => html! {},
-        (1, 0) => html! { strong { "No more than chance or LS-ECE would move." } },
-        (1, _) => html! { strong { "It does, here: ECE is brittle." } },
-        (n, 0) => html! { strong { "No more than chance or LS-ECE would move, for each of " (n) " models." } },
-        (n, brittle) => html! { strong { "ECE is brittle for " (brittle) " of " (n) " models." } },
-    }
-}
-
-fn sentence(sweep: &SweepFigures) -> String {
-    let sentence = match sweep {
-        SweepFigures::Whole(result) => result.sentence(),
-        SweepFigures::Parts { whole: Some(sweep), .. } => sweep.sentence(),
-        SweepFigures::Parts { whole: None, .. } => "the sketch is too coarse for a verdict".to_owned(),
-        SweepFigures::Refused(reason) => reason.clone(),
-    };
-    super::capitalised(&sentence)
-}
-
-fn chart(model: &ModelFigures) -> Option<Chart> {
+/// The sweep with its verdict, if there is one.
+fn whole(model: &ModelValues) -> Option<&SweepResult> {
     match &model.sweep {
-        SweepFigures::Whole(result) => Some(charts::sweep_chart(&[(&model.name, result)]).size(420.0, 400.0)),
-        SweepFigures::Parts { points, .. } => Some(charts::sweep_parts(&model.name, points).size(420.0, 400.0)),
-        SweepFigures::Refused(_) => None,
+        SweepValues::Whole(result) => Some(result),
+        SweepValues::Parts { whole, .. } => whole.as_deref(),
+        SweepValues::Error(_) => None,
     }
 }
 
-fn table(sweep: &SweepFigures) -> Table {
+/// The verdict on all models. There is none for rows that depend on each other.
+fn headline(values: &Values) -> Markup {
+    let verdicts = values.models.iter().filter(|model| !model.clustered).filter_map(whole).map(|sweep| &sweep.verdict);
+    let (n_brittle, n) = verdicts.fold((0, 0), |(n_brittle, n), verdict| {
+        (n_brittle + usize::from(matches!(verdict, Verdict::Brittle { .. })), n + 1)
+    });
+    let stable = "ECE changes no more than LS-ECE does, or than chance explains";
+    html! {
+        @match (n, n_brittle) {
+            (0, _) => {}
+            (1, 0) => strong { (stable) "." },
+            (1, _) => strong { "ECE is brittle: it depends on the number of bins." },
+            (n, 0) => strong { (stable) ", for each of " (n) " models." },
+            (n, n_brittle) => strong { "ECE is brittle for " (n_brittle) " of " (n) " models: it depends on the number of bins." },
+        }
+    }
+}
+
+pub(super) fn panels(_: &Values, model: &ModelValues) -> Vec<Panel> {
     let value = |estimate: &Option<Estimate>| estimate.as_ref().map_or(f64::NAN, |estimate| estimate.value);
-    match sweep {
-        SweepFigures::Whole(result) => {
+    let (chart, table) = match &model.sweep {
+        SweepValues::Whole(result) => {
             let row = |point: &calipers::SweepPoint| {
                 vec![point.n_bins as f64, point.ece_uniform.value, value(&point.ece_quantile), point.ls_ece.value]
             };
             let columns = ["bins, 1/sigma", "ECE, equal width", "ECE, equal mass", "LS-ECE"];
-            Table::new(&columns, result.points.iter().map(row))
+            let table = Table::new(&columns, result.points.iter().map(row));
+            (charts::sweep_chart(&[(&model.name, result)]), table)
         }
-        SweepFigures::Parts { points, .. } => {
-            let columns = ["bins, 1/sigma", "ECE, equal width", "LS-ECE"];
-            Table::new(&columns, points.iter().map(|(n_bins, ece, ls)| vec![*n_bins as f64, value(ece), value(ls)]))
+        SweepValues::Parts { points, .. } => {
+            let rows = points.iter().map(|(n_bins, ece, ls)| vec![*n_bins as f64, value(ece), value(ls)]);
+            let table = Table::new(&["bins, 1/sigma", "ECE, equal width", "LS-ECE"], rows);
+            (charts::sweep_parts(&model.name, &table.rows), table)
         }
-        SweepFigures::Refused(_) => Table::new(&[], std::iter::empty()),
-    }
-}
-
-pub(super) fn charts(figures: &Figures) -> Vec<(String, Chart)> {
-    let of = |(place, model): (usize, &ModelFigures)| Some((file_name("sweep", place, &model.name), chart(model)?));
-    figures.models.iter().enumerate().filter_map(of).collect()
+        SweepValues::Error(_) => return Vec::new(),
+    };
+    let sentence =
+        whole(model).map_or_else(|| "the sketch is too coarse for a verdict".to_owned(), SweepResult::sentence);
+    let sentence = format!("{}.", capitalised(sentence.trim_end_matches('.')));
+    let clustered =
+        " The part that chance explains assumes independent rows, but rows of a cluster depend on each other.";
+    let text = sentence + if model.clustered { clustered } else { "" };
+    vec![Panel { shares_text: false, ..Panel::new("sweep", chart.size(420.0, 400.0), table, &text) }]
 }

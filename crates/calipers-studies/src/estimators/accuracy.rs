@@ -65,7 +65,7 @@ pub(super) fn section(page: &mut Page, all: &[Known<'_>], setting: &Setting) -> 
     let runs: Vec<String> = plans.iter().map(|plan| format!("{} at n = {}", plan.n_runs, plan.n)).collect();
     page.text(&format!(
         "Root mean squared error against the true ECE, times 1000, as a mean over the families of a list. Runs for each family: {}; noise floor and \
-         bootstrap by {} draws each. All methods see the same rows. Every measure of the catalogue that estimates E|E[Y | p] - p| is here; beta kernels, \
+         bootstrap by {} draws each. All methods have the same rows. Every measure of the catalogue that estimates E|E[Y | p] - p| is here; beta kernels, \
          which take n² steps, and ICI, which evaluates the curve of LS-ECE at every row, up to 1,000 rows. The others estimate something else: squares, the largest gap, cumulated residuals, distances, scores. ± is \
          the standard error by the number of runs.",
         runs.join(", "),
@@ -165,7 +165,7 @@ fn verdict(page: &mut Page, cells: &[Cell<'_>], plans: &[Plan], list: usize) {
     page.finding(
         Agreement::seen_if(missed.is_empty()),
         &format!(
-            "Families {}: mean error of the residual form with sigma auto, debiased by {} (what calipers reports as its best estimate of ECE), over that of the best of \
+            "Families {}: mean error of the residual form with sigma auto, debiased by {} (the best estimate of ECE that calipers reports), over that of the best of \
              15 bins of equal width or mass, debiased, sweep and smECE. Met: {}. Missed: {}.",
             LISTS[list],
             Debias::default().name(),

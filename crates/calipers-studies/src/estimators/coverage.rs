@@ -95,8 +95,7 @@ pub(super) fn section(page: &mut Page, all: &[Known<'_>], setting: &Setting) -> 
     let error = |n_runs: u64| share((0.95 * 0.05 / n_runs as f64).sqrt());
     page.heading("Coverage of the 95 % interval");
     page.text(&format!(
-        "Share of samples whose interval holds the population's value at the sigma used (with auto: at the sigma of those rows), for LS-ECE and for its residual form, which verdicts \
-         are made by. Where there is no evidence of miscalibration the interval is an upper limit. {} runs, and {} at 50,000 rows: the standard \
+        "Share of samples whose interval holds the population's value at the sigma used (with auto: at the sigma of those rows), for LS-ECE and for its residual form, which decides verdicts. If there is no evidence of miscalibration, the interval is an upper limit. {} runs, and {} at 50,000 rows: the standard \
          error of a coverage of .95 is {} and {}. The noise floor, which decides between intervals and upper limits, has {n_resamples} draws. *Width* is \
          the mean width over that of an oracle that knows the bias of the plain value and its standard deviation: 2 · 1.96 standard deviations over the runs. Targets: coverage from {} to {}, width at \
          most {WIDTH}. Bold: outside by more than two standard errors; a width above {WIDTH}.",

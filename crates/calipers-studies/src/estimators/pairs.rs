@@ -4,7 +4,7 @@ use calipers::link::{Link, Logistic};
 use calipers::population::Family;
 use calipers::{Compare, Error, Input, LsEce, Sigma};
 
-use super::{named, share};
+use super::share;
 use crate::replicates::{replicates, seed_of};
 use crate::table::fixed;
 use crate::{Agreement, Page, Setting, Table};
@@ -75,8 +75,7 @@ pub(super) fn section(page: &mut Page, setting: &Setting) -> Result<(), Error> {
     let calibrated = Family::new("calibrated", rows.logits().clone(), calipers::population::Truth::CALIBRATED)?;
     page.heading("Comparing two models");
     page.text(&format!(
-        "Share of {n_runs} samples of {n} rows in which `compare` says that one of two models is better calibrated, at 5 %. True logits are normal(0, 1.5), and the models see them \
-         as their name says, so strongly that they have the ECE that stands there. Equal models: the size, which may be up to .07; else the power, and beside it the share of verdicts \
+        "Share of {n_runs} samples of {n} rows in which `compare` reports that one of two models is better calibrated, at 5 %. True logits are normal(0, 1.5), and each model distorts them as its name states, with the strength that gives the ECE in the table. Equal models: the size, which may be up to .07; else the power, and beside it the share of verdicts \
          that name the wrong one.",
     ));
     let columns = sigmas.iter().map(|sigma| match sigma {
@@ -121,17 +120,12 @@ pub(super) fn section(page: &mut Page, setting: &Setting) -> Result<(), Error> {
         table.row(row);
     }
     page.table(&table);
-    let (least, most) = crate::summary::extent(sizes.iter().copied());
-    page.finding(
-        Agreement::seen_if(outside.is_empty()),
-        &format!(
-            "Size of `compare` at 5 % where two models have the same true ECE: {} to {}. Above .07: {}. It is below .03 where part of the bias is unknown: then a difference that the bias \
-             could make is not called one.",
-            share(least),
-            share(most),
-            named(&outside)
-        ),
-    );
+    super::size_finding(page, &sizes, &outside, |least, most, above| {
+        format!(
+            "Size of `compare` at 5 % where two models have the same true ECE: {least} to {most}. Above .07: {above}. It is \
+             below .03 where part of the bias is unknown: a difference that the bias can explain is not reported."
+        )
+    });
     page.finding(
         Agreement::seen_if(wrong as f64 <= 0.025 * verdicts as f64),
         &format!(

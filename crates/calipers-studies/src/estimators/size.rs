@@ -108,8 +108,8 @@ fn floor_test(page: &mut Page, setting: &Setting) -> Result<(), Error> {
     let (n_runs, n_resamples) = setting.pick((500, 59), (8, 39));
     let sigmas: Vec<Sigma> = [Sigma::Auto].into_iter().chain(SIGMAS.map(Sigma::Value)).collect();
     page.text(&format!(
-        "The test that verdicts on LS-ECE are made by: its residual form against the noise floor, at several sigmas, {n_runs} runs and {n_resamples} draws each. The standard error of a size of .05 is \
-         {}. A model that is all but sure of every row is rejected less often, since most samples have no surprise at all.",
+        "This is the test that decides verdicts on LS-ECE: its residual form against the noise floor, at several sigmas, {n_runs} runs and {n_resamples} draws each. The standard error of a size of .05 is \
+         {}. A model whose probabilities are all near 0 or 1 is rejected less often, since most samples have no unexpected outcome.",
         fixed((0.05 * 0.95 / n_runs as f64).sqrt(), 3)
     ));
     let columns = sigmas.iter().map(|sigma| match sigma {
@@ -156,17 +156,13 @@ fn floor_test(page: &mut Page, setting: &Setting) -> Result<(), Error> {
         }
     }
     page.table(&table);
-    let (least, most) = crate::summary::extent(sizes.iter().copied());
-    page.finding(
-        Agreement::seen_if(outside.is_empty()),
-        &format!(
-            "Size of the floor test at 5 %, for sigma auto to 1 and n from 300 to 10,000: {} to {}. Outside {} to {} by more than two standard errors: {}.",
-            share(least),
-            share(most),
+    super::size_finding(page, &sizes, &outside, |least, most, named| {
+        format!(
+            "Size of the floor test at 5 %, for sigma auto to 1 and n from 300 to 10,000: {least} to {most}. Outside {} to {} \
+             by more than two standard errors: {named}.",
             share(TARGET.0),
-            share(TARGET.1),
-            named(&outside)
-        ),
-    );
+            share(TARGET.1)
+        )
+    });
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use calipers_report::{Axis, BLACK, Band, Chart, PALETTE, Series, Stroke};
 
-use super::measured::{Measured, Point};
 use super::{DIFFERENCES, over_models};
+use super::{Measured, Point};
 use crate::Page;
 use calipers::SmoothEce;
 
@@ -72,7 +72,7 @@ pub(super) fn sampling_error(page: &mut Page, group: &str, models: &[Measured], 
         .size(720.0, 440.0);
     let lines = series(models, Stroke::Solid, true, |point| point.gaussian.sampled - point.gaussian.integral);
     let chart = lines.fold(chart, Chart::add).horizontal_rule(0.0, "");
-    page.figure(&format!("{group}-sampling-error"), &chart, "The difference of the two: noise, without a trend.");
+    page.figure(&format!("{group}-sampling-error"), &chart, "The difference of the two is noise without a trend.");
 }
 
 /// Figures imagenetplot and imagenetplotuniform: differences from ECE, over all models.

@@ -1,7 +1,7 @@
-//! What the figures say of the paper's words.
+//! Whether the values confirm the paper's statements.
 
-use super::measured::{LsEces, Measured, Point};
 use super::{DIFFERENCES, counts, over_models};
+use super::{LsEces, Measured, Point};
 use crate::summary::extent;
 use crate::table::fixed;
 use crate::{Agreement, Page};
@@ -35,7 +35,7 @@ pub(super) fn little_change(page: &mut Page, group: &str, models: &[Measured]) {
         group,
         Agreement::seen_if(widest <= SAME),
         &format!(
-            "From 10 to 100 bins ECE moves by at most {} (expected at most {SAME}): {}. By chance alone it would move by {} to {}, were the models calibrated. \
+            "From 10 to 100 bins ECE moves by at most {} (expected at most {SAME}): {}. Chance alone would move it by {} to {} if the models were calibrated. \
              With 1 bin as well, it moves by at most {}.",
             fixed(widest, 4),
             each.join(", "),
@@ -46,7 +46,7 @@ pub(super) fn little_change(page: &mut Page, group: &str, models: &[Measured]) {
     );
 }
 
-/// What the sweep of the core says of each.
+/// The verdict of the sweep of the core on each model.
 pub(super) fn verdicts(page: &mut Page, group: &str, models: &[Measured]) {
     let brittle: Vec<&Measured> = models.iter().filter(|model| model.sweep.verdict.name() != "stable").collect();
     let text = match brittle.len() {
@@ -76,7 +76,7 @@ pub(super) fn wiggle(page: &mut Page, group: &str, models: &[Measured], n_sample
         let (_, most) = extent(errors.iter().map(|(error, _)| *error));
         let expected = (errors.iter().map(|(_, se)| se * se).sum::<f64>() / errors.len() as f64).sqrt();
         format!(
-            "{} (root mean square; its own standard error says {}) and by up to {}",
+            "{} (root mean square; its own standard error is {}) and by up to {}",
             fixed(size, 5),
             fixed(expected, 5),
             fixed(most, 4)
@@ -95,9 +95,8 @@ pub(super) fn wiggle(page: &mut Page, group: &str, models: &[Measured], n_sample
         group,
         Agreement::Noted,
         &format!(
-            "{n_samples} samples are off from the integral by {} with Gaussian noise, by {} with uniform noise. From one number of bins to the \
-             next the slope of a line changes by {} on average for ECE, {} for LS-ECE as the integral and {} as sampled: with so few samples, what \
-             looks like variance of LS-ECE is that of its sampling.",
+            "{n_samples} samples differ from the integral by {} with Gaussian noise, by {} with uniform noise. From one number of bins to the \
+             next the slope of a line changes by {} on average for ECE, {} for LS-ECE as the integral and {} as sampled: with so few samples, the apparent variance of LS-ECE is that of its sampling.",
             words(&all(|point| &point.gaussian)),
             words(&all(|point| &point.uniform)),
             fixed(roughness(|point| point.ece), 5),
@@ -155,7 +154,7 @@ pub(super) fn closeness(page: &mut Page, group: &str, models: &[Measured]) {
         group,
         Agreement::Noted,
         &format!(
-            "smECE as relplot computes it is off from smECE by up to {}; with it the mean of |ECE - smECE| is {}.",
+            "smECE as relplot computes it differs from smECE by up to {}; with it the mean of |ECE - smECE| is {}.",
             fixed(off, 4),
             words(&relplot)
         ),

@@ -1,43 +1,15 @@
-//! All figures of a model.
+//! All values of a model.
 
 use std::sync::Arc;
 
 use calipers::{
-    BinaryView, Compat, Error, Gaussian, LsEce, LsEceSampled, Measure, Noise, SmoothEce, SmoothMethod, Sweep,
-    SweepResult, Uniform,
+    BinaryView, Compat, Error, Gaussian, LsEce, LsEceSampled, Measure, Noise, SmoothEce, SmoothMethod, Sweep, Uniform,
 };
 
-use super::{Group, bins, n_samples};
+use super::{Group, LsEces, Measured, Point, bins, n_samples};
 use crate::Setting;
 use crate::replicates::{replicates, seed_of};
 use crate::summary::extent;
-
-/// What one model shows.
-pub(super) struct Measured {
-    pub(super) name: String,
-    /// Without the words that all names of the group have.
-    pub(super) short: String,
-    pub(super) sweep: SweepResult,
-    /// smECE as relplot computes it.
-    pub(super) relplot: f64,
-    pub(super) points: Vec<Point>,
-}
-
-/// One number of bins, and sigma = 1/bins.
-pub(super) struct Point {
-    pub(super) n_bins: usize,
-    pub(super) ece: f64,
-    pub(super) gaussian: LsEces,
-    pub(super) uniform: LsEces,
-}
-
-/// LS-ECE with one noise: the integral, and the paper's sampling of it.
-pub(super) struct LsEces {
-    pub(super) integral: f64,
-    pub(super) bound: f64,
-    pub(super) sampled: f64,
-    pub(super) standard_error: f64,
-}
 
 impl Measured {
     pub(super) fn smooth_ece(&self) -> f64 {

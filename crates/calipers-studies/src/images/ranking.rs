@@ -2,7 +2,7 @@
 
 use super::counts;
 use super::findings::say;
-use super::measured::{Measured, Point};
+use super::{Measured, Point};
 use crate::table::fixed;
 use crate::{Agreement, Page, Table};
 

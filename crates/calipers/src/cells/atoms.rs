@@ -8,8 +8,9 @@
 //!   times sup |f'''|;
 //! - by one point at the mean leaves E[d²] / 2 times sup |f''|, or E|d| times sup |f'|.
 //!
-//! In the L1 norm over u, with N_j the norms of the kernel's derivatives, a >= |rho''/rho'|, b >= |rho'''/rho'|
-//! and h' = 1 / rho' at the end of the cell where it is larger (rho' has one peak):
+//! In the L1 norm over u, with N_j the norms of the kernel's derivatives, a >= |rho''/rho'|,
+//! b >= |rho'''/rho'| and h' = 1 / rho' at the end of the cell where it is larger (rho' has one
+//! peak):
 //! ```text
 //! |f'|   <= h' N_1      |f''| <= h'² (N_2 + a N_1)      |f'''| <= h'³ (N_3 + 3 a N_2 + (3 a² + b) N_1)
 //! ```
@@ -23,9 +24,10 @@
 //! ```text
 //! M_j = Σ_i binomial(j, i) r_i N_(j-i),      r_0 = 1 >= |y - ρ|,   r_i >= |ρ^(i)|,   N_0 = 1
 //! ```
-//! What is said above is about derivatives with respect to q and the chain rule alone, so all of it holds with M_j in place of N_j. The points that
-//! take the place of a cell have their own factor y - ρ(h) each, as rows have: their residual form is what the integral computes.
-//! Here ρ is the link of the kernel, whichever link gives h its q.
+//! The bounds above use only derivatives with respect to q and the chain rule, so they hold with
+//! M_j in place of N_j. The points that replace a cell have a factor y - ρ(h) each, as rows have:
+//! their residual form is what the integral computes. Here ρ is the link of the kernel, whichever
+//! link maps h to q.
 //!
 //! At a single u the same holds with S_j = sup |K^(j)| in place of N_j; S_j is at most N_(j+1) / 2,
 //! since K^(j) goes from 0 to 0.
@@ -184,7 +186,7 @@ impl Order {
     }
 
     /// The price where less is known of the kernel than its points were made for: two points in
-    /// place of one spread as much as the rows themselves, so that both sides of the difference
+    /// place of one spread as much as the rows do, so that both sides of the difference
     /// count.
     fn price_at_a_place(self, largest: &Norms, shape: &Shape) -> f64 {
         let known = Order::new(largest, shape);

@@ -1,4 +1,4 @@
-//! Where a probability is kept: found from its own bits.
+//! The cell of a probability, which is found from its bits.
 //!
 //! With q = min(p, 1 - p), which a double holds exactly, the exponent of q and the top mantissa
 //! bits are the cell, like a bucket of an HDR histogram: cells are between 1/2 and 4/3 of

@@ -33,7 +33,7 @@ pub(crate) struct Cells {
 
 impl Cells {
     /// One pass over the rows, clipped to [clip, 1 - clip], into cells of about 2^-resolution
-    /// logits. `None` if rows that nobody has checked break a rule.
+    /// logits. `None` if unchecked rows are invalid.
     pub(crate) fn new(rows: PlainRows<'_>, resolution: u32, clip: f64) -> Option<Self> {
         pass::run(rows, Resolution(resolution), clip)
     }

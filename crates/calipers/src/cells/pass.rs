@@ -22,7 +22,7 @@ const SHARE: usize = 1 << 15;
 /// What the small tables of all workers may take.
 const MAX_BYTES: usize = 1 << 25;
 
-/// The cells of the rows; `None` if rows that nobody has checked break a rule.
+/// The cells of the rows; `None` if unchecked rows are invalid.
 pub(super) fn run(rows: PlainRows<'_>, resolution: Resolution, clip: f64) -> Option<Cells> {
     let frame = Frame::new(resolution, resolution.offset_bits(), clip);
     let n_cells = frame.n_cells();
@@ -76,7 +76,7 @@ impl Narrow {
         Narrow { frame, sums: vec![[0; 2]; frame.n_cells() * N_TABLES], n_waiting: 0, n_clipped: 0 }
     }
 
-    /// Whether no word could overflow if so many rows came.
+    /// Whether no word could overflow if `n` more rows came.
     pub(crate) fn has_room(&self, n: usize) -> bool {
         self.n_waiting + n <= self.frame.most_rows()
     }
@@ -126,8 +126,8 @@ struct Placed {
 }
 
 impl Frame {
-    /// With c bits for a count there are fewer than 2^c rows, whose sum of offsets of b bits has c + b bits, in one word with the
-    /// count, and whose sum of squares has c + 2 b.
+    /// With c bits for a count there are fewer than 2^c rows. Their sum of offsets of b bits has
+    /// c + b bits, in one word with the count, and their sum of squares has c + 2 b.
     pub(crate) fn new(resolution: Resolution, offset_bits: u32, clip: f64) -> Self {
         let count_bits = ((64 - offset_bits) / 2).min(64 - 2 * offset_bits);
         Frame { resolution, offset_bits, count_bits, clip }

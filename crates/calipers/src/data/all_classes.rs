@@ -17,9 +17,7 @@ pub(crate) struct AllClasses {
 impl Predictions<'_> {
     pub(crate) fn all_classes(&self) -> Result<AllClasses, Error> {
         let k = self.n_classes();
-        if self.input.rules.positive.is_some() {
-            return Err(Error::setting("pos_label", "left out with multiclass", "both"));
-        }
+        self.check_no_positive()?;
         let chunks = parallel::map_chunks(self.len(), parallel::CHUNK, |range| {
             let mut probabilities = Vec::with_capacity(range.len() * k);
             for index in range {
@@ -38,7 +36,7 @@ impl Predictions<'_> {
             probabilities
         });
         let rows = || (0..self.len()).map(|index| self.row(index));
-        // proof: the door has checked that labels are classes
+        // proof: validation has checked that labels are classes
         let label = |row: usize| self.input.labels.number(row).map_or(0, |label| label as usize);
         let weight = |row: usize| self.input.weights.map_or(1.0, |weights| weights.get(row));
         let largest = rows().map(weight).fold(0.0, f64::max);

@@ -1,7 +1,8 @@
-//! The one form that every measure reads: an outcome, a score and a weight for each row.
+//! The form that every measure reads: an outcome, a score and a weight for each row.
 
 use std::ops::Range;
 
+use super::class_rows;
 use super::columns::{Floats, Labels, PositiveLabel};
 use super::{Form, InputReport, Outcome, PlainPass, PlainRows, Predictions, Probability};
 use crate::Error;
@@ -100,34 +101,24 @@ impl<'a> Predictions<'a> {
     }
 
     /// One class against the rest, with log-odds that were computed row by row.
-    pub(super) fn class_log_odds(&self, class: usize, log_odds: Vec<f64>, score_error: Option<f64>) -> BinaryView<'_> {
-        let view = self.assemble(Scores::Computed(log_odds), self.class_outcomes(class), Scale::LogOdds);
-        BinaryView { score_error, ..view }
+    pub(super) fn class_log_odds(&self, class: usize, log_odds: Vec<f64>) -> BinaryView<'_> {
+        self.assemble(Scores::Computed(log_odds), self.class_outcomes(class), Scale::LogOdds)
     }
 
-    /// A view of scores and outcomes that were computed row by row.
-    pub(super) fn computed_view(
-        &self,
-        scores: Vec<f64>,
-        outcomes: Vec<bool>,
-        scale: Scale,
-        score_error: Option<f64>,
-    ) -> BinaryView<'_> {
-        let view = self.assemble(Scores::Computed(scores), Outcomes::Computed(outcomes), scale);
-        BinaryView { score_error, ..view }
-    }
-
-    /// A view of some rows of the input, whose scores and outcomes were computed.
-    pub(super) fn computed_view_of<'v>(
+    /// A view of scores and outcomes that were computed row by row: of all rows, or of some. From
+    /// raw scores of classes the scores are log-odds.
+    pub(super) fn computed_view<'v>(
         &'v self,
-        rows: &'v [usize],
+        rows: Option<&'v [usize]>,
         scores: Vec<f64>,
         outcomes: Vec<bool>,
-        scale: Scale,
-        score_error: Option<f64>,
     ) -> BinaryView<'v> {
+        let scale = match self.input.rules.form {
+            Form::Probabilities => Scale::Probability,
+            Form::Logits => Scale::LogOdds,
+        };
         let view = self.assemble(Scores::Computed(scores), Outcomes::Computed(outcomes), scale);
-        BinaryView { kept: Some(rows), n: rows.len(), score_error, ..view }
+        BinaryView { n: rows.map_or(view.n, <[usize]>::len), kept: rows.or(view.kept), ..view }
     }
 
     fn class_outcomes(&self, class: usize) -> Outcomes<'a> {
@@ -148,7 +139,7 @@ impl<'a> Predictions<'a> {
             kept: self.kept.as_deref(),
             n: self.len(),
             report: self.report.clone(),
-            score_error: None,
+            score_error: (scale == Scale::LogOdds).then(|| class_rows::log_odds_error(self.n_classes())),
             single_precision: matches!(self.input.scores, Floats::F32(_)),
             confidences: self.input.confidences,
         }
@@ -247,6 +238,13 @@ impl BinaryView<'_> {
         self.report.n_ties = n_ties;
     }
 
+    /// Copies all rows.
+    pub(crate) fn rows(&self) -> Rows {
+        let mut rows = Rows::default();
+        self.read(0..self.n, &mut rows);
+        rows
+    }
+
     /// Copies some rows into `rows`, whose former content is dropped.
     pub fn read(&self, range: Range<usize>, rows: &mut Rows) {
         rows.outcomes.clear();
@@ -293,7 +291,7 @@ impl BinaryView<'_> {
             Scores::Computed(values) => values[index],
         };
         match self.scale {
-            // Beyond [0, 1] by rounding only: the door has counted it.
+            // Beyond [0, 1] by rounding only, which validation has counted.
             Scale::Probability => score.clamp(0.0, 1.0),
             Scale::LogOdds | Scale::Link => score,
         }
@@ -308,7 +306,7 @@ impl PlainPass for CopyTo<'_> {
 
     fn run<P: Probability, L: Outcome>(self, probabilities: &[P], labels: &[L]) {
         self.0.outcomes.extend(labels.iter().map(|label| label.bit() == 1));
-        // Beyond [0, 1] by rounding only: the door has counted it.
+        // Beyond [0, 1] by rounding only, which validation has counted.
         self.0.scores.extend(probabilities.iter().map(|p| -> f64 { (*p).into() }).map(|p| p.clamp(0.0, 1.0)));
         self.0.weights.resize(labels.len(), 1.0);
     }

@@ -1,10 +1,10 @@
-//! The rules that input must keep, applied to a batch of rows in parallel.
+//! Input validation, on a batch of rows in parallel.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::class_rows;
-use super::columns::{Floats, PositiveLabel};
+use super::columns::{Floats, PositiveLabel, match_floats};
 use super::{Form, Input, PlainRows};
 use crate::Error;
 use crate::names::names;
@@ -16,19 +16,16 @@ const ROUNDING: f64 = 1e-6;
 /// What to do with a row that breaks a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Invalid {
-    /// Refuse the whole input, naming the first such row.
+    /// An error that names the first such row.
     #[default]
     Reject,
     /// Leave the row out and count it by its kind; the counts are in every result.
     Count,
 }
 
-names! { Invalid, "invalid";
-    Reject = "reject",
-    Count = "count",
-}
+names! { Invalid, "invalid"; Reject = "reject", Count = "count" }
 
-/// What happened to the rows on their way in.
+/// Counts from input validation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct InputReport {
@@ -59,7 +56,7 @@ impl InputReport {
     }
 }
 
-/// What is known of a stream after some of its batches, and checked at its end.
+/// The state of a stream after some of its batches, which is checked at its end.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     report: InputReport,
@@ -81,7 +78,7 @@ impl Tally {
         &self.report
     }
 
-    /// What the rows of a sketch tell of the stream that they came from.
+    /// The tally of the stream that the rows of a sketch came from.
     pub(crate) fn of_sketch(report: &InputReport, weighted: bool, positive_weight: bool, positive_seen: bool) -> Self {
         Tally { report: report.clone(), weighted, positive_weight, positive_seen, ..Tally::default() }
     }
@@ -101,7 +98,7 @@ impl Tally {
         self.labels_seen.truncate(LABELS_SEEN);
     }
 
-    /// Refuses what can only be judged at the end: no rows, no weight, no positive label.
+    /// Checks what is known only at the end: that there are rows, weight and the positive label.
     pub fn finish(&self) -> Result<(), Error> {
         let n_left_out = self.report.n_left_out();
         if self.report.n_rows == 0 {
@@ -179,23 +176,23 @@ struct ChunkCheck {
 pub(super) fn check(input: &Input<'_>, tally: &mut Tally) -> Result<(InputReport, Option<Vec<usize>>), Error> {
     check_shape(input)?;
     let n_rows = input.n_rows();
-    let refuse = input.rules.invalid == Invalid::Reject;
+    let reject = input.rules.invalid == Invalid::Reject;
     let rows_per_chunk = class_rows::rows_per_chunk(input.rules.n_classes);
-    let chunks = parallel::map_chunks(n_rows, rows_per_chunk, |rows| check_rows(input, rows, refuse));
+    let chunks = parallel::map_chunks(n_rows, rows_per_chunk, |rows| check_rows(input, rows, reject));
 
     let mut report = InputReport { n_rows: n_rows as u64, ..InputReport::default() };
     let mut bad_rows = Vec::new();
     let faults = chunks.iter().flat_map(|chunk| &chunk.faults);
     if let Some((row, fault)) = systematic(input, faults).filter(|_| !input.is_part) {
-        return Err(refusal(input, row, fault));
+        return Err(error_of(input, row, fault));
     }
     for chunk in chunks {
         report.n_rounded += chunk.n_rounded;
         tally.positive_weight |= chunk.positive_weight;
         tally.positive_seen |= chunk.positive_seen;
         for (row, fault) in chunk.faults {
-            if refuse {
-                return Err(refusal(input, row, fault));
+            if reject {
+                return Err(error_of(input, row, fault));
             }
             *report.left_out.entry(fault.kind(input.rules.form)).or_default() += 1;
             bad_rows.push(row);
@@ -217,7 +214,7 @@ pub(super) fn check(input: &Input<'_>, tally: &mut Tally) -> Result<(InputReport
 }
 
 /// A fault that is not of some rows but of all, whose other rows would be measured wrongly: classes
-/// that count from 1, percentages, swapped arguments. They are refused even where bad rows are
+/// that count from 1, percentages, swapped arguments. They are an error even where bad rows are
 /// counted.
 fn systematic<'a>(
     input: &Input<'_>,
@@ -244,17 +241,11 @@ fn all_but(n_rows: usize, bad_rows: &[usize]) -> Vec<usize> {
 
 pub(super) fn check_shape(input: &Input<'_>) -> Result<(), Error> {
     let rules = &input.rules;
-    if rules.n_classes == 0 {
-        return Err(Error::setting("n_classes", "at least 1", 0));
-    }
-    // Written so that NaN fails.
-    if !(0.0..=1.0).contains(&rules.sum_tolerance) {
-        return Err(Error::setting("sum_tolerance", "in [0, 1]", rules.sum_tolerance));
-    }
-    if rules.positive.is_some() && rules.n_classes > 2 {
-        let rule = "left out for more than two classes";
-        return Err(Error::setting("pos_label", rule, format!("{} classes", rules.n_classes)));
-    }
+    Error::require(rules.n_classes > 0, "n_classes", "at least 1", 0)?;
+    let in_range = (0.0..=1.0).contains(&rules.sum_tolerance);
+    Error::require(in_range, "sum_tolerance", "in [0, 1]", rules.sum_tolerance)?;
+    let (has_meaning, rule) = (rules.positive.is_none() || rules.n_classes <= 2, "left out for more than two classes");
+    Error::require(has_meaning, "pos_label", rule, format!("{} classes", rules.n_classes))?;
     let n_rows = input.n_rows();
     let scores = match rules.form {
         Form::Probabilities => "probabilities",
@@ -281,7 +272,7 @@ pub(super) fn check_shape(input: &Input<'_>) -> Result<(), Error> {
     }
 }
 
-/// Checks some rows; stops at the first fault if that will be refused anyway.
+/// Checks some rows; stops at the first fault if it is an error anyway.
 fn check_rows(input: &Input<'_>, rows: Range<usize>, stop_at_first: bool) -> ChunkCheck {
     let mut found = ChunkCheck::default();
     if is_plain(input) && holds_probabilities(input, rows.clone()) && input.labels.are_outcomes(rows.clone()) {
@@ -318,37 +309,27 @@ pub(super) fn plain_rows<'a>(input: &Input<'a>) -> Option<PlainRows<'a>> {
 /// Whether there is nothing to look at but a column of probabilities and one of outcomes.
 fn is_plain(input: &Input<'_>) -> bool {
     let rules = &input.rules;
-    let nothing_missing =
-        input.missing_scores.is_none() && input.missing_labels.is_none() && input.missing_weights.is_none();
-    rules.n_classes == 1
-        && rules.form == Form::Probabilities
-        && rules.positive.is_none()
-        && input.weights.is_none()
-        && nothing_missing
+    let missing = [input.missing_scores, input.missing_labels, input.missing_weights];
+    let only_columns = input.weights.is_none() && missing.iter().all(Option::is_none);
+    only_columns && rules.n_classes == 1 && rules.form == Form::Probabilities && rules.positive.is_none()
 }
 
 /// Whether all scores are in [0, 1] as they are: the quick way through, without a branch for each
 /// row.
 fn holds_probabilities(input: &Input<'_>, rows: Range<usize>) -> bool {
-    match input.scores {
-        Floats::F32(values) => values[rows].iter().fold(true, |all, p| all & (0.0..=1.0).contains(p)),
-        Floats::F64(values) => values[rows].iter().fold(true, |all, p| all & (0.0..=1.0).contains(p)),
-    }
+    match_floats!(input.scores, values => values[rows].iter().fold(true, |all, p| all & (0.0..=1.0).contains(p)))
 }
 
 /// Whether all rows are rows of classes with scores that are valid for certain: the quick way
-/// through, which leaves the labels and weights to be looked at.
+/// through, which leaves the labels and weights to be checked.
 fn holds_classes(input: &Input<'_>, rows: Range<usize>) -> bool {
     let k = input.rules.n_classes;
     let values = rows.start * k..rows.end * k;
-    let tolerance = input.rules.sum_tolerance;
     k > 1
-        && match (input.scores, input.rules.form) {
-            (Floats::F32(scores), Form::Logits) => class_rows::are_logits(&scores[values]),
-            (Floats::F64(scores), Form::Logits) => class_rows::are_logits(&scores[values]),
-            (Floats::F32(scores), Form::Probabilities) => class_rows::are_distributions(&scores[values], k, tolerance),
-            (Floats::F64(scores), Form::Probabilities) => class_rows::are_distributions(&scores[values], k, tolerance),
-        }
+        && match_floats!(input.scores, scores => match input.rules.form {
+            Form::Logits => class_rows::are_logits(&scores[values]),
+            Form::Probabilities => class_rows::are_distributions(&scores[values], k, input.rules.sum_tolerance),
+        })
 }
 
 /// Checks one row, whose scores may be known to be valid; returns how many of its probabilities
@@ -412,18 +393,17 @@ fn label_is_valid(input: &Input<'_>, row: usize) -> bool {
     input.labels.number(row).is_some_and(|label| label >= 0.0 && label < n_labels && label.fract() == 0.0)
 }
 
-/// The refusal for a fault, with a look at the rest of the batch for what may have gone wrong.
-fn refusal(input: &Input<'_>, row: usize, fault: Fault) -> Error {
+/// The error for a fault; the rest of the batch shows whether the fault is systematic.
+fn error_of(input: &Input<'_>, row: usize, fault: Fault) -> Error {
     if matches!(fault, Fault::Label | Fault::Score { .. }) && looks_swapped(input) {
         return Error::Swapped;
     }
     let place = input.first_row + row as u64;
     let k = input.rules.n_classes;
     match fault {
-        Fault::MissingScore if input.rules.form == Form::Logits => Error::Missing { what: "logit", row: place },
-        Fault::MissingScore => Error::Missing { what: "probability", row: place },
-        Fault::MissingLabel => Error::Missing { what: "label", row: place },
-        Fault::MissingWeight => Error::Missing { what: "weight", row: place },
+        Fault::MissingScore | Fault::MissingLabel | Fault::MissingWeight => {
+            Error::Missing { what: fault.kind(input.rules.form).trim_start_matches("missing "), row: place }
+        }
         Fault::RowSum { sum } => Error::RowSum { row: place, sum, tolerance: input.rules.sum_tolerance },
         Fault::Weight => {
             // proof: a weight can only be at fault where there are weights

@@ -26,29 +26,22 @@ pub(super) trait Score: Copy + PartialOrd + Into<f64> {
     fn magnitude(self) -> Self;
 }
 
-impl Score for f32 {
-    const LARGEST_LOGIT: f32 = f32::MAX;
-    const LOWEST: f32 = f32::NEG_INFINITY;
-    const ZERO: f32 = 0.0;
-    const ONE: f32 = 1.0;
+macro_rules! score {
+    ($($type:ty: $largest_logit:expr),*) => {$(
+        impl Score for $type {
+            const LARGEST_LOGIT: $type = $largest_logit;
+            const LOWEST: $type = <$type>::NEG_INFINITY;
+            const ZERO: $type = 0.0;
+            const ONE: $type = 1.0;
 
-    #[inline(always)]
-    fn magnitude(self) -> f32 {
-        self.abs()
-    }
+            #[inline(always)]
+            fn magnitude(self) -> $type {
+                self.abs()
+            }
+        }
+    )*};
 }
-
-impl Score for f64 {
-    const LARGEST_LOGIT: f64 = 1e300;
-    const LOWEST: f64 = f64::NEG_INFINITY;
-    const ZERO: f64 = 0.0;
-    const ONE: f64 = 1.0;
-
-    #[inline(always)]
-    fn magnitude(self) -> f64 {
-        self.abs()
-    }
-}
+score!(f32: f32::MAX, f64: 1e300);
 
 /// Rows of a chunk: as many values as a chunk of a plain column has.
 pub(super) fn rows_per_chunk(n_classes: usize) -> usize {

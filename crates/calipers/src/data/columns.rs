@@ -1,4 +1,4 @@
-//! Borrowed columns of the types that users have, read in place.
+//! Borrowed columns of the usual numeric types, read in place.
 
 use std::ops::Range;
 
@@ -11,13 +11,22 @@ pub enum Floats<'a> {
     F64(&'a [f64]),
 }
 
+/// Runs one expression with `$values` bound to the slice inside a [`Floats`].
+macro_rules! match_floats {
+    ($floats:expr, $values:ident => $expression:expr) => {
+        match $floats {
+            Floats::F32($values) => $expression,
+            Floats::F64($values) => $expression,
+        }
+    };
+}
+
+pub(super) use match_floats;
+
 impl Floats<'_> {
     /// Number of values.
     pub fn len(&self) -> usize {
-        match self {
-            Floats::F32(values) => values.len(),
-            Floats::F64(values) => values.len(),
-        }
+        match_floats!(self, values => values.len())
     }
 
     /// Whether there is none.
@@ -27,49 +36,18 @@ impl Floats<'_> {
 
     /// Some of the values; panics where they are not all there.
     pub(crate) fn slice(self, range: Range<usize>) -> Self {
-        match self {
-            Floats::F32(values) => Floats::F32(&values[range]),
-            Floats::F64(values) => Floats::F64(&values[range]),
-        }
+        match_floats!(self, values => values[range].into())
     }
 
     /// The value at `index`, exactly.
     #[inline]
     pub fn get(&self, index: usize) -> f64 {
         match self {
-            Floats::F32(values) => f64::from(values[index]),
+            Floats::F32(values) => values[index].into(),
             Floats::F64(values) => values[index],
         }
     }
 }
-
-impl<'a> From<&'a [f32]> for Floats<'a> {
-    fn from(values: &'a [f32]) -> Self {
-        Floats::F32(values)
-    }
-}
-
-impl<'a> From<&'a [f64]> for Floats<'a> {
-    fn from(values: &'a [f64]) -> Self {
-        Floats::F64(values)
-    }
-}
-
-macro_rules! floats_from {
-    ($($type:ty => $variant:ident),*) => {$(
-        impl<'a, const N: usize> From<&'a [$type; N]> for Floats<'a> {
-            fn from(values: &'a [$type; N]) -> Self {
-                Floats::$variant(values)
-            }
-        }
-        impl<'a> From<&'a Vec<$type>> for Floats<'a> {
-            fn from(values: &'a Vec<$type>) -> Self {
-                Floats::$variant(values)
-            }
-        }
-    )*};
-}
-floats_from!(f32 => F32, f64 => F64);
 
 /// A borrowed column of outcomes or class labels.
 #[derive(Debug, Clone, Copy)]
@@ -165,26 +143,28 @@ impl Labels<'_> {
     }
 }
 
-macro_rules! labels_from {
-    ($($type:ty => $variant:ident),*) => {$(
-        impl<'a> From<&'a [$type]> for Labels<'a> {
+/// A column from slices, arrays and vectors of each type.
+macro_rules! column_from {
+    ($column:ident: $($type:ty => $variant:ident),*) => {$(
+        impl<'a> From<&'a [$type]> for $column<'a> {
             fn from(values: &'a [$type]) -> Self {
-                Labels::$variant(values)
+                $column::$variant(values)
             }
         }
-        impl<'a, const N: usize> From<&'a [$type; N]> for Labels<'a> {
+        impl<'a, const N: usize> From<&'a [$type; N]> for $column<'a> {
             fn from(values: &'a [$type; N]) -> Self {
-                Labels::$variant(values)
+                $column::$variant(values)
             }
         }
-        impl<'a> From<&'a Vec<$type>> for Labels<'a> {
+        impl<'a> From<&'a Vec<$type>> for $column<'a> {
             fn from(values: &'a Vec<$type>) -> Self {
-                Labels::$variant(values)
+                $column::$variant(values)
             }
         }
     )*};
 }
-labels_from!(bool => Bool, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16,
+column_from!(Floats: f32 => F32, f64 => F64);
+column_from!(Labels: bool => Bool, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16,
              u32 => U32, u64 => U64, f32 => F32, f64 => F64, String => Text);
 
 /// Numbers as they are written, but those of many digits with an exponent.

@@ -1,6 +1,6 @@
-//! Checked input: everything that calipers measures has come through this door.
+//! Input validation: everything that calipers measures has passed it.
 //!
-//! [`Input`] is what a user has, borrowed and not looked at; [`Input::check`] turns it into
+//! [`Input`] is what a user has, borrowed and not yet checked. [`Input::check`] turns it into
 //! [`Predictions`], whose views need no further checks:
 //!
 //! ```text
@@ -33,7 +33,7 @@ use crate::Error;
 use crate::measure::{Estimate, Measure};
 use crate::setters::setters;
 
-/// Whether scores are probabilities or raw scores. It is said, never guessed.
+/// Whether scores are probabilities or raw scores. The caller states it; it is never guessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// In [0, 1]; rows of classes sum to 1.
@@ -43,7 +43,7 @@ pub enum Form {
     Logits,
 }
 
-/// How input is read and what is done with what is wrong; the same for every batch of a stream.
+/// How input is read and how invalid rows are handled; the same for every batch of a stream.
 #[derive(Debug, Clone)]
 pub(crate) struct Rules {
     pub(crate) form: Form,
@@ -140,7 +140,7 @@ impl<'a> Input<'a> {
         self
     }
 
-    /// What happens to rows that break a rule; they are refused unless set.
+    /// What happens to invalid rows; they are an error unless set.
     pub fn invalid(mut self, invalid: Invalid) -> Self {
         self.rules.invalid = invalid;
         self
@@ -162,7 +162,7 @@ impl<'a> Input<'a> {
         first_row: u64;
     }
 
-    /// Scores, those of all classes counted: how much there is to look at, before anything was.
+    /// The number of scores, those of all classes counted, before any check.
     pub fn n_scores(&self) -> usize {
         self.scores.len()
     }
@@ -173,13 +173,11 @@ impl<'a> Input<'a> {
     pub fn rows(&self, rows: Range<usize>) -> Result<Self, Error> {
         checks::check_shape(self)?;
         let n_rows = self.n_rows();
-        if rows.start > rows.end || rows.end > n_rows {
-            return Err(Error::setting("rows", format!("within 0..{n_rows}"), format!("{rows:?}")));
-        }
+        let valid = rows.start <= rows.end && rows.end <= n_rows;
+        Error::require(valid, "rows", format!("within 0..{n_rows}"), format!("{rows:?}"))?;
         let n_classes = self.rules.n_classes;
         let marks = |marks: Option<&'a [bool]>| marks.map(|marks| &marks[rows.clone()]);
         Ok(Input {
-            rules: self.rules.clone(),
             scores: self.scores.slice(rows.start * n_classes..rows.end * n_classes),
             labels: self.labels.slice(rows.clone()),
             weights: self.weights.map(|weights| weights.slice(rows.clone())),
@@ -188,7 +186,7 @@ impl<'a> Input<'a> {
             missing_weights: marks(self.missing_weights),
             first_row: 0,
             is_part: true,
-            confidences: self.confidences,
+            ..self.clone()
         })
     }
 
@@ -200,18 +198,17 @@ impl<'a> Input<'a> {
         Ok(predictions)
     }
 
-    /// Checks one batch of a stream. What can only be said of the whole, such as that there was
+    /// Checks one batch of a stream. What is known only of the whole, such as that there was
     /// a row at all, is checked by [`Tally::finish`] after the last batch.
     pub fn check_batch(self, tally: &mut Tally) -> Result<Predictions<'a>, Error> {
         let (report, kept) = checks::check(&self, tally)?;
         Ok(Predictions { input: self, kept, report })
     }
 
-    /// Checks everything and asks a measure: [`check`](Self::check), then
+    /// Checks everything and computes a measure: [`check`](Self::check), then
     /// [`Predictions::estimate`].
     ///
-    /// Where a measure can look at plain rows in its own pass, they are read once rather than
-    /// twice.
+    /// Where a measure can check plain rows in its own pass, they are read once rather than twice.
     pub fn estimate(self, multiclass: Multiclass, ties: Ties, measure: &dyn Measure) -> Result<Estimate, Error> {
         if multiclass == Multiclass::Auto
             && let Some(rows) = checks::plain_rows(&self)
@@ -227,7 +224,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Predictions that have been checked: the only source of views, and so of every figure.
+/// Predictions that have been checked: the only source of views, and so of every value.
 #[derive(Debug, Clone)]
 pub struct Predictions<'a> {
     input: Input<'a>,

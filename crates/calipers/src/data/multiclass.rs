@@ -1,16 +1,13 @@
 //! Views of rows of classes: the top class, one class against the rest, each class in turn.
 
-use super::binary::{BinaryView, Scale};
+use super::binary::BinaryView;
 use super::class_rows::{self, ClassRows, Top};
-use super::columns::Floats;
+use super::columns::{Floats, match_floats};
 use super::{Form, Predictions};
 use crate::Error;
 use crate::measure::{Estimate, Measure};
 use crate::names::names;
 use crate::numerics::parallel;
-
-/// What is refused of a plain column.
-const PLAIN: &str = "left out for a plain column of scores";
 
 /// When the top class of a row counts as right, if several share the largest score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,10 +19,7 @@ pub enum Ties {
     Any,
 }
 
-names! { Ties, "ties";
-    First = "first",
-    Any = "any",
-}
+names! { Ties, "ties"; First = "first", Any = "any" }
 
 /// How rows of classes become rows with a binary outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,7 +39,7 @@ pub enum Multiclass {
 impl Multiclass {
     const RULE: &str = "\"top_class\", \"classwise\" or a class";
 
-    /// What [`Multiclass::Auto`] means for so many classes.
+    /// What [`Multiclass::Auto`] means for this number of classes.
     pub fn resolved(self, n_classes: usize) -> Self {
         match (self, n_classes) {
             (Multiclass::Auto, 2) => Multiclass::Class(1),
@@ -64,8 +58,8 @@ impl std::str::FromStr for Multiclass {
             "top_class" => Ok(Multiclass::TopClass),
             "classwise" => Ok(Multiclass::Classwise),
             other => {
-                let refused = |_| Error::setting("multiclass", Multiclass::RULE, format!("{other:?}"));
-                other.parse().map(Multiclass::Class).map_err(refused)
+                let invalid = |_| Error::setting("multiclass", Multiclass::RULE, format!("{other:?}"));
+                other.parse().map(Multiclass::Class).map_err(invalid)
             }
         }
     }
@@ -76,21 +70,15 @@ impl std::str::FromStr for Multiclass {
 macro_rules! with_class_rows {
     ($predictions:expr, $rows:ident => $expression:expr) => {{
         let (n_classes, kept) = ($predictions.n_classes(), $predictions.kept.as_deref());
-        match $predictions.input.scores {
-            Floats::F32(values) => {
-                let $rows = ClassRows { values, n_classes, kept };
-                $expression
-            }
-            Floats::F64(values) => {
-                let $rows = ClassRows { values, n_classes, kept };
-                $expression
-            }
-        }
+        match_floats!($predictions.input.scores, values => {
+            let $rows = ClassRows { values, n_classes, kept };
+            $expression
+        })
     }};
 }
 
 impl Predictions<'_> {
-    /// The one view that is asked for; class by class there is none.
+    /// The requested view; class by class there is none.
     pub fn view(&self, multiclass: Multiclass, ties: Ties) -> Result<BinaryView<'_>, Error> {
         match multiclass.resolved(self.n_classes()) {
             Multiclass::Auto => self.binary(),
@@ -104,8 +92,8 @@ impl Predictions<'_> {
         }
     }
 
-    /// What a measure says of the view that is asked for; class by class, the mean and each class's
-    /// own.
+    /// The value of a measure for the requested view; class by class, the mean and the value of
+    /// each class.
     ///
     /// # Definition
     /// With [`Multiclass::Classwise`], for K classes and M the measure:
@@ -118,7 +106,7 @@ impl Predictions<'_> {
     /// Their adaptive calibration error (ACE) is the same with bins of equal mass,
     /// [`Strategy::Quantile`](crate::Strategy): there all bins have the share 1/R, here the one
     /// that ties leave them. Their thresholded variant, which drops small probabilities, is not
-    /// here: its figure depends on the threshold more than on the model.
+    /// here: its value depends on the threshold more than on the model.
     ///
     /// # Assumptions
     /// Those of the measure. Every class counts the same, a rare one too. All probabilities may be
@@ -155,9 +143,7 @@ impl Predictions<'_> {
         if multiclass != Multiclass::Classwise {
             return measure.estimate(&self.view(multiclass, ties)?);
         }
-        if self.n_classes() < 2 {
-            return Err(Error::setting("multiclass", PLAIN, "\"classwise\""));
-        }
+        self.check_classes("\"classwise\"")?;
         let per_class: Result<Vec<Estimate>, Error> = self.classwise().map(|view| measure.estimate(&view?)).collect();
         Estimate::mean_over_classes(per_class?)
     }
@@ -167,24 +153,25 @@ impl Predictions<'_> {
     /// From raw scores the view has log-odds, `z_top - logsumexp(the others)`, which stay finite
     /// and exact where the probability would round to 1.
     pub fn top_class(&self, ties: Ties) -> Result<BinaryView<'_>, Error> {
-        if self.n_classes() < 2 {
-            return Err(Error::setting("multiclass", PLAIN, "\"top_class\""));
-        }
-        if self.input.rules.positive.is_some() {
-            return Err(Error::setting("pos_label", "left out with multiclass", "both"));
-        }
+        self.check_classes("\"top_class\"")?;
+        self.check_no_positive()?;
         let chunks = self.tops(ties);
         let tops = || chunks.iter().flatten();
         let scores = tops().map(|(top, _)| top.score).collect();
         let outcomes = tops().map(|(_, right)| *right).collect();
         let n_ties = tops().filter(|(top, _)| top.tied).count() as u64;
-        let (scale, error) = match self.input.rules.form {
-            Form::Probabilities => (Scale::Probability, None),
-            Form::Logits => (Scale::LogOdds, Some(class_rows::log_odds_error(self.n_classes()))),
-        };
-        let mut view = self.computed_view(scores, outcomes, scale, error);
+        let mut view = self.computed_view(None, scores, outcomes);
         view.set_ties(n_ties);
         Ok(view)
+    }
+
+    /// Checks that rows have classes; `got` is what was requested.
+    pub(super) fn check_classes(&self, got: impl ToString) -> Result<(), Error> {
+        Error::require(self.n_classes() > 1, "multiclass", "left out for a plain column of scores", got)
+    }
+
+    pub(super) fn check_no_positive(&self) -> Result<(), Error> {
+        Error::require(self.input.rules.positive.is_none(), "pos_label", "left out with multiclass", "both")
     }
 
     /// The top class of each row and whether it is right, chunk by chunk.
@@ -198,7 +185,7 @@ impl Predictions<'_> {
 
     fn is_right(&self, index: usize, top: Top, ties: Ties) -> bool {
         let row = self.row(index);
-        // proof: the door has checked that labels are classes
+        // proof: validation has checked that labels are classes
         let label = self.input.labels.number(row).map_or(usize::MAX, |label| label as usize);
         let score = |class: usize| self.input.scores.get(row * self.n_classes() + class);
         label == top.class || (ties == Ties::Any && top.tied && score(label) == score(top.class))
@@ -207,12 +194,8 @@ impl Predictions<'_> {
     /// One class against the rest.
     pub fn one_class(&self, class: usize) -> Result<BinaryView<'_>, Error> {
         let k = self.n_classes();
-        if k < 2 {
-            return Err(Error::setting("multiclass", PLAIN, class));
-        }
-        if class >= k {
-            return Err(Error::setting("multiclass", format!("a class from 0 to {}", k - 1), class));
-        }
+        self.check_classes(class)?;
+        Error::require(class < k, "multiclass", format!("a class from 0 to {}", k - 1), class)?;
         if self.input.rules.form == Form::Probabilities {
             return Ok(self.class_probabilities(class));
         }
@@ -221,7 +204,7 @@ impl Predictions<'_> {
             class_rows::rows_per_chunk(k),
             |range| with_class_rows!(self, rows => class_rows::log_odds(&rows, range, class)),
         );
-        Ok(self.class_log_odds(class, chunks.concat(), Some(class_rows::log_odds_error(k))))
+        Ok(self.class_log_odds(class, chunks.concat()))
     }
 
     /// Each class against the rest, in order.

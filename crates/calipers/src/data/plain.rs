@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytemuck::cast_slice;
 
-use super::columns::{Floats, Labels};
+use super::columns::{Floats, Labels, match_floats};
 
 /// Probabilities of outcome 1 and labels that are 0 or 1, as they are in memory: nothing weighted,
 /// missing or left out.
@@ -13,8 +13,8 @@ use super::columns::{Floats, Labels};
 pub struct PlainRows<'a> {
     pub(crate) probabilities: Floats<'a>,
     pub(crate) labels: Labels<'a>,
-    /// Whether the door has let the rows through. If not, a pass over them looks at each row
-    /// itself, and gives up where one is not [sound](Self::visit): then the door has its say.
+    /// Whether the rows were validated. If not, a pass over them checks each row itself and stops
+    /// at one that is not [sound](Self::visit); then validation makes the error.
     pub(crate) checked: bool,
 }
 
@@ -33,30 +33,32 @@ impl PlainRows<'_> {
     /// Runs a pass over some of the rows; `None` for labels that are text, which no plain rows
     /// have.
     pub(crate) fn visit<V: PlainPass>(&self, rows: Range<usize>, pass: V) -> Option<V::Output> {
-        match self.probabilities {
-            Floats::F32(values) => self.visit_labels(&values[rows.clone()], rows, pass),
-            Floats::F64(values) => self.visit_labels(&values[rows.clone()], rows, pass),
-        }
+        match_floats!(self.probabilities, values => self.visit_labels(&values[rows.clone()], rows, pass))
     }
 
     fn visit_labels<P: Probability, V: PlainPass>(&self, p: &[P], rows: Range<usize>, pass: V) -> Option<V::Output> {
         // The same bytes as unsigned integers, of which 0 and 1 are the same and no other number
-        // becomes one of them: so each pass is compiled for half as many types.
+        // becomes one of them. Rarer types become bytes first: so a pass is compiled for two types.
         Some(match self.labels {
             Labels::Bool(labels) => pass.run(p, cast_slice::<_, u8>(&labels[rows])),
             Labels::I8(labels) => pass.run(p, cast_slice::<_, u8>(&labels[rows])),
-            Labels::I16(labels) => pass.run(p, cast_slice::<_, u16>(&labels[rows])),
-            Labels::I32(labels) => pass.run(p, cast_slice::<_, u32>(&labels[rows])),
-            Labels::I64(labels) => pass.run(p, cast_slice::<_, u64>(&labels[rows])),
             Labels::U8(labels) => pass.run(p, &labels[rows]),
-            Labels::U16(labels) => pass.run(p, &labels[rows]),
-            Labels::U32(labels) => pass.run(p, &labels[rows]),
+            Labels::I64(labels) => pass.run(p, cast_slice::<_, u64>(&labels[rows])),
             Labels::U64(labels) => pass.run(p, &labels[rows]),
-            Labels::F32(labels) => pass.run(p, &labels[rows]),
-            Labels::F64(labels) => pass.run(p, &labels[rows]),
+            Labels::I16(labels) => pass.run(p, &outcome_bytes::<u16>(cast_slice(&labels[rows]))),
+            Labels::U16(labels) => pass.run(p, &outcome_bytes(&labels[rows])),
+            Labels::I32(labels) => pass.run(p, &outcome_bytes::<u32>(cast_slice(&labels[rows]))),
+            Labels::U32(labels) => pass.run(p, &outcome_bytes(&labels[rows])),
+            Labels::F32(labels) => pass.run(p, &outcome_bytes(&labels[rows])),
+            Labels::F64(labels) => pass.run(p, &outcome_bytes(&labels[rows])),
             Labels::Text(_) => return None,
         })
     }
+}
+
+/// Outcomes as bytes, with 2 or 3 for a label that is none.
+fn outcome_bytes<L: Outcome>(labels: &[L]) -> Vec<u8> {
+    labels.iter().map(|label| label.bit() as u8 | u8::from(label.excess() != 0) << 1).collect()
 }
 
 /// A probability of either precision.

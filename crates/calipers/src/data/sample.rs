@@ -1,8 +1,8 @@
-//! What measures are applied to: rows, the classes of rows, or a sketch.
+//! The data that measures are applied to: rows, the classes of rows, or a sketch.
 
 use crate::Error;
 use crate::data::{BinaryView, Multiclass, Predictions, Ties};
-use crate::inference::{ClasswiseResampler, Clusters, NoiseFloor};
+use crate::inference::{ClasswiseResampler, Clusters, NoiseFloor, Resampler};
 use crate::link::Link;
 use crate::measure::{Estimate, Measure};
 use crate::measures::{Group, Pooled};
@@ -79,23 +79,48 @@ impl<'a> Sample<'a> {
         let floor = self.floor_of(measure, n_resamples, random_state)?;
         match measure.decided_by() {
             Some(deciding) => {
-                Ok(NoiseFloor { p_value: self.floor_of(&*deciding, n_resamples, random_state)?.p_value, ..floor })
+                let p_value = self.floor_of(&*deciding, n_resamples, random_state)?.p_value;
+                Ok(NoiseFloor { p_value, ..floor })
             }
             None => Ok(floor),
         }
     }
 
     fn floor_of(&self, measure: &dyn Measure, n_resamples: u64, random_state: u64) -> Result<NoiseFloor, Error> {
+        let clusters = self.resolved_clusters()?;
+        NoiseFloor::new(&*self.resampler(measure, clusters.as_ref(), None)?, n_resamples, random_state)
+    }
+
+    /// The clusters of the rows, where they were given.
+    pub(crate) fn resolved_clusters(&self) -> Result<Option<Clusters>, Error> {
+        let Some(ids) = self.clusters else { return Ok(None) };
         match self.data {
-            Data::Rows(view) => {
-                let clusters = self.clusters.map(|ids| Clusters::new(ids, view)).transpose()?;
-                NoiseFloor::new(&*measure.resampler(view, clusters.as_ref())?, n_resamples, random_state)
+            Data::Rows(view) => Clusters::new(ids, view).map(Some),
+            Data::Classes(predictions, _) => Clusters::new(ids, &predictions.one_class(0)?).map(Some),
+            Data::Sketch(_) => {
+                Err(Error::setting("clusters", "left out for a sketch, which has no single rows", "some"))
             }
+        }
+    }
+
+    /// The resampler of a measure. Class by class it needs the `value`, which is computed if not
+    /// given.
+    pub(crate) fn resampler<'r>(
+        &self,
+        measure: &'r dyn Measure,
+        clusters: Option<&'r Clusters>,
+        value: Option<f64>,
+    ) -> Result<Box<dyn Resampler + 'r>, Error>
+    where
+        'a: 'r,
+    {
+        match self.data {
+            Data::Rows(view) => measure.resampler(view, clusters),
             Data::Classes(predictions, _) => {
-                let value = self.estimate(measure)?.value;
-                NoiseFloor::new(&ClasswiseResampler::new(measure, predictions, None, value)?, n_resamples, random_state)
+                let value = value.map_or_else(|| self.estimate(measure).map(|estimate| estimate.value), Ok)?;
+                Ok(Box::new(ClasswiseResampler::new(measure, predictions, clusters, value)?))
             }
-            Data::Sketch(sketch) => NoiseFloor::new(&*measure.sketch_resampler(sketch)?, n_resamples, random_state),
+            Data::Sketch(sketch) => measure.sketch_resampler(sketch),
         }
     }
 
@@ -108,7 +133,7 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// Whether rows are said to depend on each other.
+    /// Whether clusters of dependent rows were given.
     pub fn has_clusters(&self) -> bool {
         self.clusters.is_some()
     }

@@ -1,16 +1,15 @@
 //! Top-label calibration: the confidence in the predicted class, for each predicted class on its
 //! own.
 
-use super::class_rows;
+use super::Predictions;
 use super::multiclass::Ties;
-use super::{Form, Predictions, Scale};
 use crate::Error;
 use crate::measure::{Estimate, Measure, Settings};
 use crate::numerics::sum::Sum;
 
 impl Predictions<'_> {
-    /// Top-label calibration error: what a measure says of the rows that are predicted as a class,
-    /// for each class, and the mean by their shares.
+    /// Top-label calibration error: the value of a measure on the rows that are predicted as a
+    /// class, averaged over the classes by their shares.
     ///
     /// # Definition
     /// ```text
@@ -52,12 +51,8 @@ impl Predictions<'_> {
     /// ```
     pub fn estimate_top_label(&self, measure: &dyn Measure) -> Result<Estimate, Error> {
         let k = self.n_classes();
-        if k < 2 {
-            return Err(Error::setting("multiclass", "left out for a plain column of scores", "\"top_label\""));
-        }
-        if self.input.rules.positive.is_some() {
-            return Err(Error::setting("pos_label", "left out with multiclass", "both"));
-        }
+        self.check_classes("\"top_label\"")?;
+        self.check_no_positive()?;
         let tops = self.tops(Ties::First).into_iter().flatten();
         let mut parts: Vec<Part> = (0..k).map(|_| Part::default()).collect();
         let mut weight = Sum::default();
@@ -71,14 +66,10 @@ impl Predictions<'_> {
             part.scores.push(top.score);
             part.outcomes.push(right);
         }
-        let (scale, score_error) = match self.input.rules.form {
-            Form::Probabilities => (Scale::Probability, None),
-            Form::Logits => (Scale::LogOdds, Some(class_rows::log_odds_error(k))),
-        };
         let mut per_class = Vec::new();
         for (class, part) in parts.iter_mut().enumerate().filter(|(_, part)| part.weight.value() > 0.0) {
             let (scores, outcomes) = (std::mem::take(&mut part.scores), std::mem::take(&mut part.outcomes));
-            let view = self.computed_view_of(&part.rows, scores, outcomes, scale, score_error);
+            let view = self.computed_view(Some(&part.rows), scores, outcomes);
             let mut estimate = measure.estimate(&view)?;
             let share = part.weight.value() / weight.value();
             estimate.settings = estimate.settings.with("class", class as u64).with("share", share);

@@ -1,10 +1,8 @@
-//! All of it in one object.
+//! Value, noise floor, p-value, interval and debiased value in one object.
 
-use super::classwise::ClasswiseResampler;
-use super::resampler::{Draws, Kind, Resampler, check_level, check_resamples, n_kinds_of_floor};
-use super::{Bootstrap, Clusters, Debias, Interval, IntervalMethod, NoiseFloor, Parts};
+use super::resampler::{Resampler, check_level, check_resamples, n_kinds_of_floor};
+use super::{Bootstrap, Debias, Interval, IntervalMethod, NoiseFloor, Parts};
 use crate::Error;
-use crate::data::BinaryView;
 use crate::data::{Data, Sample};
 use crate::measure::{Estimate, Measure};
 use crate::setters::setters;
@@ -88,12 +86,12 @@ impl<'a> Assess<'a> {
         debias: Debias;
     }
 
-    /// Assesses a sample: the rows of a view, its classes, or a sketch, for measures of which
-    /// [`Spec::from_sketch`](crate::Spec::from_sketch) says so. Rows of a sketch are taken to be
-    /// independent.
+    /// Assesses a sample: the rows of a view, its classes, or a sketch, for measures whose
+    /// [`Spec::from_sketch`](crate::Spec::from_sketch) is `Assessment`. Rows of a sketch are taken
+    /// to be independent.
     ///
     /// Class by class the value is the mean over classes. A calibrated draw gives each row one
-    /// label with the probabilities that the row says, and a bootstrap draw has the same rows for
+    /// label with its predicted probabilities, and a bootstrap draw has the same rows for
     /// all classes: classes depend on each other, and the mean over them is measured again as it
     /// is. Each draw costs as much as the measure does, for LS-ECE too.
     pub fn run<'s>(&self, sample: impl Into<Sample<'s>>) -> Result<Assessment, Error> {
@@ -102,37 +100,21 @@ impl<'a> Assess<'a> {
 
     fn run_sample(&self, sample: Sample<'_>) -> Result<Assessment, Error> {
         self.check()?;
-        if sample.is_sketch() && sample.clusters.is_some() {
-            return Err(Error::setting("clusters", "left out for a sketch, which does not know its rows", "some"));
-        }
         let estimate = sample.estimate(self.measure)?;
         check_ordered(&estimate)?;
-        let value = estimate.value;
-        let clusters = |view: &BinaryView<'_>| sample.clusters.map(|ids| Clusters::new(ids, view)).transpose();
-        let decided = || match self.measure.decided_by() {
-            Some(measure) => Assess { measure: &*measure, ..*self }.run_sample(sample).map(Some),
-            None => Ok(None),
+        let decided = match self.measure.decided_by() {
+            Some(measure) => Some(Assess { measure: &*measure, ..*self }.run_sample(sample)?),
+            None => None,
         };
-        match sample.data {
-            Data::Rows(view) => {
-                let decided = decided()?;
-                let clusters = clusters(view)?;
-                let resampler = self.measure.resampler(view, clusters.as_ref())?;
-                let confidences = sample.confidences.or(Some(view.has_confidences()));
-                let found = self.assess(estimate, &*resampler, decided, confidences)?;
-                Ok(Assessment { n_clusters: clusters.as_ref().map(|clusters| clusters.len() as u64), ..found })
-            }
-            Data::Classes(predictions, _) => {
-                let clusters = clusters(&predictions.one_class(0)?)?;
-                let resampler = ClasswiseResampler::new(self.measure, predictions, clusters.as_ref(), value)?;
-                let found = self.assess(estimate, &resampler, decided()?, None)?;
-                Ok(Assessment { n_clusters: clusters.as_ref().map(|clusters| clusters.len() as u64), ..found })
-            }
-            Data::Sketch(sketch) => {
-                let decided = decided()?;
-                self.assess(estimate, &*self.measure.sketch_resampler(sketch)?, decided, sample.confidences)
-            }
-        }
+        let clusters = sample.resolved_clusters()?;
+        let resampler = sample.resampler(self.measure, clusters.as_ref(), Some(estimate.value))?;
+        let confidences = match sample.data {
+            Data::Rows(view) => sample.confidences.or(Some(view.has_confidences())),
+            Data::Classes(..) => None,
+            Data::Sketch(_) => sample.confidences,
+        };
+        let found = self.assess(estimate, &*resampler, decided, confidences)?;
+        Ok(Assessment { n_clusters: clusters.as_ref().map(|clusters| clusters.len() as u64), ..found })
     }
 
     /// Whether level and number of resamples can be had, before there are any rows.
@@ -148,50 +130,28 @@ impl<'a> Assess<'a> {
         decided: Option<Assessment>,
         confidences: Option<bool>,
     ) -> Result<Assessment, Error> {
-        let needs_bootstrap = self.needs_bootstrap(resampler);
-        let n_kinds = u64::from(needs_bootstrap) + n_kinds_of_floor(resampler);
-        watch::expect_draws(n_kinds * self.n_resamples);
-        let draws = match needs_bootstrap {
-            true => Some(Draws::new(resampler, Kind::Bootstrap, self.n_resamples, self.random_state)?),
-            false => None,
+        let bracket = resampler.bracket();
+        // Interval and debiased value need no bootstrap draws where the bracket gives both.
+        let of_bracket = bracket
+            .filter(|_| matches!(self.method, None | Some(IntervalMethod::BiasAware)) && self.debias == Debias::Local);
+        watch::expect_draws((u64::from(of_bracket.is_none()) + n_kinds_of_floor(resampler)) * self.n_resamples);
+        let bootstrap = match of_bracket {
+            Some(bracket) => Bootstrap::of_bracket(resampler, bracket),
+            None => Bootstrap::new(resampler, self.n_resamples, self.random_state)?,
         };
-        self.assess_by(estimate, resampler, draws.as_ref(), decided, confidences)
-    }
-
-    /// Whether the interval or the debiased value takes bootstrap draws: not where the bracket
-    /// gives both.
-    pub(super) fn needs_bootstrap(&self, resampler: &dyn Resampler) -> bool {
-        let by_bracket = matches!(self.method, None | Some(IntervalMethod::BiasAware)) && self.debias == Debias::Local;
-        !by_bracket || resampler.bracket().is_none()
-    }
-
-    /// With bootstrap draws that are there already, or none where none are needed.
-    pub(super) fn assess_by(
-        &self,
-        estimate: Estimate,
-        resampler: &dyn Resampler,
-        draws: Option<&Draws>,
-        decided: Option<Assessment>,
-        confidences: Option<bool>,
-    ) -> Result<Assessment, Error> {
         let unavailable = resampler.floor_withheld();
         // Where another measure decides, the p-value is its own.
         let most = if decided.is_some() { 0 } else { self.most_resamples };
+        let most = most.max(self.n_resamples);
         let mut floor = match unavailable {
-            None => {
-                Some(NoiseFloor::refined(resampler, self.n_resamples, most.max(self.n_resamples), self.random_state)?)
-            }
+            None => Some(NoiseFloor::refined(resampler, self.n_resamples, most, self.random_state)?),
             Some(_) => None,
         };
         let is_unbiased = !estimate.spec.biased_up;
         let most_bias = floor.as_ref().map_or(f64::INFINITY, |floor| floor.mean);
-        let bracket = resampler.bracket();
-        let bootstrap = match (draws, bracket) {
-            (None, Some(bracket)) => Bootstrap::of_bracket(resampler, bracket),
-            (Some(draws), _) => Bootstrap { is_unbiased, most_bias, ..Bootstrap::of_draws(resampler, draws) },
-            (None, None) => {
-                Bootstrap { is_unbiased, most_bias, ..Bootstrap::new(resampler, self.n_resamples, self.random_state)? }
-            }
+        let bootstrap = match of_bracket {
+            Some(_) => bootstrap,
+            None => Bootstrap { is_unbiased, most_bias, ..bootstrap },
         };
         if let Some((floor, decided)) = floor.as_mut().zip(decided.as_ref().and_then(|decided| decided.floor.as_ref()))
         {
@@ -239,24 +199,21 @@ impl<'a> Assess<'a> {
     }
 }
 
-/// What a calibrated model would show says nothing of a measure by one tail, unless larger is
-/// worse.
+/// A one-sided p-value has no meaning for a measure whose larger values are not worse.
 pub(super) fn check_ordered(estimate: &Estimate) -> Result<(), Error> {
-    match estimate.spec.larger_is_worse() {
-        true => Ok(()),
-        false => Err(Error::setting("measure", "one of which a larger value is worse", estimate.measure())),
-    }
+    let rule = "one whose larger values are worse";
+    Error::require(estimate.spec.larger_is_worse(), "measure", rule, estimate.measure())
 }
 
-/// What is known of a figure.
+/// A value with its noise floor, p-value, interval and debiased value.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Assessment {
-    /// The figure, with its numerical bound and settings.
+    /// The value, with its numerical bound and settings.
     pub estimate: Estimate,
-    /// What a calibrated model would show, and the p-value.
+    /// The value that a perfectly calibrated model would get by chance alone, and the p-value.
     pub floor: Option<NoiseFloor>,
-    /// Why there is no floor, where there is none.
+    /// Why the floor is not available, where it is not.
     pub unavailable: Option<&'static str>,
     /// Where the population's value is.
     pub interval: Interval,
@@ -264,7 +221,7 @@ pub struct Assessment {
     pub debiased: f64,
     /// How that was done.
     pub debias: Debias,
-    /// The standard error of the figure: by influence values where there are any, else by the
+    /// The standard error of the value: by influence values where there are any, else by the
     /// bootstrap.
     pub standard_error: f64,
     /// How far the value is biased up: the value less its corrected value, or by bootstrap draws v*
@@ -275,12 +232,12 @@ pub struct Assessment {
     /// The measure that decided, where it is another one: for LS-ECE its residual form. Then the
     /// p-value, `significant`, `debiased`, `debias` and `parts` above are its own.
     pub residual: Option<Box<Assessment>>,
-    /// In which direction predictions are off, for measures that tell.
+    /// The direction of miscalibration, for measures that have it.
     pub parts: Option<Parts>,
-    /// For LS-ECE, what noise on the logits alone makes of it: its value were outcomes just as
+    /// For LS-ECE, the part that smoothing alone causes: its value if outcomes were exactly as
     /// predicted.
     pub smoothing: Option<f64>,
-    /// Clusters of rows that depend on each other, where the rows were said to be so.
+    /// Clusters of rows that depend on each other, where they were given.
     pub n_clusters: Option<u64>,
     /// The draws that the interval is made from.
     #[cfg_attr(feature = "serde", serde(skip))]

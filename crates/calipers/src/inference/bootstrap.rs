@@ -35,45 +35,30 @@ pub struct Bootstrap {
 impl Bootstrap {
     /// Draws `n_resamples` times.
     pub fn new(resampler: &dyn Resampler, n_resamples: u64, random_state: u64) -> Result<Self, Error> {
-        Ok(Self::of_draws(resampler, &Draws::new(resampler, Kind::Bootstrap, n_resamples, random_state)?))
-    }
-
-    pub(super) fn of_draws(resampler: &dyn Resampler, draws: &Draws) -> Self {
+        let draws = Draws::new(resampler, Kind::Bootstrap, 0..n_resamples, random_state)?;
         let (mean, deviation) = (draws.mean(), draws.deviation());
         let skewness = || {
             let third = draws.values.iter().map(|draw| (draw - mean).powi(3)).sum::<f64>() / draws.values.len() as f64;
             if deviation > 0.0 { third / deviation.powi(3) } else { 0.0 }
         };
         let acceleration = resampler.acceleration().unwrap_or_else(|| skewness() / 6.0);
-        let mut sorted = draws.values.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
+        Ok(Bootstrap { draws: draws.sorted(), acceleration, ..Self::without_draws(resampler, mean, deviation) })
+    }
+
+    /// For a measure whose bracket is all that is needed: the bias is that of the bracket.
+    pub(super) fn of_bracket(resampler: &dyn Resampler, bracket: Bracket) -> Self {
+        let deviation = resampler.influence_deviation().unwrap_or(bracket.upper_deviation);
+        Self::without_draws(resampler, 2.0 * resampler.value() - bracket.corrected.max(0.0), deviation)
+    }
+
+    fn without_draws(resampler: &dyn Resampler, mean: f64, deviation: f64) -> Self {
         Bootstrap {
             value: resampler.value(),
             mean,
             deviation,
-            draws: sorted,
-            influence_deviation: resampler.influence_deviation(),
-            bracket: resampler.bracket(),
-            most_bias: f64::INFINITY,
-            acceleration,
-            range: resampler.range(),
-            effective_rows: resampler.effective_rows(),
-            is_unbiased: false,
-        }
-    }
-
-    /// Without draws, for a measure whose bracket is all that is asked for: the bias is that of the
-    /// bracket.
-    pub(super) fn of_bracket(resampler: &dyn Resampler, bracket: Bracket) -> Self {
-        let value = resampler.value();
-        let deviation = resampler.influence_deviation().unwrap_or(bracket.upper_deviation);
-        Bootstrap {
-            value,
-            mean: 2.0 * value - bracket.corrected.max(0.0),
-            deviation,
             draws: Vec::new(),
             influence_deviation: resampler.influence_deviation(),
-            bracket: Some(bracket),
+            bracket: resampler.bracket(),
             acceleration: 0.0,
             range: resampler.range(),
             effective_rows: resampler.effective_rows(),

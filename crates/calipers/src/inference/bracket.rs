@@ -8,7 +8,7 @@
 //! β(t) = E|t + Z| - t = 2 (φ(t) - t (1 - Φ(t)))      β(0) = √(2/π) = 0.798,  β(2) = 0.017
 //! ```
 //! Where |g| is large against its noise this bias is nothing, and where g is 0 it is all of the
-//! noise floor. In between it depends on what nobody knows. Putting
+//! noise floor. In between it depends on g, which is unknown. Putting
 //! |ĝ| in place of |g| ("corrected" below) takes off only 0.41 of the floor where g is 0. What is left shrinks like s, and the standard error of the integral
 //! shrinks faster: so an interval about the corrected value misses the truth of a model that is
 //! calibrated in part, and the more rows there are the surer it misses.

@@ -1,14 +1,14 @@
 //! Resamples of the mean over classes, whose outcomes depend on each other: a row has one label.
 
 use super::resampler::{Resampler, drawn};
-use super::rows::effective_rows;
+use super::rows::{effective_rows, variance};
 use super::{Bracket, Clusters, RowBracket};
 use crate::Error;
 use crate::data::{BinaryView, Predictions, Rows};
 use crate::measure::Measure;
 use crate::numerics::random::Uniforms;
 
-/// Draws labels or rows, and asks the measure again for each class.
+/// Draws labels or rows, and measures each class again.
 pub(crate) struct ClasswiseResampler<'a> {
     classes: Vec<Class<'a>>,
     /// Row after row, one for each class.
@@ -24,28 +24,32 @@ pub(crate) struct ClasswiseResampler<'a> {
 struct Class<'a> {
     view: BinaryView<'a>,
     rows: Rows,
-    /// With what a rule takes from the rows settled for this class, as its own estimate has it.
-    settled: Option<Box<dyn Measure>>,
+    /// With the settings that are chosen from the rows fixed as the estimate of this class has
+    /// them.
+    resolved: Option<Box<dyn Measure>>,
     measure: &'a dyn Measure,
 }
 
 impl Class<'_> {
+    fn resolved(&self) -> &dyn Measure {
+        self.resolved.as_deref().unwrap_or(self.measure)
+    }
+
     /// The measure of these rows of the view with other outcomes; all of them in order where no
     /// rows are named.
     fn measure(&self, drawn: Option<&[usize]>, outcomes: Vec<bool>) -> f64 {
-        let measure = self.settled.as_deref().unwrap_or(self.measure);
         let pick = |values: &[f64]| match drawn {
             None => values.to_vec(),
             Some(drawn) => drawn.iter().map(|row| values[*row]).collect(),
         };
         let weights = self.view.is_weighted().then(|| pick(&self.rows.weights));
         let view = self.view.with_rows(pick(&self.rows.scores), outcomes, weights.as_deref());
-        measure.estimate(&view).map_or(f64::NAN, |estimate| estimate.value)
+        self.resolved().estimate(&view).map_or(f64::NAN, |estimate| estimate.value)
     }
 }
 
 impl<'a> ClasswiseResampler<'a> {
-    /// `value` is the mean over classes of the rows themselves.
+    /// `value` is the mean over classes for the data.
     pub(crate) fn new(
         measure: &'a dyn Measure,
         predictions: &'a Predictions<'a>,
@@ -54,10 +58,8 @@ impl<'a> ClasswiseResampler<'a> {
     ) -> Result<Self, Error> {
         let class = |class: usize| {
             let view = predictions.one_class(class)?;
-            let mut rows = Rows::default();
-            view.read(0..view.len(), &mut rows);
-            let settled = measure.resolve(&[&view])?;
-            Ok(Class { view, rows, settled, measure })
+            let (rows, resolved) = (view.rows(), measure.resolve(&[&view])?);
+            Ok(Class { view, rows, resolved, measure })
         };
         let classes: Vec<Class<'a>> = (0..predictions.n_classes()).map(class).collect::<Result<_, Error>>()?;
         Ok(ClasswiseResampler {
@@ -82,19 +84,14 @@ fn bracket(classes: &[Class<'_>], clusters: Option<&Clusters>, value: f64) -> Re
     let n_classes = classes.len() as f64;
     let mut sum: Option<RowBracket> = None;
     for class in classes {
-        let measure = class.settled.as_deref().unwrap_or(class.measure);
-        let Some(found) = measure.row_bracket(&class.view, clusters)? else { return Ok(None) };
+        let Some(found) = class.resolved().row_bracket(&class.view, clusters)? else { return Ok(None) };
         sum = Some(match sum {
             None => found,
             Some(sum) => sum.plus(&found),
         });
     }
-    let variance = |influences: &[f64]| match clusters {
-        None => influences.iter().map(|influence| influence * influence).sum(),
-        Some(clusters) => clusters.deviation(influences).powi(2),
-    };
     let of_mean = |sum: &RowBracket| {
-        let of_sum = sum.of_sums(&variance, value * n_classes);
+        let of_sum = sum.of_sums(&|influences| variance(influences, clusters), value * n_classes);
         Bracket {
             lower: of_sum.lower / n_classes,
             lower_deviation: of_sum.lower_deviation / n_classes,
@@ -133,10 +130,6 @@ impl Resampler for ClasswiseResampler<'_> {
             Some(clusters) => clusters.drawn_rows(draw),
         };
         self.mean(|_, class| class.measure(Some(&rows), rows.iter().map(|row| class.rows.outcomes[*row]).collect()))
-    }
-
-    fn influence_deviation(&self) -> Option<f64> {
-        None
     }
 
     fn bracket(&self) -> Option<Bracket> {

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use super::resampler::drawn;
 use crate::Error;
-use crate::data::{BinaryView, Rows};
+use crate::data::BinaryView;
 use crate::link::{Link, Probit};
 use crate::numerics::random::Normals;
 
-/// So many clusters at least: with fewer, neither a variance nor a distribution over signs of
-/// clusters says anything.
+/// The smallest number of clusters: with fewer, neither a variance nor a distribution over signs of
+/// clusters can be estimated.
 const FEWEST: usize = 10;
 
 /// Which rows depend on each other: those of one cluster, such as the answers of one person, do;
@@ -30,19 +30,15 @@ impl Clusters {
         if numbers.len() != view.len() {
             return Err(Error::LengthMismatch { what: "clusters", got: numbers.len(), expected: view.len() });
         }
-        let mut rows = Rows::default();
-        view.read(0..view.len(), &mut rows);
+        let rows = view.rows();
         let mut places: HashMap<u32, usize> = HashMap::new();
         for (key, _) in numbers.iter().zip(&rows.weights).filter(|(_, weight)| **weight > 0.0) {
             let next = places.len();
             places.entry(*key).or_insert(next);
         }
-        if places.len() < FEWEST {
-            let rule = format!(
-                "at least {FEWEST} different ones, for what differs between them is all that is known of chance"
-            );
-            return Err(Error::setting("clusters", rule, places.len()));
-        }
+        let rule =
+            format!("at least {FEWEST} different ones, since all uncertainty is estimated from their differences");
+        Error::require(places.len() >= FEWEST, "clusters", rule, places.len())?;
         let cluster = |row: usize| places.get(&numbers[row]).copied();
         let mut ends = vec![0; places.len()];
         (0..numbers.len()).filter_map(cluster).for_each(|cluster| ends[cluster] += 1);

@@ -1,15 +1,15 @@
-//! Models on the same rows.
+//! Comparison of models on the same rows.
+
+use std::fmt::Display;
 
 use super::assess::{Assess, check_ordered};
 use super::bracket::REACH;
 use super::interval::least_half;
 use super::resampler::{Draws, Kind, Resampler};
-use super::rows::effective_rows;
-use super::{Assessment, Clusters, Interval, IntervalMethod, RowBracket, RowEnd, RowResampler, holm};
-use super::{ClusterRowResampler, sentence};
+use super::rows::{effective_rows, variance};
+use super::{Assessment, Clusters, Interval, IntervalMethod, RowBracket, RowEnd, RowResampler, holm, sentence};
 use crate::Error;
-use crate::data::Sample;
-use crate::data::{BinaryView, Rows};
+use crate::data::{BinaryView, Sample};
 use crate::link::{Link, Probit};
 use crate::measure::{Estimate, Measure};
 use crate::setters::setters;
@@ -18,8 +18,10 @@ use crate::watch;
 /// The difference of a measure between models on the same rows, with interval and p-value.
 ///
 /// # Definition
-/// D = v_a - v_b of the measure by which models are compared: for LS-ECE the residual form ([`Measure::compared_by`]), for others the measure itself. For measures that have
-/// a [`Bracket`](super::Bracket) for each model, with the middle m = (l + u) / 2 and the half b = (u - l) / 2 of its lower and upper estimates, the interval is
+/// D = v_a - v_b of the measure by which models are compared: for LS-ECE the residual form
+/// ([`Measure::compared_by`]), for others the measure itself. For measures that have a
+/// [`Bracket`](super::Bracket) for each model, with the middle m = (l + u) / 2 and the half
+/// b = (u - l) / 2 of its lower and upper estimates, the interval is
 /// ```text
 /// m_a - m_b ± ( √(b_a² + b_b² - 2 r b_a b_b) + z s )      s² = Σ_i (pull_a,i - pull_b,i)²
 /// ```
@@ -79,7 +81,7 @@ pub struct Compare<'a> {
     clusters: Option<&'a [u32]>,
 }
 
-/// Models with what is known of each, and of every two of them.
+/// The assessment of each model, and the difference of every two of them.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Comparison {
@@ -158,8 +160,8 @@ impl<'a> Compare<'a> {
         check_pairing(models)?;
         let views: Vec<&BinaryView<'_>> = models.iter().map(|(_, view)| *view).collect();
         let clusters = self.clusters.map(|numbers| Clusters::new(numbers, views[0])).transpose()?;
-        let settled = self.measure.resolve(&views)?;
-        let measure = settled.as_deref().unwrap_or(self.measure);
+        let resolved = self.measure.resolve(&views)?;
+        let measure = resolved.as_deref().unwrap_or(self.measure);
         let compared = self.measure.compared_by(&views)?;
         let compared = compared.as_deref().unwrap_or(measure);
         let brackets: Vec<Option<RowBracket>> =
@@ -175,14 +177,11 @@ impl<'a> Compare<'a> {
             let estimate = compared.estimate(view)?;
             check_ordered(&estimate)?;
             let range = estimate.spec.range;
-            let mut rows = Rows::default();
-            view.read(0..view.len(), &mut rows);
-            let effective_rows = effective_rows(&rows.weights);
+            let effective_rows = effective_rows(&view.rows().weights);
             let bracket = bracket.filter(|_| !by_draws);
-            let (value, draws) = match (&bracket, &clusters) {
-                (Some(bracket), _) => (bracket.value, Vec::new()),
-                (None, None) => self.draws(&RowResampler::new(compared, view)?)?,
-                (None, Some(clusters)) => self.draws(&ClusterRowResampler::new(compared, view, clusters)?)?,
+            let (value, draws) = match &bracket {
+                Some(bracket) => (bracket.value, Vec::new()),
+                None => self.draws(&RowResampler::new(compared, view, clusters.as_ref())?)?,
             };
             let assessment = assess.run(Sample { clusters: self.clusters, ..Sample::from(*view) })?;
             Ok(Model { assessment, value, compared: estimate, draws, bracket, range, effective_rows })
@@ -207,7 +206,7 @@ impl<'a> Compare<'a> {
     }
 
     fn draws(&self, resampler: &dyn Resampler) -> Result<(f64, Vec<f64>), Error> {
-        let draws = Draws::new(resampler, Kind::Bootstrap, self.n_resamples, self.random_state)?;
+        let draws = Draws::new(resampler, Kind::Bootstrap, 0..self.n_resamples, self.random_state)?;
         Ok((resampler.value(), draws.by_number))
     }
 
@@ -226,8 +225,8 @@ impl<'a> Compare<'a> {
         let (smallest, largest) = (a.range.0 - b.range.1, a.range.1 - b.range.0);
         let z = Probit.inverse(1.0 - tail, tail);
         let beyond = |deviation: f64| least.max(z * deviation);
-        let lower = (found.lower - beyond(found.lower_deviation)).clamp(smallest, largest);
-        let upper = (found.upper + beyond(found.upper_deviation)).clamp(smallest, largest);
+        let lower = (found.lower.0 - beyond(found.lower.1)).clamp(smallest, largest);
+        let upper = (found.upper.0 + beyond(found.upper.1)).clamp(smallest, largest);
         let p_value = found.p_value(a.effective_rows);
         Ok(Pair {
             first: 0,
@@ -246,16 +245,15 @@ struct Difference {
     centre: f64,
     /// The standard error of a difference of two estimates of one kind.
     deviation: f64,
-    lower: f64,
-    lower_deviation: f64,
-    upper: f64,
-    upper_deviation: f64,
+    /// Each with its standard error.
+    lower: (f64, f64),
+    upper: (f64, f64),
     method: IntervalMethod,
 }
 
 impl Difference {
-    /// From the brackets of both models: what either bias may be is as alike as the noise of their
-    /// upper estimates is.
+    /// From the brackets of both models: the possible biases are as alike as the noise of the upper
+    /// estimates.
     fn of_brackets(a: &RowBracket, b: &RowBracket, clusters: Option<&Clusters>) -> Self {
         let [half_a, half_b] = [a, b].map(|bracket| 0.5 * (bracket.upper.value - bracket.lower.value));
         let middle = 0.5 * (a.upper.value + a.lower.value) - 0.5 * (b.upper.value + b.lower.value);
@@ -269,39 +267,28 @@ impl Difference {
         let least = (a.lower.value - b.upper.value, deviation(&a.lower, &b.upper, alike, clusters));
         let most = (a.upper.value - b.lower.value, deviation(&a.upper, &b.lower, alike, clusters));
         let reach = |(value, deviation): (f64, f64)| value - REACH * deviation;
-        let (lower, lower_deviation) = match reach(least) > reach((middle - slack, of_upper)) {
-            true => least,
-            false => (middle - slack, of_upper),
-        };
-        let (upper, upper_deviation) = match reach((-most.0, most.1)) > reach((-middle - slack, of_upper)) {
-            true => most,
-            false => (middle + slack, of_upper),
-        };
-        let centre = a.debiased - b.debiased;
-        let (deviation, method) = (of_upper, IntervalMethod::BiasAware);
-        Difference { centre, deviation, lower, lower_deviation, upper, upper_deviation, method }
+        let least_is_higher = reach(least) > reach((middle - slack, of_upper));
+        let most_is_lower = reach((-most.0, most.1)) > reach((-middle - slack, of_upper));
+        Difference {
+            centre: a.debiased - b.debiased,
+            deviation: of_upper,
+            lower: if least_is_higher { least } else { (middle - slack, of_upper) },
+            upper: if most_is_lower { most } else { (middle + slack, of_upper) },
+            method: IntervalMethod::BiasAware,
+        }
     }
 
     fn about(centre: f64, deviation: f64) -> Self {
-        Difference {
-            centre,
-            deviation,
-            lower: centre,
-            lower_deviation: deviation,
-            upper: centre,
-            upper_deviation: deviation,
-            method: IntervalMethod::Normal,
-        }
+        let end = (centre, deviation);
+        Difference { centre, deviation, lower: end, upper: end, method: IntervalMethod::Normal }
     }
 
     /// Of no difference, two-sided.
     fn p_value(&self, effective_rows: f64) -> f64 {
         // How far 0 is outside of what the estimates enclose, and the standard error of the end
         // that is nearer.
-        let (distance, deviation) = match self.lower > -self.upper {
-            true => (self.lower, self.lower_deviation),
-            false => (-self.upper, self.upper_deviation),
-        };
+        let (distance, deviation) =
+            if self.lower.0 > -self.upper.0 { self.lower } else { (-self.upper.0, self.upper.1) };
         let beyond = match (deviation > NOTHING, distance > NOTHING) {
             (true, _) => 2.0 * Probit.complement(distance / deviation),
             (false, true) => 0.0,
@@ -322,46 +309,37 @@ fn likeness(a: &[f64], b: &[f64]) -> f64 {
 /// The standard error of the difference between estimates of two models.
 fn deviation(a: &RowEnd, b: &RowEnd, alike: f64, clusters: Option<&Clusters>) -> f64 {
     let influences: Vec<f64> = a.influences.iter().zip(&b.influences).map(|(a, b)| a - b).collect();
-    let variance = match clusters {
-        None => influences.iter().map(|influence| influence * influence).sum::<f64>(),
-        Some(clusters) => clusters.deviation(&influences).powi(2),
-    };
     // What few rows lack is as alike as the rest.
-    (variance + (a.lacking + b.lacking) * (1.0 - alike)).sqrt()
+    (variance(&influences, clusters) + (a.lacking + b.lacking) * (1.0 - alike)).sqrt()
 }
 
-/// Refuses models whose rows are not the same.
+/// Checks that all models have the same rows.
 fn check_pairing(models: &[(&str, &BinaryView<'_>)]) -> Result<(), Error> {
-    if models.len() < 2 {
-        return Err(Error::setting("models", "at least two", models.len()));
-    }
+    Error::require(models.len() >= 2, "models", "at least two", models.len())?;
     for (place, (name, _)) in models.iter().enumerate() {
-        if models[..place].iter().any(|(other, _)| other == name) {
-            return Err(Error::setting("models", "of different names", format!("{name:?} twice")));
-        }
+        let is_new = models[..place].iter().all(|(other, _)| other != name);
+        Error::require(is_new, "models", "of different names", format!("{name:?} twice"))?;
     }
     let (first_name, first) = models[0];
-    let (mut ours, mut theirs) = (Rows::default(), Rows::default());
-    first.read(0..first.len(), &mut ours);
+    let ours = first.rows();
     for (name, view) in &models[1..] {
+        let unequal = |what, ours: &dyn Display, theirs: &dyn Display, place: &str| {
+            let got = format!("{ours} of {first_name:?} and {theirs} of {name:?}{place}");
+            Err(Error::setting(what, "the same for all models", got))
+        };
         if view.len() != first.len() {
-            let got = format!("{} of {first_name:?} and {} of {name:?}", first.len(), view.len());
-            return Err(Error::setting("rows", "the same for all models", got));
+            return unequal("rows", &first.len(), &view.len(), "");
         }
-        view.read(0..view.len(), &mut theirs);
-        let differs = |row: usize| ours.weights[row].to_bits() != theirs.weights[row].to_bits();
-        if let Some(row) = (0..view.len()).find(|row| differs(*row)) {
-            let got =
-                format!("{} of {first_name:?} and {} of {name:?} in row {row}", ours.weights[row], theirs.weights[row]);
-            return Err(Error::setting("weights", "the same for all models", got));
+        let theirs = view.rows();
+        let differs = |row: &usize| ours.weights[*row].to_bits() != theirs.weights[*row].to_bits();
+        if let Some(row) = (0..view.len()).find(differs) {
+            return unequal("weights", &ours.weights[row], &theirs.weights[row], &format!(" in row {row}"));
         }
-        if first.has_confidences() || view.has_confidences() {
-            continue;
-        }
-        if let Some(row) = (0..view.len()).find(|row| ours.outcomes[*row] != theirs.outcomes[*row]) {
+        let differs = |row: &usize| ours.outcomes[*row] != theirs.outcomes[*row];
+        let are_labels = !first.has_confidences() && !view.has_confidences();
+        if let Some(row) = (0..view.len()).find(differs).filter(|_| are_labels) {
             let [ours, theirs] = [ours.outcomes[row], theirs.outcomes[row]].map(u8::from);
-            let got = format!("{ours} of {first_name:?} and {theirs} of {name:?} in row {row}");
-            return Err(Error::setting("outcomes", "the same for all models", got));
+            return unequal("outcomes", &ours, &theirs, &format!(" in row {row}"));
         }
     }
     Ok(())

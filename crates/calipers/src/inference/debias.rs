@@ -1,8 +1,9 @@
-//! The value without what noise alone adds to it.
+//! The value without the part that noise adds to it.
 
 use super::{Bootstrap, NoiseFloor};
+use crate::names::names;
 
-/// How noise is taken out of a value. Never below 0.
+/// How the bias that noise causes is removed from a value. The result is never below 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -21,31 +22,21 @@ pub enum Debias {
     Mean,
     /// `sqrt(max(0, v² - m²))`, m the mean of the noise floor.
     ///
-    /// Where noise and gap are independent and added at every score, their squares add. Good near calibration, where it gives 0 for a value at its floor;
-    /// a little low far from it: there |gap + noise| is the gap on average, and nothing should be taken off but is, by m² / 2v.
+    /// Where noise and gap are independent and added at every score, their squares add. It is good
+    /// near calibration, where it gives 0 for a value at its floor. Far from calibration it is too
+    /// low by m² / 2v, since |gap + noise| is the gap on average there.
     Floor,
     /// `max(0, 2 v - mean(v*))`, v* the bootstrap draws.
     ///
-    /// Takes off what the bootstrap adds to the value of the rows, and at most the noise floor.
-    /// Right far from calibration; near it the bootstrap adds only 0.41 of a floor to a value that
-    /// is all floor, and 0.59 of it stays.
+    /// It removes the bias of the bootstrap, and at most the noise floor. It is correct far from
+    /// calibration. For a calibrated model the bootstrap adds only 0.41 of the floor, so 0.59 of
+    /// the floor remains.
     Bootstrap,
 }
 
+names! { Debias, "debias"; Local = "local", Mean = "mean", Floor = "floor", Bootstrap = "bootstrap" }
+
 impl Debias {
-    /// All rules.
-    pub const ALL: [Debias; 4] = [Debias::Local, Debias::Mean, Debias::Floor, Debias::Bootstrap];
-
-    /// The name that results carry.
-    pub fn name(self) -> &'static str {
-        match self {
-            Debias::Local => "local",
-            Debias::Mean => "mean",
-            Debias::Floor => "floor",
-            Debias::Bootstrap => "bootstrap",
-        }
-    }
-
     /// The debiased value.
     pub fn apply(self, value: f64, floor: &NoiseFloor, bootstrap: &Bootstrap) -> f64 {
         let by = |rule: Debias| rule.apply(value, floor, bootstrap);
@@ -55,15 +46,5 @@ impl Debias {
             Debias::Floor => (value * value - floor.mean * floor.mean).max(0.0).sqrt(),
             Debias::Bootstrap => (value - bootstrap.bias()).max(0.0),
         }
-    }
-}
-
-impl std::str::FromStr for Debias {
-    type Err = crate::Error;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|rule| rule.name() == text);
-        let rule = || format!("one of {}", Self::ALL.map(Self::name).join(", "));
-        found.ok_or_else(|| crate::Error::setting("debias", rule(), format!("{text:?}")))
     }
 }

@@ -1,15 +1,15 @@
-//! What a calibrated model would show.
+//! The value that a perfectly calibrated model would get on the same data by chance alone.
 
 use super::resampler::{Draws, Kind, Resampler, quantile};
 use crate::Error;
 use crate::watch;
 
-/// The distribution of a measure when outcomes are drawn from the predictions themselves, and where
-/// the value is in it.
+/// The noise floor: the value that a perfectly calibrated model would get on the same data by
+/// chance alone, as a distribution, with the p-value of the measured value in it.
 ///
 /// # Definition
 /// Consistency resampling (Bröcker and Smith 2007): predictions and weights stay, every outcome is
-/// 1 with the probability that its prediction says. Where the predictions are the truth, the value
+/// 1 with its predicted probability. Where the predictions are the truth, the value
 /// is one more such draw: so the p-value is at most α in at most a share α of all samples, for any
 /// n, and whatever the predictions are: draws and value are computed alike, and draws that are
 /// equal to the value count as reaching it. That is exact where rows are drawn
@@ -40,7 +40,7 @@ pub struct NoiseFloor {
     /// count among both. Where no draw reaches the value it may be smaller, by McDiarmid's bound on
     /// the tail; with clusters it is the larger one of two tests.
     pub p_value: f64,
-    /// Draws that were asked for.
+    /// The number of draws that were requested.
     pub n_resamples: u64,
     /// Draws that could not be measured, at most one in ten.
     pub n_failed: u64,
@@ -59,16 +59,15 @@ impl NoiseFloor {
     /// adjusted.
     pub fn refined(resampler: &dyn Resampler, n_resamples: u64, most: u64, random_state: u64) -> Result<Self, Error> {
         let (value, squares) = (resampler.calibrated_value(), resampler.squared_differences());
-        let draws = Draws::new(resampler, Kind::Calibrated, n_resamples, random_state)?;
-        let more = || Draws::numbered(resampler, Kind::Calibrated, n_resamples..most, random_state);
+        let draws = Draws::new(resampler, Kind::Calibrated, 0..n_resamples, random_state)?;
+        let more = || Draws::new(resampler, Kind::Calibrated, n_resamples..most, random_state);
         let mut p_value = refined(&draws, more, value, squares, most)?;
         if let Some(second) = resampler.second_test() {
             let first = Draws::of_second_test(&second, 0..n_resamples, random_state)?;
             let more = || Draws::of_second_test(&second, n_resamples..most, random_state);
             p_value = p_value.max(refined(&first, more, second.value, squares, most)?);
         }
-        let mut sorted = draws.values.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
+        let sorted = draws.sorted();
         Ok(NoiseFloor {
             mean: draws.mean(),
             deviation: draws.deviation(),
@@ -105,7 +104,7 @@ fn refined(
 ///
 /// # Why the level holds
 /// 1. Let N be the number of draws. For α >= 1 / (N + 1) the p-value is at most α only where that
-///    of the draws is: the bound is looked at only where no draw reaches the value, and there the
+///    of the draws is: the bound is used only where no draw reaches the value, and there the
 ///    p-value of the draws is 1 / (N + 1) already.
 /// 2. For smaller α the p-value is at most α only where the bound is. With the true mean under
 ///    calibration that has a probability of at most α.

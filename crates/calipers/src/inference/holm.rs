@@ -1,4 +1,4 @@
-//! Many p-values at once.
+//! Adjustment for multiple tests.
 
 /// P-values as they are when the smallest of many is picked: at level α, at most a share α of all
 /// families of tests has any false rejection, however the tests depend on each other.

@@ -1,10 +1,11 @@
-//! Where the population's value is.
+//! Intervals for the population's value.
 
 use super::Bootstrap;
 use super::bracket::Sides;
 use super::resampler::quantile;
 use crate::Error;
 use crate::link::{Link, Probit};
+use crate::names::names;
 
 /// How an interval is made.
 ///
@@ -35,36 +36,8 @@ pub enum IntervalMethod {
     Bca,
 }
 
-impl IntervalMethod {
-    /// All methods.
-    pub const ALL: [IntervalMethod; 5] = [
-        IntervalMethod::BiasAware,
-        IntervalMethod::Influence,
-        IntervalMethod::Normal,
-        IntervalMethod::Percentile,
-        IntervalMethod::Bca,
-    ];
-
-    /// The name that results carry.
-    pub fn name(self) -> &'static str {
-        match self {
-            IntervalMethod::BiasAware => "bias-aware",
-            IntervalMethod::Influence => "influence",
-            IntervalMethod::Normal => "normal",
-            IntervalMethod::Percentile => "percentile",
-            IntervalMethod::Bca => "bca",
-        }
-    }
-}
-
-impl std::str::FromStr for IntervalMethod {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let found = Self::ALL.into_iter().find(|method| method.name() == text);
-        let rule = || format!("one of {}", Self::ALL.map(Self::name).join(", "));
-        found.ok_or_else(|| Error::setting("method", rule(), format!("{text:?}")))
-    }
+names! { IntervalMethod, "method";
+    BiasAware = "bias-aware", Influence = "influence", Normal = "normal", Percentile = "percentile", Bca = "bca",
 }
 
 /// An interval for the population's value of the measure, at the same settings; for LS-ECE at the
@@ -80,7 +53,7 @@ pub struct Interval {
     pub level: f64,
     /// How it was made.
     pub method: IntervalMethod,
-    /// Whether only the upper end says something: all of 1 - level is beyond it.
+    /// Whether it is an upper limit: then all of 1 - level is above it.
     pub is_upper_limit: bool,
 }
 

@@ -1,5 +1,5 @@
-//! How much of a figure can be trusted: its noise floor, a p-value, an interval and a value with
-//! the bias removed, for any measure.
+//! Uncertainty of any measure: the noise floor, a p-value, an interval, and a value with the bias
+//! removed.
 //!
 //! ```text
 //! Measure -> Resampler -> NoiseFloor (outcomes drawn from the predictions)  -> p-value -\
@@ -43,6 +43,6 @@ pub use interval::{Interval, IntervalMethod};
 pub use parts::{Confidence, Part, PartBracket, PartBrackets, Parts};
 pub(crate) use resampler::check_level;
 pub use resampler::{Resampler, SecondTest};
-pub use rows::{ClusterRowResampler, RowResampler};
+pub use rows::RowResampler;
 pub use sentence::p_value_text;
 pub use threshold::Against;

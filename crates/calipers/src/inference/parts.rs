@@ -1,4 +1,4 @@
-//! In which direction predictions are off.
+//! The direction of miscalibration: too high or too low, over- or underconfident.
 
 use super::bracket::Sides;
 use super::interval::least_half;
@@ -72,7 +72,7 @@ pub struct Part {
 }
 
 impl Parts {
-    /// With the interval of the whole measure; `confidences` says whether predictions are
+    /// With the interval of the whole measure; `confidences` is whether predictions are
     /// confidences in a predicted class.
     pub(super) fn new(parts: &PartBrackets, whole: &Interval, effective_rows: f64, confidences: Option<bool>) -> Self {
         let level = whole.level;

@@ -1,20 +1,19 @@
-//! What a measure gives to be assessed.
+//! What a measure provides for its assessment.
 
 use std::ops::Range;
-
-use rayon::prelude::*;
 
 use super::{Bracket, PartBrackets};
 use crate::Error;
 use crate::error::number;
+use crate::numerics::parallel;
 use crate::numerics::random::{Uniforms, seed_of_draw};
 use crate::watch;
 
 /// The measure of resampled rows. The number of a draw is all that it depends on: the same on any
 /// thread, in any order.
 pub trait Resampler: Sync {
-    /// The measure of the rows themselves, with the numerical error that draws have: what they are
-    /// compared with.
+    /// The measure of the data, with the same numerical error as the draws, for comparison with
+    /// them.
     fn value(&self) -> f64;
 
     /// The measure of the rows, computed just as calibrated draws are: a draw with the outcomes of
@@ -23,7 +22,7 @@ pub trait Resampler: Sync {
         self.value()
     }
 
-    /// The measure with every outcome drawn anew, with the probability that its prediction says
+    /// The measure with every outcome drawn anew, with its predicted probability
     /// (consistency resampling). NaN where such rows cannot be measured.
     fn calibrated_draw(&self, draw: u64) -> f64;
 
@@ -31,7 +30,9 @@ pub trait Resampler: Sync {
     fn bootstrap_draw(&self, draw: u64) -> f64;
 
     /// The measure's standard error from influence values, where it has them.
-    fn influence_deviation(&self) -> Option<f64>;
+    fn influence_deviation(&self) -> Option<f64> {
+        None
+    }
 
     /// Where the population's value is, where the measure knows how its bias depends on the place.
     fn bracket(&self) -> Option<Bracket> {
@@ -70,7 +71,7 @@ pub trait Resampler: Sync {
         None
     }
 
-    /// Why there are no calibrated draws, where there are none: then nobody asks for one.
+    /// Why calibrated draws are not available, where they are not. Then none is requested.
     fn floor_withheld(&self) -> Option<&'static str> {
         None
     }
@@ -115,46 +116,35 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    pub(super) fn new(
-        resampler: &dyn Resampler,
-        kind: Kind,
-        n_resamples: u64,
-        random_state: u64,
-    ) -> Result<Self, Error> {
-        Self::numbered(resampler, kind, 0..n_resamples, random_state)
-    }
-
     /// The draws of these numbers.
-    pub(super) fn numbered(
+    pub(super) fn new(
         resampler: &dyn Resampler,
         kind: Kind,
         numbers: Range<u64>,
         random_state: u64,
     ) -> Result<Self, Error> {
         match kind {
-            Kind::Calibrated => Self::by(|draw| resampler.calibrated_draw(draw), 2, 0, numbers, random_state),
-            Kind::Bootstrap => Self::by(|draw| resampler.bootstrap_draw(draw), 2, 1, numbers, random_state),
+            Kind::Calibrated => Self::by(&|draw| resampler.calibrated_draw(draw), 2, 0, numbers, random_state),
+            Kind::Bootstrap => Self::by(&|draw| resampler.bootstrap_draw(draw), 2, 1, numbers, random_state),
         }
     }
 
     /// Of a second test: with numbers that neither of the two kinds has.
     pub(super) fn of_second_test(test: &SecondTest<'_>, numbers: Range<u64>, random_state: u64) -> Result<Self, Error> {
-        Self::by(|draw| (test.draw)(draw), 1, 1 << 62, numbers, random_state)
+        Self::by(&*test.draw, 1, 1 << 62, numbers, random_state)
     }
 
     fn by(
-        draw: impl Fn(u64) -> f64 + Sync,
+        draw: &(dyn Fn(u64) -> f64 + Sync),
         stride: u64,
         first: u64,
         numbers: Range<u64>,
         random_state: u64,
     ) -> Result<Self, Error> {
-        let draw = |number: u64| {
+        Self::of(parallel::map((numbers.end - numbers.start) as usize, |index| {
             watch::draw_begins();
-            draw(seed_of_draw(random_state, first + stride * number))
-        };
-        let by_number: Vec<f64> = numbers.into_par_iter().panic_fuse().map(draw).collect();
-        Self::of(by_number)
+            draw(seed_of_draw(random_state, first + stride * (numbers.start + index as u64)))
+        }))
     }
 
     /// (1 + draws that are at least the value) / (1 + draws); draws that could not be measured
@@ -169,17 +159,23 @@ impl Draws {
         self.values.iter().filter(|draw| **draw >= threshold).count() as u64 + self.n_failed
     }
 
-    /// Refuses draws of which more than one in ten could not be measured.
+    /// An error where more than one draw in ten could not be measured.
     pub(super) fn of(by_number: Vec<f64>) -> Result<Self, Error> {
         let n_resamples = by_number.len() as u64;
         let values: Vec<f64> = by_number.iter().copied().filter(|value| value.is_finite()).collect();
         let n_failed = n_resamples - values.len() as u64;
         // A distribution of what is left would be one of the easy cases only.
-        if 10 * n_failed > n_resamples {
-            let rule = "one that at least nine of ten resamples of these rows can be asked for";
-            return Err(Error::setting("measure", rule, format!("{n_failed} of {n_resamples} failures")));
-        }
+        let rule = "one that can be computed on at least nine of ten resamples of these rows";
+        let got = format!("{n_failed} failures in {n_resamples} resamples");
+        Error::require(10 * n_failed <= n_resamples, "measure", rule, got)?;
         Ok(Draws { by_number, values, n_failed })
+    }
+
+    /// The values in ascending order.
+    pub(super) fn sorted(&self) -> Vec<f64> {
+        let mut sorted = self.values.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        sorted
     }
 
     pub(super) fn mean(&self) -> f64 {
@@ -209,11 +205,7 @@ pub(super) fn quantile(sorted: &[f64], level: f64) -> f64 {
 }
 
 pub(crate) fn check_level(level: f64) -> Result<(), Error> {
-    // Written so that NaN fails.
-    if (0.5..1.0).contains(&level) {
-        return Ok(());
-    }
-    Err(Error::setting("level", "in [0.5, 1)", number(level)))
+    Error::require((0.5..1.0).contains(&level), "level", "in [0.5, 1)", number(level))
 }
 
 /// How many kinds of draws a noise floor takes: none where there is no floor, and two with a second
@@ -229,8 +221,6 @@ pub(super) fn n_kinds_of_floor(resampler: &dyn Resampler) -> u64 {
 /// Fewer resamples than one in 1 - level could never reject.
 pub(super) fn check_resamples(n_resamples: u64, level: f64) -> Result<(), Error> {
     let least = (1.0 / (1.0 - level) - 1e-9).ceil().max(20.0);
-    if n_resamples as f64 >= least && n_resamples <= 10_000_000 {
-        return Ok(());
-    }
-    Err(Error::setting("n_resamples", format!("from {least} to 10000000 at this level"), n_resamples))
+    let valid = n_resamples as f64 >= least && n_resamples <= 10_000_000;
+    Error::require(valid, "n_resamples", format!("from {least} to 10000000 at this level"), n_resamples)
 }

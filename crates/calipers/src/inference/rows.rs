@@ -2,74 +2,106 @@
 
 use super::resampler::{Resampler, drawn};
 use crate::Error;
-use crate::data::{BinaryView, Rows, Scale};
+use crate::data::{BinaryView, Rows};
 use crate::inference::{Bracket, Clusters, CorrelatedOutcomes, RowBracket};
-use crate::link::{Link, Logistic};
-use crate::measure::Measure;
+use crate::measure::{Estimate, Measure};
 use crate::numerics::random::Uniforms;
 
-/// Draws outcomes or rows and asks the measure again: right for any measure, and as slow as it.
-pub struct RowResampler<'a, E: ?Sized> {
-    measure: &'a E,
+/// A measure behind a pointer, so that what resamples it is compiled once for all measures.
+type Estimator<'a> = Box<dyn Fn(&BinaryView<'_>) -> Result<Estimate, Error> + Sync + 'a>;
+
+/// Draws outcomes or rows and measures them again: correct for any measure, and as slow as it is.
+///
+/// With clusters, outcomes are drawn with the correlation that they have within clusters, and whole
+/// clusters are drawn in place of rows.
+pub struct RowResampler<'a> {
+    estimate: Estimator<'a>,
     view: &'a BinaryView<'a>,
     rows: Rows,
     /// The probability of outcome 1 for each row.
     probabilities: Vec<f64>,
+    clusters: Option<(&'a Clusters, CorrelatedOutcomes)>,
     value: f64,
     range: (f64, f64),
     bracket: Option<Bracket>,
 }
 
-impl<'a, E: Measure + ?Sized> RowResampler<'a, E> {
+impl<'a> RowResampler<'a> {
     /// Reads and measures the rows.
-    pub fn new(measure: &'a E, view: &'a BinaryView<'a>) -> Result<Self, Error> {
+    pub fn new<E: Measure + ?Sized>(
+        measure: &'a E,
+        view: &'a BinaryView<'a>,
+        clusters: Option<&'a Clusters>,
+    ) -> Result<Self, Error> {
         let estimate = measure.estimate(view)?;
-        let mut rows = Rows::default();
-        view.read(0..view.len(), &mut rows);
-        let probability = |score: &f64| match view.scale() {
-            Scale::Probability => *score,
-            Scale::LogOdds => Logistic.response(*score),
-            Scale::Link => measure.link().response(*score),
-        };
-        let probabilities = rows.scores.iter().map(probability).collect();
-        let (value, range) = (estimate.value, estimate.spec.range);
-        let bracket =
-            measure.row_bracket(view, None)?.map(|found| found.of_sums(&|influences| of_squares(influences), value));
-        Ok(RowResampler { measure, view, rows, probabilities, value, range, bracket })
+        let mut probabilities = Rows::default();
+        view.read_probabilities(0..view.len(), measure.link(), &mut probabilities);
+        let bracket = measure.row_bracket(view, clusters)?;
+        let measure = Box::new(move |view: &BinaryView<'_>| measure.estimate(view));
+        Ok(Self::of(measure, view, estimate, probabilities.scores, bracket, clusters))
     }
 
-    /// The measure of these rows of the view, some more than once.
-    fn measure_of(&self, drawn: &[usize]) -> f64 {
-        let weights: Vec<f64> = drawn.iter().map(|&row| self.rows.weights[row]).collect();
-        let scores = drawn.iter().map(|&row| self.rows.scores[row]).collect();
-        let outcomes = drawn.iter().map(|&row| self.rows.outcomes[row]).collect();
-        self.measure(scores, outcomes, &weights)
+    fn of(
+        measure: Estimator<'a>,
+        view: &'a BinaryView<'a>,
+        estimate: Estimate,
+        probabilities: Vec<f64>,
+        bracket: Option<RowBracket>,
+        clusters: Option<&'a Clusters>,
+    ) -> Self {
+        let rows = view.rows();
+        let (value, range) = (estimate.value, estimate.spec.range);
+        let variance = |influences: &[f64]| variance(influences, clusters);
+        let bracket = bracket.map(|found| found.of_sums(&variance, value));
+        let clusters = clusters.map(|clusters| {
+            let both: Vec<(f64, f64)> = probabilities.iter().map(|p| (*p, 1.0 - p)).collect();
+            (clusters, CorrelatedOutcomes::new(clusters, &both, &rows.outcomes, |row| rows.weights[row]))
+        });
+        RowResampler { estimate: measure, view, rows, probabilities, clusters, value, range, bracket }
     }
 
     fn measure(&self, scores: Vec<f64>, outcomes: Vec<bool>, weights: &[f64]) -> f64 {
         let weights = self.view.is_weighted().then_some(weights);
-        let estimate = self.measure.estimate(&self.view.with_rows(scores, outcomes, weights));
+        let estimate = (self.estimate)(&self.view.with_rows(scores, outcomes, weights));
         estimate.map_or(f64::NAN, |estimate| estimate.value)
     }
 }
 
-impl<E: Measure + ?Sized> Resampler for RowResampler<'_, E> {
+impl Resampler for RowResampler<'_> {
     fn value(&self) -> f64 {
         self.value
     }
 
     fn calibrated_draw(&self, draw: u64) -> f64 {
-        let mut uniforms = Uniforms::new(draw);
-        let outcomes = self.probabilities.iter().map(|probability| uniforms.next() < *probability).collect();
+        let outcomes = match &self.clusters {
+            None => {
+                let mut uniforms = Uniforms::new(draw);
+                self.probabilities.iter().map(|probability| uniforms.next() < *probability).collect()
+            }
+            Some((clusters, correlated)) => {
+                // Rows without weight are in no cluster, and keep their outcome.
+                let mut outcomes = self.rows.outcomes.clone();
+                let mut rows = clusters.rows().iter();
+                correlated.draw(draw, |outcome| {
+                    if let Some(row) = rows.next() {
+                        outcomes[*row] = outcome;
+                    }
+                });
+                outcomes
+            }
+        };
         self.measure(self.rows.scores.clone(), outcomes, &self.rows.weights)
     }
 
     fn bootstrap_draw(&self, draw: u64) -> f64 {
-        self.measure_of(&drawn(self.rows.scores.len(), draw))
-    }
-
-    fn influence_deviation(&self) -> Option<f64> {
-        None
+        let drawn = match &self.clusters {
+            None => drawn(self.rows.scores.len(), draw),
+            Some((clusters, _)) => clusters.drawn_rows(draw),
+        };
+        let weights: Vec<f64> = drawn.iter().map(|&row| self.rows.weights[row]).collect();
+        let scores = drawn.iter().map(|&row| self.rows.scores[row]).collect();
+        let outcomes = drawn.iter().map(|&row| self.rows.outcomes[row]).collect();
+        self.measure(scores, outcomes, &weights)
     }
 
     fn bracket(&self) -> Option<Bracket> {
@@ -91,9 +123,12 @@ pub(super) fn effective_rows(weights: &[f64]) -> f64 {
     total * total / weights.iter().map(|weight| weight * weight).sum::<f64>()
 }
 
-/// Σ x².
-fn of_squares(influences: &[f64]) -> f64 {
-    influences.iter().map(|influence| influence * influence).sum()
+/// The variance of a sum of influences: Σ x², with clusters that of their sums by cluster.
+pub(super) fn variance(influences: &[f64], clusters: Option<&Clusters>) -> f64 {
+    match clusters {
+        None => influences.iter().map(|influence| influence * influence).sum(),
+        Some(clusters) => clusters.deviation(influences).powi(2),
+    }
 }
 
 impl RowBracket {
@@ -123,64 +158,5 @@ impl RowBracket {
             corrected: self.corrected + shift,
             debiased: self.debiased,
         }
-    }
-}
-
-/// Draws outcomes that depend on each other within clusters, or whole clusters of rows, and asks
-/// the measure again.
-pub struct ClusterRowResampler<'a, E: ?Sized> {
-    rows: RowResampler<'a, E>,
-    clusters: &'a Clusters,
-    outcomes: CorrelatedOutcomes,
-}
-
-impl<'a, E: Measure + ?Sized> ClusterRowResampler<'a, E> {
-    /// Reads and measures the rows.
-    pub fn new(measure: &'a E, view: &'a BinaryView<'a>, clusters: &'a Clusters) -> Result<Self, Error> {
-        let mut rows = RowResampler::new(measure, view)?;
-        let variance = |influences: &[f64]| clusters.deviation(influences).powi(2);
-        rows.bracket = measure.row_bracket(view, Some(clusters))?.map(|found| found.of_sums(&variance, rows.value));
-        let probabilities: Vec<(f64, f64)> = rows.probabilities.iter().map(|p| (*p, 1.0 - p)).collect();
-        let outcomes =
-            CorrelatedOutcomes::new(clusters, &probabilities, &rows.rows.outcomes, |row| rows.rows.weights[row]);
-        Ok(ClusterRowResampler { rows, clusters, outcomes })
-    }
-}
-
-impl<E: Measure + ?Sized> Resampler for ClusterRowResampler<'_, E> {
-    fn value(&self) -> f64 {
-        self.rows.value
-    }
-
-    fn calibrated_draw(&self, draw: u64) -> f64 {
-        // Rows without weight are in no cluster, and keep their outcome.
-        let mut outcomes = self.rows.rows.outcomes.clone();
-        let mut rows = self.clusters.rows().iter();
-        self.outcomes.draw(draw, |outcome| {
-            if let Some(row) = rows.next() {
-                outcomes[*row] = outcome;
-            }
-        });
-        self.rows.measure(self.rows.rows.scores.clone(), outcomes, &self.rows.rows.weights)
-    }
-
-    fn bootstrap_draw(&self, draw: u64) -> f64 {
-        self.rows.measure_of(&self.clusters.drawn_rows(draw))
-    }
-
-    fn influence_deviation(&self) -> Option<f64> {
-        None
-    }
-
-    fn bracket(&self) -> Option<Bracket> {
-        self.rows.bracket
-    }
-
-    fn effective_rows(&self) -> f64 {
-        self.rows.effective_rows()
-    }
-
-    fn range(&self) -> (f64, f64) {
-        self.rows.range
     }
 }

@@ -64,7 +64,7 @@ impl Assessment {
     }
 
     /// Where sigma is so large that noise on the logits makes more than half of LS-ECE: a sentence
-    /// that says so.
+    /// about it.
     pub fn smoothing_note(&self) -> Option<String> {
         let sigma = self.estimate.settings.number("sigma")?;
         let smoothing = self.smoothing.filter(|size| *size > 0.5 * self.estimate.value)?;
@@ -100,7 +100,7 @@ pub(super) fn digits(width: f64) -> usize {
     (-width.log10()).ceil().clamp(3.0, 6.0) as usize
 }
 
-/// A number with so many decimals; one that rounds to 0 has no sign.
+/// A number with this number of decimals; one that rounds to 0 has no sign.
 pub(super) fn signed(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     match text.trim_start_matches('-').chars().all(|digit| digit == '0' || digit == '.') {

@@ -1,4 +1,4 @@
-//! Is it more than that?
+//! Comparison of a value with a threshold.
 
 use super::bracket::Sides;
 use super::interval::{IntervalMethod, ends};
@@ -6,13 +6,13 @@ use super::{Assessment, Interval};
 use crate::Error;
 use crate::error::number;
 
-/// On which side of a threshold the population's value is, and how sure that is.
+/// The side of a threshold on which the population's value is, with a p-value.
 ///
 /// # Definition
 /// The p-value is the least α for which the interval of level 1 - α, made as the assessment's own
 /// was, leaves the threshold out: two-sided for an interval, one-sided for an upper limit, which
 /// can only say that the value is below. So it is at most 1 - level where, and only where, that
-/// interval says which side it is: its upper end is at most the threshold, or its lower end is
+/// interval excludes the threshold: its upper end is at most the threshold, or its lower end is
 /// above it. By quantiles of draws it is never below 1 / (draws + 1) for each end.
 ///
 /// For LS-ECE it is the residual form that is compared with the threshold, as for every verdict
@@ -42,23 +42,22 @@ pub struct Against {
     pub p_value: f64,
     /// Whether the value looks to be above it; else it is at most that.
     pub above: bool,
-    /// The least p-value that so many draws can give: 0, but for intervals by quantiles of draws.
+    /// The smallest p-value that this number of draws can give; 0, except for intervals by
+    /// quantiles of draws.
     pub least_p_value: f64,
 }
 
-/// The smallest tail that is looked at: what is beyond it is certain.
+/// The smallest tail that is tried; beyond it the side is taken as certain.
 const LEAST_TAIL: f64 = 1e-300;
 
 /// Halvings of the logarithm of the tail, which leave less than a rounding error of it.
 const N_HALVINGS: usize = 64;
 
 impl Assessment {
-    /// Compares the population's value with a threshold, which is a number from 0 on.
+    /// Compares the population's value with a threshold, which is finite and not negative.
     pub fn against(&self, threshold: f64) -> Result<Against, Error> {
-        // Written so that NaN fails.
-        if !(threshold >= 0.0 && threshold.is_finite()) {
-            return Err(Error::setting("threshold", "a number from 0 on", number(threshold)));
-        }
+        let valid = threshold >= 0.0 && threshold.is_finite();
+        Error::require(valid, "threshold", "finite and not negative", number(threshold))?;
         if let Some(residual) = &self.residual {
             return residual.against(threshold);
         }

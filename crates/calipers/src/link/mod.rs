@@ -12,6 +12,8 @@ pub use logistic::Logistic;
 pub use probit::Probit;
 
 use crate::Error;
+use crate::names::rule;
+use crate::shared::shared;
 
 /// A strictly increasing, smooth map from the real line onto (0, 1).
 ///
@@ -50,17 +52,15 @@ pub trait Link: Debug + Send + Sync {
     }
 
     /// rho^-1 of the probability that has these log-odds, and a bound on its error where the
-    /// log-odds are off by at most `error`. NaN says that it cannot be had: the row is then
-    /// refused.
+    /// log-odds are off by at most `error`. NaN means that it cannot be computed; the row is
+    /// then an error.
     ///
     /// Unless overridden: by way of p and 1 - p, which have all their digits up to log-odds of 700.
     fn inverse_log_odds(&self, log_odds: f64, error: f64) -> (f64, f64) {
         if log_odds.abs() > 700.0 {
             return (f64::NAN, f64::NAN);
         }
-        let small = (-log_odds.abs()).exp();
-        let (less, more) = (small / (1.0 + small), 1.0 / (1.0 + small));
-        let (p, complement) = if log_odds < 0.0 { (less, more) } else { (more, less) };
+        let (p, complement) = Logistic.both(log_odds);
         let u = self.inverse(p, complement);
         let slope = p * complement / self.derivative(u);
         (u, self.inverse_error(u) + slope * (error + 4.0 * f64::EPSILON))
@@ -105,7 +105,7 @@ pub trait Link: Debug + Send + Sync {
     /// Unless overridden: Gauss's rule of 4 points on pieces so short that its error on a piece of
     /// length l, which is below `5.7e-10 R_8 l^9` with R_8 = sup |rho^(8)|, is below 2^-46 l. Where
     /// rho is 0 or 1 in all its digits, no piece is needed; where R_8 is not known, the result is
-    /// NaN, and uniform noise is refused.
+    /// NaN, and uniform noise is an error.
     fn integral(&self, a: f64, b: f64) -> f64 {
         if self.response(b) == 0.0 {
             return 0.0;
@@ -130,63 +130,21 @@ pub trait Link: Debug + Send + Sync {
     }
 }
 
-/// As [`by_name`] gives it.
-impl Link for Arc<dyn Link> {
-    fn name(&self) -> &str {
-        (**self).name()
-    }
-
-    fn response(&self, u: f64) -> f64 {
-        (**self).response(u)
-    }
-
-    fn complement(&self, u: f64) -> f64 {
-        (**self).complement(u)
-    }
-
-    fn both(&self, u: f64) -> (f64, f64) {
-        (**self).both(u)
-    }
-
-    fn derivative(&self, u: f64) -> f64 {
-        (**self).derivative(u)
-    }
-
-    fn inverse(&self, p: f64, complement: f64) -> f64 {
-        (**self).inverse(p, complement)
-    }
-
-    fn inverse_all(&self, probabilities: &mut [f64], errors: &mut [f64]) {
-        (**self).inverse_all(probabilities, errors);
-    }
-
-    fn inverse_log_odds(&self, log_odds: f64, error: f64) -> (f64, f64) {
-        (**self).inverse_log_odds(log_odds, error)
-    }
-
-    fn inverse_error(&self, u: f64) -> f64 {
-        (**self).inverse_error(u)
-    }
-
-    fn derivative_bound(&self, order: usize) -> Option<f64> {
-        (**self).derivative_bound(order)
-    }
-
-    fn curvature(&self, a: f64, b: f64) -> Option<(f64, f64)> {
-        (**self).curvature(a, b)
-    }
-
-    fn steepness(&self, from: (f64, f64), to: (f64, f64)) -> (f64, Option<(f64, f64)>) {
-        (**self).steepness(from, to)
-    }
-
-    fn shared(self) -> Arc<dyn Link> {
-        self
-    }
-
-    fn integral(&self, a: f64, b: f64) -> f64 {
-        (**self).integral(a, b)
-    }
+shared! { Link, "link";
+    "logistic" => Logistic, "probit" => Probit, "cloglog" => CLogLog;
+    fn name() -> &str;
+    fn response(u: f64) -> f64;
+    fn complement(u: f64) -> f64;
+    fn both(u: f64) -> (f64, f64);
+    fn derivative(u: f64) -> f64;
+    fn inverse(p: f64, complement: f64) -> f64;
+    fn inverse_all(probabilities: &mut [f64], errors: &mut [f64]);
+    fn inverse_log_odds(log_odds: f64, error: f64) -> (f64, f64);
+    fn inverse_error(u: f64) -> f64;
+    fn derivative_bound(order: usize) -> Option<f64>;
+    fn curvature(a: f64, b: f64) -> Option<(f64, f64)>;
+    fn steepness(from: (f64, f64), to: (f64, f64)) -> (f64, Option<(f64, f64)>);
+    fn integral(a: f64, b: f64) -> f64;
 }
 
 // Gauss's rule of 4 points on [-1, 1].
@@ -194,16 +152,3 @@ const INNER_POINT: f64 = 0.339_981_043_584_856_26;
 const OUTER_POINT: f64 = 0.861_136_311_594_052_6;
 const INNER_WEIGHT: f64 = 0.652_145_154_862_546_1;
 const OUTER_WEIGHT: f64 = 0.347_854_845_137_453_85;
-
-/// The names that [`by_name`] knows.
-pub const NAMES: [&str; 3] = ["logistic", "probit", "cloglog"];
-
-/// The built-in link of that name.
-pub fn by_name(name: &str) -> Result<Arc<dyn Link>, Error> {
-    Ok(match name {
-        "logistic" => Arc::new(Logistic),
-        "probit" => Arc::new(Probit),
-        "cloglog" => Arc::new(CLogLog),
-        _ => return Err(Error::setting("link", format!("one of {}", NAMES.join(", ")), format!("{name:?}"))),
-    })
-}

@@ -19,7 +19,7 @@ pub use spec::{Cost, Family, FromSketch, OptionDefault, OptionKind, OptionSpec, 
 
 use crate::Error;
 use crate::data::{BinaryView, PlainRows};
-use crate::inference::{ClusterRowResampler, Clusters, Resampler, RowBracket, RowResampler};
+use crate::inference::{Clusters, Resampler, RowBracket, RowResampler};
 use crate::link::{Link, Logistic};
 use crate::sketch::Sketch;
 
@@ -83,7 +83,7 @@ pub trait Measure: Send + Sync {
         view: &'a BinaryView<'a>,
         clusters: Option<&'a Clusters>,
     ) -> Result<Box<dyn Resampler + 'a>, Error> {
-        resampler_of_rows(self, view, clusters)
+        Ok(Box::new(RowResampler::new(self, view, clusters)?))
     }
 
     /// The measure of resampled rows of a sketch. Unless overridden, it returns an error, since
@@ -143,16 +143,4 @@ pub trait Measure: Send + Sync {
         let _ = rows;
         None
     }
-}
-
-/// A resampler that measures the rows of every resample.
-pub(crate) fn resampler_of_rows<'a, M: Measure + ?Sized>(
-    measure: &'a M,
-    view: &'a BinaryView<'a>,
-    clusters: Option<&'a Clusters>,
-) -> Result<Box<dyn Resampler + 'a>, Error> {
-    Ok(match clusters {
-        None => Box::new(RowResampler::new(measure, view)?),
-        Some(clusters) => Box::new(ClusterRowResampler::new(measure, view, clusters)?),
-    })
 }

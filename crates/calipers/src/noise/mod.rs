@@ -16,6 +16,8 @@ pub use logistic::LogisticNoise;
 pub use uniform::Uniform;
 
 use crate::Error;
+use crate::names::rule;
+use crate::shared::shared;
 
 /// A distribution of noise at scale 1; LS-ECE adds `sigma` times a draw to each logit.
 ///
@@ -97,56 +99,15 @@ pub trait Noise: Debug + Send + Sync {
     }
 }
 
-/// As [`by_name`] gives it.
-impl Noise for Arc<dyn Noise> {
-    fn name(&self) -> &str {
-        (**self).name()
-    }
-
-    fn density(&self, x: f64) -> f64 {
-        (**self).density(x)
-    }
-
-    fn distribution(&self, x: f64) -> f64 {
-        (**self).distribution(x)
-    }
-
-    fn tail(&self, x: f64) -> f64 {
-        (**self).tail(x)
-    }
-
-    fn variation(&self, order: usize) -> Option<f64> {
-        (**self).variation(order)
-    }
-
-    fn sample(&self, uniform: &mut dyn FnMut() -> f64) -> f64 {
-        (**self).sample(uniform)
-    }
-
-    fn kinks(&self) -> &[f64] {
-        (**self).kinks()
-    }
-
-    fn plateau(&self) -> Option<f64> {
-        (**self).plateau()
-    }
-
-    fn shared(self) -> Arc<dyn Noise> {
-        self
-    }
-}
-
-/// The names that [`by_name`] knows.
-pub const NAMES: [&str; 5] = ["gaussian", "uniform", "laplace", "logistic", "epanechnikov"];
-
-/// The built-in noise of that name.
-pub fn by_name(name: &str) -> Result<Arc<dyn Noise>, Error> {
-    Ok(match name {
-        "gaussian" => Arc::new(Gaussian),
-        "uniform" => Arc::new(Uniform),
-        "laplace" => Arc::new(Laplace),
-        "logistic" => Arc::new(LogisticNoise),
-        "epanechnikov" => Arc::new(Epanechnikov),
-        _ => return Err(Error::setting("noise", format!("one of {}", NAMES.join(", ")), format!("{name:?}"))),
-    })
+shared! { Noise, "noise";
+    "gaussian" => Gaussian, "uniform" => Uniform, "laplace" => Laplace, "logistic" => LogisticNoise,
+    "epanechnikov" => Epanechnikov;
+    fn name() -> &str;
+    fn density(x: f64) -> f64;
+    fn distribution(x: f64) -> f64;
+    fn tail(x: f64) -> f64;
+    fn variation(order: usize) -> Option<f64>;
+    fn sample(uniform: &mut dyn FnMut() -> f64) -> f64;
+    fn kinks() -> &[f64];
+    fn plateau() -> Option<f64>;
 }

@@ -84,23 +84,7 @@ impl Taps {
     /// most √N times their Euclidean norm.
     fn transform(&self, masses: &[f64], n_out: usize) -> Convolved {
         let n = masses.len().next_power_of_two();
-        let mut planner = RealFftPlanner::<f64>::new();
-        let (forward, backward) = (planner.plan_fft_forward(n), planner.plan_fft_inverse(n));
-
-        let mut signal = vec![0.0; n];
-        signal[..masses.len()].copy_from_slice(masses);
-        let mut kernel = vec![0.0; n];
-        kernel[..self.len()].copy_from_slice(&self.values);
-        let mut spectrum = forward.make_output_vec();
-        let mut kernel_spectrum = forward.make_output_vec();
-        // proof: the buffers were made by the plans themselves, so their lengths fit
-        forward.process(&mut signal, &mut spectrum).expect("lengths fit"); // proof: as above
-        forward.process(&mut kernel, &mut kernel_spectrum).expect("lengths fit"); // proof: as above
-        for (value, factor) in spectrum.iter_mut().zip(&kernel_spectrum) {
-            *value *= factor / n as f64;
-        }
-        backward.process(&mut spectrum, &mut signal).expect("lengths fit"); // proof: as above
-
+        let signal = Transform::new(self, n).apply(masses);
         // Index 2 reach is the first whose taps all met their masses; wrapped ones come before it.
         let values = signal[2 * self.reach..][..n_out].to_vec();
         let mass_norm = masses.iter().map(|mass| mass * mass).sum::<f64>().sqrt();
@@ -131,27 +115,42 @@ struct Transform {
     kernel: Vec<Complex<f64>>,
 }
 
+impl Transform {
+    fn new(taps: &Taps, n: usize) -> Self {
+        let mut planner = RealFftPlanner::<f64>::new();
+        let (forward, backward) = (planner.plan_fft_forward(n), planner.plan_fft_inverse(n));
+        let mut signal = vec![0.0; n];
+        signal.iter_mut().zip(&taps.values).for_each(|(value, tap)| *value = tap / n as f64);
+        let mut kernel = forward.make_output_vec();
+        // proof: the buffers were made by the plans themselves, or as long as they say
+        forward.process(&mut signal, &mut kernel).expect("lengths fit"); // proof: as above
+        Transform { forward, backward, kernel }
+    }
+
+    /// The circular convolution with the kernel.
+    fn apply(&self, masses: &[f64]) -> Vec<f64> {
+        let mut signal = self.forward.make_input_vec();
+        signal[..masses.len()].copy_from_slice(masses);
+        let mut spectrum = self.forward.make_output_vec();
+        // proof: the buffers were made by the plans themselves
+        self.forward.process(&mut signal, &mut spectrum).expect("lengths fit"); // proof: as above
+        spectrum.iter_mut().zip(&self.kernel).for_each(|(value, factor)| *value *= factor);
+        self.backward.process(&mut spectrum, &mut signal).expect("lengths fit"); // proof: as above
+        signal
+    }
+}
+
 impl Smoother {
     /// For `n_out` values, from masses that start `reach` nodes before them and end as many after.
     pub(crate) fn new(taps: Taps, n_out: usize) -> Self {
         let n = (n_out + 2 * taps.reach).next_power_of_two();
-        let transform = || {
-            let mut planner = RealFftPlanner::<f64>::new();
-            let (forward, backward) = (planner.plan_fft_forward(n), planner.plan_fft_inverse(n));
-            let mut signal = vec![0.0; n];
-            signal.iter_mut().zip(&taps.values).for_each(|(value, tap)| *value = tap / n as f64);
-            let mut kernel = forward.make_output_vec();
-            // proof: the buffers were made by the plans themselves, or as long as they say
-            forward.process(&mut signal, &mut kernel).expect("lengths fit"); // proof: as above
-            Transform { forward, backward, kernel }
-        };
         let height = taps.values[taps.reach];
         let is_flat = taps.reach > 8
             && taps.values[1..2 * taps.reach].iter().all(|tap| *tap == height)
             && [taps.values[0], taps.values[2 * taps.reach]] == [0.5 * height; 2];
         let way = match n_out * taps.len() > 160 * n {
             _ if is_flat => Way::Running,
-            true => Way::Transform(transform()),
+            true => Way::Transform(Transform::new(&taps, n)),
             false => Way::Direct,
         };
         Smoother { taps, n_out, way }
@@ -169,19 +168,11 @@ impl Smoother {
     /// As [`Taps::convolve`], without its bound.
     pub(crate) fn convolve(&self, masses: &[f64]) -> Vec<f64> {
         debug_assert_eq!(masses.len(), self.n_out + 2 * self.taps.reach);
-        let transform = match &self.way {
-            Way::Direct => return gather(&self.taps.values, masses),
-            Way::Running => return self.running(masses),
-            Way::Transform(transform) => transform,
-        };
-        let mut signal = transform.forward.make_input_vec();
-        signal[..masses.len()].copy_from_slice(masses);
-        let mut spectrum = transform.forward.make_output_vec();
-        // proof: the buffers were made by the plans themselves
-        transform.forward.process(&mut signal, &mut spectrum).expect("lengths fit"); // proof: as above
-        spectrum.iter_mut().zip(&transform.kernel).for_each(|(value, factor)| *value *= factor);
-        transform.backward.process(&mut spectrum, &mut signal).expect("lengths fit"); // proof: as above
-        signal[2 * self.taps.reach..][..self.n_out].to_vec()
+        match &self.way {
+            Way::Direct => gather(&self.taps.values, masses),
+            Way::Running => self.running(masses),
+            Way::Transform(transform) => transform.apply(masses)[2 * self.taps.reach..][..self.n_out].to_vec(),
+        }
     }
 
     /// Half of the sums with and half of those without both ends.

@@ -25,11 +25,7 @@ pub enum RunOut {
     Cubic,
 }
 
-names! { RunOut, "run_out";
-    Natural = "natural",
-    Parabolic = "parabolic",
-    Cubic = "cubic",
-}
+names! { RunOut, "run_out"; Natural = "natural", Parabolic = "parabolic", Cubic = "cubic" }
 
 /// ∫ of the products of the four functions of a panel: 1 - x, x, (1 - x)³ - (1 - x), x³ - x.
 const PRODUCTS: [[f64; 4]; 4] = [
@@ -217,11 +213,12 @@ pub(crate) struct Fit {
 /// within `error`.
 ///
 /// # Bound
-/// With e_i the spline that is 1 at knot i and 0 at all others, G_ij = ∫ e_i e_j and b_i = ∫ C e_i, the values at the knots solve
-/// G y = b. A found ŷ is off by G^-1 (b - G ŷ). That residual is computed, and to it is added what may be wrong with it: entries of
-/// G and b consist of products with a relative error of at most 32 units of rounding for each knot, measured in absolute values.
-/// G^-1 is computed as well; its condition depends on the knots alone, is below 10^3, and a factor of 2 covers its rounding.
-/// An error δ_i of ŷ_i moves ∫ |γ'| by no more than |δ_i| ∫ |e_i'|.
+/// With e_i the spline that is 1 at knot i and 0 at all others, G_ij = ∫ e_i e_j and b_i = ∫ C e_i,
+/// the values at the knots solve G y = b. A computed ŷ is off by G^-1 (b - G ŷ). That residual is
+/// computed, and its own error is added to it: entries of G and b consist of products with a
+/// relative error of at most 32 units of rounding for each knot, measured in absolute values. G^-1
+/// is computed as well; its condition depends on the knots alone, is below 10^3, and a factor of 2
+/// covers its rounding. An error δ_i of ŷ_i moves ∫ |γ'| by no more than |δ_i| ∫ |e_i'|.
 pub(crate) fn nearest(moments: &Moments, run_out: RunOut, largest: f64, error: f64) -> Fit {
     let n = moments.0.len() + 1;
     let rounding = 32.0 * (n + 2) as f64 * f64::EPSILON / 2.0;

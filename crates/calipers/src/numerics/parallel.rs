@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
+use super::sum::Sum;
 use crate::watch;
 
 /// Rows of a chunk: large enough to amortise a task, small enough for the cache.
@@ -25,6 +26,18 @@ pub(crate) fn map_chunks<T: Send>(n: usize, chunk: usize, work: impl Fn(Range<us
         1 => vec![work(rows(0))],
         n_chunks => map(n_chunks, |index| work(rows(index))),
     }
+}
+
+/// Compensated sums over the rows `0..n`: `add` adds the rows of a chunk to its sums.
+pub(crate) fn sums<const N: usize>(n: usize, add: impl Fn(Range<usize>, &mut [Sum; N]) + Sync) -> [f64; N] {
+    let chunks = map_chunks(n, CHUNK, |range| {
+        let mut sums = [Sum::default(); N];
+        add(range, &mut sums);
+        sums
+    });
+    let mut all = [Sum::default(); N];
+    chunks.into_iter().for_each(|chunk| all.iter_mut().zip(chunk).for_each(|(sum, part)| sum.merge(part)));
+    all.map(Sum::value)
 }
 
 /// Applies `work` to the numbers below `n` on all cores; results come in their order. For work that

@@ -1,8 +1,8 @@
 //! Adaptive integration of functions that are smooth between known breaks, and of their absolute
 //! value.
 
-/// Abscissae of Kronrod's rule of 15 points on [-1, 1], the positive ones from the outside in, and 0.
-/// Every second one, from the second on, is of Gauss's rule of 7 points.
+/// Abscissae of Kronrod's rule of 15 points on [-1, 1], the positive ones from the outside in,
+/// and 0. Every second one, from the second on, belongs to Gauss's rule of 7 points.
 const POINTS: [f64; 8] = [
     0.991_455_371_120_812_6,
     0.949_107_912_342_758_5,
@@ -101,7 +101,7 @@ fn piece(f: &impl Fn(f64) -> f64, a: f64, b: f64, tolerance: f64, deeper: u32) -
     piece(f, a, middle, 0.5 * tolerance, deeper - 1) + piece(f, middle, b, 0.5 * tolerance, deeper - 1)
 }
 
-/// Two places between which the sign changes; a root may lie at a point itself, where the value is 0.
+/// Two places between which the sign changes; a root may lie at a point, where the value is 0.
 fn sign_change(values: &[f64; 15]) -> Option<(usize, usize)> {
     let signed: Vec<usize> = (0..15).filter(|&k| values[k] != 0.0).collect();
     signed.windows(2).find(|pair| (values[pair[0]] > 0.0) != (values[pair[1]] > 0.0)).map(|pair| (pair[0], pair[1]))

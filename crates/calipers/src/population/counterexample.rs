@@ -5,8 +5,8 @@ use crate::numerics::random::Uniforms;
 use crate::numerics::sum::Sum;
 use crate::{Error, Form};
 
-/// Proposition counterexample: x1 is uniform on [0, 1], and given x1 the outcome is 1 (that is, x2 >= 1/2) with
-/// probability x1.
+/// Proposition counterexample: x1 is uniform on [0, 1], and given x1 the outcome is 1 (that is,
+/// x2 >= 1/2) with probability x1.
 ///
 /// The predictor g = x1 is calibrated: ECE(g) = 0. At distance delta = 1/N lies g_delta, which
 /// tells apart the points of a cell [k delta, (k + 1) delta) whose outcome is 0, predicted as (k +
@@ -41,10 +41,8 @@ impl Counterexample {
     pub fn perturbed(n_cells: u64) -> Result<Self, Error> {
         // Beyond 2^24 the levels of neighbouring cells, delta^2 / 2 apart, would round to the same
         // double.
-        if (1..=1 << 24).contains(&n_cells) {
-            return Ok(Counterexample { n_cells: Some(n_cells) });
-        }
-        Err(Error::setting("n_cells", "from 1 to 16777216", n_cells))
+        Error::require((1..=1 << 24).contains(&n_cells), "n_cells", "from 1 to 16777216", n_cells)?;
+        Ok(Counterexample { n_cells: Some(n_cells) })
     }
 
     /// The exact ECE, summed over the level sets.
@@ -65,7 +63,7 @@ impl Counterexample {
         self.n_cells.map_or(1.0 / 3.0, |_| self.ece())
     }
 
-    /// What is predicted at x1 where the outcome is as said.
+    /// The prediction at x1 for this outcome.
     pub fn prediction(&self, x1: f64, outcome: bool) -> f64 {
         let Some(n_cells) = self.n_cells else { return x1 };
         let delta = 1.0 / n_cells as f64;

@@ -1,15 +1,11 @@
 //! The true ECE, LS-ECE and residual LS-ECE of a family, by integration.
 
-use rayon::prelude::*;
-
 use super::family::Family;
-use super::truth::Truth;
-use crate::Error;
-use crate::error;
 use crate::link::{Link, Logistic};
 use crate::noise::Noise;
+use crate::numerics::parallel;
 use crate::numerics::quadrature::{Quadrature, absolute, kronrod};
-use crate::watch;
+use crate::{Error, error};
 
 /// What the integrals are asked to be good to. Rounding of the inner integrals is near 1e-15.
 const TOLERANCE: f64 = 1e-12;
@@ -21,10 +17,10 @@ const MOST_PANELS: f64 = 1e6;
 /// Mass of the noise that is left out on both sides.
 const NEGLIGIBLE: f64 = 1e-17;
 
-/// A figure of a known distribution.
+/// A value of a known distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Exact {
-    /// The figure.
+    /// The value.
     pub value: f64,
     /// What two rules of integration differ by, and what was cut off: an estimate of the numerical
     /// error from above. Tests hold it against independent computations.
@@ -75,7 +71,7 @@ impl Family {
     /// all cores.
     pub fn ls_ece(&self, noise: &dyn Noise, sigma: f64) -> Result<Exact, Error> {
         let smoothing = Smoothing::new(self, noise, sigma)?;
-        self.integrate_abs(&smoothing, |u| smoothing.paper(u))
+        self.integrate_abs(&smoothing, |u| smoothing.integrate(u, |h| self.truth().gap(h, u)))
     }
 
     /// The true residual form of LS-ECE, for noise ξ of scale sigma and the logistic link.
@@ -91,27 +87,20 @@ impl Family {
         if self.is_calibrated() {
             return Ok(Exact { value: 0.0, error: 0.0 });
         }
-        self.integrate_abs(&smoothing, |u| smoothing.residual(u))
+        self.integrate_abs(&smoothing, |u| smoothing.integrate(u, |h| self.truth().gap(h, h)))
     }
 
     /// The integral of |f| over all u that the noise gets to.
     fn integrate_abs(&self, smoothing: &Smoothing<'_>, f: impl Fn(f64) -> f64 + Sync) -> Result<Exact, Error> {
         let breaks = self.breaks(smoothing.reach, &smoothing.kinks());
         let length = breaks[breaks.len() - 1] - breaks[0];
-        if !(length / (4.0 * smoothing.panel) <= MOST_PANELS) {
-            let least = format!("at least {:.1e} for this family", length / (4.0 * MOST_PANELS));
-            return Err(Error::setting("sigma", least, error::number(smoothing.sigma)));
-        }
+        let least = format!("at least {:.1e} for this family", length / (4.0 * MOST_PANELS));
+        let valid = length / (4.0 * smoothing.panel) <= MOST_PANELS;
+        Error::require(valid, "sigma", least, error::number(smoothing.sigma))?;
         let panels: Vec<(f64, f64)> =
             breaks.windows(2).flat_map(|ends| panels(ends[0], ends[1], 4.0 * smoothing.panel)).collect();
-        let parts: Vec<Quadrature> = panels
-            .par_iter()
-            .panic_fuse()
-            .map(|&(a, b)| {
-                watch::check();
-                absolute(&f, a, b, TOLERANCE / panels.len() as f64)
-            })
-            .collect();
+        let tolerance = TOLERANCE / panels.len() as f64;
+        let parts = parallel::map(panels.len(), |index| absolute(&f, panels[index].0, panels[index].1, tolerance));
         let total: Quadrature = parts.into_iter().sum();
         Ok(Exact { value: total.value, error: total.error + 1e-14 })
     }
@@ -122,7 +111,7 @@ impl Family {
         if let Some(&point) = at.iter().find(|point| !point.is_finite()) {
             return Err(Error::setting("at", "finite", error::number(point)));
         }
-        Ok(at.par_iter().map(|&u| smoothing.mass(u)).collect())
+        Ok(parallel::map(at.len(), |index| smoothing.mass(at[index])))
     }
 
     /// Where the integrand over u may not be smooth: breaks of density and truth, moved by each of
@@ -145,8 +134,8 @@ impl Family {
         let (from, to) = self.logits().support();
         let atoms = self.logits().atoms().iter().map(|atom| atom.logit);
         let (from, to) = atoms.fold((from, to), |ends, atom| (ends.0.min(atom), ends.1.max(atom)));
-        let settled = self.truth().settled();
-        (from.max(-settled), to.min(settled))
+        let saturated = self.truth().saturated();
+        (from.max(-saturated), to.min(saturated))
     }
 
     fn scale(&self) -> f64 {
@@ -167,10 +156,7 @@ struct Smoothing<'a> {
 
 impl<'a> Smoothing<'a> {
     fn new(family: &'a Family, noise: &'a dyn Noise, sigma: f64) -> Result<Self, Error> {
-        // Written so that NaN fails.
-        if !(1e-6..=1e3).contains(&sigma) {
-            return Err(Error::setting("sigma", "in [1e-6, 1e3]", error::number(sigma)));
-        }
+        Error::require((1e-6..=1e3).contains(&sigma), "sigma", "in [1e-6, 1e3]", error::number(sigma))?;
         let reach = (1..=4096).map(|k| f64::from(k) / 32.0).find(|&x| noise.tail(x) <= NEGLIGIBLE);
         let Some(reach) = reach else {
             return Err(Error::setting("noise", "one with light tails", noise.name()));
@@ -185,20 +171,8 @@ impl<'a> Smoothing<'a> {
         self.noise.kinks().iter().map(|kink| kink * self.sigma).chain(edge).collect()
     }
 
-    /// G(u).
-    fn paper(&self, u: f64) -> f64 {
-        let truth = self.family.truth();
-        self.integrate(u, |h| truth.gap(h, u))
-    }
-
-    /// R(u).
-    fn residual(&self, u: f64) -> f64 {
-        let truth = self.family.truth();
-        self.integrate(u, |h| truth.gap(h, h))
-    }
-
     fn mass(&self, u: f64) -> SmoothedMass {
-        let truth: &Truth = self.family.truth();
+        let truth = self.family.truth();
         SmoothedMass {
             positive: self.integrate(u, |h| Logistic.response(truth.logit(h))),
             total: self.integrate(u, |_| 1.0),

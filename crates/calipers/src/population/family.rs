@@ -8,8 +8,8 @@ use super::truth::Truth;
 use crate::numerics::random::Uniforms;
 use crate::{Error, Form, error};
 
-/// A law of logits h with the truth P(Y = 1 | h); the predictor says rho(h), rho the logistic
-/// function.
+/// A distribution of logits h with the truth P(Y = 1 | h). The prediction is rho(h), where rho is
+/// the logistic function.
 ///
 /// # Example
 /// ```
@@ -39,14 +39,9 @@ impl Family {
     /// The list on which rules, such as that of sigma, are chosen. [`kept_aside`](Self::kept_aside)
     /// has others.
     pub fn all() -> Vec<Family> {
-        let normal = |mean, deviation| Logits::Normal { mean, deviation };
-        let affine = |intercept, slope| Truth::Affine { intercept, slope };
-        let wave = |amplitude, frequency| Truth::Sinusoidal { amplitude, frequency };
-        let steps = Logits::Steps { edges: vec![-3.0, -1.0, 0.5, 1.0, 4.0], masses: vec![0.2, 0.1, 0.4, 0.3] };
-        let atoms = vec![Atom { logit: -1.0, mass: 0.15 }, Atom { logit: 1.5, mass: 0.15 }];
-        let atoms = Logits::WithAtoms { mean: 0.0, deviation: 1.5, atoms };
-        let pieces = Truth::Piecewise { edges: vec![-1.0, 1.0], shifts: vec![-0.6, 0.0, 0.5] };
-        [
+        let jumps = steps(&[-3.0, -1.0, 0.5, 1.0, 4.0], &[0.2, 0.1, 0.4, 0.3]);
+        let atoms = with_atoms(&[(-1.0, 0.15), (1.5, 0.15)], 0.0, 1.5);
+        families([
             ("calibrated", normal(1.0, 1.5), Truth::CALIBRATED),
             ("slightly-overconfident", normal(1.0, 1.5), affine(0.0, 0.9)),
             ("overconfident", normal(1.0, 2.0), affine(0.0, 0.6)),
@@ -55,16 +50,13 @@ impl Family {
             ("network", normal(4.0, 2.5), affine(-0.2, 0.7)),
             ("sinusoidal", normal(0.0, 1.5), wave(0.5, 3.0)),
             ("fine-sinusoidal", normal(0.0, 1.5), wave(0.5, 9.0)),
-            ("piecewise", normal(0.0, 1.5), pieces),
-            ("jumps", steps.clone(), affine(0.2, 0.8)),
-            ("calibrated-jumps", steps, Truth::CALIBRATED),
+            ("piecewise", normal(0.0, 1.5), pieces(&[-1.0, 1.0], &[-0.6, 0.0, 0.5])),
+            ("jumps", jumps.clone(), affine(0.2, 0.8)),
+            ("calibrated-jumps", jumps, Truth::CALIBRATED),
             ("atoms", atoms, affine(0.0, 0.7)),
             ("heavy-tails", Logits::HeavyTails, affine(0.3, 0.8)),
             ("calibrated-heavy-tails", Logits::HeavyTails, Truth::CALIBRATED),
-        ]
-        .into_iter()
-        .map(|(name, logits, truth)| Family { name, logits, truth })
-        .collect()
+        ])
     }
 
     /// Families that no rule was chosen on, to see whether one that was chosen on
@@ -73,15 +65,11 @@ impl Family {
     /// They were written down before any rule was tuned (see [`unseen`](Self::unseen) for what was
     /// tuned later), after what predictions of real classifiers look like: scores of weak features
     /// near one rate, rare events, a network that is sure of almost all rows, two camps, a model
-    /// whose confidence is said in round figures.
+    /// whose confidence is stated in round numbers.
     pub fn kept_aside() -> Vec<Family> {
-        let normal = |mean, deviation| Logits::Normal { mean, deviation };
-        let affine = |intercept, slope| Truth::Affine { intercept, slope };
-        let confident =
-            Logits::Steps { edges: vec![-4.0, 0.0, 3.0, 6.0, 11.0, 18.0], masses: vec![0.04, 0.11, 0.25, 0.4, 0.2] };
-        let camps =
-            Logits::Steps { edges: vec![-6.0, -4.5, -2.0, 2.0, 3.5, 6.0], masses: vec![0.15, 0.35, 0.1, 0.3, 0.1] };
-        let pieces = Truth::Piecewise { edges: vec![0.0, 2.0, 3.5], shifts: vec![0.3, -0.2, -0.7, -1.2] };
+        let confident = steps(&[-4.0, 0.0, 3.0, 6.0, 11.0, 18.0], &[0.04, 0.11, 0.25, 0.4, 0.2]);
+        let camps = steps(&[-6.0, -4.5, -2.0, 2.0, 3.5, 6.0], &[0.15, 0.35, 0.1, 0.3, 0.1]);
+        let confident_pieces = pieces(&[0.0, 2.0, 3.5], &[0.3, -0.2, -0.7, -1.2]);
         // The logits of 0.5, 0.6, 0.7, 0.8, 0.9, 0.95 and 0.99.
         let stated = [
             (0.0, 0.06),
@@ -92,44 +80,34 @@ impl Family {
             (2.944_439, 0.19),
             (4.595_12, 0.08),
         ];
-        let stated = stated.map(|(logit, mass)| Atom { logit, mass }).to_vec();
-        let stated = Logits::WithAtoms { mean: 1.5, deviation: 1.0, atoms: stated };
-        [
+        families([
             ("weak-features", normal(-0.4, 0.5), affine(0.1, 0.7)),
             ("rare-events", normal(-3.0, 1.2), affine(0.4, 1.0)),
             ("confident-network", confident.clone(), affine(-0.3, 0.5)),
             ("two-camps", camps, affine(-0.2, 1.3)),
             ("slope-and-shift", normal(-1.0, 1.8), affine(0.3, 1.3)),
-            ("slow-sinusoidal", normal(0.5, 2.0), Truth::Sinusoidal { amplitude: 0.8, frequency: 1.5 }),
-            ("confident-pieces", normal(2.0, 1.5), pieces),
-            ("stated-confidence", stated, affine(-0.4, 0.6)),
+            ("slow-sinusoidal", normal(0.5, 2.0), wave(0.8, 1.5)),
+            ("confident-pieces", normal(2.0, 1.5), confident_pieces),
+            ("stated-confidence", with_atoms(&stated, 1.5, 1.0), affine(-0.4, 0.6)),
             ("calibrated-rare-events", normal(-3.0, 1.2), Truth::CALIBRATED),
             ("calibrated-confident", confident, Truth::CALIBRATED),
-        ]
-        .into_iter()
-        .map(|(name, logits, truth)| Family { name, logits, truth })
-        .collect()
+        ])
     }
 
     /// Families that were written down after the rules were fixed, since those kept aside had been
-    /// looked at by then: the factor of sigma "auto" was settled before, but the default of
+    /// looked at by then: the factor of sigma "auto" was fixed before, but the default of
     /// [`Debias`](crate::inference::Debias) after the floor rule had been seen to miss there at 300
     /// rows.
     pub fn unseen() -> Vec<Family> {
-        let normal = |mean, deviation| Logits::Normal { mean, deviation };
-        let affine = |intercept, slope| Truth::Affine { intercept, slope };
-        let one_sided = Logits::Steps { edges: vec![0.0, 1.0, 3.0, 8.0], masses: vec![0.3, 0.4, 0.3] };
-        [
+        let one_sided = steps(&[0.0, 1.0, 3.0, 8.0], &[0.3, 0.4, 0.3]);
+        families([
             ("screening", normal(-4.0, 1.5), affine(0.3, 1.0)),
             ("timid", normal(0.0, 0.7), affine(0.0, 2.0)),
             ("one-sided", one_sided, affine(-0.3, 0.85)),
-            ("ripples", normal(1.0, 2.0), Truth::Sinusoidal { amplitude: 0.4, frequency: 5.0 }),
-            ("breaks-when-sure", normal(2.0, 2.0), Truth::Piecewise { edges: vec![3.0], shifts: vec![0.0, -0.8] }),
+            ("ripples", normal(1.0, 2.0), wave(0.4, 5.0)),
+            ("breaks-when-sure", normal(2.0, 2.0), pieces(&[3.0], &[0.0, -0.8])),
             ("calibrated-wide", normal(3.0, 2.0), Truth::CALIBRATED),
-        ]
-        .into_iter()
-        .map(|(name, logits, truth)| Family { name, logits, truth })
-        .collect()
+        ])
     }
 
     /// Families that were written down before the bracket of intervals, the rule of sigma and the
@@ -138,36 +116,24 @@ impl Family {
     /// models that are calibrated in part, clusters of scores, very rare events, very sure models,
     /// few levels.
     pub fn fresh() -> Vec<Family> {
-        let normal = |mean, deviation| Logits::Normal { mean, deviation };
-        let affine = |intercept, slope| Truth::Affine { intercept, slope };
-        let atoms = |atoms: &[(f64, f64)], mean, deviation| {
-            let atoms = atoms.iter().map(|(logit, mass)| Atom { logit: *logit, mass: *mass }).collect();
-            Logits::WithAtoms { mean, deviation, atoms }
-        };
-        let pieces =
-            |edges: &[f64], shifts: &[f64]| Truth::Piecewise { edges: edges.to_vec(), shifts: shifts.to_vec() };
-        let sure =
-            Logits::Steps { edges: vec![-14.0, -8.0, -5.0, 5.0, 8.0, 14.0], masses: vec![0.3, 0.2, 0.02, 0.18, 0.3] };
-        let camps = Logits::Steps { edges: vec![-8.0, -3.0, 3.0, 8.0], masses: vec![0.45, 0.1, 0.45] };
-        [
-            // 30 % of rows are said to be right with 0.99, and are with 0.93; the others are
+        let sure = steps(&[-14.0, -8.0, -5.0, 5.0, 8.0, 14.0], &[0.3, 0.2, 0.02, 0.18, 0.3]);
+        let camps = steps(&[-8.0, -3.0, 3.0, 8.0], &[0.45, 0.1, 0.45]);
+        families([
+            // 30 % of rows have the prediction 0.99 and the outcome rate 0.93; the others are
             // calibrated.
-            ("one-sure-answer", atoms(&[(4.595, 0.3)], 0.0, 1.5), pieces(&[4.594, 4.596], &[0.0, -2.008, 0.0])),
+            ("one-sure-answer", with_atoms(&[(4.595, 0.3)], 0.0, 1.5), pieces(&[4.594, 4.596], &[0.0, -2.008, 0.0])),
             ("top-two-percent", normal(0.0, 1.5), pieces(&[3.08], &[0.0, -1.0])),
             ("wrong-below", normal(0.0, 2.0), pieces(&[-2.0], &[0.7, 0.0])),
-            ("clustered-scores", atoms(&[(0.0, 0.6)], 0.0, 1.5), Truth::CALIBRATED),
-            ("two-levels", atoms(&[(-0.8, 0.5), (0.8, 0.49)], 0.0, 1.0), affine(0.1, 1.0)),
+            ("clustered-scores", with_atoms(&[(0.0, 0.6)], 0.0, 1.5), Truth::CALIBRATED),
+            ("two-levels", with_atoms(&[(-0.8, 0.5), (0.8, 0.49)], 0.0, 1.0), affine(0.1, 1.0)),
             ("very-rare-events", normal(-5.5, 1.0), affine(0.5, 1.0)),
             ("calibrated-very-rare-events", normal(-5.8, 1.0), Truth::CALIBRATED),
             ("sure-and-right", sure, Truth::CALIBRATED),
             ("sure-camps", camps, affine(0.0, 0.7)),
             ("risk-scores", normal(-2.0, 0.8), affine(-0.3, 0.8)),
             ("small-shift", normal(0.0, 1.0), affine(0.1, 1.0)),
-            ("slow-wave", normal(0.0, 2.0), Truth::Sinusoidal { amplitude: 0.5, frequency: 0.7 }),
-        ]
-        .into_iter()
-        .map(|(name, logits, truth)| Family { name, logits, truth })
-        .collect()
+            ("slow-wave", normal(0.0, 2.0), wave(0.5, 0.7)),
+        ])
     }
 
     /// The families of every list: [`all`](Self::all), [`kept_aside`](Self::kept_aside),
@@ -204,16 +170,14 @@ impl Family {
         self.truth == Truth::CALIBRATED
     }
 
-    /// The family as a predictor that says its probability rounded to a multiple of 1/`n_steps`: 20
+    /// The family with its predictions rounded to a multiple of 1/`n_steps`: 20
     /// for steps of 0.05, 256 for a byte.
     ///
     /// The truth is that of the rounded prediction, P(Y = 1) = η(logit of it): so a calibrated
     /// family stays so exactly, and all rows of one prediction have one truth. A prediction that is
-    /// rounded to 0 or 1 is right.
+    /// rounded to 0 or 1 is correct.
     pub fn rounded(&self, n_steps: u32) -> Result<Finite, Error> {
-        if !(1..=1_000_000).contains(&n_steps) {
-            return Err(Error::setting("n_steps", "from 1 to 1000000", n_steps));
-        }
+        Error::require((1..=1_000_000).contains(&n_steps), "n_steps", "from 1 to 1000000", n_steps)?;
         let steps = f64::from(n_steps);
         let logit = |k: f64| (k / (steps - k)).ln();
         // P(h <= logit of k + 1/2 steps); the last is beyond all.
@@ -249,6 +213,36 @@ impl Family {
     }
 }
 
+fn families<const N: usize>(list: [(&'static str, Logits, Truth); N]) -> Vec<Family> {
+    list.into_iter().map(|(name, logits, truth)| Family { name, logits, truth }).collect()
+}
+
+fn normal(mean: f64, deviation: f64) -> Logits {
+    Logits::Normal { mean, deviation }
+}
+
+fn steps(edges: &[f64], masses: &[f64]) -> Logits {
+    Logits::Steps { edges: edges.to_vec(), masses: masses.to_vec() }
+}
+
+/// Normal logits, but for those that repeat: pairs of logit and mass.
+fn with_atoms(atoms: &[(f64, f64)], mean: f64, deviation: f64) -> Logits {
+    let atoms = atoms.iter().map(|&(logit, mass)| Atom { logit, mass }).collect();
+    Logits::WithAtoms { mean, deviation, atoms }
+}
+
+fn affine(intercept: f64, slope: f64) -> Truth {
+    Truth::Affine { intercept, slope }
+}
+
+fn wave(amplitude: f64, frequency: f64) -> Truth {
+    Truth::Sinusoidal { amplitude, frequency }
+}
+
+fn pieces(edges: &[f64], shifts: &[f64]) -> Truth {
+    Truth::Piecewise { edges: edges.to_vec(), shifts: shifts.to_vec() }
+}
+
 fn check_logits(logits: &Logits) -> Result<(), Error> {
     match logits {
         Logits::Normal { mean, deviation } => check_normal(*mean, *deviation),
@@ -256,23 +250,15 @@ fn check_logits(logits: &Logits) -> Result<(), Error> {
             check_normal(*mean, *deviation)?;
             let valid = |atom: &Atom| atom.logit.is_finite() && atom.mass > 0.0;
             let total: f64 = atoms.iter().map(|atom| atom.mass).sum();
-            if atoms.iter().all(valid) && total < 1.0 {
-                return Ok(());
-            }
-            Err(Error::setting(
-                "atoms",
-                "finite logits with positive masses that sum to less than 1",
-                format!("{atoms:?}"),
-            ))
+            let rule = "finite logits with positive masses that sum to less than 1";
+            Error::require(atoms.iter().all(valid) && total < 1.0, "atoms", rule, format!("{atoms:?}"))
         }
         Logits::Steps { edges, masses } => {
             check_increasing(edges, 2)?;
             let total: f64 = masses.iter().sum();
-            if masses.len() + 1 == edges.len() && masses.iter().all(|&mass| mass >= 0.0) && (total - 1.0).abs() < 1e-12
-            {
-                return Ok(());
-            }
-            Err(Error::setting("masses", "one for each piece, not negative, with sum 1", format!("{masses:?}")))
+            let are_shares = masses.iter().all(|&mass| mass >= 0.0) && (total - 1.0).abs() < 1e-12;
+            let valid = masses.len() + 1 == edges.len() && are_shares;
+            Error::require(valid, "masses", "one for each piece, not negative, with sum 1", format!("{masses:?}"))
         }
         Logits::HeavyTails => Ok(()),
     }
@@ -281,46 +267,36 @@ fn check_logits(logits: &Logits) -> Result<(), Error> {
 fn check_truth(truth: &Truth) -> Result<(), Error> {
     match truth {
         Truth::Affine { intercept, slope } => {
-            if !intercept.is_finite() {
-                return Err(Error::setting("intercept", "finite", error::number(*intercept)));
-            }
+            check_finite("intercept", *intercept)?;
             check_positive("slope", *slope)
         }
         Truth::Sinusoidal { amplitude, frequency } => {
-            if !amplitude.is_finite() {
-                return Err(Error::setting("amplitude", "finite", error::number(*amplitude)));
-            }
+            check_finite("amplitude", *amplitude)?;
             check_positive("frequency", *frequency)
         }
         Truth::Piecewise { edges, shifts } => {
             check_increasing(edges, 0)?;
-            if shifts.len() == edges.len() + 1 && shifts.iter().all(|shift| shift.is_finite()) {
-                return Ok(());
-            }
-            Err(Error::setting("shifts", "finite, one more than edges", format!("{shifts:?}")))
+            let valid = shifts.len() == edges.len() + 1 && shifts.iter().all(|shift| shift.is_finite());
+            Error::require(valid, "shifts", "finite, one more than edges", format!("{shifts:?}"))
         }
     }
 }
 
 fn check_normal(mean: f64, deviation: f64) -> Result<(), Error> {
-    if !mean.is_finite() {
-        return Err(Error::setting("mean", "finite", error::number(mean)));
-    }
+    check_finite("mean", mean)?;
     check_positive("deviation", deviation)
 }
 
+fn check_finite(name: &'static str, value: f64) -> Result<(), Error> {
+    Error::require(value.is_finite(), name, "finite", error::number(value))
+}
+
 fn check_positive(name: &'static str, value: f64) -> Result<(), Error> {
-    // Written so that NaN fails.
-    if value > 0.0 && value.is_finite() {
-        return Ok(());
-    }
-    Err(Error::setting(name, "positive and finite", error::number(value)))
+    Error::require(value > 0.0 && value.is_finite(), name, "positive and finite", error::number(value))
 }
 
 fn check_increasing(edges: &[f64], at_least: usize) -> Result<(), Error> {
     let increasing = edges.windows(2).all(|pair| pair[0] < pair[1]);
-    if edges.len() >= at_least && increasing && edges.iter().all(|edge| edge.is_finite()) {
-        return Ok(());
-    }
-    Err(Error::setting("edges", format!("at least {at_least}, finite and increasing"), format!("{edges:?}")))
+    let valid = edges.len() >= at_least && increasing && edges.iter().all(|edge| edge.is_finite());
+    Error::require(valid, "edges", format!("at least {at_least}, finite and increasing"), format!("{edges:?}"))
 }

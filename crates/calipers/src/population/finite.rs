@@ -52,10 +52,10 @@ pub struct Finite {
     tolerance: f64,
 }
 
-/// The points on which a predictor says the same.
+/// The points with the same prediction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LevelSet {
-    /// What it says; with a tolerance, the mean.
+    /// The prediction; with a tolerance, the mean.
     pub prediction: f64,
     /// Mass of the set.
     pub mass: f64,
@@ -75,21 +75,15 @@ pub struct LevelSet {
 impl Finite {
     /// Masses (any positive total), P(Y = 1) and predictions of the points.
     pub fn new(masses: &[f64], truth: &[f64], predictions: &[f64]) -> Result<Self, Error> {
-        let n = masses.len();
-        if n == 0 {
+        if masses.is_empty() {
             return Err(Error::NoRows);
         }
-        for (what, got) in [("truth", truth.len()), ("predictions", predictions.len())] {
-            if got != n {
-                return Err(Error::LengthMismatch { what, got, expected: n });
-            }
-        }
+        check_length("truth", truth, masses)?;
+        check_length("predictions", predictions, masses)?;
         let masses = shares(masses)?;
         for (point, &value) in truth.iter().enumerate() {
-            // Written so that NaN fails, here and below.
-            if !(0.0..=1.0).contains(&value) {
-                return Err(Error::setting("truth", "in [0, 1]", format!("{} at point {point}", error::number(value))));
-            }
+            let got = format!("{} at point {point}", error::number(value));
+            Error::require((0.0..=1.0).contains(&value), "truth", "in [0, 1]", got)?;
         }
         let mut population = Finite { masses, truth: truth.to_vec(), predictions: Vec::new(), tolerance: 0.0 };
         population.predictions = population.checked(predictions)?;
@@ -100,19 +94,15 @@ impl Finite {
     /// Rounded predictions that were equal before an exchange of formats are the reason; the
     /// default, 0, compares exactly.
     pub fn tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
-        if !(tolerance >= 0.0 && tolerance.is_finite()) {
-            return Err(Error::setting("tolerance", "not negative and finite", error::number(tolerance)));
-        }
+        let valid = tolerance >= 0.0 && tolerance.is_finite();
+        Error::require(valid, "tolerance", "not negative and finite", error::number(tolerance))?;
         self.tolerance = tolerance;
         Ok(self)
     }
 
     /// The same points and truth with another predictor.
     pub fn with_predictions(&self, predictions: &[f64]) -> Result<Self, Error> {
-        if predictions.len() != self.masses.len() {
-            let (got, expected) = (predictions.len(), self.masses.len());
-            return Err(Error::LengthMismatch { what: "predictions", got, expected });
-        }
+        check_length("predictions", predictions, &self.masses)?;
         Ok(Finite { predictions: self.checked(predictions)?, ..self.clone() })
     }
 
@@ -211,9 +201,7 @@ impl Finite {
     /// becomes ‖g* - g‖₁ less what was moved. Predictions are compared exactly here: a tolerance
     /// has no part in it, and the result has none.
     pub fn perturbed(&self, size: f64) -> Result<Self, Error> {
-        if !(size > 0.0 && size.is_finite()) {
-            return Err(Error::setting("size", "positive and finite", error::number(size)));
-        }
+        Error::require(size > 0.0 && size.is_finite(), "size", "positive and finite", error::number(size))?;
         let exact = Finite { tolerance: 0.0, ..self.clone() };
         let room = exact.smallest_gap().map_or(size, |gap| size.min(gap / 3.0));
         let mut predictions = self.predictions.clone();
@@ -224,11 +212,9 @@ impl Finite {
             for &x in &set.members {
                 let error = self.truth[x] - self.predictions[x];
                 let moved = if error > 0.0 { set.prediction + step } else { set.prediction - step };
-                if moved == set.prediction && error != 0.0 {
-                    let rule = format!("large enough to change the prediction {}", set.prediction);
-                    return Err(Error::setting("size", rule, error::number(size)));
-                }
                 if error != 0.0 {
+                    let rule = format!("large enough to change the prediction {}", set.prediction);
+                    Error::require(moved != set.prediction, "size", rule, error::number(size))?;
                     predictions[x] = moved;
                 }
             }
@@ -269,6 +255,11 @@ impl Finite {
             (self.predictions[point], uniforms.next() < self.truth[point])
         })
     }
+}
+
+fn check_length(what: &'static str, values: &[f64], masses: &[f64]) -> Result<(), Error> {
+    let (got, expected) = (values.len(), masses.len());
+    if got == expected { Ok(()) } else { Err(Error::LengthMismatch { what, got, expected }) }
 }
 
 /// Masses divided by their sum.

@@ -1,11 +1,11 @@
-//! Distributions that are known and not sampled: their ECE and LS-ECE are facts that estimates can
-//! be held against.
+//! Known distributions: their true ECE and LS-ECE can be computed, and estimates compared with
+//! them.
 //!
 //! ```text
 //! Finite            masses, truth and predictions on finitely many points: exact ECE, its discontinuities, LS-ECE
 //!   two_point       the paper's example of a jump
 //! Counterexample    the paper's example without level sets of positive mass, and its perturbation
-//! Family            a law of logits and a truth: true ECE, true LS-ECE; the one list that studies use
+//! Family            a distribution of logits and a truth: true ECE and LS-ECE; the list that studies use
 //! Sample            rows drawn from any of them
 //! ```
 

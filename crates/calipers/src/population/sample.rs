@@ -1,4 +1,4 @@
-//! Rows that were drawn from a known distribution.
+//! Rows that are drawn from a known distribution.
 
 use crate::numerics::sum::Sum;
 use crate::{Form, Input};
@@ -34,16 +34,11 @@ pub(super) struct Cumulated(Vec<f64>);
 
 impl Cumulated {
     pub(super) fn new(shares: &[f64]) -> Self {
-        let mut sum = Sum::default();
-        Cumulated(
-            shares
-                .iter()
-                .map(|&share| {
-                    sum.add(share);
-                    sum.value()
-                })
-                .collect(),
-        )
+        let add = |sum: &mut Sum, share: &f64| {
+            sum.add(*share);
+            Some(sum.value())
+        };
+        Cumulated(shares.iter().scan(Sum::default(), add).collect())
     }
 
     /// The place of a uniform number. Rounding of the last sum does not lead past the end, nor to a

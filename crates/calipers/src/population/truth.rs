@@ -2,8 +2,8 @@
 
 use crate::link::{Link, Logistic};
 
-/// P(Y = 1 | h), given as a change of the logit: the predictor says rho(h), the truth is rho of
-/// something else.
+/// P(Y = 1 | h), given as a change of the logit: the prediction is rho(h), and the truth is rho of
+/// the changed logit.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Truth {
@@ -64,7 +64,7 @@ impl Truth {
     }
 
     /// Beyond this size of logit, truth and prediction are both 0 or both 1 to 17 digits.
-    pub(super) fn settled(&self) -> f64 {
+    pub(super) fn saturated(&self) -> f64 {
         match self {
             Truth::Affine { intercept, slope } => (40.0 + intercept.abs()) / slope.min(1.0),
             Truth::Sinusoidal { amplitude, .. } => 40.0 + amplitude.abs(),

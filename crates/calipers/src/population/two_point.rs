@@ -20,9 +20,7 @@ use crate::{Error, error};
 /// # Ok::<(), calipers::Error>(())
 /// ```
 pub fn two_point(alpha: f64) -> Result<Finite, Error> {
-    if !alpha.is_finite() {
-        return Err(Error::setting("alpha", "finite", error::number(alpha)));
-    }
+    Error::require(alpha.is_finite(), "alpha", "finite", error::number(alpha))?;
     let p = |x: f64| 1.0 / (1.0 + (-alpha * x).exp());
     Finite::new(&[0.5, 0.5], &[0.0, 1.0], &[p(-0.5), p(0.5)])
 }

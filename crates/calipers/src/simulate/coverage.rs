@@ -1,16 +1,16 @@
-//! How often intervals hold the truth.
+//! Coverage of intervals.
 
 use super::estimators::Measured;
 use super::{Accuracy, LsEceTable, MonteCarlo, Simulation};
 use crate::Error;
 use crate::inference::{Assess, Assessment};
 
-/// What assessments of many samples say, against the truth.
+/// Assessments of many samples, compared with the truth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CoverageResult {
     /// Runs.
     pub n_runs: u64,
-    /// Runs whose rows could not be assessed; the figures are of the others.
+    /// Runs whose rows could not be assessed; the other values leave them out.
     pub n_failed: u64,
     /// Mean of sigma, for LS-ECE with Gaussian noise and the logistic link.
     pub sigma: Option<f64>,
@@ -83,18 +83,15 @@ impl Simulation<'_> {
         })
     }
 
-    /// Sigma and true LS-ECE of each run, where the measure has them. A sigma by rule is another in
-    /// each run: the truth is then interpolated.
+    /// Sigma and true LS-ECE of each run, where the measure has them. An automatically chosen sigma
+    /// differs between runs, so the truth is interpolated.
     fn ls_ece_of(&self, runs: &[&Assessment]) -> Result<Option<Vec<(f64, f64)>>, Error> {
         let sigmas = runs.iter().map(|run| Measured::new(&run.estimate, run.estimate.value).sigma);
         let Some(sigmas) = sigmas.collect::<Option<Vec<f64>>>() else { return Ok(None) };
-        let (least, most) = sigmas
-            .iter()
-            .fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), sigma| (least.min(*sigma), most.max(*sigma)));
-        let table = match runs.iter().any(|run| Measured::new(&run.estimate, 0.0).is_residual) {
-            true => LsEceTable::of_residual(self.population, least, most)?,
-            false => LsEceTable::new(self.population, least, most)?,
-        };
+        let least = sigmas.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = sigmas.iter().copied().fold(0.0, f64::max);
+        let is_residual = runs.iter().any(|run| Measured::new(&run.estimate, 0.0).is_residual);
+        let table = if is_residual { LsEceTable::of_residual } else { LsEceTable::new }(self.population, least, most)?;
         Ok(Some(sigmas.into_iter().map(|sigma| (sigma, table.at(sigma))).collect()))
     }
 }

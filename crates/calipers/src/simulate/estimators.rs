@@ -13,7 +13,7 @@ pub struct EstimatorResult {
     pub name: String,
     /// Runs.
     pub n_runs: u64,
-    /// Runs whose rows could not be measured; the figures are of the others.
+    /// Runs whose rows could not be measured; the other values leave them out.
     pub n_failed: u64,
     /// Mean of the estimates.
     pub mean: MonteCarlo,
@@ -46,8 +46,8 @@ impl Simulation<'_> {
     /// Bias and root mean squared error of estimates, each with the name that its result shall
     /// have; all on the same rows.
     ///
-    /// Rows that an estimate refuses, such as too few for it, are counted; where it refuses all,
-    /// its first refusal is returned.
+    /// Runs whose rows are invalid for a measure, such as too few rows, are counted. If all are,
+    /// the first error is returned.
     pub fn estimators(&self, estimators: &[(&str, &dyn Measure)]) -> Result<Vec<EstimatorResult>, Error> {
         let runs = self.each(|view, _| {
             let measure = |(_, estimator): &(&str, &dyn Measure)| {
@@ -101,8 +101,8 @@ impl Simulation<'_> {
         let result = |(column, name): (usize, String)| {
             let measured: Vec<&Measured> = runs.iter().filter_map(|run| run[column].as_ref().ok()).collect();
             if measured.is_empty() {
-                let mut refusals = runs.iter().filter_map(|run| run[column].as_ref().err());
-                return Err(refusals.next().cloned().unwrap_or(Error::NoRows));
+                let mut errors = runs.iter().filter_map(|run| run[column].as_ref().err());
+                return Err(errors.next().cloned().unwrap_or(Error::NoRows));
             }
             let values = measured.iter().map(|run| run.value);
             Ok(EstimatorResult {

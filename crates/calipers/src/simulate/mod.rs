@@ -9,8 +9,8 @@
 //!   .rejections([...])   how often tests reject: their size where calibrated, else their power    -> RejectionResult
 //! ```
 //! Each run has rows and resamples by its own number: results do not depend on threads, and with
-//! one seed all methods and populations see the same random numbers. Every figure has the standard
-//! error that comes of the number of runs.
+//! one seed all methods and populations see the same random numbers. Every value has the standard
+//! error that results from the number of runs.
 
 mod coverage;
 mod estimators;
@@ -28,10 +28,9 @@ pub use rejections::{RejectionResult, SeededTest};
 pub use summary::{Accuracy, MonteCarlo};
 pub use table::LsEceTable;
 
-use rayon::prelude::*;
-
 use crate::Error;
 use crate::data::BinaryView;
+use crate::numerics::parallel;
 use crate::setters::setters;
 use crate::watch;
 
@@ -87,26 +86,22 @@ impl<'a> Simulation<'a> {
     }
 
     fn check(&self) -> Result<(), Error> {
-        if self.n == 0 {
-            return Err(Error::setting("n", "positive", self.n));
-        }
-        if !(2..=100_000_000).contains(&self.n_runs) {
-            return Err(Error::setting("runs", "from 2 to 100000000", self.n_runs));
-        }
-        Ok(())
+        Error::require(self.n > 0, "n", "positive", self.n)?;
+        Error::require((2..=100_000_000).contains(&self.n_runs), "runs", "from 2 to 100000000", self.n_runs)
     }
 
     /// `work` on the rows of each run and a seed for resamples of them, in order.
     fn each<T: Send>(&self, work: impl Fn(&BinaryView<'_>, u64) -> Result<T, Error> + Sync) -> Result<Vec<T>, Error> {
         self.check()?;
         watch::expect_runs(self.n_runs);
-        let run = |number: u64| {
+        let run = |number: usize| {
             watch::run_begins();
+            let number = number as u64;
             let sample = self.population.sample(self.n, seed_of_run(self.random_state, 2 * number));
             let predictions = sample.input().check()?;
             work(&predictions.binary()?, seed_of_run(self.random_state, 2 * number + 1))
         };
-        (0..self.n_runs).into_par_iter().panic_fuse().map(run).collect()
+        parallel::map(self.n_runs as usize, run).into_iter().collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where samples come from.
+//! Distributions to draw samples from.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -59,7 +59,7 @@ impl Population for Finite {
     }
 }
 
-/// A population whose figures are computed once: for many simulations of one.
+/// A population whose true values are computed once, for many simulations of it.
 pub struct Remembered<'a> {
     population: &'a dyn Population,
     ece: f64,
@@ -71,7 +71,7 @@ pub struct Remembered<'a> {
 type BySigma = Mutex<BTreeMap<u64, f64>>;
 
 impl<'a> Remembered<'a> {
-    /// Knows the true ECE; LS-ECE and its residual form are computed where they are asked for.
+    /// Computes the true ECE now, and LS-ECE and its residual form when they are first requested.
     pub fn new(population: &'a dyn Population) -> Self {
         Remembered { population, ece: population.ece(), ls_ece: Mutex::default(), residual_ls_ece: Mutex::default() }
     }

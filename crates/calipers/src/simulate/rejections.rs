@@ -1,4 +1,4 @@
-//! How often tests reject.
+//! Rejection rates of tests.
 
 use super::{FloorTest, MonteCarlo, Simulation};
 use crate::inference::NoiseFloor;
@@ -37,35 +37,18 @@ impl SeededTest {
 
     /// All tests of this library.
     pub fn all() -> [SeededTest; 7] {
+        macro_rules! seeded {
+            ($name:expr, $test:expr) => {
+                SeededTest::new($name, |seed, n| Box::new($test.random_state(seed).n_resamples(n as _)))
+            };
+        }
         [
-            SeededTest::new("ls_ece_floor", |random_state, n| {
-                Box::new(FloorTest::new(LsEce::new()).random_state(random_state).n_resamples(n as u64))
-            }),
-            SeededTest::new("spiegelhalter", |random_state, n| {
-                Box::new(Spiegelhalter::new().random_state(random_state).n_resamples(n))
-            }),
-            SeededTest::new("hosmer_lemeshow", |random_state, n| {
-                Box::new(HosmerLemeshow::new().random_state(random_state).n_resamples(n))
-            }),
-            SeededTest::new(RANGE.spec.name, |random_state, n| {
-                Box::new(
-                    CumulativeTest::new()
-                        .statistic(CumulativeStatistic::Range)
-                        .random_state(random_state)
-                        .n_resamples(n),
-                )
-            }),
-            SeededTest::new(MAXIMUM_ABSOLUTE.spec.name, |random_state, n| {
-                Box::new(
-                    CumulativeTest::new()
-                        .statistic(CumulativeStatistic::MaximumAbsolute)
-                        .random_state(random_state)
-                        .n_resamples(n),
-                )
-            }),
-            SeededTest::new("adaptive_tcal", |random_state, n| {
-                Box::new(AdaptiveTCal::new().random_state(random_state).n_resamples(n))
-            }),
+            seeded!("ls_ece_floor", FloorTest::new(LsEce::new())),
+            seeded!("spiegelhalter", Spiegelhalter::new()),
+            seeded!("hosmer_lemeshow", HosmerLemeshow::new()),
+            seeded!(RANGE.spec.name, CumulativeTest::new()),
+            seeded!(MAXIMUM_ABSOLUTE.spec.name, CumulativeTest::new().statistic(CumulativeStatistic::MaximumAbsolute)),
+            seeded!("adaptive_tcal", AdaptiveTCal::new()),
             SeededTest::new("cox", |_, _| Box::new(CoxTest::new())),
         ]
     }
@@ -104,10 +87,7 @@ impl Simulation<'_> {
 
     /// How often tests reject at level `alpha`, all on the same rows.
     pub fn rejections(&self, tests: &[SeededTest], alpha: f64) -> Result<Vec<RejectionResult>, Error> {
-        // Written so that NaN fails.
-        if !(0.0 < alpha && alpha < 1.0) {
-            return Err(Error::setting("alpha", "in (0, 1)", error::number(alpha)));
-        }
+        Error::require(0.0 < alpha && alpha < 1.0, "alpha", "in (0, 1)", error::number(alpha))?;
         let runs = self.each(|view, random_state| {
             let p_value = |test: &SeededTest| test.seeded(random_state).test(view).map(|result| result.p_value);
             Ok(tests.iter().map(p_value).collect::<Vec<_>>())

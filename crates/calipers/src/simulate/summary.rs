@@ -1,8 +1,8 @@
-//! A few numbers for many runs.
+//! Summaries of many runs.
 
 use crate::numerics::sum::Sum;
 
-/// A mean over runs, and how far it can be off because there are not more of them.
+/// A mean over runs, with its Monte Carlo standard error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MonteCarlo {
     /// The mean.

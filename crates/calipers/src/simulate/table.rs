@@ -1,4 +1,4 @@
-//! The true LS-ECE between some sigmas.
+//! The true LS-ECE as a function of sigma.
 
 use super::Population;
 use crate::{Error, error};
@@ -35,11 +35,8 @@ impl LsEceTable {
     }
 
     fn of(truth: &dyn Fn(f64) -> Result<f64, Error>, from: f64, to: f64) -> Result<Self, Error> {
-        // Written so that NaN fails.
-        if !(0.0 < from && from <= to) {
-            let got = format!("{} to {}", error::number(from), error::number(to));
-            return Err(Error::setting("sigma", "positive, from the smaller to the larger", got));
-        }
+        let got = format!("{} to {}", error::number(from), error::number(to));
+        Error::require(0.0 < from && from <= to, "sigma", "positive, from the smaller to the larger", got)?;
         let start = from.ln();
         if from == to {
             return Ok(LsEceTable { start, step: 0.0, values: vec![truth(from)?] });

@@ -3,16 +3,19 @@
 //! Every sketch has one form, and every form one sketch: numbers have the shortest form, cells
 //! ascend, and nothing is left over. So sketches are the same if their bytes are. Bytes from a
 //! stranger are read as they come, so that what is allocated is a small multiple of what was given;
-//! sums that no rows can have are refused.
+//! sums that no rows can have are rejected.
 
 use std::sync::Arc;
 
 use super::content::{Sums, Weighted};
 use super::table::Table;
-use super::{Cells, LARGEST_LOGIT, MOST_ROWS, MOST_UNITS, N_TABLES, Shape, Sketch, SketchOptions, offset_bits};
+use super::{
+    Cells, LARGEST_LOGIT, MOST_ROWS, MOST_UNITS, N_TABLES, SCALES, Shape, Sketch, SketchOptions, offset_bits,
+    with_tables,
+};
 use crate::Error;
-use crate::cells::{Content, Resolution};
-use crate::data::{InputReport, KINDS, Scale};
+use crate::cells::Content;
+use crate::data::{InputReport, KINDS};
 use crate::measures::binned::{BinTotals, PROBABILITY_BITS};
 
 const MAGIC: &[u8; 8] = b"calipers";
@@ -30,7 +33,7 @@ impl Sketch {
         let own_limit = self.options().largest_logit_value() != LARGEST_LOGIT;
         bytes.byte(VERSIONS[usize::from(own_limit)]);
         bytes.byte(u8::from(self.is_weighted()));
-        bytes.byte(scale_code(self.scale));
+        bytes.byte(SCALES.iter().position(|scale| self.scale == Some(*scale)).map_or(0, |code| code as u8 + 1));
         let options = self.options();
         bytes.byte(options.resolution_bits() as u8);
         bytes.byte(options.weight_unit_bits() as u8);
@@ -47,10 +50,7 @@ impl Sketch {
         for totals in &self.bins {
             bytes.bins(totals, self.is_weighted());
         }
-        match &self.cells {
-            Cells::Plain(tables) => tables.iter().for_each(|table| bytes.table(table)),
-            Cells::Weighted(tables) => tables.iter().for_each(|table| bytes.table(table)),
-        }
+        with_tables!(&self.cells, tables => tables.iter().for_each(|table| bytes.table(table)));
         let checksum = crc32fast::hash(&bytes.0);
         bytes.0.extend(checksum.to_le_bytes());
         bytes.0
@@ -58,39 +58,30 @@ impl Sketch {
 
     /// The sketch that [`to_bytes`](Self::to_bytes) wrote.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        if !bytes.starts_with(MAGIC) {
-            return Err(invalid("they do not begin with \"calipers\""));
-        }
-        let version = bytes.get(MAGIC.len()).copied().ok_or_else(|| invalid("they end early"))?;
+        require(bytes.starts_with(MAGIC), "they do not begin with \"calipers\"")?;
+        let version = bytes.get(MAGIC.len()).copied().ok_or_else(|| Error::invalid_sketch("they end early"))?;
         let Some(known) = VERSIONS.iter().position(|known| *known == version) else {
-            return Err(invalid(format!("version must be {} or {}, got {version}", VERSIONS[0], VERSIONS[1])));
+            return Err(Error::invalid_sketch(format!(
+                "version must be {} or {}, got {version}",
+                VERSIONS[0], VERSIONS[1]
+            )));
         };
         let Some((content, checksum)) = bytes.split_last_chunk::<CHECKSUM>() else {
-            return Err(invalid("they end early"));
+            return Err(Error::invalid_sketch("they end early"));
         };
-        if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
-            return Err(invalid("the checksum is wrong, so they were damaged or cut"));
-        }
+        let is_intact = crc32fast::hash(content) == u32::from_le_bytes(*checksum);
+        require(is_intact, "the checksum is wrong, so they were damaged or cut")?;
         let mut reader = Reader { bytes: content, at: MAGIC.len() + 1, own_limit: known == 1 };
         let sketch = reader.sketch()?;
-        if reader.at != content.len() {
-            return Err(invalid(format!("{} bytes are left over", content.len() - reader.at)));
-        }
+        let n_left = content.len() - reader.at;
+        require(n_left == 0, format!("{n_left} bytes are left over"))?;
         Ok(sketch)
     }
 }
 
-fn invalid(reason: impl Into<String>) -> Error {
-    Error::InvalidSketch { reason: reason.into() }
-}
-
-fn scale_code(scale: Option<Scale>) -> u8 {
-    match scale {
-        None => 0,
-        Some(Scale::Probability) => 1,
-        Some(Scale::LogOdds) => 2,
-        Some(Scale::Link) => 3,
-    }
+/// An error unless `valid`.
+fn require(valid: bool, reason: impl Into<String>) -> Result<(), Error> {
+    if valid { Ok(()) } else { Err(Error::invalid_sketch(reason)) }
 }
 
 struct Writer(Vec<u8>);
@@ -104,7 +95,7 @@ impl Writer {
         self.0.extend(value.to_le_bytes());
     }
 
-    /// Seven bits a byte, the lowest first; the top bit says that more follow.
+    /// Seven bits a byte, the lowest first; the top bit marks that more follow.
     fn number(&mut self, mut value: u128) {
         while value >= 0x80 {
             self.0.push(value as u8 | 0x80);
@@ -151,7 +142,7 @@ impl Writer {
 trait Stored: Sums {
     fn write(&self, bytes: &mut Writer);
 
-    /// Refuses sums that no rows with offsets of so many bits can have.
+    /// Rejects sums that no rows with offsets of so many bits can have.
     fn read(bytes: &mut Reader<'_>, offset_bits: u32) -> Result<Self, Error>;
 }
 
@@ -165,9 +156,6 @@ impl Stored for Content {
     fn read(bytes: &mut Reader<'_>, offset_bits: u32) -> Result<Self, Error> {
         let count = bytes.count("rows of a cell", MOST_ROWS)?;
         let (first, second) = bytes.moments(u128::from(count), offset_bits)?;
-        if count == 0 {
-            return Err(invalid("a cell has no rows"));
-        }
         // proof: at most 2^38 rows with offsets below 2^26
         Ok(Content { count, first: first as u64, second })
     }
@@ -188,9 +176,6 @@ impl Stored for Weighted {
         // A weight has at most 2^56 units.
         let square = bytes.at_most("squared weights of a cell", weight << 56)?;
         let (first, second) = bytes.moments(weight, offset_bits)?;
-        if count == 0 {
-            return Err(invalid("a cell has no rows"));
-        }
         Ok(Weighted { count, weight, square, first, second })
     }
 }
@@ -207,14 +192,14 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn byte(&mut self) -> Result<u8, Error> {
-        let byte = self.bytes.get(self.at).copied().ok_or_else(|| invalid("they end early"))?;
+        let byte = self.bytes.get(self.at).copied().ok_or_else(|| Error::invalid_sketch("they end early"))?;
         self.at += 1;
         Ok(byte)
     }
 
     fn double(&mut self) -> Result<f64, Error> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let bytes = rest.first_chunk::<8>().ok_or_else(|| invalid("they end early"))?;
+        let bytes = rest.first_chunk::<8>().ok_or_else(|| Error::invalid_sketch("they end early"))?;
         self.at += 8;
         Ok(f64::from_le_bytes(*bytes))
     }
@@ -233,7 +218,7 @@ impl Reader<'_> {
                 return Ok(value.into());
             }
         }
-        // Long ones, and what is refused.
+        // Long and invalid numbers.
         self.long_number()
     }
 
@@ -248,20 +233,23 @@ impl Reader<'_> {
             value |= bits << shift;
             if byte & 0x80 == 0 {
                 if byte == 0 && shift > 0 {
-                    return Err(invalid(format!("the number before byte {} is longer than it need be", self.at)));
+                    return Err(Error::invalid_sketch(format!(
+                        "the number before byte {} is longer than it need be",
+                        self.at
+                    )));
                 }
                 return Ok(value);
             }
         }
-        Err(invalid(format!("the number before byte {} has more than 128 bits", self.at)))
+        Err(Error::invalid_sketch(format!("the number before byte {} has more than 128 bits", self.at)))
     }
 
     fn at_most(&mut self, what: &str, most: u128) -> Result<u128, Error> {
-        let value = self.number()?;
-        if value > most {
-            return Err(invalid(format!("{what} must be at most {most}, got {value}")));
+        // Not `require`, whose text would be made for every number.
+        match self.number()? {
+            value if value > most => Err(Error::invalid_sketch(format!("{what} must be at most {most}, got {value}"))),
+            value => Ok(value),
         }
-        Ok(value)
     }
 
     fn count(&mut self, what: &str, most: u64) -> Result<u64, Error> {
@@ -276,49 +264,38 @@ impl Reader<'_> {
         let first = self.at_most("offsets of a cell", weight * largest)?;
         let second = self.at_most("squared offsets of a cell", first * largest)?;
         let (mean, mean_square) = (first as f64 / weight as f64, second as f64 / weight as f64);
-        if weight > 0 && mean_square < mean * mean * (1.0 - 1e-12) {
-            return Err(invalid("offsets of a cell have a negative variance"));
+        let is_negative = weight > 0 && mean_square < mean * mean * (1.0 - 1e-12);
+        if is_negative {
+            Err(Error::invalid_sketch("offsets of a cell have a negative variance"))
+        } else {
+            Ok((first, second))
         }
-        Ok((first, second))
     }
 
     fn sketch(&mut self) -> Result<Sketch, Error> {
         let weighted = match self.byte()? {
             0 => false,
             1 => true,
-            other => return Err(invalid(format!("the mark of weights must be 0 or 1, got {other}"))),
+            other => return Err(Error::invalid_sketch(format!("the mark of weights must be 0 or 1, got {other}"))),
         };
-        let scale = match self.byte()? {
-            0 => None,
-            1 => Some(Scale::Probability),
-            2 => Some(Scale::LogOdds),
-            3 => Some(Scale::Link),
-            other => return Err(invalid(format!("the kind of scores must be from 0 to 3, got {other}"))),
-        };
+        let code = self.byte()?;
+        let scale = code.checked_sub(1).and_then(|place| SCALES.get(usize::from(place))).copied();
+        require(code == 0 || scale.is_some(), format!("the kind of scores must be from 0 to 3, got {code}"))?;
         let mut sketch = Sketch::of_shape(Arc::new(Shape::new(self.options()?)));
         sketch.scale = scale;
         sketch.n_clipped = self.count("clipped rows", MOST_ROWS)?;
         sketch.n_rounded_weights = self.count("rounded weights", MOST_ROWS)?;
         sketch.score_error = self.double()?;
-        // Written so that NaN fails.
-        if !(0.0..=1.0).contains(&sketch.score_error) {
-            return Err(invalid(format!("the error of scores must be in [0, 1], got {}", sketch.score_error)));
-        }
+        let error = sketch.score_error;
+        require((0.0..=1.0).contains(&error), format!("the error of scores must be in [0, 1], got {error}"))?;
         sketch.report = self.report()?;
         for totals in &mut sketch.bins {
             self.bins(totals, weighted)?;
         }
-        let most = sketch.last_cell(sketch.scale);
-        let (n, units) = if weighted {
-            let (tables, n, units) = self.tables::<Weighted>(sketch.resolution(), most)?;
-            sketch.cells = Cells::Weighted(tables);
-            (n, units)
-        } else {
-            let (tables, n, units) = self.tables::<Content>(sketch.resolution(), most)?;
-            sketch.cells = Cells::Plain(tables);
-            (n, units)
+        sketch.cells = match weighted {
+            true => Cells::Weighted(self.tables(&mut sketch)?),
+            false => Cells::Plain(self.tables(&mut sketch)?),
         };
-        (sketch.n, sketch.units) = (n, units);
         check_agreement(&sketch)?;
         Ok(sketch)
     }
@@ -328,21 +305,22 @@ impl Reader<'_> {
         let clip = self.double()?;
         let largest_logit = if self.own_limit { self.double()? } else { LARGEST_LOGIT };
         if self.own_limit && largest_logit == LARGEST_LOGIT {
-            return Err(invalid(format!("a largest logit of {LARGEST_LOGIT} is of version {}", VERSIONS[0])));
+            return Err(Error::invalid_sketch(format!(
+                "a largest logit of {LARGEST_LOGIT} is of version {}",
+                VERSIONS[0]
+            )));
         }
         let n_sets = self.count("declared binnings", 16)?;
         let n_bins: Vec<usize> =
             (0..n_sets).map(|_| self.count("bins", 10_000).map(|n_bins| n_bins as usize)).collect::<Result<_, _>>()?;
-        if !n_bins.is_sorted_by(|a, b| a < b) {
-            return Err(invalid("declared binnings do not ascend"));
-        }
+        require(n_bins.is_sorted_by(|a, b| a < b), "declared binnings do not ascend")?;
         let options = SketchOptions::new()
             .resolution(resolution.into())
             .weight_bits(weight_bits.into())
             .clip(clip)
             .largest_logit(largest_logit)
             .n_bins(&n_bins);
-        options.check().map_err(|refusal| invalid(refusal.to_string()))?;
+        options.check().map_err(|error| Error::invalid_sketch(error.to_string()))?;
         Ok(options)
     }
 
@@ -363,9 +341,7 @@ impl Reader<'_> {
             }
             n_left_out += count;
         }
-        if n_left_out > report.n_rows {
-            return Err(invalid(format!("{n_left_out} rows were left out of {}", report.n_rows)));
-        }
+        require(n_left_out <= n_rows, format!("{n_left_out} rows were left out of {n_rows}"))?;
         Ok(report)
     }
 
@@ -384,14 +360,10 @@ impl Reader<'_> {
         Ok(())
     }
 
-    #[allow(clippy::type_complexity)]
-    fn tables<S: Stored>(
-        &mut self,
-        resolution: Resolution,
-        most: u32,
-    ) -> Result<([Table<S>; N_TABLES], u64, u128), Error> {
+    /// The tables of a sketch, whose rows and units are counted on the way.
+    fn tables<S: Stored>(&mut self, sketch: &mut Sketch) -> Result<[Table<S>; N_TABLES], Error> {
+        let (most, offset_bits) = (sketch.last_cell(sketch.scale), offset_bits(sketch.resolution()));
         let mut tables: [Table<S>; N_TABLES] = std::array::from_fn(|_| Table::default());
-        let (mut n, mut units) = (0u64, 0u128);
         for table in &mut tables {
             let mut next = 0u32;
             let mut cells = Vec::new();
@@ -400,49 +372,41 @@ impl Reader<'_> {
                 // proof: at most `most`, and so is the sum
                 let cell = next + gap as u32;
                 if cell > most {
-                    return Err(invalid(format!("the number of a cell must be at most {most}, got {cell}")));
+                    return Err(Error::invalid_sketch(format!(
+                        "the number of a cell must be at most {most}, got {cell}"
+                    )));
                 }
-                let sums = S::read(self, offset_bits(resolution))?;
-                n += sums.count();
-                units += sums.units();
-                if n > MOST_ROWS || units > MOST_UNITS {
-                    return Err(invalid("more rows or weight than a sketch can hold"));
-                }
+                let sums = S::read(self, offset_bits)?;
+                require(!sums.is_empty(), "a cell has no rows")?;
+                sketch.n += sums.count();
+                sketch.units += sums.units();
+                let fits = sketch.n <= MOST_ROWS && sketch.units <= MOST_UNITS;
+                require(fits, "more rows or weight than a sketch can hold")?;
                 cells.push((cell, sums));
                 next = cell + 1;
             }
             *table = Table::from_sorted(cells);
         }
-        Ok((tables, n, units))
+        Ok(tables)
     }
 }
 
 /// Bins and cells are sums over the same rows.
 pub(super) fn check_agreement(sketch: &Sketch) -> Result<(), Error> {
-    if sketch.scale.is_none() != (sketch.n == 0) {
-        return Err(invalid("there are rows without a kind of scores, or a kind without rows"));
-    }
-    if sketch.n != sketch.report.n_rows - sketch.report.n_left_out() {
-        return Err(invalid(format!("cells have {} rows, but {} were read", sketch.n, sketch.report.n_rows)));
-    }
-    if sketch.n_clipped > sketch.n || sketch.n_rounded_weights > sketch.n {
-        return Err(invalid("more rows were clipped or rounded than there are"));
-    }
-    let positive: u128 = match &sketch.cells {
-        Cells::Plain(tables) => positive_units(tables),
-        Cells::Weighted(tables) => positive_units(tables),
-    };
+    let Sketch { n, units, report, .. } = sketch;
+    let has_kind = sketch.scale.is_some();
+    require(has_kind == (*n > 0), "there are rows without a kind of scores, or a kind without rows")?;
+    let all_read = *n == report.n_rows - report.n_left_out();
+    require(all_read, format!("cells have {n} rows, but {} were read", report.n_rows))?;
+    let counts_fit = sketch.n_clipped <= *n && sketch.n_rounded_weights <= *n;
+    require(counts_fit, "more rows were clipped or rounded than there are")?;
+    let positive: u128 = with_tables!(&sketch.cells, tables => positive_units(tables));
     for totals in &sketch.bins {
-        let (mut n, mut weight, mut outcome) = (0u64, 0u128, 0u128);
-        for totals in totals {
-            // proof: a bin has at most 2^38 rows and 2^71 units, and there are at most 10000
-            n += totals.count;
-            weight += totals.weight;
-            outcome += totals.positive;
-        }
-        if (n, weight, outcome) != (sketch.n, sketch.units, positive) {
-            return Err(invalid("bins and cells hold different rows"));
-        }
+        // proof: a bin has at most 2^38 rows and 2^71 units, and there are at most 10000
+        let rows: u64 = totals.iter().map(|bin| bin.count).sum();
+        let sum = |of: fn(&BinTotals) -> u128| totals.iter().map(of).sum::<u128>();
+        let agree = (rows, sum(|bin| bin.weight), sum(|bin| bin.positive)) == (*n, *units, positive);
+        require(agree, "bins and cells hold different rows")?;
     }
     Ok(())
 }

@@ -10,7 +10,9 @@ pub(super) trait Sums: Copy + Default + PartialEq {
     fn shifted(self, shift: u64) -> Self;
 
     /// Whether no row is there.
-    fn is_empty(&self) -> bool;
+    fn is_empty(&self) -> bool {
+        self.count() == 0
+    }
 
     /// Rows, whatever their weight.
     fn count(&self) -> u64;
@@ -35,10 +37,6 @@ impl Sums for Content {
             first: self.first + shift * self.count,
             second: self.second + 2 * by * first + by * by * count,
         }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.count == 0
     }
 
     fn count(&self) -> u64 {
@@ -109,10 +107,6 @@ impl Sums for Weighted {
             second: self.second + 2 * by * self.first + by * by * self.weight,
             ..self
         }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.count == 0
     }
 
     fn count(&self) -> u64 {

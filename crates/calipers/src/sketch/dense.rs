@@ -17,7 +17,7 @@
 
 use super::bytes::check_agreement;
 use super::table::Table;
-use super::{Cells, MOST_ROWS, N_TABLES, Sketch};
+use super::{Cells, MOST_ROWS, N_TABLES, SCALES, Sketch, name, unlike_scores};
 use crate::cells::Content;
 use crate::data::{InputReport, KINDS, Scale};
 use crate::measures::binned::BinTotals;
@@ -28,9 +28,6 @@ const LOW: u32 = 32;
 
 /// Words of a bin and of a cell.
 const WIDTH: usize = 4;
-
-/// In the order in which the head has their rows.
-const SCALES: [Scale; 3] = [Scale::Probability, Scale::LogOdds, Scale::Link];
 
 /// Rows of each kind of scores, rows read, clipped, rounded, ties, and those left out.
 const HEAD: usize = SCALES.len() + 4 + KINDS.len();
@@ -64,7 +61,7 @@ impl Sketch {
         HEAD + WIDTH * (bins + N_TABLES * cells)
     }
 
-    /// The words of the sketch. Refused where rows have weights, or scores of the other kind.
+    /// The words of the sketch. An error where rows have weights, or scores of the other kind.
     pub fn to_dense(&self, of_probabilities: bool) -> Result<Dense, Error> {
         let Cells::Plain(tables) = &self.cells else {
             return Err(Error::setting("weights", "absent from a sketch that becomes words of fixed places", "some"));
@@ -100,11 +97,14 @@ impl Sketch {
     pub fn of_dense(&self, words: &[i64], score_error: f64, of_probabilities: bool) -> Result<Sketch, Error> {
         let expected = self.dense_len(of_probabilities);
         if words.len() != expected {
-            return Err(invalid(format!("there must be {expected} words, got {}", words.len())));
+            return Err(Error::invalid_sketch(format!("there must be {expected} words, got {}", words.len())));
         }
         // Written so that NaN fails.
         if !(0.0..=1.0).contains(&score_error) {
-            return Err(invalid(format!("the error of scores must be in [0, 1], got {}", error::number(score_error))));
+            return Err(Error::invalid_sketch(format!(
+                "the error of scores must be in [0, 1], got {}",
+                error::number(score_error)
+            )));
         }
         let words: Vec<u64> = words.iter().map(|word| *word as u64).collect();
         let (head, rest) = words.split_at(HEAD);
@@ -126,17 +126,17 @@ impl Sketch {
                     sketch.n += content.count;
                     table.add(cell as u32, content);
                 } else if content != Content::default() {
-                    return Err(invalid("a cell without rows has sums"));
+                    return Err(Error::invalid_sketch("a cell without rows has sums"));
                 }
             }
         }
         sketch.cells = Cells::Plain(tables);
         if head[..SCALES.len()].iter().map(|n| u128::from(*n)).sum::<u128>() != u128::from(sketch.n) {
-            return Err(invalid("kinds of scores and cells hold different rows"));
+            return Err(Error::invalid_sketch("kinds of scores and cells hold different rows"));
         }
         sketch.units = sketch.n.into();
         check_agreement(&sketch)?;
-        // What bytes are refused for, such as sums that no offsets can have.
+        // This checks what bytes are checked for, such as sums that no offsets can have.
         Sketch::from_bytes(&sketch.to_bytes())
     }
 
@@ -146,16 +146,11 @@ impl Sketch {
                 continue;
             }
             check_kind(scale, of_probabilities)?;
-            if let Some(other) = self.scale {
-                let (ours, theirs) = (super::name(other).to_owned(), super::name(scale).to_owned());
-                return Err(Error::UnlikeSketches { what: "kind of scores", ours, theirs });
-            }
+            self.check_scale(Some(scale))?;
             self.scale = Some(scale);
         }
         let (counts, left_out) = head[SCALES.len()..].split_at(4);
-        if counts[0] > MOST_ROWS {
-            return Err(Error::setting("rows", format!("at most {MOST_ROWS} in a sketch"), counts[0]));
-        }
+        Error::require(counts[0] <= MOST_ROWS, "rows", format!("at most {MOST_ROWS} in a sketch"), counts[0])?;
         self.n_clipped = rows(counts[1])?;
         self.report =
             InputReport { n_rows: counts[0], n_rounded: counts[2], n_ties: counts[3], ..InputReport::default() };
@@ -165,7 +160,7 @@ impl Sketch {
             }
         }
         if self.report.n_left_out() > self.report.n_rows {
-            return Err(invalid("more rows were left out than read"));
+            return Err(Error::invalid_sketch("more rows were left out than read"));
         }
         Ok(())
     }
@@ -185,23 +180,18 @@ fn joined(low: u64, high: u64) -> u128 {
     (u128::from(high) << LOW) + u128::from(low)
 }
 
-/// A number of rows, refused where a sum would overflow.
+/// A number of rows, or an error where a sum would overflow.
 fn rows(word: u64) -> Result<u64, Error> {
     if word <= MOST_ROWS {
         return Ok(word);
     }
-    Err(invalid(format!("rows must be at most {MOST_ROWS}, got {word}")))
+    Err(Error::invalid_sketch(format!("rows must be at most {MOST_ROWS}, got {word}")))
 }
 
 fn check_kind(scale: Scale, of_probabilities: bool) -> Result<(), Error> {
     if (scale == Scale::Probability) == of_probabilities {
         return Ok(());
     }
-    let ours = if of_probabilities { super::name(Scale::Probability) } else { "raw scores or log-odds" };
-    let theirs = super::name(scale).to_owned();
-    Err(Error::UnlikeSketches { what: "kind of scores", ours: ours.to_owned(), theirs })
-}
-
-fn invalid(reason: impl Into<String>) -> Error {
-    Error::InvalidSketch { reason: reason.into() }
+    let ours = if of_probabilities { name(Scale::Probability) } else { "raw scores or log-odds" };
+    Err(unlike_scores(ours, name(scale)))
 }

@@ -86,7 +86,7 @@ impl Filling {
             if !waiting.has_room(chunk.len()) {
                 self.sketch.take_from(waiting);
             }
-            // Whether rows are sound the door has said.
+            // The input was validated before.
             waiting.add(rows, chunk.clone());
             self.sketch.add_to_bins(rows, chunk);
         }

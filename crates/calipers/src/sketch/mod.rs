@@ -1,5 +1,4 @@
-//! Everything that measures need of any number of rows, in a fixed number of integers that merge
-//! exactly.
+//! A summary of any number of rows in a bounded number of integers, which merge exactly.
 //!
 //! ```text
 //! BinaryView -> update -> Sketch -> merge -> Sketch -> estimate -> Estimate
@@ -36,6 +35,9 @@ use table::Table;
 /// Which half of (0, 1), and which outcome: table 2 · upper + outcome.
 const N_TABLES: usize = 4;
 
+/// The kinds of scores, in the order in which bytes and words have them.
+const SCALES: [Scale; 3] = [Scale::Probability, Scale::LogOdds, Scale::Link];
+
 /// So many rows can be read, those left out included, before a sum of offsets could overflow:
 /// offsets have at most 26 bits.
 const MOST_ROWS: u64 = 1 << 38;
@@ -58,7 +60,7 @@ pub(crate) const LARGEST_LOGIT: f64 = 708.0;
 /// binning. Weights are fixed-point integers.
 ///
 /// # Assumptions
-/// All batches have scores of one kind. What can be said of the whole only (that there is a row at
+/// All batches have scores of one kind. What is known only of the whole (that there is a row at
 /// all, that the positive label occurs) is checked by [`Tally::finish`](crate::Tally::finish), or
 /// when a measure is asked.
 ///
@@ -129,6 +131,18 @@ enum Cells {
     Plain([Table<Content>; N_TABLES]),
     Weighted([Table<Weighted>; N_TABLES]),
 }
+
+/// Runs one expression with `$tables` bound to the tables of a sketch, weighted or not.
+macro_rules! with_tables {
+    ($cells:expr, $tables:ident => $expression:expr) => {
+        match $cells {
+            Cells::Plain($tables) => $expression,
+            Cells::Weighted($tables) => $expression,
+        }
+    };
+}
+
+use with_tables;
 
 impl Default for Sketch {
     fn default() -> Self {
@@ -222,20 +236,14 @@ impl Sketch {
 
     /// Cells that hold a row: what the size of a sketch grows with.
     pub fn n_cells(&self) -> usize {
-        match &self.cells {
-            Cells::Plain(tables) => tables.iter().map(Table::len).sum(),
-            Cells::Weighted(tables) => tables.iter().map(Table::len).sum(),
-        }
+        with_tables!(&self.cells, tables => tables.iter().map(Table::len).sum())
     }
 
     /// Bytes of memory, an upper estimate: itself, its bins and its cells; several times those of
     /// [`to_bytes`](Self::to_bytes) where rows are spread.
     pub fn memory(&self) -> usize {
         let bins: usize = self.bins.iter().map(|totals| size_of_val(totals.as_slice())).sum();
-        let cells: usize = match &self.cells {
-            Cells::Plain(tables) => tables.iter().map(Table::heap_bytes).sum(),
-            Cells::Weighted(tables) => tables.iter().map(Table::heap_bytes).sum(),
-        };
+        let cells: usize = with_tables!(&self.cells, tables => tables.iter().map(Table::heap_bytes).sum());
         size_of::<Self>() + bins + cells
     }
 
@@ -246,32 +254,27 @@ impl Sketch {
 
     /// Whether there is a row of outcome 1.
     pub fn has_positive(&self) -> bool {
-        match &self.cells {
-            Cells::Plain(tables) => tables[1].len() + tables[3].len() > 0,
-            Cells::Weighted(tables) => tables[1].len() + tables[3].len() > 0,
-        }
+        with_tables!(&self.cells, tables => tables[1].len() + tables[3].len() > 0)
     }
 
-    /// What the rows tell of their stream as a whole. Which label was the positive one they no
-    /// longer know.
+    /// The tally of the stream that the rows came from, without the positive label, which a sketch
+    /// does not keep.
     pub fn tally(&self) -> Tally {
         Tally::of_sketch(&self.report, self.is_weighted(), self.units > 0, self.has_positive())
     }
 
-    /// What a measure says of the rows, with a bound on how far that is from what it would say of
-    /// the rows themselves.
+    /// The value of a measure, with a bound on its distance from the value for the rows.
     pub fn estimate(&self, measure: &dyn Measure) -> Result<Estimate, Error> {
         self.check_rows()?;
         measure.estimate_sketch(self)
     }
 
-    /// Refuses what has no figure: no row, or no weight.
+    /// An error where there is no row, or no weight.
     pub(crate) fn check_rows(&self) -> Result<(), Error> {
-        if self.units == 0 && self.n_rounded_weights > 0 {
-            let least = error::number(0.5 / self.unit());
-            let rule = format!("at least {least} in a sketch; multiply all weights, or give it more weight_bits");
-            return Err(Error::setting("weights", rule, "smaller ones only"));
-        }
+        let least = error::number(0.5 / self.unit());
+        let rule = format!("at least {least} in a sketch; multiply all weights, or set more weight_bits");
+        let are_rounded_off = self.units == 0 && self.n_rounded_weights > 0;
+        Error::require(!are_rounded_off, "weights", rule, "smaller ones only")?;
         self.tally().finish()
     }
 
@@ -280,12 +283,7 @@ impl Sketch {
     /// where an error is returned.
     pub fn merge(&mut self, other: &Sketch) -> Result<(), Error> {
         self.options().check_mergeable(other.options())?;
-        if let (Some(ours), Some(theirs)) = (self.scale, other.scale)
-            && ours != theirs
-        {
-            let (ours, theirs) = (name(ours).to_owned(), name(theirs).to_owned());
-            return Err(Error::UnlikeSketches { what: "kind of scores", ours, theirs });
-        }
+        self.check_scale(other.scale)?;
         let weighted = self.is_weighted() || other.is_weighted();
         let shift_of = |sketch: &Sketch| match weighted && !sketch.is_weighted() {
             true => sketch.options().weight_unit_bits(),
@@ -322,15 +320,21 @@ impl Sketch {
         Ok(())
     }
 
-    /// Makes cells wider, down to `resolution`: the very sketch that the same rows would have
-    /// given.
+    /// Checks that scores are of one kind.
+    fn check_scale(&self, other: Option<Scale>) -> Result<(), Error> {
+        match (self.scale, other) {
+            (Some(ours), Some(theirs)) if ours != theirs => Err(unlike_scores(name(ours), name(theirs))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes cells wider, down to `resolution`: the result is the sketch that the same rows give at
+    /// that resolution.
     pub fn coarsen(&mut self, resolution: u32) -> Result<(), Error> {
         let options = self.options().clone().resolution(resolution);
         options.check()?;
         let (from, to) = (self.resolution(), Resolution(resolution));
-        if to.0 > from.0 {
-            return Err(Error::setting("resolution", format!("at most {}, that of the sketch", from.0), to.0));
-        }
+        Error::require(to.0 <= from.0, "resolution", format!("at most {}, that of the sketch", from.0), to.0)?;
         if to.0 < from.0 {
             self.cells = match &self.cells {
                 Cells::Plain(tables) => Cells::Plain(coarser(tables, from, to)),
@@ -344,10 +348,7 @@ impl Sketch {
     /// The occupied cells, for measures to read; weights are in units.
     pub(crate) fn summaries(&self) -> Box<dyn Iterator<Item = Summary> + '_> {
         let (resolution, weight_bits) = (self.resolution(), self.options().weight_unit_bits());
-        match &self.cells {
-            Cells::Plain(tables) => Box::new(summaries(tables, resolution, weight_bits)),
-            Cells::Weighted(tables) => Box::new(summaries(tables, resolution, weight_bits)),
-        }
+        with_tables!(&self.cells, tables => Box::new(summaries(tables, resolution, weight_bits)))
     }
 
     /// The sums of the declared binning of so many bins, if there is one.
@@ -411,22 +412,21 @@ impl Sketch {
         }
     }
 
-    /// Refuses what could overflow a sum.
+    /// An error where a sum could overflow.
     fn check_room(&self, more_rows: u64, more_units: u128, units: u128) -> Result<(), Error> {
         let n = self.report.n_rows;
-        if n.checked_add(more_rows).is_none_or(|n| n > MOST_ROWS) {
-            let got = format!("{n} and {more_rows} more");
-            return Err(Error::setting("rows", format!("at most {MOST_ROWS} in a sketch"), got));
-        }
-        if units.checked_add(more_units).is_none_or(|units| units > MOST_UNITS) {
-            let unit = 2f64.powi(self.options().weight_unit_bits() as i32);
-            let most = error::number(MOST_UNITS as f64 / unit);
-            let got = error::number((units as f64 + more_units as f64) / unit);
-            let rule = format!("at most {most} in sum in a sketch of so many weight_bits");
-            return Err(Error::setting("weights", rule, got));
-        }
-        Ok(())
+        let fits = n.checked_add(more_rows).is_some_and(|n| n <= MOST_ROWS);
+        let rule = format!("at most {MOST_ROWS} in a sketch");
+        Error::require(fits, "rows", rule, format!("{n} and {more_rows} more"))?;
+        let fits = units.checked_add(more_units).is_some_and(|units| units <= MOST_UNITS);
+        let unit = 2f64.powi(self.options().weight_unit_bits() as i32);
+        let rule = format!("at most {} in sum with these weight_bits", error::number(MOST_UNITS as f64 / unit));
+        Error::require(fits, "weights", rule, error::number((units as f64 + more_units as f64) / unit))
     }
+}
+
+fn unlike_scores(ours: &str, theirs: &str) -> Error {
+    Error::UnlikeSketches { what: "kind of scores", ours: ours.to_owned(), theirs: theirs.to_owned() }
 }
 
 /// What scores are, in words.

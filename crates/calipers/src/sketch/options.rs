@@ -1,4 +1,4 @@
-//! What a sketch is made for: part of its identity, and the same for all that are merged.
+//! Options of a sketch, which must be the same for all sketches that are merged.
 
 use crate::measures::binned::EqualWidth;
 use crate::measures::ls_ece::{check_clip, check_tolerance};
@@ -36,9 +36,8 @@ pub struct SketchOptions {
     n_bins: Vec<usize>,
     /// A weight of 1 is 2^weight_bits units.
     weight_bits: u32,
-    /// What was wrong with the arguments of [`serving`](Self::serving), until
-    /// [`check`](Self::check) says so.
-    refused: Option<Error>,
+    /// What is wrong with the arguments of [`serving`](Self::serving), for [`check`](Self::check).
+    invalid: Option<Error>,
 }
 
 impl Default for SketchOptions {
@@ -49,7 +48,7 @@ impl Default for SketchOptions {
             largest_logit: LARGEST_LOGIT,
             n_bins: vec![10, 15],
             weight_bits: 32,
-            refused: None,
+            invalid: None,
         }
     }
 }
@@ -76,8 +75,10 @@ impl SketchOptions {
     /// points in a unit cell; w is at most 4/3 of 2^-bits. Half of the tolerance is left to the
     /// integral.
     pub fn serving(mut self, tolerance: f64, smallest_sigma: f64) -> Self {
-        self.refused = check_tolerance(tolerance).and_then(|()| check_smallest_sigma(smallest_sigma)).err();
         let s = smallest_sigma;
+        let sigma_is_valid =
+            || Error::require((1e-9..=1e6).contains(&s), "smallest_sigma", "in [1e-9, 1e6]", error::number(s));
+        self.invalid = check_tolerance(tolerance).and_then(|()| sigma_is_valid()).err();
         let derivative = 1.5101 / s.powi(3) + 3.0 * 0.9679 / s.powi(2) + 4.0 * 0.7979 / s;
         let cost = |bits: u32| 0.0437 * (4.0 / 3.0 * 2f64.powi(-(bits as i32))).powi(3) * derivative;
         let fits = |bits: &u32| cost(*bits) <= 0.5 * tolerance;
@@ -137,49 +138,28 @@ impl SketchOptions {
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {
-        if let Some(refusal) = &self.refused {
-            return Err(refusal.clone());
-        }
+        self.invalid.clone().map_or(Ok(()), Err)?;
         check_clip(self.clip)?;
-        // Written so that NaN fails.
-        if !(SATURATED..=LARGEST_LOGIT).contains(&self.largest_logit) {
-            return Err(Error::setting("largest_logit", "from 40 to 708", error::number(self.largest_logit)));
-        }
-        if !RESOLUTIONS.contains(&self.resolution) {
-            return Err(Error::setting("resolution", "from 6 to 20", self.resolution));
-        }
-        if self.weight_bits > 64 {
-            return Err(Error::setting("weight_bits", "from 0 to 64", self.weight_bits));
-        }
-        if self.n_bins.len() > 16 {
-            return Err(Error::setting("n_bins", "at most 16 numbers", format!("{}", self.n_bins.len())));
-        }
+        let valid = (SATURATED..=LARGEST_LOGIT).contains(&self.largest_logit);
+        Error::require(valid, "largest_logit", "from 40 to 708", error::number(self.largest_logit))?;
+        Error::require(RESOLUTIONS.contains(&self.resolution), "resolution", "from 6 to 20", self.resolution)?;
+        Error::require(self.weight_bits <= 64, "weight_bits", "from 0 to 64", self.weight_bits)?;
+        Error::require(self.n_bins.len() <= 16, "n_bins", "at most 16 numbers", self.n_bins.len())?;
         self.n_bins.iter().try_for_each(|n_bins| EqualWidth::check(*n_bins))
     }
 
     /// What stands in the way of merging, but for the resolution, which the finer of two gives up.
     pub(super) fn check_mergeable(&self, other: &SketchOptions) -> Result<(), Error> {
-        let unlike = |what, ours: String, theirs: String| Err(Error::UnlikeSketches { what, ours, theirs });
-        if self.clip != other.clip {
-            return unlike("clip", error::number(self.clip), error::number(other.clip));
+        let number = error::number;
+        let options = [
+            ("clip", number(self.clip), number(other.clip)),
+            ("largest_logit", number(self.largest_logit), number(other.largest_logit)),
+            ("n_bins", format!("{:?}", self.n_bins), format!("{:?}", other.n_bins)),
+            ("weight_bits", self.weight_bits.to_string(), other.weight_bits.to_string()),
+        ];
+        match options.into_iter().find(|(_, ours, theirs)| ours != theirs) {
+            Some((what, ours, theirs)) => Err(Error::UnlikeSketches { what, ours, theirs }),
+            None => Ok(()),
         }
-        if self.largest_logit != other.largest_logit {
-            return unlike("largest_logit", error::number(self.largest_logit), error::number(other.largest_logit));
-        }
-        if self.n_bins != other.n_bins {
-            return unlike("n_bins", format!("{:?}", self.n_bins), format!("{:?}", other.n_bins));
-        }
-        if self.weight_bits != other.weight_bits {
-            return unlike("weight_bits", self.weight_bits.to_string(), other.weight_bits.to_string());
-        }
-        Ok(())
     }
-}
-
-fn check_smallest_sigma(sigma: f64) -> Result<(), Error> {
-    // Written so that NaN fails.
-    if (1e-9..=1e6).contains(&sigma) {
-        return Ok(());
-    }
-    Err(Error::setting("smallest_sigma", "in [1e-9, 1e6]", error::number(sigma)))
 }

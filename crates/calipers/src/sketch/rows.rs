@@ -1,11 +1,11 @@
-//! Rows into a sketch.
+//! Adding rows to a sketch.
 
 use std::ops::Range;
 
 use super::content::Weighted;
 use super::filling::Filling;
 use super::options::LARGEST_WEIGHT;
-use super::{Cells, Sketch, name, offset_bits};
+use super::{Cells, Sketch, offset_bits};
 use crate::cells::Content;
 use crate::data::{BinaryView, Rows, Scale};
 use crate::numerics::parallel;
@@ -56,12 +56,7 @@ impl Sketch {
         if n == 0 {
             return Ok(());
         }
-        if let Some(ours) = self.scale
-            && ours != view.scale()
-        {
-            let (ours, theirs) = (name(ours).to_owned(), name(view.scale()).to_owned());
-            return Err(Error::UnlikeSketches { what: "kind of scores", ours, theirs });
-        }
+        self.check_scale(Some(view.scale()))?;
         let unit = 2f64.powi(self.options().weight_unit_bits() as i32);
         let weighted = view.is_weighted() || self.is_weighted();
         let (largest, total) = match (view.is_weighted(), weights) {
@@ -69,7 +64,9 @@ impl Sketch {
             (true, None) => view.weight_extent(),
             (true, Some(weights)) => (weights.iter().copied().fold(0.0, f64::max), weights.iter().sum()),
         };
-        check_weight(largest, LARGEST_WEIGHT / unit)?;
+        let most = LARGEST_WEIGHT / unit;
+        let rule = format!("at most {} in a sketch; divide all weights, or set fewer weight_bits", error::number(most));
+        Error::require(largest <= most, "weights", rule, error::number(largest))?;
         // Each row may be rounded up by half a unit; and the sum may have been rounded.
         let more = if weighted { (total * unit * (1.0 + 1e-6)) as u128 + n as u128 } else { n as u128 };
         let shift = if weighted && !self.is_weighted() { self.options().weight_unit_bits() } else { 0 };
@@ -104,12 +101,9 @@ impl Sketch {
 
     pub(super) fn add_range(&mut self, view: &BinaryView<'_>, range: Range<usize>) {
         let mut rows = Rows::default();
-        let mut start = range.start;
-        while start < range.end {
-            let end = range.end.min(start + CHUNK);
-            view.read(start..end, &mut rows);
+        for start in range.clone().step_by(CHUNK) {
+            view.read(start..range.end.min(start + CHUNK), &mut rows);
             self.add_rows(&rows);
-            start = end;
         }
     }
 
@@ -169,13 +163,4 @@ struct Side {
     q: f64,
     upper: bool,
     probability: f64,
-}
-
-/// Refuses a weight that no sum has room for.
-fn check_weight(largest: f64, most: f64) -> Result<(), Error> {
-    if largest <= most {
-        return Ok(());
-    }
-    let rule = format!("at most {} in a sketch; divide all weights, or give it fewer weight_bits", error::number(most));
-    Err(Error::setting("weights", rule, error::number(largest)))
 }

@@ -20,7 +20,7 @@ fn page_of(cell: u32) -> usize {
     cell as usize / PAGE
 }
 
-/// Whether so many pages are worth their memory.
+/// Whether this number of pages is worth its memory.
 fn pay(n_pages: usize, n_cells: usize) -> bool {
     n_cells >= MANY && n_pages * WORTH_A_PAGE <= n_cells
 }

@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::numerics::counts::Count;
+use crate::numerics::parallel;
 use crate::numerics::random::{Normals, Uniforms, seed_of_draw};
 use crate::numerics::sum::Sum;
 use crate::watch;
@@ -104,18 +103,17 @@ impl<const G: usize> Binnings<G> {
     }
 
     fn draw_cells(&self, piece: impl Fn(usize) -> Piece + Sync, n_draws: usize, random_state: u64) -> Ranges<G> {
-        let cells: Vec<Residual> =
-            self.cuts.par_windows(2).map(|cell| Residual::new(cell[0]..cell[1], &piece)).collect();
+        let n_cells = self.cuts.len().saturating_sub(1);
+        let cells = parallel::map(n_cells, |cell| Residual::new(self.cuts[cell]..self.cuts[cell + 1], &piece));
         self.draw_by(n_draws, random_state, |random_state| drawn_sums(&cells, random_state))
     }
 
     /// `sums` draws, from a seed, the sum of all residuals before each cut.
     fn draw_by(&self, n_draws: usize, random_state: u64, sums: impl Fn(u64) -> Vec<f64> + Sync) -> Ranges<G> {
-        let draws = (0..n_draws as u64).into_par_iter().panic_fuse().map(|draw| {
+        Ranges(parallel::map(n_draws, |draw| {
             watch::draw_begins();
-            self.ranges(&sums(seed_of_draw(random_state, draw)))
-        });
-        Ranges(draws.collect())
+            self.ranges(&sums(seed_of_draw(random_state, draw as u64)))
+        }))
     }
 
     /// Of the sum of all residuals before each cut.

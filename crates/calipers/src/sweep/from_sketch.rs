@@ -1,75 +1,43 @@
-//! The sweep of a sketch: the same figures, each with what cells leave open in its bound.
-
-use rayon::prelude::*;
+//! The sweep of a sketch: the same values, whose bounds include what the cells leave open.
 
 use super::chance::{Binnings, Piece, Starts};
 use super::verdict::JUDGED;
-use super::{Extent, N_DRAWS, SamplingNoise, Sweep, SweepPoint, SweepResult, Verdict};
+use super::{Extent, N_DRAWS, Sweep, SweepPoint, SweepResult};
 use crate::Error;
 use crate::measure::Measure;
-use crate::measures::binned::{BinnedEce, EqualWidth, Strategy};
-use crate::measures::ls_ece::LsEce;
+use crate::measures::binned::{EqualWidth, Strategy};
+use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
 use crate::sketch::Sketch;
 use crate::watch;
 
 impl Sweep {
     /// Sweeps over the rows of a sketch, whose clip is that of LS-ECE.
-    ///
-    /// # Accuracy
-    /// ECE is exact for equal-width bins that the sketch has declared; else its bound has the cells
-    /// that an edge runs through, and ranges are compared beyond those bounds. The draws of chance
-    /// are those of sums of cells, each cell in the bin that its mean is in or, with bins of equal
-    /// mass, that it begins in.
     pub(super) fn of_sketch(&self, sketch: &Sketch) -> Result<SweepResult, Error> {
         self.check()?;
         sketch.check_rows()?;
-        let counts = self.counts()?;
+        let sweep = self.clone().clip(sketch.options().clip_value());
+        let counts = sweep.counts()?;
         watch::expect_draws((counts.len() + N_DRAWS) as u64);
-        let ls_ece = LsEce::new().tolerance(self.tolerance).clip(sketch.options().clip_value());
-        let ls_ece = ls_ece.noise(self.noise.clone()).link(self.link.clone());
-        let points = counts.par_iter().panic_fuse().map(|&n_bins| {
+        let point = |n_bins: usize| {
             watch::draw_begins();
-            let ece = |strategy| self.ece(n_bins, strategy).estimate_sketch(sketch);
+            let ece = |strategy| sweep.ece(n_bins, strategy).estimate_sketch(sketch);
             Ok(SweepPoint {
                 n_bins,
                 ece_uniform: ece(Strategy::Uniform)?,
                 ece_quantile: Some(ece(Strategy::Quantile)?),
-                ls_ece: ls_ece.clone().sigma(1.0 / n_bins as f64).estimate_sketch(sketch)?,
+                ls_ece: sweep.ls_ece().sigma(1.0 / n_bins as f64).estimate_sketch(sketch)?,
             })
-        });
-        let points: Vec<SweepPoint> = points.collect::<Result<_, Error>>()?;
-        let judged = || points.iter().filter(|point| JUDGED.contains(&point.n_bins));
-        let cells = Cells::new(&self.ece(1, Strategy::Uniform).pieces_of(sketch), sketch);
-        let uniform: Vec<Starts> = judged().map(|point| cells.at_equal_widths(point.n_bins)).collect();
-        let quantile: Vec<Starts> = judged().map(|point| cells.at_equal_masses(point.n_bins)).collect();
-        let drawn = Binnings::new([&uniform, &quantile]).draw_pieces(&cells.pieces, N_DRAWS, self.random_state);
-        let range_uniform = Extent::of(judged().map(|point| &point.ece_uniform));
-        let range_quantile = Extent::of(judged().filter_map(|point| point.ece_quantile.as_ref()));
-        let range_ls_ece = Extent::of(judged().map(|point| &point.ls_ece));
+        };
+        let points = parallel::map(counts.len(), |index| point(counts[index])).into_iter().collect::<Result<_, _>>()?;
+        let cells = Cells::new(&sweep.ece(1, Strategy::Uniform).pieces_of(sketch), sketch);
+        let judged = || counts.iter().filter(|n_bins| JUDGED.contains(n_bins));
+        let uniform: Vec<Starts> = judged().map(|n_bins| cells.at_equal_widths(*n_bins)).collect();
+        let quantile: Vec<Starts> = judged().map(|n_bins| cells.at_equal_masses(*n_bins)).collect();
+        let drawn = Binnings::new([&uniform, &quantile]).draw_pieces(&cells.pieces, N_DRAWS, sweep.random_state);
         // At least as wide, whatever cells leave open.
         let width = |range: Option<Extent>| range.map_or(0.0, |range| range.width() - range.numerical_bound);
-        let observed = [width(range_uniform), width(range_quantile)];
-        let sampling_noise = SamplingNoise::new(&drawn, observed, true, N_DRAWS, self.random_state);
-        let verdict = Verdict::new(judged().count(), [range_uniform, range_quantile, range_ls_ece], &sampling_noise);
-        let settings = self.clone().clip(sketch.options().clip_value()).settings(&counts);
-        Ok(SweepResult {
-            smooth_ece: None,
-            ties: None,
-            range_uniform,
-            range_quantile,
-            range_ls_ece,
-            sampling_noise,
-            verdict,
-            n: sketch.n(),
-            input: sketch.report().clone(),
-            settings,
-            points,
-        })
-    }
-
-    fn ece(&self, n_bins: usize, strategy: Strategy) -> BinnedEce {
-        BinnedEce::new().n_bins(n_bins).strategy(strategy).compat(self.compat).link(self.link.clone())
+        Ok(sweep.judge(points, &drawn, |ranges| ranges.map(width), sketch.n(), sketch.report()))
     }
 }
 

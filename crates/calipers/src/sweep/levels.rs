@@ -4,8 +4,8 @@
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::data::{BinaryView, Input, Predictions, Rows, Scale};
-use crate::link::{Link, Logistic};
+use crate::data::{BinaryView, Input, Predictions, Rows};
+use crate::link::Link;
 use crate::measures::binned;
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
@@ -23,42 +23,30 @@ impl Ordered {
         if view.is_empty() {
             return Err(Error::NoRows);
         }
-        let weighted = view.is_weighted();
         let chunks = parallel::map_chunks(view.len(), parallel::CHUNK, |range| {
             let mut rows = Rows::default();
-            view.read(range, &mut rows);
-            let probability = |score: f64| match view.scale() {
-                Scale::Probability => score,
-                Scale::LogOdds => Logistic.response(score),
-                Scale::Link => link.response(score).clamp(0.0, 1.0),
-            };
-            rows.scores.iter_mut().for_each(|score| *score = probability(*score));
+            view.read_probabilities(range, link, &mut rows);
             rows
         });
         // Probabilities are not negative, so their bits are in their order; the outcome is in the
         // last of 64, since the first is free.
         let key = |p: f64, outcome: bool| (p + 0.0).to_bits() << 1 | u64::from(outcome);
-        let probability = |key: u64| f64::from_bits(key >> 1);
-        let (probabilities, outcomes, weights): (Vec<f64>, Vec<bool>, Option<Vec<f64>>) = if weighted {
-            let rows = chunks.iter().flat_map(|rows| rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights));
-            let mut keys: Vec<(u64, u64)> = rows
-                .filter(|(_, weight)| **weight > 0.0)
-                .map(|((p, outcome), weight)| (key(*p, *outcome), weight.to_bits()))
-                .collect();
+        let split = |key: u64| (f64::from_bits(key >> 1), key & 1 == 1);
+        let rows = || chunks.iter().flat_map(|rows| rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights));
+        let ((probabilities, outcomes), weights) = if view.is_weighted() {
+            let with_weight = rows().filter(|(_, weight)| **weight > 0.0);
+            let mut keys: Vec<(u64, u64)> =
+                with_weight.map(|((p, outcome), weight)| (key(*p, *outcome), weight.to_bits())).collect();
             if keys.is_empty() {
                 return Err(Error::ZeroWeights { n_rows: view.len() as u64 });
             }
             keys.par_sort_unstable();
-            let split = |(key, weight): &(u64, u64)| ((probability(*key), key & 1 == 1), f64::from_bits(*weight));
-            let (rows, weights): (Vec<(f64, bool)>, Vec<f64>) = keys.iter().map(split).unzip();
-            let (probabilities, outcomes) = rows.into_iter().unzip();
-            (probabilities, outcomes, Some(weights))
+            let weights = keys.iter().map(|(_, weight)| f64::from_bits(*weight)).collect();
+            (keys.iter().map(|(key, _)| split(*key)).unzip(), Some(weights))
         } else {
-            let rows = chunks.iter().flat_map(|rows| rows.scores.iter().zip(&rows.outcomes));
-            let mut keys: Vec<u64> = rows.map(|(p, outcome)| key(*p, *outcome)).collect();
+            let mut keys: Vec<u64> = rows().map(|((p, outcome), _)| key(*p, *outcome)).collect();
             keys.par_sort_unstable();
-            let (probabilities, outcomes) = keys.iter().map(|key| (probability(*key), key & 1 == 1)).unzip();
-            (probabilities, outcomes, None)
+            (keys.into_iter().map(split).unzip(), None)
         };
         Ok(Ordered { probabilities, outcomes, weights })
     }
@@ -80,12 +68,8 @@ impl Ordered {
 
     /// The rows as predictions, for any measure.
     pub(super) fn predictions(&self) -> Result<Predictions<'_>, Error> {
-        let labels = &self.outcomes[..];
-        let mut input = Input::probabilities(&self.probabilities[..], labels);
-        if let Some(weights) = &self.weights {
-            input = input.weights(&weights[..]);
-        }
-        input.check()
+        let input = Input::probabilities(&self.probabilities, &self.outcomes);
+        self.weights.iter().fold(input, |input, weights| input.weights(weights)).check()
     }
 
     fn weight(&self, row: usize) -> f64 {
@@ -128,12 +112,13 @@ impl Ordered {
     }
 }
 
-/// What equal probabilities hide: ECE of rows as they are given, and by how much it would jump if
+/// The effect of ties: ECE of the data with ties as they are, and by how much it would jump if the
 /// ties were split.
 ///
-/// The ECE of the rows themselves takes each distinct probability as a level set. Probabilities that differ by ever so little would put each row
-/// into a set of its own, whose gap is |y - p|: a tied set with P = Σ w (1 - p) over its outcomes 1 and N = Σ w p over its outcomes 0
-/// then adds P + N where it added |P - N|, which is 2 min(P, N) more.
+/// The ECE of the data takes each distinct probability as a level set. Probabilities that differ by
+/// the smallest amount would put each row into a set of its own, whose gap is |y - p|: a tied set
+/// with P = Σ w (1 - p) over its outcomes 1 and N = Σ w p over its outcomes 0 then adds P + N where
+/// it added |P - N|, which is 2 min(P, N) more.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TiedJump {
     /// Σ over tied sets of 2 min(P, N), by the total weight: how far ECE of the rows jumps when

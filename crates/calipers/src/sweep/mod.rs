@@ -1,4 +1,5 @@
-//! ECE by the number of bins beside LS-ECE by sigma: how much of a figure is the choice of bins?
+//! ECE by the number of bins beside LS-ECE by sigma: how much of the value is due to the choice of
+//! bins?
 
 mod chance;
 mod from_sketch;
@@ -10,27 +11,25 @@ pub use verdict::{Extent, SamplingNoise, Verdict};
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use crate::Error;
-use crate::data::{Binary, Sample};
-use crate::data::{BinaryView, InputReport};
+use crate::data::{Binary, BinaryView, InputReport, Sample};
 use crate::link::{Link, Logistic};
 use crate::measure::{Estimate, Measure, Settings};
 use crate::measures::SmoothEce;
 use crate::measures::binned::{BinnedEce, Compat, Strategy};
 use crate::measures::ls_ece::{LsEce, check_clip, check_tolerance};
 use crate::noise::{Gaussian, Noise};
+use crate::numerics::parallel;
 use crate::setters::setters;
 use crate::watch;
-use chance::Binnings;
+use chance::{Binnings, Ranges};
 use levels::Ordered;
 use verdict::JUDGED;
 
 /// Draws of the outcomes.
 const N_DRAWS: usize = 200;
 
-/// More would not be looked at.
+/// The largest number of bin counts.
 const MOST_BIN_COUNTS: usize = 1000;
 
 /// A sweep: binned ECE over numbers of bins, LS-ECE over as many sigmas, and whether the first is
@@ -41,8 +40,9 @@ const MOST_BIN_COUNTS: usize = 1000;
 /// LS-ECE at sigma = 1/B ([`LsEce`]). Beside them smECE ([`SmoothEce`]), which has nothing to
 /// choose, and the jump that ties hide ([`TiedJump`]). The [`Verdict`] looks at the numbers of bins
 /// from 10 to 100. ECE is brittle if its range over them, R, exceeds that of LS-ECE over the same
-/// 1/sigma, and chance does not explain R. Chance is what a perfectly calibrated model with these
-/// very predictions would show over the same bins, in 200 draws of the outcomes:
+/// 1/sigma, and chance does not explain R. The effect of chance is the range that a perfectly
+/// calibrated model with the same predictions has over the same bins, in 200 resamples of the
+/// outcomes:
 /// ```text
 /// R' = [max_B - min_B] Σ_b |Σ_(i in b) s_i (y'_i - p_i)|,      y'_i = 1 with probability p_i
 /// ```
@@ -76,7 +76,7 @@ const MOST_BIN_COUNTS: usize = 1000;
 /// 2024, section 6.
 ///
 /// # Example
-/// Every row says 1/2, and every second one is right: any bins agree that nothing is wrong.
+/// Every prediction is 1/2, and every second outcome is 1: ECE is 0 with any bins.
 /// ```
 /// use calipers::{Input, Sweep, Verdict};
 ///
@@ -115,7 +115,7 @@ impl Default for Sweep {
     }
 }
 
-/// The figures for one number of bins.
+/// The values for one number of bins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SweepPoint {
     /// The number of bins, B.
@@ -136,7 +136,7 @@ pub struct SweepResult {
     /// smECE, the same for any number of bins; `None` for a sketch, since it needs the rows.
     pub smooth_ece: Option<Estimate>,
     /// The range of ECE with bins of equal width over 10 to 100 bins; `None` if none of those was
-    /// asked for.
+    /// requested.
     pub range_uniform: Option<Extent>,
     /// The same, with bins of equal mass.
     pub range_quantile: Option<Extent>,
@@ -185,7 +185,7 @@ impl Sweep {
         random_state: u64;
     }
 
-    /// Refuses options that no rows could be swept with: numbers of bins, tolerance and clip.
+    /// Checks the numbers of bins, the tolerance and the clip, before there are any rows.
     /// [`run`](Sweep::run) does so too.
     pub fn check(&self) -> Result<(), Error> {
         check_tolerance(self.tolerance)?;
@@ -226,47 +226,67 @@ impl Sweep {
             let ece_quantile = binned.quantile.map(|(estimate, _)| estimate);
             points.push(SweepPoint { n_bins, ece_uniform: binned.uniform.0, ece_quantile, ls_ece });
         }
-        let has_quantile = points.iter().all(|point| point.ece_quantile.is_some());
         let shares = ordered.shares();
         let rows = chance::Rows { probabilities: ordered.probabilities(), shares: &shares };
         let binnings = Binnings::new([&uniform, &quantile]);
         let drawn = binnings.draw(&rows, N_DRAWS, self.random_state);
         let observed = binnings.observed(&rows, ordered.outcomes());
-        let sampling_noise = SamplingNoise::new(&drawn, observed, has_quantile, N_DRAWS, self.random_state);
+        let found = self.judge(points, &drawn, |_| observed, view.len() as u64, view.report());
+        Ok(SweepResult { smooth_ece: Some(smooth_ece), ties: Some(ordered.ties()), ..found })
+    }
+
+    /// The result for these points, without what only rows can tell; `observed` has the ranges with
+    /// bins of equal width and of equal mass to compare with those of `drawn`.
+    fn judge(
+        &self,
+        points: Vec<SweepPoint>,
+        drawn: &Ranges<2>,
+        observed: impl FnOnce([Option<Extent>; 2]) -> [f64; 2],
+        n: u64,
+        input: &InputReport,
+    ) -> SweepResult {
         let judged = || points.iter().filter(|point| JUDGED.contains(&point.n_bins));
         let range_uniform = Extent::of(judged().map(|point| &point.ece_uniform));
         let range_quantile = Extent::of(judged().filter_map(|point| point.ece_quantile.as_ref()));
         let range_ls_ece = Extent::of(judged().map(|point| &point.ls_ece));
+        let observed = observed([range_uniform, range_quantile]);
+        let has_quantile = points.iter().all(|point| point.ece_quantile.is_some());
+        let sampling_noise = SamplingNoise::new(drawn, observed, has_quantile, N_DRAWS, self.random_state);
         let verdict = Verdict::new(judged().count(), [range_uniform, range_quantile, range_ls_ece], &sampling_noise);
-        Ok(SweepResult {
-            points,
-            smooth_ece: Some(smooth_ece),
+        SweepResult {
+            smooth_ece: None,
             range_uniform,
             range_quantile,
             range_ls_ece,
             sampling_noise,
-            ties: Some(ordered.ties()),
+            ties: None,
             verdict,
-            n: view.len() as u64,
-            input: view.report().clone(),
-            settings: self.settings(&counts),
-        })
+            n,
+            input: input.clone(),
+            settings: self.settings(&points),
+            points,
+        }
+    }
+
+    fn ece(&self, n_bins: usize, strategy: Strategy) -> BinnedEce {
+        BinnedEce::new().n_bins(n_bins).strategy(strategy).compat(self.compat).link(self.link.clone())
+    }
+
+    fn ls_ece(&self) -> LsEce {
+        let ls_ece = LsEce::new().tolerance(self.tolerance).clip(self.clip);
+        ls_ece.noise(self.noise.clone()).link(self.link.clone())
     }
 
     /// The numbers of bins in order, each once.
     fn counts(&self) -> Result<Vec<usize>, Error> {
-        let refused = |value: String| {
-            let rule = format!("1 to {MOST_BIN_COUNTS} numbers of bins, each from 1 to 1000000");
-            Err(Error::setting("bins", rule, value))
-        };
+        let rule = format!("1 to {MOST_BIN_COUNTS} numbers of bins, each from 1 to 1000000");
         let mut counts = self.bins.clone();
         counts.sort_unstable();
         counts.dedup();
-        if !(1..=MOST_BIN_COUNTS).contains(&counts.len()) {
-            return refused(format!("{} numbers", counts.len()));
-        }
+        let n_is_valid = (1..=MOST_BIN_COUNTS).contains(&counts.len());
+        Error::require(n_is_valid, "bins", &rule, format!("{} numbers", counts.len()))?;
         match counts.iter().find(|count| !(1..=1_000_000).contains(*count)) {
-            Some(count) => refused(count.to_string()),
+            Some(count) => Err(Error::setting("bins", rule, count)),
             None => Ok(counts),
         }
     }
@@ -276,12 +296,9 @@ impl Sweep {
         let in_order = ordered.predictions()?;
         let in_order = in_order.binary()?;
         let probabilities = ordered.probabilities();
-        let binned = counts.par_iter().panic_fuse().map(|&n_bins| {
+        let binned = |n_bins: usize| {
             watch::draw_begins();
-            let measure = |strategy| {
-                let ece = BinnedEce::new().n_bins(n_bins).strategy(strategy);
-                ece.compat(self.compat).link(self.link.clone())
-            };
+            let measure = |strategy| self.ece(n_bins, strategy);
             // Another tool's edges may depend on the type that probabilities came in; rows in order
             // are sorted in no time.
             let quantile = match (self.compat, &sums) {
@@ -293,25 +310,23 @@ impl Sweep {
                 }
             };
             let quantile = match quantile {
-                // A tool that has no bins of equal mass refuses the strategy, whatever the rows.
+                // A tool without bins of equal mass rejects the strategy, whatever the rows.
                 Err(Error::InvalidSetting { name: "strategy", .. }) => None,
                 found => Some(found?),
             };
             Ok(Binned { uniform: measure(Strategy::Uniform).estimate_and_starts(view, probabilities)?, quantile })
-        });
-        binned.collect()
+        };
+        parallel::map(counts.len(), |index| binned(counts[index])).into_iter().collect()
     }
 
     fn smoothed(&self, view: &BinaryView<'_>, counts: &[usize]) -> Result<(Estimate, Vec<Estimate>), Error> {
         let smooth_ece = SmoothEce::new().link(self.link.clone()).estimate(view)?;
-        let ls_ece = LsEce::new().tolerance(self.tolerance).clip(self.clip);
-        let ls_ece = ls_ece.noise(self.noise.clone()).link(self.link.clone());
         let sigmas: Vec<f64> = counts.iter().map(|n_bins| 1.0 / *n_bins as f64).collect();
-        Ok((smooth_ece, ls_ece.estimate_at(view, &sigmas)?))
+        Ok((smooth_ece, self.ls_ece().estimate_at(view, &sigmas)?))
     }
 
-    fn settings(&self, counts: &[usize]) -> Settings {
-        let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
+    fn settings(&self, points: &[SweepPoint]) -> Settings {
+        let counts: Vec<String> = points.iter().map(|point| point.n_bins.to_string()).collect();
         Settings::default()
             .with("bins", counts.join(",").as_str())
             .with("noise", self.noise.name())

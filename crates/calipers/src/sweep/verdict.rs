@@ -18,7 +18,7 @@ const TIMES_NOISE: f64 = 2.0;
 /// called brittle.
 const LEVEL: f64 = 0.05;
 
-/// The least and the greatest of some figures.
+/// The smallest and the largest of some values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Extent {
     /// The least.
@@ -51,7 +51,7 @@ impl Extent {
 }
 
 /// How far ECE moves over 10 to 100 bins by chance alone: its range for a perfectly calibrated
-/// model with these very predictions.
+/// model with the same predictions.
 ///
 /// Up to 20,000 rows, outcomes are drawn row by row; beyond, and for a sketch, the numbers of
 /// unlikely outcomes are drawn for whole sets of rows: as binomial numbers where few are expected,
@@ -114,7 +114,7 @@ pub enum Verdict {
     },
     /// It does not.
     Stable,
-    /// Fewer than two numbers of bins from 10 to 100 were asked for.
+    /// Fewer than two numbers of bins from 10 to 100 were requested.
     Undecided,
 }
 

@@ -83,7 +83,7 @@ fn what_is_out_of_range_is_refused() {
         ),
         (
             Box::new(HosmerLemeshow::new().fitted(true).null_distribution(Resampled)),
-            "null_distribution must be \"auto\" or \"asymptotic\" for fitted predictions, whose fit would have to be repeated, got \"resampled\"",
+            "null_distribution must be \"auto\" or \"asymptotic\" for fitted predictions, since resampling would have to repeat the fit, got \"resampled\"",
         ),
         (Box::new(Spiegelhalter::new().n_resamples(0)), "n_resamples must be from 1 to 10000000, got 0"),
         (Box::new(CumulativeTest::new().n_resamples(0)), "n_resamples must be from 1 to 10000000, got 0"),

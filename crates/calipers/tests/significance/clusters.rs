@@ -254,7 +254,7 @@ fn clusters_that_say_nothing_are_refused() {
     let nine: Vec<u32> = (0..30).map(|row| row % 9).collect();
     assert_eq!(
         refusal(&nine),
-        "clusters must be at least 10 different ones, for what differs between them is all that is known of chance, got 9"
+        "clusters must be at least 10 different ones, since all uncertainty is estimated from their differences, got 9"
     );
     assert_eq!(refusal(&nine[..20]), "clusters must have one value for each row, got 20 values for 30 rows");
     // Clusters without weight do not count.

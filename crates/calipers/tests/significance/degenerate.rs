@@ -80,16 +80,16 @@ fn what_cannot_be_assessed_is_refused_with_the_reason() {
     );
     assert_eq!(
         "median".parse::<IntervalMethod>().unwrap_err().to_string(),
-        "method must be one of bias-aware, influence, normal, percentile, bca, got \"median\""
+        r#"method must be "bias-aware", "influence", "normal", "percentile" or "bca", got "median""#
     );
     assert_eq!(
         "none".parse::<Debias>().unwrap_err().to_string(),
-        "debias must be one of local, mean, floor, bootstrap, got \"none\""
+        r#"debias must be "local", "mean", "floor" or "bootstrap", got "none""#
     );
     let slope = registry::make("observed_expected", &Settings::default()).unwrap();
     assert_eq!(
         refusal(Assess::new(&*slope)),
-        "measure must be one of which a larger value is worse, got observed_expected"
+        "measure must be one whose larger values are worse, got observed_expected"
     );
     assert!(matches!(ls_ece.clone().sigma(-1.0).resampler(&view, None), Err(Error::InvalidSetting { .. })));
 }

@@ -86,7 +86,7 @@ fn draws_on_the_grid_are_distributed_as_draws_of_rows() {
         // Rows are measured more exactly than any of the errors of sampling.
         let (measure, rough) = (case.measure(), case.measure().tolerance(1e-5));
         data.with(|view| {
-            let (grid, rows) = (measure.resampler(view, None).unwrap(), RowResampler::new(&rough, view).unwrap());
+            let (grid, rows) = (measure.resampler(view, None).unwrap(), RowResampler::new(&rough, view, None).unwrap());
             let floors = (
                 draws(n_grid as u64, |draw| grid.calibrated_draw(draw)),
                 draws(n_rows as u64, |draw| rows.calibrated_draw(draw + 1_000_000)),

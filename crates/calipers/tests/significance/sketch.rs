@@ -100,7 +100,7 @@ fn what_needs_rows_is_refused() {
         let clusters = [1; 100];
         assert_eq!(
             Assess::new(&measure).run(Sample::from(&sketch).clusters(&clusters)).unwrap_err().to_string(),
-            "clusters must be left out for a sketch, which does not know its rows, got some"
+            "clusters must be left out for a sketch, which has no single rows, got some"
         );
         let empty = Sketch::new();
         assert_eq!(Assess::new(&measure).run(&empty).unwrap_err(), calipers::Error::NoRows);

@@ -84,6 +84,6 @@ fn what_is_no_threshold_is_refused() {
     let assessment = assessments(&LsEce::new().sigma(0.5), &[IntervalMethod::Normal]).remove(0);
     for (threshold, shown) in [(f64::NAN, "NaN"), (-0.1, "-0.1"), (f64::INFINITY, "inf")] {
         let refusal = assessment.against(threshold).unwrap_err().to_string();
-        assert_eq!(refusal, format!("threshold must be a number from 0 on, got {shown}"));
+        assert_eq!(refusal, format!("threshold must be finite and not negative, got {shown}"));
     }
 }

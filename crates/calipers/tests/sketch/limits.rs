@@ -10,7 +10,7 @@ fn weights_below_the_unit_are_said_to_be_so() {
     let refusal = sketch_of(&tiny.binary().unwrap()).estimate(&LsEce::new()).unwrap_err();
     assert_eq!(
         refusal.to_string(),
-        "weights must be at least 1.1641532182693481e-10 in a sketch; multiply all weights, or give it more weight_bits, got smaller ones only"
+        "weights must be at least 1.1641532182693481e-10 in a sketch; multiply all weights, or set more weight_bits, got smaller ones only"
     );
 }
 
@@ -22,7 +22,7 @@ fn weights_that_do_not_fit_are_refused_and_nothing_changes() {
     let heavy = Input::probabilities(&[0.5, 0.5], &[1, 0]).weights(&[1.0, 2e7]).check().unwrap();
     assert_eq!(
         sketch.update(&heavy.binary().unwrap()).unwrap_err().to_string(),
-        "weights must be at most 16777216 in a sketch; divide all weights, or give it fewer weight_bits, got 20000000"
+        "weights must be at most 16777216 in a sketch; divide all weights, or set fewer weight_bits, got 20000000"
     );
     assert_eq!(sketch, before);
     let fitting = Sketch::with(&SketchOptions::new().weight_bits(10)).unwrap();

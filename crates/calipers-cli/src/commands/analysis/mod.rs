@@ -6,101 +6,79 @@
 //! many rows -> sketches       -> analysis        and so are files together, and files of sketches
 //! ```
 
+pub(crate) mod answers;
 pub(crate) mod floor;
-pub(crate) mod measures;
+pub(crate) mod selected;
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
-use calipers::{Multiclass, Sample, Sketch};
+use calipers::{Multiclass, Predictions, Sample, Sketch};
 use rayon::prelude::*;
 
 use crate::args::{FilesArgs, OptionArgs};
 use crate::dataset::batch::{self, Batch};
-use crate::dataset::files::{self, InputFile};
+use crate::dataset::files;
 use crate::dataset::groups::{in_order, rows_of_groups};
 use crate::dataset::model::{Group, Measured};
 use crate::dataset::sketches::Sketches;
 use crate::dataset::{Content, Dataset, Reader};
-use measures::Analysis;
+use answers::{Analysis, Answers};
+
+/// The results of each model, and of each group after those of its model.
+type Results = Vec<Measured<Answers>>;
 
 /// What is read and how, as it was typed.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading<'a> {
     pub(crate) files: &'a FilesArgs,
-    /// The column that tells clusters apart.
+    /// The column of clusters.
     pub(crate) cluster: Option<&'a str>,
     pub(crate) options: &'a OptionArgs,
 }
 
 impl Reading<'_> {
-    /// `more_bins` are kept in sketches next to those of ECE.
-    pub(crate) fn run<A: Analysis>(
-        self,
-        analysis: A,
-        sketch_is_enough: bool,
-        more_bins: &[usize],
-    ) -> Result<Vec<Measured<A::Output>>> {
+    pub(crate) fn run(self, analysis: &Analysis<'_>) -> Result<Results> {
         let FilesArgs { input, together } = self.files;
-        let rules = input.rules()?;
-        let is_binary = rules.multiclass != Multiclass::Classwise;
-        let sketch = self.options.sketch_options(more_bins).filter(|_| is_binary);
-        let instead_of_rows = sketch.clone().filter(|_| sketch_is_enough);
-        let reader = Reader { args: input, rules, cluster: self.cluster, sketch: instead_of_rows };
+        let sketch = self.options.sketch_options().filter(|_| input.rules.multiclass != Multiclass::Classwise);
+        let instead_of_rows = sketch.clone().filter(|_| analysis.sketch_is_enough());
+        let reader = Reader { args: input, cluster: self.cluster, sketch: instead_of_rows };
         let files = input.open_files()?;
         if *together {
             if self.cluster.is_some() {
-                bail!("--cluster needs the rows of one file, and --together makes a sketch of all");
+                bail!("--cluster needs the rows of one file, but --together makes a sketch of all files");
             }
             let Some(options) = &sketch else { bail!(NEEDS_ROWS) };
-            let all = merged(&files, |file| reader.open_sketches(file, options))?;
-            let results = all.each_model(|place, model| analyse_sketches(&analysis, model, &all.content[place]))?;
-            return Ok(results.into_iter().flatten().collect());
+            let all = files::merged(&files, |file| reader.open_sketches(file, options), merge)?;
+            return all.each_model(|place, model| analyse_sketches(analysis, model, &all.content[place]));
         }
         let mut results = Vec::new();
         for file in &files {
-            results.extend(reader.open(file).and_then(|file| analyse(&analysis, &file)).with_context(|| file.shown())?);
+            results.extend(reader.open(file).and_then(|file| analyse(analysis, &file)).with_context(|| file.shown())?);
         }
         Ok(results)
     }
 }
 
-/// All files as one.
-fn merged(
-    files: &[InputFile],
-    read: impl Fn(&InputFile) -> Result<Dataset<Vec<Sketches>>> + Sync,
-) -> Result<Dataset<Vec<Sketches>>> {
-    let mut all: Option<Dataset<Vec<Sketches>>> = None;
-    files::for_each(files, read, |more| {
-        let Some(all) = &mut all else {
-            all = Some(more);
-            return Ok(());
-        };
-        if more.models.len() != all.models.len() {
-            bail!("must have the models of the files before it, got {} and {}", more.models.len(), all.models.len());
-        }
-        for (model, more) in all.models.iter_mut().zip(more.models) {
-            model.files.extend(more.files);
-        }
-        all.content.iter_mut().zip(&more.content).try_for_each(|(sketches, more)| sketches.merge(more))
-    })?;
-    all.context("no files")
+/// Adds the sketches of a file, model by model.
+fn merge(all: &mut Dataset<Vec<Sketches>>, more: Dataset<Vec<Sketches>>) -> Result<()> {
+    if more.models.len() != all.models.len() {
+        bail!("must have the models of the files before it, got {} and {}", more.models.len(), all.models.len());
+    }
+    for (model, more) in all.models.iter_mut().zip(more.models) {
+        model.files.extend(more.files);
+    }
+    all.content.iter_mut().zip(&more.content).try_for_each(|(sketches, more)| sketches.merge(more))
 }
 
-fn analyse<A: Analysis>(analysis: &A, dataset: &Dataset) -> Result<Vec<Measured<A::Output>>> {
-    let results = dataset.each_model(|place, model| match &dataset.content {
+fn analyse(analysis: &Analysis<'_>, dataset: &Dataset) -> Result<Results> {
+    dataset.each_model(|place, model| match &dataset.content {
         Content::Rows(batch) => analyse_rows(analysis, model, batch, place),
         Content::Sketches(sketches) => analyse_sketches(analysis, model, &sketches[place]),
-    })?;
-    Ok(results.into_iter().flatten().collect())
+    })
 }
 
-fn analyse_rows<A: Analysis>(
-    analysis: &A,
-    model: &Measured<()>,
-    batch: &Batch,
-    place: usize,
-) -> Result<Vec<Measured<A::Output>>> {
+fn analyse_rows(analysis: &Analysis<'_>, model: &Measured<()>, batch: &Batch, place: usize) -> Result<Results> {
     let predictions = batch.predictions(place)?;
     let all = analyse_batch(analysis, batch, &predictions)?;
     let by = model.columns.as_ref().and_then(|columns| columns.by.as_deref());
@@ -112,11 +90,7 @@ fn analyse_rows<A: Analysis>(
     })
 }
 
-fn analyse_batch<A: Analysis>(
-    analysis: &A,
-    batch: &Batch,
-    predictions: &calipers::Predictions<'_>,
-) -> Result<A::Output> {
+fn analyse_batch(analysis: &Analysis<'_>, batch: &Batch, predictions: &Predictions<'_>) -> Result<Answers> {
     let clusters = batch.cluster_numbers(predictions)?;
     let view;
     let sample = match batch.multiclass() {
@@ -129,19 +103,11 @@ fn analyse_batch<A: Analysis>(
     Ok(analysis.run(clusters.as_ref().map_or(sample, |clusters| sample.clusters(clusters)))?)
 }
 
-fn analyse_sketches<A: Analysis>(
-    analysis: &A,
-    model: &Measured<()>,
-    sketches: &Sketches,
-) -> Result<Vec<Measured<A::Output>>> {
+fn analyse_sketches(analysis: &Analysis<'_>, model: &Measured<()>, sketches: &Sketches) -> Result<Results> {
     // A file of sketches does not tell.
     let confidences = model.columns.as_ref().map(|columns| columns.multiclass == Multiclass::TopClass);
     let all = analysis.run(sample_of(&sketches.all, confidences))?;
-    // A group whose rows were all left out is none to measure.
-    let groups = sketches.groups.as_ref().map(|groups| {
-        let sketches = groups.sketches.iter().filter(|(_, sketch)| sketch.n() > 0);
-        (groups.by.as_str(), sketches.map(|(key, sketch)| (key.clone(), sketch)).collect())
-    });
+    let groups = sketches.groups.as_ref().map(|groups| (groups.by.as_str(), groups.with_rows()));
     with_groups(analysis, model, all, groups, |analysis, sketch| Ok(analysis.run(sample_of(sketch, confidences))?))
 }
 
@@ -151,23 +117,23 @@ fn sample_of(sketch: &Sketch, confidences: Option<bool>) -> Sample<'_> {
 }
 
 /// The result of all rows, then that of each group.
-fn with_groups<A: Analysis, G: Sync>(
-    analysis: &A,
+fn with_groups<G: Sync>(
+    analysis: &Analysis<'_>,
     model: &Measured<()>,
-    all: A::Output,
+    all: Answers,
     groups: Option<(&str, BTreeMap<String, G>)>,
-    analyse: impl Fn(&A, &G) -> Result<A::Output> + Sync,
-) -> Result<Vec<Measured<A::Output>>> {
+    analyse: impl Fn(&Analysis<'_>, &G) -> Result<Answers> + Sync,
+) -> Result<Results> {
     let Some((by, groups)) = groups else { return Ok(vec![model.with(None, all)]) };
     let analysis = analysis.for_groups(&all, groups.len());
     let of_group = |key: Option<String>| Some(Group { by: by.to_owned(), key });
     let of_groups = in_order(&groups).into_par_iter().map(|(key, group)| {
-        let figures = analyse(&analysis, group).with_context(|| format!("{by} {key}"))?;
-        Ok(model.with(of_group(Some(key.clone())), figures))
+        let found = analyse(&analysis, group).with_context(|| format!("{by} {key}"))?;
+        Ok(model.with(of_group(Some(key.clone())), found))
     });
     let of_groups = of_groups.collect::<Result<Vec<_>>>()?;
     Ok(std::iter::once(model.with(of_group(None), all)).chain(of_groups).collect())
 }
 
-const NEEDS_ROWS: &str = "--together needs what a sketch can answer: --noise gaussian or logistic, --link logistic, a number \
-     of --n-bins of equal width without --compat, and no --multiclass classwise";
+const NEEDS_ROWS: &str = "--together makes a sketch of all files, which needs --noise gaussian or logistic, --link logistic, a \
+     number of --n-bins of equal width without --compat, and no --multiclass classwise";

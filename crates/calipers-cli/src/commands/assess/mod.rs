@@ -1,91 +1,72 @@
-//! `calipers assess`: how much of a figure can be trusted.
+//! `calipers assess`: how much of a value is chance.
 
-pub(crate) mod assessed;
-pub(crate) mod json;
 pub(crate) mod table;
 pub(crate) mod tests_of_calibration;
 
 use anyhow::Result;
-use calipers::{BinnedEce, Debias, LsEce};
+use calipers::Debias;
 use clap::Args;
 
-use crate::args::significance::{DrawArgs, IntervalArgs, Significance};
+use crate::args::significance::{IntervalArgs, ResampleArgs, Significance};
+use crate::args::values::one_of;
 use crate::args::{FilesArgs, MeasuresArgs, OptionArgs, OutputArgs};
-use crate::commands::analysis::Reading;
-use crate::commands::measures;
-use crate::progress::Waiting;
+use crate::commands::analysis::answers::{self, Analysis, How};
+use crate::commands::analysis::{Reading, selected};
+use crate::progress;
+use crate::render::json;
 use crate::render::screen::Screen;
-use assessed::Assessing;
 use tests_of_calibration::Tests;
 
-/// Say how much of a figure can be trusted: noise floor, p-value, interval and debiased value of
-/// LS-ECE and ECE
+/// Assess how much of a calibration error is chance: noise floor, p-value, interval, debiased value
 ///
-/// The floor is what a calibrated model would show on these rows, and p is how often a calibrated
-/// model would show as much. The interval holds the value of the population at the same settings;
-/// where p is above 1 - level, there is an upper limit in its place. The debiased value has what
-/// noise adds taken out (--debias). For LS-ECE, p, the verdict and the debiased value are those of
-/// its residual form (residual_ls_ece), which is 0 for a calibrated model at any sigma; the
-/// direction tells how much of it is due to predictions that are too high or too low, overconfident
-/// or underconfident. Files, columns, models and groups are named as for `calipers measure`. Groups
-/// are assessed at the sigma of all rows, and their p-values are also adjusted for their number
-/// (Holm).
+/// Use it to decide whether a model is miscalibrated. It prints a sentence with the verdict, and a
+/// table. The noise floor is the value that a perfectly calibrated model would get on the same data
+/// by chance alone, and p is how often such a model would get at least the value. The interval is
+/// for the value of the population at the same settings; if p is above 1 - level, it is an upper
+/// limit. The debiased value is the value without the bias that noise adds.
+///
+/// The verdict on LS-ECE, p and the debiased value come from its residual form (residual_ls_ece),
+/// which is 0 for a calibrated model at any sigma. The direction splits it into predictions that
+/// are too high and too low, overconfident and underconfident. Files, columns, models and groups
+/// are named as for `calipers measure`. Groups are assessed at the sigma of all rows, and their
+/// p-values are adjusted for the number of groups (Holm).
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  calipers assess predictions.csv
-  calipers assess predictions.parquet --prob stated_confidence --label correct --by llm
-  calipers assess answers.csv --cluster person --measure ls_ece --measure smooth_ece
-  calipers assess predictions.csv --tests --json
-  calipers assess week.calipers --measure ls_ece
-
-LS-ECE takes about a second for any number of rows, and with --cluster as many passes over the rows as there are draws. Other measures are asked again for each draw. Files of more than a million rows are read through a sketch, which
-knows LS-ECE and ECE with bins of equal width; with --tests, --cluster or other measures the rows are kept in memory.
-
-Exit code: 0 fine, 2 could not measure.")]
+#[command(after_help = include_str!("../help/assess.txt"))]
 pub(crate) struct AssessArgs {
     #[command(flatten)]
-    pub(crate) files: FilesArgs,
+    files: FilesArgs,
     #[command(flatten)]
     measures: MeasuresArgs,
     #[command(flatten)]
-    draws: DrawArgs,
+    resample: ResampleArgs,
     #[command(flatten)]
     interval: IntervalArgs,
-    /// How the debiased value is made: local (place by place, by the size of the gap that the rows
-    /// show there), floor (the floor's mean is subtracted in squares), bootstrap, or mean (the mean
-    /// of floor and bootstrap). local is mean for measures without places
-    #[arg(long, value_name = "RULE", default_value = "local", help_heading = "Chance")]
-    debias: String,
-    /// Tests of calibration too: Spiegelhalter, Hosmer-Lemeshow, ECCE-R, ECCE-MAD, adaptive T-Cal
-    /// and Cox
+    /// How the bias is removed: local (for each block of probabilities, by the gap in it), floor
+    /// (the mean of the noise floor is subtracted in squares), bootstrap, or mean (of floor and
+    /// bootstrap). local is only for LS-ECE and ECE; other measures use mean instead
+    #[arg(long, value_name = "NAME", default_value = "local", help_heading = "Chance")]
+    #[arg(value_parser = one_of::<Debias>(&Debias::ALL.map(Debias::name)))]
+    debias: Debias,
+    /// Also run tests of calibration: Spiegelhalter, Hosmer-Lemeshow, ECCE-R, ECCE-MAD, adaptive
+    /// T-Cal and Cox
     #[arg(long, help_heading = "Chance")]
     tests: bool,
     #[command(flatten)]
     options: OptionArgs,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    output: OutputArgs,
 }
 
-/// What is assessed unless measures are named.
-const DEFAULT: [&str; 2] = [LsEce::NAME, BinnedEce::NAME];
-
 pub(crate) fn run(args: &AssessArgs, screen: &Screen) -> Result<String> {
-    let significance = Significance::new(&args.draws, &args.interval, args.debias.parse::<Debias>()?)?;
-    let named = measures::named(&args.measures, &args.options)?;
-    let sketch_is_enough = !args.tests && assessed::sketch_is_enough(named.iter().flatten());
-    let selected = match named {
-        Some(selected) => selected,
-        None => measures::by_names(&DEFAULT, &args.options)?,
-    };
+    let significance = Significance::new(&args.resample, &args.interval, args.debias)?;
+    let selected = selected::by_names(&args.measures.names(), &args.options)?;
     args.output.start_threads()?;
-    let link = args.options.ls_ece.link()?;
-    let waiting = Waiting::new();
-    let tests = args.tests.then_some(Tests { link });
-    let analysis = Assessing { selected, significance, tests, of_group: false, waiting: &waiting };
-    let reading = Reading { files: &args.files, cluster: args.draws.cluster.as_deref(), options: &args.options };
-    let mut results = reading.run(analysis, sketch_is_enough, &[measures::N_BINS])?;
+    let waiting = progress::waiting();
+    let tests = args.tests.then(|| Tests { link: args.options.link() });
+    let how = How::Assess { significance, tests, of_group: false, waiting: &waiting };
+    let reading = Reading { files: &args.files, cluster: args.resample.cluster.as_deref(), options: &args.options };
+    let mut results = reading.run(&Analysis { selected, all_needed: false, how })?;
     drop(waiting);
-    assessed::adjust_for_groups(&mut results);
-    Ok(if args.output.json { json::render(&results) } else { table::render(&results, screen) })
+    answers::adjust_for_groups(&mut results);
+    Ok(if args.output.json { json::results(&results) } else { table::render(&results, screen) })
 }

@@ -4,69 +4,51 @@ use std::collections::BTreeSet;
 
 use calipers::inference::calibration_tests::TestResult;
 use calipers::inference::{Confidence, Part, Parts};
-use calipers::{Assessment, Estimate, Interval};
+use calipers::{Assessment, Debias, Estimate, Interval};
 
-use crate::commands::analysis::floor::{floor_cell, p_cell};
-use crate::commands::assess::assessed::{Assessed, AssessedFigure};
-use crate::commands::assess::tests_of_calibration::Tested;
+use crate::commands::analysis::answers::{Answer, Answers};
 use crate::dataset::model::Measured;
 use crate::render::grid::{Cell, Grid};
 use crate::render::screen::{Screen, Tone};
-use crate::render::{grouped, legend, number};
+use crate::render::{cells, legend, number};
 
-type Results<'a> = &'a [Measured<Assessed>];
+type Results<'a> = &'a [Measured<Answers>];
 
 pub(crate) fn render(results: Results, screen: &Screen) -> String {
     let names = legend::names(results);
-    let inputs = results.iter().map(|measured| &measured.figures.input);
     let notes = [
         explanation(results),
-        refusals(results, &names, screen),
-        legend::rows_read(results),
-        legend::glossary(results, inputs),
-        legend::guesses(results, &names),
+        reasons(results, &names, screen),
+        legend::under(results, &names, results.iter().map(|measured| &measured.found.input)),
     ];
-    let tables = figures(results, &names).into_iter().chain(tests(results, &names));
+    let tables = values(results, &names).into_iter().chain(tests(results, &names));
     let tables: String = tables.map(|table| table.draw(screen) + "\n").collect();
     screen.prose(&sentences(results, &names)) + "\n" + &tables + &screen.notes(&notes.concat())
 }
 
-/// What a person wants to know: of each model and group the first measure, and of a single one all.
+/// All measures of a single model; the first measure of each of several models and groups.
 fn sentences(results: Results, names: &[String]) -> String {
-    let answered = |measured: &Measured<Assessed>| -> Vec<String> {
-        let figures = measured.figures.figures.iter();
-        figures.filter_map(sentence).collect()
-    };
+    let all = |measured: &Measured<Answers>| measured.found.values.iter().filter_map(sentence).collect::<Vec<_>>();
     if let [one] = results {
-        return answered(one).iter().map(|sentence| format!("{sentence}\n")).collect();
+        return all(one).iter().map(|sentence| format!("{sentence}\n")).collect();
     }
-    let line = |(measured, name): (&Measured<Assessed>, &String)| {
-        answered(measured).first().map(|sentence| format!("{name}: {sentence}\n"))
-    };
+    let line = |(measured, name)| all(measured).first().map(|sentence| format!("{name}: {sentence}\n"));
     results.iter().zip(names).filter_map(line).collect()
 }
 
-/// What is known of a figure; of a group with too few clusters, the value and why there is no more.
-fn sentence(figure: &AssessedFigure) -> Option<String> {
-    match (&figure.outcome, &figure.alone) {
-        (Ok(assessment), _) => {
-            let direction = assessment.parts.as_ref().map(|parts| format!("\n{}", direction(parts)));
-            Some(adjusted(figure, assessment) + &direction.unwrap_or_default())
-        }
-        (Err(_), Some(estimate)) => {
-            let value = number::significant(estimate.value);
-            Some(format!("{} is {value}. There are too few clusters for an interval or a p-value.", estimate.title()))
-        }
-        (Err(_), None) => None,
-    }
-}
-
-/// The sentence, with the p-value after adjusting for all groups where there is one.
-fn adjusted(figure: &AssessedFigure, assessment: &Assessment) -> String {
-    match figure.p_adjusted {
+/// What is known of a value; for a group with too few clusters, the value and why there is no more.
+fn sentence(answer: &Answer) -> Option<String> {
+    let Some(assessment) = answer.assessment() else {
+        let estimate = &answer.known()?.estimate;
+        let (title, value) = (estimate.title(), number::significant(estimate.value));
+        return Some(format!("{title} is {value}. There are too few clusters for an interval or a p-value."));
+    };
+    let sentence = match answer.p_adjusted {
         Some(p) => assessment.sentence_among_groups(p),
         None => assessment.sentence(),
-    }
+    };
+    let direction = assessment.parts.as_ref().map(|parts| format!("\n{}", direction(parts)));
+    Some(sentence + &direction.unwrap_or_default())
 }
 
 /// The signed parts in a line, without what noise adds to them.
@@ -84,7 +66,7 @@ fn direction(parts: &Parts) -> String {
         format!("{}, {}", part("overconfident", &found.over), part("underconfident", &found.under))
     };
     match confidence {
-        // Of a confidence in a predicted class, too high is overconfident.
+        // For the confidence in a predicted class, too high is overconfident.
         Some(found) if (&found.over, &found.under) == (too_high, too_low) => {
             format!("Direction: {}.", of_confidence(found))
         }
@@ -94,32 +76,27 @@ fn direction(parts: &Parts) -> String {
 }
 
 /// A line of a table: what is known of a measure of a model.
-struct Line<'a> {
-    name: String,
-    n: u64,
-    /// `None` where there is too little to tell what chance does.
-    assessment: Option<&'a Assessment>,
-    /// `None` where the measure is refused.
-    estimate: Option<&'a Estimate>,
-    p_adjusted: Option<f64>,
+pub(crate) struct Line<'a> {
+    pub(crate) name: String,
+    pub(crate) n: u64,
+    /// `None` if the measure has an error.
+    pub(crate) estimate: Option<&'a Estimate>,
+    /// `None` if there are too few clusters.
+    pub(crate) assessment: Option<&'a Assessment>,
+    pub(crate) p_adjusted: Option<f64>,
 }
 
 impl<'a> Line<'a> {
-    fn new(name: &str, measured: &'a Measured<Assessed>, figure: &'a AssessedFigure) -> Self {
-        let (assessment, estimate) = (figure.outcome.as_ref().ok(), figure.estimate());
-        Line { name: name.to_owned(), n: measured.figures.n, assessment, estimate, p_adjusted: figure.p_adjusted }
+    fn new(name: &str, measured: &Measured<Answers>, answer: &'a Answer) -> Self {
+        let (estimate, assessment) = (answer.known().map(|known| &known.estimate), answer.assessment());
+        Line { name: name.to_owned(), n: measured.found.n, estimate, assessment, p_adjusted: answer.p_adjusted }
     }
 
     /// Of the measure that decides for this one, if there is one.
-    fn deciding(name: &str, measured: &'a Measured<Assessed>, figure: &'a AssessedFigure) -> Option<Self> {
-        let deciding = figure.outcome.as_ref().ok()?.residual.as_deref()?;
+    fn deciding(name: &str, measured: &Measured<Answers>, answer: &'a Answer) -> Option<Self> {
+        let deciding = answer.assessment()?.residual.as_deref()?;
         let (assessment, estimate) = (Some(deciding), Some(&deciding.estimate));
-        Some(Line { assessment, estimate, ..Line::new(name, measured, figure) })
-    }
-
-    fn value(&self) -> Cell {
-        let refused = || Cell::toned("refused", Tone::Quiet);
-        self.estimate.map_or_else(refused, |estimate| number::significant(estimate.value).into())
+        Some(Line { assessment, estimate, ..Line::new(name, measured, answer) })
     }
 
     fn of_estimate(&self, text: impl Fn(&Estimate) -> String) -> Cell {
@@ -133,173 +110,153 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Of one model a line for each measure; of several a table for each measure, with a line for each
-/// model.
-fn figures(results: Results, names: &[String]) -> Vec<Grid> {
-    let figures = || results.iter().flat_map(|measured| &measured.figures.figures);
-    let adjusted = figures().any(|figure| figure.p_adjusted.is_some());
-    // What decides, under what it decides, unless it was selected by name and has a line of its
-    // own.
-    let deciding_name = |figure: &AssessedFigure| {
-        let name = figure.outcome.as_ref().ok()?.residual.as_ref()?.estimate.measure();
-        figures().all(|other| other.name != name).then_some(name)
+/// A line for each measure of one model; for several models a table for each measure, with a line
+/// for each model.
+fn values(results: Results, names: &[String]) -> Vec<Grid> {
+    let all = || results.iter().flat_map(|measured| &measured.found.values);
+    // What decides is under what it decides, unless it was selected and has a line of its own.
+    let deciding_name = |answer: &Answer| {
+        let name = answer.assessment()?.residual.as_ref()?.estimate.measure();
+        all().all(|other| other.name != name).then_some(name)
     };
     if let [one] = results {
-        let lines = one.figures.figures.iter().flat_map(|figure| {
-            let deciding = deciding_name(figure).and_then(|name| Line::deciding(name, one, figure));
-            std::iter::once(Line::new(figure.name, one, figure)).chain(deciding)
+        let lines = one.found.values.iter().flat_map(|answer| {
+            let deciding = deciding_name(answer).and_then(|name| Line::deciding(name, one, answer));
+            std::iter::once(Line::new(answer.name, one, answer)).chain(deciding)
         });
-        return vec![grid("measure", "value", adjusted, &lines.collect::<Vec<_>>())];
+        return vec![grid("measure", "value", &lines.collect::<Vec<_>>(), &[])];
     }
     let by = legend::by(results);
     let corner = by.as_deref().unwrap_or("predictions");
-    let n_measures = results.first().map_or(0, |measured| measured.figures.figures.len());
+    let n_measures = results.first().map_or(0, |measured| measured.found.values.len());
     let tables = (0..n_measures).flat_map(|place| {
-        let figures =
-            || results.iter().zip(names).map(|(measured, name)| (measured, &measured.figures.figures[place], name));
+        let answers =
+            || results.iter().zip(names).map(|(measured, name)| (name, measured, &measured.found.values[place]));
         let lines: Vec<Line<'_>> =
-            figures().map(|(measured, figure, name)| Line::new(name, measured, figure)).collect();
-        let measure = figures().next().map_or("value", |(_, figure, _)| figure.name);
-        let deciding = figures().find_map(|(_, figure, _)| deciding_name(figure)).map(|measure| {
-            let lines = figures().filter_map(|(measured, figure, name)| Line::deciding(name, measured, figure));
-            grid(corner, measure, adjusted, &lines.collect::<Vec<_>>())
+            answers().map(|(name, measured, answer)| Line::new(name, measured, answer)).collect();
+        let measure = answers().next().map_or("value", |(_, _, answer)| answer.name);
+        let deciding = answers().find_map(|(_, _, answer)| deciding_name(answer)).map(|measure| {
+            let lines = answers().filter_map(|(name, measured, answer)| Line::deciding(name, measured, answer));
+            grid(corner, measure, &lines.collect::<Vec<_>>(), &[])
         });
-        std::iter::once(grid(corner, measure, adjusted, &lines)).chain(deciding)
+        std::iter::once(grid(corner, measure, &lines, &[])).chain(deciding)
     });
     tables.collect()
 }
 
-fn grid(corner: &str, value: &str, adjusted: bool, lines: &[Line<'_>]) -> Grid {
+/// The table of these lines; `compared` are the values by which models are compared.
+pub(crate) fn grid(corner: &str, value: &str, lines: &[Line<'_>], compared: &[Estimate]) -> Grid {
     let lines = || lines.iter();
     let of_chance = |cell: fn(&Assessment) -> Cell| lines().map(move |line| line.of_chance(cell));
-    let seen = |assessment: &Assessment| 1.0 - assessment.interval.level;
+    let significant = |assessment: &Assessment| 1.0 - assessment.interval.level;
     let mut table = Grid::default();
     table.names(corner, lines().map(|line| &line.name));
     table.numbers("n", lines().map(|line| number::count(line.n)));
-    table.numbers(value, lines().map(Line::value));
-    table.beside("interval", of_chance(|assessment| interval(&assessment.interval).into()));
-    table.beside("floor", of_chance(|assessment| floor_cell(assessment.floor.as_ref())));
-    let p_value =
-        |assessment: &Assessment| p_cell(assessment.floor.as_ref().map(|floor| floor.p_value), seen(assessment));
+    let significant_digits = |estimate: &Estimate| number::significant(estimate.value).into();
+    table.numbers(value, lines().map(|line| line.estimate.map_or_else(cells::error, significant_digits)));
+    table.beside("interval", of_chance(|assessment| cells::interval(&assessment.interval).into()));
+    table.beside("floor", of_chance(|assessment| cells::floor(assessment.floor.as_ref())));
+    let p_value = |assessment: &Assessment| {
+        cells::p_value(assessment.floor.as_ref().map(|floor| floor.p_value), significant(assessment))
+    };
     table.beside("p", lines().map(|line| line.of_chance(p_value)));
-    if adjusted {
-        let p_adjusted = |line: &Line<'_>| line.of_chance(|assessment| p_cell(line.p_adjusted, seen(assessment)));
+    if lines().any(|line| line.p_adjusted.is_some()) {
+        let p_adjusted =
+            |line: &Line<'_>| line.of_chance(|assessment| cells::p_value(line.p_adjusted, significant(assessment)));
         table.beside("p (Holm)", lines().map(p_adjusted));
     }
     table.numbers("debiased", of_chance(|assessment| number::significant(assessment.debiased).into()));
+    if !compared.is_empty() {
+        table.numbers("compared", compared.iter().map(|compared| number::significant(compared.value)));
+    }
     let bound = |estimate: &Estimate| number::bound(estimate.numerical_bound);
     table.numbers("num. ±", lines().map(|line| line.of_estimate(bound)));
     table.notes("notes", lines().map(|line| line.of_estimate(legend::settings)));
     table
 }
 
-/// `[0.027, 0.036]`, or `<= 0.036` for an upper limit.
-pub(crate) fn interval(interval: &Interval) -> String {
-    let decimals = number::decimals(0.5 * (interval.upper - interval.lower));
-    match interval.is_upper_limit {
-        true => format!("<= {:.decimals$}", interval.upper),
-        false => format!("[{:.decimals$}, {:.decimals$}]", interval.lower, interval.upper),
-    }
-}
-
 fn tests(results: Results, names: &[String]) -> Option<Grid> {
     let named = results.iter().zip(names);
-    let all = || named.clone().flat_map(|(measured, name)| measured.figures.tests.iter().map(move |test| (name, test)));
-    // Where all are refused, the reason under the tables is enough.
+    let all = || named.clone().flat_map(|(measured, name)| measured.found.tests.iter().map(move |test| (name, test)));
+    // If all have errors, the reason under the tables is enough.
     all().find(|(_, test)| test.outcome.is_ok())?;
-    let first = results.iter().find_map(|measured| assessments(measured).next());
-    let seen = first.map_or(0.0, |first| 1.0 - first.interval.level);
+    let first = assessments(results).next();
+    let significant = first.map_or(0.0, |first| 1.0 - first.interval.level);
     let mut table = Grid::default();
     if results.len() > 1 {
         table.names(legend::by(results).as_deref().unwrap_or("predictions"), all().map(|(name, _)| name));
     }
     table.names("test", all().map(|(_, test)| test.name));
-    let of_result = |test: &Tested, cell: &dyn Fn(&TestResult) -> Cell, refused: Cell| match &test.outcome {
-        Ok(result) => cell(result),
-        Err(_) => refused,
-    };
+    let results = || all().map(|(_, test)| test.outcome.as_ref().ok());
     let statistic = |result: &TestResult| number::significant(result.statistic).into();
-    let refused = || Cell::toned("refused", Tone::Quiet);
-    table.numbers("statistic", all().map(|(_, test)| of_result(test, &statistic, refused())));
-    let p_value = |result: &TestResult| p_cell(Some(result.p_value), seen);
-    table.numbers("p", all().map(|(_, test)| of_result(test, &p_value, Cell::default())));
+    table.numbers("statistic", results().map(|result| result.map_or_else(cells::error, statistic)));
+    let p_value = |result: &TestResult| cells::p_value(Some(result.p_value), significant);
+    table.numbers("p", results().map(|result| result.map_or_else(Cell::default, p_value)));
     if all().any(|(_, test)| test.p_adjusted.is_some()) {
-        table.numbers("p (Holm)", all().map(|(_, test)| p_cell(test.p_adjusted, seen)));
+        table.numbers("p (Holm)", all().map(|(_, test)| cells::p_value(test.p_adjusted, significant)));
     }
-    table.notes("looks at", all().map(|(_, test)| Cell::toned(test.about, Tone::Quiet)));
+    table.notes("tests", all().map(|(_, test)| Cell::toned(test.about, Tone::Quiet)));
     Some(table)
 }
 
-fn assessments(measured: &Measured<Assessed>) -> impl Iterator<Item = &Assessment> {
-    measured.figures.figures.iter().filter_map(|figure| figure.outcome.as_ref().ok())
+fn assessments(results: Results<'_>) -> impl Iterator<Item = &Assessment> {
+    results.iter().flat_map(|measured| &measured.found.values).filter_map(Answer::assessment)
 }
 
 fn explanation(results: Results) -> String {
-    let assessments = || results.iter().flat_map(assessments);
+    let adjusted = results.iter().flat_map(|measured| &measured.found.values).any(|answer| answer.p_adjusted.is_some());
+    let adjusted = if adjusted { "p (Holm): p adjusted for the number of groups.\n" } else { "" };
+    explain(|| assessments(results)) + adjusted
+}
+
+/// What the columns of [`grid`] mean.
+pub(crate) fn explain<'a, I: Iterator<Item = &'a Assessment>>(assessments: impl Fn() -> I) -> String {
     let Some(first) = assessments().next() else { return String::new() };
     let n_resamples = assessments().find_map(|assessment| assessment.floor.as_ref()).map(|floor| floor.n_resamples);
     let limits = assessments().any(|assessment| assessment.interval.is_upper_limit);
-    let floor = n_resamples.map(|n| {
-        format!(
-            "floor: what a calibrated model would show on these rows, mean ± deviation of {} draws. p: how often a calibrated \
-             model would score at least as much by chance.\n",
-            number::count(n)
-        )
-    });
     let decided = assessments().any(|assessment| assessment.residual.is_some());
-    let rules: BTreeSet<&str> = assessments().map(debiased).collect();
-    let adjusted = results.iter().flat_map(|measured| &measured.figures.figures).any(|f| f.p_adjusted.is_some());
+    let rules: BTreeSet<&str> = assessments().map(|assessment| rule(assessment.debias)).collect();
     [
         format!(
-            "interval: {}, for the value of the population at the same settings{}.\n",
+            "interval: {} interval for the value of the population at the same settings{}.\n",
             number::percent(first.interval.level),
-            if limits { "; an upper limit where there is no evidence of miscalibration" } else { "" }
+            if limits { "; an upper limit if there is no evidence of miscalibration" } else { "" }
         ),
-        floor.unwrap_or_default(),
-        if decided {
-            "The verdict comes from residual_ls_ece: p and the debiased value in the line of ls_ece are those of residual_ls_ece. The direction splits that debiased value into parts.\n"
-                .to_owned()
-        } else {
-            String::new()
-        },
-        if adjusted { "p (Holm): adjusted for the number of groups.\n".to_owned() } else { String::new() },
+        n_resamples.map_or(String::new(), legend::floor),
+        if decided { DECIDED.to_owned() } else { String::new() },
         legend::floors_and_clusters(assessments()),
         format!(
-            "debiased: the value without the bias that noise adds ({}). num. ±: numerical error alone.\n",
+            "debiased: the value without the bias that noise adds ({}).\n",
             rules.into_iter().collect::<Vec<_>>().join(", or ")
         ),
+        legend::BOUND.to_owned(),
     ]
     .concat()
 }
 
-fn debiased(assessment: &Assessment) -> &'static str {
-    match assessment.debias {
-        calipers::Debias::Local => "place by place",
-        calipers::Debias::Floor => "root of value² - floor²",
-        calipers::Debias::Bootstrap => "by the bootstrap",
-        calipers::Debias::Mean => "mean of root(value² - floor²) and the bootstrap's",
+const DECIDED: &str = "p and debiased of ls_ece are those of its residual form, residual_ls_ece, which decides.\n";
+
+fn rule(debias: Debias) -> &'static str {
+    match debias {
+        Debias::Local => "removed for each block of probabilities",
+        Debias::Floor => "root of value² - floor²",
+        Debias::Bootstrap => "removed by the bootstrap",
+        Debias::Mean => "mean of root(value² - floor²) and the bootstrap's",
     }
 }
 
-/// Each reason once, with all that it is about.
-fn refusals(results: Results, names: &[String], screen: &Screen) -> String {
-    // What is not there and why, and of what.
-    let mut all: Vec<((&str, String), String)> = Vec::new();
-    for (measured, name) in results.iter().zip(names) {
-        let figures = measured.figures.figures.iter().filter_map(|figure| {
-            let absent = if figure.alone.is_some() { "no interval" } else { "refused" };
-            Some((absent, figure.name, figure.outcome.as_ref().err()?))
+fn reasons(results: Results, names: &[String], screen: &Screen) -> String {
+    let all = results.iter().zip(names).flat_map(|(measured, name)| {
+        let values = measured.found.values.iter().filter_map(|answer| match &answer.outcome {
+            Err(error) => Some((("error", error.to_string()), answer.name)),
+            Ok(known) if known.assessment.is_none() => {
+                Some((("interval not available", known.unavailable.clone()?), answer.name))
+            }
+            Ok(_) => None,
         });
-        let tests = measured.figures.tests.iter();
-        let tests = tests.filter_map(|test| Some(("refused", test.name, test.outcome.as_ref().err()?)));
-        for (absent, what, refusal) in figures.chain(tests) {
-            let what = if results.len() > 1 { format!("{what} of {name}") } else { what.to_owned() };
-            all.push(((absent, refusal.to_string()), what));
-        }
-    }
-    let line = |((absent, text), all): &((&str, String), Vec<String>)| {
-        let all = if results.len() > 1 { legend::few(all) } else { all.join(", ") };
-        screen.reason(&crate::printable(&format!("{absent}: {all}: {text}")))
-    };
-    grouped(all).iter().map(line).collect()
+        let tests = measured.found.tests.iter();
+        let tests = tests.filter_map(|test| Some((("error", test.outcome.as_ref().err()?.to_string()), test.name)));
+        values.chain(tests).map(move |(reason, what)| (reason, what, name))
+    });
+    legend::reasons(all, results.len() > 1, screen)
 }

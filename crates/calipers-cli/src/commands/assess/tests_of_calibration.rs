@@ -17,7 +17,7 @@ pub(crate) struct Tests {
 #[derive(Debug)]
 pub(crate) struct Tested {
     pub(crate) name: &'static str,
-    /// What it looks at, in a few words.
+    /// What it tests, in a few words.
     pub(crate) about: &'static str,
     pub(crate) outcome: Result<TestResult, Error>,
     /// The p-value of a group, adjusted for all groups.
@@ -30,52 +30,37 @@ impl Tested {
     }
 }
 
+/// A test with the settings of the command.
+macro_rules! boxed {
+    ($test:expr, $tests:expr, $n:expr, $random_state:expr) => {
+        Box::new($test.link(Arc::clone(&$tests.link)).n_resamples($n).random_state($random_state))
+    };
+}
+
 impl Tests {
     pub(crate) fn run(&self, sample: Sample<'_>, n_resamples: u64, random_state: u64) -> Vec<Tested> {
-        let link = || Arc::clone(&self.link);
         let n = usize::try_from(n_resamples).unwrap_or(usize::MAX);
-        let cumulative = |statistic| {
-            CumulativeTest::new().statistic(statistic).link(link()).n_resamples(n).random_state(random_state)
-        };
         let named = |statistic| CumulativeCalibrationError::new().statistic(statistic).spec().name;
+        let (range, largest) = (CumulativeStatistic::Range, CumulativeStatistic::MaximumAbsolute);
+        let cumulative = |statistic| CumulativeTest::new().statistic(statistic);
         let all: [(&str, &str, Box<dyn CalibrationTest>); 6] = [
-            (
-                "spiegelhalter",
-                "Brier score",
-                Box::new(Spiegelhalter::new().link(link()).n_resamples(n).random_state(random_state)),
-            ),
-            (
-                "hosmer_lemeshow",
-                "10 groups of equal mass",
-                Box::new(HosmerLemeshow::new().link(link()).n_resamples(n).random_state(random_state)),
-            ),
-            (
-                named(CumulativeStatistic::Range),
-                "range of cumulative residuals",
-                Box::new(cumulative(CumulativeStatistic::Range)),
-            ),
-            (
-                named(CumulativeStatistic::MaximumAbsolute),
-                "largest cumulative residual",
-                Box::new(cumulative(CumulativeStatistic::MaximumAbsolute)),
-            ),
-            (
-                "adaptive_tcal",
-                "2, 4, 8, ... bins",
-                Box::new(AdaptiveTCal::new().link(link()).n_resamples(n).random_state(random_state)),
-            ),
+            ("spiegelhalter", "Brier score", boxed!(Spiegelhalter::new(), self, n, random_state)),
+            ("hosmer_lemeshow", "10 groups of equal mass", boxed!(HosmerLemeshow::new(), self, n, random_state)),
+            (named(range), "range of cumulative residuals", boxed!(cumulative(range), self, n, random_state)),
+            (named(largest), "largest cumulative residual", boxed!(cumulative(largest), self, n, random_state)),
+            ("adaptive_tcal", "2, 4, 8, ... bins", boxed!(AdaptiveTCal::new(), self, n, random_state)),
             ("cox", "intercept 0 and slope 1", Box::new(CoxTest::new())),
         ];
-        let refused = |got: &str| {
+        let rejected = |got: &str| {
             let rule = "independent rows in memory for tests of calibration".to_owned();
             Err(Error::InvalidSetting { name: "rows", rule, value: got.to_owned() })
         };
         let tested = |(name, about, test): (&'static str, &'static str, Box<dyn CalibrationTest>)| {
             let outcome = match sample.view() {
                 Some(view) if !sample.has_clusters() => test.test(view),
-                Some(_) => refused("clusters of rows"),
-                None if sample.is_sketch() => refused("a sketch"),
-                None => refused("several classes"),
+                Some(_) => rejected("clusters of rows"),
+                None if sample.is_sketch() => rejected("a sketch"),
+                None => rejected("several classes"),
             };
             Tested { name, about, outcome, p_adjusted: None }
         };

@@ -1,29 +1,20 @@
 //! What a gate found, for people.
 
-use calipers::Assessment;
-
-use crate::commands::analysis::floor::p_cell;
-use crate::commands::assess::table::interval;
-use crate::commands::check::{Gate, Line, Tested, Verdict};
+use super::{Gate, Line, Tested, Verdict};
 use crate::render::grid::{Cell, Grid};
 use crate::render::screen::{Screen, Tone};
-use crate::render::{legend, number};
+use crate::render::{cells, legend, number};
 
 /// More that passed are counted and not listed.
 const MOST_PASSED: usize = 10;
 
-pub(crate) fn render(gate: &Gate, screen: &Screen) -> String {
-    let inputs = gate.results.iter().map(|measured| &measured.figures.input);
-    let notes = [
-        explanation(gate),
-        legend::rows_read(&gate.results),
-        legend::glossary(&gate.results, inputs),
-        legend::guesses(&gate.results, &gate.names),
-    ];
+pub(super) fn render(gate: &Gate, screen: &Screen) -> String {
+    let inputs = gate.results.iter().map(|measured| &measured.found.input);
+    let notes = explanation(gate) + &legend::under(&gate.results, &gate.names, inputs);
     let lines = lines(gate);
     let table = if lines.is_empty() { String::new() } else { table(gate, &lines).draw(screen) };
     let verdict = screen.paint(&sentence(gate), tone(gate.verdict()));
-    [verdict, "\n\n".to_owned(), table, "\n".to_owned(), screen.notes(&notes.concat())].concat()
+    [verdict, "\n\n".to_owned(), table, "\n".to_owned(), screen.notes(&notes)].concat()
 }
 
 fn tone(verdict: Verdict) -> Tone {
@@ -35,16 +26,16 @@ fn tone(verdict: Verdict) -> Tone {
 }
 
 /// The verdict in one line.
-pub(crate) fn sentence(gate: &Gate) -> String {
+pub(super) fn sentence(gate: &Gate) -> String {
     let verdict = gate.verdict();
     if let [line] = &gate.lines[..] {
         let (max, measure) = (line.max, decided(line));
         return match verdict {
             Verdict::Failed => format!("failed: {measure} is above {max}"),
-            Verdict::Undecided if line.wants_draws() => {
-                format!("undecided: whether {measure} is above {max}, so few draws do not tell")
+            Verdict::Undecided => {
+                let few = if line.wants_resamples() { "resamples" } else { "rows" };
+                format!("undecided: there are too few {few} to tell whether {measure} is above {max}")
             }
-            Verdict::Undecided => format!("undecided: whether {measure} is above {max}, these rows do not tell"),
             Verdict::Passed => format!("passed: {measure} is at most {max}"),
         };
     }
@@ -57,15 +48,7 @@ pub(crate) fn sentence(gate: &Gate) -> String {
 
 /// What a verdict is about.
 fn decided(line: &Line) -> String {
-    match deciding(line) {
-        Some(deciding) => deciding.estimate.title().to_owned(),
-        None => line.measure.to_owned(),
-    }
-}
-
-/// The measure that decides, where it is another one.
-fn deciding(line: &Line) -> Option<&Assessment> {
-    line.tested.as_ref()?.assessment.residual.as_deref()
+    line.deciding().map_or(line.measure, |deciding| deciding.estimate.title()).to_owned()
 }
 
 /// What failed, then what is undecided, then what passed, unless that is much.
@@ -78,7 +61,7 @@ fn lines(gate: &Gate) -> Vec<&Line> {
 
 fn table(gate: &Gate, lines: &[&Line]) -> Grid {
     let lines = || lines.iter();
-    let seen = 1.0 - gate.level;
+    let significant = 1.0 - gate.level;
     let mut table = Grid::default();
     table.names("verdict", lines().map(|line| Cell::toned(line.verdict.name(), tone(line.verdict))));
     if gate.results.len() > 1 {
@@ -89,20 +72,21 @@ fn table(gate: &Gate, lines: &[&Line]) -> Grid {
     table.numbers("n", lines().map(|line| number::count(line.estimate.n)));
     table.numbers("value", lines().map(|line| number::significant(line.estimate.value)));
     // The residual form of LS-ECE, which decides for it: with its interval.
-    if gate.lines.iter().any(|line| deciding(line).is_some()) {
-        let value = |line: &Line| deciding(line).map(|deciding| number::significant(deciding.estimate.value));
+    if gate.lines.iter().any(|line| line.deciding().is_some()) {
+        let value = |line: &Line| line.deciding().map(|deciding| number::significant(deciding.estimate.value));
         table.numbers("residual", lines().map(|line| value(line).unwrap_or_else(|| "-".to_owned())));
     }
-    let known = |line: &Line| line.tested.as_ref().map(|tested| interval(&tested.assessment.deciding().interval));
+    let known =
+        |line: &Line| line.tested.as_ref().map(|tested| cells::interval(&tested.assessment.deciding().interval));
     table.numbers("interval", lines().map(|line| known(line).unwrap_or_else(|| "-".to_owned())));
     table.numbers("max", lines().map(|line| line.max.to_string()));
-    let p_value = |line: &Line, p: fn(&Tested) -> f64| p_cell(line.tested.as_ref().map(p), seen);
+    let p_value = |line: &Line, p: fn(&Tested) -> f64| cells::p_value(line.tested.as_ref().map(p), significant);
     table.numbers("p", lines().map(|line| p_value(line, |tested| tested.against.p_value)));
     if gate.lines.len() > 1 {
         table.numbers("p (Holm)", lines().map(|line| p_value(line, |tested| tested.p_adjusted)));
     }
     let notes = |line: &&Line| {
-        let decided = deciding(line).map(|deciding| format!("decided by {}, ", deciding.estimate.title()));
+        let decided = line.deciding().map(|deciding| format!("decided by {}, ", deciding.estimate.title()));
         decided.unwrap_or_default() + &legend::settings(&line.estimate)
     };
     table.notes("notes", lines().map(notes));
@@ -113,29 +97,31 @@ fn explanation(gate: &Gate) -> String {
     let n_passed = gate.lines_of(Verdict::Passed).count();
     let tested = || gate.lines.iter().filter_map(|line| line.tested.as_ref());
     let clusters = tested().find_map(|tested| tested.assessment.n_clusters);
-    let untested = gate.lines.iter().any(|line| line.tested.is_none());
-    let adjusted = format!(
-        "p: of \"the value of the population is max\"; p (Holm): adjusted for {} figures, and decided where at most {}.\n",
-        number::count(gate.lines.len() as u64),
-        // Of 1 - 0.95, not 0.050000000000000044.
-        (1e9 * (1.0 - gate.level)).round() / 1e9
-    );
-    let one = "p: of \"the value of the population is max\". Passed where the interval ends at max or below, failed where it begins above.\n".to_owned();
-    [
-        if n_passed > MOST_PASSED {
-            format!("{n_passed} that passed are not listed; --json has them.\n")
-        } else {
-            String::new()
-        },
-        format!("interval: {}, for the value of the population at the same settings.\n", number::percent(gate.level)),
-        if gate.lines.iter().any(|line| deciding(line).is_some()) {
-            "residual: the residual form of LS-ECE, which is 0 for a calibrated model at any sigma. The verdict and the interval are those of the residual form.\n".to_owned()
-        } else {
-            String::new()
-        },
-        if gate.lines.len() > 1 { adjusted } else { one },
-        clusters.map_or(String::new(), |n| format!("Rows in {} clusters.\n", number::count(n))),
-        if untested { "No interval: groups of fewer than 10 clusters.\n".to_owned() } else { String::new() },
-    ]
-    .concat()
+    let decided = gate.lines.iter().any(|line| line.deciding().is_some());
+    let p = "p: of the hypothesis that the value of the population equals max";
+    // Of 1 - 0.95, not 0.050000000000000044.
+    let significant = (1e9 * (1.0 - gate.level)).round() / 1e9;
+    let n_values = number::count(gate.lines.len() as u64);
+    let lines = [
+        (n_passed > MOST_PASSED).then(|| format!("{n_passed} values that passed are not listed; --json has them.")),
+        Some(format!(
+            "interval: {} interval for the value of the population at the same settings.",
+            number::percent(gate.level)
+        )),
+        decided.then(|| RESIDUAL.to_owned()),
+        Some(match gate.lines.len() {
+            1 => format!("{p}. A value passes if the interval ends at max or below, and fails if it begins above."),
+            _ => format!(
+                "{p}; p (Holm): adjusted for {n_values} values. A value is decided if that is at most {significant}."
+            ),
+        }),
+        clusters.map(|n| legend::clusters(n).trim_end().to_owned()),
+        gate.lines.iter().any(|line| line.tested.is_none()).then(|| FEW_CLUSTERS.to_owned()),
+    ];
+    lines.into_iter().flatten().map(|line| line + "\n").collect()
 }
+
+const RESIDUAL: &str = "residual: the residual form of LS-ECE, which is 0 for a calibrated model at any sigma. The verdict and the interval are \
+     those of the residual form.";
+
+const FEW_CLUSTERS: &str = "Groups of fewer than 10 clusters have no interval.";

@@ -1,16 +1,16 @@
-//! Models that answer for the same rows, of one file or of several: what cannot be paired is
-//! refused, with the first row that differs.
+//! Models of the same rows, from one file or several. Rows that cannot be paired are an error,
+//! which names the first row that differs.
 
 use anyhow::{Context, Result, bail};
 use calipers::{BinaryView, Predictions};
 
 use crate::dataset::batch::Batch;
 use crate::dataset::files::InputFile;
-use crate::dataset::pairing::{self, Difference};
+use crate::dataset::pairing;
 use crate::dataset::{Dataset, Reader, WholeFiles};
 use crate::render::legend;
 
-/// A model whose rows are sound.
+/// A model whose rows are valid.
 pub(crate) struct Checked<'a> {
     pub(crate) name: String,
     pub(crate) dataset: &'a Dataset<Batch>,
@@ -48,30 +48,12 @@ pub(crate) fn open_all(
     Ok(all)
 }
 
-/// The models of both answer for the same rows, in the same order, which count as much. `of_all`
-/// says of what the first one is the first: ` of its group`, or nothing.
+/// The models of both have the same rows, in the same order, with the same weights. `of_all` tells
+/// of what the first one is the first: ` of its group`, or nothing.
 fn must_have_rows_of(first: &Dataset<Batch>, other: &Dataset<Batch>, of_all: &str) -> Result<()> {
-    let first_file = format!("{}, the first{of_all}", first.file.shown());
     match pairing::difference(&first.content, &other.content) {
         None => Ok(()),
-        Some(Difference::Rows(ours, theirs)) => {
-            bail!("must have the rows of {first_file}: that has {ours}, and this {theirs}")
-        }
-        Some(Difference::Labels(unlike)) => bail!(
-            "must have the labels of {first_file}, in the same order: in row {} that has {}, and this {}",
-            unlike.row,
-            unlike.first,
-            unlike.other
-        ),
-        Some(Difference::Weights(unlike)) => bail!(
-            "must have the weights of {first_file}: in row {} that has {}, and this {}",
-            unlike.row,
-            unlike.first,
-            unlike.other
-        ),
-        Some(Difference::NoWeights { in_first }) => {
-            bail!("must have the weights of {first_file}: {} has none", if in_first { "that" } else { "this" })
-        }
+        Some(what) => bail!("must have the rows of {}, the first{of_all}: they have {what}", first.file.shown()),
     }
 }
 

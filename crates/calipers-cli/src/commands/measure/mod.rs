@@ -1,82 +1,49 @@
-//! `calipers measure`: LS-ECE and binned ECE of the predictions in files, or the measures that are
-//! named.
+//! `calipers measure`: measures of the predictions in files, LS-ECE and binned ECE unless others
+//! are named.
 
-pub(crate) mod named_table;
-pub(crate) mod table;
+mod table;
 
 use anyhow::Result;
 use clap::Args;
 
 use crate::args::{FilesArgs, MeasuresArgs, OptionArgs, OutputArgs};
-use crate::commands::analysis::Reading;
+use crate::commands::analysis::answers::{Analysis, How};
 use crate::commands::analysis::floor::Floors;
-use crate::commands::analysis::measures::{LsEceAndEce, Named};
-use crate::commands::measures;
+use crate::commands::analysis::{Reading, selected};
 use crate::render::json;
 use crate::render::screen::Screen;
 
-/// Measure the calibration error of predictions: LS-ECE, with a bound on its numerical error, and
-/// binned ECE
+/// Measure the calibration error of predictions: LS-ECE and binned ECE, or other measures by name
 ///
-/// Beside each figure is its floor: what a calibrated model would show on these rows, as mean and
-/// deviation of 200 draws of outcomes from the probabilities themselves; p is how often a
-/// calibrated model would show as much, of LS-ECE by its residual form. `calipers assess` has more
-/// draws, and intervals. Other measures are asked for by name with --measure, or all with --all;
-/// `calipers measures` lists them. Each file and each --prob gives one row, or one column of a
-/// table of many measures. Columns that are not named are taken by names that leave no doubt, such
-/// as prob and label, and the output says so. An .npz file has arrays probs or logits, (n) or (n,
-/// k), or conf and pred, with labels. A file of sketches (`calipers sketch`) is measured as the
-/// rows that it was made from.
+/// Use it for a first look at one or more models. Each value has a bound on its numerical error and
+/// a noise floor: the value that a perfectly calibrated model would get on the same data by chance
+/// alone. `calipers assess` adds intervals and a verdict.
+///
+/// Each file and each --prob is a model, and each value of the --by column is a group of its rows.
+/// Columns that are not named are found by names such as prob and label, and the output shows which
+/// were used. `calipers inspect` shows the columns of a file. An .npz file has an array probs or
+/// logits of shape (n,) or (n, k), or conf and pred, and labels.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  calipers measure predictions.csv
-  calipers measure predictions.parquet --prob model_a --prob model_b --label bought --positive yes
-  calipers measure cifar10_*.npz --sigma 0.1 --json
-  calipers measure 'logs/*.parquet' --together --by country
-  calipers measure week.calipers
-  calipers measure predictions.csv --all
-  calipers measure predictions.csv --measure smooth_ece --measure brier_score --json
-
-Files of more than a million rows are read in constant memory, through a sketch whose error is part of the bound;
-measures that need the rows have them in memory. With --measure or --all, a measure that cannot be computed says why in its
-place, and where none can be, that is an error. In JSON such a measure has null as value and the reason as refused. JSON has
-no infinity: a value that is infinite is null, with value_text \"inf\".
-
-Exit code: 0 fine, 2 could not measure.")]
+#[command(after_help = include_str!("../help/measure.txt"))]
 pub(crate) struct MeasureArgs {
     #[command(flatten)]
-    pub(crate) files: FilesArgs,
+    files: FilesArgs,
     #[command(flatten)]
     measures: MeasuresArgs,
     #[command(flatten)]
     options: OptionArgs,
-    /// Floors: auto (where they are no long wait), always or never. auto has that of LS-ECE for any
-    /// number of rows, that of quick measures such as ECE up to 100,000 rows, and none for the
-    /// slower ones (`calipers assess` has those) and for more than 100 groups
+    /// When noise floors are computed
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
-    floor: String,
+    floor: Floors,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    output: OutputArgs,
 }
 
 pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<String> {
-    let json = args.output.json;
-    let ls_ece = args.options.ls_ece.measure()?;
-    let ece = args.options.binned_ece()?;
-    let floors: Floors = args.floor.parse()?;
-    let named = measures::named(&args.measures, &args.options)?;
+    let selected = selected::by_names(&args.measures.names(), &args.options)?;
     args.output.start_threads()?;
     let reading = Reading { files: &args.files, cluster: None, options: &args.options };
-    match named {
-        None => {
-            let results = reading.run(LsEceAndEce { ls_ece, ece, floors }, true, &[])?;
-            Ok(if json { json::render(&results) } else { table::render(&results, screen) })
-        }
-        Some(selected) => {
-            let sketch_is_enough = measures::sketch_is_enough(&selected);
-            let results = reading.run(Named { selected, floors }, sketch_is_enough, &[measures::N_BINS])?;
-            Ok(if json { json::render_named(&results) } else { named_table::render(&results, screen) })
-        }
-    }
+    let all_needed = !args.measures.are_named();
+    let results = reading.run(&Analysis { selected, all_needed, how: How::Measure(args.floor) })?;
+    Ok(if args.output.json { json::results(&results) } else { table::render(&results, screen) })
 }

@@ -1,146 +1,159 @@
-//! The table of LS-ECE and ECE for people, and the words under it.
+//! The table of measures: a line for each measure and a column for each model, or the other way
+//! round if there are more models.
 
-use calipers::Estimate;
+use calipers::LsEce;
+use calipers::measure::Family;
 
-use crate::commands::analysis::floor::{Floored, add_floors};
-use crate::commands::analysis::measures::Figures;
-use crate::dataset::model::Measured;
-use crate::render::grid::Grid;
+use crate::commands::analysis::answers::{Answer, Answers, Known};
+use crate::dataset::model::{Measured, Method};
+use crate::render::grid::{Cell, Grid};
 use crate::render::screen::Screen;
-use crate::render::{legend, number};
+use crate::render::{cells, legend, number, wrap};
 
-pub(crate) fn render(results: &[Measured<Figures>], screen: &Screen) -> String {
+/// Characters in a line of a heading, so that it is hardly wider than what is under it.
+const HEADING: usize = 12;
+
+/// A p-value of at most so much stands out, since `measure` has no level.
+const SIGNIFICANT: f64 = 0.05;
+
+type Results<'a> = &'a [Measured<Answers>];
+
+pub(crate) fn render(results: Results, screen: &Screen) -> String {
     let names = legend::names(results);
-    let notes = [explanation(results), glossary(results), legend::guesses(results, &names)].concat();
-    [table(results, &names).draw(screen), "\n".to_owned(), screen.notes(&notes)].concat()
+    let notes = [
+        explanation(results),
+        reasons(results, &names, screen),
+        inputs_noted(results, &names, screen),
+        legend::under(results, &names, results.iter().map(|measured| &measured.found.input)),
+    ];
+    table(results, &names).draw(&screen.with_width()) + "\n" + &screen.notes(&notes.concat())
 }
 
-fn table(results: &[Measured<Figures>], names: &[String]) -> Grid {
-    let (alike, one_n_bins, floors) = (legend::all_alike(results), n_bins(results).is_some(), has_floors(results));
-    let notes: Vec<String> = results.iter().map(|measured| notes(measured, alike, one_n_bins)).collect();
-    let ls_ece = || results.iter().map(|measured| &measured.figures.ls_ece);
-    let ece = || results.iter().map(|measured| &measured.figures.ece);
-    let value = |figure: &Floored| number::significant(figure.estimate.value);
-    let mut table = Grid::default();
-    table.names(legend::by(results).as_deref().unwrap_or("predictions"), names);
-    table.numbers("n", ls_ece().map(|figure| number::count(figure.estimate.n)));
-    table.numbers("LS-ECE", ls_ece().map(value));
+/// A column of values, one for each line, with floors and p-values if there are any.
+fn add_values(table: &mut Grid, heading: &str, n: Option<String>, values: &[&Answer], floors: bool) {
+    let cells = |answer: &&Answer| match &answer.outcome {
+        Ok(known) => (
+            number::significant(known.estimate.value).into(),
+            (cells::floor(known.floor.as_ref()), cells::p_value(known.p_value(), SIGNIFICANT)),
+        ),
+        Err(_) => (cells::error(), Default::default()),
+    };
+    let (values, of_floors): (Vec<Cell>, Vec<(Cell, Cell)>) =
+        n.map(|n| (n.into(), Default::default())).into_iter().chain(values.iter().map(cells)).unzip();
+    table.numbers(&wrap::lines(heading, &['_', '-', ' ', '.'], HEADING, 0).join("\n"), values);
     if floors {
-        add_floors(&mut table, ls_ece().map(Floored::cells));
+        let (floors, p_values): (Vec<Cell>, Vec<Cell>) = of_floors.into_iter().unzip();
+        table.beside("floor", floors);
+        table.beside("p", p_values);
     }
-    table.beside("num. ±", ls_ece().map(|figure| number::bound(figure.estimate.numerical_bound)));
-    table.beside("sigma", ls_ece().map(|figure| sigma(&figure.estimate)));
-    table.numbers(&ece_name(results), ece().map(value));
-    if floors {
-        add_floors(&mut table, ece().map(Floored::cells));
+}
+
+/// The largest numerical error of the values in a line.
+fn bound(values: &Vec<&Answer>) -> String {
+    let bounds = values.iter().filter_map(|answer| answer.known()).map(|known| known.estimate.numerical_bound);
+    bounds.reduce(f64::max).map_or(String::new(), number::bound)
+}
+
+fn table(results: Results, names: &[String]) -> Grid {
+    let shown = shown(results);
+    let floors = known(results).any(Known::has_place_for_floor);
+    let by = legend::by(results);
+    let n = |measured: &Measured<Answers>| number::count(measured.found.n);
+    let of_measures: Vec<Vec<&Answer>> = shown
+        .iter()
+        .map(|(place, _)| results.iter().map(|measured| &measured.found.values[*place]).collect())
+        .collect();
+    let of_models: Vec<Vec<&Answer>> = results
+        .iter()
+        .map(|measured| shown.iter().map(|(place, _)| &measured.found.values[*place]).collect())
+        .collect();
+    let mut table = Grid::with_whole_names();
+    if results.len() > shown.len() {
+        table.names(by.as_deref().unwrap_or("predictions"), names);
+        table.numbers("n", results.iter().map(n));
+        for ((_, name), values) in shown.iter().zip(&of_measures) {
+            add_values(&mut table, name, None, values, floors);
+        }
+        table.numbers("num. ±", of_models.iter().map(bound));
+        return table;
     }
-    if notes.iter().any(|notes| !notes.is_empty()) {
-        table.notes("notes", notes);
+    let corner = by.map_or("measure".to_owned(), |by| format!("measure, by {by}"));
+    table.names(&corner, std::iter::once("n").chain(shown.iter().map(|(_, name)| *name)));
+    for ((measured, name), values) in results.iter().zip(names).zip(&of_models) {
+        add_values(&mut table, name, Some(n(measured)), values, floors);
+    }
+    table.numbers("num. ±", std::iter::once(String::new()).chain(of_measures.iter().map(bound)));
+    if let [values] = &of_models[..] {
+        let settings = values.iter().map(|answer| answer.known().map(|known| legend::settings(&known.estimate)));
+        let notes: Vec<String> = std::iter::once(None).chain(settings).map(Option::unwrap_or_default).collect();
+        if notes.iter().any(|notes| !notes.is_empty()) {
+            table.notes("notes", notes);
+        }
     }
     table
 }
 
-fn has_floors(results: &[Measured<Figures>]) -> bool {
-    results.iter().any(|Measured { figures: Figures { ls_ece, ece }, .. }| {
-        ls_ece.has_place_for_floor() || ece.has_place_for_floor()
-    })
+fn known(results: Results<'_>) -> impl Iterator<Item = &Known> {
+    results.iter().flat_map(|measured| &measured.found.values).filter_map(Answer::known)
 }
 
-fn sigma(estimate: &Estimate) -> String {
-    if let Some(sigma) = estimate.settings.number("sigma") {
-        return number::significant(sigma);
-    }
-    let sigmas = || estimate.per_class.iter().filter_map(|class| class.settings.number("sigma"));
-    let (least, most) = (sigmas().fold(f64::INFINITY, f64::min), sigmas().fold(0.0, f64::max));
-    format!("{least:.2}..{most:.2}")
+/// Places and names of the measures. Those that no sketch can answer are not listed one by one.
+fn shown(results: Results) -> Vec<(usize, &'static str)> {
+    let of_rows = results.iter().any(|measured| measured.method == Method::Rows);
+    let answered = |place: usize| results.iter().any(|measured| measured.found.values[place].outcome.is_ok());
+    let values = results.first().map_or(&[][..], |measured| &measured.found.values);
+    let places = values.iter().enumerate().filter(|(place, _)| of_rows || answered(*place));
+    places.map(|(place, answer)| (place, answer.name)).collect()
 }
 
-fn text<'a>(estimate: &'a Estimate, name: &str) -> &'a str {
-    estimate.settings.text(name).unwrap_or_default()
+fn explanation(results: Results) -> String {
+    let estimates = || known(results).map(|known| &known.estimate);
+    let n_resamples = known(results).find_map(|known| known.floor.as_ref()).map(|floor| floor.n_resamples);
+    let smoothed = estimates().any(|estimate| estimate.spec.name == LsEce::NAME);
+    let link = estimates().find_map(|estimate| estimate.settings.text("link"));
+    let sigmas: Vec<Option<f64>> = estimates()
+        .filter(|estimate| estimate.spec.family == Family::LogitSmoothing)
+        .map(|estimate| estimate.settings.number("sigma"))
+        .collect();
+    let differ = sigmas.windows(2).any(|pair| pair[0] != pair[1]);
+    let clipped = estimates().find(|estimate| results.len() == 1 && estimate.n_clipped > 0);
+    [
+        if smoothed { LS_ECE.to_owned() } else { String::new() },
+        n_resamples.map_or(String::new(), legend::floor),
+        if smoothed && n_resamples.is_some() { RESIDUAL.to_owned() } else { String::new() },
+        legend::BOUND.to_owned(),
+        link.filter(|link| *link != "logistic").map_or(String::new(), |link| format!("The link is {link}.\n")),
+        if differ { legend::SIGMA_DIFFERS.to_owned() } else { String::new() },
+        clipped.map_or(String::new(), |estimate| legend::clipped(estimate.settings.number("clip"))),
+    ]
+    .concat()
 }
 
-/// The heading of the binned figure, with what makes it differ from others of its name.
-fn ece_name(results: &[Measured<Figures>]) -> String {
-    let Some(first) = results.first().map(|measured| &measured.figures.ece.estimate) else { return "ECE".to_owned() };
-    let name = match text(first, "norm") {
-        "l2" => "RMSCE",
-        "max" => "MCE",
-        _ => "ECE",
+const LS_ECE: &str =
+    "ls_ece: the mean gap between predicted probability and observed frequency, smoothed; 0 is perfect.\n";
+
+const RESIDUAL: &str = "p of ls_ece is that of its residual form, residual_ls_ece.\n";
+
+fn reasons(results: Results, names: &[String], screen: &Screen) -> String {
+    let all = results.iter().zip(names).flat_map(|(measured, name)| {
+        measured.found.values.iter().filter_map(move |answer| {
+            let (absent, reason) = match &answer.outcome {
+                Err(error) => ("error", error.to_string()),
+                Ok(known) => ("floor not available", known.unavailable.clone()?),
+            };
+            Some(((absent, reason), answer.name, name))
+        })
+    });
+    legend::reasons(all, results.len() > 1, screen)
+}
+
+/// What was tied, rounded or left out, and what sets models apart.
+fn inputs_noted(results: Results, names: &[String], screen: &Screen) -> String {
+    let alike = legend::all_alike(results);
+    let line = |(measured, name): (&Measured<Answers>, &String)| {
+        let view = (!alike).then(|| legend::view(measured)).flatten();
+        let notes: Vec<String> = view.into_iter().chain(legend::of_input(&measured.found.input)).collect();
+        (!notes.is_empty()).then(|| screen.reason(&format!("{name}: {}", notes.join(", "))))
     };
-    let n_bins = n_bins(results).map_or("auto".to_owned(), |n_bins| n_bins.to_string());
-    let mass = if text(first, "strategy") == "quantile" { " equal-mass" } else { "" };
-    let compat = match text(first, "compat") {
-        "none" => String::new(),
-        tool => format!(", as {tool}"),
-    };
-    let bins = if n_bins == "1" { "bin" } else { "bins" };
-    format!("{name} ({n_bins}{mass} {bins}{compat})")
-}
-
-/// The number of bins, if all rows have the same.
-fn n_bins(results: &[Measured<Figures>]) -> Option<f64> {
-    let n_bins = |measured: &Measured<Figures>| measured.figures.ece.estimate.settings.number("n_bins");
-    let first = results.first().and_then(n_bins);
-    first.filter(|_| results.iter().all(|measured| n_bins(measured) == first))
-}
-
-/// What was clipped, tied, rounded or left out, and what sets this row apart from others.
-fn notes(measured: &Measured<Figures>, alike: bool, one_n_bins: bool) -> String {
-    let Figures { ls_ece: Floored { estimate: ls_ece, .. }, ece: Floored { estimate: ece, .. } } = &measured.figures;
-    let notes = [
-        (!alike).then(|| legend::view(measured)).flatten(),
-        (!one_n_bins).then(|| format!("{} bins", ece.settings.number("n_bins").unwrap_or_default())),
-        legend::counted(ls_ece.n_clipped, "clipped"),
-    ];
-    notes.into_iter().chain(legend::of_input(&ls_ece.input)).flatten().collect::<Vec<_>>().join(", ")
-}
-
-fn sigmas_differ(results: &[Measured<Figures>]) -> bool {
-    let sigma = |measured: &Measured<Figures>| measured.figures.ls_ece.estimate.settings.number("sigma");
-    results.windows(2).any(|pair| sigma(&pair[0]) != sigma(&pair[1]))
-}
-
-/// What the figures mean, for one who has never seen them.
-fn explanation(results: &[Measured<Figures>]) -> String {
-    let Some(first) = results.first().map(|measured| &measured.figures.ls_ece.estimate) else { return String::new() };
-    let rule = if text(first, "sigma_rule") == "auto" { "by rule (auto)" } else { "as given" };
-    format!(
-        "LS-ECE: the mean gap between predicted probability and observed frequency, smoothed; 0 is perfect.\n\
-         num. ± bounds its numerical error, not chance. Noise {}, link {}, sigma {rule}.\n{}{}{}",
-        text(first, "noise"),
-        text(first, "link"),
-        floors(results),
-        if sigmas_differ(results) {
-            "Sigma differs from row to row: to compare rows, give all one --sigma.\n"
-        } else {
-            ""
-        },
-        legend::rows_read(results),
-    )
-}
-
-/// What floors are, and why there are none where there are not.
-fn floors(results: &[Measured<Figures>]) -> String {
-    if !has_floors(results) {
-        return String::new();
-    }
-    let unavailable = |name: &str, figure: fn(&Figures) -> &Floored| {
-        legend::unavailable(name, results.iter().map(|measured| figure(&measured.figures)))
-    };
-    let unavailable =
-        [unavailable("LS-ECE", |figures| &figures.ls_ece), unavailable("ECE", |figures| &figures.ece)].concat();
-    legend::FLOOR.to_owned() + &unavailable
-}
-
-/// What the notes mean, as far as there are any.
-fn glossary(results: &[Measured<Figures>]) -> String {
-    let figures = || results.iter().map(|measured| &measured.figures.ls_ece.estimate);
-    let clip = figures().next().and_then(|figure| figure.settings.number("clip")).unwrap_or_default();
-    let clipped = figures().any(|figure| figure.n_clipped > 0).then(|| clipped(clip));
-    clipped.unwrap_or_default() + &legend::glossary(results, figures().map(|figure| &figure.input))
-}
-
-/// What clipped rows are.
-pub(crate) fn clipped(clip: f64) -> String {
-    format!("clipped: closer than {clip:e} to 0 or 1, so moved to that distance: 0 and 1 have no finite logit\n")
+    results.iter().zip(names).filter_map(line).collect()
 }

@@ -3,95 +3,83 @@
 mod origin;
 mod pairing;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use calipers::Predictions;
-use calipers_report::{Chart, Groups, Model, Options, Report, Source};
-use clap::Args;
-use serde_json::json;
+use calipers_report::{Groups, Model, Options, Report, Source};
+use clap::{ArgMatches, Args};
 
-use crate::args::significance::DrawArgs;
-use crate::args::{InputArgs, OptionArgs, OutputArgs};
+use crate::args::significance::ResampleArgs;
+use crate::args::{self, InputArgs, OptionArgs, OutputArgs};
 use crate::dataset::batch::{self, Batch};
 use crate::dataset::files::{self, InputFile};
 use crate::dataset::model::Measured;
 use crate::dataset::sketches::Sketches;
 use crate::dataset::{Content, Dataset, Reader, groups};
 use crate::output::{Output, OutputFolder};
-use crate::progress::Waiting;
+use crate::progress;
 use crate::render::{json, legend, number};
 
-/// Make a report: one page of HTML with verdict, measures, diagrams, sweep, classes, groups and
-/// comparisons
+/// Write a report: one self-contained HTML page about one or more models
 ///
-/// The page needs nothing else: it opens anywhere, without a network, on a phone, in print and for
-/// a screen reader. Files, columns, models and groups are named as for `calipers measure`; several
-/// models stand side by side, and are compared pair by pair where their rows are the same. Files of
-/// more than a million rows, and files of sketches, are shown through a sketch: what that cannot
-/// tell is left out, and the page says so.
+/// Use it to share results. The page has the verdict, all measures, reliability diagrams, the
+/// sweep, classes, groups and comparisons. It loads nothing from elsewhere and works without a
+/// network, on a phone, in print and with a screen reader. Files, columns, models and groups are
+/// named as for `calipers measure`. Several models are side by side, and are compared in pairs if
+/// their rows are the same. Files of more than a million rows, and files of sketches, are shown
+/// through a sketch; the page names what a sketch does not have.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  calipers report predictions.csv -o report.html
-  calipers report predictions.csv --prob model_a --prob model_b --label bought -o report.html
-  calipers report cifar10_resnet20.npz cifar10_resnet56.npz -o report.html --svg charts
-  calipers report answers.parquet --prob stated_confidence --label correct --by llm -o report.html
-  calipers report week.calipers -o report.html
-
-The page appears whole or not at all. The same files and options make the same page, to the byte.
-
-Exit code: 0 fine, whatever the figures; 2 could not be made.")]
+#[command(after_help = include_str!("../help/report.txt"))]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
-    pub(crate) input: InputArgs,
+    input: InputArgs,
     #[command(flatten)]
-    draws: DrawArgs,
+    resample: ResampleArgs,
     #[command(flatten)]
     options: OptionArgs,
-    /// File to write, as a rule named .html
-    #[arg(short, long, value_name = "FILE", required_unless_present = "columns", help_heading = "Output")]
-    output: Option<PathBuf>,
-    /// Save the charts of the page as SVG files too, into this folder
+    /// File to write, usually named .html
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: PathBuf,
+    /// Also save the charts of the page as SVG files, into this folder
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     svg: Option<PathBuf>,
-    /// What the page is called [default: the names of the models]
+    /// Title of the page [default: the names of the models]
     #[arg(long, value_name = "TEXT", help_heading = "Output")]
     title: Option<String>,
     #[command(flatten)]
-    pub(crate) outcome: OutputArgs,
+    outcome: OutputArgs,
 }
 
-/// A page with more would be none that anyone reads.
+/// Nobody reads a page with more.
 const MOST_MODELS: usize = 40;
 
 /// The largest page that is written.
 const MOST_BYTES: usize = 2_000_000;
 
-pub(crate) fn run(args: &ReportArgs) -> Result<String> {
-    let rules = args.input.rules()?;
+pub(crate) fn run(args: &ReportArgs, matches: &ArgMatches) -> Result<String> {
     let options = Options::new()
-        .ls_ece(args.options.ls_ece.measure()?, args.options.ls_ece.clip_value(), args.options.ls_ece.link()?)
-        .ece(args.options.binned_ece()?)
-        .level(args.draws.level)
-        .n_resamples(args.draws.resamples)
-        .random_state(args.draws.random_state.value());
+        .ls_ece(args.options.ls_ece(), args.options.clip(), args.options.link())
+        .ece(args.options.binned_ece())
+        .level(args.resample.level)
+        .n_resamples(args.resample.n_resamples)
+        .random_state(args.resample.random_state.random_state);
     options.check()?;
-    args.draws.check()?;
+    args.resample.check()?;
     args.outcome.start_threads()?;
-    // proof: left out only with --columns, for which nothing is written
-    let output = args.output.as_deref().context("-o FILE is needed")?;
-    let inputs = args.input.open_files()?;
-    if let (true, Some(option)) = (inputs.iter().all(InputFile::is_sketch), args.input.first_given()) {
-        bail!("{option} is for rows, which sketches have lost");
+    let (output, inputs) = (&args.output, args.input.open_files()?);
+    if inputs.iter().all(InputFile::is_sketch)
+        && let Some(option) = args::first_given::<InputArgs>(matches)
+    {
+        bail!("{option} is for rows, which sketches do not have");
     }
-    files::refuse_overwriting(output, &inputs)?;
+    files::reject_overwriting(output, &inputs)?;
     let place = Output::new(output)?;
     let folder = args.svg.as_deref().map(OutputFolder::new).transpose()?;
-    // Only what a sketch answers as well as the rows do.
-    let possible = args.options.ls_ece.sketch_options().zip(args.options.ece.n_bins_of_a_sketch());
-    let sketch = possible.map(|(_, n_bins)| options.sketch(n_bins));
-    let reader = Reader { args: &args.input, rules, cluster: args.draws.cluster.as_deref(), sketch };
+    // Only where a sketch answers as well as the rows do.
+    let n_bins = args.options.sketch_options().and(args.options.n_bins_of_a_sketch());
+    let sketch = n_bins.map(|n_bins| options.sketch(n_bins));
+    let reader = Reader { args: &args.input, cluster: args.resample.cluster.as_deref(), sketch };
     let mut datasets = Vec::new();
     for file in &inputs {
         datasets.push(reader.open(file).with_context(|| file.shown())?);
@@ -102,11 +90,11 @@ pub(crate) fn run(args: &ReportArgs) -> Result<String> {
     }
     let checked = datasets.iter().map(|dataset| check(dataset).with_context(|| dataset.file.shown()));
     let checked = checked.collect::<Result<Vec<_>>>()?;
-    let waiting = Waiting::new();
-    waiting.say("figures");
-    let figures = report(args, options, &datasets, &checked)?.gather()?;
-    waiting.say("page");
-    let (html, charts) = (figures.to_html(), figures.charts());
+    let waiting = progress::waiting();
+    progress::begin(&waiting, "values");
+    let values = report(args, options, &datasets, &checked)?.gather()?;
+    progress::begin(&waiting, "page");
+    let (html, charts) = (values.to_html(), values.charts());
     drop(waiting);
     if html.len() > MOST_BYTES {
         bail!(
@@ -120,14 +108,20 @@ pub(crate) fn run(args: &ReportArgs) -> Result<String> {
     }
     place.write(html.as_bytes())?;
     if args.outcome.json {
-        return Ok(written(&inputs, output, &charts, n_models, html.len()));
+        return Ok(json::document([
+            ("file", output.display().to_string().into()),
+            ("from", files::names(&inputs)),
+            ("n_models", n_models.into()),
+            ("n_bytes", html.len().into()),
+            ("charts", charts.iter().map(|(name, _)| name.as_str()).collect()),
+        ]));
     }
     let models = if n_models == 1 { "1 model".to_owned() } else { format!("{n_models} models") };
     let size = number::count(html.len() as u64);
     Ok(crate::printable(&format!("{}: {models}, {size} bytes", output.display())) + "\n")
 }
 
-/// A model whose rows are sound.
+/// A model whose rows are valid.
 struct Checked<'a> {
     predictions: Predictions<'a>,
     clusters: Option<Vec<u32>>,
@@ -138,7 +132,7 @@ fn check(dataset: &Dataset) -> Result<Vec<Checked<'_>>> {
     let Content::Rows(batch) = &dataset.content else { return Ok(Vec::new()) };
     dataset.each_model(|place, _| {
         let predictions = batch.predictions(place)?;
-        Ok(Checked { clusters: batch.cluster_numbers(&predictions)?, predictions })
+        Ok([Checked { clusters: batch.cluster_numbers(&predictions)?, predictions }])
     })
 }
 
@@ -183,28 +177,11 @@ fn report<'a>(
 
 fn of_sketches(sketches: &Sketches) -> Option<Groups<'_>> {
     let groups = sketches.groups.as_ref()?;
-    // A group whose rows were all left out has nothing to show.
-    let sketches = groups.sketches.iter().filter(|(_, sketch)| sketch.n() > 0);
-    let sketches = sketches.map(|(key, sketch)| (key.clone(), sketch)).collect();
-    Some(Groups::Sketches { by: groups.by.clone(), sketches })
+    Some(Groups::Sketches { by: groups.by.clone(), sketches: groups.with_rows() })
 }
 
 fn of_rows(model: &Measured<()>, batch: &Batch, predictions: &Predictions<'_>) -> Option<Groups<'static>> {
     let by = model.columns.as_ref()?.by.clone()?;
     let (keys, numbers) = groups::keys_and_numbers(batch.groups.as_ref()?, &batch::kept_rows(predictions));
     Some(Groups::Rows { by, keys, numbers })
-}
-
-/// What was written, for programs.
-fn written(inputs: &[InputFile], output: &Path, charts: &[(String, Chart)], n_models: usize, n_bytes: usize) -> String {
-    let files: Vec<String> = inputs.iter().map(|file| file.name.display().to_string()).collect();
-    let charts: Vec<&str> = charts.iter().map(|(name, _)| name.as_str()).collect();
-    json::text(&json!({
-        "calipers": env!("CARGO_PKG_VERSION"),
-        "file": output.display().to_string(),
-        "from": files,
-        "n_models": n_models,
-        "n_bytes": n_bytes,
-        "charts": charts,
-    }))
 }

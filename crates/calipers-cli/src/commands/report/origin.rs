@@ -1,4 +1,4 @@
-//! What the page says of where its figures came from.
+//! Where the values of the page come from.
 
 use calipers::Form;
 use calipers_report::Origin;
@@ -24,10 +24,10 @@ pub(super) fn of(model: &Measured<()>) -> Origin {
     let named = named.into_iter().flatten().map(|(what, name)| (what.to_owned(), name.clone()));
     let mut notes = Vec::new();
     if !columns.guessed.is_empty() {
-        notes.push(format!("guessed by its name: {}", columns.guessed.join(", ")));
+        notes.push(format!("found by name: {}", columns.guessed.join(", ")));
     }
     if columns.n_classes > 1 {
-        notes.push(format!("{} classes; of tied top classes: {}", columns.n_classes, columns.rules.ties_name));
+        notes.push(format!("{} classes; tied top classes: {}", columns.n_classes, columns.rules.ties.name()));
     }
     Origin { files, columns: named.collect(), notes }
 }

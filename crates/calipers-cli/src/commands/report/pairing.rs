@@ -1,30 +1,22 @@
-//! Whether the models of all files answer for the same rows, in the same order.
+//! Whether the models of all files have the same rows, in the same order.
 
 use super::Checked;
-use crate::dataset::pairing::{self, Difference};
-use crate::dataset::{Content, Dataset};
+use crate::dataset::{Content, Dataset, pairing};
 
-/// What stands in the way of comparing models pair by pair, in words; `None` if nothing does.
+/// Why models cannot be compared in pairs; `None` if they can.
 pub(super) fn obstacle(datasets: &[Dataset], checked: &[Vec<Checked<'_>>]) -> Option<String> {
     let mut all = Vec::new();
     for dataset in datasets {
         match &dataset.content {
             Content::Rows(batch) => all.push((dataset.file.name.display(), batch)),
             Content::Sketches(_) => {
-                return Some(format!("{} is known by a sketch, which has lost its rows", dataset.file.name.display()));
+                return Some(format!("{} is a sketch, which does not have the rows", dataset.file.name.display()));
             }
         }
     }
     let ((first, ours), others) = all.split_first()?;
-    for (other, theirs) in others {
-        let what = match pairing::difference(ours, theirs) {
-            None => continue,
-            Some(Difference::Rows(n, m)) => format!("{n} and {m} rows"),
-            Some(Difference::Labels(unlike)) => {
-                format!("the labels {} and {} in row {}", unlike.first, unlike.other, unlike.row)
-            }
-            Some(Difference::Weights(_) | Difference::NoWeights { .. }) => "different weights".to_owned(),
-        };
+    let different = others.iter().find_map(|(other, theirs)| Some((other, pairing::difference(ours, theirs)?)));
+    if let Some((other, what)) = different {
         return Some(format!("{first} and {other} have {what}"));
     }
     let mut models = checked.iter().flatten();

@@ -31,15 +31,15 @@ pub(super) fn grouped(input: &InputArgs) -> Result<Groups> {
 
 /// As [`calipers_studies::images::run`] does, but before any file is read.
 fn check_group(group: &str, groups: &Groups) -> Result<(), Error> {
-    let refused = |rule: &str| {
+    let rejected = |rule: &str| {
         let value = format!("{group:?}");
         Err(Error::InvalidSetting { name: "group", rule: rule.to_owned(), value })
     };
     if group.is_empty() || !group.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c)) {
-        return refused("letters from a to z, digits, ., - and _");
+        return rejected("letters from a to z, digits, ., - and _");
     }
     match groups.iter().any(|(other, _)| other != group && other.eq_ignore_ascii_case(group)) {
-        true => refused("unlike all others, also in upper case"),
+        true => rejected("unlike all others, also in upper case"),
         false => Ok(()),
     }
 }

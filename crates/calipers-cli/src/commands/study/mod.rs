@@ -1,4 +1,4 @@
-//! `calipers study`: the paper's experiments, and calipers' own, as pages with figures and tables.
+//! `calipers study`: the paper's experiments, and calipers' own, as pages with charts and tables.
 
 mod groups;
 
@@ -7,48 +7,49 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use calipers_studies::images::{self, Group, Model};
 use calipers_studies::{Agreement, Finding, Page, STUDIES, Setting, Study};
-use clap::Args;
+use clap::{ArgMatches, Args};
 use serde_json::{Value, json};
 
-use crate::args::significance::SeedArgs;
-use crate::args::{InputArgs, MULTICLASS_OF_ONE, OutputArgs};
+use crate::args::significance::RandomStateArgs;
+use crate::args::{self, InputArgs, OutputArgs};
 use crate::commands::compare::paired;
 use crate::dataset::batch::Batch;
 use crate::dataset::files::{self, InputFile};
 use crate::dataset::{Dataset, Reader, WholeFiles};
 use crate::output::OutputFolder;
 use crate::render::grid::Grid;
+use crate::render::json;
 use crate::render::screen::Screen;
 use groups::grouped;
 
-/// Run an experiment: a page of text, figures and tables in a folder
+/// Run an experiment: a page of text, charts and tables in a folder
 ///
-/// A study writes NAME.md with its figures (SVG) and tables (CSV), and prints what it found:
-/// whether a claim of the paper was seen. The same seed gives the same files.
+/// Use it to reproduce the paper's experiments and those of calipers, or to run the paper's image
+/// experiment on your own models. A study writes NAME.md with its charts (SVG) and tables (CSV),
+/// and prints its findings: whether it confirms a claim of the paper. The same --random-state gives
+/// the same files.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("files", |files| files.required(false).value_name("GROUP=FILE").help(FILES).display_order(1)),
     mut_arg("by", |by| by.hide(true)),
-    mut_arg("columns", |columns| columns.hide(true)),
-    mut_arg("multiclass", |multiclass| multiclass.help(MULTICLASS_OF_ONE)),
     after_help = after_help()
 )]
 pub(crate) struct StudyArgs {
-    /// The study; `list`, or no name at all, lists those that there are
+    /// The study; without a name, or with `list`, all studies are listed
     #[arg(value_name = "NAME", help_heading = "Arguments", display_order = 0)]
     name: Option<String>,
 
-    /// Folder for the page. It is made if it is not there, with those around it; if it is, files of
-    /// the same names are replaced and all others left alone
+    /// Folder for the page. It is created if needed; in an existing folder, files of the same names
+    /// are replaced and all others are kept
     #[arg(short, long, alias = "output", value_name = "DIR", help_heading = "Study")]
     out: Option<PathBuf>,
 
-    /// Fewer rows and repetitions: to see that it works, not to believe the figures
+    /// Fewer rows and repetitions: to try the study, not to rely on its values
     #[arg(long, help_heading = "Study")]
     quick: bool,
 
     #[command(flatten, next_help_heading = "Study")]
-    random_state: SeedArgs,
+    random_state: RandomStateArgs,
 
     #[command(flatten)]
     input: InputArgs,
@@ -56,8 +57,7 @@ pub(crate) struct StudyArgs {
     output: OutputArgs,
 }
 
-const FILES: &str = "For images: predictions of one model, read as by `calipers measure`, and the group that it belongs to, such as a data set; \
-                     without GROUP= it is `models`. Patterns such as cifar10='runs/*.npz' are expanded";
+const FILES: &str = "For images: predictions of one model, and the group that it belongs to, such as a data set [default group: models]. Patterns such as cifar10='runs/*.npz' are expanded";
 
 /// Name and description of every study, with the arguments that it takes.
 fn studies() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
@@ -65,27 +65,15 @@ fn studies() -> impl Iterator<Item = (&'static str, &'static str, &'static str)>
     plain.chain([(images::NAME, images::ABOUT, " GROUP=FILE...")])
 }
 
-fn list() -> String {
-    studies().map(|(name, about, files)| format!("  {name}{files}\n      {about}\n")).collect()
-}
-
 fn after_help() -> String {
-    format!(
-        "Studies:\n{}\n\
-         Examples:\n  \
-         calipers study two-point --out pages\n  \
-         calipers study images --out pages cifar10='cifar10_*.npz' imagenet='imagenet_*.npz'\n\n\
-         The models of a group are compared on the same rows: files whose labels or weights differ are refused, and with --invalid count \
-         models of which different rows are left out. Input options are for images. Files are written when all are done, or none is.\n\n\
-         Exit code: 0 fine, 2 could not run.",
-        list()
-    )
+    let studies = studies().map(|(name, about, files)| format!("  {name}{files}\n      {about}\n"));
+    format!(include_str!("../help/study.txt"), studies.collect::<String>())
 }
 
-pub(crate) fn run(args: &StudyArgs, screen: &Screen) -> Result<String> {
+pub(crate) fn run(args: &StudyArgs, matches: &ArgMatches, screen: &Screen) -> Result<String> {
     let name = match args.name.as_deref() {
         None | Some("list") => {
-            refuse_all(args)?;
+            reject_input::<StudyArgs>(args, matches, "the list of studies needs no data")?;
             return Ok(listing(args.output.json, screen));
         }
         Some(name) => name,
@@ -96,10 +84,10 @@ pub(crate) fn run(args: &StudyArgs, screen: &Screen) -> Result<String> {
         bail!("no study is called {name}: there are {}", names.join(", "));
     }
     let Some(out) = &args.out else { bail!("--out DIR is needed: the folder for the page of {name}") };
-    let setting = Setting { quick: args.quick, random_state: args.random_state.value() };
+    let setting = Setting { quick: args.quick, random_state: args.random_state.random_state };
     match study {
         Some(study) => {
-            refuse_input(name, &args.input)?;
+            reject_input::<InputArgs>(args, matches, &format!("{name} makes its own data"))?;
             args.output.start_threads()?;
             let folder = output_folder(out, name, &[])?;
             finish(&study.run(&setting)?, &folder, &[], args)
@@ -118,29 +106,16 @@ fn listing(as_json: bool, screen: &Screen) -> String {
     let all: Vec<Value> = studies()
         .map(|(name, about, files)| json!({ "name": name, "about": about, "takes_files": !files.is_empty() }))
         .collect();
-    format!("{:#}\n", json!({ "calipers": env!("CARGO_PKG_VERSION"), "studies": all }))
+    json::document([("studies", all.into())])
 }
 
-/// What would be ignored is refused.
-fn refuse_input(name: &str, input: &InputArgs) -> Result<()> {
-    if let Some(file) = input.files.first() {
-        bail!("{name} makes its own data and takes no files, got {}", file.display());
-    }
-    match input.first_given() {
-        Some(option) => bail!("{name} makes its own data and has no use for {option}"),
-        None => Ok(()),
-    }
-}
-
-/// The list of studies takes nothing.
-fn refuse_all(args: &StudyArgs) -> Result<()> {
+/// An option that would be ignored is an error.
+fn reject_input<A: Args>(args: &StudyArgs, matches: &ArgMatches, reason: &str) -> Result<()> {
     if let Some(file) = args.input.files.first() {
-        bail!("the list of studies takes no files, got {}", file.display());
+        bail!("{reason} and takes no files, got {}", file.display());
     }
-    let own = [("--out", args.out.is_some()), ("--quick", args.quick), ("--seed", args.random_state.is_given())];
-    let own = own.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
-    match own.or(args.input.first_given()) {
-        Some(option) => bail!("the list of studies has no use for {option}: name a study, as two-point"),
+    match args::first_given::<A>(matches) {
+        Some(option) => bail!("{reason} and has no use for {option}"),
         None => Ok(()),
     }
 }
@@ -148,48 +123,45 @@ fn refuse_all(args: &StudyArgs) -> Result<()> {
 /// Tables that images writes: the only files of a study that could be predictions too.
 const TABLES: [&str; 3] = ["images-points.csv", "images-differences.csv", "images-models.csv"];
 
-/// The folder of the page of that study. What can be told of its files is refused before there are
-/// any.
+/// The folder of the page of that study. Files that cannot be written are an error before any work.
 fn output_folder(out: &Path, study: &str, inputs: &[InputFile]) -> Result<OutputFolder> {
     let folder = OutputFolder::new(out)?;
-    folder.refuse_folders(|name| {
+    folder.reject_folders(|name| {
         let rest = name.strip_prefix(study);
         rest.is_some_and(|rest| {
             rest == ".md" || rest.starts_with('-') && [".svg", ".csv"].iter().any(|end| rest.ends_with(end))
         })
     })?;
     for table in TABLES {
-        files::refuse_overwriting(&folder.path(table), inputs)?;
+        files::reject_overwriting(&folder.path(table), inputs)?;
     }
     Ok(folder)
 }
 
-/// Writes all files of the page, then says what was found.
+/// Writes all files of the page, then reports the findings.
 fn finish(page: &Page, folder: &OutputFolder, inputs: &[InputFile], args: &StudyArgs) -> Result<String> {
     let texts: Vec<(String, String)> = page.files().map(|file| (file.name, file.text)).collect();
     for (name, _) in &texts {
-        files::refuse_overwriting(&folder.path(name), inputs)?;
+        files::reject_overwriting(&folder.path(name), inputs)?;
     }
     folder.write(&texts)?;
     let paths: Vec<String> = texts.iter().map(|(name, _)| folder.path(name).display().to_string()).collect();
     if args.output.json {
         let findings: Vec<Value> = page.findings().iter().map(finding).collect();
-        let all = json!({
-            "calipers": env!("CARGO_PKG_VERSION"),
-            "study": page.name(),
-            "quick": args.quick,
-            "random_state": args.random_state.value(),
-            "findings": findings,
-            "page": paths.first(),
-            "files": paths,
-        });
-        return Ok(format!("{all:#}\n"));
+        return Ok(json::document([
+            ("study", page.name().into()),
+            ("quick", args.quick.into()),
+            ("random_state", args.random_state.random_state.into()),
+            ("findings", findings.into()),
+            ("page", paths.first().cloned().into()),
+            ("files", paths.into()),
+        ]));
     }
     let findings: String =
         page.findings().iter().map(|found| format!("{}: {}\n\n", found.agreement.words(), found.text)).collect();
     let page = paths.first().map_or("", String::as_str);
     Ok(format!(
-        "{findings}{}: the page, with {} figures and tables beside it\n",
+        "{findings}{}: the page, with {} charts and tables beside it\n",
         crate::printable(page),
         paths.len() - 1
     ))
@@ -207,14 +179,10 @@ fn finding(found: &Finding) -> Value {
 /// The models of a group answer for the same rows.
 const OF_ALL: &str = " of its group";
 
-const WHOLE_FILES: WholeFiles =
-    WholeFiles { verb: "study", done: "studied", figure: "curve", needs: "bins of any number" };
+const WHOLE_FILES: WholeFiles = WholeFiles { verb: "study", needs: "bins of any number" };
 
 fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
     let mut reader = WHOLE_FILES.reader(&args.input, None)?;
-    if args.input.columns {
-        bail!("study has no --columns: calipers measure FILE --columns looks at a file");
-    }
     if args.input.files.is_empty() {
         bail!("images needs predictions: one file for each model, as cifar10=resnet20.npz");
     }
@@ -222,17 +190,12 @@ fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
     let named = grouped(&args.input)?;
     let inputs: Vec<InputFile> = named.iter().flat_map(|(_, files)| files.iter().cloned()).collect();
     let folder = output_folder(out, images::NAME, &inputs)?;
-    let mut groups = Vec::new();
-    for (group, files) in &named {
-        groups.push((group, open_all(group, files, &mut reader)?));
-    }
-    let mut checked = Vec::new();
-    for (group, datasets) in &groups {
-        checked.push((*group, paired::check_all(datasets, OF_ALL)?));
-    }
-    let groups = checked.iter().map(|(group, models)| {
+    let opened = named.iter().map(|(group, files)| open_all(group, files, &mut reader));
+    let opened = opened.collect::<Result<Vec<_>>>()?;
+    let checked = opened.iter().map(|datasets| paired::check_all(datasets, OF_ALL)).collect::<Result<Vec<_>>>()?;
+    let groups = named.iter().zip(&checked).map(|((group, _), models)| {
         let models = models.iter().map(|model| Ok(Model { name: model.name.clone(), view: model.view()? }));
-        Ok(Group { name: (*group).clone(), models: models.collect::<Result<_>>()? })
+        Ok(Group { name: group.clone(), models: models.collect::<Result<_>>()? })
     });
     let groups: Vec<Group<'_>> = groups.collect::<Result<_>>()?;
     let page = images::run(&groups, setting)?;

@@ -1,8 +1,7 @@
-//! Sweeps for people: the verdict first, then the figures behind it.
+//! Sweeps for people: the verdict first, then the values behind it.
 
 use calipers::{Estimate, SweepResult, Verdict};
 
-use crate::commands::measure::table;
 use crate::dataset::model::Measured;
 use crate::render::grid::Grid;
 use crate::render::screen::{Screen, Tone};
@@ -10,8 +9,8 @@ use crate::render::{legend, number};
 
 pub(crate) fn render(results: &[Measured<SweepResult>], names: &[String], screen: &Screen) -> String {
     let verdict = |(name, measured): (&String, &Measured<SweepResult>)| {
-        let line = screen.prose(&format!("{name}: {}", measured.figures.sentence()));
-        let tone = match measured.figures.verdict {
+        let line = screen.prose(&format!("{name}: {}", measured.found.sentence()));
+        let tone = match measured.found.verdict {
             Verdict::Brittle { .. } => Tone::Warning,
             Verdict::Stable | Verdict::Undecided => Tone::Plain,
         };
@@ -23,36 +22,37 @@ pub(crate) fn render(results: &[Measured<SweepResult>], names: &[String], screen
         if results.len() > 1 {
             text += &format!("{}\n", screen.paint(name, Tone::Heading));
         }
-        text += &figures(&measured.figures).draw(screen);
+        text += &values(&measured.found).draw(screen);
         text += &screen.prose(&notes(measured));
     }
     text.push('\n');
-    let under =
-        [explanation(results), &legend::rows_read(results), &glossary(results), &legend::guesses(results, names)];
+    let clipped = results.iter().filter_map(|measured| measured.found.points.first());
+    let clipped = clipped.map(|point| &point.ls_ece).find(|estimate| estimate.n_clipped > 0);
+    let clipped = clipped.map_or(String::new(), |estimate| legend::clipped(estimate.settings.number("clip")));
+    let inputs = results.iter().map(|measured| &measured.found.input);
+    let under = [explanation(results), &clipped, &legend::under(results, names, inputs)];
     text + &screen.notes(&under.concat())
 }
 
-/// What the verdict means: of brittle, if there is one, or of stable.
+/// What the verdict means: brittle, if there is one, or else stable.
 fn explanation(results: &[Measured<SweepResult>]) -> &'static str {
-    let any = |is: fn(&Verdict) -> bool| results.iter().any(|measured| is(&measured.figures.verdict));
+    let any = |is: fn(&Verdict) -> bool| results.iter().any(|measured| is(&measured.found.verdict));
     match (any(|verdict| matches!(verdict, Verdict::Brittle { .. })), any(|verdict| *verdict == Verdict::Stable)) {
-        (true, _) => BRITTLE,
-        (false, true) => STABLE,
+        (true, _) => {
+            "Brittle: from 10 to 100 bins ECE moves more than LS-ECE does over the same 1/sigma, and more than twice what \
+             chance alone would move it by (the mean range of a perfectly calibrated model with these predictions, 200 \
+             resamples).\n"
+        }
+        (false, true) => {
+            "Stable: from 10 to 100 bins ECE moves no more than LS-ECE does over the same 1/sigma, or no more than twice \
+             what chance alone would move it by (the mean range of a perfectly calibrated model with these predictions, \
+             200 resamples).\n"
+        }
         (false, false) => "",
     }
 }
 
-const STABLE: &str = "\
-Stable: from 10 to 100 bins ECE moves no more than LS-ECE does over the same 1/sigma, or no more than twice what chance \
-alone would move it by (the mean range for a perfectly calibrated model with these predictions, 200 draws).
-";
-
-const BRITTLE: &str = "\
-Brittle: from 10 to 100 bins ECE moves more than LS-ECE does over the same 1/sigma, and more than twice what chance \
-alone would move it by (the mean range for a perfectly calibrated model with these predictions, 200 draws).
-";
-
-fn figures(result: &SweepResult) -> Grid {
+fn values(result: &SweepResult) -> Grid {
     let points = || result.points.iter();
     let compat = result.settings.text("compat").filter(|tool| *tool != "none");
     let edges = compat.map_or(String::new(), |tool| format!(", as {tool}"));
@@ -73,10 +73,10 @@ fn figures(result: &SweepResult) -> Grid {
 
 /// What has no bins: rows, smECE, chance and ties.
 fn notes(measured: &Measured<SweepResult>) -> String {
-    let result = &measured.figures;
+    let result = &measured.found;
     let n_clipped = result.points.first().map_or(0, |point| point.ls_ece.n_clipped);
-    let input = std::iter::once(legend::counted(n_clipped, "clipped")).chain(legend::of_input(&result.input));
-    let input: Vec<String> = input.flatten().collect();
+    let input = legend::counted(n_clipped, "clipped").into_iter().chain(legend::of_input(&result.input));
+    let input: Vec<String> = input.collect();
     let input = if input.is_empty() { String::new() } else { format!(" ({})", input.join(", ")) };
     let tied = match result.ties {
         None => String::new(),
@@ -91,12 +91,4 @@ fn notes(measured: &Measured<SweepResult>) -> String {
     let smooth =
         result.smooth_ece.as_ref().map(|found| format!(" {} {}.", found.title(), number::significant(found.value)));
     format!("{} rows{input}.{}\n{tied}", number::count(result.n), smooth.unwrap_or_default())
-}
-
-/// What the notes mean, as far as there are any.
-fn glossary(results: &[Measured<SweepResult>]) -> String {
-    let first = || results.iter().filter_map(|measured| measured.figures.points.first());
-    let clip = results.first().and_then(|measured| measured.figures.settings.number("clip")).unwrap_or_default();
-    let clipped = first().any(|point| point.ls_ece.n_clipped > 0).then(|| table::clipped(clip));
-    clipped.unwrap_or_default() + &legend::glossary(results, results.iter().map(|measured| &measured.figures.input))
 }

@@ -92,7 +92,6 @@ impl Projection {
 }
 
 fn check_type(field: &Field, role: Role) -> Result<(), Error> {
-    let refused = || role.wrong_type(format!("{} in column {}", type_name(field.data_type()), field.name()));
     let items = match field.data_type() {
         DataType::List(items) | DataType::LargeList(items) | DataType::FixedSizeList(items, _)
             if role.may_have_classes() =>
@@ -101,7 +100,12 @@ fn check_type(field: &Field, role: Role) -> Result<(), Error> {
         }
         plain => plain,
     };
-    plain_values(&*arrow_array::new_empty_array(items), role).map(|_| ()).ok_or_else(refused)
+    let values = plain_values(&*arrow_array::new_empty_array(items), role);
+    values.map(drop).ok_or_else(|| wrong_type(role, field.data_type(), field.name()))
+}
+
+fn wrong_type(role: Role, data_type: &DataType, column: &str) -> Error {
+    role.wrong_type(format!("{} in column {column}", type_name(data_type)))
 }
 
 /// The length of the first list that is not null; 1 if all are.
@@ -112,17 +116,13 @@ fn first_length(batches: OneColumn<'_>, name: &str, role: Role) -> Result<usize>
         let (_, bounds) = items(&*lists).unwrap_or((&*lists, Vec::new()));
         if let Some(row) = (0..bounds.len()).find(|row| lists.is_valid(*row)) {
             return match bounds[row].1 - bounds[row].0 {
-                0 => Err(no_values(role, first_row + row, name).into()),
+                0 => Err(role.no_values((first_row + row) as u64, name).into()),
                 length => Ok(length),
             };
         }
         first_row += lists.len();
     }
     Ok(1)
-}
-
-fn no_values(role: Role, row: usize, name: &str) -> Error {
-    role.wrong_shape(format!("no values in row {row} of column {name}"))
 }
 
 impl Wanted {
@@ -135,7 +135,12 @@ impl Wanted {
         };
         let k = self.n_classes;
         for (row, (start, end)) in bounds.iter().enumerate().filter(|(row, _)| !is_null(*row)) {
-            self.check_length(first_row as usize + row, end - start)?;
+            // All lists have the length of the first.
+            match end - start {
+                0 => return Err(self.role.no_values(first_row + row as u64, &self.name)),
+                length if length == k => {}
+                length => return Err(self.role.other_length(first_row + row as u64, &self.name, length, k)),
+            }
         }
         let values = match bounds.first().zip(bounds.last()) {
             // Lists without gaps are one run of values.
@@ -158,18 +163,7 @@ impl Wanted {
     }
 
     fn values(&self, array: &dyn Array) -> Result<Values, Error> {
-        let refused = || self.role.wrong_type(format!("{} in column {}", type_name(array.data_type()), self.name));
-        plain_values(array, self.role).ok_or_else(refused)
-    }
-
-    /// All lists have the length of the first.
-    fn check_length(&self, row: usize, length: usize) -> Result<(), Error> {
-        let (k, name) = (self.n_classes, &self.name);
-        match length {
-            0 => Err(no_values(self.role, row, name)),
-            _ if length == k => Ok(()),
-            _ => Err(self.role.wrong_shape(format!("{length} values in row {row} of column {name} and {k} before it"))),
-        }
+        plain_values(array, self.role).ok_or_else(|| wrong_type(self.role, array.data_type(), &self.name))
     }
 }
 
@@ -237,7 +231,7 @@ fn dictionary(array: &dyn Array, role: Role) -> Option<Values> {
     let words = plain_values(dictionary.values(), role)?;
     if words.len() == 0 {
         // All rows are null.
-        return Some(words.blanks(array.len()));
+        return Some(words.gather(std::iter::repeat_n(None, array.len())));
     }
     Some(words.gather(dictionary.normalized_keys().into_iter().map(Some)))
 }

@@ -49,6 +49,16 @@ impl Role {
         let expected = if self.may_have_classes() { "(n,) or (n, k)" } else { "(n,)" };
         Error::Shape { what: self.what(), expected, got: got.into() }
     }
+
+    /// A row whose list is empty.
+    pub(crate) fn no_values(self, row: u64, column: &str) -> Error {
+        self.wrong_shape(format!("no values in row {row} of column {column}"))
+    }
+
+    /// A row whose list has another length than those before it.
+    pub(crate) fn other_length(self, row: u64, column: &str, length: usize, before: usize) -> Error {
+        self.wrong_shape(format!("{length} values in row {row} of column {column} and {before} before it"))
+    }
 }
 
 /// Values of the types that the core reads in place. Numbers may be in memory that a reader owns: a
@@ -118,11 +128,6 @@ impl Values {
     /// The values at the given places; zero, or an empty text, where there is none.
     pub(crate) fn gather(&self, places: impl Iterator<Item = Option<usize>>) -> Values {
         each!(self, values => gathered(values, places).into())
-    }
-
-    /// So many zeros, or empty texts, of the same type.
-    pub(crate) fn blanks(&self, n: usize) -> Values {
-        self.gather(std::iter::repeat_n(None, n))
     }
 
     /// All values in order, of parts of one type.
@@ -224,11 +229,8 @@ impl Column {
     /// The parts of a column, put together.
     pub(crate) fn concat(parts: Vec<Column>, role: Role) -> Result<Self, Error> {
         if parts.is_empty() {
-            return Ok(Column::plain(if role.is_numeric() {
-                Vec::<f64>::new().into()
-            } else {
-                Vec::<bool>::new().into()
-            }));
+            let numbers: Values = Vec::<f64>::new().into();
+            return Ok(Column::plain(if role.is_numeric() { numbers } else { Values::Bool(Vec::new()) }));
         }
         let n_classes = parts.first().map_or(1, |part| part.n_classes);
         let missing = parts.iter().any(|part| part.missing.is_some()).then(|| {

@@ -1,4 +1,4 @@
-//! The formats that can be read: said by the user, by a file's name, or by its first bytes.
+//! The formats that can be read: given by the user, or known by a file's name or first bytes.
 
 use std::path::Path;
 
@@ -42,8 +42,8 @@ impl Format {
         })
     }
 
-    /// By the first bytes of standard input, which has no name to say it. Text that is no JSON is
-    /// taken for CSV, whose reader says what is wrong with it.
+    /// By the first bytes of standard input, which has no name. Text that is no JSON is
+    /// read as CSV, whose reader reports what is wrong.
     pub(crate) fn by_content(start: &[u8]) -> Result<Self> {
         // An Arrow stream begins with a marker of four bytes, which no text has.
         const STREAM: &[u8] = &[0xff; 4];
@@ -55,7 +55,7 @@ impl Format {
             _ if start.starts_with(b"PK") => Format::Npz,
             _ if start.starts_with(b"\x93NUMPY") => Format::Npy,
             _ if text.starts_with(b"{") => Format::Jsonl,
-            _ if text.starts_with(b"[") => bail!("JSON must be lines, an object each, got one list of all"),
+            _ if text.starts_with(b"[") => bail!("JSON must be one object on each line, got one list"),
             _ if start.contains(&0) => bail!("the first bytes are of no format that can be read"),
             _ => {
                 let header = text.split(|byte| *byte == b'\n').next().unwrap_or_default();

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Result, bail};
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_schema::SchemaRef;
+use arrow_schema::{ArrowError, SchemaRef};
 
 use super::{
     Extent, Failure, Parts, Role, Stream, Table, arrow, arrow::Projection, cannot_read, guarded, ipc_sizes, open_file,
@@ -28,12 +28,8 @@ pub(crate) struct IpcTable {
     first_rows: Vec<u64>,
 }
 
-/// One of the two forms.
-enum Reader {
-    /// Can go to any batch, so that each thread has one of its own.
-    File(FileReader<BufReader<File>>),
-    Stream(StreamReader<BufReader<File>>),
-}
+/// A reader of a file can go to any batch, so that each thread has one of its own.
+type OfFile = FileReader<BufReader<File>>;
 
 impl IpcTable {
     pub(crate) fn open(path: &Path) -> Result<Self> {
@@ -47,37 +43,28 @@ impl IpcTable {
         file.rewind().map_err(failed)?;
         let n_rows = if is_stream { ipc_sizes::check_stream(&mut file)? } else { ipc_sizes::check_file(&mut file)? };
         let first_rows = arrow::first_rows(n_rows);
-        let schema = guarded(FORMAT, || {
-            Ok(match Reader::open(path, is_stream, None)? {
-                Reader::File(reader) => reader.schema(),
-                Reader::Stream(reader) => reader.schema(),
-            })
-        })?;
+        let schema = match is_stream {
+            true => open(path, |file| Ok(StreamReader::try_new(file, None)?.schema()))?,
+            false => open(path, |file| Ok(FileReader::try_new(file, None)?.schema()))?,
+        };
         Ok(IpcTable { path: path.to_owned(), is_stream, names: arrow::names(&schema), schema, first_rows })
     }
 
-    fn reader(&self, places: &[usize]) -> Result<Reader> {
-        guarded(FORMAT, || Reader::open(&self.path, self.is_stream, Some(places.to_vec())))
+    fn file_reader(&self, places: &[usize]) -> Result<OfFile> {
+        open(&self.path, |file| FileReader::try_new(file, Some(places.to_vec())))
+    }
+
+    fn stream_reader(&self, places: &[usize]) -> Result<StreamReader<BufReader<File>>> {
+        open(&self.path, |file| StreamReader::try_new(file, Some(places.to_vec())))
     }
 }
 
-impl Reader {
-    fn open(path: &Path, is_stream: bool, projection: Option<Vec<usize>>) -> Result<Self> {
-        let file = BufReader::new(open_file(path)?);
-        Ok(match is_stream {
-            true => Reader::Stream(StreamReader::try_new(file, projection).map_err(failed)?),
-            false => Reader::File(FileReader::try_new(file, projection).map_err(failed)?),
-        })
-    }
+fn open<T>(path: &Path, read: impl FnOnce(BufReader<File>) -> Result<T, ArrowError>) -> Result<T> {
+    guarded(FORMAT, || read(BufReader::new(open_file(path)?)).map_err(failed))
+}
 
-    fn next(&mut self) -> Result<Option<RecordBatch>> {
-        match self {
-            Reader::File(reader) => reader.next(),
-            Reader::Stream(reader) => reader.next(),
-        }
-        .transpose()
-        .map_err(failed)
-    }
+fn next(batches: &mut dyn Iterator<Item = Result<RecordBatch, ArrowError>>) -> Result<Option<RecordBatch>> {
+    guarded(FORMAT, || batches.next().transpose().map_err(failed))
 }
 
 fn failed(error: impl std::error::Error + 'static) -> anyhow::Error {
@@ -95,11 +82,14 @@ impl Table for IpcTable {
 
     fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
         let projection = Projection::new(&self.schema, wanted, |place| {
-            let mut reader = self.reader(&[place])?;
-            Ok(Box::new(std::iter::from_fn(move || guarded(FORMAT, || reader.next()).transpose())))
+            let mut reader: Box<dyn Iterator<Item = _>> = match self.is_stream {
+                true => Box::new(self.stream_reader(&[place])?),
+                false => Box::new(self.file_reader(&[place])?),
+            };
+            Ok(Box::new(std::iter::from_fn(move || next(&mut *reader).transpose())))
         })?;
         let batches = match self.is_stream {
-            true => Batches::InTurn(Box::new(Mutex::new((0, self.reader(projection.places())?)))),
+            true => Batches::InTurn(Box::new(Mutex::new((0, self.stream_reader(projection.places())?)))),
             false => Batches::AnyOrder(AtomicUsize::new(0)),
         };
         Ok(Box::new(IpcStream { table: self, projection, limit, batches }))
@@ -119,7 +109,7 @@ enum Batches {
     /// The first of a file, of which each thread has a reader.
     AnyOrder(AtomicUsize),
     /// Those of a stream, with the first row of the next one.
-    InTurn(Box<Mutex<(u64, Reader)>>),
+    InTurn(Box<Mutex<(u64, StreamReader<BufReader<File>>)>>),
 }
 
 impl Stream for IpcStream<'_> {
@@ -147,30 +137,28 @@ impl Stream for IpcStream<'_> {
 type Taken = Option<(u64, Result<Option<RecordBatch>>)>;
 
 impl IpcStream<'_> {
-    fn batch_of_file(&self, next: &AtomicUsize, own_reader: &mut Option<Reader>) -> Taken {
-        let place = next.fetch_add(1, Ordering::Relaxed);
+    fn batch_of_file(&self, next_place: &AtomicUsize, own_reader: &mut Option<OfFile>) -> Taken {
+        let place = next_place.fetch_add(1, Ordering::Relaxed);
         let first_rows = &self.table.first_rows[..self.table.first_rows.len() - 1];
         let first_row = *first_rows.get(place).filter(|first_row| **first_row < self.limit)?;
         let batch = guarded(FORMAT, || {
             let reader = match own_reader {
                 Some(reader) => reader,
-                None => own_reader.insert(self.table.reader(self.projection.places())?),
+                None => own_reader.insert(self.table.file_reader(self.projection.places())?),
             };
-            if let Reader::File(reader) = reader {
-                reader.set_index(place).map_err(failed)?;
-            }
-            reader.next()
+            reader.set_index(place).map_err(failed)?;
+            next(reader)
         });
         Some((first_row, batch))
     }
 
-    fn batch_of_stream(&self, reader: &Mutex<(u64, Reader)>) -> Taken {
+    fn batch_of_stream(&self, reader: &Mutex<(u64, StreamReader<BufReader<File>>)>) -> Taken {
         let mut guard = reader.lock().unwrap_or_else(PoisonError::into_inner);
         let (next_row, reader) = &mut *guard;
         if *next_row >= self.limit {
             return None;
         }
-        let (first_row, batch) = (*next_row, guarded(FORMAT, || reader.next()));
+        let (first_row, batch) = (*next_row, next(reader));
         *next_row += batch.as_ref().ok().and_then(Option::as_ref).map_or(0, |batch| batch.num_rows() as u64);
         Some((first_row, batch))
     }

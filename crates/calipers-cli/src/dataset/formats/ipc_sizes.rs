@@ -1,4 +1,4 @@
-//! The sizes that an Arrow IPC file states, checked before memory is asked for.
+//! The sizes that an Arrow IPC file states, checked before memory is allocated.
 //!
 //! arrow-ipc believes them, and a damaged one can ask for more memory than there is, which ends the
 //! process without a word of ours. What it will ask for is the body of each message, and the stated
@@ -106,7 +106,7 @@ fn length(file: &mut File) -> Result<u64> {
     file.seek(SeekFrom::End(0)).map_err(|error| anyhow!("cannot read: {error}"))
 }
 
-/// Some bytes, if the file has them: what is asked for is never more than what is there.
+/// Some bytes, if the file has them: never more than the file has.
 fn read(file: &mut File, start: u64, length: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(start)).map_err(|_| damaged())?;

@@ -17,7 +17,7 @@ pub(super) fn window(file: &File, start: u64, length: usize) -> std::io::Result<
     // SAFETY: the map is private to this process and read-only, `Bytes` keeps it until its last
     // user is gone, and every bit pattern is a valid value of the numbers that are read from it
     // (booleans and text are converted from bytes). What no program can rule out is that another
-    // one changes the file meanwhile: figures are then those of neither version (all indexing of
+    // one changes the file meanwhile: values are then those of neither version (all indexing of
     // this command is checked, so nothing else follows), and where the file has become shorter the
     // system ends this process with SIGBUS. Files are checked to be long enough before they are
     // mapped.

@@ -39,7 +39,7 @@ pub(crate) trait Table: Sync {
     /// The names of all columns, in the order of the file.
     fn names(&self) -> &[String];
 
-    /// The type of a column, where the format says it.
+    /// The type of a column, if the format has it.
     fn type_name(&self, _place: usize) -> Option<String> {
         None
     }
@@ -47,10 +47,10 @@ pub(crate) trait Table: Sync {
     /// The first rows of some columns, by their place among the names: as many as the limit.
     fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>>;
 
-    /// A refusal of a column, which is named where several models could have caused it.
-    fn in_column(&self, refusal: Error, wanted: &[(usize, Role)], place: usize) -> anyhow::Error {
+    /// An error of a column, which is named if there are several models.
+    fn in_column(&self, error: Error, wanted: &[(usize, Role)], place: usize) -> anyhow::Error {
         let n_models = wanted.iter().filter(|(_, role)| role.may_have_classes()).count();
-        let error = anyhow::Error::from(refusal);
+        let error = anyhow::Error::from(error);
         if n_models > 1 { error.context(format!("{} {}", self.noun(), self.names()[place])) } else { error }
     }
 }
@@ -100,7 +100,7 @@ thread_local! {
     static READING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Keeps panics quiet that [`guarded`] turns into a refusal; all others are bugs and say so.
+/// Keeps panics quiet that [`guarded`] turns into an error; all others are bugs and are shown.
 pub(crate) fn keep_damage_quiet() {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

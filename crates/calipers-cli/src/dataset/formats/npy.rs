@@ -11,10 +11,10 @@ use bytes::Bytes;
 use super::{Column, Role, Values, mapped};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
-/// numpy refuses longer headers too.
+/// numpy rejects longer headers, too.
 const MAX_HEADER: usize = 10_000;
 
-/// What the header says.
+/// The header.
 #[derive(Debug, PartialEq)]
 struct Header {
     /// As numpy writes it: byte order, kind and size, such as `<f4`.
@@ -54,7 +54,7 @@ impl NpyArray {
         Self::new(header, role, |_| Ok((Source::File(file, start), n_bytes)))
     }
 
-    /// What the header says of the elements: `<f4 (10000, 10)`; nothing of what is no array.
+    /// Type and shape of the elements: `<f4 (10000, 10)`; `None` if it is not an array.
     pub(crate) fn type_and_shape(mut source: impl Read) -> Option<String> {
         let header = read_header(&mut source).ok()?;
         Some(format!("{} {}", header.descr, python_shape(&header.shape)))
@@ -72,7 +72,7 @@ impl NpyArray {
         })
     }
 
-    /// `source` gets the number of bytes that there should be, and says how many there are.
+    /// `source` gets the number of bytes that there should be, and returns how many there are.
     fn new(header: Header, role: Role, source: impl FnOnce(u64) -> Result<(Source, u64)>) -> Result<Self> {
         let n_classes = match header.shape[..] {
             [_] => 1,
@@ -136,25 +136,21 @@ fn read_header(source: &mut impl Read) -> Result<Header> {
     if &start[..6] != MAGIC {
         bail!("cannot read as NumPy: it does not begin as an array does");
     }
-    let length = match start[6] {
-        1 => read_bytes::<2>(source).map(|bytes| usize::from(u16::from_le_bytes(bytes))),
-        2 | 3 => read_bytes::<4>(source).map(|bytes| u32::from_le_bytes(bytes) as usize),
+    let width = match start[6] {
+        1 => 2,
+        2 | 3 => 4,
         version => bail!("cannot read as NumPy: version {version} of the format is not known"),
     };
     let cut = |_| anyhow!("cannot read as NumPy: the header ends too soon");
-    let length = length.map_err(cut)?;
+    let mut length = [0; 4];
+    source.read_exact(&mut length[..width]).map_err(cut)?;
+    let length = u32::from_le_bytes(length) as usize;
     if length > MAX_HEADER {
         bail!("cannot read as NumPy: a header of {length} bytes is too long");
     }
     let mut text = vec![0; length];
     source.read_exact(&mut text).map_err(cut)?;
     parse_header(&String::from_utf8_lossy(&text))
-}
-
-fn read_bytes<const N: usize>(source: &mut impl Read) -> std::io::Result<[u8; N]> {
-    let mut bytes = [0; N];
-    source.read_exact(&mut bytes)?;
-    Ok(bytes)
 }
 
 fn parse_header(text: &str) -> Result<Header> {
@@ -302,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_are_none_are_refused() {
+    fn invalid_headers_are_rejected() {
         let texts = [
             "",
             "{}",

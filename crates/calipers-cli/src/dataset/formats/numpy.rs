@@ -59,15 +59,14 @@ impl Table for NpzTable {
 
     fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
         let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut arrays = Vec::with_capacity(wanted.len());
-        for &(index, role) in wanted {
+        let arrays = wanted.iter().map(|&(index, role)| {
             let file = archive.by_index(self.places[index]).map_err(failed)?;
-            let array = NpyArray::read(file, role).map_err(|error| match error.downcast::<calipers::Error>() {
-                Ok(refusal) => self.in_column(refusal, wanted, index),
+            NpyArray::read(file, role).map_err(|error| match error.downcast::<Error>() {
+                Ok(error) => self.in_column(error, wanted, index),
                 Err(error) => error.context(format!("array {}", self.names[index])),
-            });
-            arrays.push(array?);
-        }
+            })
+        });
+        let arrays = arrays.collect::<Result<Vec<_>>>()?;
         Ok(Box::new(Arrays::new(self, wanted, arrays, limit)?))
     }
 }
@@ -99,13 +98,12 @@ impl Table for NpyFiles {
     }
 
     fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
-        let mut arrays = Vec::with_capacity(wanted.len());
-        for &(index, role) in wanted {
+        let arrays = wanted.iter().map(|&(index, role)| {
             let array = open_file(&self.paths[index]).and_then(|file| NpyArray::open(file, role));
             // The first is the file that is measured, which every error names.
-            arrays.push(if index == 0 { array? } else { array.with_context(|| self.names[index].clone())? });
-        }
-        Ok(Box::new(Arrays::new(self, wanted, arrays, limit)?))
+            if index == 0 { array } else { array.with_context(|| self.names[index].clone()) }
+        });
+        Ok(Box::new(Arrays::new(self, wanted, arrays.collect::<Result<Vec<_>>>()?, limit)?))
     }
 }
 
@@ -126,16 +124,15 @@ impl Arrays {
         let n_labels = length(labels.or(arrays.first()));
         for (array, &(index, role)) in arrays.iter().zip(wanted) {
             let (what, got, expected) = match role {
-                // Scores say how many rows there are, and for one model after the other the labels
-                // do not fit.
+                // The scores have the number of rows, so the labels have the wrong length.
                 role if role.may_have_classes() => ("labels", n_labels, array.n_rows()),
                 Role::Weights => ("weights", array.n_rows(), n_labels),
                 Role::Groups => ("groups", array.n_rows(), n_labels),
                 _ => ("predicted classes", array.n_rows(), n_labels),
             };
             if got != expected {
-                let refusal = Error::LengthMismatch { what, got, expected };
-                return Err(if what == "labels" { table.in_column(refusal, wanted, index) } else { refusal.into() });
+                let error = Error::LengthMismatch { what, got, expected };
+                return Err(if what == "labels" { table.in_column(error, wanted, index) } else { error.into() });
             }
         }
         let n_classes = arrays.iter().map(NpyArray::n_classes).max().unwrap_or(1);

@@ -87,50 +87,37 @@ impl Stream for RowGroups<'_> {
     }
 
     fn parts(&self) -> Parts<'_> {
-        Box::new(GroupParts { groups: self, batches: None, first_row: 0 })
+        let (mut batches, mut first_row) = (None, 0);
+        Box::new(std::iter::from_fn(move || {
+            let part = guarded(FORMAT, || self.next_part(&mut batches, &mut first_row));
+            part.map_err(|error| Failure { first_row, error }).transpose()
+        }))
     }
 }
 
-/// Row group after row group, batch by batch.
-struct GroupParts<'a> {
-    groups: &'a RowGroups<'a>,
-    batches: Option<ParquetRecordBatchReader>,
-    /// Of the next batch.
-    first_row: u64,
-}
-
-impl GroupParts<'_> {
-    fn next_part(&mut self) -> Result<Option<Part>> {
-        let RowGroups { table, projection, first_rows, limit, next } = self.groups;
+impl RowGroups<'_> {
+    /// The next batch of the thread's row group, or of the next one that no thread has taken.
+    fn next_part(&self, own: &mut Option<ParquetRecordBatchReader>, next_row: &mut u64) -> Result<Option<Part>> {
         loop {
-            let batches = match &mut self.batches {
+            let batches = match own {
                 Some(batches) => batches,
                 None => {
-                    let group = next.fetch_add(1, Ordering::Relaxed);
-                    if group + 1 >= first_rows.len() || first_rows[group] >= *limit {
+                    let group = self.next.fetch_add(1, Ordering::Relaxed);
+                    if group + 1 >= self.first_rows.len() || self.first_rows[group] >= self.limit {
                         return Ok(None);
                     }
-                    self.first_row = first_rows[group];
-                    self.batches.insert(table.batches(vec![group], projection.places())?)
+                    *next_row = self.first_rows[group];
+                    own.insert(self.table.batches(vec![group], self.projection.places())?)
                 }
             };
             match batches.next().transpose().map_err(failed)? {
-                Some(batch) if self.first_row < *limit => {
-                    let first_row = self.first_row;
-                    self.first_row += batch.num_rows() as u64;
-                    return projection.part(&arrow::within(batch, first_row, *limit), first_row).map(Some);
+                Some(batch) if *next_row < self.limit => {
+                    let first_row = *next_row;
+                    *next_row += batch.num_rows() as u64;
+                    return self.projection.part(&arrow::within(batch, first_row, self.limit), first_row).map(Some);
                 }
-                _ => self.batches = None,
+                _ => *own = None,
             }
         }
-    }
-}
-
-impl Iterator for GroupParts<'_> {
-    type Item = Result<Part, Failure>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let part = guarded(FORMAT, || self.next_part());
-        part.map_err(|error| Failure { first_row: self.first_row, error }).transpose()
     }
 }

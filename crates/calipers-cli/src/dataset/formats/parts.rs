@@ -38,7 +38,7 @@ pub(crate) enum Extent {
     Bytes(u64),
 }
 
-/// Why a part could not be read, or was refused, and where it begins.
+/// Why a part could not be read, or is invalid, and where it begins.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) first_row: u64,
@@ -56,7 +56,7 @@ pub(crate) trait Stream: Sync {
     /// in order.
     fn parts(&self) -> Parts<'_>;
 
-    /// What can be said only after the last part.
+    /// Errors that are known only after the last part.
     fn finish(&self) -> Result<()> {
         Ok(())
     }

@@ -2,8 +2,6 @@
 //! docs/sketch-format.md has the layout.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,8 +24,6 @@ const SKETCH: &str = "sketch";
 /// The extension that such files are given.
 pub(crate) const EXTENSION: &str = "parquet";
 const FORMAT: &str = "Parquet";
-/// What Parquet files begin with.
-const MAGIC: &[u8; 4] = b"PAR1";
 
 /// Whether a file is Parquet and has sketches in its rows, or a folder has such files.
 pub(crate) fn is_one(path: &Path) -> bool {
@@ -53,16 +49,13 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn is_file_of_rows(path: &Path) -> bool {
-    let mut start = Vec::new();
-    let begins = |file: File| file.take(MAGIC.len() as u64).read_to_end(&mut start).is_ok() && start == MAGIC;
-    let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    is_file
-        && File::open(path).is_ok_and(begins)
-        && guarded(FORMAT, || {
+    let metadata = || {
+        guarded(FORMAT, || {
             let file = open_file(path)?;
             Ok(ArrowReaderMetadata::load(&file, Default::default())?)
         })
-        .is_ok_and(|metadata| place(metadata.schema()).is_some())
+    };
+    path.is_file() && metadata().is_ok_and(|metadata| place(metadata.schema()).is_some())
 }
 
 /// Where the sketches are.

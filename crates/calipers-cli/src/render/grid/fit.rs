@@ -30,11 +30,8 @@ pub(super) struct Placed {
     pub(super) width: usize,
 }
 
-/// Columns that stand beside each other.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Block {
-    pub(super) columns: Vec<Placed>,
-}
+/// Columns beside each other.
+pub(super) type Block = Vec<Placed>;
 
 impl Shape<'_> {
     /// One block if it fits, else as few as will do.
@@ -42,14 +39,14 @@ impl Shape<'_> {
         let natural: Vec<Placed> =
             (0..self.header.len()).map(|place| Placed { place, width: self.natural(place) }).collect();
         let Some(width) = width.filter(|width| total(&natural) > *width) else {
-            return vec![Block { columns: natural }];
+            return vec![natural];
         };
         for names_wrapped in [false, true] {
             let mut columns: Vec<Placed> =
                 natural.iter().map(|column| Placed { width: self.narrow(*column, names_wrapped), ..*column }).collect();
             if total(&columns) <= width {
                 self.widen(&mut columns, width);
-                return vec![Block { columns }];
+                return vec![columns];
             }
         }
         self.cut(&natural, width)
@@ -74,7 +71,7 @@ impl Shape<'_> {
             }
         }
         blocks.iter_mut().for_each(|block| self.widen(block, width));
-        blocks.into_iter().map(|columns| Block { columns }).collect()
+        blocks
     }
 
     /// What is left of the line, given to headings, then to names, then to notes.
@@ -114,7 +111,7 @@ impl Shape<'_> {
         self.cells(place).chain([self.header[place].as_str()]).map(widest_line).max().unwrap_or_default()
     }
 
-    /// Where headings and notes are wrapped, and names if it is said so.
+    /// The width with wrapped headings and notes, and wrapped names if so requested.
     fn narrow(&self, column: Placed, names_wrapped: bool) -> usize {
         let Placed { place, width } = column;
         let heading = longest_piece(&self.header[place]);

@@ -45,7 +45,7 @@ pub(crate) struct Grid {
     /// Columns of numbers, which are set to the right and never broken. Those before name the row,
     /// those after are text.
     numbers: Range<usize>,
-    /// Columns that stay in one table if any screen has place for them: a figure and its floor.
+    /// Columns that stay in one table if any screen has place for them: a value and its floor.
     together: Vec<Range<usize>>,
     /// Names are never broken either, so that they can be searched for.
     whole_names: bool,
@@ -98,13 +98,13 @@ impl Grid {
 
     fn draw_block(&self, block: &Block, screen: &Screen) -> String {
         let header: Vec<Cell> =
-            block.columns.iter().map(|column| Cell::toned(self.header[column.place].as_str(), Tone::Heading)).collect();
-        let widths: usize = block.columns.iter().map(|column| column.width).sum();
-        let rule = "-".repeat(widths + GAP.len() * (block.columns.len() - 1) + 1);
+            block.iter().map(|column| Cell::toned(self.header[column.place].as_str(), Tone::Heading)).collect();
+        let widths: usize = block.iter().map(|column| column.width).sum();
+        let rule = "-".repeat(widths + GAP.len() * (block.len() - 1) + 1);
         let mut text = self.draw_row(&header.iter().collect::<Vec<_>>(), block, screen);
         text += &(screen.paint(&rule, Tone::Quiet) + "\n");
         for row in 0..self.n_rows() {
-            let cells: Vec<&Cell> = block.columns.iter().map(|column| &self.columns[column.place][row]).collect();
+            let cells: Vec<&Cell> = block.iter().map(|column| &self.columns[column.place][row]).collect();
             text += &self.draw_row(&cells, block, screen);
         }
         text
@@ -113,10 +113,10 @@ impl Grid {
     /// As many lines as the longest cell needs.
     fn draw_row(&self, cells: &[&Cell], block: &Block, screen: &Screen) -> String {
         let in_lines: Vec<Vec<String>> =
-            cells.iter().zip(&block.columns).map(|(cell, column)| fit::lines(&cell.text, column.width)).collect();
+            cells.iter().zip(block).map(|(cell, column)| fit::lines(&cell.text, column.width)).collect();
         let n_lines = in_lines.iter().map(Vec::len).max().unwrap_or(1);
         let line = |number: usize| {
-            let pieces = cells.iter().zip(&block.columns).zip(&in_lines).map(|((cell, column), lines)| {
+            let pieces = cells.iter().zip(block).zip(&in_lines).map(|((cell, column), lines)| {
                 let text = lines.get(number).map_or("", String::as_str);
                 let space = " ".repeat(column.width.saturating_sub(text.width()));
                 let text = screen.paint(text, cell.tone);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_stays_with_its_floor() {
+    fn a_value_stays_with_its_floor() {
         let text = models().draw(&Screen { width: Some(60), colours: false });
         let tables: Vec<&str> = text.split("\n\n").collect();
         assert_eq!(tables.len(), 2, "{text}");

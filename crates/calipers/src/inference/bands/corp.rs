@@ -114,7 +114,7 @@ fn band_of(set: &TrialSet, curve: &IsotonicCurve, kind: BandKind, options: &Band
     options.band(kind, curve.probabilities.iter().map(at))
 }
 
-/// What is at each place, had trials so many outcomes 1.
+/// The groups at each place for these numbers of outcomes 1.
 fn groups(set: &TrialSet, counts: &[u64]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut last = None;

@@ -29,10 +29,7 @@ pub enum BandKind {
     Confidence,
 }
 
-names! { BandKind, "band";
-    Consistency = "consistency",
-    Confidence = "confidence",
-}
+names! { BandKind, "band"; Consistency = "consistency", Confidence = "confidence" }
 
 /// Lower and upper end at each place of a curve.
 #[derive(Debug, Clone, PartialEq)]

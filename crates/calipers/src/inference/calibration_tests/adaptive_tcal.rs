@@ -1,14 +1,12 @@
 //! T-Cal's adaptive test, with a p-value.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 
-use super::resampling::Resampling;
+use super::resampling::{Null, null_setters};
 use super::trials::TrialSet;
 use super::{CalibrationTest, TestResult};
 use crate::Error;
 use crate::data::BinaryView;
-use crate::link::{Link, Logistic};
 use crate::measure::Settings;
 use crate::setters::setters;
 
@@ -21,7 +19,7 @@ const ROWS_PER_BIN: usize = 8;
 /// # Definition
 /// ```text
 /// T_m = Σ_b ( (Σ_{i in b} w_i r_i)² - Σ_{i in b} w_i² r_i² ) / W_b        r_i = y_i - p_i, m bins [(b-1)/m, b/m), the last closed
-/// p_m = share of draws, with the rows themselves among them, whose T_m is at least that of the rows
+/// p_m = share of draws, with the data among them, whose T_m is at least that of the data
 /// statistic = min over m = 2, 4, 8, ..., M of p_m
 /// ```
 /// T_m is [`TCal`](crate::TCal). M is the largest power of 2 with at least 8 rows for each bin,
@@ -30,13 +28,13 @@ const ROWS_PER_BIN: usize = 8;
 /// is as small; among equal ones the second smallest decides, and so on.
 ///
 /// The authors' code tests each scale at the level divided by the number of scales, draws anew for
-/// each, and says yes or no. Here all scales share their draws, so that their dependence is used
+/// each, and returns yes or no. Here all scales share their draws, so that their dependence is used
 /// and there is a p-value.
 ///
 /// # Assumptions
 /// Independent rows. Bins are of equal width: if all probabilities are near 1, only the finest
 /// scales tell them apart. Products of a row with itself are left out, so that one single outcome
-/// that was said to be impossible is not seen.
+/// that was predicted to be impossible is not detected.
 ///
 /// # Cost
 /// O(n log n) time for a sort, and for each draw as many binomial numbers as there are distinct
@@ -67,41 +65,27 @@ const ROWS_PER_BIN: usize = 8;
 #[derive(Debug, Clone)]
 pub struct AdaptiveTCal {
     most_bins: usize,
-    link: Arc<dyn Link>,
-    resampling: Resampling,
+    null: Null,
 }
 
 impl Default for AdaptiveTCal {
     fn default() -> Self {
-        AdaptiveTCal { most_bins: 4096, link: Arc::new(Logistic), resampling: Resampling::default() }
+        AdaptiveTCal { most_bins: 4096, null: Null::default() }
     }
 }
 
 impl AdaptiveTCal {
-    /// Up to 4,096 bins, 999 draws with seed 0.
+    /// Up to 4,096 bins, 999 resamples with seed 0.
     pub fn new() -> Self {
         Self::default()
     }
 
     setters! {
-        /// Bins of the finest scale at most, however many rows there are.
+        /// The largest number of bins of the finest scale, however many rows there are.
         most_bins: usize;
-
-        /// The link that turns raw binary scores into probabilities.
-        link: shared Link;
     }
 
-    /// Draws.
-    pub fn n_resamples(mut self, n_resamples: usize) -> Self {
-        self.resampling.n_resamples = n_resamples;
-        self
-    }
-
-    /// The seed of the draws: the same numbers on every machine and any number of threads.
-    pub fn random_state(mut self, random_state: u64) -> Self {
-        self.resampling.random_state = random_state;
-        self
-    }
+    null_setters! {}
 }
 
 /// How many scales there are, of 2, 4, 8, ... bins.
@@ -109,7 +93,7 @@ fn n_scales(n: usize, most_bins: usize) -> u32 {
     (n / ROWS_PER_BIN).min(most_bins).max(2).ilog2()
 }
 
-/// T_m of all scales, from the finest to 2 bins, had trials so many outcomes 1; times the total
+/// T_m of all scales, from the finest to 2 bins, for these numbers of outcomes 1; times the total
 /// weight.
 ///
 /// `weights` are the bins' at the finest scale.
@@ -150,11 +134,9 @@ fn ranks(items: &[Vec<f64>], total_weight: f64) -> Vec<Vec<u32>> {
 
 impl CalibrationTest for AdaptiveTCal {
     fn test(&self, view: &BinaryView<'_>) -> Result<TestResult, Error> {
-        self.resampling.check()?;
-        if !(2..=1 << 20).contains(&self.most_bins) {
-            return Err(Error::setting("most_bins", "from 2 to 1048576", self.most_bins));
-        }
-        let mut set = TrialSet::read(view, &*self.link)?;
+        self.null.check()?;
+        Error::require((2..=1 << 20).contains(&self.most_bins), "most_bins", "from 2 to 1048576", self.most_bins)?;
+        let mut set = TrialSet::read(view, &*self.null.link)?;
         let n_scales = n_scales(view.len(), self.most_bins);
         let n_bins = 1usize << n_scales;
         for trials in &mut set.0 {
@@ -165,9 +147,9 @@ impl CalibrationTest for AdaptiveTCal {
         let mut weights = vec![0.0; n_bins];
         cells.0.iter().for_each(|trials| weights[trials.bin] += trials.total_weight());
         let total_weight = weights.iter().sum();
-        // The rows themselves come first.
+        // The data come first.
         let mut items = vec![statistics(&cells, &cells.observed(), &weights)];
-        items.extend(self.resampling.of_draws(&cells, |counts| statistics(&cells, counts, &weights)));
+        items.extend(self.null.of_draws(&cells, |counts| statistics(&cells, counts, &weights)));
         let mut ranks = ranks(&items, total_weight);
         let smallest = ranks[0].iter().copied().min().unwrap_or(0);
         // Of equal ones the coarsest, which comes last.
@@ -179,14 +161,14 @@ impl CalibrationTest for AdaptiveTCal {
         let settings = Settings::default()
             .with("n_bins", 2u64 << coarser)
             .with("n_bins_finest", n_bins as u64)
-            .with("link", self.link.name());
+            .with("link", self.null.link.name());
         Ok(TestResult {
             test: "tcal_adaptive",
             statistic: f64::from(smallest) / n_items,
             p_value: n_extreme as f64 / n_items,
             degrees_of_freedom: None,
             n: view.len() as u64,
-            settings: self.resampling.settings(settings),
+            settings: self.null.resampling(settings),
         })
     }
 }
@@ -194,6 +176,7 @@ impl CalibrationTest for AdaptiveTCal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::Logistic;
     use crate::{Input, Measure, TCal};
 
     #[test]

@@ -6,7 +6,6 @@ use crate::link::{Link, Logistic, Probit};
 use crate::measure::Settings;
 use crate::measures::ls_ece::Points;
 use crate::measures::{CoxCalibration, CoxFit};
-use crate::numerics::sum::Sum;
 use crate::numerics::{chi_square, parallel};
 use crate::setters::setters;
 use crate::{Error, error};
@@ -30,9 +29,9 @@ use crate::{Error, error};
 /// the sandwich A⁻¹ B A⁻¹, B = Σ w² (y - fit)² (1, h)(1, h)ᵀ.
 ///
 /// # Assumptions
-/// Independent rows. It sees what is a straight line in logits: predictions that are too high or
-/// too extreme as a whole. Refuses rows whose outcomes the logits separate, as [`CoxCalibration`]
-/// does.
+/// Independent rows. It detects errors that are a straight line in logits: predictions that are too
+/// high or too extreme as a whole. Rows whose outcomes are separated by the logits are an error, as
+/// for [`CoxCalibration`].
 ///
 /// # Cost
 /// O(n) for each of some Newton steps, mostly 5 to 8.
@@ -43,11 +42,12 @@ use crate::{Error, error};
 /// distribution is that of many rows; 5 % were 4.9 to 5.7 % at n = 500 and 5,000.
 ///
 /// # Reference
-/// Cox, "Two further applications of a model for binary regression", Biometrika 45, 1958; Miller, Hui, Tierney, "Validation techniques for logistic regression
-/// models", Statistics in Medicine 10, 1991.
+/// Cox, "Two further applications of a model for binary regression", Biometrika 45, 1958; Miller,
+/// Hui, Tierney, "Validation techniques for logistic regression models", Statistics in Medicine
+/// 10, 1991.
 ///
 /// # Example
-/// Logits ±ln 3, outcomes as often as they say: intercept 0, slope 1, nothing to see.
+/// Logits ±ln 3 with outcomes at the predicted rates: intercept 0 and slope 1.
 /// ```
 /// use calipers::Input;
 /// use calipers::inference::calibration_tests::CoxTest;
@@ -80,7 +80,7 @@ pub struct CoefficientInterval {
     pub upper: f64,
 }
 
-/// What [`CoxTest`] knows of the regression.
+/// The coefficients of the regression with their intervals, and the test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CoxInference {
     /// a, next to the slope: 0 if calibrated.
@@ -121,10 +121,8 @@ impl CoxTest {
 
     /// Coefficients with intervals, and the test.
     pub fn inference(&self, view: &BinaryView<'_>) -> Result<CoxInference, Error> {
-        // Written so that NaN fails.
-        if !(self.level > 0.0 && self.level < 1.0) {
-            return Err(Error::setting("level", "between 0 and 1", error::number(self.level)));
-        }
+        let valid = self.level > 0.0 && self.level < 1.0;
+        Error::require(valid, "level", "between 0 and 1", error::number(self.level))?;
         let fit = CoxCalibration::new().clip(self.clip).fit(view)?;
         let points = Points::new(view, &Logistic, self.clip)?;
         // Weights are divided by the largest: 1 or 0 if they are equal but for rows that do not
@@ -151,12 +149,8 @@ impl CoxTest {
         let z = Probit.inverse(0.5 + 0.5 * self.level, 0.5 - 0.5 * self.level);
         let interval = |value: f64, variance: f64| {
             let standard_error = variance.sqrt();
-            CoefficientInterval {
-                value,
-                standard_error,
-                lower: value - z * standard_error,
-                upper: value + z * standard_error,
-            }
+            let (lower, upper) = (value - z * standard_error, value + z * standard_error);
+            CoefficientInterval { value, standard_error, lower, upper }
         };
         let test = TestResult {
             test: "cox",
@@ -223,14 +217,9 @@ fn moments(points: &Points, of_row: impl Fn(usize) -> f64 + Sync) -> Symmetric {
 
 /// Sums over all rows.
 fn sums<const N: usize>(points: &Points, of_row: impl Fn(usize) -> [f64; N] + Sync) -> [f64; N] {
-    let chunks = parallel::map_chunks(points.len(), parallel::CHUNK, |range| {
-        let mut sums = [Sum::default(); N];
+    parallel::sums(points.len(), |range, sums| {
         range.for_each(|index| sums.iter_mut().zip(of_row(index)).for_each(|(sum, term)| sum.add(term)));
-        sums
-    });
-    let mut all = [Sum::default(); N];
-    chunks.into_iter().for_each(|chunk| all.iter_mut().zip(chunk).for_each(|(sum, part)| sum.merge(part)));
-    all.map(Sum::value)
+    })
 }
 
 fn inverse([a, b, c]: Symmetric) -> Symmetric {

@@ -1,13 +1,10 @@
 //! Tests by cumulative differences: Kuiper's and that of Kolmogorov and Smirnov.
 
-use std::sync::Arc;
-
-use super::resampling::{Null, NullDistribution};
+use super::resampling::{Null, null_setters};
 use super::trials::{TrialSet, Trials};
 use super::{CalibrationTest, TestResult};
 use crate::Error;
 use crate::data::BinaryView;
-use crate::link::{Link, Logistic};
 use crate::measure::Settings;
 use crate::measures::CumulativeStatistic;
 use crate::measures::cumulative::{MAXIMUM_ABSOLUTE, RANGE};
@@ -34,7 +31,7 @@ const MANY_SURPRISES: f64 = 100.0;
 /// ```
 /// p_(k) are the distinct probabilities: ties are one step, so that the order of rows does not
 /// matter. C_0 belongs to both. Where σ is 0 the statistic is 0 with a p-value of 1, or infinite
-/// with a p-value of 0 if an outcome happened that was said to be impossible.
+/// with a p-value of 0 if an outcome has occurred that was predicted to be impossible.
 ///
 /// # Assumptions
 /// Independent rows. No bins and no bandwidth. It sees best what has one sign over long stretches
@@ -50,7 +47,7 @@ const MANY_SURPRISES: f64 = 100.0;
 /// its p-value is too large. Scores on a grid of 0.05 have a size of about 3 % (range) and 3.5 %
 /// (maximum) at 5 %, whatever n. So outcomes are drawn instead where there are fewer than 2,000
 /// steps of equal variance (σ⁴ / Σ of squared variances of the steps), or σ² is below 100 squares
-/// of the largest weight; [`null_distribution`](Self::null_distribution) says otherwise. Drawn
+/// of the largest weight; [`null_distribution`](Self::null_distribution) overrides that. Drawn
 /// p-values are at least 1 / (n_resamples + 1).
 ///
 /// # Reference
@@ -72,50 +69,25 @@ const MANY_SURPRISES: f64 = 100.0;
 /// assert_eq!(CumulativeTest::new().test(&view)?.settings.text("null_distribution"), Some("resampled"));
 /// # Ok::<(), calipers::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct CumulativeTest {
     statistic: CumulativeStatistic,
-    link: Arc<dyn Link>,
     null: Null,
 }
 
-impl Default for CumulativeTest {
-    fn default() -> Self {
-        CumulativeTest { statistic: CumulativeStatistic::Range, link: Arc::new(Logistic), null: Null::default() }
-    }
-}
-
 impl CumulativeTest {
-    /// By the range, ECCE-R; Brownian motion where it is good, else 999 draws with seed 0.
+    /// The range, ECCE-R, with the distribution of Brownian motion where it is good, otherwise with
+    /// 999 resamples and seed 0.
     pub fn new() -> Self {
         Self::default()
     }
 
     setters! {
-        /// How the sums become a figure.
+        /// The statistic of the cumulative sums.
         statistic: CumulativeStatistic;
-
-        /// The link that turns raw binary scores into probabilities.
-        link: shared Link;
     }
 
-    /// Where the p-value comes from.
-    pub fn null_distribution(mut self, distribution: NullDistribution) -> Self {
-        self.null.distribution = distribution;
-        self
-    }
-
-    /// Draws, where outcomes are drawn.
-    pub fn n_resamples(mut self, n_resamples: usize) -> Self {
-        self.null.resampling.n_resamples = n_resamples;
-        self
-    }
-
-    /// The seed of the draws: the same numbers on every machine and any number of threads.
-    pub fn random_state(mut self, random_state: u64) -> Self {
-        self.null.resampling.random_state = random_state;
-        self
-    }
+    null_setters! { null_distribution }
 
     /// The extreme of all sums, with steps from place to place.
     fn extreme(&self, set: &TrialSet, counts: &[u64]) -> f64 {
@@ -145,8 +117,8 @@ fn variance_and_steps(set: &TrialSet) -> (f64, f64) {
 
 impl CalibrationTest for CumulativeTest {
     fn test(&self, view: &BinaryView<'_>) -> Result<TestResult, Error> {
-        self.null.resampling.check()?;
-        let set = TrialSet::read(view, &*self.link)?;
+        self.null.check()?;
+        let set = TrialSet::read(view, &*self.null.link)?;
         let extreme = self.extreme(&set, &set.observed());
         let (variance, n_steps) = variance_and_steps(&set);
         let statistic = if extreme == 0.0 { 0.0 } else { extreme / variance.sqrt() };
@@ -154,7 +126,7 @@ impl CalibrationTest for CumulativeTest {
         // Without variance there is nothing to draw.
         let is_resampled = variance > 0.0 && self.null.is_resampled(limit_is_good);
         let p_value = match (is_resampled, self.statistic) {
-            (true, _) => self.null.resampling.p_value(&set, |set, counts| self.extreme(set, counts)),
+            (true, _) => self.null.p_value(&set, |set, counts| self.extreme(set, counts)),
             (false, CumulativeStatistic::Range) => brownian::range_tail(statistic),
             (false, CumulativeStatistic::MaximumAbsolute) => brownian::maximum_tail(statistic),
         };
@@ -162,7 +134,7 @@ impl CalibrationTest for CumulativeTest {
             CumulativeStatistic::Range => RANGE.spec.name,
             CumulativeStatistic::MaximumAbsolute => MAXIMUM_ABSOLUTE.spec.name,
         };
-        let settings = self.null.settings(Settings::default().with("link", self.link.name()), is_resampled);
+        let settings = self.null.settings(Settings::default(), is_resampled);
         Ok(TestResult { test, statistic, p_value, degrees_of_freedom: None, n: view.len() as u64, settings })
     }
 }

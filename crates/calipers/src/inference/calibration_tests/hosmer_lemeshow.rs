@@ -1,13 +1,10 @@
 //! The test of Hosmer and Lemeshow.
 
-use std::sync::Arc;
-
-use super::resampling::{Null, NullDistribution};
+use super::resampling::{Null, NullDistribution, null_setters};
 use super::trials::TrialSet;
 use super::{CalibrationTest, TestResult};
 use crate::Error;
 use crate::data::BinaryView;
-use crate::link::{Link, Logistic};
 use crate::measure::Settings;
 use crate::numerics::chi_square;
 use crate::numerics::sum::Sum;
@@ -25,7 +22,7 @@ const EXPECTED: f64 = 5.0;
 /// ```
 /// Rows are in order of their probability, and one is in group ⌊G · (weight of all smaller ones) /
 /// (weight of all)⌋ of G: so ties are in one group, and with many of them there are fewer groups
-/// than asked for. Without weights a group adds (observed - expected)² / (n p̄ (1 - p̄)).
+/// than requested. Without weights a group adds (observed - expected)² / (n p̄ (1 - p̄)).
 ///
 /// The p-value is that of a chi-square distribution with one degree of freedom for each occupied
 /// group, **for predictions that were not fitted on these rows**. Two fewer, as for a logistic
@@ -45,7 +42,7 @@ const EXPECTED: f64 = 5.0;
 /// Numerical: compensated sums, and a chi-square tail good to 1e-12 of itself. Statistical: the
 /// chi-square distribution where each group expects at least 5 outcomes of either kind (by the
 /// number of rows of equal weight that would say as much); else outcomes are drawn, unless
-/// [`null_distribution`](Self::null_distribution) says otherwise. For fitted predictions outcomes
+/// [`null_distribution`](Self::null_distribution) is set. For fitted predictions outcomes
 /// cannot be drawn, since the fit would have to be repeated.
 ///
 /// # Reference
@@ -72,62 +69,39 @@ const EXPECTED: f64 = 5.0;
 pub struct HosmerLemeshow {
     n_groups: usize,
     fitted: bool,
-    link: Arc<dyn Link>,
     null: Null,
 }
 
 impl Default for HosmerLemeshow {
     fn default() -> Self {
-        HosmerLemeshow { n_groups: 10, fitted: false, link: Arc::new(Logistic), null: Null::default() }
+        HosmerLemeshow { n_groups: 10, fitted: false, null: Null::default() }
     }
 }
 
 impl HosmerLemeshow {
-    /// Ten groups, predictions that were not fitted on these rows; the chi-square distribution
-    /// where it is good, else 999 draws with seed 0.
+    /// Ten groups for predictions that were not fitted on these rows, with the chi-square
+    /// distribution where it is good, otherwise with 999 resamples and seed 0.
     pub fn new() -> Self {
         Self::default()
     }
 
     setters! {
-        /// Groups, from 2 to 10,000.
+        /// The number of groups, from 2 to 10,000.
         n_groups: usize;
 
-        /// Whether predictions are those of a logistic regression that was fitted on these very
+        /// Whether the predictions are those of a logistic regression that was fitted on these
         /// rows: two degrees of freedom fewer.
         fitted: bool;
-
-        /// The link that turns raw binary scores into probabilities.
-        link: shared Link;
     }
 
-    /// Where the p-value comes from.
-    pub fn null_distribution(mut self, distribution: NullDistribution) -> Self {
-        self.null.distribution = distribution;
-        self
-    }
-
-    /// Draws, where outcomes are drawn.
-    pub fn n_resamples(mut self, n_resamples: usize) -> Self {
-        self.null.resampling.n_resamples = n_resamples;
-        self
-    }
-
-    /// The seed of the draws: the same numbers on every machine and any number of threads.
-    pub fn random_state(mut self, random_state: u64) -> Self {
-        self.null.resampling.random_state = random_state;
-        self
-    }
+    null_setters! { null_distribution }
 
     fn check(&self) -> Result<(), Error> {
-        if !(2..=10_000).contains(&self.n_groups) {
-            return Err(Error::setting("n_groups", "from 2 to 10000", self.n_groups));
-        }
-        if self.fitted && self.null.distribution == NullDistribution::Resampled {
-            let rule = "\"auto\" or \"asymptotic\" for fitted predictions, whose fit would have to be repeated";
-            return Err(Error::setting("null_distribution", rule, "\"resampled\""));
-        }
-        self.null.resampling.check()
+        Error::require((2..=10_000).contains(&self.n_groups), "n_groups", "from 2 to 10000", self.n_groups)?;
+        let refits = self.fitted && self.null.distribution == NullDistribution::Resampled;
+        let rule = "\"auto\" or \"asymptotic\" for fitted predictions, since resampling would have to repeat the fit";
+        Error::require(!refits, "null_distribution", rule, "\"resampled\"")?;
+        self.null.check()
     }
 
     /// Groups from the lowest to the highest probability; trials are told which is theirs.
@@ -181,14 +155,14 @@ impl GroupSums {
         mean * complement * self.squares.value()
     }
 
-    /// Outcomes of the rarer kind that rows of equal weight would have, if they said as much.
+    /// The expected number of the rarer outcome, for the effective number of rows of equal weight.
     fn expected_of_rarer(&self) -> f64 {
         let (mean, complement) = self.means();
         self.weight.value().powi(2) / self.squares.value() * mean.min(complement)
     }
 }
 
-/// H, had trials so many outcomes 1.
+/// H for these numbers of outcomes 1.
 fn statistic(set: &TrialSet, counts: &[u64], variances: &[f64]) -> f64 {
     let mut residuals = vec![Sum::default(); variances.len()];
     for (trials, count) in set.0.iter().zip(counts) {
@@ -204,7 +178,7 @@ fn statistic(set: &TrialSet, counts: &[u64], variances: &[f64]) -> f64 {
 impl CalibrationTest for HosmerLemeshow {
     fn test(&self, view: &BinaryView<'_>) -> Result<TestResult, Error> {
         self.check()?;
-        let mut set = TrialSet::read(view, &*self.link)?;
+        let mut set = TrialSet::read(view, &*self.null.link)?;
         let groups = self.groups(&mut set);
         let variances: Vec<f64> = groups.iter().map(GroupSums::variance).collect();
         let h = statistic(&set, &set.observed(), &variances);
@@ -219,7 +193,7 @@ impl CalibrationTest for HosmerLemeshow {
         // Without variance, and after an outcome that was impossible, there is nothing to draw.
         let is_resampled = n_uncertain > 0 && h.is_finite() && self.null.is_resampled(limit_is_good);
         let p_value = if is_resampled {
-            self.null.resampling.p_value(&set, |set, counts| statistic(set, counts, &variances))
+            self.null.p_value(&set, |set, counts| statistic(set, counts, &variances))
         } else if n_uncertain == 0 {
             if h > 0.0 { 0.0 } else { 1.0 }
         } else {
@@ -228,8 +202,7 @@ impl CalibrationTest for HosmerLemeshow {
         let settings = Settings::default()
             .with("n_groups", self.n_groups as u64)
             .with("n_groups_occupied", groups.len() as u64)
-            .with("fitted", if self.fitted { "true" } else { "false" })
-            .with("link", self.link.name());
+            .with("fitted", if self.fitted { "true" } else { "false" });
         Ok(TestResult {
             test: "hosmer_lemeshow",
             statistic: h,

@@ -1,8 +1,8 @@
-//! Tests of calibration: is what is seen more than chance?
+//! Hypothesis tests of calibration.
 //!
 //! The hypothesis of all is that each outcome is 1 with the probability that was predicted for it,
-//! independently of other rows. A small p-value says that the rows would be surprising if so; a
-//! large one says only that this test saw nothing in these rows.
+//! independently of other rows. A small p-value is evidence against it. A
+//! large p-value means only that this test found no evidence in these rows.
 //!
 //! ```text
 //! Spiegelhalter     the Brier score against what the predictions say it should be
@@ -12,9 +12,9 @@
 //! CoxTest           intercept 0 and slope 1 of a regression on logits
 //! ```
 //!
-//! A row's weight says how much it counts, not how many rows it stands for: variances have the
-//! squares of weights. So the scale of weights changes nothing, and a row of weight 2 is less
-//! evidence than two rows.
+//! The weight of a row is its importance, not a number of repetitions: variances contain the
+//! squares of the weights. So the scale of the weights has no effect, and one row of weight 2 is
+//! less evidence than two rows.
 
 mod adaptive_tcal;
 mod cox;
@@ -30,7 +30,7 @@ pub use cumulative::CumulativeTest;
 pub use hosmer_lemeshow::HosmerLemeshow;
 pub use resampling::NullDistribution;
 pub use spiegelhalter::Spiegelhalter;
-pub(crate) use trials::{TrialSet, Trials};
+pub(in crate::inference) use trials::{TrialSet, Trials};
 
 use crate::Error;
 use crate::data::BinaryView;
@@ -47,7 +47,7 @@ pub trait CalibrationTest: Send + Sync {
 pub struct TestResult {
     /// Name of the test.
     pub test: &'static str,
-    /// What was compared with chance; each test says what it is.
+    /// The test statistic; each test documents its definition.
     pub statistic: f64,
     /// Probability of a statistic at least as extreme if predictions are calibrated.
     pub p_value: f64,
@@ -55,7 +55,6 @@ pub struct TestResult {
     pub degrees_of_freedom: Option<f64>,
     /// Rows tested.
     pub n: u64,
-    /// Every option that made the figures, in the order of the test's signature, and the way in
-    /// which the p-value was found.
+    /// All options in the order of the test's signature, and how the p-value was computed.
     pub settings: Settings,
 }

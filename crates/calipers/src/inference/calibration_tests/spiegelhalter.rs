@@ -1,27 +1,22 @@
 //! Spiegelhalter's z-test.
 
 use std::f64::consts::FRAC_1_SQRT_2;
-use std::sync::Arc;
 
-use super::resampling::{Null, NullDistribution};
+use super::resampling::{Null, null_setters};
 use super::trials::TrialSet;
 use super::{CalibrationTest, TestResult};
 use crate::Error;
 use crate::data::{BinaryView, Rows};
-use crate::link::{Link, Logistic};
 use crate::measure::Settings;
 use crate::measures::Probabilities;
 use crate::numerics::parallel;
-use crate::numerics::sum::Sum;
-use crate::setters::setters;
 
 /// How far z may be from normal for the normal distribution to be taken: bounds its squared
 /// skewness, and its excess kurtosis. As of ten rare events, or of 130 probabilities that are
 /// spread evenly; then 5 % are off by less than 1 %.
 const NEARLY_NORMAL: f64 = 0.1;
 
-/// Spiegelhalter's test: whether the Brier score is what the predictions themselves say that it
-/// should be.
+/// Spiegelhalter's test: whether the Brier score is the one that the predictions imply.
 ///
 /// # Definition
 /// ```text
@@ -29,8 +24,8 @@ const NEARLY_NORMAL: f64 = 0.1;
 /// ```
 /// Above 0: the Brier score is worse than predicted, as that of overconfident predictions is; below
 /// 0: better. Two-sided, since both are miscalibrated. Where the denominator is 0, all predictions
-/// are 0, 1/2 or 1, and the test can see nothing but outcomes that were said to be impossible: with
-/// one of those z is infinite and the p-value 0, without z is 0 and the p-value 1.
+/// are 0, 1/2 or 1, and the test detects nothing but outcomes that were predicted to be impossible:
+/// with one of those z is infinite and the p-value 0, without z is 0 and the p-value 1.
 ///
 /// # Assumptions
 /// Independent rows. One direction only: errors that leave the Brier score as predicted are not
@@ -44,7 +39,7 @@ const NEARLY_NORMAL: f64 = 0.1;
 /// Numerical: compensated sums; z is off by some units of rounding. Statistical: the normal
 /// distribution where Σ (w (1 - 2p))⁴ p (1 - p) is at most a tenth of the denominator's fourth
 /// power, which bounds skewness and kurtosis; else outcomes are drawn, unless
-/// [`null_distribution`](Self::null_distribution) says otherwise. Drawn p-values are at least 1 /
+/// [`null_distribution`](Self::null_distribution) is set. Drawn p-values are at least 1 /
 /// (n_resamples + 1).
 ///
 /// # Reference
@@ -64,95 +59,48 @@ const NEARLY_NORMAL: f64 = 0.1;
 /// assert!((result.p_value - 0.059346).abs() < 1e-6);
 /// # Ok::<(), calipers::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Spiegelhalter {
-    link: Arc<dyn Link>,
     null: Null,
 }
 
-impl Default for Spiegelhalter {
-    fn default() -> Self {
-        Spiegelhalter { link: Arc::new(Logistic), null: Null::default() }
-    }
-}
-
 impl Spiegelhalter {
-    /// The normal distribution where it is good, else 999 draws with seed 0.
+    /// The normal distribution where it is good, otherwise 999 resamples with seed 0.
     pub fn new() -> Self {
         Self::default()
     }
 
-    setters! {
-        /// The link that turns raw binary scores into probabilities.
-        link: shared Link;
-    }
-
-    /// Where the p-value comes from.
-    pub fn null_distribution(mut self, distribution: NullDistribution) -> Self {
-        self.null.distribution = distribution;
-        self
-    }
-
-    /// Draws, where outcomes are drawn.
-    pub fn n_resamples(mut self, n_resamples: usize) -> Self {
-        self.null.resampling.n_resamples = n_resamples;
-        self
-    }
-
-    /// The seed of the draws: the same numbers on every machine and any number of threads.
-    pub fn random_state(mut self, random_state: u64) -> Self {
-        self.null.resampling.random_state = random_state;
-        self
-    }
+    null_setters! { null_distribution }
 }
 
-/// Numerator, variance, weight, and Σ (w (1 - 2p))⁴ p (1 - p).
-#[derive(Default)]
-struct Sums {
-    numerator: Sum,
-    variance: Sum,
-    weight: f64,
-    fourth: f64,
-}
-
-impl Sums {
-    fn of(probabilities: &Probabilities<'_>) -> Sums {
-        let parts = parallel::map_chunks(probabilities.len(), parallel::CHUNK, |range| {
-            let (mut rows, mut sums) = (Rows::default(), Sums::default());
-            probabilities.read(range, &mut rows);
-            for ((p, outcome), weight) in rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights) {
-                let slope = weight * (1.0 - 2.0 * p);
-                sums.numerator.add((f64::from(*outcome) - p) * slope);
-                sums.variance.add(slope * slope * p * (1.0 - p));
-                sums.weight += weight;
-                sums.fourth += slope.powi(4) * p * (1.0 - p);
-            }
-            sums
-        });
-        parts.into_iter().fold(Sums::default(), |mut all, part| {
-            all.numerator.merge(part.numerator);
-            all.variance.merge(part.variance);
-            all.weight += part.weight;
-            all.fourth += part.fourth;
-            all
-        })
-    }
+/// Numerator, variance, Σ w, and Σ (w (1 - 2p))⁴ p (1 - p).
+fn sums(probabilities: &Probabilities<'_>) -> [f64; 4] {
+    parallel::sums(probabilities.len(), |range, sums| {
+        let mut rows = Rows::default();
+        probabilities.read(range, &mut rows);
+        for ((p, outcome), weight) in rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights) {
+            let slope = weight * (1.0 - 2.0 * p);
+            let (residual, variance) = (f64::from(*outcome) - p, slope * slope * p * (1.0 - p));
+            let terms = [residual * slope, variance, *weight, slope.powi(4) * p * (1.0 - p)];
+            sums.iter_mut().zip(terms).for_each(|(sum, term)| sum.add(term));
+        }
+    })
 }
 
 impl CalibrationTest for Spiegelhalter {
     fn test(&self, view: &BinaryView<'_>) -> Result<TestResult, Error> {
-        self.null.resampling.check()?;
-        let sums = Sums::of(&Probabilities::new(view, &*self.link)?);
-        if !(sums.weight > 0.0) {
-            return Err(Error::ZeroWeights { n_rows: view.len() as u64 });
+        self.null.check()?;
+        let n = view.len() as u64;
+        let [numerator, variance, weight, fourth] = sums(&Probabilities::new(view, &*self.null.link)?);
+        if !(weight > 0.0) {
+            return Err(Error::ZeroWeights { n_rows: n });
         }
-        let (numerator, variance) = (sums.numerator.value(), sums.variance.value());
         let statistic = if numerator == 0.0 { 0.0 } else { numerator / variance.sqrt() };
         // Without variance there is nothing to draw.
-        let is_resampled = variance > 0.0 && self.null.is_resampled(sums.fourth <= NEARLY_NORMAL * variance * variance);
+        let is_resampled = variance > 0.0 && self.null.is_resampled(fourth <= NEARLY_NORMAL * variance * variance);
         let p_value = if is_resampled {
-            let set = TrialSet::read(view, &*self.link)?;
-            self.null.resampling.p_value(&set, |set, counts| {
+            let set = TrialSet::read(view, &*self.null.link)?;
+            self.null.p_value(&set, |set, counts| {
                 let terms =
                     set.0.iter().zip(counts).map(|(trials, count)| (1.0 - 2.0 * trials.p) * trials.residual(*count));
                 terms.sum::<f64>().abs()
@@ -160,14 +108,7 @@ impl CalibrationTest for Spiegelhalter {
         } else {
             libm::erfc(statistic.abs() * FRAC_1_SQRT_2)
         };
-        let settings = self.null.settings(Settings::default().with("link", self.link.name()), is_resampled);
-        Ok(TestResult {
-            test: "spiegelhalter",
-            statistic,
-            p_value,
-            degrees_of_freedom: None,
-            n: view.len() as u64,
-            settings,
-        })
+        let settings = self.null.settings(Settings::default(), is_resampled);
+        Ok(TestResult { test: "spiegelhalter", statistic, p_value, degrees_of_freedom: None, n, settings })
     }
 }

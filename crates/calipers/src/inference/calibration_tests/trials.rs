@@ -1,5 +1,5 @@
-//! Rows of one probability and one weight, together: all that a test of calibration can know of
-//! them, and all that has to be drawn.
+//! Rows grouped by probability and weight: a sufficient statistic for tests of calibration, and the
+//! unit in which outcomes are drawn.
 
 use std::collections::BTreeMap;
 
@@ -11,58 +11,58 @@ use crate::numerics::counts::binomial;
 use crate::numerics::random::Uniforms;
 use crate::sketch::{CellRows, Sketch};
 
-/// Above so many, trials of nearly the same probability are drawn together: then the cost of a draw
-/// does not grow with the number of rows.
+/// Above this number, trials of nearly the same probability are drawn together: then the cost of a
+/// draw does not grow with the number of rows.
 const MOST_EXACT: usize = 8192;
 
-/// Cells of arcsin √p in which that happens. Within a cell the variance of p is below 1e-7 of p (1 - p), also next to 0 and 1: so it
-/// is the binomial distribution, for any purpose.
+/// Cells of arcsin √p in which that happens. Within a cell the variance of p is below 1e-7 of
+/// p (1 - p), also next to 0 and 1, so the distribution is binomial for all practical purposes.
 const N_CELLS: f64 = 4096.0;
 
 /// Rows of one probability and one weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Trials {
+pub(in crate::inference) struct Trials {
     /// In [0, 1].
-    pub(crate) p: f64,
+    pub(in crate::inference) p: f64,
     /// In (0, 1]: weights are divided by the largest.
-    pub(crate) weight: f64,
-    pub(crate) n: u64,
+    pub(in crate::inference) weight: f64,
+    pub(in crate::inference) n: u64,
     /// Of the n, those with outcome 1.
-    pub(crate) n_positive: u64,
+    pub(in crate::inference) n_positive: u64,
     /// Which of the distinct probabilities, or cells, from 0.
-    pub(crate) place: usize,
+    pub(in crate::inference) place: usize,
     /// The test's own bin.
-    pub(crate) bin: usize,
+    pub(in crate::inference) bin: usize,
 }
 
 impl Trials {
     /// Σ w (y - p), had `count` rows outcome 1.
-    pub(crate) fn residual(&self, count: u64) -> f64 {
+    pub(in crate::inference) fn residual(&self, count: u64) -> f64 {
         self.weight * (count as f64 * (1.0 - self.p) - (self.n - count) as f64 * self.p)
     }
 
     /// Σ w² (y - p)².
-    pub(crate) fn squares(&self, count: u64) -> f64 {
+    pub(in crate::inference) fn squares(&self, count: u64) -> f64 {
         let (p, q) = (self.p, 1.0 - self.p);
         self.weight * self.weight * (count as f64 * q * q + (self.n - count) as f64 * p * p)
     }
 
     /// Σ w.
-    pub(crate) fn total_weight(&self) -> f64 {
+    pub(in crate::inference) fn total_weight(&self) -> f64 {
         self.weight * self.n as f64
     }
 
     /// Σ w² p (1 - p): the variance of the residual.
-    pub(crate) fn variance(&self) -> f64 {
+    pub(in crate::inference) fn variance(&self) -> f64 {
         self.weight * self.weight * self.n as f64 * self.p * (1.0 - self.p)
     }
 }
 
 /// All rows that have weight, in ascending order of their probability.
-pub(crate) struct TrialSet(pub(crate) Vec<Trials>);
+pub(in crate::inference) struct TrialSet(pub(in crate::inference) Vec<Trials>);
 
 impl TrialSet {
-    pub(crate) fn read(view: &BinaryView<'_>, link: &dyn Link) -> Result<Self, Error> {
+    pub(in crate::inference) fn read(view: &BinaryView<'_>, link: &dyn Link) -> Result<Self, Error> {
         let probabilities = Probabilities::new(view, link)?;
         let mut all = if view.is_weighted() { weighted(&probabilities) } else { counted(probabilities.groups()) };
         if all.is_empty() {
@@ -78,7 +78,7 @@ impl TrialSet {
 
     /// The rows of a sketch, cell by cell; under weights as many as would say as much if they were
     /// equal.
-    pub(crate) fn of_sketch(sketch: &Sketch, link: &dyn Link) -> Result<Self, Error> {
+    pub(in crate::inference) fn of_sketch(sketch: &Sketch, link: &dyn Link) -> Result<Self, Error> {
         let cells = sketch.cell_rows(link)?;
         let weight = |cell: &CellRows| cell.share / cell.n as f64;
         let largest = cells.iter().map(weight).fold(0.0, f64::max);
@@ -94,19 +94,18 @@ impl TrialSet {
     }
 
     /// How many outcomes 1 there are in each.
-    pub(crate) fn observed(&self) -> Vec<u64> {
+    pub(in crate::inference) fn observed(&self) -> Vec<u64> {
         self.0.iter().map(|trials| trials.n_positive).collect()
     }
 
-    /// How many there might have been, if predictions are calibrated.
-    pub(crate) fn draw(&self, uniforms: &mut Uniforms, counts: &mut Vec<u64>) {
-        counts.clear();
-        counts.extend(self.0.iter().map(|trials| binomial(uniforms, trials.n, trials.p)));
+    /// A draw of the number of outcomes 1 in each, for calibrated predictions.
+    pub(in crate::inference) fn draw(&self, uniforms: &mut Uniforms) -> Vec<u64> {
+        self.0.iter().map(|trials| binomial(uniforms, trials.n, trials.p)).collect()
     }
 
     /// A set that is as good for drawing: itself if it is small, else cells within the test's bins.
     /// Weights that differ by less than a fifth are taken as their mean.
-    pub(crate) fn to_draw_from(&self) -> TrialSet {
+    pub(in crate::inference) fn to_draw_from(&self) -> TrialSet {
         if self.0.len() <= MOST_EXACT {
             return TrialSet(self.0.clone());
         }

@@ -38,8 +38,7 @@ pub(crate) use specs::{CLIP, LS_ECE, NOISE, RESIDUAL, SIGMA};
 
 use super::prelude::*;
 use crate::data::{InputReport, PlainRows};
-use crate::inference::{Clusters, Resampler, RowBracket};
-use crate::measure::resampler_of_rows;
+use crate::inference::{Clusters, Resampler, RowBracket, RowResampler};
 use crate::noise::Noise;
 use crate::numerics::convolution::Taps;
 use crate::sketch::Sketch;
@@ -265,7 +264,7 @@ impl Measure for LsEce {
         };
         match on_grid {
             Some(resampler) => Ok(resampler),
-            None => resampler_of_rows(self, view, clusters),
+            None => Ok(Box::new(RowResampler::new(self, view, clusters)?)),
         }
     }
 

@@ -79,8 +79,8 @@ impl TextFormat for JsonLines {
                 }
                 *length = match Value::new(raw).map_err(|error| error.in_line(line, text))? {
                     Value::Cell(Cell::Missing) => None,
-                    Value::List(list) => match list.items().count() {
-                        0 => return Err(no_values(role, row, name).into()),
+                    Value::List(items) => match items.len() {
+                        0 => return Err(role.no_values(row, name).into()),
                         length => Some(length),
                     },
                     Value::Text(_) | Value::Cell(_) | Value::Object => Some(1),
@@ -119,23 +119,15 @@ fn push(
         Value::List(_) if !role.may_have_classes() => {
             Err(role.wrong_shape(format!("a list in row {row} of column {name}")))
         }
-        Value::List(list) => match list.items().count() {
-            0 => Err(no_values(role, row, name)),
-            length if length == k => column.push_all(row, list.items(), seen),
-            length => Err(other_length(role, row, name, length, k)),
+        Value::List(items) => match items.len() {
+            0 => Err(role.no_values(row, name)),
+            length if length == k => column.push_all(row, items.iter().copied(), seen),
+            length => Err(role.other_length(row, name, length, k)),
         },
         // In a column of lists a row without one is missing all of it.
         Value::Cell(Cell::Missing) if k > 1 => column.push_all(row, std::iter::repeat_n(Cell::Missing, k), seen),
-        Value::Cell(_) | Value::Text(_) if k > 1 => Err(other_length(role, row, name, 1, k)),
+        Value::Cell(_) | Value::Text(_) if k > 1 => Err(role.other_length(row, name, 1, k)),
         Value::Cell(cell) => column.push(row, *cell, seen),
         Value::Text(text) => column.push(row, Cell::Text(text), seen),
     }
-}
-
-fn no_values(role: Role, row: u64, name: &str) -> Error {
-    role.wrong_shape(format!("no values in row {row} of column {name}"))
-}
-
-fn other_length(role: Role, row: u64, name: &str, length: usize, k: usize) -> Error {
-    role.wrong_shape(format!("{length} values in row {row} of column {name} and {k} before it"))
 }

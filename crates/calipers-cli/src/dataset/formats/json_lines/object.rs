@@ -1,4 +1,4 @@
-//! One line of JSON: the values of the wanted keys as they stand there, so that their numbers are
+//! One line of JSON: the values of the wanted keys as they are written, so that their numbers are
 //! read as those of every other text.
 
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::dataset::formats::text::Cell;
 
-/// Why a line is none.
+/// Why a line cannot be read.
 #[derive(Debug)]
 pub(super) struct Fault(serde_json::Error);
 
@@ -24,7 +24,7 @@ impl Fault {
         let reason = text.split(" at line ").next().unwrap_or_default();
         let column = self.0.column();
         let place = format!("cannot read as JSON lines: line {line}, column {column}");
-        // Of a negative one the sign has been read.
+        // The sign of a negative one has been read.
         let starts = [column.saturating_sub(1), column.saturating_sub(2)];
         let begins =
             |word: &&&str| starts.iter().any(|start| content[content.len().min(*start)..].starts_with(word.as_bytes()));
@@ -35,16 +35,18 @@ impl Fault {
     }
 }
 
-/// The values of the wanted keys, each as it stands in the line; the last one, where a key is there
-/// twice.
+/// The values of the wanted keys, each as it is written; the last one if a key occurs twice.
 pub(super) struct Found<'a>(Vec<Option<&'a RawValue>>);
 
 impl<'a> Found<'a> {
     pub(super) fn read(line: &'a [u8], wanted: &[&str]) -> Result<Self, Fault> {
-        let mut deserializer = serde_json::Deserializer::from_slice(line);
         let mut found = vec![None; wanted.len()];
-        (&mut deserializer).deserialize_map(Object { wanted, found: &mut found }).map_err(Fault)?;
-        deserializer.end().map_err(Fault)?;
+        read(line, |key| wanted.iter().position(|name| *name == key), |place, value| found[place] = Some(value))?;
+        // A column may be wanted for two things.
+        for (place, name) in wanted.iter().enumerate() {
+            let first = wanted.iter().position(|other| other == name).unwrap_or(place);
+            found[place] = found[first];
+        }
         Ok(Found(found))
     }
 
@@ -53,41 +55,53 @@ impl<'a> Found<'a> {
     }
 }
 
-struct Object<'w, 'a> {
-    wanted: &'w [&'w str],
-    found: &'w mut [Option<&'a RawValue>],
+/// Passes on each key of a line.
+pub(super) fn each_key(line: &[u8], mut take: impl FnMut(&str)) -> Result<(), Fault> {
+    let key = |key: &str| {
+        take(key);
+        None
+    };
+    read(line, key, |(), _| ())
 }
 
-impl<'a> Visitor<'a> for Object<'_, 'a> {
+/// Passes on the values of the keys for which `place` has one.
+fn read<'a, P>(
+    line: &'a [u8],
+    place: impl FnMut(&str) -> Option<P>,
+    take: impl FnMut(P, &'a RawValue),
+) -> Result<(), Fault> {
+    let mut deserializer = serde_json::Deserializer::from_slice(line);
+    (&mut deserializer).deserialize_map(Object { place, take }).map_err(Fault)?;
+    deserializer.end().map_err(Fault)
+}
+
+struct Object<F, T> {
+    place: F,
+    take: T,
+}
+
+impl<'a, P, F: FnMut(&str) -> Option<P>, T: FnMut(P, &'a RawValue)> Visitor<'a> for Object<F, T> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object, as {\"prob\": 0.5, \"label\": 1}")
     }
 
-    fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<(), M::Error> {
-        while let Some(place) = map.next_key_seed(Key(|key: &str| self.wanted.iter().position(|name| *name == key)))? {
+    fn visit_map<M: MapAccess<'a>>(mut self, mut map: M) -> Result<(), M::Error> {
+        while let Some(place) = map.next_key_seed(Key(&mut self.place))? {
             match place {
-                Some(place) => {
-                    let value: &RawValue = map.next_value()?;
-                    // A column may be wanted for two things.
-                    let name = self.wanted[place];
-                    let places = self.wanted.iter().zip(self.found.iter_mut()).skip(place);
-                    places.filter(|(other, _)| **other == name).for_each(|(_, found)| *found = Some(value));
-                }
-                None => {
-                    map.next_value::<IgnoredAny>()?;
-                }
+                Some(place) => (self.take)(place, map.next_value()?),
+                None => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         Ok(())
     }
 }
 
-/// A key, of which no copy is made.
+/// A key, which is not copied.
 struct Key<F>(F);
 
-impl<'a, T, F: FnOnce(&str) -> T> DeserializeSeed<'a> for Key<F> {
+impl<'a, T, F: FnMut(&str) -> T> DeserializeSeed<'a> for Key<F> {
     type Value = T;
 
     fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<T, D::Error> {
@@ -95,70 +109,46 @@ impl<'a, T, F: FnOnce(&str) -> T> DeserializeSeed<'a> for Key<F> {
     }
 }
 
-impl<T, F: FnOnce(&str) -> T> Visitor<'_> for Key<F> {
+impl<T, F: FnMut(&str) -> T> Visitor<'_> for Key<F> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
 
-    fn visit_str<E>(self, key: &str) -> Result<T, E> {
+    fn visit_str<E>(mut self, key: &str) -> Result<T, E> {
         Ok((self.0)(key))
     }
 }
 
-/// Hands on each key of a line.
-pub(super) fn each_key(line: &[u8], take: impl FnMut(&str)) -> Result<(), Fault> {
-    struct Keys<F>(F);
-    impl<'a, F: FnMut(&str)> Visitor<'a> for Keys<F> {
-        type Value = ();
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object, as {\"prob\": 0.5, \"label\": 1}")
-        }
-
-        fn visit_map<M: MapAccess<'a>>(mut self, mut map: M) -> Result<(), M::Error> {
-            while map.next_key_seed(Key(&mut self.0))?.is_some() {
-                map.next_value::<IgnoredAny>()?;
-            }
-            Ok(())
-        }
-    }
-    let mut deserializer = serde_json::Deserializer::from_slice(line);
-    (&mut deserializer).deserialize_map(Keys(take)).map_err(Fault)?;
-    deserializer.end().map_err(Fault)
-}
-
-/// What stands for a key.
+/// The value of a key.
 pub(super) enum Value<'a> {
     Cell(Cell<'a>),
     Text(Cow<'a, str>),
-    List(List<'a>),
+    List(Vec<Cell<'a>>),
     Object,
 }
-
-/// Values between brackets.
-pub(super) struct List<'a>(Vec<&'a RawValue>);
 
 impl<'a> Value<'a> {
     pub(super) fn new(raw: Option<&'a RawValue>) -> Result<Self, Fault> {
         let Some(raw) = raw else { return Ok(Value::Cell(Cell::Missing)) };
         Ok(match raw.get().as_bytes().first() {
             Some(b'"') => Value::Text(text(raw)?),
-            Some(b'[') => Value::List(List(serde_json::from_str(raw.get()).map_err(Fault)?)),
+            Some(b'[') => {
+                let items: Vec<&RawValue> = serde_json::from_str(raw.get()).map_err(Fault)?;
+                Value::List(items.into_iter().map(item).collect())
+            }
             Some(b'{') => Value::Object,
             _ => Value::Cell(plain(raw)),
         })
     }
 }
 
-impl<'a> List<'a> {
-    /// Texts, lists and objects in it are what no number is.
-    pub(super) fn items(&self) -> impl Iterator<Item = Cell<'a>> {
-        self.0.iter().map(|raw| match raw.get().as_bytes().first() {
-            Some(b'"' | b'[' | b'{') => Cell::Text(raw.get()),
-            _ => plain(raw),
-        })
+/// Of a list, in which texts, lists and objects are not numbers.
+fn item(raw: &RawValue) -> Cell<'_> {
+    match raw.get().as_bytes().first() {
+        Some(b'"' | b'[' | b'{') => Cell::Text(raw.get()),
+        _ => plain(raw),
     }
 }
 
@@ -172,7 +162,7 @@ fn plain(raw: &RawValue) -> Cell<'_> {
     }
 }
 
-/// Without quotes, and copied only where something in it is escaped.
+/// Without quotes, and copied only if something in it is escaped.
 fn text(raw: &RawValue) -> Result<Cow<'_, str>, Fault> {
     let inner = raw.get().strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     match inner.filter(|inner| !inner.contains('\\')) {

@@ -142,8 +142,8 @@ pub(in crate::dataset::formats) struct Cells {
     first_row: u64,
     n_classes: usize,
     missing: Vec<bool>,
-    /// For columns that have to be numbers. A cell that is none is refused, or stands as NaN, which
-    /// will be counted.
+    /// For columns that have to be numbers. A cell that is none is rejected, or stands as NaN,
+    /// which will be counted.
     numbers: Vec<f64>,
     /// For labels and classes, whose type shows when all are there.
     texts: Texts,
@@ -209,8 +209,7 @@ impl Cells {
         Ok(())
     }
 
-    /// The column, or its refusal; or word that the file has to be read again, since `taken_for`
-    /// was wrong.
+    /// The column or its error; [`ReadAgain`] if `taken_for` was wrong.
     pub(in crate::dataset::formats) fn finish(
         self,
         taken_for: &Content,

@@ -117,9 +117,9 @@ impl<F: TextFormat> Stream for TextStream<'_, F> {
 }
 
 impl<F: TextFormat> TextStream<'_, F> {
-    /// A refusal of the wanted column at that index.
-    pub(super) fn in_column(&self, index: usize, refusal: Error) -> anyhow::Error {
-        self.table.in_column(refusal, self.wanted, self.wanted[index].0)
+    /// An error of the wanted column at that index.
+    pub(super) fn in_column(&self, index: usize, error: Error) -> anyhow::Error {
+        self.table.in_column(error, self.wanted, self.wanted[index].0)
     }
 
     fn part(&self, block: &Block) -> Result<Part> {

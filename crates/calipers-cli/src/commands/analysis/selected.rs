@@ -1,0 +1,69 @@
+//! Measures that were selected by name.
+
+use std::sync::Arc;
+
+use calipers::{Error, Estimate, Measure, Settings, Spec, registry};
+
+use crate::args::OptionArgs;
+
+/// A measure that was selected by name.
+#[derive(Clone)]
+pub(crate) struct Selected {
+    /// What it is with the options in force, in one line.
+    pub(crate) definition: String,
+    pub(crate) measure: Arc<dyn Measure>,
+}
+
+impl Selected {
+    pub(crate) fn name(&self) -> &'static str {
+        self.measure.spec().name
+    }
+
+    /// The measure for groups of the rows that gave this value: at the same sigma, so that groups
+    /// can be compared.
+    pub(super) fn for_groups_of(&self, all: Option<&Estimate>) -> Self {
+        let resolved = all.and_then(|all| self.measure.resolved_as(all));
+        Selected { measure: resolved.map_or_else(|| self.measure.clone(), Arc::from), ..self.clone() }
+    }
+}
+
+/// The name of the list for what people write: `ls-ece`, `LS_ECE`, or by its title, `ece`.
+pub(crate) fn listed_name(written: &str) -> String {
+    let name = written.to_lowercase().replace('-', "_");
+    let by_title = registry::all().iter().find(|entry| entry.spec.title.eq_ignore_ascii_case(&name));
+    by_title.map_or(name, |entry| entry.spec.name.to_owned())
+}
+
+/// The measures of these names, each once.
+pub(crate) fn by_names(names: &[&str], options: &OptionArgs) -> Result<Vec<Selected>, Error> {
+    let mut selected: Vec<Selected> = Vec::new();
+    for &written in names {
+        // An error names what was written.
+        let spec = registry::spec(&listed_name(written)).or_else(|_| registry::spec(written))?;
+        if selected.iter().all(|before| before.name() != spec.name) {
+            let (definition, measure) = made(spec, options)?;
+            selected.push(Selected { definition: definition.unwrap_or_else(|| spec.definition.to_owned()), measure });
+        }
+    }
+    Ok(selected)
+}
+
+/// A measure with the options of the command. LS-ECE, its residual form and ECE have options of
+/// their own; other measures only have the link.
+fn made(spec: &Spec, options: &OptionArgs) -> Result<(Option<String>, Arc<dyn Measure>), Error> {
+    let (smoothed, binned) = (options.ls_ece(), options.binned_ece());
+    if spec.name == smoothed.spec().name {
+        return Ok((options.smoothed_definition("mean |E[y|t] - t| after"), Arc::new(smoothed)));
+    }
+    let residual = smoothed.residual();
+    if spec.name == residual.spec().name {
+        let definition = options.smoothed_definition("total size of the residuals r after smoothing by");
+        return Ok((definition, Arc::new(residual)));
+    }
+    if spec.name == binned.spec().name {
+        return Ok((options.binned_definition(), Arc::new(binned)));
+    }
+    let settings = Settings::default();
+    let settings = if spec.option("link").is_some() { settings.with("link", options.link().name()) } else { settings };
+    Ok((None, Arc::from(registry::make(spec.name, &settings)?)))
+}
