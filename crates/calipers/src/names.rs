@@ -30,6 +30,8 @@ macro_rules! names {
                 }
             }
         }
+
+        $crate::measure::parsed_option! { $type }
     };
 }
 

@@ -15,7 +15,7 @@ macro_rules! setters {
             self.$name = $name.into();
             self
         }
-        setters! { $($rest)* }
+        $crate::setters::setters! { $($rest)* }
     };
     ($(#[$doc:meta])* $name:ident: some $type:ty; $($rest:tt)*) => {
         $(#[$doc])*
@@ -23,15 +23,15 @@ macro_rules! setters {
             self.$name = Some($name);
             self
         }
-        setters! { $($rest)* }
+        $crate::setters::setters! { $($rest)* }
     };
     ($(#[$doc:meta])* $name:ident: shared $type:ident; $($rest:tt)*) => {
         $(#[$doc])*
-        pub fn $name(mut self, $name: impl $type + 'static) -> Self {
-            self.$name = $name.shared();
+        pub fn $name(mut self, $name: impl $crate::$type + 'static) -> Self {
+            self.$name = $crate::$type::shared($name);
             self
         }
-        setters! { $($rest)* }
+        $crate::setters::setters! { $($rest)* }
     };
     ($(#[$doc:meta])* $name:ident: $type:ty; $($rest:tt)*) => {
         $(#[$doc])*
@@ -39,7 +39,7 @@ macro_rules! setters {
             self.$name = $name;
             self
         }
-        setters! { $($rest)* }
+        $crate::setters::setters! { $($rest)* }
     };
 }
 

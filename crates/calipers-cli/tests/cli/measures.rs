@@ -153,7 +153,7 @@ fn a_sketch_answers_what_it_can_and_says_that_the_rest_needs_rows() {
     let (example, sketch) = (example(), sketch.to_str().unwrap());
     let example = example.to_str().unwrap();
     succeed(&["sketch", example, "--prob", "mlp", "--by", "size_group", "-o", sketch]);
-    let needs_rows = "measure must be one that a sketch can answer, got one that needs the rows themselves";
+    let needs_rows = "measure must be one that a sketch can answer, got one that needs the rows";
     let of_sketch = results(&[sketch, "--all"]);
     let of_rows = &results(&[example, "--prob", "mlp", "--all"])[0];
     assert_eq!(of_sketch.len(), 4);

@@ -1,14 +1,15 @@
-//! What a measure returns: the value, how far it can be off numerically, and what made it.
+//! What a measure returns: the value, a bound on its numerical error, and the options.
 
 use super::{Setting, Settings, Spec};
 use crate::Error;
 use crate::data::{BinaryView, InputReport};
 use crate::numerics::sum::Sum;
+use crate::sketch::Sketch;
 
 /// A value with what belongs to it.
 ///
 /// `numerical_bound` is about arithmetic: how far `value` can be from the defined quantity of these
-/// very rows. It says nothing of how the rows were sampled.
+/// rows. Sampling uncertainty is not part of it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -29,15 +30,15 @@ pub struct Estimate {
     pub n_clipped: u64,
     /// What was read, rounded, tied and left out.
     pub input: InputReport,
-    /// Every option that made the figure, in the order of the measure's signature.
+    /// Every option that the value depends on, in the order of the measure's signature.
     pub settings: Settings,
     /// The estimates of all classes, where this one is their mean; otherwise empty.
     pub per_class: Vec<Estimate>,
 }
 
 impl Estimate {
-    /// A value with the bound on its numerical error. [`of`](Self::of) says of which rows it is,
-    /// and [`with`](Self::with) what options made it.
+    /// A value with the bound on its numerical error. [`of`](Self::of) adds the rows that it
+    /// was measured on, and [`with`](Self::with) its options.
     pub fn new(spec: &'static Spec, value: f64, numerical_bound: f64) -> Self {
         Estimate {
             spec,
@@ -57,12 +58,17 @@ impl Estimate {
         self.of_rows(view.len() as u64, view.report())
     }
 
-    /// Of so many rows, which were read like this.
+    /// Of the rows of a sketch.
+    pub(crate) fn of_sketch(self, sketch: &Sketch) -> Self {
+        self.of_rows(sketch.n(), sketch.report())
+    }
+
+    /// Of `n` rows with this report on the input.
     pub(crate) fn of_rows(self, n: u64, report: &InputReport) -> Self {
         Estimate { n, input: report.clone(), ..self }
     }
 
-    /// So many probabilities were clipped.
+    /// With the number of probabilities that were clipped.
     pub(crate) fn clipped(self, n_clipped: u64) -> Self {
         Estimate { n_clipped, ..self }
     }
@@ -103,7 +109,8 @@ impl Estimate {
     }
 }
 
-/// The settings of the first class; where another differs, as sigma by rule does, the text says so.
+/// The settings of the first class; where another differs, as an automatic sigma does, the text "by
+/// class".
 fn common_settings(first: &Estimate, estimates: &[Estimate]) -> Settings {
     first.settings.iter().fold(Settings::default(), |settings, (name, value)| {
         let same = estimates.iter().all(|estimate| estimate.settings.get(name) == Some(value));

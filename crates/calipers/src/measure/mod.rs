@@ -1,6 +1,7 @@
 //! What a measure is ([`Measure`], [`Spec`]), what it returns ([`Estimate`]), and the list of all
 //! of them ([`registry`]).
 
+mod declare;
 mod estimate;
 mod options;
 pub mod registry;
@@ -9,9 +10,10 @@ mod serialized;
 mod settings;
 mod spec;
 
+pub(crate) use declare::{described, entry, measure, or_auto};
 pub use estimate::Estimate;
-pub(crate) use options::LINK;
 pub use options::Options;
+pub(crate) use options::{LINK, OptionValue, check_range, parsed_option};
 pub use settings::{Setting, Settings};
 pub use spec::{Cost, Family, FromSketch, OptionDefault, OptionKind, OptionSpec, Role, Spec};
 
@@ -60,11 +62,11 @@ pub trait Measure: Send + Sync {
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error>;
 
     /// Measures the rows of a sketch, which has at least one with weight; [`Sketch::estimate`]
-    /// checks that. Unless overridden, the measure needs the rows and says so.
-    /// [`Spec::from_sketch`] tells beforehand.
+    /// checks that. Unless overridden, it returns an error, since the measure
+    /// needs the rows. [`Spec::from_sketch`] tells beforehand.
     fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
         let _ = sketch;
-        Err(Error::setting("measure", "one that a sketch can answer", "one that needs the rows themselves"))
+        Err(Error::setting("measure", "one that a sketch can answer", "one that needs the rows"))
     }
 
     /// The link by which raw scores are probabilities: outcomes are drawn with it. The logistic
@@ -84,14 +86,14 @@ pub trait Measure: Send + Sync {
         Ok(Box::new(RowResampler::new(self, view, clusters)?))
     }
 
-    /// The measure of resampled rows of a sketch. Unless overridden, the measure needs the rows and
-    /// says so.
+    /// The measure of resampled rows of a sketch. Unless overridden, it returns an error, since
+    /// the measure needs the rows.
     fn sketch_resampler<'a>(&'a self, sketch: &'a Sketch) -> Result<Box<dyn Resampler + 'a>, Error> {
         let _ = sketch;
         let of_sketches = registry::all().iter().filter(|entry| entry.spec.from_sketch == FromSketch::Assessment);
         let names: Vec<&str> = of_sketches.map(|entry| entry.spec.name).collect();
         let rule = format!("one that resamples from a sketch: {}", names.join(", "));
-        Err(Error::setting("measure", rule, "one that needs the rows themselves"))
+        Err(Error::setting("measure", rule, "one that needs the rows"))
     }
 
     /// Where the population's value is, with the influence of each row on either end, for measures
@@ -133,10 +135,9 @@ pub trait Measure: Send + Sync {
         None
     }
 
-    /// Measures rows that nobody has checked, looking at them in its own pass. `None` where a
-    /// measure does not do that, where a row breaks a rule, and where the answer would be a
-    /// refusal: then the rows are checked first and measured next, and what is wrong is said in
-    /// that order.
+    /// Measures rows that are not validated yet, and validates them in its own pass. `None` where a
+    /// measure does not do that, where a row is invalid, and where the answer would be an error:
+    /// then the rows are checked first and measured next, and errors come in that order.
     #[doc(hidden)]
     fn estimate_unchecked(&self, rows: PlainRows<'_>) -> Option<Estimate> {
         let _ = rows;

@@ -1,16 +1,15 @@
 //! The options of a measure that is made by name.
 
-use std::str::FromStr;
+use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use super::spec::{OptionDefault, OptionKind, OptionSpec, Spec};
 use super::{Setting, Settings};
-use crate::Error;
-use crate::error::number;
 use crate::link::{self, Link};
 use crate::noise::{self, Noise};
+use crate::{Error, error};
 
-/// Options by name: those that were given, and else the defaults of the [`Spec`].
+/// Options by name: those that the caller gave, and the defaults of the [`Spec`] for the others.
 #[derive(Debug, Clone)]
 pub struct Options<'a> {
     spec: &'static Spec,
@@ -34,91 +33,113 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// The value of an option, given or by default; `None` where it has neither.
-    pub fn get(&self, name: &'static str) -> Option<Setting> {
-        self.given.get(name).cloned().or_else(|| match self.spec.option(name)?.default {
+    /// Whether the caller gave it.
+    pub fn is_given(&self, name: &str) -> bool {
+        self.given.get(name).is_some()
+    }
+
+    /// The value of an option, given or by default; `None` where it has neither, and where the
+    /// measure has no such option.
+    pub(crate) fn read<T: OptionValue>(&self, name: &'static str) -> Result<Option<T>, Error> {
+        let default = || match self.spec.option(name)?.default {
             OptionDefault::None => None,
             OptionDefault::Auto => Some(Setting::from("auto")),
             OptionDefault::Number(value) => Some(value.into()),
             OptionDefault::Count(value) => Some(value.into()),
             OptionDefault::Text(value) => Some(value.into()),
-        })
+        };
+        self.given.get(name).cloned().or_else(default).map(|value| T::read(name, value)).transpose()
     }
+}
 
-    /// Whether it was given or has a default.
-    pub fn is_some(&self, name: &'static str) -> bool {
-        self.get(name).is_some()
-    }
+/// The type of an option.
+pub(crate) trait OptionValue: Sized {
+    /// The value that a setting of the option `name` stands for.
+    fn read(name: &'static str, value: Setting) -> Result<Self, Error>;
+}
 
-    /// Whether it was given.
-    pub fn is_given(&self, name: &str) -> bool {
-        self.given.get(name).is_some()
-    }
-
-    /// A real number.
-    pub fn number(&self, name: &'static str) -> Result<f64, Error> {
-        match self.get(name) {
-            Some(Setting::Number(value)) => Ok(value),
-            Some(Setting::Count(value)) => Ok(value as f64),
-            other => Err(wrong(name, "a number", other)),
-        }
-    }
-
-    /// An integer that counts things in memory.
-    pub fn size(&self, name: &'static str) -> Result<usize, Error> {
-        match self.get(name) {
-            Some(Setting::Count(value)) if usize::try_from(value).is_ok() => Ok(value as usize),
-            other => Err(wrong(name, "an integer that is not negative", other)),
-        }
-    }
-
-    /// What a text says, or what a number is made into: `auto`, `max`, 0.1.
-    pub fn parse<T: FromStr<Err = Error>>(&self, name: &'static str) -> Result<T, Error> {
-        match self.get(name) {
-            Some(Setting::Text(text)) => text.parse(),
-            Some(Setting::Count(value)) => value.to_string().parse(),
-            Some(Setting::Number(value)) => number(value).parse(),
-            None => Err(wrong(name, "given", None)),
-        }
-    }
-
-    /// The same, where it need not be there.
-    pub fn parse_optional<T: FromStr<Err = Error>>(&self, name: &'static str) -> Result<Option<T>, Error> {
-        self.is_some(name).then(|| self.parse(name)).transpose()
-    }
-
-    /// A number as it is, or what the text `auto` stands for.
-    pub fn number_or_auto<T: From<f64> + FromStr<Err = Error>>(&self, name: &'static str) -> Result<T, Error> {
-        match self.get(name) {
-            Some(Setting::Text(_)) => self.parse(name),
-            _ => Ok(self.number(name)?.into()),
-        }
-    }
-
-    /// The option `link`.
-    pub fn link(&self) -> Result<Arc<dyn Link>, Error> {
-        link::by_name(&self.text("link")?)
-    }
-
-    /// The option `noise`.
-    pub fn noise(&self) -> Result<Arc<dyn Noise>, Error> {
-        noise::by_name(&self.text("noise")?)
-    }
-
-    fn text(&self, name: &'static str) -> Result<String, Error> {
-        match self.get(name) {
-            Some(Setting::Text(text)) => Ok(text),
-            other => Err(wrong(name, "text", other)),
+impl OptionValue for f64 {
+    fn read(name: &'static str, value: Setting) -> Result<Self, Error> {
+        match value {
+            Setting::Number(value) => Ok(value),
+            Setting::Count(value) => Ok(value as f64),
+            Setting::Text(_) => Err(wrong(name, "a number", &value)),
         }
     }
 }
 
-fn wrong(name: &'static str, expected: &str, got: Option<Setting>) -> Error {
-    Error::setting(name, expected, got.map_or_else(|| "nothing".to_owned(), |value| format!("{value:?}")))
+impl OptionValue for usize {
+    fn read(name: &'static str, value: Setting) -> Result<Self, Error> {
+        match value {
+            Setting::Count(count) if usize::try_from(count).is_ok() => Ok(count as usize),
+            _ => Err(wrong(name, "an integer that is not negative", &value)),
+        }
+    }
+}
+
+impl OptionValue for String {
+    fn read(name: &'static str, value: Setting) -> Result<Self, Error> {
+        match value {
+            Setting::Text(text) => Ok(text),
+            _ => Err(wrong(name, "text", &value)),
+        }
+    }
+}
+
+impl OptionValue for Arc<dyn Link> {
+    fn read(name: &'static str, value: Setting) -> Result<Self, Error> {
+        link::by_name(&String::read(name, value)?)
+    }
+}
+
+impl OptionValue for Arc<dyn Noise> {
+    fn read(name: &'static str, value: Setting) -> Result<Self, Error> {
+        noise::by_name(&String::read(name, value)?)
+    }
+}
+
+impl<T: OptionValue> OptionValue for Option<T> {
+    fn read(name: &'static str, value: Setting) -> Result<Self, Error> {
+        T::read(name, value).map(Some)
+    }
+}
+
+/// An option whose value is read from a text: `auto`, `max`, 0.1.
+macro_rules! parsed_option {
+    ($type:ty) => {
+        impl $crate::measure::OptionValue for $type {
+            fn read(_: &'static str, value: $crate::Setting) -> Result<Self, $crate::Error> {
+                match value {
+                    // The shortest text that reads back as the same double.
+                    $crate::Setting::Number(value) => $crate::error::number(value).parse(),
+                    value => value.to_string().parse(),
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use parsed_option;
+
+/// Rejects an option outside its range. NaN is in no range.
+pub(crate) fn check_range(
+    name: &'static str,
+    value: f64,
+    range: impl RangeBounds<f64>,
+    rule: &str,
+) -> Result<(), Error> {
+    match range.contains(&value) {
+        true => Ok(()),
+        false => Err(Error::setting(name, rule, error::number(value))),
+    }
+}
+
+fn wrong(name: &'static str, expected: &str, got: &Setting) -> Error {
+    Error::setting(name, expected, format!("{got:?}"))
 }
 
 impl OptionKind {
-    /// What it takes, in words.
+    /// The values that it takes, in words.
     pub fn expected(self) -> String {
         match self {
             OptionKind::Number => "a number".to_owned(),

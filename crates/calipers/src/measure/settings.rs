@@ -52,23 +52,17 @@ impl Settings {
     }
 }
 
-impl From<f64> for Setting {
-    fn from(value: f64) -> Self {
-        Setting::Number(value)
-    }
+macro_rules! setting_from {
+    ($($type:ty => $variant:ident),*) => {
+        $(impl From<$type> for Setting {
+            fn from(value: $type) -> Self {
+                Setting::$variant(value.into())
+            }
+        })*
+    };
 }
 
-impl From<u64> for Setting {
-    fn from(value: u64) -> Self {
-        Setting::Count(value)
-    }
-}
-
-impl From<&str> for Setting {
-    fn from(value: &str) -> Self {
-        Setting::Text(value.to_owned())
-    }
-}
+setting_from! { f64 => Number, u64 => Count, &str => Text }
 
 impl std::fmt::Display for Setting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -1,6 +1,6 @@
 //! What a measure is: its name, what people call it, what its values mean, and its options.
 
-/// The description of a measure, which tables, checks and bindings go by.
+/// The description of a measure, from which tables, checks and bindings are made.
 ///
 /// # Example
 /// A measure of one's own, whose values may be above 1:
@@ -17,15 +17,16 @@
 pub struct Spec {
     /// The name by which it is requested, in all languages.
     pub name: &'static str,
-    /// What people call it, as in a sentence: `LS-ECE`. Its name, unless set.
+    /// The name that people use in a sentence: `LS-ECE`. The name by which it is requested, unless
+    /// set.
     pub title: &'static str,
     /// What it is, in one line; p are probabilities, y outcomes, r = y - p.
     pub definition: &'static str,
-    /// Measures that are computed in a like manner.
+    /// Measures that are computed in a similar way.
     pub family: Family,
     /// Where it was defined; empty where that is common knowledge.
     pub reference: &'static str,
-    /// What a value says.
+    /// What a value means.
     pub role: Role,
     /// The value of a calibrated model with unlimited data. For scores, the value of a perfect one.
     pub ideal: f64,
@@ -42,7 +43,7 @@ pub struct Spec {
     pub options: &'static [OptionSpec],
 }
 
-/// What a value says of a model.
+/// What a value means for a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Role {
@@ -55,7 +56,7 @@ pub enum Role {
     Coefficient,
 }
 
-/// Measures that are computed in a like manner.
+/// Measures that are computed in a similar way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Family {
@@ -83,9 +84,9 @@ pub enum Family {
 pub enum Cost {
     /// Resamples are drawn from a summary, at a cost that does not grow with the number of rows.
     AnyNumberOfRows,
-    /// Microseconds for a thousand rows, so that hundreds of draws are no wait.
+    /// Microseconds for a thousand rows, so that hundreds of resamples take no time.
     Quick,
-    /// More than that.
+    /// Slower than that.
     Slow,
 }
 
@@ -149,6 +150,17 @@ pub enum OptionDefault {
     Text(&'static str),
 }
 
+/// Builder methods that can be used in constants.
+macro_rules! spec_fields {
+    ($($(#[$doc:meta])* $name:ident: $type:ty;)*) => {
+        $($(#[$doc])*
+        pub const fn $name(mut self, $name: $type) -> Self {
+            self.$name = $name;
+            self
+        })*
+    };
+}
+
 impl Spec {
     /// A calibration error from 0 on: biased up, slow, and without options, unless set.
     pub const fn error(name: &'static str, definition: &'static str) -> Self {
@@ -178,22 +190,19 @@ impl Spec {
         Spec { role: Role::Coefficient, ideal, biased_up: false, ..Self::error(name, definition) }
     }
 
-    /// What people call it.
-    pub const fn title(mut self, title: &'static str) -> Self {
-        self.title = title;
-        self
-    }
-
-    /// Measures like it.
-    pub const fn family(mut self, family: Family) -> Self {
-        self.family = family;
-        self
-    }
-
-    /// Where it was defined.
-    pub const fn reference(mut self, reference: &'static str) -> Self {
-        self.reference = reference;
-        self
+    spec_fields! {
+        /// The name that people use for it.
+        title: &'static str;
+        /// Measures like it.
+        family: Family;
+        /// Where it was defined.
+        reference: &'static str;
+        /// How long it takes.
+        cost: Cost;
+        /// What a sketch can answer.
+        from_sketch: FromSketch;
+        /// Its options.
+        options: &'static [OptionSpec];
     }
 
     /// The values that it can have.
@@ -205,24 +214,6 @@ impl Spec {
     /// Right on average, so that there is no bias to remove.
     pub const fn unbiased(mut self) -> Self {
         self.biased_up = false;
-        self
-    }
-
-    /// How long it takes.
-    pub const fn cost(mut self, cost: Cost) -> Self {
-        self.cost = cost;
-        self
-    }
-
-    /// What a sketch can answer.
-    pub const fn from_sketch(mut self, from_sketch: FromSketch) -> Self {
-        self.from_sketch = from_sketch;
-        self
-    }
-
-    /// Its options.
-    pub const fn options(mut self, options: &'static [OptionSpec]) -> Self {
-        self.options = options;
         self
     }
 

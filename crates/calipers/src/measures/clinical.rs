@@ -1,108 +1,71 @@
-//! What clinical prediction models are judged by: observed against expected, and gaps of a smoothed
-//! curve.
+//! Measures of clinical prediction models: the observed / expected ratio, and the gaps of a
+//! smoothed curve.
 
-use std::sync::Arc;
-
-use super::probabilities::Probabilities;
-use crate::Error;
-use crate::data::{BinaryView, InputReport, Rows};
-use crate::link::{Link, Logistic};
-use crate::measure::registry::Entry;
-use crate::measure::{Cost, Estimate, Family, LINK, Measure, Options, Spec};
+use super::prelude::*;
+use crate::data::InputReport;
 use crate::measures::ls_ece::{self, LsEce, Sigma};
-use crate::names::names;
 use crate::numerics::parallel;
-use crate::numerics::sum::Sum;
 use crate::setters::setters;
 
-/// Observed / expected ratio: outcomes that occurred for each that was predicted.
-///
-/// # Definition
-/// ```text
-/// O/E = Σ_i w_i y_i / Σ_i w_i p_i
-/// ```
-/// # Assumptions
-/// None. 1 if calibrated in the large, above 1 where too little was predicted.
-///
-/// # Cost
-/// O(n), one pass.
-///
-/// # Accuracy
-/// Numerical: compensated sums, a few units of rounding of the ratio. Statistical: consistent; the
-/// expected count is taken as known.
-///
-/// # Reference
-/// Miller, Hui, Tierney, "Validation techniques for logistic regression models", Statistics in
-/// Medicine 10, 1991.
-///
-/// # Example
-/// ```
-/// use calipers::{Measure, Input, ObservedExpected};
-///
-/// let predictions = Input::probabilities(&[0.5, 0.25, 0.25], &[1, 1, 0]).check()?;
-/// assert_eq!(ObservedExpected::new().estimate(&predictions.binary()?)?.value, 2.0);
-/// # Ok::<(), calipers::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct ObservedExpected {
-    link: Arc<dyn Link>,
-}
+measure! {
+    /// Observed / expected ratio: outcomes that occurred for each that was predicted.
+    ///
+    /// # Definition
+    /// ```text
+    /// O/E = Σ_i w_i y_i / Σ_i w_i p_i
+    /// ```
+    /// # Assumptions
+    /// None. 1 if calibrated in the large, above 1 where too little was predicted.
+    ///
+    /// # Cost
+    /// O(n), one pass.
+    ///
+    /// # Accuracy
+    /// Numerical: compensated sums, a few units of rounding of the ratio. Statistical: consistent;
+    /// the expected count is taken as known.
+    ///
+    /// # Reference
+    /// Miller, Hui, Tierney, "Validation techniques for logistic regression models", Statistics in
+    /// Medicine 10, 1991.
+    ///
+    /// # Example
+    /// ```
+    /// use calipers::{Measure, Input, ObservedExpected};
+    ///
+    /// let predictions = Input::probabilities(&[0.5, 0.25, 0.25], &[1, 1, 0]).check()?;
+    /// assert_eq!(ObservedExpected::new().estimate(&predictions.binary()?)?.value, 2.0);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub struct ObservedExpected {
+        /// With the logistic link for raw scores.
+        new;
 
-impl Default for ObservedExpected {
-    fn default() -> Self {
-        ObservedExpected { link: Arc::new(Logistic) }
+        link: Link;
     }
 }
 
-impl ObservedExpected {
-    /// With the logistic link for raw scores.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    setters! {
-        /// The link that turns raw binary scores into probabilities.
-        link: shared Link;
-    }
-}
-
-pub(crate) const OBSERVED_EXPECTED: Entry = Entry {
-    spec: &Spec::coefficient("observed_expected", "Σ y / Σ p", 1.0)
+entry! { OBSERVED_EXPECTED = ObservedExpected::new();
+    Spec::coefficient("observed_expected", "Σ y / Σ p", 1.0)
         .title("observed / expected")
         .family(Family::Regression)
         .cost(Cost::Quick)
-        .options(&[LINK]),
-    make: |options| Ok(Box::new(ObservedExpected::new().link(options.link()?))),
-};
+        .options(&[LINK])
+}
 
 impl Measure for ObservedExpected {
-    fn spec(&self) -> &'static Spec {
-        OBSERVED_EXPECTED.spec
-    }
+    described! { OBSERVED_EXPECTED.spec }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let rows = Probabilities::new(view, &*self.link)?;
-        let parts = parallel::map_chunks(rows.len(), parallel::CHUNK, |range| {
-            let mut buffer = Rows::default();
-            rows.read(range, &mut buffer);
-            let (mut observed, mut expected, mut weights) = (Sum::default(), Sum::default(), Sum::default());
-            for ((&p, &outcome), &weight) in buffer.scores.iter().zip(&buffer.outcomes).zip(&buffer.weights) {
-                expected.add(weight * p);
-                weights.add(weight);
-                if outcome {
-                    observed.add(weight);
-                }
+        let empty = || [Sum::default(); 3];
+        let sums = rows.sums(parallel::CHUNK, empty, |[observed, expected, weights], p, outcome, weight| {
+            expected.add(weight * p);
+            weights.add(weight);
+            if outcome {
+                observed.add(weight);
             }
-            [observed, expected, weights]
         });
-        let mut sums = [Sum::default(); 3];
-        for part in parts {
-            sums.iter_mut().zip(part).for_each(|(sum, part)| sum.merge(part));
-        }
         let [observed, expected, weights] = sums.map(Sum::value);
-        if !(weights > 0.0) {
-            return Err(Error::ZeroWeights { n_rows: rows.len() as u64 });
-        }
         if !(expected > 0.0) {
             return Err(Error::setting(
                 "probabilities",
@@ -113,10 +76,6 @@ impl Measure for ObservedExpected {
         let value = observed / expected;
         let bound = value * (8.0 * f64::EPSILON + rows.error() * weights / expected);
         Ok(Estimate::new(self.spec(), value, bound).of(view).with("link", self.link.name()))
-    }
-
-    fn link(&self) -> &dyn Link {
-        &*self.link
     }
 }
 
@@ -154,7 +113,7 @@ names! { IndexStatistic, "statistic";
 /// depends on no knots or spans, and takes weights as they are.
 ///
 /// # Assumptions
-/// Independent rows. The curve is that of the rows themselves, each of which influences it towards
+/// Independent rows. The curve is that of the same rows, each of which pulls it towards
 /// its own outcome.
 ///
 /// # Cost
@@ -265,18 +224,11 @@ impl CalibrationIndex {
 
 /// Weighted quantiles of sorted values, the same whether a row has weight 2 or stands twice.
 fn quantiles<const N: usize>(sorted: &[(f64, f64)], total: f64, levels: [f64; N]) -> [f64; N] {
-    let mut cumulated = Sum::default();
-    let reached: Vec<f64> = sorted
-        .iter()
-        .map(|(_, weight)| {
-            cumulated.add(*weight);
-            cumulated.value()
-        })
-        .collect();
+    let reached: Vec<f64> = running_sums(sorted.iter().map(|(_, weight)| *weight)).collect();
     let value = |place: usize| sorted[place.min(sorted.len() - 1)].0;
     levels.map(|level| {
         let target = level * total;
-        // Met up to rounding: weights 0.1, 0.2 and 0.3 are to have the quantiles of 1, 2 and 3.
+        // Met up to rounding: weights 0.1, 0.2 and 0.3 have the quantiles of 1, 2 and 3.
         let below = reached.partition_point(|weight| *weight < target * (1.0 - 1e-12));
         let above = reached.partition_point(|weight| *weight <= target * (1.0 + 1e-12));
         0.5 * (value(below) + value(above))
@@ -313,8 +265,7 @@ const fn index(name: &'static str, title: &'static str, definition: &'static str
 }
 
 fn made(statistic: IndexStatistic, options: &Options<'_>) -> Result<Box<dyn Measure>, Error> {
-    let smoother = LsEce::new().sigma(options.number_or_auto::<Sigma>("sigma")?).noise(options.noise()?);
-    let smoother = smoother.link(options.link()?).clip(options.number("clip")?);
+    let smoother = LsEce::new().with_options(options)?;
     Ok(Box::new(CalibrationIndex::new().statistic(statistic).smoother(smoother)))
 }
 

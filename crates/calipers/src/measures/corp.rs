@@ -1,18 +1,8 @@
 //! CORP: what of a proper score is miscalibration, found by isotonic regression.
 
-use std::sync::Arc;
-
 use super::isotonic::{Block, isotonic};
-use super::probabilities::{Group, Pooled};
-use crate::Error;
-use crate::data::BinaryView;
+use super::prelude::*;
 use crate::data::Sample;
-use crate::link::{Link, Logistic};
-use crate::measure::registry::Entry;
-use crate::measure::{Cost, Estimate, Family, LINK, Measure, OptionSpec, Spec};
-use crate::names::names;
-use crate::numerics::sum::Sum;
-use crate::setters::setters;
 
 /// The proper score that is taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,7 +10,7 @@ pub enum ProperScore {
     /// (y - p)².
     #[default]
     Brier,
-    /// -ln p where y = 1, -ln(1 - p) where y = 0; infinite where an outcome was given probability 0.
+    /// -ln p where y = 1, -ln(1 - p) where y = 0; infinite where an outcome had probability 0.
     Log,
 }
 
@@ -85,91 +75,66 @@ pub struct IsotonicCurve {
     pub outcome_rates: Vec<f64>,
 }
 
-/// CORP miscalibration: by how much a score would improve if the probabilities were replaced by
-/// their isotonic regression.
-///
-/// # Definition
-/// ```text
-/// MCB = S(p) - S(PAV),  DSC = S(ȳ) - S(PAV),  UNC = S(ȳ),   so that S(p) = MCB - DSC + UNC
-/// ```
-/// with S the weighted mean of a proper score (Brier unless set, or the log score), ȳ the overall
-/// rate, and PAV the isotonic regression of the outcomes on p by pooling adjacent violators. Equal
-/// probabilities are pooled first, so the order of rows does not matter.
-/// [`estimate`](Measure::estimate) gives MCB, [`decompose`](Self::decompose) all parts,
-/// [`curve`](Self::curve) the fit.
-///
-/// # Assumptions
-/// The true rate does not fall as p rises. 0 ln 0 is 0: a log score is infinite only where an
-/// outcome was given probability 0, and then MCB is too. Raw scores are rounded to probabilities
-/// first.
-///
-/// # Cost
-/// O(n log n) time for a sort, then one pass.
-///
-/// # Accuracy
-/// Numerical: parts are sums of differences group by group, so that a small MCB is not the
-/// difference of two large scores; the bound is some units of rounding of the terms. Statistical:
-/// biased up, by about n^(-2/3).
-///
-/// # Reference
-/// Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers", PNAS
-/// 118, 2021.
-///
-/// # Example
-/// 0.2 and 0.4 had outcomes 1 and 0, so both get 0.5; 0.9 had outcome 1 and gets 1.
-/// ```
-/// use calipers::{Corp, Measure, Input};
-///
-/// let predictions = Input::probabilities(&[0.2, 0.4, 0.9], &[1, 0, 1]).check()?;
-/// let view = predictions.binary()?;
-/// let parts = Corp::new().decompose(&view)?;
-/// assert!((parts.score - (0.64 + 0.16 + 0.01) / 3.0).abs() < 1e-15);
-/// assert!((parts.miscalibration - (parts.score - 0.5 / 3.0)).abs() < 1e-15);
-/// assert!((parts.uncertainty - 2.0 / 9.0).abs() < 1e-15);
-/// assert_eq!(Corp::new().curve(&view)?.outcome_rates, [0.5, 0.5, 1.0]);
-/// # Ok::<(), calipers::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct Corp {
-    score: ProperScore,
-    link: Arc<dyn Link>,
-}
+measure! {
+    /// CORP miscalibration: by how much a score would improve if the probabilities were replaced by
+    /// their isotonic regression.
+    ///
+    /// # Definition
+    /// ```text
+    /// MCB = S(p) - S(PAV),  DSC = S(ȳ) - S(PAV),  UNC = S(ȳ),   so that S(p) = MCB - DSC + UNC
+    /// ```
+    /// with S the weighted mean of a proper score (Brier unless set, or the log score), ȳ the
+    /// overall rate, and PAV the isotonic regression of the outcomes on p by pooling adjacent
+    /// violators. Equal probabilities are pooled first, so the order of rows does not matter.
+    /// [`estimate`](Measure::estimate) gives MCB, [`decompose`](Self::decompose) all parts,
+    /// [`curve`](Self::curve) the fit.
+    ///
+    /// # Assumptions
+    /// The true rate does not fall as p rises. 0 ln 0 is 0: a log score is infinite only where an
+    /// outcome was given probability 0, and then MCB is too. Raw scores are rounded to
+    /// probabilities first.
+    ///
+    /// # Cost
+    /// O(n log n) time for a sort, then one pass.
+    ///
+    /// # Accuracy
+    /// Numerical: parts are sums of differences group by group, so that a small MCB is not the
+    /// difference of two large scores; the bound is some units of rounding of the terms.
+    /// Statistical: biased up, by about n^(-2/3).
+    ///
+    /// # Reference
+    /// Dimitriadis, Gneiting, Jordan, "Stable reliability diagrams for probabilistic classifiers",
+    /// PNAS 118, 2021.
+    ///
+    /// # Example
+    /// 0.2 and 0.4 had outcomes 1 and 0, so both get 0.5; 0.9 had outcome 1 and gets 1.
+    /// ```
+    /// use calipers::{Corp, Measure, Input};
+    ///
+    /// let predictions = Input::probabilities(&[0.2, 0.4, 0.9], &[1, 0, 1]).check()?;
+    /// let view = predictions.binary()?;
+    /// let parts = Corp::new().decompose(&view)?;
+    /// assert!((parts.score - (0.64 + 0.16 + 0.01) / 3.0).abs() < 1e-15);
+    /// assert!((parts.miscalibration - (parts.score - 0.5 / 3.0)).abs() < 1e-15);
+    /// assert!((parts.uncertainty - 2.0 / 9.0).abs() < 1e-15);
+    /// assert_eq!(Corp::new().curve(&view)?.outcome_rates, [0.5, 0.5, 1.0]);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub struct Corp {
+        /// Of the Brier score.
+        new;
 
-impl Default for Corp {
-    fn default() -> Self {
-        Corp { score: ProperScore::Brier, link: Arc::new(Logistic) }
+        /// The score that is taken apart.
+        score: ProperScore = ProperScore::Brier;
+
+        link: Link;
     }
 }
 
 impl Corp {
-    /// Of the Brier score.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    setters! {
-        /// The score that is taken apart.
-        score: ProperScore;
-
-        /// The link that turns raw binary scores into probabilities.
-        link: shared Link;
-    }
-
     /// The score and its parts.
     pub fn decompose(&self, view: &BinaryView<'_>) -> Result<CorpDecomposition, Error> {
-        Ok(self.decompose_pooled(&Pooled::new(view, &*self.link)?))
-    }
-
-    /// The isotonic fit.
-    ///
-    /// # Accuracy
-    /// Of a sketch, rows of a cell are pooled at their mean, whatever the fit would have made of
-    /// them: of steps within 2^-resolution logits nothing is seen.
-    pub fn curve<'s>(&self, sample: impl Into<Sample<'s>>) -> Result<IsotonicCurve, Error> {
-        Ok(curve_of(&sample.into().groups(&*self.link)?))
-    }
-
-    fn decompose_pooled(&self, pooled: &Pooled) -> CorpDecomposition {
+        let pooled = Pooled::new(view, &*self.link)?;
         let blocks = isotonic(&pooled.groups);
         let total = |part: fn(&Block) -> f64| blocks.iter().map(part).collect::<Sum>().value();
         let (positive, negative) = (total(Block::positive), total(Block::negative));
@@ -189,29 +154,32 @@ impl Corp {
         // move a score by less.
         let terms = 1.0 + score.absolute + miscalibration.absolute + discrimination.absolute;
         let infinite = score.value() == f64::INFINITY;
-        CorpDecomposition {
+        Ok(CorpDecomposition {
             score: score.value(),
             miscalibration: if infinite { f64::INFINITY } else { miscalibration.value().max(0.0) },
             discrimination: discrimination.value().max(0.0),
             uncertainty: self.score.at(positive, negative, overall),
             numerical_bound: if infinite { 0.0 } else { 16.0 * f64::EPSILON * terms + 2.0 * pooled.score_error() },
-        }
+        })
+    }
+
+    /// The isotonic fit.
+    ///
+    /// # Accuracy
+    /// Of a sketch, rows of a cell are pooled at their mean, whatever the fit would have made of
+    /// them: of steps within 2^-resolution logits nothing is seen.
+    pub fn curve<'s>(&self, sample: impl Into<Sample<'s>>) -> Result<IsotonicCurve, Error> {
+        let groups = sample.into().groups(&*self.link)?;
+        let rates = isotonic(&groups).into_iter().flat_map(|block| std::iter::repeat_n(block.rate(), block.n_groups));
+        Ok(IsotonicCurve {
+            probabilities: groups.iter().map(|group| group.p).collect(),
+            shares: groups.iter().map(Group::weight).collect(),
+            outcome_rates: rates.collect(),
+        })
     }
 }
 
-fn curve_of(groups: &[Group]) -> IsotonicCurve {
-    let rates = isotonic(groups).into_iter().flat_map(|block| std::iter::repeat_n(block.rate(), block.n_groups));
-    IsotonicCurve {
-        probabilities: groups.iter().map(|group| group.p).collect(),
-        shares: groups.iter().map(Group::weight).collect(),
-        outcome_rates: rates.collect(),
-    }
-}
-
-pub(crate) const ENTRY: Entry = Entry {
-    spec: &SPEC,
-    make: |options| Ok(Box::new(Corp::new().score(options.parse("score")?).link(options.link()?))),
-};
+entry! { ENTRY = Corp::new(); SPEC }
 
 const SPEC: Spec = Spec::error("corp_miscalibration", "Brier score less that of the isotonic recalibration")
     .title("CORP miscalibration")
@@ -225,22 +193,12 @@ const SPEC: Spec = Spec::error("corp_miscalibration", "Brier score less that of 
 const OF_LOG_SCORE: Spec = SPEC.range(0.0, f64::INFINITY);
 
 impl Measure for Corp {
-    fn spec(&self) -> &'static Spec {
-        match self.score {
-            ProperScore::Brier => &SPEC,
-            ProperScore::Log => &OF_LOG_SCORE,
-        }
-    }
+    described! { self => if self.score == ProperScore::Brier { &SPEC } else { &OF_LOG_SCORE } }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
-        let pooled = Pooled::new(view, &*self.link)?;
-        let parts = self.decompose_pooled(&pooled);
+        let parts = self.decompose(view)?;
         let estimate = Estimate::new(self.spec(), parts.miscalibration, parts.numerical_bound).of(view);
         Ok(estimate.with("score", self.score.name()).with("link", self.link.name()))
-    }
-
-    fn link(&self) -> &dyn Link {
-        &*self.link
     }
 }
 

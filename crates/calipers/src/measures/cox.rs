@@ -1,16 +1,9 @@
-//! Calibration as a regression: how far logits are off as a whole, and whether they are too large.
+//! Cox's calibration regression: intercept and slope of the outcomes on the logits.
 
-use crate::data::{BinaryView, InputReport};
-use crate::link::Logistic;
-use crate::measure::registry::Entry;
-use crate::measure::{Estimate, Family, Measure, Options, Spec};
-use crate::measures::ls_ece;
-use crate::measures::ls_ece::{Points, check_clip};
-use crate::names::names;
+use super::prelude::*;
+use crate::data::InputReport;
+use crate::measures::ls_ece::{self, Points, check_clip};
 use crate::numerics::parallel;
-use crate::numerics::sum::Sum;
-use crate::setters::setters;
-use crate::{Error, error};
 
 /// Which coefficient [`CoxCalibration`] reports as its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,48 +24,55 @@ names! { CoxCoefficient, "coefficient";
     InTheLarge = "in_the_large",
 }
 
-/// Cox's calibration regression: outcomes on the logits of their probabilities.
-///
-/// # Definition
-/// ```text
-/// logit P(Y = 1) = a + b h        h = logit of the probability, by maximum (weighted) likelihood
-/// logit P(Y = 1) = c + h          calibration in the large
-/// ```
-/// Raw scores are logits as they are. Calibrated predictions have a = 0, b = 1 and c = 0. Standard
-/// errors are those of the information matrix, with weights as numbers of rows.
-///
-/// # Assumptions
-/// Independent rows, and a calibration that is wrong, if at all, by a straight line in logits.
-///
-/// # Cost
-/// O(n) for each of some Newton steps, mostly 5 to 8.
-///
-/// # Accuracy
-/// Numerical: Newton's method until a step changes no coefficient by more than 1e-11 of 1 + its
-/// size; it converges quadratically, so that the step after it would be far smaller.
-/// `numerical_bound` has twice the last step and what rounding of the gradient can do. Where the
-/// likelihood has no maximum, which is seen exactly from the ranges of the logits of both outcomes,
-/// an error says so. Probabilities of 0 and 1 are clipped first, and then the clip matters.
-///
-/// # Reference
-/// Cox, "Two further applications of a model for binary regression", Biometrika 45, 1958.
-///
-/// # Example
-/// Logits ±ln 3 say 3/4 and 1/4, outcomes say 2/3 and 1/3: a slope of ln 2 / ln 3.
-/// ```
-/// use calipers::{CoxCalibration, Input};
-///
-/// let p = [0.75, 0.75, 0.75, 0.25, 0.25, 0.25];
-/// let predictions = Input::probabilities(&p, &[1, 1, 0, 1, 0, 0]).check()?;
-/// let fit = CoxCalibration::new().fit(&predictions.binary()?)?;
-/// assert!((fit.slope - 2f64.ln() / 3f64.ln()).abs() < 1e-10);
-/// assert!(fit.intercept.abs() < 1e-10 && fit.in_the_large.abs() < 1e-10);
-/// # Ok::<(), calipers::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct CoxCalibration {
-    coefficient: CoxCoefficient,
-    clip: f64,
+measure! {
+    /// Cox's calibration regression: outcomes on the logits of their probabilities.
+    ///
+    /// # Definition
+    /// ```text
+    /// logit P(Y = 1) = a + b h        h = logit of the probability, by maximum (weighted) likelihood
+    /// logit P(Y = 1) = c + h          calibration in the large
+    /// ```
+    /// Raw scores are logits as they are. Calibrated predictions have a = 0, b = 1 and c = 0.
+    /// Standard errors are those of the information matrix, with weights as numbers of rows.
+    ///
+    /// # Assumptions
+    /// Independent rows, and a calibration that is wrong, if at all, by a straight line in logits.
+    ///
+    /// # Cost
+    /// O(n) for each of some Newton steps, mostly 5 to 8.
+    ///
+    /// # Accuracy
+    /// Numerical: Newton's method until a step changes no coefficient by more than 1e-11 of 1 + its
+    /// size; it converges quadratically, so that the step after it would be far smaller.
+    /// `numerical_bound` has twice the last step and what rounding of the gradient can do. Where
+    /// the likelihood has no maximum, which the ranges of the logits of both outcomes show exactly,
+    /// there is an error. Probabilities of 0 and 1 are clipped first, and then the clip matters.
+    ///
+    /// # Reference
+    /// Cox, "Two further applications of a model for binary regression", Biometrika 45, 1958.
+    ///
+    /// # Example
+    /// Logits ±ln 3 predict 3/4 and 1/4, outcome rates are 2/3 and 1/3: a slope of ln 2 / ln 3.
+    /// ```
+    /// use calipers::{CoxCalibration, Input};
+    ///
+    /// let p = [0.75, 0.75, 0.75, 0.25, 0.25, 0.25];
+    /// let predictions = Input::probabilities(&p, &[1, 1, 0, 1, 0, 0]).check()?;
+    /// let fit = CoxCalibration::new().fit(&predictions.binary()?)?;
+    /// assert!((fit.slope - 2f64.ln() / 3f64.ln()).abs() < 1e-10);
+    /// assert!(fit.intercept.abs() < 1e-10 && fit.in_the_large.abs() < 1e-10);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub struct CoxCalibration {
+        /// The slope, with a clip of 1e-6.
+        new;
+
+        /// Which coefficient is the value.
+        coefficient: CoxCoefficient = CoxCoefficient::Slope;
+
+        /// Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit.
+        clip: f64 = 1e-6;
+    }
 }
 
 /// The two regressions of [`CoxCalibration`].
@@ -104,26 +104,7 @@ pub struct CoxFit {
     pub input: InputReport,
 }
 
-impl Default for CoxCalibration {
-    fn default() -> Self {
-        CoxCalibration { coefficient: CoxCoefficient::Slope, clip: 1e-6 }
-    }
-}
-
 impl CoxCalibration {
-    /// The slope, with a clip of 1e-6.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    setters! {
-        /// Which coefficient is the value.
-        coefficient: CoxCoefficient;
-
-        /// Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit.
-        clip: f64;
-    }
-
     /// Both regressions.
     pub fn fit(&self, view: &BinaryView<'_>) -> Result<CoxFit, Error> {
         check_clip(self.clip)?;
@@ -150,47 +131,35 @@ impl CoxCalibration {
     }
 }
 
-pub(crate) const IN_THE_LARGE: Entry = Entry {
-    spec: &coefficient(
+entry! { IN_THE_LARGE = CoxCalibration::new().coefficient(CoxCoefficient::InTheLarge);
+    coefficient(
         "calibration_in_the_large",
-        "calibration in the large",
         "intercept of the logistic regression of y with logit p as offset; 0 is ideal",
         0.0,
-    ),
-    make: |options| made(CoxCoefficient::InTheLarge, options),
-};
+    )
+    .title("calibration in the large")
+}
 
-pub(crate) const SLOPE: Entry = Entry {
-    spec: &coefficient(
-        "calibration_slope",
-        "calibration slope",
-        "slope of the logistic regression of y on logit p; 1 is ideal",
-        1.0,
-    ),
-    make: |options| made(CoxCoefficient::Slope, options),
-};
+entry! { SLOPE = CoxCalibration::new().coefficient(CoxCoefficient::Slope);
+    coefficient("calibration_slope", "slope of the logistic regression of y on logit p; 1 is ideal", 1.0)
+        .title("calibration slope")
+}
 
-pub(crate) const INTERCEPT: Entry = Entry {
-    spec: &coefficient(
+entry! { INTERCEPT = CoxCalibration::new().coefficient(CoxCoefficient::Intercept);
+    coefficient(
         "calibration_intercept",
-        "calibration intercept",
         "intercept of the logistic regression of y on logit p; 0 is ideal",
         0.0,
-    ),
-    make: |options| made(CoxCoefficient::Intercept, options),
-};
+    )
+    .title("calibration intercept")
+}
 
-const fn coefficient(name: &'static str, title: &'static str, definition: &'static str, ideal: f64) -> Spec {
+const fn coefficient(name: &'static str, definition: &'static str, ideal: f64) -> Spec {
     Spec::coefficient(name, definition, ideal)
-        .title(title)
         .family(Family::Regression)
         .reference("Cox, Biometrika 45, 1958")
         .range(f64::NEG_INFINITY, f64::INFINITY)
         .options(&[ls_ece::CLIP])
-}
-
-fn made(coefficient: CoxCoefficient, options: &Options<'_>) -> Result<Box<dyn Measure>, Error> {
-    Ok(Box::new(CoxCalibration::new().coefficient(coefficient).clip(options.number("clip")?)))
 }
 
 impl Measure for CoxCalibration {
@@ -224,25 +193,23 @@ fn check_overlap(points: &Points) -> Result<(), Error> {
         *range = (range.0.min(points.logits[index]), range.1.max(points.logits[index]));
     }
     let [negatives, positives] = ranges;
-    let refuse = |got: String| {
+    let invalid = |got: String| {
         let rule =
             "of both outcomes with overlapping ranges of logits, since the regression has no finite solution else";
         Err(Error::setting("rows", rule, got))
     };
+    let apart = |below: (u8, f64), above: (u8, f64)| {
+        let [low, high] = [below.1, above.1].map(error::number);
+        invalid(format!("outcome {} up to logit {low} and outcome {} from {high}", below.0, above.0))
+    };
     match (negatives.1.is_finite(), positives.1.is_finite()) {
-        (false, _) => refuse("only outcome 1".to_owned()),
-        (_, false) => refuse("only outcome 0".to_owned()),
+        (false, _) => invalid("only outcome 1".to_owned()),
+        (_, false) => invalid("only outcome 0".to_owned()),
         _ if negatives.0 == positives.0 && negatives.1 == positives.1 && negatives.0 == positives.1 => {
-            refuse(format!("only logit {}", error::number(negatives.0)))
+            invalid(format!("only logit {}", error::number(negatives.0)))
         }
-        _ if negatives.1 <= positives.0 => {
-            let (below, above) = (error::number(negatives.1), error::number(positives.0));
-            refuse(format!("outcome 0 up to logit {below} and outcome 1 from {above}"))
-        }
-        _ if positives.1 <= negatives.0 => {
-            let (below, above) = (error::number(positives.1), error::number(negatives.0));
-            refuse(format!("outcome 1 up to logit {below} and outcome 0 from {above}"))
-        }
+        _ if negatives.1 <= positives.0 => apart((0, negatives.1), (1, positives.0)),
+        _ if positives.1 <= negatives.0 => apart((1, positives.1), (0, negatives.0)),
         _ => Ok(()),
     }
 }
@@ -302,8 +269,8 @@ impl Fit {
                 factor *= 0.5;
             };
             (at, sums) = (next, next_sums);
-            let settled = |k: usize| step[k].abs() <= 1e-11 * (1.0 + at[k].abs());
-            if factor == 1.0 && settled(0) && settled(1) {
+            let converged = |k: usize| step[k].abs() <= 1e-11 * (1.0 + at[k].abs());
+            if factor == 1.0 && converged(0) && converged(1) {
                 // What rounding leaves of the gradient, times the inverse of the information, and
                 // the last step twice.
                 let gradient = 16.0 * f64::EPSILON * sums.size;
@@ -312,7 +279,7 @@ impl Fit {
                 return Ok((Fit { at, inverse, bounds }, n_steps));
             }
         }
-        let reason = "Newton's method does not settle: the outcomes are all but separated by the logits";
+        let reason = "Newton's method does not converge: the outcomes are all but separated by the logits";
         Err(Error::ToleranceNotMet { tolerance: 1e-11, attainable: f64::INFINITY, reason })
     }
 }
@@ -328,8 +295,8 @@ impl Sums {
         });
         parts.into_iter().fold(Sums::default(), |mut all, part| {
             all.likelihood.merge(part.likelihood);
-            all.gradient.iter_mut().zip(part.gradient).for_each(|(sum, part)| sum.merge(part));
-            all.information.iter_mut().zip(part.information).for_each(|(sum, part)| sum.merge(part));
+            all.gradient.merge(part.gradient);
+            all.information.merge(part.information);
             all.size += part.size;
             all
         })

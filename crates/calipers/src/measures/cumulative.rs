@@ -1,22 +1,12 @@
 //! Cumulative differences: no bins, no smoothing, only the order of the probabilities.
 
-use std::sync::Arc;
-
-use super::probabilities::{Group, Pooled};
+use super::prelude::*;
 use super::scores::check_link;
-use crate::Error;
 use crate::cells::Summary;
-use crate::data::BinaryView;
 use crate::data::Sample;
-use crate::link::{Link, Logistic};
-use crate::measure::registry::Entry;
-use crate::measure::{Cost, Estimate, Family, FromSketch, LINK, Measure, Options, Spec};
-use crate::names::names;
-use crate::numerics::sum::Sum;
-use crate::setters::setters;
 use crate::sketch::Sketch;
 
-/// How a cumulative curve becomes one figure.
+/// How a cumulative curve becomes one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CumulativeStatistic {
     /// Highest minus lowest point: ECCE-R, the statistic of Kuiper.
@@ -53,74 +43,63 @@ pub struct CumulativeCurve {
     pub probabilities: Vec<f64>,
 }
 
-/// Cumulative calibration error: how far the sum of residuals strays when rows are taken in order
-/// of their probability.
-///
-/// # Definition
-/// ```text
-/// C_k = Σ_{i: p_i <= p_(k)} s_i (y_i - p_i),   C_0 = 0        s_i shares of the weight, p_(k) the k-th distinct probability
-/// ECCE-R   = max_k C_k - min_k C_k
-/// ECCE-MAD = max_k |C_k|, which is also the KS calibration error
-/// ```
-/// C_0 belongs to both. Equal probabilities are one step: their rows have no order of their own,
-/// and a figure that depends on one would depend on the order of the file. [`curve`](Self::curve)
-/// gives all C_k.
-///
-/// # Assumptions
-/// Independent rows. Never above the ECE of the pooled rows, and at most twice the MAD for the
-/// range.
-///
-/// # Cost
-/// O(n log n) time for a sort and one pass.
-///
-/// # Accuracy
-/// Numerical: the running sum is compensated, so every C_k is off by a few units of rounding of Σ s |y - p|. From a sketch the curve is
-/// known between cells, and the bound has what it can do inside the one that matters.
-/// Statistical: biased up, by about the standard deviation of the sum of residuals; it needs no bandwidth.
-///
-/// # Reference
-/// Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic predictions", JMLR 23, 2022; KS:
-/// Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu, Hartley, ICLR 2021.
-///
-/// # Example
-/// C = 0, -0.1, 0.1, -0.1: the range is 0.2.
-/// ```
-/// use calipers::{CumulativeCalibrationError, CumulativeStatistic, Measure, Input};
-///
-/// let predictions = Input::probabilities(&[0.3, 0.4, 0.6], &[0, 1, 0]).check()?;
-/// let view = predictions.binary()?;
-/// let range = CumulativeCalibrationError::new().estimate(&view)?;
-/// assert!((range.value - 0.2).abs() < 1e-15);
-/// let ks = CumulativeCalibrationError::new().statistic(CumulativeStatistic::MaximumAbsolute).estimate(&view)?;
-/// assert!((ks.value - 0.1).abs() < 1e-15);
-/// # Ok::<(), calipers::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct CumulativeCalibrationError {
-    statistic: CumulativeStatistic,
-    link: Arc<dyn Link>,
-}
+measure! {
+    /// Cumulative calibration error: how far the sum of residuals strays when rows are taken in
+    /// order of their probability.
+    ///
+    /// # Definition
+    /// ```text
+    /// C_k = Σ_{i: p_i <= p_(k)} s_i (y_i - p_i),   C_0 = 0        s_i shares of the weight, p_(k) the k-th distinct probability
+    /// ECCE-R   = max_k C_k - min_k C_k
+    /// ECCE-MAD = max_k |C_k|, which is also the KS calibration error
+    /// ```
+    /// C_0 belongs to both. Equal probabilities are one step: their rows have no order of their
+    /// own, and a value that depends on one would depend on the order of the file.
+    /// [`curve`](Self::curve) gives all C_k.
+    ///
+    /// # Assumptions
+    /// Independent rows. Never above the ECE of the pooled rows, and at most twice the MAD for the
+    /// range.
+    ///
+    /// # Cost
+    /// O(n log n) time for a sort and one pass.
+    ///
+    /// # Accuracy
+    /// Numerical: the running sum is compensated, so every C_k is off by a few units of rounding of
+    /// Σ s |y - p|. From a sketch the curve is known between cells, and the bound has what it can
+    /// do inside the one that matters. Statistical: biased up, by about the standard deviation of
+    /// the sum of residuals; it needs no bandwidth.
+    ///
+    /// # Reference
+    /// Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu, "Metrics of calibration for probabilistic
+    /// predictions", JMLR 23, 2022; KS: Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu, Hartley,
+    /// ICLR 2021.
+    ///
+    /// # Example
+    /// C = 0, -0.1, 0.1, -0.1: the range is 0.2.
+    /// ```
+    /// use calipers::{CumulativeCalibrationError, CumulativeStatistic, Measure, Input};
+    ///
+    /// let predictions = Input::probabilities(&[0.3, 0.4, 0.6], &[0, 1, 0]).check()?;
+    /// let view = predictions.binary()?;
+    /// let range = CumulativeCalibrationError::new().estimate(&view)?;
+    /// assert!((range.value - 0.2).abs() < 1e-15);
+    /// let ks = CumulativeCalibrationError::new().statistic(CumulativeStatistic::MaximumAbsolute).estimate(&view)?;
+    /// assert!((ks.value - 0.1).abs() < 1e-15);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub struct CumulativeCalibrationError {
+        /// The range: ECCE-R.
+        new;
 
-impl Default for CumulativeCalibrationError {
-    fn default() -> Self {
-        CumulativeCalibrationError { statistic: CumulativeStatistic::Range, link: Arc::new(Logistic) }
+        /// How the curve becomes a value.
+        statistic: CumulativeStatistic = CumulativeStatistic::Range;
+
+        link: Link;
     }
 }
 
 impl CumulativeCalibrationError {
-    /// The range: ECCE-R.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    setters! {
-        /// How the curve becomes a figure.
-        statistic: CumulativeStatistic;
-
-        /// The link that turns raw binary scores into probabilities.
-        link: shared Link;
-    }
-
     /// The curve behind the value.
     ///
     /// # Accuracy
@@ -128,7 +107,18 @@ impl CumulativeCalibrationError {
     /// between two of them the curve strays by no more than one cell's rows can move it, which is
     /// in the bound of [`estimate_sketch`](Measure::estimate_sketch).
     pub fn curve<'s>(&self, sample: impl Into<Sample<'s>>) -> Result<CumulativeCurve, Error> {
-        Ok(curve_of(&sample.into().groups(&*self.link)?))
+        let groups = sample.into().groups(&*self.link)?;
+        let first = groups.first().map_or(f64::NAN, |group| group.p);
+        let mut curve = CumulativeCurve { shares: vec![0.0], differences: vec![0.0], probabilities: vec![first] };
+        let (mut share, mut difference) = (Sum::default(), Sum::default());
+        for group in groups {
+            share.add(group.weight());
+            difference.add(group.residual());
+            curve.shares.push(share.value().min(1.0));
+            curve.differences.push(difference.value());
+            curve.probabilities.push(group.p);
+        }
+        Ok(curve)
     }
 
     fn described(&self, estimate: Estimate) -> Estimate {
@@ -136,30 +126,13 @@ impl CumulativeCalibrationError {
     }
 }
 
-/// Group after group, from (0, 0) on.
-fn curve_of(groups: &[Group]) -> CumulativeCurve {
-    let first = groups.first().map_or(f64::NAN, |group| group.p);
-    let mut curve = CumulativeCurve { shares: vec![0.0], differences: vec![0.0], probabilities: vec![first] };
-    let (mut share, mut difference) = (Sum::default(), Sum::default());
-    for group in groups {
-        share.add(group.weight());
-        difference.add(group.residual());
-        curve.shares.push(share.value().min(1.0));
-        curve.differences.push(difference.value());
-        curve.probabilities.push(group.p);
-    }
-    curve
+entry! { RANGE = CumulativeCalibrationError::new().statistic(CumulativeStatistic::Range);
+    cumulated("ecce_r", "ECCE-R", "range of the cumulated residuals in the order of p (Kuiper)")
 }
 
-pub(crate) const RANGE: Entry = Entry {
-    spec: &cumulated("ecce_r", "ECCE-R", "range of the cumulated residuals in the order of p (Kuiper)"),
-    make: |options| made(CumulativeStatistic::Range, options),
-};
-
-pub(crate) const MAXIMUM_ABSOLUTE: Entry = Entry {
-    spec: &cumulated("ecce_mad", "ECCE-MAD", "largest size of the cumulated residuals in the order of p (KS error)"),
-    make: |options| made(CumulativeStatistic::MaximumAbsolute, options),
-};
+entry! { MAXIMUM_ABSOLUTE = CumulativeCalibrationError::new().statistic(CumulativeStatistic::MaximumAbsolute);
+    cumulated("ecce_mad", "ECCE-MAD", "largest size of the cumulated residuals in the order of p (KS error)")
+}
 
 const fn cumulated(name: &'static str, title: &'static str, definition: &'static str) -> Spec {
     Spec::error(name, definition)
@@ -172,13 +145,9 @@ const fn cumulated(name: &'static str, title: &'static str, definition: &'static
         .options(&[LINK])
 }
 
-fn made(statistic: CumulativeStatistic, options: &Options<'_>) -> Result<Box<dyn Measure>, Error> {
-    Ok(Box::new(CumulativeCalibrationError::new().statistic(statistic).link(options.link()?)))
-}
-
 impl Measure for CumulativeCalibrationError {
-    fn spec(&self) -> &'static Spec {
-        match self.statistic {
+    described! {
+        self => match self.statistic {
             CumulativeStatistic::Range => RANGE.spec,
             CumulativeStatistic::MaximumAbsolute => MAXIMUM_ABSOLUTE.spec,
         }
@@ -235,11 +204,6 @@ impl Measure for CumulativeCalibrationError {
         let inside = self.statistic.of(above.max(highest), below.min(lowest)) - value;
         let rounding =
             64.0 * f64::EPSILON + price.value() * (1.0 + 1e-9) + 2.0 * sketch.weight_error() + sketch.score_error();
-        let estimate = Estimate::new(self.spec(), value, inside + 2.0 * rounding).of_rows(sketch.n(), sketch.report());
-        Ok(self.described(estimate))
-    }
-
-    fn link(&self) -> &dyn Link {
-        &*self.link
+        Ok(self.described(Estimate::new(self.spec(), value, inside + 2.0 * rounding).of_sketch(sketch)))
     }
 }

@@ -11,6 +11,7 @@ mod isotonic;
 pub(crate) mod kde;
 pub(crate) mod kernel;
 pub(crate) mod ls_ece;
+pub(crate) mod prelude;
 mod probabilities;
 mod reflected;
 mod relplot;

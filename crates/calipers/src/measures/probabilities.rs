@@ -14,8 +14,38 @@ use crate::numerics::sum::Sum;
 /// A view whose scores are read as probabilities, and whose weights are divided by the largest.
 pub(crate) struct Probabilities<'a> {
     view: &'a BinaryView<'a>,
-    link: &'a dyn Link,
+    /// `None` leaves scores as they are.
+    link: Option<&'a dyn Link>,
     largest_weight: f64,
+}
+
+/// Sums of some rows, to which those of others can be added.
+pub(crate) trait Merge {
+    fn merge(&mut self, other: Self);
+}
+
+impl Merge for Sum {
+    fn merge(&mut self, other: Sum) {
+        Sum::merge(self, other);
+    }
+}
+
+impl Merge for f64 {
+    fn merge(&mut self, other: f64) {
+        *self += other;
+    }
+}
+
+impl<T: Merge, const N: usize> Merge for [T; N] {
+    fn merge(&mut self, other: [T; N]) {
+        self.iter_mut().zip(other).for_each(|(sum, other)| sum.merge(other));
+    }
+}
+
+impl<T: Merge> Merge for Vec<T> {
+    fn merge(&mut self, other: Vec<T>) {
+        self.iter_mut().zip(other).for_each(|(sum, other)| sum.merge(other));
+    }
 }
 
 /// Rows of one probability, together.
@@ -48,11 +78,22 @@ impl Group {
 }
 
 impl<'a> Probabilities<'a> {
+    /// Requires at least one row with weight.
     pub(crate) fn new(view: &'a BinaryView<'a>, link: &'a dyn Link) -> Result<Self, Error> {
-        match view.len() {
-            0 => Err(Error::NoRows),
-            _ => Ok(Probabilities { view, link, largest_weight: view.largest_weight() }),
+        let scores = Self::of_scores(view)?;
+        Ok(Probabilities { link: Some(link), ..scores })
+    }
+
+    /// The scores as they are, whatever their scale. Requires at least one row with weight.
+    pub(crate) fn of_scores(view: &'a BinaryView<'a>) -> Result<Self, Error> {
+        if view.is_empty() {
+            return Err(Error::NoRows);
         }
+        let largest_weight = if view.is_weighted() { view.weight_extent().0 } else { 1.0 };
+        if !(largest_weight > 0.0) {
+            return Err(Error::ZeroWeights { n_rows: view.len() as u64 });
+        }
+        Ok(Probabilities { view, link: None, largest_weight })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -70,19 +111,25 @@ impl<'a> Probabilities<'a> {
 
     /// Copies some rows, with scores as probabilities.
     pub(crate) fn read(&self, range: Range<usize>, rows: &mut Rows) {
-        self.view.read_probabilities(range, self.link, rows);
+        match self.link {
+            Some(link) => self.view.read_probabilities(range, link, rows),
+            None => self.view.read(range, rows),
+        }
         if self.view.is_weighted() {
             rows.weights.iter_mut().for_each(|weight| *weight /= self.largest_weight);
         }
     }
 
+    /// Some rows.
+    pub(crate) fn rows(&self, range: Range<usize>) -> Rows {
+        let mut rows = Rows::default();
+        self.read(range, &mut rows);
+        rows
+    }
+
     /// All rows.
     pub(crate) fn all(&self) -> Rows {
-        let chunks = parallel::map_chunks(self.len(), parallel::CHUNK, |range| {
-            let mut rows = Rows::default();
-            self.read(range, &mut rows);
-            rows
-        });
+        let chunks = parallel::map_chunks(self.len(), parallel::CHUNK, |range| self.rows(range));
         let mut all = Rows::default();
         for chunk in chunks {
             all.outcomes.extend(chunk.outcomes);
@@ -92,33 +139,61 @@ impl<'a> Probabilities<'a> {
         all
     }
 
+    /// Sums over all rows in chunks of `chunk` rows. `add` gets the sums of the chunk, and the
+    /// probability, the outcome and the weight of a row.
+    pub(crate) fn sums<T: Merge + Send>(
+        &self,
+        chunk: usize,
+        empty: impl Fn() -> T + Sync,
+        add: impl Fn(&mut T, f64, bool, f64) + Sync,
+    ) -> T {
+        let parts = parallel::map_chunks(self.len(), chunk, |range| {
+            let (rows, mut sums) = (self.rows(range), empty());
+            for ((&p, &outcome), &weight) in rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights) {
+                add(&mut sums, p, outcome, weight);
+            }
+            sums
+        });
+        parts.into_iter().fold(empty(), |mut all, part| {
+            all.merge(part);
+            all
+        })
+    }
+
+    /// The same for each of some bins. `place` gives the bin of a probability, and the probability
+    /// that the bin takes it for.
+    pub(crate) fn sums_by_bin<T: Merge + Clone + Default + Send>(
+        &self,
+        n_bins: usize,
+        place: impl Fn(f64) -> (usize, f64) + Sync,
+        add: impl Fn(&mut T, f64, bool, f64) + Sync,
+    ) -> Vec<T> {
+        // Long enough that the sums of all chunks take no more room than the rows.
+        let chunk = parallel::CHUNK.max(64 * n_bins);
+        let empty = || vec![T::default(); n_bins];
+        self.sums(chunk, empty, |bins, p, outcome, weight| {
+            let (bin, p) = place(p);
+            add(&mut bins[bin], p, outcome, weight);
+        })
+    }
+
     /// Rows in the order of their probabilities, equal ones together, those without weight left
     /// out.
     ///
     /// What is equal is equal in bits, and weights are added in the order of their size: so the
     /// order of rows and the number of threads change nothing.
-    pub(crate) fn groups(&self) -> Result<Vec<Group>, Error> {
-        if !self.view.is_weighted() {
-            return Ok(self.counted());
-        }
-        let groups = self.weighted();
-        if groups.is_empty() {
-            return Err(Error::ZeroWeights { n_rows: self.len() as u64 });
-        }
-        Ok(groups)
+    pub(crate) fn groups(&self) -> Vec<Group> {
+        if self.view.is_weighted() { self.weighted() } else { self.counted() }
     }
 
     /// Something of each row with weight, in the order of rows.
-    fn keyed<T: Send>(&self, of: impl Fn(u64, f64) -> T + Sync) -> Vec<T> {
+    fn keyed<T: Send + Clone>(&self, of: impl Fn(u64, f64) -> T + Sync) -> Vec<T> {
         let chunks = parallel::map_chunks(self.len(), parallel::CHUNK, |range| {
-            let mut rows = Rows::default();
-            self.read(range, &mut rows);
+            let rows = self.rows(range);
             let all = rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights).filter(|(_, weight)| **weight > 0.0);
             all.map(|((&p, &outcome), &weight)| of(key(p, outcome), weight)).collect::<Vec<T>>()
         });
-        let mut all = Vec::with_capacity(self.len());
-        chunks.into_iter().for_each(|chunk| all.extend(chunk));
-        all
+        chunks.concat()
     }
 
     fn counted(&self) -> Vec<Group> {
@@ -152,6 +227,14 @@ impl<'a> Probabilities<'a> {
     }
 }
 
+/// The sums of the first value, of the first two, and so on.
+pub(crate) fn running_sums(values: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
+    values.scan(Sum::default(), |sum, value| {
+        sum.add(value);
+        Some(sum.value())
+    })
+}
+
 /// The bits of p and the outcome in one integer, in the order of p: p is in [0, 1], so two bits are
 /// free.
 fn key(p: f64, outcome: bool) -> u64 {
@@ -174,7 +257,7 @@ pub(crate) struct Pooled {
 
 impl Pooled {
     pub(crate) fn new(view: &BinaryView<'_>, link: &dyn Link) -> Result<Self, Error> {
-        let mut groups = Probabilities::new(view, link)?.groups()?;
+        let mut groups = Probabilities::new(view, link)?.groups();
         let total = groups.iter().map(Group::weight).collect::<Sum>().value();
         for group in &mut groups {
             (group.negative, group.positive) = (group.negative / total, group.positive / total);

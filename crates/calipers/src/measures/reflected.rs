@@ -1,14 +1,14 @@
 //! Smoothing on [0, 1] with reflection at both ends, and the integral of the absolute value.
 //!
 //! # Definition
-//! A kernel K of scale σ, reflected at 0 and 1 for ever:
+//! A kernel K of scale σ, reflected at 0 and 1 infinitely often:
 //! ```text
 //! K̃(t, p) = Σ_k K(t - p + 2k) + K(t + p + 2k)          k over all integers
 //! ∫_0^1 |G(t)| dt,    G(t) = Σ_i a_i K̃(t, p_i)                          (one channel)
 //!                     G(t) = Σ_i s_i (y_i - t) K̃(t, p_i)                (two channels: outcomes 1 and 0)
 //! ```
 //! Points p and their images -p + 2k, p + 2k make G even and of period 2: a convolution on a circle
-//! of circumference 2, without ends.
+//! of circumference 2.
 //!
 //! # Bound
 //! With M panels of width Δ = 1/M on [0, 1], order m, w(θ) the product of θ - k over the m nodes
@@ -26,14 +26,12 @@
 
 use realfft::RealFftPlanner;
 
-use super::probabilities::Probabilities;
-use crate::Error;
+use super::prelude::*;
 use crate::data::Rows;
 use crate::noise::Noise;
 use crate::numerics::bernstein::{AbsIntegral, PanelIntegral};
 use crate::numerics::lagrange::{Lagrange, MAX_ORDER};
 use crate::numerics::parallel;
-use crate::numerics::sum::Sum;
 
 /// Panels of [0, 1] at most: beyond, transforms take seconds.
 const MAX_PANELS: usize = 1 << 22;
@@ -97,9 +95,9 @@ fn order_of(noise: &dyn Noise) -> Option<usize> {
 impl ReflectedKernel<'_> {
     /// Panels that keep deposit and interpolation within half of the tolerance.
     pub(super) fn panels(&self, deposit: Deposit, tolerance: f64) -> Result<usize, Error> {
-        let refuse = |attainable, reason| Err(Error::ToleranceNotMet { tolerance, attainable, reason });
+        let unmet = |attainable, reason| Err(Error::ToleranceNotMet { tolerance, attainable, reason });
         let Some(order) = order_of(self.noise) else {
-            return refuse(f64::INFINITY, "the kernel has no slope of bounded variation");
+            return unmet(f64::INFINITY, "the kernel has no slope of bounded variation");
         };
         let lagrange = Lagrange::new(order);
         let error = |n_panels: usize| {
@@ -111,7 +109,7 @@ impl ReflectedKernel<'_> {
         let mut n_panels = MIN_PANELS;
         while error(n_panels) > 0.5 * tolerance {
             if n_panels == MAX_PANELS {
-                return refuse(4.0 * error(n_panels), "the grid would be too fine for this bandwidth");
+                return unmet(4.0 * error(n_panels), "the grid would be too fine for this bandwidth");
             }
             n_panels *= 2;
         }
@@ -161,6 +159,18 @@ impl ReflectedKernel<'_> {
     }
 }
 
+/// Calls the method that is compiled for an order.
+macro_rules! by_order {
+    ($order:expr, $part:ident.$method:ident($rows:expr)) => {
+        match $order {
+            8 => $part.$method::<8>($rows),
+            6 => $part.$method::<6>($rows),
+            4 => $part.$method::<4>($rows),
+            _ => $part.$method::<2>($rows),
+        }
+    };
+}
+
 impl Circle {
     /// Spreads all rows over the nodes around them.
     pub(super) fn new(
@@ -183,12 +193,7 @@ impl Circle {
             while start < range.end {
                 let end = range.end.min(start + parallel::CHUNK);
                 rows.read(start..end, &mut buffer);
-                match order {
-                    8 => part.add::<8>(&buffer),
-                    6 => part.add::<6>(&buffer),
-                    4 => part.add::<4>(&buffer),
-                    _ => part.add::<2>(&buffer),
-                }
+                by_order!(order, part.add(&buffer));
                 start = end;
             }
             part
@@ -210,12 +215,7 @@ impl Circle {
     ) -> Result<Self, Error> {
         let order = order_of(noise).unwrap_or(2);
         let mut part = Part::new(Deposit::Residuals, n_panels, order);
-        match order {
-            8 => part.add_masses::<8>(masses),
-            6 => part.add_masses::<6>(masses),
-            4 => part.add_masses::<4>(masses),
-            _ => part.add_masses::<2>(masses),
-        }
+        by_order!(order, part.add_masses(masses));
         Self::of_part(part, (Lagrange::new(order), order), masses.len() as f64, error, masses.len() as u64)
     }
 
@@ -250,7 +250,7 @@ impl Circle {
 
     /// ∫_0^1 |G|.
     pub(super) fn integrate(&self, kernel: ReflectedKernel<'_>) -> Value {
-        let smoothed = self.smoothed(kernel);
+        let (smoothed, smoothing_error) = self.smoothed(kernel);
         let spacing = 1.0 / self.n_panels as f64;
         let m = self.n_panels as i64;
         // G is even around 0 and around 1: nodes beyond the ends have the values of their images.
@@ -261,11 +261,11 @@ impl Circle {
         let before = self.margin as i64;
         let nodes = -before..m + before + 2;
         let values: Vec<f64> = match self.deposit {
-            Deposit::Residuals => nodes.map(|node| at(&smoothed.values[0], node)).collect(),
+            Deposit::Residuals => nodes.map(|node| at(&smoothed[0], node)).collect(),
             Deposit::Outcomes => nodes
                 .map(|node| {
                     let t = node as f64 * spacing;
-                    (1.0 - t) * at(&smoothed.values[0], node) - t * at(&smoothed.values[1], node)
+                    (1.0 - t) * at(&smoothed[0], node) - t * at(&smoothed[1], node)
                 })
                 .collect(),
         };
@@ -279,12 +279,12 @@ impl Circle {
         let moved = (self.error + f64::EPSILON) * (1.0 + kernel.variation(1, 1.0));
         let operations = self.order as f64 * (16.0 + panels.norm()) + 64.0;
         let absolute = lebesgue * (1.0 + self.total_mass);
-        let rounding = absolute * U * (operations + self.longest_sum) + lebesgue * smoothed.error * spacing;
+        let rounding = absolute * U * (operations + self.longest_sum) + lebesgue * smoothing_error * spacing;
         Value { value: value * spacing, bound: deposit + cut + interpolation + slack * spacing + moved + rounding }
     }
 
-    /// Both channels at the nodes from 0 to 1.
-    fn smoothed(&self, kernel: ReflectedKernel<'_>) -> Smoothed {
+    /// Both channels at the nodes from 0 to 1, and a bound on the sum of their errors.
+    fn smoothed(&self, kernel: ReflectedKernel<'_>) -> ([Vec<f64>; 2], f64) {
         let n_nodes = 2 * self.n_panels;
         let mut planner = RealFftPlanner::<f64>::new();
         let (forward, backward) = (planner.plan_fft_forward(n_nodes), planner.plan_fft_inverse(n_nodes));
@@ -315,7 +315,7 @@ impl Circle {
             error += (n_nodes as f64).sqrt() * relative * mass_norm * norm;
             signal
         });
-        Smoothed { values, error }
+        (values, error)
     }
 
     /// The masses of a channel and their images, at the nodes of the circle.
@@ -329,12 +329,6 @@ impl Circle {
         }
         circle
     }
-}
-
-/// Values of both channels, and a bound on the sum of their errors.
-struct Smoothed {
-    values: [Vec<f64>; 2],
-    error: f64,
 }
 
 /// The masses of some rows.
@@ -406,9 +400,7 @@ impl Part {
     }
 
     fn absorb(&mut self, other: Part) {
-        for (masses, others) in self.masses.iter_mut().zip(other.masses) {
-            masses.iter_mut().zip(others).for_each(|(mass, other)| *mass += other);
-        }
+        self.masses.merge(other.masses);
         self.remainder += other.remainder;
         self.weight.merge(other.weight);
         self.residual.merge(other.residual);

@@ -1,13 +1,12 @@
-//! smECE by the numbers of relplot 1.0.3, to reproduce figures that were published with it.
+//! smECE as relplot 1.0.3 computes it, to reproduce values that were published with it.
 //!
 //! Its grids, its kernel and its search are reproduced; sums are taken in another order, so that
-//! figures agree to about 1e-12 where the search ends at the same width.
+//! values agree to about 1e-12 where the search ends at the same width.
 
 use super::probabilities::Probabilities;
 use super::reflected::Value;
 use super::smooth_ece::SmoothSigma;
 use crate::Error;
-use crate::data::Rows;
 use crate::numerics::convolution::Taps;
 use crate::numerics::parallel;
 
@@ -78,31 +77,18 @@ fn taps(n_nodes: usize, sigma: f64) -> Taps {
 
 /// Residuals p - y and counts, each row on the two nodes around it.
 fn spread(rows: &Probabilities<'_>, n_nodes: usize) -> [Vec<f64>; 2] {
-    let n = rows.len();
-    let segment = n.div_ceil(64).max(parallel::CHUNK);
-    let parts = parallel::map_chunks(n, segment, |range| {
-        let mut values = [vec![0.0; n_nodes], vec![0.0; n_nodes]];
-        let mut buffer = Rows::default();
-        rows.read(range, &mut buffer);
-        for (&p, &outcome) in buffer.scores.iter().zip(&buffer.outcomes) {
-            let position = p * (n_nodes - 1) as f64;
-            let node = (position as usize).min(n_nodes - 2);
-            let fraction = position - node as f64;
-            let residual = p - f64::from(u8::from(outcome));
-            values[0][node] += (1.0 - fraction) * residual;
-            values[0][node + 1] += fraction * residual;
-            values[1][node] += 1.0 - fraction;
-            values[1][node + 1] += fraction;
-        }
-        values
-    });
-    let mut all = [vec![0.0; n_nodes], vec![0.0; n_nodes]];
-    for part in parts {
-        for (sums, values) in all.iter_mut().zip(part) {
-            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
-        }
-    }
-    all
+    let segment = rows.len().div_ceil(64).max(parallel::CHUNK);
+    let empty = || [vec![0.0; n_nodes], vec![0.0; n_nodes]];
+    rows.sums(segment, empty, |[residuals, counts], p, outcome, _| {
+        let position = p * (n_nodes - 1) as f64;
+        let node = (position as usize).min(n_nodes - 2);
+        let fraction = position - node as f64;
+        let residual = p - f64::from(outcome);
+        residuals[node] += (1.0 - fraction) * residual;
+        residuals[node + 1] += fraction * residual;
+        counts[node] += 1.0 - fraction;
+        counts[node + 1] += fraction;
+    })
 }
 
 /// The values, reflected once at each end.

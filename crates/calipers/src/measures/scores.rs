@@ -1,143 +1,116 @@
-//! Proper scores: they see calibration and sharpness together.
+//! Proper scores, which measure calibration and sharpness together.
 
-use std::sync::Arc;
-
+use super::prelude::*;
 use crate::cells::Summary;
-use crate::data::{BinaryView, InputReport, Rows, Scale};
-use crate::link::{Link, Logistic};
-use crate::measure::registry::Entry;
-use crate::measure::{Cost, Estimate, Family, FromSketch, LINK, Measure, OptionSpec, Spec};
+use crate::data::Scale;
 use crate::measures::ls_ece::check_clip;
 use crate::numerics::parallel;
-use crate::numerics::sum::Sum;
 use crate::setters::setters;
 use crate::sketch::Sketch;
-use crate::{Error, error};
 
-/// Brier score: mean squared distance between outcome and probability.
-///
-/// # Definition
-/// ```text
-/// Brier = Σ_i s_i (y_i - p_i)²        s_i shares of the weight
-/// ```
-/// # Assumptions
-/// None. A strictly proper score: its expectation is smallest at the true probabilities.
-///
-/// # Cost
-/// O(n) time, some kilobytes, one pass; from a sketch O(cells).
-///
-/// # Accuracy
-/// Numerical: compensated sums, a few units of rounding; from a sketch about 2^-33, and where rows
-/// were clipped up to twice the clip for their share of the weight. Statistical: unbiased.
-///
-/// # Reference
-/// Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78, 1950.
-///
-/// # Example
-/// ```
-/// use calipers::{BrierScore, Measure, Input};
-///
-/// let predictions = Input::probabilities(&[0.9, 0.4], &[1, 0]).check()?;
-/// let score = BrierScore::new().estimate(&predictions.binary()?)?;
-/// assert!((score.value - (0.01 + 0.16) / 2.0).abs() < 1e-15);
-/// # Ok::<(), calipers::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct BrierScore {
-    link: Arc<dyn Link>,
-}
+measure! {
+    /// Brier score: mean squared distance between outcome and probability.
+    ///
+    /// # Definition
+    /// ```text
+    /// Brier = Σ_i s_i (y_i - p_i)²        s_i shares of the weight
+    /// ```
+    /// # Assumptions
+    /// None. A strictly proper score: its expectation is smallest at the true probabilities.
+    ///
+    /// # Cost
+    /// O(n) time, some kilobytes, one pass; from a sketch O(cells).
+    ///
+    /// # Accuracy
+    /// Numerical: compensated sums, a few units of rounding; from a sketch about 2^-33, and where
+    /// rows were clipped up to twice the clip for their share of the weight. Statistical: unbiased.
+    ///
+    /// # Reference
+    /// Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review
+    /// 78, 1950.
+    ///
+    /// # Example
+    /// ```
+    /// use calipers::{BrierScore, Measure, Input};
+    ///
+    /// let predictions = Input::probabilities(&[0.9, 0.4], &[1, 0]).check()?;
+    /// let score = BrierScore::new().estimate(&predictions.binary()?)?;
+    /// assert!((score.value - (0.01 + 0.16) / 2.0).abs() < 1e-15);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub struct BrierScore {
+        /// With the logistic link for raw scores.
+        new;
 
-/// Log loss: mean negative logarithm of the probability that the outcome was given.
-///
-/// # Definition
-/// ```text
-/// log loss = - Σ_i s_i (y_i ln p_i + (1 - y_i) ln(1 - p_i))        p_i clipped to [clip, 1 - clip]
-/// ```
-/// Raw scores are not clipped: ln p and ln(1 - p) are computed from them directly and stay finite.
-///
-/// # Assumptions
-/// None. A strictly proper score; one confident mistake can dominate it, and then the clip does.
-///
-/// # Cost
-/// O(n) time, some kilobytes, one pass; from a sketch O(cells).
-///
-/// # Accuracy
-/// Numerical: compensated sums, a few units of rounding; from a sketch about 2^-32 and a
-/// third-order term in the width of its cells. Statistical: unbiased.
-///
-/// # Reference
-/// Good, "Rational decisions", Journal of the Royal Statistical Society B 14, 1952.
-///
-/// # Example
-/// ```
-/// use calipers::{Measure, Input, LogLoss};
-///
-/// let predictions = Input::probabilities(&[0.5, 0.25], &[1, 0]).check()?;
-/// let loss = LogLoss::new().estimate(&predictions.binary()?)?;
-/// assert!((loss.value - (2f64.ln() + (4.0f64 / 3.0).ln()) / 2.0).abs() < 1e-15);
-/// # Ok::<(), calipers::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct LogLoss {
-    link: Arc<dyn Link>,
-    /// `None`: [`CLIP`] for rows, and that of the sketch for a sketch.
-    clip: Option<f64>,
-}
-
-/// The clip of rows unless set.
-const CLIP: f64 = 1e-15;
-
-impl Default for BrierScore {
-    fn default() -> Self {
-        BrierScore { link: Arc::new(Logistic) }
+        link: Link;
     }
 }
 
-impl Default for LogLoss {
-    fn default() -> Self {
-        LogLoss { link: Arc::new(Logistic), clip: None }
-    }
-}
+measure! {
+    /// Log loss: mean negative logarithm of the probability that the outcome was given.
+    ///
+    /// # Definition
+    /// ```text
+    /// log loss = - Σ_i s_i (y_i ln p_i + (1 - y_i) ln(1 - p_i))        p_i clipped to [clip, 1 - clip]
+    /// ```
+    /// Raw scores are not clipped: ln p and ln(1 - p) are computed from them directly and stay
+    /// finite.
+    ///
+    /// # Assumptions
+    /// None. A strictly proper score; one confident mistake can dominate it, and then the clip
+    /// does.
+    ///
+    /// # Cost
+    /// O(n) time, some kilobytes, one pass; from a sketch O(cells).
+    ///
+    /// # Accuracy
+    /// Numerical: compensated sums, a few units of rounding; from a sketch about 2^-32 and a
+    /// third-order term in the width of its cells. Statistical: unbiased.
+    ///
+    /// # Reference
+    /// Good, "Rational decisions", Journal of the Royal Statistical Society B 14, 1952.
+    ///
+    /// # Example
+    /// ```
+    /// use calipers::{Measure, Input, LogLoss};
+    ///
+    /// let predictions = Input::probabilities(&[0.5, 0.25], &[1, 0]).check()?;
+    /// let loss = LogLoss::new().estimate(&predictions.binary()?)?;
+    /// assert!((loss.value - (2f64.ln() + (4.0f64 / 3.0).ln()) / 2.0).abs() < 1e-15);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub struct LogLoss {
+        /// With the logistic link for raw scores, and a clip of 1e-15; of a sketch's rows with the
+        /// clip of the sketch.
+        new;
 
-impl BrierScore {
-    /// With the logistic link for raw scores.
-    pub fn new() -> Self {
-        Self::default()
-    }
+        link: Link;
 
-    setters! {
-        /// The link that turns raw binary scores into probabilities.
-        link: shared Link;
+        /// `None`: [`CLIP`] for rows, and that of the sketch for a sketch.
+        clip: fixed Option<f64> = None;
     }
 }
 
 impl LogLoss {
-    /// With the logistic link for raw scores, and a clip of 1e-15; of a sketch's rows with the clip
-    /// of the sketch.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     setters! {
-        /// The link that turns raw binary scores into probabilities.
-        link: shared Link;
-
         /// Probabilities are clipped to [clip, 1 - clip].
         clip: some f64;
     }
 }
 
-pub(crate) const BRIER: Entry = Entry {
-    spec: &Spec::score("brier_score", "mean (y - p)²")
+/// The clip of rows unless set.
+const CLIP: f64 = 1e-15;
+
+entry! { BRIER = BrierScore::new();
+    Spec::score("brier_score", "mean (y - p)²")
         .title("Brier score")
         .family(Family::Score)
         .reference("Brier, Monthly Weather Review 78, 1950")
         .range(0.0, 1.0)
         .cost(Cost::Quick)
         .from_sketch(FromSketch::Value)
-        .options(&[LINK]),
-    make: |options| Ok(Box::new(BrierScore::new().link(options.link()?))),
-};
+        .options(&[LINK])
+}
 
 pub(crate) const LOG_LOSS: Entry = Entry {
     spec: &Spec::score("log_loss", "mean of -ln of the probability that the outcome was given")
@@ -148,16 +121,14 @@ pub(crate) const LOG_LOSS: Entry = Entry {
         .from_sketch(FromSketch::Approximation)
         .options(&[OptionSpec::number("clip", CLIP, "Probabilities are clipped to [clip, 1 - clip]."), LINK]),
     make: |options| {
-        let measure = LogLoss::new().link(options.link()?);
-        // Unless given, that of a sketch for its rows.
-        Ok(Box::new(if options.is_given("clip") { measure.clip(options.number("clip")?) } else { measure }))
+        // Without a clip from the caller, a sketch is measured with its own.
+        let clip = if options.is_given("clip") { options.read("clip")? } else { None };
+        LogLoss { clip, ..LogLoss::new() }.configured(options)
     },
 };
 
 impl Measure for BrierScore {
-    fn spec(&self) -> &'static Spec {
-        BRIER.spec
-    }
+    described! { BRIER.spec }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let link = link_of(view.scale(), &*self.link);
@@ -172,7 +143,7 @@ impl Measure for BrierScore {
         })?;
         // A score that is off by e moves p by at most e / 4 or so, and the square by twice that.
         let bound = 16.0 * f64::EPSILON + view.score_error(1.0);
-        Ok(self.estimate_of(mean.value, bound, view.len() as u64, view.report()))
+        Ok(Estimate::new(self.spec(), mean.value, bound).of(view).with("link", self.link.name()))
     }
 
     /// Exact in the first two moments of each cell; an offset that is cut by half a step moves a
@@ -187,24 +158,12 @@ impl Measure for BrierScore {
             (miss * miss + variance, cell.step * cell.scale + clipped)
         });
         let bound = mean.bound + 2.0 * sketch.weight_error() + 16.0 * f64::EPSILON + sketch.score_error();
-        Ok(self.estimate_of(mean.value, bound, sketch.n(), sketch.report()))
-    }
-
-    fn link(&self) -> &dyn Link {
-        &*self.link
-    }
-}
-
-impl BrierScore {
-    fn estimate_of(&self, value: f64, numerical_bound: f64, n: u64, report: &InputReport) -> Estimate {
-        Estimate::new(self.spec(), value, numerical_bound).of_rows(n, report).with("link", self.link.name())
+        Ok(Estimate::new(self.spec(), mean.value, bound).of_sketch(sketch).with("link", self.link.name()))
     }
 }
 
 impl Measure for LogLoss {
-    fn spec(&self) -> &'static Spec {
-        LOG_LOSS.spec
-    }
+    described! { LOG_LOSS.spec }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let clip = self.clip.unwrap_or(CLIP);
@@ -231,7 +190,7 @@ impl Measure for LogLoss {
             return Err(Error::setting("logits", rule, "one whose outcome has probability 0"));
         }
         let bound = (1.0 + mean.value) * 16.0 * f64::EPSILON + view.score_error(mean.value);
-        Ok(self.estimate_of(mean, bound, clip, view.len() as u64, view.report()))
+        Ok(self.described(Estimate::new(self.spec(), mean.value, bound).of(view).clipped(mean.n_clipped), clip))
     }
 
     /// For each cell by Taylor: f(mean) + f''(mean) variance / 2, and sup |f'''| variance · reach /
@@ -251,7 +210,7 @@ impl Measure for LogLoss {
         }
         let mean = mean_of_cells(sketch, |cell| {
             let variance = cell.deviation * cell.deviation;
-            // -ln of q or of 1 - q, in which lengths are those of the cell over the distance from 0.
+            // -ln of q or of 1 - q; lengths are those of the cell over the distance from 0.
             let (value, nearest, at_mean) = if cell.upper == cell.outcome {
                 let most = (cell.lower + cell.width) * cell.scale;
                 let left = 1.0 - cell.mean * cell.scale;
@@ -271,19 +230,15 @@ impl Measure for LogLoss {
             + rounding
             + 2.0 * sketch.score_error()
             + 4.0 * f64::EPSILON * mean.value;
-        let mean = Mean { n_clipped: if of_probabilities { sketch.n_clipped() } else { 0 }, ..mean };
-        Ok(self.estimate_of(mean, bound, clip, sketch.n(), sketch.report()))
-    }
-
-    fn link(&self) -> &dyn Link {
-        &*self.link
+        let n_clipped = if of_probabilities { sketch.n_clipped() } else { 0 };
+        let estimate = Estimate::new(self.spec(), mean.value, bound).of_sketch(sketch).clipped(n_clipped);
+        Ok(self.described(estimate, clip))
     }
 }
 
 impl LogLoss {
-    fn estimate_of(&self, mean: Mean, numerical_bound: f64, clip: f64, n: u64, report: &InputReport) -> Estimate {
-        let estimate = Estimate::new(self.spec(), mean.value, numerical_bound).of_rows(n, report);
-        estimate.clipped(mean.n_clipped).with("link", self.link.name()).with("clip", clip)
+    fn described(&self, estimate: Estimate, clip: f64) -> Estimate {
+        estimate.with("link", self.link.name()).with("clip", clip)
     }
 }
 
@@ -312,43 +267,24 @@ struct Mean {
     n_clipped: u64,
 }
 
-/// The weighted mean of what `of_row` says of score and outcome; it also says whether the score was
+/// The weighted mean of `of_row` of score and outcome, which also returns whether the score was
 /// clipped.
 fn mean_of(view: &BinaryView<'_>, of_row: impl Fn(f64, bool) -> (f64, bool) + Sync) -> Result<Mean, Error> {
-    let n = view.len();
-    if n == 0 {
-        return Err(Error::NoRows);
-    }
-    // Divided by the largest weight, so that sums neither overflow nor vanish.
-    let largest_weight = view.largest_weight();
-    let chunks = parallel::map_chunks(n, parallel::CHUNK, |range| {
-        let mut rows = Rows::default();
-        view.read(range, &mut rows);
-        let (mut sum, mut weights, mut n_clipped) = (Sum::default(), Sum::default(), 0);
-        for ((&score, &outcome), &weight) in rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights) {
-            let (value, clipped) = of_row(score, outcome);
-            let weight = weight / largest_weight;
-            if weight > 0.0 {
-                sum.add(weight * value);
-                weights.add(weight);
-            }
-            n_clipped += u64::from(clipped);
+    let empty = || [Sum::default(); 3];
+    let rows = Probabilities::of_scores(view)?;
+    let sums = rows.sums(parallel::CHUNK, empty, |[sum, weights, n_clipped], score, outcome, weight| {
+        let (value, clipped) = of_row(score, outcome);
+        if weight > 0.0 {
+            sum.add(weight * value);
+            weights.add(weight);
         }
-        (sum, weights, n_clipped)
+        n_clipped.add(f64::from(clipped));
     });
-    let (mut sum, mut weights, mut n_clipped) = (Sum::default(), Sum::default(), 0);
-    for (part, part_weights, part_clipped) in chunks {
-        sum.merge(part);
-        weights.merge(part_weights);
-        n_clipped += part_clipped;
-    }
-    if !(weights.value() > 0.0) {
-        return Err(Error::ZeroWeights { n_rows: n as u64 });
-    }
-    Ok(Mean { value: sum.value() / weights.value(), bound: 0.0, n_clipped })
+    let [sum, weights, n_clipped] = sums.map(Sum::value);
+    Ok(Mean { value: sum / weights, bound: 0.0, n_clipped: n_clipped as u64 })
 }
 
-/// The weighted mean of what `of_cell` says: a value, and how far it can be off.
+/// The weighted mean of `of_cell`: a value, and a bound on its error.
 fn mean_of_cells(sketch: &Sketch, of_cell: impl Fn(&Summary) -> (f64, f64)) -> Mean {
     let (mut value, mut bound) = (Sum::default(), Sum::default());
     for cell in sketch.summaries().filter(|cell| cell.weight > 0.0) {

@@ -1,20 +1,11 @@
 //! smECE, the calibration error of smoothed residuals, and its sibling that smooths the
 //! predictions.
 
-use std::sync::Arc;
-
-use super::probabilities::{Group, Probabilities};
+use super::ls_ece::check_tolerance;
+use super::prelude::*;
 use super::reflected::{Circle, Deposit, ReflectedKernel, Value};
 use super::relplot;
-use crate::data::BinaryView;
-use crate::link::{Link, Logistic};
-use crate::measure::registry::Entry;
-use crate::measure::{Estimate, Family, LINK, Measure, OptionSpec, Spec};
-use crate::names::names;
 use crate::noise::Gaussian;
-use crate::numerics::sum::Sum;
-use crate::setters::setters;
-use crate::{Error, error};
 
 /// What the noise of [`SmoothEce`] smooths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,11 +28,7 @@ pub enum SmoothSigma {
     Value(f64),
 }
 
-impl From<f64> for SmoothSigma {
-    fn from(sigma: f64) -> Self {
-        SmoothSigma::Value(sigma)
-    }
-}
+or_auto! { SmoothSigma, "sigma", SIGMA_RULE; FixedPoint or Value(f64) }
 
 /// How smECE is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,25 +40,13 @@ pub enum SmoothMethod {
     /// and reflected once, a sum over a second grid in place of the integral, and a width that is
     /// known to 1/1024. Rows at 0 or 1, and less so those within 1/1000 of them, count half there,
     /// since the reflection leaves out the image of the last node: with many of them, as of a
-    /// confident model, the figure is far from smECE.
+    /// confident model, the value is far from smECE.
     Relplot,
 }
 
 names! { Smoothing, "smoothing";
     Residuals = "residuals",
     Predictions = "predictions",
-}
-
-impl std::str::FromStr for SmoothSigma {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let refused = |_| Error::setting("sigma", SIGMA_RULE, format!("{text:?}"));
-        match text {
-            "auto" => Ok(SmoothSigma::FixedPoint),
-            _ => text.parse().map(SmoothSigma::Value).map_err(refused),
-        }
-    }
 }
 
 names! { SmoothMethod, "method";
@@ -97,72 +72,73 @@ const MOST_IN_ORDER: usize = 1 << 20;
 /// What rounding costs at least, in sums whose terms add up to 1.
 const ROUNDING: f64 = 64.0 * f64::EPSILON;
 
-/// Smooth ECE: the size of the residuals after smoothing them along the probabilities.
-///
-/// # Definition
-/// ```text
-/// smECE_σ = ∫_0^1 |Σ_i s_i (y_i - p_i) K̃_σ(t, p_i)| dt        smECE = the σ with smECE_σ = σ
-/// K̃_σ(t, p) = Σ_k φ_σ(t - p + 2k) + φ_σ(t + p + 2k)           k over all integers
-/// ```
-/// with s_i the shares of the weight and φ_σ the normal density: the kernel is reflected at 0 and 1
-/// without end, so that it integrates to 1 for every p. smECE_σ does not grow with σ, so that there
-/// is one fixed point. With [`Smoothing::Predictions`] it is the calibration error of the predictor
-/// T that reports p + σ ξ, reflected into [0, 1]:
-/// ```text
-/// E |E[Y | T] - T| = ∫_0^1 |Σ_i s_i (y_i - t) K̃_σ(t, p_i)| dt
-/// ```
-/// which LS-ECE is likened to in its paper. It differs from smECE_σ by at most σ √(2/π), the mean
-/// distance that noise moves a probability by; unless given, its σ is that of smECE.
-///
-/// # Assumptions
-/// None for the number itself: it is continuous in the predictions for any data.
-///
-/// # Cost
-/// O(n) and one pass for a given σ, with a grid of some nodes for each σ; the fixed point takes one
-/// pass and about ten transforms of that grid where smECE is above 1/128. Below, up to 2^20 rows
-/// are sorted, and each factor of 8 takes a grid of at most some thousand nodes for each row; more
-/// rows take one more pass for each factor.
-///
-/// # Accuracy
-/// Numerical: `numerical_bound`, proven in `measures/reflected.rs` and at most the tolerance, 1e-9
-/// unless set. Since smECE_σ - σ falls at least as fast as σ grows, a σ with |smECE_σ - σ| <= d is
-/// within d of the fixed point. With [`SmoothMethod::Relplot`] the bound is that of rounding in
-/// relplot's own sums; on six sets of `tests/peers.rs` five values are within 0.0003 of the exact
-/// ones, and one, with a sixth of its rows at 0 or 1, is a tenth too small. Statistical: biased up
-/// at small n even when calibrated.
-///
-/// # Reference
-/// Błasiok, Nakkiran, "Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing", ICLR 2024.
-///
-/// # Example
-/// All residuals are 0.3, and smoothing moves them without loss, so that smECE_σ is 0.3 for every
-/// σ.
-/// ```
-/// use calipers::{Measure, Input, SmoothEce};
-///
-/// let predictions = Input::probabilities(&[0.7, 0.7], &[1, 1]).check()?;
-/// let estimate = SmoothEce::new().estimate(&predictions.binary()?)?;
-/// assert!((estimate.value - 0.3).abs() <= estimate.numerical_bound);
-/// # Ok::<(), calipers::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct SmoothEce {
-    sigma: SmoothSigma,
-    smoothing: Smoothing,
-    method: SmoothMethod,
-    tolerance: f64,
-    link: Arc<dyn Link>,
-}
+measure! {
+    /// Smooth ECE: the size of the residuals after smoothing them along the probabilities.
+    ///
+    /// # Definition
+    /// ```text
+    /// smECE_σ = ∫_0^1 |Σ_i s_i (y_i - p_i) K̃_σ(t, p_i)| dt        smECE = the σ with smECE_σ = σ
+    /// K̃_σ(t, p) = Σ_k φ_σ(t - p + 2k) + φ_σ(t + p + 2k)           k over all integers
+    /// ```
+    /// with s_i the shares of the weight and φ_σ the normal density: the kernel is reflected at 0
+    /// and 1 infinitely often, so that it integrates to 1 for every p. smECE_σ does not grow with
+    /// σ, so that there is one fixed point. With [`Smoothing::Predictions`] it is the calibration
+    /// error of the predictor T that reports p + σ ξ, reflected into [0, 1]:
+    /// ```text
+    /// E |E[Y | T] - T| = ∫_0^1 |Σ_i s_i (y_i - t) K̃_σ(t, p_i)| dt
+    /// ```
+    /// which LS-ECE is likened to in its paper. It differs from smECE_σ by at most σ √(2/π), the
+    /// mean distance that noise moves a probability by; unless given, its σ is that of smECE.
+    ///
+    /// # Assumptions
+    /// None for the number itself: it is continuous in the predictions for any data.
+    ///
+    /// # Cost
+    /// O(n) and one pass for a given σ, with a grid of some nodes for each σ; the fixed point takes
+    /// one pass and about ten transforms of that grid where smECE is above 1/128. Below, up to 2^20
+    /// rows are sorted, and each factor of 8 takes a grid of at most some thousand nodes for each
+    /// row; more rows take one more pass for each factor.
+    ///
+    /// # Accuracy
+    /// Numerical: `numerical_bound`, proven in `measures/reflected.rs` and at most the tolerance,
+    /// 1e-9 unless set. Since smECE_σ - σ falls at least as fast as σ grows, a σ with |smECE_σ - σ|
+    /// <= d is within d of the fixed point. With [`SmoothMethod::Relplot`] the bound is that of
+    /// rounding in relplot's own sums; on six sets of `tests/peers.rs` five values are within
+    /// 0.0003 of the exact ones, and one, with a sixth of its rows at 0 or 1, is a tenth too small.
+    /// Statistical: biased up at small n even when calibrated.
+    ///
+    /// # Reference
+    /// Błasiok, Nakkiran, "Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing", ICLR
+    /// 2024.
+    ///
+    /// # Example
+    /// All residuals are 0.3, and smoothing moves them without loss, so that smECE_σ is 0.3 for
+    /// every σ.
+    /// ```
+    /// use calipers::{Measure, Input, SmoothEce};
+    ///
+    /// let predictions = Input::probabilities(&[0.7, 0.7], &[1, 1]).check()?;
+    /// let estimate = SmoothEce::new().estimate(&predictions.binary()?)?;
+    /// assert!((estimate.value - 0.3).abs() <= estimate.numerical_bound);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub struct SmoothEce {
+        /// smECE at its fixed point, exact, to 1e-9.
+        new;
 
-impl Default for SmoothEce {
-    fn default() -> Self {
-        SmoothEce {
-            sigma: SmoothSigma::FixedPoint,
-            smoothing: Smoothing::Residuals,
-            method: SmoothMethod::Exact,
-            tolerance: 1e-9,
-            link: Arc::new(Logistic),
-        }
+        /// The width of the kernel: a number, or [`SmoothSigma::FixedPoint`].
+        sigma: into SmoothSigma = SmoothSigma::FixedPoint;
+
+        /// What is smoothed.
+        smoothing: Smoothing = Smoothing::Residuals;
+
+        /// Exact, or as relplot computes it.
+        method: SmoothMethod = SmoothMethod::Exact;
+
+        /// The largest numerical error that is accepted, absolute.
+        tolerance: f64 = 1e-9;
+
+        link: Link;
     }
 }
 
@@ -170,37 +146,10 @@ impl SmoothEce {
     /// The name by which it is requested.
     pub const NAME: &'static str = ENTRY.spec.name;
 
-    /// smECE at its fixed point, exact, to 1e-9.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    setters! {
-        /// The width of the kernel: a number, or [`SmoothSigma::FixedPoint`].
-        sigma: into SmoothSigma;
-
-        /// What is smoothed.
-        smoothing: Smoothing;
-
-        /// Exact, or as relplot computes it.
-        method: SmoothMethod;
-
-        /// The largest numerical error that is accepted, absolute.
-        tolerance: f64;
-
-        /// The link that turns raw binary scores into probabilities.
-        link: shared Link;
-    }
-
     fn check_settings(&self) -> Result<(), Error> {
-        // Written so that NaN fails.
-        if !(self.tolerance > 0.0 && self.tolerance < f64::INFINITY) {
-            return Err(Error::setting("tolerance", "positive and finite", error::number(self.tolerance)));
-        }
-        if let SmoothSigma::Value(sigma) = self.sigma
-            && !(1e-5..=100.0).contains(&sigma)
-        {
-            return Err(Error::setting("sigma", SIGMA_RULE, error::number(sigma)));
+        check_tolerance(self.tolerance)?;
+        if let SmoothSigma::Value(sigma) = self.sigma {
+            check_range("sigma", sigma, 1e-5..=100.0, SIGMA_RULE)?;
         }
         if self.method == SmoothMethod::Relplot && self.smoothing == Smoothing::Predictions {
             return Err(Error::setting("smoothing", "\"residuals\" with method \"relplot\"", "\"predictions\""));
@@ -216,21 +165,20 @@ impl SmoothEce {
             }
             return relplot::smooth_ece(rows, self.sigma);
         }
-        match (self.sigma, self.smoothing) {
-            (SmoothSigma::Value(sigma), Smoothing::Residuals) => Ok((self.at(rows, Deposit::Residuals, sigma)?, sigma)),
-            (SmoothSigma::Value(sigma), Smoothing::Predictions) => {
-                Ok((self.at(rows, Deposit::Outcomes, sigma)?, sigma))
-            }
+        let deposit = match self.smoothing {
+            Smoothing::Residuals => Deposit::Residuals,
+            Smoothing::Predictions => Deposit::Outcomes,
+        };
+        let sigma = match (self.sigma, self.smoothing) {
+            (SmoothSigma::Value(sigma), _) => sigma,
             (SmoothSigma::FixedPoint, Smoothing::Residuals) => {
                 let found = self.fixed_point(rows)?;
-                Ok((found, found.value))
+                return Ok((found, found.value));
             }
-            (SmoothSigma::FixedPoint, Smoothing::Predictions) => {
-                // Below, there is no grid; smECE is as good as 0.
-                let sigma = self.fixed_point(rows)?.value.max(1e-5);
-                Ok((self.at(rows, Deposit::Outcomes, sigma)?, sigma))
-            }
-        }
+            // Below 1e-5 there is no grid; smECE is as good as 0.
+            (SmoothSigma::FixedPoint, Smoothing::Predictions) => self.fixed_point(rows)?.value.max(1e-5),
+        };
+        Ok((self.at(rows, deposit, sigma)?, sigma))
     }
 
     fn at(&self, rows: &Probabilities<'_>, deposit: Deposit, sigma: f64) -> Result<Value, Error> {
@@ -286,7 +234,7 @@ impl SmoothEce {
             // Few rows are in order at once; of many, the next grids take a pass each, and no
             // memory.
             if squeezed.is_none() && (rows.len() <= MOST_IN_ORDER || smallest <= SMALLEST_STEP) {
-                squeezed = Some(Groups::new(rows)?);
+                squeezed = Some(Groups::new(rows));
             }
             if let Some(groups) = &squeezed {
                 // Nor is the fixed point above what is left without any smoothing.
@@ -316,12 +264,12 @@ struct Groups {
 }
 
 impl Groups {
-    fn new(rows: &Probabilities<'_>) -> Result<Self, Error> {
-        let groups = rows.groups()?;
+    fn new(rows: &Probabilities<'_>) -> Self {
+        let groups = rows.groups();
         let total = groups.iter().map(Group::weight).collect::<Sum>().value();
         let residuals: Vec<(f64, f64)> = groups.iter().map(|group| (group.p, group.residual() / total)).collect();
         let unsmoothed = residuals.iter().map(|(_, residual)| residual.abs()).collect::<Sum>().value();
-        Ok(Groups { residuals, unsmoothed })
+        Groups { residuals, unsmoothed }
     }
 
     /// Places and residuals on a line from 0 to 1 without long empty stretches, and the length that
@@ -331,7 +279,7 @@ impl Groups {
     /// so have all to the left and all to the right: |G| is |G_left| + |G_right| but for that, and
     /// its integral does not depend on how long the way between them is. Nor does it depend on the
     /// way to an end that is further than a reach. So longer ways are cut to that length for the
-    /// largest σ that will be asked for, and the grid is as fine as σ needs on what remains: some
+    /// largest σ that is needed, and the grid is as fine as σ needs on what remains: some
     /// thousand nodes for each row, however small σ is. An integral does not change with the unit
     /// of length.
     fn squeezed(&self, largest_sigma: f64) -> (Vec<(f64, f64)>, f64) {
@@ -401,41 +349,26 @@ pub(crate) const ENTRY: Entry = Entry {
             LINK,
         ]),
     make: |options| {
-        let measure = SmoothEce::new()
-            .sigma(options.number_or_auto::<SmoothSigma>("sigma")?)
-            .smoothing(options.parse("smoothing")?)
-            .method(options.parse_optional("compat")?.unwrap_or(SmoothMethod::Exact))
-            .tolerance(options.number("tolerance")?)
-            .link(options.link()?);
-        Ok(Box::new(measure))
+        let method = options.read::<SmoothMethod>("compat")?.unwrap_or_default();
+        SmoothEce::new().method(method).configured(options)
     },
 };
 
 impl Measure for SmoothEce {
-    fn spec(&self) -> &'static Spec {
-        ENTRY.spec
-    }
+    described! { ENTRY.spec }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         self.check_settings()?;
         let rows = Probabilities::new(view, &*self.link)?;
         let (found, sigma) = self.measure(&rows, view.is_weighted())?;
         let rule = if self.sigma == SmoothSigma::FixedPoint { "auto" } else { "given" };
-        let smoothing = match self.smoothing {
-            Smoothing::Residuals => "residuals",
-            Smoothing::Predictions => "predictions",
-        };
         Ok(Estimate::new(self.spec(), found.value, found.bound)
             .of(view)
             .with("sigma", sigma)
             .with("sigma_rule", rule)
-            .with("smoothing", smoothing)
-            .with("method", if self.method == SmoothMethod::Exact { "exact" } else { "relplot" })
+            .with("smoothing", self.smoothing.name())
+            .with("method", self.method.name())
             .with("tolerance", self.tolerance)
             .with("link", self.link.name()))
-    }
-
-    fn link(&self) -> &dyn Link {
-        &*self.link
     }
 }

@@ -1,19 +1,7 @@
 //! Spline calibration error: the slope of a smooth curve through the cumulative differences.
 
-use std::sync::Arc;
-
-use super::probabilities::{Group, Pooled};
-use crate::Error;
-use crate::data::BinaryView;
-use crate::link::{Link, Logistic};
-use crate::measure::registry::Entry;
-use crate::measure::{Estimate, Family, LINK, Measure, OptionSpec, Spec};
+use super::prelude::*;
 use crate::numerics::cubic_spline::{Fit, Moments, RunOut, nearest};
-use crate::numerics::sum::Sum;
-use crate::setters::setters;
-
-/// Knots at most: more follow single rows, and the work grows with their cube.
-const MOST_KNOTS: usize = 100;
 
 /// The gap between outcome rate and probability along the probabilities, and the recalibrated
 /// probabilities.
@@ -47,88 +35,76 @@ impl SplineCurve {
     }
 }
 
-/// Spline calibration error: mean size of the gap that a cubic spline through the cumulative
-/// differences shows.
-///
-/// # Definition
-/// ```text
-/// S_k = Σ_{i: p_i <= p_(k)} s_i,   C(S_k) = Σ_{i: p_i <= p_(k)} s_i (y_i - p_i),   C(0) = 0,   C linear between
-/// γ     = the cubic spline with the least ∫_0^1 (γ(s) - C(s))² ds, K equally spaced knots in s from 0 to 1
-/// gap_k = (γ(S_k) - γ(S_(k-1))) / (S_k - S_(k-1))            the mean of γ' over the rows of p_(k)
-/// value = Σ_k (S_k - S_(k-1)) |gap_k|
-/// ```
-/// s_i shares of the weight, p_(k) the k-th distinct probability, S_0 = 0. The slope of C is the
-/// mean of y - p, so that of γ is the calibration gap, and p + gap the recalibrated probability:
-/// [`curve`](Self::curve). Knots are in percentiles, so every stretch between knots has as many
-/// rows. At the ends the run-out is natural unless set.
-///
-/// The paper sums (γ - C)² over the rows in place of the integral. The integral is what that sum
-/// becomes as every row is repeated without end: it gives a weight the meaning of repetition, ties
-/// a place, and one answer where there are fewer distinct probabilities than knots. Both differ by
-/// O(1 / n). The paper reports the KS error beside its spline
-/// ([`CumulativeCalibrationError`](crate::CumulativeCalibrationError)); the mean of |gap| is its
-/// recalibration map as a figure.
-///
-/// # Assumptions
-/// Independent rows. Gaps that change sign within less than about 1 / K of the rows are blurred.
-///
-/// # Cost
-/// O(n log n) time for a sort, one pass for the fit and one for the gaps; O(K³) for the knots, at
-/// most 100.
-///
-/// # Accuracy
-/// Numerical: the normal equations do not depend on the data and have a condition below 10^3; the
-/// bound, proven in `numerics/cubic_spline.rs`, is some 10^-13, for the order that the computed
-/// probabilities have. Statistical: biased up at small n even when calibrated, the more the more
-/// knots.
-///
-/// # Reference
-/// Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu, Hartley, "Calibration of Neural Networks using
-/// Splines", ICLR 2021.
-///
-/// # Example
-/// Outcomes are more frequent than said by 0.25 everywhere: C is a line, and its own spline.
-/// ```
-/// use calipers::{Measure, Input, SplineCalibrationError};
-///
-/// let predictions = Input::probabilities(&[0.25, 0.25, 0.75, 0.75], &[0, 1, 1, 1]).check()?;
-/// let view = predictions.binary()?;
-/// let error = SplineCalibrationError::new().estimate(&view)?;
-/// assert!((error.value - 0.25).abs() <= error.numerical_bound);
-/// let curve = SplineCalibrationError::new().curve(&view)?;
-/// assert!((curve.recalibrate(0.5) - 0.75).abs() < 1e-12);
-/// # Ok::<(), calipers::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct SplineCalibrationError {
-    n_knots: usize,
-    run_out: RunOut,
-    link: Arc<dyn Link>,
-}
+measure! {
+    /// Spline calibration error: mean size of the gap that a cubic spline through the cumulative
+    /// differences shows.
+    ///
+    /// # Definition
+    /// ```text
+    /// S_k = Σ_{i: p_i <= p_(k)} s_i,   C(S_k) = Σ_{i: p_i <= p_(k)} s_i (y_i - p_i),   C(0) = 0,   C linear between
+    /// γ     = the cubic spline with the least ∫_0^1 (γ(s) - C(s))² ds, K equally spaced knots in s from 0 to 1
+    /// gap_k = (γ(S_k) - γ(S_(k-1))) / (S_k - S_(k-1))            the mean of γ' over the rows of p_(k)
+    /// value = Σ_k (S_k - S_(k-1)) |gap_k|
+    /// ```
+    /// s_i shares of the weight, p_(k) the k-th distinct probability, S_0 = 0. The slope of C is
+    /// the mean of y - p, so that of γ is the calibration gap, and p + gap the recalibrated
+    /// probability: [`curve`](Self::curve). Knots are in percentiles, so every stretch between
+    /// knots has as many rows. At the ends the run-out is natural unless set.
+    ///
+    /// The paper sums (γ - C)² over the rows in place of the integral. The integral is what that
+    /// sum becomes as every row is repeated more and more often: it gives a weight the meaning of
+    /// repetition, ties a place, and one answer where there are fewer distinct probabilities than
+    /// knots. Both differ by O(1 / n). The paper reports the KS error beside its spline
+    /// ([`CumulativeCalibrationError`](crate::CumulativeCalibrationError)); the mean of |gap| is
+    /// its recalibration map as one value.
+    ///
+    /// # Assumptions
+    /// Independent rows. Gaps that change sign within less than about 1 / K of the rows are
+    /// blurred.
+    ///
+    /// # Cost
+    /// O(n log n) time for a sort, one pass for the fit and one for the gaps; O(K³) for the knots,
+    /// at most 100.
+    ///
+    /// # Accuracy
+    /// Numerical: the normal equations do not depend on the data and have a condition below 10^3;
+    /// the bound, proven in `numerics/cubic_spline.rs`, is some 10^-13, for the order that the
+    /// computed probabilities have. Statistical: biased up at small n even when calibrated, the
+    /// more the more knots.
+    ///
+    /// # Reference
+    /// Gupta, Rahimi, Ajanthan, Mensink, Sminchisescu, Hartley, "Calibration of Neural Networks
+    /// using Splines", ICLR 2021.
+    ///
+    /// # Example
+    /// Outcomes are more frequent than predicted by 0.25 everywhere: C is a line, and its own
+    /// spline.
+    /// ```
+    /// use calipers::{Measure, Input, SplineCalibrationError};
+    ///
+    /// let predictions = Input::probabilities(&[0.25, 0.25, 0.75, 0.75], &[0, 1, 1, 1]).check()?;
+    /// let view = predictions.binary()?;
+    /// let error = SplineCalibrationError::new().estimate(&view)?;
+    /// assert!((error.value - 0.25).abs() <= error.numerical_bound);
+    /// let curve = SplineCalibrationError::new().curve(&view)?;
+    /// assert!((curve.recalibrate(0.5) - 0.75).abs() < 1e-12);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub struct SplineCalibrationError {
+        /// Six knots and natural ends, as in the paper.
+        new;
 
-impl Default for SplineCalibrationError {
-    fn default() -> Self {
-        SplineCalibrationError { n_knots: 6, run_out: RunOut::Natural, link: Arc::new(Logistic) }
+        /// Knots, those at 0 and 1 included: 4 to 100.
+        n_knots: usize = 6;
+
+        /// What the spline does at its ends.
+        run_out: RunOut = RunOut::Natural;
+
+        link: Link;
     }
 }
 
 impl SplineCalibrationError {
-    /// Six knots and natural ends, as in the paper.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    setters! {
-        /// Knots, those at 0 and 1 included: 4 to 100.
-        n_knots: usize;
-
-        /// What the spline does at its ends.
-        run_out: RunOut;
-
-        /// The link that turns raw binary scores into probabilities.
-        link: shared Link;
-    }
-
     /// The gap at every distinct probability, and the recalibration map.
     pub fn curve(&self, view: &BinaryView<'_>) -> Result<SplineCurve, Error> {
         let pooled = self.pooled(view)?;
@@ -146,9 +122,7 @@ impl SplineCalibrationError {
     }
 
     fn pooled(&self, view: &BinaryView<'_>) -> Result<Pooled, Error> {
-        if !(4..=MOST_KNOTS).contains(&self.n_knots) {
-            return Err(Error::setting("n_knots", format!("from 4 to {MOST_KNOTS}"), self.n_knots.to_string()));
-        }
+        check_range("n_knots", self.n_knots as f64, 4.0..=100.0, "from 4 to 100")?;
         Pooled::new(view, &*self.link)
     }
 
@@ -174,21 +148,16 @@ const PERCENTILE_ERROR: f64 = 8.0 * f64::EPSILON;
 
 /// Where the rows of each group begin and end, in shares of the weight.
 fn stretches(pooled: &Pooled) -> Vec<(f64, f64)> {
-    let mut share = Sum::default();
-    let ends = pooled.groups.iter().map(Group::weight).map(|weight| {
-        let from = share.value().min(1.0);
-        share.add(weight);
-        (from, share.value().min(1.0))
-    });
-    let mut stretches: Vec<(f64, f64)> = ends.collect();
-    if let Some(last) = stretches.last_mut() {
-        last.1 = 1.0;
+    let mut ends: Vec<f64> = running_sums(pooled.groups.iter().map(Group::weight)).map(|end| end.min(1.0)).collect();
+    if let Some(last) = ends.last_mut() {
+        *last = 1.0;
     }
-    stretches
+    let starts = std::iter::once(0.0).chain(ends.iter().copied());
+    starts.zip(ends.iter().copied()).collect()
 }
 
-pub(crate) const ENTRY: Entry = Entry {
-    spec: &Spec::error(
+entry! { ENTRY = SplineCalibrationError::new();
+    Spec::error(
         "spline_calibration_error",
         "mean |slope| of a cubic spline with 6 knots through the cumulated residuals (Gupta)",
     )
@@ -200,17 +169,11 @@ pub(crate) const ENTRY: Entry = Entry {
         OptionSpec::count("n_knots", 6, "Knots of the spline."),
         OptionSpec::choice("run_out", RunOut::NAMES, "How the spline ends."),
         LINK,
-    ]),
-    make: |options| {
-        let measure = SplineCalibrationError::new().n_knots(options.size("n_knots")?);
-        Ok(Box::new(measure.run_out(options.parse("run_out")?).link(options.link()?)))
-    },
-};
+    ])
+}
 
 impl Measure for SplineCalibrationError {
-    fn spec(&self) -> &'static Spec {
-        ENTRY.spec
-    }
+    described! { ENTRY.spec }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let pooled = self.pooled(view)?;
@@ -227,9 +190,5 @@ impl Measure for SplineCalibrationError {
             .with("n_knots", self.n_knots as u64)
             .with("run_out", self.run_out.name())
             .with("link", self.link.name()))
-    }
-
-    fn link(&self) -> &dyn Link {
-        &*self.link
     }
 }

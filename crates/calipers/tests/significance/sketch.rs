@@ -90,7 +90,7 @@ fn what_needs_rows_is_refused() {
         let refusal = |measure: &dyn Measure| Assess::new(measure).run(&sketch).unwrap_err().to_string();
         assert_eq!(
             refusal(&LsEceSampled::new(0.3)),
-            "measure must be one that a sketch can answer, got one that needs the rows themselves"
+            "measure must be one that a sketch can answer, got one that needs the rows"
         );
         assert_eq!(
             refusal(&BinnedEce::new().strategy(Strategy::Quantile)),

@@ -64,7 +64,7 @@ pub(in crate::inference) struct TrialSet(pub(in crate::inference) Vec<Trials>);
 impl TrialSet {
     pub(in crate::inference) fn read(view: &BinaryView<'_>, link: &dyn Link) -> Result<Self, Error> {
         let probabilities = Probabilities::new(view, link)?;
-        let mut all = if view.is_weighted() { weighted(&probabilities) } else { counted(probabilities.groups()?) };
+        let mut all = if view.is_weighted() { weighted(&probabilities) } else { counted(probabilities.groups()) };
         if all.is_empty() {
             return Err(Error::ZeroWeights { n_rows: view.len() as u64 });
         }

@@ -6,8 +6,9 @@ use std::collections::HashMap;
 use super::edges::Bins;
 use super::{BinnedEce, Norm};
 use crate::Error;
-use crate::data::{BinaryView, Rows};
+use crate::data::BinaryView;
 use crate::inference::{Clusters, Enclosure, End, Likeness, Places, RowBracket, RowEnd};
+use crate::measures::Probabilities;
 
 /// Bins of a block. Chosen as blocks of LS-ECE are, which are like three independent places.
 const BLOCK: usize = 3;
@@ -39,16 +40,9 @@ impl BinnedEce {
         if self.norm != Norm::L1 {
             return Ok(None);
         }
-        let largest_weight = view.largest_weight();
-        let read = |range| {
-            let mut rows = Rows::default();
-            view.read(range, &mut rows);
-            rows.weights.iter_mut().for_each(|weight| *weight /= largest_weight);
-            self.to_probabilities(view.scale(), &mut rows.scores);
-            rows
-        };
-        let bins = Bins::new(self.n_bins, self.strategy, self.compat, view, &read)?;
-        let rows = read(0..view.len());
+        let rows = Probabilities::new(view, &*self.link)?;
+        let bins = Bins::new(self.n_bins, self.strategy, self.compat, view, &rows)?;
+        let rows = rows.rows(0..view.len());
         let total: f64 = rows.weights.iter().sum();
         let place = |row: usize| {
             let (bin, p) = bins.place(rows.scores[row]);

@@ -1,141 +1,72 @@
 //! Binned calibration error less what chance adds to it.
 
-use std::sync::Arc;
-
 use super::edges::Bins;
-use super::specs::{COMPAT, N_BINS};
-use super::{Compat, NBins, Norm, Strategy};
-use crate::Error;
-use crate::data::{BinaryView, Rows};
-use crate::link::{Link, Logistic};
-use crate::measure::registry::Entry;
-use crate::measure::{Cost, Estimate, Family, LINK, Measure, OptionSpec, Spec};
-use crate::measures::Probabilities;
-use crate::numerics::parallel;
-use crate::numerics::sum::Sum;
-use crate::setters::setters;
+use super::specs::{COMPAT, N_BINS, NORM_L2, STRATEGY_QUANTILE};
+use super::{Compat, NBins, Norm, Strategy, settings};
+use crate::measures::prelude::*;
 
-/// Debiased binned calibration error: the gaps of the bins without the part that chance alone would
-/// make.
-///
-/// # Definition
-/// With share W_b / W, gap g_b = ȳ_b - p̄_b and n_b = (Σw)² / Σw² rows that the bin is worth:
-/// ```text
-/// L2:  √max(0, Σ_b share_b (g_b² - v_b)),      v_b = ȳ_b (1 - ȳ_b) / (n_b - 1); bins with n_b < 2 count 0
-/// L1:  2 Σ_b share_b |g_b| - Σ_b share_b E|N(g_b, s_b²)|,      s_b² = ȳ_b (1 - ȳ_b) / n_b
-/// ```
-/// v_b is an unbiased estimate of the variance of ȳ_b, so that the sum under the root is an
-/// unbiased estimate of its value for infinitely many rows in the same bins. L1 takes away the rise
-/// that a second draw of the outcome rates would make; others take the mean of a thousand such
-/// draws, here it is its expectation in closed form,
-/// `E|N(g, s²)| = s √(2/π) exp(-g²/2s²) + g erf(g / s√2)`. L1 can be below 0.
-///
-/// # Assumptions
-/// Independent rows. Bins that do not depend on the outcomes. Gaps that cancel inside a bin are not
-/// seen. Weights count by the rows that they are worth, so that a weight of 2 is not two rows.
-///
-/// # Cost
-/// That of [`BinnedEce`](crate::BinnedEce): O(n), and a sort for equal-mass bins.
-///
-/// # Accuracy
-/// Numerical: compensated sums; a few units of rounding under the root, which the root of a number
-/// next to 0 makes larger. Statistical: L2 squared is unbiased for its bins where it is not cut at
-/// 0; L1 is less biased than binned ECE.
-///
-/// # Reference
-/// Kumar, Liang, Ma, "Verified Uncertainty Calibration", NeurIPS 2019; the idea also in Bröcker,
-/// "Estimating reliability and resolution of probability forecasts through decomposition of the
-/// empirical score", Climate Dynamics 39, 2012.
-///
-/// # Example
-/// One bin with outcomes 1, 1, 0, 0 and probability 0.9: the gap is 0.4, and chance accounts for
-/// 0.25 / 3 of its square.
-/// ```
-/// use calipers::{DebiasedEce, Measure, Input};
-///
-/// let predictions = Input::probabilities(&[0.9; 4], &[1, 1, 0, 0]).check()?;
-/// let error = DebiasedEce::new().n_bins(1).estimate(&predictions.binary()?)?;
-/// assert!((error.value - (0.16f64 - 0.25 / 3.0).sqrt()).abs() < 1e-15);
-/// # Ok::<(), calipers::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct DebiasedEce {
-    n_bins: NBins,
-    strategy: Strategy,
-    norm: Norm,
-    compat: Option<Compat>,
-    link: Arc<dyn Link>,
-}
+measure! {
+    /// Debiased binned calibration error: the gaps of the bins without the part that chance alone
+    /// would make.
+    ///
+    /// # Definition
+    /// With share W_b / W, gap g_b = ȳ_b - p̄_b and n_b = (Σw)² / Σw² rows that the bin is worth:
+    /// ```text
+    /// L2:  √max(0, Σ_b share_b (g_b² - v_b)),      v_b = ȳ_b (1 - ȳ_b) / (n_b - 1); bins with n_b < 2 count 0
+    /// L1:  2 Σ_b share_b |g_b| - Σ_b share_b E|N(g_b, s_b²)|,      s_b² = ȳ_b (1 - ȳ_b) / n_b
+    /// ```
+    /// v_b is an unbiased estimate of the variance of ȳ_b, so that the sum under the root is an
+    /// unbiased estimate of its value for infinitely many rows in the same bins. L1 takes away the
+    /// rise that a second draw of the outcome rates would make; others take the mean of a thousand
+    /// such draws, here it is its expectation in closed form,
+    /// `E|N(g, s²)| = s √(2/π) exp(-g²/2s²) + g erf(g / s√2)`. L1 can be below 0.
+    ///
+    /// # Assumptions
+    /// Independent rows. Bins that do not depend on the outcomes. Gaps that cancel inside a bin are
+    /// not seen. Weights count by the rows that they are worth, so that a weight of 2 is not two
+    /// rows.
+    ///
+    /// # Cost
+    /// That of [`BinnedEce`](crate::BinnedEce): O(n), and a sort for equal-mass bins.
+    ///
+    /// # Accuracy
+    /// Numerical: compensated sums; a few units of rounding under the root, which the root of a
+    /// number next to 0 makes larger. Statistical: L2 squared is unbiased for its bins where it is
+    /// not cut at 0; L1 is less biased than binned ECE.
+    ///
+    /// # Reference
+    /// Kumar, Liang, Ma, "Verified Uncertainty Calibration", NeurIPS 2019; the idea also in
+    /// Bröcker, "Estimating reliability and resolution of probability forecasts through
+    /// decomposition of the empirical score", Climate Dynamics 39, 2012.
+    ///
+    /// # Example
+    /// One bin with outcomes 1, 1, 0, 0 and probability 0.9: the gap is 0.4, and chance accounts
+    /// for 0.25 / 3 of its square.
+    /// ```
+    /// use calipers::{DebiasedEce, Measure, Input};
+    ///
+    /// let predictions = Input::probabilities(&[0.9; 4], &[1, 1, 0, 0]).check()?;
+    /// let error = DebiasedEce::new().n_bins(1).estimate(&predictions.binary()?)?;
+    /// assert!((error.value - (0.16f64 - 0.25 / 3.0).sqrt()).abs() < 1e-15);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub struct DebiasedEce {
+        /// 15 bins of equal mass, root of the mean squared gap.
+        new;
 
-impl Default for DebiasedEce {
-    fn default() -> Self {
-        DebiasedEce {
-            n_bins: NBins::Fixed(15),
-            strategy: Strategy::Quantile,
-            norm: Norm::L2,
-            compat: None,
-            link: Arc::new(Logistic),
-        }
-    }
-}
-
-impl DebiasedEce {
-    /// 15 bins of equal mass, root of the mean squared gap.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    setters! {
         /// How many bins: a number, or [`NBins::Auto`].
-        n_bins: into NBins;
+        n_bins: into NBins = NBins::Fixed(15);
 
         /// Equal width or equal mass.
-        strategy: Strategy;
+        strategy: Strategy = Strategy::Quantile;
 
         /// [`Norm::L1`] or [`Norm::L2`].
-        norm: Norm;
+        norm: Norm = Norm::L2;
 
         /// The bins of another tool.
-        compat: into Option<Compat>;
+        compat: into Option<Compat> = None;
 
-        /// The link that turns raw binary scores into probabilities.
-        link: shared Link;
-    }
-}
-
-/// The sums of one bin.
-#[derive(Debug, Clone, Copy, Default)]
-struct Moments {
-    weight: Sum,
-    squares: Sum,
-    outcome: Sum,
-    residual: Sum,
-}
-
-impl Moments {
-    fn add(&mut self, p: f64, outcome: bool, weight: f64) {
-        self.weight.add(weight);
-        self.squares.add(weight * weight);
-        self.residual.add(-weight * p);
-        if outcome {
-            self.outcome.add(weight);
-            self.residual.add(weight);
-        }
-    }
-
-    fn merge(&mut self, other: Moments) {
-        self.weight.merge(other.weight);
-        self.squares.merge(other.squares);
-        self.outcome.merge(other.outcome);
-        self.residual.merge(other.residual);
-    }
-
-    /// Share of the whole, gap, variance of an outcome, and the rows that the bin is worth.
-    fn summary(&self, total: f64) -> (f64, f64, f64, f64) {
-        let weight = self.weight.value();
-        let rate = self.outcome.value() / weight;
-        let n = weight * weight / self.squares.value();
-        (weight / total, self.residual.value() / weight, (rate * (1.0 - rate)).max(0.0), n)
+        link: Link;
     }
 }
 
@@ -155,70 +86,49 @@ fn error_of_root(root: f64, error: f64) -> f64 {
     error.sqrt().min(error / root.max(f64::MIN_POSITIVE)) + f64::EPSILON
 }
 
-pub(crate) const DEBIASED: Entry = Entry {
-    spec: &Spec::error("debiased_ece", "root of the mean squared gap less its noise, over 15 bins of equal mass")
+entry! { DEBIASED = DebiasedEce::new();
+    Spec::error("debiased_ece", "root of the mean squared gap less its noise, over 15 bins of equal mass")
         .title("debiased ECE")
         .family(Family::Binned)
         .reference("Kumar, Liang, Ma, NeurIPS 2019")
         .range(0.0, 1.0)
         .unbiased()
         .cost(Cost::Quick)
-        .options(&[
-            N_BINS,
-            OptionSpec::choice("strategy", &["quantile", "uniform"], "Bins of equal mass or of equal width."),
-            OptionSpec::choice("norm", &["l2", "l1"], "How gaps are put together."),
-            COMPAT,
-            LINK,
-        ]),
-    make: |options| {
-        let measure = DebiasedEce::new()
-            .n_bins(options.parse::<NBins>("n_bins")?)
-            .strategy(options.parse("strategy")?)
-            .norm(options.parse("norm")?)
-            .compat(options.parse_optional::<Compat>("compat")?)
-            .link(options.link()?);
-        Ok(Box::new(measure))
-    },
-};
+        .options(&[N_BINS, STRATEGY_QUANTILE, NORM_L2, COMPAT, LINK])
+}
 
 impl Measure for DebiasedEce {
-    fn spec(&self) -> &'static Spec {
-        DEBIASED.spec
-    }
+    described! { DEBIASED.spec }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let rows = Probabilities::new(view, &*self.link)?;
-        let read = |range| {
-            let mut buffer = Rows::default();
-            rows.read(range, &mut buffer);
-            buffer
-        };
-        let bins = Bins::new(self.n_bins, self.strategy, self.compat, view, &read)?;
-        let chunk = parallel::CHUNK.max(64 * bins.len());
-        let parts = parallel::map_chunks(rows.len(), chunk, |range| {
-            let buffer = read(range);
-            let mut moments = vec![Moments::default(); bins.len()];
-            for ((&p, &outcome), &weight) in buffer.scores.iter().zip(&buffer.outcomes).zip(&buffer.weights) {
-                let (bin, p) = bins.place(p);
-                moments[bin].add(p, outcome, weight);
-            }
-            moments
+        let bins = Bins::new(self.n_bins, self.strategy, self.compat, view, &rows)?;
+        let place = |p: f64| bins.place(p);
+        let sums = rows.sums_by_bin(
+            bins.len(),
+            place,
+            |[weights, squares, outcomes, residuals]: &mut [Sum; 4], p, outcome, weight| {
+                weights.add(weight);
+                squares.add(weight * weight);
+                residuals.add(-weight * p);
+                if outcome {
+                    outcomes.add(weight);
+                    residuals.add(weight);
+                }
+            },
+        );
+        let occupied: Vec<[f64; 4]> = sums.iter().map(|bin| bin.map(Sum::value)).filter(|bin| bin[0] > 0.0).collect();
+        let total = occupied.iter().map(|bin| bin[0]).collect::<Sum>().value();
+        // Share of the whole, gap, variance of an outcome, and the rows that the bin is worth.
+        let summaries = occupied.iter().map(|&[weight, squares, outcomes, residual]| {
+            let rate = outcomes / weight;
+            let n = weight * weight / squares;
+            (weight / total, residual / weight, (rate * (1.0 - rate)).max(0.0), n)
         });
-        let mut moments = vec![Moments::default(); bins.len()];
-        for part in parts {
-            moments.iter_mut().zip(part).for_each(|(total, part)| total.merge(part));
-        }
-        moments.retain(|bin| bin.weight.value() > 0.0);
-        let total = moments.iter().map(|bin| bin.weight.value()).collect::<Sum>().value();
-        if !(total > 0.0) {
-            return Err(Error::ZeroWeights { n_rows: rows.len() as u64 });
-        }
-
-        let summaries = moments.iter().map(|bin| bin.summary(total));
         let rounding = 64.0 * f64::EPSILON + 4.0 * rows.error();
         let (value, numerical_bound) = match self.norm {
             Norm::L2 => {
-                // A weight of rows that are worth less than two says nothing of their variance;
+                // A weight of rows that are worth less than two does not determine their variance;
                 // 1e-9 for rounding.
                 let squared = summaries
                     .filter(|bin| bin.3 >= 2.0 - 1e-9)
@@ -231,20 +141,11 @@ impl Measure for DebiasedEce {
                     .map(|(share, gap, variance, n)| share * (2.0 * gap.abs() - folded_normal(gap, variance / n)));
                 (terms.collect::<Sum>().value(), rounding)
             }
-            Norm::Max => return Err(Error::setting("norm", "\"l1\" or \"l2\" where chance is taken away", "\"max\"")),
+            Norm::Max => return Err(Norm::no_maximum("where chance is taken away")),
         };
-        Ok(Estimate::new(self.spec(), value, numerical_bound)
-            .of(view)
-            .with("n_bins", bins.n_asked())
-            .with("strategy", self.strategy.name())
-            .with("norm", self.norm.name())
-            .with("compat", self.compat.map_or("none", Compat::name))
-            .with("link", self.link.name())
-            .with("edges", bins.describe()))
-    }
-
-    fn link(&self) -> &dyn Link {
-        &*self.link
+        let (n_bins, edges) = (bins.n_asked, bins.description);
+        let settings = settings(n_bins, self.strategy, self.norm, self.compat, &*self.link, edges);
+        Ok(Estimate { settings, ..Estimate::new(self.spec(), value, numerical_bound).of(view) })
     }
 }
 

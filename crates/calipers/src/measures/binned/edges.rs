@@ -1,9 +1,9 @@
-//! Where bins begin and end: our rule, and those of the tools that people compare with.
-
-use std::ops::Range;
+//! Bin edges: those of calipers, and those of other packages.
 
 use crate::Error;
 use crate::data::{BinaryView, Rows};
+use crate::measure::or_auto;
+use crate::measures::Probabilities;
 use crate::names::names;
 use crate::numerics::sum::Sum;
 
@@ -16,22 +16,7 @@ pub enum NBins {
     Auto,
 }
 
-impl From<usize> for NBins {
-    fn from(n_bins: usize) -> Self {
-        NBins::Fixed(n_bins)
-    }
-}
-
-impl std::str::FromStr for NBins {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "auto" => Ok(NBins::Auto),
-            _ => text.parse().map(NBins::Fixed).map_err(|_| Error::setting("n_bins", RULE, format!("{text:?}"))),
-        }
-    }
-}
+or_auto! { NBins, "n_bins", RULE; Auto or Fixed(usize) }
 
 const RULE: &str = "from 1 to 1000000, or \"auto\"";
 
@@ -97,11 +82,11 @@ const EQUAL_MASS: &str = "(a, b] at weighted quantiles, ties pooled, float64";
 /// Edges, and the rules by which a probability finds its bin.
 #[derive(Debug, Clone)]
 pub(super) struct Bins {
-    n_asked: usize,
+    pub(super) n_asked: usize,
     /// Ascending, from the lower end of the first bin to the upper end of the last.
     edges: Vec<f64>,
     rule: Rule,
-    description: &'static str,
+    pub(super) description: &'static str,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -122,22 +107,19 @@ impl Bins {
         strategy: Strategy,
         compat: Option<Compat>,
         view: &BinaryView<'_>,
-        read: &impl Fn(Range<usize>) -> Rows,
+        rows: &Probabilities<'_>,
     ) -> Result<Self, Error> {
         let n_asked = n_bins.resolve(view.len())?;
         if let Some(compat) = compat
             && view.is_weighted()
         {
-            return Err(Error::setting(
-                "compat",
-                "left out with weights, which those tools do not take",
-                format!("{:?}", compat.name()),
-            ));
+            let rule = "left out with weights, which those tools do not take";
+            return Err(Error::setting("compat", rule, format!("{:?}", compat.name())));
         }
-        let all = || read(0..view.len());
+        let all = || rows.rows(0..rows.len());
         let epsilon = if view.is_single_precision() { f64::from(f32::EPSILON) } else { f64::EPSILON };
         let (edges, rule, description) = match (compat, strategy) {
-            (None, Strategy::Uniform) => {
+            (None | Some(Compat::UncertaintyCalibration), Strategy::Uniform) => {
                 let edges = (0..=n_asked).map(|k| k as f64 / n_asked as f64).collect();
                 (edges, Rule::RightClosed, "(a, b] at k/B, float64")
             }
@@ -162,20 +144,14 @@ impl Bins {
             (Some(Compat::Torchmetrics), Strategy::Uniform) => {
                 (single_linspace(n_asked), Rule::LeftClosedSingle, "[a, b) at torch.linspace, float32")
             }
-            (Some(Compat::Torchmetrics), Strategy::Quantile) => {
-                return Err(Error::setting("strategy", "\"uniform\" with compat \"torchmetrics\"", "\"quantile\""));
-            }
             (Some(Compat::Relplot), Strategy::Uniform) => {
                 let width = 1.0 / n_asked as f64;
                 let edges = (0..=n_asked).map(|k| (k as f64 * width).min(1.0)).collect();
                 (edges, Rule::Division { width }, "[a, b) by division, float64")
             }
-            (Some(Compat::Relplot), Strategy::Quantile) => {
-                return Err(Error::setting("strategy", "\"uniform\" with compat \"relplot\"", "\"quantile\""));
-            }
-            (Some(Compat::UncertaintyCalibration), Strategy::Uniform) => {
-                let edges = (0..=n_asked).map(|k| k as f64 / n_asked as f64).collect();
-                (edges, Rule::RightClosed, "(a, b] at k/B, float64")
+            (Some(compat @ (Compat::Torchmetrics | Compat::Relplot)), Strategy::Quantile) => {
+                let rule = format!("\"uniform\" with compat {:?}", compat.name());
+                return Err(Error::setting("strategy", rule, "\"quantile\""));
             }
             (Some(Compat::UncertaintyCalibration), Strategy::Quantile) => {
                 (edges_between_parts(all().scores, n_asked), Rule::RightClosed, "(a, b] between parts, float64")
@@ -215,14 +191,6 @@ impl Bins {
             Rule::LeftClosedSingle | Rule::Division { .. } => self.edges.len(),
             Rule::RightClosed | Rule::LeftClosed { .. } => self.edges.len() - 1,
         }
-    }
-
-    pub(super) fn n_asked(&self) -> u64 {
-        self.n_asked as u64
-    }
-
-    pub(super) fn describe(&self) -> &'static str {
-        self.description
     }
 
     pub(super) fn limits(&self, bin: usize) -> (f64, f64) {
@@ -314,7 +282,7 @@ fn weighted_quantile_edges(rows: Rows, n_bins: usize) -> Vec<f64> {
     let mut cumulated = Sum::default();
     for (p, weight) in weighted {
         cumulated.add(weight);
-        // Reached up to rounding: weights 0.1, 0.2 and 0.3 are to have the edges of 1, 2 and 3.
+        // Reached up to rounding: weights 0.1, 0.2 and 0.3 have the edges of 1, 2 and 3.
         let reached = cumulated.value() * n_bins as f64 * (1.0 + WEIGHT_ROUNDING);
         while edges.len() < n_bins && edges.len() as f64 * total <= reached {
             edges.push(p);

@@ -31,8 +31,8 @@ impl EqualWidth {
         guess - usize::from((p <= self.edges[guess]) & (guess > 0))
     }
 
-    /// The bins of several p at once. Where none of them is next to an edge, the product says it
-    /// all, and no edge has to be looked up.
+    /// The bins of several p at once. Where none of them is next to an edge, the product gives
+    /// the bin, and no edge has to be looked up.
     #[inline(always)]
     pub(crate) fn places<const N: usize>(&self, p: &[f64; N]) -> [u32; N] {
         // Added to a number, it leaves the nearest integer in the last bits.

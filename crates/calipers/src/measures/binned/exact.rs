@@ -102,7 +102,8 @@ const HALF: f64 = (1u64 << HALF_BITS) as f64;
 const COUNT_BITS: u32 = 16;
 const COUNT: u64 = (1 << COUNT_BITS) - 1;
 
-/// Rows after which words are moved on: then a count has at most 16 bits and a sum of halves 28 + 16.
+/// Rows after which words are moved on: then a count has at most 16 bits, and a sum of halves
+/// 28 + 16.
 const MOST_ROWS: usize = COUNT as usize;
 const _: () = assert!(COUNT_BITS + HALF_BITS + 1 + COUNT_BITS <= 64);
 
@@ -162,7 +163,7 @@ dispatched! {
     }
 }
 
-/// Outside [0, 1] by rounding only: the door has counted it.
+/// Outside [0, 1] by rounding only: input validation has counted it.
 #[inline(always)]
 fn within_unit<P: Probability>(probability: P) -> f64 {
     let p: f64 = probability.into();

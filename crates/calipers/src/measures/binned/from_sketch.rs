@@ -29,9 +29,8 @@ impl BinnedEce {
             return Err(Error::setting("compat", rule, format!("{:?}", compat.name())));
         }
         let n_bins = self.n_bins.resolve(sketch.n() as usize)?;
-        let by_logistic = sketch.scale() != Some(Scale::Link) || self.link.name() == Logistic.name();
         let (intervals, edges, rounding) = match (self.strategy, sketch.declared(n_bins)) {
-            (Strategy::Uniform, Some((_, totals))) if by_logistic => {
+            (Strategy::Uniform, Some((_, totals))) if self.by_logistic(sketch) => {
                 let unit = 2f64.powi(PROBABILITY_BITS as i32);
                 let exact = totals.iter().map(|totals| {
                     // proof: both are below 2^127
@@ -41,11 +40,11 @@ impl BinnedEce {
                 (exact.collect(), "(a, b] at k/B, float64", 2f64.powi(-(PROBABILITY_BITS as i32)))
             }
             (Strategy::Uniform, _) => {
-                let pieces = self.pieces(sketch, by_logistic);
+                let pieces = self.pieces(sketch);
                 (at_equal_widths(&pieces, &EqualWidth::new(n_bins)), "(a, b] at k/B, float64", 0.0)
             }
             (Strategy::Quantile, _) => {
-                let pieces = self.pieces(sketch, by_logistic);
+                let pieces = self.pieces(sketch);
                 let intervals = at_quantiles(&pieces, n_bins, sketch.total_units() as f64);
                 // Where a level is met up to rounding of the weights, as much of them may be in
                 // either bin.
@@ -68,7 +67,6 @@ impl BinnedEce {
             return Err(Error::setting("strategy", rule, format!("{:?}", self.strategy.name())));
         }
         let n_bins = self.n_bins.resolve(sketch.n() as usize)?;
-        let by_logistic = sketch.scale() != Some(Scale::Link) || self.link.name() == Logistic.name();
         let unit = sketch.unit();
         let bin = |place: usize, n: u64, weight: f64, probability: f64, positive: f64| Bin {
             lower: place as f64 / n_bins as f64,
@@ -78,7 +76,7 @@ impl BinnedEce {
             mean_probability: probability / weight,
             outcome_rate: positive / weight,
         };
-        if let Some((_, totals)) = sketch.declared(n_bins).filter(|_| by_logistic) {
+        if let Some((_, totals)) = sketch.declared(n_bins).filter(|_| self.by_logistic(sketch)) {
             let scale = 2f64.powi(-(PROBABILITY_BITS as i32));
             let bins = totals.iter().enumerate().map(|(place, totals)| {
                 let probability = totals.probability as f64 * scale;
@@ -88,7 +86,7 @@ impl BinnedEce {
         }
         let binning = EqualWidth::new(n_bins);
         let mut sums = vec![(0.0, 0.0, 0.0, 0.0); n_bins];
-        for piece in self.pieces(sketch, by_logistic) {
+        for piece in self.pieces(sketch) {
             let (n, weight, probability, positive) = &mut sums[binning.place(piece.mean)];
             *n += piece.weight / unit / piece.row_weight;
             *weight += piece.weight;
@@ -102,8 +100,7 @@ impl BinnedEce {
     /// Cells in ascending order, both outcomes together: mean probability, weight in units, and Σ
     /// w² / Σ w in weights of 1. Rows of equal probability are in one cell.
     pub(crate) fn pieces_of(&self, sketch: &Sketch) -> Vec<(f64, f64, f64)> {
-        let by_logistic = sketch.scale() != Some(Scale::Link) || self.link.name() == Logistic.name();
-        let pieces = self.pieces(sketch, by_logistic);
+        let pieces = self.pieces(sketch);
         let cell = |pieces: &[Piece]| {
             let sum = |term: &dyn Fn(&Piece) -> f64| pieces.iter().map(term).sum::<f64>();
             let weight = sum(&|piece| piece.weight);
@@ -113,9 +110,14 @@ impl BinnedEce {
         pieces.chunk_by(Piece::may_tie).map(cell).collect()
     }
 
+    /// Whether probabilities are those of the cells, which are made by the logistic link.
+    fn by_logistic(&self, sketch: &Sketch) -> bool {
+        sketch.scale() != Some(Scale::Link) || self.link.name() == Logistic.name()
+    }
+
     /// The cells in the order of their probabilities, both outcomes of a cell next to each other.
-    pub(super) fn pieces(&self, sketch: &Sketch, by_logistic: bool) -> Vec<Piece> {
-        let computed = sketch.scale() != Some(Scale::Probability);
+    pub(super) fn pieces(&self, sketch: &Sketch) -> Vec<Piece> {
+        let (by_logistic, computed) = (self.by_logistic(sketch), sketch.scale() != Some(Scale::Probability));
         let mut pieces: Vec<Piece> = sketch
             .summaries()
             .filter(|cell| cell.weight > 0.0)
@@ -160,16 +162,7 @@ impl Piece {
         }
         let (least, most, mean) = if cell.upper { (1.0 - most, 1.0 - least, 1.0 - mean) } else { (least, most, mean) };
         let pooled = computed && cell.upper && q(cell.width) < ROUNDED;
-        Piece {
-            least,
-            most,
-            mean,
-            mean_error,
-            weight: cell.weight,
-            row_weight: cell.row_weight,
-            outcome: cell.outcome,
-            pooled,
-        }
+        Self::of_cell(cell, (least, most), (mean, mean_error), pooled)
     }
 
     /// For raw scores under another link than the logistic, by which cells were made.
@@ -183,16 +176,12 @@ impl Piece {
         let mean = response(cell.mean).clamp(least, most);
         let mean_error = (mean - least).max(most - mean);
         let pooled = most - least < ROUNDED;
-        Piece {
-            least,
-            most,
-            mean,
-            mean_error,
-            weight: cell.weight,
-            row_weight: cell.row_weight,
-            outcome: cell.outcome,
-            pooled,
-        }
+        Self::of_cell(cell, (least, most), (mean, mean_error), pooled)
+    }
+
+    fn of_cell(cell: &Summary, (least, most): (f64, f64), (mean, mean_error): (f64, f64), pooled: bool) -> Self {
+        let Summary { weight, row_weight, outcome, .. } = *cell;
+        Piece { least, most, mean, mean_error, weight, row_weight, outcome, pooled }
     }
 
     /// Whether the two may have rows of equal probability: they are of one cell, or both were

@@ -1,4 +1,4 @@
-//! Binned calibration error, with every choice that makes its figures differ named.
+//! Binned calibration error, with a name for every choice that changes its value.
 
 mod bracket;
 mod debiased;
@@ -19,18 +19,11 @@ pub(crate) use specs::{ADAPTIVE, ECE, MAXIMUM, ROOT_MEAN_SQUARED};
 pub(crate) use sweep::SWEEP;
 pub use sweep::SweepEce;
 
-use std::sync::Arc;
-
-use crate::Error;
+use super::prelude::*;
+use super::probabilities::Merge;
 use crate::data::{Binary, Sample};
-use crate::data::{BinaryView, InputReport, Rows, Scale};
 use crate::inference::{Clusters, Resampler, RowBracket};
-use crate::link::{Link, Logistic};
-use crate::measure::{Estimate, Measure, Spec};
-use crate::names::names;
-use crate::numerics::parallel;
-use crate::numerics::sum::Sum;
-use crate::setters::setters;
+use crate::measure::Settings;
 use crate::sketch::Sketch;
 use edges::Bins;
 pub(crate) use equal_width::EqualWidth;
@@ -56,6 +49,21 @@ names! { Norm, "norm";
 }
 
 impl Norm {
+    /// The error of a measure that has no form for the largest gap.
+    pub(crate) fn no_maximum(of: &str) -> Error {
+        Error::setting("norm", format!("\"l1\" or \"l2\" {of}"), "\"max\"")
+    }
+
+    /// The size of a gap, of which [`mean`](Self::mean) takes the mean.
+    pub(crate) fn size(self, gap: f64) -> f64 {
+        if self == Norm::L1 { gap.abs() } else { gap * gap }
+    }
+
+    /// The norm from the mean of the sizes.
+    pub(crate) fn mean(self, mean: f64) -> f64 {
+        if self == Norm::L1 { mean } else { mean.sqrt() }
+    }
+
     /// Of the share and the gap of each bin that has weight.
     fn of_gaps(self, gaps: impl Iterator<Item = (f64, f64)>) -> f64 {
         match self {
@@ -83,75 +91,71 @@ pub struct Bin {
     pub outcome_rate: f64,
 }
 
-/// Binned calibration error: gap between outcome rate and mean probability, bin by bin.
-///
-/// # Definition
-/// ```text
-/// ECE_B = Σ_b (W_b / W) |ȳ_b - p̄_b|
-/// ```
-/// with W_b the weight of bin b, ȳ_b and p̄_b its weighted means; empty bins add 0. Equal-width
-/// bins are ((b-1)/B, b/B], the first closed; equal-mass bins end at the weighted quantiles b/B of
-/// the probabilities, so equal probabilities always share a bin. Equation (binece) of the paper.
-///
-/// # Assumptions
-/// Independent rows. Gaps that cancel inside a bin are not seen, and a probability next to an edge
-/// can jump.
-///
-/// # Cost
-/// O(n) time and some kilobytes for equal-width bins, a sort for equal-mass bins.
-///
-/// # Accuracy
-/// Numerical: the sums are exact for equal-width bins of a plain column and compensated otherwise;
-/// `numerical_bound` is a few units of rounding. Probabilities are compared with the edges in
-/// double precision, also where they are given in single precision; those of raw scores are rounded
-/// to double precision first, and the measure is that of the rounded ones. Statistical: biased up
-/// at small n even when calibrated, as n grows never above the true ECE.
-///
-/// # Reference
-/// Naeini, Cooper, Hauskrecht, AAAI 2015; equal-mass: Nixon et al., CVPR workshops 2019.
-///
-/// # Example
-/// Two bins: (0.2 with outcomes 0, 1) has a gap of 0.3, (0.9 with outcome 1) one of 0.1.
-/// ```
-/// use calipers::{BinnedEce, Measure, Input};
-///
-/// let predictions = Input::probabilities(&[0.2, 0.2, 0.9], &[0, 1, 1]).check()?;
-/// let ece = BinnedEce::new().n_bins(2).estimate(&predictions.binary()?)?;
-/// assert!((ece.value - (2.0 * 0.3 + 0.1) / 3.0).abs() < 1e-15);
-/// # Ok::<(), calipers::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct BinnedEce {
-    /// By which name it was requested.
-    name: Name,
-    n_bins: NBins,
-    strategy: Strategy,
-    norm: Norm,
-    compat: Option<Compat>,
-    link: Arc<dyn Link>,
-}
+measure! {
+    /// Binned calibration error: gap between outcome rate and mean probability, bin by bin.
+    ///
+    /// # Definition
+    /// ```text
+    /// ECE_B = Σ_b (W_b / W) |ȳ_b - p̄_b|
+    /// ```
+    /// with W_b the weight of bin b, ȳ_b and p̄_b its weighted means; empty bins add 0. Equal-width
+    /// bins are ((b-1)/B, b/B], the first closed; equal-mass bins end at the weighted quantiles b/B
+    /// of the probabilities, so equal probabilities always share a bin. Equation (binece) of the
+    /// paper.
+    ///
+    /// # Assumptions
+    /// Independent rows. Gaps that cancel inside a bin are not seen, and a probability next to an
+    /// edge can jump.
+    ///
+    /// # Cost
+    /// O(n) time and some kilobytes for equal-width bins, a sort for equal-mass bins.
+    ///
+    /// # Accuracy
+    /// Numerical: the sums are exact for equal-width bins of a plain column and compensated
+    /// otherwise; `numerical_bound` is a few units of rounding. Probabilities are compared with the
+    /// edges in double precision, also where they are given in single precision; those of raw
+    /// scores are rounded to double precision first, and the measure is that of the rounded ones.
+    /// Statistical: biased up at small n even when calibrated, as n grows never above the true ECE.
+    ///
+    /// # Reference
+    /// Naeini, Cooper, Hauskrecht, AAAI 2015; equal-mass: Nixon et al., CVPR workshops 2019.
+    ///
+    /// # Example
+    /// Two bins: (0.2 with outcomes 0, 1) has a gap of 0.3, (0.9 with outcome 1) one of 0.1.
+    /// ```
+    /// use calipers::{BinnedEce, Measure, Input};
+    ///
+    /// let predictions = Input::probabilities(&[0.2, 0.2, 0.9], &[0, 1, 1]).check()?;
+    /// let ece = BinnedEce::new().n_bins(2).estimate(&predictions.binary()?)?;
+    /// assert!((ece.value - (2.0 * 0.3 + 0.1) / 3.0).abs() < 1e-15);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub struct BinnedEce {
+        /// 15 bins of equal width, mean gap.
+        new;
 
-impl Default for BinnedEce {
-    fn default() -> Self {
-        BinnedEce {
-            name: Name::Expected,
-            n_bins: NBins::Fixed(15),
-            strategy: Strategy::Uniform,
-            norm: Norm::L1,
-            compat: None,
-            link: Arc::new(Logistic),
-        }
+        /// By which name it was requested.
+        name: fixed Name = Name::Expected;
+
+        /// How many bins: a number, or [`NBins::Auto`].
+        n_bins: into NBins = NBins::Fixed(15);
+
+        /// Equal width or equal mass.
+        strategy: Strategy = Strategy::Uniform;
+
+        /// How gaps are put together.
+        norm: Norm = Norm::L1;
+
+        /// The bin edges of another package, to reproduce its values.
+        compat: into Option<Compat> = None;
+
+        link: Link;
     }
 }
 
 impl BinnedEce {
     /// The name by which it is requested.
     pub const NAME: &'static str = ECE.spec.name;
-
-    /// 15 bins of equal width, mean gap.
-    pub fn new() -> Self {
-        Self::default()
-    }
 
     /// Adaptive calibration error: bins of equal mass.
     pub fn adaptive() -> Self {
@@ -166,23 +170,6 @@ impl BinnedEce {
     /// The largest gap of all bins.
     pub fn maximum() -> Self {
         BinnedEce { name: Name::Maximum, norm: Norm::Max, ..Self::default() }
-    }
-
-    setters! {
-        /// How many bins: a number, or [`NBins::Auto`].
-        n_bins: into NBins;
-
-        /// Equal width or equal mass.
-        strategy: Strategy;
-
-        /// How gaps are put together.
-        norm: Norm;
-
-        /// The edges of another tool, to reproduce its figures.
-        compat: into Option<Compat>;
-
-        /// The link that turns raw binary scores into probabilities.
-        link: shared Link;
     }
 
     /// The table behind the value: one entry for each bin, empty ones included.
@@ -214,57 +201,20 @@ impl BinnedEce {
     }
 
     fn sums(&self, view: &BinaryView<'_>) -> Result<(Bins, Vec<BinSums>), Error> {
-        let n = view.len();
-        if n == 0 {
-            return Err(Error::NoRows);
-        }
-        let largest_weight = view.largest_weight();
-        let read = |range| {
-            let mut rows = Rows::default();
-            view.read(range, &mut rows);
-            rows.weights.iter_mut().for_each(|weight| *weight /= largest_weight);
-            self.to_probabilities(view.scale(), &mut rows.scores);
-            rows
-        };
-        let bins = Bins::new(self.n_bins, self.strategy, self.compat, view, &read)?;
-        if let (Some(rows), Strategy::Uniform, None) = (view.plain(), self.strategy, self.compat) {
-            let totals = exact::of_plain(rows, &EqualWidth::new(bins.len()));
-            return Ok((bins, totals.iter().map(BinSums::exact).collect()));
-        }
-        // Long enough that the sums of all chunks take no more room than the rows.
-        let chunk = parallel::CHUNK.max(64 * bins.len());
-        let chunks = parallel::map_chunks(n, chunk, |range| {
-            let rows = read(range);
-            let mut sums = vec![BinSums::default(); bins.len()];
-            for ((&p, &outcome), &weight) in rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights) {
-                let (bin, p) = bins.place(p);
-                sums[bin].add(p, outcome, weight);
+        let rows = Probabilities::new(view, &*self.link)?;
+        let bins = Bins::new(self.n_bins, self.strategy, self.compat, view, &rows)?;
+        let sums = match (view.plain(), self.strategy, self.compat) {
+            (Some(rows), Strategy::Uniform, None) => {
+                exact::of_plain(rows, &EqualWidth::new(bins.len())).iter().map(BinSums::exact).collect()
             }
-            sums
-        });
-        let mut totals = vec![BinSums::default(); bins.len()];
-        for chunk in chunks {
-            totals.iter_mut().zip(chunk).for_each(|(total, sums)| total.merge(sums));
-        }
-        if !totals.iter().any(|bin| bin.weight.value() > 0.0) {
-            return Err(Error::ZeroWeights { n_rows: n as u64 });
-        }
-        Ok((bins, totals))
-    }
-
-    fn to_probabilities(&self, scale: Scale, scores: &mut [f64]) {
-        match scale {
-            Scale::Probability => {}
-            Scale::LogOdds => scores.iter_mut().for_each(|score| *score = Logistic.response(*score)),
-            Scale::Link => scores.iter_mut().for_each(|score| *score = self.link.response(*score)),
-        }
+            _ => rows.sums_by_bin(bins.len(), |p| bins.place(p), BinSums::add),
+        };
+        Ok((bins, sums))
     }
 }
 
 impl Measure for BinnedEce {
-    fn spec(&self) -> &'static Spec {
-        specs::of(self.name, self.norm)
-    }
+    described! { self => specs::of(self.name, self.norm) }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let (bins, sums) = self.sums(view)?;
@@ -273,8 +223,8 @@ impl Measure for BinnedEce {
 
     fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
         let found = self.measure_sketch(sketch)?;
-        let shape = (found.n_bins as u64, found.edges);
-        Ok(self.estimate_of(found.value, found.bound, shape, sketch.n(), sketch.report()))
+        let estimate = Estimate::new(self.spec(), found.value, found.bound).of_sketch(sketch);
+        Ok(Estimate { settings: self.settings(found.n_bins, found.edges), ..estimate })
     }
 
     fn sketch_resampler<'a>(&'a self, sketch: &'a Sketch) -> Result<Box<dyn Resampler + 'a>, Error> {
@@ -283,10 +233,6 @@ impl Measure for BinnedEce {
 
     fn row_bracket(&self, view: &BinaryView<'_>, clusters: Option<&Clusters>) -> Result<Option<RowBracket>, Error> {
         self.bracket_of_rows(view, clusters)
-    }
-
-    fn link(&self) -> &dyn Link {
-        &*self.link
     }
 }
 
@@ -315,27 +261,31 @@ impl BinnedEce {
         // mean of bins. Probabilities from raw scores have an error of their own: that of the score
         // at a slope of p(1 - p), so that scores far from 0 have less.
         let bound = 32.0 * f64::EPSILON + view.score_error(1.0);
-        let shape = (bins.n_asked(), bins.describe());
-        self.estimate_of(value, bound, shape, view.len() as u64, view.report())
+        let settings = self.settings(bins.n_asked, bins.description);
+        Estimate { settings, ..Estimate::new(self.spec(), value, bound).of(view) }
     }
 
-    fn estimate_of(
-        &self,
-        value: f64,
-        numerical_bound: f64,
-        (n_bins, edges): (u64, &str),
-        n: u64,
-        report: &InputReport,
-    ) -> Estimate {
-        Estimate::new(self.spec(), value, numerical_bound)
-            .of_rows(n, report)
-            .with("n_bins", n_bins)
-            .with("strategy", self.strategy.name())
-            .with("norm", self.norm.name())
-            .with("compat", self.compat.map_or("none", Compat::name))
-            .with("link", self.link.name())
-            .with("edges", edges)
+    fn settings(&self, n_bins: usize, edges: &str) -> Settings {
+        settings(n_bins, self.strategy, self.norm, self.compat, &*self.link, edges)
     }
+}
+
+/// The options of a value by bins, and the edges that they lead to.
+fn settings(
+    n_bins: usize,
+    strategy: Strategy,
+    norm: Norm,
+    compat: Option<Compat>,
+    link: &dyn Link,
+    edges: &str,
+) -> Settings {
+    Settings::default()
+        .with("n_bins", n_bins as u64)
+        .with("strategy", strategy.name())
+        .with("norm", norm.name())
+        .with("compat", compat.map_or("none", Compat::name))
+        .with("link", link.name())
+        .with("edges", edges)
 }
 
 /// The sums of one bin.
@@ -365,7 +315,9 @@ impl BinSums {
             self.outcome.add(weight);
         }
     }
+}
 
+impl Merge for BinSums {
     fn merge(&mut self, other: BinSums) {
         self.n += other.n;
         self.weight.merge(other.weight);

@@ -11,9 +11,7 @@
 use super::from_sketch::Piece;
 use super::{BinnedEce, EqualWidth, Norm, Strategy, bracket};
 use crate::Error;
-use crate::data::Scale;
 use crate::inference::{Bracket, End, Resampler};
-use crate::link::{Link, Logistic};
 use crate::numerics::counts::Share;
 use crate::numerics::random::Normals;
 use crate::sketch::Sketch;
@@ -165,10 +163,9 @@ impl BinnedEce {
             return Err(Error::setting("strategy", "\"uniform\" to resample from a sketch", self.strategy.name()));
         }
         let binning = EqualWidth::new(self.n_bins.resolve(sketch.n() as usize)?);
-        let by_logistic = sketch.scale() != Some(Scale::Link) || self.link.name() == Logistic.name();
         let mut bins: Vec<Bin> = Vec::new();
         bins.resize_with(binning.len(), Bin::default);
-        for piece in self.pieces(sketch, by_logistic) {
+        for piece in self.pieces(sketch) {
             bins[binning.place(piece.mean.clamp(0.0, 1.0))].add(&piece, sketch.unit());
         }
         bins.retain(|bin| bin.weight > 0.0);

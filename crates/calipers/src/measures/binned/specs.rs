@@ -1,9 +1,7 @@
 //! Binned calibration errors by their names.
 
-use super::{BinnedEce, Compat, NBins, Norm};
-use crate::Error;
-use crate::measure::registry::Entry;
-use crate::measure::{Cost, Family, FromSketch, LINK, Measure, OptionSpec, Options, Spec};
+use super::{BinnedEce, Compat, Norm};
+use crate::measures::prelude::*;
 
 /// The name by which a binned error was requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,34 +18,34 @@ pub(super) const COMPAT: OptionSpec =
     OptionSpec::optional_choice("compat", Compat::NAMES, "Bin edges of another package, to reproduce its values.");
 const STRATEGY: OptionSpec =
     OptionSpec::choice("strategy", &["uniform", "quantile"], "Bins of equal width or of equal mass.");
+pub(super) const STRATEGY_QUANTILE: OptionSpec =
+    OptionSpec::choice("strategy", &["quantile", "uniform"], "Bins of equal mass or of equal width.");
+pub(super) const NORM_L2: OptionSpec = OptionSpec::choice("norm", &["l2", "l1"], "How gaps are put together.");
 const NORM: OptionSpec = OptionSpec::choice("norm", &["l1", "l2", "max"], "How gaps are put together.");
 
-pub(crate) const ECE: Entry = Entry { spec: &EXPECTED, make: |options| Ok(Box::new(made(BinnedEce::new(), options)?)) };
+entry! { ECE = BinnedEce::new(); EXPECTED }
 
-pub(crate) const ADAPTIVE: Entry = Entry {
-    spec: &binned("adaptive_calibration_error", "mean gap over 15 bins of equal mass, ties in one bin")
+entry! { ADAPTIVE = BinnedEce::adaptive();
+    binned("adaptive_calibration_error", "mean gap over 15 bins of equal mass, ties in one bin")
         .title("adaptive ECE")
         .reference("Nixon, Dusenberry, Zhang, Jerfel, Tran, CVPR workshops 2019")
         .from_sketch(FromSketch::Approximation)
-        .options(&[N_BINS, LINK]),
-    make: |options| Ok(Box::new(made(BinnedEce::adaptive(), options)?)),
-};
+        .options(&[N_BINS, LINK])
+}
 
-pub(crate) const ROOT_MEAN_SQUARED: Entry = Entry {
-    spec: &binned("root_mean_squared_calibration_error", "root of the mean squared gap over 15 bins of equal width")
+entry! { ROOT_MEAN_SQUARED = BinnedEce::root_mean_squared();
+    binned("root_mean_squared_calibration_error", "root of the mean squared gap over 15 bins of equal width")
         .title("RMSCE")
         .from_sketch(FromSketch::Assessment)
-        .options(&[N_BINS, STRATEGY, LINK]),
-    make: |options| Ok(Box::new(made(BinnedEce::root_mean_squared(), options)?)),
-};
+        .options(&[N_BINS, STRATEGY, LINK])
+}
 
-pub(crate) const MAXIMUM: Entry = Entry {
-    spec: &binned("maximum_calibration_error", "largest gap of 15 bins of equal width")
+entry! { MAXIMUM = BinnedEce::maximum();
+    binned("maximum_calibration_error", "largest gap of 15 bins of equal width")
         .title("MCE")
         .from_sketch(FromSketch::Assessment)
-        .options(&[N_BINS, STRATEGY, COMPAT, LINK]),
-    make: |options| Ok(Box::new(made(BinnedEce::maximum(), options)?)),
-};
+        .options(&[N_BINS, STRATEGY, COMPAT, LINK])
+}
 
 const EXPECTED: Spec = binned("expected_calibration_error", "mean gap |mean y - mean p| over 15 bins of equal width")
     .title("ECE")
@@ -64,23 +62,6 @@ const fn binned(name: &'static str, definition: &'static str) -> Spec {
         .reference("Naeini, Cooper, Hauskrecht, AAAI 2015")
         .range(0.0, 1.0)
         .cost(Cost::Quick)
-}
-
-/// The options that the measure of that name has.
-fn made(measure: BinnedEce, options: &Options<'_>) -> Result<BinnedEce, Error> {
-    let has = |name: &str| measure.spec().option(name).is_some();
-    let (has_strategy, has_norm, has_compat) = (has("strategy"), has("norm"), has("compat"));
-    let mut measure = measure.n_bins(options.parse::<NBins>("n_bins")?).link(options.link()?);
-    if has_strategy {
-        measure = measure.strategy(options.parse("strategy")?);
-    }
-    if has_norm {
-        measure = measure.norm(options.parse("norm")?);
-    }
-    if has_compat {
-        measure = measure.compat(options.parse_optional::<Compat>("compat")?);
-    }
-    Ok(measure)
 }
 
 pub(super) fn of(name: Name, norm: Norm) -> &'static Spec {

@@ -1,16 +1,8 @@
 //! Binned calibration error with as many bins as leave the outcome rates in order.
 
-use std::sync::Arc;
-
+use super::specs::{NORM_L2, STRATEGY_QUANTILE};
 use super::{Norm, Strategy};
-use crate::Error;
-use crate::data::BinaryView;
-use crate::link::{Link, Logistic};
-use crate::measure::registry::Entry;
-use crate::measure::{Cost, Estimate, Family, LINK, Measure, OptionSpec, Spec};
-use crate::measures::{Group, Probabilities};
-use crate::numerics::sum::Sum;
-use crate::setters::setters;
+use crate::measures::prelude::*;
 
 /// Bins that a sweep may look at in all: some seconds.
 const MAX_LOOKS: u64 = 1 << 31;
@@ -18,82 +10,66 @@ const MAX_LOOKS: u64 = 1 << 31;
 /// Relative difference of sums of weights that is taken for rounding.
 const WEIGHT_ROUNDING: f64 = 1e-12;
 
-/// ECE-sweep: binned calibration error with the most bins for which outcome rates still rise from
-/// bin to bin.
-///
-/// # Definition
-/// For B = 2, 3, ..., n - 1 bins, stop at the first B whose outcome rates fall from one bin to the
-/// next, empty ones left out; the result is that of B - 1 bins:
-/// ```text
-/// ECE_B = (Σ_b share_b |ȳ_b - p̄_b|^q)^(1/q)        q = 1 or 2
-/// ```
-/// Equal-mass bins end at the weighted quantiles b/B, ties together: a probability is in bin ⌊B C⌋
-/// with C the share of the weight below it, which for distinct probabilities is the rule of the
-/// authors' code. Equal-width bins are ((b-1)/B, b/B], the first closed.
-///
-/// # Assumptions
-/// Independent rows, and a true outcome rate that rises with the probability.
-///
-/// # Cost
-/// A sort, then from prefix sums O(log n) for each bin of each B. Bins before the first outcome 1
-/// and behind the last outcome 0 are in order whatever B is, and are not looked at; rates that are
-/// in order row by row are so for every B, which is seen at once. With noise between these, order
-/// fails early: at 48 to 87 bins in trials with 10^6 rows. A sweep that would look at more than
-/// 2^31 bins is refused: [`max_bins`](Self::max_bins) ends it before.
-///
-/// # Accuracy
-/// Numerical: compensated sums; rates of unweighted rows are compared exactly, those of weighted
-/// rows up to 1e-12. Statistical: biased less than with a fixed number of bins where the rate
-/// rises.
-///
-/// # Reference
-/// Roelofs, Cain, Shlens, Mozer, "Mitigating Bias in Calibration Error Estimation", AISTATS 2022.
-///
-/// # Example
-/// Two bins have rates 1/3 and 2/3; three have 0, 1 and 1/2, which falls. So two bins, whose
-/// residuals sum to 0.4 and 0.1.
-/// ```
-/// use calipers::{Measure, Input, Norm, SweepEce};
-///
-/// let p = [0.1, 0.2, 0.3, 0.6, 0.7, 0.8];
-/// let predictions = Input::probabilities(&p, &[0, 0, 1, 1, 0, 1]).check()?;
-/// let error = SweepEce::new().norm(Norm::L1).estimate(&predictions.binary()?)?;
-/// assert_eq!(error.settings.number("n_bins"), Some(2.0));
-/// assert!((error.value - (0.4 + 0.1) / 6.0).abs() < 1e-15);
-/// # Ok::<(), calipers::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct SweepEce {
-    strategy: Strategy,
-    norm: Norm,
-    max_bins: Option<usize>,
-    link: Arc<dyn Link>,
-}
+measure! {
+    /// ECE-sweep: binned calibration error with the most bins for which outcome rates still rise
+    /// from bin to bin.
+    ///
+    /// # Definition
+    /// For B = 2, 3, ..., n - 1 bins, stop at the first B whose outcome rates fall from one bin to
+    /// the next, empty ones left out; the result is that of B - 1 bins:
+    /// ```text
+    /// ECE_B = (Σ_b share_b |ȳ_b - p̄_b|^q)^(1/q)        q = 1 or 2
+    /// ```
+    /// Equal-mass bins end at the weighted quantiles b/B, ties together: a probability is in bin ⌊B
+    /// C⌋ with C the share of the weight below it, which for distinct probabilities is the rule of
+    /// the authors' code. Equal-width bins are ((b-1)/B, b/B], the first closed.
+    ///
+    /// # Assumptions
+    /// Independent rows, and a true outcome rate that rises with the probability.
+    ///
+    /// # Cost
+    /// A sort, then from prefix sums O(log n) for each bin of each B. Bins before the first outcome
+    /// 1 and behind the last outcome 0 are in order whatever B is, and are not looked at; rates
+    /// that are in order row by row are so for every B, which is seen at once. With noise between
+    /// these, order fails early: at 48 to 87 bins in trials with 10^6 rows. A sweep that would look
+    /// at more than 2^31 bins is an error: [`max_bins`](Self::max_bins) ends it earlier.
+    ///
+    /// # Accuracy
+    /// Numerical: compensated sums; rates of unweighted rows are compared exactly, those of
+    /// weighted rows up to 1e-12. Statistical: biased less than with a fixed number of bins where
+    /// the rate rises.
+    ///
+    /// # Reference
+    /// Roelofs, Cain, Shlens, Mozer, "Mitigating Bias in Calibration Error Estimation",
+    /// AISTATS 2022.
+    ///
+    /// # Example
+    /// Two bins have rates 1/3 and 2/3; three have 0, 1 and 1/2, which falls. So two bins, whose
+    /// residuals sum to 0.4 and 0.1.
+    /// ```
+    /// use calipers::{Measure, Input, Norm, SweepEce};
+    ///
+    /// let p = [0.1, 0.2, 0.3, 0.6, 0.7, 0.8];
+    /// let predictions = Input::probabilities(&p, &[0, 0, 1, 1, 0, 1]).check()?;
+    /// let error = SweepEce::new().norm(Norm::L1).estimate(&predictions.binary()?)?;
+    /// assert_eq!(error.settings.number("n_bins"), Some(2.0));
+    /// assert!((error.value - (0.4 + 0.1) / 6.0).abs() < 1e-15);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub struct SweepEce {
+        /// Equal-mass bins, root of the mean squared gap, as the authors' code has it.
+        new;
 
-impl Default for SweepEce {
-    fn default() -> Self {
-        SweepEce { strategy: Strategy::Quantile, norm: Norm::L2, max_bins: None, link: Arc::new(Logistic) }
-    }
-}
-
-impl SweepEce {
-    /// Equal-mass bins, root of the mean squared gap, as the authors' code has it.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    setters! {
         /// Equal width or equal mass.
-        strategy: Strategy;
+        strategy: Strategy = Strategy::Quantile;
 
         /// [`Norm::L1`] or [`Norm::L2`].
-        norm: Norm;
+        norm: Norm = Norm::L2;
 
         /// The sweep ends here at the latest; at n - 1 unless set.
-        max_bins: some usize;
+        max_bins: into Option<usize> = None;
 
-        /// The link that turns raw binary scores into probabilities.
-        link: shared Link;
+        link: Link;
     }
 }
 
@@ -110,14 +86,8 @@ struct Prefix {
 
 impl Prefix {
     fn new(groups: Vec<Group>, strategy: Strategy, is_weighted: bool) -> Self {
-        let sums = |of: fn(&Group) -> f64| {
-            let mut sum = Sum::default();
-            let mut prefix = vec![0.0];
-            prefix.extend(groups.iter().map(|group| {
-                sum.add(of(group));
-                sum.value()
-            }));
-            prefix
+        let sums = |of: fn(&Group) -> f64| -> Vec<f64> {
+            std::iter::once(0.0).chain(running_sums(groups.iter().map(of))).collect()
         };
         let (weight, positive) = (sums(Group::weight), sums(|group| group.positive));
         Prefix { groups, strategy, weight, positive, slack: if is_weighted { WEIGHT_ROUNDING } else { 0.0 } }
@@ -139,7 +109,7 @@ impl Prefix {
                 self.groups.partition_point(|group| group.p <= edge)
             }
             Strategy::Quantile => {
-                // Reached up to rounding: weights 0.1, 0.2 and 0.3 are to have the bins of 1, 2 and 3.
+                // Reached up to rounding: weights 0.1, 0.2 and 0.3 have the bins of 1, 2 and 3.
                 let level = bin as f64 * self.total() * (1.0 - self.slack);
                 self.weight[..n_groups].partition_point(|before| before * (n_bins as f64) < level)
             }
@@ -242,51 +212,40 @@ impl Prefix {
                 residual.add(-group.weight() * group.p);
             }
             let weight = self.groups[start..end].iter().map(Group::weight).collect::<Sum>().value();
-            let gap = residual.value().abs() / weight;
-            sum.add(weight / total * if norm == Norm::L1 { gap } else { gap * gap });
+            sum.add(weight / total * norm.size(residual.value() / weight));
             start = end;
         }
-        if norm == Norm::L1 { sum.value() } else { sum.value().sqrt() }
+        norm.mean(sum.value())
     }
 }
 
-pub(crate) const SWEEP: Entry = Entry {
-    spec: &Spec::error("sweep_ece", "mean gap over as many bins of equal mass as keep mean y rising")
+entry! { SWEEP = SweepEce::new();
+    Spec::error("sweep_ece", "mean gap over as many bins of equal mass as keep mean y rising")
         .title("sweep ECE")
         .family(Family::Binned)
         .reference("Roelofs, Cain, Shlens, Mozer, AISTATS 2022")
         .range(0.0, 1.0)
         .cost(Cost::Quick)
         .options(&[
-            OptionSpec::choice("strategy", &["quantile", "uniform"], "Bins of equal mass or of equal width."),
-            OptionSpec::choice("norm", &["l2", "l1"], "How gaps are put together."),
+            STRATEGY_QUANTILE,
+            NORM_L2,
             OptionSpec::optional_count("max_bins", "The largest number of bins that is tried."),
             LINK,
-        ]),
-    make: |options| {
-        let sweep = SweepEce::new().strategy(options.parse("strategy")?).norm(options.parse("norm")?);
-        let sweep = sweep.link(options.link()?);
-        Ok(Box::new(match options.is_some("max_bins") {
-            true => sweep.max_bins(options.size("max_bins")?),
-            false => sweep,
-        }))
-    },
-};
+        ])
+}
 
 impl Measure for SweepEce {
-    fn spec(&self) -> &'static Spec {
-        SWEEP.spec
-    }
+    described! { SWEEP.spec }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         if self.norm == Norm::Max {
-            return Err(Error::setting("norm", "\"l1\" or \"l2\" for a sweep", "\"max\""));
+            return Err(Norm::no_maximum("for a sweep"));
         }
         if self.max_bins == Some(0) {
             return Err(Error::setting("max_bins", "at least 1", 0));
         }
         let rows = Probabilities::new(view, &*self.link)?;
-        let prefix = Prefix::new(rows.groups()?, self.strategy, view.is_weighted());
+        let prefix = Prefix::new(rows.groups(), self.strategy, view.is_weighted());
         let most = self.max_bins.unwrap_or(usize::MAX).min(rows.len().saturating_sub(1)).max(1);
         let n_bins = prefix.sweep(most)?;
         Ok(Estimate::new(self.spec(), prefix.error(n_bins, self.norm), 32.0 * f64::EPSILON + rows.error())
@@ -295,9 +254,5 @@ impl Measure for SweepEce {
             .with("strategy", self.strategy.name())
             .with("norm", self.norm.name())
             .with("link", self.link.name()))
-    }
-
-    fn link(&self) -> &dyn Link {
-        &*self.link
     }
 }

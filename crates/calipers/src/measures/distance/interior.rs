@@ -128,8 +128,8 @@ impl Program {
     }
 
     /// Improves functions f0, f1 and masses step by step; `judge` sees every pair, keeps what it
-    /// likes and says when to stop. Where rounding rules, steps can do harm, so the last need not
-    /// be the best.
+    /// likes and returns whether to stop. Where rounding dominates, steps can do harm, so the last
+    /// need not be the best.
     pub(super) fn solve(&self, mut judge: impl FnMut(&[[f64; 2]], &[f64]) -> bool) {
         let mut f = vec![[-0.5; 2]; self.nodes.len()];
         let mut slacks = Inequalities {

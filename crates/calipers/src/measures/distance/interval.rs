@@ -1,17 +1,8 @@
 //! Interval calibration error, by its surrogate over all shifts.
 
-use std::sync::Arc;
-
 use rayon::prelude::*;
 
-use crate::Error;
-use crate::data::BinaryView;
-use crate::link::{Link, Logistic};
-use crate::measure::registry::Entry;
-use crate::measure::{Estimate, Family, LINK, Measure, Spec};
-use crate::measures::probabilities::{Group, Pooled};
-use crate::numerics::sum::Sum;
-use crate::setters::setters;
+use crate::measures::prelude::*;
 use crate::watch;
 
 /// The narrowest bins: below, one more halving changes nothing that a double can show.
@@ -20,79 +11,67 @@ const FINEST: i32 = 52;
 /// Widths that are tried at a time.
 const BATCH: usize = 4;
 
-/// Surrogate interval calibration error: binned calibration error, averaged over all shifts of the
-/// bins, with a price on their width.
-///
-/// # Definition
-/// ```text
-/// RintCE(e) = mean over r in [0, e) of Σ_j | Σ_{i: p_i in [r + j e, r + (j+1) e)} s_i (y_i - p_i) |
-/// SintCE    = inf over k = 0, 1, 2, ... of RintCE(2^-k) + 2^-k
-/// ```
-/// with s_i shares of the weight. The interval calibration error itself is a minimum over all
-/// partitions into intervals of the binned error plus mean width; SintCE is never below it, and no
-/// more than a polynomial above. The mean over r is not sampled: joined end to end, the bins of all
-/// shifts are one window that slides over the line,
-/// ```text
-/// RintCE(e) = (1/e) ∫ | Σ_{i: x <= p_i < x + e} s_i (y_i - p_i) | dx
-/// ```
-/// which is constant between the p_i and p_i - e. The result's setting `width` is the best e.
-///
-/// # Assumptions
-/// Independent rows. Never below the lower distance to calibration, at most the ECE of the pooled
-/// rows.
-///
-/// # Cost
-/// O(n log n) time for a sort, then one pass for each k. RintCE never falls as bins are halved, so
-/// the search ends at the first k whose RintCE is no better than what was found: about log2(1 /
-/// SintCE) passes.
-///
-/// # Accuracy
-/// Numerical: window sums are differences of a running sum in two words, ends of windows have no
-/// error that is not far below e; the bound is some units of rounding, and 2^-52 where the infimum
-/// is approached by ever narrower bins. Probabilities that were computed from raw scores with an
-/// error e add at most about 2 √(2 e), where narrow bins are best. Statistical: biased up.
-///
-/// # Reference
-/// Blasiok, Gopalan, Hu, Nakkiran, "A unifying theory of distance from calibration", STOC 2023.
-///
-/// # Example
-/// Residuals 0.28 and -0.28 (with their shares) at a distance of 1/8: bins of width e cut between
-/// them for a share 1/(8 e) of the shifts, so that RintCE = 0.07 / e; and 1/4 is the best width.
-/// ```
-/// use calipers::{Measure, Input, SurrogateIntervalCalibrationError};
-///
-/// let predictions = Input::probabilities(&[0.4, 0.525], &[1, 0]).weights(&[0.525, 0.6]).check()?;
-/// let error = SurrogateIntervalCalibrationError::new().estimate(&predictions.binary()?)?;
-/// let residual = 0.6 * 0.525 / 1.125;
-/// assert!((error.value - (2.0 * residual * 0.125 / 0.25 + 0.25)).abs() < 1e-15);
-/// assert_eq!(error.settings.number("width"), Some(0.25));
-/// # Ok::<(), calipers::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct SurrogateIntervalCalibrationError {
-    link: Arc<dyn Link>,
-}
+measure! {
+    /// Surrogate interval calibration error: binned calibration error, averaged over all shifts of
+    /// the bins, with a price on their width.
+    ///
+    /// # Definition
+    /// ```text
+    /// RintCE(e) = mean over r in [0, e) of Σ_j | Σ_{i: p_i in [r + j e, r + (j+1) e)} s_i (y_i - p_i) |
+    /// SintCE    = inf over k = 0, 1, 2, ... of RintCE(2^-k) + 2^-k
+    /// ```
+    /// with s_i shares of the weight. The interval calibration error itself is a minimum over all
+    /// partitions into intervals of the binned error plus mean width; SintCE is never below it, and
+    /// no more than a polynomial above. The mean over r is not sampled: joined end to end, the bins
+    /// of all shifts are one window that slides over the line,
+    /// ```text
+    /// RintCE(e) = (1/e) ∫ | Σ_{i: x <= p_i < x + e} s_i (y_i - p_i) | dx
+    /// ```
+    /// which is constant between the p_i and p_i - e. The result's setting `width` is the best e.
+    ///
+    /// # Assumptions
+    /// Independent rows. Never below the lower distance to calibration, at most the ECE of the
+    /// pooled rows.
+    ///
+    /// # Cost
+    /// O(n log n) time for a sort, then one pass for each k. RintCE never falls as bins are halved,
+    /// so the search ends at the first k whose RintCE is no better than what was found: about
+    /// log2(1 / SintCE) passes.
+    ///
+    /// # Accuracy
+    /// Numerical: window sums are differences of a running sum in two words, ends of windows have
+    /// no error that is not far below e; the bound is some units of rounding, and 2^-52 where the
+    /// infimum is approached by ever narrower bins. Probabilities that were computed from raw
+    /// scores with an error e add at most about 2 √(2 e), where narrow bins are best. Statistical:
+    /// biased up.
+    ///
+    /// # Reference
+    /// Blasiok, Gopalan, Hu, Nakkiran, "A unifying theory of distance from calibration", STOC 2023.
+    ///
+    /// # Example
+    /// Residuals 0.28 and -0.28 (with their shares) at a distance of 1/8: bins of width e cut
+    /// between them for a share 1/(8 e) of the shifts, so that RintCE = 0.07 / e; and 1/4 is the
+    /// best width.
+    /// ```
+    /// use calipers::{Measure, Input, SurrogateIntervalCalibrationError};
+    ///
+    /// let predictions = Input::probabilities(&[0.4, 0.525], &[1, 0]).weights(&[0.525, 0.6]).check()?;
+    /// let error = SurrogateIntervalCalibrationError::new().estimate(&predictions.binary()?)?;
+    /// let residual = 0.6 * 0.525 / 1.125;
+    /// assert!((error.value - (2.0 * residual * 0.125 / 0.25 + 0.25)).abs() < 1e-15);
+    /// assert_eq!(error.settings.number("width"), Some(0.25));
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub struct SurrogateIntervalCalibrationError {
+        /// With the logistic link for raw scores.
+        new;
 
-impl Default for SurrogateIntervalCalibrationError {
-    fn default() -> Self {
-        SurrogateIntervalCalibrationError { link: Arc::new(Logistic) }
+        link: Link;
     }
 }
 
-impl SurrogateIntervalCalibrationError {
-    /// With the logistic link for raw scores.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    setters! {
-        /// The link that turns raw binary scores into probabilities.
-        link: shared Link;
-    }
-}
-
-pub(crate) const SURROGATE_INTERVAL: Entry = Entry {
-    spec: &Spec::error(
+entry! { SURROGATE_INTERVAL = SurrogateIntervalCalibrationError::new();
+    Spec::error(
         "surrogate_interval_calibration_error",
         "least width plus mean gap over shifted intervals of that width",
     )
@@ -100,34 +79,27 @@ pub(crate) const SURROGATE_INTERVAL: Entry = Entry {
     .family(Family::Distance)
     .reference("Blasiok, Gopalan, Hu, Nakkiran, STOC 2023")
     .range(0.0, 1.0)
-    .options(&[LINK]),
-    make: |options| Ok(Box::new(SurrogateIntervalCalibrationError::new().link(options.link()?))),
-};
+    .options(&[LINK])
+}
 
 impl Measure for SurrogateIntervalCalibrationError {
-    fn spec(&self) -> &'static Spec {
-        SURROGATE_INTERVAL.spec
-    }
+    described! { SURROGATE_INTERVAL.spec }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         let pooled = Pooled::new(view, &*self.link)?;
-        let (value, width, exact) = search(&Sums::new(&pooled), pooled.score_error());
+        let (value, width, exact) = search(&Sums::new(&pooled.groups), pooled.score_error());
         // Residuals are off by their own error, which moves every RintCE by no more.
         let bound = exact.distance(value) + 2.0 * pooled.residual_error() + 8.0 * f64::EPSILON * value;
         let estimate = Estimate::new(self.spec(), value, bound).of(view);
         Ok(estimate.with("width", width).with("link", self.link.name()))
     }
-
-    fn link(&self) -> &dyn Link {
-        &*self.link
-    }
 }
 
-/// The least RintCE(w) + w, its w, and what it says of the exact probabilities.
+/// The least RintCE(w) + w, its w, and the bounds that follow for the exact probabilities.
 fn search(sums: &Sums, score_error: f64) -> (f64, f64, Exact) {
     let (mut value, mut best_width) = (f64::INFINITY, 1.0);
     let mut exact = Exact::default();
-    // Some at a time on all cores; those that would not have been asked for change nothing.
+    // Some at a time on all cores; those beyond the end of the search change nothing.
     'search: for batch in (0..=FINEST).step_by(BATCH) {
         let widths: Vec<f64> = (batch..=FINEST).take(BATCH).map(|k| 2f64.powi(-k)).collect();
         let gaps: Vec<f64> = widths
@@ -154,14 +126,14 @@ fn search(sums: &Sums, score_error: f64) -> (f64, f64, Exact) {
 /// scores with an error e.
 ///
 /// An end of a window that is off by e changes its sum for shifts of measure 2 e at most; over all
-/// rows that moves RintCE(w) by no more than 2 e / w. That alone says nothing at widths of the size
+/// rows that moves RintCE(w) by no more than 2 e / w. That alone is no bound at widths of the size
 /// of e. But exact RintCE never falls as w is halved, so what it must be at a wide w it must be at
 /// all narrower ones, too:
 /// ```text
 /// exact SintCE <= R(w) + w + 2 e / w                         for every w that was tried
 /// exact RintCE(w) >= max over wider w' of R(w') - 2 e / w'   also at all w that were not tried
 /// ```
-/// Both sides are within about 2 √(2 e) of the figure at worst, which is met where rows of one
+/// Both sides are within about 2 √(2 e) of the value at worst, which is reached where rows of one
 /// exact probability were computed apart.
 #[derive(Debug)]
 struct Exact {
@@ -188,7 +160,7 @@ impl Exact {
         self.lowest = self.lowest.min(self.least_gap + width);
     }
 
-    /// How far a figure can be from the exact one. Widths that were not tried have a price above 0.
+    /// How far a value can be from the exact one. Widths that were not tried have a price above 0.
     fn distance(&self, value: f64) -> f64 {
         (self.highest - value).max(value - self.lowest.min(self.least_gap)).max(0.0)
     }
@@ -201,11 +173,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(pooled: &Pooled) -> Self {
-        Self::of_groups(&pooled.groups)
-    }
-
-    fn of_groups(groups: &[Group]) -> Self {
+    fn new(groups: &[Group]) -> Self {
         let mut before = Vec::with_capacity(groups.len() + 1);
         let (mut head, mut tail) = (0.0f64, 0.0f64);
         before.push((head, tail));
@@ -257,12 +225,12 @@ mod tests {
             let of = |outcome: bool| share * rows.iter().filter(|row| row.1 == outcome).count() as f64;
             Group { p: rows[0].0, negative: of(false), positive: of(true), n: rows.len() as u64 }
         };
-        Sums::of_groups(&points.chunk_by(|a, b| a.0 == b.0).map(group).collect::<Vec<Group>>())
+        Sums::new(&points.chunk_by(|a, b| a.0 == b.0).map(group).collect::<Vec<Group>>())
     }
 
     /// Ties and near ties that the error influences apart, which is where windows see it most.
     #[test]
-    fn the_exact_figure_is_within_reach_of_that_with_errors() {
+    fn the_exact_value_is_within_reach_of_that_with_errors() {
         let mut random = Uniforms::new(7);
         for case in 0..400 {
             let error = 10f64.powi(-(case % 12) - 3);

@@ -1,17 +1,8 @@
 //! Lower distance to calibration: a program on two coupled chains, solved on nodes and enclosed for
-//! the rows themselves.
-
-use std::sync::Arc;
+//! the data.
 
 use super::interior::Program;
-use crate::Error;
-use crate::data::BinaryView;
-use crate::link::{Link, Logistic};
-use crate::measure::registry::Entry;
-use crate::measure::{Estimate, Family, LINK, Measure, OptionSpec, Spec};
-use crate::measures::probabilities::{Group, Pooled};
-use crate::numerics::sum::Sum;
-use crate::setters::setters;
+use crate::measures::prelude::*;
 
 /// Where the two sides are so near, nothing more is gained.
 const ENOUGH: f64 = 1e-12;
@@ -19,104 +10,85 @@ const ENOUGH: f64 = 1e-12;
 /// Where so many steps have gained nothing, none will.
 const MOST_IDLE: u32 = 6;
 
-/// Lower distance to calibration: how far probabilities must be moved, on average, until they are
-/// calibrated.
-///
-/// # Definition
-/// ```text
-/// lower dCE = min E|p - u|   over joint distributions of (p, u, y) in which (p, y) is distributed as the rows and E[y | u] = u
-/// ```
-/// Rows of one probability and outcome may be moved to several places, which is what makes it lower
-/// than the distance to the nearest calibrated function, and what makes it computable.
-///
-/// # Assumptions
-/// Independent rows. Never below |mean residual|; between half and twice the smooth calibration
-/// error; at most the ECE of the pooled rows.
-///
-/// # Cost
-/// O(n log n) time for a sort, then some 30 steps of an interior-point method on `n_nodes` nodes
-/// (16384 unless set), each O(nodes), and one pass over the rows. Exact solutions known before take
-/// O(n²) or more.
-///
-/// # Accuracy
-/// Numerical: the value is the middle of a lower and an upper bound that hold whatever the solver
-/// did; `numerical_bound` is half their distance: about 10^-12 to 10^-8 where miscalibration is
-/// clear, up to 10^-5 where n is large and rows are nearly calibrated.
-///
-/// *Upper.* A calibrated u has some mass m at each node u_k, of which u_k m has outcome 1. On the
-/// line, to move the rows there costs ∫ |F_1 - M_1| + |F_0 - M_0|, F_y and M_y the cumulated shares
-/// of outcome y before and after. This is computed for the rows, not for nodes.
-///
-/// *Lower.* Let f0, f1 change no faster than their argument, and (1 - u) f0(u) + u f1(u) <= h for
-/// all u in [0, 1]. Then for every calibrated u
-/// ```text
-/// E|p - u| >= E[f_y(p) - f_y(u)] = E[f_y(p)] - E[(1 - u) f0(u) + u f1(u)] >= E[f_y(p)] - h
-/// ```
-/// f0 and f1 are linear between nodes, so that the constraint is a parabola there, whose maximum is
-/// known: its excess over the nodes is of second order in their distance.
-///
-/// Statistical: biased up; of order n^(-1/2) where calibrated.
-///
-/// # Reference
-/// Blasiok, Gopalan, Hu, Nakkiran, "A unifying theory of distance from calibration", STOC 2023.
-///
-/// # Example
-/// 0.4 had outcome 1 and 0.6 had outcome 0: to say 0.5 twice is calibrated and 0.1 away.
-/// ```
-/// use calipers::{Measure, Input, LowerDistance};
-///
-/// let predictions = Input::probabilities(&[0.4, 0.6], &[1, 0]).check()?;
-/// let distance = LowerDistance::new().estimate(&predictions.binary()?)?;
-/// assert!((distance.value - 0.1).abs() <= distance.numerical_bound && distance.numerical_bound < 1e-7);
-/// # Ok::<(), calipers::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct LowerDistance {
-    n_nodes: usize,
-    link: Arc<dyn Link>,
-}
+measure! {
+    /// Lower distance to calibration: how far probabilities must be moved, on average, until they
+    /// are calibrated.
+    ///
+    /// # Definition
+    /// ```text
+    /// lower dCE = min E|p - u|   over joint distributions of (p, u, y) in which (p, y) is distributed as the rows and E[y | u] = u
+    /// ```
+    /// Rows of one probability and outcome may be moved to several places, which is what makes it
+    /// lower than the distance to the nearest calibrated function, and what makes it computable.
+    ///
+    /// # Assumptions
+    /// Independent rows. Never below |mean residual|; between half and twice the smooth calibration
+    /// error; at most the ECE of the pooled rows.
+    ///
+    /// # Cost
+    /// O(n log n) time for a sort, then some 30 steps of an interior-point method on `n_nodes`
+    /// nodes (16384 unless set), each O(nodes), and one pass over the rows. Exact solutions known
+    /// before take O(n²) or more.
+    ///
+    /// # Accuracy
+    /// Numerical: the value is the middle of a lower and an upper bound that hold whatever the
+    /// solver did; `numerical_bound` is half their distance: about 10^-12 to 10^-8 where
+    /// miscalibration is clear, up to 10^-5 where n is large and rows are nearly calibrated.
+    ///
+    /// *Upper.* A calibrated u has some mass m at each node u_k, of which u_k m has outcome 1. On
+    /// the line, to move the rows there costs ∫ |F_1 - M_1| + |F_0 - M_0|, F_y and M_y the
+    /// cumulated shares of outcome y before and after. This is computed for the rows, not for
+    /// nodes.
+    ///
+    /// *Lower.* Let f0, f1 change no faster than their argument, and (1 - u) f0(u) + u f1(u) <= h
+    /// for all u in [0, 1]. Then for every calibrated u
+    /// ```text
+    /// E|p - u| >= E[f_y(p) - f_y(u)] = E[f_y(p)] - E[(1 - u) f0(u) + u f1(u)] >= E[f_y(p)] - h
+    /// ```
+    /// f0 and f1 are linear between nodes, so that the constraint is a parabola there, whose
+    /// maximum is known: its excess over the nodes is of second order in their distance.
+    ///
+    /// Statistical: biased up; of order n^(-1/2) where calibrated.
+    ///
+    /// # Reference
+    /// Blasiok, Gopalan, Hu, Nakkiran, "A unifying theory of distance from calibration", STOC 2023.
+    ///
+    /// # Example
+    /// 0.4 had outcome 1 and 0.6 had outcome 0: predicting 0.5 twice is calibrated and 0.1 away.
+    /// ```
+    /// use calipers::{Measure, Input, LowerDistance};
+    ///
+    /// let predictions = Input::probabilities(&[0.4, 0.6], &[1, 0]).check()?;
+    /// let distance = LowerDistance::new().estimate(&predictions.binary()?)?;
+    /// assert!((distance.value - 0.1).abs() <= distance.numerical_bound && distance.numerical_bound < 1e-7);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub struct LowerDistance {
+        /// With 16384 nodes.
+        new;
 
-impl Default for LowerDistance {
-    fn default() -> Self {
-        LowerDistance { n_nodes: 16384, link: Arc::new(Logistic) }
-    }
-}
-
-impl LowerDistance {
-    /// With 16384 nodes.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    setters! {
         /// So many nodes: half of them evenly on [0, 1], half at probabilities of the rows. More
         /// make the bound smaller.
-        n_nodes: usize;
+        n_nodes: usize = 16384;
 
-        /// The link that turns raw binary scores into probabilities.
-        link: shared Link;
+        link: Link;
     }
 }
 
-pub(crate) const LOWER: Entry = Entry {
-    spec: &Spec::error("lower_distance_to_calibration", "least mean |p - u| to any u for which E[y|u] = u")
+entry! { LOWER = LowerDistance::new();
+    Spec::error("lower_distance_to_calibration", "least mean |p - u| to any u for which E[y|u] = u")
         .title("lower distance to calibration")
         .family(Family::Distance)
         .reference("Blasiok, Gopalan, Hu, Nakkiran, STOC 2023")
         .range(0.0, 1.0)
-        .options(&[OptionSpec::count("n_nodes", 16_384, "Values of u that are looked at."), LINK]),
-    make: |options| Ok(Box::new(LowerDistance::new().n_nodes(options.size("n_nodes")?).link(options.link()?))),
-};
+        .options(&[OptionSpec::count("n_nodes", 16_384, "Values of u that are looked at."), LINK])
+}
 
 impl Measure for LowerDistance {
-    fn spec(&self) -> &'static Spec {
-        LOWER.spec
-    }
+    described! { LOWER.spec }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
-        if !(16..=1_000_000).contains(&self.n_nodes) {
-            return Err(Error::setting("n_nodes", "from 16 to 1000000", self.n_nodes));
-        }
+        check_range("n_nodes", self.n_nodes as f64, 16.0..=1e6, "from 16 to 1000000")?;
         let pooled = Pooled::new(view, &*self.link)?;
         let (mut lower, mut upper) = enclose(&pooled.groups, self.n_nodes);
         // Where all rows are nodes the enclosure should be tight, but on some nodes the solver
@@ -132,10 +104,6 @@ impl Measure for LowerDistance {
         let bound = 0.5 * (upper - lower).max(0.0) + pooled.residual_error() + pooled.score_error();
         let estimate = Estimate::new(self.spec(), value, bound).of(view);
         Ok(estimate.with("n_nodes", self.n_nodes as u64).with("link", self.link.name()))
-    }
-
-    fn link(&self) -> &dyn Link {
-        &*self.link
     }
 }
 
@@ -257,7 +225,7 @@ fn cost(groups: &[Group], program: &Program, masses: &[f64]) -> f64 {
     cost.value() + negative.value().abs() + positive.value().abs()
 }
 
-/// What the functions say, made feasible: a lower bound.
+/// The value of the functions after they are made feasible: a lower bound.
 fn gain(groups: &[Group], program: &Program, functions: &[[f64; 2]]) -> f64 {
     let mut functions = functions.to_vec();
     let nodes = &program.nodes;

@@ -1,21 +1,13 @@
 //! KDE-ECE with beta kernels and without one's own row, for one probability per row.
 
-use std::sync::Arc;
-
 use rayon::prelude::*;
 
 use super::Bandwidth;
 use super::beta_sums::BetaSums;
-use crate::data::BinaryView;
-use crate::link::{Link, Logistic};
-use crate::measure::registry::Entry;
-use crate::measure::{Estimate, Family, LINK, Measure, OptionSpec, Spec};
 use crate::measures::binned::Norm;
 use crate::measures::ls_ece::check_clip;
-use crate::measures::probabilities::{Group, Probabilities};
-use crate::numerics::sum::Sum;
-use crate::setters::setters;
-use crate::{Error, error, watch};
+use crate::measures::prelude::*;
+use crate::watch;
 
 /// Places at which the rule compares bandwidths, at most.
 const RULE_PLACES: usize = 4096;
@@ -23,85 +15,68 @@ const RULE_PLACES: usize = 4096;
 /// Distinct probabilities that the rule tells apart, at most.
 const RULE_GROUPS: usize = 1 << 16;
 
-/// KDE-ECE with beta kernels: each row against the outcome rate that all other rows predict at its
-/// probability.
-///
-/// # Definition
-/// ```text
-/// Σ_j s_j |ŷ_j - p_j|,       ŷ_j = Σ_{i≠j} w_i y_i K(p_j; p_i) / Σ_{i≠j} w_i K(p_j; p_i)
-/// K(z; x) = density at z of the beta distribution with parameters x/h + 1 and (1 - x)/h + 1
-/// ```
-/// with probabilities clipped to [clip, 1 - clip], where K is finite; with [`Norm::L2`] the root of
-/// the mean square. A row leaves itself out with all its weight, so that a weight of 2 is not two
-/// rows. For a binary outcome the authors' code has twice this value, since it adds up both
-/// classes.
-///
-/// Unless given, h maximises the likelihood of rows under the density that all others make,
-/// `Σ_j s_j ln Σ_{i≠j} w_i K(p_j; p_i)`, over 15 values from 1e-5 to 0.1 and 0.2, 0.4, ..., 1;
-/// beyond 4096 distinct probabilities it is the mean over 4096 equal parts of the weight, each with
-/// its middle probability, and beyond 65,536 neighbours are pooled. (The authors' code divides the
-/// density by h once more, which favours small h.) Many ties favour small h, too: the rows' own
-/// copies are others.
-///
-/// # Assumptions
-/// Independent rows whose probabilities have a density.
-///
-/// # Cost
-/// A sort, then about 100 cells of 20 moments for each row, or 20 such sums for all rows of a cell
-/// that has many; rows without neighbours are compared with all. Memory: some 60 bytes for each
-/// row.
-///
-/// # Accuracy
-/// Numerical: `numerical_bound`: kernel sums are good to 2e-9 of themselves by cells
-/// (`kde/beta_sums.rs`) and to some units of rounding over h. Statistical: leaving out one's own
-/// row takes away most of the bias of small n h.
-///
-/// # Reference
-/// Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp Canonical Calibration Error
-/// Estimator", NeurIPS 2022.
-///
-/// # Example
-/// Two rows: each is compared with the outcome of the other, whatever the bandwidth.
-/// ```
-/// use calipers::{BetaKdeEce, Measure, Input};
-///
-/// let predictions = Input::probabilities(&[0.2, 0.7], &[0, 1]).check()?;
-/// let estimate = BetaKdeEce::new().bandwidth(0.1).estimate(&predictions.binary()?)?;
-/// assert!((estimate.value - (0.8 + 0.7) / 2.0).abs() <= estimate.numerical_bound);
-/// # Ok::<(), calipers::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct BetaKdeEce {
-    bandwidth: Bandwidth,
-    norm: Norm,
-    clip: f64,
-    link: Arc<dyn Link>,
-}
+measure! {
+    /// KDE-ECE with beta kernels: each row against the outcome rate that all other rows predict at
+    /// its probability.
+    ///
+    /// # Definition
+    /// ```text
+    /// Σ_j s_j |ŷ_j - p_j|,       ŷ_j = Σ_{i≠j} w_i y_i K(p_j; p_i) / Σ_{i≠j} w_i K(p_j; p_i)
+    /// K(z; x) = density at z of the beta distribution with parameters x/h + 1 and (1 - x)/h + 1
+    /// ```
+    /// with probabilities clipped to [clip, 1 - clip], where K is finite; with [`Norm::L2`] the
+    /// root of the mean square. A row leaves itself out with all its weight, so that a weight of 2
+    /// is not two rows. For a binary outcome the authors' code has twice this value, since it adds
+    /// up both classes.
+    ///
+    /// Unless given, h maximises the likelihood of rows under the density that all others make,
+    /// `Σ_j s_j ln Σ_{i≠j} w_i K(p_j; p_i)`, over 15 values from 1e-5 to 0.1 and 0.2, 0.4, ..., 1;
+    /// beyond 4096 distinct probabilities it is the mean over 4096 equal parts of the weight, each
+    /// with its middle probability, and beyond 65,536 neighbours are pooled. (The authors' code
+    /// divides the density by h once more, which favours small h.) Many ties favour small h, too:
+    /// the rows' own copies are others.
+    ///
+    /// # Assumptions
+    /// Independent rows whose probabilities have a density.
+    ///
+    /// # Cost
+    /// A sort, then about 100 cells of 20 moments for each row, or 20 such sums for all rows of a
+    /// cell that has many; rows without neighbours are compared with all. Memory: some 60 bytes for
+    /// each row.
+    ///
+    /// # Accuracy
+    /// Numerical: `numerical_bound`: kernel sums are good to 2e-9 of themselves by cells
+    /// (`kde/beta_sums.rs`) and to some units of rounding over h. Statistical: leaving out one's
+    /// own row takes away most of the bias of small n h.
+    ///
+    /// # Reference
+    /// Popordanoska, Sayer, Blaschko, "A Consistent and Differentiable Lp Canonical Calibration
+    /// Error Estimator", NeurIPS 2022.
+    ///
+    /// # Example
+    /// Two rows: each is compared with the outcome of the other, whatever the bandwidth.
+    /// ```
+    /// use calipers::{BetaKdeEce, Measure, Input};
+    ///
+    /// let predictions = Input::probabilities(&[0.2, 0.7], &[0, 1]).check()?;
+    /// let estimate = BetaKdeEce::new().bandwidth(0.1).estimate(&predictions.binary()?)?;
+    /// assert!((estimate.value - (0.8 + 0.7) / 2.0).abs() <= estimate.numerical_bound);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub struct BetaKdeEce {
+        /// Mean distance, bandwidth by likelihood, clip 1e-6.
+        new;
 
-impl Default for BetaKdeEce {
-    fn default() -> Self {
-        BetaKdeEce { bandwidth: Bandwidth::Auto, norm: Norm::L1, clip: 1e-6, link: Arc::new(Logistic) }
-    }
-}
-
-impl BetaKdeEce {
-    /// Mean distance, bandwidth by likelihood, clip 1e-6.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    setters! {
         /// The bandwidth h: a number, or [`Bandwidth::Auto`].
-        bandwidth: into Bandwidth;
+        bandwidth: into Bandwidth = Bandwidth::Auto;
 
         /// [`Norm::L1`] or [`Norm::L2`].
-        norm: Norm;
+        norm: Norm = Norm::L1;
 
         /// Probabilities are clipped to [clip, 1 - clip].
-        clip: f64;
+        clip: f64 = 1e-6;
 
-        /// The link that turns raw binary scores into probabilities.
-        link: shared Link;
+        link: Link;
     }
 }
 
@@ -180,8 +155,8 @@ fn rows_by_group<'a>(rows: &'a [(f64, f64, bool)], groups: &[Group]) -> Vec<&'a 
         .collect()
 }
 
-pub(crate) const BETA_KDE: Entry = Entry {
-    spec: &Spec::error("beta_kde_ece", "mean |E[y|p] - p| by beta kernels, each row left out of its own")
+entry! { BETA_KDE = BetaKdeEce::new();
+    Spec::error("beta_kde_ece", "mean |E[y|p] - p| by beta kernels, each row left out of its own")
         .title("beta KDE-ECE")
         .family(Family::Kernel)
         .reference("Popordanoska, Sayer, Blaschko, NeurIPS 2022")
@@ -191,26 +166,16 @@ pub(crate) const BETA_KDE: Entry = Entry {
             OptionSpec::choice("norm", &["l1", "l2"], "Mean distance, or root of the mean squared distance."),
             OptionSpec::number("clip", 1e-6, "Probabilities are clipped to [clip, 1 - clip]."),
             LINK,
-        ]),
-    make: |options| {
-        let measure = BetaKdeEce::new()
-            .bandwidth(options.number_or_auto::<Bandwidth>("bandwidth")?)
-            .norm(options.parse("norm")?)
-            .clip(options.number("clip")?)
-            .link(options.link()?);
-        Ok(Box::new(measure))
-    },
-};
+        ])
+}
 
 impl Measure for BetaKdeEce {
-    fn spec(&self) -> &'static Spec {
-        BETA_KDE.spec
-    }
+    described! { BETA_KDE.spec }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         check_clip(self.clip)?;
         if self.norm == Norm::Max {
-            return Err(Error::setting("norm", "\"l1\" or \"l2\" for a mean over rows", "\"max\""));
+            return Err(Norm::no_maximum("for a mean over rows"));
         }
         let probabilities = Probabilities::new(view, &*self.link)?;
         let all = probabilities.all();
@@ -225,9 +190,9 @@ impl Measure for BetaKdeEce {
             .collect();
         drop(all);
         if rows.len() < 2 {
-            let refusal =
+            let too_few =
                 Error::setting("rows", "at least 2 with weight: each is compared with the others", rows.len());
-            return Err(if rows.is_empty() { Error::ZeroWeights { n_rows: view.len() as u64 } } else { refusal });
+            return Err(if rows.is_empty() { Error::ZeroWeights { n_rows: view.len() as u64 } } else { too_few });
         }
         rows.par_sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
         let groups: Vec<Group> = rows
@@ -243,9 +208,7 @@ impl Measure for BetaKdeEce {
             Bandwidth::Auto => (by_likelihood(&groups), "likelihood"),
             Bandwidth::Value(bandwidth) => (bandwidth, "given"),
         };
-        if !(1e-7..=100.0).contains(&bandwidth) {
-            return Err(Error::setting("bandwidth", "in [1e-7, 100], or \"auto\"", error::number(bandwidth)));
-        }
+        check_range("bandwidth", bandwidth, 1e-7..=100.0, "in [1e-7, 100], or \"auto\"")?;
 
         let sums = BetaSums::new(&groups, bandwidth);
         let all_others = sums.all_others();
@@ -260,14 +223,14 @@ impl Measure for BetaKdeEce {
                 let total = others.total + if alone { 0.0 } else { copies.max(0.0) * others.own };
                 let positive = others.positive + if alone { 0.0 } else { positive.max(0.0) * others.own };
                 let gap = (positive / total).min(1.0) - p;
-                sum += weight * if self.norm == Norm::L1 { gap.abs() } else { gap * gap };
+                sum += weight * self.norm.size(gap);
             }
             sum
         };
         let parts: Vec<f64> = (0..groups.len()).into_par_iter().map(of_group).collect();
         let total = rows.iter().map(|row| row.1).collect::<Sum>().value();
         let mean = parts.into_iter().collect::<Sum>().value() / total;
-        let value = if self.norm == Norm::L1 { mean } else { mean.sqrt() };
+        let value = self.norm.mean(mean);
         // Exponents are sums of terms up to ln(1/h) / h, each rounded.
         let rounding = 64.0 * f64::EPSILON * (1.0 + (1.0 / bandwidth) * (2.0 + (1.0 / bandwidth).ln().abs()));
         let numerical_bound = 2.0 * (2e-9 + rounding) + probabilities.error() * (1.0 + 8.0 / bandwidth);
@@ -276,12 +239,8 @@ impl Measure for BetaKdeEce {
             .clipped(n_clipped)
             .with("bandwidth", bandwidth)
             .with("bandwidth_rule", bandwidth_rule)
-            .with("norm", if self.norm == Norm::L1 { "l1" } else { "l2" })
+            .with("norm", self.norm.name())
             .with("clip", self.clip)
             .with("link", self.link.name()))
-    }
-
-    fn link(&self) -> &dyn Link {
-        &*self.link
     }
 }

@@ -3,12 +3,11 @@
 use rayon::prelude::*;
 
 use crate::data::Predictions;
-use crate::measure::{Estimate, Family, Spec};
 use crate::measures::binned::Norm;
 use crate::measures::ls_ece::check_clip;
-use crate::numerics::sum::Sum;
+use crate::measures::prelude::*;
 use crate::setters::setters;
-use crate::{Error, error, watch};
+use crate::watch;
 
 /// Canonical calibration error by Dirichlet kernels: each row against the class rates that all
 /// other rows predict at its vector of probabilities.
@@ -26,8 +25,8 @@ use crate::{Error, error, watch};
 /// Independent rows whose vectors have a density: with many classes, n must be very large.
 ///
 /// # Cost
-/// Every row against every other: [`cost`](Self::cost) says how many products that takes before it
-/// starts, and more than [`limit`](Self::limit) are refused.
+/// Every row against every other: [`cost`](Self::cost) gives the number of products, and more than
+/// [`limit`](Self::limit) are an error.
 ///
 /// # Accuracy
 /// Numerical: plain sums over rows on the scale of the largest kernel, exponents rounded by some
@@ -93,12 +92,9 @@ impl CanonicalKdeEce {
             return Err(Error::setting("multiclass", "left out for a plain column of scores", "\"canonical\""));
         }
         if self.norm == Norm::Max {
-            return Err(Error::setting("norm", "\"l1\" or \"l2\" for a mean over rows", "\"max\""));
+            return Err(Norm::no_maximum("for a mean over rows"));
         }
-        // Written so that NaN fails.
-        if !(1e-7..=100.0).contains(&self.bandwidth) {
-            return Err(Error::setting("bandwidth", "in [1e-7, 100]", error::number(self.bandwidth)));
-        }
+        check_range("bandwidth", self.bandwidth, 1e-7..=100.0, "in [1e-7, 100]")?;
         let cost = Self::cost(n, k);
         if cost > self.limit {
             let rule =
@@ -142,21 +138,20 @@ impl CanonicalKdeEce {
             }
             let total: f64 = rates.iter().sum();
             let gaps = rates.iter().zip(vector(row)).map(|(rate, p)| rate / total - p);
-            let gaps = gaps.map(|gap| if self.norm == Norm::L1 { gap.abs() } else { gap * gap });
-            rows.weights[row] * gaps.sum::<f64>()
+            rows.weights[row] * gaps.map(|gap| self.norm.size(gap)).sum::<f64>()
         };
         let parts: Vec<f64> = weighty.par_iter().panic_fuse().map(of_row).collect();
         let total = weighty.iter().map(|&row| rows.weights[row]).collect::<Sum>().value();
         let mean = parts.into_iter().collect::<Sum>().value() / total;
         let rounding = 16.0 * f64::EPSILON * (n + k) as f64
             + 64.0 * f64::EPSILON * k as f64 * (1.0 + (1.0 / h) * (2.0 - self.clip.ln() + (1.0 / h).ln().abs()));
-        let value = if self.norm == Norm::L1 { mean } else { mean.sqrt() };
+        let value = self.norm.mean(mean);
         // Rates are off by twice the relative error of the sums, and the distance by at most twice
         // the largest rate.
         Ok(Estimate::new(&SPEC, value, 4.0 * rounding)
             .of_rows(n as u64, predictions.report())
             .with("bandwidth", h)
-            .with("norm", if self.norm == Norm::L1 { "l1" } else { "l2" })
+            .with("norm", self.norm.name())
             .with("clip", self.clip))
     }
 }

@@ -9,48 +9,23 @@ pub(crate) use beta::BETA_KDE;
 pub use beta::BetaKdeEce;
 pub use dirichlet::CanonicalKdeEce;
 
-use std::sync::Arc;
-
-use super::probabilities::Probabilities;
+use super::ls_ece::check_tolerance;
 use super::reflected::{Circle, Deposit, ReflectedKernel};
-use crate::data::BinaryView;
-use crate::link::{Link, Logistic};
-use crate::measure::registry::Entry;
-use crate::measure::{Estimate, Family, LINK, Measure, OptionSpec, Spec};
-use crate::names::names;
+use crate::measures::prelude::*;
 use crate::noise::{Gaussian, Noise};
-use crate::numerics::sum::Sum;
-use crate::setters::setters;
-use crate::{Error, error};
 use triweight::Triweight;
 
 /// How wide the kernel of a density estimate is.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Bandwidth {
-    /// By the measure's own rule.
+    /// Chosen automatically, by the rule of the measure.
     #[default]
     Auto,
     /// So wide.
     Value(f64),
 }
 
-impl From<f64> for Bandwidth {
-    fn from(bandwidth: f64) -> Self {
-        Bandwidth::Value(bandwidth)
-    }
-}
-
-impl std::str::FromStr for Bandwidth {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let refused = |_| Error::setting("bandwidth", "a number, or \"auto\"", format!("{text:?}"));
-        match text {
-            "auto" => Ok(Bandwidth::Auto),
-            _ => text.parse().map(Bandwidth::Value).map_err(refused),
-        }
-    }
-}
+or_auto! { Bandwidth, "bandwidth", "a number, or \"auto\""; Auto or Value(f64) }
 
 /// The kernel of [`KdeEce`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -76,84 +51,68 @@ names! { KdeKernel, "kernel";
     Gaussian = "gaussian",
 }
 
-/// KDE-ECE: the calibration error of a density estimate of probabilities and outcomes.
-///
-/// # Definition
-/// ```text
-/// ∫_0^1 |ŷ(t) - t| f(t) dt = ∫_0^1 |Σ_i s_i (y_i - t) K̃_h(t, p_i)| dt
-/// f(t) = Σ_i s_i K̃_h(t, p_i),     ŷ(t) = Σ_i s_i y_i K̃_h(t, p_i) / f(t)
-/// ```
-/// with K̃ the kernel of standard deviation h, reflected at 0 and 1, so that f integrates to 1 and
-/// ŷ is in [0, 1]. Unless given, `h = s (2n)^(-1/5)` with s the standard deviation of the
-/// probabilities of outcome 1, as in the authors' code; of all probabilities where that is 0, and 1
-/// where that is 0, too. n is the effective number of rows, (Σw)² / Σw².
-///
-/// With the Gaussian kernel this is [`SmoothEce`](crate::SmoothEce) with smoothed predictions.
-///
-/// # Assumptions
-/// Independent rows whose probabilities have a density.
-///
-/// # Cost
-/// O(n) and one pass, with a grid of some hundred nodes for each h (some tens with the Gaussian
-/// kernel), and a pass for the rule.
-///
-/// # Accuracy
-/// Numerical: `numerical_bound`, proven in `measures/reflected.rs` and at most the tolerance, 1e-9
-/// unless set. The authors' code sums over a grid of 16,384 points of [-0.6, 1.6]; how far that is
-/// off was not measured. Statistical: biased up at small n h.
-///
-/// # Reference
-/// Zhang, Kailkhura, Han, "Mix-n-Match: Ensemble and Compositional Methods for Uncertainty
-/// Calibration", ICML 2020; before it, Bröcker, "Some remarks on the reliability of categorical
-/// probability forecasts", Monthly Weather Review 136, 2008.
-///
-/// # Example
-/// One row at 1/2 with outcome 1: the gap is 1 - t, whose mean under any density around 1/2 is 1/2.
-/// ```
-/// use calipers::{Measure, Input, KdeEce};
-///
-/// let predictions = Input::probabilities(&[0.5], &[1]).check()?;
-/// let estimate = KdeEce::new().bandwidth(0.1).estimate(&predictions.binary()?)?;
-/// assert!((estimate.value - 0.5).abs() <= estimate.numerical_bound);
-/// # Ok::<(), calipers::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct KdeEce {
-    kernel: KdeKernel,
-    bandwidth: Bandwidth,
-    tolerance: f64,
-    link: Arc<dyn Link>,
-}
+measure! {
+    /// KDE-ECE: the calibration error of a density estimate of probabilities and outcomes.
+    ///
+    /// # Definition
+    /// ```text
+    /// ∫_0^1 |ŷ(t) - t| f(t) dt = ∫_0^1 |Σ_i s_i (y_i - t) K̃_h(t, p_i)| dt
+    /// f(t) = Σ_i s_i K̃_h(t, p_i),     ŷ(t) = Σ_i s_i y_i K̃_h(t, p_i) / f(t)
+    /// ```
+    /// with K̃ the kernel of standard deviation h, reflected at 0 and 1, so that f integrates to 1
+    /// and ŷ is in [0, 1]. Unless given, `h = s (2n)^(-1/5)` with s the standard deviation of the
+    /// probabilities of outcome 1, as in the authors' code; of all probabilities where that is 0,
+    /// and 1 where that is 0, too. n is the effective number of rows, (Σw)² / Σw².
+    ///
+    /// With the Gaussian kernel this is [`SmoothEce`](crate::SmoothEce) with smoothed predictions.
+    ///
+    /// # Assumptions
+    /// Independent rows whose probabilities have a density.
+    ///
+    /// # Cost
+    /// O(n) and one pass, with a grid of some hundred nodes for each h (some tens with the Gaussian
+    /// kernel), and a pass for the rule.
+    ///
+    /// # Accuracy
+    /// Numerical: `numerical_bound`, proven in `measures/reflected.rs` and at most the tolerance,
+    /// 1e-9 unless set. The authors' code sums over a grid of 16,384 points of [-0.6, 1.6]; how far
+    /// that is off was not measured. Statistical: biased up at small n h.
+    ///
+    /// # Reference
+    /// Zhang, Kailkhura, Han, "Mix-n-Match: Ensemble and Compositional Methods for Uncertainty
+    /// Calibration", ICML 2020; before it, Bröcker, "Some remarks on the reliability of categorical
+    /// probability forecasts", Monthly Weather Review 136, 2008.
+    ///
+    /// # Example
+    /// One row at 1/2 with outcome 1: the gap is 1 - t, whose mean under any density around 1/2 is
+    /// 1/2.
+    /// ```
+    /// use calipers::{Measure, Input, KdeEce};
+    ///
+    /// let predictions = Input::probabilities(&[0.5], &[1]).check()?;
+    /// let estimate = KdeEce::new().bandwidth(0.1).estimate(&predictions.binary()?)?;
+    /// assert!((estimate.value - 0.5).abs() <= estimate.numerical_bound);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub struct KdeEce {
+        /// The triweight kernel, with an automatic bandwidth, to 1e-9.
+        new;
 
-impl Default for KdeEce {
-    fn default() -> Self {
-        KdeEce { kernel: KdeKernel::Triweight, bandwidth: Bandwidth::Auto, tolerance: 1e-9, link: Arc::new(Logistic) }
-    }
-}
-
-impl KdeEce {
-    /// The triweight kernel, bandwidth by rule, to 1e-9.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    setters! {
         /// The kernel.
-        kernel: KdeKernel;
+        kernel: KdeKernel = KdeKernel::Triweight;
 
         /// The standard deviation of the kernel: a number, or [`Bandwidth::Auto`].
-        bandwidth: into Bandwidth;
+        bandwidth: into Bandwidth = Bandwidth::Auto;
 
         /// The largest numerical error that is accepted, absolute.
-        tolerance: f64;
+        tolerance: f64 = 1e-9;
 
-        /// The link that turns raw binary scores into probabilities.
-        link: shared Link;
+        link: Link;
     }
 }
 
 /// s (2n)^(-1/5).
-fn rule(rows: &Probabilities<'_>) -> Result<f64, Error> {
+fn rule(rows: &Probabilities<'_>) -> f64 {
     let rows = rows.all();
     let weighted = || rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights);
     let deviation = |only_positives: bool| {
@@ -167,17 +126,14 @@ fn rule(rows: &Probabilities<'_>) -> Result<f64, Error> {
     };
     let total = rows.weights.iter().copied().collect::<Sum>().value();
     let squares = rows.weights.iter().map(|weight| weight * weight).collect::<Sum>().value();
-    if !(total > 0.0) {
-        return Err(Error::ZeroWeights { n_rows: rows.weights.len() as u64 });
-    }
     let n = total * total / squares;
     // NaN where no row has outcome 1.
     let spread = [deviation(true), deviation(false)].into_iter().find(|spread| *spread > 1e-9).unwrap_or(1.0);
-    Ok(spread * (2.0 * n).powf(-0.2))
+    spread * (2.0 * n).powf(-0.2)
 }
 
-pub(crate) const KDE: Entry = Entry {
-    spec: &Spec::error("kde_ece", "mean |E[y|p] - p| by kernel densities of p")
+entry! { KDE = KdeEce::new();
+    Spec::error("kde_ece", "mean |E[y|p] - p| by kernel densities of p")
         .title("KDE-ECE")
         .family(Family::Kernel)
         .reference("Zhang, Kailkhura, Han, ICML 2020")
@@ -187,36 +143,20 @@ pub(crate) const KDE: Entry = Entry {
             OptionSpec::number_or_auto("bandwidth", "Standard deviation of the kernel."),
             OptionSpec::number("tolerance", 1e-9, "Largest numerical error that is accepted, absolute."),
             LINK,
-        ]),
-    make: |options| {
-        let measure = KdeEce::new()
-            .kernel(options.parse("kernel")?)
-            .bandwidth(options.number_or_auto::<Bandwidth>("bandwidth")?)
-            .tolerance(options.number("tolerance")?)
-            .link(options.link()?);
-        Ok(Box::new(measure))
-    },
-};
+        ])
+}
 
 impl Measure for KdeEce {
-    fn spec(&self) -> &'static Spec {
-        KDE.spec
-    }
+    described! { KDE.spec }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
-        // Written so that NaN fails.
-        if !(self.tolerance > 0.0 && self.tolerance < f64::INFINITY) {
-            return Err(Error::setting("tolerance", "positive and finite", error::number(self.tolerance)));
-        }
+        check_tolerance(self.tolerance)?;
         let rows = Probabilities::new(view, &*self.link)?;
         let (bandwidth, bandwidth_rule) = match self.bandwidth {
-            Bandwidth::Auto => (rule(&rows)?, "auto"),
+            Bandwidth::Auto => (rule(&rows), "auto"),
             Bandwidth::Value(bandwidth) => (bandwidth, "given"),
         };
-        // Written so that NaN fails.
-        if !(1e-5..=100.0).contains(&bandwidth) {
-            return Err(Error::setting("bandwidth", "in [1e-5, 100], or \"auto\"", error::number(bandwidth)));
-        }
+        check_range("bandwidth", bandwidth, 1e-5..=100.0, "in [1e-5, 100], or \"auto\"")?;
         let noise = self.kernel.noise();
         let kernel = ReflectedKernel { noise, sigma: bandwidth };
         let n_panels = kernel.panels(Deposit::Outcomes, self.tolerance)?;
@@ -232,9 +172,5 @@ impl Measure for KdeEce {
             .with("kernel", noise.name())
             .with("tolerance", self.tolerance)
             .with("link", self.link.name()))
-    }
-
-    fn link(&self) -> &dyn Link {
-        &*self.link
     }
 }

@@ -16,6 +16,7 @@ use super::regression::Regression;
 use super::{Kernel, LsEce};
 use crate::Error;
 use crate::data::BinaryView;
+use crate::measures::prelude::Merge;
 use crate::numerics::convolution::Taps;
 use crate::numerics::lagrange::{Lagrange, MAX_ORDER};
 use crate::numerics::parallel;
@@ -45,10 +46,8 @@ pub(crate) struct AtRows {
 impl LsEce {
     /// The gaps between the curve and the diagonal, row by row.
     pub(crate) fn at_rows(&self, view: &BinaryView<'_>) -> Result<AtRows, Error> {
-        self.check_settings()?;
-        let points = Points::new(view, &*self.link, self.clip)?;
-        let sigma = self.sigma.resolve(&points, &*self.link)?;
-        let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
+        let (points, sigma) = self.points(view)?;
+        let kernel = self.kernel(sigma);
         let (rates, bounds) = match on_grid(&points, &kernel) {
             Some(found) if points.len() > MANY => found,
             _ => one_by_one(&points, kernel),
@@ -136,11 +135,7 @@ fn on_grid(points: &Points, kernel: &Kernel<'_>) -> Option<(Vec<f64>, Vec<f64>)>
         masses
     });
     let mut masses = [vec![0.0; n_nodes], vec![0.0; n_nodes]];
-    for part in parts {
-        for (sums, part) in masses.iter_mut().zip(part) {
-            sums.iter_mut().zip(part).for_each(|(sum, mass)| *sum += mass);
-        }
-    }
+    parts.into_iter().for_each(|part| masses.merge(part));
     let total_mass: f64 = masses.iter().flatten().map(|mass: &f64| mass.abs()).sum();
     let reach = (reach_sigmas * PANELS).ceil() as usize;
     let taps = Taps::new(reach, |offset| kernel.density(offset * spacing));

@@ -1,8 +1,9 @@
 //! Where the smoothed curve of calibrated predictions would lie.
 //!
 //! At a place u the curve is Σ c_i y_i, with c_i = s_i K(u - h_i) / Σ s K: a sum of independent
-//! terms, whose mean, variance and third cumulant are sums over the rows. Where many rows have a
-//! say it is all but normal, and these three give its quantiles; elsewhere outcomes are drawn.
+//! terms, whose mean, variance and third cumulant are sums over the rows. Where many rows
+//! contribute it is nearly normal, and these three give its quantiles; elsewhere outcomes are
+//! drawn.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +19,10 @@ use crate::inference::bands::{Band, BandKind, BandOptions};
 use crate::link::{Link, Probit};
 use crate::numerics::counts::binomial;
 use crate::numerics::sum::Sum;
-use crate::sketch::Sketch;
 
 /// How far from normal a sum may be for three cumulants to do: the most that Σ c⁴ p (1 - p) may be
 /// of the squared variance. It bounds the squared skewness and the excess kurtosis; 50 rows of
-/// equal say and outcomes in doubt, variance 1 in all, are there.
+/// equal influence and uncertain outcomes are at this limit.
 const NEARLY_NORMAL: f64 = 0.02;
 
 /// Rows above which those of a cell are drawn together.
@@ -34,7 +34,7 @@ const CELLS: f64 = 16.0;
 
 /// In standard deviations for one outcome: even all rows of a large file together move the curve by
 /// nothing.
-const SMALLEST_SAY: f64 = 1e-18;
+const SMALLEST_INFLUENCE: f64 = 1e-18;
 
 impl LsEce {
     /// Where the curve would lie at the probabilities `at`, were the predictions calibrated.
@@ -87,31 +87,27 @@ impl LsEce {
         at: &[f64],
         options: &BandOptions,
     ) -> Result<Band, Error> {
-        let view = match sample.into().binary("a band")? {
-            Binary::Rows(view) => view,
-            Binary::Sketch(sketch) => return self.band_of_sketch(sketch, at, options),
+        check_places(at)?;
+        options.check()?;
+        let (population, sigma) = match sample.into().binary("a band")? {
+            Binary::Rows(view) => {
+                let (points, sigma) = self.points(view)?;
+                (Population { points, row_weights: None }, sigma)
+            }
+            Binary::Sketch(sketch) => {
+                sketch.check_rows()?;
+                self.check_settings()?;
+                let (atoms, sigma) = self.atoms_of_sketch(sketch)?;
+                let row_weights = atoms.row_weights.iter().map(|weight| weight * sketch.unit()).collect();
+                (Population { points: atoms.points, row_weights: Some(row_weights) }, sigma)
+            }
         };
-        check_places(at)?;
-        self.check_settings()?;
-        options.check()?;
-        let points = Points::new(view, &*self.link, self.clip)?;
-        let sigma = self.sigma.resolve(&points, &*self.link)?;
-        Ok(self.band_of(&Population { points, row_weights: None }, sigma, at, options))
-    }
-
-    fn band_of_sketch(&self, sketch: &Sketch, at: &[f64], options: &BandOptions) -> Result<Band, Error> {
-        sketch.check_rows()?;
-        check_places(at)?;
-        self.check_settings()?;
-        options.check()?;
-        let (atoms, sigma) = self.atoms_of_sketch(sketch)?;
-        let row_weights = atoms.row_weights.iter().map(|weight| weight * sketch.unit()).collect();
-        Ok(self.band_of(&Population { points: atoms.points, row_weights: Some(row_weights) }, sigma, at, options))
+        Ok(self.band_of(&population, sigma, at, options))
     }
 
     fn band_of(&self, population: &Population, sigma: f64, at: &[f64], options: &BandOptions) -> Band {
         let points = &population.points;
-        let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
+        let kernel = self.kernel(sigma);
         let curve = self.curve_of(points, kernel, at, Spread::NONE);
         let regression = Regression::new(points, kernel);
         let places: Vec<f64> = at.iter().map(|t| self.link.inverse(*t, 1.0 - t)).collect();
@@ -176,11 +172,11 @@ impl Law {
         for &index in regression.within_reach(u) {
             let density = kernel.density(u - points.logits[index]) / total;
             // Of all rows at the point together, and of one of them.
-            let say = points.share(index) * density;
+            let influence = points.share(index) * density;
             let of_row = population.row_weight(index) / points.total_weight * density;
             let (p, q) = kernel.link.both(points.logits[index]);
-            let square = say * of_row * p * q;
-            mean.add(say * p);
+            let square = influence * of_row * p * q;
+            mean.add(influence * p);
             variance.add(square);
             third += square * of_row * (q - p);
             fourth += square * of_row * of_row;
@@ -264,34 +260,39 @@ fn drawn_units(
     places: &[f64],
     options: &BandOptions,
 ) -> Vec<Option<(f64, f64)>> {
-    // What a residual of each is worth in standard deviations; those that have no say are left out.
-    let says: Vec<Vec<(usize, f64)>> = places
+    // What a residual of each is worth in standard deviations; those without influence are left
+    // out.
+    let influences: Vec<Vec<(usize, f64)>> = places
         .par_iter()
         .map(|u| {
             let density = |trials: &Trials| kernel.density(u - trials.logit);
             let largest = trials.iter().map(density).fold(0.0, f64::max);
-            let say = |trials: &Trials| trials.weight * density(trials) / largest;
-            let variance =
-                trials.iter().map(|trials| say(trials).powi(2) * trials.n as f64 * trials.p * trials.q).sum::<f64>();
+            let influence = |trials: &Trials| trials.weight * density(trials) / largest;
+            let variance = trials
+                .iter()
+                .map(|trials| influence(trials).powi(2) * trials.n as f64 * trials.p * trials.q)
+                .sum::<f64>();
             let unit = variance.sqrt().recip();
-            let says = trials.iter().enumerate().map(|(index, trials)| (index, say(trials) * unit));
-            says.filter(|(_, say)| *say > SMALLEST_SAY).collect()
+            let influences = trials.iter().enumerate().map(|(index, trials)| (index, influence(trials) * unit));
+            influences.filter(|(_, influence)| *influence > SMALLEST_INFLUENCE).collect()
         })
         .collect();
-    // Of many cells only those that are heard anywhere are drawn: where few places are drawn at
-    // all, they are few.
-    let mut is_heard = vec![trials.len() <= MOST_EXACT; trials.len()];
-    says.iter().flatten().for_each(|(index, _)| is_heard[*index] = true);
+    // Of many cells only those with influence on some place are drawn.
+    let mut is_drawn = vec![trials.len() <= MOST_EXACT; trials.len()];
+    influences.iter().flatten().for_each(|(index, _)| is_drawn[*index] = true);
     let ends = options.ends(places.len(), |uniforms| {
-        let residual = |(trials, is_heard): (&Trials, &bool)| {
-            if !is_heard {
+        let residual = |(trials, is_drawn): (&Trials, &bool)| {
+            if !is_drawn {
                 return 0.0;
             }
             let count = binomial(uniforms, trials.n, trials.p);
             count as f64 * trials.q - (trials.n - count) as f64 * trials.p
         };
-        let residuals: Vec<f64> = trials.iter().zip(&is_heard).map(residual).collect();
-        says.iter().map(|says| says.iter().map(|(index, say)| say * residuals[*index]).sum()).collect()
+        let residuals: Vec<f64> = trials.iter().zip(&is_drawn).map(residual).collect();
+        let sum = |of_place: &Vec<(usize, f64)>| {
+            of_place.iter().map(|(index, influence)| influence * residuals[*index]).sum()
+        };
+        influences.iter().map(sum).collect()
     });
-    ends.into_iter().zip(&says).map(|(ends, says)| (!says.is_empty()).then_some(ends)).collect()
+    ends.into_iter().zip(&influences).map(|(ends, influences)| (!influences.is_empty()).then_some(ends)).collect()
 }

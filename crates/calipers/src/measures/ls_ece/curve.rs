@@ -57,11 +57,8 @@ impl LsEce {
             Binary::Sketch(sketch) => return self.curve_of_sketch(sketch, at),
         };
         check_places(at)?;
-        self.check_settings()?;
-        let points = Points::new(view, &*self.link, self.clip)?;
-        let sigma = self.sigma.resolve(&points, &*self.link)?;
-        let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
-        Ok(self.curve_of(&points, kernel, at, Spread::NONE))
+        let (points, sigma) = self.points(view)?;
+        Ok(self.curve_of(&points, self.kernel(sigma), at, Spread::NONE))
     }
 
     /// The curve of points, each of which may stand for rows that are spread.

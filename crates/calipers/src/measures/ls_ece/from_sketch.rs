@@ -2,7 +2,7 @@
 
 use super::curve::Spread;
 use super::sigma::{self, Sigma};
-use super::{Integral, Integrand, Kernel, LsCurve, LsEce, Measured};
+use super::{Integral, Integrand, LsCurve, LsEce, Measured};
 use crate::cells::Atoms;
 use crate::data::Scale;
 use crate::link::{Link, Logistic};
@@ -12,8 +12,8 @@ use crate::{Error, error};
 /// What of the tolerance cells may take; the rest is the integral's.
 const CELLS_SHARE: f64 = 0.9;
 
-/// Sigma by rule is raised by at most this, to what cells can answer; where that is not enough,
-/// they are too wide for this noise, and no sigma near the rule would do.
+/// An automatic sigma is raised by at most this factor, to the smallest that the cells can answer.
+/// Beyond it, the cells are too wide for this noise.
 const MOST_RAISED: f64 = 4.0;
 
 /// Points for a sketch at some sigma.
@@ -29,9 +29,9 @@ impl LsEce {
     /// The measure of a sketch's rows.
     ///
     /// # Bound
-    /// To what `cells/atoms.rs` proves comes the rounding of weights: with Σ|δ| of all weight W added or taken, both the
-    /// integral before its division by W and W itself move by at most Σ|δ|, so the measure by 2 Σ|δ| / W. That holds for the residual form,
-    /// too, since |y - p| <= 1.
+    /// The rounding of weights adds to the bound of `cells/atoms.rs`. If it adds or removes Σ|δ| of
+    /// the total weight W, both W and the integral before its division by W move by at most Σ|δ|.
+    /// So the measure moves by at most 2 Σ|δ| / W, also in the residual form, since |y - p| <= 1.
     pub(super) fn measure_sketch(&self, sketch: &Sketch) -> Result<(Measured, &'static str), Error> {
         let Prepared { atoms, far, sigma, raised } = self.prepare(sketch)?;
         let kernel = self.kernel(sigma);
@@ -44,24 +44,23 @@ impl LsEce {
         if !(price <= CELLS_SHARE * self.tolerance) {
             return Err(self.cells_too_wide(price));
         }
-        let mut integral = kernel.integrate(&atoms.points, self.integrand, self.tolerance - price)?;
-        integral.bound += price;
+        let Integral { value, bound } = kernel.integrate(&atoms.points, self.integrand, self.tolerance - price)?;
+        let integral = Integral { value, bound: bound + price };
         let rule = match (self.sigma, raised) {
             (Sigma::Value(_), _) => "given",
             (Sigma::Auto, false) => "auto",
             (Sigma::Auto, true) => "auto, raised to what the sketch can answer",
         };
-        let Integral { value, bound } = integral;
-        Ok((Measured { integral: Integral { value, bound }, sigma, n_clipped: sketch.n_clipped() }, rule))
+        Ok((Measured { integral, sigma, n_clipped: sketch.n_clipped() }, rule))
     }
 
-    /// Points that stand for the rows of a sketch, and sigma as it is settled for them.
+    /// Points that stand for the rows of a sketch, and the sigma for them.
     pub(super) fn atoms_of_sketch(&self, sketch: &Sketch) -> Result<(Atoms, f64), Error> {
         let Prepared { atoms, sigma, .. } = self.prepare(sketch)?;
         Ok((atoms, sigma))
     }
 
-    /// The smoothed curve; the bounds say how wide cells are.
+    /// The smoothed curve; the bounds contain the width of the cells.
     pub(super) fn curve_of_sketch(&self, sketch: &Sketch, at: &[f64]) -> Result<LsCurve, Error> {
         sketch.check_rows()?;
         self.check_settings()?;
@@ -78,10 +77,6 @@ impl LsEce {
             moved_beyond: if far > 0.0 { self.last_logit(sketch) } else { f64::INFINITY },
         };
         Ok(LsCurve { n: sketch.n(), n_clipped: sketch.n_clipped(), ..self.curve_of(&atoms.points, kernel, at, spread) })
-    }
-
-    fn kernel(&self, sigma: f64) -> Kernel<'_> {
-        Kernel { noise: &*self.noise, link: &*self.link, sigma }
     }
 
     /// LS-ECE for the residual form, and the residual form for LS-ECE.

@@ -36,7 +36,8 @@ impl Integrand {
         }
     }
 
-    /// The mass of each point for its outcome: its weight, or in the residual form its weight times |y - ρ(h)|. `None` if all are 1.
+    /// The mass of each point for its outcome: its weight, or in the residual form its weight times
+    /// |y - ρ(h)|. `None` if all are 1.
     pub(super) fn masses<'a>(self, points: &'a Points, link: &dyn Link) -> Option<Cow<'a, [f64]>> {
         match self {
             Integrand::Paper => points.weights.as_deref().map(Cow::Borrowed),

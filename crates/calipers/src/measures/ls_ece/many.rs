@@ -1,12 +1,12 @@
-//! LS-ECE of many rows, by cells: the same number to the same tolerance, in one pass.
+//! LS-ECE of many rows, by cells: the same value to the same tolerance, in one pass.
 
 use super::sigma::{self, Sigma};
-use super::{Kernel, LsEce, Measured, points};
+use super::{LsEce, Measured, points};
 use crate::Error;
 use crate::cells::{Atoms, Cells};
 use crate::data::PlainRows;
 
-/// Rows from which on cells are faster than the rows themselves.
+/// The number of rows from which cells are faster than single rows.
 const MANY: usize = 1 << 19;
 
 /// Mantissa bits that tell cells apart: from tables that fit any cache to one that is still faster
@@ -33,10 +33,9 @@ impl LsEce {
     /// the tolerance cannot be met so.
     pub(super) fn measure_cells(&self, rows: PlainRows<'_>) -> Result<Option<Measured>, Error> {
         let Some(ByCells { atoms, sigma, n_clipped }) = self.atoms_of_cells(rows)? else { return Ok(None) };
-        let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
-        match kernel.integrate(&atoms.points, self.integrand, self.tolerance - atoms.bound) {
+        match self.kernel(sigma).integrate(&atoms.points, self.integrand, self.tolerance - atoms.bound) {
             Err(Error::ToleranceNotMet { .. }) => Ok(None),
-            Err(refusal) => Err(refusal),
+            Err(error) => Err(error),
             Ok(mut integral) => {
                 integral.bound += atoms.bound;
                 Ok(Some(Measured { integral, sigma, n_clipped }))
@@ -61,7 +60,7 @@ impl LsEce {
             Sigma::Value(sigma) => sigma,
             Sigma::Auto => self.sigma_by_rule(&cells, rows),
         })?;
-        let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
+        let kernel = self.kernel(sigma);
         let atoms_of = |cells: &Cells| Atoms::new(cells.summaries(), &kernel, self.integrand, kernel.link);
         let mut atoms = atoms_of(&cells);
         if !(atoms.bound <= budget) {
@@ -79,8 +78,7 @@ impl LsEce {
 
     /// The rule of [`Sigma::Auto`] from the moments of the cells.
     fn sigma_by_rule(&self, cells: &Cells, rows: PlainRows<'_>) -> f64 {
-        let at_scale_one = Kernel { noise: &*self.noise, link: &*self.link, sigma: 1.0 };
-        let atoms = Atoms::new(cells.summaries(), &at_scale_one, self.integrand, &*self.link);
+        let atoms = Atoms::new(cells.summaries(), &self.kernel(1.0), self.integrand, &*self.link);
         sigma::rule(sigma::spread(&atoms.points, &*self.link), rows.len() as f64)
     }
 

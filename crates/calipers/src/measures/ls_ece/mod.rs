@@ -27,7 +27,7 @@ mod sigma;
 mod smooth;
 mod specs;
 
-use std::sync::Arc;
+use std::ops::Bound;
 
 use rayon::prelude::*;
 
@@ -36,15 +36,12 @@ pub use sampled::LsEceSampled;
 pub use sigma::Sigma;
 pub(crate) use specs::{CLIP, LS_ECE, NOISE, RESIDUAL, SIGMA};
 
-use crate::data::{BinaryView, InputReport, PlainRows};
+use super::prelude::*;
+use crate::data::{InputReport, PlainRows};
 use crate::inference::{Clusters, Resampler, RowBracket, RowResampler};
-use crate::link::{Link, Logistic};
-use crate::measure::{Estimate, Measure, Spec};
-use crate::noise::{Gaussian, Noise};
+use crate::noise::Noise;
 use crate::numerics::convolution::Taps;
-use crate::setters::setters;
 use crate::sketch::Sketch;
-use crate::{Error, error};
 pub(crate) use integrand::Integrand;
 use plan::Plan;
 pub(crate) use points::Points;
@@ -53,72 +50,72 @@ use saturated::Clamped;
 /// The clip that is used unless set.
 pub(crate) const DEFAULT_CLIP: f64 = 1e-6;
 
-/// The logit-smoothed calibration error: ECE after adding noise to the logits, as an integral.
-///
-/// # Definition
-/// ```text
-/// LS-ECE = E |E[Y | T] - T|,   T = ρ(h + ξ)
-///        = ∫ |G(u)| du,        G(u) = Σ_i s_i (y_i - ρ(u)) p_ξ(u - h_i)
-/// ```
-/// for the empirical measure of the rows: h_i logits, y_i outcomes, s_i shares of the weight, ρ the
-/// link and p_ξ the density of the noise at scale sigma. Equation (secedef) of the paper, after t =
-/// ρ(u).
-///
-/// [`residual`](Self::residual) turns it into the residual form, a measure of its own with the same
-/// options.
-///
-/// # Assumptions
-/// None for the number itself: it is continuous in the predictions for any data. As an estimate of
-/// ECE it needs sigma -> 0 and n sigma -> infinity ([`Sigma::Auto`]) and logits with a density.
-///
-/// # Cost
-/// O(n) for smooth noise, O(n log n) for uniform noise. Memory: for many rows of plain
-/// probabilities some megabytes of cells; otherwise 9 to 17 bytes for each row, 60 with uniform
-/// noise; and a grid of some nodes for each sigma.
-///
-/// # Accuracy
-/// Numerical: `numerical_bound`, proven and never above the tolerance; where it cannot be met, an
-/// error says so. Statistical: biased up at small n sigma, even when calibrated; too large a sigma
-/// miscalibrates by itself.
-///
-/// # Reference
-/// Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit Smoothing", 2024.
-///
-/// # Example
-/// One point at logit 0 whose outcome is 1: the gap is |1 - T|, which has mean 1/2 for any
-/// symmetric noise.
-/// ```
-/// use calipers::{Measure, Input, LsEce};
-///
-/// let predictions = Input::probabilities(&[0.5], &[1]).check()?;
-/// let estimate = LsEce::new().sigma(1.0).estimate(&predictions.binary()?)?;
-/// assert!((estimate.value - 0.5).abs() <= estimate.numerical_bound);
-/// # Ok::<(), calipers::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct LsEce {
-    sigma: Sigma,
-    /// Whether sigma was settled by the rule for several models together.
-    common_sigma: bool,
-    noise: Arc<dyn Noise>,
-    link: Arc<dyn Link>,
-    tolerance: f64,
-    clip: f64,
-    /// LS-ECE or its residual form.
-    integrand: Integrand,
-}
+measure! {
+    /// The logit-smoothed calibration error: ECE after adding noise to the logits, as an integral.
+    ///
+    /// # Definition
+    /// ```text
+    /// LS-ECE = E |E[Y | T] - T|,   T = ρ(h + ξ)
+    ///        = ∫ |G(u)| du,        G(u) = Σ_i s_i (y_i - ρ(u)) p_ξ(u - h_i)
+    /// ```
+    /// for the empirical measure of the rows: h_i logits, y_i outcomes, s_i shares of the weight, ρ
+    /// the link and p_ξ the density of the noise at scale sigma. Equation (secedef) of the paper,
+    /// after t = ρ(u).
+    ///
+    /// [`residual`](Self::residual) turns it into the residual form, a measure of its own with the
+    /// same options.
+    ///
+    /// # Assumptions
+    /// None for the number itself: it is continuous in the predictions for any data. As an estimate
+    /// of ECE it needs sigma -> 0 and n sigma -> infinity ([`Sigma::Auto`]) and logits with a
+    /// density.
+    ///
+    /// # Cost
+    /// O(n) for smooth noise, O(n log n) for uniform noise. Memory: for many rows of plain
+    /// probabilities some megabytes of cells; otherwise 9 to 17 bytes for each row, 60 with uniform
+    /// noise; and a grid of some nodes for each sigma.
+    ///
+    /// # Accuracy
+    /// Numerical: `numerical_bound`, proven and never above the tolerance; a tolerance that cannot
+    /// be met is an error. Statistical: biased up at small n sigma, even when calibrated; too large
+    /// a sigma adds miscalibration of its own.
+    ///
+    /// # Reference
+    /// Chidambaram, Lee, McSwiggen, Rezchikov, "How Flawed Is ECE? An Analysis via Logit
+    /// Smoothing", 2024.
+    ///
+    /// # Example
+    /// One point at logit 0 whose outcome is 1: the gap is |1 - T|, which has mean 1/2 for any
+    /// symmetric noise.
+    /// ```
+    /// use calipers::{Measure, Input, LsEce};
+    ///
+    /// let predictions = Input::probabilities(&[0.5], &[1]).check()?;
+    /// let estimate = LsEce::new().sigma(1.0).estimate(&predictions.binary()?)?;
+    /// assert!((estimate.value - 0.5).abs() <= estimate.numerical_bound);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub struct LsEce {
+        /// Gaussian noise, logistic link, sigma chosen automatically, tolerance 1e-6, clip 1e-6.
+        new;
 
-impl Default for LsEce {
-    fn default() -> Self {
-        LsEce {
-            sigma: Sigma::Auto,
-            common_sigma: false,
-            noise: Arc::new(Gaussian),
-            link: Arc::new(Logistic),
-            tolerance: 1e-6,
-            clip: DEFAULT_CLIP,
-            integrand: Integrand::Paper,
-        }
+        sigma: own Sigma = Sigma::Auto;
+
+        /// Whether sigma was chosen automatically for several models together.
+        common_sigma: fixed bool = false;
+
+        noise: Noise;
+
+        link: Link;
+
+        /// The largest numerical error that is accepted, absolute.
+        tolerance: f64 = 1e-6;
+
+        /// Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit.
+        clip: f64 = DEFAULT_CLIP;
+
+        /// LS-ECE or its residual form.
+        integrand: fixed Integrand = Integrand::Paper;
     }
 }
 
@@ -126,30 +123,11 @@ impl LsEce {
     /// The name by which it is requested.
     pub const NAME: &'static str = LS_ECE.spec.name;
 
-    /// Gaussian noise, logistic link, sigma by rule, tolerance 1e-6, clip 1e-6.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// The scale of the noise: a number, or [`Sigma::Auto`].
     pub fn sigma(mut self, sigma: impl Into<Sigma>) -> Self {
         self.sigma = sigma.into();
         self.common_sigma = false;
         self
-    }
-
-    setters! {
-        /// The distribution of the noise.
-        noise: shared Noise;
-
-        /// The link between logits and probabilities.
-        link: shared Link;
-
-        /// The largest numerical error that is accepted, absolute.
-        tolerance: f64;
-
-        /// Probabilities are clipped to [clip, 1 - clip], since 0 and 1 have no finite logit.
-        clip: f64;
     }
 
     /// The residual form of LS-ECE (`residual_ls_ece`): residuals are smoothed, and predictions
@@ -201,8 +179,8 @@ impl LsEce {
         check_tolerance(self.tolerance)
     }
 
-    /// The measure at several sigmas, by the same code and with the same bits as at each of them,
-    /// but that rows are read once.
+    /// The measure at several sigmas, with the same bits as at each of them,
+    /// but reading the rows once.
     pub(crate) fn estimate_at(&self, view: &BinaryView<'_>, sigmas: &[f64]) -> Result<Vec<Estimate>, Error> {
         self.check_settings()?;
         let at: Vec<LsEce> = sigmas.iter().map(|sigma| self.clone().sigma(*sigma)).collect();
@@ -218,77 +196,80 @@ impl LsEce {
                 (None, Some(points)) => ls_ece.measure_points(points)?,
                 (None, None) => ls_ece.measure_rows(view)?,
             };
-            Ok(ls_ece.estimate_of(measured, ls_ece.sigma_rule(), view.len() as u64, view.report()))
+            Ok(ls_ece.estimate_of(measured, ls_ece.sigma_rule()).of(view))
         };
         at.par_iter().zip(by_cells).map(estimate).collect()
     }
 
-    /// The measure by the rows themselves: any scores, weights, noise and sigma.
+    /// The measure row by row: for any scores, weights, noise and sigma.
     fn measure_rows(&self, view: &BinaryView<'_>) -> Result<Measured, Error> {
         self.measure_points(&Points::new(view, &*self.link, self.clip)?)
     }
 
+    /// The rows as points, and sigma for them.
+    fn points(&self, view: &BinaryView<'_>) -> Result<(Points, f64), Error> {
+        self.check_settings()?;
+        let points = Points::new(view, &*self.link, self.clip)?;
+        let sigma = self.sigma.resolve(&points, &*self.link)?;
+        Ok((points, sigma))
+    }
+
+    fn kernel(&self, sigma: f64) -> Kernel<'_> {
+        Kernel { noise: &*self.noise, link: &*self.link, sigma }
+    }
+
     fn measure_points(&self, points: &Points) -> Result<Measured, Error> {
         let sigma = self.sigma.resolve(points, &*self.link)?;
-        let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
-        let integral = kernel.integrate(points, self.integrand, self.tolerance)?;
+        let integral = self.kernel(sigma).integrate(points, self.integrand, self.tolerance)?;
         Ok(Measured { integral, sigma, n_clipped: points.n_clipped })
     }
 }
 
 impl Measure for LsEce {
-    fn spec(&self) -> &'static Spec {
-        specs::of(self.integrand)
-    }
+    described! { self => specs::of(self.integrand) }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         self.check_settings()?;
-        let by_cells = view.plain().map_or(Ok(None), |rows| self.measure_cells(rows))?;
-        let measured = match by_cells {
+        let measured = match view.plain().map_or(Ok(None), |rows| self.measure_cells(rows))? {
             Some(measured) => measured,
             None => self.measure_rows(view)?,
         };
-        Ok(self.estimate_of(measured, self.sigma_rule(), view.len() as u64, view.report()))
+        Ok(self.estimate_of(measured, self.sigma_rule()).of(view))
     }
 
     fn estimate_unchecked(&self, rows: PlainRows<'_>) -> Option<Estimate> {
         self.check_settings().ok()?;
         let measured = self.measure_cells(rows).ok()??;
         let n = rows.len() as u64;
-        Some(self.estimate_of(measured, self.sigma_rule(), n, &InputReport { n_rows: n, ..InputReport::default() }))
+        let report = InputReport { n_rows: n, ..InputReport::default() };
+        Some(self.estimate_of(measured, self.sigma_rule()).of_rows(n, &report))
     }
 
     fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
         self.check_settings()?;
         let (measured, rule) = self.measure_sketch(sketch)?;
-        Ok(self.estimate_of(measured, rule, sketch.n(), sketch.report()))
+        Ok(self.estimate_of(measured, rule).of_sketch(sketch))
     }
 
-    fn link(&self) -> &dyn Link {
-        &*self.link
-    }
-
-    /// On a grid, with sigma as it was settled for these rows; one by one where sigma is too small
+    /// On a grid, with the sigma of these rows; one by one where sigma is too small
     /// for the span of the logits, or the noise has too heavy a tail.
     fn resampler<'a>(
         &'a self,
         view: &'a BinaryView<'a>,
         clusters: Option<&'a Clusters>,
     ) -> Result<Box<dyn Resampler + 'a>, Error> {
-        Ok(match clusters {
-            None => match self.grid_resampler(view)? {
-                Some(resampler) => Box::new(resampler),
-                None => Box::new(RowResampler::new(self, view, None)?),
-            },
-            Some(clusters) => match self.grid_cluster_resampler(view, clusters)? {
-                Some(resampler) => Box::new(resampler),
-                None => Box::new(RowResampler::new(self, view, Some(clusters))?),
-            },
-        })
+        let on_grid = match clusters {
+            None => self.grid_resampler(view)?,
+            Some(clusters) => self.grid_cluster_resampler(view, clusters)?,
+        };
+        match on_grid {
+            Some(resampler) => Ok(resampler),
+            None => Ok(Box::new(RowResampler::new(self, view, clusters)?)),
+        }
     }
 
     fn sketch_resampler<'a>(&'a self, sketch: &'a Sketch) -> Result<Box<dyn Resampler + 'a>, Error> {
-        Ok(Box::new(self.grid_sketch_resampler(sketch)?))
+        self.grid_sketch_resampler(sketch)
     }
 
     fn row_bracket(&self, view: &BinaryView<'_>, clusters: Option<&Clusters>) -> Result<Option<RowBracket>, Error> {
@@ -329,9 +310,8 @@ impl LsEce {
         self.sigma.rule_name(self.common_sigma)
     }
 
-    fn estimate_of(&self, measured: Measured, sigma_rule: &str, n: u64, report: &InputReport) -> Estimate {
+    fn estimate_of(&self, measured: Measured, sigma_rule: &str) -> Estimate {
         Estimate::new(self.spec(), measured.integral.value, measured.integral.bound)
-            .of_rows(n, report)
             .clipped(measured.n_clipped)
             .with("sigma", measured.sigma)
             .with("sigma_rule", sigma_rule)
@@ -342,7 +322,7 @@ impl LsEce {
     }
 }
 
-/// The integral with what was settled on the way.
+/// The integral, with the sigma and the number of clipped rows that belong to it.
 struct Measured {
     integral: Integral,
     sigma: f64,
@@ -350,19 +330,12 @@ struct Measured {
 }
 
 pub(crate) fn check_clip(clip: f64) -> Result<(), Error> {
-    // Below 1e-15, 1 - clip would round to 1 or close to it. Written so that NaN fails.
-    if (1e-15..0.5).contains(&clip) {
-        return Ok(());
-    }
-    Err(Error::setting("clip", "in [1e-15, 0.5)", error::number(clip)))
+    // Below 1e-15, 1 - clip would round to 1 or close to it.
+    check_range("clip", clip, 1e-15..0.5, "in [1e-15, 0.5)")
 }
 
 pub(crate) fn check_tolerance(tolerance: f64) -> Result<(), Error> {
-    // Written so that NaN fails.
-    if tolerance > 0.0 && tolerance < f64::INFINITY {
-        return Ok(());
-    }
-    Err(Error::setting("tolerance", "positive and finite", error::number(tolerance)))
+    check_range("tolerance", tolerance, (Bound::Excluded(0.0), Bound::Excluded(f64::INFINITY)), "positive and finite")
 }
 
 /// The value of an integral and a bound on its error.

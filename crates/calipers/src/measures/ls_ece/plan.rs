@@ -4,7 +4,7 @@ use crate::link::Link;
 use crate::noise::Noise;
 use crate::numerics::lagrange::{Lagrange, MAX_ORDER};
 
-/// Nodes that an integral may take at most; beyond, the tolerance is refused.
+/// Nodes that an integral may take at most; beyond, the tolerance cannot be met.
 pub(super) const MAX_NODES: f64 = (1u64 << 28) as f64;
 
 /// Nodes that a kernel may reach at most: a gigabyte of transforms.
@@ -58,8 +58,8 @@ impl Smoothness {
     }
 
     /// The norms of the residual form: its factor y - rho(h) belongs to the point and is constant
-    /// in u, so that no derivative of the link has a part in them. The slope of the link says what
-    /// an error in a logit does to the factor.
+    /// in u, so that no derivative of the link has a part in them. The slope of the link bounds
+    /// the effect of an error in a logit on the factor.
     pub(super) fn of_residuals(noise: &dyn Noise, link: &dyn Link, sigma: f64) -> Self {
         let slope = link.derivative_bound(1);
         let mut variations = vec![1.0];
@@ -108,7 +108,7 @@ impl Smoothness {
         }
     }
 
-    /// Cost of a polynomial between nodes in place of the smoothed residual. See `smooth.rs`, step 3.
+    /// Cost of a polynomial between nodes in place of the smoothed residual: `smooth.rs`, step 3.
     pub(super) fn interpolation(&self, lagrange: &Lagrange, order: usize, spacing: f64) -> f64 {
         if self.order >= 2 {
             let m = order as f64;

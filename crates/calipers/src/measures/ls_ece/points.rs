@@ -17,7 +17,7 @@ pub(crate) struct Points {
     /// `None`: all weights are 1.
     pub(crate) weights: Option<Vec<f64>>,
     pub(crate) total_weight: f64,
-    /// (Σw)² / Σw²: how many rows of equal weight would say as much.
+    /// (Σw)² / Σw²: the effective number of rows.
     pub(crate) effective_n: f64,
     /// How far rounding moved logits and their places on the axis, on average by weight.
     pub(crate) logit_error: f64,

@@ -44,7 +44,7 @@ impl<'a> Regression<'a> {
         &self.order[first..last]
     }
 
-    /// The rows whose say at u is not neglected.
+    /// The rows whose contribution at u is not neglected.
     pub(super) fn within_reach(&self, u: f64) -> &[usize] {
         self.within(u, self.reach)
     }
@@ -71,8 +71,8 @@ impl<'a> Regression<'a> {
     }
 }
 
-/// The distance beyond which a point has no say: noise goes a unit less far but for a probability
-/// of 1e-30. For noise with a heavier tail than any built-in one it is a million units.
+/// The distance beyond which a point is neglected: the noise stays a unit below it but for a
+/// probability of 1e-30. For noise with a heavier tail than any built-in one it is a million units.
 fn negligible_beyond(kernel: &Kernel<'_>) -> f64 {
     let mut reach = 2.0;
     while kernel.noise.tail(reach - 1.0) > 1e-30 && reach < 1e6 {

@@ -4,17 +4,12 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::points::Points;
 use super::regression::Regression;
 use super::specs::SAMPLED;
-use super::{DEFAULT_CLIP, Kernel, LsEce, Sigma, check_clip};
-use crate::Error;
-use crate::data::BinaryView;
-use crate::link::{Link, Logistic};
-use crate::measure::{Estimate, Measure, Spec};
+use super::{DEFAULT_CLIP, Kernel, LsEce, Points, Sigma, check_clip};
+use crate::measures::prelude::*;
 use crate::noise::{Gaussian, Noise};
 use crate::numerics::random::Uniforms;
-use crate::numerics::sum::Sum;
 use crate::setters::setters;
 use crate::watch;
 
@@ -27,7 +22,7 @@ const CHUNK: u64 = 1 << 16;
 /// ```text
 /// (1/m) Σ_j |r(u_j) - ρ(u_j)|,   u_j = h_I + ξ,   r(u) = Σ_i s_i y_i p_ξ(u - h_i) / Σ_i s_i p_ξ(u - h_i)
 /// ```
-/// with I drawn by weight and p_ξ the density of the very noise that is drawn.
+/// with I drawn by weight and p_ξ the density of the noise that is drawn.
 ///
 /// # Cost
 /// O(n log n) and, for each sample, the rows within reach of the noise; memory O(n).
@@ -50,7 +45,7 @@ const CHUNK: u64 = 1 << 16;
 #[derive(Debug, Clone)]
 pub struct LsEceSampled {
     sigma: Sigma,
-    /// Whether sigma was settled by the rule for several models together.
+    /// Whether sigma was chosen automatically for several models together.
     common_sigma: bool,
     noise: Arc<dyn Noise>,
     link: Arc<dyn Link>,
@@ -103,14 +98,7 @@ struct Draws<'a> {
 
 impl<'a> Draws<'a> {
     fn new(points: &'a Points, kernel: Kernel<'a>, order: &'a [usize], random_state: u64) -> Self {
-        let mut sum = Sum::default();
-        let cumulated = order
-            .iter()
-            .map(|&index| {
-                sum.add(points.weight(index));
-                sum.value()
-            })
-            .collect();
+        let cumulated = running_sums(order.iter().map(|&index| points.weight(index))).collect();
         Draws { points, kernel, order, cumulated, uniforms: Uniforms::new(random_state) }
     }
 
@@ -130,15 +118,11 @@ impl LsEceSampled {
 }
 
 impl Measure for LsEceSampled {
-    fn spec(&self) -> &'static Spec {
-        &SAMPLED
-    }
+    described! { &SAMPLED }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
         check_clip(self.clip)?;
-        if self.n_samples < 2 {
-            return Err(Error::setting("n_samples", "at least 2", self.n_samples));
-        }
+        check_range("n_samples", self.n_samples as f64, 2.0.., "at least 2")?;
         let points = Points::new(view, &*self.link, self.clip)?;
         let sigma = self.sigma.resolve(&points, &*self.link)?;
         let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
@@ -179,10 +163,6 @@ impl Measure for LsEceSampled {
             .with("random_state", self.random_state)
             .with("clip", self.clip);
         Ok(Estimate { standard_error: Some((variance / m).sqrt()), ..estimate })
-    }
-
-    fn link(&self) -> &dyn Link {
-        &*self.link
     }
 
     fn decided_by(&self) -> Option<Box<dyn Measure>> {

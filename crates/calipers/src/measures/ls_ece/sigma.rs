@@ -1,8 +1,9 @@
-//! How much noise: a number, or a rule that shrinks with the sample.
+//! The scale of the noise: a number, or a rule that shrinks it with the sample size.
 
 use super::points::Points;
 use crate::data::BinaryView;
 use crate::link::Link;
+use crate::measure::or_auto;
 use crate::numerics::sum::Sum;
 use crate::{Error, error};
 
@@ -34,22 +35,7 @@ pub enum Sigma {
     Value(f64),
 }
 
-impl From<f64> for Sigma {
-    fn from(value: f64) -> Self {
-        Sigma::Value(value)
-    }
-}
-
-impl std::str::FromStr for Sigma {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "auto" => Ok(Sigma::Auto),
-            _ => text.parse().map(Sigma::Value).map_err(|_| Error::setting("sigma", RULE, format!("{text:?}"))),
-        }
-    }
-}
+or_auto! { Sigma, "sigma", RULE; Auto or Value(f64) }
 
 const RULE: &str = "in [1e-9, 1e6], or \"auto\"";
 
@@ -61,8 +47,9 @@ impl Sigma {
         })
     }
 
-    /// One for several models on the same rows, by rule: the geometric mean of what it is for each,
-    /// which does not depend on the unit that logits have. `None` where sigma is given.
+    /// The sigma that is chosen automatically for several models on the same rows: the geometric
+    /// mean of those of the models, which does not depend on the unit of the logits. `None` where
+    /// sigma is given.
     pub(super) fn common(self, views: &[&BinaryView<'_>], link: &dyn Link, clip: f64) -> Result<Option<f64>, Error> {
         if self != Sigma::Auto {
             return Ok(None);
@@ -74,7 +61,7 @@ impl Sigma {
         Ok(Some((logarithms / views.len() as f64).exp()))
     }
 
-    /// How it was settled, as results have it; `common` where it was for several models.
+    /// How it was chosen, as results report it; `common` where it was chosen for several models.
     pub(super) fn rule_name(self, common: bool) -> &'static str {
         match self {
             Sigma::Auto => "auto",
@@ -89,7 +76,7 @@ impl Sigma {
         if (1e-9..=1e6).contains(&sigma) {
             return Ok(sigma);
         }
-        let origin = if self == Sigma::Auto { " by rule" } else { "" };
+        let origin = if self == Sigma::Auto { ", chosen automatically" } else { "" };
         Err(Error::setting("sigma", RULE, format!("{}{origin}", error::number(sigma))))
     }
 }

@@ -7,10 +7,11 @@
 //! # Bound
 //! Let Δ be the spacing of the nodes, m the (even) order, w(θ) the product of θ - k over the m
 //! nodes k around a panel, N_j the L1 norm of K^(j) and M the L1 norm of ((y - ρ) K)^(m) by
-//! Leibniz. Every step changes G in the L1 norm by what is said, and so ∫|G| by no more.
-//! 1. *Deposit.* A point is replaced by masses on the m nodes around it, which interpolate x -> K(u - x).
-//!    The error at u is w(θ_i) Δ^m / m! times an average of K^(m) around u - h_i, so that its integral over u
-//!    is at most |w(θ_i)| Δ^m N_m / m!. The mean of |w(θ_i)| over the points is measured, not assumed.
+//! Leibniz. Every step changes G in the L1 norm by at most the given bound, and so ∫|G| by no more.
+//! 1. *Deposit.* A point is replaced by masses on the m nodes around it, which interpolate
+//!    x -> K(u - x). The error at u is w(θ_i) Δ^m / m! times an average of K^(m) around u - h_i,
+//!    so that its integral over u is at most |w(θ_i)| Δ^m N_m / m!. The mean of |w(θ_i)| over the
+//!    points is measured, not assumed.
 //! 2. *Cut.* The kernel ends at R nodes. What is lost, read at nodes and interpolated, is at most
 //!    Λ S P(|ξ| > (R - 1) Δ), with S = Σ |mass| (measured) and Λ the Lebesgue constant.
 //! 3. *Interpolation.* Between nodes G is the polynomial through the m nodes around the panel. By
@@ -35,8 +36,9 @@
 //!   of 2^-53, so that masses are off by at most 2^-47 in all. Spreading and interpolating multiply
 //!   that by Λ each.
 //!
-//! For noise of first order only, masses and interpolation are linear; step 1 costs 2 θ (1 - θ) Δ N_1, since so much mass
-//! moves so far, and step 3 at most S Δ / 2 times the total variation of (y - ρ) K, or of K.
+//! For noise of first order only, masses and interpolation are linear. Step 1 then costs
+//! 2 θ (1 - θ) Δ N_1, the mass times the distance that it moves, and step 3 at most S Δ / 2
+//! times the total variation of (y - ρ) K, or of K.
 
 use std::ops::Range;
 
@@ -66,7 +68,7 @@ struct BlockIntegral {
     convolution_error: f64,
 }
 
-/// Integrates |G|, or |R|, to within `tolerance`, or says why not.
+/// Integrates |G|, or |R|, to within `tolerance`, or returns the reason why that is not possible.
 pub(super) fn integrate(
     points: &Points,
     kernel: &Kernel<'_>,
@@ -76,13 +78,13 @@ pub(super) fn integrate(
     let smoothness = integrand.smoothness(kernel);
     let (min, max) = points.range();
     let logit_cost = smoothness.shift(points.logit_error * (1.0 + 1e-9));
-    let refuse = |attainable: f64, reason| Err(Error::ToleranceNotMet { tolerance, attainable, reason });
+    let unmet = |attainable: f64, reason| Err(Error::ToleranceNotMet { tolerance, attainable, reason });
     let budget = tolerance - logit_cost;
     if smoothness.order == 0 {
-        return refuse(f64::INFINITY, "the noise has no bounded variation, or the link no bounded slope");
+        return unmet(f64::INFINITY, "the noise has no bounded variation, or the link no bounded slope");
     }
     if !(budget > 0.0) {
-        return refuse(f64::INFINITY, "the logits are rounded more coarsely than that at this sigma");
+        return unmet(f64::INFINITY, "the logits are rounded more coarsely than that at this sigma");
     }
 
     let plan = Plan::new(kernel.noise, &smoothness, budget);
@@ -94,7 +96,7 @@ pub(super) fn integrate(
             Plan::new(kernel.noise, &smoothness, budget).is_feasible(points.len(), max - min)
         };
         let attainable = coarser.take_while(|tolerance| *tolerance < 1.0).find(feasible).unwrap_or(f64::INFINITY);
-        refuse(attainable, "the grid would be too large for this noise, sigma and span of logits")
+        unmet(attainable, "the grid would be too large for this noise, sigma and span of logits")
     };
     if !plan.is_feasible(1, 0.0) {
         return too_large();
@@ -147,7 +149,7 @@ pub(super) fn integrate(
     let rounding = rounding + lebesgue * lebesgue * integrand.mass_error();
     let bound = deposit + cut + interpolation + slack + logit_cost + rounding;
     if !(bound <= tolerance) {
-        return refuse(f64::INFINITY, "rounding may cost more");
+        return unmet(f64::INFINITY, "rounding may cost more");
     }
     Ok(Integral { value, bound })
 }

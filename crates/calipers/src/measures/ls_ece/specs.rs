@@ -1,9 +1,7 @@
 //! LS-ECE and its residual form by their names.
 
-use super::{DEFAULT_CLIP, Integrand, LsEce, Sigma};
-use crate::Error;
-use crate::measure::registry::Entry;
-use crate::measure::{Cost, Family, FromSketch, LINK, OptionSpec, Options, Spec};
+use super::{DEFAULT_CLIP, Integrand, LsEce};
+use crate::measures::prelude::*;
 use crate::noise;
 
 pub(crate) const SIGMA: OptionSpec = OptionSpec::number_or_auto("sigma", "Scale of the noise on the logits.");
@@ -13,19 +11,17 @@ pub(crate) const CLIP: OptionSpec =
 const TOLERANCE: OptionSpec =
     OptionSpec::number("tolerance", 1e-6, "Largest numerical error that is accepted, absolute.");
 
-pub(crate) const LS_ECE: Entry = Entry {
-    spec: &smoothed("ls_ece", "mean |E[y|t] - t| after Gaussian noise of scale sigma on the logits").title("LS-ECE"),
-    make: |options| Ok(Box::new(made(options)?)),
-};
+entry! { LS_ECE = LsEce::new();
+    smoothed("ls_ece", "mean |E[y|t] - t| after Gaussian noise of scale sigma on the logits").title("LS-ECE")
+}
 
-pub(crate) const RESIDUAL: Entry = Entry {
-    spec: &smoothed(
+entry! { RESIDUAL = LsEce::new().residual();
+    smoothed(
         "residual_ls_ece",
         "total size of the residuals r after smoothing by Gaussian noise of scale sigma on the logits",
     )
-    .title("residual LS-ECE"),
-    make: |options| Ok(Box::new(made(options)?.residual())),
-};
+    .title("residual LS-ECE")
+}
 
 /// LS-ECE by samples of the noise.
 pub(super) const SAMPLED: Spec =
@@ -41,15 +37,6 @@ const fn smoothed(name: &'static str, definition: &'static str) -> Spec {
         .cost(Cost::AnyNumberOfRows)
         .from_sketch(FromSketch::Assessment)
         .options(&[SIGMA, NOISE, LINK, TOLERANCE, CLIP])
-}
-
-fn made(options: &Options<'_>) -> Result<LsEce, Error> {
-    Ok(LsEce::new()
-        .sigma(options.number_or_auto::<Sigma>("sigma")?)
-        .noise(options.noise()?)
-        .link(options.link()?)
-        .tolerance(options.number("tolerance")?)
-        .clip(options.number("clip")?))
 }
 
 pub(super) fn of(integrand: Integrand) -> &'static Spec {

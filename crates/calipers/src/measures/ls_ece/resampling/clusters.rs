@@ -6,12 +6,11 @@
 use rayon::prelude::*;
 
 use super::super::points::Points;
-use super::bracket::{self, Influences};
+use super::bracket::Influences;
 use super::grid::{Grid, Noise, add_by_place};
-use super::slopes::{Slopes, acceleration};
-use crate::inference::{
-    Bracket, Clusters, CorrelatedOutcomes, Enclosure, PartBrackets, Resampler, SecondTest, deviation_of_sums,
-};
+use super::resampler::{Draws, Moments};
+use super::slopes::Slopes;
+use crate::inference::{Clusters, CorrelatedOutcomes, SecondTest, deviation_of_sums};
 use crate::link::Link;
 use crate::numerics::lagrange::Lagrange;
 use crate::numerics::random::{Uniforms, seed_of_draw};
@@ -128,13 +127,13 @@ impl ClusterParts {
     }
 }
 
-/// 1 or -1 with equal chance, without end.
+/// An endless stream of 1 or -1 with equal probability.
 fn signs(seed: u64) -> impl Iterator<Item = f64> {
     let mut uniforms = Uniforms::new(seed);
     std::iter::repeat_with(move || if uniforms.next() < 0.5 { -1.0 } else { 1.0 })
 }
 
-/// LS-ECE, or its residual form, of resampled clusters.
+/// Draws of clusters of rows.
 ///
 /// # Noise floor
 /// Outcomes are drawn from their predictions, those of a cluster with a common correlation that the
@@ -156,18 +155,11 @@ fn signs(seed: u64) -> impl Iterator<Item = f64> {
 ///
 /// # Bootstrap
 /// As many clusters as there are, drawn with replacement; their total weight is divided out.
-pub(super) struct ClusterResampler {
-    grid: Grid,
+pub(super) struct ClusterDraws {
     parts: ClusterParts,
     outcomes: CorrelatedOutcomes,
     /// The cell and the weight of each row that the outcomes are drawn for.
     rows: Vec<(u32, f64)>,
-    enclosure: Enclosure,
-    bracket: Bracket,
-    calibrated_value: f64,
-    influence_deviation: f64,
-    acceleration: f64,
-    squared_differences: f64,
 }
 
 /// Influence values, summed by cluster.
@@ -179,38 +171,21 @@ impl Influences for OfClusters<'_> {
     }
 }
 
-impl ClusterResampler {
-    pub(super) fn new(grid: Grid, points: &Points, link: &dyn Link, clusters: &Clusters) -> Self {
-        let parts = ClusterParts::new(&grid, points, link, clusters);
-        let influences = parts.influences(&grid, &Slopes::new(&grid, &grid.nodes.signs(&grid.residuals)));
-        let enclosure = grid.enclose(&parts.noise(&grid));
-        let moment = |power: i32| influences.iter().map(|influence| influence.powi(power)).sum::<f64>();
+impl ClusterDraws {
+    pub(super) fn new(grid: &Grid, points: &Points, link: &dyn Link, clusters: &Clusters) -> Self {
         let probabilities: Vec<(f64, f64)> = points.logits.iter().map(|logit| link.both(*logit)).collect();
         let weight = |row: usize| points.weight(row);
-        let outcomes = CorrelatedOutcomes::new(clusters, &probabilities, &points.outcomes, weight);
         let lagrange = Lagrange::new(grid.order);
         let place = |row: usize| (grid.place(&lagrange, points.logits[row]).0 as u32, points.weight(row));
-        let rows: Vec<(u32, f64)> = clusters.rows().iter().map(|row| place(*row)).collect();
-        let surpluses = grid.cells.iter().map(|cell| cell.sums.weight[1] - cell.sums.expected[0]);
-        let shares =
-            parts.of_clusters().map(|parts| parts.iter().map(|part| part.weight).sum::<f64>() / grid.total_weight);
-        ClusterResampler {
-            influence_deviation: deviation_of_sums(&influences),
-            acceleration: acceleration(moment(2), moment(3)),
-            bracket: bracket::of_enclosure(&grid, &enclosure, &OfClusters(&parts)),
-            calibrated_value: grid.value_of_surpluses(surpluses),
-            squared_differences: shares.map(|share| share * share).sum(),
-            enclosure,
-            outcomes,
-            rows,
-            parts,
-            grid,
+        ClusterDraws {
+            parts: ClusterParts::new(grid, points, link, clusters),
+            outcomes: CorrelatedOutcomes::new(clusters, &probabilities, &points.outcomes, weight),
+            rows: clusters.rows().iter().map(|row| place(*row)).collect(),
         }
     }
 
     /// ∫ |G| with the residuals of each cluster times a sign.
-    fn signed(&self, signs: impl Iterator<Item = f64>) -> f64 {
-        let grid = &self.grid;
+    fn signed(&self, grid: &Grid, signs: impl Iterator<Item = f64>) -> f64 {
         let surpluses = self.parts.sums(grid, |part| part.residual, signs);
         let mut residuals = grid.nodes.smooth(&add_by_place(grid, &surpluses));
         residuals.iter_mut().zip(&grid.expected).for_each(|(residual, expected)| *residual += expected);
@@ -218,69 +193,52 @@ impl ClusterResampler {
     }
 }
 
-impl Resampler for ClusterResampler {
-    fn value(&self) -> f64 {
-        self.grid.value
+impl Draws for ClusterDraws {
+    fn noise(&self, grid: &Grid) -> Noise {
+        self.parts.noise(grid)
     }
 
-    fn calibrated_value(&self) -> f64 {
-        self.calibrated_value
+    fn influences(&self) -> impl Influences {
+        OfClusters(&self.parts)
     }
 
-    fn calibrated_draw(&self, draw: u64) -> f64 {
-        let mut surpluses: Vec<f64> = self.grid.cells.iter().map(|cell| -cell.sums.expected[0]).collect();
+    fn moments(&self, grid: &Grid, slopes: &Slopes) -> Moments {
+        let influences = self.parts.influences(grid, slopes);
+        let moment = |power: i32| influences.iter().map(|influence| influence.powi(power)).sum::<f64>();
+        Moments { deviation: deviation_of_sums(&influences), squares: moment(2), cubes: moment(3) }
+    }
+
+    fn squared_differences(&self, grid: &Grid) -> f64 {
+        let share = |parts: &[Part]| parts.iter().map(|part| part.weight).sum::<f64>() / grid.total_weight;
+        self.parts.of_clusters().map(share).map(|share| share * share).sum()
+    }
+
+    fn calibrated_value(&self, grid: &Grid) -> f64 {
+        grid.value_of_surpluses(grid.cells.iter().map(|cell| cell.sums.weight[1] - cell.sums.expected[0]))
+    }
+
+    fn calibrated_draw(&self, grid: &Grid, draw: u64) -> f64 {
+        let mut surpluses: Vec<f64> = grid.cells.iter().map(|cell| -cell.sums.expected[0]).collect();
         let mut rows = self.rows.iter();
         self.outcomes.draw(draw, |outcome| {
             if let Some((cell, weight)) = rows.next().filter(|_| outcome) {
                 surpluses[*cell as usize] += weight;
             }
         });
-        self.grid.value_of_surpluses(surpluses.into_iter())
+        grid.value_of_surpluses(surpluses.into_iter())
     }
 
-    fn second_test(&self) -> Option<SecondTest<'_>> {
-        let value = self.signed(std::iter::repeat(1.0));
-        Some(SecondTest { value, draw: Box::new(|draw| self.signed(signs(draw))) })
+    fn second_test<'a>(&'a self, grid: &'a Grid) -> Option<SecondTest<'a>> {
+        let value = self.signed(grid, std::iter::repeat(1.0));
+        Some(SecondTest { value, draw: Box::new(|draw| self.signed(grid, signs(draw))) })
     }
 
-    fn bootstrap_draw(&self, draw: u64) -> f64 {
-        let (mut uniforms, n, grid) = (Uniforms::new(draw), self.parts.len(), &self.grid);
+    fn bootstrap_draw(&self, grid: &Grid, draw: u64) -> f64 {
+        let (mut uniforms, n) = (Uniforms::new(draw), self.parts.len());
         let mut counts = vec![0.0; n];
         (0..n).for_each(|_| counts[((uniforms.next() * n as f64) as usize).min(n - 1)] += 1.0);
         let weights = self.parts.sums(grid, |part| part.weight, counts.into_iter());
         let gaps = grid.gaps(|cell, outcome| weights[2 * cell + outcome] / grid.cells[cell].sums.weight[outcome]);
         grid.nodes.integrate(&gaps) / weights.iter().sum::<f64>()
-    }
-
-    fn influence_deviation(&self) -> Option<f64> {
-        Some(self.influence_deviation)
-    }
-
-    fn bracket(&self) -> Option<Bracket> {
-        Some(self.bracket)
-    }
-
-    fn parts(&self) -> Option<PartBrackets> {
-        bracket::parts(&self.grid, &self.enclosure, &OfClusters(&self.parts))
-    }
-
-    fn smoothing_alone(&self) -> Option<f64> {
-        Some(self.grid.nodes.integrate(&self.grid.expected))
-    }
-
-    fn squared_differences(&self) -> Option<f64> {
-        Some(self.squared_differences)
-    }
-
-    fn acceleration(&self) -> Option<f64> {
-        Some(self.acceleration)
-    }
-
-    fn effective_rows(&self) -> f64 {
-        self.grid.effective_rows()
-    }
-
-    fn range(&self) -> (f64, f64) {
-        (0.0, 1.0)
     }
 }

@@ -116,7 +116,8 @@ impl Grid {
         (cell, of_nodes)
     }
 
-    /// G with the rows of each cell and outcome counted so often; cells in order, outcome 0 before 1.
+    /// G with the rows of each cell and outcome counted `factor` times; cells in order, outcome 0
+    /// before 1.
     pub(super) fn gaps(&self, mut factor: impl FnMut(usize, usize) -> f64) -> Vec<f64> {
         let (mut first, mut all) = (self.nodes.no_masses(), self.nodes.no_masses());
         for (place, cell) in self.cells.iter().enumerate() {
@@ -152,7 +153,7 @@ impl Grid {
     /// ∫ |G| for surpluses Σ w (y - p) of the cells, in place of those that the rows have: spread
     /// over each cell as outcomes vary in it.
     ///
-    /// Draws of outcomes and the rows they are compared with both go through here: a draw with the
+    /// Resamples and the rows that they are compared with both go through here: a draw with the
     /// outcomes of the rows gives their value to the last bits.
     pub(super) fn value_of_surpluses(&self, surpluses: impl Iterator<Item = f64>) -> f64 {
         let mut masses = self.nodes.no_masses();

@@ -23,22 +23,24 @@ mod clusters;
 mod grid;
 mod nodes;
 mod panels;
+mod resampler;
 mod rows;
 mod slopes;
 mod spacing;
 
+use super::LsEce;
 use super::points::Points;
 use super::saturated::Clamped;
-use super::{Kernel, LsEce};
 use crate::Error;
 use crate::data::BinaryView;
 use crate::inference::{Clusters, End, Resampler, RowBracket, RowEnd};
 use crate::sketch::Sketch;
 use bracket::Influences;
-use clusters::{ClusterParts, ClusterResampler, OfClusters};
+use clusters::{ClusterDraws, ClusterParts, OfClusters};
 use grid::Grid;
 use panels::Origin;
-use rows::{GridResampler, OfRows};
+use resampler::GridResampler;
+use rows::{OfRows, RowDraws};
 use slopes::Slopes;
 
 /// Points on their grid.
@@ -47,17 +49,23 @@ struct OnGrid {
     grid: Grid,
 }
 
+/// Resamples of independent rows.
+fn resampler_of_rows(grid: Grid) -> Box<dyn Resampler> {
+    let draws = RowDraws::new(&grid);
+    Box::new(GridResampler::new(grid, draws))
+}
+
 impl LsEce {
     /// The resampler on a grid; `None` where rows have to be resampled one by one.
-    pub(super) fn grid_resampler(&self, view: &BinaryView<'_>) -> Result<Option<impl Resampler + use<>>, Error> {
+    pub(super) fn grid_resampler(&self, view: &BinaryView<'_>) -> Result<Option<Box<dyn Resampler>>, Error> {
         self.check_settings()?;
         if let Some(rows) = view.plain()
             && let Some(by_cells) = self.atoms_of_cells(rows)?
         {
             let grid = self.grid_of(&by_cells.atoms.points, Origin::Cells { row_weights: None }, by_cells.sigma)?;
-            return Ok(grid.map(GridResampler::new));
+            return Ok(grid.map(resampler_of_rows));
         }
-        Ok(self.on_grid(view)?.map(|rows| GridResampler::new(rows.grid)))
+        Ok(self.on_grid(view)?.map(|rows| resampler_of_rows(rows.grid)))
     }
 
     /// The same for clusters of rows.
@@ -65,21 +73,21 @@ impl LsEce {
         &self,
         view: &BinaryView<'_>,
         clusters: &Clusters,
-    ) -> Result<Option<impl Resampler + use<>>, Error> {
+    ) -> Result<Option<Box<dyn Resampler>>, Error> {
         let Some(OnGrid { points, grid }) = self.on_grid(view)? else { return Ok(None) };
-        Ok(Some(ClusterResampler::new(grid, &points, &*self.link, clusters)))
+        let draws = ClusterDraws::new(&grid, &points, &*self.link, clusters);
+        Ok(Some(Box::new(GridResampler::new(grid, draws))))
     }
 
     /// The same for the rows of a sketch, which are in its cells.
-    pub(super) fn grid_sketch_resampler(&self, sketch: &Sketch) -> Result<impl Resampler + use<>, Error> {
+    pub(super) fn grid_sketch_resampler(&self, sketch: &Sketch) -> Result<Box<dyn Resampler>, Error> {
         sketch.check_rows()?;
         self.check_settings()?;
         let (atoms, sigma) = self.atoms_of_sketch(sketch)?;
         let row_weights: Option<Vec<f64>> =
             sketch.is_weighted().then(|| atoms.row_weights.iter().map(|weight| weight * sketch.unit()).collect());
         let origin = Origin::Cells { row_weights: row_weights.as_deref() };
-        let grid = self.grid_of(&atoms.points, origin, sigma)?.ok_or_else(|| self.no_grid())?;
-        Ok(GridResampler::new(grid))
+        Ok(resampler_of_rows(self.grid_of(&atoms.points, origin, sigma)?.ok_or_else(|| self.no_grid())?))
     }
 
     /// The bracket with the influence of each row on either end: its share of the weight times its
@@ -109,10 +117,8 @@ impl LsEce {
     }
 
     fn on_grid(&self, view: &BinaryView<'_>) -> Result<Option<OnGrid>, Error> {
-        self.check_settings()?;
-        let points = Points::new(view, &*self.link, self.clip)?;
-        let kernel =
-            Kernel { noise: &*self.noise, link: &*self.link, sigma: self.sigma.resolve(&points, &*self.link)? };
+        let (points, sigma) = self.points(view)?;
+        let kernel = self.kernel(sigma);
         let points = match kernel.clamped(&points, self.integrand)? {
             Some(Clamped { points, .. }) => points,
             None => points,
@@ -121,7 +127,7 @@ impl LsEce {
     }
 
     fn grid_of(&self, points: &Points, origin: Origin<'_>, sigma: f64) -> Result<Option<Grid>, Error> {
-        let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
+        let kernel = self.kernel(sigma);
         Ok(match kernel.clamped(points, self.integrand)? {
             Some(Clamped { points, .. }) => Grid::new(&points, origin, &kernel, self.integrand),
             None => Grid::new(points, origin, &kernel, self.integrand),
@@ -133,8 +139,8 @@ impl LsEce {
         Error::setting("noise", rule, self.noise.name())
     }
 
-    /// How each row influences at the measure: the derivative of LS-ECE when the row's share of the
-    /// weight grows.
+    /// The influence of each row on the measure: the derivative of LS-ECE when the row's share of
+    /// the weight grows.
     ///
     /// # Definition
     /// ```text

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::super::Kernel;
 use super::super::points::Points;
 use super::spacing::{MAX_ORDER, Spacing};
+use crate::measures::prelude::Merge;
 use crate::numerics::lagrange::Lagrange;
 use crate::numerics::parallel;
 
@@ -13,8 +14,8 @@ use crate::numerics::parallel;
 pub(super) enum Origin<'a> {
     /// Rows with their weights.
     Rows,
-    /// Points that stand for many rows each: as many of weight 1 as their own weight says, or else
-    /// of these weights, which are Σ w² / Σ w of the rows.
+    /// Points that stand for many rows each: as many rows of weight 1 as their own weight, or else
+    /// rows of these weights, which are Σ w² / Σ w of the rows.
     Cells { row_weights: Option<&'a [f64]> },
 }
 
@@ -43,20 +44,15 @@ pub(super) struct Panel {
 
 impl Panel {
     fn merge(&mut self, other: &Panel) {
-        fn add<const N: usize>(ours: &mut [f64; N], theirs: &[f64; N]) {
-            ours.iter_mut().zip(theirs).for_each(|(sum, value)| *sum += value);
-        }
-        add(&mut self.weight, &other.weight);
-        add(&mut self.squares, &other.squares);
-        add(&mut self.masses[0], &other.masses[0]);
-        add(&mut self.masses[1], &other.masses[1]);
-        add(&mut self.residual_masses[0], &other.residual_masses[0]);
-        add(&mut self.residual_masses[1], &other.residual_masses[1]);
-        add(&mut self.residuals, &other.residuals);
-        add(&mut self.expected, &other.expected);
-        add(&mut self.expected_masses, &other.expected_masses);
+        self.weight.merge(other.weight);
+        self.squares.merge(other.squares);
+        self.masses.merge(other.masses);
+        self.residual_masses.merge(other.residual_masses);
+        self.residuals.merge(other.residuals);
+        self.expected.merge(other.expected);
+        self.expected_masses.merge(other.expected_masses);
         self.variance += other.variance;
-        add(&mut self.variance_masses, &other.variance_masses);
+        self.variance_masses.merge(other.variance_masses);
     }
 
     fn add(&mut self, row: Row, nodes: &[f64]) {

@@ -1,23 +1,14 @@
 //! Resamples of independent rows.
 
-use super::bracket::{self, Influences};
-use super::grid::{Cell, Grid};
-use super::slopes::{Slopes, acceleration};
-use crate::inference::{Bracket, Enclosure, PartBrackets, Resampler};
+use super::bracket::Influences;
+use super::grid::{Cell, Grid, Noise};
+use super::resampler::{Draws, Moments};
+use super::slopes::Slopes;
 use crate::numerics::counts::{Count, Share};
 use crate::numerics::random::Normals;
 
-/// LS-ECE, or its residual form, of resampled rows.
-pub(super) struct GridResampler {
-    grid: Grid,
-    /// For each cell of the grid.
-    laws: Vec<Laws>,
-    enclosure: Enclosure,
-    bracket: Bracket,
-    calibrated_value: f64,
-    influence_deviation: f64,
-    acceleration: f64,
-}
+/// Draws of independent rows: the laws of each cell of the grid.
+pub(super) struct RowDraws(Vec<Laws>);
 
 /// The laws of a cell's resamples.
 struct Laws {
@@ -71,44 +62,45 @@ impl Influences for OfRows {
     }
 }
 
-impl GridResampler {
-    pub(super) fn new(grid: Grid) -> Self {
-        let slopes = Slopes::new(&grid, &grid.nodes.signs(&grid.residuals));
-        let enclosure = grid.enclose(&grid.noise());
-        let variance = slopes.moment(&grid, 2);
-        let laws: Vec<Laws> = grid.cells.iter().map(Laws::new).collect();
-        GridResampler {
-            calibrated_value: grid.value_of_surpluses(laws.iter().map(|laws| laws.surplus(laws.outcomes_seen))),
-            laws,
-            bracket: bracket::of_enclosure(&grid, &enclosure, &OfRows),
-            enclosure,
-            influence_deviation: variance.sqrt(),
-            acceleration: acceleration(variance, slopes.moment(&grid, 3)),
-            grid,
-        }
+impl RowDraws {
+    pub(super) fn new(grid: &Grid) -> Self {
+        RowDraws(grid.cells.iter().map(Laws::new).collect())
     }
 }
 
-impl Resampler for GridResampler {
-    fn value(&self) -> f64 {
-        self.grid.value
+impl Draws for RowDraws {
+    fn noise(&self, grid: &Grid) -> Noise {
+        grid.noise()
     }
 
-    fn calibrated_value(&self) -> f64 {
-        self.calibrated_value
+    fn influences(&self) -> impl Influences {
+        OfRows
     }
 
-    fn calibrated_draw(&self, draw: u64) -> f64 {
+    fn moments(&self, grid: &Grid, slopes: &Slopes) -> Moments {
+        let squares = slopes.moment(grid, 2);
+        Moments { deviation: squares.sqrt(), squares, cubes: slopes.moment(grid, 3) }
+    }
+
+    fn squared_differences(&self, grid: &Grid) -> f64 {
+        1.0 / grid.effective_rows()
+    }
+
+    fn calibrated_value(&self, grid: &Grid) -> f64 {
+        grid.value_of_surpluses(self.0.iter().map(|laws| laws.surplus(laws.outcomes_seen)))
+    }
+
+    fn calibrated_draw(&self, grid: &Grid, draw: u64) -> f64 {
         let mut random = Normals::new(draw);
-        self.grid.value_of_surpluses(self.laws.iter().map(|laws| laws.surplus(laws.outcomes.draw(&mut random))))
+        grid.value_of_surpluses(self.0.iter().map(|laws| laws.surplus(laws.outcomes.draw(&mut random))))
     }
 
-    fn bootstrap_draw(&self, draw: u64) -> f64 {
-        let (grid, mut random) = (&self.grid, Normals::new(draw));
+    fn bootstrap_draw(&self, grid: &Grid, draw: u64) -> f64 {
+        let mut random = Normals::new(draw);
         loop {
             let mut total = 0.0;
             let gaps = grid.gaps(|cell, outcome| {
-                let laws = &self.laws[cell];
+                let laws = &self.0[cell];
                 let factor = laws.draws[outcome].draw(&mut random) / laws.effective[outcome];
                 total += factor * grid.cells[cell].sums.weight[outcome];
                 factor
@@ -118,37 +110,5 @@ impl Resampler for GridResampler {
                 return grid.nodes.integrate(&gaps) / total;
             }
         }
-    }
-
-    fn influence_deviation(&self) -> Option<f64> {
-        Some(self.influence_deviation)
-    }
-
-    fn bracket(&self) -> Option<Bracket> {
-        Some(self.bracket)
-    }
-
-    fn parts(&self) -> Option<PartBrackets> {
-        bracket::parts(&self.grid, &self.enclosure, &OfRows)
-    }
-
-    fn smoothing_alone(&self) -> Option<f64> {
-        Some(self.grid.nodes.integrate(&self.grid.expected))
-    }
-
-    fn squared_differences(&self) -> Option<f64> {
-        Some(1.0 / self.grid.effective_rows())
-    }
-
-    fn acceleration(&self) -> Option<f64> {
-        Some(self.acceleration)
-    }
-
-    fn effective_rows(&self) -> f64 {
-        self.grid.effective_rows()
-    }
-
-    fn range(&self) -> (f64, f64) {
-        (0.0, 1.0)
     }
 }

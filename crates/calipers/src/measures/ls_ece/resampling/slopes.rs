@@ -1,4 +1,4 @@
-//! Influence values: how each row influences at an integral of weights times G.
+//! Influence values: how each row influences an integral of weights times G.
 
 use super::super::Integrand;
 use super::super::points::Points;
@@ -102,7 +102,8 @@ impl Slopes {
         grid.cells.iter().enumerate().map(of_cell).sum()
     }
 
-    /// The variance of ∫ f G were every outcome drawn from its prediction: Σ s² p (1 - p) (∫ f K(u - h) du)².
+    /// The variance of ∫ f G if every outcome were drawn from its prediction:
+    /// Σ s² p (1 - p) (∫ f K(u - h) du)².
     pub(super) fn null_variance(&self, grid: &Grid) -> f64 {
         let of_cell = |cell: &Cell| {
             if !(cell.sums.variance > 0.0) {
@@ -116,10 +117,4 @@ impl Slopes {
         };
         grid.cells.iter().map(of_cell).sum::<f64>() / (grid.total_weight * grid.total_weight)
     }
-}
-
-/// Σ l³ / 6 (Σ l²)^(3/2).
-pub(super) fn acceleration(squares: f64, cubes: f64) -> f64 {
-    // A variance that is rounding alone has no skewness.
-    if squares > 1e-30 { cubes / (6.0 * squares.powf(1.5)) } else { 0.0 }
 }
