@@ -22,7 +22,7 @@ impl Random {
         (self.next() * n as f64) as usize
     }
 
-    /// Up to 12 points with few different predictions, some truths at 0 and 1, some points of mass 0.
+    /// Up to 12 points: few different predictions, some truths at 0 and 1, some points of mass 0.
     fn population(&mut self) -> Finite {
         let n = 1 + self.below(12);
         let levels: Vec<f64> = (0..1 + self.below(4)).map(|_| self.next()).collect();

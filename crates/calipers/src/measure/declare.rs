@@ -105,8 +105,8 @@ macro_rules! measure {
     };
 }
 
-/// Declares a measure that can be made by name: `entry! { NAME = Measure::new(); spec }`. The options
-/// of the spec are read into the measure.
+/// Declares a measure that can be made by name: `entry! { NAME = Measure::new(); spec }`. The
+/// options of the spec are read into the measure.
 macro_rules! entry {
     ($name:ident = $measure:expr; $spec:expr) => {
         pub(crate) const $name: $crate::registry::Entry =

@@ -5,7 +5,8 @@ use calipers::{BinnedEce, Input, Link, LsEce, Measure, Probit};
 
 use crate::data::{Failures, Random, logistic, runs, share, shown};
 
-/// Calibrated rows, those of one cluster with outcomes that share an effect: y = 1 where √λ a + √(1 - λ) b < Φ⁻¹(p).
+/// Calibrated rows; the outcomes of one cluster share an effect:
+/// y = 1 where √λ a + √(1 - λ) b < Φ⁻¹(p).
 fn rare(n: usize, size: usize, lambda: f64, seed: u64) -> (Vec<f64>, Vec<bool>, Vec<u32>) {
     let mut random = Random::new(seed);
     let (mut probabilities, mut outcomes) = (Vec::new(), Vec::new());
