@@ -504,7 +504,7 @@ def test_what_only_python_can_ask_is_refused_alike(options: dict[str, Any], text
 
 @pytest.mark.parametrize("name", sorted(NOT_ORDERED))
 def test_a_measure_of_which_larger_is_not_worse_is_refused(name: str) -> None:
-    with pytest.raises(cal.CalipersError, match="one of which a larger value is worse"):
+    with pytest.raises(cal.CalipersError, match="one for which a larger value is worse"):
         cal.assess(*sample(23, 200), measure=name)
 
 

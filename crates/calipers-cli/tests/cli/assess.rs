@@ -360,7 +360,7 @@ fn what_cannot_be_assessed_is_refused() {
     fails(&["--n-resamples", "5"], "n_resamples must be from 20 to 10000000 at this level, got 5");
     fails(
         &["--measure", "calibration_slope"],
-        &in_file("measure must be one of which a larger value is worse, got calibration_slope"),
+        &in_file("measure must be one for which a larger value is worse, got calibration_slope"),
     );
     // Before any file is read.
     assert_fails(&["assess", "no.csv", "--level", "2"], "level must be in [0.5, 1), got 2");

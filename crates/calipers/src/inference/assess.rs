@@ -201,7 +201,7 @@ impl<'a> Assess<'a> {
 
 /// A one-sided p-value has no meaning for a measure whose larger values are not worse.
 pub(super) fn check_ordered(estimate: &Estimate) -> Result<(), Error> {
-    let rule = "one whose larger values are worse";
+    let rule = "one for which a larger value is worse";
     Error::require(estimate.spec.larger_is_worse(), "measure", rule, estimate.measure())
 }
 

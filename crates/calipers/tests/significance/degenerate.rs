@@ -89,7 +89,7 @@ fn what_cannot_be_assessed_is_refused_with_the_reason() {
     let slope = registry::make("observed_expected", &Settings::default()).unwrap();
     assert_eq!(
         refusal(Assess::new(&*slope)),
-        "measure must be one whose larger values are worse, got observed_expected"
+        "measure must be one for which a larger value is worse, got observed_expected"
     );
     assert!(matches!(ls_ece.clone().sigma(-1.0).resampler(&view, None), Err(Error::InvalidSetting { .. })));
 }

@@ -2,7 +2,7 @@
 
 use calipers::population::Finite;
 use calipers::simulate::Population;
-use calipers::{Assess, BinnedEce, LsEce, Measure};
+use calipers::{Assess, LsEce, Measure};
 
 use crate::data::{Failures, runs, share, shown};
 
