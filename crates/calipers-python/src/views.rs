@@ -184,7 +184,7 @@ pub(crate) fn sweep<'py>(py: Python<'py>, columns: Columns<'py>, options: Option
     };
     let input = input_settings(py, &options, &columns, Some(options.read("multiclass")?))?;
     let found = results::sweep(py, &result, false)?;
-    found.set_item(smooth_ece.measure, results::estimate(py, smooth_ece, &input)?)?;
+    found.set_item(smooth_ece.measure(), results::estimate(py, smooth_ece, &input)?)?;
     found.set_item("jump", ties.jump)?;
     found.set_item("tied_ece", ties.tied_ece)?;
     found.set_item("n_tied", ties.n_tied)?;
