@@ -115,7 +115,7 @@ pub(crate) fn floor(n_resamples: u64) -> String {
 /// What the numerical bound is.
 pub(crate) const BOUND: &str = "num. ±: a bound on the numerical error; chance is not part of it.\n";
 
-pub(crate) const SIGMA_DIFFERS: &str = "Sigma differs between rows of the table. Pass one --sigma to compare them.\n";
+pub(crate) const SIGMA_DIFFERS: &str = "Sigma differs between the predictions. Pass one --sigma to compare them.\n";
 
 /// What clipped rows are.
 pub(crate) fn clipped(clip: Option<f64>) -> String {

@@ -252,7 +252,8 @@ fn a_group_of_too_few_clusters_does_not_hide_the_others() {
         all["results"].as_array().unwrap().iter().map(|result| &result["measures"]["ls_ece"]).collect();
     assert_eq!(figures.len(), 5);
     let few = figures[3];
-    let reason = "clusters must be at least 10 different ones, for what differs between them is all that is known of chance, got 5";
+    let reason =
+        "clusters must be at least 10 different ones, since all uncertainty is estimated from their differences, got 5";
     assert!(
         few["value"].as_f64().unwrap() > 0.0 && few["unavailable"] == reason && few.get("interval").is_none(),
         "{few}"
@@ -354,8 +355,11 @@ fn what_cannot_be_assessed_is_refused() {
         assert_fails(&[&["assess", text(&path), "--prob", "mlp"], args].concat(), refusal);
     };
     let in_file = |refusal: &str| format!("{}: {refusal}", path.display());
-    fails(&["--method", "wald"], "method must be one of bias-aware, influence, normal, percentile, bca, got \"wald\"");
-    fails(&["--debias", "none"], "debias must be one of local, mean, floor, bootstrap, got \"none\"");
+    fails(
+        &["--method", "wald"],
+        "method must be \"bias-aware\", \"influence\", \"normal\", \"percentile\" or \"bca\", got \"wald\"",
+    );
+    fails(&["--debias", "none"], "debias must be \"local\", \"mean\", \"floor\" or \"bootstrap\", got \"none\"");
     fails(&["--level", "1"], "level must be in [0.5, 1), got 1");
     fails(&["--n-resamples", "5"], "n_resamples must be from 20 to 10000000 at this level, got 5");
     fails(

@@ -198,7 +198,7 @@ fn what_cannot_be_checked_is_refused_with_2() {
     fails(
         &["--max", "ls-ece=0.1", "--cluster", "g"],
         &format!(
-            "{}: clusters must be at least 10 different ones, for what differs between them is all that is known of chance, got 3",
+            "{}: clusters must be at least 10 different ones, since all uncertainty is estimated from their differences, got 3",
             path.display()
         ),
     );

@@ -368,7 +368,7 @@ fn a_column_for_two_things_and_too_many_threads_are_refused() {
 fn rows_with_different_sigmas_are_said_to_be_so() {
     let folder = Folder::new();
     let path = folder.write("a.csv", "label,a,b\n1,0.5,0.9\n0,0.25,0.1\n0,0.3,0.2\n");
-    let note = "Sigma differs between rows";
+    let note = "Sigma differs between the predictions";
     assert!(measure(&path, &["--prob", "a", "--prob", "b"]).contains(note));
     assert!(!measure(&path, &["--prob", "a", "--prob", "b", "--sigma", "1"]).contains(note));
 }

@@ -138,9 +138,9 @@ fn a_measure_that_cannot_be_computed_does_not_hide_the_others() {
 }
 
 #[test]
-fn an_unknown_name_is_refused_with_all_names() {
-    let text = format!("measure must be one of {}, got \"brier\"", all_names().join(", "));
-    assert_fails(&["measure", "nowhere.csv", "--measure", "brier"], &text);
+fn an_unknown_name_is_an_error_with_the_closest_name() {
+    let text = "measure must be a name from the list of measures, got \"brier\"; did you mean \"brier_score\"?";
+    assert_fails(&["measure", "nowhere.csv", "--measure", "brier"], text);
     let run = calipers(&["measure", "nowhere.csv", "--measure", "ici", "--all"]);
     assert_eq!(run.code, Some(2));
     assert!(run.stderr.contains("cannot be used with"), "{}", run.stderr);

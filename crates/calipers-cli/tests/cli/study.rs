@@ -246,7 +246,7 @@ fn a_quick_study_writes_the_files_that_it_names_and_no_other() {
     assert_eq!(written["findings"][0]["agreement"], "seen");
     assert_eq!(written["page"], text(&out.join("two-point.md")));
     let page = std::fs::read_to_string(out.join("two-point.md")).unwrap();
-    assert!(page.contains("not to be quoted, seed 7."), "{page}");
+    assert!(page.contains("not to be cited, seed 7."), "{page}");
 
     // Again, among files of others, and for people.
     std::fs::write(out.join("notes.txt"), "mine").unwrap();

@@ -75,6 +75,10 @@ fn table(results: Results, names: &[String]) -> Grid {
             add_values(&mut table, name, None, values, floors);
         }
         table.numbers("num. ±", of_models.iter().map(bound));
+        let notes: Vec<String> = results.iter().map(smoothing).collect();
+        if notes.iter().any(|notes| !notes.is_empty()) {
+            table.notes("notes", notes);
+        }
         return table;
     }
     let corner = by.map_or("measure".to_owned(), |by| format!("measure, by {by}"));
@@ -91,6 +95,13 @@ fn table(results: Results, names: &[String]) -> Grid {
         }
     }
     table
+}
+
+/// Sigma and the number of clipped rows, which belong to every value of LS-ECE.
+fn smoothing(measured: &Measured<Answers>) -> String {
+    let estimates = measured.found.values.iter().filter_map(Answer::known).map(|known| &known.estimate);
+    let mut smoothed = estimates.filter(|estimate| estimate.spec.family == Family::LogitSmoothing);
+    smoothed.next().map_or(String::new(), legend::settings)
 }
 
 fn known(results: Results<'_>) -> impl Iterator<Item = &Known> {
@@ -116,7 +127,7 @@ fn explanation(results: Results) -> String {
         .map(|estimate| estimate.settings.number("sigma"))
         .collect();
     let differ = sigmas.windows(2).any(|pair| pair[0] != pair[1]);
-    let clipped = estimates().find(|estimate| results.len() == 1 && estimate.n_clipped > 0);
+    let clipped = estimates().find(|estimate| estimate.n_clipped > 0);
     [
         if smoothed { LS_ECE.to_owned() } else { String::new() },
         n_resamples.map_or(String::new(), legend::floor),
@@ -147,12 +158,16 @@ fn reasons(results: Results, names: &[String], screen: &Screen) -> String {
     legend::reasons(all, results.len() > 1, screen)
 }
 
-/// What was tied, rounded or left out, and what sets models apart.
+/// What was smoothed, tied, rounded or left out, and what sets models apart. A table with a line for
+/// each model has the smoothing in that line, and so has the table of one model.
 fn inputs_noted(results: Results, names: &[String], screen: &Screen) -> String {
     let alike = legend::all_alike(results);
+    let noted = results.len() > 1 && results.len() <= shown(results).len();
     let line = |(measured, name): (&Measured<Answers>, &String)| {
         let view = (!alike).then(|| legend::view(measured)).flatten();
-        let notes: Vec<String> = view.into_iter().chain(legend::of_input(&measured.found.input)).collect();
+        let smoothing = noted.then(|| smoothing(measured)).filter(|notes| !notes.is_empty());
+        let notes: Vec<String> =
+            smoothing.into_iter().chain(view).chain(legend::of_input(&measured.found.input)).collect();
         (!notes.is_empty()).then(|| screen.reason(&format!("{name}: {}", notes.join(", "))))
     };
     results.iter().zip(names).filter_map(line).collect()
