@@ -28,9 +28,7 @@ def markdown(results: Results, found: list[Check]) -> str:
     facts = results.machine
     parts = [
         "# calipers and its peers",
-        "Written by `make bench`"
-        + (" QUICK=1." if results.quick else ".")
-        + " Do not edit: comments are in NOTES.md.",
+        "Written by `make bench`" + (" QUICK=1." if results.quick else ".") + " Do not edit: comments are in NOTES.md.",
         f"{facts['processor']}, {facts['cores']} cores, {facts['memory']}; {facts['system']}, Python {facts['Python']}."
         f" The run took {results.seconds / 60:.0f} minutes.",
         "## Claims",

@@ -158,8 +158,8 @@ fn reasons(results: Results, names: &[String], screen: &Screen) -> String {
     legend::reasons(all, results.len() > 1, screen)
 }
 
-/// What was smoothed, tied, rounded or left out, and what sets models apart. A table with a line for
-/// each model has the smoothing in that line, and so has the table of one model.
+/// What was smoothed, tied, rounded or left out, and what sets models apart. The smoothing is not
+/// noted where the table itself has it: with a line for each model, and for one model.
 fn inputs_noted(results: Results, names: &[String], screen: &Screen) -> String {
     let alike = legend::all_alike(results);
     let noted = results.len() > 1 && results.len() <= shown(results).len();
