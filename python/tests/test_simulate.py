@@ -103,7 +103,7 @@ def test_a_simulation_prints_as_tables_and_becomes_a_dict() -> None:
         ({"tests": ["unknown"]}, "tests must be some of ls_ece_floor, spiegelhalter, "),
         ({"tests": ["cox"], "level": 1.0}, "alpha must be in (0, 1), got 0"),
         ({"coverage": ["ls_ece"], "n_resamples": 1}, "n_resamples must be from 20 to 10000000 at this level, got 1"),
-        ({"measures": ["unknown"]}, "measure must be one of "),
+        ({"measures": ["unknown"]}, "measure must be a name from the list of measures"),
         ({"measures": (), "family": "unknown"}, "family must be one of calibrated, "),
     ],
 )
