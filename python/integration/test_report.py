@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright not installed")
+pytest.importorskip("playwright.sync_api", reason="playwright not installed")
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 CALIPERS = Path(os.environ.get("CALIPERS", ROOT / "target" / "fast" / "calipers"))
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 HOSTILE = "<script>alert(1)</script>\"'--><img src=x onerror=alert(2)>"
 WIDTHS = (375, 1024, 1920)
 
 pytestmark = [
     pytest.mark.skipif(not CALIPERS.is_file(), reason=f"{CALIPERS} not built: make build"),
-    pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt-get install chromium, or set CHROMIUM"),
 ]
 
 
@@ -60,16 +56,6 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "sketch": report(folder / "sketch.html", sketch),
         "one": report(folder / "one.html", one),
     }
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Debian's Chromium, without a window and without services of its own."""
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=CHROMIUM, headless=True, args=arguments)
-        yield chromium
-        chromium.close()
 
 
 class Watched:

@@ -6,7 +6,6 @@ import functools
 import http.server
 import os
 import re
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,17 +13,15 @@ from typing import Any
 
 import pytest
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright not installed")
+pytest.importorskip("playwright.sync_api", reason="playwright not installed")
 
 ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "site"
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 PAGES = ("", "quickstart/", "guide/calibrated/", "examples/", "api/ls-ece/", "cli/", "theory/", "faq/", "measures/")
 WIDTHS = (375, 1280)
 
 pytestmark = [
     pytest.mark.skipif(not (SITE / "index.html").is_file(), reason=f"{SITE} not built: make docs"),
-    pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt-get install chromium, or set CHROMIUM"),
 ]
 
 
@@ -42,16 +39,6 @@ def address() -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}/"
         server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Debian's Chromium, without a window and without services of its own."""
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=CHROMIUM, headless=True, args=arguments)
-        yield chromium
-        chromium.close()
 
 
 class Watched:

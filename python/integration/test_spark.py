@@ -348,7 +348,7 @@ def test_arrays_of_other_lengths_are_refused_in_a_sentence(session: SparkSession
         ({"by": ["p"]}, "column 'p': groups must be whole numbers"),
         ({"by": ["country", "country"]}, "by must name each column once"),
         ({"by": ["none"]}, "by must name a column, got 'none'"),
-        ({"by": ["N"]}, "by must not be called 'N', as a figure is: rename it by withColumnRenamed"),
+        ({"by": ["N"]}, "by must not be called 'N', as a column of the result is: rename it by withColumnRenamed"),
         ({"by": ["Sketch"]}, "by must not be called 'Sketch', as a column of sketches is"),
         ({"ties": "most"}, "ties must be"),
         ({"resolution": 3}, "resolution must be from 6 to 20"),
