@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 from calipers import _core
 from calipers._arrays import ArrayLike
 from calipers._documented import documented
-from calipers._inputs import (
-    Compat,
-    Link,
-    NBins,
-    Noise,
-    Strategy,
-    float_column,
-)
+from calipers._inputs import Compat, Link, NBins, Noise, Strategy, float_column
 from calipers._predictions import Outcomes, Probabilities, answer
 from calipers._result import Result
 from calipers._row_options import OneViewOptions, Unpack

@@ -3,11 +3,7 @@
 use std::ops::Range;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Date64Type, Decimal128Type, Decimal256Type, DecimalType, Float16Type, Float32Type,
-    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
+use arrow_array::types::{Date32Type, Decimal128Type, Decimal256Type, DecimalType};
 use arrow_array::{Array, ArrayRef, GenericListArray, OffsetSizeTrait, new_empty_array};
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
@@ -66,13 +62,9 @@ fn columns(exported: Chunks) -> Vec<Column> {
     }
     match &data_type {
         DataType::Struct(fields) => {
-            let column = |index: usize| {
-                arrays
-                    .iter()
-                    .map(|rows| rows.as_struct())
-                    .map(move |rows| (rows.column(index).clone(), rows.nulls().cloned()))
-            };
-            (0..fields.len()).map(|index| column(index).collect()).collect()
+            let rows = || arrays.iter().map(|rows| rows.as_struct());
+            let column = |index| rows().map(|rows| (rows.column(index).clone(), rows.nulls().cloned())).collect();
+            (0..fields.len()).map(column).collect()
         }
         _ => vec![arrays.into_iter().map(|array| (array, None)).collect()],
     }
@@ -120,23 +112,15 @@ fn plain<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Values<'py>> {
 /// Numbers, true and false, and points in time; in place where numpy has the type.
 fn numbers(array: &ArrayRef) -> PyResult<Borrowed> {
     let time = |unit| Element { kind: 'M', bytes: 8, unit, bfloat16: false };
+    let number = |kind| Element::number(kind, array.data_type().primitive_width().unwrap_or_default());
     Ok(match array.data_type() {
-        DataType::Float16 => in_place::<Float16Type>(array, Element::number('f', 2)),
-        DataType::Float32 => in_place::<Float32Type>(array, Element::number('f', 4)),
-        DataType::Float64 => in_place::<Float64Type>(array, Element::number('f', 8)),
-        DataType::Int8 => in_place::<Int8Type>(array, Element::number('i', 1)),
-        DataType::Int16 => in_place::<Int16Type>(array, Element::number('i', 2)),
-        DataType::Int32 => in_place::<Int32Type>(array, Element::number('i', 4)),
-        DataType::Int64 => in_place::<Int64Type>(array, Element::number('i', 8)),
-        DataType::UInt8 => in_place::<UInt8Type>(array, Element::number('u', 1)),
-        DataType::UInt16 => in_place::<UInt16Type>(array, Element::number('u', 2)),
-        DataType::UInt32 => in_place::<UInt32Type>(array, Element::number('u', 4)),
-        DataType::UInt64 => in_place::<UInt64Type>(array, Element::number('u', 8)),
-        DataType::Timestamp(TimeUnit::Second, _) => in_place::<TimestampSecondType>(array, time("[s]")),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => in_place::<TimestampMillisecondType>(array, time("[ms]")),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => in_place::<TimestampMicrosecondType>(array, time("[us]")),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => in_place::<TimestampNanosecondType>(array, time("[ns]")),
-        DataType::Date64 => in_place::<Date64Type>(array, time("[ms]")),
+        floats if floats.is_floating() => in_place(array, number('f')),
+        integers if integers.is_signed_integer() => in_place(array, number('i')),
+        integers if integers.is_unsigned_integer() => in_place(array, number('u')),
+        DataType::Timestamp(TimeUnit::Second, _) => in_place(array, time("[s]")),
+        DataType::Timestamp(TimeUnit::Millisecond, _) | DataType::Date64 => in_place(array, time("[ms]")),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => in_place(array, time("[us]")),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => in_place(array, time("[ns]")),
         DataType::Date32 => {
             let days = array.as_primitive::<Date32Type>().values().iter().map(|&day| i64::from(day)).collect();
             owned::<i64>(days, time("[D]"))
@@ -152,8 +136,9 @@ fn numbers(array: &ArrayRef) -> PyResult<Borrowed> {
     })
 }
 
-fn in_place<T: ArrowPrimitiveType>(array: &ArrayRef, element: Element) -> Borrowed {
-    Borrowed::buffer(array.as_primitive::<T>().values().inner().clone(), vec![array.len()], element)
+/// An array of numbers, whose data are one buffer without an offset.
+fn in_place(array: &ArrayRef, element: Element) -> Borrowed {
+    Borrowed::buffer(array.to_data().buffers()[0].clone(), vec![array.len()], element)
 }
 
 fn owned<T: ArrowNativeType>(values: Vec<T>, element: Element) -> Borrowed {

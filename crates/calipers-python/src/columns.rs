@@ -115,19 +115,9 @@ macro_rules! label_column {
         }
     };
 }
-label_column!(
-    I64(i64),
-    Bool(bool),
-    F64(f64),
-    F32(f32),
-    I32(i32),
-    U8(u8),
-    I8(i8),
-    I16(i16),
-    U16(u16),
-    U32(u32),
-    U64(u64)
-);
+label_column! {
+    I64(i64), Bool(bool), F64(f64), F32(f32), I32(i32), U8(u8), I8(i8), I16(i16), U16(u16), U32(u32), U64(u64)
+}
 
 fn marks<'a>(mask: &'a Option<PyReadonlyArrayDyn<'_, bool>>) -> PyResult<Option<&'a [bool]>> {
     mask.as_ref().map(slice).transpose()

@@ -19,6 +19,7 @@ create_exception!(
 pub(crate) enum Failure {
     OfCore(Error),
     OfModel(String, Error),
+    /// In the rows of one run of several; the exception has its number as `run`.
     OfRun(usize, Error),
     Raised(PyErr),
 }
@@ -27,11 +28,6 @@ impl Failure {
     /// An error in the rows of one model.
     pub(crate) fn of_model(name: &str, error: Error) -> Self {
         Failure::OfModel(name.to_owned(), error)
-    }
-
-    /// An error in the rows of one run of several; the exception has its number as `run`.
-    pub(crate) fn of_run(run: usize, error: Error) -> Self {
-        Failure::OfRun(run, error)
     }
 
     /// A `TypeError` for an option of a type that it cannot have.

@@ -1,53 +1,33 @@
-//! The measures that can be requested by name.
+//! The registry of the core, for Python's list of measures and its check of options.
 
-use calipers::measure::{FromSketch, OptionDefault, OptionSpec};
-use calipers::registry;
+use calipers::measure::FromSketch;
+use calipers::registry::{self, Entry};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
-/// A measure as Python's `Measure` has it.
-#[derive(IntoPyObject)]
-pub(crate) struct Listed {
-    name: &'static str,
-    title: &'static str,
-    definition: &'static str,
-    reference: &'static str,
-    /// What a sketch answers: "nothing", "approximation", "value" or "assessment".
-    from_sketch: &'static str,
-    options: Vec<(&'static str, Default)>,
-}
+use crate::results::{IntoPython, dict};
 
-/// The value of an option that is left out.
-#[derive(IntoPyObject)]
-pub(crate) enum Default {
-    Nothing(Option<u8>),
-    Number(f64),
-    Count(u64),
-    Text(&'static str),
-}
-
-/// Every measure that can be requested by name.
+/// Every measure, in the order of a table, with the fields of Python's `Measure`.
 #[pyfunction]
-pub(crate) fn measures() -> Vec<Listed> {
-    let default = |option: &OptionSpec| match option.default {
-        OptionDefault::Auto => Default::Text("auto"),
-        OptionDefault::Number(value) => Default::Number(value),
-        OptionDefault::Count(value) => Default::Count(value),
-        OptionDefault::Text(value) => Default::Text(value),
-        _ => Default::Nothing(None),
+pub(crate) fn measures(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let listed = |Entry { spec, .. }: &Entry| {
+        let options = PyDict::new(py);
+        for option in spec.options {
+            options.set_item(option.name, option.default.setting().into_python(py)?)?;
+        }
+        Ok(dict!(py;
+            name: spec.name,
+            title: spec.title,
+            definition: spec.definition,
+            reference: spec.reference,
+            from_sketch: match spec.from_sketch {
+                FromSketch::Assessment => "assessment",
+                FromSketch::Value => "value",
+                FromSketch::Approximation => "approximation",
+                _ => "nothing",
+            },
+            options: options,
+        ))
     };
-    let specs = registry::all().iter().map(|entry| entry.spec);
-    let listed = specs.map(|spec| Listed {
-        name: spec.name,
-        title: spec.title,
-        definition: spec.definition,
-        reference: spec.reference,
-        from_sketch: match spec.from_sketch {
-            FromSketch::Assessment => "assessment",
-            FromSketch::Value => "value",
-            FromSketch::Approximation => "approximation",
-            _ => "nothing",
-        },
-        options: spec.options.iter().map(|option| (option.name, default(option))).collect(),
-    });
-    listed.collect()
+    registry::all().iter().map(listed).collect()
 }

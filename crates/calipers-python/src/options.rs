@@ -44,8 +44,7 @@ macro_rules! counts {
     ($($type:ty: $rule:literal),+) => {$(
         impl OptionValue for $type {
             fn read(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure> {
-                let value = integer(name, value)?;
-                value.extract().map_err(|_| out_of_range(name, $rule, &value))
+                counted(name, $rule, value)
             }
         }
     )+};
@@ -68,19 +67,8 @@ macro_rules! choices {
         }
     )+};
 }
-choices!(
-    BandKind,
-    Compat,
-    Debias,
-    IntervalMethod,
-    Invalid,
-    Norm,
-    NullDistribution,
-    ProperScore,
-    RunOut,
-    Strategy,
-    Ties
-);
+choices!(BandKind, Compat, Debias, IntervalMethod, Invalid, Norm);
+choices!(NullDistribution, ProperScore, RunOut, Strategy, Ties);
 
 impl OptionValue for Arc<dyn Noise> {
     fn read(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure> {
@@ -96,11 +84,7 @@ impl OptionValue for Arc<dyn Link> {
 
 impl OptionValue for Sigma {
     fn read(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure> {
-        Ok(match number_or_text(name, value)? {
-            Setting::Text(text) => text.parse()?,
-            Setting::Count(number) => (number as f64).into(),
-            Setting::Number(number) => number.into(),
-        })
+        Ok(number_or_text(name, value)?.to_string().parse()?)
     }
 }
 
@@ -120,10 +104,7 @@ impl OptionValue for Vec<usize> {
     fn read(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure> {
         let values: Vec<Bound<'_, PyAny>> =
             value.extract().map_err(|_| Failure::option_type(name, "a sequence of integers", value))?;
-        let size = |value: &Bound<'_, PyAny>| {
-            let value = integer(name, value)?;
-            value.extract().map_err(|_| out_of_range(name, "integers from 0 to 2^64 - 1", &value))
-        };
+        let size = |value| counted(name, "integers from 0 to 2^64 - 1", value);
         values.iter().map(size).collect()
     }
 }
@@ -263,12 +244,9 @@ impl<'py> Options<'py> {
             (Some(resolution), None, None) => Ok(options.resolution(resolution)),
             (None, Some(tolerance), Some(sigma)) => Ok(options.serving(tolerance, sigma)),
             _ => {
-                let given = [
-                    resolution.map(|_| "resolution"),
-                    tolerance.map(|_| "tolerance"),
-                    smallest_sigma.map(|_| "smallest_sigma"),
-                ];
-                let given: Vec<&str> = given.into_iter().flatten().collect();
+                let is_given = [resolution.is_some(), tolerance.is_some(), smallest_sigma.is_some()];
+                let names = ["resolution", "tolerance", "smallest_sigma"].into_iter().zip(is_given);
+                let given: Vec<&str> = names.filter_map(|(name, is_given)| is_given.then_some(name)).collect();
                 let rule = "given alone, or tolerance and smallest_sigma together";
                 Err(out_of_range("resolution", rule, &given.join(" and ")))
             }
@@ -301,6 +279,15 @@ fn integer<'py>(name: &str, value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyIn
         return Err(wrong());
     }
     value.call_method0("__index__").ok().and_then(|index| index.cast_into().ok()).ok_or_else(wrong)
+}
+
+/// An integer in the range of its type, which the rule describes.
+fn counted<'py, T>(name: &'static str, rule: &str, value: &Bound<'py, PyAny>) -> Result<T, Failure>
+where
+    T: for<'a> FromPyObject<'a, 'py>,
+{
+    let value = integer(name, value)?;
+    value.extract().map_err(|_| out_of_range(name, rule, &value))
 }
 
 fn out_of_range(name: &'static str, rule: &str, value: &impl Display) -> Failure {

@@ -42,8 +42,8 @@ pub(crate) fn report<'py>(
     }
     let how = how(&options)?;
     let Question { multiclass, ties } = Question::read(&options)?;
-    let (clusters, groups) = (Clusters::new(&options)?, GroupColumn::new(&options)?);
-    let (clusters, groups) = (clusters.numbers()?, groups.as_ref().map(GroupColumn::read).transpose()?);
+    let (clusters, groups) = (Clusters::new(&options)?, GroupColumn::read(&options)?);
+    let clusters = clusters.numbers()?;
     let (title, origin): (Option<String>, _) =
         (options.read("title")?, Origin { files: vec!["arrays in Python".to_owned()], ..Origin::default() });
     let mut inputs = Vec::new();
@@ -57,27 +57,21 @@ pub(crate) fn report<'py>(
             let named = |error| if is_one { Failure::from(error) } else { Failure::of_model(name, error) };
             checked.push((name, input.check().map_err(named)?));
         }
-        let mut report = Report::new(how);
-        if let Some(title) = title {
-            report = report.title(title);
-        }
+        let mut report = titled(how, title);
         if let Err(difference) = check_left_out(&checked) {
             report = report.unpaired(difference.to_string());
         }
-        let clusters = match clusters {
-            None => None,
-            Some(clusters) => Some(
-                checked.iter().map(|(_, rows)| of_rows("clusters", rows, clusters)).collect::<Result<Vec<_>, _>>()?,
-            ),
-        };
-        for (place, (name, predictions)) in checked.iter().enumerate() {
-            let clusters = clusters.as_ref().map(|clusters| clusters[place].as_slice());
-            let mut model =
-                Model::new(*name, Source::Rows { predictions, multiclass, ties, clusters }).origin(origin.clone());
-            if let Some(groups) = &groups {
-                model = model.groups(groups.of(predictions)?);
-            }
-            report = report.model(model);
+        let mut clusters_of_models = Vec::new();
+        for (_, rows) in &checked {
+            clusters_of_models.push(clusters.map(|clusters| of_rows("clusters", rows, clusters)).transpose()?);
+        }
+        for ((name, predictions), clusters) in checked.iter().zip(&clusters_of_models) {
+            let rows = Source::Rows { predictions, multiclass, ties, clusters: clusters.as_deref() };
+            let model = Model::new(*name, rows).origin(origin.clone());
+            report = report.model(match &groups {
+                Some(groups) => model.groups(groups.of(predictions)?),
+                None => model,
+            });
         }
         Ok::<_, Failure>(Page::from(report.gather()?))
     })
@@ -93,20 +87,24 @@ pub(crate) fn report_of_sketches<'py>(
     let (how, title) = (how(&options)?, options.read::<Option<String>>("title")?);
     let mut sketches = Vec::new();
     for (name, sketch) in models {
-        let sketch = sketch.finished(py)?;
-        sketches.push((name, sketch));
+        sketches.push((name, sketch.finished(py)?));
     }
     pool::run(py, Length::of(&options, usize::MAX)?, || {
-        let mut report = Report::new(how);
-        if let Some(title) = title {
-            report = report.title(title);
-        }
+        let mut report = titled(how, title);
         let origin = Origin { files: vec!["a sketch in Python".to_owned()], ..Origin::default() };
         for (name, sketch) in &sketches {
             report = report.model(Model::new(name.as_str(), Source::Sketch(sketch)).origin(origin.clone()));
         }
         Ok::<_, Failure>(Page::from(report.gather()?))
     })
+}
+
+fn titled<'a>(how: ReportOptions, title: Option<String>) -> Report<'a> {
+    let report = Report::new(how);
+    match title {
+        Some(title) => report.title(title),
+        None => report,
+    }
 }
 
 fn how(options: &Options<'_>) -> Result<ReportOptions, Failure> {
@@ -122,35 +120,21 @@ fn how(options: &Options<'_>) -> Result<ReportOptions, Failure> {
 }
 
 /// The groups of rows, which Python has numbered.
-struct GroupColumn<'py> {
+struct GroupColumn {
     by: String,
     keys: Vec<String>,
-    numbers: PyReadonlyArray1<'py, u32>,
+    numbers: Vec<u32>,
 }
 
-/// The same, as the core takes it.
-struct GroupNumbers<'a> {
-    by: &'a str,
-    keys: &'a [String],
-    numbers: &'a [u32],
-}
-
-impl<'py> GroupColumn<'py> {
-    fn new(options: &Options<'py>) -> Result<Option<Self>, Failure> {
-        let groups: Option<(String, Vec<String>, PyReadonlyArray1<'py, u32>)> = options.get("groups")?.extract()?;
-        Ok(groups.map(|(by, keys, numbers)| GroupColumn { by, keys, numbers }))
+impl GroupColumn {
+    fn read(options: &Options<'_>) -> Result<Option<Self>, Failure> {
+        let groups: Option<(String, Vec<String>, PyReadonlyArray1<'_, u32>)> = options.get("groups")?.extract()?;
+        Ok(groups.map(|(by, keys, numbers)| GroupColumn { by, keys, numbers: numbers.as_array().to_vec() }))
     }
 
-    fn read(&self) -> Result<GroupNumbers<'_>, Failure> {
-        let numbers = self.numbers.as_slice().map_err(PyErr::from)?;
-        Ok(GroupNumbers { by: &self.by, keys: &self.keys, numbers })
-    }
-}
-
-impl GroupNumbers<'_> {
     /// Those of the rows that are measured; a group whose rows were all left out is none.
     fn of<'a>(&self, predictions: &Predictions<'_>) -> Result<Groups<'a>, Failure> {
-        let mut numbers = of_rows("groups", predictions, self.numbers)?;
+        let mut numbers = of_rows("groups", predictions, &self.numbers)?;
         let mut places: Vec<Option<u32>> = vec![None; self.keys.len()];
         numbers.iter().for_each(|&number| places[number as usize] = Some(0));
         for (next, place) in (0..).zip(places.iter_mut().flatten()) {
@@ -159,6 +143,6 @@ impl GroupNumbers<'_> {
         // proof: every number that there is has a place
         numbers.iter_mut().for_each(|number| *number = places[*number as usize].unwrap_or_default());
         let keys = self.keys.iter().zip(&places).filter(|(_, place)| place.is_some()).map(|(key, _)| key.clone());
-        Ok(Groups::Rows { by: self.by.to_owned(), keys: keys.collect(), numbers })
+        Ok(Groups::Rows { by: self.by.clone(), keys: keys.collect(), numbers })
     }
 }

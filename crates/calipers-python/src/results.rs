@@ -173,17 +173,23 @@ impl<'py, T: IntoPython<'py>> IntoPython<'py> for (T, Option<Band>) {
 }
 
 /// The options of a result as the core has them.
+impl<'py> IntoPython<'py> for Setting {
+    fn into_python(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Setting::Number(number) => number.into_python(py),
+            Setting::Count(count) => count.into_python(py),
+            Setting::Text(text) if text == "none" => Ok(py.None().into_bound(py)),
+            Setting::Text(text) if text == "true" || text == "false" => (text == "true").into_python(py),
+            Setting::Text(text) => text.into_python(py),
+        }
+    }
+}
+
 impl<'py> IntoPython<'py> for &Settings {
     fn into_python(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let settings = PyDict::new(py);
         for (name, value) in self.iter() {
-            match value {
-                Setting::Number(number) => settings.set_item(name, number)?,
-                Setting::Count(count) => settings.set_item(name, count)?,
-                Setting::Text(text) if text == "none" => settings.set_item(name, py.None())?,
-                Setting::Text(text) if text == "true" || text == "false" => settings.set_item(name, text == "true")?,
-                Setting::Text(text) => settings.set_item(name, text)?,
-            }
+            settings.set_item(name, value.clone().into_python(py)?)?;
         }
         Ok(settings.into_any())
     }

@@ -115,10 +115,16 @@ impl Sketch {
 
     /// A copy of all rows so far, of which everything may be asked.
     pub(crate) fn finished(&self, py: Python<'_>) -> Result<calipers::Sketch, Failure> {
-        self.read(py, |State { sketch, tally, .. }| {
-            tally.finish()?;
-            Ok(sketch.clone())
-        })
+        self.answer(py, |sketch| Ok(sketch.clone()))
+    }
+
+    /// What a sketch whose rows were all checked has for a short question.
+    fn answer<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&calipers::Sketch) -> Result<T, Error> + Send,
+    ) -> Result<T, Failure> {
+        self.read(py, |State { sketch, tally, .. }| tally.finish().and_then(|()| work(sketch)))
     }
 }
 
@@ -199,10 +205,7 @@ impl Sketch {
     /// The value of a measure.
     fn estimate<'py>(&self, py: Python<'py>, measure: &str, options: Options<'py>) -> Answer<'py> {
         let measure = options.measure(measure)?;
-        let estimate = self.read(py, |State { sketch, tally, .. }| {
-            tally.finish()?;
-            sketch.estimate(&*measure)
-        })?;
+        let estimate = self.answer(py, |sketch| sketch.estimate(&*measure))?;
         Ok(results::estimate(py, &estimate, &self.input_settings(py)?)?)
     }
 
@@ -220,10 +223,7 @@ impl Sketch {
 
     fn ls_curve<'py>(&self, py: Python<'py>, options: Options<'py>) -> Answer<'py, PyAny> {
         let (measure, at) = (options.ls_ece()?, options.read::<Vec<f64>>("at")?);
-        let curve = self.read(py, |State { sketch, tally, .. }| {
-            tally.finish()?;
-            measure.curve(sketch, &at)
-        })?;
+        let curve = self.answer(py, |sketch| measure.curve(sketch, &at))?;
         Ok(curve.into_python(py)?)
     }
 

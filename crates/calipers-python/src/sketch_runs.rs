@@ -48,7 +48,7 @@ pub(crate) fn update_runs<'py>(
                 let mut state = sketch.state()?;
                 let before = state.sketch.memory();
                 let rows = input.rows(starts[run] as usize..starts[run + 1] as usize)?;
-                state.update(rows, question).map_err(|error| Failure::of_run(run, error))?;
+                state.update(rows, question).map_err(|error| Failure::OfRun(run, error))?;
                 n_bytes += state.sketch.memory().saturating_sub(before);
             }
             Ok(n_bytes)

@@ -141,7 +141,10 @@ of_one_view! {
             let (measure, at, (kind, how)) = &asked;
             let band = kind.map(|kind| match kind {
                 BandKind::Consistency => measure.consistency_band(view, at, how),
-                BandKind::Confidence => Err(no_confidence_band()),
+                BandKind::Confidence => {
+                    let rule = "\"consistency\" for a smoothed curve".to_owned();
+                    Err(Error::InvalidSetting { name: "band", rule, value: "\"confidence\"".to_owned() })
+                }
             });
             Ok((measure.curve(view, at)?, band.transpose()?))
         }
@@ -153,11 +156,6 @@ of_one_view! {
             .link(options.read::<Arc<dyn Link>>("link")?);
         |spline, view| spline.curve(view)
     }
-}
-
-fn no_confidence_band() -> Error {
-    let (rule, value) = ("\"consistency\" for a smoothed curve", "\"confidence\"");
-    Error::InvalidSetting { name: "band", rule: rule.to_owned(), value: value.to_owned() }
 }
 
 /// A proper score and its parts, with the rows that were read.

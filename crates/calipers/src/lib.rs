@@ -29,7 +29,7 @@ pub use data::{
 pub use inference::{
     Against, Assess, Assessment, Compare, Comparison, Debias, Interval, IntervalMethod, NoiseFloor, Pair,
 };
-pub use link::{CLogLog, Link, Logistic, Probit};
+pub use link::{CLogLog, IntoLink, Link, Logistic, Probit};
 pub use measure::{Estimate, Measure, Setting, Settings, Spec, registry};
 pub use measures::{
     Bandwidth, BetaKdeEce, Bin, BinnedEce, BrierScore, CalibrationIndex, CalibrationIndices, CanonicalKdeEce, Compat,
@@ -39,7 +39,7 @@ pub use measures::{
     SmoothCalibrationError, SmoothEce, SmoothMethod, SmoothSigma, SmoothWitness, Smoothing, SplineCalibrationError,
     SplineCurve, Strategy, SurrogateIntervalCalibrationError, SweepEce, TCal,
 };
-pub use noise::{Epanechnikov, Gaussian, Laplace, LogisticNoise, Noise, Uniform};
+pub use noise::{Epanechnikov, Gaussian, IntoNoise, Laplace, LogisticNoise, Noise, Uniform};
 pub use numerics::cubic_spline::RunOut;
 pub use sketch::{Dense, Filling, Sketch, SketchOptions};
 pub use sweep::{Extent, SamplingNoise, Sweep, SweepPoint, SweepResult, TiedJump, Verdict};

@@ -5,8 +5,8 @@
 /// - `name: Type;` takes the value as it is,
 /// - `name: into Type;` takes what can be made into it,
 /// - `name: some Type;` takes the value of an option that is `None` unless set,
-/// - `name: shared Trait;` takes a [`Link`](crate::Link) or a [`Noise`](crate::Noise), shared or
-///   not.
+/// - `name: shared Trait;` takes an [`IntoLink`](crate::IntoLink) or an
+///   [`IntoNoise`](crate::IntoNoise).
 macro_rules! setters {
     () => {};
     ($(#[$doc:meta])* $name:ident: into $type:ty; $($rest:tt)*) => {
@@ -27,7 +27,7 @@ macro_rules! setters {
     };
     ($(#[$doc:meta])* $name:ident: shared $type:ident; $($rest:tt)*) => {
         $(#[$doc])*
-        pub fn $name(mut self, $name: impl $crate::$type + 'static) -> Self {
+        pub fn $name(mut self, $name: impl $crate::$type) -> Self {
             self.$name = $crate::$type::shared($name);
             self
         }

@@ -1,19 +1,22 @@
 //! Links and noises behind an `Arc`, and by name.
 
-/// What [`Link`](crate::Link) and [`Noise`](crate::Noise) have in common: the trait for
-/// `Arc<dyn Trait>`, which forwards every call, and the built-in types by name.
+/// What [`Link`](crate::Link) and [`Noise`](crate::Noise) have in common: what builder methods take
+/// for one of them, shared or not, and the built-in types by name.
 macro_rules! shared {
-    (
-        $trait:ident, $option:literal;
-        $($text:literal => $built_in:expr),*;
-        $(fn $method:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*
-    ) => {
-        /// As [`by_name`] returns it.
-        impl $trait for Arc<dyn $trait> {
-            $(fn $method(&self, $($argument: $type),*) $(-> $result)? {
-                (**self).$method($($argument),*)
-            })*
+    ($trait:ident, $into:ident, $option:literal; $($text:literal => $built_in:expr),* $(,)?) => {
+        /// A value of a type of one's own or a built-in one, or what [`by_name`] returns.
+        pub trait $into {
+            /// Behind an `Arc`, so that several measures can share it.
+            fn shared(self) -> Arc<dyn $trait>;
+        }
 
+        impl<T: $trait + 'static> $into for T {
+            fn shared(self) -> Arc<dyn $trait> {
+                Arc::new(self)
+            }
+        }
+
+        impl $into for Arc<dyn $trait> {
             fn shared(self) -> Arc<dyn $trait> {
                 self
             }

@@ -92,12 +92,7 @@ QUESTIONS = {
 
 # Beside the values: counts of the sketch, and why there is no value.
 ALWAYS = {"n": "bigint", "n_left_out": "bigint", "error": "string"}
-_ARROW = {
-    "string": pa.string(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "bigint": pa.int64(),
-}
+_ARROW = {"string": pa.string(), "double": pa.float64(), "boolean": pa.bool_(), "bigint": pa.int64()}
 
 
 def check_names(by: Sequence[str], questions: Sequence[str] = tuple(QUESTIONS)) -> None:

@@ -1,7 +1,7 @@
 //! JSON for programs: every digit and every setting.
 
-use calipers::inference::{Part, Parts};
-use calipers::{Assessment, Estimate, Form, InputReport, Interval, Multiclass, NoiseFloor, Setting, Settings, Sketch};
+use calipers::inference::Parts;
+use calipers::{Assessment, Estimate, Form, InputReport, Multiclass, NoiseFloor, Setting, Settings, Sketch};
 use serde_json::{Map, Value, json};
 
 use crate::commands::analysis::answers::{Answer, Answers, Known};
@@ -71,12 +71,7 @@ pub(crate) fn result<F, const N: usize>(
     for (name, value) in entries {
         object[name] = value;
     }
-    object["input"] = json!({
-        "n_rows": report.n_rows,
-        "left_out": report.left_out,
-        "n_rounded": report.n_rounded,
-        "n_ties": report.n_ties,
-    });
+    object["input"] = json!(report);
     object["guessed"] = json!(columns.map_or(&[][..], |columns| &columns.guessed));
     if let Some(group) = &measured.group {
         object["by"] = group.by.clone().into();
@@ -124,7 +119,7 @@ fn known(known: &Known) -> Value {
     object["p_value"] = known.p_value().into();
     let Some(assessment) = &known.assessment else { return object };
     object["significant"] = assessment.significant.into();
-    object["interval"] = interval(&assessment.interval);
+    object["interval"] = json!(assessment.interval);
     object["debiased"] = assessment.debiased.into();
     object["debias"] = assessment.debias.name().into();
     object["standard_error"] = assessment.standard_error.into();
@@ -144,19 +139,7 @@ pub(crate) fn assessed(assessment: &Assessment) -> Value {
 
 /// The signed parts by name.
 fn parts(parts: &Parts) -> Value {
-    let part =
-        |part: &Part| json!({ "value": part.value, "debiased": part.debiased, "interval": interval(&part.interval) });
-    by_name(parts.named().into_iter().map(|(name, found)| (name, found.map_or(Value::Null, part))))
-}
-
-pub(crate) fn interval(interval: &Interval) -> Value {
-    json!({
-        "lower": interval.lower,
-        "upper": interval.upper,
-        "level": interval.level,
-        "method": interval.method.name(),
-        "is_upper_limit": interval.is_upper_limit,
-    })
+    by_name(parts.named().into_iter().map(|(name, part)| (name, json!(part))))
 }
 
 fn floor(floor: &NoiseFloor) -> Value {

@@ -26,10 +26,7 @@ pub(crate) fn names<F>(results: &[Measured<F>]) -> Vec<String> {
     let files: BTreeSet<&Path> = models.iter().map(|(file, _)| *file).collect();
     let stems: BTreeSet<String> = files.iter().map(|file| stem(file)).collect();
     let name = |measured: &Measured<F>| {
-        let mut file = match stems.len() == files.len() {
-            true => stem(measured.file()),
-            false => files::shown(measured.file()),
-        };
+        let mut file = if stems.len() == files.len() { stem(measured.file()) } else { files::shown(measured.file()) };
         if measured.files.len() > 1 {
             file += &format!(" and {} more", measured.files.len() - 1);
         }

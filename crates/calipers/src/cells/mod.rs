@@ -40,20 +40,13 @@ impl Cells {
 
     /// Occupied cells, for measures to read.
     pub(crate) fn summaries(&self) -> impl Iterator<Item = Summary> {
-        self.occupied().map(|(upper, outcome, cell, content)| {
+        let occupied = self.contents.iter().enumerate().filter(|(_, content)| content.count > 0);
+        occupied.map(|(index, content)| {
+            let (table, cell) = (index / self.n_cells, index % self.n_cells);
             let weight = content.count as f64;
             let (first, second) = (content.first as f64 / weight, content.second as f64 / weight);
             let moments = Moments { weight, row_weight: 1.0, first, second };
-            Summary::new(self.resolution, self.resolution.offset_bits(), cell, upper, outcome, moments)
-        })
-    }
-
-    /// Occupied cells: upper half or lower, outcome, number and content.
-    pub(crate) fn occupied(&self) -> impl Iterator<Item = (bool, bool, usize, Content)> {
-        let occupied = self.contents.iter().enumerate().filter(|(_, content)| content.count > 0);
-        occupied.map(|(index, content)| {
-            let table = index / self.n_cells;
-            (table >= 2, table % 2 == 1, index % self.n_cells, *content)
+            Summary::new(self.resolution, self.resolution.offset_bits(), cell, table >= 2, table % 2 == 1, moments)
         })
     }
 }

@@ -134,6 +134,18 @@ pub(crate) struct Enclosure {
 }
 
 impl Enclosure {
+    /// The ends with their standard deviations.
+    pub(crate) fn bracket(&self, deviation: impl Fn(&End) -> f64) -> Bracket {
+        Bracket {
+            lower: self.lower.value,
+            lower_deviation: deviation(&self.lower),
+            upper: self.upper.value,
+            upper_deviation: deviation(&self.upper),
+            corrected: self.corrected,
+            debiased: self.debiased,
+        }
+    }
+
     /// Moves all estimates by so much.
     pub(crate) fn shift(&mut self, by: f64) {
         self.lower.value += by;

@@ -92,14 +92,6 @@ pub trait Link: Debug + Send + Sync {
         (1.0 / flattest, self.curvature(a, b))
     }
 
-    /// The link as one that several measures share; one that is shared already stays what it is.
-    fn shared(self) -> Arc<dyn Link>
-    where
-        Self: Sized + 'static,
-    {
-        Arc::new(self)
-    }
-
     /// The integral of rho over [a, b], to an error of at most 2^-43 (b - a).
     ///
     /// Unless overridden: Gauss's rule of 4 points on pieces so short that its error on a piece of
@@ -130,21 +122,8 @@ pub trait Link: Debug + Send + Sync {
     }
 }
 
-shared! { Link, "link";
-    "logistic" => Logistic, "probit" => Probit, "cloglog" => CLogLog;
-    fn name() -> &str;
-    fn response(u: f64) -> f64;
-    fn complement(u: f64) -> f64;
-    fn both(u: f64) -> (f64, f64);
-    fn derivative(u: f64) -> f64;
-    fn inverse(p: f64, complement: f64) -> f64;
-    fn inverse_all(probabilities: &mut [f64], errors: &mut [f64]);
-    fn inverse_log_odds(log_odds: f64, error: f64) -> (f64, f64);
-    fn inverse_error(u: f64) -> f64;
-    fn derivative_bound(order: usize) -> Option<f64>;
-    fn curvature(a: f64, b: f64) -> Option<(f64, f64)>;
-    fn steepness(from: (f64, f64), to: (f64, f64)) -> (f64, Option<(f64, f64)>);
-    fn integral(a: f64, b: f64) -> f64;
+shared! { Link, IntoLink, "link";
+    "logistic" => Logistic, "probit" => Probit, "cloglog" => CLogLog
 }
 
 // Gauss's rule of 4 points on [-1, 1].

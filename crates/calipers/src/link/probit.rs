@@ -1,6 +1,7 @@
 use std::f64::consts::FRAC_1_SQRT_2;
 
 use super::Link;
+use crate::noise::{Gaussian, Noise};
 
 /// rho(u) = Phi(u), the distribution function of the standard normal.
 #[derive(Debug, Clone, Copy, Default)]
@@ -18,11 +19,6 @@ const DERIVATIVE_BOUNDS: [f64; 8] = [
     14.177_977_13,
 ];
 
-fn density(u: f64) -> f64 {
-    const INV_SQRT_2PI: f64 = 0.398_942_280_401_432_7;
-    INV_SQRT_2PI * (-0.5 * u * u).exp()
-}
-
 /// P(Z > u).
 fn upper_tail(u: f64) -> f64 {
     0.5 * libm::erfc(u * FRAC_1_SQRT_2)
@@ -36,7 +32,7 @@ fn upper_quantile(tail: f64) -> f64 {
     let mut u = (-2.0 * (2.0 * tail).ln()).max(0.0).sqrt();
     for _ in 0..30 {
         let current = upper_tail(u);
-        let step = (current / tail).ln() * current / density(u);
+        let step = (current / tail).ln() * current / Gaussian.density(u);
         u += step;
         if step.abs() <= 2.0 * f64::EPSILON * (1.0 + u) {
             break;
@@ -77,7 +73,7 @@ impl Link for Probit {
     }
 
     fn derivative(&self, u: f64) -> f64 {
-        density(u)
+        Gaussian.density(u)
     }
 
     fn inverse(&self, p: f64, complement: f64) -> f64 {

@@ -27,13 +27,13 @@ macro_rules! measure {
     };
     (@munch $docs:tt $measure:ident {$($done:tt)*} link: Link; $($rest:tt)*) => {
         measure! { @munch $docs $measure { $($done)* {
-            link {std::sync::Arc<dyn $crate::Link>} {std::sync::Arc::new($crate::Logistic)} (shared Link)
+            link {std::sync::Arc<dyn $crate::Link>} {std::sync::Arc::new($crate::Logistic)} (shared IntoLink)
             {#[doc = "The link that turns raw binary scores into probabilities."]}
         } } $($rest)* }
     };
     (@munch $docs:tt $measure:ident {$($done:tt)*} noise: Noise; $($rest:tt)*) => {
         measure! { @munch $docs $measure { $($done)* {
-            noise {std::sync::Arc<dyn $crate::Noise>} {std::sync::Arc::new($crate::noise::Gaussian)} (shared Noise)
+            noise {std::sync::Arc<dyn $crate::Noise>} {std::sync::Arc::new($crate::noise::Gaussian)} (shared IntoNoise)
             {#[doc = "The distribution of the noise."]}
         } } $($rest)* }
     };

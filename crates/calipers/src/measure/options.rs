@@ -41,13 +41,7 @@ impl<'a> Options<'a> {
     /// The value of an option, given or by default; `None` where it has neither, and where the
     /// measure has no such option.
     pub(crate) fn read<T: OptionValue>(&self, name: &'static str) -> Result<Option<T>, Error> {
-        let default = || match self.spec.option(name)?.default {
-            OptionDefault::None => None,
-            OptionDefault::Auto => Some(Setting::from("auto")),
-            OptionDefault::Number(value) => Some(value.into()),
-            OptionDefault::Count(value) => Some(value.into()),
-            OptionDefault::Text(value) => Some(value.into()),
-        };
+        let default = || self.spec.option(name)?.default.setting();
         self.given.get(name).cloned().or_else(default).map(|value| T::read(name, value)).transpose()
     }
 }
@@ -128,14 +122,24 @@ pub(crate) fn check_range(
     range: impl RangeBounds<f64>,
     rule: &str,
 ) -> Result<(), Error> {
-    match range.contains(&value) {
-        true => Ok(()),
-        false => Err(Error::setting(name, rule, error::number(value))),
-    }
+    if range.contains(&value) { Ok(()) } else { Err(Error::setting(name, rule, error::number(value))) }
 }
 
 fn wrong(name: &'static str, expected: &str, got: &Setting) -> Error {
     Error::setting(name, expected, format!("{got:?}"))
+}
+
+impl OptionDefault {
+    /// The value as a setting, if there is one.
+    pub fn setting(self) -> Option<Setting> {
+        match self {
+            OptionDefault::None => None,
+            OptionDefault::Auto => Some("auto".into()),
+            OptionDefault::Number(value) => Some(value.into()),
+            OptionDefault::Count(value) => Some(value.into()),
+            OptionDefault::Text(value) => Some(value.into()),
+        }
+    }
 }
 
 impl OptionKind {

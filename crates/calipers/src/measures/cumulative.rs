@@ -2,7 +2,6 @@
 
 use super::prelude::*;
 use super::scores::check_link;
-use crate::cells::Summary;
 use crate::data::Sample;
 use crate::sketch::Sketch;
 
@@ -171,24 +170,13 @@ impl Measure for CumulativeCalibrationError {
     /// than its outcomes 0 take.
     fn estimate_sketch(&self, sketch: &Sketch) -> Result<Estimate, Error> {
         check_link(sketch, &*self.link)?;
-        let mut cells: Vec<(f64, f64, Summary)> = sketch
-            .summaries()
-            .filter(|cell| cell.weight > 0.0)
-            .map(|cell| {
-                let (first, last) = (cell.lower * cell.scale, (cell.lower + cell.width) * cell.scale);
-                // Ascending in p: by q below one half, by -q above, which has all its digits where
-                // 1 - q has not.
-                if cell.upper { (1.0, -last, cell) } else { (0.0, first, cell) }
-            })
-            .collect();
-        cells.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.outcome.cmp(&b.2.outcome)));
         let total = sketch.total_units() as f64;
         let (mut sum, mut price) = (Sum::default(), Sum::default());
         // What is certain: the extremes between cells. What is possible: those inside.
         let (mut highest, mut lowest, mut above, mut below) = (0.0f64, 0.0f64, 0.0f64, 0.0f64);
-        for cell in cells.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        for cell in sketch.cells_in_order() {
             let before = sum.value();
-            for (_, _, cell) in cell {
+            for cell in &cell {
                 let (p, complement) = cell.probability(cell.mean);
                 let share = cell.weight / total;
                 let change = if cell.outcome { share * complement } else { -share * p };

@@ -186,23 +186,25 @@ impl<'a> Probabilities<'a> {
         if self.view.is_weighted() { self.weighted() } else { self.counted() }
     }
 
-    /// Something of each row with weight, in the order of rows.
-    fn keyed<T: Send + Clone>(&self, of: impl Fn(u64, f64) -> T + Sync) -> Vec<T> {
+    /// Something of each row with weight, sorted: its key, which [`split_key`] takes apart, and its
+    /// weight.
+    pub(crate) fn keyed<T: Send + Clone + Ord>(&self, of: impl Fn(u64, f64) -> T + Sync) -> Vec<T> {
         let chunks = parallel::map_chunks(self.len(), parallel::CHUNK, |range| {
             let rows = self.rows(range);
             let all = rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights).filter(|(_, weight)| **weight > 0.0);
             all.map(|((&p, &outcome), &weight)| of(key(p, outcome), weight)).collect::<Vec<T>>()
         });
-        chunks.concat()
+        let mut all = chunks.concat();
+        all.par_sort_unstable();
+        all
     }
 
     fn counted(&self) -> Vec<Group> {
-        let mut keys = self.keyed(|key, _| key);
-        keys.par_sort_unstable();
+        let keys = self.keyed(|key, _| key);
         let group = |keys: &[u64]| {
             let n_positive = keys.iter().filter(|key| *key & 1 == 1).count();
             Group {
-                p: probability_of(keys[0]),
+                p: split_key(keys[0]).0,
                 negative: (keys.len() - n_positive) as f64,
                 positive: n_positive as f64,
                 n: keys.len() as u64,
@@ -213,14 +215,13 @@ impl<'a> Probabilities<'a> {
 
     fn weighted(&self) -> Vec<Group> {
         // Weights are not negative, so their bits are in their order.
-        let mut rows = self.keyed(|key, weight| (key, weight.to_bits()));
-        rows.par_sort_unstable();
+        let rows = self.keyed(|key, weight| (key, weight.to_bits()));
         let group = |rows: &[(u64, u64)]| {
             let (mut negative, mut positive) = (Sum::default(), Sum::default());
             for (key, weight) in rows {
                 if key & 1 == 1 { &mut positive } else { &mut negative }.add(f64::from_bits(*weight));
             }
-            let p = probability_of(rows[0].0);
+            let p = split_key(rows[0].0).0;
             Group { p, negative: negative.value(), positive: positive.value(), n: rows.len() as u64 }
         };
         rows.chunk_by(|a, b| a.0 >> 1 == b.0 >> 1).map(group).collect()
@@ -242,8 +243,9 @@ fn key(p: f64, outcome: bool) -> u64 {
     (p + 0.0).to_bits() << 1 | u64::from(outcome)
 }
 
-fn probability_of(key: u64) -> f64 {
-    f64::from_bits(key >> 1)
+/// The probability and the outcome of a key.
+pub(crate) fn split_key(key: u64) -> (f64, bool) {
+    (f64::from_bits(key >> 1), key & 1 == 1)
 }
 
 /// Groups in ascending order of p as shares of the whole weight, each with some. Shares have a

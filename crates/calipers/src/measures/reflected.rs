@@ -173,14 +173,8 @@ macro_rules! by_order {
 
 impl Circle {
     /// Spreads all rows over the nodes around them.
-    pub(super) fn new(
-        rows: &Probabilities<'_>,
-        noise: &dyn Noise,
-        deposit: Deposit,
-        n_panels: usize,
-    ) -> Result<Self, Error> {
+    pub(super) fn new(rows: &Probabilities<'_>, noise: &dyn Noise, deposit: Deposit, n_panels: usize) -> Self {
         let order = order_of(noise).unwrap_or(2);
-        let lagrange = Lagrange::new(order);
         let n = rows.len();
         // As many sums as fit into 64 MiB, each at least a chunk: a number that depends on data and
         // settings alone.
@@ -189,55 +183,36 @@ impl Circle {
         let parts = parallel::map_chunks(n, segment, |range| {
             let mut part = Part::new(deposit, n_panels, order);
             let mut buffer = Rows::default();
-            let mut start = range.start;
-            while start < range.end {
-                let end = range.end.min(start + parallel::CHUNK);
-                rows.read(start..end, &mut buffer);
+            for start in range.clone().step_by(parallel::CHUNK) {
+                rows.read(start..range.end.min(start + parallel::CHUNK), &mut buffer);
                 by_order!(order, part.add(&buffer));
-                start = end;
             }
             part
         });
-        let mut parts = parts.into_iter();
-        let mut all = parts.next().ok_or(Error::NoRows)?;
-        parts.for_each(|part| all.absorb(part));
-        let longest_sum = (segment + n.div_ceil(segment)) as f64;
-        Self::of_part(all, (lagrange, order), longest_sum, rows.error(), n as u64)
+        let mut all = Part::new(deposit, n_panels, order);
+        parts.into_iter().for_each(|part| all.absorb(part));
+        Self::of_part(all, order, (segment + n.div_ceil(segment)) as f64, rows.error())
     }
 
     /// Spreads masses at places in [0, 1], known to within `error`; those of all rows add up to the
     /// mean residual.
-    pub(super) fn of_masses(
-        masses: &[(f64, f64)],
-        noise: &dyn Noise,
-        n_panels: usize,
-        error: f64,
-    ) -> Result<Self, Error> {
+    pub(super) fn of_masses(masses: &[(f64, f64)], noise: &dyn Noise, n_panels: usize, error: f64) -> Self {
         let order = order_of(noise).unwrap_or(2);
         let mut part = Part::new(Deposit::Residuals, n_panels, order);
         by_order!(order, part.add_masses(masses));
-        Self::of_part(part, (Lagrange::new(order), order), masses.len() as f64, error, masses.len() as u64)
+        Self::of_part(part, order, masses.len() as f64, error)
     }
 
-    fn of_part(
-        mut all: Part,
-        (lagrange, order): (Lagrange, usize),
-        longest_sum: f64,
-        error: f64,
-        n_rows: u64,
-    ) -> Result<Self, Error> {
-        let (deposit, n_panels) = (all.deposit, all.n_panels as usize);
+    fn of_part(mut all: Part, order: usize, longest_sum: f64, error: f64) -> Self {
+        // Positive: the largest weight is 1.
         let total_weight = all.weight.value();
-        if !(total_weight > 0.0) {
-            return Err(Error::ZeroWeights { n_rows });
-        }
         all.masses.iter_mut().flatten().for_each(|mass| *mass /= total_weight);
         let factorial: f64 = (1..=order).map(|k| k as f64).product();
-        Ok(Circle {
-            deposit,
-            lagrange,
+        Circle {
+            deposit: all.deposit,
+            lagrange: Lagrange::new(order),
             order,
-            n_panels,
+            n_panels: all.n_panels as usize,
             total_mass: all.masses.iter().flatten().map(|mass| mass.abs()).sum::<f64>() * (1.0 + 1e-9),
             masses: all.masses,
             margin: order / 2 - 1,
@@ -245,7 +220,7 @@ impl Circle {
             longest_sum,
             mean_residual: all.residual.value() / total_weight,
             error,
-        })
+        }
     }
 
     /// ∫_0^1 |G|.

@@ -151,18 +151,14 @@ impl SmoothEce {
         if let SmoothSigma::Value(sigma) = self.sigma {
             check_range("sigma", sigma, 1e-5..=100.0, SIGMA_RULE)?;
         }
-        if self.method == SmoothMethod::Relplot && self.smoothing == Smoothing::Predictions {
-            return Err(Error::setting("smoothing", "\"residuals\" with method \"relplot\"", "\"predictions\""));
-        }
-        Ok(())
+        let valid = self.method != SmoothMethod::Relplot || self.smoothing != Smoothing::Predictions;
+        Error::require(valid, "smoothing", "\"residuals\" with method \"relplot\"", "\"predictions\"")
     }
 
     fn measure(&self, rows: &Probabilities<'_>, is_weighted: bool) -> Result<(Value, f64), Error> {
         if self.method == SmoothMethod::Relplot {
-            if is_weighted {
-                let rule = "left out with weights, which relplot does not take";
-                return Err(Error::setting("method", rule, "\"relplot\""));
-            }
+            let rule = "left out with weights, which relplot does not take";
+            Error::require(!is_weighted, "method", rule, "\"relplot\"")?;
             return relplot::smooth_ece(rows, self.sigma);
         }
         let deposit = match self.smoothing {
@@ -184,7 +180,7 @@ impl SmoothEce {
     fn at(&self, rows: &Probabilities<'_>, deposit: Deposit, sigma: f64) -> Result<Value, Error> {
         let kernel = ReflectedKernel { noise: &Gaussian, sigma };
         let n_panels = kernel.panels(deposit, self.tolerance)?;
-        let value = Circle::new(rows, &Gaussian, deposit, n_panels)?.integrate(kernel);
+        let value = Circle::new(rows, &Gaussian, deposit, n_panels).integrate(kernel);
         self.within_tolerance(value)
     }
 
@@ -209,14 +205,14 @@ impl SmoothEce {
                 None => {
                     let kernel = ReflectedKernel { noise: &Gaussian, sigma: smallest };
                     let Ok(n_panels) = kernel.panels(Deposit::Residuals, grid_tolerance) else { break };
-                    (Circle::new(rows, &Gaussian, Deposit::Residuals, n_panels)?, 1.0)
+                    (Circle::new(rows, &Gaussian, Deposit::Residuals, n_panels), 1.0)
                 }
                 Some(groups) => {
                     let (masses, length) = groups.squeezed(bracket.1);
                     let kernel = ReflectedKernel { noise: &Gaussian, sigma: smallest / length };
                     let Ok(n_panels) = kernel.panels(Deposit::Residuals, grid_tolerance) else { break };
                     let error = rows.error() / length + 4.0 * f64::EPSILON;
-                    (Circle::of_masses(&masses, &Gaussian, n_panels, error)?, length)
+                    (Circle::of_masses(&masses, &Gaussian, n_panels, error), length)
                 }
             };
             let at = |sigma: f64| circle.integrate(ReflectedKernel { noise: &Gaussian, sigma: sigma / length });

@@ -89,25 +89,9 @@ pub trait Noise: Debug + Send + Sync {
     fn plateau(&self) -> Option<f64> {
         None
     }
-
-    /// The noise as one that several measures share; one that is shared already stays what it is.
-    fn shared(self) -> Arc<dyn Noise>
-    where
-        Self: Sized + 'static,
-    {
-        Arc::new(self)
-    }
 }
 
-shared! { Noise, "noise";
+shared! { Noise, IntoNoise, "noise";
     "gaussian" => Gaussian, "uniform" => Uniform, "laplace" => Laplace, "logistic" => LogisticNoise,
-    "epanechnikov" => Epanechnikov;
-    fn name() -> &str;
-    fn density(x: f64) -> f64;
-    fn distribution(x: f64) -> f64;
-    fn tail(x: f64) -> f64;
-    fn variation(order: usize) -> Option<f64>;
-    fn sample(uniform: &mut dyn FnMut() -> f64) -> f64;
-    fn kinks() -> &[f64];
-    fn plateau() -> Option<f64>;
+    "epanechnikov" => Epanechnikov
 }

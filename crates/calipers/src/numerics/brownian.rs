@@ -15,7 +15,6 @@ pub(crate) fn maximum_tail(x: f64) -> f64 {
     if !(x > 0.0) {
         return if x <= 0.0 { 1.0 } else { x };
     }
-    let sign = |k: u32| if k.is_multiple_of(2) { 1.0 } else { -1.0 };
     if x >= 1.0 {
         return images(|k| sign(k) * 2.0 * libm::erfc(f64::from(2 * k + 1) * x * FRAC_1_SQRT_2));
     }
@@ -36,12 +35,8 @@ pub(crate) fn range_tail(x: f64) -> f64 {
         return if x <= 0.0 { 1.0 } else { x };
     }
     if x >= 2.0 {
-        let sign = |k: u32| if k.is_multiple_of(2) { 1.0 } else { -1.0 };
-        let term = |k: u32| {
-            let k_1 = f64::from(k + 1);
-            sign(k) * 4.0 * k_1 * libm::erfc(k_1 * x * FRAC_1_SQRT_2)
-        };
-        return images(term);
+        let term = |n: f64| 4.0 * n * libm::erfc(n * x * FRAC_1_SQRT_2);
+        return images(|k| sign(k) * term(f64::from(k + 1)));
     }
     let term = |k: u32| {
         let frequency = (f64::from(k) + 0.5) * PI;
@@ -50,6 +45,11 @@ pub(crate) fn range_tail(x: f64) -> f64 {
         if decay == 0.0 { 0.0 } else { (8.0 / (x * x) + 2.0 / (frequency * frequency)) * decay }
     };
     1.0 - images(term)
+}
+
+/// (-1)^k.
+fn sign(k: u32) -> f64 {
+    if k.is_multiple_of(2) { 1.0 } else { -1.0 }
 }
 
 /// Terms until they change nothing; after a few they fall faster than any power.

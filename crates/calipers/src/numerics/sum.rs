@@ -34,6 +34,11 @@ impl Sum {
         self.tail += other.tail;
     }
 
+    /// This sum less another, part by part.
+    pub(crate) fn minus(self, other: Sum) -> f64 {
+        (self.head - other.head) + (self.tail - other.tail)
+    }
+
     pub(crate) fn value(self) -> f64 {
         self.head + self.tail
     }

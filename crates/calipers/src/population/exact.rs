@@ -158,9 +158,7 @@ impl<'a> Smoothing<'a> {
     fn new(family: &'a Family, noise: &'a dyn Noise, sigma: f64) -> Result<Self, Error> {
         Error::require((1e-6..=1e3).contains(&sigma), "sigma", "in [1e-6, 1e3]", error::number(sigma))?;
         let reach = (1..=4096).map(|k| f64::from(k) / 32.0).find(|&x| noise.tail(x) <= NEGLIGIBLE);
-        let Some(reach) = reach else {
-            return Err(Error::setting("noise", "one with light tails", noise.name()));
-        };
+        let reach = reach.ok_or_else(|| Error::setting("noise", "one with light tails", noise.name()))?;
         let panel = sigma.min(family.scale()).min(1.0);
         Ok(Smoothing { family, noise, sigma, reach: reach * sigma, panel })
     }

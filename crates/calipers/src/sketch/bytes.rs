@@ -59,19 +59,13 @@ impl Sketch {
     /// The sketch that [`to_bytes`](Self::to_bytes) wrote.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         require(bytes.starts_with(MAGIC), "they do not begin with \"calipers\"")?;
-        let version = bytes.get(MAGIC.len()).copied().ok_or_else(|| Error::invalid_sketch("they end early"))?;
-        let Some(known) = VERSIONS.iter().position(|known| *known == version) else {
-            return Err(Error::invalid_sketch(format!(
-                "version must be {} or {}, got {version}",
-                VERSIONS[0], VERSIONS[1]
-            )));
-        };
-        let Some((content, checksum)) = bytes.split_last_chunk::<CHECKSUM>() else {
-            return Err(Error::invalid_sketch("they end early"));
-        };
+        let version = bytes.get(MAGIC.len()).copied().ok_or_else(ends_early)?;
+        let [first, last] = VERSIONS;
+        require(VERSIONS.contains(&version), format!("version must be {first} or {last}, got {version}"))?;
+        let (content, checksum) = bytes.split_last_chunk::<CHECKSUM>().ok_or_else(ends_early)?;
         let is_intact = crc32fast::hash(content) == u32::from_le_bytes(*checksum);
         require(is_intact, "the checksum is wrong, so they were damaged or cut")?;
-        let mut reader = Reader { bytes: content, at: MAGIC.len() + 1, own_limit: known == 1 };
+        let mut reader = Reader { bytes: content, at: MAGIC.len() + 1, own_limit: version == last };
         let sketch = reader.sketch()?;
         let n_left = content.len() - reader.at;
         require(n_left == 0, format!("{n_left} bytes are left over"))?;
@@ -79,8 +73,12 @@ impl Sketch {
     }
 }
 
+fn ends_early() -> Error {
+    Error::invalid_sketch("they end early")
+}
+
 /// An error unless `valid`.
-fn require(valid: bool, reason: impl Into<String>) -> Result<(), Error> {
+pub(super) fn require(valid: bool, reason: impl Into<String>) -> Result<(), Error> {
     if valid { Ok(()) } else { Err(Error::invalid_sketch(reason)) }
 }
 
@@ -192,14 +190,14 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn byte(&mut self) -> Result<u8, Error> {
-        let byte = self.bytes.get(self.at).copied().ok_or_else(|| Error::invalid_sketch("they end early"))?;
+        let byte = self.bytes.get(self.at).copied().ok_or_else(ends_early)?;
         self.at += 1;
         Ok(byte)
     }
 
     fn double(&mut self) -> Result<f64, Error> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let bytes = rest.first_chunk::<8>().ok_or_else(|| Error::invalid_sketch("they end early"))?;
+        let bytes = rest.first_chunk::<8>().ok_or_else(ends_early)?;
         self.at += 8;
         Ok(f64::from_le_bytes(*bytes))
     }
@@ -232,12 +230,8 @@ impl Reader<'_> {
             }
             value |= bits << shift;
             if byte & 0x80 == 0 {
-                if byte == 0 && shift > 0 {
-                    return Err(Error::invalid_sketch(format!(
-                        "the number before byte {} is longer than it need be",
-                        self.at
-                    )));
-                }
+                let is_shortest = byte != 0 || shift == 0;
+                require(is_shortest, format!("the number before byte {} is longer than it need be", self.at))?;
                 return Ok(value);
             }
         }
@@ -265,19 +259,14 @@ impl Reader<'_> {
         let second = self.at_most("squared offsets of a cell", first * largest)?;
         let (mean, mean_square) = (first as f64 / weight as f64, second as f64 / weight as f64);
         let is_negative = weight > 0 && mean_square < mean * mean * (1.0 - 1e-12);
-        if is_negative {
-            Err(Error::invalid_sketch("offsets of a cell have a negative variance"))
-        } else {
-            Ok((first, second))
-        }
+        require(!is_negative, "offsets of a cell have a negative variance")?;
+        Ok((first, second))
     }
 
     fn sketch(&mut self) -> Result<Sketch, Error> {
-        let weighted = match self.byte()? {
-            0 => false,
-            1 => true,
-            other => return Err(Error::invalid_sketch(format!("the mark of weights must be 0 or 1, got {other}"))),
-        };
+        let mark = self.byte()?;
+        require(mark <= 1, format!("the mark of weights must be 0 or 1, got {mark}"))?;
+        let weighted = mark == 1;
         let code = self.byte()?;
         let scale = code.checked_sub(1).and_then(|place| SCALES.get(usize::from(place))).copied();
         require(code == 0 || scale.is_some(), format!("the kind of scores must be from 0 to 3, got {code}"))?;
@@ -304,12 +293,8 @@ impl Reader<'_> {
         let (resolution, weight_bits) = (self.byte()?, self.byte()?);
         let clip = self.double()?;
         let largest_logit = if self.own_limit { self.double()? } else { LARGEST_LOGIT };
-        if self.own_limit && largest_logit == LARGEST_LOGIT {
-            return Err(Error::invalid_sketch(format!(
-                "a largest logit of {LARGEST_LOGIT} is of version {}",
-                VERSIONS[0]
-            )));
-        }
+        let is_own = !self.own_limit || largest_logit != LARGEST_LOGIT;
+        require(is_own, format!("a largest logit of {LARGEST_LOGIT} is of version {}", VERSIONS[0]))?;
         let n_sets = self.count("declared binnings", 16)?;
         let n_bins: Vec<usize> =
             (0..n_sets).map(|_| self.count("bins", 10_000).map(|n_bins| n_bins as usize)).collect::<Result<_, _>>()?;

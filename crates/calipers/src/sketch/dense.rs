@@ -15,7 +15,7 @@
 //! of p (56 bits) or of squares (52 bits) has at most 62. Low words are below 2^32 in each sketch,
 //! so that 2^31 of them can be added.
 
-use super::bytes::check_agreement;
+use super::bytes::{check_agreement, require};
 use super::table::Table;
 use super::{Cells, MOST_ROWS, N_TABLES, SCALES, Sketch, name, unlike_scores};
 use crate::cells::Content;
@@ -96,16 +96,10 @@ impl Sketch {
     /// with the largest of their errors of scores.
     pub fn of_dense(&self, words: &[i64], score_error: f64, of_probabilities: bool) -> Result<Sketch, Error> {
         let expected = self.dense_len(of_probabilities);
-        if words.len() != expected {
-            return Err(Error::invalid_sketch(format!("there must be {expected} words, got {}", words.len())));
-        }
-        // Written so that NaN fails.
-        if !(0.0..=1.0).contains(&score_error) {
-            return Err(Error::invalid_sketch(format!(
-                "the error of scores must be in [0, 1], got {}",
-                error::number(score_error)
-            )));
-        }
+        require(words.len() == expected, format!("there must be {expected} words, got {}", words.len()))?;
+        // NaN is in no range.
+        let (is_share, got) = ((0.0..=1.0).contains(&score_error), error::number(score_error));
+        require(is_share, format!("the error of scores must be in [0, 1], got {got}"))?;
         let words: Vec<u64> = words.iter().map(|word| *word as u64).collect();
         let (head, rest) = words.split_at(HEAD);
         let (bins, cells) = rest.split_at(rest.len() - WIDTH * N_TABLES * self.cells_of_table(of_probabilities));
@@ -125,15 +119,14 @@ impl Sketch {
                 if content.count > 0 {
                     sketch.n += content.count;
                     table.add(cell as u32, content);
-                } else if content != Content::default() {
-                    return Err(Error::invalid_sketch("a cell without rows has sums"));
+                } else {
+                    require(content == Content::default(), "a cell without rows has sums")?;
                 }
             }
         }
         sketch.cells = Cells::Plain(tables);
-        if head[..SCALES.len()].iter().map(|n| u128::from(*n)).sum::<u128>() != u128::from(sketch.n) {
-            return Err(Error::invalid_sketch("kinds of scores and cells hold different rows"));
-        }
+        let of_kinds: u128 = head[..SCALES.len()].iter().map(|n| u128::from(*n)).sum();
+        require(of_kinds == sketch.n.into(), "kinds of scores and cells hold different rows")?;
         sketch.units = sketch.n.into();
         check_agreement(&sketch)?;
         // This checks what bytes are checked for, such as sums that no offsets can have.
@@ -141,10 +134,7 @@ impl Sketch {
     }
 
     fn read_head(&mut self, head: &[u64], of_probabilities: bool) -> Result<(), Error> {
-        for (scale, n) in SCALES.into_iter().zip(head) {
-            if *n == 0 {
-                continue;
-            }
+        for (scale, _) in SCALES.into_iter().zip(head).filter(|(_, n)| **n > 0) {
             check_kind(scale, of_probabilities)?;
             self.check_scale(Some(scale))?;
             self.scale = Some(scale);
@@ -159,10 +149,7 @@ impl Sketch {
                 self.report.left_out.insert(kind, rows(*count)?);
             }
         }
-        if self.report.n_left_out() > self.report.n_rows {
-            return Err(Error::invalid_sketch("more rows were left out than read"));
-        }
-        Ok(())
+        require(self.report.n_left_out() <= self.report.n_rows, "more rows were left out than read")
     }
 
     fn cells_of_table(&self, of_probabilities: bool) -> usize {

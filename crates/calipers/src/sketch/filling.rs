@@ -57,7 +57,7 @@ impl Filling {
 
     /// Adds the rows of a batch. Nothing changes where an error is returned.
     pub fn update(&mut self, view: &BinaryView<'_>) -> Result<(), Error> {
-        self.sketch.prepare(view, view.len(), None)?;
+        self.sketch.prepare(view)?;
         self.add(view, 0..view.len());
         self.sketch.report.absorb(view.report());
         Ok(())

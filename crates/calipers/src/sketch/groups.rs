@@ -21,6 +21,19 @@ pub(crate) struct CellRows {
 }
 
 impl Sketch {
+    /// The occupied cells in ascending order of probability; those of both outcomes together.
+    pub(crate) fn cells_in_order(&self) -> Vec<Vec<Summary>> {
+        // By q below one half, by -q above, which has all its digits where 1 - q has not.
+        let place = |cell: &Summary| match cell.upper {
+            true => -((cell.lower + cell.width) * cell.scale),
+            false => cell.lower * cell.scale,
+        };
+        let mut cells: Vec<Summary> = self.summaries().filter(|cell| cell.weight > 0.0).collect();
+        let order = |a: &Summary, b: &Summary| a.upper.cmp(&b.upper).then(place(a).total_cmp(&place(b)));
+        cells.sort_by(|a, b| order(a, b).then(a.outcome.cmp(&b.outcome)));
+        cells.chunk_by(|a, b| order(a, b).is_eq()).map(<[Summary]>::to_vec).collect()
+    }
+
     /// The occupied cells in ascending order of probability. Raw scores are read by the logistic
     /// link, which cells were made with.
     pub(crate) fn cell_rows(&self, link: &dyn Link) -> Result<Vec<CellRows>, Error> {
@@ -29,21 +42,9 @@ impl Sketch {
             let rule = "\"logistic\" for the scores of a sketch of raw scores";
             return Err(Error::setting("link", rule, format!("{:?}", link.name())));
         }
-        let mut cells: Vec<(f64, f64, Summary)> = self
-            .summaries()
-            .filter(|cell| cell.weight > 0.0)
-            .map(|cell| {
-                let (first, last) = (cell.lower * cell.scale, (cell.lower + cell.width) * cell.scale);
-                // Ascending in p: by q below one half, by -q above, which has all its digits where
-                // 1 - q has not.
-                if cell.upper { (1.0, -last, cell) } else { (0.0, first, cell) }
-            })
-            .collect();
-        cells.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.outcome.cmp(&b.2.outcome)));
         let (total, unit) = (self.total_units() as f64, self.unit());
-        let same_cell = |a: &(f64, f64, Summary), b: &(f64, f64, Summary)| (a.0, a.1) == (b.0, b.1);
-        let rows = cells.chunk_by(same_cell).enumerate().flat_map(|(place, cell)| {
-            cell.iter().map(move |(_, _, cell)| CellRows {
+        let rows = self.cells_in_order().into_iter().enumerate().flat_map(|(place, cell)| {
+            cell.into_iter().map(move |cell| CellRows {
                 place,
                 p: cell.probability(cell.mean).0.clamp(0.0, 1.0),
                 outcome: cell.outcome,

@@ -20,7 +20,7 @@ const CHUNK: usize = 1 << 12;
 impl Sketch {
     /// Adds the rows of a batch. Nothing changes where an error is returned.
     pub fn update(&mut self, view: &BinaryView<'_>) -> Result<(), Error> {
-        self.prepare(view, view.len(), None)?;
+        self.prepare(view)?;
         if view.len() < MANY {
             self.add_range(view, 0..view.len());
         } else {
@@ -30,40 +30,16 @@ impl Sketch {
         Ok(())
     }
 
-    /// Adds the rows of a batch at the given places, as for one group of several. Of what happened
-    /// to rows on their way in, only their number is noted. Nothing changes where an error is
-    /// returned.
-    pub fn update_selected(&mut self, view: &BinaryView<'_>, places: &[usize]) -> Result<(), Error> {
-        if let Some(place) = places.iter().find(|place| **place >= view.len()) {
-            return Err(Error::setting("places", format!("below {}, the number of rows", view.len()), place));
-        }
-        let (mut rows, mut row) = (Rows::default(), Rows::default());
-        for &place in places {
-            view.read(place..place + 1, &mut row);
-            rows.outcomes.append(&mut row.outcomes);
-            rows.scores.append(&mut row.scores);
-            rows.weights.append(&mut row.weights);
-        }
-        self.prepare(view, places.len(), Some(&rows.weights))?;
-        self.add_rows(&rows);
-        self.report.n_rows += places.len() as u64;
-        Ok(())
-    }
-
-    /// Checks that `n` rows of the view can be added, and makes room for their kind; `weights` are
-    /// those of the rows, if not all of the view's.
-    pub(super) fn prepare(&mut self, view: &BinaryView<'_>, n: usize, weights: Option<&[f64]>) -> Result<(), Error> {
+    /// Checks that the rows of the view can be added, and makes room for their kind.
+    pub(super) fn prepare(&mut self, view: &BinaryView<'_>) -> Result<(), Error> {
+        let n = view.len();
         if n == 0 {
             return Ok(());
         }
         self.check_scale(Some(view.scale()))?;
         let unit = 2f64.powi(self.options().weight_unit_bits() as i32);
         let weighted = view.is_weighted() || self.is_weighted();
-        let (largest, total) = match (view.is_weighted(), weights) {
-            (false, _) => (1.0, n as f64),
-            (true, None) => view.weight_extent(),
-            (true, Some(weights)) => (weights.iter().copied().fold(0.0, f64::max), weights.iter().sum()),
-        };
+        let (largest, total) = if view.is_weighted() { view.weight_extent() } else { (1.0, n as f64) };
         let most = LARGEST_WEIGHT / unit;
         let rule = format!("at most {} in a sketch; divide all weights, or set fewer weight_bits", error::number(most));
         Error::require(largest <= most, "weights", rule, error::number(largest))?;

@@ -1,52 +1,29 @@
 //! Rows in order of their probability, and the sets of equal ones: what a tie hides, and what
 //! chance can do.
 
-use rayon::prelude::*;
-
 use crate::Error;
-use crate::data::{BinaryView, Input, Predictions, Rows};
+use crate::data::{BinaryView, Input, Predictions};
 use crate::link::Link;
-use crate::measures::binned;
-use crate::numerics::parallel;
+use crate::measures::{Probabilities, binned, split_key};
 use crate::numerics::sum::Sum;
 
 /// The rows of a view, sorted: equal-mass bins of many sizes need one order.
 pub(super) struct Ordered {
     probabilities: Vec<f64>,
     outcomes: Vec<bool>,
-    /// `None`: all weights are 1. Those of weight 0 are left out.
+    /// `None`: all weights are 1, as the largest is. Those of weight 0 are left out.
     weights: Option<Vec<f64>>,
 }
 
 impl Ordered {
     pub(super) fn new(view: &BinaryView<'_>, link: &dyn Link) -> Result<Self, Error> {
-        if view.is_empty() {
-            return Err(Error::NoRows);
-        }
-        let chunks = parallel::map_chunks(view.len(), parallel::CHUNK, |range| {
-            let mut rows = Rows::default();
-            view.read_probabilities(range, link, &mut rows);
-            rows
-        });
-        // Probabilities are not negative, so their bits are in their order; the outcome is in the
-        // last of 64, since the first is free.
-        let key = |p: f64, outcome: bool| (p + 0.0).to_bits() << 1 | u64::from(outcome);
-        let split = |key: u64| (f64::from_bits(key >> 1), key & 1 == 1);
-        let rows = || chunks.iter().flat_map(|rows| rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights));
+        let rows = Probabilities::new(view, link)?;
         let ((probabilities, outcomes), weights) = if view.is_weighted() {
-            let with_weight = rows().filter(|(_, weight)| **weight > 0.0);
-            let mut keys: Vec<(u64, u64)> =
-                with_weight.map(|((p, outcome), weight)| (key(*p, *outcome), weight.to_bits())).collect();
-            if keys.is_empty() {
-                return Err(Error::ZeroWeights { n_rows: view.len() as u64 });
-            }
-            keys.par_sort_unstable();
+            let keys = rows.keyed(|key, weight| (key, weight.to_bits()));
             let weights = keys.iter().map(|(_, weight)| f64::from_bits(*weight)).collect();
-            (keys.iter().map(|(key, _)| split(*key)).unzip(), Some(weights))
+            (keys.into_iter().map(|(key, _)| split_key(key)).unzip(), Some(weights))
         } else {
-            let mut keys: Vec<u64> = rows().map(|((p, outcome), _)| key(*p, *outcome)).collect();
-            keys.par_sort_unstable();
-            (keys.into_iter().map(split).unzip(), None)
+            (rows.keyed(|key, _| key).into_iter().map(split_key).unzip(), None)
         };
         Ok(Ordered { probabilities, outcomes, weights })
     }
@@ -80,13 +57,11 @@ impl Ordered {
     pub(super) fn shares(&self) -> Vec<f64> {
         let n = self.probabilities.len();
         let Some(weights) = &self.weights else { return vec![1.0 / n as f64; n] };
-        let largest = weights.iter().copied().fold(0.0, f64::max);
-        let total = weights.iter().map(|weight| weight / largest).collect::<Sum>().value();
-        weights.iter().map(|weight| weight / largest / total).collect()
+        let total = weights.iter().copied().collect::<Sum>().value();
+        weights.iter().map(|weight| weight / total).collect()
     }
 
     pub(super) fn ties(&self) -> TiedJump {
-        let largest = self.weights.as_ref().map_or(1.0, |weights| weights.iter().copied().fold(0.0, f64::max));
         let (mut jump, mut ece, mut total) = (Sum::default(), Sum::default(), Sum::default());
         let (mut n_tied, mut n_sets) = (0, 0);
         let mut start = 0;
@@ -95,7 +70,7 @@ impl Ordered {
             start = rows.end;
             let (mut negative, mut positive) = (Sum::default(), Sum::default());
             for row in rows {
-                if self.outcomes[row] { &mut positive } else { &mut negative }.add(self.weight(row) / largest);
+                if self.outcomes[row] { &mut positive } else { &mut negative }.add(self.weight(row));
             }
             let (negative, positive) = (negative.value(), positive.value());
             total.add(negative + positive);

@@ -167,10 +167,10 @@ impl Sweep {
         bins: into Vec<usize>;
 
         /// The distribution of the noise of LS-ECE.
-        noise: shared Noise;
+        noise: shared IntoNoise;
 
         /// The link between logits and probabilities.
-        link: shared Link;
+        link: shared IntoLink;
 
         /// The largest numerical error of LS-ECE that is accepted.
         tolerance: f64;

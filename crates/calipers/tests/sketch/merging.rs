@@ -95,24 +95,6 @@ fn rows_with_and_without_weights_merge_in_any_order() {
 }
 
 #[test]
-fn groups_of_a_batch_add_up_to_it() {
-    let data = Data::new(2_000, 47, true);
-    let predictions = data.all();
-    let view = predictions.binary().unwrap();
-    let whole = sketch_of(&view);
-    let mut merged = whole.empty_like();
-    for group in 0..7 {
-        let places: Vec<usize> = (0..2_000).filter(|place| place % 7 == group).collect();
-        let mut sketch = whole.empty_like();
-        sketch.update_selected(&view, &places).unwrap();
-        assert_eq!(sketch.n(), places.len() as u64);
-        merged.merge(&sketch).unwrap();
-    }
-    assert_eq!(merged.to_bytes(), whole.to_bytes());
-    assert_eq!(merged.update_selected(&view, &[2_000]).unwrap_err().code(), "invalid_setting");
-}
-
-#[test]
 fn unlike_sketches_are_refused_and_nothing_changes() {
     let data = Data::new(50, 53, false);
     let ours = data.sketch(&SketchOptions::new(), &[]);

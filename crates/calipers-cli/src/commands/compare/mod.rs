@@ -107,16 +107,11 @@ fn to_json(compared: &Compared) -> String {
 
 fn comparison(selected: &str, comparison: &Comparison) -> Value {
     let pair = |pair: &Pair| {
-        json!({
-            "first": comparison.models[pair.first].0,
-            "second": comparison.models[pair.second].0,
-            "difference": pair.difference,
-            "interval": json::interval(&pair.interval),
-            "standard_error": pair.standard_error,
-            "p_value": pair.p_value,
-            "p_adjusted": pair.p_adjusted,
-            "sentence": comparison.pair_sentence(pair),
-        })
+        let mut object = json!(pair);
+        object["first"] = comparison.models[pair.first].0.as_str().into();
+        object["second"] = comparison.models[pair.second].0.as_str().into();
+        object["sentence"] = comparison.pair_sentence(pair).into();
+        object
     };
     // All models are compared by one measure at one sigma.
     let compared_by = comparison.compared.first();

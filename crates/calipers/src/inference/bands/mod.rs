@@ -84,10 +84,8 @@ impl BandOptions {
         // With fewer no draw could be left out at either end. All draws of a curve are kept until
         // their order is known, hence the most.
         let least = (2.0 / (1.0 - self.level) - 1.0 - 1e-9).ceil();
-        if self.n_resamples as f64 >= least && self.n_resamples <= 10_000 {
-            return Ok(());
-        }
-        Err(Error::setting("n_resamples", format!("from {least} to 10000 at this level"), self.n_resamples))
+        let valid = self.n_resamples as f64 >= least && self.n_resamples <= 10_000;
+        Error::require(valid, "n_resamples", format!("from {least} to 10000 at this level"), self.n_resamples)
     }
 
     /// The probability of either side.

@@ -48,7 +48,7 @@ impl Default for Null {
 macro_rules! null_setters {
     () => {
         /// The link that turns raw binary scores into probabilities.
-        pub fn link(mut self, link: impl $crate::Link + 'static) -> Self {
+        pub fn link(mut self, link: impl $crate::IntoLink) -> Self {
             self.null.link = link.shared();
             self
         }

@@ -6,11 +6,12 @@
 
 use super::edges::Strategy;
 use super::equal_width::EqualWidth;
-use super::{Bin, BinnedEce, Norm, PROBABILITY_BITS};
+use super::{Bin, BinTotals, BinnedEce, Norm, PROBABILITY_BITS};
 use crate::Error;
 use crate::cells::Summary;
 use crate::data::Scale;
 use crate::link::{Link, Logistic};
+use crate::measures::prelude::Merge;
 use crate::numerics::sum::Sum;
 use crate::sketch::Sketch;
 
@@ -40,12 +41,11 @@ impl BinnedEce {
                 (exact.collect(), "(a, b] at k/B, float64", 2f64.powi(-(PROBABILITY_BITS as i32)))
             }
             (Strategy::Uniform, _) => {
-                let pieces = self.pieces(sketch);
-                (at_equal_widths(&pieces, &EqualWidth::new(n_bins)), "(a, b] at k/B, float64", 0.0)
+                let intervals = at_equal_widths(&self.pieces(sketch), &EqualWidth::new(n_bins));
+                (intervals, "(a, b] at k/B, float64", 0.0)
             }
             (Strategy::Quantile, _) => {
-                let pieces = self.pieces(sketch);
-                let intervals = at_quantiles(&pieces, n_bins, sketch.total_units() as f64);
+                let intervals = at_quantiles(&self.pieces(sketch), n_bins, sketch.total_units() as f64);
                 // Where a level is met up to rounding of the weights, as much of them may be in
                 // either bin.
                 (intervals, "(a, b] at weighted quantiles, ties pooled, float64", 2e-12 * n_bins as f64)
@@ -68,33 +68,33 @@ impl BinnedEce {
         }
         let n_bins = self.n_bins.resolve(sketch.n() as usize)?;
         let unit = sketch.unit();
-        let bin = |place: usize, n: u64, weight: f64, probability: f64, positive: f64| Bin {
+        // Rows, weight, Σ weight · probability and weight of outcome 1.
+        let sums: Vec<[f64; 4]> = match sketch.declared(n_bins).filter(|_| self.by_logistic(sketch)) {
+            Some((_, totals)) => {
+                let scale = 2f64.powi(-(PROBABILITY_BITS as i32));
+                let sums = |bin: &BinTotals| {
+                    [bin.count as f64, bin.weight as f64, bin.probability as f64 * scale, bin.positive as f64]
+                };
+                totals.iter().map(sums).collect()
+            }
+            None => {
+                let (binning, mut sums) = (EqualWidth::new(n_bins), vec![[0.0; 4]; n_bins]);
+                for Piece { mean, weight, row_weight, outcome, .. } in self.pieces(sketch) {
+                    let positive = if outcome { weight } else { 0.0 };
+                    sums[binning.place(mean)].merge([weight / unit / row_weight, weight, weight * mean, positive]);
+                }
+                sums
+            }
+        };
+        let bin = |(place, [n, weight, probability, positive]): (usize, [f64; 4])| Bin {
             lower: place as f64 / n_bins as f64,
             upper: (place + 1) as f64 / n_bins as f64,
-            n,
+            n: n.round() as u64,
             weight: weight / unit,
             mean_probability: probability / weight,
             outcome_rate: positive / weight,
         };
-        if let Some((_, totals)) = sketch.declared(n_bins).filter(|_| self.by_logistic(sketch)) {
-            let scale = 2f64.powi(-(PROBABILITY_BITS as i32));
-            let bins = totals.iter().enumerate().map(|(place, totals)| {
-                let probability = totals.probability as f64 * scale;
-                bin(place, totals.count, totals.weight as f64, probability, totals.positive as f64)
-            });
-            return Ok(bins.collect());
-        }
-        let binning = EqualWidth::new(n_bins);
-        let mut sums = vec![(0.0, 0.0, 0.0, 0.0); n_bins];
-        for piece in self.pieces(sketch) {
-            let (n, weight, probability, positive) = &mut sums[binning.place(piece.mean)];
-            *n += piece.weight / unit / piece.row_weight;
-            *weight += piece.weight;
-            *probability += piece.weight * piece.mean;
-            *positive += if piece.outcome { piece.weight } else { 0.0 };
-        }
-        let bins = sums.iter().enumerate();
-        Ok(bins.map(|(place, (n, weight, p, y))| bin(place, n.round() as u64, *weight, *p, *y)).collect())
+        Ok(sums.into_iter().enumerate().map(bin).collect())
     }
 
     /// Cells in ascending order, both outcomes together: mean probability, weight in units, and Σ

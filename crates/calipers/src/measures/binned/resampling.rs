@@ -110,10 +110,6 @@ impl Resampler for BinResampler {
         if total > 0.0 { self.norm(sums.into_iter(), total) } else { f64::NAN }
     }
 
-    fn influence_deviation(&self) -> Option<f64> {
-        None
-    }
-
     fn bracket(&self) -> Option<Bracket> {
         if self.norm != Norm::L1 {
             return None;
@@ -135,14 +131,7 @@ impl Resampler for BinResampler {
             let of_rows = variance(&end.weights, &deviations) - mean * mean / self.effective_rows();
             (of_rows.max(0.0) + lacking).sqrt()
         };
-        Some(Bracket {
-            lower: found.lower.value,
-            lower_deviation: deviation(&found.lower),
-            upper: found.upper.value,
-            upper_deviation: deviation(&found.upper),
-            corrected: found.corrected,
-            debiased: found.debiased,
-        })
+        Some(found.bracket(deviation))
     }
 
     fn effective_rows(&self) -> f64 {
@@ -159,12 +148,10 @@ impl BinnedEce {
     /// count in the bin of their mean.
     pub(super) fn bin_resampler(&self, sketch: &Sketch) -> Result<BinResampler, Error> {
         sketch.check_rows()?;
-        if self.strategy != Strategy::Uniform {
-            return Err(Error::setting("strategy", "\"uniform\" to resample from a sketch", self.strategy.name()));
-        }
+        let rule = "\"uniform\" to resample from a sketch";
+        Error::require(self.strategy == Strategy::Uniform, "strategy", rule, self.strategy.name())?;
         let binning = EqualWidth::new(self.n_bins.resolve(sketch.n() as usize)?);
-        let mut bins: Vec<Bin> = Vec::new();
-        bins.resize_with(binning.len(), Bin::default);
+        let mut bins: Vec<Bin> = (0..binning.len()).map(|_| Bin::default()).collect();
         for piece in self.pieces(sketch) {
             bins[binning.place(piece.mean.clamp(0.0, 1.0))].add(&piece, sketch.unit());
         }

@@ -241,9 +241,7 @@ impl Measure for SweepEce {
         if self.norm == Norm::Max {
             return Err(Norm::no_maximum("for a sweep"));
         }
-        if self.max_bins == Some(0) {
-            return Err(Error::setting("max_bins", "at least 1", 0));
-        }
+        Error::require(self.max_bins != Some(0), "max_bins", "at least 1", 0)?;
         let rows = Probabilities::new(view, &*self.link)?;
         let prefix = Prefix::new(rows.groups(), self.strategy, view.is_weighted());
         let most = self.max_bins.unwrap_or(usize::MAX).min(rows.len().saturating_sub(1)).max(1);

@@ -98,7 +98,7 @@ impl Measure for SurrogateIntervalCalibrationError {
 /// The least RintCE(w) + w, its w, and the bounds that follow for the exact probabilities.
 fn search(sums: &Sums, score_error: f64) -> (f64, f64, Exact) {
     let (mut value, mut best_width) = (f64::INFINITY, 1.0);
-    let mut exact = Exact::default();
+    let mut exact = Exact { highest: f64::INFINITY, least_gap: 0.0, lowest: f64::INFINITY };
     // Some at a time on all cores; those beyond the end of the search change nothing.
     'search: for batch in (0..=FINEST).step_by(BATCH) {
         let widths: Vec<f64> = (batch..=FINEST).take(BATCH).map(|k| 2f64.powi(-k)).collect();
@@ -145,12 +145,6 @@ struct Exact {
     lowest: f64,
 }
 
-impl Default for Exact {
-    fn default() -> Self {
-        Exact { highest: f64::INFINITY, least_gap: 0.0, lowest: f64::INFINITY }
-    }
-}
-
 impl Exact {
     /// Takes in the next narrower width.
     fn narrow(&mut self, width: f64, gap: f64, score_error: f64) {
@@ -169,21 +163,16 @@ impl Exact {
 /// Probabilities, and the sum of residuals before each in two words.
 struct Sums {
     probabilities: Vec<f64>,
-    before: Vec<(f64, f64)>,
+    before: Vec<Sum>,
 }
 
 impl Sums {
     fn new(groups: &[Group]) -> Self {
-        let mut before = Vec::with_capacity(groups.len() + 1);
-        let (mut head, mut tail) = (0.0f64, 0.0f64);
-        before.push((head, tail));
+        let mut sum = Sum::default();
+        let mut before = vec![sum];
         for group in groups {
-            let residual = group.residual();
-            let sum = head + residual;
-            let part = sum - head;
-            tail += (head - (sum - part)) + (residual - part);
-            head = sum;
-            before.push((head, tail));
+            sum.add(group.residual());
+            before.push(sum);
         }
         Sums { probabilities: groups.iter().map(|group| group.p).collect(), before }
     }
@@ -201,8 +190,7 @@ impl Sums {
             let leaves = p[first];
             let enters = if end < n { p[end] - width } else { f64::INFINITY };
             let next = leaves.min(enters);
-            let (from, to) = (self.before[first], self.before[end]);
-            let inside = (to.0 - from.0) + (to.1 - from.1);
+            let inside = self.before[end].minus(self.before[first]);
             integral.add(inside.abs() * (next - x));
             first += usize::from(leaves <= next);
             end += usize::from(enters <= next);

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::Bandwidth;
 use super::beta_sums::BetaSums;
+use super::{Bandwidth, check_others};
 use crate::measures::binned::Norm;
 use crate::measures::ls_ece::check_clip;
 use crate::measures::prelude::*;
@@ -132,27 +132,8 @@ fn by_likelihood(groups: &[Group]) -> f64 {
         };
         places.par_iter().panic_fuse().map(of_place).collect::<Vec<f64>>().into_iter().collect::<Sum>().value()
     };
-    let mut best = (f64::NEG_INFINITY, 0.1);
-    for bandwidth in candidates() {
-        let value = likelihood(bandwidth);
-        if value > best.0 {
-            best = (value, bandwidth);
-        }
-    }
-    best.1
-}
-
-/// The rows of one probability, and what they weigh: (weight, outcome).
-fn rows_by_group<'a>(rows: &'a [(f64, f64, bool)], groups: &[Group]) -> Vec<&'a [(f64, f64, bool)]> {
-    let mut rest = rows;
-    groups
-        .iter()
-        .map(|group| {
-            let (own, others) = rest.split_at(group.n as usize);
-            rest = others;
-            own
-        })
-        .collect()
+    let both = candidates().map(|bandwidth| (likelihood(bandwidth), bandwidth));
+    both.fold((f64::NEG_INFINITY, 0.1), |best, other| if other.0 > best.0 { other } else { best }).1
 }
 
 entry! { BETA_KDE = BetaKdeEce::new();
@@ -189,21 +170,16 @@ impl Measure for BetaKdeEce {
             .map(|((p, weight), outcome)| (p.clamp(self.clip, 1.0 - self.clip), *weight, *outcome))
             .collect();
         drop(all);
-        if rows.len() < 2 {
-            let too_few =
-                Error::setting("rows", "at least 2 with weight: each is compared with the others", rows.len());
-            return Err(if rows.is_empty() { Error::ZeroWeights { n_rows: view.len() as u64 } } else { too_few });
-        }
+        check_others(rows.len(), view.len())?;
         rows.par_sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
-        let groups: Vec<Group> = rows
-            .chunk_by(|a, b| a.0 == b.0)
-            .map(|rows| Group {
-                p: rows[0].0,
-                negative: rows.iter().filter(|row| !row.2).map(|row| row.1).sum(),
-                positive: rows.iter().filter(|row| row.2).map(|row| row.1).sum(),
-                n: rows.len() as u64,
-            })
-            .collect();
+        let members: Vec<&[(f64, f64, bool)]> = rows.chunk_by(|a, b| a.0 == b.0).collect();
+        let group = |rows: &&[(f64, f64, bool)]| Group {
+            p: rows[0].0,
+            negative: rows.iter().filter(|row| !row.2).map(|row| row.1).sum(),
+            positive: rows.iter().filter(|row| row.2).map(|row| row.1).sum(),
+            n: rows.len() as u64,
+        };
+        let groups: Vec<Group> = members.iter().map(group).collect();
         let (bandwidth, bandwidth_rule) = match self.bandwidth {
             Bandwidth::Auto => (by_likelihood(&groups), "likelihood"),
             Bandwidth::Value(bandwidth) => (bandwidth, "given"),
@@ -212,16 +188,14 @@ impl Measure for BetaKdeEce {
 
         let sums = BetaSums::new(&groups, bandwidth);
         let all_others = sums.all_others();
-        let members = rows_by_group(&rows, &groups);
         let of_group = |index: usize| {
             let (others, group) = (&all_others[index], &groups[index]);
             let mut sum = 0.0;
             for &(p, weight, outcome) in members[index] {
-                let (copies, positive) = (group.weight() - weight, group.positive - if outcome { weight } else { 0.0 });
                 // Exactly none where the row is alone: differences of sums would leave a trace.
-                let alone = group.n == 1;
-                let total = others.total + if alone { 0.0 } else { copies.max(0.0) * others.own };
-                let positive = others.positive + if alone { 0.0 } else { positive.max(0.0) * others.own };
+                let copies = |weight: f64| if group.n == 1 { 0.0 } else { weight.max(0.0) * others.own };
+                let total = others.total + copies(group.weight() - weight);
+                let positive = others.positive + copies(group.positive - if outcome { weight } else { 0.0 });
                 let gap = (positive / total).min(1.0) - p;
                 sum += weight * self.norm.size(gap);
             }

@@ -117,11 +117,6 @@ fn cell_ranges(groups: &[Group], width: f64) -> Vec<Range<usize>> {
     ranges
 }
 
-/// ln z and ln(1 - z), in that order.
-fn logs(z: f64) -> (f64, f64) {
-    (z.ln(), (-z).ln_1p())
-}
-
 impl<'a> BetaSums<'a> {
     /// Groups have probabilities inside (0, 1), in ascending order.
     pub(super) fn new(groups: &'a [Group], bandwidth: f64) -> Self {
@@ -144,12 +139,14 @@ impl<'a> BetaSums<'a> {
     /// The sums at the place of a group, without the group.
     pub(super) fn others(&self, own: usize) -> Others {
         let z = self.groups[own].p;
-        let (log, log_complement) = logs(z);
-        let place = Place { log, log_complement, logit: log - log_complement };
+        let place = Place::new(z);
         let at_own = self.exponent(&place, z, self.log_norms[own]);
         // Most places have neighbours, or copies of their own, about as likely as themselves; those
         // that have none are summed up once more, on the scale of the likeliest.
-        let near = self.sum(own, &place, at_own);
+        let mut near = Others { total: 0.0, positive: 0.0, own: 1.0, scale: at_own };
+        let home = self.cell_of[own] as usize;
+        self.add_home(own, home, &place, &mut near);
+        self.add_outwards(own, home, &place, &mut near);
         if near.total > 1e-200 || self.groups[own].n > 1 || self.groups.len() == 1 {
             return near;
         }
@@ -167,37 +164,22 @@ impl<'a> BetaSums<'a> {
         (x * place.log + (1.0 - x) * place.log_complement) / self.bandwidth + log_norm
     }
 
-    fn sum(&self, own: usize, place: &Place, scale: f64) -> Others {
-        let mut others = Others { total: 0.0, positive: 0.0, own: 1.0, scale };
-        let home = self.cell_of[own] as usize;
-        self.add_home(own, home, place, &mut others);
-        self.add_outwards(own, home, place, &mut others);
-        others
-    }
-
     /// The cells below and above `home`, until what is left is negligible.
     fn add_outwards(&self, own: usize, home: usize, place: &Place, others: &mut Others) {
         for upwards in [false, true] {
-            let mut cell = home;
             // At the place itself; concave as ln K is, it falls from where it is below its last
             // value.
             let mut previous = 0.0;
-            loop {
-                match (upwards, cell) {
-                    (false, 0) => break,
-                    (false, _) => cell -= 1,
-                    (true, _) => cell += 1,
-                }
-                let Some(content) = self.cells.get(cell) else { break };
+            for step in 1..=self.cells.len() {
+                let cell = if upwards { Some(home + step) } else { home.checked_sub(step) };
+                let Some(content) = cell.and_then(|cell| self.cells.get(cell)) else { break };
                 self.add_cell(content, own, place, others);
-                // K of the last group looked at: once it falls, all beyond have less.
+                // K of the last group looked at: once it falls, all beyond have less. Below e^-800
+                // there is nothing to be found on this scale, even if nothing was found so far.
                 let last = if upwards { content.end - 1 } else { content.start };
                 let exponent = self.exponent(place, self.groups[last].p, self.log_norms[last]) - others.scale;
-                if exponent < previous && self.total * exponent.exp() <= NEGLIGIBLE * others.total {
-                    break;
-                }
-                // Nothing found so far, and nothing to be found on this scale.
-                if exponent < previous && exponent < -800.0 {
+                let is_negligible = self.total * exponent.exp() <= NEGLIGIBLE * others.total || exponent < -800.0;
+                if exponent < previous && is_negligible {
                     break;
                 }
                 previous = exponent;
@@ -306,11 +288,8 @@ struct Crowd {
 impl Crowd {
     fn new(sums: &BetaSums<'_>, number: usize, piece: Range<usize>) -> Option<Crowd> {
         let cell = &sums.cells[number];
-        let logit = |p: f64| {
-            let (log, log_complement) = logs(p);
-            log - log_complement
-        };
-        let (low, high) = (logit(sums.groups[piece.start].p), logit(sums.groups[piece.end - 1].p));
+        let logit = |index: usize| Place::new(sums.groups[index].p).logit;
+        let (low, high) = (logit(piece.start), logit(piece.end - 1));
         let (middle, half_range) = (0.5 * (low + high), 0.5 * (high - low) * (1.0 + 1e-12));
         let at = |v: f64| {
             // ln p and ln(1 - p) without cancellation.
@@ -342,8 +321,7 @@ impl Crowd {
     fn others(&self, sums: &BetaSums<'_>, own: usize) -> Others {
         let group = &sums.groups[own];
         let cell = &sums.cells[self.cell];
-        let (log, log_complement) = logs(group.p);
-        let place = Place { log, log_complement, logit: log - log_complement };
+        let place = Place::new(group.p);
         let scale = sums.exponent(&place, cell.middle, cell.log_norm);
         let at_own = (sums.exponent(&place, group.p, sums.log_norms[own]) - scale).exp();
         let x = (place.logit - self.middle) / self.half_range;
@@ -375,13 +353,12 @@ impl Cell {
         let norms: Vec<f64> = members.iter().map(|group| log_norm(group.p, h, whole)).collect();
         let (low, high) = (members[0].p, members[members.len() - 1].p);
         let middle = 0.5 * (low + high);
-        let (log, log_complement) = logs(middle);
         let mut cell = Cell {
             start: range.start,
             end: range.end,
             middle,
             half_width: (0.5 * (high - low)).max(f64::MIN_POSITIVE),
-            logit: log - log_complement,
+            logit: Place::new(middle).logit,
             log_norm: log_norm(middle, h, whole),
             moments: [[0.0; MOMENTS]; 2],
             weight: members.iter().map(|group| group.weight()).sum(),
@@ -411,6 +388,13 @@ struct Place {
     log: f64,
     log_complement: f64,
     logit: f64,
+}
+
+impl Place {
+    fn new(z: f64) -> Self {
+        let (log, log_complement) = (z.ln(), (-z).ln_1p());
+        Place { log, log_complement, logit: log - log_complement }
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::check_others;
 use crate::data::Predictions;
 use crate::measures::binned::Norm;
 use crate::measures::ls_ece::check_clip;
@@ -88,30 +89,17 @@ impl CanonicalKdeEce {
     pub fn estimate(&self, predictions: &Predictions<'_>) -> Result<Estimate, Error> {
         check_clip(self.clip)?;
         let (n, k) = (predictions.len(), predictions.n_classes());
-        if k < 2 {
-            return Err(Error::setting("multiclass", "left out for a plain column of scores", "\"canonical\""));
-        }
+        Error::require(k >= 2, "multiclass", "left out for a plain column of scores", "\"canonical\"")?;
         if self.norm == Norm::Max {
             return Err(Norm::no_maximum("for a mean over rows"));
         }
         check_range("bandwidth", self.bandwidth, 1e-7..=100.0, "in [1e-7, 100]")?;
         let cost = Self::cost(n, k);
-        if cost > self.limit {
-            let rule =
-                format!("at least {cost} for {n} rows of {k} classes, each of which is compared with all others");
-            return Err(Error::setting("limit", rule, self.limit));
-        }
+        let rule = format!("at least {cost} for {n} rows of {k} classes, each of which is compared with all others");
+        Error::require(cost <= self.limit, "limit", rule, self.limit)?;
         let rows = predictions.all_classes()?;
         let weighty: Vec<usize> = (0..n).filter(|&row| rows.weights[row] > 0.0).collect();
-        match weighty.len() {
-            0 if n == 0 => return Err(Error::NoRows),
-            0 => return Err(Error::ZeroWeights { n_rows: n as u64 }),
-            1 => {
-                let rule = "at least 2 with weight: each is compared with the others";
-                return Err(Error::setting("rows", rule, 1));
-            }
-            _ => {}
-        }
+        check_others(weighty.len(), n)?;
 
         let h = self.bandwidth;
         let vector = |row: usize| &rows.probabilities[row * k..(row + 1) * k];

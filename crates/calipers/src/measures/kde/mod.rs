@@ -46,6 +46,15 @@ impl KdeKernel {
     }
 }
 
+/// Rejects rows of which fewer than two have weight.
+fn check_others(n_with_weight: usize, n_rows: usize) -> Result<(), Error> {
+    match n_with_weight {
+        0 if n_rows == 0 => Err(Error::NoRows),
+        0 => Err(Error::ZeroWeights { n_rows: n_rows as u64 }),
+        n => Error::require(n >= 2, "rows", "at least 2 with weight: each is compared with the others", n),
+    }
+}
+
 names! { KdeKernel, "kernel";
     Triweight = "triweight",
     Gaussian = "gaussian",
@@ -160,7 +169,7 @@ impl Measure for KdeEce {
         let noise = self.kernel.noise();
         let kernel = ReflectedKernel { noise, sigma: bandwidth };
         let n_panels = kernel.panels(Deposit::Outcomes, self.tolerance)?;
-        let found = Circle::new(&rows, noise, Deposit::Outcomes, n_panels)?.integrate(kernel);
+        let found = Circle::new(&rows, noise, Deposit::Outcomes, n_panels).integrate(kernel);
         if !(found.bound <= self.tolerance) {
             let (tolerance, attainable) = (self.tolerance, 2.0 * found.bound);
             return Err(Error::ToleranceNotMet { tolerance, attainable, reason: "rounding may cost more" });

@@ -101,7 +101,7 @@ fn shift(kernel: &Kernel<'_>, points: &Points) -> f64 {
 fn on_grid(points: &Points, kernel: &Kernel<'_>) -> Option<(Vec<f64>, Vec<f64>)> {
     let order = 6;
     let supremum = 0.5 * kernel.noise.variation(order + 1)? / kernel.sigma;
-    let (min, max) = points.range();
+    let (min, max) = points.range;
     let spacing = kernel.sigma / PANELS;
     let mut reach_sigmas = 1.0;
     while kernel.noise.tail(reach_sigmas - 1.0) > 1e-30 {

@@ -36,11 +36,10 @@ impl LsEce {
         let Prepared { atoms, far, sigma, raised } = self.prepare(sketch)?;
         let kernel = self.kernel(sigma);
         let price = atoms.bound + far + 2.0 * sketch.weight_error();
-        if !(far <= CELLS_SHARE * self.tolerance) {
-            let largest = error::number(sketch.options().largest_logit_value());
-            let rule = format!("within ±{largest} at this sigma and link in a sketch");
-            return Err(Error::setting("logits", rule, format!("{} beyond", sketch.n_clipped())));
-        }
+        let largest = error::number(sketch.options().largest_logit_value());
+        let rule = format!("within ±{largest} at this sigma and link in a sketch");
+        let got = format!("{} beyond", sketch.n_clipped());
+        Error::require(far <= CELLS_SHARE * self.tolerance, "logits", rule, got)?;
         if !(price <= CELLS_SHARE * self.tolerance) {
             return Err(self.cells_too_wide(price));
         }
@@ -90,10 +89,9 @@ impl LsEce {
 
     fn prepare(&self, sketch: &Sketch) -> Result<Prepared, Error> {
         let clip = sketch.options().clip_value();
-        if sketch.scale() == Some(Scale::Probability) && self.clip != clip {
-            let rule = format!("{}, that of the sketch", error::number(clip));
-            return Err(Error::setting("clip", rule, error::number(self.clip)));
-        }
+        let is_clipped_so = sketch.scale() != Some(Scale::Probability) || self.clip == clip;
+        let rule = format!("{}, that of the sketch", error::number(clip));
+        Error::require(is_clipped_so, "clip", rule, error::number(self.clip))?;
         if let Sigma::Value(sigma) = self.sigma {
             let sigma = self.sigma.in_range(sigma)?;
             let far = self.price_of_far(sketch, sigma);

@@ -42,7 +42,7 @@ impl Grid {
     /// Spreads all points with these masses (1 each, if there are none) in place of their weights,
     /// or returns `None` if the grid would be too large.
     pub(super) fn new(points: &Points, masses: Option<&[f64]>, plan: &Plan) -> Option<Self> {
-        let (min, max) = points.range();
+        let (min, max) = points.range;
         // Panels are counted in the last bits of doubles. NaN fails, too.
         if !(plan.position(min).abs().max(plan.position(max).abs()) < 2e15) {
             return None;

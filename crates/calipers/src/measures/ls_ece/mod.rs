@@ -293,10 +293,7 @@ impl Measure for LsEce {
     }
 
     fn resolve(&self, views: &[&BinaryView<'_>]) -> Result<Option<Box<dyn Measure>>, Error> {
-        self.check_settings()?;
-        let common = self.sigma.common(views, &*self.link, self.clip)?;
-        let at = |sigma: f64| LsEce { common_sigma: true, ..self.clone().sigma(sigma) };
-        Ok(common.map(|sigma| Box::new(at(sigma)) as Box<dyn Measure>))
+        Ok(self.at_common_sigma(views)?.map(|measure| Box::new(measure) as Box<dyn Measure>))
     }
 
     fn resolved_as(&self, estimate: &Estimate) -> Option<Box<dyn Measure>> {
@@ -306,6 +303,13 @@ impl Measure for LsEce {
 }
 
 impl LsEce {
+    /// With the sigma of several models together, where it is to be chosen automatically.
+    fn at_common_sigma(&self, views: &[&BinaryView<'_>]) -> Result<Option<LsEce>, Error> {
+        self.check_settings()?;
+        let common = self.sigma.common(views, &*self.link, self.clip)?;
+        Ok(common.map(|sigma| LsEce { common_sigma: true, ..self.clone().sigma(sigma) }))
+    }
+
     fn sigma_rule(&self) -> &'static str {
         self.sigma.rule_name(self.common_sigma)
     }

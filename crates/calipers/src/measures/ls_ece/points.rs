@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::data::{BinaryView, Rows, Scale};
 use crate::link::Link;
+use crate::measures::Probabilities;
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
 
@@ -10,7 +11,7 @@ use crate::numerics::sum::Sum;
 pub(super) const FAR: f64 = 1e8;
 
 /// Rows as points on the logit axis.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Points {
     pub(crate) logits: Vec<f64>,
     pub(crate) outcomes: Vec<bool>,
@@ -25,17 +26,7 @@ pub(crate) struct Points {
     pub(crate) largest_logit_error: f64,
     pub(crate) n_clipped: u64,
     /// Smallest and largest logit that has weight.
-    range: (f64, f64),
-}
-
-/// One chunk of points, before they are put together.
-struct Chunk {
-    rows: Rows,
-    n_clipped: u64,
-    /// Σ weight · error
-    logit_error: f64,
-    largest_logit_error: f64,
-    range: (f64, f64),
+    pub(crate) range: (f64, f64),
 }
 
 /// No logit at all.
@@ -46,44 +37,30 @@ fn hull(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
 }
 
 impl Points {
-    /// Reads a view, with probabilities clipped to [clip, 1 - clip].
+    /// Reads a view, with probabilities clipped to [clip, 1 - clip]. Weights are divided by the
+    /// largest, so that squares neither overflow nor vanish.
     pub(crate) fn new(view: &BinaryView<'_>, link: &dyn Link, clip: f64) -> Result<Self, Error> {
-        let n = view.len();
-        if n == 0 {
-            return Err(Error::NoRows);
-        }
-        let to_logit = ToLogit { view, link, clip };
-        // Divided by the largest weight, so that squares neither overflow nor vanish.
-        let largest_weight = view.largest_weight();
-        let chunks = parallel::map_chunks(n, parallel::chunk_of(n), |range| {
-            let mut rows = Rows::default();
-            view.read(range, &mut rows);
-            if view.is_weighted() {
-                rows.weights.iter_mut().for_each(|weight| *weight /= largest_weight);
-            }
-            to_logit.apply(rows)
-        });
-
+        let (n, rows) = (view.len(), Probabilities::of_scores(view)?);
+        let chunks =
+            parallel::map_chunks(n, parallel::chunk_of(n), |range| Self::of_rows(rows.rows(range), view, link, clip));
         let mut points = Points {
             logits: Vec::with_capacity(n),
             outcomes: Vec::with_capacity(n),
             weights: view.is_weighted().then(|| Vec::with_capacity(n)),
             total_weight: n as f64,
             effective_n: n as f64,
-            logit_error: 0.0,
-            largest_logit_error: 0.0,
-            n_clipped: 0,
             range: EMPTY,
+            ..Points::default()
         };
         for chunk in chunks {
-            if let Some(place) = chunk.rows.scores.iter().position(|logit| !logit.is_finite()) {
+            if let Some(place) = chunk.logits.iter().position(|logit| !logit.is_finite()) {
                 let row = (points.logits.len() + place) as u64;
-                return Err(Error::InvalidLogit { row, class: None, value: chunk.rows.scores[place] });
+                return Err(Error::InvalidLogit { row, class: None, value: chunk.logits[place] });
             }
-            points.logits.extend_from_slice(&chunk.rows.scores);
-            points.outcomes.extend_from_slice(&chunk.rows.outcomes);
-            if let Some(weights) = &mut points.weights {
-                weights.extend_from_slice(&chunk.rows.weights);
+            points.logits.extend(chunk.logits);
+            points.outcomes.extend(chunk.outcomes);
+            if let (Some(weights), Some(more)) = (&mut points.weights, chunk.weights) {
+                weights.extend(more);
             }
             points.n_clipped += chunk.n_clipped;
             points.logit_error += chunk.logit_error;
@@ -91,9 +68,6 @@ impl Points {
             points.range = hull(points.range, chunk.range);
         }
         points.sum_weights();
-        if !(points.total_weight > 0.0) {
-            return Err(Error::ZeroWeights { n_rows: n as u64 });
-        }
         points.logit_error /= points.total_weight;
         Ok(points)
     }
@@ -115,17 +89,9 @@ impl Points {
         largest_logit_error: f64,
     ) -> Self {
         let range = range_of(&logits, &weights);
-        let mut points = Points {
-            logits,
-            outcomes,
-            weights: Some(weights),
-            total_weight: 0.0,
-            effective_n: 0.0,
-            logit_error,
-            largest_logit_error,
-            n_clipped: 0,
-            range,
-        };
+        let weights = Some(weights);
+        let mut points =
+            Points { logits, outcomes, weights, logit_error, largest_logit_error, range, ..Points::default() };
         points.sum_weights();
         points
     }
@@ -143,11 +109,6 @@ impl Points {
     #[inline]
     pub(crate) fn weight(&self, index: usize) -> f64 {
         self.weights.as_ref().map_or(1.0, |weights| weights[index])
-    }
-
-    /// Smallest and largest logit that has weight.
-    pub(crate) fn range(&self) -> (f64, f64) {
-        self.range
     }
 
     /// Brings all logits to within `limit` of 0.
@@ -173,31 +134,25 @@ pub(super) fn clipped(p: f64, clip: f64) -> f64 {
     if raised < 1.0 - clip { raised } else { 1.0 - clip }
 }
 
-/// How the scores of a view become logits under a link.
-struct ToLogit<'a> {
-    view: &'a BinaryView<'a>,
-    link: &'a dyn Link,
-    clip: f64,
-}
-
-impl ToLogit<'_> {
-    fn apply(&self, mut rows: Rows) -> Chunk {
+impl Points {
+    /// One chunk of a view, before weights are summed: `logit_error` is Σ weight · error.
+    fn of_rows(mut rows: Rows, view: &BinaryView<'_>, link: &dyn Link, clip: f64) -> Self {
         let mut n_clipped = 0;
         let mut errors = vec![0.0; rows.scores.len()];
-        match self.view.scale() {
+        match view.scale() {
             Scale::Link => {}
             Scale::LogOdds => {
                 for (score, error) in rows.scores.iter_mut().zip(&mut errors) {
-                    (*score, *error) = self.link.inverse_log_odds(*score, self.view.score_error(*score));
+                    (*score, *error) = link.inverse_log_odds(*score, view.score_error(*score));
                 }
             }
             Scale::Probability => {
                 for score in &mut rows.scores {
-                    let p = clipped(*score, self.clip);
+                    let p = clipped(*score, clip);
                     n_clipped += u64::from(p != *score);
                     *score = p;
                 }
-                self.link.inverse_all(&mut rows.scores, &mut errors);
+                link.inverse_all(&mut rows.scores, &mut errors);
             }
         }
         let (mut logit_error, mut largest_logit_error) = ([0.0; LANES], [0.0_f64; LANES]);
@@ -212,13 +167,15 @@ impl ToLogit<'_> {
                 largest_logit_error[lane] = largest_logit_error[lane].max(error);
             }
         }
-        let range = range_of(&rows.scores, &rows.weights);
-        Chunk {
-            rows,
+        Points {
+            range: range_of(&rows.scores, &rows.weights),
+            logits: rows.scores,
+            outcomes: rows.outcomes,
+            weights: Some(rows.weights),
             n_clipped,
             logit_error: logit_error.iter().sum(),
             largest_logit_error: largest_logit_error.into_iter().fold(0.0, f64::max),
-            range,
+            ..Points::default()
         }
     }
 }

@@ -1,20 +1,19 @@
 //! The paper's own estimator, which samples the outer expectation.
 
-use std::sync::Arc;
-
 use rayon::prelude::*;
 
 use super::regression::Regression;
 use super::specs::SAMPLED;
-use super::{DEFAULT_CLIP, Kernel, LsEce, Points, Sigma, check_clip};
+use super::{LsEce, Points, Sigma};
+use crate::link::IntoLink;
 use crate::measures::prelude::*;
-use crate::noise::{Gaussian, Noise};
+use crate::noise::IntoNoise;
 use crate::numerics::random::Uniforms;
 use crate::setters::setters;
 use crate::watch;
 
 /// Samples that are worked on at once.
-const CHUNK: u64 = 1 << 16;
+const CHUNK: usize = 1 << 16;
 
 /// LS-ECE by sampling, as in section 5 of the paper: for those who want to reproduce it.
 ///
@@ -44,105 +43,78 @@ const CHUNK: u64 = 1 << 16;
 /// ```
 #[derive(Debug, Clone)]
 pub struct LsEceSampled {
-    sigma: Sigma,
-    /// Whether sigma was chosen automatically for several models together.
-    common_sigma: bool,
-    noise: Arc<dyn Noise>,
-    link: Arc<dyn Link>,
+    /// The same measure as an integral.
+    exact: LsEce,
     n_samples: u64,
     random_state: u64,
-    clip: f64,
 }
 
 impl LsEceSampled {
     /// Gaussian noise of that scale, logistic link, 10,000 samples, seed 0.
     pub fn new(sigma: impl Into<Sigma>) -> Self {
-        LsEceSampled {
-            sigma: sigma.into(),
-            common_sigma: false,
-            noise: Arc::new(Gaussian),
-            link: Arc::new(Logistic),
-            n_samples: 10_000,
-            random_state: 0,
-            clip: DEFAULT_CLIP,
-        }
+        LsEceSampled { exact: LsEce::new().sigma(sigma), n_samples: 10_000, random_state: 0 }
+    }
+
+    /// The distribution of the noise, drawn and smoothed with alike.
+    pub fn noise(self, noise: impl IntoNoise) -> Self {
+        LsEceSampled { exact: self.exact.noise(noise), ..self }
+    }
+
+    /// The link between logits and probabilities.
+    pub fn link(self, link: impl IntoLink) -> Self {
+        LsEceSampled { exact: self.exact.link(link), ..self }
+    }
+
+    /// As for [`LsEce::clip`](crate::LsEce::clip).
+    pub fn clip(self, clip: f64) -> Self {
+        LsEceSampled { exact: self.exact.clip(clip), ..self }
     }
 
     setters! {
-        /// The distribution of the noise, drawn and smoothed with alike.
-        noise: shared Noise;
-
-        /// The link between logits and probabilities.
-        link: shared Link;
-
         /// How many samples, at least 2.
         n_samples: u64;
 
         /// The seed: the same numbers on every machine and any number of threads.
         random_state: u64;
-
-        /// As for [`LsEce::clip`](crate::LsEce::clip).
-        clip: f64;
-    }
-}
-
-/// Draws of u = h_I + ξ, one after another from one stream.
-struct Draws<'a> {
-    points: &'a Points,
-    kernel: Kernel<'a>,
-    order: &'a [usize],
-    /// Weights cumulated in the order of the logits.
-    cumulated: Vec<f64>,
-    uniforms: Uniforms,
-}
-
-impl<'a> Draws<'a> {
-    fn new(points: &'a Points, kernel: Kernel<'a>, order: &'a [usize], random_state: u64) -> Self {
-        let cumulated = running_sums(order.iter().map(|&index| points.weight(index))).collect();
-        Draws { points, kernel, order, cumulated, uniforms: Uniforms::new(random_state) }
-    }
-
-    fn draw(&mut self) -> f64 {
-        let target = self.uniforms.next() * self.points.total_weight;
-        let place = self.cumulated.partition_point(|&weight| weight <= target).min(self.order.len() - 1);
-        let noise = self.kernel.noise.sample(&mut || self.uniforms.next());
-        self.points.logits[self.order[place]] + self.kernel.sigma * noise
-    }
-}
-
-impl LsEceSampled {
-    /// The same measure as an integral.
-    fn exact(&self) -> LsEce {
-        LsEce::new().sigma(self.sigma).noise(Arc::clone(&self.noise)).link(Arc::clone(&self.link)).clip(self.clip)
     }
 }
 
 impl Measure for LsEceSampled {
-    described! { &SAMPLED }
+    fn spec(&self) -> &'static Spec {
+        &SAMPLED
+    }
+
+    fn link(&self) -> &dyn Link {
+        &*self.exact.link
+    }
 
     fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
-        check_clip(self.clip)?;
+        let LsEce { noise, link, clip, .. } = &self.exact;
+        self.exact.check_settings()?;
         check_range("n_samples", self.n_samples as f64, 2.0.., "at least 2")?;
-        let points = Points::new(view, &*self.link, self.clip)?;
-        let sigma = self.sigma.resolve(&points, &*self.link)?;
-        let kernel = Kernel { noise: &*self.noise, link: &*self.link, sigma };
-        let regression = Regression::new(&points, kernel);
-        let mut draws = Draws::new(&points, kernel, regression.order(), self.random_state);
+        let (points, sigma) = self.exact.points(view)?;
+        let regression = Regression::new(&points, self.exact.kernel(sigma));
+        let order = regression.order();
+        let cumulated: Vec<f64> = running_sums(order.iter().map(|&index| points.weight(index))).collect();
+        let mut uniforms = Uniforms::new(self.random_state);
+        // u = h_I + ξ, one after another from one stream.
+        let mut draw = || {
+            let target = uniforms.next() * points.total_weight;
+            let place = cumulated.partition_point(|&weight| weight <= target).min(order.len() - 1);
+            points.logits[order[place]] + sigma * noise.sample(&mut || uniforms.next())
+        };
+        let gap = |&u: &f64| {
+            watch::check();
+            (outcome_rate(&points, &regression, u) - link.response(u)).abs()
+        };
         let (mut sum, mut squares) = (Sum::default(), Sum::default());
-        let mut n_left = self.n_samples;
-        while n_left > 0 {
-            let n_now = n_left.min(CHUNK);
-            let places: Vec<f64> = (0..n_now).map(|_| draws.draw()).collect();
-            let gap = |&u: &f64| {
-                watch::check();
-                (outcome_rate(&points, &regression, u) - self.link.response(u)).abs()
-            };
+        for start in (0..self.n_samples).step_by(CHUNK) {
+            let places: Vec<f64> = (start..self.n_samples).take(CHUNK).map(|_| draw()).collect();
             let gaps: Vec<f64> = places.par_iter().panic_fuse().map(gap).collect();
             for gap in gaps {
                 sum.add(gap);
                 squares.add(gap * gap);
             }
-            n_left -= n_now;
         }
         let m = self.n_samples as f64;
         let mean = sum.value() / m;
@@ -151,33 +123,31 @@ impl Measure for LsEceSampled {
         // logits' by the noise's total variation. The error of sampling itself stands beside it.
         let bound = 2f64.powi(-43)
             + 2.0 * regression.neglected * sigma
-            + self.noise.variation(1).unwrap_or(f64::INFINITY) * points.logit_error / sigma;
+            + noise.variation(1).unwrap_or(f64::INFINITY) * points.logit_error / sigma;
         let estimate = Estimate::new(self.spec(), mean, bound)
             .of(view)
             .clipped(points.n_clipped)
             .with("sigma", sigma)
-            .with("sigma_rule", self.sigma.rule_name(self.common_sigma))
-            .with("noise", self.noise.name())
-            .with("link", self.link.name())
+            .with("sigma_rule", self.exact.sigma_rule())
+            .with("noise", noise.name())
+            .with("link", link.name())
             .with("n_samples", self.n_samples)
             .with("random_state", self.random_state)
-            .with("clip", self.clip);
+            .with("clip", *clip);
         Ok(Estimate { standard_error: Some((variance / m).sqrt()), ..estimate })
     }
 
     fn decided_by(&self) -> Option<Box<dyn Measure>> {
-        self.exact().decided_by()
+        self.exact.decided_by()
     }
 
     fn compared_by(&self, views: &[&BinaryView<'_>]) -> Result<Option<Box<dyn Measure>>, Error> {
-        self.exact().compared_by(views)
+        self.exact.compared_by(views)
     }
 
     fn resolve(&self, views: &[&BinaryView<'_>]) -> Result<Option<Box<dyn Measure>>, Error> {
-        check_clip(self.clip)?;
-        let common = self.sigma.common(views, &*self.link, self.clip)?;
-        let at = |sigma: f64| LsEceSampled { sigma: Sigma::Value(sigma), common_sigma: true, ..self.clone() };
-        Ok(common.map(|sigma| Box::new(at(sigma)) as Box<dyn Measure>))
+        let sampled = |exact: LsEce| LsEceSampled { exact, ..self.clone() };
+        Ok(self.exact.at_common_sigma(views)?.map(|exact| Box::new(sampled(exact)) as Box<dyn Measure>))
     }
 }
 

@@ -34,7 +34,7 @@ impl Kernel<'_> {
     /// The right side is the mirror image, with outcomes exchanged and 1 - ρ(d). In all 6
     /// max(ρ(-d), 1 - ρ(d)) + 10 τ.
     pub(super) fn clamped(&self, points: &Points, integrand: Integrand) -> Result<Option<Clamped>, Error> {
-        let (min, max) = points.range();
+        let (min, max) = points.range;
         let largest = min.abs().max(max.abs());
         let Some((limit, cost)) = self.limit(integrand) else {
             let rule = "at most 1e8 in size for noise with so heavy a tail";

@@ -76,7 +76,7 @@ pub(super) fn integrate(
     tolerance: f64,
 ) -> Result<Integral, Error> {
     let smoothness = integrand.smoothness(kernel);
-    let (min, max) = points.range();
+    let (min, max) = points.range;
     let logit_cost = smoothness.shift(points.logit_error * (1.0 + 1e-9));
     let unmet = |attainable: f64, reason| Err(Error::ToleranceNotMet { tolerance, attainable, reason });
     let budget = tolerance - logit_cost;

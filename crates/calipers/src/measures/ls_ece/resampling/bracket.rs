@@ -29,15 +29,7 @@ pub(super) fn lacking(grid: &Grid, quiet: &[f64], influences: &dyn Influences) -
 }
 
 pub(super) fn of_enclosure(grid: &Grid, found: &Enclosure, influences: &dyn Influences) -> Bracket {
-    let of_end = |end: &End| deviation(grid, &end.weights, end.quiet.as_deref(), influences);
-    Bracket {
-        lower: found.lower.value,
-        lower_deviation: of_end(&found.lower),
-        upper: found.upper.value,
-        upper_deviation: of_end(&found.upper),
-        corrected: found.corrected,
-        debiased: found.debiased,
-    }
+    found.bracket(|end| deviation(grid, &end.weights, end.quiet.as_deref(), influences))
 }
 
 /// The four signed parts of the residual form; `None` for LS-ECE itself, of which noise on the
@@ -72,13 +64,14 @@ pub(super) fn parts(grid: &Grid, found: &Enclosure, influences: &dyn Influences)
             let picked = deviation(grid, &halves, None, influences);
             picked.max(deviation(grid, &weights, Some(&linear(&halves, &|_| 0.0)), influences))
         };
+        let half = |value: f64| 0.5 * (value + difference);
+        let whole = found.bracket(of_end);
         let bracket = Bracket {
-            lower: 0.5 * (found.lower.value + difference),
-            lower_deviation: of_end(&found.lower),
-            upper: 0.5 * (found.upper.value + difference),
-            upper_deviation: of_end(&found.upper),
-            corrected: 0.5 * (found.corrected + difference),
-            debiased: (0.5 * (found.debiased + difference)).clamp(0.0, found.debiased),
+            lower: half(whole.lower),
+            upper: half(whole.upper),
+            corrected: half(whole.corrected),
+            debiased: half(whole.debiased).clamp(0.0, whole.debiased),
+            ..whole
         };
         PartBracket { value: 0.5 * (grid.value + difference), bracket }
     };
