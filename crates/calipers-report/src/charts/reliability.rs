@@ -176,8 +176,8 @@ fn ends(reliability: &Reliability, axes: Axes) -> Option<(String, Vec<(f64, f64)
     (!points.is_empty()).then(|| (texts.join(", "), points))
 }
 
-/// The density as an area at the bottom. Its height is the square root, so that few rows are visible
-/// beside many.
+/// The density as an area at the bottom. Its height is the square root, so that few rows are
+/// visible beside many.
 fn density(diagram: &Smoothed, axes: Axes) -> Band {
     let (from, to) = axes.ends();
     // On log-odds the density is that of the logits, which rows within sigma are proportional to.

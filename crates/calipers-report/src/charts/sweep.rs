@@ -6,8 +6,8 @@ use crate::chart::{Axis, BLACK, Band, Chart, PALETTE, Rule, Series, Stroke};
 
 /// A chart of ECE by number of bins (solid lines), LS-ECE by 1/sigma (dashed lines) and smECE (thin
 /// dotted lines), with one colour for each model. ECE has bins of equal width; with one model, a
-/// further line shows ECE with bins of equal mass, and an area the range that ECE with bins of equal
-/// width would have by chance alone. The vertical axis begins at 0.
+/// further line shows ECE with bins of equal mass, and an area the range that ECE with bins of
+/// equal width would have by chance alone. The vertical axis begins at 0.
 ///
 /// # Example
 /// ```
@@ -61,8 +61,8 @@ fn many(models: &[(&str, &SweepResult)]) -> Chart {
 const ECE: &str = "ECE, equal-width bins";
 const LS_ECE: &str = "LS-ECE, sigma = 1/bins";
 
-/// The sweep of a sketch, from rows with the number of bins, ECE and LS-ECE, and with the range that
-/// chance gives if there is a whole sweep.
+/// The sweep of a sketch, from rows with the number of bins, ECE and LS-ECE, and with the range
+/// that chance gives if there is a whole sweep.
 pub(crate) fn sweep_parts(name: &str, rows: &[Vec<f64>], whole: Option<&SweepResult>) -> Chart {
     let points = |column: usize| rows.iter().map(|row| (row[0], row[column])).collect();
     let chart = whole.and_then(chance).into_iter().fold(empty().subtitle(name), Chart::band);

@@ -16,8 +16,8 @@ pub struct Reliability {
     pub bins: Vec<Bin>,
     /// Where the outcome rate of each bin would be for a calibrated model.
     pub bins_band: Band,
-    /// The rows within a thousandth of 0 and of 1, if they are many: a smoothed curve does not reach
-    /// them.
+    /// The rows within a thousandth of 0 and of 1, if they are many: a smoothed curve does not
+    /// reach them.
     pub ends: Vec<Bin>,
     /// The chance band of each end.
     pub ends_band: Band,

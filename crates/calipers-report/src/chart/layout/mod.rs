@@ -41,8 +41,8 @@ const SMALL: f64 = 12.0;
 const LINE: f64 = 1.3;
 /// The space around the chart and between its parts.
 const SPACE: f64 = 10.0;
-/// In a page, numbers beside the vertical axis have at least this space, so that the plots of charts
-/// side by side begin and end at the same places.
+/// In a page, numbers beside the vertical axis have at least this space, so that the plots of
+/// charts side by side begin and end at the same places.
 const LEAST_LABEL: f64 = 40.0;
 /// The length of the line or box before a name in the legend.
 const SAMPLE: f64 = 26.0;

@@ -13,9 +13,9 @@ impl BandOptions {
     /// Where the outcome rate of each bin would lie, were its predictions calibrated.
     ///
     /// # Definition
-    /// Order statistics over draws of binomial(n, p̄) / n, with n the rows of the bin and p̄ their mean
-    /// probability. This is a little too wide, since the variance of the rows is at most n p̄ (1 - p̄).
-    /// NaN where a bin has no rows, and everywhere if rows have different weights.
+    /// Order statistics over draws of binomial(n, q) / n, with n the rows of the bin and q their
+    /// mean probability. This is a little too wide, since the variance of the rows is at most
+    /// n q (1 - q). NaN where a bin has no rows, and everywhere if rows have different weights.
     ///
     /// # Example
     /// One row at 1/2 can have either outcome.
