@@ -33,7 +33,10 @@ def report(page: Path, *args: str | Path) -> Path:
 
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """One page of each kind: several models, classes, hostile groups, a sketch, and a single row."""
+    """One page of each kind.
+
+    Several models, classes, hostile groups, a sketch, a single row, and rare events.
+    """
     folder = tmp_path_factory.mktemp("report")
     cancer = EXAMPLES / "breast_cancer.csv"
     columns = ("--label", "label", "--prob", "logistic_regression", "--prob", "naive_bayes", "--prob", "mlp")
@@ -49,7 +52,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     subprocess.run([CALIPERS, "sketch", hostile, "-o", sketch], check=True, capture_output=True)
     one = folder / "one.csv"
     one.write_text("prob,label\n0.7,1\n")
+    rare = folder / "rare.csv"
+    q = 0.6 * rng.random(6000) ** 6 + 0.002
+    happens = rng.random(q.size) < np.where(q > 0.2, 0.3 * q, 0.9 * q)
+    np.savetxt(rare, np.c_[q, happens], delimiter=",", header="prob,label", comments="", fmt=["%.9f", "%d"])
     return {
+        "rare": report(folder / "rare.html", rare),
         "models": report(folder / "models.html", cancer, *columns),
         "classes": report(folder / "classes.html", EXAMPLES / "digits_mlp.npz"),
         "hostile": report(folder / "hostile.html", hostile, "--by", "kind", "--title", HOSTILE),
@@ -61,8 +69,10 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 class Watched:
     """An open page, with its console messages and requests."""
 
-    def __init__(self, browser: Any, path: Path, width: int = 1024, scheme: str = "light") -> None:
-        self.context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    def __init__(
+        self, browser: Any, path: Path, width: int = 1024, scheme: str = "light", height: int = 900
+    ) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
         self.page = self.context.new_page()
         self.complaints: list[str] = []
         self.requests: list[str] = []
@@ -82,7 +92,7 @@ class Watched:
 
 
 DASH = "\u2013"
-NAMES = ("models", "classes", "hostile", "sketch", "one")
+NAMES = ("models", "classes", "hostile", "sketch", "one", "rare")
 
 # The boxes of all texts of the page and its drawings: none may overlap another. Text inside a
 # scrolled table is clipped to the visible part.
@@ -103,6 +113,8 @@ OVERLAPS = """() => {
     if (!node.textContent.trim()) continue;
     if (["SCRIPT", "STYLE", "TITLE", "DESC", "title", "desc"].includes(element.tagName)) continue;
     if (!visible(element)) continue;
+    // The bar at the top covers what scrolls below it.
+    if (element.closest("nav.sticky")) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
     const cuts = [];
@@ -148,6 +160,9 @@ def test_the_layout_holds(pages: dict[str, Path], browser: Any, name: str, width
             widths = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
             assert widths[0] <= widths[1], f"{name} at {width}: {widths}"
             assert page.evaluate(OVERLAPS) == [], f"{name} at {width}, {kind}"
+        page.locator("#axis-logit").check(force=True)
+        assert page.evaluate(OVERLAPS) == [], f"{name} at {width}, log-odds"
+        page.locator("#axis-linear").check(force=True)
         folder = os.environ.get("CALIPERS_SCREENSHOTS")
         if folder:
             page.locator("#kind-smoothed").check(force=True)
@@ -165,7 +180,9 @@ def test_the_switch_shows_one_diagram_and_the_slider_moves_it(pages: dict[str, P
         for kind in ("binned", "corp", "smoothed"):
             page.locator(f"#kind-{kind}").check(force=True)
             shown = [
-                other for other in ("smoothed", "binned", "corp") if page.locator(f".panel.of-{other}").is_visible()
+                other
+                for other in ("smoothed", "binned", "corp")
+                if page.locator(f".panel.of-{other}").first.is_visible()
             ]
             assert shown == [kind]
         visible = (
@@ -199,16 +216,18 @@ def test_hovering_shows_the_numbers_of_the_json(pages: dict[str, Path], browser:
             chart = charts[key]
             step = int(page.locator("#sigma").get_attribute("data-chosen"))
             rows = chart["steps"][step] if "steps" in chart else chart["rows"]
-            drawing = page.locator(f"[data-chart='{key}'] .plot > svg")
+            drawing = page.locator(f"[data-chart='{key}'] .plot:visible > svg")
             drawing.scroll_into_view_if_needed()
             box = drawing.bounding_box()
             scale = box["width"] / page.evaluate("e => e.viewBox.baseVal.width", drawing.element_handle())
-            known = [place for place, x in enumerate(chart["x"]) if x is not None]
+            view = page.locator(f"[data-chart='{key}'] .plot:visible").get_attribute("data-view")
+            at_x = chart.get("views", {}).get(view, chart["x"])
+            known = [place for place, x in enumerate(at_x) if x is not None]
             for place in {known[0], known[len(known) // 2], known[-1]}:
-                page.mouse.move(box["x"] + chart["x"][place] * scale, box["y"] + box["height"] / 3)
+                page.mouse.move(box["x"] + at_x[place] * scale, box["y"] + box["height"] / 3)
                 assert tip.is_visible()
                 # Of several points at one position, the first is shown.
-                same = [rows[at] for at in known if abs(chart["x"][at] - chart["x"][place]) < 0.11]
+                same = [rows[at] for at in known if abs(at_x[at] - at_x[place]) < 0.11]
                 texts = tip.locator("b").all_text_contents()
                 assert texts in [[DASH if v is None else page.evaluate("String", v) for v in row] for row in same]
                 assert tip.locator("span").all_text_contents() == chart["columns"]
@@ -221,6 +240,111 @@ def test_hovering_shows_the_numbers_of_the_json(pages: dict[str, Path], browser:
         assert tip.is_visible()
         page.keyboard.press("Escape")
         assert not tip.is_visible()
+
+
+# What of a chart can be seen in the first screen, as a share of its height.
+VISIBLE = """(element) => {
+  const box = element.getBoundingClientRect();
+  return Math.max(0, Math.min(box.bottom, innerHeight) - Math.max(box.top, 0)) / box.height;
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_first_screen_answers(pages: dict[str, Path], browser: Any, name: str, width: int) -> None:
+    with Watched(browser, pages[name], width, height=800) as watched:
+        page = watched.page
+        sentence = page.locator("header .sentence")
+        assert page.evaluate(VISIBLE, sentence.element_handle()) == 1.0
+        text = sentence.inner_text()
+        if name == "rare":
+            assert "% happen: probabilities are too high, most of all above " in text
+        elif name == "models":
+            assert "models" in text and "miscalibrat" in text
+        else:
+            assert text.startswith(("Predicts ", "Is ")), text
+        sure = page.locator("header .sure")
+        assert page.evaluate(VISIBLE, sure.element_handle()) == 1.0
+        assert "calibrated model" in sure.inner_text() or "Holm" in sure.inner_text()
+        drawing = page.locator("header .plot:visible > svg")
+        assert page.evaluate(VISIBLE, drawing.element_handle()) >= 0.9
+        if width == 1280:
+            # Beside the sentence, and not below it.
+            assert drawing.bounding_box()["x"] > sentence.bounding_box()["x"] + sentence.bounding_box()["width"] - 2
+        table = page.locator("table.measures").bounding_box()
+        assert table["y"] > drawing.bounding_box()["y"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_phone_shows_the_columns_that_matter(pages: dict[str, Path], browser: Any, name: str) -> None:
+    with Watched(browser, pages[name], 375) as watched:
+        page = watched.page
+        for table in page.locator("table.measures, table.directions, table.pairs, table.sortable").all():
+            if not table.is_visible():
+                continue
+            widths = table.evaluate("e => [e.scrollWidth, e.closest('.scroll').clientWidth]")
+            assert widths[0] <= widths[1] + 1, (name, table.get_attribute("class"), widths)
+
+
+@pytest.mark.parametrize("name", ["models", "classes"])
+def test_the_axes_can_be_log_odds(pages: dict[str, Path], browser: Any, name: str) -> None:
+    with Watched(browser, pages[name]) as watched:
+        page = watched.page
+        first = page.locator("header .plot:visible")
+        assert first.get_attribute("data-view") == "linear"
+        page.locator("#axis-logit").check(force=True)
+        assert first.get_attribute("data-view") == "logit"
+        assert "log-odds" in first.text_content()
+        charts = json.loads(page.locator("#calipers-data").text_content())["charts"]
+        key = page.locator("header figure:visible").get_attribute("data-chart")
+        first.focus()
+        page.keyboard.press("End")
+        page.keyboard.press("End")
+        x = float(first.locator(".cursor").get_attribute("x1"))
+        assert x == max(place for place in charts[key]["views"]["logit"] if place is not None)
+
+
+def test_a_rare_outcome_has_a_log_scale_at_once(pages: dict[str, Path], browser: Any) -> None:
+    with Watched(browser, pages["rare"]) as watched:
+        plot = watched.page.locator("[data-chart='distribution-0'] .plot:visible")
+        assert plot.get_attribute("data-view") == "log"
+        watched.page.locator("#scale-count").check(force=True)
+        assert plot.get_attribute("data-view") == "count"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_charts_side_by_side_are_aligned(pages: dict[str, Path], browser: Any, name: str) -> None:
+    with Watched(browser, pages[name], 1280) as watched:
+        boxes = [plot.bounding_box() for plot in watched.page.locator(".charts:visible").first.locator(".plot:visible").all()]
+        assert len(boxes) == 3
+        assert max(box["y"] for box in boxes) - min(box["y"] for box in boxes) <= 1
+        assert max(box["width"] for box in boxes) - min(box["width"] for box in boxes) <= 1
+
+
+def test_one_model_at_a_time_is_shown_and_the_links_lead_to_sections(pages: dict[str, Path], browser: Any) -> None:
+    with Watched(browser, pages["models"], 1280) as watched:
+        page = watched.page
+        visible = "[...document.querySelectorAll('.model')].filter(e => e.offsetParent).map(e => e.id)"
+        assert page.evaluate(visible) == ["of-model-0"]
+        one = page.evaluate("document.documentElement.scrollHeight")
+        page.locator("#model-2").check(force=True)
+        assert page.evaluate(visible) == ["of-model-2"]
+        page.locator("#model-all").check(force=True)
+        assert len(page.evaluate(visible)) == 3
+        assert one < 6000 < 1.5 * page.evaluate("document.documentElement.scrollHeight")
+        for link in page.locator("nav a").all():
+            link.click()
+            target = page.locator(link.get_attribute("href"))
+            top = target.bounding_box()["y"]
+            assert -5 <= top <= 900, link.inner_text()
+
+
+def test_small_diagrams_fill_their_rows(pages: dict[str, Path], browser: Any) -> None:
+    for name, width in (("classes", 1280), ("classes", 375), ("hostile", 1280), ("hostile", 700)):
+        with Watched(browser, pages[name], width) as watched:
+            tops = watched.page.evaluate("[...document.querySelectorAll('.small')].map(e => e.getBoundingClientRect().top)")
+            rows = [tops.count(top) for top in sorted(set(tops))]
+            assert max(rows) - rows[-1] <= 2, (name, width, rows)
 
 
 def test_tables_are_sorted_by_any_column(pages: dict[str, Path], browser: Any) -> None:
@@ -259,9 +383,10 @@ def test_printing_keeps_every_chart(pages: dict[str, Path], browser: Any, name: 
         n_charts = page.locator("figure[data-chart]").count()
         page.emulate_media(media="print")
         for figure in range(n_charts):
-            box = page.locator("figure[data-chart] .plot > svg").nth(figure).bounding_box()
+            # One view of each chart is on paper: a switch has chosen it.
+            box = page.locator("figure[data-chart]").nth(figure).locator(".plot:visible > svg").bounding_box()
             assert box and box["width"] > 100 and box["height"] > 100, figure
-        assert not page.locator(".controls").is_visible()
+        assert not page.locator(".controls").first.is_visible()
         assert len(page.pdf()) > 10_000
 
 

@@ -50,7 +50,7 @@ fn models_and_groups_are_named_as_elsewhere_and_charts_are_saved() {
     let mut names: Vec<String> =
         fs::read_dir(svg).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
-    assert_eq!(names.len(), 12, "{names:?}");
+    assert_eq!(names.len(), 13, "{names:?}");
     assert!(names.contains(&"reliability_smoothed_1_p.svg".to_owned()), "{names:?}");
 }
 
@@ -65,6 +65,22 @@ fn files_of_other_rows_stand_side_by_side_without_being_compared() {
     let page = fs::read_to_string(html).unwrap();
     assert!(json(&page)["pairs"].is_null());
     assert!(page.contains("have the labels 0 and 1 in row 1"), "the reason");
+}
+
+/// A page is shared, so it has no folders of the machine and no more digits than people read.
+#[test]
+fn a_page_has_no_folders_and_no_long_numbers() {
+    let folder = Folder::new();
+    let first = folder.write("first.csv", "prob,label\n0.9,1\n0.2,0\n");
+    let second = folder.write("second.csv", "prob,label\n0.9,1\n0.2,1\n");
+    let html = folder.path("report.html");
+    let (first, second, html) = (first.to_str().unwrap(), second.to_str().unwrap(), html.to_str().unwrap());
+    succeed(&["report", first, second, "--n-resamples", "100", "-o", html]);
+    let page = fs::read_to_string(html).unwrap();
+    let folder = std::path::Path::new(first).parent().unwrap().to_str().unwrap();
+    assert!(!page.contains(folder), "{folder}");
+    assert!(page.contains("calipers report first.csv second.csv --n-resamples 100 -o report.html"));
+    assert!(page.contains("first.csv and second.csv have the labels"));
 }
 
 #[test]

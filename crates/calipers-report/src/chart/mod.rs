@@ -57,6 +57,8 @@ pub struct Axis {
     /// The ends of the axis. By default, and if the scale cannot show the given range, all data
     /// fit.
     pub range: Option<(f64, f64)>,
+    /// Whether a linear axis has 0, also if the data are far from it.
+    pub has_zero: bool,
 }
 
 /// How values become positions.
@@ -67,6 +69,8 @@ pub enum Scale {
     Linear,
     /// Equal ratios are equally long.
     Log,
+    /// Equal ratios of the odds are equally long: for probabilities between 0 and 1.
+    Logit,
 }
 
 /// Points with a line through them.
@@ -82,6 +86,10 @@ pub struct Series {
     pub colour: Option<usize>,
     /// Whether each point has a dot, which shows the values of the point on hover.
     pub markers: bool,
+    /// Whether the dots are large, for points that stand for many rows.
+    pub large: bool,
+    /// Whether the line is thin, for values that rest on few rows.
+    pub thin: bool,
 }
 
 /// How a line is drawn.
@@ -195,12 +203,22 @@ impl Chart {
 impl Axis {
     /// A linear axis.
     pub fn linear(label: impl Into<String>) -> Self {
-        Axis { label: label.into(), scale: Scale::Linear, range: None }
+        Axis { label: label.into(), scale: Scale::Linear, range: None, has_zero: false }
     }
 
     /// A logarithmic axis.
     pub fn log(label: impl Into<String>) -> Self {
         Axis { scale: Scale::Log, ..Axis::linear(label) }
+    }
+
+    /// An axis of probabilities that shows those near 0 and near 1 apart.
+    pub fn logit(label: impl Into<String>) -> Self {
+        Axis { scale: Scale::Logit, ..Axis::linear(label) }
+    }
+
+    /// A linear axis that has 0, so that differences are not exaggerated.
+    pub fn from_zero(self) -> Self {
+        Axis { has_zero: true, ..self }
     }
 
     /// The ends of the axis.
@@ -212,7 +230,8 @@ impl Axis {
 impl Series {
     /// A solid line.
     pub fn line(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
-        Series { name: name.into(), points, stroke: Stroke::Solid, colour: None, markers: false }
+        let name = name.into();
+        Series { name, points, stroke: Stroke::Solid, colour: None, markers: false, large: false, thin: false }
     }
 
     setters! {
@@ -224,6 +243,12 @@ impl Series {
 
         /// Adds a dot at each point.
         markers() |series| series.markers = true;
+
+        /// Makes the dots large.
+        large() |series| series.large = true;
+
+        /// Makes the line thin.
+        thin() |series| series.thin = true;
     }
 }
 
@@ -237,6 +262,9 @@ impl Band {
         /// Index in [`PALETTE`].
         colour(colour: usize) |band| band.colour = Some(colour);
 
+        /// Draws the area strongly enough that a low one is visible.
+        visible() |band| band.opacity = 0.35;
+
         /// Draws the area as strongly as a bar, for an area that is the content of the chart.
         strong() |band| band.opacity = 0.5;
     }
@@ -249,6 +277,7 @@ impl Scale {
         match self {
             Scale::Linear => value.abs() <= 1e300,
             Scale::Log => (1e-300..=1e300).contains(&value),
+            Scale::Logit => value >= 1e-300 && value < 1.0,
         }
     }
 }

@@ -26,14 +26,19 @@ impl Ticks {
                 None => Some((value, value)),
                 Some((least, most)) => Some((value.min(least), value.max(most))),
             });
-            match axis.scale {
-                Scale::Linear => linear_range(extent, most),
-                Scale::Log => log_range(extent),
+            match (axis.scale, extent) {
+                (Scale::Linear, Some((least, greatest))) if axis.has_zero => {
+                    linear_range(Some((least.min(0.0), greatest.max(0.0))), most)
+                }
+                (Scale::Linear, _) => linear_range(extent, most),
+                (Scale::Log, _) => log_range(extent),
+                (Scale::Logit, _) => logit_range(extent),
             }
         });
         let (major, minor) = match axis.scale {
             Scale::Linear => (linear_ticks(from, to, step(from, to, most)), Vec::new()),
             Scale::Log => log_ticks(from, to, most),
+            Scale::Logit => (logit_ticks(from, to, most), Vec::new()),
         };
         Ticks { scale: axis.scale, from, to, major, minor }
     }
@@ -44,6 +49,7 @@ impl Ticks {
         self.scale.shows(value).then(|| match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),
             Scale::Log => (value / self.from).log10() / (self.to / self.from).log10(),
+            Scale::Logit => (logit(value) - logit(self.from)) / (logit(self.to) - logit(self.from)),
         })
     }
 }
@@ -139,6 +145,56 @@ fn log_ticks(from: f64, to: f64, most: usize) -> (Vec<(f64, String)>, Vec<f64>) 
     (marked.into_iter().map(label).collect(), between)
 }
 
+fn logit(p: f64) -> f64 {
+    p.ln() - (-p).ln_1p()
+}
+
+/// The marks of a logit axis: 10⁻¹², ..., 0.01, 0.1, 0.5, 0.9, 0.99, ..., 1 - 10⁻¹².
+fn logit_marks() -> Vec<(f64, String)> {
+    let near_zero = (1..=12).rev().map(|power| (10f64.powi(-power), power_label(10f64.powi(-power))));
+    let near_one = (1..=12).map(|power| {
+        let distance = 10f64.powi(-power);
+        (
+            1.0 - distance,
+            if power <= 3 { format!("{}", 1.0 - distance) } else { format!("1−{}", power_label(distance)) },
+        )
+    });
+    near_zero.chain([(0.5, "0.5".to_owned())]).chain(near_one).collect()
+}
+
+/// Ends on marks around the data.
+fn logit_range(extent: Option<(f64, f64)>) -> (f64, f64) {
+    let (least, greatest) = extent.unwrap_or((0.01, 0.99));
+    let marks: Vec<f64> = logit_marks().into_iter().map(|(mark, _)| mark).collect();
+    // proof: there are marks, and the first is below the last
+    let below = marks.iter().rev().copied().find(|mark| *mark <= least).unwrap_or(least.max(1e-300));
+    let above = marks.iter().copied().find(|mark| *mark >= greatest).unwrap_or(1.0 - 1e-15);
+    if below < above { (below, above) } else { (0.5 * below, 0.5 * (1.0 + above).min(1.0 - 1e-15)) }
+}
+
+/// Marks with as much space between them as `most` evenly spaced ones have.
+fn logit_ticks(from: f64, to: f64, most: usize) -> Vec<(f64, String)> {
+    let least = (logit(to) - logit(from)) / most as f64;
+    let mut inside: Vec<(f64, String)> =
+        logit_marks().into_iter().filter(|(mark, _)| (from..=to).contains(mark)).collect();
+    // The middle stays, and the others as far as they are not too near to one that stays.
+    inside.sort_by(|a, b| logit(a.0).abs().total_cmp(&logit(b.0).abs()));
+    let mut kept: Vec<(f64, String)> = Vec::new();
+    for (mark, label) in inside {
+        if kept.iter().all(|(other, _)| (logit(*other) - logit(mark)).abs() >= 0.8 * least) {
+            kept.push((mark, label));
+        }
+    }
+    kept.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if kept.len() < 2 {
+        kept = linear_ticks(from, to, step(from, to, most))
+            .into_iter()
+            .filter(|(mark, _)| *mark > 0.0 && *mark < 1.0)
+            .collect();
+    }
+    kept
+}
+
 /// `0.01`, `200`, `10⁻⁵`, `2·10⁶`.
 fn power_label(value: f64) -> String {
     let exponent = (value.log10() + 1e-9).floor() as i32;
@@ -203,6 +259,29 @@ mod tests {
         assert_eq!(labels(&log, &[1e-12, 1.0], 5), ["10⁻¹²", "10⁻⁹", "10⁻⁶", "0.001", "1"]);
         assert_eq!(labels(&log.clone().range(3.1, 3.9), &[], 5), ["3.2", "3.4", "3.6", "3.8"]);
         assert_eq!(Ticks::new(&log, [1.0, 1000.0].into_iter(), 8).minor.len(), 24);
+    }
+
+    #[test]
+    fn an_axis_from_zero_has_zero_however_far_the_data_are() {
+        assert_eq!(
+            labels(&Axis::linear("").from_zero(), &[0.0121, 0.0187], 4),
+            ["0.000", "0.005", "0.010", "0.015", "0.020"]
+        );
+        assert_eq!(labels(&Axis::linear("").from_zero(), &[-3.0, -2.0], 3), ["−3", "−2", "−1", "0"]);
+    }
+
+    #[test]
+    fn logit_marks_show_what_is_near_0_and_near_1() {
+        let logit = Axis::logit("");
+        assert_eq!(labels(&logit, &[0.02, 0.97], 10), ["0.01", "0.1", "0.5", "0.9", "0.99"]);
+        assert_eq!(labels(&logit, &[1e-6, 0.9], 10), ["10⁻⁶", "10⁻⁵", "10⁻⁴", "0.001", "0.01", "0.1", "0.5", "0.9"]);
+        let ticks = Ticks::new(&logit.clone().range(1e-6, 1.0 - 1e-6), [].into_iter(), 8);
+        assert!(ticks.major.iter().any(|(_, label)| label == "1−10⁻⁶" || label == "1−10⁻⁵"), "{ticks:?}");
+        assert_eq!((ticks.place(0.5), ticks.place(0.0), ticks.place(1.0)), (Some(0.5), None, None));
+        for values in [&[][..], &[0.5], &[1e-200, 0.5], &[0.3, 0.300001], &[1e-9, 1.0 - 1e-13]] {
+            let ticks = Ticks::new(&logit, values.iter().copied(), 6);
+            assert!(0.0 < ticks.from && ticks.from < ticks.to && ticks.to < 1.0, "{values:?} {ticks:?}");
+        }
     }
 
     #[test]

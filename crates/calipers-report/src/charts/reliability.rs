@@ -1,28 +1,114 @@
 //! Reliability diagrams: outcome rate by probability.
 
-use calipers::Bin;
+use calipers::{Bin, LsCurve};
 
-use crate::chart::{Axis, BLACK, Band, Chart, Series, Stroke};
-use crate::gather::{Corp, Smoothed};
+use crate::chart::{Axis, BLACK, Band, Chart, PALETTE, Series, Stroke};
+use crate::gather::{Corp, Reliability, Smoothed};
+use crate::number::count;
 
 /// The share of the height that the density takes.
-const DENSITY: f64 = 0.16;
+const DENSITY: f64 = 0.18;
 
-/// With fewer rows than this in a hundredth of the axis, a curve shows nothing about the model. If
-/// there are few rows in all, the limit is a density of 0.4.
+/// With fewer rows than this within one sigma, a curve shows nothing about the model. If there are
+/// few rows in all, the limit is a share of them.
 const LEAST_ROWS: f64 = 0.5;
 
-fn diagram(title: &str, name: &str) -> Chart {
-    let chart = super::square(title).x(Axis::linear("probability").range(0.0, 1.0));
-    let chart = chart.y(Axis::linear("outcome rate").range(0.0, 1.0)).subtitle(name);
-    chart.add(Series::line("perfect calibration", vec![(0.0, 0.0), (1.0, 1.0)]).colour(BLACK).stroke(Stroke::Dotted))
+/// With fewer rows than this within one sigma, the line is thin.
+pub(crate) const FEW_ROWS: f64 = 20.0;
+
+/// The two axes of a diagram, which have the same ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Axes {
+    /// Probabilities between these ends.
+    Linear(f64, f64),
+    /// Log-odds, marked with the probabilities between these ends.
+    Logit(f64, f64),
+}
+
+impl Axes {
+    /// From 0 to 1; or only the part with nearly all rows, if that is less than half.
+    pub(crate) fn linear(reliability: &Reliability) -> Self {
+        const ENDS: [f64; 6] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
+        // The largest share of rows that may be beyond the end of the axis.
+        const BEYOND: f64 = 0.005;
+        let total: f64 = reliability.fine.iter().map(|bin| bin.weight).sum();
+        let within = |from: f64, to: f64| {
+            let inside = |bin: &&Bin| bin.lower >= from - 1e-9 && bin.upper <= to + 1e-9;
+            let weight: f64 = reliability.fine.iter().filter(inside).map(|bin| bin.weight).sum();
+            total > 0.0 && weight >= (1.0 - BEYOND) * total
+        };
+        let low = ENDS.into_iter().find(|end| within(0.0, *end)).map(|end| Axes::Linear(0.0, end));
+        let high = || ENDS.into_iter().find(|end| within(1.0 - end, 1.0)).map(|end| Axes::Linear(1.0 - end, 1.0));
+        low.or_else(high).unwrap_or(Axes::Linear(0.0, 1.0))
+    }
+
+    /// From the smallest to the largest probability at which the curve is drawn.
+    pub(crate) fn logit(diagram: &Smoothed) -> Self {
+        Self::logit_of_all([(&diagram.curve, &diagram.rows_nearby)].into_iter())
+    }
+
+    /// The same for several curves, each with the number of rows near its points.
+    pub(crate) fn logit_of_all<'a>(curves: impl Iterator<Item = (&'a LsCurve, &'a Vec<f64>)>) -> Self {
+        let (mut least, mut greatest) = (0.09f64, 0.91f64);
+        for (curve, near) in curves {
+            for (p, _) in curve.probabilities.iter().zip(near).filter(|(_, near)| **near >= LEAST_ROWS) {
+                (least, greatest) = (least.min(*p), greatest.max(*p));
+            }
+        }
+        Axes::Logit(least, greatest)
+    }
+
+    fn axis(self, label: &str) -> Axis {
+        match self {
+            Axes::Linear(from, to) => Axis::linear(label).range(from, to),
+            Axes::Logit(from, to) => Axis::logit(format!("{label}, log-odds scale")).range(from, to),
+        }
+    }
+
+    fn ends(self) -> (f64, f64) {
+        match self {
+            Axes::Linear(from, to) | Axes::Logit(from, to) => (from, to),
+        }
+    }
+
+    /// A value of the vertical axis: log-odds of 0 and 1 are infinite, and shown at the end.
+    fn y(self, value: f64) -> f64 {
+        match self {
+            Axes::Linear(..) => value,
+            Axes::Logit(from, to) if !value.is_nan() => value.clamp(from, to),
+            Axes::Logit(..) => value,
+        }
+    }
+
+    /// The rows beyond the ends of a linear axis, in words.
+    fn beyond(self, bins: &[Bin]) -> String {
+        let Axes::Linear(from, to) = self else { return String::new() };
+        let n: u64 = bins.iter().filter(|bin| bin.upper > to + 1e-9 || bin.lower < from - 1e-9).map(|bin| bin.n).sum();
+        match n {
+            0 => String::new(),
+            1 => " (1 row is beyond this axis)".to_owned(),
+            n => format!(" ({} rows are beyond this axis)", count(n)),
+        }
+    }
+
+    fn points(self, x: &[f64], y: &[f64]) -> Vec<(f64, f64)> {
+        x.iter().copied().zip(y.iter().map(|y| self.y(*y))).collect()
+    }
+}
+
+fn diagram(title: &str, name: &str, axes: Axes, fine: &[Bin]) -> Chart {
+    let (from, to) = axes.ends();
+    let x = axes.axis("probability");
+    let x = Axis { label: format!("{}{}", x.label, axes.beyond(fine)), ..x };
+    let chart = super::square(title).x(x).y(axes.axis("outcome rate")).subtitle(name);
+    let diagonal = vec![(from, from), (to, to)];
+    chart.add(Series::line("perfect calibration", diagonal).colour(BLACK).stroke(Stroke::Dotted))
 }
 
 /// Whether there are enough rows at a point to draw the curve there.
 pub(crate) fn is_seen(diagram: &Smoothed, place: usize) -> bool {
-    let curve = &diagram.curve;
-    curve.n as f64 * curve.densities[place] * 0.01 >= LEAST_ROWS.min(0.004 * curve.n as f64)
-        && !curve.outcome_rates[place].is_nan()
+    let least = LEAST_ROWS.min(0.004 * diagram.curve.n as f64);
+    diagram.rows_nearby[place] >= least && !diagram.curve.outcome_rates[place].is_nan()
 }
 
 /// Values along the curve, with NaN where it is not drawn.
@@ -31,45 +117,144 @@ pub(crate) fn seen(diagram: &Smoothed, values: &[f64]) -> Vec<f64> {
     values.iter().enumerate().map(value).collect()
 }
 
-fn points(x: &[f64], y: &[f64]) -> Vec<(f64, f64)> {
-    x.iter().copied().zip(y.iter().copied()).collect()
+/// The curve where it rests on many rows, and where it rests on few. The two touch.
+pub(crate) fn by_rows(diagram: &Smoothed) -> [Vec<f64>; 2] {
+    let all = seen(diagram, &diagram.curve.outcome_rates);
+    let is_firm = |place: usize| diagram.rows_nearby[place] >= FEW_ROWS;
+    let firm = all.iter().enumerate().map(|(place, rate)| if is_firm(place) { *rate } else { f64::NAN });
+    let touches = |place: usize| {
+        !is_firm(place)
+            || place.checked_sub(1).is_some_and(|before| !is_firm(before))
+            || (place + 1 < all.len() && !is_firm(place + 1))
+    };
+    let weak = all.iter().enumerate().map(|(place, rate)| if touches(place) { *rate } else { f64::NAN });
+    [firm.collect(), weak.collect()]
 }
 
-/// The smoothed curve with its consistency band, and the density of the smoothed probabilities at
-/// the bottom.
-pub(crate) fn smoothed(name: &str, diagram: &Smoothed, band_name: &str) -> Chart {
+/// The smoothed curve with its consistency band, dots for the rows next to 0 and 1, and the density
+/// of the smoothed probabilities at the bottom.
+pub(crate) fn smoothed(
+    name: &str,
+    reliability: &Reliability,
+    diagram: &Smoothed,
+    axes: Axes,
+    band_name: &str,
+) -> Chart {
     let curve = &diagram.curve;
-    let at = |values: &[f64]| points(&curve.probabilities, &seen(diagram, values));
-    let highest = curve.densities.iter().copied().fold(0.0, f64::max);
-    let heights: Vec<f64> = curve.densities.iter().map(|density| DENSITY * density / highest).collect();
-    let bottom = curve.probabilities.iter().map(|p| (*p, 0.0)).collect();
-    self::diagram("Reliability diagram, smoothed", name)
-        .band(Band::new("density of probabilities", bottom, points(&curve.probabilities, &heights)).colour(BLACK))
-        .band(Band::new(band_name, at(&diagram.band.lower), at(&diagram.band.upper)).colour(0))
-        .add(Series::line("outcome rate, smoothed", at(&curve.outcome_rates)).colour(0))
+    let at = |values: &[f64]| axes.points(&curve.probabilities, values);
+    let [firm, weak] = by_rows(diagram);
+    let chart = self::diagram("Reliability diagram, smoothed", name, axes, &reliability.fine)
+        .band(density(diagram, axes))
+        .band(
+            Band::new(band_name, at(&seen(diagram, &diagram.band.lower)), at(&seen(diagram, &diagram.band.upper)))
+                .colour(0),
+        )
+        .add(Series::line("outcome rate, smoothed", at(&firm)).colour(0))
+        .add(Series::line(format!("from fewer than {FEW_ROWS} rows"), at(&weak)).colour(0).thin());
+    match ends(reliability, axes) {
+        Some((name, points)) => chart.add(Series::line(name, points).colour(1).markers().large()),
+        None => chart,
+    }
 }
 
-/// A bar for the outcome rate of each bin, and a dot at its mean probability.
-pub(crate) fn binned(name: &str, bins: &[Bin]) -> Chart {
-    let occupied = bins.iter().filter(|bin| !bin.outcome_rate.is_nan());
-    let dots = occupied.map(|bin| (bin.mean_probability, bin.outcome_rate)).collect();
-    let upper: Vec<(f64, f64)> = bins
-        .iter()
-        // NaN separates the bars.
-        .flat_map(|bin| {
-            [(bin.lower, f64::NAN), (bin.lower + 0.002, bin.outcome_rate), (bin.upper - 0.002, bin.outcome_rate)]
-        })
+/// The rows next to 0 and to 1, which a smoothed curve does not reach: a dot for each.
+fn ends(reliability: &Reliability, axes: Axes) -> Option<(String, Vec<(f64, f64)>)> {
+    let (from, to) = axes.ends();
+    let mut texts = Vec::new();
+    let mut points = Vec::new();
+    for end in reliability.ends.iter().filter(|end| end.upper > from && end.lower < to) {
+        texts.push(format!(
+            "{} {} {}",
+            count(end.n),
+            if end.n == 1 { "row" } else { "rows" },
+            if end.upper < 0.5 { "near 0" } else { "near 1" }
+        ));
+        points.push((end.mean_probability.clamp(from, to), axes.y(end.outcome_rate)));
+        // No line between the dots.
+        points.push((f64::NAN, f64::NAN));
+    }
+    (!points.is_empty()).then(|| (texts.join(", "), points))
+}
+
+/// The density as an area at the bottom. Its height is the square root, so that few rows are
+/// visible beside many.
+fn density(diagram: &Smoothed, axes: Axes) -> Band {
+    let (from, to) = axes.ends();
+    // On log-odds the density is that of the logits, which rows within sigma are proportional to.
+    let densities = if matches!(axes, Axes::Logit(..)) { &diagram.rows_nearby } else { &diagram.curve.densities };
+    let inside: Vec<(f64, f64)> = (diagram.curve.probabilities.iter().zip(densities))
+        .filter(|(p, _)| (from..=to).contains(*p))
+        .map(|(p, density)| (*p, *density))
         .collect();
-    let lower = upper.iter().map(|(x, _)| (*x, 0.0)).collect();
-    diagram("Reliability diagram, binned", name)
+    let highest = inside.iter().map(|point| point.1).fold(f64::MIN_POSITIVE, f64::max);
+    let height = |density: f64| {
+        let share = DENSITY * (density / highest).sqrt();
+        match axes {
+            Axes::Linear(..) => from + share * (to - from),
+            Axes::Logit(..) => {
+                let logit = |p: f64| p.ln() - (-p).ln_1p();
+                let u = logit(from) + share * (logit(to) - logit(from));
+                1.0 / (1.0 + (-u).exp())
+            }
+        }
+    };
+    let bottom = inside.iter().map(|point| (point.0, from)).collect();
+    let top = inside.iter().map(|point| (point.0, height(point.1))).collect();
+    Band::new("density (square root)", bottom, top).colour(BLACK).visible()
+}
+
+/// A bar for the outcome rate of each bin, a dot at its mean probability, and where the rate of a
+/// calibrated model would be.
+pub(crate) fn binned(name: &str, reliability: &Reliability, axes: Axes, band_name: &str) -> Chart {
+    let (bins, chance) = (&reliability.bins, &reliability.bins_band);
+    let (from, to) = axes.ends();
+    let occupied = bins.iter().filter(|bin| !bin.outcome_rate.is_nan());
+    let dots = occupied.map(|bin| (bin.mean_probability.clamp(from, to), axes.y(bin.outcome_rate))).collect();
+    // NaN separates the bars.
+    let bars = |height: &dyn Fn(usize) -> f64, gap: f64| -> Vec<(f64, f64)> {
+        let bar = |(place, bin): (usize, &Bin)| {
+            let (left, right) = ((bin.lower + gap).clamp(from, to), (bin.upper - gap).clamp(from, to));
+            [(left, f64::NAN), (left, axes.y(height(place))), (right, axes.y(height(place)))]
+        };
+        bins.iter().enumerate().flat_map(bar).collect()
+    };
+    let gap = 0.002 * (to - from);
+    let upper = bars(&|place| bins[place].outcome_rate, gap);
+    let lower = upper.iter().map(|(x, _)| (*x, from)).collect();
+    diagram("Reliability diagram, binned", name, axes, &reliability.fine)
         .band(Band::new("outcome rate of a bin", lower, upper).colour(0).strong())
+        .band(
+            Band::new(
+                band_name,
+                bars(&|place| chance.lower[place], 4.0 * gap),
+                bars(&|place| chance.upper[place], 4.0 * gap),
+            )
+            .colour(1),
+        )
         .add(Series::line("mean probability of the bin", dots).colour(0).markers())
 }
 
 /// The isotonic fit with its consistency band.
-pub(crate) fn corp(name: &str, corp: &Corp, band_name: &str) -> Chart {
-    let at = |values: &[f64]| points(&corp.probabilities, values);
-    diagram("Reliability diagram, CORP", name)
-        .band(Band::new(band_name, at(&corp.lower), at(&corp.upper)).colour(2))
-        .add(Series::line("outcome rate, isotonic", at(&corp.outcome_rates)).colour(2))
+pub(crate) fn corp(name: &str, reliability: &Reliability, axes: Axes, band_name: &str) -> Chart {
+    let (from, to) = axes.ends();
+    let Corp { probabilities, outcome_rates, lower, upper } = &reliability.corp;
+    let x: Vec<f64> = match axes {
+        Axes::Linear(..) => probabilities.clone(),
+        Axes::Logit(..) => probabilities.iter().map(|p| p.clamp(from, to)).collect(),
+    };
+    let at = |values: &[f64]| axes.points(&x, values);
+    diagram("Reliability diagram, CORP", name, axes, &reliability.fine)
+        .band(Band::new(band_name, at(lower), at(upper)).colour(2))
+        .add(Series::line("outcome rate, isotonic", at(outcome_rates)).colour(2))
+}
+
+/// The smoothed curves of several models in one diagram, all with the same sigma.
+pub(crate) fn overlay(names: &[&str], diagrams: &[Vec<f64>], curve: &LsCurve, axes: Axes) -> Chart {
+    let chart = diagram("Reliability diagrams of all models, smoothed", "", axes, &[]);
+    let strokes = [Stroke::Solid, Stroke::Dashed, Stroke::Dotted];
+    let n_colours = PALETTE.len() - 1;
+    names.iter().zip(diagrams).enumerate().fold(chart, |chart, (place, (name, rates))| {
+        let line = Series::line(*name, axes.points(&curve.probabilities, rates));
+        chart.add(line.colour(place % n_colours).stroke(strokes[place / n_colours % strokes.len()]))
+    })
 }

@@ -9,8 +9,12 @@ use calipers::{
 use super::Options;
 
 /// The largest number of rows, over all resamples, that a measure without a faster way is computed
-/// on: this takes some seconds.
+/// on: this takes some seconds. Measures that are slow have fewer.
 const MOST_DRAWN_ROWS: u64 = 4_000_000;
+const MOST_DRAWN_ROWS_IF_SLOW: u64 = 400_000;
+
+/// With fewer resamples than this, a measure has a value alone.
+const LEAST_RESAMPLES: u64 = 100;
 
 /// A measure of a model.
 #[derive(Debug, Clone)]
@@ -80,7 +84,7 @@ pub(super) fn gather(
     let ece = if sample.has_clusters() { ece.run(sample) } else { ece.run(drawn).or_else(|_| ece.run(sample)) };
     all.push(match ece {
         Ok(assessment) => assessed(assessment),
-        Err(_) => value_of(sample, &options.ece, "its resamples need the rows".to_owned()),
+        Err(_) => value_of(sample, &options.ece, "resamples need the rows".to_owned()),
     });
     let link = || options.link.clone();
     let others: [Box<dyn Measure>; 3] = [
@@ -89,20 +93,20 @@ pub(super) fn gather(
         Box::new(BrierScore::new().link(link())),
     ];
     for other in &others {
-        let few = sample.n().saturating_mul(2 * options.n_resamples) <= MOST_DRAWN_ROWS;
         let spec = other.spec();
-        all.push(match (sample.is_sketch(), spec.cost) {
+        let most = if spec.cost == Cost::Slow { MOST_DRAWN_ROWS_IF_SLOW } else { MOST_DRAWN_ROWS };
+        // Each of two kinds of resamples.
+        let n_resamples = options.n_resamples.min(most / (2 * sample.n()).max(1));
+        all.push(match sample.is_sketch() {
             // The page states that it comes from a sketch, so there is no error for each measure.
-            (true, _) if spec.from_sketch == FromSketch::Nothing => continue,
-            (true, _) => value_of(sample, &**other, "its resamples need the rows".to_owned()),
-            (false, Cost::Slow) => {
-                let command = format!("calipers assess --measure {} computes them", spec.name);
-                value_of(sample, &**other, format!("its resamples take minutes; {command}"))
+            true if spec.from_sketch == FromSketch::Nothing => continue,
+            true => value_of(sample, &**other, "resamples need the rows".to_owned()),
+            false if n_resamples < LEAST_RESAMPLES.min(options.n_resamples) => {
+                value_of(sample, &**other, "resamples of so many rows take long".to_owned())
             }
-            (false, _) if !few => value_of(sample, &**other, "there are too many rows for its resamples".to_owned()),
-            (false, _) => match options.assess(&**other).run(sample) {
+            false => match options.assess(&**other).n_resamples(n_resamples).run(sample) {
                 Ok(assessment) => assessed(assessment),
-                Err(error) => Measured { spec, outcome: Outcome::Error(error) },
+                Err(_) => value_of(sample, &**other, "there are too few rows for resamples".to_owned()),
             },
         });
     }

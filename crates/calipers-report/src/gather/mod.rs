@@ -1,8 +1,10 @@
 //! Predictions -> values: the core computes every number of a report, and this module keeps them as
 //! plain data.
 
+mod finding;
 mod measures;
 mod options;
+mod overlay;
 mod parts;
 mod reliability;
 mod spread;
@@ -13,11 +15,13 @@ use calipers::{
 };
 
 use crate::setters::setters;
+pub use finding::Finding;
 pub use measures::{Measured, Outcome};
 pub use options::{Options, Origin};
+pub use overlay::Overlay;
 pub use parts::{Groups, Part, Parts};
 pub use reliability::{Corp, Reliability, Smoothed};
-pub use spread::Spread;
+pub use spread::{Cumulative, Spread};
 pub use sweep::SweepValues;
 
 /// Charts, and the resamples of ECE, use a sketch of the data above this number of rows.
@@ -50,6 +54,7 @@ pub struct Model<'a> {
     name: String,
     source: Source<'a>,
     groups: Option<Groups<'a>>,
+    class_names: Option<Vec<String>>,
     origin: Origin,
 }
 
@@ -74,12 +79,15 @@ pub enum Source<'a> {
 impl<'a> Model<'a> {
     /// A model without groups.
     pub fn new(name: impl Into<String>, source: Source<'a>) -> Self {
-        Model { name: name.into(), source, groups: None, origin: Origin::default() }
+        Model { name: name.into(), source, groups: None, class_names: None, origin: Origin::default() }
     }
 
     setters! {
         /// Groups of the rows, each of which is measured on its own.
         groups(groups: Groups<'a>) |model| model.groups = Some(groups);
+
+        /// The names of the classes, in the order of their probabilities; numbers unless set.
+        class_names(names: Vec<String>) |model| model.class_names = Some(names);
 
         /// Where the predictions came from, so that a reader can make the report again.
         origin(origin: Origin) |model| model.origin = origin;
@@ -95,6 +103,8 @@ pub struct Values {
     pub models: Vec<ModelValues>,
     /// The comparison of several models, or why there is none.
     pub compared: Option<Compared>,
+    /// The curves of several models in one diagram.
+    pub overlay: Option<Overlay>,
     /// The options of the report.
     pub options: Options,
     /// The command that makes the page again, if there is one.
@@ -135,6 +145,8 @@ pub struct ModelValues {
     pub from_sketch: bool,
     /// Whether charts were drawn from a sketch of the rows.
     pub drawn_from_sketch: bool,
+    /// The verdict with its direction.
+    pub finding: Finding,
     /// LS-ECE first, then its residual form, which decides the verdict.
     pub measures: Vec<Measured>,
     /// The scale of the noise of LS-ECE.
@@ -191,9 +203,26 @@ impl<'a> Report<'a> {
             };
             models.push(model.values(view.as_ref(), &self.options, of_comparison, &detail)?);
         }
+        finding::adjust(&mut models, self.options.level);
+        let overlay = self.overlay(&views, &models)?;
         let names = || self.models.iter().map(|model| model.name.as_str()).collect::<Vec<_>>().join(", ");
         let title = self.title.clone().unwrap_or_else(names);
-        Ok(Values { title, models, compared, options: self.options, command: self.command, notes: self.notes })
+        let Report { options, command, notes, .. } = self;
+        Ok(Values { title, models, compared, overlay, options, command, notes })
+    }
+
+    /// The curves of several models in one diagram.
+    fn overlay(&self, views: &[Option<BinaryView<'_>>], models: &[ModelValues]) -> Result<Option<Overlay>, Error> {
+        if models.len() < 2 {
+            return Ok(None);
+        }
+        let mut overlay = Overlay::new(models.iter().map(|model| model.sigma).fold(0.0, f64::max));
+        for (model, view) in self.models.iter().zip(views) {
+            let sample = model.source.sample(view.as_ref())?;
+            let sketch = sketch_of(sample, &self.options);
+            overlay.add(sketch.as_ref().map_or(sample, Sample::from), &self.options)?;
+        }
+        Ok(Some(overlay))
     }
 
     fn compare(&self, views: &[Option<BinaryView<'_>>]) -> Option<Compared> {
@@ -223,6 +252,16 @@ impl Source<'_> {
         predictions.view(multiclass, *ties).map(Some)
     }
 
+    /// The rows with their clusters, or the sketch; `view` is that of the rows.
+    fn sample<'s>(&'s self, view: Option<&'s BinaryView<'s>>) -> Result<Sample<'s>, Error> {
+        match (self, view) {
+            (Source::Sketch(sketch), _) => Ok(Sample::from(*sketch)),
+            (Source::Rows { clusters, .. }, Some(view)) => Ok(sample_of(view, *clusters)),
+            // proof: rows have a view
+            (Source::Rows { .. }, None) => Err(Error::NoRows),
+        }
+    }
+
     fn clusters(&self) -> Option<&[u32]> {
         match self {
             Source::Rows { clusters, .. } => *clusters,
@@ -231,14 +270,14 @@ impl Source<'_> {
     }
 
     /// How several classes became one probability and one outcome, in words.
-    fn question(&self) -> Option<String> {
+    fn question(&self, class_name: impl Fn(usize) -> String) -> Option<String> {
         let Source::Rows { predictions, multiclass, .. } = self else { return None };
         match multiclass.resolved(predictions.n_classes()) {
             Multiclass::TopClass | Multiclass::Classwise => {
                 let n_classes = predictions.n_classes();
                 Some(format!("the top of {n_classes} classes: its probability, and whether it was correct"))
             }
-            Multiclass::Class(class) => Some(format!("class {class} against the rest")),
+            Multiclass::Class(class) => Some(format!("class {} against the rest", class_name(class))),
             Multiclass::Auto => None,
         }
     }
@@ -267,6 +306,10 @@ fn means(sample: Sample<'_>, options: &Options) -> Result<(f64, f64), Error> {
 }
 
 impl Model<'_> {
+    fn class_name(&self, class: usize) -> String {
+        self.class_names.as_ref().and_then(|names| names.get(class).cloned()).unwrap_or_else(|| class.to_string())
+    }
+
     fn values(
         &self,
         view: Option<&BinaryView<'_>>,
@@ -275,12 +318,7 @@ impl Model<'_> {
         detail: &reliability::Detail,
     ) -> Result<ModelValues, Error> {
         let clusters = self.source.clusters();
-        let sample = match (&self.source, view) {
-            (Source::Sketch(sketch), _) => Sample::from(*sketch),
-            (Source::Rows { .. }, Some(view)) => sample_of(view, clusters),
-            // proof: rows have a view
-            (Source::Rows { .. }, None) => return Err(Error::NoRows),
-        };
+        let sample = self.source.sample(view)?;
         // A chart cannot show the difference, and a sketch of many rows is faster to draw.
         let sketch = sketch_of(sample, options);
         let drawn = sketch.as_ref().map_or(sample, Sample::from);
@@ -289,7 +327,7 @@ impl Model<'_> {
         let sigma = ls_ece.settings.number("sigma").unwrap_or(1.0);
         let classes = match &self.source {
             Source::Rows { predictions, .. } if predictions.n_classes() > 2 => {
-                Some(parts::classes(predictions, clusters, options)?)
+                Some(parts::classes(predictions, |class| self.class_name(class), clusters, options)?)
             }
             _ => None,
         };
@@ -303,12 +341,13 @@ impl Model<'_> {
             clustered: clusters.is_some(),
             from_sketch: sample.is_sketch(),
             drawn_from_sketch: drawn.is_sketch(),
-            question: self.source.question(),
+            question: self.source.question(|class| self.class_name(class)),
             means: means(drawn, options)?,
             sigma,
             reliability: reliability::gather(drawn, sigma, options, detail)?,
             sweep: sweep::gather(sample, options),
             spread: spread::gather(drawn, options)?,
+            finding: Finding::new(measures.first().and_then(Measured::assessment), sample, options)?,
             measures,
             classes,
             groups: groups.transpose()?,

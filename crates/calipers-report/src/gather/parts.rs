@@ -1,8 +1,8 @@
 //! Classes and groups: LS-ECE of each part of the predictions.
 
-use calipers::inference::holm;
+use calipers::inference::{Direction, holm};
 use calipers::{
-    Assessment, BinaryView, Error, Input, LsEce, Multiclass, NoiseFloor, Predictions, Rows, Sample, Scale, Sketch, Ties,
+    Assessment, BinaryView, Error, Input, Multiclass, NoiseFloor, Predictions, Rows, Sample, Scale, Sketch, Ties,
 };
 use rayon::prelude::*;
 
@@ -82,6 +82,12 @@ impl Part {
         self.ls_ece.as_ref().map_or(f64::NAN, |assessment| assessment.debiased)
     }
 
+    /// The direction of the errors, if there is evidence of miscalibration at this level.
+    pub fn direction(&self, level: f64) -> Option<Direction> {
+        self.p_adjusted.filter(|p| *p <= 1.0 - level + 1e-12)?;
+        self.ls_ece.as_ref().ok()?.parts.as_ref()?.direction()
+    }
+
     fn p_value(&self) -> Option<f64> {
         self.ls_ece.as_ref().ok()?.floor.as_ref().map(|floor| floor.p_value)
     }
@@ -90,19 +96,19 @@ impl Part {
 /// Each class against the rest, with the automatic sigma of each.
 pub(super) fn classes(
     predictions: &Predictions<'_>,
+    name: impl Fn(usize) -> String,
     clusters: Option<&[u32]>,
     options: &Options,
 ) -> Result<Parts, Error> {
     let views =
         (0..predictions.n_classes()).map(|class| predictions.one_class(class)).collect::<Result<Vec<_>, Error>>()?;
-    let named = views.iter().enumerate().map(|(class, view)| (class.to_string(), sample_of(view, clusters)));
-    let parts = measured("class", &named.collect::<Vec<_>>(), &options.ls_ece, options)?;
+    let named = views.iter().enumerate().map(|(class, view)| (name(class), sample_of(view, clusters)));
+    let parts = measured("class", &named.collect::<Vec<_>>(), options)?;
     let mean = predictions.estimate(Multiclass::Classwise, Ties::First, &options.ls_ece).ok();
     Ok(Parts { mean: mean.map(|estimate| estimate.value), ..parts })
 }
 
-/// Each group, with the sigma of all rows. A small group is drawn with the sigma of its own rows,
-/// which is larger.
+/// Each group, with the sigma of all rows.
 pub(super) fn groups(
     groups: &Groups<'_>,
     view: Option<&BinaryView<'_>>,
@@ -114,7 +120,7 @@ pub(super) fn groups(
     let parts = match (groups, view) {
         (Groups::Sketches { by, sketches }, _) => {
             let named: Vec<_> = sketches.iter().map(|(key, sketch)| (key.clone(), Sample::from(*sketch))).collect();
-            measured(by, &named, &options.ls_ece, &at_sigma)?
+            measured(by, &named, &at_sigma)?
         }
         (Groups::Rows { by, keys, numbers }, Some(view)) => {
             if numbers.len() != view.len() {
@@ -127,7 +133,7 @@ pub(super) fn groups(
             let sample =
                 |place: usize| sample_of(&views[place], clusters.as_ref().map(|clusters| &clusters[place][..]));
             let named: Vec<_> = keys.iter().enumerate().map(|(place, key)| (key.clone(), sample(place))).collect();
-            measured(by, &named, &options.ls_ece, &at_sigma)?
+            measured(by, &named, &at_sigma)?
         }
         (Groups::Rows { .. }, None) => return Err(Error::NoRows),
     };
@@ -173,9 +179,9 @@ fn checked<'a>(view: &BinaryView<'_>, rows: &'a Rows) -> Result<Predictions<'a>,
     if view.is_weighted() { input.weights(&rows.weights[..]).check() } else { input.check() }
 }
 
-/// All parts with adjusted p-values, the worst first; the worst are drawn with the sigma of
-/// `drawn`.
-fn measured(by: &str, named: &[(String, Sample<'_>)], drawn: &LsEce, options: &Options) -> Result<Parts, Error> {
+/// All parts with adjusted p-values, the worst first; the worst are drawn, with the sigma of their
+/// values.
+fn measured(by: &str, named: &[(String, Sample<'_>)], options: &Options) -> Result<Parts, Error> {
     let n_requested = options.n_resamples;
     let most = if named.len() > MANY_PARTS { FEWER_RESAMPLES } else { n_requested };
     let options = &Options { n_resamples: n_requested.min(most), ..options.clone() };
@@ -207,7 +213,7 @@ fn measured(by: &str, named: &[(String, Sample<'_>)], drawn: &LsEce, options: &O
     ordered.truncate(LISTED);
     let at = places(40);
     ordered.par_iter_mut().take(DRAWN).for_each(|(sample, part)| {
-        let sigma = sample.estimate(drawn).ok().and_then(|estimate| estimate.settings.number("sigma"));
+        let sigma = part.ls_ece.as_ref().ok().and_then(|known| known.estimate.settings.number("sigma"));
         part.diagram = sigma.and_then(|sigma| smoothed(*sample, sigma, &at, options).ok());
     });
     let parts = ordered.into_iter().map(|(_, part)| part).collect();

@@ -14,6 +14,15 @@ pub struct Reliability {
     pub chosen: usize,
     /// The bins of the binned diagram, empty ones included.
     pub bins: Vec<Bin>,
+    /// Where the outcome rate of each bin would be for a calibrated model.
+    pub bins_band: Band,
+    /// The rows within a thousandth of 0 and of 1, if they are many: a smoothed curve does not
+    /// reach them.
+    pub ends: Vec<Bin>,
+    /// The chance band of each end.
+    pub ends_band: Band,
+    /// A thousand bins, for the choice of the axes; empty if a sketch does not have them.
+    pub fine: Vec<Bin>,
     /// The diagram by isotonic regression.
     pub corp: Corp,
 }
@@ -29,6 +38,8 @@ pub struct Smoothed {
     pub curve: LsCurve,
     /// The consistency band: the curve of a calibrated model would be inside it.
     pub band: Band,
+    /// About how many rows are within one sigma of each point.
+    pub rows_nearby: Vec<f64>,
 }
 
 /// The isotonic fit at as many points as a chart can show.
@@ -72,6 +83,12 @@ impl Detail {
     }
 }
 
+/// The number of fine bins. The first and the last of them are the ends.
+const N_FINE: usize = 1000;
+
+/// The smallest share of the rows that an end is drawn for.
+const LEAST_END: f64 = 0.01;
+
 /// The largest number of points, which is more than a chart can distinguish.
 const MOST_PLACES: usize = 300;
 
@@ -82,19 +99,34 @@ pub(super) fn gather(drawn: Sample<'_>, sigma: f64, options: &Options, detail: &
     let (curve, band) = (corp.curve(drawn)?, corp.consistency_band(drawn, &options.band())?);
     // Bins of equal mass need the rows.
     let bins = options.ece.bins(drawn).or_else(|_| options.bins(15).bins(drawn))?;
+    let fine = options.bins(N_FINE).bins(drawn).unwrap_or_default();
+    let total: u64 = fine.iter().map(|bin| bin.n).sum();
+    let both = [fine.first(), fine.last()].into_iter().flatten();
+    let is_end = |bin: &&Bin| bin.n as f64 >= (LEAST_END * total as f64).max(2.0) && !bin.outcome_rate.is_nan();
+    let ends: Vec<Bin> = both.filter(is_end).cloned().collect();
     Ok(Reliability {
         smoothed: smoothed.collect::<Result<_, Error>>()?,
         chosen: detail.below,
+        bins_band: options.band().of_bins(&bins)?,
+        ends_band: options.band().of_bins(&ends)?,
         bins,
+        ends,
+        fine,
         corp: thinned(curve.probabilities, curve.outcome_rates, band),
     })
 }
 
-/// The points at which curves are drawn: evenly spaced, and near 0 and 1, where most predictions of
-/// good models are.
+/// The points at which curves are drawn: evenly spaced, and further ones near 0 and 1, where most
+/// predictions of good models are, for an axis of log-odds.
 pub(super) fn places(n: usize) -> Vec<f64> {
     let evenly = (0..n).map(|place| (place as f64 + 0.5) / n as f64);
-    [0.001].into_iter().chain(evenly).chain([0.999]).collect()
+    let n_tail = n / 7;
+    let first = 0.5 / n as f64;
+    // From a millionth to the first of the evenly spaced ones, in equal ratios.
+    let tail = |place: usize| 1e-6 * (first / 1e-6).powf(place as f64 / n_tail as f64);
+    let below = (0..n_tail).map(tail);
+    let above = (0..n_tail).rev().map(|place| 1.0 - tail(place));
+    below.chain(evenly).chain(above).collect()
 }
 
 pub(super) fn smoothed(sample: Sample<'_>, sigma: f64, at: &[f64], options: &Options) -> Result<Smoothed, Error> {
@@ -104,7 +136,8 @@ pub(super) fn smoothed(sample: Sample<'_>, sigma: f64, at: &[f64], options: &Opt
     let coarse = sample.sketch().and_then(|sketch| coarsened(sketch, sigma));
     let sample = coarse.as_ref().map_or(sample, Sample::from);
     let (curve, band) = (ls_ece.curve(sample, at)?, ls_ece.consistency_band(sample, at, &options.band())?);
-    Ok(Smoothed { sigma, ls_ece: sample.estimate(&ls_ece.tolerance(1e-4)).ok(), curve, band })
+    let rows_nearby = curve.rows_within_sigma(&*options.link);
+    Ok(Smoothed { sigma, ls_ece: sample.estimate(&ls_ece.tolerance(1e-4)).ok(), curve, band, rows_nearby })
 }
 
 /// The sketch with cells of a sixteenth of sigma; `None` if its cells are not finer.
@@ -124,8 +157,11 @@ fn thinned(probabilities: Vec<f64>, rates: Vec<f64>, band: Band) -> Corp {
     let step = 1.0 / MOST_PLACES as f64;
     let mut kept: Vec<usize> = Vec::new();
     for place in 0..n {
+        // A step is as long on the axis of log-odds from a millionth to one minus a millionth.
+        let logit = |p: f64| (p.clamp(1e-6, 1.0 - 1e-6).ln() - (1.0 - p.clamp(1e-6, 1.0 - 1e-6)).ln()) / 27.6;
         let far = kept.last().is_none_or(|last| {
-            probabilities[place] - probabilities[*last] >= step || (rates[place] - rates[*last]).abs() >= step
+            let (p, before) = (probabilities[place], probabilities[*last]);
+            (p - before).max(logit(p) - logit(before)) >= step || (rates[place] - rates[*last]).abs() >= step
         });
         if far || place + 1 == n {
             kept.push(place);

@@ -1,5 +1,6 @@
 //! Cumulative differences, and the distribution of probabilities by outcome.
 
+use calipers::inference::bands::Band;
 use calipers::{Bin, CumulativeCalibrationError, CumulativeCurve, Error, Sample};
 
 use super::Options;
@@ -16,8 +17,19 @@ const N_STRETCHES: usize = 150;
 pub struct Spread {
     /// Bins of equal width: twenty, unless a sketch keeps other bins.
     pub bars: Vec<Bin>,
-    /// Cumulative differences at as many points as a chart can show.
-    pub cumulative: CumulativeCurve,
+    /// Cumulative differences.
+    pub cumulative: Cumulative,
+}
+
+/// Cumulative differences at as many points as a chart can show.
+#[derive(Debug, Clone)]
+pub struct Cumulative {
+    /// The curve.
+    pub curve: CumulativeCurve,
+    /// The lower end of the chance band at each point.
+    pub lower: Vec<f64>,
+    /// The upper end.
+    pub upper: Vec<f64>,
 }
 
 pub(super) fn gather(drawn: Sample<'_>, options: &Options) -> Result<Spread, Error> {
@@ -27,12 +39,14 @@ pub(super) fn gather(drawn: Sample<'_>, options: &Options) -> Result<Spread, Err
     let declared = drawn.sketch().map_or(&[][..], |sketch| sketch.options().declared_bins());
     let near = declared.iter().copied().filter(|n_bins| (10..=N_BARS).contains(n_bins)).max();
     let n_bars = near.unwrap_or(N_BARS);
-    Ok(Spread { bars: options.bins(n_bars).bins(drawn)?, cumulative: thinned(&measure.curve(drawn)?) })
+    let curve = measure.curve(drawn)?;
+    let band = measure.consistency_band(drawn, &curve, &options.band())?;
+    Ok(Spread { bars: options.bins(n_bars).bins(drawn)?, cumulative: thinned(&curve, &band) })
 }
 
 /// The first point, the last point and the extremes of each stretch, so that the range stays the
 /// same.
-fn thinned(curve: &CumulativeCurve) -> CumulativeCurve {
+fn thinned(curve: &CumulativeCurve, band: &Band) -> Cumulative {
     let n = curve.shares.len();
     let mut kept: Vec<usize> = Vec::new();
     let stretch = |place: &usize| (curve.shares[*place] * N_STRETCHES as f64) as usize;
@@ -47,16 +61,21 @@ fn thinned(curve: &CumulativeCurve) -> CumulativeCurve {
     kept.extend(n.checked_sub(1));
     kept.dedup();
     let pick = |values: &[f64]| kept.iter().map(|place| values[*place]).collect::<Vec<f64>>();
-    CumulativeCurve {
-        shares: pick(&curve.shares),
-        differences: pick(&curve.differences),
-        probabilities: pick(&curve.probabilities),
+    Cumulative {
+        curve: CumulativeCurve {
+            shares: pick(&curve.shares),
+            differences: pick(&curve.differences),
+            probabilities: pick(&curve.probabilities),
+        },
+        lower: pick(&band.lower),
+        upper: pick(&band.upper),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use calipers::inference::bands::BandKind;
 
     #[test]
     fn a_thinned_curve_keeps_its_ends_and_extremes() {
@@ -64,7 +83,17 @@ mod tests {
         let shares: Vec<f64> = (0..=n).map(|k| f64::from(k) / f64::from(n)).collect();
         let differences: Vec<f64> = shares.iter().map(|share| (share * 40.0).sin() * share).collect();
         let curve = CumulativeCurve { probabilities: shares.clone(), shares, differences };
-        let thin = thinned(&curve);
+        let band = Band {
+            kind: BandKind::Consistency,
+            lower: vec![-0.1; n as usize + 1],
+            upper: curve.shares.clone(),
+            level: 0.95,
+            n_resamples: 0,
+            random_state: 0,
+        };
+        let found = thinned(&curve, &band);
+        assert_eq!(found.upper, found.curve.shares);
+        let thin = found.curve;
         assert!(thin.shares.len() < 4 * N_STRETCHES);
         let highest = |curve: &CumulativeCurve| curve.differences.iter().copied().fold(0.0, f64::max);
         assert_eq!(highest(&curve), highest(&thin));

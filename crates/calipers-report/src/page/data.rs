@@ -1,5 +1,6 @@
 //! The values of the page as JSON, for its script and for other programs.
 
+use calipers::inference::{Direction, Region};
 use calipers::{Assessment, Error, Estimate};
 use serde_json::{Map, Value, json};
 
@@ -33,9 +34,25 @@ fn model(model: &ModelValues) -> Value {
         "sigma": model.sigma,
         "mean_probability": model.means.0,
         "outcome_rate": model.means.1,
+        "sentence": super::answer::sentence(model),
+        "significant": model.finding.significant,
+        "p_value": model.finding.p_value,
+        "p_adjusted": model.finding.p_adjusted,
+        "direction": model.finding.direction.map(Direction::name),
+        "region": model.finding.region.map(region),
         "measures": model.measures.iter().map(|found| (found.spec.name.to_owned(), measure(found))).collect::<Map<_, _>>(),
         "classes": model.classes.as_ref().map(parts),
         "groups": model.groups.as_ref().map(parts),
+    })
+}
+
+fn region(region: Region) -> Value {
+    json!({
+        "side": if region.is_above { "above" } else { "below" },
+        "threshold": region.threshold,
+        "n": region.n,
+        "mean_probability": region.mean_probability,
+        "outcome_rate": region.outcome_rate,
     })
 }
 

@@ -32,11 +32,12 @@ pub(super) fn section(values: &Values) -> Markup {
                 @for name in &names {
                     @let found: Vec<(&str, &Measured)> = values.models.iter()
                         .filter_map(|model| Some((model.name.as_str(), model.measures.iter().find(|measure| measure.spec.name == *name)?)))
+                        .filter(|(_, measure)| measure.assessment().is_some())
                         .collect();
                     @let titles: Vec<String> = found.iter().map(|(_, measure)| title(measure.spec, measure.estimate())).collect();
                     @let alike = titles.iter().all(|title| Some(title) == titles.first());
                     @let scale = found.iter().map(|(_, measure)| greatest(measure)).fold(0.0, f64::max);
-                    tbody {
+                    @if !found.is_empty() { tbody {
                         @if let (true, Some((_, first))) = (several, found.first()) {
                             tr class="group" {
                                 th scope="rowgroup" colspan="7" title=(first.spec.definition) {
@@ -49,10 +50,10 @@ pub(super) fn section(values: &Values) -> Markup {
                                 th scope="row" title=(measure.spec.definition) {
                                     @if several { (model) @if !alike { ": " (title) } } @else { (title) }
                                 }
-                                (cells(measure, scale))
+                                @if let Some(assessment) = measure.assessment() { (assessed(assessment, scale)) }
                             }
                         }
-                    }
+                    } }
                 }
             }
     };
@@ -70,6 +71,8 @@ pub(super) fn section(values: &Values) -> Markup {
                 dd { "The probability that a perfectly calibrated model gets a value at least as large by chance. The p-value of LS-ECE is that of its residual form." }
                 dt { (level) " interval" }
                 dd { "An interval for the value of the population at the same settings. If p is above " (significant(1.0 - values.options.level)) ", a calibration error has an upper limit instead; a score keeps its interval." }
+                dt { "Resamples" }
+                dd { "Measures without a faster way have fewer resamples if there are many rows, at least 100." }
                 dt { "Debiased" }
                 dd { "The value without the part that noise adds. The debiased value of LS-ECE is that of its residual form." }
                 dt { "Residual LS-ECE" }
@@ -99,7 +102,7 @@ fn directions(values: &Values) -> Markup {
                 th scope="col" { "Predictions are" }
                 th scope="col" class="n" { "Value" }
                 th scope="col" class="n" { (percent(values.options.level)) " interval" }
-                th scope="col" class="n" { "Debiased" }
+                th scope="col" class="n wide" { "Debiased" }
             } }
             @for (model, parts) in found {
                 tbody {
@@ -111,8 +114,17 @@ fn directions(values: &Values) -> Markup {
             }
         }
     };
+    let lead: Vec<String> = values
+        .models
+        .iter()
+        .filter_map(|model| {
+            let word = super::answer::word(&model.finding).filter(|_| model.finding.significant == Some(true))?;
+            Some(values.name_of(model).map_or_else(|| capitalised(word), |name| format!("{name}: {word}")))
+        })
+        .collect();
     html! {
         h3 { "Direction of the errors" }
+        @if !lead.is_empty() { p class="lead" { strong { (lead.join("; ")) "." } } }
         (super::scrolled("Table of directions", &table))
         p class="note" {
             "These are the signed parts of residual LS-ECE. \"Too high\" and \"too low\" sum to it. So do \"overconfident\" (predictions are further from 1/2 than outcomes) and \"underconfident\" (predictions are nearer to 1/2). For the confidence in a predicted class, overconfident means too high. A sketch cannot distinguish overconfidence from underconfidence."
@@ -128,19 +140,8 @@ fn direction(name: &str, part: &Part) -> Markup {
             th scope="row" { (name) }
             td class="n value" { (show(part.value)) }
             td class="n" { (interval(&part.interval, show)) }
-            td class="n" { (show(part.debiased)) }
+            td class="n wide" { (show(part.debiased)) }
         }
-    }
-}
-
-fn cells(measure: &Measured, scale: f64) -> Markup {
-    match &measure.outcome {
-        Outcome::Error(error) => html! { td class="note" colspan="6" { "not available: " (error) } },
-        Outcome::Value(estimate, _) => html! {
-            td class="n value" { (significant(estimate.value)) }
-            td class="n" { "–" } td class="wide" {} td class="n wide" { "–" } td class="n" { "–" } td class="n wide" { "–" }
-        },
-        Outcome::Assessed(assessment) => assessed(assessment, scale),
     }
 }
 
@@ -156,7 +157,7 @@ fn assessed(assessment: &Assessment, scale: f64) -> Markup {
                 td class="n wide" { (show(floor.mean)) " ± " (show(floor.deviation)) }
                 td class="n" { (p_value(floor.p_value)) }
             }
-            None => { td class="n wide" { "–" } td class="n" { "–" } }
+            None => { td class="n wide" { "not available" } td class="n" {} }
         }
         td class="n wide" { (show(assessment.debiased)) }
     }
@@ -195,28 +196,33 @@ fn strip(assessment: &Assessment, scale: f64) -> Markup {
     }
 }
 
-/// Why some measures have no floor and interval, each reason once.
+/// The measures without floor and interval, in a sentence for each reason.
 fn notes(values: &Values) -> Markup {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for measure in values.models.iter().flat_map(|model| &model.measures) {
-        let reason = match &measure.outcome {
-            Outcome::Value(_, reason) => reason.as_str(),
-            Outcome::Assessed(assessment) => assessment.unavailable.unwrap_or(""),
-            Outcome::Error(_) => "",
-        };
-        if reason.is_empty() {
-            continue;
-        }
-        let name = title(measure.spec, measure.estimate());
-        match reasons.iter_mut().find(|(other, _)| *other == reason) {
-            Some((_, names)) if names.contains(&name) => {}
-            Some((_, names)) => names.push(name),
-            None => reasons.push((reason, vec![name])),
+    let several = values.models.len() > 1;
+    let mut alone: Vec<(String, Vec<String>)> = Vec::new();
+    for model in &values.models {
+        for measure in &model.measures {
+            let title = title(measure.spec, measure.estimate());
+            let name = if several { format!("{title} of {}", model.name) } else { title };
+            let (reason, text) = match &measure.outcome {
+                Outcome::Assessed(assessment) => match assessment.unavailable {
+                    Some(reason) => (format!("There is no noise floor, because {reason}"), name),
+                    None => continue,
+                },
+                Outcome::Value(estimate, reason) => {
+                    (format!("Values alone, because {reason}"), format!("{name} is {}", significant(estimate.value)))
+                }
+                Outcome::Error(error) => (format!("Not available: {error}"), name),
+            };
+            match alone.iter_mut().find(|(other, _)| *other == reason) {
+                Some((_, texts)) => texts.push(text),
+                None => alone.push((reason, vec![text])),
+            }
         }
     }
     html! {
         p class="note wide" { "The strips start at 0. They show the value and its interval in blue, and the middle 90 % of the floor in grey." }
-        @for (reason, names) in reasons { p class="note" { "There is no floor or interval for " (names.join(", ")) ": " (reason) "." } }
+        @for (reason, texts) in alone { p class="note" { (reason) ": " (texts.join("; ")) "." } }
     }
 }
 

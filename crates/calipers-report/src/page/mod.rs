@@ -1,17 +1,19 @@
 //! Values -> a self-contained HTML page: styles, drawings, numbers and a small script are all in
 //! it.
 
+mod answer;
 mod comparison;
 mod data;
 mod figure;
 mod measures;
+mod model;
+mod navigation;
 mod parts;
 mod provenance;
 mod reliability;
 mod spread;
 mod sweep;
 mod table;
-mod verdict;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -29,15 +31,13 @@ impl Values {
     /// The report as an HTML page, which opens anywhere without a network.
     pub fn to_html(&self) -> String {
         let mut shown = Shown::default();
-        let (diagrams, sweep) = (reliability::section(self, &mut shown), sweep::section(self, &mut shown));
+        let diagram = self.diagram(&mut shown);
         let sections = [
-            verdict::section(self),
-            measures::section(self),
+            navigation::bar(self),
+            answer::header(self, &diagram),
             comparison::section(self),
-            html! { div class=(arrangement(self)) { (diagrams) (sweep) } },
-            spread::section(self, &mut shown),
-            parts::section(self, "classes", |_| "LS-ECE of each class".to_owned(), |model| model.classes.as_ref()),
-            parts::section(self, "groups", |by| format!("LS-ECE by {by}"), |model| model.groups.as_ref()),
+            measures::section(self),
+            model::section(self, &mut shown),
             provenance::section(self),
         ];
         // The page loads nothing, and only its own script runs, not one that a name contains.
@@ -71,16 +71,31 @@ impl Values {
         page.into_string()
     }
 
+    /// The diagram of the first screen: that of the only model, or those of all models in one.
+    fn diagram(&self, shown: &mut Shown) -> Markup {
+        match (&self.models[..], &self.overlay) {
+            ([model], _) => html! { (reliability::diagrams(self, 0, model, shown)) (reliability::controls(self)) },
+            (_, Some(overlay)) => html! {
+                (shown.figure(0, None, &reliability::overlay(self, overlay)))
+                div class="controls" { (reliability::axes()) }
+            },
+            // proof: several models have an overlay
+            (_, None) => html! {},
+        }
+    }
+
     /// The charts of the page, each with a file name.
     pub fn charts(&self) -> Vec<(String, Chart)> {
         let sections: [fn(&Values, &ModelValues) -> Vec<Panel>; 3] =
             [reliability::panels, sweep::panels, spread::panels];
-        let mut charts = Vec::new();
+        let overlay = self.overlay.as_ref().and_then(|overlay| reliability::overlay(self, overlay).chart().cloned());
+        let mut charts: Vec<_> =
+            overlay.into_iter().map(|chart| ("reliability_overlay.svg".to_owned(), chart)).collect();
         for panels in sections {
             for (place, model) in self.models.iter().enumerate() {
-                for mut panel in panels(self, model) {
-                    let chart = panel.steps.swap_remove(panel.chosen).chart;
-                    charts.push((file_name(panel.kind, place, &model.name), chart));
+                for panel in panels(self, model) {
+                    let chart = panel.chart().cloned();
+                    charts.extend(chart.map(|chart| (file_name(panel.kind, place, &model.name), chart)));
                 }
             }
         }
@@ -106,28 +121,6 @@ fn section(id: &str, title: &str, content: &Markup) -> Markup {
 /// A table that scrolls in its own box.
 fn scrolled(label: &str, table: &Markup) -> Markup {
     html! { div class="scroll" tabindex="0" role="region" aria-label=(label) { (table) } }
-}
-
-/// The same chart of all models, below the text that they share.
-fn side_by_side(values: &Values, text: &str, figures: &[Markup]) -> Markup {
-    html! {
-        @if values.models.len() > 1 { p class="lead" { (text) } }
-        div class={ "charts " (columns(values)) } { @for figure in figures { (figure) } }
-    }
-}
-
-/// Whether two sections are side by side.
-fn arrangement(values: &Values) -> &'static str {
-    if values.models.len() > 1 { "stacked" } else { "beside" }
-}
-
-/// The number of columns in a wide window. Four models are in two rows, not three and one.
-fn columns(values: &Values) -> &'static str {
-    match values.models.len() {
-        1 => "one",
-        2 | 4 => "two",
-        _ => "three",
-    }
 }
 
 /// The file name of a chart of a model, in characters that every system accepts.

@@ -3,35 +3,25 @@
 use maud::{Markup, PreEscaped, html};
 
 use crate::charts;
-use crate::gather::{ModelValues, Part, Parts, Values};
+use crate::gather::{Part, Parts, Values};
 use crate::number::{count, decimals, interval, p_value, percent, significant};
 
-/// The section with the classes or with the groups, whose title depends on the name of their
-/// column.
-pub(super) fn section(
-    values: &Values,
-    id: &str,
-    title: fn(&str) -> String,
-    parts: fn(&ModelValues) -> Option<&Parts>,
-) -> Markup {
-    let found: Vec<(&ModelValues, &Parts)> =
-        values.models.iter().filter_map(|model| Some((model, parts(model)?))).collect();
-    let Some((_, first)) = found.first() else { return html! {} };
-    let content = html! {
-        @for (place, (model, parts)) in found.iter().enumerate() {
-            @if let Some(name) = values.name_of(model) { h3 { (name) } }
-            (one(values.options.level, &format!("{id}-{place}"), parts))
+/// The classes or the groups of a model, if it has any.
+pub(super) fn of_model(values: &Values, place: usize, id: &str, title: &str, parts: Option<&Parts>) -> Markup {
+    let Some(parts) = parts else { return html! {} };
+    let id = format!("{id}-{place}");
+    html! {
+        div class="parts" id=(id) {
+            h3 { (title) }
+            (one(values.options.level, &format!("{id}-table"), parts))
         }
-    };
-    super::section(id, &title(&first.by), &content)
+    }
 }
 
 fn one(level: f64, id: &str, parts: &Parts) -> Markup {
     let drawn: Vec<_> = parts.parts.iter().filter_map(|part| Some((part, part.diagram.as_ref()?))).collect();
     let n_found = parts.parts.iter().filter(|part| part.p_adjusted.is_some_and(|p| p <= 1.0 - level + 1e-12)).count();
     let plural = if parts.by == "class" { "classes" } else { "groups" };
-    let heads =
-        ["Rows", "Mean p", "Outcome rate", "LS-ECE", &format!("{} interval", percent(level)), "Floor", "Debiased"];
     html! {
         p class="lead" {
             "There is evidence of miscalibration in " strong { @if parts.n_open > 0 { "at least " } (n_found) " of " (parts.n) " " (plural) }
@@ -39,11 +29,14 @@ fn one(level: f64, id: &str, parts: &Parts) -> Markup {
             @if let Some(mean) = parts.mean { " The mean of LS-ECE over classes is " (significant(mean)) "." }
             @if drawn.len() < parts.n { " The diagrams show the " (drawn.len()) " worst." }
         }
-        div class="small-multiples" {
+        div class="small-multiples" style=(columns(drawn.len())) {
             @for (part, diagram) in &drawn {
                 div class="small" {
                     (PreEscaped(charts::small(&format!("Reliability diagram of {} {}", parts.by, name(part)), diagram)))
-                    p { span class="name" title=(name(part)) { (name(part)) } " " span class="n" { (significant(part.debiased())) } }
+                    p {
+                        span class="name" title=(name(part)) { (name(part)) } " "
+                        span class="n" { (debiased(part)) @if let Some(found) = part.direction(level) { ", " (super::answer::direction(found)) } }
+                    }
                 }
             }
         }
@@ -51,21 +44,49 @@ fn one(level: f64, id: &str, parts: &Parts) -> Markup {
             table class="sortable" id=(id) {
                 thead { tr {
                     th scope="col" { button type="button" { (parts.by) } }
-                    @for head in heads.into_iter().chain(["p, adjusted"]) { th scope="col" class="n" { button type="button" { (head) } } }
+                    @for (head, class) in heads(level) { th scope="col" class=(class) { button type="button" { (head) } } }
                 } }
-                tbody { @for part in &parts.parts { (row(part)) } }
+                tbody { @for part in &parts.parts { (row(level, part)) } }
             }
         }
+        p class="note narrow" { "A wider window shows further columns." }
         p class="note" {
-            @if let Some(sigma) = parts.sigma {
-                "All values have the sigma of the whole data, " (significant(sigma)) ". Each diagram has the sigma of its own rows. "
-            } @else if let Some(sigma) = one_sigma(parts) { "All values have sigma " (significant(sigma)) ". " }
-            @else { "Sigma was chosen automatically for each. " }
+            @if let Some(sigma) = parts.sigma { "All values and diagrams have the sigma of the whole data, " (significant(sigma)) ". " }
+            @else if let Some(sigma) = one_sigma(parts) { "All values and diagrams have sigma " (significant(sigma)) ". " }
+            @else { "Sigma was chosen automatically for each; the value and the diagram have the same. " }
             @if parts.n > parts.parts.len() { "The table lists " (count(parts.parts.len() as u64)) " of " (count(parts.n as u64)) " " (plural) ", the worst first. " }
             "Each has " (count(parts.n_resamples)) " resamples of each kind, and more if its p-value needs them. The p-values are adjusted for "
-            (count(parts.n as u64)) " " (plural) " (Holm). The number below each small diagram is the debiased LS-ECE."
+            (count(parts.n as u64)) " " (plural) " (Holm). The number below each small diagram is the debiased LS-ECE, as in the table."
         }
     }
+}
+
+/// The columns after the name. In a narrow window, those that matter most remain.
+fn heads(level: f64) -> [(String, &'static str); 9] {
+    let head = |text: &str, class: &'static str| (text.to_owned(), class);
+    [
+        head("Debiased", "n"),
+        head("Direction", ""),
+        head("p, adjusted", "n"),
+        head("LS-ECE", "n wide"),
+        (format!("{} interval", percent(level)), "n wide"),
+        head("Floor", "n wide"),
+        head("Mean p", "n wide"),
+        head("Outcome rate", "n wide"),
+        head("Rows", "n wide"),
+    ]
+}
+
+/// The numbers of columns in a wide, a middle and a narrow window, so that no row has one diagram
+/// alone while others are full.
+fn columns(n: usize) -> String {
+    format!("--wide:{};--middle:{};--narrow:{}", balanced(n, 8), balanced(n, 6), balanced(n, 3))
+}
+
+/// The number of columns up to `most` that leaves the fewest places empty; of several, the largest.
+fn balanced(n: usize, most: usize) -> usize {
+    let empty = |columns: &usize| n.div_ceil(*columns) * columns - n;
+    (most.div_ceil(2)..=most).rev().min_by_key(empty).unwrap_or(most).min(n.max(1))
 }
 
 /// The sigma of all parts, if they have the same.
@@ -79,31 +100,59 @@ fn name(part: &Part) -> &str {
     if part.name.is_empty() { "(none)" } else { &part.name }
 }
 
-/// A cell that is sorted by its value.
-fn cell(value: f64, text: &str) -> Markup {
-    html! { td class="n" data-value=(value) { (text) } }
+/// The debiased value with the digits of the table.
+fn debiased(part: &Part) -> String {
+    let Ok(known) = &part.ls_ece else { return "not available".to_owned() };
+    format!("{:.1$}", known.debiased, decimals(known.interval.upper - known.interval.lower))
 }
 
-fn row(part: &Part) -> Markup {
+/// A cell that is sorted by its value.
+fn cell(class: &str, value: f64, text: &str) -> Markup {
+    html! { td class=(class) data-value=(value) { (text) } }
+}
+
+fn row(level: f64, part: &Part) -> Markup {
     html! {
         tr {
-            th scope="row" data-value=(part.name) { (name(part)) }
-            td class="n" data-value=(part.n) { (count(part.n)) }
-            @for mean in [part.means.0, part.means.1] { (cell(mean, &significant(mean))) }
+            th scope="row" data-value=(part.name) title=(name(part)) { (name(part)) }
             @match &part.ls_ece {
-                Err(error) => { td colspan="5" class="note" data-value="NaN" { "not available: " (error) } }
+                Err(error) => { td colspan="6" class="note" data-value="NaN" { "not available: " (error) } }
                 Ok(known) => {
                     @let places = decimals(known.interval.upper - known.interval.lower);
-                    @let show = |value: f64| if value.is_nan() { "–".to_owned() } else { format!("{value:.places$}") };
-                    @let floor = known.floor.as_ref().map_or(f64::NAN, |floor| floor.mean);
+                    @let show = |value: f64| format!("{value:.places$}");
                     @let p = part.p_adjusted.unwrap_or(f64::NAN);
-                    (cell(known.estimate.value, &show(known.estimate.value)))
-                    (cell(known.interval.upper, &interval(&known.interval, show)))
-                    (cell(floor, &show(floor)))
-                    (cell(known.debiased, &show(known.debiased)))
-                    (cell(p, &p_value(p)))
+                    @let word = part.direction(level).map_or("", super::answer::direction);
+                    (cell("n value", known.debiased, &debiased(part)))
+                    td data-value=(word) { (word) }
+                    (cell("n", p, &if p.is_nan() { "not tested".to_owned() } else { p_value(p) }))
+                    (cell("n wide", known.estimate.value, &show(known.estimate.value)))
+                    (cell("n wide", known.interval.upper, &interval(&known.interval, show)))
+                    @match &known.floor {
+                        Some(floor) => (cell("n wide", floor.mean, &show(floor.mean))),
+                        None => (cell("n wide", f64::NAN, "none")),
+                    }
                 }
             }
+            @for mean in [part.means.0, part.means.1] { (cell("n wide", mean, &significant(mean))) }
+            td class="n wide" data-value=(part.n) { (count(part.n)) }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_row_of_small_diagrams_has_an_orphan() {
+        for n in 2..=24 {
+            for most in [8, 6, 3] {
+                let columns = balanced(n, most);
+                assert!(columns >= 1 && columns <= most);
+                // The last row may lack some, but it has not one alone below rows of three or more.
+                assert!(n % columns != 1 || columns <= 2, "{n} in {columns} columns");
+            }
+        }
+        assert_eq!((balanced(24, 8), balanced(10, 8), balanced(10, 3), balanced(1, 8)), (8, 5, 2, 1));
     }
 }

@@ -1,14 +1,16 @@
-//! How the page was made, so that a reader can make it again.
+//! How the page was made, so that a reader can make it again. The page is meant to be shared, so it
+//! has the names of files and not the folders of the machine on which it was made.
 
+use calipers::Setting;
 use maud::{Markup, html};
 
 use crate::gather::{Measured, ModelValues, Values};
-use crate::number::count;
+use crate::number::{count, four_digits};
 
 pub(super) fn section(values: &Values) -> Markup {
     let options = &values.options;
     let content = html! {
-        div class={ "origins " (super::columns(values)) } {
+        div class="origins" {
             @for model in &values.models { div { (of_model(model, values.models.len() > 1)) } }
         }
         dl class="facts" {
@@ -21,6 +23,11 @@ pub(super) fn section(values: &Values) -> Markup {
         }
     };
     super::section("provenance", "How this page was made", &content)
+}
+
+/// The name of a file without its folders, of any system.
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).find(|name| !name.is_empty()).unwrap_or(path)
 }
 
 fn of_model(model: &ModelValues, several: bool) -> Markup {
@@ -37,7 +44,7 @@ fn of_model(model: &ModelValues, several: bool) -> Markup {
         dl class="facts" {
             @if !model.origin.files.is_empty() {
                 dt { "File" }
-                dd { @for (place, file) in model.origin.files.iter().enumerate() { @if place > 0 { br; } code { (file) } } }
+                dd { @for (place, file) in model.origin.files.iter().enumerate() { @if place > 0 { br; } code { (file_name(file)) } } }
             }
             @for (what, column) in &model.origin.columns { dt { (what) } dd { code { (column) } } }
             @for note in &model.origin.notes { dt { "Input" } dd { (note) } }
@@ -60,7 +67,24 @@ fn of_model(model: &ModelValues, several: bool) -> Markup {
     }
 }
 
+/// The settings with four digits. The JSON of the page has all digits.
 fn settings(measure: &Measured) -> Option<String> {
-    let settings = measure.estimate()?.settings.iter().map(|(name, value)| format!("{name} {value}"));
+    let shown = |value: &Setting| match (value, value.to_string()) {
+        (Setting::Number(number), text) if text.len() > 6 => four_digits(*number),
+        (_, text) => text,
+    };
+    let settings = measure.estimate()?.settings.iter().map(|(name, value)| format!("{name} {}", shown(value)));
     Some(settings.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_not_shown() {
+        let names =
+            ["/home/someone/data/rows.csv", "C:\\Users\\someone\\rows.csv", "rows.csv", "arrays in Python", "data/"];
+        assert_eq!(names.map(file_name), ["rows.csv", "rows.csv", "rows.csv", "arrays in Python", "data"]);
+    }
 }

@@ -1,14 +1,15 @@
-//! The reliability diagrams, with a switch between them and a slider for sigma.
+//! The reliability diagrams, with switches between diagrams and axes, and a slider for sigma.
 
 use maud::{Markup, html};
 
-use super::figure::{Panel, Shown, Step};
+use super::figure::{Panel, Shown, Step, View};
 use super::table::Table;
-use crate::charts;
-use crate::gather::{ModelValues, Smoothed, Values};
+use crate::charts::{self, Axes};
+use crate::gather::{ModelValues, Overlay, Smoothed, Values};
 use crate::number::{percent, significant};
 
 const KINDS: [(&str, &str); 3] = [("smoothed", "Smoothed"), ("binned", "Binned"), ("corp", "CORP")];
+const AXES: [(&str, &str); 2] = [("linear", "Probability"), ("logit", "Log-odds")];
 
 /// What each diagram shows.
 const TEXTS: [&str; 3] = [
@@ -18,29 +19,26 @@ const TEXTS: [&str; 3] = [
 ];
 
 /// What bands show.
-const BAND: &str = "Chance alone does not explain a curve outside the band.";
+const BAND: &str = "Chance alone does not explain values outside the band.";
 const CLUSTERED: &str = "The band assumes independent rows. Rows of a cluster depend on each other, so the band is too narrow. The verdict above accounts for clusters.";
 
-/// The text of a diagram for these models.
-fn text<'a>(kind: usize, mut models: impl Iterator<Item = &'a ModelValues>) -> String {
-    let band = if models.any(|model| model.clustered) { CLUSTERED } else { BAND };
-    if kind == 1 { TEXTS[kind].to_owned() } else { format!("{} {band}", TEXTS[kind]) }
+/// How to read a diagram.
+pub(super) const READING: &str = "Below the diagonal, probabilities are too high. Above it, they are too low.";
+
+/// The text of a diagram.
+fn text(kind: usize, model: &ModelValues) -> String {
+    format!("{READING} {} {}", TEXTS[kind], if model.clustered { CLUSTERED } else { BAND })
 }
 
-pub(super) fn section(values: &Values, shown: &mut Shown) -> Markup {
+/// The switches and the slider. A page has them once, for the diagrams of all models.
+pub(super) fn controls(values: &Values) -> Markup {
     let first = values.models.first().map(|model| &model.reliability);
     let n_steps = first.map_or(0, |reliability| reliability.smoothed.len());
     let chosen = first.map_or(0, |reliability| reliability.chosen);
-    let figures = shown.figures(values, panels);
-    let content = html! {
-        p class="lead" { "Below the diagonal, probabilities are too high. Above it, they are too low." }
+    html! {
         div class="controls" {
-            fieldset class="switch" {
-                legend { "Diagram" }
-                @for (place, (kind, title)) in KINDS.iter().enumerate() {
-                    label { input type="radio" name="kind" value=(kind) id={ "kind-" (kind) } checked[place == 0]; span { (title) } }
-                }
-            }
+            (switch("kind", "Diagram", &KINDS, "smoothed"))
+            @if values.models.len() == 1 { (axes()) }
             @if n_steps > 1 {
                 label class="slider of-smoothed" {
                     span { "Smoothing" }
@@ -51,15 +49,35 @@ pub(super) fn section(values: &Values, shown: &mut Shown) -> Markup {
                 button type="button" id="sigma-reset" class="of-smoothed" { "Back to the " (rule(values)) " sigma" }
             }
         }
-        @for (place, ((kind, _), figures)) in KINDS.iter().zip(&figures).enumerate() {
-            div class={ "panel of-" (kind) } {
-                (super::side_by_side(values, &text(place, values.models.iter()), figures))
-            }
-        }
         // The script shows these when the slider moves.
         @if n_steps > 1 { ol id="sigma-notes" hidden { @for at in 0..n_steps { li { (sigma_note(values, at)) } } } }
-    };
-    super::section("reliability", "Reliability diagram", &content)
+    }
+}
+
+/// The switch between the axes, which is beside the first diagram of the page.
+pub(super) fn axes() -> Markup {
+    switch("axis", "Axes", &AXES, "linear")
+}
+
+/// A choice of one of several.
+pub(super) fn switch(name: &str, legend: &str, choices: &[(&str, &str)], chosen: &str) -> Markup {
+    html! {
+        fieldset class="switch" {
+            legend { (legend) }
+            @for (choice, title) in choices {
+                label { input type="radio" name=(name) value=(choice) id={ (name) "-" (choice) } checked[*choice == chosen]; span { (title) } }
+            }
+        }
+    }
+}
+
+/// The diagrams of a model, of which the switch shows one.
+pub(super) fn diagrams(values: &Values, place: usize, model: &ModelValues, shown: &mut Shown) -> Markup {
+    let figures: Vec<Markup> =
+        panels(values, model).iter().map(|panel| shown.figure(place, values.name_of(model), panel)).collect();
+    html! {
+        @for ((kind, _), figure) in KINDS.iter().zip(&figures) { div class={ "panel of-" (kind) } { (figure) } }
+    }
 }
 
 /// Whether sigma was chosen automatically.
@@ -87,35 +105,91 @@ fn note(diagram: &Smoothed) -> String {
 
 pub(super) fn panels(values: &Values, model: &ModelValues) -> Vec<Panel> {
     let (name, reliability) = (&model.name, &model.reliability);
-    let band_name = format!("{} band of a calibrated model", percent(values.options.level));
-    let text = |kind: usize| text(kind, std::iter::once(model));
-    let step = |diagram: &Smoothed| {
-        let (curve, band) = (&diagram.curve, &diagram.band);
-        let seen = |values: &[f64]| charts::seen(diagram, values);
-        let table = Table::of_columns(&[
-            ("probability", &curve.probabilities),
-            ("outcome rate", &seen(&curve.outcome_rates)),
-            ("band from", &seen(&band.lower)),
-            ("band to", &seen(&band.upper)),
-            ("density", &curve.densities),
-        ]);
-        Step { chart: charts::smoothed(name, diagram, &band_name), table, note: note(diagram) }
+    let band_name = band_name(values);
+    let linear = Axes::linear(reliability);
+    let logit = reliability.smoothed.get(reliability.chosen).map_or(Axes::Logit(0.01, 0.99), Axes::logit);
+    let smoothed_with = |axes: Axes| {
+        let chart = |diagram: &Smoothed| charts::smoothed(name, reliability, diagram, axes, &band_name);
+        reliability.smoothed.iter().map(chart).collect()
     };
+    let step = |diagram: &Smoothed| Step { table: numbers(model, diagram), note: note(diagram) };
+    let views = vec![
+        View { name: "linear", charts: smoothed_with(linear) },
+        View { name: "logit", charts: smoothed_with(logit) },
+    ];
     let steps = reliability.smoothed.iter().map(step).collect();
     let chosen = reliability.chosen;
-    let smoothed = Panel { kind: "reliability_smoothed", steps, chosen, text: text(0), shares_text: true };
-    let occupied = reliability.bins.iter().filter(|bin| !bin.outcome_rate.is_nan());
+    let smoothed = Panel { kind: "reliability_smoothed", views, steps, chosen, text: text(0, model) };
+
+    let chance = &reliability.bins_band;
+    let bins = reliability.bins.iter().zip(chance.lower.iter().zip(&chance.upper));
     let bins = Table::new(
-        &["mean probability", "outcome rate", "rows", "bin from", "bin to"],
-        occupied.map(|bin| vec![bin.mean_probability, bin.outcome_rate, bin.n as f64, bin.lower, bin.upper]),
+        &["mean probability", "outcome rate", "band from", "band to", "rows", "bin from", "bin to"],
+        bins.filter(|(bin, _)| !bin.outcome_rate.is_nan()).map(|(bin, (lower, upper))| {
+            vec![bin.mean_probability, bin.outcome_rate, *lower, *upper, bin.n as f64, bin.lower, bin.upper]
+        }),
     );
-    let corp = &reliability.corp;
+    let binned = |axes: Axes| charts::binned(name, reliability, axes, &band_name);
+    let corp = |axes: Axes| charts::corp(name, reliability, axes, &band_name);
+    let fit = &reliability.corp;
     let fit = Table::of_columns(&[
-        ("probability", &corp.probabilities),
-        ("outcome rate", &corp.outcome_rates),
-        ("band from", &corp.lower),
-        ("band to", &corp.upper),
+        ("probability", &fit.probabilities),
+        ("outcome rate", &fit.outcome_rates),
+        ("band from", &fit.lower),
+        ("band to", &fit.upper),
     ]);
-    let binned = Panel::new("reliability_binned", charts::binned(name, &reliability.bins), bins, &text(1));
-    vec![smoothed, binned, Panel::new("reliability_corp", charts::corp(name, corp, &band_name), fit, &text(2))]
+    let bins =
+        Panel::new("reliability_binned", binned(linear), bins, &text(1, model)).view("logit", vec![binned(logit)]);
+    let fit = Panel::new("reliability_corp", corp(linear), fit, &text(2, model)).view("logit", vec![corp(logit)]);
+    vec![smoothed, bins, fit]
+}
+
+/// The name of consistency bands in legends.
+pub(super) fn band_name(values: &Values) -> String {
+    format!("{} band of a calibrated model", percent(values.options.level))
+}
+
+/// The points of the curve, with those of the ends before and after it.
+fn numbers(model: &ModelValues, diagram: &Smoothed) -> Table {
+    let (curve, band) = (&diagram.curve, &diagram.band);
+    let columns = [&curve.outcome_rates, &band.lower, &band.upper].map(|values| charts::seen(diagram, values));
+    let [rates, lower, upper] = &columns;
+    let point = |at: usize| vec![curve.probabilities[at], rates[at], lower[at], upper[at], diagram.rows_nearby[at]];
+    let reliability = &model.reliability;
+    let end = |(at, bin): (usize, &calipers::Bin)| {
+        let (lower, upper) = (reliability.ends_band.lower[at], reliability.ends_band.upper[at]);
+        vec![bin.mean_probability, bin.outcome_rate, lower, upper, bin.n as f64]
+    };
+    let ends = |is_low: bool| reliability.ends.iter().enumerate().filter(move |(_, bin)| (bin.upper < 0.5) == is_low);
+    let rows = ends(true).map(end).chain((0..curve.probabilities.len()).map(point)).chain(ends(false).map(end));
+    Table::new(&["probability", "outcome rate", "band from", "band to", "rows nearby"], rows)
+}
+
+/// The curves of several models in one diagram.
+pub(super) fn overlay(values: &Values, overlay: &Overlay) -> Panel {
+    let names: Vec<&str> = values.models.iter().map(|model| model.name.as_str()).collect();
+    // Where a curve rests on few rows, it is left out: the model's own diagram has it.
+    let firm = |(curve, near): (&calipers::LsCurve, &Vec<f64>)| {
+        let least = charts::FEW_ROWS.min(0.02 * curve.n as f64);
+        let rate = |(rate, near): (&f64, &f64)| if *near >= least { *rate } else { f64::NAN };
+        curve.outcome_rates.iter().zip(near).map(rate).collect::<Vec<f64>>()
+    };
+    let rates: Vec<Vec<f64>> = overlay.curves.iter().zip(&overlay.rows_nearby).map(firm).collect();
+    let text = format!(
+        "{READING} All curves have sigma {}, the largest of the models, and end where they rest on few rows.",
+        significant(overlay.sigma)
+    );
+    // proof: an overlay has a curve for each of several models
+    let Some(first) = overlay.curves.first() else {
+        return Panel { kind: "overlay", views: Vec::new(), steps: Vec::new(), chosen: 0, text };
+    };
+    let mut columns: Vec<(&str, &[f64])> = vec![("probability", &first.probabilities)];
+    columns.extend(names.iter().zip(&rates).map(|(name, rates)| (*name, &rates[..])));
+    let table = Table::of_columns(&columns);
+    let all: Vec<Axes> = values.models.iter().map(|model| Axes::linear(&model.reliability)).collect();
+    // One part of the axis for all, if all have the same.
+    let linear = if all.iter().all(|axes| *axes == all[0]) { all[0] } else { Axes::Linear(0.0, 1.0) };
+    let logit = Axes::logit_of_all(overlay.curves.iter().zip(&overlay.rows_nearby));
+    let chart = |axes: Axes| charts::overlay(&names, &rates, first, axes);
+    Panel::new("overlay", chart(linear), table, &text).view("logit", vec![chart(logit)])
 }

@@ -19,11 +19,11 @@
   const show = (plot, place) => {
     const { chart, svg, cursor } = plot;
     const row = rowsOf(chart)[place];
-    if (!row || chart.x[place] === null) return;
+    if (!row || plot.x[place] === null) return;
     if (active && active !== plot) hide();
     active = plot;
     plot.place = place;
-    const x = chart.x[place];
+    const x = plot.x[place];
     cursor.setAttribute("x1", x);
     cursor.setAttribute("x2", x);
     cursor.setAttribute("visibility", "visible");
@@ -47,21 +47,24 @@
     tip.style.top = box.top + window.scrollY + 12 + "px";
   };
 
-  for (const figure of document.querySelectorAll("figure[data-chart]")) {
+  for (const element of document.querySelectorAll("figure[data-chart] .plot")) {
+    const chart = data[element.closest("figure").dataset.chart];
     const plot = {
-      chart: data[figure.dataset.chart],
-      element: figure.querySelector(".plot"),
-      svg: figure.querySelector("svg"),
-      cursor: figure.querySelector(".cursor"),
+      chart,
+      element,
+      // Each view of a chart has its own positions.
+      x: (chart.views || {})[element.dataset.view] || chart.x,
+      svg: element.querySelector("svg"),
+      cursor: element.querySelector(".cursor"),
       place: null,
     };
     plot.element.addEventListener("pointermove", (event) => {
       const box = plot.svg.getBoundingClientRect();
       const x = ((event.clientX - box.left) * plot.svg.viewBox.baseVal.width) / box.width;
       let nearest = null;
-      plot.chart.x.forEach((place, index) => {
+      plot.x.forEach((place, index) => {
         if (place === null) return;
-        if (nearest === null || Math.abs(place - x) < Math.abs(plot.chart.x[nearest] - x)) nearest = index;
+        if (nearest === null || Math.abs(place - x) < Math.abs(plot.x[nearest] - x)) nearest = index;
       });
       if (nearest !== null) show(plot, nearest);
     });
@@ -72,9 +75,11 @@
       if (event.key === "Escape") hide();
       if (change === undefined) return;
       event.preventDefault();
-      const last = plot.chart.x.length - 1;
-      const from = plot.place === null ? Math.floor(last / 2) : plot.place + change;
-      show(plot, Math.min(last, Math.max(0, from)));
+      // Points outside the axes have no position.
+      const known = [...plot.x.keys()].filter((place) => plot.x[place] !== null);
+      const at = plot.place === null ? -1 : known.indexOf(plot.place);
+      const next = at < 0 ? Math.floor((known.length - 1) / 2) : at + change;
+      show(plot, known[Math.min(known.length - 1, Math.max(0, next))]);
     });
   }
 
@@ -116,7 +121,7 @@
       for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", down ? "descending" : "ascending");
       const value = (row) => (row.cells[place] ? row.cells[place].dataset.value : "NaN");
-      const isText = head.cellIndex === 0;
+      const isText = !head.classList.contains("n");
       const order = (a, b) => {
         const [first, second] = [value(a), value(b)];
         if (isText) return first.localeCompare(second, undefined, { numeric: true });

@@ -1,39 +1,31 @@
 //! Cumulative differences and the distribution of the probabilities.
 
-use maud::{Markup, html};
-
-use super::figure::{Panel, Shown};
+use super::figure::Panel;
 use super::table::Table;
 use crate::charts;
 use crate::gather::{ModelValues, Values};
 
-/// The id, the title and the text of each chart.
-const KINDS: [(&str, &str, &str); 2] = [
-    (
-        "cumulative",
-        "Cumulative differences",
-        "The rows are in order of their probability. Probabilities are too low where the line rises, and too high where it falls. This chart needs no bins and no smoothing.",
-    ),
-    ("distribution", "Probabilities by outcome", "Each bar is the share of the rows at a probability, by outcome."),
-];
+const CUMULATIVE: &str = "The rows are in order of their probability. Probabilities are too low where the line rises, and too high where it falls. This chart needs no bins and no smoothing.";
+const DISTRIBUTION: &str = "Each bar is the share of the rows at a probability, by outcome.";
 
-pub(super) fn section(values: &Values, shown: &mut Shown) -> Markup {
-    let figures = shown.figures(values, panels);
-    html! {
-        div class=(super::arrangement(values)) {
-            @for ((id, title, text), figures) in KINDS.iter().zip(&figures) {
-                (super::section(id, title, &super::side_by_side(values, text, figures)))
-            }
-        }
-    }
+/// The scales of the distribution, of which a switch shows one.
+pub(super) const SCALES: [(&str, &str); 2] = [("count", "Linear"), ("log", "Log scale")];
+
+/// The scale that is shown first: logarithmic if an outcome is too rare for a linear one.
+pub(super) fn scale(values: &Values) -> &'static str {
+    let is_rare = values.models.iter().any(|model| charts::is_rare(&model.spread.bars));
+    SCALES[usize::from(is_rare)].0
 }
 
-pub(super) fn panels(_: &Values, model: &ModelValues) -> Vec<Panel> {
-    let (curve, bars) = (&model.spread.cumulative, &model.spread.bars);
+/// The charts, each with its title.
+pub(super) fn panels(values: &Values, model: &ModelValues) -> Vec<Panel> {
+    let (found, bars) = (&model.spread.cumulative, &model.spread.bars);
     let sums = Table::of_columns(&[
-        ("share of rows", &curve.shares),
-        ("cumulative difference", &curve.differences),
-        ("probability", &curve.probabilities),
+        ("share of rows", &found.curve.shares),
+        ("cumulative difference", &found.curve.differences),
+        ("band from", &found.lower),
+        ("band to", &found.upper),
+        ("probability", &found.curve.probabilities),
     ]);
     let [ones, zeros] = charts::shares(bars);
     let rows = bars.iter().zip(ones.iter().zip(&zeros));
@@ -41,7 +33,14 @@ pub(super) fn panels(_: &Values, model: &ModelValues) -> Vec<Panel> {
         &["middle of bar", "outcome 1", "outcome 0", "rows"],
         rows.map(|(bin, (one, zero))| vec![0.5 * (bin.lower + bin.upper), *one, *zero, bin.n as f64]),
     );
-    let charts = [(charts::cumulative(&model.name, curve), sums), (charts::distribution(&model.name, bars), shares)];
-    let panels = KINDS.iter().zip(charts).map(|((id, _, text), (chart, table))| Panel::new(id, chart, table, text));
-    panels.collect()
+    let clustered = " The band assumes independent rows, but rows of a cluster depend on each other.";
+    let text = format!("{CUMULATIVE}{}", if model.clustered { clustered } else { "" });
+    let cumulative = charts::cumulative(&model.name, found, &super::reliability::band_name(values));
+    let mut distribution =
+        Panel::new("distribution", charts::distribution(&model.name, bars, false), shares, DISTRIBUTION);
+    if let Some(first) = distribution.views.first_mut() {
+        first.name = SCALES[0].0;
+    }
+    let log = vec![charts::distribution(&model.name, bars, true)];
+    vec![Panel::new("cumulative", cumulative, sums, &text), distribution.view(SCALES[1].0, log)]
 }

@@ -9,12 +9,18 @@ impl Assessment {
         self.sentence_after(None)
     }
 
-    /// The same for one of several groups, with the p-value after adjusting for their number.
-    pub fn sentence_among_groups(&self, p_adjusted: f64) -> String {
-        self.sentence_after(Some(p_adjusted))
+    /// The same for one of several models, with the p-value after adjusting for their number.
+    pub fn sentence_among_models(&self, p_adjusted: f64) -> String {
+        self.sentence_after(Some((p_adjusted, "models")))
     }
 
-    fn sentence_after(&self, p_adjusted: Option<f64>) -> String {
+    /// The same for one of several groups, with the p-value after adjusting for their number.
+    pub fn sentence_among_groups(&self, p_adjusted: f64) -> String {
+        self.sentence_after(Some((p_adjusted, "groups")))
+    }
+
+    /// `adjusted` has the adjusted p-value, and for what there are several.
+    fn sentence_after(&self, adjusted: Option<(f64, &str)>) -> String {
         let name = self.estimate.title();
         let digits = self.digits();
         let show = |value: f64| format!("{value:.digits$}");
@@ -29,7 +35,7 @@ impl Assessment {
             return format!("{found} There is no noise floor: {reason}.");
         };
         if let (Some(note), Some(residual)) = (self.smoothing_note(), &self.residual) {
-            return format!("{name} is {}. {note} {}", show(value), residual.sentence_after(p_adjusted));
+            return format!("{name} is {}. {note} {}", show(value), residual.sentence_after(adjusted));
         }
         let p = p_value(floor.p_value);
         let calibrated = format!(
@@ -42,10 +48,10 @@ impl Assessment {
             // either.
             return format!("{found} {} ({p}).", capitalised(&calibrated));
         }
-        let not_after_adjusting = p_adjusted.filter(|p| *p > 1.0 - self.interval.level + 1e-12);
+        let not_after_adjusting = adjusted.filter(|(p, _)| *p > 1.0 - self.interval.level + 1e-12);
         match (self.significant, not_after_adjusting) {
-            (Some(true), Some(adjusted)) => format!(
-                "{found} {} ({p}). After adjusting for all groups this is no evidence of miscalibration ({}).",
+            (Some(true), Some((adjusted, all))) => format!(
+                "{found} {} ({p}). After adjusting for all {all} this is no evidence of miscalibration ({}).",
                 capitalised(&calibrated),
                 p_value(adjusted)
             ),

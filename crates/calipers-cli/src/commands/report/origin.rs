@@ -1,5 +1,7 @@
 //! Where the values of the page come from.
 
+use std::path::Path;
+
 use calipers::Form;
 use calipers_report::Origin;
 
@@ -42,13 +44,47 @@ pub(super) fn title(datasets: &[Dataset]) -> Option<String> {
     }
 }
 
-/// The command as it was typed, for a shell.
+/// The command as it was typed, for a shell, except that files have no folders: the page is meant
+/// to be shared.
 pub(super) fn command() -> String {
-    let quoted =
-        |argument: String| match argument.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=,:+%@".contains(c)) {
-            true if !argument.is_empty() => argument,
-            _ => format!("'{}'", argument.replace('\'', "'\\''")),
-        };
-    let arguments = std::env::args_os().skip(1).map(|argument| quoted(argument.to_string_lossy().into_owned()));
+    let arguments = std::env::args_os().skip(1).map(|argument| quoted(&without_folders(&argument.to_string_lossy())));
     ["calipers".to_owned()].into_iter().chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(argument: &str) -> String {
+    match argument.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=,:+%@".contains(c)) {
+        true if !argument.is_empty() => argument.to_owned(),
+        _ => format!("'{}'", argument.replace('\'', "'\\''")),
+    }
+}
+
+/// The name of the file alone, if the argument, or what follows its `=`, is a path whose folder
+/// exists.
+fn without_folders(argument: &str) -> String {
+    let (option, value) = match argument.split_once('=') {
+        Some((option, value)) if option.starts_with("--") => (format!("{option}="), value),
+        _ => (String::new(), argument),
+    };
+    let path = Path::new(value);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty() && folder.is_dir());
+    match (folder, path.file_name()) {
+        (Some(_), Some(name)) => format!("{option}{}", name.to_string_lossy()),
+        _ => argument.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_has_no_folders_of_this_machine() {
+        let folder = std::env::temp_dir();
+        let file = folder.join("rows.csv");
+        assert_eq!(without_folders(&file.to_string_lossy()), "rows.csv");
+        assert_eq!(without_folders(&format!("--output={}", file.display())), "--output=rows.csv");
+        for other in ["report", "--prob", "a/b in no folder", "rows.csv", "--title=A = B"] {
+            assert_eq!(without_folders(other), other);
+        }
+    }
 }

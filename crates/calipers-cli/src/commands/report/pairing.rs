@@ -8,9 +8,9 @@ pub(super) fn obstacle(datasets: &[Dataset], checked: &[Vec<Checked<'_>>]) -> Op
     let mut all = Vec::new();
     for dataset in datasets {
         match &dataset.content {
-            Content::Rows(batch) => all.push((dataset.file.name.display(), batch)),
+            Content::Rows(batch) => all.push((name(dataset), batch)),
             Content::Sketches(_) => {
-                return Some(format!("{} is a sketch, which does not have the rows", dataset.file.name.display()));
+                return Some(format!("{} is a sketch, which does not have the rows", name(dataset)));
             }
         }
     }
@@ -23,4 +23,10 @@ pub(super) fn obstacle(datasets: &[Dataset], checked: &[Vec<Checked<'_>>]) -> Op
     let first = models.next()?;
     let differ = models.any(|other| pairing::first_row_of_one(&first.predictions, &other.predictions).is_some());
     differ.then(|| "rows that are left out of one model are kept in another".to_owned())
+}
+
+/// The name of a file without its folders, which are nobody's business on a page that is shared.
+fn name(dataset: &Dataset) -> String {
+    let path = &dataset.file.name;
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }

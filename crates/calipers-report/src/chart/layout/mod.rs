@@ -22,15 +22,16 @@ impl Drawing {
     /// screen readers get the title.
     pub(super) fn new(charts: &[Chart], shown: usize) -> Self {
         let untitled = charts.get(shown).cloned().map(|chart| Chart { title: String::new(), ..chart.subtitle("") });
-        let layout = Layout::new(&untitled.unwrap_or_else(|| Chart::new("")));
+        let layout = Layout::of(&untitled.unwrap_or_else(|| Chart::new("")), LEAST_LABEL);
         let layout = Layout { height: layout.content_height, ..layout };
         Drawing { svg: svg::inline(charts, shown, &layout), layout }
     }
 
-    /// The horizontal position of a value in pixels of the drawing, if it has one.
+    /// The horizontal position of a value in pixels of the drawing, if it is in the plot.
     pub(crate) fn x(&self, value: f64) -> Option<f64> {
         let Area { left, width, .. } = self.layout.plot;
-        Some(((left + self.layout.x.place(value)? * width) * 10.0).round() / 10.0)
+        let place = self.layout.x.place(value).filter(|place| (-1e-9..=1.0 + 1e-9).contains(place))?;
+        Some(((left + place * width) * 10.0).round() / 10.0)
     }
 }
 
@@ -40,6 +41,9 @@ const SMALL: f64 = 12.0;
 const LINE: f64 = 1.3;
 /// The space around the chart and between its parts.
 const SPACE: f64 = 10.0;
+/// In a page, numbers beside the vertical axis have at least this space, so that the plots of
+/// charts side by side begin and end at the same places.
+const LEAST_LABEL: f64 = 40.0;
 /// The length of the line or box before a name in the legend.
 const SAMPLE: f64 = 26.0;
 
@@ -105,8 +109,15 @@ impl Text {
 /// The line or box before a name in the legend.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Sample {
-    Line { stroke: Stroke, thin: bool, marker: bool },
-    Area { opacity: f64 },
+    /// `marker` is whether the dot is large, if there is one.
+    Line {
+        stroke: Stroke,
+        thin: bool,
+        marker: Option<bool>,
+    },
+    Area {
+        opacity: f64,
+    },
 }
 
 /// An entry of the legend.
@@ -138,6 +149,11 @@ struct Layout {
 
 impl Layout {
     fn new(chart: &Chart) -> Self {
+        Self::of(chart, 0.0)
+    }
+
+    /// With at least some space for the numbers beside the vertical axis.
+    fn of(chart: &Chart, least_label: f64) -> Self {
         let width = chart.size.0;
         let mut texts = Vec::new();
         let inner = width - 2.0 * SPACE;
@@ -157,7 +173,7 @@ impl Layout {
         let most_y = (plot_height / 45.0).round().clamp(2.0, 8.0) as usize;
         let rules = chart.rules.iter().map(|rule| rule.value);
         let y = Ticks::new(&chart.y, chart.points().map(|point| point.1).chain(rules), most_y);
-        let widest = y.major.iter().map(|(_, label)| text::width(label, SMALL)).fold(0.0, f64::max);
+        let widest = y.major.iter().map(|(_, label)| text::width(label, SMALL)).fold(least_label, f64::max);
         // At most about two lines, so that space remains for the plot.
         let label = text::shortened(&chart.y.label, SMALL, 1.8 * plot_height);
         let y_label = text::wrapped(&label, SMALL, plot_height);
@@ -225,13 +241,14 @@ fn x_ticks<I: Iterator<Item = f64>>(axis: &Axis, values: impl Fn() -> I, width: 
 /// The entries in columns as wide as the widest name, row by row; their names; and the lower end of
 /// the legend.
 fn legend(chart: &Chart, series_colours: &[usize], band_colours: &[usize], top: f64) -> (Vec<Entry>, Vec<Text>, f64) {
-    let line = |stroke: Stroke, thin: bool, marker: bool| Sample::Line { stroke, thin, marker };
+    let line = |stroke: Stroke, thin: bool, marker: Option<bool>| Sample::Line { stroke, thin, marker };
     let series = chart.series.iter().zip(series_colours);
-    let series = series.map(|(series, colour)| (&series.name, line(series.stroke, false, series.markers), *colour));
+    let series = series.map(|(series, colour)| {
+        (&series.name, line(series.stroke, series.thin, series.markers.then_some(series.large)), *colour)
+    });
     let bands = chart.bands.iter().zip(band_colours);
     let bands = bands.map(|(band, colour)| (&band.name, Sample::Area { opacity: band.opacity }, *colour));
-    let rules =
-        chart.rules.iter().map(|rule| (&rule.name, line(rule.stroke, true, false), rule.colour % PALETTE.len()));
+    let rules = chart.rules.iter().map(|rule| (&rule.name, line(rule.stroke, true, None), rule.colour % PALETTE.len()));
     let named: Vec<_> = series.chain(bands).chain(rules).filter(|(name, _, _)| !name.trim().is_empty()).collect();
     if named.is_empty() {
         return (Vec::new(), Vec::new(), top);

@@ -193,10 +193,16 @@ impl<'a> Writer<'a> {
             match run[..] {
                 // A line through one point would be invisible.
                 [(x, y)] if !series.markers => {
-                    put!(self.svg, r#"<circle cx="{}" cy="{}" r="3" fill="{colour}"/>"#, Pixels(x), Pixels(y));
+                    put!(
+                        self.svg,
+                        r#"<circle cx="{}" cy="{}" r="{}" fill="{colour}"/>"#,
+                        Pixels(x),
+                        Pixels(y),
+                        if series.thin { 1.5 } else { 3.0 }
+                    );
                 }
                 _ => {
-                    let stroke = stroke(colour, series.stroke, false);
+                    let stroke = stroke(colour, series.stroke, series.thin);
                     put!(self.svg, r#"<polyline points="{}" fill="none" {stroke}/>"#, listed(run));
                 }
             }
@@ -242,7 +248,8 @@ impl<'a> Writer<'a> {
                 let title = format!("<title>{}</title>", escaped(values.trim()));
                 let title = if self.style.has_titles { title.as_str() } else { "" };
                 let [cx, cy] = [x + left - OVERHANG, y + top - OVERHANG].map(Pixels);
-                put!(self.svg, r#"<circle cx="{cx}" cy="{cy}" r="2.6" fill="{colour}">{title}</circle>"#);
+                let radius = radius(series.large);
+                put!(self.svg, r#"<circle cx="{cx}" cy="{cy}" r="{radius}" fill="{colour}">{title}</circle>"#);
             }
         }
         if grouped {
@@ -256,9 +263,12 @@ impl<'a> Writer<'a> {
         match sample {
             Sample::Line { stroke: kind, thin, marker } => {
                 let stroke = stroke(colour, kind, thin);
-                put!(self.svg, r#"<line x1="{from}" x2="{to}" y1="{middle}" y2="{middle}" {stroke}/>"#);
-                if marker {
-                    put!(self.svg, r#"<circle cx="{centre}" cy="{middle}" r="2.6" fill="{colour}"/>"#);
+                // Large dots have no line.
+                if marker != Some(true) {
+                    put!(self.svg, r#"<line x1="{from}" x2="{to}" y1="{middle}" y2="{middle}" {stroke}/>"#);
+                }
+                if let Some(radius) = marker.map(radius) {
+                    put!(self.svg, r#"<circle cx="{centre}" cy="{middle}" r="{radius}" fill="{colour}"/>"#);
                 }
             }
             Sample::Area { opacity } => {
@@ -282,6 +292,10 @@ impl<'a> Writer<'a> {
             r#"<text x="{x}" y="{y}" font-size="{size}" text-anchor="{anchor}"{bold}{turned}>{whole}{content}</text>"#
         );
     }
+}
+
+fn radius(large: bool) -> &'static str {
+    if large { "4.6" } else { "2.6" }
 }
 
 /// Runs of values between those that are absent.

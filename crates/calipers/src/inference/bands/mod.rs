@@ -4,11 +4,14 @@
 //! Corp::consistency_band     where the isotonic fit of calibrated predictions would lie
 //! Corp::confidence_band      where the true rates may lie, if they rise with the probability
 //! LsEce::consistency_band    where the smoothed curve of calibrated predictions would lie
+//! BandOptions::of_bins       where the outcome rates of bins would lie, were predictions calibrated
+//! CumulativeCalibrationError::consistency_band    where cumulative differences would lie
 //! ```
 //! Those of consistency are there for sketches too, as `consistency_band_from_sketch`. All are
 //! pointwise: at each place the band holds the curve with its level, and over a whole curve it is
 //! normal that some places are outside.
 
+mod bins;
 mod corp;
 
 use crate::Error;

@@ -8,6 +8,7 @@ use super::regression::{Masses, Regression};
 use super::{Kernel, LsEce};
 use crate::Error;
 use crate::data::{Binary, Sample};
+use crate::link::Link;
 use crate::watch;
 
 /// E[Y | T = t] and the density of T = ρ(h + ξ), point by point: equations (tndensity2) and
@@ -33,6 +34,18 @@ pub struct LsCurve {
     pub n: u64,
     /// Probabilities that were moved off 0 or 1 so that their logit is finite.
     pub n_clipped: u64,
+}
+
+impl LsCurve {
+    /// About how many rows lie within one sigma of each place: n · 2 sigma times the density on the
+    /// scale of the logits. A place with few rows says little about the model.
+    pub fn rows_within_sigma(&self, link: &dyn Link) -> Vec<f64> {
+        let rows = |(t, density): (&f64, &f64)| {
+            let on_logits = density * link.derivative(link.inverse(*t, 1.0 - t));
+            self.n as f64 * 2.0 * self.sigma * on_logits
+        };
+        self.probabilities.iter().zip(&self.densities).map(rows).collect()
+    }
 }
 
 impl LsEce {
