@@ -36,7 +36,7 @@ class Estimate(float):
     n_ties : int
         Rows in which several classes tie for the top.
     n_rounded : int
-        Probabilities outside [0, 1] by at most 1e-6, which were taken as 0 or 1.
+        Probabilities outside [0, 1] by no more than rounding, which were taken as 0 or 1.
     left_out : dict
         Rows that ``invalid="count"`` left out, by kind.
     settings : dict

@@ -23,6 +23,7 @@ use std::process::ExitCode;
 use calipers::Error;
 
 use args::{Arguments, Verb};
+use dataset::formats::AtPlace;
 use commands::{assess, check, compare, inspect, list, measure, report, shell, sketch, study, sweep};
 use render::screen::Screen;
 
@@ -89,11 +90,17 @@ impl From<String> for Printed {
 
 /// The error, and the option that helps.
 fn explained(error: &anyhow::Error) -> String {
-    let hint = match error.downcast_ref() {
+    let of_core = error.downcast_ref().or_else(|| error.downcast_ref::<AtPlace>().map(|located| &located.error));
+    let hint = match of_core {
         Some(Error::RowSum { .. }) => {
             "; a quantised model needs a wider --sum-tolerance, raw scores need --from-logits"
         }
         Some(Error::InvalidOutcome { .. }) => "; name the positive label with --pos-label",
+        Some(Error::InvalidLabel { value, .. }) if value.starts_with('"') => {
+            "; name the classes in their order with --classes"
+        }
+        Some(Error::Percentages { .. }) => ", or pass --scale 100",
+        Some(Error::LooksLikeLogits { .. }) => " as --from-logits",
         _ => "",
     };
     format!("{error:#}{hint}")

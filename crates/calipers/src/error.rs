@@ -90,6 +90,24 @@ pub enum Error {
         max: f64,
     },
 
+    /// Logits that were given as probabilities.
+    #[error(
+        "probability{} in row {row} must be in [0, 1], got {}; the values are from {} to {}: if these are logits, pass from_logits",
+        of_class(.class), number(*.value), number(*.min), number(*.max)
+    )]
+    LooksLikeLogits {
+        /// Row, from 0.
+        row: u64,
+        /// Class, from 0, for n x k input.
+        class: Option<usize>,
+        /// The value.
+        value: f64,
+        /// The smallest value of the batch.
+        min: f64,
+        /// The largest value of the batch.
+        max: f64,
+    },
+
     /// A raw score that is NaN or infinite.
     #[error("logit{} in row {row} must be finite and at most 1e300 in size, got {}", of_class(.class), number(*.value))]
     InvalidLogit {
@@ -113,12 +131,14 @@ pub enum Error {
     },
 
     /// An outcome that is neither 0 nor 1.
-    #[error("label in row {row} must be 0 or 1, got {value}")]
+    #[error("label in row {row} must be 0 or 1, got {value}; the labels are {labels}")]
     InvalidOutcome {
         /// Row, from 0.
         row: u64,
         /// The label.
         value: String,
+        /// The first few distinct labels of the batch, as `"yes", "no"`.
+        labels: String,
     },
 
     /// A label that is not a class index.
@@ -260,6 +280,7 @@ codes! {
     Missing: "missing",
     InvalidProbability: "invalid_probability",
     Percentages: "percentages",
+    LooksLikeLogits: "looks_like_logits",
     InvalidLogit: "invalid_logit",
     RowSum: "row_sum",
     InvalidOutcome: "invalid_outcome",
@@ -276,6 +297,30 @@ codes! {
 }
 
 impl Error {
+    /// The row that the error is about, from 0, for an error of one row.
+    pub fn row(&self) -> Option<u64> {
+        match self {
+            Error::Missing { row, .. }
+            | Error::InvalidProbability { row, .. }
+            | Error::Percentages { row, .. }
+            | Error::LooksLikeLogits { row, .. }
+            | Error::InvalidLogit { row, .. }
+            | Error::RowSum { row, .. }
+            | Error::InvalidOutcome { row, .. }
+            | Error::InvalidLabel { row, .. }
+            | Error::LabelsFromOne { row, .. }
+            | Error::InvalidWeight { row, .. } => Some(*row),
+            _ => None,
+        }
+    }
+
+    /// The text with another name for the [`row`](Self::row): `line 18` of a text file, say.
+    pub fn text_at(&self, place: &str) -> String {
+        let text = self.to_string();
+        // Before the row stand only fixed words and a class.
+        self.row().map_or_else(|| text.clone(), |row| text.replacen(&format!("in row {row}"), &format!("in {place}"), 1))
+    }
+
     pub(crate) fn setting(name: &'static str, rule: impl Into<String>, value: impl ToString) -> Self {
         Error::InvalidSetting { name, rule: rule.into(), value: value.to_string() }
     }

@@ -369,6 +369,64 @@ fn rounding_beyond_the_ends_is_clipped_and_counted() {
     assert_eq!(estimate.n_clipped, 2);
 }
 
+/// A softmax in single precision, whose sum loses what is too small beside it: the hardest rows.
+fn single_softmax(exponentials: &[f32]) -> Vec<f32> {
+    let sum: f32 = exponentials.iter().fold(0.0, |sum, value| sum + value);
+    exponentials.iter().map(|value| value / sum).collect()
+}
+
+#[test]
+fn what_single_precision_rounds_is_accepted_for_any_number_of_classes() {
+    for k in [2_usize, 10, 1000, 10_000] {
+        let lost = f32::EPSILON / 4.0;
+        let rows = [
+            single_softmax(&[&[1.0][..], &vec![lost; k - 1]].concat()),
+            single_softmax(&[&vec![lost; k - 1][..], &[1.0]].concat()),
+            single_softmax(&vec![0.1; k]),
+        ];
+        for row in rows {
+            let wide: Vec<f64> = row.iter().map(|p| f64::from(*p)).collect();
+            // No tolerance but that of rounding, whatever the type is.
+            Input::probabilities(&row, &[0]).classes(k).sum_tolerance(0.0).check().unwrap();
+            Input::probabilities(&wide, &[0]).classes(k).sum_tolerance(0.0).check().unwrap();
+        }
+        // A probability above 1 by k roundings is 1.
+        let mut row = vec![0.0; k];
+        row[0] = 1.0 + k as f64 * 2f64.powi(-24);
+        let predictions = Input::probabilities(&row, &[0]).classes(k).check().unwrap();
+        assert_eq!(predictions.report().n_rounded, 1);
+        assert_eq!(BinnedEce::new().estimate(&predictions.top_class(Ties::First).unwrap()).unwrap().value, 0.0);
+        row[0] = 1.0015;
+        assert_eq!(Input::probabilities(&row, &[0]).classes(k).check().unwrap_err().code(), "invalid_probability");
+    }
+    // Programs add 1e-5 to probabilities before they take logarithms.
+    let predictions = Input::probabilities(&[1.00001_f32, 0.00001], &[0]).classes(2).check().unwrap();
+    assert_eq!(predictions.report().n_rounded, 1);
+    assert!(Input::probabilities(&[1.0001], &[1]).check().is_err());
+    assert!(Input::probabilities(&[-0.0001], &[1]).check().is_err());
+}
+
+#[test]
+fn text_that_is_true_or_false_is_an_outcome_in_any_case() {
+    let texts: Vec<String> = ["True", "false", "TRUE", "False"].map(str::to_owned).to_vec();
+    let p = [0.9, 0.2, 0.6, 0.4];
+    for measure in [&LsEce::new().sigma(0.5) as &dyn Measure, &BinnedEce::new()] {
+        let value = |input: Input<'_>| input.estimate(Multiclass::Auto, Ties::First, measure).unwrap();
+        assert_eq!(value(Input::probabilities(&p, &texts)), value(Input::probabilities(&p, &[1, 0, 1, 0])));
+    }
+    let mixed: Vec<String> = ["True", "no"].map(str::to_owned).to_vec();
+    let refusal = Input::probabilities(&[0.5, 0.5], &mixed).check().unwrap_err();
+    assert_eq!(refusal.to_string(), "label in row 1 must be 0 or 1, got \"no\"; the labels are \"True\", \"no\"");
+}
+
+#[test]
+fn an_error_can_name_another_place_than_its_row() {
+    let refusal = Input::probabilities(&[0.5, 1.5], &[1, 0]).check().unwrap_err();
+    assert_eq!(refusal.row(), Some(1));
+    assert_eq!(refusal.text_at("line 3"), "probability in line 3 must be in [0, 1], got 1.5");
+    assert_eq!(calipers::Error::Swapped.text_at("line 3"), calipers::Error::Swapped.to_string());
+}
+
 #[test]
 fn batches_of_a_stream_name_rows_of_the_whole() {
     let mut tally = calipers::Tally::default();

@@ -25,7 +25,7 @@ use crate::commands::sketch::{MergeArgs, SketchArgs};
 use crate::commands::study::StudyArgs;
 use crate::commands::sweep::SweepArgs;
 use crate::dataset::files::{self, InputFile};
-use crate::dataset::formats::Format;
+use crate::dataset::formats::{Format, Reading};
 pub(crate) use measures::{OptionArgs, SmoothingArgs, check_sigma};
 use values::one_of;
 
@@ -107,18 +107,25 @@ pub(crate) fn first_given<A: Args>(matches: &ArgMatches) -> Option<String> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Files of predictions: .csv .tsv .jsonl .ndjson .parquet .arrow .feather .ipc .npz, or .npy
-    /// with --label FILE.npy; - is standard input; patterns such as 'logs/*.csv' are expanded
+    /// Files of predictions: .csv .tsv .jsonl .ndjson (also with .gz or .zst), .parquet .arrow
+    /// .feather .ipc .npz, or .npy with --label FILE.npy; a folder is one file of all rows in it; -
+    /// is standard input; patterns such as 'logs/*.csv' are expanded
     #[arg(required = true, value_name = "FILE", help_heading = "Arguments")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Column or array of probabilities; repeat it for further models
+    /// Column or array of probabilities; repeat it for further models. If each class has a column,
+    /// name all of them, as p_cat,p_dog,p_fish or 'p_*'
     #[arg(long, value_name = "COL")]
     pub(crate) prob: Vec<String>,
 
     /// Column or array of outcomes or class labels
     #[arg(long, value_name = "COL")]
     pub(crate) label: Option<String>,
+
+    /// Names of the classes in their order, if labels are text: cat,dog,fish. Classes that have a
+    /// column each are named by their columns
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) classes: Vec<String>,
 
     /// Column or array of predicted classes, if --prob is the probability of that class only. The
     /// outcome is whether the predicted class equals the label
@@ -143,7 +150,50 @@ pub(crate) struct InputArgs {
     pub(crate) format: Option<Format>,
 
     #[command(flatten)]
+    pub(crate) text: TextArgs,
+
+    #[command(flatten)]
     pub(crate) rules: InputRules,
+}
+
+/// How delimited text is written.
+#[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct TextArgs {
+    /// What stands between the cells of a CSV file: one character, or tab. Without it, the first
+    /// rows show which of , ; tab and | it is
+    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
+    pub(crate) delimiter: Option<u8>,
+
+    /// What stands before the decimals of numbers in a CSV file: . or , [default: .]
+    #[arg(long, value_name = "CHAR", value_parser = decimal)]
+    pub(crate) decimal: Option<u8>,
+}
+
+impl TextArgs {
+    pub(crate) fn reading(&self, invalid: Invalid) -> Reading {
+        Reading { invalid, delimiter: self.delimiter, decimal: self.decimal }
+    }
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n.".contains(byte) => Ok(*byte),
+        _ => Err("must be one character that is no letter, digit, quote or point, or tab".to_owned()),
+    }
+}
+
+fn decimal(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [byte @ (b'.' | b',')] => Ok(*byte),
+        _ => Err("must be . or ,".to_owned()),
+    }
+}
+
+fn scale(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| "must be a positive number, as 100 for percentages".to_owned())
 }
 
 /// How rows are checked and turned into outcomes.
@@ -153,6 +203,10 @@ pub(crate) struct InputRules {
     /// The label that counts as outcome 1, if labels are not 0 and 1
     #[arg(long, value_name = "LABEL", allow_negative_numbers = true)]
     pub(crate) pos_label: Option<String>,
+
+    /// Divide probabilities by X: 100 if they are percentages
+    #[arg(long, value_name = "X", value_parser = scale)]
+    pub(crate) scale: Option<f64>,
 
     /// What is measured if rows have several classes: top_class (the predicted class), classwise
     /// (the mean over all classes), or the number of a class, from 0. auto is class 1 of two
@@ -170,8 +224,8 @@ pub(crate) struct InputRules {
     #[arg(long, value_name = "X", default_value = "0.001", allow_negative_numbers = true)]
     pub(crate) sum_tolerance: f64,
 
-    /// What happens to an invalid row: reject the file, naming the row (rows are counted from 0),
-    /// or count the row and leave it out
+    /// What happens to an invalid row: reject the file, naming the line of a text file, or the row
+    /// counted from 0; or count the row and leave it out
     #[arg(long, value_name = "RULE", default_value = "reject", value_parser = one_of::<Invalid>(Invalid::NAMES))]
     pub(crate) invalid: Invalid,
 
@@ -238,6 +292,10 @@ pub(crate) struct OutputArgs {
 const MOST_THREADS: usize = 1024;
 
 impl InputArgs {
+    pub(crate) fn reading(&self) -> Reading {
+        self.text.reading(self.rules.invalid)
+    }
+
     /// The files, with patterns expanded.
     pub(crate) fn open_files(&self) -> anyhow::Result<Vec<InputFile>> {
         files::expand(&self.files, self.format)

@@ -7,17 +7,21 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::{Value, json};
 
+use calipers::Invalid;
+
+use crate::args::TextArgs;
 use crate::dataset::files;
-use crate::dataset::formats::Format;
+use crate::dataset::formats::{Dialect, Format};
 use crate::dataset::listing::{ListedColumn, Listing};
 use crate::render::grid::{Cell, Grid};
 use crate::render::screen::{Screen, Tone};
 use crate::render::{json, legend, number};
 
-/// Show what is in files: their columns with types and first values, and the number of rows
+/// Show what is in files: how they are written, and their columns with types and first values
 ///
-/// Use it before `calipers measure`, to choose the columns for --prob, --label and others. For a
-/// sketch, it shows the number of rows and the groups.
+/// Use it before `calipers measure`, to choose the columns for --prob, --label and others. `likely`
+/// is what a column's name tells that it is. For a sketch, it shows the number of rows and the
+/// groups.
 #[derive(Debug, Args)]
 #[command(after_help = include_str!("help/inspect.txt"))]
 pub(crate) struct InspectArgs {
@@ -29,6 +33,9 @@ pub(crate) struct InspectArgs {
     /// Format of the files, if their names do not tell it. The format of standard input is detected
     #[arg(long, value_name = "FORMAT", help_heading = "Input")]
     format: Option<Format>,
+
+    #[command(flatten)]
+    text: TextArgs,
 
     /// Read only the first N rows of each file
     #[arg(long, value_name = "N", help_heading = "Input")]
@@ -46,7 +53,8 @@ pub(crate) fn run(args: &InspectArgs, screen: &Screen) -> Result<String> {
     let mut listings = Vec::new();
     for file in files::expand(&args.files, args.format)? {
         let name = file.shown();
-        listings.push(Listing::new(file, args.limit.map_or(u64::MAX, Into::into)).context(name)?);
+        let (reading, limit) = (args.text.reading(Invalid::Count), args.limit.map_or(u64::MAX, Into::into));
+        listings.push(Listing::new(file, &reading, limit).context(name)?);
     }
     if args.json {
         return Ok(json::document([("files", listings.iter().map(to_json).collect())]));
@@ -72,10 +80,26 @@ fn to_text(listing: &Listing, screen: &Screen) -> String {
     let mut table = Grid::default();
     table.names(listing.noun, columns().map(|column| crate::printable(&column.name)));
     table.notes("type", columns().map(|column| &column.type_name));
+    table.notes("likely", columns().map(|column| column.role.unwrap_or("-")));
     table.notes("first values", columns().map(values));
     let n_columns = listing.columns.len();
-    let head = format!("{}: {}, {rows} rows, {n_columns} {}s\n", shown, listing.format.name(), listing.noun);
+    let head = format!("{shown}: {}, {rows} rows, {n_columns} {}s\n", written(listing), listing.noun);
     screen.prose(&head) + "\n" + &table.draw(screen)
+}
+
+/// Format and compression, and how text is written unless it is as everywhere: `csv with ; between
+/// cells, gzip`.
+fn written(listing: &Listing) -> String {
+    let format = listing.format.map_or("folder".to_owned(), Format::name);
+    let delimiter = listing.dialect.filter(|dialect| dialect.delimiter != b',' && listing.format != Some(Format::Tsv));
+    let delimiter = delimiter.map(|dialect| format!(" with {} between cells", delimiter_name(dialect)));
+    let comma = listing.dialect.filter(|dialect| dialect.decimal_comma).map(|_| " and a decimal comma".to_owned());
+    let compression = listing.compression.map(|compression| format!(", {}", compression.name()));
+    [Some(format), delimiter, comma, compression].into_iter().flatten().collect()
+}
+
+fn delimiter_name(dialect: Dialect) -> String {
+    if dialect.delimiter == b'\t' { "tab".to_owned() } else { char::from(dialect.delimiter).to_string() }
 }
 
 /// A value for a table: one that is long is cut, and marked so.
@@ -90,11 +114,14 @@ fn short(value: Option<&str>) -> String {
 
 fn to_json(listing: &Listing) -> Value {
     let column =
-        |column: &ListedColumn| json!({ "name": column.name, "type": column.type_name, "values": column.values });
+        |column: &ListedColumn| json!({ "name": column.name, "type": column.type_name, "likely": column.role, "values": column.values });
     let groups = listing.sketches.as_ref().and_then(|sketches| sketches.groups.as_ref());
     json!({
         "file": listing.file.name.display().to_string(),
-        "format": listing.format.name(),
+        "format": listing.format.map_or("folder".to_owned(), Format::name),
+        "delimiter": listing.dialect.map(delimiter_name),
+        "decimal": listing.dialect.map(|dialect| if dialect.decimal_comma { "," } else { "." }),
+        "compression": listing.compression.map(|compression| compression.name()),
         "n": listing.n_rows,
         "columns": listing.columns.iter().map(column).collect::<Vec<Value>>(),
         "by": groups.map(|groups| &groups.by),

@@ -92,7 +92,7 @@ pub(crate) fn run(args: &SketchArgs) -> Result<String> {
 pub(crate) fn merge(args: &MergeArgs) -> Result<String> {
     args.outcome.start_threads()?;
     let files = files::expand(&args.files, None)?;
-    write_all(&files, &args.output, args.outcome.json, |file| Sketches::read(&file.path))
+    write_all(&files, &args.output, args.outcome.json, Sketches::open)
 }
 
 /// Merges what `read` makes of each file, writes it, and reports it.

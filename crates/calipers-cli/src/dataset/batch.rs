@@ -1,10 +1,13 @@
 //! Some rows of a file with a name for every column, and the input that the core checks.
 
-use calipers::{BinaryView, Error, Form, Input, Multiclass, Predictions, Ties};
+use std::sync::Arc;
 
-use super::columns::Chosen;
-use super::formats::{Column, Role, Values};
-use super::{groups, labels};
+use anyhow::{Result, anyhow, bail};
+use calipers::{BinaryView, Error, Form, Input, Invalid, Multiclass, Predictions, Ties};
+
+use super::columns::{Chosen, Scores};
+use super::formats::{AtPlace, Column, Numbering, Role, Table, Values};
+use super::{classes, groups, labels};
 use crate::args::InputRules;
 
 /// Some rows, or all of a file.
@@ -21,21 +24,40 @@ pub(crate) struct Batch {
     /// Whether the predicted class is the label, where there is one: the outcomes in place of the
     /// labels.
     agreement: Option<Column>,
+    /// The classes that labels name, as numbers: for each model whose classes have names.
+    class_labels: Vec<Option<Column>>,
+    confidences: bool,
     forms: Vec<Form>,
-    /// Its number in the file.
-    first_row: u64,
+    origin: Origin,
     rules: InputRules,
+}
+
+/// Where rows come from.
+#[derive(Clone)]
+pub(super) struct Origin {
+    pub(super) table: Arc<dyn Table>,
+    /// Of rows that are all in memory.
+    pub(super) numbering: Numbering,
+    /// The number in the file of the first row of a part.
+    pub(super) first_row: u64,
 }
 
 /// The columns that are read, each for what it is, in the order in which [`Batch::new`] takes them.
 pub(super) fn wanted(chosen: &Chosen, rules: &InputRules) -> Vec<(usize, Role)> {
     let label_role = match chosen.predicted {
         Some(_) => Role::Classes,
-        None => Role::Labels { as_text: rules.pos_label.is_some() },
+        None => {
+            let is_name = |class: &String| class.parse::<i64>().is_err();
+            let have_names = chosen.scores.iter().any(|scores| scores.classes.iter().any(is_name));
+            Role::Labels { as_text: rules.pos_label.is_some() || have_names }
+        }
     };
-    let scores = chosen.scores.iter().map(|scores| match scores.form {
-        Form::Probabilities => (scores.place, Role::Probabilities),
-        Form::Logits => (scores.place, Role::Logits),
+    let scores = chosen.scores.iter().flat_map(|scores| {
+        let role = match scores.form {
+            Form::Probabilities => Role::Probabilities,
+            Form::Logits => Role::Logits,
+        };
+        scores.places.iter().map(move |place| (*place, role))
     });
     scores
         .chain([(chosen.label, label_role)])
@@ -46,34 +68,119 @@ pub(super) fn wanted(chosen: &Chosen, rules: &InputRules) -> Vec<(usize, Role)> 
         .collect()
 }
 
+impl Origin {
+    fn located(&self, error: Error) -> anyhow::Error {
+        match error.row() {
+            Some(row) => AtPlace::new(error, self.place(row)).into(),
+            None => error.into(),
+        }
+    }
+
+    fn place(&self, row: u64) -> String {
+        self.table.place(self.numbering.number(row))
+    }
+}
+
+/// The one column of a model, or those of its classes.
+fn one_column(columns: Vec<Column>, model: &Scores) -> Result<Column> {
+    match <[Column; 1]>::try_from(columns) {
+        Ok([column]) => Ok(column),
+        Err(columns) if columns.iter().any(|column| column.n_classes > 1) => {
+            bail!("the columns {} must have one number in each row, got lists", model.name)
+        }
+        Err(columns) => Ok(Column::classes(columns)),
+    }
+}
+
+/// There are as many names as classes.
+fn check_names(scores: &Column, model: &Scores) -> Result<()> {
+    let (k, n_names) = (scores.n_classes, model.classes.len());
+    if n_names > 0 && n_names != k && scores.n_rows() > 0 {
+        bail!("--classes must name every class, got {n_names} names for {k} classes");
+    }
+    Ok(())
+}
+
+/// Percentages, say, as probabilities.
+fn scaled(column: Column, model: &Scores, rules: &InputRules) -> Result<Column> {
+    match (rules.scale, model.form) {
+        (None, _) => Ok(column),
+        (Some(scale), Form::Probabilities) => Ok(column.divided(scale)),
+        (Some(_), Form::Logits) => bail!("--scale is for probabilities, and {} are logits", model.name),
+    }
+}
+
+/// Labels as numbers of the model's classes, where those have names.
+fn class_labels(labels: &Column, model: &Scores, origin: &Origin, rules: &InputRules) -> Result<Option<Column>> {
+    if model.classes.is_empty() {
+        return Ok(None);
+    }
+    if let Some(positive) = &rules.pos_label {
+        // Outcome 1 is the second of two classes.
+        return match model.classes.iter().position(|class| class == positive) {
+            Some(place) if place != 1 => bail!(
+                "--pos-label is left out where labels name columns ({}); --multiclass chooses a class by its number",
+                model.classes.join(", ")
+            ),
+            _ => Ok(None),
+        };
+    }
+    let Some(numbers) = classes::numbers(labels, &model.classes) else { return Ok(None) };
+    match classes::unknown(labels, &numbers, &model.classes) {
+        Some((row, what)) if rules.invalid == Invalid::Reject => {
+            Err(anyhow!("label in {} {what}", origin.place(origin.first_row + row as u64)))
+        }
+        _ => Ok(Some(numbers)),
+    }
+}
+
 impl Batch {
-    /// `columns` are those that are [`wanted`], from that row of the file on.
-    pub(super) fn new(
-        columns: Vec<Column>,
-        first_row: u64,
-        chosen: &Chosen,
-        rules: &InputRules,
-    ) -> Result<Self, Error> {
+    /// `columns` are those that are [`wanted`].
+    pub(super) fn new(columns: Vec<Column>, origin: Origin, chosen: &Chosen, rules: &InputRules) -> Result<Self> {
         let mut columns = columns.into_iter();
-        let scores = columns.by_ref().take(chosen.scores.len()).collect();
+        let scores = chosen.scores.iter().map(|model| {
+            let column = one_column(columns.by_ref().take(model.places.len()).collect(), model)?;
+            scaled(column, model, rules)
+        });
+        let scores: Vec<Column> = scores.collect::<Result<_>>()?;
+        for (scores, model) in scores.iter().zip(&chosen.scores) {
+            check_names(scores, model)?;
+        }
         // proof: a table returns a column for each that is wanted, in order
         let mut next = || columns.next().unwrap_or_else(|| Column::plain(Values::Bool(Vec::new())));
         let labels = next();
         let predicted = chosen.predicted.map(|_| next());
-        let agreement = predicted.map(|predicted| labels::agreement(&predicted, &labels, first_row, rules.invalid));
+        let agreement = predicted
+            .map(|predicted| labels::agreement(&predicted, &labels, origin.first_row, rules.invalid))
+            .transpose()
+            .map_err(|error| origin.located(error))?;
+        let named = chosen.scores.iter().map(|model| class_labels(&labels, model, &origin, rules));
+        let class_labels = if agreement.is_some() { vec![None; chosen.scores.len()] } else { named.collect::<Result<_>>()? };
         let batch = Batch {
             scores,
-            agreement: agreement.transpose()?,
+            agreement,
+            class_labels,
+            confidences: chosen.confidences,
             labels,
             weights: chosen.weight.map(|_| next()),
             groups: chosen.by.map(|_| next()),
             clusters: chosen.cluster.map(|_| next()),
             forms: chosen.scores.iter().map(|scores| scores.form).collect(),
-            first_row,
+            origin,
             rules: rules.clone(),
         };
         batch.check_agreement()?;
         Ok(batch)
+    }
+
+    /// An error of the core, whose row is one of the batch.
+    pub(super) fn located(&self, error: Error) -> anyhow::Error {
+        self.origin.located(error)
+    }
+
+    /// Where a row of the batch is, as people find it.
+    pub(crate) fn place(&self, row: usize) -> String {
+        self.origin.place(row as u64)
     }
 
     /// The probability of a predicted class is one number, and the labels are used up.
@@ -104,8 +211,10 @@ impl Batch {
             groups: None,
             clusters: select(&self.clusters),
             agreement: select(&self.agreement),
+            class_labels: vec![select(&self.class_labels[model])],
+            confidences: self.confidences,
             forms: vec![self.forms[model]],
-            first_row: 0,
+            origin: Origin { first_row: 0, numbering: Numbering::default(), ..self.origin.clone() },
             rules: self.rules.clone(),
         }
     }
@@ -120,8 +229,8 @@ impl Batch {
     }
 
     /// The rows of a model, checked.
-    pub(crate) fn predictions(&self, model: usize) -> Result<Predictions<'_>, Error> {
-        self.input(model)?.check()
+    pub(crate) fn predictions(&self, model: usize) -> Result<Predictions<'_>> {
+        self.input(model).and_then(Input::check).map_err(|error| self.located(error))
     }
 
     pub(crate) fn view<'a>(&self, predictions: &'a Predictions<'a>) -> Result<BinaryView<'a>, Error> {
@@ -129,8 +238,9 @@ impl Batch {
     }
 
     /// A number for each row that the predictions kept, the same for rows of one cluster.
-    pub(crate) fn cluster_numbers(&self, predictions: &Predictions<'_>) -> Result<Option<Vec<u32>>, Error> {
-        self.clusters.as_ref().map(|column| groups::numbered(column, &kept_rows(predictions))).transpose()
+    pub(crate) fn cluster_numbers(&self, predictions: &Predictions<'_>) -> Result<Option<Vec<u32>>> {
+        let numbers = self.clusters.as_ref().map(|column| groups::numbered(column, &kept_rows(predictions)));
+        numbers.transpose().map_err(|error| self.located(error))
     }
 
     /// The input of one model, borrowed.
@@ -138,7 +248,8 @@ impl Batch {
         fn floats(column: &Column) -> Result<calipers::Floats<'_>, Error> {
             column.floats().ok_or_else(|| Role::Weights.wrong_type(column.values.type_name()))
         }
-        let (scores, outcomes) = (&self.scores[model], self.agreement.as_ref().unwrap_or(&self.labels));
+        let outcomes = self.agreement.as_ref().or(self.class_labels[model].as_ref()).unwrap_or(&self.labels);
+        let scores = &self.scores[model];
         let mut input = match self.forms[model] {
             Form::Probabilities => Input::probabilities(floats(scores)?, outcomes.labels()),
             Form::Logits => Input::logits(floats(scores)?, outcomes.labels()),
@@ -149,11 +260,11 @@ impl Batch {
         if let Some(positive) = &self.rules.pos_label {
             input = input.positive(positive.as_str());
         }
-        if self.agreement.is_some() {
+        if self.agreement.is_some() || self.confidences {
             input = input.confidences();
         }
         let InputRules { sum_tolerance, invalid, .. } = self.rules;
-        let input = input.first_row(self.first_row).classes(scores.n_classes);
+        let input = input.first_row(self.origin.first_row).classes(scores.n_classes);
         Ok(input.sum_tolerance(sum_tolerance).invalid(invalid).missing(
             scores.missing.as_deref(),
             outcomes.missing.as_deref(),

@@ -5,21 +5,11 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow, bail};
 use calipers::Form;
 
+use super::classes::{self, ClassColumns};
+use super::files::InputFile;
+use super::formats::{self, Format, NpyFiles, Role, Table, Values};
+use super::names::{CONFIDENCE, CORRECT, LABEL, LOGIT, PREDICTED, PROBABILITY, WEIGHT, find};
 use crate::args::InputArgs;
-use crate::dataset::files::InputFile;
-use crate::dataset::formats::{self, Format, NpyFiles, Table};
-
-const PROBABILITY: &[&str] = &["prob", "probability", "y_prob", "probs"];
-/// The probability of a predicted class: nothing without one.
-const CONFIDENCE: &[&str] = &["conf", "confidence"];
-const LOGIT: &[&str] = &["logit", "logits"];
-const LABEL: &[&str] = &["label", "labels", "y_true", "target", "outcome"];
-const PREDICTED: &[&str] = &["pred"];
-/// Not `weight`: it may be that of a patient.
-const WEIGHT: &[&str] = &["sample_weight", "sample_weights"];
-
-/// How many names an error lists.
-const MOST_LISTED: usize = 12;
 
 /// The columns of a file, by their place among its names.
 #[derive(Debug, Clone)]
@@ -28,6 +18,8 @@ pub(super) struct Chosen {
     pub(super) label: usize,
     /// The predicted class, whose probability the scores are.
     pub(super) predicted: Option<usize>,
+    /// Whether the label tells that the predicted class was right, whose probability the scores are.
+    pub(super) confidences: bool,
     pub(super) weight: Option<usize>,
     /// What tells groups apart.
     pub(super) by: Option<usize>,
@@ -37,9 +29,13 @@ pub(super) struct Chosen {
 }
 
 /// The scores of one model.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Scores {
-    pub(super) place: usize,
+    /// One column, or one for each class.
+    pub(super) places: Vec<usize>,
+    pub(super) name: String,
+    /// The names of the classes, where they have any.
+    pub(super) classes: Vec<String>,
     pub(super) form: Form,
     /// Raw by their name alone, not by `--from-logits`.
     pub(super) form_guessed: bool,
@@ -59,21 +55,20 @@ impl Chosen {
     pub(super) fn in_model(&self, table: &dyn Table, place: usize, error: impl Into<anyhow::Error>) -> anyhow::Error {
         match self.scores.len() {
             1 => error.into(),
-            _ => error.into().context(format!("{} {}", table.noun(), table.names()[self.scores[place].place])),
+            _ => error.into().context(format!("{} {}", table.noun(), self.scores[place].name)),
         }
     }
 }
 
 /// A file of predictions, and which of its columns is what; `cluster` is the one of that name.
 pub(super) fn open(file: &InputFile, args: &InputArgs, cluster: Option<&str>) -> Result<(Box<dyn Table>, Chosen)> {
-    let format = file.format()?;
-    if format == Format::Npy {
+    if !file.is_folder() && file.format()? == Format::Npy {
         // A name without a file is the likelier mistake.
         formats::open_file(&file.path)?;
         let (files, chosen) = choose_files(file, args, cluster)?;
         return Ok((Box::new(files), chosen));
     }
-    let table = formats::open(&file.path, format, args.rules.invalid)?;
+    let table = file.open_table(&args.reading())?;
     let chosen = choose(&*table, args, cluster)?;
     Ok((table, chosen))
 }
@@ -81,38 +76,36 @@ pub(super) fn open(file: &InputFile, args: &InputArgs, cluster: Option<&str>) ->
 /// The columns of a table.
 fn choose(table: &dyn Table, args: &InputArgs, cluster: Option<&str>) -> Result<Chosen> {
     let named = |option: &str, name: Option<&str>| name.map(|name| find(table, option, name)).transpose();
-    let scores: Vec<usize> = match args.prob.is_empty() {
-        false => args.prob.iter().map(|name| find(table, "--prob", name)).collect::<Result<_>>()?,
-        true => vec![guess_scores(table, args)?],
-    };
     let label = match named("--label", args.label.as_deref())? {
         Some(label) => label,
-        None => guess_one(table, "label", "--label", LABEL)?,
+        None => guess_label(table, args)?,
     };
-    let is_confidence = args.prob.is_empty() && scores.iter().all(|place| is_any(&table.names()[*place], CONFIDENCE));
+    let confidences = args.pred.is_none() && CORRECT.fits(&table.names()[label]);
+    let scores: Vec<Scores> = match args.prob.is_empty() {
+        false => args.prob.iter().map(|text| Ok(scores(classes::named(table, text)?, args))).collect::<Result<_>>()?,
+        true => vec![guess_scores(table, args, confidences)?],
+    };
+    let is_confidence = !confidences && args.prob.is_empty() && scores.iter().all(|model| CONFIDENCE.fits(&model.name));
     let predicted = match named("--pred", args.pred.as_deref())? {
-        None if is_confidence => at_most_one(table, "predicted class", "--pred", PREDICTED)?,
+        None if is_confidence => PREDICTED.find(table)?,
         predicted => predicted,
     };
     let weight = match named("--weight", args.weight.as_deref())? {
-        None => at_most_one(table, "weight", "--weight", WEIGHT)?,
+        None => WEIGHT.find(table)?,
         weight => weight,
     };
     let (by, cluster) = (named("--by", args.by.as_deref())?, named("--cluster", cluster)?);
-    let mut places: Vec<usize> = scores.iter().copied().chain([label]).chain(predicted).chain(weight).collect();
+    let scored = scores.iter().flat_map(|model| model.places.iter().copied());
+    let mut places: Vec<usize> = scored.chain([label]).chain(predicted).chain(weight).collect();
     places.sort_unstable();
     if let Some(twice) = places.windows(2).find(|pair| pair[0] == pair[1]) {
         bail!("{} {} is named for two things", table.noun(), table.names()[twice[0]]);
     }
-    let scores = scores.into_iter().map(|place| {
-        let form_guessed = !args.from_logits && is_any(&table.names()[place], LOGIT);
-        let form = if args.from_logits || form_guessed { Form::Logits } else { Form::Probabilities };
-        Scores { place, form, form_guessed }
-    });
     Ok(Chosen {
-        scores: scores.collect(),
+        scores,
         label,
         predicted,
+        confidences,
         weight,
         by,
         cluster,
@@ -123,6 +116,14 @@ fn choose(table: &dyn Table, args: &InputArgs, cluster: Option<&str>) -> Result<
             weight: args.weight.is_none() && weight.is_some(),
         },
     })
+}
+
+fn scores(columns: ClassColumns, args: &InputArgs) -> Scores {
+    let form_guessed = !args.from_logits && LOGIT.fits(&columns.name);
+    let form = if args.from_logits || form_guessed { Form::Logits } else { Form::Probabilities };
+    let ClassColumns { places, name, classes } = columns;
+    let classes = if args.classes.is_empty() { classes } else { args.classes.clone() };
+    Scores { places, name, classes, form, form_guessed }
 }
 
 /// An .npy file has one array without a name: the options name the files of the others.
@@ -144,82 +145,85 @@ fn choose_files(file: &InputFile, args: &InputArgs, cluster: Option<&str>) -> Re
     };
     let (predicted, weight) = (place_of(args.pred.as_deref()), place_of(args.weight.as_deref()));
     let (by, cluster) = (place_of(args.by.as_deref()), place_of(cluster));
-    let form = if args.from_logits { Form::Logits } else { Form::Probabilities };
-    let scores = vec![Scores { place: 0, form, form_guessed: false }];
-    Ok((NpyFiles::new(paths), Chosen { scores, label: 1, predicted, weight, by, cluster, guessed: Guessed::default() }))
+    let files = NpyFiles::new(paths);
+    let column = ClassColumns { places: vec![0], name: files.names()[0].clone(), classes: Vec::new() };
+    let scores = vec![Scores { form_guessed: false, ..scores(column, args) }];
+    let guessed = Guessed::default();
+    Ok((files, Chosen { scores, label: 1, predicted, confidences: false, weight, by, cluster, guessed }))
 }
 
-/// The column of that name, exactly; or else the only one that differs in case alone.
-fn find(table: &dyn Table, option: &str, name: &str) -> Result<usize> {
-    let places = |same: &dyn Fn(&str) -> bool| -> Vec<usize> {
-        (0..table.names().len()).filter(|place| same(&table.names()[*place])).collect()
+/// Beside a confidence, whether the prediction was right is the outcome.
+fn guess_label(table: &dyn Table, args: &InputArgs) -> Result<usize> {
+    let names = table.names();
+    let is_confidence = |text: &String| find(table, "--prob", text).is_ok_and(|place| CONFIDENCE.fits(&names[place]));
+    let has_confidence = match args.prob.is_empty() {
+        true => names.iter().any(|name| CONFIDENCE.fits(name)),
+        false => args.prob.iter().all(is_confidence),
     };
-    let exact = places(&|other| other == name);
-    match if exact.is_empty() { places(&|other| is_any(other, &[name])) } else { exact }[..] {
-        [place] => Ok(place),
-        [] => {
-            let nearest = table
-                .names()
-                .iter()
-                .map(|other| (strsim::osa_distance(&name.to_lowercase(), &other.to_lowercase()), other))
-                .min();
-            let meant = match nearest {
-                Some((distance, other)) if distance <= name.chars().count().div_ceil(3) => {
-                    format!("did you mean {other}? ")
-                }
-                _ => String::new(),
-            };
-            Err(anyhow!("no {} {name} for {option}; {meant}{}", table.noun(), there_are(table)))
-        }
-        [..] => Err(anyhow!("more than one {} {name} for {option}; {}", table.noun(), there_are(table))),
+    let correct = if has_confidence && args.pred.is_none() { CORRECT.find(table)? } else { None };
+    match correct {
+        Some(correct) => Ok(correct),
+        None => LABEL.find(table)?.ok_or_else(|| LABEL.absent(table)),
     }
 }
 
-/// With `--from-logits`, columns that are called logits come before those that are called
-/// probabilities.
-fn guess_scores(table: &dyn Table, args: &InputArgs) -> Result<usize> {
-    let raw = at_most_one(table, "probability", "--prob", LOGIT)?;
-    let predicted = args.pred.is_some() || at_most_one(table, "predicted class", "--pred", PREDICTED)?.is_some();
-    match (raw, args.from_logits) {
-        (Some(place), true) => Ok(place),
-        _ if predicted => guess_one(table, "probability", "--prob", &[PROBABILITY, CONFIDENCE, LOGIT].concat()),
-        _ => guess_one(table, "probability", "--prob", &[PROBABILITY, LOGIT].concat()),
+/// The clearest names come first, then columns of numbered classes, then names that may also mean
+/// something else. With `--from-logits`, logits come before all.
+fn guess_scores(table: &dyn Table, args: &InputArgs, confidences: bool) -> Result<Scores> {
+    let one = |place: usize| {
+        let name = table.names()[place].clone();
+        scores(ClassColumns { places: vec![place], name, classes: Vec::new() }, args)
+    };
+    let logit = LOGIT.find(table)?;
+    if let (Some(place), true) = (logit, args.from_logits) {
+        return Ok(one(place));
     }
-}
-
-fn guess_one(table: &dyn Table, what: &str, option: &str, candidates: &[&str]) -> Result<usize> {
-    at_most_one(table, what, option, candidates)?.ok_or_else(|| {
-        anyhow!(
-            "no {} is named like a {what} ({}): choose one with {option}; {}",
-            table.noun(),
-            candidates.join(", "),
-            there_are(table)
-        )
-    })
-}
-
-fn at_most_one(table: &dyn Table, what: &str, option: &str, candidates: &[&str]) -> Result<Option<usize>> {
-    let names = table.names();
-    let places: Vec<usize> = (0..names.len()).filter(|place| is_any(&names[*place], candidates)).collect();
-    match places[..] {
-        [] => Ok(None),
-        [place] => Ok(Some(place)),
+    let with_prediction = confidences || args.pred.is_some() || PREDICTED.find(table)?.is_some();
+    let clear = PROBABILITY.find_within(table, 0..1)?;
+    let confidence = if with_prediction { CONFIDENCE.find(table)? } else { None };
+    let mut found: Vec<usize> = [clear, confidence, logit].into_iter().flatten().collect();
+    found.sort_unstable();
+    match found[..] {
+        [] => {}
+        [place] => return Ok(one(place)),
         [..] => {
-            let found: Vec<&str> = places.iter().map(|place| names[*place].as_str()).collect();
-            Err(anyhow!("more than one {} may be the {what}: {}; choose with {option}", table.noun(), found.join(", ")))
+            let names: Vec<&str> = found.iter().map(|place| table.names()[*place].as_str()).collect();
+            let (noun, names) = (table.noun(), names.join(", "));
+            bail!("more than one {noun} may be the probability: {names}; choose with --prob");
         }
     }
-}
-
-fn is_any(name: &str, candidates: &[&str]) -> bool {
-    candidates.iter().any(|candidate| candidate.to_lowercase() == name.to_lowercase())
-}
-
-fn there_are(table: &dyn Table) -> String {
-    let names = table.names();
-    let listed = names[..names.len().min(MOST_LISTED)].join(", ");
-    match names.len().saturating_sub(MOST_LISTED) {
-        0 => format!("the {}s are {listed}", table.noun()),
-        more => format!("the {}s are {listed} and {more} more", table.noun()),
+    if let Some((columns, are_logits)) = classes::guessed(table) {
+        let scores = scores(columns, args);
+        let form_guessed = are_logits && !args.from_logits;
+        return Ok(if form_guessed { Scores { form: Form::Logits, form_guessed, ..scores } } else { scores });
     }
+    if let Some(place) = PROBABILITY.find_within(table, 1..2)? {
+        return Ok(one(place));
+    }
+    match PREDICTED.find(table)? {
+        Some(place) if has_fractions(table, place) => Ok(one(place)),
+        _ => Err(match classes::suggested(table) {
+            Some(pattern) => anyhow!(
+                "{}; if a model has a {} for each class, pass --prob '{pattern}'",
+                PROBABILITY.absent(table),
+                table.noun()
+            ),
+            None => PROBABILITY.absent(table),
+        }),
+    }
+}
+
+/// Rows that are looked at to tell probabilities from classes.
+const ROWS_LOOKED_AT: u64 = 1000;
+
+/// Whether a column has numbers other than 0, 1 and other classes.
+fn has_fractions(table: &dyn Table, place: usize) -> bool {
+    // Logits may be any numbers, so that none is rejected here.
+    let collected = formats::collect(table, &[(place, Role::Logits)], ROWS_LOOKED_AT, u64::MAX).ok().flatten();
+    let columns = collected.map_or_else(Vec::new, |collected| collected.columns);
+    columns.first().is_some_and(|column| match &column.values {
+        Values::F32(values) => values.iter().any(|value| value.fract() != 0.0),
+        Values::F64(values) => values.iter().any(|value| value.fract() != 0.0),
+        _ => false,
+    })
 }

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use tempfile::NamedTempFile;
 
 use crate::dataset::formats::sketch_rows;
-use crate::dataset::formats::{self, Format, N_FIRST_BYTES};
+use crate::dataset::formats::{self, FolderTable, Format, N_FIRST_BYTES, Reading, Table};
 use crate::dataset::sketches::Sketches;
 use crate::output::temporary::Unfinished;
 use crate::progress::many_files;
@@ -26,7 +26,7 @@ const SMALL: u64 = 32 << 20;
 /// What stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// A file that is read.
+/// A file that is read, or a folder of files that are read as one.
 #[derive(Debug, Clone)]
 pub(crate) struct InputFile {
     /// As it was typed, or as a pattern found it.
@@ -53,6 +53,39 @@ impl InputFile {
         shown(&self.name)
     }
 
+    pub(crate) fn is_folder(&self) -> bool {
+        self.path.is_dir()
+    }
+
+    /// The files of a folder and of all folders in it, sorted. Those whose names begin with `.` or
+    /// `_` are not part of the data: Spark and Hadoop leave such.
+    pub(crate) fn members(&self) -> Result<Vec<InputFile>> {
+        let mut paths = Vec::new();
+        list(&self.path, &mut paths)?;
+        if paths.is_empty() {
+            bail!("the folder has no files");
+        }
+        Ok(paths.into_iter().map(|path| InputFile::named(path, self.format)).collect())
+    }
+
+    /// The columns of the file, or of all files of the folder.
+    pub(crate) fn open_table(&self, reading: &Reading) -> Result<Box<dyn Table>> {
+        if !self.is_folder() {
+            return formats::open(&self.path, self.format()?, reading);
+        }
+        let open = |file: InputFile| {
+            let name = file.path.strip_prefix(&self.path).unwrap_or(&file.path).display().to_string();
+            let n_bytes = file.path.metadata().map_or(0, |metadata| metadata.len());
+            let open = || match file.is_sketch() {
+                true => bail!("is a sketch, among files of rows"),
+                false if file.format()? == Format::Npy => bail!("an .npy file is one array, and cannot be part of a folder"),
+                false => formats::open(&file.path, file.format()?, reading),
+            };
+            open().map(|table| (name.clone(), table, n_bytes)).context(name)
+        };
+        Ok(Box::new(FolderTable::new(self.members()?.into_iter().map(open).collect::<Result<_>>()?)))
+    }
+
     pub(crate) fn format(&self) -> Result<Format> {
         if let Some(format) = self.format.or_else(|| Format::by_extension(&self.path)) {
             return Ok(format);
@@ -63,14 +96,17 @@ impl InputFile {
         // A name without a file is the likelier mistake.
         formats::open_file(&self.path)?;
         bail!(
-            "the format is unknown; name the file .csv, .tsv, .jsonl, .ndjson, .parquet, .arrow, .feather, .ipc, .npy or .npz, or pass \
-             --format"
+            "the format is unknown; name the file .csv, .tsv, .jsonl, .ndjson (these also with .gz or .zst), .parquet, .arrow, \
+             .feather, .ipc, .npy or .npz, or pass --format"
         );
     }
 
     /// Whether the file is one of sketches, known by its first bytes whatever its name, or by its
     /// columns where it is Parquet; or claims to be.
     pub(crate) fn is_sketch(&self) -> bool {
+        if self.is_folder() {
+            return self.members().is_ok_and(|members| members[0].is_sketch());
+        }
         match self.format.or_else(|| Format::by_extension(&self.path)) {
             Some(Format::Sketch) => true,
             Some(Format::Parquet) => sketch_rows::is_one(&self.path),
@@ -86,6 +122,23 @@ impl InputFile {
         let mut read = || File::open(&self.path).and_then(|file| file.take(8).read_to_end(&mut start));
         is_file && read().is_ok() && Sketches::begin(&start)
     }
+}
+
+/// All files in a folder, in the order of their paths.
+fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    let cannot_list = |error: std::io::Error| anyhow!("cannot list the folder: {error}");
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(cannot_list)? {
+        let entry = entry.map_err(cannot_list)?;
+        if !entry.file_name().to_string_lossy().starts_with(['.', '_']) {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort();
+    for path in paths {
+        if path.is_dir() { list(&path, files)? } else { files.push(path) }
+    }
+    Ok(())
 }
 
 pub(crate) fn is_standard_input(name: &Path) -> bool {
@@ -217,6 +270,15 @@ pub(crate) fn reject_overwriting(output: &Path, inputs: &[InputFile]) -> Result<
     let places = [output.to_owned(), crate::output::beside(output)];
     let places: Vec<PathBuf> = places.iter().flat_map(|place| place.canonicalize()).collect();
     let is_input = |input: &Path| input.canonicalize().is_ok_and(|input| places.contains(&input));
+    let parent = output.parent().map(|parent| if parent == Path::new("") { Path::new(".") } else { parent });
+    let parent = parent.and_then(|parent| parent.canonicalize().ok());
+    let is_around = |input: &InputFile| {
+        let folder = input.path.canonicalize().ok().filter(|_| input.is_folder());
+        folder.zip(parent.as_ref()).is_some_and(|(folder, parent)| parent.starts_with(folder))
+    };
+    if let Some(folder) = inputs.iter().find(|input| is_around(input)) {
+        bail!("{}: must not be in a folder that is read, got {}", output.display(), folder.shown());
+    }
     match inputs.iter().find(|input| is_input(&input.path)) {
         Some(input) => bail!("{}: must not be an input too, got {}", output.display(), input.shown()),
         None => Ok(()),

@@ -58,8 +58,8 @@ pub(super) fn agreement(
     })
 }
 
-/// The first row in which two columns, of one length, differ: `0 and 1 in row 7`.
-pub(super) fn first_difference(a: &Column, b: &Column) -> Option<String> {
+/// The first row in which two columns, of one length, differ, and how: `0 and 1`.
+pub(super) fn first_difference(a: &Column, b: &Column) -> Option<(usize, String)> {
     let text = |column: &Column, row: usize| match class(&column.values, row) {
         _ if column.is_missing(row) => "none".to_owned(),
         Class::Integer(class) => class.to_string(),
@@ -71,7 +71,7 @@ pub(super) fn first_difference(a: &Column, b: &Column) -> Option<String> {
         (ours, theirs) => ours != theirs,
     };
     let row = (0..a.n_rows().min(b.n_rows())).find(differ)?;
-    Some(format!("{} and {} in row {row}", text(a, row), text(b, row)))
+    Some((row, format!("{} and {}", text(a, row), text(b, row))))
 }
 
 fn are_same(a: &Class<'_>, b: &Class<'_>) -> bool {

@@ -3,10 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Result;
-use calipers::Invalid;
-
 use super::files::InputFile;
-use super::formats::{self, Column, Extent, Format, Role, Table};
+use super::formats::{self, Column, Compression, Dialect, Extent, Format, Reading, Role, Table, with_point};
+use super::names::{CONFIDENCE, CORRECT, LABEL, LOGIT, PREDICTED, PROBABILITY, WEIGHT};
 use super::sketches::Sketches;
 
 /// The type of a column of text is that of so many rows.
@@ -18,7 +17,11 @@ const N_VALUES: usize = 4;
 /// A file and what is in it.
 pub(crate) struct Listing {
     pub(crate) file: InputFile,
-    pub(crate) format: Format,
+    /// `None` for a folder, whose files may be of several.
+    pub(crate) format: Option<Format>,
+    /// How text is written, as it was given or as the file shows it.
+    pub(crate) dialect: Option<Dialect>,
+    pub(crate) compression: Option<Compression>,
     pub(crate) n_rows: u64,
     /// What a column is called in such a file.
     pub(crate) noun: &'static str,
@@ -31,22 +34,26 @@ pub(crate) struct Listing {
 pub(crate) struct ListedColumn {
     pub(crate) name: String,
     pub(crate) type_name: String,
+    /// What its name tells that it is.
+    pub(crate) role: Option<&'static str>,
     /// `None` where one is missing.
     pub(crate) values: Vec<Option<String>>,
 }
 
 impl Listing {
-    pub(crate) fn new(file: InputFile, limit: u64) -> Result<Self> {
+    pub(crate) fn new(file: InputFile, reading: &Reading, limit: u64) -> Result<Self> {
         if file.is_sketch() {
-            let sketches = Sketches::read(&file.path)?;
+            let sketches = Sketches::open(&file)?;
             let (n_rows, columns, sketches) = (sketches.all.n(), Vec::new(), Some(sketches));
-            return Ok(Listing { file, format: Format::Sketch, n_rows, noun: "column", columns, sketches });
+            let (format, noun, dialect, compression) = (Some(Format::Sketch), "column", None, None);
+            return Ok(Listing { file, format, dialect, compression, n_rows, noun, columns, sketches });
         }
-        let format = file.format()?;
-        let table = formats::open(&file.path, format, Invalid::Count)?;
+        let format = if file.is_folder() { None } else { Some(file.format()?) };
+        let table = file.open_table(reading)?;
         let columns = (0..table.names().len()).map(|place| column(&*table, place, limit)).collect();
         let n_rows = n_rows(&*table, limit)?;
-        Ok(Listing { file, format, n_rows, noun: table.noun(), columns, sketches: None })
+        let (dialect, compression, noun) = (table.dialect(), table.compression(), table.noun());
+        Ok(Listing { file, format, dialect, compression, n_rows, noun, columns, sketches: None })
     }
 }
 
@@ -81,12 +88,18 @@ fn column(table: &dyn Table, place: usize, limit: u64) -> ListedColumn {
     let wanted = [(place, role_of(table, place))];
     // What cannot be read has no values to show, and its type shows why.
     let read = formats::collect(table, &wanted, limit.min(ROWS_FOR_TYPES), u64::MAX).ok().flatten();
-    let column = read.and_then(|columns| columns.into_iter().next());
+    let column = read.and_then(|read| read.columns.into_iter().next());
     let type_name = table.type_name(place).unwrap_or_else(|| column.as_ref().map_or("-", type_of_text).to_owned());
     let values = column.as_ref().map_or_else(Vec::new, |column| {
         (0..column.n_rows().min(N_VALUES)).map(|row| (!column.is_missing(row)).then(|| value(column, row))).collect()
     });
-    ListedColumn { name: table.names()[place].clone(), type_name, values }
+    let name = table.names()[place].clone();
+    ListedColumn { role: role_by_name(&name), name, type_name, values }
+}
+
+fn role_by_name(name: &str) -> Option<&'static str> {
+    let usual = [PROBABILITY, LOGIT, CONFIDENCE, CORRECT, LABEL, PREDICTED, WEIGHT];
+    usual.iter().find(|usual| usual.fits(name)).map(|usual| usual.what)
 }
 
 /// A value, or all of a row.
@@ -110,7 +123,8 @@ fn type_of_text(column: &Column) -> &'static str {
         () if values().next().is_none() => "empty",
         () if all(|value| value.parse::<i64>().is_ok()) => "integers",
         () if all(|value| value.parse::<f64>().is_ok()) => "numbers",
-        () if all(|value| value == "true" || value == "false") => "true and false",
+        () if all(|value| value.parse::<f64>().is_ok() || with_point(value).is_some()) => "numbers with a decimal comma",
+        () if all(|value| ["true", "false"].iter().any(|word| value.eq_ignore_ascii_case(word))) => "true and false",
         () => "text",
     }
 }

@@ -9,6 +9,7 @@
 //! [`Reader`] opens a file for every command; [`listing`] tells what is in one.
 
 pub(crate) mod batch;
+mod classes;
 pub(crate) mod columns;
 pub(crate) mod files;
 pub(crate) mod formats;
@@ -16,18 +17,21 @@ pub(crate) mod groups;
 mod labels;
 pub(crate) mod listing;
 pub(crate) mod model;
+mod names;
 pub(crate) mod pairing;
 pub(crate) mod sketches;
 mod sketching;
+
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use calipers::{Multiclass, SketchOptions};
 
 use crate::args::InputArgs;
-use batch::Batch;
+use batch::{Batch, Origin};
 use columns::Chosen;
 use files::InputFile;
-use formats::Table;
+use formats::{Collected, Table};
 use model::{Columns, Measured, Method};
 use sketches::Sketches;
 
@@ -53,7 +57,7 @@ pub(crate) struct Dataset<C = Content> {
 /// A file of predictions, and which of its columns is what.
 struct Opened<'a> {
     file: &'a InputFile,
-    table: Box<dyn Table>,
+    table: Arc<dyn Table>,
     chosen: Chosen,
 }
 
@@ -121,22 +125,23 @@ impl Reader<'_> {
         if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
             bail!("{option} needs the rows, which a sketch does not have");
         }
-        let content = vec![Sketches::read(&file.path)?];
+        let content = vec![Sketches::open(file)?];
         let models = vec![Measured::new(file, None, Method::Sketch)];
         Ok(Dataset { file: file.clone(), models, content })
     }
 
     fn open_table<'a>(&self, file: &'a InputFile) -> Result<Opened<'a>> {
         let (table, chosen) = columns::open(file, self.args, self.cluster)?;
-        Ok(Opened { file, table, chosen })
+        Ok(Opened { file, table: table.into(), chosen })
     }
 
     /// `None` if there are more rows.
     fn rows(&self, opened: &Opened<'_>, most_rows: u64) -> Result<Option<Dataset<Batch>>> {
         let (Opened { table, chosen, .. }, rules) = (opened, &self.args.rules);
-        let columns = formats::collect(&**table, &batch::wanted(chosen, rules), rules.limit(), most_rows)?;
-        let Some(columns) = columns else { return Ok(None) };
-        let content = Batch::new(columns, 0, chosen, rules)?;
+        let collected = formats::collect(&**table, &batch::wanted(chosen, rules), rules.limit(), most_rows)?;
+        let Some(Collected { columns, numbering }) = collected else { return Ok(None) };
+        let origin = Origin { table: Arc::clone(table), numbering, first_row: 0 };
+        let content = Batch::new(columns, origin, chosen, rules)?;
         let models = self.models(opened, Method::Rows, |model| content.scores[model].n_classes);
         Ok(Some(Dataset { file: opened.file.clone(), models, content }))
     }

@@ -53,6 +53,8 @@ pub(crate) struct Columns {
     pub(crate) multiclass: Multiclass,
     /// 1 for a plain column.
     pub(crate) n_classes: usize,
+    /// Their names, where they have any.
+    pub(crate) classes: Vec<String>,
     pub(crate) rules: InputRules,
     /// What was not named, in words: `probability from column prob`.
     pub(crate) guessed: Vec<String>,
@@ -98,7 +100,8 @@ impl Columns {
     ) -> Self {
         let name = |place: usize| table.names()[place].clone();
         Columns {
-            prob: name(scores.place),
+            prob: scores.name.clone(),
+            classes: scores.classes.clone(),
             label: name(chosen.label),
             predicted: chosen.predicted.map(name),
             weight: chosen.weight.map(name),
@@ -106,9 +109,9 @@ impl Columns {
             noun: table.noun(),
             form: scores.form,
             // The probability of a predicted class is that of the top class.
-            multiclass: match chosen.predicted {
-                Some(_) => Multiclass::TopClass,
-                None => rules.multiclass.resolved(n_classes),
+            multiclass: match chosen.predicted.is_some() || chosen.confidences {
+                true => Multiclass::TopClass,
+                false => rules.multiclass.resolved(n_classes),
             },
             n_classes,
             rules: rules.clone(),
@@ -127,13 +130,24 @@ fn guesses(table: &dyn Table, chosen: &Chosen, scores: &Scores, n_classes: usize
         (Form::Logits, _) => "raw logits",
     };
     let guessed = &chosen.guessed;
+    let score_from = match &scores.places[..] {
+        [place] => from(*place),
+        places => {
+            let names: Vec<&str> = places.iter().map(|place| table.names()[*place].as_str()).collect();
+            // proof: there are several
+            format!("{}s {} to {}", table.noun(), names[0], names[names.len() - 1])
+        }
+    };
     let label = match (chosen.predicted, n_classes) {
         (Some(predicted), _) => format!("outcome from whether {} equals {}", from(predicted), from(chosen.label)),
+        (None, 1) if chosen.confidences => {
+            format!("whether the prediction was right from {}", from(chosen.label))
+        }
         (None, 1) => format!("outcome from {}", from(chosen.label)),
         (None, _) => format!("labels from {}", from(chosen.label)),
     };
     let all = [
-        (guessed.scores || scores.form_guessed).then(|| format!("{score} from {}", from(scores.place))),
+        (guessed.scores || scores.form_guessed).then(|| format!("{score} from {score_from}")),
         (guessed.label || guessed.predicted).then_some(label),
         chosen.weight.filter(|_| guessed.weight).map(|weight| format!("weight from {}", from(weight))),
     ];

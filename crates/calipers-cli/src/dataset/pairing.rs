@@ -3,6 +3,7 @@
 use calipers::Predictions;
 
 use super::batch::Batch;
+use super::formats::Column;
 use super::labels::first_difference;
 
 /// The first thing in which the rows of two files differ, in words: `3 and 4 rows`.
@@ -11,13 +12,24 @@ pub(crate) fn difference(first: &Batch, other: &Batch) -> Option<String> {
     if ours != theirs {
         return Some(format!("{ours} and {theirs} rows"));
     }
+    let differ = |what: &str, ours: &Column, theirs: &Column| {
+        let (row, values) = first_difference(ours, theirs)?;
+        Some(format!("the {what} {values} in {}", place(first, other, row)))
+    };
     let weights = || match (&first.weights, &other.weights) {
-        (Some(ours), Some(theirs)) => Some(format!("the weights {}", first_difference(ours, theirs)?)),
+        (Some(ours), Some(theirs)) => differ("weights", ours, theirs),
         (None, None) => None,
         _ => Some("weights in one of them only".to_owned()),
     };
-    let labels = first_difference(&first.labels, &other.labels);
-    labels.map(|labels| format!("the labels {labels}")).or_else(weights)
+    differ("labels", &first.labels, &other.labels).or_else(weights)
+}
+
+/// Where the same row is in two files, as people find it.
+pub(crate) fn place(first: &Batch, other: &Batch, row: usize) -> String {
+    match (first.place(row), other.place(row)) {
+        (ours, theirs) if ours == theirs => ours,
+        (ours, theirs) => format!("{ours} there and {theirs} here"),
+    }
 }
 
 /// The first row that was left out of one of two models and kept in the other, and whether the

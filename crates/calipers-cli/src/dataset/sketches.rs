@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use calipers::Sketch;
 
+use super::files::{self, InputFile};
 use super::formats::{self, sketch_rows};
 
 /// The first bytes of a sketch.
@@ -63,8 +64,16 @@ impl Sketches {
         Ok(self.all.merge(&other.all)?)
     }
 
+    /// Those of a file, or of all files of a folder together.
+    pub(crate) fn open(file: &InputFile) -> Result<Self> {
+        match file.is_folder() {
+            true => files::merged(&file.members()?, |file| Self::read(&file.path), |all, more| all.merge(&more)),
+            false => Self::read(&file.path),
+        }
+    }
+
     /// Those of a file: the bytes of one sketch, or rows of Parquet.
-    pub(crate) fn read(path: &Path) -> Result<Self> {
+    fn read(path: &Path) -> Result<Self> {
         if sketch_rows::is_one(path) {
             return sketch_rows::read(path);
         }

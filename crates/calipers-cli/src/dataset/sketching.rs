@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
 use calipers::{Error, Filling, Sketch, SketchOptions, Tally};
 
 use super::Opened;
-use super::batch::{self, Batch};
-use super::formats::{self, Part};
+use super::batch::{self, Batch, Origin};
+use super::formats::{self, Numbering, Part};
 use super::groups::rows_of_groups;
 use super::sketches::{Groups, Sketches};
 use crate::args::InputRules;
@@ -30,19 +30,20 @@ pub(super) struct Sketched {
 /// The sketches of each model, in the order of [`Chosen::scores`].
 pub(super) fn sketch_models(opened: &Opened<'_>, rules: &InputRules, options: &SketchOptions) -> Result<Vec<Sketched>> {
     let Opened { file, table, chosen } = opened;
-    let table = &**table;
     let empty = Sketch::with(options)?;
     let wanted = batch::wanted(chosen, rules);
     let start = |extent| {
         let models = chosen.scores.iter().map(|_| Model::new(&empty)).collect::<Vec<_>>();
         (Progress::new(&file.name, extent), models)
     };
-    let (_, models) = formats::for_each(table, &wanted, rules.limit(), start, |(progress, models), part| {
+    let (_, models) = formats::for_each(&**table, &wanted, rules.limit(), start, |(progress, models), part| {
         progress.add(&part);
         let Part { first_row, columns, .. } = part;
-        let batch = Batch::new(columns, first_row, chosen, rules)?;
+        let origin = Origin { table: Arc::clone(table), numbering: Numbering::default(), first_row };
+        let batch = Batch::new(columns, origin, chosen, rules)?;
         for (place, model) in models.iter().enumerate() {
-            model.add(&batch, place).map_err(|error| chosen.in_model(table, place, error))?;
+            let added = model.add(&batch, place).map_err(|error| batch.located(error));
+            added.map_err(|error| chosen.in_model(&**table, place, error))?;
         }
         Ok(())
     })?;
@@ -50,7 +51,7 @@ pub(super) fn sketch_models(opened: &Opened<'_>, rules: &InputRules, options: &S
     let finished = models
         .into_iter()
         .enumerate()
-        .map(|(place, model)| model.finish(by.clone()).map_err(|error| chosen.in_model(table, place, error)));
+        .map(|(place, model)| model.finish(by.clone()).map_err(|error| chosen.in_model(&**table, place, error)));
     finished.collect()
 }
 

@@ -142,7 +142,7 @@ pub(crate) fn under<'a, F>(
     lines.concat()
 }
 
-const ROUNDED: &str = "rounded: rows with a probability outside [0, 1] by at most 1e-6, read as 0 or 1.\n";
+const ROUNDED: &str = "rounded: probabilities outside [0, 1] by no more than rounding, read as 0 or 1.\n";
 
 /// Which columns were found by name: a line for all files, or one for each kind of them.
 fn guesses<F>(results: &[Measured<F>], names: &[String]) -> String {

@@ -293,7 +293,7 @@ fn clusters_are_read_from_a_column() {
     assert!(table.contains("The rows are in 500 clusters.") && !table.contains("not available"), "{table}");
     let missing = folder.write("missing.csv", rows(50).replace(",c3\n", ",\n"));
     let args = ["assess", text(&missing), "--cluster", "who"];
-    assert_fails(&args, &format!("{}: cluster in row 12 is missing", missing.display()));
+    assert_fails(&args, &format!("{}: cluster in line 14 is missing", missing.display()));
     let args = ["assess", text(&path), "--cluster", "whom"];
     let columns = "the columns are label, prob, g, who";
     assert_fails(&args, &format!("{}: no column whom for --cluster; did you mean who? {columns}", path.display()));

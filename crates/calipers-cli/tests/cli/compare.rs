@@ -118,13 +118,13 @@ fn rows_that_cannot_be_paired_are_refused_with_the_first_that_differs() {
     let first = a.display();
     let cases = [
         (&shorter, format!("must have the rows of {first}, the first: they have 3 and 2 rows")),
-        (&other, format!("must have the rows of {first}, the first: they have the labels 0 and 1 in row 1")),
-        (&heavy, format!("must have the rows of {first}, the first: they have the weights 1 and 3 in row 1")),
+        (&other, format!("must have the rows of {first}, the first: they have the labels 0 and 1 in line 3")),
+        (&heavy, format!("must have the rows of {first}, the first: they have the weights 1 and 3 in line 3")),
     ];
     for (path, refusal) in cases {
         assert_fails(&["compare", text(&a), text(path)], &format!("{}: {refusal}", path.display()));
     }
-    let refusal = format!("must keep the rows of a of {first}, the first: row 1 is kept there and left out here");
+    let refusal = format!("must keep the rows of a of {first}, the first: line 3 is kept there and left out here");
     let args = ["compare", text(&a), text(&bad), "--invalid", "count"];
     assert_fails(&args, &format!("{}: {refusal}", bad.display()));
     let one = "a comparison needs two models or more: several --prob, or several files";

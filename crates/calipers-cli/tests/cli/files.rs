@@ -218,7 +218,8 @@ fn nulls_are_missing_in_every_format() {
         folder.arrow("a.arrow", &columns, None),
     ];
     for file in files {
-        assert_refused(&file, &[], "probability in row 0 is missing");
+        let place = if file.extension().unwrap() == "csv" { "line 2" } else { "row 0 (counting from 0)" };
+        assert_refused(&file, &[], &format!("probability in {place} is missing"));
         let result = json(&file, &["--invalid", "count"]);
         let left_out = serde_json::json!({"missing label": 1, "missing probability": 1, "missing weight": 1});
         assert_eq!((&result["n"], &result["input"]["left_out"]), (&1.into(), &left_out), "{}", file.display());
@@ -252,7 +253,7 @@ fn null_lists_and_null_items_are_missing_rows() {
     let column = Arc::new(ListArray::from_iter_primitive::<Float64Type, _, _>(rows));
     let label = Arc::new(Int64Array::from(vec![0, 1, 1]));
     let path = folder.arrow("items.arrow", &[("probs", column), ("label", label)], None);
-    assert_refused(&path, &[], "probability in row 1 is missing");
+    assert_refused(&path, &[], "probability in row 1 (counting from 0) is missing");
 }
 
 #[test]
@@ -265,11 +266,11 @@ fn lists_of_different_lengths_are_refused_with_the_row() {
         assert_refused(&path, &[], &format!("probabilities must have shape (n,) or (n, k), got {text}"));
     };
     let row = |k: usize| Some(vec![Some(1.0 / k as f64); k]);
-    refused(vec![row(2), None, row(3)], "3 values in row 2 of column probs and 2 before it");
+    refused(vec![row(2), None, row(3)], "3 values in row 2 (counting from 0) of column probs and 2 before it");
     let mut rows = vec![row(4); 20];
     rows[15] = row(1);
-    refused(rows, "1 values in row 15 of column probs and 4 before it");
-    refused(vec![Some(vec![])], "no values in row 0 of column probs");
+    refused(rows, "1 values in row 15 (counting from 0) of column probs and 4 before it");
+    refused(vec![Some(vec![])], "no values in row 0 (counting from 0) of column probs");
 }
 
 #[test]
@@ -315,7 +316,7 @@ fn shapes_and_types_of_arrays_are_refused() {
     refused(&[probs(&[3]), labels()], "labels must have one value for each row, got 2 values for 3 rows");
     refused(
         &[labels()],
-        "no array is named like a probability (prob, probability, y_prob, probs, logit, logits): choose one with --prob; the arrays are labels",
+        "no array is named like a probability (prob, proba, y_prob, score, p or logit): choose one with --prob; the arrays are labels",
     );
     let column = folder.npz("column.npz", &[probs(&[2, 1]), ("labels", Array::Integers(vec![2, 1], vec![0, 1]))]);
     assert_eq!(json(&column, &[])["n"], 2);
@@ -340,7 +341,7 @@ fn shapes_and_types_of_arrays_are_refused() {
         "(2,)",
         &"no\0\0ok\0\0".chars().flat_map(|c| (c as u32).to_le_bytes()).collect::<Vec<_>>()[..16],
     );
-    assert_refused(&words, &label, "probabilities must be numbers, got text \"no\" in row 0");
+    assert_refused(&words, &label, "probabilities must be numbers, got text \"no\" in row 0 (counting from 0)");
 
     let probs = npy("probs.npy", "'|u1'", "(2,)", &[0, 1]);
     let text_labels =
@@ -364,10 +365,10 @@ fn what_is_no_file_of_predictions_is_refused() {
         assert_refused(&folder.write(&format!("empty.{extension}"), ""), &[], "the file is empty");
         let directory = folder.path(&format!("directory.{extension}"));
         std::fs::create_dir(&directory).unwrap();
-        assert_refused(&directory, &[], "is a directory, not a file");
+        assert_refused(&directory, &[], "the folder has no files");
     }
-    let formats = "the format is unknown; name the file .csv, .tsv, .jsonl, .ndjson, .parquet, .arrow, .feather, .ipc, .npy or \
-                   .npz, or pass --format";
+    let formats = "the format is unknown; name the file .csv, .tsv, .jsonl, .ndjson (these also with .gz or .zst), .parquet, \
+                   .arrow, .feather, .ipc, .npy or .npz, or pass --format";
     assert_refused(&folder.write("a.txt", "label,prob\n"), &[], formats);
     assert_refused(&folder.write("label", "label,prob\n"), &[], formats);
     let noise = "this is no file of that kind, though it is long enough to be one, and to be looked at more than once";
@@ -389,8 +390,11 @@ fn csv_that_is_ragged_or_not_utf8_is_refused() {
         (b"label,prob\n1,0.5\n0,0.5,7\n", "line 3 has 3 cells, the first line has 2"),
         (b"label,prob\n1,0.5\n0\n", "line 3 has 1 cells, the first line has 2"),
         (b"label,prob\n", "no rows: at least one prediction is needed"),
-        (b"label,prob\nma\xefs,0.5\n", "column label in row 0 is not UTF-8"),
-        (b"label,prob\n1,\"0,5\"\n", "probabilities must be numbers, got text \"0,5\" in row 0"),
+        (b"label,prob\nma\xefs,0.5\n", "column label in line 2 is not UTF-8"),
+        (
+            b"label,prob\n1,\"0,5\"\n",
+            "probabilities must be numbers, got text \"0,5\" in line 2; pass --decimal , for numbers with a decimal comma",
+        ),
     ];
     for (content, text) in cases {
         assert_refused(&folder.write("a.csv", content), &[], text);

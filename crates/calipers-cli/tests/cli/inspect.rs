@@ -99,7 +99,7 @@ fn a_limit_is_as_a_file_of_so_many_rows() {
             }
         }
     }
-    assert_refused(&files[0], &[], "probabilities must be numbers, got text \"high\" in row 300");
+    assert_refused(&files[0], &[], "probabilities must be numbers, got text \"high\" in line 302");
     assert!(measure(&files[0], &["--limit", "7"]).contains("\nOnly the first 7 rows of each file were read.\n"));
     let sketch = folder.path("a.calipers");
     succeed(&["sketch", files[0].to_str().unwrap(), "--limit", "100", "-o", sketch.to_str().unwrap()]);

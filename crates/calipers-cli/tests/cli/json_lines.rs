@@ -92,13 +92,13 @@ fn lists_are_the_probabilities_of_classes() {
     let shape = "probabilities must have shape (n,) or (n, k), got";
     let short = value!({"probs": [0.5, 0.5], "label": 1});
     let path = with(&[rows[0].clone(), short]);
-    assert_refused(&path, &[], &format!("{shape} 2 values in row 1 of column probs and 3 before it"));
+    assert_refused(&path, &[], &format!("{shape} 2 values in line 2 of column probs and 3 before it"));
     let path = with(&[rows[0].clone(), value!({"probs": 0.5, "label": 1})]);
-    assert_refused(&path, &[], &format!("{shape} 1 values in row 1 of column probs and 3 before it"));
+    assert_refused(&path, &[], &format!("{shape} 1 values in line 2 of column probs and 3 before it"));
     let path = with(&[value!({"probs": [], "label": 1})]);
-    assert_refused(&path, &[], &format!("{shape} no values in row 0 of column probs"));
+    assert_refused(&path, &[], &format!("{shape} no values in line 1 of column probs"));
     let null = [value!({"probs": null, "label": 1}), rows[1].clone(), value!({"probs": [0.5, null, 0.5], "label": 0})];
-    assert_refused(&with(&null), &[], "probability in row 0 is missing");
+    assert_refused(&with(&null), &[], "probability in line 1 is missing");
     let counted = json(&with(&null), &["--invalid", "count"]);
     assert_eq!((&counted["n"], &counted["input"]["left_out"]), (&value!(1), &value!({"missing probability": 2})));
 }
@@ -108,21 +108,21 @@ fn what_is_missing_or_wrong_is_refused_with_its_row() {
     let folder = Folder::new();
     let good = value!({"prob": 0.5, "label": 1});
     let cases = [
-        (value!({"prob": null, "label": 1}), "probability in row 1 is missing"),
-        (value!({"label": 1}), "probability in row 1 is missing"),
-        (value!({"prob": 0.5, "label": null}), "label in row 1 is missing"),
-        (value!({"prob": 1.5, "label": 1}), "probability in row 1 must be in [0, 1], got 1.5"),
-        (value!({"prob": "0.5", "label": 1}), "probabilities must be numbers, got text \"0.5\" in row 1"),
+        (value!({"prob": null, "label": 1}), "probability in line 2 is missing"),
+        (value!({"label": 1}), "probability in line 2 is missing"),
+        (value!({"prob": 0.5, "label": null}), "label in line 2 is missing"),
+        (value!({"prob": 1.5, "label": 1}), "probability in line 2 must be in [0, 1], got 1.5"),
+        (value!({"prob": "0.5", "label": 1}), "probabilities must be numbers, got text \"0.5\" in line 2"),
         (
             value!({"prob": {"a": 1}, "label": 1}),
-            "probabilities must be numbers, got an object in row 1 of column prob",
+            "probabilities must be numbers, got an object in line 2 of column prob",
         ),
     ];
     for (bad, text) in cases {
         assert_refused(&folder.write("bad.jsonl", lines(&[good.clone(), bad])), &[], text);
     }
     let lists = folder.write("lists.jsonl", "{\"prob\": 0.5, \"label\": [1]}\n");
-    assert_refused(&lists, &[], "labels must have shape (n,), got a list in row 0 of column label");
+    assert_refused(&lists, &[], "labels must have shape (n,), got a list in line 1 of column label");
     let cut = folder.write("cut.jsonl", "{\"prob\": 0.5, \"label\": 1}\n\n{\"prob\": 0.5, \"lab");
     assert_refused(&cut, &[], "cannot read as JSON lines: line 3, column 18: EOF while parsing a string");
     let list = folder.write("list.jsonl", "[1, 2]\n");

@@ -2,9 +2,13 @@
 
 mod assess;
 mod check;
+mod class_columns;
+mod column_names;
 mod compare;
+mod compressed;
 mod documented;
 mod files;
+mod folders;
 mod inspect;
 mod interrupts;
 mod json_lines;
@@ -23,4 +27,5 @@ mod streams;
 mod study;
 mod support;
 mod sweep;
+mod text_files;
 mod writing;

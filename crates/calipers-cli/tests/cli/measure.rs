@@ -96,12 +96,12 @@ fn columns_without_an_unmistakable_name_are_not_guessed() {
     let cases = [
         (
             "a,b\n1,0.5\n",
-            "no column is named like a probability (prob, probability, y_prob, probs, logit, logits): \
+            "no column is named like a probability (prob, proba, y_prob, score, p or logit): \
              choose one with --prob; the columns are a, b",
         ),
         (
             "prob,b\n0.5,1\n",
-            "no column is named like a label (label, labels, y_true, target, outcome): choose one with --label; the \
+            "no column is named like a label (label, y_true, target, outcome or y): choose one with --label; the \
              columns are prob, b",
         ),
         ("prob,logit,label\n0.5,0,1\n", "more than one column may be the probability: prob, logit; choose with --prob"),
@@ -144,12 +144,12 @@ fn several_models_give_a_row_each() {
     let table = measure(&path, &["--prob", "a", "--prob", "b", "--measure", "ls_ece"]);
     let names: Vec<&str> = table.lines().skip(2).take(2).map(|line| line.split(' ').next().unwrap()).collect();
     assert_eq!(names, ["a", "b"]);
-    let probability = "probability in row 1 must be in [0, 1], got -1";
+    let probability = "probability in line 3 must be in [0, 1], got -1";
     let bad = folder.write("bad.csv", "label,a,b\n1,0.9,0.5\n0,0.1,-1\n");
     assert_refused(&bad, &["--prob", "a", "--prob", "b"], &format!("column b: {probability}"));
     assert_refused(&bad, &["--prob", "b"], probability);
     let text = folder.write("text.csv", "label,a,b\n1,0.9,0.5\n0,0.1,low\n");
-    let number = "column b: probabilities must be numbers, got text \"low\" in row 1";
+    let number = "column b: probabilities must be numbers, got text \"low\" in line 3";
     assert_refused(&text, &["--prob", "a", "--prob", "b"], number);
     let other = folder.write("other.csv", "label,a,b\n1,0.9,0.5\n0,0.1,0.5\n");
     let both = measure(&path, &[other.to_str().unwrap(), "--prob", "a", "--prob", "b"]);
@@ -171,14 +171,15 @@ fn rows_left_out_are_counted_by_kind() {
     let note = "6 left out (2 invalid label, 2 invalid probability, 1 missing label, 1 missing probability)";
     let table = measure(&path, &["--invalid", "count"]);
     assert!(table.contains(note), "{table}");
-    assert_refused(&path, &[], "probabilities must be numbers, got text \"high\" in row 4");
+    assert_refused(&path, &[], "probabilities must be numbers, got text \"high\" in line 6");
 }
 
 #[test]
 fn a_label_that_is_no_number_is_the_one_that_is_named() {
     let folder = Folder::new();
     let path = folder.write("a.csv", "label,prob\n1,0.9\n0,0.5\nmaybe,0.5\n");
-    let text = "label in row 2 must be 0 or 1, got \"maybe\"; name the positive label with --pos-label";
+    let text = "label in line 4 must be 0 or 1, got \"maybe\"; the labels are 1, 0, maybe; name the positive label with \
+                --pos-label";
     assert_refused(&path, &[], text);
 }
 
@@ -310,7 +311,7 @@ fn nothing_is_printed_if_any_file_is_refused() {
     let good = folder.write("good.csv", THREE_ROWS);
     let bad = folder.write("bad.csv", "label,prob\n0,nan\n");
     let run = calipers(&["measure", good.to_str().unwrap(), bad.to_str().unwrap()]);
-    let stderr = format!("calipers: {}: probability in row 0 must be in [0, 1], got NaN\n", bad.display());
+    let stderr = format!("calipers: {}: probability in line 2 must be in [0, 1], got NaN\n", bad.display());
     assert_eq!(run, Run { code: Some(2), stdout: String::new(), stderr });
 }
 

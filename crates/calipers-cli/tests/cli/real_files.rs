@@ -38,7 +38,7 @@ fn every_real_file_has_the_ece_of_its_table() {
 #[test]
 fn the_quantised_model_is_refused_with_what_to_set() {
     let Some(folder) = folder() else { return };
-    let text = "probabilities in row 1 must sum to 1 within 0.001, got 0.996094; a quantised model needs a wider \
+    let text = "probabilities in row 1 (counting from 0) must sum to 1 within 0.001, got 0.996094; a quantised model needs a wider \
                 --sum-tolerance, raw scores need --from-logits";
     assert_refused(&folder.join("cifar10_resnet8_mlperftiny_int8.npz"), &[], text);
 }

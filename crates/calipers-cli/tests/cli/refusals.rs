@@ -1,6 +1,6 @@
 //! The shared table of refusals, `fixtures/refusals.json`, through the command.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
@@ -26,15 +26,29 @@ fn every_refusal_has_its_exact_text() {
         let hint = match case["code"].as_str() {
             Some("row_sum") => "; a quantised model needs a wider --sum-tolerance, raw scores need --from-logits",
             Some("invalid_outcome") => "; name the positive label with --pos-label",
+            Some("percentages") => ", or pass --scale 100",
+            Some("looks_like_logits") => " as --from-logits",
             _ => "",
         };
-        let text = format!("{}{hint}", case["text"].as_str().unwrap());
+        let text = at_place(case["text"].as_str().unwrap(), &path) + hint;
         let with_file = format!("calipers: {}: {text}\n", path.display());
         // A wrong option is refused before any file is read.
         let is_option = case["code"] == "invalid_setting";
         let stderr = if is_option && run.stderr != with_file { format!("calipers: {text}\n") } else { with_file };
         assert_eq!(run, Run { code: Some(2), stdout: String::new(), stderr }, "{}", case["name"]);
     }
+}
+
+/// The text with the row as the command names it: the line of a text file, or what it counts from.
+fn at_place(text: &str, path: &Path) -> String {
+    let Some((before, after)) = text.split_once("in row ") else { return text.to_owned() };
+    let digits = after.chars().take_while(char::is_ascii_digit).count();
+    let (row, after) = after.split_at(digits);
+    let place = match path.extension().unwrap().to_str().unwrap() {
+        "csv" => format!("line {}", row.parse::<u64>().unwrap() + 2),
+        _ => format!("row {row} (counting from 0)"),
+    };
+    format!("{before}in {place}{after}")
 }
 
 fn flags(options: &Map<String, Value>) -> Vec<String> {

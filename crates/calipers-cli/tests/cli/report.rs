@@ -64,7 +64,7 @@ fn files_of_other_rows_stand_side_by_side_without_being_compared() {
     succeed(&["report", files[0], files[1], "--n-resamples", "100", "-o", html.to_str().unwrap()]);
     let page = fs::read_to_string(html).unwrap();
     assert!(json(&page)["pairs"].is_null());
-    assert!(page.contains("have the labels 0 and 1 in row 1"), "the reason");
+    assert!(page.contains("have the labels 0 and 1 in line 3"), "the reason");
 }
 
 /// A page is shared, so it has no folders of the machine and no more digits than people read.
@@ -106,7 +106,7 @@ fn what_cannot_be_made_leaves_what_was_there() {
     let bad = folder.write("bad.csv", "prob,label\n0.9,1\n1.2,0\n");
     let html = folder.write("report.html", "old");
     let (bad, html) = (bad.to_str().unwrap(), html.to_str().unwrap());
-    assert_fails(&["report", bad, "-o", html], &format!("{bad}: probability in row 1 must be in [0, 1], got 1.2"));
+    assert_fails(&["report", bad, "-o", html], &format!("{bad}: probability in line 3 must be in [0, 1], got 1.2"));
     assert_eq!(fs::read_to_string(html).unwrap(), "old");
     assert_fails(&["report", bad, "-o", bad], &format!("{bad}: must not be an input too, got {bad}"));
     let nowhere = folder.path("no/such/folder.html");

@@ -230,7 +230,7 @@ fn many_files_are_read_at_once_and_give_the_bytes_and_refusals_of_one_after_the_
     let first = folder.path("day-03.csv");
     for threads in ["1", "2"] {
         let out = folder.path("bad.parquet");
-        let refusal = format!("{}: probability in row 0 must be in [0, 1], got 1.5", first.display());
+        let refusal = format!("{}: probability in line 2 must be in [0, 1], got 1.5", first.display());
         assert_fails(&["sketch", text(&pattern), "--by", "g", "--threads", threads, "-o", text(&out)], &refusal);
         assert!(!out.exists());
     }

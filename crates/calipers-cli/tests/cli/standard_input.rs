@@ -86,7 +86,7 @@ fn people_read_standard_input_and_not_a_temporary_name() {
     let (run, _) = piped(text(',').as_bytes(), &["measure", "-"]);
     assert!(run.stdout.starts_with("measure ") && run.stdout.contains("standard"), "{run:?}");
     let (run, n_left) = piped(b"label,prob\n1,7\n", &["measure", "-"]);
-    let stderr = "calipers: standard input: probability in row 0 must be in [0, 1], got 7\n";
+    let stderr = "calipers: standard input: probability in line 2 must be in [0, 1], got 7\n";
     assert_eq!((run.code, run.stderr.as_str(), n_left), (Some(2), stderr, 0));
     let refused = [
         (&b""[..], &["measure", "-"][..], "calipers: standard input: is empty\n"),

@@ -114,8 +114,9 @@ fn of_several_faults_the_first_row_is_named_whoever_reads_it() {
         [folder.row_groups("bad.parquet", &columns, 100_000), folder.arrow_batches("bad.arrow", &columns, 50_000), csv];
     for file in files {
         for threads in ["1", "4"] {
-            let refusal = "probability in row 300001 must be in [0, 1], got -1";
-            assert_refused(&file, &["--threads", threads], refusal);
+            let place = if file.extension().unwrap() == "csv" { "line 300003" } else { "row 300001 (counting from 0)" };
+            let refusal = format!("probability in {place} must be in [0, 1], got -1");
+            assert_refused(&file, &["--threads", threads], &refusal);
         }
         let result = json(&file, &["--invalid", "count"]);
         assert_eq!(result["input"]["left_out"], serde_json::json!({"invalid probability": 3}));
@@ -154,7 +155,8 @@ fn the_type_of_labels_does_not_depend_on_blocks() {
     assert_eq!(json(&text, &["--pos-label", "1"])["ls_ece"], plain["ls_ece"]);
     let absent = "positive label \"1.0\" must occur in at least one row, got only \"0\", \"1\", \"none\"";
     assert_refused(&text, &["--pos-label", "1.0"], absent);
-    let refusal = format!("label in row {n} must be 0 or 1, got \"none\"; name the positive label with --pos-label");
+    let labels = "the labels are 0, 1, none; name the positive label with --pos-label";
+    let refusal = format!("label in line {} must be 0 or 1, got \"none\"; {labels}", n + 2);
     assert_refused(&text, &[], &refusal);
     assert_eq!(json(&text, &["--invalid", "count"])["input"]["left_out"], serde_json::json!({"invalid label": 1}));
     let ragged = rows("0").replace("0.5,0\n", "0.5,0,7\n");

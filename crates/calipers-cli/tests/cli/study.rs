@@ -186,18 +186,18 @@ fn models_of_a_group_must_keep_the_same_rows_with_the_same_weights() {
     let count = ["--invalid", "count"];
     let rule = |this: &Path, first: &Path, name: &str, rest: &str| {
         let kept = format!("must keep the rows of {name} of {}", first.display());
-        format!("{}: {kept}, the first of its group: row {rest}", this.display())
+        format!("{}: {kept}, the first of its group: line {rest}", this.display())
     };
-    refused(&[&whole, &middle], &count, rule(&middle, &whole, "whole", "1 is kept there and left out here"));
-    refused(&[&middle, &whole], &count, rule(&whole, &middle, "middle", "1 is left out there and kept here"));
-    refused(&[&whole, &last], &count, rule(&last, &whole, "whole", "2 is kept there and left out here"));
-    refused(&[&last, &whole], &count, rule(&whole, &last, "last", "2 is left out there and kept here"));
-    refused(&[&middle, &last], &count, rule(&last, &middle, "middle", "1 is left out there and kept here"));
+    refused(&[&whole, &middle], &count, rule(&middle, &whole, "whole", "3 is kept there and left out here"));
+    refused(&[&middle, &whole], &count, rule(&whole, &middle, "middle", "3 is left out there and kept here"));
+    refused(&[&whole, &last], &count, rule(&last, &whole, "whole", "4 is kept there and left out here"));
+    refused(&[&last, &whole], &count, rule(&whole, &last, "last", "4 is left out there and kept here"));
+    refused(&[&middle, &last], &count, rule(&last, &middle, "middle", "3 is left out there and kept here"));
     let heavy = folder.write("heavy.csv", "label,prob,w\n0,0.2,1\n1,0.7,2\n1,0.9,1\n");
     let heavier = folder.write("heavier.csv", "label,prob,w\n0,0.2,1\n1,0.7,3\n1,0.9,1\n");
     let weights =
         format!("{}: must have the rows of {}, the first of its group: they have", heavier.display(), heavy.display());
-    refused(&[&heavy, &heavier], &["--weight", "w"], format!("{weights} the weights 2 and 3 in row 1"));
+    refused(&[&heavy, &heavier], &["--weight", "w"], format!("{weights} the weights 2 and 3 in line 3"));
     let sampled = folder.write("sampled.csv", "label,prob,sample_weight\n0,0.2,1\n1,0.7,2\n1,0.9,1\n");
     let weights = |this: &Path, first: &Path| {
         format!("{}: must have the rows of {}, the first of its group: they have", this.display(), first.display())
@@ -318,8 +318,8 @@ fn models_of_a_group_must_have_the_same_rows() {
     let rule = |first: &Path, rest: &str| {
         format!("must have the rows of {}, the first of its group: they have the labels {rest}", first.display())
     };
-    refused(&[&a, &b], &format!("{}: {}", b.display(), rule(&a, "1 and 0 in row 2")));
-    refused(&[&d, &e], &format!("{}: {}", e.display(), rule(&d, "7 and 8 in row 1")));
+    refused(&[&a, &b], &format!("{}: {}", b.display(), rule(&a, "1 and 0 in line 4")));
+    refused(&[&d, &e], &format!("{}: {}", e.display(), rule(&d, "7 and 8 in row 1 (counting from 0)")));
     let rows = format!(
         "{}: must have the rows of {}, the first of its group: they have 3 and 2 rows",
         c.display(),
@@ -329,7 +329,7 @@ fn models_of_a_group_must_have_the_same_rows() {
     let twice = format!("{}: group g has a model a already, of {}", a.display(), a.display());
     refused(&[&a, &a], &twice);
     let bad = folder.write("bad.csv", "label,prob\n0,0.5\n1,1.5\n1,0.5\n");
-    refused(&[&a, &bad], &format!("{}: probability in row 1 must be in [0, 1], got 1.5", bad.display()));
+    refused(&[&a, &bad], &format!("{}: probability in line 3 must be in [0, 1], got 1.5", bad.display()));
     let args = ["study", "images", "--quick", "--out", text(&out)];
     let odd = format!("a b={}", a.display());
     assert_fails(&[&args[..], &[&odd]].concat(), "group must be letters from a to z, digits, ., - and _, got \"a b\"");

@@ -162,7 +162,7 @@ fn refusals_leave_nothing_behind() {
             &["--multiclass", "classwise"],
             "sweep does not accept --multiclass classwise; choose a class, as --multiclass 3".to_owned(),
         ),
-        (&[bad], format!("{bad}: probability in row 1 must be in [0, 1], got 1.5")),
+        (&[bad], format!("{bad}: probability in line 3 must be in [0, 1], got 1.5")),
     ];
     for (args, text) in cases {
         let args = [&["sweep", name, "--svg", svg], args].concat();

@@ -49,7 +49,7 @@ fn a_failure_leaves_the_old_file_and_no_other() {
     let good = folder.write("good.csv", ROWS);
     let bad = folder.write("bad.csv", "label,prob\n1,7\n");
     let out = folder.write("out.calipers", "what was there before");
-    let refusal = format!("{}: probability in row 0 must be in [0, 1], got 7", bad.display());
+    let refusal = format!("{}: probability in line 2 must be in [0, 1], got 7", bad.display());
     assert_fails(&["sketch", text(&good), text(&bad), "-o", text(&out)], &refusal);
     assert_eq!(std::fs::read(&out).unwrap(), b"what was there before");
     assert_eq!(folder.names(), ["bad.csv", "good.csv", "out.calipers"]);

@@ -181,7 +181,9 @@ impl BinaryView<'_> {
     /// The columns themselves, where outcomes are the labels and nothing is weighted or left out.
     pub(crate) fn plain(&self) -> Option<PlainRows<'_>> {
         match (&self.scores, &self.outcomes, self.kept, self.weights, self.scale) {
-            (Scores::Column(scores), Outcomes::Class(labels, 1.0), None, None, Scale::Probability) => {
+            (Scores::Column(scores), Outcomes::Class(labels, 1.0), None, None, Scale::Probability)
+                if !labels.are_text() =>
+            {
                 Some(PlainRows { probabilities: *scores, labels: *labels, checked: true })
             }
             _ => None,

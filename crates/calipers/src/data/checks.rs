@@ -10,8 +10,31 @@ use crate::Error;
 use crate::names::names;
 use crate::numerics::parallel;
 
-/// Probabilities may leave [0, 1] by this much: softmax in single precision does.
-const ROUNDING: f64 = 1e-6;
+/// How far probabilities of k classes may leave [0, 1] and still be read as 0 or 1, and counted.
+///
+/// Single precision rounds by u = 2^-24, relative to a value. A softmax divides an exponential by
+/// the sum of k of them, which is at least the exponential itself. A sum of k terms, taken one after
+/// the other, has k - 1 additions and so is off by at most (k - 1) u; the division adds u. So a
+/// probability exceeds 1 by at most k u, whatever the exponentials are.
+///
+/// Programs also add up to 1e-5 to each probability, so that no logarithm is infinite, and leave the
+/// sum as it is: a probability of 1 becomes 1.00001. And 1 - p of a probability above 1 is below 0.
+///
+/// The type of a column does not matter: a number of single precision that went through a text file
+/// or a data frame is a double. More than 2^14 terms are never added one after the other, since that
+/// sum would be no good; so k counts up to there, and the tolerance is below 0.001.
+fn rounding(n_classes: usize) -> f64 {
+    SMALL_ADDEND + rounding_of_sum(n_classes)
+}
+
+/// What programs add to probabilities that they take logarithms of.
+const SMALL_ADDEND: f64 = 1e-5;
+
+/// How far k probabilities that were rounded to single precision, and divided by a rounded sum, may
+/// be from summing to 1: the k u of [`rounding`], and u for the rounding of each.
+fn rounding_of_sum(n_classes: usize) -> f64 {
+    (n_classes.min(1 << 14) + 1) as f64 * f64::from(f32::EPSILON) / 2.0
+}
 
 /// What to do with a row that breaks a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,7 +56,8 @@ pub struct InputReport {
     pub n_rows: u64,
     /// Rows left out by `invalid = "count"`, by kind.
     pub left_out: BTreeMap<&'static str, u64>,
-    /// Probabilities outside [0, 1] by at most 1e-6, which were taken as 0 or 1.
+    /// Probabilities outside [0, 1] by no more than rounding, which were taken as 0 or 1: by at most
+    /// 1e-5, and 2^-24 for each class.
     pub n_rounded: u64,
     /// Rows in which several classes tie for the top; only top-class views count them.
     pub n_ties: u64,
@@ -214,7 +238,7 @@ pub(super) fn check(input: &Input<'_>, tally: &mut Tally) -> Result<(InputReport
 }
 
 /// A fault that is not of some rows but of all, whose other rows would be measured wrongly: classes
-/// that count from 1, percentages, swapped arguments. They are an error even where bad rows are
+/// that count from 1, percentages, logits, swapped arguments. They are an error even where bad rows are
 /// counted.
 fn systematic<'a>(
     input: &Input<'_>,
@@ -228,9 +252,11 @@ fn systematic<'a>(
     {
         return Some((row, fault));
     }
-    let percentages = || input.rules.form == Form::Probabilities && percentage_scale(input).is_some();
+    let is_other_scale = || {
+        input.rules.form == Form::Probabilities && (percentage_scale(input).is_some() || logit_range(input).is_some())
+    };
     let n_bad = || faults.filter(|(_, fault)| matches!(fault, Fault::Score { .. })).count();
-    score.filter(|_| percentages() && 2 * n_bad() > input.n_rows()).copied()
+    score.filter(|_| is_other_scale() && 2 * n_bad() > input.n_rows()).copied()
 }
 
 /// The rows below `n_rows` that are not in the ascending list `bad_rows`.
@@ -310,7 +336,7 @@ pub(super) fn plain_rows<'a>(input: &Input<'a>) -> Option<PlainRows<'a>> {
 fn is_plain(input: &Input<'_>) -> bool {
     let rules = &input.rules;
     let missing = [input.missing_scores, input.missing_labels, input.missing_weights];
-    let only_columns = input.weights.is_none() && missing.iter().all(Option::is_none);
+    let only_columns = input.weights.is_none() && missing.iter().all(Option::is_none) && !input.labels.are_text();
     only_columns && rules.n_classes == 1 && rules.form == Form::Probabilities && rules.positive.is_none()
 }
 
@@ -328,7 +354,7 @@ fn holds_classes(input: &Input<'_>, rows: Range<usize>) -> bool {
     k > 1
         && match_floats!(input.scores, scores => match input.rules.form {
             Form::Logits => class_rows::are_logits(&scores[values]),
-            Form::Probabilities => class_rows::are_distributions(&scores[values], k, input.rules.sum_tolerance),
+            Form::Probabilities => class_rows::are_distributions(&scores[values], k, input.rules.sum_tolerance + rounding_of_sum(k)),
         })
 }
 
@@ -366,18 +392,18 @@ fn check_scores(input: &Input<'_>, row: usize) -> Result<u64, Fault> {
             None => Ok(0),
         };
     }
-    let (mut n_rounded, mut sum) = (0, 0.0);
+    let (mut n_rounded, mut sum, rounding) = (0, 0.0, rounding(k));
     for (class, probability) in scores.enumerate() {
         // Both tests are written so that NaN fails them.
         if !(0.0..=1.0).contains(&probability) {
-            if !(-ROUNDING..=1.0 + ROUNDING).contains(&probability) {
+            if !(-rounding..=1.0 + rounding).contains(&probability) {
                 return Err(Fault::Score { class });
             }
             n_rounded += 1;
         }
         sum += probability;
     }
-    if k > 1 && (sum - 1.0).abs() > input.rules.sum_tolerance {
+    if k > 1 && (sum - 1.0).abs() > input.rules.sum_tolerance + rounding_of_sum(k) {
         return Err(Fault::RowSum { sum });
     }
     Ok(n_rounded)
@@ -416,8 +442,9 @@ fn error_of(input: &Input<'_>, row: usize, fault: Fault) -> Error {
             if input.rules.form == Form::Logits {
                 return Error::InvalidLogit { row: place, class, value };
             }
-            match percentage_scale(input) {
-                Some(max) if value > 1.0 => Error::Percentages { row: place, class, value, max },
+            match (percentage_scale(input), logit_range(input)) {
+                (Some(max), _) if value > 1.0 => Error::Percentages { row: place, class, value, max },
+                (_, Some((min, max))) => Error::LooksLikeLogits { row: place, class, value, min, max },
                 _ => Error::InvalidProbability { row: place, class, value },
             }
         }
@@ -425,7 +452,7 @@ fn error_of(input: &Input<'_>, row: usize, fault: Fault) -> Error {
             let value = input.labels.display(row);
             let last = k.saturating_sub(1);
             if k <= 2 {
-                Error::InvalidOutcome { row: place, value }
+                Error::InvalidOutcome { row: place, value, labels: labels_of(input) }
             } else if input.labels.number(row) == Some(k as f64) && labels_start_at_one(input) {
                 Error::LabelsFromOne { row: place, value, last }
             } else {
@@ -452,10 +479,30 @@ fn percentage_scale(input: &Input<'_>) -> Option<f64> {
     (scores().all(|score| (0.0..=100.0).contains(&score)) && max > 10.0).then_some(max)
 }
 
+/// The smallest and the largest score, if logits look so: all are finite, and more than a quarter
+/// are negative, and not by one number that stands for a missing value. Logits of outcomes that are
+/// not all likely are so, and log-probabilities; probabilities with a few mistakes are not.
+fn logit_range(input: &Input<'_>) -> Option<(f64, f64)> {
+    let scores = || (0..input.scores.len()).map(|index| input.scores.get(index));
+    let negative = || scores().filter(|score| *score < -rounding(input.rules.n_classes));
+    let min = scores().fold(f64::INFINITY, f64::min);
+    let max = scores().fold(f64::NEG_INFINITY, f64::max);
+    let is_spread = 4 * negative().count() > input.scores.len() && negative().any(|score| score != min);
+    (is_spread && scores().all(f64::is_finite)).then_some((min, max))
+}
+
 fn labels_start_at_one(input: &Input<'_>) -> bool {
     let last = input.rules.n_classes as f64;
     (0..input.n_rows())
         .all(|row| input.labels.number(row).is_some_and(|label| (1.0..=last).contains(&label) && label.fract() == 0.0))
+}
+
+/// The first few distinct labels of a batch, in words: `"yes", "no"`.
+fn labels_of(input: &Input<'_>) -> String {
+    let mut seen = Vec::new();
+    note_labels(input, &mut seen);
+    let texts: Vec<&str> = seen.iter().map(|(_, label)| label.as_str()).collect();
+    texts.join(", ") + if seen.len() < LABELS_SEEN { "" } else { ", ..." }
 }
 
 /// Remembers the first few distinct labels of a batch.

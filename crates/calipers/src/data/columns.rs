@@ -104,7 +104,11 @@ impl Labels<'_> {
         match_labels!(self, values => values[range].into(), bool values => values[range].into(), text values => values[range].into())
     }
 
-    /// The label at `index` as a number; `None` for text.
+    pub(crate) fn are_text(&self) -> bool {
+        matches!(self, Labels::Text(_))
+    }
+
+    /// The label at `index` as a number; `None` for text other than true and false.
     ///
     /// A 64-bit integer beyond 2^53 may be rounded: still no valid class, so the checks hold.
     #[inline]
@@ -113,7 +117,7 @@ impl Labels<'_> {
         match_labels!(self,
             values => Some(values[index] as f64),
             bool values => Some(f64::from(u8::from(values[index]))),
-            text _values => None)
+            text values => truth(&values[index]))
     }
 
     /// Whether all labels of these rows are 0 or 1: the quick way through, without a branch for
@@ -141,6 +145,12 @@ impl Labels<'_> {
             bool values => if values[index] { positive.means_true() } else { positive.means_false() },
             text values => values[index] == positive.text)
     }
+}
+
+/// True and false as programs write them: in any case.
+fn truth(text: &str) -> Option<f64> {
+    let is = |word: &str| text.eq_ignore_ascii_case(word);
+    if is("true") { Some(1.0) } else { is("false").then_some(0.0) }
 }
 
 /// A column from slices, arrays and vectors of each type.

@@ -69,7 +69,8 @@ impl Checked<'_> {
         };
         let rule = format!("must keep the rows of {} of {}", first.name, first.dataset.file.shown());
         let (there, here) = if in_first { ("kept", "left out") } else { ("left out", "kept") };
-        bail!("{rule}, the first{of_all}: row {row} is {there} there and {here} here")
+        let place = pairing::place(&first.dataset.content, &self.dataset.content, row);
+        bail!("{rule}, the first{of_all}: {place} is {there} there and {here} here")
     }
 }
 

@@ -11,7 +11,7 @@ use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, Field, Schema};
 use calipers::Error;
 
-use super::{Column, Part, Role, Values};
+use super::{Column, Part, Place, Role, Values};
 
 pub(crate) fn names(schema: &Schema) -> Vec<String> {
     schema.fields().iter().map(|field| field.name().clone()).collect()
@@ -116,7 +116,7 @@ fn first_length(batches: OneColumn<'_>, name: &str, role: Role) -> Result<usize>
         let (_, bounds) = items(&*lists).unwrap_or((&*lists, Vec::new()));
         if let Some(row) = (0..bounds.len()).find(|row| lists.is_valid(*row)) {
             return match bounds[row].1 - bounds[row].0 {
-                0 => Err(role.no_values((first_row + row) as u64, name).into()),
+                0 => Err(role.no_values(Place::Row((first_row + row) as u64), name).into()),
                 length => Ok(length),
             };
         }
@@ -134,12 +134,13 @@ impl Wanted {
             return Ok(Column { values: self.values(array)?, n_classes: 1, missing });
         };
         let k = self.n_classes;
+        let place = |row: usize| Place::Row(first_row + row as u64);
         for (row, (start, end)) in bounds.iter().enumerate().filter(|(row, _)| !is_null(*row)) {
             // All lists have the length of the first.
             match end - start {
-                0 => return Err(self.role.no_values(first_row + row as u64, &self.name)),
+                0 => return Err(self.role.no_values(place(row), &self.name)),
                 length if length == k => {}
-                length => return Err(self.role.other_length(first_row + row as u64, &self.name, length, k)),
+                length => return Err(self.role.other_length(place(row), &self.name, length, k)),
             }
         }
         let values = match bounds.first().zip(bounds.last()) {

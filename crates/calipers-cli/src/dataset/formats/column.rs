@@ -3,6 +3,8 @@
 use arrow_buffer::ScalarBuffer;
 use calipers::{Error, Floats, Labels};
 
+use super::Place;
+
 /// What a column is read for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -51,13 +53,13 @@ impl Role {
     }
 
     /// A row whose list is empty.
-    pub(crate) fn no_values(self, row: u64, column: &str) -> Error {
-        self.wrong_shape(format!("no values in row {row} of column {column}"))
+    pub(crate) fn no_values(self, place: Place, column: &str) -> Error {
+        self.wrong_shape(format!("no values in {place} of column {column}"))
     }
 
     /// A row whose list has another length than those before it.
-    pub(crate) fn other_length(self, row: u64, column: &str, length: usize, before: usize) -> Error {
-        self.wrong_shape(format!("{length} values in row {row} of column {column} and {before} before it"))
+    pub(crate) fn other_length(self, place: Place, column: &str, length: usize, before: usize) -> Error {
+        self.wrong_shape(format!("{length} values in {place} of column {column} and {before} before it"))
     }
 }
 
@@ -137,6 +139,12 @@ impl Values {
         {
             return Ok(part);
         }
+        // Files of a folder may have integers of several types.
+        let is_same = |part: &Values| std::mem::discriminant(part) == std::mem::discriminant(&parts[0]);
+        if !parts.iter().all(is_same) && !parts.iter().any(|part| matches!(part, Values::Text(_))) {
+            let doubles = parts.into_iter().map(Values::into_doubles).collect();
+            return Values::concat(doubles);
+        }
         let mixed = |other: &Values| Role::Classes.wrong_type(format!("several types, the last {}", other.type_name()));
         macro_rules! concat {
             ($($variant:ident)*) => {
@@ -185,6 +193,15 @@ impl Values {
         floats!(I8 I16 I32 I64 U8 U16 U32 U64)
     }
 
+    /// All numbers as f64.
+    pub(crate) fn into_doubles(self) -> Values {
+        match self.into_floats() {
+            Some(Values::F32(values)) => values.iter().map(|value| f64::from(*value)).collect::<Vec<f64>>().into(),
+            Some(values) => values,
+            None => Values::F64(Vec::new().into()),
+        }
+    }
+
     /// The value of a row as a user would write it.
     pub(crate) fn display(&self, row: usize) -> String {
         each!(self, values => values[row].to_string())
@@ -193,6 +210,11 @@ impl Values {
 
 fn gathered<T: Clone + Default>(values: &[T], places: impl Iterator<Item = Option<usize>>) -> Vec<T> {
     places.map(|place| place.map_or_else(T::default, |place| values[place].clone())).collect()
+}
+
+/// Row after row, of columns of one length.
+fn interleaved<T: Copy>(columns: &[&[T]], n_rows: usize) -> Vec<T> {
+    (0..n_rows).flat_map(|row| columns.iter().map(move |column| column[row])).collect()
 }
 
 /// A column of a file, or of a part of it.
@@ -224,6 +246,37 @@ impl Column {
         let places = rows.iter().flat_map(|row| row * k..(row + 1) * k).map(Some);
         let missing = self.missing.as_ref().map(|missing| rows.iter().map(|row| missing[*row]).collect());
         Column { values: self.values.gather(places), n_classes: k, missing }
+    }
+
+    /// Columns of one value as one of several: those of the classes of a model.
+    pub(crate) fn classes(columns: Vec<Column>) -> Self {
+        let n_rows = columns.first().map_or(0, Column::n_rows);
+        let is_missing = |row: usize| columns.iter().any(|column| column.is_missing(row));
+        let missing = columns.iter().any(|column| column.missing.is_some());
+        let missing = missing.then(|| (0..n_rows).map(is_missing).collect());
+        let n_classes = columns.len();
+        let values: Vec<Values> = columns.into_iter().map(|column| column.values).collect();
+        let singles: Option<Vec<&[f32]>> =
+            values.iter().map(|values| if let Values::F32(values) = values { Some(&values[..]) } else { None }).collect();
+        let values = match singles {
+            Some(columns) => interleaved(&columns, n_rows).into(),
+            None => {
+                let doubles: Vec<Values> = values.into_iter().map(Values::into_doubles).collect();
+                let doubles: Vec<&[f64]> =
+                    doubles.iter().map(|values| if let Values::F64(values) = values { &values[..] } else { &[] }).collect();
+                interleaved(&doubles, n_rows).into()
+            }
+        };
+        Column { values, n_classes, missing }
+    }
+
+    /// All values divided by one number.
+    pub(crate) fn divided(self, by: f64) -> Self {
+        let values = match self.values.into_doubles() {
+            Values::F64(values) => values.iter().map(|value| value / by).collect::<Vec<f64>>().into(),
+            other => other,
+        };
+        Column { values, ..self }
     }
 
     /// The parts of a column, put together.

@@ -1,11 +1,12 @@
 //! The formats that can be read: given by the user, or known by a file's name or first bytes.
 
+use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 
-use super::extension;
+use super::{Compression, extension};
 use crate::dataset::sketches::Sketches;
 
 /// The format of a file.
@@ -29,6 +30,10 @@ pub(crate) const N_FIRST_BYTES: usize = 1 << 12;
 
 impl Format {
     pub(crate) fn by_extension(path: &Path) -> Option<Self> {
+        if Compression::is_extension_of(path) {
+            let inner = Self::by_extension(Path::new(path.file_stem()?));
+            return inner.filter(|format| format.is_text());
+        }
         Some(match extension(path).as_str() {
             "csv" => Format::Csv,
             "tsv" => Format::Tsv,
@@ -42,11 +47,26 @@ impl Format {
         })
     }
 
+    /// Whether files of the format may be compressed as a whole.
+    pub(crate) fn is_text(self) -> bool {
+        matches!(self, Format::Csv | Format::Tsv | Format::Jsonl)
+    }
+
     /// By the first bytes of standard input, which has no name. Text that is no JSON is
     /// read as CSV, whose reader reports what is wrong.
     pub(crate) fn by_content(start: &[u8]) -> Result<Self> {
         // An Arrow stream begins with a marker of four bytes, which no text has.
         const STREAM: &[u8] = &[0xff; 4];
+        if let Some(compression) = Compression::by_content(start) {
+            let mut text = Vec::new();
+            // The end is cut off, so an error there tells nothing.
+            let _ = compression.decompressed(start).and_then(|mut source| source.read_to_end(&mut text));
+            let format = Self::by_content(&text)?;
+            if !format.is_text() {
+                bail!("is compressed with {}: only text (.csv, .tsv, .jsonl) is read so", compression.name());
+            }
+            return Ok(format);
+        }
         let text = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start).trim_ascii_start();
         Ok(match start {
             _ if Sketches::begin(start) => Format::Sketch,
@@ -57,10 +77,7 @@ impl Format {
             _ if text.starts_with(b"{") => Format::Jsonl,
             _ if text.starts_with(b"[") => bail!("JSON must be one object on each line, got one list"),
             _ if start.contains(&0) => bail!("the first bytes are of no format that can be read"),
-            _ => {
-                let header = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
-                if header.contains(&b'\t') && !header.contains(&b',') { Format::Tsv } else { Format::Csv }
-            }
+            _ => Format::Csv,
         })
     }
 
@@ -75,6 +92,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn compressed_text_is_known_by_its_name_and_by_what_is_in_it() {
+        let named = ["a.csv.gz", "a.TSV.GZ", "a.jsonl.zst", "a.parquet.gz", "a.gz"];
+        let found = named.map(|name| Format::by_extension(Path::new(name)));
+        assert_eq!(found, [Some(Format::Csv), Some(Format::Tsv), Some(Format::Jsonl), None, None]);
+        let zstd = zstd::encode_all(&b"{\"prob\": 0.5}\n"[..], 1).unwrap();
+        assert_eq!(Format::by_content(&zstd).unwrap(), Format::Jsonl);
+        assert!(Format::by_content(&zstd::encode_all(&b"PAR1"[..], 1).unwrap()).is_err());
+    }
+
+    #[test]
     fn formats_are_known_by_their_first_bytes() {
         let cases: [(&[u8], Format); 10] = [
             (b"PAR1\x15\x04", Format::Parquet),
@@ -85,7 +112,7 @@ mod tests {
             (b"calipers\x01", Format::Sketch),
             (b"\n {\"prob\": 0.5}", Format::Jsonl),
             (b"prob,label\n0.5,\"a\tb\"\n", Format::Csv),
-            (b"prob\tlabel\n0,5\t1\n", Format::Tsv),
+            (b"prob\tlabel\n0,5\t1\n", Format::Csv),
             (b"\xef\xbb\xbf{\"prob\": 0.5}", Format::Jsonl),
         ];
         for (start, format) in cases {

@@ -80,7 +80,7 @@ impl Table for IpcTable {
         Some(arrow::type_name(self.schema.field(place).data_type()))
     }
 
-    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
+    fn stream<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
         let projection = Projection::new(&self.schema, wanted, |place| {
             let mut reader: Box<dyn Iterator<Item = _>> = match self.is_stream {
                 true => Box::new(self.stream_reader(&[place])?),

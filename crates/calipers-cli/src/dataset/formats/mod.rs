@@ -3,7 +3,9 @@
 
 mod arrow;
 mod column;
+mod compression;
 mod csv;
+mod folder;
 mod format;
 mod ipc;
 mod ipc_sizes;
@@ -13,13 +15,18 @@ mod npy;
 mod numpy;
 pub(crate) mod parquet;
 mod parts;
+mod place;
 pub(crate) mod sketch_rows;
 mod text;
 
 pub(crate) use column::{Column, Role, Values};
+pub(crate) use compression::Compression;
+pub(crate) use csv::dialect::{Dialect, with_point};
+pub(crate) use folder::FolderTable;
 pub(crate) use format::{Format, N_FIRST_BYTES};
 pub(crate) use numpy::NpyFiles;
-pub(crate) use parts::{Extent, Failure, PART_ROWS, Part, Parts, ReadAgain, Stream, collect, for_each};
+pub(crate) use parts::{Collected, Extent, Failure, PART_ROWS, Part, Parts, ReadAgain, Stream, collect, for_each};
+pub(crate) use place::{AtPlace, Numbering, Place, located};
 
 use std::cell::Cell;
 use std::fs::File;
@@ -27,10 +34,10 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use calipers::{Error, Invalid};
+use calipers::Invalid;
 
 /// A file of named columns.
-pub(crate) trait Table: Sync {
+pub(crate) trait Table: Send + Sync {
     /// What a column is called in such a file.
     fn noun(&self) -> &'static str {
         "column"
@@ -45,25 +52,64 @@ pub(crate) trait Table: Sync {
     }
 
     /// The first rows of some columns, by their place among the names: as many as the limit.
-    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>>;
+    fn stream<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>>;
+
+    /// Where a row is, as people find it.
+    fn place(&self, row: u64) -> String {
+        Place::Row(row).to_string()
+    }
+
+    /// How its cells and numbers are written, for delimited text.
+    fn dialect(&self) -> Option<Dialect> {
+        None
+    }
+
+    /// How the file is compressed as a whole.
+    fn compression(&self) -> Option<Compression> {
+        None
+    }
 
     /// An error of a column, which is named if there are several models.
-    fn in_column(&self, error: Error, wanted: &[(usize, Role)], place: usize) -> anyhow::Error {
+    fn in_column(&self, error: anyhow::Error, wanted: &[(usize, Role)], place: usize) -> anyhow::Error {
         let n_models = wanted.iter().filter(|(_, role)| role.may_have_classes()).count();
-        let error = anyhow::Error::from(error);
         if n_models > 1 { error.context(format!("{} {}", self.noun(), self.names()[place])) } else { error }
     }
 }
 
+/// How text is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reading {
+    /// For a cell that is no number, which is a bad row and not a wrong type of the column.
+    pub(crate) invalid: Invalid,
+    /// What stands between the cells of a row, if not what the file shows.
+    pub(crate) delimiter: Option<u8>,
+    /// What stands in numbers, if not a point.
+    pub(crate) decimal: Option<u8>,
+}
+
 /// Opens a file of columns.
-///
-/// `invalid` is for text, where a cell that is no number is a bad row and not a wrong type of the
-/// column.
-pub(crate) fn open(path: &Path, format: Format, invalid: Invalid) -> Result<Box<dyn Table>> {
+pub(crate) fn open(path: &Path, format: Format, reading: &Reading) -> Result<Box<dyn Table>> {
+    if let Some(compression) = Compression::of_file(path)
+        && !format.is_text()
+    {
+        bail!(
+            "is compressed with {}: only text (.csv, .tsv, .jsonl) is read so, decompress the file first",
+            compression.name()
+        );
+    }
+    let given = [("--delimiter", reading.delimiter), ("--decimal", reading.decimal)];
+    if let Some((option, _)) = given.iter().find(|(_, given)| given.is_some())
+        && !matches!(format, Format::Csv | Format::Tsv)
+    {
+        bail!("{option} is for CSV, and this file is {}", format.name());
+    }
+    if reading.delimiter.is_some() && reading.delimiter == reading.decimal {
+        bail!("--delimiter and --decimal must differ");
+    }
     Ok(match format {
-        Format::Csv => Box::new(csv::open(path, b',', invalid)?),
-        Format::Tsv => Box::new(csv::open(path, b'\t', invalid)?),
-        Format::Jsonl => Box::new(json_lines::open(path, invalid)?),
+        Format::Csv => Box::new(csv::open(path, None, reading)?),
+        Format::Tsv => Box::new(csv::open(path, Some(b'\t'), reading)?),
+        Format::Jsonl => Box::new(json_lines::open(path, reading)?),
         Format::Parquet => Box::new(parquet::ParquetTable::open(path)?),
         Format::Arrow => Box::new(ipc::IpcTable::open(path)?),
         Format::Npy => Box::new(numpy::NpyFiles::new(vec![path.to_owned()])),

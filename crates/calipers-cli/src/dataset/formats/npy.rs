@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow, bail};
 use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
 use bytes::Bytes;
 
-use super::{Column, Role, Values, mapped};
+use super::{Column, Place, Role, Values, mapped};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// numpy rejects longer headers, too.
@@ -90,7 +90,7 @@ impl NpyArray {
         }
         let array = NpyArray { header, role, n_classes, size, source };
         if let (true, Values::Text(first)) = (role.is_numeric(), array.elements(0, n.min(1))?) {
-            let got = first.first().map_or("text".to_owned(), |text| format!("text {text:?} in row 0"));
+            let got = first.first().map_or("text".to_owned(), |text| format!("text {text:?} in {}", Place::Row(0)));
             return Err(role.wrong_type(got).into());
         }
         Ok(array)

@@ -57,12 +57,12 @@ impl Table for NpzTable {
         NpyArray::type_and_shape(archive.by_index(self.places[place]).ok()?)
     }
 
-    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
+    fn stream<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
         let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
         let arrays = wanted.iter().map(|&(index, role)| {
             let file = archive.by_index(self.places[index]).map_err(failed)?;
             NpyArray::read(file, role).map_err(|error| match error.downcast::<Error>() {
-                Ok(error) => self.in_column(error, wanted, index),
+                Ok(error) => self.in_column(error.into(), wanted, index),
                 Err(error) => error.context(format!("array {}", self.names[index])),
             })
         });
@@ -97,7 +97,7 @@ impl Table for NpyFiles {
         NpyArray::type_and_shape(open_file(&self.paths[place]).ok()?)
     }
 
-    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
+    fn stream<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
         let arrays = wanted.iter().map(|&(index, role)| {
             let array = open_file(&self.paths[index]).and_then(|file| NpyArray::open(file, role));
             // The first is the file that is measured, which every error names.
@@ -132,7 +132,7 @@ impl Arrays {
             };
             if got != expected {
                 let error = Error::LengthMismatch { what, got, expected };
-                return Err(if what == "labels" { table.in_column(error, wanted, index) } else { error.into() });
+                return Err(if what == "labels" { table.in_column(error.into(), wanted, index) } else { error.into() });
             }
         }
         let n_classes = arrays.iter().map(NpyArray::n_classes).max().unwrap_or(1);

@@ -56,7 +56,7 @@ impl Table for ParquetTable {
         Some(arrow::type_name(self.schema().field(place).data_type()))
     }
 
-    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
+    fn stream<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
         let row_groups = self.metadata.metadata().row_groups().iter();
         let first_rows = arrow::first_rows(row_groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(0)));
         let all = || (0..first_rows.len() - 1).collect();

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
 
-use super::{Column, Role, Table};
+use super::{Column, Numbering, Role, Table};
 
 /// Rows of a part, where the format leaves the choice: enough to amortise what a part costs, few
 /// enough for the cache.
@@ -49,7 +49,7 @@ pub(crate) struct Failure {
 pub(crate) type Parts<'a> = Box<dyn Iterator<Item = Result<Part, Failure>> + 'a>;
 
 /// The wanted columns of a file, from which several threads take parts.
-pub(crate) trait Stream: Sync {
+pub(crate) trait Stream: Send + Sync {
     fn extent(&self) -> Extent;
 
     /// Parts for one thread. Each part of the file falls to one thread; to the only one, all fall
@@ -89,22 +89,30 @@ fn until_it_fits<T>(mut read: impl FnMut() -> Result<T>) -> Result<T> {
     read()
 }
 
+/// Whole columns.
+pub(crate) struct Collected {
+    pub(crate) columns: Vec<Column>,
+    /// Which rows of the file they are.
+    pub(crate) numbering: Numbering,
+}
+
 /// The wanted columns whole, up to the limit, if there are at most so many rows then.
 pub(crate) fn collect(
     table: &dyn Table,
     wanted: &[(usize, Role)],
     limit: u64,
     most_rows: u64,
-) -> Result<Option<Vec<Column>>> {
+) -> Result<Option<Collected>> {
     until_it_fits(|| {
         let stream = table.stream(wanted, limit)?;
         if matches!(stream.extent(), Extent::Rows(n_rows) if n_rows > most_rows) {
             return Ok(None);
         }
         let mut columns: Vec<Vec<Column>> = wanted.iter().map(|_| Vec::new()).collect();
-        let mut n_rows = 0;
+        let (mut n_rows, mut numbering) = (0, Numbering::default());
         for part in stream.parts() {
             let part = part.map_err(|failure| failure.error)?;
+            numbering.push(n_rows, part.first_row);
             n_rows += part.n_rows() as u64;
             if n_rows > most_rows {
                 return Ok(None);
@@ -113,7 +121,7 @@ pub(crate) fn collect(
         }
         stream.finish()?;
         let whole = columns.into_iter().zip(wanted).map(|(parts, (_, role))| Ok(Column::concat(parts, *role)?));
-        whole.collect::<Result<_>>().map(Some)
+        Ok(Some(Collected { columns: whole.collect::<Result<_>>()?, numbering }))
     })
 }
 

@@ -7,10 +7,10 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use calipers::{Error, Invalid};
+use calipers::Error;
 
-use super::text::{Block, Cell, Cells, Records, TextFormat, TextStream, TextTable};
-use super::{Role, open_file};
+use super::text::{self, Block, Cell, Cells, Records, TextFormat, TextStream, TextTable};
+use super::{Place, Reading, Role};
 use object::{Found, Value};
 
 /// Keys are looked for in so many rows: a column that begins later cannot be named.
@@ -21,13 +21,13 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// An object a line.
 pub(crate) struct JsonLines;
 
-pub(crate) fn open(path: &Path, invalid: Invalid) -> Result<TextTable<JsonLines>> {
+pub(crate) fn open(path: &Path, reading: &Reading) -> Result<TextTable<JsonLines>> {
     let mut first = Vec::new();
-    open_file(path)?.take(BYTE_ORDER_MARK.len() as u64).read_to_end(&mut first)?;
+    text::source(path)?.take(BYTE_ORDER_MARK.len() as u64).read_to_end(&mut first)?;
     let start = if first == BYTE_ORDER_MARK { first.len() as u64 } else { 0 };
-    let table = TextTable::new(JsonLines, path, invalid, (start, 1));
+    let table = TextTable::new(JsonLines, path, reading.invalid, (start, 1));
     let mut names: Vec<String> = Vec::new();
-    table.each_row(ROWS_WITH_KEYS, |_, line, text| {
+    table.each_row(ROWS_WITH_KEYS, |line, text| {
         object::each_key(text, |key| {
             if !names.iter().any(|name| name == key) {
                 names.push(key.to_owned());
@@ -43,12 +43,12 @@ pub(crate) fn open(path: &Path, invalid: Invalid) -> Result<TextTable<JsonLines>
 }
 
 impl TextTable<JsonLines> {
-    /// Hands on number, line and text of row after row, until there is enough.
-    fn each_row(&self, limit: u64, mut take: impl FnMut(u64, u64, &[u8]) -> Result<bool>) -> Result<()> {
+    /// Hands on line and text of row after row, until there is enough.
+    fn each_row(&self, limit: u64, mut take: impl FnMut(u64, &[u8]) -> Result<bool>) -> Result<()> {
         let mut blocks = self.blocks(limit)?;
         while let Some(block) = blocks.next()? {
-            for (row, (line, text)) in (block.first_row..).zip(block.lines()) {
-                if !take(row, line, text)? {
+            for (line, text) in block.lines() {
+                if !take(line, text)? {
                     return Ok(());
                 }
             }
@@ -71,7 +71,7 @@ impl TextFormat for JsonLines {
         let mut lengths: Vec<Option<usize>> =
             wanted.iter().map(|(_, role)| (!role.may_have_classes()).then_some(1)).collect();
         let names = table.wanted_names(wanted);
-        table.each_row(limit, |row, line, text| {
+        table.each_row(limit, |line, text| {
             let found = Found::read(text, &names).map_err(|error| error.in_line(line, text))?;
             for (((length, raw), &(_, role)), name) in lengths.iter_mut().zip(found.values()).zip(wanted).zip(&names) {
                 if length.is_some() {
@@ -80,7 +80,7 @@ impl TextFormat for JsonLines {
                 *length = match Value::new(raw).map_err(|error| error.in_line(line, text))? {
                     Value::Cell(Cell::Missing) => None,
                     Value::List(items) => match items.len() {
-                        0 => return Err(role.no_values(row, name).into()),
+                        0 => return Err(role.no_values(Place::Line(line), name).into()),
                         length => Some(length),
                     },
                     Value::Text(_) | Value::Cell(_) | Value::Object => Some(1),
@@ -92,12 +92,12 @@ impl TextFormat for JsonLines {
     }
 
     fn push_rows(&self, stream: &TextStream<'_, Self>, block: &Block, columns: &mut [Cells]) -> Result<()> {
-        let names = stream.table.wanted_names(stream.wanted);
-        for (row, (line, text)) in (block.first_row..).zip(block.lines()) {
+        let names = stream.table.wanted_names(&stream.wanted);
+        for (line, text) in block.lines() {
             let found = Found::read(text, &names).map_err(|error| error.in_line(line, text))?;
             for (index, (column, raw)) in columns.iter_mut().zip(found.values()).enumerate() {
                 let value = Value::new(raw).map_err(|error| error.in_line(line, text))?;
-                let pushed = push(stream, index, column, row, &value);
+                let pushed = push(stream, index, column, Place::Line(line), &value);
                 pushed.map_err(|error| stream.in_column(index, error))?;
             }
         }
@@ -109,25 +109,25 @@ fn push(
     stream: &TextStream<'_, JsonLines>,
     index: usize,
     column: &mut Cells,
-    row: u64,
+    place: Place,
     value: &Value<'_>,
 ) -> Result<(), Error> {
-    let ((place, role), k, seen) = (stream.wanted[index], stream.n_classes[index], &stream.numbers[index]);
-    let name = &stream.table.names[place];
+    let ((column_place, role), k, seen) = (stream.wanted[index], stream.n_classes[index], &stream.numbers[index]);
+    let name = &stream.table.names[column_place];
     match value {
-        Value::Object => Err(role.wrong_type(format!("an object in row {row} of column {name}"))),
+        Value::Object => Err(role.wrong_type(format!("an object in {place} of column {name}"))),
         Value::List(_) if !role.may_have_classes() => {
-            Err(role.wrong_shape(format!("a list in row {row} of column {name}")))
+            Err(role.wrong_shape(format!("a list in {place} of column {name}")))
         }
         Value::List(items) => match items.len() {
-            0 => Err(role.no_values(row, name)),
-            length if length == k => column.push_all(row, items.iter().copied(), seen),
-            length => Err(role.other_length(row, name, length, k)),
+            0 => Err(role.no_values(place, name)),
+            length if length == k => column.push_all(place, items.iter().copied(), seen),
+            length => Err(role.other_length(place, name, length, k)),
         },
         // In a column of lists a row without one is missing all of it.
-        Value::Cell(Cell::Missing) if k > 1 => column.push_all(row, std::iter::repeat_n(Cell::Missing, k), seen),
-        Value::Cell(_) | Value::Text(_) if k > 1 => Err(role.other_length(row, name, 1, k)),
-        Value::Cell(cell) => column.push(row, *cell, seen),
-        Value::Text(text) => column.push(row, Cell::Text(text), seen),
+        Value::Cell(Cell::Missing) if k > 1 => column.push_all(place, std::iter::repeat_n(Cell::Missing, k), seen),
+        Value::Cell(_) | Value::Text(_) if k > 1 => Err(role.other_length(place, name, 1, k)),
+        Value::Cell(cell) => column.push(place, *cell, seen),
+        Value::Text(text) => column.push(place, Cell::Text(text), seen),
     }
 }

@@ -1,12 +1,13 @@
 //! Blocks of whole records, cut where no record is: what lets several threads parse one file of
 //! text.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Read;
 
 use anyhow::{Result, anyhow, bail};
 use csv_core::ReadRecordResult;
 use memchr::{memchr, memchr_iter, memrchr};
+
+use crate::dataset::formats::compression::Decompressed;
 
 /// Bytes of a block, unless a record is longer.
 const BLOCK: usize = 1 << 20;
@@ -30,6 +31,8 @@ pub(in crate::dataset::formats) struct Block {
     /// Number of the first line in the file, from 1.
     pub(in crate::dataset::formats) first_line: u64,
     pub(in crate::dataset::formats) n_rows: u64,
+    /// Bytes of the file that were read for it.
+    pub(in crate::dataset::formats) n_read: u64,
     /// Lines are records: no quotes, and no line that ends otherwise than in LF or CRLF.
     pub(in crate::dataset::formats) is_plain: bool,
 }
@@ -49,7 +52,8 @@ impl Block {
 }
 
 pub(in crate::dataset::formats) struct Blocks {
-    file: File,
+    /// Closed as soon as there is no more to read: a folder may have more files than can be open.
+    source: Option<Decompressed>,
     records: Records,
     /// Records beyond are not read.
     limit: u64,
@@ -57,6 +61,8 @@ pub(in crate::dataset::formats) struct Blocks {
     rest: Vec<u8>,
     next_row: u64,
     next_line: u64,
+    /// Bytes of the file that earlier blocks are of.
+    n_read: u64,
 }
 
 /// Where the whole records of some bytes end, and how many there are.
@@ -70,13 +76,13 @@ struct Cut {
 impl Blocks {
     /// The records from that byte and line on, as many as the limit.
     pub(in crate::dataset::formats) fn new(
-        mut file: File,
+        source: Decompressed,
         records: Records,
         (byte, line): (u64, u64),
         limit: u64,
     ) -> Result<Self> {
-        file.seek(SeekFrom::Start(byte)).map_err(cannot_read)?;
-        Ok(Blocks { file, records, limit, rest: Vec::new(), next_row: 0, next_line: line })
+        let source = source.skip(byte).map_err(cannot_read)?;
+        Ok(Blocks { source: Some(source), records, limit, rest: Vec::new(), next_row: 0, next_line: line, n_read: 0 })
     }
 
     /// The number of the first row of the next block.
@@ -87,13 +93,14 @@ impl Blocks {
     pub(in crate::dataset::formats) fn next(&mut self) -> Result<Option<Block>> {
         let most_rows = self.limit.saturating_sub(self.next_row);
         if most_rows == 0 {
-            return Ok(None);
+            self.source = None;
         }
+        let Some(source) = &mut self.source else { return Ok(None) };
         let mut bytes = std::mem::take(&mut self.rest);
         let mut size = BLOCK;
         loop {
             let wanted = size - bytes.len().min(size);
-            let n_read = (&mut self.file).take(wanted as u64).read_to_end(&mut bytes).map_err(cannot_read)?;
+            let n_read = (&mut *source).take(wanted as u64).read_to_end(&mut bytes).map_err(cannot_read)?;
             let at_end = n_read < wanted;
             let Cut { end, n_rows, is_plain } = cut(&bytes, self.records, at_end, most_rows);
             if end == 0 && !at_end {
@@ -108,10 +115,14 @@ impl Blocks {
                 continue;
             }
             if bytes.is_empty() {
+                self.source = None;
                 return Ok(None);
             }
             self.rest = bytes.split_off(end);
-            let block = Block { first_row: self.next_row, first_line: self.next_line, n_rows, is_plain, bytes };
+            let n_read = source.n_read() - self.n_read;
+            self.n_read += n_read;
+            let (first_row, first_line) = (self.next_row, self.next_line);
+            let block = Block { first_row, first_line, n_rows, n_read, is_plain, bytes };
             self.next_row += n_rows;
             self.next_line += memchr_iter(b'\n', &block.bytes).count() as u64;
             return Ok(Some(block));
@@ -119,7 +130,7 @@ impl Blocks {
     }
 }
 
-fn cannot_read(error: std::io::Error) -> anyhow::Error {
+pub(super) fn cannot_read(error: std::io::Error) -> anyhow::Error {
     anyhow!("cannot read: {error}")
 }
 

@@ -10,7 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::Result;
 use calipers::{Error, Invalid};
 
-use crate::dataset::formats::{Column, ReadAgain, Role, Values};
+use crate::dataset::formats::csv::dialect;
+use crate::dataset::formats::{Column, Place, ReadAgain, Role, Values};
 
 /// The kinds of cells that a column of labels has, empty ones apart.
 #[derive(Debug, Default)]
@@ -60,29 +61,37 @@ fn kind(bits: u8) -> Kind {
 #[derive(Debug, Default)]
 pub(in crate::dataset::formats) struct Numbers {
     /// The first cell that is no number.
-    text: Mutex<Option<(u64, String)>>,
+    text: Mutex<Option<(Place, String)>>,
     any: AtomicBool,
 }
 
 impl Numbers {
-    fn note_text(&self, row: u64, cell: &str) {
+    fn note_text(&self, place: Place, cell: &str) {
         let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
-        if text.as_ref().is_none_or(|(earlier, _)| row < *earlier) {
-            *text = Some((row, cell.to_owned()));
+        if text.as_ref().is_none_or(|(earlier, _)| place < *earlier) {
+            *text = Some((place, cell.to_owned()));
         }
     }
 
     /// Text alone is the wrong column, not bad rows.
     pub(in crate::dataset::formats) fn finish(&self, role: Role) -> Result<(), Error> {
         match &*self.text.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some((row, cell)) if !self.any.load(Ordering::Relaxed) => Err(not_a_number(role, *row, cell)),
+            Some((place, cell)) if !self.any.load(Ordering::Relaxed) => Err(not_a_number(role, *place, cell)),
             _ => Ok(()),
         }
     }
 }
 
-fn not_a_number(role: Role, row: u64, cell: &str) -> Error {
-    role.wrong_type(format!("text {cell:?} in row {row}"))
+/// With the option that helps, where the cell is a number in another notation.
+fn not_a_number(role: Role, place: Place, cell: &str) -> Error {
+    let is_number = |text: &str| text.trim().parse::<f64>().is_ok();
+    let hint = match () {
+        () if dialect::with_point(cell).is_some() => "; pass --decimal , for numbers with a decimal comma",
+        () if is_number(cell) => "; leave out --decimal , for numbers with a decimal point",
+        () if cell.strip_suffix('%').is_some_and(is_number) => "; remove the signs and pass --scale 100 for percentages",
+        () => "",
+    };
+    role.wrong_type(format!("text {cell:?} in {place}{hint}"))
 }
 
 /// A cell as its format has it.
@@ -122,18 +131,22 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// What it makes of a column of labels.
-    fn content(self) -> u8 {
+    /// What it makes of a column of labels, or of classes that are compared as they are written.
+    fn content(self, role: Role) -> u8 {
         match self {
             Cell::Missing => 0,
             Cell::Truth(_) => TRUTHS,
             Cell::Text(_) => TEXTS,
+            Cell::Untyped(text) if role != Role::Classes && truth(text).is_some() => TRUTHS,
             Cell::Untyped(text) | Cell::Number(text) if integer(text).is_some() => INTEGERS,
             Cell::Untyped(text) | Cell::Number(text) if number(text).is_some() => OTHER_NUMBERS,
             Cell::Untyped(_) | Cell::Number(_) => TEXTS,
         }
     }
 }
+
+/// How many labels an error lists.
+const LABELS_SEEN: usize = 5;
 
 /// The cells of one column so far.
 pub(in crate::dataset::formats) struct Cells {
@@ -163,12 +176,12 @@ impl Cells {
         Cells { role, invalid, first_row, n_classes, missing, numbers, texts, content: 0 }
     }
 
-    pub(in crate::dataset::formats) fn push(&mut self, row: u64, cell: Cell<'_>, seen: &Numbers) -> Result<(), Error> {
+    pub(in crate::dataset::formats) fn push(&mut self, place: Place, cell: Cell<'_>, seen: &Numbers) -> Result<(), Error> {
         self.missing.push(matches!(cell, Cell::Missing));
         match self.role.is_numeric() {
-            true => self.push_number(row, cell, seen),
+            true => self.push_number(place, cell, seen),
             false => {
-                self.content |= cell.content();
+                self.content |= cell.content(self.role);
                 self.texts.push(cell.text());
                 Ok(())
             }
@@ -178,20 +191,20 @@ impl Cells {
     /// A row of several values, of which there have to be as many as there are classes.
     pub(in crate::dataset::formats) fn push_all<'a>(
         &mut self,
-        row: u64,
+        place: Place,
         cells: impl Iterator<Item = Cell<'a>>,
         seen: &Numbers,
     ) -> Result<(), Error> {
         let mut is_missing = false;
         for cell in cells {
             is_missing |= matches!(cell, Cell::Missing);
-            self.push_number(row, cell, seen)?;
+            self.push_number(place, cell, seen)?;
         }
         self.missing.push(is_missing);
         Ok(())
     }
 
-    fn push_number(&mut self, row: u64, cell: Cell<'_>, seen: &Numbers) -> Result<(), Error> {
+    fn push_number(&mut self, place: Place, cell: Cell<'_>, seen: &Numbers) -> Result<(), Error> {
         match cell.number() {
             Some(number) => {
                 // Looked at first, since threads need not share what does not change.
@@ -200,9 +213,9 @@ impl Cells {
                 }
                 self.numbers.push(number);
             }
-            None if self.invalid == Invalid::Reject => return Err(not_a_number(self.role, row, cell.text())),
+            None if self.invalid == Invalid::Reject => return Err(not_a_number(self.role, place, cell.text())),
             None => {
-                seen.note_text(row, cell.text());
+                seen.note_text(place, cell.text());
                 self.numbers.push(f64::NAN);
             }
         }
@@ -230,11 +243,22 @@ impl Cells {
         Ok(values.map(|values| Column { values, n_classes: self.n_classes, missing }))
     }
 
+    /// The first few distinct labels, in words.
+    fn first_labels(&self) -> String {
+        let mut seen: Vec<&str> = Vec::new();
+        for text in self.texts.iter().filter(|text| !text.is_empty()) {
+            if seen.len() < LABELS_SEEN && !seen.contains(&text) {
+                seen.push(text);
+            }
+        }
+        seen.join(", ") + if seen.len() < LABELS_SEEN { "" } else { ", ..." }
+    }
+
     fn labels(&self, kind: Kind) -> Result<Values, Error> {
         let texts = &self.texts;
         Ok(match kind {
             Kind::Integers => texts.iter().map(|text| integer(text).unwrap_or(0)).collect::<Vec<i64>>().into(),
-            Kind::Truths => texts.iter().map(|text| text == "true").collect::<Vec<bool>>().into(),
+            Kind::Truths => texts.iter().map(|text| truth(text) == Some(true)).collect::<Vec<bool>>().into(),
             Kind::Numbers => texts.iter().map(|text| number(text).unwrap_or(0.0)).collect::<Vec<f64>>().into(),
             Kind::Mixed if self.role == (Role::Labels { as_text: false }) => {
                 // Those that are no numbers are the mistake, and not all.
@@ -242,13 +266,19 @@ impl Cells {
                     && let Some((row, text)) = texts.iter().enumerate().find(|(_, text)| number(text).is_none())
                 {
                     let row = self.first_row + row as u64;
-                    return Err(Error::InvalidOutcome { row, value: format!("{text:?}") });
+                    return Err(Error::InvalidOutcome { row, value: format!("{text:?}"), labels: self.first_labels() });
                 }
                 texts.iter().map(|text| number(text).unwrap_or(f64::INFINITY)).collect::<Vec<f64>>().into()
             }
             Kind::Text | Kind::Mixed => texts.iter().map(str::to_owned).collect::<Vec<String>>().into(),
         })
     }
+}
+
+/// True and false as programs write them: in any case.
+fn truth(cell: &str) -> Option<bool> {
+    let is = |word: &str| cell.eq_ignore_ascii_case(word);
+    if is("true") { Some(true) } else { is("false").then_some(false) }
 }
 
 /// An empty cell is missing, and any number will do in its place.

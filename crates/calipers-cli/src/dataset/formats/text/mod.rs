@@ -10,7 +10,9 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::Result;
 use calipers::{Error, Invalid};
 
-use super::{Extent, Failure, Part, Parts, Role, Stream, Table, open_file};
+use super::compression::Decompressed;
+use super::csv::dialect::Dialect;
+use super::{Compression, Extent, Failure, Part, Parts, Place, Role, Stream, Table, located, open_file};
 
 mod blocks;
 mod cells;
@@ -21,8 +23,19 @@ pub(super) use cells::{Cell, Cells, Numbers};
 use cells::Content;
 
 /// What sets one format of text apart from another.
-pub(super) trait TextFormat: Sync + Sized {
+pub(super) trait TextFormat: Send + Sync + Sized {
     fn records(&self) -> Records;
+
+    /// How cells and numbers are written, where formats of this kind differ in that.
+    fn dialect(&self) -> Option<Dialect> {
+        None
+    }
+
+    /// The line on which a row of a block begins.
+    fn line_in(&self, block: &Block, row: u64) -> Option<u64> {
+        let place = row.checked_sub(block.first_row)?;
+        block.lines().nth(usize::try_from(place).ok()?).map(|(line, _)| line)
+    }
 
     /// Values of a row, for each wanted column.
     fn n_classes(&self, _table: &TextTable<Self>, wanted: &[(usize, Role)], _limit: u64) -> Result<Vec<usize>> {
@@ -57,8 +70,24 @@ impl<F: TextFormat> TextTable<F> {
     }
 
     pub(super) fn blocks(&self, limit: u64) -> Result<Blocks> {
-        Blocks::new(open_file(&self.path)?, self.format.records(), self.start, limit)
+        Blocks::new(source(&self.path)?, self.format.records(), self.start, limit)
     }
+
+    /// The line of a row, which is looked for when an error is about it.
+    fn line(&self, row: u64) -> Option<u64> {
+        let mut blocks = self.blocks(row.saturating_add(1)).ok()?;
+        while let Some(block) = blocks.next().ok()? {
+            if row < block.first_row + block.n_rows {
+                return self.format.line_in(&block, row);
+            }
+        }
+        None
+    }
+}
+
+/// The text of a file, decompressed if need be.
+pub(super) fn source(path: &Path) -> Result<Decompressed> {
+    Decompressed::new(open_file(path)?).map_err(blocks::cannot_read)
 }
 
 impl<F: TextFormat> Table for TextTable<F> {
@@ -66,16 +95,28 @@ impl<F: TextFormat> Table for TextTable<F> {
         &self.names
     }
 
-    fn stream<'a>(&'a self, wanted: &'a [(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
+    fn dialect(&self) -> Option<Dialect> {
+        self.format.dialect()
+    }
+
+    fn compression(&self) -> Option<Compression> {
+        Compression::of_file(&self.path)
+    }
+
+    fn place(&self, row: u64) -> String {
+        self.line(row).map_or(Place::Row(row), Place::Line).to_string()
+    }
+
+    fn stream<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
         let length = open_file(&self.path)?.metadata().map_or(0, |metadata| metadata.len());
         Ok(Box::new(TextStream {
             table: self,
-            wanted,
+            wanted: wanted.to_vec(),
             n_classes: self.format.n_classes(self, wanted, limit)?,
             blocks: Mutex::new(self.blocks(limit)?),
             contents: wanted.iter().map(|(place, _)| self.contents[*place].snapshot()).collect(),
             numbers: wanted.iter().map(|_| Numbers::default()).collect(),
-            n_bytes: length.saturating_sub(self.start.0),
+            n_bytes: length,
         }))
     }
 }
@@ -83,7 +124,7 @@ impl<F: TextFormat> Table for TextTable<F> {
 /// The wanted columns of a file.
 pub(super) struct TextStream<'a, F> {
     pub(super) table: &'a TextTable<F>,
-    pub(super) wanted: &'a [(usize, Role)],
+    pub(super) wanted: Vec<(usize, Role)>,
     pub(super) n_classes: Vec<usize>,
     blocks: Mutex<Blocks>,
     /// What the columns are taken for in this reading.
@@ -119,7 +160,7 @@ impl<F: TextFormat> Stream for TextStream<'_, F> {
 impl<F: TextFormat> TextStream<'_, F> {
     /// An error of the wanted column at that index.
     pub(super) fn in_column(&self, index: usize, error: Error) -> anyhow::Error {
-        self.table.in_column(error, self.wanted, self.wanted[index].0)
+        self.table.in_column(located(error, self.table), &self.wanted, self.wanted[index].0)
     }
 
     fn part(&self, block: &Block) -> Result<Part> {
@@ -133,6 +174,6 @@ impl<F: TextFormat> TextStream<'_, F> {
             column.map_err(|error| self.in_column(index, error))
         });
         let columns = columns.collect::<Result<_>>()?;
-        Ok(Part { first_row: block.first_row, columns, extent: block.bytes.len() as u64 })
+        Ok(Part { first_row: block.first_row, columns, extent: block.n_read })
     }
 }

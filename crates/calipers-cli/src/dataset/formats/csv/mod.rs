@@ -1,22 +1,38 @@
 //! CSV and TSV: text, of which numbers are made where numbers are wanted.
 
+pub(super) mod dialect;
+
+use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use calipers::Invalid;
 use csv::{ByteRecord, ReaderBuilder, Trim};
 use memchr::memchr_iter;
 
-use super::open_file;
-use super::text::{Block, Cell, Cells, Records, TextFormat, TextStream, TextTable};
+use super::text::{self, Block, Cell, Cells, Records, TextFormat, TextStream, TextTable};
+use super::{Place, Reading, Role};
+use dialect::Dialect;
 
-/// Cells with this byte between them.
+/// Cells with a byte between them.
 pub(crate) struct Csv {
-    delimiter: u8,
+    dialect: Dialect,
 }
 
-pub(crate) fn open(path: &Path, delimiter: u8, invalid: Invalid) -> Result<TextTable<Csv>> {
-    let mut reader = reader(delimiter).from_reader(open_file(path)?);
+/// So many bytes show how a file is written.
+const START: u64 = 1 << 16;
+
+/// With the delimiter that was given, or that of the format, or the one that the file shows.
+pub(crate) fn open(path: &Path, of_format: Option<u8>, reading: &Reading) -> Result<TextTable<Csv>> {
+    let decimal_comma = reading.decimal == Some(b',');
+    let delimiter = match reading.delimiter.or(of_format) {
+        Some(delimiter) => delimiter,
+        None => {
+            let mut start = Vec::new();
+            text::source(path)?.take(START).read_to_end(&mut start).map_err(|error| cannot_read(&error))?;
+            dialect::sniff(&start, (start.len() as u64) < START, decimal_comma)
+        }
+    };
+    let mut reader = reader(delimiter).from_reader(text::source(path)?);
     let mut header = ByteRecord::new();
     reader.read_byte_record(&mut header).map_err(|error| cannot_read(&error))?;
     let names: Vec<String> = header.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
@@ -24,7 +40,8 @@ pub(crate) fn open(path: &Path, delimiter: u8, invalid: Invalid) -> Result<TextT
         bail!("the first line must name the columns, got {}", names.join(", "));
     }
     let start = (reader.position().byte(), reader.position().line());
-    Ok(TextTable::new(Csv { delimiter }, path, invalid, start).with_names(names))
+    let dialect = Dialect { delimiter, decimal_comma };
+    Ok(TextTable::new(Csv { dialect }, path, reading.invalid, start).with_names(names))
 }
 
 fn reader(delimiter: u8) -> ReaderBuilder {
@@ -39,36 +56,61 @@ fn cannot_read(error: &dyn std::error::Error) -> anyhow::Error {
 
 impl TextFormat for Csv {
     fn records(&self) -> Records {
-        Records::Delimited(self.delimiter)
+        Records::Delimited(self.dialect.delimiter)
+    }
+
+    fn dialect(&self) -> Option<Dialect> {
+        Some(self.dialect)
+    }
+
+    fn line_in(&self, block: &Block, row: u64) -> Option<u64> {
+        let mut found = None;
+        let find = |other: u64, line: u64, _: &[&[u8]]| {
+            found = found.or((other == row).then_some(line));
+            Ok(())
+        };
+        self.rows(block, find).ok()?;
+        found
     }
 
     fn push_rows(&self, stream: &TextStream<'_, Self>, block: &Block, columns: &mut [Cells]) -> Result<()> {
         let names = &stream.table.names;
-        let push = |row: u64, line: u64, cells: &[&[u8]]| {
+        let push = |_: u64, line: u64, cells: &[&[u8]]| {
             if cells.len() != names.len() {
                 bail!("line {line} has {} cells, the first line has {}", cells.len(), names.len());
             }
             for (index, (column, numbers)) in columns.iter_mut().zip(&stream.numbers).enumerate() {
                 let place = stream.wanted[index].0;
                 let cell = std::str::from_utf8(cells[place])
-                    .map_err(|_| anyhow!("column {} in row {row} is not UTF-8", names[place]))?;
-                let pushed = column.push(row, Cell::untyped(cell), numbers);
+                    .map_err(|_| anyhow!("column {} in line {line} is not UTF-8", names[place]))?;
+                let role = stream.wanted[index].1;
+                let number = if role == Role::Groups { cell.into() } else { self.dialect.number(cell) };
+                let cell = match self.dialect.is_of_other(cell) && role.is_numeric() {
+                    true => Cell::Text(cell),
+                    false => Cell::untyped(&number),
+                };
+                let pushed = column.push(Place::Line(line), cell, numbers);
                 pushed.map_err(|error| stream.in_column(index, error))?;
             }
             Ok(())
         };
-        if block.is_plain { self.plain_rows(block, push) } else { self.quoted_rows(block, push) }
+        self.rows(block, push)
     }
 }
 
 impl Csv {
+    /// Number, line and cells of each row.
+    fn rows(&self, block: &Block, push: impl FnMut(u64, u64, &[&[u8]]) -> Result<()>) -> Result<()> {
+        if block.is_plain { self.plain_rows(block, push) } else { self.quoted_rows(block, push) }
+    }
+
     /// Rows of a block without quotes: lines, cut at delimiters.
     fn plain_rows(&self, block: &Block, mut push: impl FnMut(u64, u64, &[&[u8]]) -> Result<()>) -> Result<()> {
         let mut cells: Vec<&[u8]> = Vec::new();
         for (row, (line, text)) in (block.first_row..).zip(block.lines()) {
             cells.clear();
             let mut cell_start = 0;
-            for cell_end in memchr_iter(self.delimiter, text).chain([text.len()]) {
+            for cell_end in memchr_iter(self.dialect.delimiter, text).chain([text.len()]) {
                 cells.push(text[cell_start..cell_end].trim_ascii());
                 cell_start = cell_end + 1;
             }
@@ -78,7 +120,7 @@ impl Csv {
     }
 
     fn quoted_rows(&self, block: &Block, mut push: impl FnMut(u64, u64, &[&[u8]]) -> Result<()>) -> Result<()> {
-        let mut reader = reader(self.delimiter).from_reader(&block.bytes[..]);
+        let mut reader = reader(self.dialect.delimiter).from_reader(&block.bytes[..]);
         let mut record = ByteRecord::new();
         let mut row = block.first_row;
         while reader.read_byte_record(&mut record).map_err(|error| cannot_read(&error))? {

@@ -1,0 +1,102 @@
+//! How a file of delimited text is written: what stands between cells, and in numbers.
+
+use std::borrow::Cow;
+
+use csv::ByteRecord;
+
+use super::reader;
+
+/// What may stand between cells; the first is taken where nothing tells.
+const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// So many rows show the delimiter.
+const ROWS: usize = 50;
+
+/// Delimiter and decimal separator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Dialect {
+    pub(crate) delimiter: u8,
+    /// Whether numbers have a comma where others have a point.
+    pub(crate) decimal_comma: bool,
+}
+
+/// The delimiter of a text, of which this is the beginning: the one that cuts all rows into the same
+/// number of cells, as many as possible; or else the header into most.
+pub(super) fn sniff(start: &[u8], is_whole: bool, decimal_comma: bool) -> u8 {
+    let candidates = DELIMITERS.iter().copied().filter(|delimiter| !(decimal_comma && *delimiter == b','));
+    let cut = candidates.rev().map(|delimiter| {
+        let lengths = lengths(start, is_whole, delimiter);
+        let header = lengths.first().copied().unwrap_or(0);
+        let is_regular = header > 1 && lengths.iter().all(|length| *length == header);
+        (is_regular, header, delimiter)
+    });
+    // Of several that are as good, the last.
+    cut.max_by_key(|(is_regular, header, _)| (*is_regular, *header)).map_or(b',', |(_, _, delimiter)| delimiter)
+}
+
+/// How many cells the first rows have.
+fn lengths(start: &[u8], is_whole: bool, delimiter: u8) -> Vec<usize> {
+    let mut reader = reader(delimiter).from_reader(start);
+    let mut record = ByteRecord::new();
+    let mut lengths = Vec::new();
+    while lengths.len() <= ROWS && matches!(reader.read_byte_record(&mut record), Ok(true)) {
+        lengths.push(record.len());
+    }
+    // The last may be cut off.
+    if !is_whole && lengths.len() <= ROWS && lengths.len() > 1 {
+        lengths.pop();
+    }
+    lengths
+}
+
+impl Dialect {
+    /// A cell with a point in the place of a decimal comma, if it is a number then.
+    pub(super) fn number<'a>(&self, cell: &'a str) -> Cow<'a, str> {
+        if self.decimal_comma && cell.contains(',') { with_point(cell).map_or(cell.into(), Cow::Owned) } else { cell.into() }
+    }
+
+    /// Whether a cell is a number of the other dialect: one with a point, where there are commas.
+    pub(super) fn is_of_other(&self, cell: &str) -> bool {
+        self.decimal_comma && cell.contains('.')
+    }
+}
+
+/// The number of a cell that has a decimal comma, if it is one.
+pub(crate) fn with_point(cell: &str) -> Option<String> {
+    let is_written_so = !cell.contains('.') && cell.matches(',').count() == 1;
+    let number = cell.replace(',', ".");
+    (is_written_so && number.parse::<f64>().is_ok()).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delimiter_is_the_one_that_cuts_all_rows_alike() {
+        let cases: [(&str, u8); 9] = [
+            ("label,prob\n1,0.5\n", b','),
+            ("label;prob\n1;0,5\n0;0,25\n", b';'),
+            ("label\tprob\n1\t0.5\n", b'\t'),
+            ("label|prob\n1|0.5\n", b'|'),
+            ("label,\"a;b;c;d\",prob\n1,2,0.5\n", b','),
+            ("id;note, with comma;prob\n1;a;0.5\n2;b, c, d;0.5\n", b';'),
+            ("prob\n0.5\n", b','),
+            ("label,prob\n1,0.5\n0,0.5,7\n", b','),
+            ("a;b,c\n1;2,3\n", b','),
+        ];
+        for (text, delimiter) in cases {
+            assert_eq!(sniff(text.as_bytes(), true, false) as char, delimiter as char, "{text:?}");
+        }
+        assert_eq!(sniff(b"a;b,c\n1;2,3\n", true, true), b';');
+        assert_eq!(sniff(b"label;prob\n1;0.5\n0", false, false), b';');
+    }
+
+    #[test]
+    fn a_decimal_comma_is_read_only_in_numbers() {
+        let dialect = Dialect { delimiter: b';', decimal_comma: true };
+        let read = ["0,57", "1,2E-05", "-3,5", "a, b", "1,000,5", "1.000,5", "7"].map(|cell| dialect.number(cell));
+        assert_eq!(read, ["0.57", "1.2E-05", "-3.5", "a, b", "1,000,5", "1.000,5", "7"]);
+        assert!(dialect.is_of_other("0.57") && !dialect.is_of_other("0,57"));
+    }
+}
