@@ -2,6 +2,8 @@
 
 mod assess;
 mod check;
+mod ci_formats;
+mod classes;
 mod compare;
 mod documented;
 mod files;
@@ -9,6 +11,7 @@ mod inspect;
 mod interrupts;
 mod json_lines;
 mod json_schema;
+mod left_out;
 mod measure;
 mod measures;
 mod option_names;

@@ -19,6 +19,7 @@ mod classwise;
 mod clusters;
 mod compare;
 mod debias;
+mod direction;
 mod floor;
 mod holm;
 mod interval;
