@@ -151,7 +151,7 @@ class Assessment(Result):
     Attributes
     ----------
     sentence : str
-        The result in words.
+        The result in words, with the rows that were left out.
     estimate : Estimate
         The value, with its numerical bound, rows and settings.
     floor : NoiseFloor or None
@@ -258,6 +258,8 @@ class Assessment(Result):
                 if part is not None
             ]
         rows = f"{estimate.n:,}" + ("" if self.n_clusters is None else f" in {self.n_clusters:,} clusters")
+        if estimate.left_out:
+            rows += f", {sum(estimate.left_out.values()):,} left out"
         limit = "upper limit" if interval.is_upper_limit else "interval"
         lines += [
             (f"{100 * interval.level:g} % {limit}", f"{interval} ({interval.method})"),

@@ -79,7 +79,7 @@ class Comparison(Result):
     Attributes
     ----------
     sentence : str
-        Which models differ.
+        Which models differ, and how many rows were left out.
     level : float
         Level of the intervals.
     models : dict

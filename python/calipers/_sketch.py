@@ -180,7 +180,8 @@ class Sketch:
     def __repr__(self) -> str:
         facts = self._held.facts()
         scores = f"scores={facts['scores']!r}, " if facts["scores"] else ""
-        return f"Sketch(n={facts['n']}, {scores}resolution={facts['resolution']}, n_cells={facts['n_cells']})"
+        left_out = f", left_out={facts['left_out']}" if facts["left_out"] else ""
+        return f"Sketch(n={facts['n']}, {scores}resolution={facts['resolution']}, n_cells={facts['n_cells']}{left_out})"
 
     @property
     def n(self) -> int:

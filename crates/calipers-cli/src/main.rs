@@ -27,10 +27,7 @@ use dataset::formats::AtPlace;
 use commands::{assess, check, compare, inspect, list, measure, report, shell, sketch, study, sweep};
 use render::screen::Screen;
 
-/// A check failed.
-const TOO_HIGH: u8 = 1;
-
-/// An error.
+/// An error, or a check that could not measure what was asked.
 const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
@@ -62,7 +59,7 @@ fn main() -> ExitCode {
         Verb::Completions(arguments) => shell::completions(&arguments).map(Printed::from),
         Verb::Man(arguments) => shell::man(&arguments).map(Printed::from),
     };
-    let Printed { text, warning, passed } = match output {
+    let Printed { text, warning, status } = match output {
         Ok(printed) => printed,
         Err(error) => return fail(&explained(&error)),
     };
@@ -71,20 +68,30 @@ fn main() -> ExitCode {
         // If standard error is closed, the exit code is enough.
         let _ = writeln!(std::io::stderr(), "calipers: warning: {}", printable(warning));
     }
-    if printed == ExitCode::SUCCESS && !passed { ExitCode::from(TOO_HIGH) } else { printed }
+    if printed == ExitCode::SUCCESS { ExitCode::from(status as u8) } else { printed }
 }
 
-/// What a verb prints, and whether it passed; only `check` can fail.
+/// What a verb prints, and how it ended.
 pub(crate) struct Printed {
     pub(crate) text: String,
     /// For standard error.
     pub(crate) warning: Option<String>,
-    pub(crate) passed: bool,
+    pub(crate) status: Status,
+}
+
+/// How a verb ended, as an exit code; all but `check` end well where there is no error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    Fine = 0,
+    /// A check failed.
+    TooHigh = 1,
+    /// A check has too few rows for a verdict.
+    NotMeasured = FAILED as isize,
 }
 
 impl From<String> for Printed {
     fn from(text: String) -> Self {
-        Printed { text, warning: None, passed: true }
+        Printed { text, warning: None, status: Status::Fine }
     }
 }
 

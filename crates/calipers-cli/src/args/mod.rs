@@ -88,9 +88,24 @@ impl Arguments {
                     error.insert(hint, ContextValue::String((*name).to_owned()));
                 }
             }
+            suggest_output_format(&mut error);
             error
         })?;
         Ok((Self::from_arg_matches(&matches)?, matches))
+    }
+}
+
+/// Formats of output are not those of the files, whose option is the shorter name.
+fn suggest_output_format(error: &mut clap::Error) {
+    let text = |kind: ContextKind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.as_str(),
+        _ => "",
+    };
+    let value = text(ContextKind::InvalidValue).to_owned();
+    if text(ContextKind::InvalidArg).starts_with("--format ") && ["github", "junit", "json", "table"].contains(&&*value)
+    {
+        let hint = format!("--format is the format of the files; calipers check has --output-format {value}");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
     }
 }
 

@@ -9,9 +9,9 @@ use clap::Args;
 use crate::args::{InputArgs, OutputArgs, check_sigma};
 use crate::dataset::Reader;
 use crate::dataset::files::{self, InputFile};
-use crate::dataset::sketches::{self, Sketches};
+use crate::dataset::sketches::{self, Groups, Sketches};
 use crate::output::Output;
-use crate::render::{json, number};
+use crate::render::{json, left_out, number};
 
 /// Summarise the predictions of all files in one sketch, which can be measured and merged
 ///
@@ -113,14 +113,19 @@ fn write_all(
             ("file", output.display().to_string().into()),
             ("from", files::names(inputs)),
             ("n", all.all.n().into()),
+            ("input", json::input(all.all.report())),
             ("n_bytes", bytes.len().into()),
             ("by", groups.map(|groups| groups.by.as_str()).into()),
             ("groups", json::groups(groups)),
         ]));
     }
+    let empty = all.groups.as_ref().map_or_else(Vec::new, Groups::without_rows);
+    let empty = all.groups.as_ref().and_then(|groups| left_out::groups_without_rows(&groups.by, &empty));
+    let left_out = all.all.report().left_out_sentence().into_iter().chain(empty);
+    let left_out: String = left_out.map(|sentence| sentence + "\n").collect();
     let groups = all.groups.map_or(String::new(), |groups| {
         format!(" in {} groups by {}", number::count(groups.sketches.len() as u64), groups.by)
     });
     let (n, size) = (number::count(all.all.n()), number::count(bytes.len() as u64));
-    Ok(crate::printable(&format!("{}: {n} rows{groups}, {size} bytes", output.display())) + "\n")
+    Ok(crate::printable(&format!("{}: {n} rows{groups}, {size} bytes", output.display())) + "\n" + &left_out)
 }

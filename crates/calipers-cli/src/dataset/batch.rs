@@ -233,6 +233,12 @@ impl Batch {
         self.input(model).and_then(Input::check).map_err(|error| self.located(error))
     }
 
+    /// The rows of a group, checked. A few rows do not tell what is wrong with all of them, which
+    /// was checked before.
+    pub(crate) fn group_predictions(&self) -> Result<Predictions<'_>, Error> {
+        self.input(0)?.rows(0..self.labels.n_rows())?.check()
+    }
+
     pub(crate) fn view<'a>(&self, predictions: &'a Predictions<'a>) -> Result<BinaryView<'a>, Error> {
         predictions.view(self.multiclass(), self.rules.ties)
     }

@@ -38,6 +38,11 @@ impl Groups {
         let sketches = self.sketches.iter().filter(|(_, sketch)| sketch.n() > 0);
         sketches.map(|(key, sketch)| (key.clone(), sketch)).collect()
     }
+
+    /// Those of which all rows were left out.
+    pub(crate) fn without_rows(&self) -> Vec<String> {
+        self.sketches.iter().filter(|(_, sketch)| sketch.n() == 0).map(|(key, _)| key.clone()).collect()
+    }
 }
 
 impl Sketches {

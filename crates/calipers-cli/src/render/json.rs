@@ -5,6 +5,7 @@ use calipers::{Assessment, Estimate, Form, InputReport, Multiclass, NoiseFloor, 
 use serde_json::{Map, Value, json};
 
 use crate::commands::analysis::answers::{Answer, Answers, Known};
+use crate::commands::analysis::classes::OfClass;
 use crate::commands::assess::tests_of_calibration::Tested;
 use crate::dataset::model::{Measured, Method};
 use crate::dataset::sketches::Groups;
@@ -25,13 +26,38 @@ pub(crate) fn results(results: &[Measured<Answers>]) -> String {
 
 /// All measures of one model or group.
 pub(crate) fn answers(measured: &Measured<Answers>) -> Value {
-    let Answers { n, input, values, tests } = &measured.found;
+    let Answers { n, input, values, tests, classes, empty_groups } = &measured.found;
     let values = by_name(values.iter().map(|value| (value.name, answer(value))));
     let mut object = result(measured, *n, [("measures", values)], input);
     if !tests.is_empty() {
         object["tests"] = by_name(tests.iter().map(|test| (test.name, tested(test))));
     }
+    if !classes.is_empty() {
+        object["classes"] = classes.iter().map(of_class).collect();
+    }
+    if measured.group.as_ref().is_some_and(|group| group.key.is_none()) {
+        object["empty_groups"] = json!(empty_groups);
+    }
     object
+}
+
+/// One class against the rest. The sentences are of the class alone, before p-values are adjusted.
+fn of_class(found: &OfClass) -> Value {
+    let value = |answer: &Answer| match &answer.outcome {
+        Ok(known) => {
+            let mut object = self::known(known);
+            object["p_adjusted"] = answer.p_adjusted.into();
+            object
+        }
+        Err(error) => json!({ "value": null, "error": error.to_string() }),
+    };
+    json!({
+        "class": found.class,
+        "n_labels": found.n_labels,
+        "mean_probability": found.mean_probability,
+        "outcome_rate": found.outcome_rate,
+        "measures": by_name(found.values.iter().map(|answer| (answer.name, value(answer)))),
+    })
 }
 
 pub(crate) fn by_name<'a>(values: impl Iterator<Item = (&'a str, Value)>) -> Value {
@@ -73,13 +99,24 @@ pub(crate) fn result<F, const N: usize>(
     for (name, value) in entries {
         object[name] = value;
     }
-    object["input"] = json!(report);
+    object["input"] = input(report);
     object["guessed"] = json!(columns.map_or(&[][..], |columns| &columns.guessed));
     if let Some(group) = &measured.group {
         object["by"] = group.by.clone().into();
         object["group"] = group.key.clone().into();
     }
     object
+}
+
+/// What happened to the rows that were read.
+pub(crate) fn input(report: &InputReport) -> Value {
+    json!({
+        "n_rows": report.n_rows,
+        "n_left_out": report.n_left_out(),
+        "left_out": report.left_out,
+        "n_rounded": report.n_rounded,
+        "n_ties": report.n_ties,
+    })
 }
 
 /// A value with its bound and its settings.
@@ -119,6 +156,7 @@ fn known(known: &Known) -> Value {
     object["floor"] = known.floor.as_ref().map_or(Value::Null, floor);
     object["unavailable"] = known.unavailable.as_deref().into();
     object["p_value"] = known.p_value().into();
+    object["direction"] = known.direction().into();
     let Some(assessment) = &known.assessment else { return object };
     object["significant"] = assessment.significant.into();
     object["interval"] = json!(assessment.interval);
@@ -174,7 +212,7 @@ fn tested(test: &Tested) -> Value {
 
 /// The groups of a file of sketches.
 pub(crate) fn groups(groups: Option<&Groups>) -> Value {
-    let of_group = |(group, sketch): (&String, &Sketch)| json!({ "group": group, "n": sketch.n() });
+    let of_group = |(group, sketch): (&String, &Sketch)| json!({ "group": group, "n": sketch.n(), "n_left_out": sketch.report().n_left_out() });
     groups.map(|groups| groups.sketches.iter().map(of_group).collect::<Vec<Value>>()).into()
 }
 

@@ -9,7 +9,7 @@ use calipers::{Assessment, Estimate, InputReport, Multiclass, Setting, Ties};
 use crate::dataset::files;
 use crate::dataset::model::Measured;
 use crate::render::screen::Screen;
-use crate::render::{grouped, number};
+use crate::render::{grouped, number, wrap};
 
 /// A file's name without its extension.
 pub(crate) fn stem(name: &Path) -> String {
@@ -37,14 +37,23 @@ pub(crate) fn names<F>(results: &[Measured<F>]) -> Vec<String> {
             (true, _) => format!("{file} {}", measured.prob().unwrap_or_default()),
         };
         let Some(group) = &measured.group else { return model };
-        let key = match &group.key {
-            None => "all",
-            Some(key) if key.is_empty() => "(none)",
-            Some(key) => key,
-        };
+        let key = group.key.as_deref().map_or("all", self::key);
         if models.len() > 1 { format!("{model} {key}") } else { key.to_owned() }
     };
     results.iter().map(|measured| crate::printable(&name(measured))).collect()
+}
+
+/// The value of a group, which is empty where the column has none.
+pub(crate) fn key(key: &str) -> &str {
+    if key.is_empty() { "(none)" } else { key }
+}
+
+/// Characters in a line of a heading, so that it is hardly wider than what is under it.
+const HEADING: usize = 12;
+
+/// A long name as the heading of a column, in several lines.
+pub(crate) fn heading(name: &str) -> String {
+    wrap::lines(name, &['_', '-', ' ', '.'], HEADING, 0).join("\n")
 }
 
 /// The column that tells groups apart, if that is what the names are.
@@ -89,14 +98,9 @@ pub(crate) fn counted(n: u64, what: &str) -> Option<String> {
     (n > 0).then(|| format!("{} {what}", number::count(n)))
 }
 
-/// What was tied, rounded or left out.
+/// What was tied or rounded; [`left_out`](super::left_out) has what was left out.
 pub(crate) fn of_input(input: &InputReport) -> impl Iterator<Item = String> {
-    let kinds: Vec<String> = input.left_out.iter().map(|(kind, n)| format!("{} {kind}", number::count(*n))).collect();
-    let notes = [
-        counted(input.n_ties, "tied"),
-        counted(input.n_rounded, "rounded"),
-        counted(input.n_left_out(), "left out").map(|note| format!("{note} ({})", kinds.join(", "))),
-    ];
+    let notes = [counted(input.n_ties, "tied"), counted(input.n_rounded, "rounded")];
     notes.into_iter().flatten()
 }
 
@@ -111,6 +115,13 @@ pub(crate) fn floor(n_resamples: u64) -> String {
 
 /// What the numerical bound is.
 pub(crate) const BOUND: &str = "num. ±: a bound on the numerical error; chance is not part of it.\n";
+
+/// Why an interval can be below the value.
+pub(crate) const BIASED: &str =
+    "An interval or limit that ends below its value: noise adds to the value, and the interval is without that part.";
+
+/// What the direction is.
+pub(crate) const DIRECTION: &str = "direction: which way predictions are off, and by how much, if the data show it; without the bias that noise adds.\n";
 
 pub(crate) const SIGMA_DIFFERS: &str = "Sigma differs between the predictions. Pass one --sigma to compare them.\n";
 

@@ -1,8 +1,10 @@
 //! How results are shown: numbers, tables, the notes under them, and JSON.
 
 pub(crate) mod cells;
+pub(crate) mod class_table;
 pub(crate) mod grid;
 pub(crate) mod json;
+pub(crate) mod left_out;
 pub(crate) mod legend;
 pub(crate) mod screen;
 pub(crate) mod wrap;

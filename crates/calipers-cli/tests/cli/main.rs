@@ -2,7 +2,9 @@
 
 mod assess;
 mod check;
+mod ci_formats;
 mod class_columns;
+mod classes;
 mod column_names;
 mod compare;
 mod compressed;
@@ -13,6 +15,7 @@ mod inspect;
 mod interrupts;
 mod json_lines;
 mod json_schema;
+mod left_out;
 mod measure;
 mod measures;
 mod option_names;

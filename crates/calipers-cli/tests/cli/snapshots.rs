@@ -12,6 +12,11 @@ const CASES: &[(&str, &str)] = &[
     ("measure", "measure breast_cancer.csv --prob naive_bayes --prob mlp --sigma 0.5"),
     ("measure-groups", "measure breast_cancer.csv --prob mlp --by size_group"),
     ("measure-classes", "measure digits_mlp.npz --limit 500"),
+    (
+        "measure-classwise",
+        "measure digits_mlp.npz --limit 400 --multiclass classwise --measure expected_calibration_error",
+    ),
+    ("measure-missing", "measure bad.csv --invalid count --measure brier_score"),
     ("measure-named", "measure breast_cancer.csv --prob mlp --measure smooth_ece --measure brier_score --floor never"),
     ("assess", "assess breast_cancer.csv --prob naive_bayes --sigma 0.5 --n-resamples 100 --tests"),
     (
@@ -22,6 +27,7 @@ const CASES: &[(&str, &str)] = &[
     ("compare", "compare breast_cancer.csv --prob naive_bayes --prob mlp --sigma 0.5 --n-resamples 100"),
     ("check", "check breast_cancer.csv --prob naive_bayes --sigma 0.5 --n-resamples 100 --max ls-ece=0.03"),
     ("check-groups", "check answers.csv --by g --cluster who --sigma 0.5 --n-resamples 100 --max ls-ece=0.1"),
+    ("check-missing", "check bad.csv --invalid count --n-resamples 100 --max ece=0.9"),
     ("sweep", "sweep breast_cancer.csv --prob naive_bayes --bins 10,20,50,100"),
     ("report", "report breast_cancer.csv --prob naive_bayes --prob mlp --n-resamples 50 -o page.html"),
     ("list", "list"),

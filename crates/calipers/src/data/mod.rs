@@ -12,6 +12,7 @@ mod binary;
 mod checks;
 mod class_rows;
 mod columns;
+mod left_out;
 mod multiclass;
 mod plain;
 mod sample;

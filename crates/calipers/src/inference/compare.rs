@@ -346,9 +346,21 @@ fn check_pairing(models: &[(&str, &BinaryView<'_>)]) -> Result<(), Error> {
 }
 
 impl Comparison {
-    /// A sentence for every pair, each on a line.
+    /// A sentence for every pair, each on a line. Then how many rows were left out, if any were.
     pub fn sentence(&self) -> String {
-        self.pairs.iter().map(|pair| self.pair_sentence(pair)).collect::<Vec<String>>().join("\n")
+        let pairs = self.pairs.iter().map(|pair| self.pair_sentence(pair));
+        pairs.chain(self.rows_left_out()).collect::<Vec<String>>().join("\n")
+    }
+
+    /// The same rows are left out of all models; the reasons may differ.
+    fn rows_left_out(&self) -> Vec<String> {
+        let sentence = |model: &Assessment| model.estimate.input.left_out_sentence();
+        let all: Vec<(&str, String)> =
+            self.models.iter().filter_map(|(name, model)| Some((name.as_str(), sentence(model)?))).collect();
+        match &all[..] {
+            [(_, first), others @ ..] if others.iter().all(|(_, other)| other == first) => vec![first.clone()],
+            _ => all.iter().map(|(name, sentence)| format!("{name}: {sentence}")).collect(),
+        }
     }
 
     /// Which of two models is better calibrated and by how much; or that there is no evidence of a

@@ -2,7 +2,8 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-use super::Parts;
+use super::sentence::digits;
+use super::{Part, Parts};
 use super::calibration_tests::{TrialSet, Trials};
 use crate::Error;
 use crate::data::{Binary, Sample};
@@ -46,7 +47,7 @@ impl Parts {
         let confidence = self.confidence.as_ref().filter(|_| !of_confidences);
         let confidence = confidence
             .map(|found| [(Direction::Overconfident, &found.over), (Direction::Underconfident, &found.under)]);
-        let largest = |parts: &[(Direction, &super::Part)]| {
+        let largest = |parts: &[(Direction, &Part)]| {
             let shown = parts.iter().filter(|(_, part)| part.interval.lower > 0.0);
             shown
                 .max_by(|a, b| a.1.debiased.total_cmp(&b.1.debiased))
@@ -62,6 +63,45 @@ impl Parts {
             (None, found) => found.map(|(direction, _)| direction),
         }
     }
+
+    /// The direction and its size in a few words, for tables: `too high by 0.031`. Where the data
+    /// show errors in the opposite direction too, both are named: `too high by 0.031, too low by
+    /// 0.020`. Sizes are debiased.
+    ///
+    /// # Example
+    /// ```
+    /// use calipers::population::Family;
+    /// use calipers::{Assess, LsEce};
+    ///
+    /// let sample = Family::named("overconfident")?.sample(5000, 1);
+    /// let predictions = sample.input().check()?;
+    /// let measure = LsEce::new().sigma(0.3);
+    /// let found = Assess::new(&measure).n_resamples(100).run(&predictions.binary()?)?;
+    /// let direction = found.parts.and_then(|parts| parts.direction_in_words());
+    /// assert!(direction.is_some_and(|words| words.starts_with("overconfident by 0.0")));
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub fn direction_in_words(&self) -> Option<String> {
+        let sides = [("too high", &self.too_high), ("too low", &self.too_low)];
+        let confidence = || {
+            let found = self.confidence.as_ref()?;
+            Some([("overconfident", &found.over), ("underconfident", &found.under)])
+        };
+        let [named, opposite] = match self.direction()? {
+            Direction::TooHigh => sides,
+            Direction::TooLow => [sides[1], sides[0]],
+            Direction::Overconfident => confidence()?,
+            Direction::Underconfident => confidence().map(|[over, under]| [under, over])?,
+        };
+        let words = [Some(named), Some(opposite).filter(|(_, part)| part.interval.lower > 0.0)];
+        Some(words.into_iter().flatten().map(with_size).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Name and size of a part.
+fn with_size((name, part): (&str, &Part)) -> String {
+    let digits = digits(0.5 * (part.interval.upper - part.interval.lower));
+    format!("{name} by {:.digits$}", part.debiased)
 }
 
 /// Predictions above or below a threshold.
@@ -237,6 +277,11 @@ mod tests {
         for (parts, direction) in cases {
             assert_eq!(parts.direction(), direction, "{parts:?}");
         }
+        let words = |parts: Parts| parts.direction_in_words();
+        assert_eq!(words(parts(some, none, None)).as_deref(), Some("too high by 0.030"));
+        assert_eq!(words(parts(some, much, None)).as_deref(), Some("too low by 0.060, too high by 0.030"));
+        assert_eq!(words(parts(some, some, Some((none, much)))).as_deref(), Some("underconfident by 0.060"));
+        assert_eq!(words(parts(none, none, None)), None);
     }
 
     /// Rows whose outcomes happen with the given rate.

@@ -4,23 +4,40 @@ use super::Assessment;
 
 impl Assessment {
     /// Value, interval, floor and verdict in plain sentences; or, where there is no evidence of
-    /// miscalibration, how large it can be.
+    /// miscalibration, how large it can be. Then how many rows were left out, if any were.
     pub fn sentence(&self) -> String {
-        self.sentence_after(None)
+        self.with_rows_left_out(self.conclusion(None))
     }
 
     /// The same for one of several models, with the p-value after adjusting for their number.
     pub fn sentence_among_models(&self, p_adjusted: f64) -> String {
-        self.sentence_after(Some((p_adjusted, "models")))
+        self.with_rows_left_out(self.conclusion(Some((p_adjusted, "models"))))
     }
 
     /// The same for one of several groups, with the p-value after adjusting for their number.
     pub fn sentence_among_groups(&self, p_adjusted: f64) -> String {
-        self.sentence_after(Some((p_adjusted, "groups")))
+        self.with_rows_left_out(self.conclusion(Some((p_adjusted, "groups"))))
     }
 
-    /// `adjusted` has the adjusted p-value, and for what there are several.
-    fn sentence_after(&self, adjusted: Option<(f64, &str)>) -> String {
+    fn with_rows_left_out(&self, conclusion: String) -> String {
+        match self.estimate.input.left_out_sentence() {
+            Some(left_out) => format!("{conclusion} {left_out}"),
+            None => conclusion,
+        }
+    }
+
+    /// The sentence without the rows that were left out, for a text that reports them once for
+    /// several measures. `adjusted` has the adjusted p-value, and what there are several of: models
+    /// or groups.
+    pub fn conclusion(&self, adjusted: Option<(f64, &str)>) -> String {
+        let conclusion = self.verdict_after(adjusted);
+        match self.bias_note().filter(|_| self.smoothing_note().is_none()) {
+            Some(note) => format!("{conclusion} {note}"),
+            None => conclusion,
+        }
+    }
+
+    fn verdict_after(&self, adjusted: Option<(f64, &str)>) -> String {
         let name = self.estimate.title();
         let digits = self.digits();
         let show = |value: f64| format!("{value:.digits$}");
@@ -35,7 +52,7 @@ impl Assessment {
             return format!("{found} There is no noise floor: {reason}.");
         };
         if let (Some(note), Some(residual)) = (self.smoothing_note(), &self.residual) {
-            return format!("{name} is {}. {note} {}", show(value), residual.sentence_after(adjusted));
+            return format!("{name} is {}. {note} {}", show(value), residual.conclusion(adjusted));
         }
         let p = p_value(floor.p_value);
         let calibrated = format!(
@@ -79,6 +96,22 @@ impl Assessment {
             "Sigma {sigma:.2} is large for these predictions: smoothing alone gives {smoothing:.digits$}, even to a \
              perfectly calibrated model. The residual form does not have this part, so it decides."
         ))
+    }
+
+    /// Where the interval or the upper limit ends below the value itself: a sentence that explains
+    /// it. Noise adds to the value, and the interval is without that part.
+    pub fn bias_note(&self) -> Option<String> {
+        let digits = self.digits();
+        let show = |value: f64| format!("{value:.digits$}");
+        let (value, upper, debiased) = (self.estimate.value, self.interval.upper, self.debiased);
+        let what = if self.interval.is_upper_limit { "limit" } else { "interval" };
+        (upper < value && show(upper) != show(value) && debiased < value).then(|| {
+            format!(
+                "This {what} is below the value of {} because noise adds to the value; without that part it is about {}.",
+                show(value),
+                show(debiased)
+            )
+        })
     }
 
     /// As many decimals as show one digit of the spread of the floor and of half the interval, and

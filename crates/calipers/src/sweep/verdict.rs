@@ -151,8 +151,17 @@ impl Verdict {
 }
 
 impl SweepResult {
-    /// The verdict with its reason, in one sentence for people.
+    /// The verdict with its reason, in one sentence for people. Then how many rows were left out,
+    /// if any were.
     pub fn sentence(&self) -> String {
+        let conclusion = self.conclusion();
+        match self.input.left_out_sentence() {
+            Some(left_out) => format!("{conclusion}. {left_out}"),
+            None => conclusion,
+        }
+    }
+
+    fn conclusion(&self) -> String {
         let judged: Vec<usize> = self.points.iter().map(|point| point.n_bins).filter(|n| JUDGED.contains(n)).collect();
         let (Some(first), Some(last), Some(ls_ece), true) =
             (judged.first(), judged.last(), self.range_ls_ece, judged.len() >= 2)

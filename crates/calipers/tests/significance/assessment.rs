@@ -1,7 +1,9 @@
 //! What an assessment says.
 
 use calipers::inference::{Bootstrap, NoiseFloor};
-use calipers::{Assess, BinnedEce, Debias, Input, Interval, IntervalMethod, LsEce, Measure};
+use calipers::{
+    Assess, BinnedEce, Compare, Debias, Input, Interval, IntervalMethod, Invalid, LsEce, Measure, Sweep,
+};
 
 use crate::data::{Data, Shape};
 
@@ -63,6 +65,47 @@ fn the_sentence_names_value_interval_floor_and_verdict() {
         found.sentence(),
         "LS-ECE is 0.009 (95 % interval 0.000 to 0.021). There is no noise floor: rows of a cluster depend on each other."
     );
+}
+
+#[test]
+fn an_interval_below_the_value_is_explained() {
+    let data = Data::new("calibrated", Shape::Plain, 2000, 1);
+    let measure = BinnedEce::new();
+    let mut found = data.with(|view| Assess::new(&measure).n_resamples(100).run(view).unwrap());
+    (found.estimate.value, found.debiased) = (0.0093, 0.0052);
+    (found.interval.lower, found.interval.upper, found.interval.is_upper_limit) = (0.0, 0.0089, true);
+    found.significant = Some(false);
+    found.floor.as_mut().unwrap().deviation = 0.0004;
+    let note = "This limit is below the value of 0.0093 because noise adds to the value; without that part it is about 0.0052.";
+    assert_eq!(found.bias_note().as_deref(), Some(note));
+    let sentence = found.sentence();
+    assert!(sentence.ends_with(&format!("is below 0.0089 with 95 % confidence. {note}")), "{sentence}");
+    (found.interval.is_upper_limit, found.significant) = (false, Some(true));
+    assert!(found.sentence().contains("This interval is below the value of 0.0093 because noise adds"));
+    // Not where they read the same, or the interval goes beyond the value.
+    found.interval.upper = 0.00929;
+    assert_eq!(found.bias_note(), None);
+    found.interval.upper = 0.0101;
+    assert_eq!(found.bias_note(), None);
+}
+
+#[test]
+fn rows_left_out_are_part_of_every_sentence() {
+    let p: Vec<f64> = (0..400).map(|row| if row % 4 == 0 { f64::NAN } else { f64::from(row % 7 + 1) / 8.0 }).collect();
+    let labels: Vec<i64> = (0..400).map(|row| i64::from(row % 3 == 0)).collect();
+    let predictions = Input::probabilities(&p, &labels).invalid(Invalid::Count).check().unwrap();
+    let view = predictions.binary().unwrap();
+    let left_out = "100 of 400 rows were left out: 100 probabilities are invalid.";
+    let measure = LsEce::new().sigma(0.5);
+    let found = Assess::new(&measure).n_resamples(50).run(&view).unwrap();
+    for sentence in [found.sentence(), found.sentence_among_groups(0.5)] {
+        assert!(sentence.ends_with(&format!(" {left_out}")) && sentence.matches(left_out).count() == 1, "{sentence}");
+    }
+    assert_eq!(found.sentence(), format!("{} {left_out}", found.conclusion(None)));
+    let compared = Compare::new(&measure).n_resamples(50).run(&[("a", &view), ("b", &view)]).unwrap();
+    assert_eq!(compared.sentence().lines().last(), Some(left_out));
+    let swept = Sweep::new().bins(vec![10, 20]).run(&view).unwrap();
+    assert!(swept.sentence().ends_with(&format!(". {left_out}")), "{}", swept.sentence());
 }
 
 #[test]

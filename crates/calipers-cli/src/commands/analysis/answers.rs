@@ -1,10 +1,11 @@
 //! What is computed of predictions, of rows and of sketches alike.
 
-use calipers::inference::holm;
+use calipers::inference::{Parts, holm};
 use calipers::measure::FromSketch;
 use calipers::{Assessment, Error, Estimate, InputReport, NoiseFloor, Sample};
 use indicatif::ProgressBar;
 
+use super::classes::OfClass;
 use super::floor::Floors;
 use super::selected::Selected;
 use crate::args::significance::Significance;
@@ -18,6 +19,8 @@ pub(crate) struct Analysis<'a> {
     /// Whether the first error ends it. If not, a measure that has a value does not need the
     /// others.
     pub(crate) all_needed: bool,
+    /// Whether each class has results of its own, where values are means over classes.
+    pub(crate) each_class: bool,
     pub(crate) how: How<'a>,
 }
 
@@ -43,6 +46,10 @@ pub(crate) struct Answers {
     /// In the order of the measures.
     pub(crate) values: Vec<Answer>,
     pub(crate) tests: Vec<Tested>,
+    /// Where values are means over classes, what each class has.
+    pub(crate) classes: Vec<OfClass>,
+    /// Groups of these rows that have no valid row, and so no result of their own.
+    pub(crate) empty_groups: Vec<String>,
 }
 
 /// The value of a measure, or why there is none.
@@ -64,6 +71,8 @@ pub(crate) struct Known {
     pub(crate) unavailable: Option<String>,
     /// Of `assess` and `check`; none for a group with too few clusters.
     pub(crate) assessment: Option<Assessment>,
+    /// The direction of miscalibration, where the measure has one.
+    pub(crate) parts: Option<Parts>,
 }
 
 impl From<Assessment> for Known {
@@ -72,6 +81,7 @@ impl From<Assessment> for Known {
             estimate: assessment.estimate.clone(),
             floor: assessment.floor.clone(),
             unavailable: assessment.unavailable.map(str::to_owned),
+            parts: assessment.parts,
             assessment: Some(assessment),
         }
     }
@@ -81,6 +91,11 @@ impl Known {
     /// The share of resamples that score at least as much, where a larger value is worse.
     pub(crate) fn p_value(&self) -> Option<f64> {
         self.floor.as_ref().filter(|_| self.estimate.spec.larger_is_worse()).map(|floor| floor.p_value)
+    }
+
+    /// In which direction predictions are off, as far as the data show it.
+    pub(crate) fn direction(&self) -> Option<String> {
+        self.parts.as_ref()?.direction_in_words()
     }
 
     /// Whether a floor was requested.
@@ -133,10 +148,10 @@ impl Analysis<'_> {
             }
             _ => Vec::new(),
         };
-        Ok(Answers { n, input, values, tests })
+        Ok(Answers { n, input, values, tests, classes: Vec::new(), empty_groups: Vec::new() })
     }
 
-    fn known(&self, selected: &Selected, sample: Sample<'_>) -> Result<Known, Error> {
+    pub(super) fn known(&self, selected: &Selected, sample: Sample<'_>) -> Result<Known, Error> {
         match &self.how {
             How::Measure(floors) => floors.known(&*selected.measure, sample),
             How::Assess { significance, of_group, waiting, .. } => {
@@ -144,7 +159,8 @@ impl Analysis<'_> {
                 match significance.assess(&*selected.measure).run(sample) {
                     Err(error @ Error::InvalidSetting { name: "clusters", .. }) if *of_group => {
                         let estimate = sample.estimate(&*selected.measure)?;
-                        Ok(Known { estimate, floor: None, unavailable: Some(error.to_string()), assessment: None })
+                        let unavailable = Some(error.to_string());
+                        Ok(Known { estimate, floor: None, unavailable, assessment: None, parts: None })
                     }
                     outcome => outcome.map(Known::from),
                 }
@@ -158,16 +174,23 @@ impl Analysis<'_> {
         let selected = selected
             .map(|(selected, answer)| selected.for_groups_of(answer.known().map(|known| &known.estimate)))
             .collect();
-        let how = match &self.how {
+        let how = self.how.for_groups(n_groups);
+        Analysis { selected, all_needed: self.all_needed, each_class: false, how }
+    }
+}
+
+impl<'a> How<'a> {
+    /// The same for so many groups or classes, whose p-values are adjusted for their number.
+    pub(super) fn for_groups(&self, n_groups: usize) -> How<'a> {
+        match self {
             How::Measure(floors) => How::Measure(floors.for_groups(n_groups)),
             How::Assess { significance, tests, waiting, .. } => How::Assess {
                 significance: significance.for_groups(n_groups),
                 tests: tests.clone(),
                 of_group: true,
-                waiting,
+                waiting: *waiting,
             },
-        };
-        Analysis { selected, all_needed: self.all_needed, how }
+        }
     }
 }
 
@@ -196,7 +219,7 @@ pub(crate) fn adjust_for_groups(results: &mut [Measured<Answers>]) {
 }
 
 /// By Holm's method, for the p-values that exist.
-fn adjust<'a>(p_values: impl Iterator<Item = (Option<f64>, &'a mut Option<f64>)>) {
+pub(super) fn adjust<'a>(p_values: impl Iterator<Item = (Option<f64>, &'a mut Option<f64>)>) {
     let known = p_values.filter_map(|(p, adjusted)| Some((p?, adjusted)));
     let (p_values, places): (Vec<f64>, Vec<&mut Option<f64>>) = known.unzip();
     places.into_iter().zip(holm(&p_values)).for_each(|(place, p)| *place = Some(p));

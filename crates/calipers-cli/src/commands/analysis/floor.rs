@@ -1,5 +1,6 @@
 //! The noise floor beside every value of `calipers measure`.
 
+use calipers::inference::Parts;
 use calipers::measure::{Cost, FromSketch};
 use calipers::{Assess, Error, Measure, NoiseFloor, Sample};
 use clap::ValueEnum;
@@ -45,14 +46,21 @@ impl Floors {
         let estimate = sample.estimate(measure)?;
         let floor = match self {
             Floors::Never => None,
-            Floors::TooManyGroups => Some(Err(on_request(&format!("there are more than {MOST_GROUPS} groups")))),
+            Floors::TooManyGroups => {
+                Some(Err(on_request(&format!("there are more than {MOST_GROUPS} groups or classes"))))
+            }
             Floors::Auto | Floors::Always => Some(self.floor(measure, sample)),
         };
-        let (floor, unavailable) = floor.map_or((None, None), |floor| (floor.as_ref().ok().cloned(), floor.err()));
-        Ok(Known { estimate, floor, unavailable, assessment: None })
+        let (floor, parts, unavailable) = match floor {
+            None => (None, None, None),
+            Some(Ok((floor, parts))) => (Some(floor), parts, None),
+            Some(Err(reason)) => (None, None, Some(reason)),
+        };
+        Ok(Known { estimate, floor, unavailable, assessment: None, parts })
     }
 
-    fn floor(self, measure: &dyn Measure, sample: Sample<'_>) -> Result<NoiseFloor, String> {
+    /// The floor, and the direction where another measure decides: it costs no further resamples.
+    fn floor(self, measure: &dyn Measure, sample: Sample<'_>) -> Result<(NoiseFloor, Option<Parts>), String> {
         if self == Floors::Auto
             && let Some(reason) = takes_long(measure, sample)
         {
@@ -61,12 +69,14 @@ impl Floors {
         if sample.is_sketch() && measure.spec().from_sketch < FromSketch::Assessment {
             return Err("a sketch only has the floors of LS-ECE and of ECE with bins of equal width".to_owned());
         }
-        if sample.is_classwise() {
+        if sample.is_classwise() || measure.decided_by().is_some() {
             let assessed = Assess::new(measure).n_resamples(N_RESAMPLES).random_state(RANDOM_STATE).run(sample);
             let assessed = assessed.map_err(|error| error.to_string())?;
-            return assessed.floor.ok_or_else(|| assessed.unavailable.unwrap_or_default().to_owned());
+            let unavailable = || assessed.unavailable.unwrap_or_default().to_owned();
+            return assessed.floor.map(|floor| (floor, assessed.parts)).ok_or_else(unavailable);
         }
-        sample.noise_floor(measure, N_RESAMPLES, RANDOM_STATE).map_err(|error| error.to_string())
+        let floor = sample.noise_floor(measure, N_RESAMPLES, RANDOM_STATE);
+        floor.map(|floor| (floor, None)).map_err(|error| error.to_string())
     }
 }
 

@@ -7,6 +7,7 @@
 //! ```
 
 pub(crate) mod answers;
+pub(crate) mod classes;
 pub(crate) mod floor;
 pub(crate) mod selected;
 
@@ -18,7 +19,7 @@ use rayon::prelude::*;
 
 use crate::args::{FilesArgs, OptionArgs};
 use crate::dataset::batch::{self, Batch};
-use crate::dataset::files;
+use crate::dataset::files::{self, InputFile};
 use crate::dataset::groups::{in_order, rows_of_groups};
 use crate::dataset::model::{Group, Measured};
 use crate::dataset::sketches::Sketches;
@@ -39,21 +40,25 @@ pub(crate) struct Reading<'a> {
 
 impl Reading<'_> {
     pub(crate) fn run(self, analysis: &Analysis<'_>) -> Result<Results> {
+        self.run_on(&self.files.input.open_files()?, analysis)
+    }
+
+    /// The results of these files.
+    pub(crate) fn run_on(self, files: &[InputFile], analysis: &Analysis<'_>) -> Result<Results> {
         let FilesArgs { input, together } = self.files;
         let sketch = self.options.sketch_options().filter(|_| input.rules.multiclass != Multiclass::Classwise);
         let instead_of_rows = sketch.clone().filter(|_| analysis.sketch_is_enough());
         let reader = Reader { args: input, cluster: self.cluster, sketch: instead_of_rows };
-        let files = input.open_files()?;
         if *together {
             if self.cluster.is_some() {
                 bail!("--cluster needs the rows of one file, but --together makes a sketch of all files");
             }
             let Some(options) = &sketch else { bail!(NEEDS_ROWS) };
-            let all = files::merged(&files, |file| reader.open_sketches(file, options), merge)?;
+            let all = files::merged(files, |file| reader.open_sketches(file, options), merge)?;
             return all.each_model(|place, model| analyse_sketches(analysis, model, &all.content[place]));
         }
         let mut results = Vec::new();
-        for file in &files {
+        for file in files {
             results.extend(reader.open(file).and_then(|file| analyse(analysis, &file)).with_context(|| file.shown())?);
         }
         Ok(results)
@@ -80,13 +85,22 @@ fn analyse(analysis: &Analysis<'_>, dataset: &Dataset) -> Result<Results> {
 
 fn analyse_rows(analysis: &Analysis<'_>, model: &Measured<()>, batch: &Batch, place: usize) -> Result<Results> {
     let predictions = batch.predictions(place)?;
-    let all = analyse_batch(analysis, batch, &predictions)?;
+    let mut all = analyse_batch(analysis, batch, &predictions)?;
+    if batch.multiclass() == Multiclass::Classwise && analysis.each_class {
+        all.classes = analysis.classes(&predictions)?;
+    }
     let by = model.columns.as_ref().and_then(|columns| columns.by.as_deref());
-    let groups = by.zip(batch.groups.as_ref());
-    let groups = groups.map(|(by, column)| (by, rows_of_groups(column, batch::kept_rows(&predictions))));
+    let groups = by.zip(batch.groups.as_ref()).map(|(by, column)| {
+        // With the rows that are left out, so that each group counts its own.
+        let mut groups = rows_of_groups(column, 0..column.n_rows());
+        let kept = rows_of_groups(column, batch::kept_rows(&predictions));
+        all.empty_groups = groups.keys().filter(|key| !kept.contains_key(*key)).cloned().collect();
+        groups.retain(|key, _| kept.contains_key(key));
+        (by, groups)
+    });
     with_groups(analysis, model, all, groups, |analysis, rows| {
         let group = batch.select(place, rows);
-        analyse_batch(analysis, &group, &group.predictions(0)?)
+        analyse_batch(analysis, &group, &group.group_predictions()?)
     })
 }
 
@@ -106,8 +120,11 @@ fn analyse_batch(analysis: &Analysis<'_>, batch: &Batch, predictions: &Predictio
 fn analyse_sketches(analysis: &Analysis<'_>, model: &Measured<()>, sketches: &Sketches) -> Result<Results> {
     // A file of sketches does not tell.
     let confidences = model.columns.as_ref().map(|columns| columns.multiclass == Multiclass::TopClass);
-    let all = analysis.run(sample_of(&sketches.all, confidences))?;
-    let groups = sketches.groups.as_ref().map(|groups| (groups.by.as_str(), groups.with_rows()));
+    let mut all = analysis.run(sample_of(&sketches.all, confidences))?;
+    let groups = sketches.groups.as_ref().map(|groups| {
+        all.empty_groups = groups.without_rows();
+        (groups.by.as_str(), groups.with_rows())
+    });
     with_groups(analysis, model, all, groups, |analysis, sketch| Ok(analysis.run(sample_of(sketch, confidences))?))
 }
 

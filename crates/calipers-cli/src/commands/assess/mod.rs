@@ -65,7 +65,7 @@ pub(crate) fn run(args: &AssessArgs, screen: &Screen) -> Result<String> {
     let tests = args.tests.then(|| Tests { link: args.options.link() });
     let how = How::Assess { significance, tests, of_group: false, waiting: &waiting };
     let reading = Reading { files: &args.files, cluster: args.resample.cluster.as_deref(), options: &args.options };
-    let mut results = reading.run(&Analysis { selected, all_needed: false, how })?;
+    let mut results = reading.run(&Analysis { selected, all_needed: false, each_class: true, how })?;
     drop(waiting);
     answers::adjust_for_groups(&mut results);
     Ok(if args.output.json { json::results(&results) } else { table::render(&results, screen) })

@@ -10,20 +10,24 @@ use crate::commands::analysis::answers::{Answer, Answers};
 use crate::dataset::model::Measured;
 use crate::render::grid::{Cell, Grid};
 use crate::render::screen::{Screen, Tone};
-use crate::render::{cells, legend, number};
+use crate::render::{cells, class_table, left_out, legend, number};
 
 type Results<'a> = &'a [Measured<Answers>];
 
 pub(crate) fn render(results: Results, screen: &Screen) -> String {
     let names = legend::names(results);
+    let level = assessments(results).next().map(|first| first.interval.level);
     let notes = [
         explanation(results),
+        class_table::explanation(results),
         reasons(results, &names, screen),
         legend::under(results, &names, results.iter().map(|measured| &measured.found.input)),
     ];
     let tables = values(results, &names).into_iter().chain(tests(results, &names));
     let tables: String = tables.map(|table| table.draw(screen) + "\n").collect();
-    screen.prose(&sentences(results, &names)) + "\n" + &tables + &screen.notes(&notes.concat())
+    let left_out = left_out::painted(&left_out::of_results(results, &names), screen);
+    let classes = class_table::all(results, &names, level.map_or(0.0, |level| 1.0 - level), screen);
+    screen.prose(&sentences(results, &names)) + &left_out + "\n" + &tables + &classes + &screen.notes(&notes.concat())
 }
 
 /// All measures of a single model; the first measure of each of several models and groups.
@@ -43,10 +47,8 @@ fn sentence(answer: &Answer) -> Option<String> {
         let (title, value) = (estimate.title(), number::significant(estimate.value));
         return Some(format!("{title} is {value}. There are too few clusters for an interval or a p-value."));
     };
-    let sentence = match answer.p_adjusted {
-        Some(p) => assessment.sentence_among_groups(p),
-        None => assessment.sentence(),
-    };
+    // Rows that were left out are reported once for all measures.
+    let sentence = assessment.conclusion(answer.p_adjusted.map(|p| (p, "groups")));
     let direction = assessment.parts.as_ref().map(|parts| format!("\n{}", direction(parts)));
     Some(sentence + &direction.unwrap_or_default())
 }
@@ -79,6 +81,8 @@ fn direction(parts: &Parts) -> String {
 pub(crate) struct Line<'a> {
     pub(crate) name: String,
     pub(crate) n: u64,
+    /// Rows that were left out, if there is a column for them.
+    pub(crate) left_out: Option<Cell>,
     /// `None` if the measure has an error.
     pub(crate) estimate: Option<&'a Estimate>,
     /// `None` if there are too few clusters.
@@ -88,8 +92,14 @@ pub(crate) struct Line<'a> {
 
 impl<'a> Line<'a> {
     fn new(name: &str, measured: &Measured<Answers>, answer: &'a Answer) -> Self {
-        let (estimate, assessment) = (answer.known().map(|known| &known.estimate), answer.assessment());
-        Line { name: name.to_owned(), n: measured.found.n, estimate, assessment, p_adjusted: answer.p_adjusted }
+        Line {
+            name: name.to_owned(),
+            n: measured.found.n,
+            left_out: None,
+            estimate: answer.known().map(|known| &known.estimate),
+            assessment: answer.assessment(),
+            p_adjusted: answer.p_adjusted,
+        }
     }
 
     /// Of the measure that decides for this one, if there is one.
@@ -132,8 +142,12 @@ fn values(results: Results, names: &[String]) -> Vec<Grid> {
     let tables = (0..n_measures).flat_map(|place| {
         let answers =
             || results.iter().zip(names).map(|(measured, name)| (name, measured, &measured.found.values[place]));
-        let lines: Vec<Line<'_>> =
-            answers().map(|(name, measured, answer)| Line::new(name, measured, answer)).collect();
+        let left_out = |measured| left_out::is_column(results).then(|| left_out::cell(measured));
+        let lines = answers().map(|(name, measured, answer)| {
+            let line = Line::new(name, measured, answer);
+            Line { left_out: left_out(measured), ..line }
+        });
+        let lines: Vec<Line<'_>> = lines.collect();
         let measure = answers().next().map_or("value", |(_, _, answer)| answer.name);
         let deciding = answers().find_map(|(_, _, answer)| deciding_name(answer)).map(|measure| {
             let lines = answers().filter_map(|(name, measured, answer)| Line::deciding(name, measured, answer));
@@ -152,6 +166,9 @@ pub(crate) fn grid(corner: &str, value: &str, lines: &[Line<'_>], compared: &[Es
     let mut table = Grid::default();
     table.names(corner, lines().map(|line| &line.name));
     table.numbers("n", lines().map(|line| number::count(line.n)));
+    if lines().any(|line| line.left_out.is_some()) {
+        table.numbers("left out", lines().map(|line| line.left_out.clone().unwrap_or_default()));
+    }
     let significant_digits = |estimate: &Estimate| number::significant(estimate.value).into();
     table.numbers(value, lines().map(|line| line.estimate.map_or_else(cells::error, significant_digits)));
     table.beside("interval", of_chance(|assessment| cells::interval(&assessment.interval).into()));
@@ -171,6 +188,10 @@ pub(crate) fn grid(corner: &str, value: &str, lines: &[Line<'_>], compared: &[Es
     }
     let bound = |estimate: &Estimate| number::bound(estimate.numerical_bound);
     table.numbers("num. ±", lines().map(|line| line.of_estimate(bound)));
+    let direction = |line: &Line<'_>| line.assessment?.parts.as_ref()?.direction_in_words();
+    if lines().any(|line| direction(line).is_some()) {
+        table.notes("direction", lines().map(|line| direction(line).unwrap_or_default()));
+    }
     table.notes("notes", lines().map(|line| line.of_estimate(legend::settings)));
     table
 }
@@ -230,8 +251,18 @@ pub(crate) fn explain<'a, I: Iterator<Item = &'a Assessment>>(assessments: impl 
             rules.into_iter().collect::<Vec<_>>().join(", or ")
         ),
         legend::BOUND.to_owned(),
+        if assessments().any(shows_direction) { legend::DIRECTION.to_owned() } else { String::new() },
+        if assessments().any(|assessment| assessment.bias_note().is_some()) {
+            legend::BIASED.to_owned() + "\n"
+        } else {
+            String::new()
+        },
     ]
     .concat()
+}
+
+fn shows_direction(assessment: &Assessment) -> bool {
+    assessment.parts.as_ref().is_some_and(|parts| parts.direction_in_words().is_some())
 }
 
 const DECIDED: &str = "p and debiased of ls_ece are those of its residual form, residual_ls_ece, which decides.\n";

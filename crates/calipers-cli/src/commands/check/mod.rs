@@ -1,23 +1,30 @@
 //! `calipers check`: a gate for CI. Is calibration error at most what was allowed?
 
+mod github;
+mod junit;
+mod rows;
 mod table;
+
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use calipers::inference::holm;
 use calipers::{Against, Assessment, Debias, Error, Estimate};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::Printed;
 use crate::args::significance::{IntervalArgs, ResampleArgs, Significance};
+use crate::args::values::one_of;
 use crate::args::{FilesArgs, OptionArgs, OutputArgs};
 use crate::commands::analysis::answers::{Analysis, Answer, Answers, How};
 use crate::commands::analysis::{Reading, selected};
 use crate::dataset::files;
 use crate::dataset::model::Measured;
-use crate::progress;
+use crate::output::Output;
 use crate::render::screen::Screen;
-use crate::render::{json, legend};
+use crate::render::{json, left_out, legend};
+use crate::{Printed, Status, progress};
+use rows::{EnoughRows, Share};
 
 /// Fail if a calibration error is above a maximum: a gate for CI that accounts for chance
 ///
@@ -26,6 +33,10 @@ use crate::render::{json, legend};
 /// undecided: that is a warning, or a failure with --strict. If there are several values (groups,
 /// models, measures), each is decided by a p-value that is adjusted for their number (Holm), so
 /// that chance alone fails a sound gate in at most 1 - level of all runs.
+///
+/// With --invalid count, invalid rows are left out. If that is more than --max-missing of the rows
+/// of a value, or fewer than --min-rows remain, the value is not measured: it has no verdict, and
+/// the exit code is 2.
 ///
 /// LS-ECE is decided by its residual form (residual_ls_ece), since noise on the logits alone makes
 /// LS-ECE of a calibrated model larger than 0. Groups are measured at the sigma of all rows. Pass a
@@ -42,20 +53,49 @@ pub(crate) struct CheckArgs {
     /// Fail what is undecided, too
     #[arg(long, help_heading = "Gate")]
     strict: bool,
+    /// The largest share of rows that --invalid count may leave out, for each value: 0.01 or 1%
+    #[arg(long, value_name = "SHARE", default_value = "1%", allow_negative_numbers = true, help_heading = "Gate")]
+    #[arg(value_parser = one_of::<Share>(&[]))]
+    max_missing: Share,
+    /// The fewest valid rows for each value
+    #[arg(long, value_name = "N", default_value = "1", help_heading = "Gate")]
+    min_rows: u64,
     #[command(flatten)]
     resample: ResampleArgs,
     #[command(flatten)]
     interval: IntervalArgs,
     #[command(flatten)]
     options: OptionArgs,
+    /// Format of the result. (--format is the format of the input)
+    #[arg(long, value_name = "FORMAT", default_value = "table", help_heading = "Output", conflicts_with = "json")]
+    output_format: OutputFormat,
+    /// Write the result to this file in --output-format, and print the table
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
     #[command(flatten)]
-    output: OutputArgs,
+    outcome: OutputArgs,
+}
+
+/// For whom the result is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OutputFormat {
+    /// For people
+    Table,
+    /// For programs; --json is the same
+    Json,
+    /// Annotations of GitHub Actions: an error for each value that failed or was not measured, a
+    /// warning for each that is undecided, and a notice if nothing failed
+    Github,
+    /// JUnit XML, which GitLab, Jenkins and others show: a test case for each value
+    Junit,
 }
 
 /// What is known of a value and its maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Failed,
+    /// Of too few rows.
+    NotMeasured,
     Undecided,
     Passed,
 }
@@ -69,6 +109,8 @@ struct Line {
     estimate: Estimate,
     /// What is known of chance; nothing for a group with too few clusters, which is undecided.
     tested: Option<Tested>,
+    /// Why there are too few rows for a verdict, if there are.
+    too_few: Option<String>,
     verdict: Verdict,
 }
 
@@ -100,7 +142,8 @@ impl Line {
             "above": tested.map(|tested| tested.against.above),
             "p_value": tested.map(|tested| tested.against.p_value),
             "p_adjusted": tested.map(|tested| tested.p_adjusted),
-            "verdict": self.verdict.name(),
+            "verdict": self.verdict.key(),
+            "reason": self.too_few,
         })
     }
 }
@@ -112,15 +155,24 @@ struct Gate {
     lines: Vec<Line>,
     level: f64,
     strict: bool,
+    enough: EnoughRows,
 }
 
 impl Verdict {
+    const ALL: [Verdict; 4] = [Verdict::Failed, Verdict::NotMeasured, Verdict::Undecided, Verdict::Passed];
+
     fn name(self) -> &'static str {
         match self {
             Verdict::Failed => "failed",
+            Verdict::NotMeasured => "not measured",
             Verdict::Undecided => "undecided",
             Verdict::Passed => "passed",
         }
+    }
+
+    /// As JSON and other programs have it.
+    fn key(self) -> &'static str {
+        if self == Verdict::NotMeasured { "not_measured" } else { self.name() }
     }
 }
 
@@ -129,17 +181,48 @@ impl Gate {
         self.lines.iter().filter(move |line| line.verdict == verdict)
     }
 
-    /// What becomes of the run.
+    /// What becomes of the run: the worst of all values. A failure comes first, since it is known.
     fn verdict(&self) -> Verdict {
-        let all = [Verdict::Failed, Verdict::Undecided];
-        all.into_iter().find(|verdict| self.lines_of(*verdict).next().is_some()).unwrap_or(Verdict::Passed)
+        let has = |verdict: Verdict| {
+            let is_empty = verdict == Verdict::NotMeasured && !self.empty_groups().is_empty();
+            is_empty || self.lines_of(verdict).next().is_some()
+        };
+        Verdict::ALL.into_iter().find(|verdict| has(*verdict)).unwrap_or(Verdict::Passed)
+    }
+
+    /// Groups of which no row is left: they are not measured, whatever share may be missing.
+    fn empty_groups(&self) -> Vec<String> {
+        self.results.iter().filter_map(left_out::empty_groups).collect()
+    }
+
+    /// How many rows of each model were left out, and why.
+    fn rows_left_out(&self) -> Vec<String> {
+        left_out::of_results(&self.results, &self.names)
+    }
+
+    fn status(&self) -> Status {
+        match self.verdict() {
+            Verdict::Failed => Status::TooHigh,
+            Verdict::NotMeasured => Status::NotMeasured,
+            Verdict::Undecided if self.strict => Status::TooHigh,
+            Verdict::Undecided | Verdict::Passed => Status::Fine,
+        }
+    }
+
+    fn rendered(&self, format: OutputFormat, screen: &Screen) -> String {
+        match format {
+            OutputFormat::Table => table::render(self, screen),
+            OutputFormat::Json => self.to_json(),
+            OutputFormat::Github => github::annotations(self),
+            OutputFormat::Junit => junit::document(self),
+        }
     }
 
     /// What would decide the undecided.
     fn remedy(&self) -> String {
         let n_undecided = self.lines_of(Verdict::Undecided).count();
         let n_of_resamples = self.lines.iter().filter(|line| line.wants_resamples()).count();
-        let n_of_clusters = self.lines.iter().filter(|line| line.tested.is_none()).count();
+        let n_of_clusters = self.lines_of(Verdict::Undecided).filter(|line| line.tested.is_none()).count();
         // Both ends of an interval, and Holm's adjustment of the least p-value for all lines.
         let needed = (2.0 * self.lines.len() as f64 / (1.0 - self.level) - 1e-6).ceil();
         let remedies = [
@@ -151,8 +234,16 @@ impl Gate {
         remedies.join(" or ")
     }
 
-    /// For standard error, if anything is undecided.
+    /// For standard error, if anything is undecided or not measured.
     fn warning(&self) -> Option<String> {
+        let reason = || self.lines.iter().find_map(|line| line.too_few.clone());
+        let too_few = reason().or_else(|| self.empty_groups().into_iter().next());
+        let not_measured = too_few.map(|reason| format!("not measured: {}", reason.trim_end_matches('.')));
+        let all: Vec<String> = not_measured.into_iter().chain(self.undecided_warning()).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+
+    fn undecided_warning(&self) -> Option<String> {
         let n_undecided = self.lines_of(Verdict::Undecided).count();
         let strict = if self.strict { "--strict makes this a failure" } else { "--strict would make this a failure" };
         let of = format!("{n_undecided} of {} undecided", self.lines.len());
@@ -169,10 +260,12 @@ impl Gate {
             object
         };
         json::document([
-            ("verdict", self.verdict().name().into()),
+            ("verdict", self.verdict().key().into()),
             ("sentence", table::sentence(self).into()),
             ("level", self.level.into()),
             ("strict", self.strict.into()),
+            ("max_missing", self.enough.max_missing.0.into()),
+            ("min_rows", self.enough.min_rows.into()),
             ("results", self.results.iter().enumerate().map(result).collect()),
         ])
     }
@@ -183,25 +276,33 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Printed> {
     let maxima = maxima(&args.max)?;
     let names: Vec<&str> = maxima.iter().map(|(name, _)| name.as_str()).collect();
     let selected = selected::by_names(&names, &args.options)?;
-    args.output.start_threads()?;
+    args.outcome.start_threads()?;
+    let files = args.files.input.open_files()?;
+    let output = args.output.as_deref().map(|path| {
+        files::reject_overwriting(path, &files)?;
+        Output::new(path)
+    });
+    let output = output.transpose()?;
     let waiting = progress::waiting();
     let level = significance.level;
     let how = How::Assess { significance, tests: None, of_group: false, waiting: &waiting };
     let reading = Reading { files: &args.files, cluster: args.resample.cluster.as_deref(), options: &args.options };
-    let results = reading.run(&Analysis { selected, all_needed: false, how })?;
+    let results = reading.run_on(&files, &Analysis { selected, all_needed: false, each_class: false, how })?;
     drop(waiting);
     let maxima: Vec<f64> = maxima.iter().map(|(_, maximum)| *maximum).collect();
-    let (lines, names) = (lines(&results, &maxima, level)?, legend::names(&results));
-    let gate = Gate { results, names, lines, level, strict: args.strict };
-    Ok(Printed {
-        text: if args.output.json { gate.to_json() } else { table::render(&gate, screen) },
-        warning: gate.warning(),
-        passed: match gate.verdict() {
-            Verdict::Passed => true,
-            Verdict::Undecided => !args.strict,
-            Verdict::Failed => false,
-        },
-    })
+    let enough = EnoughRows { max_missing: args.max_missing, min_rows: args.min_rows };
+    let (lines, names) = (lines(&results, &maxima, level, &enough)?, legend::names(&results));
+    let gate = Gate { results, names, lines, level, strict: args.strict, enough };
+    let format = if args.outcome.json { OutputFormat::Json } else { args.output_format };
+    let printed = match &output {
+        Some(output) => {
+            let plain = Screen { width: None, colours: false };
+            output.write(gate.rendered(format, &plain).as_bytes())?;
+            OutputFormat::Table
+        }
+        None => format,
+    };
+    Ok(Printed { text: gate.rendered(printed, screen), warning: gate.warning(), status: gate.status() })
 }
 
 /// Names of measures as the registry has them, with their maxima.
@@ -228,7 +329,7 @@ fn maxima(given: &[String]) -> Result<Vec<(String, f64)>> {
 }
 
 /// All values against their maxima; a value that is not available is an error.
-fn lines(results: &[Measured<Answers>], maxima: &[f64], level: f64) -> Result<Vec<Line>> {
+fn lines(results: &[Measured<Answers>], maxima: &[f64], level: f64, enough: &EnoughRows) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
     for (place, measured) in results.iter().enumerate() {
         let group = measured.group.as_ref().and_then(|group| Some(format!("{} {}: ", group.by, group.key.as_ref()?)));
@@ -240,19 +341,24 @@ fn lines(results: &[Measured<Answers>], maxima: &[f64], level: f64) -> Result<Ve
                 Ok::<Tested, anyhow::Error>(Tested { assessment, against, p_adjusted: 1.0 })
             });
             let (tested, verdict) = (tested.transpose()?, Verdict::Undecided);
-            lines.push(Line { place, measure, max: *max, estimate: known.estimate, tested, verdict });
+            let too_few = enough.reason(known.estimate.n, &measured.found.input);
+            lines.push(Line { place, measure, max: *max, estimate: known.estimate, tested, too_few, verdict });
         }
     }
     let p_value = |line: &Line| line.tested.as_ref().map_or(1.0, |tested| tested.against.p_value);
     let adjusted = holm(&lines.iter().map(p_value).collect::<Vec<f64>>());
     for (line, p_adjusted) in lines.iter_mut().zip(adjusted) {
-        let Some(tested) = &mut line.tested else { continue };
-        tested.p_adjusted = p_adjusted;
-        line.verdict = match (p_adjusted <= 1.0 - level + 1e-12, tested.against.above) {
-            (false, _) => Verdict::Undecided,
-            (true, true) => Verdict::Failed,
-            (true, false) => Verdict::Passed,
-        };
+        if let Some(tested) = &mut line.tested {
+            tested.p_adjusted = p_adjusted;
+            line.verdict = match (p_adjusted <= 1.0 - level + 1e-12, tested.against.above) {
+                (false, _) => Verdict::Undecided,
+                (true, true) => Verdict::Failed,
+                (true, false) => Verdict::Passed,
+            };
+        }
+        if line.too_few.is_some() {
+            line.verdict = Verdict::NotMeasured;
+        }
     }
     Ok(lines)
 }

@@ -1,9 +1,9 @@
 //! What a gate found, for people.
 
-use super::{Gate, Line, Tested, Verdict};
+use super::{EnoughRows, Gate, Line, Tested, Verdict};
 use crate::render::grid::{Cell, Grid};
 use crate::render::screen::{Screen, Tone};
-use crate::render::{cells, legend, number};
+use crate::render::{cells, left_out, legend, number};
 
 /// More that passed are counted and not listed.
 const MOST_PASSED: usize = 10;
@@ -13,13 +13,14 @@ pub(super) fn render(gate: &Gate, screen: &Screen) -> String {
     let notes = explanation(gate) + &legend::under(&gate.results, &gate.names, inputs);
     let lines = lines(gate);
     let table = if lines.is_empty() { String::new() } else { table(gate, &lines).draw(screen) };
-    let verdict = screen.paint(&sentence(gate), tone(gate.verdict()));
-    [verdict, "\n\n".to_owned(), table, "\n".to_owned(), screen.notes(&notes)].concat()
+    let verdict = screen.paint(&sentence(gate), tone(gate.verdict())) + "\n";
+    let left_out = left_out::painted(&gate.rows_left_out(), screen);
+    [verdict, left_out, "\n".to_owned(), table, "\n".to_owned(), screen.notes(&notes)].concat()
 }
 
 fn tone(verdict: Verdict) -> Tone {
     match verdict {
-        Verdict::Failed => Tone::Bad,
+        Verdict::Failed | Verdict::NotMeasured => Tone::Bad,
         Verdict::Undecided => Tone::Warning,
         Verdict::Passed => Tone::Good,
     }
@@ -28,22 +29,50 @@ fn tone(verdict: Verdict) -> Tone {
 /// The verdict in one line.
 pub(super) fn sentence(gate: &Gate) -> String {
     let verdict = gate.verdict();
-    if let [line] = &gate.lines[..] {
-        let (max, measure) = (line.max, decided(line));
-        return match verdict {
-            Verdict::Failed => format!("failed: {measure} is above {max}"),
-            Verdict::Undecided => {
-                let few = if line.wants_resamples() { "resamples" } else { "rows" };
-                format!("undecided: there are too few {few} to tell whether {measure} is above {max}")
-            }
-            Verdict::Passed => format!("passed: {measure} is at most {max}"),
-        };
+    if let ([line], []) = (&gate.lines[..], &gate.empty_groups()[..]) {
+        return format!("{}: {}", verdict.name(), finding(gate, line));
     }
-    let count = |verdict: Verdict| gate.lines_of(verdict).count();
-    let counts = [Verdict::Failed, Verdict::Undecided, Verdict::Passed].map(|verdict| {
+    let n_empty: usize = gate.results.iter().map(|measured| measured.found.empty_groups.len()).sum();
+    let count =
+        |verdict: Verdict| gate.lines_of(verdict).count() + if verdict == Verdict::NotMeasured { n_empty } else { 0 };
+    let counts = Verdict::ALL.map(|verdict| {
         (count(verdict) > 0).then(|| format!("{} {}", number::count(count(verdict) as u64), verdict.name()))
     });
     format!("{}: {}", verdict.name(), counts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+}
+
+/// What was found of one value.
+pub(super) fn finding(gate: &Gate, line: &Line) -> String {
+    let (max, measure) = (line.max, decided(line));
+    match line.verdict {
+        Verdict::Failed => format!("{measure} is above {max}"),
+        Verdict::NotMeasured => {
+            let input = &gate.results[line.place].found.input;
+            let (n, of) = (number::count(line.estimate.n), number::count(input.n_rows));
+            format!("only {n} of {of} rows could be measured, too few for a verdict on {measure}")
+        }
+        Verdict::Undecided => {
+            let few = if line.wants_resamples() { "resamples" } else { "rows" };
+            format!("there are too few {few} to tell whether {measure} is above {max}")
+        }
+        Verdict::Passed => format!("{measure} is at most {max}"),
+    }
+}
+
+/// The numbers behind a finding, in one line.
+pub(super) fn details(gate: &Gate, line: &Line) -> String {
+    let rows = format!("{} rows", number::count(line.estimate.n));
+    let value = format!("{} is {}", line.measure, number::significant(line.estimate.value));
+    let decided = line.deciding().map(|deciding| {
+        let (title, value) = (deciding.estimate.title(), number::significant(deciding.estimate.value));
+        format!("{title}, which decides, is {value}")
+    });
+    let interval = line.tested.as_ref().map(|tested| {
+        let p = if gate.lines.len() > 1 { tested.p_adjusted } else { tested.against.p_value };
+        let interval = cells::interval(&tested.assessment.deciding().interval);
+        format!("{} interval {interval}, p {}", number::percent(gate.level), number::p_value(p))
+    });
+    [Some(value), decided, interval, Some(rows)].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// What a verdict is about.
@@ -51,12 +80,12 @@ fn decided(line: &Line) -> String {
     line.deciding().map_or(line.measure, |deciding| deciding.estimate.title()).to_owned()
 }
 
-/// What failed, then what is undecided, then what passed, unless that is much.
+/// What failed, then what is not measured or undecided, then what passed, unless that is much.
 fn lines(gate: &Gate) -> Vec<&Line> {
     let passed: Vec<&Line> = gate.lines_of(Verdict::Passed).collect();
     let shown = if passed.len() > MOST_PASSED { &[][..] } else { &passed[..] };
-    let lines = gate.lines_of(Verdict::Failed).chain(gate.lines_of(Verdict::Undecided)).chain(shown.iter().copied());
-    lines.collect()
+    let worse = Verdict::ALL.into_iter().filter(|verdict| *verdict != Verdict::Passed);
+    worse.flat_map(|verdict| gate.lines_of(verdict)).chain(shown.iter().copied()).collect()
 }
 
 fn table(gate: &Gate, lines: &[&Line]) -> Grid {
@@ -70,6 +99,9 @@ fn table(gate: &Gate, lines: &[&Line]) -> Grid {
     }
     table.names("measure", lines().map(|line| line.measure));
     table.numbers("n", lines().map(|line| number::count(line.estimate.n)));
+    if left_out::is_column(&gate.results) {
+        table.numbers("left out", lines().map(|line| left_out::cell(&gate.results[line.place])));
+    }
     table.numbers("value", lines().map(|line| number::significant(line.estimate.value)));
     // The residual form of LS-ECE, which decides for it: with its interval.
     if gate.lines.iter().any(|line| line.deciding().is_some()) {
@@ -115,10 +147,23 @@ fn explanation(gate: &Gate) -> String {
                 "{p}; p (Holm): adjusted for {n_values} values. A value is decided if that is at most {significant}."
             ),
         }),
+        tested().any(|tested| tested.assessment.deciding().bias_note().is_some()).then(|| legend::BIASED.to_owned()),
+        gate.lines_of(Verdict::NotMeasured).next().map(|_| not_measured(gate)),
         clusters.map(|n| legend::clusters(n).trim_end().to_owned()),
         gate.lines.iter().any(|line| line.tested.is_none()).then(|| FEW_CLUSTERS.to_owned()),
     ];
     lines.into_iter().flatten().map(|line| line + "\n").collect()
+}
+
+/// What a verdict of too few rows means.
+fn not_measured(gate: &Gate) -> String {
+    let EnoughRows { max_missing, min_rows } = gate.enough;
+    let few = format!(", or fewer than {} remain (--min-rows)", number::count(min_rows));
+    format!(
+        "not measured: more than {} of the rows were left out (--max-missing){}.",
+        number::percent(max_missing.0),
+        if min_rows > 1 { few.as_str() } else { "" }
+    )
 }
 
 const RESIDUAL: &str = "residual: the residual form of LS-ECE, which is 0 for a calibrated model at any sigma. The verdict and the interval are \

@@ -24,6 +24,7 @@ fn of_models(selected: &Selected, comparison: &Comparison) -> Grid {
     let lines = comparison.models.iter().map(|(name, model)| Line {
         name: name.clone(),
         n: model.estimate.n,
+        left_out: None,
         estimate: Some(&model.estimate),
         assessment: Some(model),
         p_adjusted: None,

@@ -44,6 +44,6 @@ pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<String> {
     args.output.start_threads()?;
     let reading = Reading { files: &args.files, cluster: None, options: &args.options };
     let all_needed = !args.measures.are_named();
-    let results = reading.run(&Analysis { selected, all_needed, how: How::Measure(args.floor) })?;
+    let results = reading.run(&Analysis { selected, all_needed, each_class: true, how: How::Measure(args.floor) })?;
     Ok(if args.output.json { json::results(&results) } else { table::render(&results, screen) })
 }

@@ -8,10 +8,7 @@ use crate::commands::analysis::answers::{Answer, Answers, Known};
 use crate::dataset::model::{Measured, Method};
 use crate::render::grid::{Cell, Grid};
 use crate::render::screen::Screen;
-use crate::render::{cells, legend, number, wrap};
-
-/// Characters in a line of a heading, so that it is hardly wider than what is under it.
-const HEADING: usize = 12;
+use crate::render::{cells, class_table, left_out, legend, number};
 
 /// A p-value of at most so much stands out, since `measure` has no level.
 const SIGNIFICANT: f64 = 0.05;
@@ -22,15 +19,19 @@ pub(crate) fn render(results: Results, screen: &Screen) -> String {
     let names = legend::names(results);
     let notes = [
         explanation(results),
+        class_table::explanation(results),
         reasons(results, &names, screen),
         inputs_noted(results, &names, screen),
         legend::under(results, &names, results.iter().map(|measured| &measured.found.input)),
     ];
-    table(results, &names).draw(&screen.with_width()) + "\n" + &screen.notes(&notes.concat())
+    let left_out = left_out::painted(&left_out::of_results(results, &names), screen);
+    let tables = [table(results, &names).draw(&screen.with_width()), "\n".to_owned()].concat();
+    left_out + &tables + &class_table::all(results, &names, SIGNIFICANT, screen) + &screen.notes(&notes.concat())
 }
 
-/// A column of values, one for each line, with floors and p-values if there are any.
-fn add_values(table: &mut Grid, heading: &str, n: Option<String>, values: &[&Answer], floors: bool) {
+/// A column of values, one for each line after the `first` ones, with floors and p-values if there
+/// are any.
+fn add_values(table: &mut Grid, heading: &str, first: Vec<Cell>, values: &[&Answer], floors: bool) {
     let cells = |answer: &&Answer| match &answer.outcome {
         Ok(known) => (
             number::significant(known.estimate.value).into(),
@@ -39,8 +40,8 @@ fn add_values(table: &mut Grid, heading: &str, n: Option<String>, values: &[&Ans
         Err(_) => (cells::error(), Default::default()),
     };
     let (values, of_floors): (Vec<Cell>, Vec<(Cell, Cell)>) =
-        n.map(|n| (n.into(), Default::default())).into_iter().chain(values.iter().map(cells)).unzip();
-    table.numbers(&wrap::lines(heading, &['_', '-', ' ', '.'], HEADING, 0).join("\n"), values);
+        first.into_iter().map(|cell| (cell, Default::default())).chain(values.iter().map(cells)).unzip();
+    table.numbers(&legend::heading(heading), values);
     if floors {
         let (floors, p_values): (Vec<Cell>, Vec<Cell>) = of_floors.into_iter().unzip();
         table.beside("floor", floors);
@@ -71,8 +72,11 @@ fn table(results: Results, names: &[String]) -> Grid {
     if results.len() > shown.len() {
         table.names(by.as_deref().unwrap_or("predictions"), names);
         table.numbers("n", results.iter().map(n));
+        if left_out::is_column(results) {
+            table.numbers("left out", results.iter().map(left_out::cell));
+        }
         for ((_, name), values) in shown.iter().zip(&of_measures) {
-            add_values(&mut table, name, None, values, floors);
+            add_values(&mut table, name, Vec::new(), values, floors);
         }
         table.numbers("num. ±", of_models.iter().map(bound));
         let notes: Vec<String> = results.iter().map(smoothing).collect();
@@ -82,14 +86,16 @@ fn table(results: Results, names: &[String]) -> Grid {
         return table;
     }
     let corner = by.map_or("measure".to_owned(), |by| format!("measure, by {by}"));
-    table.names(&corner, std::iter::once("n").chain(shown.iter().map(|(_, name)| *name)));
+    let counts: &[&str] = if left_out::is_column(results) { &["n", "left out"] } else { &["n"] };
+    table.names(&corner, counts.iter().copied().chain(shown.iter().map(|(_, name)| *name)));
     for ((measured, name), values) in results.iter().zip(names).zip(&of_models) {
-        add_values(&mut table, name, Some(n(measured)), values, floors);
+        let first = [n(measured).into(), left_out::cell(measured)].into_iter().take(counts.len()).collect();
+        add_values(&mut table, name, first, values, floors);
     }
-    table.numbers("num. ±", std::iter::once(String::new()).chain(of_measures.iter().map(bound)));
+    table.numbers("num. ±", counts.iter().map(|_| String::new()).chain(of_measures.iter().map(bound)));
     if let [values] = &of_models[..] {
-        let settings = values.iter().map(|answer| answer.known().map(|known| legend::settings(&known.estimate)));
-        let notes: Vec<String> = std::iter::once(None).chain(settings).map(Option::unwrap_or_default).collect();
+        let settings = values.iter().map(|answer| answer.known().map(settings));
+        let notes: Vec<String> = counts.iter().map(|_| None).chain(settings).map(Option::unwrap_or_default).collect();
         if notes.iter().any(|notes| !notes.is_empty()) {
             table.notes("notes", notes);
         }
@@ -97,11 +103,17 @@ fn table(results: Results, names: &[String]) -> Grid {
     table
 }
 
-/// Sigma and the number of clipped rows, which belong to every value of LS-ECE.
+/// Sigma, the number of clipped rows and the direction, which belong to every value of LS-ECE.
 fn smoothing(measured: &Measured<Answers>) -> String {
-    let estimates = measured.found.values.iter().filter_map(Answer::known).map(|known| &known.estimate);
-    let mut smoothed = estimates.filter(|estimate| estimate.spec.family == Family::LogitSmoothing);
-    smoothed.next().map_or(String::new(), legend::settings)
+    let known = measured.found.values.iter().filter_map(Answer::known);
+    let mut smoothed = known.filter(|known| known.estimate.spec.family == Family::LogitSmoothing);
+    smoothed.next().map_or(String::new(), settings)
+}
+
+/// What was chosen from the data, and the direction of miscalibration.
+fn settings(known: &Known) -> String {
+    let settings = Some(legend::settings(&known.estimate)).filter(|settings| !settings.is_empty());
+    settings.into_iter().chain(known.direction()).collect::<Vec<_>>().join(", ")
 }
 
 fn known(results: Results<'_>) -> impl Iterator<Item = &Known> {
@@ -119,7 +131,10 @@ fn shown(results: Results) -> Vec<(usize, &'static str)> {
 
 fn explanation(results: Results) -> String {
     let estimates = || known(results).map(|known| &known.estimate);
-    let n_resamples = known(results).find_map(|known| known.floor.as_ref()).map(|floor| floor.n_resamples);
+    let classes = results.iter().flat_map(|measured| &measured.found.classes);
+    let of_classes = classes.flat_map(|class| &class.values).filter_map(Answer::known);
+    let floor = known(results).chain(of_classes).find_map(|known| known.floor.as_ref());
+    let n_resamples = floor.map(|floor| floor.n_resamples);
     let smoothed = estimates().any(|estimate| estimate.spec.name == LsEce::NAME);
     let link = estimates().find_map(|estimate| estimate.settings.text("link"));
     let sigmas: Vec<Option<f64>> = estimates()
@@ -132,6 +147,7 @@ fn explanation(results: Results) -> String {
         if smoothed { LS_ECE.to_owned() } else { String::new() },
         n_resamples.map_or(String::new(), legend::floor),
         if smoothed && n_resamples.is_some() { RESIDUAL.to_owned() } else { String::new() },
+        if known(results).any(|known| known.direction().is_some()) { DIRECTION.to_owned() } else { String::new() },
         legend::BOUND.to_owned(),
         link.filter(|link| *link != "logistic").map_or(String::new(), |link| format!("The link is {link}.\n")),
         if differ { legend::SIGMA_DIFFERS.to_owned() } else { String::new() },
@@ -142,6 +158,9 @@ fn explanation(results: Results) -> String {
 
 const LS_ECE: &str =
     "ls_ece: the mean gap between predicted probability and observed frequency, smoothed; 0 is perfect.\n";
+
+const DIRECTION: &str = "too high, too low, overconfident, underconfident: which way predictions are off, and by how much, if the data show \
+     it; without the bias that noise adds.\n";
 
 const RESIDUAL: &str = "p of ls_ece is that of its residual form, residual_ls_ece.\n";
 
@@ -158,7 +177,7 @@ fn reasons(results: Results, names: &[String], screen: &Screen) -> String {
     legend::reasons(all, results.len() > 1, screen)
 }
 
-/// What was smoothed, tied, rounded or left out, and what sets models apart. The smoothing is not
+/// What was smoothed, tied or rounded, and what sets models apart. The smoothing is not
 /// noted where the table itself has it: with a line for each model, and for one model.
 fn inputs_noted(results: Results, names: &[String], screen: &Screen) -> String {
     let alike = legend::all_alike(results);

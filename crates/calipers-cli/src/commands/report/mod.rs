@@ -6,9 +6,10 @@ mod pairing;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use calipers::Predictions;
+use calipers::{InputReport, Predictions};
 use calipers_report::{Groups, Model, Options, Report, Source};
 use clap::{ArgMatches, Args};
+use serde_json::{Value, json};
 
 use crate::args::significance::ResampleArgs;
 use crate::args::{self, InputArgs, OptionArgs, OutputArgs};
@@ -19,7 +20,7 @@ use crate::dataset::sketches::Sketches;
 use crate::dataset::{Content, Dataset, Reader, groups};
 use crate::output::{Output, OutputFolder};
 use crate::progress;
-use crate::render::{json, legend, number};
+use crate::render::{json, left_out, legend, number};
 
 /// Write a report: one self-contained HTML page about one or more models
 ///
@@ -92,6 +93,9 @@ pub(crate) fn run(args: &ReportArgs, matches: &ArgMatches) -> Result<String> {
     let checked = checked.collect::<Result<Vec<_>>>()?;
     let waiting = progress::waiting();
     progress::begin(&waiting, "values");
+    let models: Vec<Measured<()>> = datasets.iter().flat_map(|dataset| dataset.models.clone()).collect();
+    let inputs_read: Vec<(String, &InputReport)> =
+        legend::names(&models).into_iter().zip(reports(&datasets, &checked)).collect();
     let values = report(args, options, &datasets, &checked)?.gather()?;
     progress::begin(&waiting, "page");
     let (html, charts) = (values.to_html(), values.charts());
@@ -112,13 +116,31 @@ pub(crate) fn run(args: &ReportArgs, matches: &ArgMatches) -> Result<String> {
             ("file", output.display().to_string().into()),
             ("from", files::names(&inputs)),
             ("n_models", n_models.into()),
+            ("models", inputs_read.iter().map(|(name, input)| of_model(name, input)).collect()),
             ("n_bytes", html.len().into()),
             ("charts", charts.iter().map(|(name, _)| name.as_str()).collect()),
         ]));
     }
     let models = if n_models == 1 { "1 model".to_owned() } else { format!("{n_models} models") };
     let size = number::count(html.len() as u64);
-    Ok(crate::printable(&format!("{}: {models}, {size} bytes", output.display())) + "\n")
+    let left_out = left_out::sentences(inputs_read.iter().map(|(name, input)| (name.as_str(), *input)));
+    let left_out: String = left_out.iter().map(|sentence| format!("{sentence}\n")).collect();
+    Ok(crate::printable(&format!("{}: {models}, {size} bytes", output.display())) + "\n" + &left_out)
+}
+
+fn of_model(name: &str, input: &InputReport) -> Value {
+    json!({ "name": name, "input": json::input(input) })
+}
+
+/// What happened to the rows of each model, in the order of the models.
+fn reports<'a>(datasets: &'a [Dataset], checked: &'a [Vec<Checked<'a>>]) -> Vec<&'a InputReport> {
+    let of_dataset = |(dataset, checked): (&'a Dataset, &'a Vec<Checked<'a>>)| -> Vec<&'a InputReport> {
+        match &dataset.content {
+            Content::Sketches(all) => all.iter().map(|sketches| sketches.all.report()).collect(),
+            Content::Rows(_) => checked.iter().map(|model| model.predictions.report()).collect(),
+        }
+    };
+    datasets.iter().zip(checked).flat_map(of_dataset).collect()
 }
 
 /// A model whose rows are valid.
