@@ -44,6 +44,7 @@ pub(crate) fn report<'py>(
     let Question { multiclass, ties } = Question::read(&options)?;
     let (clusters, groups) = (Clusters::new(&options)?, GroupColumn::new(&options)?);
     let (clusters, groups) = (clusters.numbers()?, groups.as_ref().map(GroupColumn::read).transpose()?);
+    let class_names = options.class_names()?;
     let (title, origin): (Option<String>, _) =
         (options.read("title")?, Origin { files: vec!["arrays in Python".to_owned()], ..Origin::default() });
     let mut inputs = Vec::new();
@@ -74,6 +75,9 @@ pub(crate) fn report<'py>(
             let clusters = clusters.as_ref().map(|clusters| clusters[place].as_slice());
             let mut model =
                 Model::new(*name, Source::Rows { predictions, multiclass, ties, clusters }).origin(origin.clone());
+            if let Some(names) = &class_names {
+                model = model.class_names(names.clone());
+            }
             if let Some(groups) = &groups {
                 model = model.groups(groups.of(predictions)?);
             }

@@ -50,6 +50,7 @@ pub struct Model<'a> {
     name: String,
     source: Source<'a>,
     groups: Option<Groups<'a>>,
+    class_names: Option<Vec<String>>,
     origin: Origin,
 }
 
@@ -74,12 +75,15 @@ pub enum Source<'a> {
 impl<'a> Model<'a> {
     /// A model without groups.
     pub fn new(name: impl Into<String>, source: Source<'a>) -> Self {
-        Model { name: name.into(), source, groups: None, origin: Origin::default() }
+        Model { name: name.into(), source, groups: None, class_names: None, origin: Origin::default() }
     }
 
     setters! {
         /// Groups of the rows, each of which is measured on its own.
         groups(groups: Groups<'a>) |model| model.groups = Some(groups);
+
+        /// The names of the classes, in the order of their probabilities; numbers unless set.
+        class_names(names: Vec<String>) |model| model.class_names = Some(names);
 
         /// Where the predictions came from, so that a reader can make the report again.
         origin(origin: Origin) |model| model.origin = origin;
@@ -231,14 +235,14 @@ impl Source<'_> {
     }
 
     /// How several classes became one probability and one outcome, in words.
-    fn question(&self) -> Option<String> {
+    fn question(&self, class_name: impl Fn(usize) -> String) -> Option<String> {
         let Source::Rows { predictions, multiclass, .. } = self else { return None };
         match multiclass.resolved(predictions.n_classes()) {
             Multiclass::TopClass | Multiclass::Classwise => {
                 let n_classes = predictions.n_classes();
                 Some(format!("the top of {n_classes} classes: its probability, and whether it was correct"))
             }
-            Multiclass::Class(class) => Some(format!("class {class} against the rest")),
+            Multiclass::Class(class) => Some(format!("class {} against the rest", class_name(class))),
             Multiclass::Auto => None,
         }
     }
@@ -267,6 +271,10 @@ fn means(sample: Sample<'_>, options: &Options) -> Result<(f64, f64), Error> {
 }
 
 impl Model<'_> {
+    fn class_name(&self, class: usize) -> String {
+        self.class_names.as_ref().and_then(|names| names.get(class).cloned()).unwrap_or_else(|| class.to_string())
+    }
+
     fn values(
         &self,
         view: Option<&BinaryView<'_>>,
@@ -289,7 +297,7 @@ impl Model<'_> {
         let sigma = ls_ece.settings.number("sigma").unwrap_or(1.0);
         let classes = match &self.source {
             Source::Rows { predictions, .. } if predictions.n_classes() > 2 => {
-                Some(parts::classes(predictions, clusters, options)?)
+                Some(parts::classes(predictions, |class| self.class_name(class), clusters, options)?)
             }
             _ => None,
         };
@@ -303,7 +311,7 @@ impl Model<'_> {
             clustered: clusters.is_some(),
             from_sketch: sample.is_sketch(),
             drawn_from_sketch: drawn.is_sketch(),
-            question: self.source.question(),
+            question: self.source.question(|class| self.class_name(class)),
             means: means(drawn, options)?,
             sigma,
             reliability: reliability::gather(drawn, sigma, options, detail)?,

@@ -90,12 +90,13 @@ impl Part {
 /// Each class against the rest, with the automatic sigma of each.
 pub(super) fn classes(
     predictions: &Predictions<'_>,
+    name: impl Fn(usize) -> String,
     clusters: Option<&[u32]>,
     options: &Options,
 ) -> Result<Parts, Error> {
     let views =
         (0..predictions.n_classes()).map(|class| predictions.one_class(class)).collect::<Result<Vec<_>, Error>>()?;
-    let named = views.iter().enumerate().map(|(class, view)| (class.to_string(), sample_of(view, clusters)));
+    let named = views.iter().enumerate().map(|(class, view)| (name(class), sample_of(view, clusters)));
     let parts = measured("class", &named.collect::<Vec<_>>(), &options.ls_ece, options)?;
     let mean = predictions.estimate(Multiclass::Classwise, Ties::First, &options.ls_ece).ok();
     Ok(Parts { mean: mean.map(|estimate| estimate.value), ..parts })
