@@ -159,7 +159,9 @@ def positive_label(pos_label: PosLabel, labels: Array | list[str]) -> str | None
 
 def _array(values: object, what: str, max_ndim: int) -> tuple[Array, Mask | None]:
     """The values without a copy, and which are missing; (n, 1) is a column too."""
-    array, missing = _rows_of_lists(*read_array(values, what), what)
+    array, missing = read_array(values, what)
+    if max_ndim == 2:
+        array, missing = _rows_of_lists(array, missing, what)
     width = array.shape[1] if array.ndim == 2 else 1
     if array.ndim not in (1, 2) or width == 0 or (width > 1 and max_ndim == 1):
         raise _core.input_error("shape", what, str(array.shape))
@@ -168,8 +170,9 @@ def _array(values: object, what: str, max_ndim: int) -> tuple[Array, Mask | None
 
 def _rows_of_lists(array: Array, missing: Mask | None, what: str) -> tuple[Array, Mask | None]:
     """A column of lists or arrays, as pandas has it, as rows; anything else as it is."""
-    if array.ndim != 1 or array.dtype.kind != "O":
+    if array.dtype.kind != "O" or not (array.ndim == 1 or array.shape[1:] == (1,)):
         return array, missing
+    array, missing = array.ravel(), None if missing is None else missing.ravel()
     is_row = np.array([isinstance(value, (list, tuple, np.ndarray)) for value in array], dtype=bool)
     # pandas writes a missing list as NaN.
     nulls = _either(missing, _nulls_and_nan(array)) if is_row.any() else is_row

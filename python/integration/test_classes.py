@@ -180,7 +180,7 @@ def test_a_classifier_of_text_classes_works_as_it_is() -> None:
     x, numbers = load_iris(return_X_y=True)
     names = load_iris().target_names
     x_train, x_test, y_train, y_test = train_test_split(x, names[numbers], random_state=0, test_size=0.5)
-    model = LogisticRegression(max_iter=50).fit(x_train, y_train)
+    model = LogisticRegression(max_iter=1000).fit(x_train, y_train)
     rows = model.predict_proba(x_test)
     coded = np.searchsorted(model.classes_, y_test)
     for classes in (None, model.classes_):
@@ -194,6 +194,12 @@ def test_a_classifier_of_text_classes_works_as_it_is() -> None:
     assert table["value"].mean() == pytest.approx(found.value, abs=2e-6)
     binary = y_test == "virginica"
     assert cal.log_loss(binary, rows[:, 2]) == pytest.approx(log_loss(binary, rows[:, 2]))
+
+
+def test_a_column_of_tuples_still_tells_clusters_apart() -> None:
+    pairs = pd.Series([(row % 4, row % 5) for row in range(N)])
+    found = cal.assess(Y, P, cluster=pairs, n_resamples=50)
+    assert found.to_dict() == cal.assess(Y, P, cluster=np.arange(N) % 20, n_resamples=50).to_dict()
 
 
 def test_one_hot_targets_of_a_metric() -> None:
