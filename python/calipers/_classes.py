@@ -56,14 +56,16 @@ def coded(
     elif pos_label is not None or not isinstance(labels, list):
         return None
     values, places, missing = _distinct(labels, missing)
+    if names is None and n_columns <= 2:
+        names = _outcomes(values)
+    if names is None and n_columns > 1:
+        names = _sorted(values, n_columns, whole)
     if names is None:
-        names = _outcomes(values) if n_columns == 1 else _sorted(values, n_columns, whole)
-        if names is None:
-            # The core has the error for labels that do not tell, and for no labels at all.
-            return None
+        # The core has the error for labels that do not tell, and for no labels at all.
+        return None
     numbers = {_text(name): number for number, name in enumerate(names)}
     texts = [_text(value) for value in values]
-    found = [numbers.get(text, numbers.get(_ALIASES.get(text, ""))) for text in texts]
+    found = [numbers.get(text, numbers.get(_ALIASES.get(text, text))) for text in texts]
     unknown = [value for value, number in zip(values, found, strict=True) if number is None]
     beyond = iter(range(len(names), len(names) + len(unknown)))
     codes = np.array([next(beyond) if number is None else number for number in found], dtype=np.int32)
@@ -151,8 +153,8 @@ def _distinct(labels: Array | list[str], missing: Mask | None) -> tuple[list[Any
 
 def _outcomes(values: list[str]) -> list[str] | None:
     """Of words that tell which outcome is 1, those for 0 and 1."""
+    found = {value.strip().lower(): value for value in values}
     for words in _OUTCOMES:
-        found = {value.strip().lower(): value for value in values}
         if values and len(found) == len(values) and set(found) <= set(words):
             return [found.get(word, word) for word in words]
     return None

@@ -95,9 +95,7 @@ def float_column(values: ArrayLike, what: str, max_ndim: int = 1) -> tuple[Array
 def label_column(values: ArrayLike, max_ndim: int = 1) -> tuple[Array | list[str], Mask | None]:
     """Numbers and bools as they are, text as a list of strings."""
     array, missing = _array(values, "labels", max_ndim)
-    if array.dtype.kind in "UST":
-        array = array.astype(object)
-    if array.dtype.kind == "O":
+    if array.dtype.kind in "OUST":
         labels, nulls = _labels_of(array)
         if isinstance(labels, list) and len(labels) > len(array):
             raise _core.input_error("shape", "labels", f"text of shape {array.shape}")
@@ -235,7 +233,10 @@ def _number(value: object, what: str, row: int) -> float:
 
 
 def _labels_of(array: Array) -> tuple[Array | list[str], Mask]:
-    """Python objects as labels of one type, and which of them stand for nothing."""
+    """Text or Python objects as labels of one type, and which of them stand for nothing."""
+    if array.dtype.kind == "U":
+        return array.ravel().tolist(), np.zeros(array.shape, np.bool_)
+    array = array.astype(object, copy=False)
     nulls = _nulls(array)
     if any(isinstance(value, str) for value in array.flat):
         # pandas writes a missing string as NaN.

@@ -132,6 +132,21 @@ def test_words_that_do_not_tell_need_pos_label(words: tuple[str, str]) -> None:
 
 def test_words_are_read_where_there_is_only_one_of_them() -> None:
     assert cal.brier_score(["no", "no"], [0.5, 0.5]) == cal.brier_score([0, 0], [0.5, 0.5])
+    assert cal.brier_score(["yes"], [[0.4, 0.6]]) == cal.brier_score([1], [[0.4, 0.6]])
+    assert cal.Sketch().update(["Yes"], [[0.4, 0.6]]) == cal.Sketch().update([1], [[0.4, 0.6]])
+    assert error(["sick"], [[0.4, 0.6]])[0] == "invalid_setting"
+
+
+def test_a_class_may_have_an_empty_name() -> None:
+    rule = 'label in row 1 must be "" or "a", got "b"'
+    assert error(["", "b"], [0.5, 0.5], classes=["", "a"]) == ("unknown_label", rule)
+
+
+def test_bools_are_the_classes_0_and_1() -> None:
+    expected = cal.ls_ece(Y, P)
+    assert cal.ls_ece(Y == 1, P, classes=[0, 1]) == cal.ls_ece(Y, P, classes=[False, True]) == expected
+    assert cal.ls_ece(Y == 1, P, classes=["False", "True"]) == expected
+    assert cal.ls_ece(Y == 1, 1 - P, classes=[True, False]) == cal.ls_ece(Y == 0, 1 - P)
 
 
 def test_a_class_is_asked_for_by_its_name() -> None:
