@@ -2,6 +2,7 @@
 
     __arrow_c_array__, __arrow_c_stream__   pyarrow, polars, pandas, DuckDB   -> Arrow
     __dlpack__                              torch, JAX, CuPy                  -> DLPack
+    toarray                                 scipy.sparse                      -> numpy
     buffer, __array__, lists                numpy, pandas                     -> numpy
 
 Nothing here knows a library, and none is imported: values are read through a protocol. Values with
@@ -82,7 +83,8 @@ def _is_of_numpy(values: object) -> bool:
         return False
     dtypes = getattr(values, "dtypes", None)
     named = list(dtypes) if isinstance(dtypes, Iterable) else [getattr(values, "dtype", dtypes)]
-    return all(isinstance(dtype, np.dtype) for dtype in named)
+    # Sparse columns of pandas have the type of their values as `subtype`.
+    return all(isinstance(getattr(dtype, "subtype", dtype), np.dtype) for dtype in named)
 
 
 def _through_numpy(values: object, what: str) -> Read:
@@ -98,6 +100,11 @@ def _through_numpy(values: object, what: str) -> Read:
     array = np.asarray(array)
     # What jax and ml_dtypes add to numpy.
     return Read(_widened(array.view(np.uint16)) if array.dtype.name == "bfloat16" else array, missing)
+
+
+def _through_toarray(values: Any, what: str) -> Read:  # noqa: ARG001 (the signature of all readers)
+    """A sparse matrix, with its zeros."""
+    return Read(np.asarray(values.toarray()), None)
 
 
 def _through_dlpack(values: object, what: str) -> Read | None:  # noqa: ARG001 (the signature of all readers)
@@ -203,4 +210,5 @@ def _of_chunk(chunk: _Chunk) -> Read:
 _READERS = (
     (("__arrow_c_array__", "__arrow_c_stream__"), _through_arrow),
     (("__dlpack__",), _through_dlpack),
+    (("toarray",), _through_toarray),
 )

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from calipers import _core
-from calipers._arrays import ArrayLike
-from calipers._assess import Assessment, Clusters, Interval, p_value_text
+from calipers._arrays import ArrayLike, SupportsArrowStream
+from calipers._assess import Clusters
+from calipers._assessment import Assessment, Interval, p_value_text
 from calipers._documented import documented
 from calipers._inputs import cluster_column
 from calipers._measures import named
-from calipers._predictions import Predictions, ask_models, read_models, split
+from calipers._predictions import Predictions, ask_models, models_of, read_models, split
 from calipers._progress import shown
 from calipers._result import Result, html_table, html_text
 from calipers._row_options import CompareOptions, Unpack
@@ -139,7 +140,7 @@ def _floor(found: Assessment) -> str:
 @documented
 def compare(
     y_true: ArrayLike | Mapping[str, Predictions],
-    y_prob: Mapping[str, ArrayLike] | None = None,
+    y_prob: Mapping[str, ArrayLike] | SupportsArrowStream | None = None,
     *,
     measure: str = "ls_ece",
     level: float = 0.95,
@@ -172,13 +173,13 @@ def compare(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or dict of Predictions
-        Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1. A dict has the
-        `Predictions` of each model by its name, all of the same rows, and stands for `y_true`,
-        `y_prob` and the options of rows.
-    y_prob : dict of array-like, optional
+    y_true : array-like of shape (n,), one-hot of shape (n, k), or dict of Predictions
+        Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1 (or see `classes`). A
+        dict has the `Predictions` of each model by its name, all of the same rows, and stands for
+        `y_true`, `y_prob` and the options of rows.
+    y_prob : dict of array-like, or data frame, optional
         The probabilities of each model by its name, two models at least: row i of each is about
-        outcome i.
+        outcome i. Each column of a data frame of pandas, polars or pyarrow is a model.
     measure : str
         Any name of `measures` of which a larger value is worse. One sigma serves all models: where
         it is chosen automatically, the geometric mean of theirs.
@@ -219,10 +220,11 @@ def compare(
     >>> found.models["careful"].significant
     False
     """
-    if not isinstance(y_true if y_prob is None else y_prob, Mapping):
-        raise TypeError(f"y_prob must be a dict of models by name, got {type(y_prob).__name__}")
+    given = None if y_prob is None else models_of(y_prob)
+    if given is None and not (y_prob is None and isinstance(y_true, Mapping)):
+        raise TypeError(f"y_prob must be a dict or a data frame of models by name, got {type(y_prob).__name__}")
     of_rows, of_measure = split(compare, options)
-    models, asked = read_models(compare, y_true, y_prob, of_rows), named(measure, of_measure)
+    models, asked = read_models(compare, y_true, given, of_rows), named(measure, of_measure)
     drawn = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
     with shown(progress, f"compare {measure}") as show:
         choices = {**asked.options, **drawn, "cluster": cluster_column(cluster), "progress": show}

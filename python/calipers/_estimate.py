@@ -12,7 +12,8 @@ _COUNTS = ("n_clipped", "n_ties", "n_rounded", "left_out")
 _ATTRIBUTES = ("measure", "numerical_bound", "standard_error", "n", *_COUNTS, "settings", "per_class")
 # Settings that the repr shows, where they are set.
 _OF_SMOOTHING = ("sigma", "noise", "smoothing", "kernel", "bandwidth", "length_scale", "link")
-_SHOWN = (*_OF_SMOOTHING, "n_samples", "random_state", "n_bins", "strategy", "norm", "compat", "multiclass")
+_OF_BINS = ("n_bins", "strategy", "norm", "compat")
+_SHOWN = (*_OF_SMOOTHING, "n_samples", "random_state", *_OF_BINS, "multiclass", "class_name")
 
 
 class Estimate(float):

@@ -1,6 +1,7 @@
 """Arrays of any library -> contiguous columns that the compiled half borrows in place.
 
     _arrays.py -> array, missing -> floats | labels | clusters -> Columns
+                                    labels -> _classes.py -> numbers of classes
 
 Shapes and types are checked here. Values are checked once, in the core.
 """
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from calipers import _core
 from calipers._arrays import Array, ArrayLike, Mask, read_array
+from calipers._classes import Coded
 
 Options: TypeAlias = dict[str, object]
 
@@ -24,8 +26,9 @@ Noise: TypeAlias = (
     Literal["gaussian"] | Literal["uniform"] | Literal["laplace"] | Literal["logistic"] | Literal["epanechnikov"]
 )
 Link: TypeAlias = Literal["logistic"] | Literal["probit"] | Literal["cloglog"]
-Multiclass: TypeAlias = Literal["top_class", "classwise"] | int | None
-OneView: TypeAlias = Literal["top_class"] | int | None
+# "top_class", "classwise", or the name of a class.
+Multiclass: TypeAlias = str | int | None
+OneView: TypeAlias = str | int | None
 Ties: TypeAlias = Literal["first"] | Literal["any"]
 Invalid: TypeAlias = Literal["reject"] | Literal["count"]
 NBins: TypeAlias = int | Literal["auto"]
@@ -42,6 +45,9 @@ class Columns(NamedTuple):
     """The arrays of one call: in C order, aligned, of types that the core reads."""
 
     labels: Array | list[str]
+    # What labels must be and how each was written, where they are numbers that stand for others.
+    label_rule: str | None
+    label_texts: list[str] | None
     scores: Array
     weights: Array | None
     missing_labels: Mask | None
@@ -51,12 +57,22 @@ class Columns(NamedTuple):
 
 def columns(y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None, from_logits: bool) -> Columns:
     """The columns of a call, with an error for a wrong shape or type."""
-    labels, missing_labels = label_column(y_true)
+    labels, missing_labels = label_column(y_true, max_ndim=2)
     scores, missing_scores = score_column(y_prob, from_logits)
     weights, missing_weights = None, None
     if sample_weight is not None:
         weights, missing_weights = float_column(sample_weight, "weights")
-    return Columns(labels, scores, weights, missing_labels, missing_scores, missing_weights)
+    return Columns(labels, None, None, scores, weights, missing_labels, missing_scores, missing_weights)
+
+
+def with_classes(columns: Columns, found: Coded) -> Columns:
+    """The columns with labels that are numbers of classes."""
+    return columns._replace(
+        labels=np.ascontiguousarray(found.labels),
+        label_rule=found.rule,
+        label_texts=found.texts,
+        missing_labels=_by_row(found.missing),
+    )
 
 
 def score_column(values: ArrayLike, from_logits: bool) -> tuple[Array, Mask | None]:
@@ -76,13 +92,13 @@ def float_column(values: ArrayLike, what: str, max_ndim: int = 1) -> tuple[Array
     return _in_place(array, np.float32 if single else np.float64), _by_row(missing)
 
 
-def label_column(values: ArrayLike) -> tuple[Array | list[str], Mask | None]:
+def label_column(values: ArrayLike, max_ndim: int = 1) -> tuple[Array | list[str], Mask | None]:
     """Numbers and bools as they are, text as a list of strings."""
-    array, missing = _array(values, "labels", 1)
-    if array.dtype.kind in "UST":
-        array = array.astype(object)
-    if array.dtype.kind == "O":
+    array, missing = _array(values, "labels", max_ndim)
+    if array.dtype.kind in "OUST":
         labels, nulls = _labels_of(array)
+        if isinstance(labels, list) and len(labels) > len(array):
+            raise _core.input_error("shape", "labels", f"text of shape {array.shape}")
         return labels, _by_row(_either(missing, nulls))
     if array.dtype.kind == "b":
         # A bool made by reinterpreting bytes may hold a byte that is neither 0 nor 1; others are
@@ -110,7 +126,7 @@ def cluster_column(values: ArrayLike | Sequence[Hashable] | None) -> NDArray[np.
     else:
         array, missing = _array(values, "clusters", 1)
         array = array.ravel()
-    nulls = _without_cluster(array) if missing is None else _without_cluster(array) | missing.ravel()
+    nulls = _nulls_and_nan(array) if missing is None else _nulls_and_nan(array) | missing.ravel()
     if nulls.any():
         raise _core.no_cluster(int(nulls.argmax()))
     if array.dtype.kind != "O":
@@ -123,7 +139,7 @@ def cluster_column(values: ArrayLike | Sequence[Hashable] | None) -> NDArray[np.
         raise _core.input_error("wrong_type", "clusters", " and ".join(sorted(names))) from None
 
 
-def _without_cluster(array: Array) -> Mask:
+def _nulls_and_nan(array: Array) -> Mask:
     """Nulls, NaN and NaT: values that are not even like themselves."""
     if array.dtype.kind != "O":
         unlike_itself: Mask = array != array
@@ -142,10 +158,34 @@ def positive_label(pos_label: PosLabel, labels: Array | list[str]) -> str | None
 def _array(values: object, what: str, max_ndim: int) -> tuple[Array, Mask | None]:
     """The values without a copy, and which are missing; (n, 1) is a column too."""
     array, missing = read_array(values, what)
+    if max_ndim == 2:
+        array, missing = _rows_of_lists(array, missing, what)
     width = array.shape[1] if array.ndim == 2 else 1
     if array.ndim not in (1, 2) or width == 0 or (width > 1 and max_ndim == 1):
         raise _core.input_error("shape", what, str(array.shape))
     return array, missing
+
+
+def _rows_of_lists(array: Array, missing: Mask | None, what: str) -> tuple[Array, Mask | None]:
+    """A column of lists or arrays, as pandas has it, as rows; anything else as it is."""
+    if array.dtype.kind != "O" or not (array.ndim == 1 or array.shape[1:] == (1,)):
+        return array, missing
+    array, missing = array.ravel(), None if missing is None else missing.ravel()
+    is_row = np.array([isinstance(value, (list, tuple, np.ndarray)) for value in array], dtype=bool)
+    # pandas writes a missing list as NaN.
+    nulls = _either(missing, _nulls_and_nan(array)) if is_row.any() else is_row
+    if not is_row[~nulls][:1].any():
+        return array, missing
+    if not (is_row | nulls).all():
+        row = int((is_row | nulls).argmin())
+        raise _core.input_error("wrong_type", what, f"{type(array[row]).__name__} in row {row} of a column of lists")
+    try:
+        rows = np.array([list(value) for value in array[is_row]])
+    except ValueError:
+        raise _core.input_error("shape", what, "rows of different lengths") from None
+    whole = np.zeros((len(array), *rows.shape[1:]), rows.dtype)
+    whole[is_row] = rows
+    return whole, nulls
 
 
 def _in_place(array: Array, dtype: np.typing.DTypeLike) -> Array:
@@ -193,7 +233,10 @@ def _number(value: object, what: str, row: int) -> float:
 
 
 def _labels_of(array: Array) -> tuple[Array | list[str], Mask]:
-    """Python objects as labels of one type, and which of them stand for nothing."""
+    """Text or Python objects as labels of one type, and which of them stand for nothing."""
+    if array.dtype.kind == "U":
+        return array.ravel().tolist(), np.zeros(array.shape, np.bool_)
+    array = array.astype(object, copy=False)
     nulls = _nulls(array)
     if any(isinstance(value, str) for value in array.flat):
         # pandas writes a missing string as NaN.

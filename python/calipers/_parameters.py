@@ -1,8 +1,8 @@
 """Parameters that several functions share, as docstrings have them, and what functions return.
 
-y_true : array-like of shape (n,), or Predictions
-    Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1. `Predictions` stand
-    for `y_true`, `y_prob` and the options of rows.
+y_true : array-like of shape (n,), one-hot of shape (n, k), or Predictions
+    Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1 (or see `classes`).
+    `Predictions` stand for `y_true`, `y_prob` and the options of rows.
 y_prob : array-like of shape (n,), (n, 2) or (n, k), optional
     Probabilities of outcome 1, or of each class; left out beside `Predictions`. float32 and
     float64 in C order are read in place.

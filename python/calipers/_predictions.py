@@ -11,10 +11,11 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 
 from calipers import _core
-from calipers._arrays import ArrayLike
+from calipers._arrays import Array, ArrayLike
+from calipers._classes import class_number, coded
 from calipers._documented import documented
 from calipers._estimate import Estimate
-from calipers._inputs import Columns, Options, columns, positive_label, score_column
+from calipers._inputs import Columns, Options, columns, positive_label, score_column, with_classes
 from calipers._row_options import ROW_DEFAULTS, RowOptions, Unpack
 
 T = TypeVar("T")
@@ -23,18 +24,29 @@ T = TypeVar("T")
 class Rows:
     """Columns with the options of how they are read.
 
-    Values are checked by the core, in each call.
+    Values are checked by the core, in each call. `whole` is whether these are all rows, and not one
+    batch of several.
     """
 
-    def __init__(self, y_true: ArrayLike, y_prob: ArrayLike, options: Mapping[str, object]) -> None:
+    def __init__(
+        self, y_true: ArrayLike, y_prob: ArrayLike, options: Mapping[str, object], *, whole: bool = True
+    ) -> None:
         given = cast("RowOptions", {**ROW_DEFAULTS, **options})
-        self.columns = columns(y_true, y_prob, given["sample_weight"], given["from_logits"])
+        read = columns(y_true, y_prob, given["sample_weight"], given["from_logits"])
+        found = coded(read.labels, read.missing_labels, read.scores, given["classes"], given["pos_label"], whole=whole)
+        self.columns = read if found is None else with_classes(read, found)
+        names = None if found is None else found.names
         self.options: Options = {name: value for name, value in given.items() if name != "sample_weight"}
         self.options["pos_label"] = positive_label(given["pos_label"], self.columns.labels)
+        self.options["classes"] = names
+        self.options["multiclass"] = class_number(given["multiclass"], names)
 
     def with_scores(self, y_prob: ArrayLike) -> Rows:
         """The same rows with the probabilities of another model."""
         scores, missing = score_column(y_prob, bool(self.options["from_logits"]))
+        if self.columns.label_rule is not None and _n_classes(scores) != _n_classes(self.columns.scores):
+            beside = f"{scores.shape} beside {self.columns.scores.shape} of the first model"
+            raise _core.input_error("shape", "probabilities", beside)
         return self._with(columns=self.columns._replace(scores=scores, missing_scores=missing))
 
     def with_weights(self, weights: np.typing.NDArray[np.float64]) -> Rows:
@@ -68,8 +80,8 @@ class Predictions:
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1.
+    y_true : array-like of shape (n,), or one-hot of shape (n, k)
+        Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1 (or see `classes`).
     y_prob : array-like of shape (n,), (n, 2) or (n, k)
         Probabilities of outcome 1, or of each class. float32 and float64 in C order are read in
         place.
@@ -80,6 +92,8 @@ class Predictions:
         Valid rows.
     left_out : dict
         Rows that ``invalid="count"`` left out, by kind.
+    classes : list of str, optional
+        The names of the classes, in the order of the columns; None where labels are numbers.
 
     Examples
     --------
@@ -95,13 +109,14 @@ class Predictions:
 
     n: int
     left_out: dict[str, int]
+    classes: list[str] | None
 
     def __init__(self, y_true: ArrayLike, y_prob: ArrayLike, **rows: Unpack[RowOptions]) -> None:
         check_keywords(Predictions, rows)
         self._rows = Rows(y_true, y_prob, rows)
         # The cheapest measure that every valid row has.
         checked = self._rows.estimate("brier_score", link="logistic")
-        self.n, self.left_out = checked.n, checked.left_out
+        self.n, self.left_out, self.classes = checked.n, checked.left_out, checked.settings["classes"]
 
     def __repr__(self) -> str:
         return f"Predictions(n={self.n}{f', left_out={self.left_out}' if self.left_out else ''})"
@@ -111,7 +126,14 @@ Outcomes: TypeAlias = ArrayLike | Predictions
 Probabilities: TypeAlias = ArrayLike | None
 
 
-def read(function: Callable[..., Any], y_true: Outcomes, y_prob: Probabilities, options: Mapping[str, object]) -> Rows:
+def read(
+    function: Callable[..., Any],
+    y_true: Outcomes,
+    y_prob: Probabilities,
+    options: Mapping[str, object],
+    *,
+    whole: bool = True,
+) -> Rows:
     """The rows that a function was called with, as arrays or as `Predictions`."""
     check_keywords(function, options)
     if isinstance(y_true, Predictions):
@@ -120,7 +142,7 @@ def read(function: Callable[..., Any], y_true: Outcomes, y_prob: Probabilities, 
             raise TypeError(f"{function.__qualname__}() got {beside} beside Predictions, which already have it")
         return y_true._rows
     # None is an error of the probabilities, as every other value that is no array is.
-    return Rows(y_true, cast("ArrayLike", y_prob), options)
+    return Rows(y_true, cast("ArrayLike", y_prob), options, whole=whole)
 
 
 def call_of(function: Callable[..., Any], given: dict[str, Any]) -> tuple[Rows, Options]:
@@ -178,6 +200,21 @@ def read_models(
     return models
 
 
+def models_of(given: object) -> Mapping[str, Any] | None:
+    """Probabilities by the names of models: a dict, or the columns of a data frame; else None."""
+    if isinstance(given, Mapping):
+        return given
+    # pyarrow, then pandas, polars and DuckDB, then structured arrays of numpy.
+    own = getattr(given, "column_names", getattr(given, "columns", None))
+    names = getattr(getattr(given, "dtype", None), "names", None) if own is None else own
+    if names is None or not hasattr(given, "__getitem__"):
+        return None
+    found = {name: given[name] for name in names}
+    if len(found) < len(names):
+        raise TypeError("the columns of y_prob must have different names, which are those of the models")
+    return found
+
+
 def split(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The options of rows, and all others."""
     check_keywords(function, options)
@@ -191,6 +228,11 @@ def ask_models(
     """The answer of the core about several models, all read with the options of the first."""
     of_rows = next((rows.options for rows in models.values()), {})
     return question([(name, rows.columns) for name, rows in models.items()], {**options, **of_rows})
+
+
+def _n_classes(scores: Array) -> int:
+    """How many classes there are; two for a column of probabilities, too."""
+    return max(2, scores.shape[1]) if scores.ndim == 2 else 2
 
 
 def _check_same_rows(name: str, rows: Rows, first: Rows) -> None:

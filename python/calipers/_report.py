@@ -122,10 +122,10 @@ def report(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), Predictions, Sketch, or dict of either
-        Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1. `Predictions` or a
-        `Sketch`, or a dict of either by the names of models, stand for `y_true`, `y_prob` and the
-        options of rows.
+    y_true : array-like of shape (n,) or one-hot (n, k), Predictions, Sketch, or dict of either
+        Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1 (or see `classes`).
+        `Predictions` or a `Sketch`, or a dict of either by the names of models, stand for `y_true`,
+        `y_prob` and the options of rows.
     y_prob : array-like or dict of array-like, optional
         Probabilities, or those of each model by its name: row i of each is about outcome i.
     title : str, optional

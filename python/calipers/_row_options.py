@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from calipers._arrays import ArrayLike
+from calipers._classes import Classes
 from calipers._inputs import (
     Compat,
     Invalid,
@@ -65,27 +66,29 @@ class DataFrameOptions(ColumnOptions, total=False):
 class OneViewOptions(ColumnOptions, total=False):
     """Options of functions about one binary question, without a mean over classes.
 
-    multiclass : {None, "top_class"} or int
+    multiclass : {None, "top_class"}, int or str
         The binary question for (n, k). None: P(y = 1) for two classes, "top_class" for more.
-        "top_class": the largest probability, and whether that class was right. An int: that class
-        against the rest.
+        "top_class": the largest probability, and whether that class was right. An int, or a name
+        of `classes`: that class against the rest.
     """
 
     sample_weight: ArrayLike | None
+    classes: Classes
 
 
 class ClassOptions(_AllOptions, total=False):
     """Options of functions of all classes together.
 
-    y_true : array-like of shape (n,), or Predictions
-        Class labels from 0 to k - 1. `Predictions` stand for `y_true`, `y_prob` and the options of
-        rows; their `multiclass`, `ties` and `pos_label` do not matter here.
+    y_true : array-like of shape (n,), one-hot of shape (n, k), or Predictions
+        Class labels from 0 to k - 1 (or see `classes`). `Predictions` stand for `y_true`, `y_prob`
+        and the options of rows; their `multiclass`, `ties` and `pos_label` do not matter here.
     y_prob : array-like of shape (n, k), optional
         Probabilities of each class, or raw scores with `from_logits`; left out beside
         `Predictions`.
     """
 
     sample_weight: ArrayLike | None
+    classes: Classes
 
 
 class RowOptions(ClassOptions, total=False):
@@ -98,15 +101,21 @@ class RowOptions(ClassOptions, total=False):
     from_logits : bool
         Whether `y_prob` has raw scores: logits of outcome 1, or the input of a softmax (so
         log-probabilities too). It is never guessed. Raw scores are not clipped.
-    multiclass : {None, "top_class", "classwise"} or int
+    multiclass : {None, "top_class", "classwise"}, int or str
         The binary question for (n, k). None: P(y = 1) for two classes, "top_class" for more.
         "top_class": the largest probability, and whether that class was right. "classwise": the
-        mean over classes, each against the rest. An int: that class against the rest.
+        mean over classes, each against the rest. An int, or a name of `classes`: that class
+        against the rest.
     ties : {"first", "any"}
         If several classes share the largest probability, the first is the prediction, as argmax
         takes it, or any of them counts as right.
     pos_label : str, int, float or bool, optional
-        The label that is outcome 1, where labels are not 0 and 1.
+        The label that is outcome 1, where labels are not 0 and 1. Text needs it, unless the words
+        are yes and no, true and false, or positive and negative.
+    classes : sequence of str, int, float or bool, optional
+        All labels in the order of the columns of `y_prob`, as ``classes_`` of scikit-learn has
+        them, where labels are not 0 to k - 1; for shape (n,) the labels of outcomes 0 and 1. Text
+        labels of (n, k) have their sorted order unless given.
     sum_tolerance : float
         How far the sum of a row of class probabilities may be from 1.
     invalid : {"reject", "count"}
@@ -166,6 +175,7 @@ ROW_DEFAULTS: RowOptions = {
     "multiclass": None,
     "ties": "first",
     "pos_label": None,
+    "classes": None,
     "sum_tolerance": 1e-3,
     "invalid": "reject",
 }

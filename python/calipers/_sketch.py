@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from calipers import _core
 from calipers._arrays import ArrayLike
-from calipers._assess import Assessment, Debias, Method
+from calipers._assess import Debias, Method
+from calipers._assessment import Assessment
 from calipers._curve import LsCurve, points
 from calipers._documented import documented
 from calipers._estimate import Estimate
@@ -110,7 +111,7 @@ class Sketch:
         >>> sketch.brier_score().left_out
         {'invalid probability': 1}
         """
-        read(Sketch.update, y_true, y_prob, rows).ask(self._held.update)
+        read(Sketch.update, y_true, y_prob, rows, whole=False).ask(self._held.update)
         return self
 
     def merge(self, other: Sketch) -> Sketch:

@@ -3,7 +3,8 @@
 Noise floors, intervals, comparisons, tests, and how much the bins decide.
 """
 
-from calipers._assess import Assessment, Interval, NoiseFloor, Part, Parts, assess
+from calipers._assess import assess
+from calipers._assessment import Assessment, ClassAssessment, Interval, NoiseFloor, Part, Parts, PerClass
 from calipers._calibration_tests import (
     CalibrationTest,
     CalibrationTests,
@@ -24,6 +25,7 @@ __all__ = [
     "Assessment",
     "CalibrationTest",
     "CalibrationTests",
+    "ClassAssessment",
     "CoefficientInterval",
     "ComparedBy",
     "Comparison",
@@ -33,6 +35,7 @@ __all__ = [
     "Pair",
     "Part",
     "Parts",
+    "PerClass",
     "SweepResult",
     "assess",
     "calibration_tests",

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torchmetrics import Metric
 
-from calipers._assess import Assessment
+from calipers._assessment import Assessment
 from calipers._documented import documented
 from calipers._estimate import Estimate
 from calipers._inputs import Invalid, Link, Noise, OneView, Ties
@@ -169,7 +169,7 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
             Probabilities, or logits if `from_logits`: of shape (n,) for a binary outcome, (n, k)
             for k classes.
         target : torch.Tensor
-            Outcomes 0 and 1, or class indices: of shape (n,).
+            Outcomes 0 and 1, or class indices, of shape (n,); or one-hot rows, of shape (n, k).
         """
         of_probabilities = not self.reading["from_logits"]
         batch = self._empty().update(_array(target), _array(preds), **self.reading)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,16 @@ def golden() -> tuple[Doubles, Doubles]:
 
 # Which keyword helps.
 HINTS = {
+    "invalid_probability": "; pass from_logits=True if these are raw scores",
     "row_sum": "; pass from_logits=True for raw scores, or a larger sum_tolerance",
     "invalid_outcome": "; pass the positive label as pos_label",
+    "invalid_label": "; pass other labels as classes, in the order of the columns",
+    "labels_from_one": ", or pass classes=range(1, 4)",
 }
+
+
+def in_python(refusal: dict[str, Any]) -> str:
+    """The text of a case of fixtures/refusals.json as Python has it."""
+    # NaN and infinity are no raw scores.
+    is_finite = not refusal["text"].endswith((" NaN", " inf"))
+    return refusal["text"] + (HINTS.get(refusal["code"], "") if is_finite else "")

@@ -349,7 +349,7 @@ def test_it_is_a_float_that_keeps_and_travels() -> None:
         "debiased",
     ]
     keys += ["debias", "standard_error", "bias", "significant", "residual", "parts", "smoothing"]
-    keys += ["n", "n_clusters", "settings"]
+    keys += ["n", "n_clusters", "per_class", "settings"]
     assert list(found.to_dict()) == keys
     assert set(found.to_dict()["interval"]) == {"lower", "upper", "level", "method", "is_upper_limit"}
 

@@ -270,7 +270,7 @@ def test_what_cannot_be_paired_is_refused(models: dict[str, Any], options: dict[
 @pytest.mark.parametrize(
     ("models", "options", "text"),
     [
-        ([[0.9, 0.1], [0.8, 0.2]], {}, "y_prob must be a dict of models by name, got list"),
+        ([[0.9, 0.1], [0.8, 0.2]], {}, "y_prob must be a dict or a data frame of models by name, got list"),
         ({0: [0.9, 0.1], 1: [0.8, 0.2]}, {}, "the name of a model must be text, got int"),
         (
             {"a": [0.9, 0.1], "b": [0.8, 0.2]},

@@ -91,6 +91,7 @@ def test_it_carries_what_made_it(estimate: Estimate) -> None:
         "ties": "first",
         "from_logits": False,
         "pos_label": None,
+        "classes": None,
         "sum_tolerance": 1e-3,
         "invalid": "reject",
         "weighted": False,

@@ -260,8 +260,11 @@ def test_probabilities_of_another_type_are_rejected(y_prob: Any, got: str) -> No
 @pytest.mark.parametrize(
     ("y_true", "text"),
     [
-        (np.eye(2), "labels must have shape (n,), got (2, 2)"),
-        ("ab", "labels must have shape (n,), got ()"),
+        (
+            np.eye(3),
+            "labels must have shape (n,), or (n, k) if one-hot, got (3, 3) beside probabilities of shape (2,)",
+        ),
+        ("ab", "labels must have shape (n,), or (n, k) if one-hot, got ()"),
         (None, "labels must be numbers, true and false, or text, got NoneType"),
         (np.array([1, "a"], dtype=object), "labels must be numbers, true and false, or text, got int and str"),
         (np.array([b"a", b"b"]), "labels must be numbers, true and false, or text, got bytes"),

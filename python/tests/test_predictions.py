@@ -100,22 +100,22 @@ def test_options_of_a_binary_view_do_not_matter_to_functions_of_all_classes() ->
         (
             lambda: cal.mmce(Y, P, weight=WEIGHT),  # type: ignore[call-arg]
             "mmce() got an unexpected keyword argument 'weight'; it takes link, sample_weight, from_logits, "
-            "multiclass, ties, pos_label, sum_tolerance, invalid",
+            "multiclass, ties, pos_label, classes, sum_tolerance, invalid",
         ),
         (
             lambda: cal.canonical_kde_ece(Y, P, bandwidth=0.1, ties="any"),  # type: ignore[call-arg]
             "canonical_kde_ece() got an unexpected keyword argument 'ties'; it takes bandwidth, norm, clip, limit, "
-            "sample_weight, from_logits, sum_tolerance, invalid",
+            "sample_weight, from_logits, classes, sum_tolerance, invalid",
         ),
         (
             lambda: cal.Sketch().update(Y, P, clip=0.1),  # type: ignore[call-arg]
             "Sketch.update() got an unexpected keyword argument 'clip'; it takes sample_weight, from_logits, "
-            "multiclass, ties, pos_label, sum_tolerance, invalid",
+            "multiclass, ties, pos_label, classes, sum_tolerance, invalid",
         ),
         (
             lambda: cal.Predictions(Y, P, link="probit"),  # type: ignore[call-arg]
             "Predictions() got an unexpected keyword argument 'link'; it takes sample_weight, from_logits, "
-            "multiclass, ties, pos_label, sum_tolerance, invalid",
+            "multiclass, ties, pos_label, classes, sum_tolerance, invalid",
         ),
         (
             lambda: cal.compare({"a": cal.Predictions(Y, P), "b": P}),  # type: ignore[dict-item]

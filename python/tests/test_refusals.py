@@ -9,7 +9,7 @@ from typing import Any
 
 import calipers
 import pytest
-from cases import HINTS
+from cases import in_python
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,7 +58,7 @@ def test_refused_with_the_text_of_the_table(case: dict[str, Any]) -> None:
             sample_weight=values(case["sample_weight"]),
             **case["options"],
         )
-    assert str(refused.value) == case["text"] + HINTS.get(case["code"], "")
+    assert str(refused.value) == in_python(case)
     assert refused.value.code == case["code"]
 
 
@@ -144,6 +144,7 @@ options = st.fixed_dictionaries(
         "multiclass": st.one_of(anything, st.sampled_from(["top_class", "classwise"])),
         "ties": st.sampled_from(["first", "any", "last"]),
         "pos_label": anything,
+        "classes": st.one_of(anything, st.lists(anything, max_size=3), st.just([0, 1, 2]), st.just(["a", "b"])),
         "sum_tolerance": st.one_of(anything, st.just(1.0)),
         "invalid": st.sampled_from(["reject", "count", "drop"]),
     },

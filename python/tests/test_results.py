@@ -16,13 +16,17 @@ Y = (np.arange(60) * 37 % 60) / 60 < P
 SHOWN: dict[str, Callable[[], object]] = {
     "Estimate": lambda: cal.ls_ece(Y, P, sigma=0.5),
     "Assessment": lambda: cal.assess(Y, P, n_resamples=50),
+    "PerClass": lambda: cal.assess(Y * 2, THREE, multiclass="classwise", n_resamples=50).per_class,
     "Comparison": lambda: cal.compare(Y, {"a": P, "<b> & 'c'": P**2}, n_resamples=50),
     "SweepResult": lambda: cal.sweep(Y, P),
     "CalibrationTests": lambda: cal.calibration_tests(Y, P),
     "Simulation": lambda: cal.simulate("calibrated", 50, runs=5),
 }
 
+THREE = np.stack([P / 2, P / 2, 1 - P], axis=1)
+
 OTHERS: dict[str, Callable[[], object]] = {
+    "ClassAssessment": lambda: cal.assess(Y * 2, THREE, multiclass="classwise", n_resamples=50).per_class[0],  # type: ignore[index]
     "NoiseFloor": lambda: cal.assess(Y, P, n_resamples=50).floor,
     "Interval": lambda: cal.assess(Y, P, n_resamples=50).interval,
     "Pair": lambda: cal.compare(Y, {"a": P, "b": P**2}, n_resamples=50).pairs[0],

@@ -12,6 +12,9 @@ use crate::options::Options;
 #[derive(FromPyObject)]
 pub(crate) struct Columns<'py> {
     labels: LabelColumn<'py>,
+    /// What labels must be, and how they were written, where they stand for others by number.
+    label_rule: Option<String>,
+    label_texts: Option<Vec<String>>,
     scores: FloatColumn<'py>,
     weights: Option<FloatColumn<'py>>,
     missing_labels: Option<PyReadonlyArrayDyn<'py, bool>>,
@@ -27,6 +30,9 @@ impl Columns<'_> {
             false => Input::probabilities(scores, labels),
             true => Input::logits(scores, labels),
         };
+        if let (Some(rule), Some(texts)) = (&self.label_rule, &self.label_texts) {
+            input = input.coded(rule, texts);
+        }
         if let Some(weights) = &self.weights {
             input = input.weights(weights.floats()?);
         }

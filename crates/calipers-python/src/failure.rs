@@ -68,9 +68,14 @@ impl From<Failure> for PyErr {
 /// The text of the core, and which keyword helps.
 fn text(error: &Error) -> String {
     let hint = match error {
-        Error::RowSum { .. } => "; pass from_logits=True for raw scores, or a larger sum_tolerance",
-        Error::InvalidOutcome { .. } => "; pass the positive label as pos_label",
-        _ => "",
+        Error::InvalidProbability { value, .. } if value.is_finite() => {
+            "; pass from_logits=True if these are raw scores".to_owned()
+        }
+        Error::RowSum { .. } => "; pass from_logits=True for raw scores, or a larger sum_tolerance".to_owned(),
+        Error::InvalidOutcome { .. } => "; pass the positive label as pos_label".to_owned(),
+        Error::LabelsFromOne { last, .. } => format!(", or pass classes=range(1, {})", last + 2),
+        Error::InvalidLabel { .. } => "; pass other labels as classes, in the order of the columns".to_owned(),
+        _ => String::new(),
     };
     format!("{error}{hint}")
 }
@@ -92,13 +97,14 @@ pub(crate) fn input_error(code: &str, what: &str, got: String) -> PyErr {
     let (what, types, shapes) = match what {
         "probabilities" => ("probabilities", "numbers", "(n,) or (n, k)"),
         "logits" => ("logits", "numbers", "(n,) or (n, k)"),
-        "labels" => ("labels", "numbers, true and false, or text", "(n,)"),
+        "labels" => ("labels", "numbers, true and false, or text", "(n,), or (n, k) if one-hot"),
         "weights" => ("weights", "numbers", "(n,)"),
         "clusters" => ("clusters", "numbers, text or other values with a hash", "(n,)"),
         _ => ("at", "numbers", "(m,)"),
     };
     Failure::from(match code {
         "shape" => Error::Shape { what, expected: shapes, got },
+        "swapped" => Error::Swapped,
         _ => Error::WrongType { what: what.to_owned(), expected: types, got },
     })
     .into()

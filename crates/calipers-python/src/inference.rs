@@ -1,5 +1,6 @@
 //! Assessments and comparisons: what can be concluded from a value.
 
+use calipers::inference::{ClassAssessment, Direction};
 use calipers::{Assess, Assessment, BinaryView, Compare, Error, Measure, Multiclass, Predictions, Sample};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -9,7 +10,7 @@ use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::options::{Corrections, Options, Question, Resampling};
 use crate::pool::{self, Length};
-use crate::results::{self, Answer, IntoPython, dict, input_settings};
+use crate::results::{self, Answer, IntoPython, class_settings, dict, input_settings};
 
 /// How a value is assessed: what the options have, besides those of the measure and the rows.
 #[derive(Clone, Copy)]
@@ -41,7 +42,7 @@ pub(crate) fn assess<'py>(py: Python<'py>, measure: &str, columns: Columns<'py>,
     let input = columns.input(&options)?;
     let Question { multiclass, ties } = Question::read(&options)?;
     let length = Length::of(&options, input.n_scores())?;
-    let assessment = pool::run(py, length, || {
+    let (assessment, per_class) = pool::run(py, length, || {
         let predictions = input.check()?;
         let clusters = clusters.map(|clusters| of_rows("clusters", &predictions, clusters)).transpose()?;
         let view;
@@ -53,10 +54,35 @@ pub(crate) fn assess<'py>(py: Python<'py>, measure: &str, columns: Columns<'py>,
             }
         };
         let sample = clusters.as_ref().map_or(sample, |clusters| sample.clusters(clusters));
-        choices.assess(&*measure).run(sample)
+        let assess = choices.assess(&*measure);
+        let assessment = assess.run(sample)?;
+        let per_class = match sample.is_classwise() {
+            true => Some(assess.run_each_class(&predictions, clusters.as_deref())?),
+            false => None,
+        };
+        Ok::<_, Error>((assessment, per_class))
     })?;
     let input = input_settings(py, &options, &columns, Some(multiclass))?;
-    Ok(assessed(py, &assessment, choices.resampling, &input)?)
+    let found = assessed(py, &assessment, choices.resampling, &input)?;
+    if let Some(per_class) = per_class {
+        let names = options.class_names()?;
+        let of_class = |class: &ClassAssessment| {
+            let name = names.as_ref().and_then(|names| names.get(class.class).cloned());
+            let input = class_settings(&input, class.class)?;
+            Ok(dict!(py;
+                name: name.unwrap_or_else(|| class.class.to_string()),
+                class_index: class.class,
+                n: class.n,
+                mean_probability: class.mean_probability,
+                outcome_rate: class.outcome_rate,
+                p_adjusted: class.p_adjusted,
+                direction: class.direction().map(Direction::name),
+                assessment: assessed(py, &class.assessment, choices.resampling, &input)?,
+            ))
+        };
+        found.set_item("per_class", per_class.iter().map(of_class).collect::<PyResult<Vec<_>>>()?)?;
+    }
+    Ok(found)
 }
 
 /// The comparison of models by the one view of their rows.
@@ -185,6 +211,7 @@ pub(crate) fn assessed<'py>(
         parts: assessment.parts,
         smoothing: assessment.smoothing,
         n_clusters: assessment.n_clusters,
+        per_class: None::<bool>,
         n_resamples: resampling.n_resamples,
         random_state: resampling.random_state,
     ))

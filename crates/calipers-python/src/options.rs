@@ -159,6 +159,11 @@ impl<'py> Options<'py> {
         (!value.is_none()).then(|| T::read(name, &value)).transpose()
     }
 
+    /// The names of the classes, where they are known.
+    pub(crate) fn class_names(&self) -> Result<Option<Vec<String>>, Failure> {
+        Ok(self.get("classes")?.extract()?)
+    }
+
     /// Whether the function that was called has an option of that name.
     pub(crate) fn has(&self, name: &'static str) -> Result<bool, Failure> {
         Ok(self.0.contains(name)?)

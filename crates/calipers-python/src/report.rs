@@ -44,6 +44,7 @@ pub(crate) fn report<'py>(
     let Question { multiclass, ties } = Question::read(&options)?;
     let (clusters, groups) = (Clusters::new(&options)?, GroupColumn::read(&options)?);
     let clusters = clusters.numbers()?;
+    let class_names = options.class_names()?;
     let (title, origin): (Option<String>, _) =
         (options.read("title")?, Origin { files: vec!["arrays in Python".to_owned()], ..Origin::default() });
     let mut inputs = Vec::new();
@@ -67,7 +68,10 @@ pub(crate) fn report<'py>(
         }
         for ((name, predictions), clusters) in checked.iter().zip(&clusters_of_models) {
             let rows = Source::Rows { predictions, multiclass, ties, clusters: clusters.as_deref() };
-            let model = Model::new(*name, rows).origin(origin.clone());
+            let mut model = Model::new(*name, rows).origin(origin.clone());
+            if let Some(names) = &class_names {
+                model = model.class_names(names.clone());
+            }
             report = report.model(match &groups {
                 Some(groups) => model.groups(groups.of(predictions)?),
                 None => model,

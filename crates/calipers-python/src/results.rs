@@ -213,10 +213,29 @@ pub(crate) fn input_settings<'py>(
         }
         input.set_item("ties", options.get("ties")?)?;
     }
-    for name in ["from_logits", "pos_label", "sum_tolerance", "invalid"] {
+    if let (Some(Multiclass::Class(class)), Some(names)) =
+        (multiclass.map(|asked| asked.resolved(columns.n_classes())), options.class_names()?)
+    {
+        input.set_item("class_name", names.get(class))?;
+    }
+    for name in ["from_logits", "pos_label", "classes", "sum_tolerance", "invalid"] {
         input.set_item(name, options.get(name)?)?;
     }
     input.set_item("weighted", columns.is_weighted())?;
+    Ok(input)
+}
+
+/// The same for one class of several. It has its own name in place of those of all classes, of
+/// which there may be thousands.
+pub(crate) fn class_settings<'py>(input: &Bound<'py, PyDict>, class: usize) -> PyResult<Bound<'py, PyDict>> {
+    let input = input.copy()?;
+    if input.contains("multiclass")? {
+        input.set_item("multiclass", class)?;
+    }
+    if let Some(names) = input.get_item("classes")?.filter(|names| !names.is_none()) {
+        input.set_item("class_name", names.get_item(class)?)?;
+        input.del_item("classes")?;
+    }
     Ok(input)
 }
 
@@ -227,12 +246,10 @@ pub(crate) fn estimate<'py>(
     estimate: &Estimate,
     input: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let of_class = |(class, found): (usize, &Estimate)| {
-        let input = input.copy()?;
-        if input.contains("multiclass")? {
-            input.set_item("multiclass", class)?;
-        }
-        self::estimate(py, found, &input)
+    let of_class = |(place, found): (usize, &Estimate)| {
+        // Those by top label have no estimate of a class that is never predicted.
+        let class = found.settings.number("class").map_or(place, |class| class as usize);
+        self::estimate(py, found, &class_settings(input, class)?)
     };
     let per_class: Vec<_> = estimate.per_class.iter().enumerate().map(of_class).collect::<PyResult<_>>()?;
     Ok(dict!(py;

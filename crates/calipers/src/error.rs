@@ -152,6 +152,17 @@ pub enum Error {
         last: usize,
     },
 
+    /// A label that is none of the classes with names.
+    #[error("label in row {row} must be {rule}, got {value}")]
+    UnknownLabel {
+        /// Row, from 0.
+        row: u64,
+        /// What labels are, such as `"cat", "dog" or "fox"`.
+        rule: String,
+        /// The label.
+        value: String,
+    },
+
     /// Class labels that count from 1.
     #[error(
         "label in row {row} must be a class from 0 to {last}, got {value}; the labels count from 1: subtract 1 from each"
@@ -176,7 +187,7 @@ pub enum Error {
 
     /// Labels given as probabilities, and probabilities as labels.
     #[error(
-        "labels and probabilities look swapped: the labels are fractions and the probabilities are only 0 and 1; exchange them"
+        "labels and probabilities look swapped: the labels are fractions and the probabilities are whole numbers; exchange them"
     )]
     Swapped,
 
@@ -285,6 +296,7 @@ codes! {
     RowSum: "row_sum",
     InvalidOutcome: "invalid_outcome",
     InvalidLabel: "invalid_label",
+    UnknownLabel: "unknown_label",
     LabelsFromOne: "labels_from_one",
     PositiveLabelAbsent: "positive_label_absent",
     Swapped: "swapped",

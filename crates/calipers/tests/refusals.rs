@@ -223,3 +223,21 @@ fn scores_that_are_no_whole_rows_are_refused() {
     let refusal = Input::probabilities(&[0.5, 0.5, 1.0], &[0]).classes(2).check().unwrap_err();
     assert_eq!(refusal.to_string(), "probabilities must have shape (n, k), got 3 values for 2 classes");
 }
+
+#[test]
+fn labels_of_classes_with_names_are_refused_by_their_text() {
+    let texts = ["cat", "dog", "fox", "owl"].map(str::to_owned);
+    let scores = [0.2, 0.3, 0.5, 0.5, 0.25, 0.25, 0.2, 0.3, 0.5];
+    let input = |labels| Input::probabilities(&scores, labels).classes(3).coded("\"cat\", \"dog\" or \"fox\"", &texts);
+    let refusal = input(&[1, 3, 2]).check().unwrap_err();
+    assert_eq!(refusal.to_string(), "label in row 1 must be \"cat\", \"dog\" or \"fox\", got owl");
+    // No label is the first class, and one is none: these are not classes that count from 1.
+    let counted = input(&[1, 3, 2]).invalid(Invalid::Count).check().unwrap();
+    assert_eq!(counted.report().left_out.get("invalid label"), Some(&1));
+}
+
+#[test]
+fn logits_given_as_labels_look_swapped() {
+    let refusal = Input::logits(&[1.0, 0.0], &[2.5, -1.25]).check().unwrap_err();
+    assert_eq!(refusal.code(), "swapped");
+}

@@ -248,7 +248,7 @@ fn systematic<'a>(
     let score = faults.clone().find(|(_, fault)| matches!(fault, Fault::Score { .. }));
     let k = input.rules.n_classes;
     if let Some(&(row, fault)) = label
-        && ((k > 2 && labels_start_at_one(input)) || looks_swapped(input))
+        && ((k > 2 && input.coded.is_none() && labels_start_at_one(input)) || looks_swapped(input))
     {
         return Some((row, fault));
     }
@@ -449,6 +449,10 @@ fn error_of(input: &Input<'_>, row: usize, fault: Fault) -> Error {
             }
         }
         Fault::Label => {
+            if let Some(coded) = input.coded {
+                let value = coded.text(&input.labels, row);
+                return Error::UnknownLabel { row: place, rule: coded.rule.to_owned(), value };
+            }
             let value = input.labels.display(row);
             let last = k.saturating_sub(1);
             if k <= 2 {
@@ -462,14 +466,15 @@ fn error_of(input: &Input<'_>, row: usize, fault: Fault) -> Error {
     }
 }
 
-/// Labels that are fractions, and scores that are only 0 and 1.
+/// Labels that are fractions, or raw scores where these were expected, and scores that are only 0
+/// and 1.
 fn looks_swapped(input: &Input<'_>) -> bool {
     let scores_are_outcomes = (0..input.scores.len()).all(|index| matches!(input.scores.get(index), 0.0 | 1.0));
     let labels = || (0..input.n_rows()).filter_map(|row| input.labels.number(row));
     input.rules.n_classes == 1
         && scores_are_outcomes
         && labels().any(|label| label.fract() != 0.0)
-        && labels().all(|label| (0.0..=1.0).contains(&label))
+        && (input.rules.form == Form::Logits || labels().all(|label| (0.0..=1.0).contains(&label)))
 }
 
 /// The largest score, if all are in [0, 100] and the largest is above 10: no slip, but a scale.

@@ -153,6 +153,24 @@ fn truth(text: &str) -> Option<f64> {
     if is("true") { Some(1.0) } else { is("false").then_some(0.0) }
 }
 
+/// Labels that stand for others by number, as those of classes with names do, and what an error
+/// calls them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Coded<'a> {
+    /// What a label must be.
+    pub(super) rule: &'a str,
+    /// Label i was written so.
+    pub(super) texts: &'a [String],
+}
+
+impl Coded<'_> {
+    /// The label at `index` as the user wrote it.
+    pub(super) fn text(&self, labels: &Labels<'_>, index: usize) -> String {
+        let text = labels.number(index).and_then(|code| self.texts.get(code as usize));
+        text.cloned().unwrap_or_else(|| labels.display(index))
+    }
+}
+
 /// A column from slices, arrays and vectors of each type.
 macro_rules! column_from {
     ($column:ident: $($type:ty => $variant:ident),*) => {$(

@@ -21,6 +21,7 @@ mod top_label;
 pub use binary::{BinaryView, Rows, Scale};
 pub(crate) use checks::KINDS;
 pub use checks::{InputReport, Invalid, Tally};
+use columns::Coded;
 pub use columns::{Floats, Labels, PositiveLabel};
 pub use multiclass::{Multiclass, Ties};
 pub use plain::PlainRows;
@@ -73,6 +74,7 @@ pub struct Input<'a> {
     rules: Rules,
     scores: Floats<'a>,
     labels: Labels<'a>,
+    coded: Option<Coded<'a>>,
     weights: Option<Floats<'a>>,
     missing_scores: Option<&'a [bool]>,
     missing_labels: Option<&'a [bool]>,
@@ -100,6 +102,7 @@ impl<'a> Input<'a> {
             rules,
             scores,
             labels,
+            coded: None,
             weights: None,
             missing_scores: None,
             missing_labels: None,
@@ -132,6 +135,14 @@ impl<'a> Input<'a> {
     /// The label that counts as outcome 1, where labels are not 0 and 1.
     pub fn positive(mut self, label: impl Into<PositiveLabel>) -> Self {
         self.rules.positive = Some(label.into());
+        self
+    }
+
+    /// Labels stand for others by number: label i was written `texts[i]`, first those of the
+    /// classes, then those that are no class. Errors show these texts, and `rule` as what a label
+    /// must be.
+    pub fn coded(mut self, rule: &'a str, texts: &'a [String]) -> Self {
+        self.coded = Some(Coded { rule, texts });
         self
     }
 

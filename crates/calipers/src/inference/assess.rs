@@ -48,7 +48,7 @@ use crate::watch;
 #[derive(Clone, Copy)]
 pub struct Assess<'a> {
     measure: &'a dyn Measure,
-    level: f64,
+    pub(super) level: f64,
     n_resamples: u64,
     random_state: u64,
     method: Option<IntervalMethod>,

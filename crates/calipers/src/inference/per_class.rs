@@ -1,0 +1,126 @@
+//! Each class against the rest, assessed among all classes.
+
+use super::{Assess, Assessment, Parts, holm};
+use crate::Error;
+use crate::data::{Predictions, Sample};
+use crate::measures::BinnedEce;
+
+/// The most resamples for the p-value of one class of many.
+const MOST_RESAMPLES: u64 = 100_000;
+
+/// One class against the rest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClassAssessment {
+    /// The class, from 0.
+    pub class: usize,
+    /// Rows whose label is the class.
+    pub n: u64,
+    /// Mean probability of the class.
+    pub mean_probability: f64,
+    /// Share of the rows, or of their weight, whose label is the class.
+    pub outcome_rate: f64,
+    /// The value with its floor and interval.
+    pub assessment: Assessment,
+    /// The p-value adjusted for the number of classes by [`holm`]; `None` without a floor.
+    pub p_adjusted: Option<f64>,
+}
+
+/// On which side of the outcomes predictions are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Outcomes happen less often than predicted.
+    TooHigh,
+    /// Outcomes happen more often than predicted.
+    TooLow,
+    /// Predictions are too high in one place and too low in another.
+    Both,
+}
+
+impl Direction {
+    /// The direction in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::TooHigh => "too high",
+            Direction::TooLow => "too low",
+            Direction::Both => "both",
+        }
+    }
+}
+
+impl ClassAssessment {
+    /// The direction of miscalibration, where there is evidence of it after adjustment and the
+    /// measure has signed parts.
+    pub fn direction(&self) -> Option<Direction> {
+        let level = self.assessment.interval.level;
+        self.p_adjusted.filter(|p| *p <= 1.0 - level + 1e-12)?;
+        self.assessment.parts.as_ref()?.direction()
+    }
+}
+
+impl Parts {
+    /// The parts that are there for certain, at the level of their intervals; `None` where neither
+    /// is.
+    pub fn direction(&self) -> Option<Direction> {
+        match (self.too_high.interval.lower > 0.0, self.too_low.interval.lower > 0.0) {
+            (true, false) => Some(Direction::TooHigh),
+            (false, true) => Some(Direction::TooLow),
+            (true, true) => Some(Direction::Both),
+            (false, false) => None,
+        }
+    }
+}
+
+impl Assess<'_> {
+    /// Assesses each class against the rest, with p-values that are adjusted for the number of
+    /// classes by [`holm`].
+    ///
+    /// `clusters` are those of [`Sample::clusters`]. A p-value that is as small as the resamples
+    /// can show gets more of them, so that one of many classes can be significant.
+    ///
+    /// # Example
+    /// Class 2 comes half as often as predicted, and class 0 more often.
+    /// ```
+    /// use calipers::inference::Direction;
+    /// use calipers::{Assess, Input, LsEce};
+    ///
+    /// let scores: Vec<f64> = (0..900).flat_map(|_| [0.2, 0.4, 0.4]).collect();
+    /// let labels: Vec<i64> = (0..900).map(|row| [0, 1, 2, 1, 0][row % 5]).collect();
+    /// let predictions = Input::probabilities(&scores, &labels).classes(3).check()?;
+    /// let measure = LsEce::new().sigma(0.2);
+    /// let classes = Assess::new(&measure).n_resamples(200).run_each_class(&predictions, None)?;
+    /// let directions: Vec<_> = classes.iter().map(|class| class.direction()).collect();
+    /// assert_eq!(directions, [Some(Direction::TooLow), None, Some(Direction::TooHigh)]);
+    /// assert_eq!(classes[2].n, 180);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub fn run_each_class(
+        &self,
+        predictions: &Predictions<'_>,
+        clusters: Option<&[u32]>,
+    ) -> Result<Vec<ClassAssessment>, Error> {
+        let n_classes = predictions.n_classes();
+        let needed = (n_classes as f64 / (1.0 - self.level)).ceil() as u64;
+        let assess = self.most_resamples(needed.min(MOST_RESAMPLES));
+        let mut found = Vec::with_capacity(n_classes);
+        for class in 0..n_classes {
+            let view = predictions.one_class(class)?;
+            let sample = clusters.map_or(Sample::from(&view), |clusters| Sample::from(&view).clusters(clusters));
+            let (bins, outcomes) = (BinnedEce::new().n_bins(1).bins(&view)?, view.rows().outcomes);
+            let whole = bins.first().ok_or(Error::NoRows)?;
+            found.push(ClassAssessment {
+                class,
+                n: outcomes.iter().filter(|outcome| **outcome).count() as u64,
+                mean_probability: whole.mean_probability,
+                outcome_rate: whole.outcome_rate,
+                assessment: assess.run(sample)?,
+                p_adjusted: None,
+            });
+        }
+        let p_value = |class: &ClassAssessment| class.assessment.floor.as_ref().map(|floor| floor.p_value);
+        let mut adjusted = holm(&found.iter().filter_map(p_value).collect::<Vec<_>>()).into_iter();
+        for class in found.iter_mut().filter(|class| p_value(class).is_some()) {
+            class.p_adjusted = adjusted.next();
+        }
+        Ok(found)
+    }
+}
