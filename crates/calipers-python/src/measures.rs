@@ -11,6 +11,7 @@ pub(crate) struct Listed {
     title: &'static str,
     definition: &'static str,
     reference: &'static str,
+    larger_is_worse: bool,
     /// What a sketch answers: "nothing", "approximation", "value" or "assessment".
     from_sketch: &'static str,
     options: Vec<(&'static str, Default)>,
@@ -41,6 +42,7 @@ pub(crate) fn measures() -> Vec<Listed> {
         title: spec.title,
         definition: spec.definition,
         reference: spec.reference,
+        larger_is_worse: spec.larger_is_worse(),
         from_sketch: match spec.from_sketch {
             FromSketch::Assessment => "assessment",
             FromSketch::Value => "value",
