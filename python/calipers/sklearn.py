@@ -15,6 +15,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.utils.metadata_routing import UNUSED
 
 from calipers import _assess
 from calipers._assess import Assessment, Clusters
@@ -49,14 +50,19 @@ class Scorer(BaseEstimator):  # type: ignore[misc, unused-ignore] # without scik
     Scorer(measure='ls_ece', options={'sigma': 0.1})
     """
 
-    # Declared, since scikit-learn finds weights in the signature of a method `score` alone.
-    __metadata_request__score = {"sample_weight": None}  # noqa: RUF012 (scikit-learn reads it)
+    # scikit-learn takes the parameters of `score` for what can be routed: the weights, and not the
+    # estimator.
+    __metadata_request__score = {"estimator": UNUSED}  # noqa: RUF012 (scikit-learn reads it)
 
     def __init__(self, measure: str, options: Mapping[str, Any] | None = None) -> None:
         self.measure = measure
         self.options = options
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """`score`, as scikit-learn calls scorers."""
+        return self.score(estimator, X, y, sample_weight)
+
+    def score(self, estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Less the value of the measure of the rows, since scikit-learn takes more for better."""
         of_rows, of_measure = split(scorer, self.options or {})
         labels, scores = _scored(estimator, X, y, of_rows, CrossValidation())
@@ -175,8 +181,8 @@ def predictions(
     >>> predicted = {name: predictions(model, X, y) for name, model in models.items()}
     >>> predicted["logistic"]
     Predictions(n=150)
-    >>> cal.compare(predicted, n_resamples=99).pairs[0].p_value > 0.05
-    True
+    >>> list(cal.compare(predicted, n_resamples=99).models)
+    ['logistic', 'naive Bayes']
     """
     labels, scores = _scored(estimator, X, y, rows, CrossValidation(cv, groups, params, n_jobs))
     return Predictions(labels, scores, **_rest(rows))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +92,14 @@ def draw_beyond_chance(ax: Axes, curve: Curve, band: Band | None, color: str) ->
         ax.plot(x, strong, "o", color=color, markersize=8, zorder=5)
     canvas.mark(line)
     return line
+
+
+def styles(curve: Curve) -> tuple[dict[str, Any], dict[str, Any]]:
+    """How a gap beyond chance looks, and one within it: bold and thin, or filled and open."""
+    if isinstance(curve, (LsCurve, IsotonicCurve)):
+        return {"linewidth": canvas.BOLD}, {"linewidth": canvas.THIN}
+    points = {"linestyle": "none", "marker": "o"}
+    return {**points, "markersize": 8}, {**points, "markerfacecolor": "none"}
 
 
 def _points(curve: Curve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -294,11 +294,8 @@ class ReliabilityDisplay(OfEstimator):
     def _notes(self) -> list[tuple[dict[str, Any], str]]:
         if self.band is None:
             return []
-        level = canvas.percent(self.band.level)
-        return [
-            ({"linewidth": canvas.BOLD}, f"gap beyond chance ({level})"),
-            ({"linewidth": canvas.THIN}, "gap within chance"),
-        ]
+        texts = f"gap beyond chance ({canvas.percent(self.band.level)})", "gap within chance"
+        return list(zip(diagram.styles(self.curve), texts, strict=True))
 
 
 def _check_choices(kind: Kind, band: BandChoice) -> None:
