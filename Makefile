@@ -89,7 +89,7 @@ test-python: data-note develop ## style, types, stubs and tests of the Python pa
 	@$(BIN)/ruff format --quiet --check python scripts examples bench studies docs/figures notebooks
 	$(call heading,'mypy and stubtest')
 	@$(BIN)/mypy --strict python/calipers
-	@$(BIN)/python -m mypy.stubtest calipers --mypy-config-file pyproject.toml --allowlist <(printf '%s\n' calipers.__all__ calipers._core.__all__ calipers.torch 'calipers\.spark.*' calipers._parquet.pa) --ignore-unused-allowlist
+	@$(BIN)/python -m mypy.stubtest calipers --mypy-config-file pyproject.toml --allowlist <(printf '%s\n' calipers.__all__ calipers._core.__all__ calipers.sklearn calipers.torch 'calipers\.spark.*' calipers._parquet.pa) --ignore-unused-allowlist
 	$(call heading,'Python tests')
 	@$(BIN)/pytest -q python/tests
 
@@ -186,7 +186,7 @@ examples: $(VENV)/examples-installed ## make the files in examples/ again
 	$(call heading,'examples')
 	@$(BIN)/python examples/make_examples.py
 
-figures: $(PEERS)/installed chromium build ## make the pictures and notebooks of the documents again (with CALIPERS_DATA)
+figures: $(PEERS)/installed chromium build ## make the pictures and notebooks of the documents again
 	$(call heading,'pictures and notebooks')
 	$(call quietly,VIRTUAL_ENV=$(PEERS) $(PEERS)/bin/maturin develop $(PROFILE))
 	@$(PEERS)/bin/python docs/figures/displays.py

@@ -7,10 +7,11 @@
 
 # %%
 import calipers as cal
+import calipers.sklearn
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
-from sklearn.metrics import accuracy_score, make_scorer
-from sklearn.model_selection import cross_val_predict, cross_validate, train_test_split
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.naive_bayes import GaussianNB
 
 X, y = make_classification(
@@ -91,10 +92,7 @@ print(compared)
 # partly underconfident. For the isotonic curve there is no evidence of miscalibration.
 
 # %%
-chart = None
-for name, each in probabilities.items():
-    chart = cal.ReliabilityDisplay.from_predictions(y_test, each, name=name, ax=None if chart is None else chart.ax_)
-
+_ = cal.ReliabilityDisplay.from_models(y_test, probabilities)
 # %% [markdown]
 # A proper score depends on calibration and sharpness together, and should not have become worse:
 
@@ -105,20 +103,18 @@ for name, each in probabilities.items():
 # %% [markdown]
 # ## Cross-validation
 #
-# The functions have scikit-learn's order of arguments, so `make_scorer` accepts them. A larger
-# value is worse.
+# `calipers.sklearn` has a scorer for each measure. scikit-learn takes more for better, so a score is
+# less the value.
 
 # %%
-scorer = make_scorer(cal.ls_ece, greater_is_better=False, response_method="predict_proba")
 for name, model in models.items():
-    scores = -cross_validate(model, X, y, scoring=scorer, cv=5)["test_score"]
+    scores = -cross_val_score(model, X, y, scoring=cal.sklearn.ls_ece_scorer, cv=5)
     print(f"{name:<12}", " ".join(f"{score:.4f}" for score in scores))
 
 # %% [markdown]
 # Note that the mean over folds is not the value of all rows. Each fold has its own noise floor,
-# which is higher for a fifth of the rows. To evaluate a procedure, combine the predictions of all
-# folds and assess them once.
+# which is higher for a fifth of the rows. To evaluate a procedure, assess the predictions of all
+# folds together: each row is predicted by a model that was fitted on the other folds.
 
 # %%
-together = cross_val_predict(models["isotonic"], X, y, cv=5, method="predict_proba")[:, 1]
-print(cal.assess(y, together).sentence)
+print(cal.sklearn.assess(models["isotonic"], X, y, cv=5).sentence)

@@ -40,7 +40,7 @@ PAGES = {
     "examples": "examples/data.md",
     **{
         f"notebooks/{name}.{kind}": f"examples/{name}.md"
-        for name in ("classifier", "networks", "stated_confidence")
+        for name in ("classifier", "digits", "stated_confidence")
         for kind in ("ipynb", "py")
     },
 }
@@ -65,7 +65,7 @@ FENCE = re.compile(r"^(```+|~~~+).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
 def on_config(config: Any) -> Any:
-    """Let the reference import `calipers.torch` and `calipers.spark` without torch and Spark."""
+    """Let the reference import `calipers.sklearn`, `.torch` and `.spark` without what they need."""
     sys.path.insert(0, str(ROOT / "python"))
     sys.meta_path.append(StubFinder())
     return config
@@ -75,7 +75,7 @@ class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds what is not installed of the libraries that only a part of calipers needs."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002
-        if name.split(".")[0] in ("torch", "torchmetrics", "pyspark", "py4j", "pyarrow", "pandas"):
+        if name.split(".")[0] in ("torch", "torchmetrics", "sklearn", "pyspark", "py4j", "pyarrow", "pandas"):
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
         return None
 

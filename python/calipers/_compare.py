@@ -13,7 +13,7 @@ from calipers._assessment import Assessment, Interval, p_value_text
 from calipers._documented import documented
 from calipers._inputs import cluster_column
 from calipers._measures import named
-from calipers._predictions import Predictions, ask_models, models_of, read_models, split
+from calipers._predictions import Predictions, Rows, ask_models, models_of, read_models, split
 from calipers._progress import shown
 from calipers._result import Result, html_table, html_text
 from calipers._row_options import CompareOptions, Unpack
@@ -228,7 +228,12 @@ def compare(
     drawn = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
     with shown(progress, f"compare {measure}") as show:
         choices = {**asked.options, **drawn, "cluster": cluster_column(cluster), "progress": show}
-        found = ask_models(partial(_core.compare, asked.measure), models, **choices)
+        return compare_rows(models, asked.measure, choices)
+
+
+def compare_rows(models: Mapping[str, Rows], measure: str, options: Mapping[str, object]) -> Comparison:
+    """What the core finds about models whose rows were read."""
+    found = ask_models(partial(_core.compare, measure), models, **options)
     names = list(models)
     assessments = map(Assessment._of, found["models"])
     return Comparison(

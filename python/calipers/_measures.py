@@ -21,6 +21,9 @@ class Measure(NamedTuple):
         What people call it.
     reference : str
         Where it was defined.
+    larger_is_worse : bool
+        Whether it is an error or a score, of which a larger value is worse. False for ratios and
+        coefficients, which can be off their ideal value on either side.
     from_sketch : {"nothing", "approximation", "value", "assessment"}
         What a `Sketch` answers: nothing, a value that may differ from that of the rows, the value,
         or its noise floor and interval, too.
@@ -32,6 +35,7 @@ class Measure(NamedTuple):
     definition: str
     title: str
     reference: str
+    larger_is_worse: bool
     from_sketch: str
     options: dict[str, object]
 

@@ -74,6 +74,15 @@ label : str
     The column of outcomes 0 and 1, class indices, true and false, or text with `pos_label`.
 weight : str, optional
     The column of weights.
+cv : int, cross-validation generator or iterable, optional
+    Folds, as scikit-learn takes them: an int is the number of stratified folds. Each row must be
+    in one test fold exactly. Without, the estimator is fitted and the rows are new to it.
+groups : array-like of shape (n,), optional
+    Groups of rows for a `cv` that keeps groups together, as GroupKFold does.
+params : dict, optional
+    Parameters of `fit` for `cv`, as ``cross_val_predict`` of scikit-learn takes them.
+n_jobs : int, optional
+    Processes that fit the folds of `cv`; one unless given.
 name : str, optional
     The name in the legend.
 ax : matplotlib Axes, optional

@@ -1,5 +1,5 @@
 """Charts by matplotlib, in the manner of scikit-learn's displays."""
 
-from calipers._displays import CumulativeDisplay, ReliabilityDisplay, SweepDisplay
+from calipers._displays import CumulativeDisplay, ModelsDisplay, ReliabilityDisplay, SweepDisplay
 
-__all__ = ["CumulativeDisplay", "ReliabilityDisplay", "SweepDisplay"]
+__all__ = ["CumulativeDisplay", "ModelsDisplay", "ReliabilityDisplay", "SweepDisplay"]

@@ -299,12 +299,12 @@ def test_an_estimator_that_cannot_be_drawn_is_refused(Display: Any) -> None:
     with pytest.raises(TypeError, match=r"^estimator must be a fitted classifier with classes_, got Logistic"):
         Display.from_estimator(LogisticRegression(), X, y)
     model = LogisticRegression(max_iter=1000).fit(X, y)
-    with pytest.raises(ValueError, match=r"^label in row 2 must be one of estimator.classes_ \[0, 1\], got 5$"):
+    with pytest.raises(ValueError, match=r"^label in row 2 must be one of the classes \[0, 1\], got 5$"):
         Display.from_estimator(model, X[:3], [0, 1, 5])
-    with pytest.raises(ValueError, match=r"^pos_label must be one of estimator.classes_ \[0, 1\], got 'a'$"):
+    with pytest.raises(ValueError, match=r"^pos_label must be one of the classes \[0, 1\], got 'a'$"):
         Display.from_estimator(model, X, y, pos_label="a")
     three = LogisticRegression(max_iter=1000).fit(data.data, data.target)
-    with pytest.raises(ValueError, match=r"^pos_label must be left out unless one of two classes is drawn, got 1; "):
+    with pytest.raises(ValueError, match=r"^pos_label must be left out unless one of two classes is the outcome, got 1; "):
         Display.from_estimator(three, data.data, data.target, pos_label=1)
 
 
@@ -379,6 +379,139 @@ def test_pictures_of_the_docs_are_what_their_script_draws(tmp_path: Path) -> Non
         drawn, kept = plt.imread(tmp_path / name), plt.imread(FIGURES / name)
         # Not to the bit: another machine may round a pixel otherwise.
         assert drawn.shape == kept.shape and np.abs(drawn - kept).mean() < 1e-3, name
+
+
+MODELS: dict[str, Draw] = {
+    **{
+        kind: lambda *rows, kind=kind, **options: cal.ReliabilityDisplay.from_models(*rows, kind=kind, **options)
+        for kind in KINDS
+    },
+    "cumulative": cal.CumulativeDisplay.from_models,
+}
+
+
+@pytest.fixture(params=MODELS)
+def draw_models(request: pytest.FixtureRequest) -> Draw:
+    drawn = MODELS[request.param]
+    return lambda *rows, **options: drawn(*rows, **{"n_resamples": 99, **options})
+
+
+def models_of(rows: Sample, n: int = 3) -> dict[str, Any]:
+    """Models that are ever less sure, under names of any length."""
+    names = ("Logistic regression", "b", "Histogram gradient boosting, isotonic, on the second half of 2024", "d", "e")
+    p = np.clip(np.asarray(rows[1], dtype=float), 1e-9, 1 - 1e-9)
+    logits = np.log(p) - np.log1p(-p)
+    return {name: 1 / (1 + np.exp(-logits * 0.7**power)) for power, name in enumerate(names[:n])}
+
+
+@pytest.mark.parametrize("rows", [SAMPLES[name] for name in SAMPLES if "one row" not in name])
+def test_text_of_several_models_can_be_read(
+    draw_models: Draw, rows: Sample, check_text: Callable[[Figure], list[str]]
+) -> None:
+    display = draw_models(rows[0], models_of(rows))
+    texts = check_text(display.figure_)
+    # The shape of a slide, and letters that can be read on one.
+    assert tuple(display.figure_.get_size_inches()) == (10.0, 5.625)
+    written = [text for text in display.figure_.findobj(Text) if text.get_text().strip() and text.get_visible()]
+    assert min(text.get_size() for text in written) > 11
+    assert all(any(text.startswith(name[:10]) for text in texts) for name in display.models)
+    legend = display.ax_.get_legend().get_window_extent()
+    assert legend.x0 >= display.ax_.get_window_extent().x1
+
+
+def test_several_models_respect_given_axes(draw_models: Draw, check_text: Callable[[Figure], list[str]]) -> None:
+    y, p = some()
+    figure, axes = plt.subplots(1, 2, figsize=(14, 6), layout="constrained")
+    for ax in axes:
+        display = draw_models(y, models_of((y, p), 2), ax=ax)
+        assert display.ax_ is ax and display.figure_ is figure
+    assert tuple(figure.get_size_inches()) == (14, 6)
+    assert plt.get_fignums() == [figure.number]
+    check_text(figure)
+
+
+def test_several_models_have_one_sigma_and_the_intervals_of_compare() -> None:
+    y, p = some(1000)
+    models = models_of((y, p))
+    display = cal.ReliabilityDisplay.from_models(y, models, n_resamples=99)
+    expected = cal.compare(y, models, n_resamples=99)
+    assert display.comparison.to_dict() == expected.to_dict()
+    sigmas = {each.curve.sigma for each in display.models.values()}
+    assert sigmas == {each.settings["sigma"] for each in expected.models.values()} and len(sigmas) == 1
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    for name, found in expected.models.items():
+        (label,) = [each for each in labels if each.startswith(name[:15])]
+        assert f"{found.interval.upper:.3f}" in label and f"LS-ECE {found.value:.3f}" in label, label
+        assert display.models[name].estimate == found.value
+
+
+def test_a_line_of_several_is_bold_where_it_leaves_its_range() -> None:
+    y, p = some(1000)
+    display = cal.ReliabilityDisplay.from_models(y, models_of((y, p)), n_resamples=99)
+    thin = curves(display.ax_)
+    bold = [line for line in display.ax_.get_lines() if line.get_linewidth() > 3 and len(line.get_xdata())]
+    n_bold = 0
+    for each, line, strong in zip(display.models.values(), thin, bold, strict=True):
+        rates = line.get_ydata()
+        outside = (rates < each.band.lower) | (rates > each.band.upper)
+        np.testing.assert_array_equal(np.isfinite(strong.get_ydata()), outside)
+        n_bold += outside.sum()
+    assert 0 < n_bold < sum(line.get_xdata().size for line in thin)
+    # No band, which would cover those of others.
+    assert not [child for child in display.ax_.collections if child.get_gid() == "calipers-band"]
+
+
+def test_names_stand_at_their_lines_if_that_is_clear() -> None:
+    y, p = many()
+    display = cal.ReliabilityDisplay.from_models(y, models_of((y, p), 2), n_resamples=99)
+    names = [text.get_text() for text in display.ax_.texts]
+    assert set(display.models) <= set(names)
+    to_pixels = display.ax_.transData.transform
+    for text in display.ax_.texts:
+        if text.get_text() in display.models:
+            distances = {
+                name: np.nanmin(np.hypot(*(to_pixels(line.get_xydata()) - _middle(text)).T))
+                for name, line in zip(display.models, curves(display.ax_), strict=True)
+            }
+            assert min(distances, key=distances.__getitem__) == text.get_text()
+    # Where all lines are one, a name at one of them would be wrong.
+    same = cal.ReliabilityDisplay.from_models(y, {"first": p, "second": p}, n_resamples=99)
+    assert not {"first", "second"} & {text.get_text() for text in same.ax_.texts}
+
+
+def _middle(text: Text) -> Any:
+    box = text.get_window_extent()
+    return (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_models_are_the_columns_of_a_table(library: str) -> None:
+    y, p = some()
+    columns = {"a": p, "b": p**2}
+    made = importlib.import_module(library)
+    table = made.table(columns) if library == "pyarrow" else made.DataFrame(columns)
+    display = cal.ReliabilityDisplay.from_models(y, table, n_resamples=99)
+    expected = cal.ReliabilityDisplay.from_models(y, columns, n_resamples=99)
+    assert display.comparison.to_dict() == expected.comparison.to_dict()
+    predicted = {name: cal.Predictions(y, each) for name, each in columns.items()}
+    assert list(cal.CumulativeDisplay.from_models(predicted, n_resamples=99).models) == ["a", "b"]
+
+
+def test_wrong_models_are_refused_before_a_figure_is_made(draw_models: Draw) -> None:
+    y, p = some()
+    with pytest.raises(TypeError, match=r"^y_prob must be a dict or a DataFrame of models by name, got ndarray$"):
+        draw_models(y, p)
+    with pytest.raises(cal.CalipersError, match="models must be"):
+        draw_models(y, {"alone": p})
+    with pytest.raises(ValueError, match=r"^colors must have every model, 'b' is missing$"):
+        draw_models(y, {"a": p, "b": p}, colors={"a": "k"})
+    assert plt.get_fignums() == []
+
+
+def test_colours_of_models_can_be_given(draw_models: Draw) -> None:
+    y, p = some()
+    display = draw_models(y, {"a": p, "b": p**2}, colors={"b": "red", "a": "black"})
+    assert [line.get_color() for line in curves(display.ax_)] == ["black", "red"]
 
 
 def curves(ax: Axes) -> list[Any]:

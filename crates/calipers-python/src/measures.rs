@@ -20,6 +20,7 @@ pub(crate) fn measures(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
             title: spec.title,
             definition: spec.definition,
             reference: spec.reference,
+            larger_is_worse: spec.larger_is_worse(),
             from_sketch: match spec.from_sketch {
                 FromSketch::Assessment => "assessment",
                 FromSketch::Value => "value",

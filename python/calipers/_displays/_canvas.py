@@ -21,6 +21,8 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 # The line of a perfect model; it can be seen on white and on black.
 REFERENCE = "#777777"
 SMALL = "small"
+# Widths of the line of one of several models: where chance explains its gap, and where it does not.
+THIN, BOLD = 1.2, 3.6
 
 _CURVE = "calipers-curve"
 _BESIDE = "calipers-legend-beside"
@@ -28,18 +30,17 @@ _BESIDE = "calipers-legend-beside"
 # size.
 _LEGEND_WIDTH = 22
 
-
-def axes_for(ax: Axes | None) -> tuple[Axes, bool]:
+def axes_for(ax: Axes | None, size: tuple[float, float] | None = None) -> tuple[Axes, bool]:
     """The axes to draw on, and whether the legend stands beside them.
 
-    It does in a figure that is made here.
+    It does in a figure that is made here, of this size in inches or of matplotlib's.
     """
     if ax is None:
         import matplotlib.pyplot as plt
         from matplotlib.layout_engine import ConstrainedLayoutEngine
 
         # Inches; with the usual ones text touches the edge.
-        _, ax = plt.subplots(layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08))
+        _, ax = plt.subplots(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08))
         return ax, True
     legend = ax.get_legend()
     return ax, legend is not None and legend.get_gid() == _BESIDE
@@ -64,9 +65,9 @@ def free_colors(ax: Axes, n: int) -> list[str]:
     return [PALETTE[(used + index) % len(PALETTE)] for index in range(n)]
 
 
-def label(name: str | None, what: str) -> str:
+def label(name: str | None, what: str, width: int = _LEGEND_WIDTH) -> str:
     """A name over what belongs to it, in lines that fit a legend."""
-    lines = [] if name is None else textwrap.wrap(name, _LEGEND_WIDTH, max_lines=3)
+    lines = [] if name is None else textwrap.wrap(name, width, max_lines=3)
     return "\n".join([*lines, what] if what else lines)
 
 
@@ -80,11 +81,14 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g}%"
 
 
-def draw_legend(ax: Axes, beside: bool, last: Sequence[str] = ()) -> None:
+def draw_legend(ax: Axes, beside: bool, last: Sequence[str] = (), scale: float = 1.0) -> None:
     """The legend: to the right of the axes, or inside where it covers least.
 
     The labels in `last` end it.
     """
+    from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties
+
     entries = list(zip(*ax.get_legend_handles_labels(), strict=True))
     entries.sort(key=lambda entry: last.index(entry[1]) if entry[1] in last else -1)
     handles, labels = zip(*entries, strict=True)
@@ -93,6 +97,7 @@ def draw_legend(ax: Axes, beside: bool, last: Sequence[str] = ()) -> None:
             handles,
             labels,
             loc="upper left",
+            fontsize=scale * FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points(),
             bbox_to_anchor=(1.02, 1.0),
             borderaxespad=0.0,
             frameon=False,
@@ -102,6 +107,15 @@ def draw_legend(ax: Axes, beside: bool, last: Sequence[str] = ()) -> None:
         mark(legend, _BESIDE)
     else:
         ax.legend(handles, labels, loc="best", fontsize=SMALL, framealpha=0.85, handlelength=1.6)
+
+
+def enlarge_text(ax: Axes, scale: float) -> None:
+    """All text of the axes but the legend: labels, numbers at the ticks, and what is written."""
+    for axis, ticks in ((ax.xaxis, ax.get_xticklabels()), (ax.yaxis, ax.get_yticklabels())):
+        axis.label.set_size(scale * axis.label.get_size())
+        axis.set_tick_params(labelsize=scale * ticks[0].get_size())
+    for text in ax.texts:
+        text.set_size(scale * text.get_size())
 
 
 def plain_frame(ax: Axes) -> None:

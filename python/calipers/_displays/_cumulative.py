@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from calipers import _core
 from calipers._cumulative import CumulativeCurve, ecce_r
 from calipers._displays import _canvas as canvas
 from calipers._displays._estimator import OfEstimator
+from calipers._displays._models import ModelOutcomes, Models, ModelsDisplay, compared_models
 from calipers._documented import documented
 from calipers._estimate import Estimate
 from calipers._inputs import Link
@@ -20,6 +22,8 @@ from calipers._row_options import OneViewOptions, Unpack
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
 _BAND = "calipers-band"
 _BAND_TEXT = "2 standard deviations\nif calibrated"
 _ZERO = "calipers-zero"
@@ -100,11 +104,57 @@ class CumulativeDisplay(OfEstimator):
         **rows: Unpack[OneViewOptions],
     ) -> CumulativeDisplay:
         """Compute the curve of these predictions and draw it."""
-        predictions = read(CumulativeDisplay.from_predictions, y_true, y_prob, rows)
-        curve = CumulativeCurve._of(predictions.ask(_core.cumulative_curve, link=link))
-        estimate = predictions.estimate(ecce_r.__name__, link=link)
-        display = cls(curve, deviations=_deviations(predictions, curve, estimate, link), estimate=estimate, name=name)
+        display = cls._of_rows(read(CumulativeDisplay.from_predictions, y_true, y_prob, rows), link)
+        display.name = name
         return display.plot(ax=ax, color=color)
+
+    @classmethod
+    @documented
+    def from_models(
+        cls,
+        y_true: ModelOutcomes,
+        y_prob: Models = None,
+        *,
+        link: Link = "logistic",
+        level: float = 0.95,
+        n_resamples: int = 999,
+        random_state: int = 0,
+        ax: Axes | None = None,
+        colors: Mapping[str, str] | None = None,
+        **rows: Unpack[OneViewOptions],
+    ) -> ModelsDisplay:
+        """Draw the curves of several models for the same rows.
+
+        The band of each model is an outline in its colour. The legend has ECCE-R of each model with
+        its interval.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,), or dict of Predictions
+            Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1. A dict has the
+            `Predictions` of each model by its name, all of the same rows, and stands for `y_true`,
+            `y_prob` and the options of rows.
+        y_prob : dict of array-like or DataFrame, optional
+            The probabilities of each model by its name, two models at least; of a DataFrame each
+            column is a model.
+        level : float
+            Of the intervals.
+        colors : dict of str, optional
+            The colour of each model by its name; those of a colour-blind-safe palette unless given.
+        """
+        options = {"link": link, "level": level, "n_resamples": n_resamples, "random_state": random_state}
+        models, comparison = compared_models(
+            CumulativeDisplay.from_models, y_true, y_prob, rows, ecce_r.__name__, options
+        )
+        displays = {name: cls._of_rows(each, link) for name, each in models.items()}
+        return ModelsDisplay(displays, comparison).plot(ax=ax, colors=colors)
+
+    @classmethod
+    def _of_rows(cls, rows: Rows, link: Link) -> CumulativeDisplay:
+        """The display of these rows, not drawn."""
+        curve = CumulativeCurve._of(rows.ask(_core.cumulative_curve, link=link))
+        estimate = rows.estimate(ecce_r.__name__, link=link)
+        return cls(curve, deviations=_deviations(rows, curve, estimate, link), estimate=estimate)
 
     @documented
     def plot(self, *, ax: Axes | None = None, name: str | None = None, color: str | None = None) -> CumulativeDisplay:
@@ -141,13 +191,7 @@ class CumulativeDisplay(OfEstimator):
             )
             canvas.mark(area, _BAND)
         if first:
-            canvas.mark(ax.axhline(0.0, color=canvas.REFERENCE, linewidth=1.0, linestyle="--", zorder=2), _ZERO)
-            canvas.plain_frame(ax)
-            ax.set_xlim(-0.02, 1.02)
-            ax.set_xlabel("Share of rows, by rising probability")
-            ax.set_ylabel("Outcomes less predictions (% of rows)")
-            # In percent, because small shares have labels that are too long for the usual margin.
-            ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.6g}".replace("-", "\N{MINUS SIGN}"))
+            _draw_frame(ax)
             self._draw_probabilities(ax)
         else:
             # The second scale is that of one model alone.
@@ -156,6 +200,37 @@ class CumulativeDisplay(OfEstimator):
         canvas.draw_legend(ax, beside, last=(_BAND_TEXT,))
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    @classmethod
+    def _draw_together(
+        cls, ax: Axes, displays: Sequence[CumulativeDisplay], colors: Sequence[str], square: bool
+    ) -> list[Line2D]:
+        """A line for each model, and two thin ones about its band."""
+        del square
+        if not canvas.marked(ax, _ZERO):
+            _draw_frame(ax)
+        lines = []
+        for each, color in zip(displays, colors, strict=True):
+            lines += ax.plot(*each._corners(), color=color, linewidth=2.4, zorder=3)
+            canvas.mark(lines[-1])
+            if each.deviations is not None:
+                places = _every(each.curve.shares.size)
+                for side in (-2.0, 2.0):
+                    ends = each.curve.shares[places], side * each.deviations[places]
+                    ax.plot(*ends, color=color, linewidth=canvas.THIN, linestyle=":", zorder=2)
+        return lines
+
+    def _unnamed(self, ax: Axes) -> tuple[list[Line2D], float]:
+        own = canvas.marked(ax)
+        return [line for line in ax.get_lines() if line not in own and len(line.get_xdata()) > 0], -np.inf
+
+    def _references(self) -> list[str]:
+        return []
+
+    def _notes(self) -> list[tuple[dict[str, Any], str]]:
+        if self.deviations is None:
+            return []
+        return [({"linewidth": canvas.THIN, "linestyle": ":"}, _BAND_TEXT)]
 
     def _corners(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The curve with as many points as paper shows.
@@ -185,6 +260,17 @@ class CumulativeDisplay(OfEstimator):
         scale.set_xticks(at, [_short(value) for value in self.curve.probabilities[reached]], fontsize=canvas.SMALL)
         scale.set_xlabel("Predicted probability", fontsize=canvas.SMALL)
         scale.spines["top"].set_visible(False)
+
+
+def _draw_frame(ax: Axes) -> None:
+    """Axes, zero and labels: what all curves have in common."""
+    canvas.mark(ax.axhline(0.0, color=canvas.REFERENCE, linewidth=1.0, linestyle="--", zorder=2), _ZERO)
+    canvas.plain_frame(ax)
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_xlabel("Share of rows, by rising probability")
+    ax.set_ylabel("Outcomes less predictions (% of rows)")
+    # In percent, because small shares have labels that are too long for the usual margin.
+    ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.6g}".replace("-", "\N{MINUS SIGN}"))
 
 
 def _deviations(rows: Rows, curve: CumulativeCurve, estimate: Estimate, link: Link) -> NDArray[np.float64] | None:

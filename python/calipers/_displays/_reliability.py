@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,37 +13,30 @@ from calipers._binned import expected_calibration_error
 from calipers._cumulative import CumulativeCurve
 from calipers._curve import Band, Bin, IsotonicCurve, LsCurve
 from calipers._displays import _canvas as canvas
+from calipers._displays import _diagram as diagram
+from calipers._displays._diagram import Curve, Shares
 from calipers._displays._estimator import OfEstimator
+from calipers._displays._models import ModelOutcomes, Models, ModelsDisplay, compared_models
 from calipers._documented import documented
 from calipers._inputs import Link, NBins, Noise, Strategy
-from calipers._predictions import Outcomes, Probabilities, read
+from calipers._predictions import Outcomes, Probabilities, Rows, read
 from calipers._row_options import OneViewOptions, Unpack
+from calipers._scores import corp
 from calipers._smoothed import ls_ece
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 # Unions of words, since stubtest takes an alias of one Literal with several for no union at all.
 Kind: TypeAlias = Literal["smoothed"] | Literal["binned"] | Literal["corp"]
 BandChoice: TypeAlias = Literal["auto", "consistency", "confidence"] | None
-Curve: TypeAlias = LsCurve | IsotonicCurve | Sequence[Bin]
 
-_DIAGONAL = "calipers-diagonal"
-_DIAGONAL_TEXT = "observed = predicted"
-_SHARES_TEXT = "calipers-shares-text"
-# The strip of the predictions, below the rates: from its floor up to the height of its highest bar.
-_FLOOR, _CEILING = -0.28, -0.1
-# A smoothed curve is drawn where the density is at least this; it is 1 where predictions are spread
-# evenly.
-_LEAST_DENSITY = 0.01
-# A piece of a curve that is narrower than this is a dot.
-_DOT = 0.02
-
-
-class Shares(NamedTuple):
-    """The predictions as bars: edges, and the share of the weight between them."""
-
-    edges: NDArray[np.float64]
-    shares: NDArray[np.float64]
+# The measure that each kind of curve shows; that of CORP is one of its parts.
+_MEASURES = {
+    "smoothed": ls_ece.__name__,
+    "binned": expected_calibration_error.__name__,
+    "corp": f"{corp.__name__}_miscalibration",
+}
 
 
 class ReliabilityDisplay(OfEstimator):
@@ -147,36 +140,101 @@ class ReliabilityDisplay(OfEstimator):
         level : float
             Of the band, at each place.
         """
-        if kind not in ("smoothed", "binned", "corp"):
-            raise ValueError(f"kind must be 'smoothed', 'binned' or 'corp', got {kind!r}")
-        possible = ("consistency", "confidence") if kind == "corp" else ("consistency",)
-        if band not in ("auto", None, *possible):
-            raise ValueError(f"band of kind {kind!r} must be {_listed('auto', None, *possible)}, got {band!r}")
+        _check_choices(kind, band)
         predictions = read(ReliabilityDisplay.from_predictions, y_true, y_prob, rows)
-        if kind == "binned" and predictions.columns.weights is not None:
-            if band == "consistency":
-                raise ValueError("band of kind 'binned' must be 'auto' or None with sample_weight, got 'consistency'")
-            band = None
         drawn = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
-        with_band: dict[str, Any] = {"band": "consistency" if band == "auto" else band, **drawn}
-        curve: Curve
-        if kind == "binned":
-            binned = {"n_bins": n_bins, "strategy": strategy, "norm": "l1", "compat": None, "link": link}
-            curve = [Bin(*row) for row in predictions.ask(_core.calibration_bins, **binned)]
-            error: float = predictions.estimate(expected_calibration_error.__name__, **binned)
-            drawn_band = None if band is None else _band_of_bins(curve, level, n_resamples, random_state)
-            return cls(curve, band=drawn_band, estimate=error, name=name).plot(ax=ax, color=color)
-        walk = CumulativeCurve._of(predictions.ask(_core.cumulative_curve, link=link))
+        options = _options(kind, sigma=sigma, noise=noise, n_bins=n_bins, strategy=strategy, link=link)
+        display = cls._of_rows(predictions, kind, band, options, drawn)
+        display.name = name
+        return display.plot(ax=ax, color=color)
+
+    @classmethod
+    @documented
+    def from_models(
+        cls,
+        y_true: ModelOutcomes,
+        y_prob: Models = None,
+        *,
+        kind: Kind = "smoothed",
+        band: BandChoice = "auto",
+        level: float = 0.95,
+        n_resamples: int = 999,
+        random_state: int = 0,
+        sigma: float | Literal["auto"] = "auto",
+        noise: Noise = "gaussian",
+        n_bins: NBins = 15,
+        strategy: Strategy = "uniform",
+        link: Link = "logistic",
+        ax: Axes | None = None,
+        colors: Mapping[str, str] | None = None,
+        **rows: Unpack[OneViewOptions],
+    ) -> ModelsDisplay:
+        """Draw the curves of several models for the same rows, at one sigma.
+
+        A curve is bold where chance does not explain its gap: outside the range of a calibrated
+        model with these predictions. The legend has the value of each model with its interval.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,), or dict of Predictions
+            Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1. A dict has the
+            `Predictions` of each model by its name, all of the same rows, and stands for `y_true`,
+            `y_prob` and the options of rows.
+        y_prob : dict of array-like or DataFrame, optional
+            The probabilities of each model by its name, two models at least; of a DataFrame each
+            column is a model.
+        kind : {"smoothed", "binned", "corp"}
+            Which curve.
+        band : {"auto", "consistency", "confidence"} or None
+            Which range decides where a curve is bold. "consistency": where the curve of a
+            calibrated model would lie. "confidence", for "corp" alone: where the true rates may
+            lie. "auto" is "consistency", but nothing for bins of weighted rows.
+        level : float
+            Of the range at each place, and of the intervals.
+        sigma : float or "auto"
+            Scale of the noise, one for all models: "auto" is the geometric mean of theirs, as for
+            `compare`.
+        colors : dict of str, optional
+            The colour of each model by its name; those of a colour-blind-safe palette unless given.
+        """
+        _check_choices(kind, band)
+        drawn = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
+        options = _options(kind, sigma=sigma, noise=noise, n_bins=n_bins, strategy=strategy, link=link)
+        models, comparison = compared_models(
+            ReliabilityDisplay.from_models, y_true, y_prob, rows, _MEASURES[kind], {**options, **drawn}
+        )
         if kind == "smoothed":
-            smoothing = {"sigma": sigma, "noise": noise, "link": link, "tolerance": 1e-6, "clip": 1e-6}
-            error = predictions.estimate(ls_ece.__name__, **smoothing)
-            at = _places(walk, error.settings["sigma"])
-            curve = LsCurve._of(predictions.ask(_core.ls_curve, at=at, **smoothing, **with_band))
+            # One sigma for all models.
+            options["sigma"] = next(iter(comparison.models.values())).settings["sigma"]
+        displays = {name: cls._of_rows(each, kind, band, options, drawn) for name, each in models.items()}
+        return ModelsDisplay(displays, comparison).plot(ax=ax, colors=colors)
+
+    @classmethod
+    def _of_rows(
+        cls, rows: Rows, kind: Kind, band: BandChoice, options: dict[str, Any], drawn: dict[str, Any]
+    ) -> ReliabilityDisplay:
+        """The display of these rows, not drawn."""
+        link = options["link"]
+        if kind == "binned":
+            weighted = rows.columns.weights is not None
+            if weighted and band == "consistency":
+                raise ValueError("band of kind 'binned' must be 'auto' or None with sample_weight, got 'consistency'")
+            bins = [Bin(*row) for row in rows.ask(_core.calibration_bins, **options)]
+            range_of_bins = None if band is None or weighted else _band_of_bins(bins, **drawn)
+            return cls(bins, band=range_of_bins, estimate=rows.estimate(_MEASURES[kind], **options))
+        walk = CumulativeCurve._of(rows.ask(_core.cumulative_curve, link=link))
+        with_band: dict[str, Any] = {"band": "consistency" if band == "auto" else band, **drawn}
+        error: float
+        curve: Curve
+        if kind == "smoothed":
+            error = found = rows.estimate(_MEASURES[kind], **options)
+            at = _places(walk, found.settings["sigma"])
+            curve = LsCurve._of(rows.ask(_core.ls_curve, at=at, **options, **with_band))
         else:
-            error = predictions.ask(_core.corp, score="brier", link=link)["miscalibration"]
-            curve = IsotonicCurve._of(predictions.ask(_core.corp_curve, link=link, **with_band))
+            error = rows.ask(_core.corp, **options)["miscalibration"]
+            curve = IsotonicCurve._of(rows.ask(_core.corp_curve, link=link, **with_band))
         shares, edges = np.histogram(walk.probabilities[1:], bins=50, range=(0.0, 1.0), weights=np.diff(walk.shares))
-        return cls(curve, shares=(edges, shares), estimate=error, name=name).plot(ax=ax, color=color)
+        return cls(curve, shares=(edges, shares), estimate=error)
 
     @documented
     def plot(self, *, ax: Axes | None = None, name: str | None = None, color: str | None = None) -> ReliabilityDisplay:
@@ -184,127 +242,77 @@ class ReliabilityDisplay(OfEstimator):
         own = ax is None
         ax, beside = canvas.axes_for(ax)
         color = canvas.free_colors(ax, 1)[0] if color is None else color
-        if not canvas.marked(ax, _DIAGONAL):
-            _draw_frame(ax, square=own)
+        diagram.draw_frame(ax, square=own)
         name = self.name if name is None else name
-        curve = self.curve
-        if isinstance(curve, LsCurve):
-            text = self._label(name, "LS-ECE", "smoothed on logits")
-            _draw_smoothed(ax, curve, color, text)
-        elif isinstance(curve, IsotonicCurve):
-            text = self._label(name, "miscalibration", "isotonic (CORP)")
-            _draw_isotonic(ax, curve, color, text)
-        else:
-            text = self._label(name, "ECE", f"{len(curve)} bins")
-            _draw_bins(ax, curve, self.band, color, text)
-        if self.shares is not None:
-            _draw_shares(ax, self.shares, color, f"Predictions, highest bar {canvas.percent(self.shares.shares.max())}")
-        elif not isinstance(curve, (LsCurve, IsotonicCurve)):
-            most = max(each.n for each in curve)
-            weights = [each.weight for each in curve]
-            _draw_shares(ax, _shares(_edges(curve), weights), color, f"Rows by bin, at most {most:,}")
-        canvas.draw_legend(ax, beside, last=(*([] if self.band is None else [_band_text(self.band)]), _DIAGONAL_TEXT))
+        measure, otherwise = self._words()
+        what = otherwise if self.estimate is None else f"{measure} {canvas.value_text(self.estimate)}"
+        diagram.draw_curve(ax, self.curve, self.band, color, canvas.label(name, what))
+        shares, text = self._bars()
+        if shares is not None:
+            diagram.draw_shares(ax, shares, color, text)
+        bands = [] if self.band is None else [diagram.band_text(self.band)]
+        canvas.draw_legend(ax, beside, last=(*bands, diagram.DIAGONAL_TEXT))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _label(self, name: str | None, measure: str, otherwise: str) -> str:
-        return canvas.label(
-            name, otherwise if self.estimate is None else f"{measure} {canvas.value_text(self.estimate)}"
-        )
+    def _words(self) -> tuple[str, str]:
+        """What the value of the curve is called, and the curve itself."""
+        if isinstance(self.curve, LsCurve):
+            return "LS-ECE", "smoothed on logits"
+        if isinstance(self.curve, IsotonicCurve):
+            return "miscalibration", "isotonic (CORP)"
+        return "ECE", f"{len(self.curve)} bins"
+
+    def _bars(self) -> tuple[Shares | None, str]:
+        """Where the predictions are, if that is known, and how high the highest bar is."""
+        if self.shares is not None:
+            return self.shares, f"Predictions, highest bar {canvas.percent(self.shares.shares.max())}"
+        if isinstance(self.curve, (LsCurve, IsotonicCurve)):
+            return None, ""
+        bins = self.curve
+        most = max(each.n for each in bins)
+        edges = [bins[0].lower, *(each.upper for each in bins)]
+        return _shares(edges, [each.weight for each in bins]), f"Rows by bin, at most {most:,}"
+
+    @classmethod
+    def _draw_together(
+        cls, ax: Axes, displays: Sequence[ReliabilityDisplay], colors: Sequence[str], square: bool
+    ) -> list[Line2D]:
+        diagram.draw_frame(ax, square)
+        together = list(zip(displays, colors, strict=True))
+        lines = [diagram.draw_beyond_chance(ax, each.curve, each.band, color) for each, color in together]
+        bars = [(each._bars()[0], color) for each, color in together]
+        diagram.draw_rows_of_shares(ax, [(shares, color) for shares, color in bars if shares is not None])
+        return lines
+
+    def _unnamed(self, ax: Axes) -> tuple[list[Line2D], float]:
+        return diagram.diagonals(ax), 0.0
+
+    def _references(self) -> list[str]:
+        return [diagram.DIAGONAL_TEXT]
+
+    def _notes(self) -> list[tuple[dict[str, Any], str]]:
+        if self.band is None:
+            return []
+        texts = f"gap beyond chance ({canvas.percent(self.band.level)})", "gap within chance"
+        return list(zip(diagram.styles(self.curve), texts, strict=True))
 
 
-def _draw_frame(ax: Axes, square: bool) -> None:
-    """Axes, diagonal and labels: what all curves have in common."""
-    (diagonal,) = ax.plot(
-        [0, 1], [0, 1], color=canvas.REFERENCE, linewidth=1.0, linestyle="--", zorder=2, label=_DIAGONAL_TEXT
-    )
-    canvas.mark(diagonal, _DIAGONAL)
-    canvas.plain_frame(ax)
-    if square:
-        ax.set_aspect("equal")
-    ax.set_xlim(-0.02, 1.02)
-    ax.set_ylim(_FLOOR, 1.03)
-    ticks = np.linspace(0.0, 1.0, 6)
-    ax.set_xticks(ticks)
-    ax.set_yticks(ticks)
-    ax.set_xlabel("Predicted probability")
-    ax.set_ylabel("Observed frequency")
+def _check_choices(kind: Kind, band: BandChoice) -> None:
+    if kind not in _MEASURES:
+        raise ValueError(f"kind must be 'smoothed', 'binned' or 'corp', got {kind!r}")
+    possible = ("consistency", "confidence") if kind == "corp" else ("consistency",)
+    if band not in ("auto", None, *possible):
+        raise ValueError(f"band of kind {kind!r} must be {_listed('auto', None, *possible)}, got {band!r}")
 
 
-def _draw_smoothed(ax: Axes, curve: LsCurve, color: str, text: str) -> None:
-    """The curve where there are predictions; where they are all in one place, a dot."""
-    x = curve.probabilities
-    shown = (curve.densities >= _LEAST_DENSITY) & np.isfinite(curve.outcome_rates)
-    rates = np.where(shown, curve.outcome_rates, np.nan)
-    (line,) = ax.plot(x, rates, color=color, linewidth=2.2, solid_capstyle="round", label=text, zorder=4)
-    canvas.mark(line)
-    edges = np.flatnonzero(np.diff(shown, prepend=False, append=False))
-    for start, end in zip(edges[::2], edges[1::2], strict=True):
-        if x[end - 1] - x[start] < _DOT:
-            middle = start + int(np.argmax(curve.densities[start:end]))
-            ax.plot(x[middle], rates[middle], "o", color=color, markersize=7, zorder=4)
-    if curve.band is not None:
-        # Gaps between pieces of the curve stay open.
-        lower, upper = np.where(shown, (curve.band.lower, curve.band.upper), np.nan)
-        _draw_band(ax, x, lower, upper, curve.band, color)
-
-
-def _draw_isotonic(ax: Axes, curve: IsotonicCurve, color: str, text: str) -> None:
-    """Levels, joined by straight lines; distinct probabilities as dots where they are few."""
-    x, rates = curve.probabilities, curve.outcome_rates
-    # Of a level its two ends.
-    ends = np.diff(rates, prepend=np.nan) != 0
-    corners = ends | np.append(ends[1:], True)
-    (line,) = ax.plot(x[corners], rates[corners], color=color, linewidth=2.2, label=text, zorder=4)
-    canvas.mark(line)
-    if x.size <= 30:
-        ax.plot(x, rates, "o", color=color, markersize=6, zorder=4)
-    if curve.band is not None:
-        kept = canvas.thinned(x)
-        _draw_band(ax, x[kept], curve.band.lower[kept], curve.band.upper[kept], curve.band, color)
-
-
-def _draw_band(
-    ax: Axes,
-    x: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
-    band: Band,
-    color: str,
-) -> None:
-    """Where chance takes the curve; over a single place, a bar."""
-    there = np.flatnonzero(np.isfinite(lower))
-    if there.size and x[there[-1]] - x[there[0]] < _DOT:
-        middle = (x[there[0]] + x[there[-1]]) / 2
-        x = np.array([middle - _DOT / 2, middle + _DOT / 2])
-        lower, upper = np.full(2, np.nanmin(lower)), np.full(2, np.nanmax(upper))
-    ax.fill_between(x, lower, upper, color=color, alpha=0.18, linewidth=0, label=_band_label(ax, band), zorder=1)
-
-
-def _band_label(ax: Axes, band: Band) -> str | None:
-    """The label of a band in the legend, once for all displays."""
-    text = _band_text(band)
-    return None if text in ax.get_legend_handles_labels()[1] else text
-
-
-def _band_text(band: Band) -> str:
-    what = "range if calibrated" if band.kind == "consistency" else "confidence band"
-    return f"{canvas.percent(band.level)} {what}"
-
-
-def _draw_bins(ax: Axes, bins: Sequence[Bin], band: Band | None, color: str, text: str) -> None:
-    """A point for each bin that has rows, with its band or else its gap to the diagonal."""
-    held = np.array([each.weight > 0 for each in bins])
-    x = np.array([each.mean_probability for each in bins])[held]
-    rates = np.array([each.outcome_rate for each in bins])[held]
-    if band is None:
-        ax.vlines(x, np.minimum(x, rates), np.maximum(x, rates), color=color, alpha=0.45, linewidth=2.0, zorder=3)
-    else:
-        text_of_band = _band_label(ax, band) or ""
-        lower, upper = band.lower[held], band.upper[held]
-        ax.vlines(x, lower, upper, color=color, alpha=0.22, linewidth=8.0, label=text_of_band, zorder=1)
-    (line,) = ax.plot(x, rates, "-o", color=color, linewidth=1.0, markersize=5.5, label=text, zorder=4)
-    canvas.mark(line)
+def _options(kind: Kind, *, sigma: object, noise: Noise, n_bins: NBins, strategy: Strategy, link: Link) -> dict[str, Any]:
+    """The options of the measure that this kind of curve shows."""
+    if kind == "smoothed":
+        return {"sigma": sigma, "noise": noise, "link": link, "tolerance": 1e-6, "clip": 1e-6}
+    if kind == "binned":
+        return {"n_bins": n_bins, "strategy": strategy, "norm": "l1", "compat": None, "link": link}
+    return {"score": "brier", "link": link}
 
 
 def _band_of_bins(bins: Sequence[Bin], level: float, n_resamples: int, random_state: int) -> Band:
@@ -323,24 +331,6 @@ def _band_of_bins(bins: Sequence[Bin], level: float, n_resamples: int, random_st
     ]
     lower, upper = np.array(ends).T
     return Band("consistency", lower, upper, level, n_resamples, random_state)
-
-
-def _draw_shares(ax: Axes, shares: Shares, color: str, text: str) -> None:
-    """The predictions as bars in the strip below, the highest as high as the strip."""
-    known = canvas.marked(ax, _SHARES_TEXT)
-    heights = shares.shares / shares.shares.max() * (_CEILING - _FLOOR)
-    if known:
-        # Outlines, since several areas on each other cannot be told apart.
-        ax.stairs(_FLOOR + heights, shares.edges, baseline=_FLOOR, color=color, linewidth=1.3, zorder=3)
-        # The height of the highest bar would be that of one display.
-        known[0].set(text="Predictions, each to its highest bar")
-    else:
-        ax.stairs(_FLOOR + heights, shares.edges, baseline=_FLOOR, fill=True, color=color, alpha=0.45, zorder=2)
-        if shares.edges.size < 50:
-            # Bins are seen apart where they are not too narrow for it.
-            ax.vlines(shares.edges[1:-1], _FLOOR, _CEILING, color=ax.get_facecolor(), linewidth=0.8, zorder=2.5)
-        ax.axhline(0.0, color=canvas.REFERENCE, linewidth=0.6, zorder=1)
-        canvas.mark(ax.text(0.5, -0.03, text, ha="center", va="top", fontsize=canvas.SMALL), _SHARES_TEXT)
 
 
 def _places(walk: CumulativeCurve, sigma: float) -> NDArray[np.float64]:
@@ -366,10 +356,6 @@ def _shares(edges: ArrayLike, shares: ArrayLike) -> Shares:
     if not (np.all(found.shares >= 0) and found.shares.sum() > 0):
         raise ValueError("shares must be at least 0 and have a sum above 0")
     return found
-
-
-def _edges(bins: Sequence[Bin]) -> list[float]:
-    return [bins[0].lower, *(each.upper for each in bins)]
 
 
 def _listed(*words: str | None) -> str:
