@@ -292,7 +292,7 @@ class ClassAssessment(Result):
         Share of all rows, or of their weight, whose label is the class.
     p_adjusted : float or None
         The p-value after Holm's adjustment for all classes; None without a floor.
-    direction : {"too high", "too low", "both"} or None
+    direction : {"too high", "too low", "overconfident", "underconfident"} or None
         On which side of the outcomes the probabilities of the class are, where that is certain at
         the level of the assessment, for LS-ECE and its residual form.
     assessment : Assessment

@@ -76,7 +76,7 @@ pub(crate) fn assess<'py>(py: Python<'py>, measure: &str, columns: Columns<'py>,
                 mean_probability: class.mean_probability,
                 outcome_rate: class.outcome_rate,
                 p_adjusted: class.p_adjusted,
-                direction: class.direction().map(Direction::name),
+                direction: class.direction().map(Direction::in_words),
                 assessment: assessed(py, &class.assessment, choices.resampling, &input)?,
             ))
         };

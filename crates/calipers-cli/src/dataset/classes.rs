@@ -61,7 +61,8 @@ pub(super) fn named(table: &dyn Table, text: &str) -> Result<ClassColumns> {
 
 /// Columns such as prob_0, prob_1, prob_2, and whether they are logits.
 pub(super) fn guessed(table: &dyn Table) -> Option<(ClassColumns, bool)> {
-    let families = PREFIXES.map(|prefix| (prefix, false)).into_iter().chain(LOGIT_PREFIXES.map(|prefix| (prefix, true)));
+    let families =
+        PREFIXES.map(|prefix| (prefix, false)).into_iter().chain(LOGIT_PREFIXES.map(|prefix| (prefix, true)));
     families.filter_map(|(prefix, are_logits)| Some((family(table, prefix)?, are_logits))).next()
 }
 
@@ -157,7 +158,11 @@ pub(super) fn numbers(labels: &Column, classes: &[String]) -> Option<Column> {
         _ => classes.iter().all(is_number) && !in_place,
     };
     let numbers = || (0..labels.n_rows()).map(|row| if labels.is_missing(row) { 0 } else { number(row) });
-    applies.then(|| Column { values: numbers().collect::<Vec<i64>>().into(), n_classes: 1, missing: labels.missing.clone() })
+    applies.then(|| Column {
+        values: numbers().collect::<Vec<i64>>().into(),
+        n_classes: 1,
+        missing: labels.missing.clone(),
+    })
 }
 
 /// Why a label is none of the classes.

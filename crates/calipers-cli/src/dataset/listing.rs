@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::Result;
 use super::files::InputFile;
 use super::formats::{self, Column, Compression, Dialect, Extent, Format, Reading, Role, Table, with_point};
 use super::names::{CONFIDENCE, CORRECT, LABEL, LOGIT, PREDICTED, PROBABILITY, WEIGHT};
 use super::sketches::Sketches;
+use anyhow::Result;
 
 /// The type of a column of text is that of so many rows.
 const ROWS_FOR_TYPES: u64 = 1000;
@@ -123,7 +123,9 @@ fn type_of_text(column: &Column) -> &'static str {
         () if values().next().is_none() => "empty",
         () if all(|value| value.parse::<i64>().is_ok()) => "integers",
         () if all(|value| value.parse::<f64>().is_ok()) => "numbers",
-        () if all(|value| value.parse::<f64>().is_ok() || with_point(value).is_some()) => "numbers with a decimal comma",
+        () if all(|value| value.parse::<f64>().is_ok() || with_point(value).is_some()) => {
+            "numbers with a decimal comma"
+        }
         () if all(|value| ["true", "false"].iter().any(|word| value.eq_ignore_ascii_case(word))) => "true and false",
         () => "text",
     }

@@ -2,9 +2,9 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
+use super::calibration_tests::{TrialSet, Trials};
 use super::sentence::digits;
 use super::{Part, Parts};
-use super::calibration_tests::{TrialSet, Trials};
 use crate::Error;
 use crate::data::{Binary, Sample};
 use crate::link::Link;
@@ -28,6 +28,28 @@ names! { Direction, "direction";
     TooLow = "too_low",
     Overconfident = "overconfident",
     Underconfident = "underconfident",
+}
+
+impl Direction {
+    /// The direction as it stands in a sentence.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Direction::TooHigh => "too high",
+            Direction::TooLow => "too low",
+            Direction::Overconfident => "overconfident",
+            Direction::Underconfident => "underconfident",
+        }
+    }
+
+    /// The direction of the errors that have the opposite sign.
+    fn opposite(self) -> Self {
+        match self {
+            Direction::TooHigh => Direction::TooLow,
+            Direction::TooLow => Direction::TooHigh,
+            Direction::Overconfident => Direction::Underconfident,
+            Direction::Underconfident => Direction::Overconfident,
+        }
+    }
 }
 
 /// Over- and underconfidence are named only where they explain so much more than one direction
@@ -82,26 +104,26 @@ impl Parts {
     /// # Ok::<(), calipers::Error>(())
     /// ```
     pub fn direction_in_words(&self) -> Option<String> {
-        let sides = [("too high", &self.too_high), ("too low", &self.too_low)];
-        let confidence = || {
-            let found = self.confidence.as_ref()?;
-            Some([("overconfident", &found.over), ("underconfident", &found.under)])
+        let direction = self.direction()?;
+        let opposite = Some(direction.opposite())
+            .filter(|opposite| self.of(*opposite).is_some_and(|part| part.interval.lower > 0.0));
+        let with_size = |direction: Direction| {
+            let part = self.of(direction)?;
+            let digits = digits(0.5 * (part.interval.upper - part.interval.lower));
+            Some(format!("{} by {:.digits$}", direction.in_words(), part.debiased))
         };
-        let [named, opposite] = match self.direction()? {
-            Direction::TooHigh => sides,
-            Direction::TooLow => [sides[1], sides[0]],
-            Direction::Overconfident => confidence()?,
-            Direction::Underconfident => confidence().map(|[over, under]| [under, over])?,
-        };
-        let words = [Some(named), Some(opposite).filter(|(_, part)| part.interval.lower > 0.0)];
-        Some(words.into_iter().flatten().map(with_size).collect::<Vec<_>>().join(", "))
+        Some([Some(direction), opposite].into_iter().flatten().filter_map(with_size).collect::<Vec<_>>().join(", "))
     }
-}
 
-/// Name and size of a part.
-fn with_size((name, part): (&str, &Part)) -> String {
-    let digits = digits(0.5 * (part.interval.upper - part.interval.lower));
-    format!("{name} by {:.digits$}", part.debiased)
+    /// The part of the errors that have this direction.
+    fn of(&self, direction: Direction) -> Option<&Part> {
+        match direction {
+            Direction::TooHigh => Some(&self.too_high),
+            Direction::TooLow => Some(&self.too_low),
+            Direction::Overconfident => self.confidence.as_ref().map(|found| &found.over),
+            Direction::Underconfident => self.confidence.as_ref().map(|found| &found.under),
+        }
+    }
 }
 
 /// Predictions above or below a threshold.
@@ -223,8 +245,7 @@ pub fn most_of_all<'s>(
             let z = (gap - other) / (inside.gap_variance() + outside.gap_variance()).sqrt();
             let is_evident = |z: f64| 0.5 * libm::erfc(z * FRAC_1_SQRT_2) * N_REGIONS <= 1.0 - level;
             // Of regions that are equally clear, the first stays.
-            let is_clear =
-                gap >= 2.0 * other && is_evident(z) && is_evident(gap / inside.gap_variance().sqrt());
+            let is_clear = gap >= 2.0 * other && is_evident(z) && is_evident(gap / inside.gap_variance().sqrt());
             if is_clear && best.is_none_or(|(least, _)| z > least * (1.0 + 1e-9)) {
                 let mean_probability = inside.probability / inside.weight;
                 let outcome_rate = mean_probability + inside.gap();

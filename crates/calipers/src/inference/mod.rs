@@ -44,7 +44,7 @@ pub use floor::NoiseFloor;
 pub use holm::holm;
 pub use interval::{Interval, IntervalMethod};
 pub use parts::{Confidence, Part, PartBracket, PartBrackets, Parts};
-pub use per_class::{ClassAssessment, Direction};
+pub use per_class::ClassAssessment;
 pub(crate) use resampler::check_level;
 pub use resampler::{Resampler, SecondTest};
 pub use rows::RowResampler;

@@ -1,6 +1,6 @@
 //! Each class against the rest, assessed among all classes.
 
-use super::{Assess, Assessment, Parts, holm};
+use super::{Assess, Assessment, Direction, holm};
 use crate::Error;
 use crate::data::{Predictions, Sample};
 use crate::measures::BinnedEce;
@@ -25,28 +25,6 @@ pub struct ClassAssessment {
     pub p_adjusted: Option<f64>,
 }
 
-/// On which side of the outcomes predictions are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// Outcomes happen less often than predicted.
-    TooHigh,
-    /// Outcomes happen more often than predicted.
-    TooLow,
-    /// Predictions are too high in one place and too low in another.
-    Both,
-}
-
-impl Direction {
-    /// The direction in words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Direction::TooHigh => "too high",
-            Direction::TooLow => "too low",
-            Direction::Both => "both",
-        }
-    }
-}
-
 impl ClassAssessment {
     /// The direction of miscalibration, where there is evidence of it after adjustment and the
     /// measure has signed parts.
@@ -54,19 +32,6 @@ impl ClassAssessment {
         let level = self.assessment.interval.level;
         self.p_adjusted.filter(|p| *p <= 1.0 - level + 1e-12)?;
         self.assessment.parts.as_ref()?.direction()
-    }
-}
-
-impl Parts {
-    /// The parts that are there for certain, at the level of their intervals; `None` where neither
-    /// is.
-    pub fn direction(&self) -> Option<Direction> {
-        match (self.too_high.interval.lower > 0.0, self.too_low.interval.lower > 0.0) {
-            (true, false) => Some(Direction::TooHigh),
-            (false, true) => Some(Direction::TooLow),
-            (true, true) => Some(Direction::Both),
-            (false, false) => None,
-        }
     }
 }
 
