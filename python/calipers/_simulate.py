@@ -187,7 +187,7 @@ class Simulation(Result):
     def _tables(self) -> list[list[tuple[str, ...]]]:
         """Those that are not empty, each with its header first."""
         measures = [
-            (name, str(each.mean), str(each.of_ece.bias), str(each.of_ece.rmse), _shown(each.of_ls_ece and each.of_ls_ece.bias))
+            (name, str(each.mean), str(each.of_ece.bias), str(each.of_ece.rmse), _against(each.of_ls_ece))
             for name, each in self.measures.items()
         ]
         coverage = [
@@ -215,6 +215,10 @@ class Simulation(Result):
 
 def _shown(value: MonteCarlo | None) -> str:
     return "-" if value is None else str(value)
+
+
+def _against(accuracy: Accuracy | None) -> str:
+    return "-" if accuracy is None else str(accuracy.bias)
 
 
 def families() -> list[Family]:
