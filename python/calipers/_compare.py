@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
+
+from numpy.typing import NDArray
 
 from calipers import _core
 from calipers._arrays import ArrayLike, SupportsArrowStream
@@ -140,7 +143,7 @@ def _floor(found: Assessment) -> str:
 @documented
 def compare(
     y_true: ArrayLike | Mapping[str, Predictions],
-    y_prob: Mapping[str, ArrayLike] | SupportsArrowStream | None = None,
+    y_prob: Mapping[str, ArrayLike] | SupportsArrowStream | NDArray[Any] | None = None,
     *,
     measure: str = "ls_ece",
     level: float = 0.95,
@@ -179,7 +182,8 @@ def compare(
         `y_true`, `y_prob` and the options of rows.
     y_prob : dict of array-like, or data frame, optional
         The probabilities of each model by its name, two models at least: row i of each is about
-        outcome i. Each column of a data frame of pandas, polars or pyarrow is a model.
+        outcome i. Each column of a data frame of pandas, polars or pyarrow, or field of a
+        structured array, is a model.
     measure : str
         Any name of `measures` of which a larger value is worse. One sigma serves all models: where
         it is chosen automatically, the geometric mean of theirs.

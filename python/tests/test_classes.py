@@ -22,7 +22,7 @@ TWO = np.stack([1 - P, P], axis=1)
 
 def same(found: Any, expected: Any) -> bool:
     """Whether two results are equal in all but the names of classes."""
-    return bits(_unnamed(found.to_dict())) == bits(_unnamed(expected.to_dict()))
+    return bool(bits(_unnamed(found.to_dict())) == bits(_unnamed(expected.to_dict())))
 
 
 def _unnamed(found: Any) -> Any:
@@ -350,7 +350,7 @@ def test_the_table_of_classes_has_what_each_class_says_alone() -> None:
     adjusted = holm([float(each.p_value or 0) for each in alone])
     for number, (each, expected) in enumerate(zip(found.per_class, alone, strict=True)):
         assert each is found.per_class[number] is found.per_class[NAMES[number]]
-        assert each.n == (number == LABELS).sum()
+        assert each.n == np.count_nonzero(number == LABELS)
         assert each.mean_probability == pytest.approx(ROWS[:, number].mean())
         assert each.outcome_rate == pytest.approx(each.n / N)
         assert each.assessment.value == expected.value
@@ -371,7 +371,7 @@ def holm(p_values: list[float]) -> list[float]:
     for place, index in enumerate(order):
         steps = [min(1.0, (len(order) - earlier) * p_values[order[earlier]]) for earlier in range(place + 1)]
         adjusted[index] = max(steps)
-    return adjusted.tolist()
+    return list(adjusted)
 
 
 def directed() -> cal.Assessment:
@@ -477,7 +477,7 @@ def test_a_structured_array_has_a_model_in_each_field() -> None:
     found = cal.compare(Y, models, n_resamples=50)
     assert found.to_dict() == cal.compare(Y, {"a": P, "b": P**2}, n_resamples=50).to_dict()
     with pytest.raises(TypeError, match=r"^y_prob must be a dict or a data frame of models by name, got ndarray$"):
-        cal.compare(Y, P)  # type: ignore[arg-type]
+        cal.compare(Y, P)
 
 
 def test_a_sparse_matrix_is_read_with_its_zeros() -> None:
