@@ -304,7 +304,9 @@ def test_an_estimator_that_cannot_be_drawn_is_refused(Display: Any) -> None:
     with pytest.raises(ValueError, match=r"^pos_label must be one of the classes \[0, 1\], got 'a'$"):
         Display.from_estimator(model, X, y, pos_label="a")
     three = LogisticRegression(max_iter=1000).fit(data.data, data.target)
-    with pytest.raises(ValueError, match=r"^pos_label must be left out unless one of two classes is the outcome, got 1; "):
+    with pytest.raises(
+        ValueError, match=r"^pos_label must be left out unless one of two classes is the outcome, got 1; "
+    ):
         Display.from_estimator(three, data.data, data.target, pos_label=1)
 
 

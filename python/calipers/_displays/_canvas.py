@@ -30,6 +30,7 @@ _BESIDE = "calipers-legend-beside"
 # size.
 _LEGEND_WIDTH = 22
 
+
 def axes_for(ax: Axes | None, size: tuple[float, float] | None = None) -> tuple[Axes, bool]:
     """The axes to draw on, and whether the legend stands beside them.
 
@@ -112,10 +113,10 @@ def draw_legend(ax: Axes, beside: bool, last: Sequence[str] = (), scale: float =
 def enlarge_text(ax: Axes, scale: float) -> None:
     """All text of the axes but the legend: labels, numbers at the ticks, and what is written."""
     for axis, ticks in ((ax.xaxis, ax.get_xticklabels()), (ax.yaxis, ax.get_yticklabels())):
-        axis.label.set_size(scale * axis.label.get_size())
-        axis.set_tick_params(labelsize=scale * ticks[0].get_size())
+        axis.label.set_fontsize(scale * axis.label.get_fontsize())
+        axis.set_tick_params(labelsize=scale * ticks[0].get_fontsize())
     for text in ax.texts:
-        text.set_size(scale * text.get_size())
+        text.set_fontsize(scale * text.get_fontsize())
 
 
 def plain_frame(ax: Axes) -> None:
