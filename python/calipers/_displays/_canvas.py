@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
 
 # Okabe and Ito's colours in the order of the core's charts: told apart with any colour vision.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -110,13 +111,18 @@ def draw_legend(ax: Axes, beside: bool, last: Sequence[str] = (), scale: float =
         ax.legend(handles, labels, loc="best", fontsize=SMALL, framealpha=0.85, handlelength=1.6)
 
 
+def enlarge(text: Text, scale: float) -> None:
+    """A text of another size."""
+    text.set_fontsize(scale * float(text.get_fontsize()))
+
+
 def enlarge_text(ax: Axes, scale: float) -> None:
     """All text of the axes but the legend: labels, numbers at the ticks, and what is written."""
     for axis, ticks in ((ax.xaxis, ax.get_xticklabels()), (ax.yaxis, ax.get_yticklabels())):
-        axis.label.set_fontsize(scale * axis.label.get_fontsize())
-        axis.set_tick_params(labelsize=scale * ticks[0].get_fontsize())
+        enlarge(axis.label, scale)
+        axis.set_tick_params(labelsize=scale * float(ticks[0].get_fontsize()))
     for text in ax.texts:
-        text.set_fontsize(scale * text.get_fontsize())
+        enlarge(text, scale)
 
 
 def plain_frame(ax: Axes) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers._displays._canvas import enlarge
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -73,7 +75,7 @@ def draw_labels(
             path_effects=[withStroke(linewidth=3.0, foreground=ax.get_facecolor())],
             zorder=6,
         )
-        text.set_fontsize(scale * text.get_fontsize())
+        enlarge(text, scale)
         # A name inside the axes needs no room beside them.
         text.set_in_layout(False)
         box = text.get_window_extent()
