@@ -465,7 +465,9 @@ def test_a_line_of_several_is_bold_where_it_leaves_its_range() -> None:
 
 def test_names_stand_at_their_lines_if_that_is_clear() -> None:
     y, p = many()
-    display = cal.ReliabilityDisplay.from_models(y, models_of((y, p), 2), n_resamples=99)
+    logits = np.log(p) - np.log1p(-p)
+    models = {"sure": 1 / (1 + np.exp(-1.4 * logits)), "timid": 1 / (1 + np.exp(-0.3 * logits))}
+    display = cal.ReliabilityDisplay.from_models(y, models, n_resamples=99)
     names = [text.get_text() for text in display.ax_.texts]
     assert set(display.models) <= set(names)
     to_pixels = display.ax_.transData.transform
