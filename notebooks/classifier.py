@@ -89,7 +89,8 @@ print(compared)
 # %% [markdown]
 # All models predict the same rows, so differences are more precise than the values: `compare`
 # subtracts them row by row. The sigmoid curve has the wrong shape for naive Bayes and makes it
-# partly underconfident. For the isotonic curve there is no evidence of miscalibration.
+# partly underconfident. What is left for the isotonic curve is hardly more than chance: its
+# interval reaches down to 0.
 
 # %%
 _ = cal.ReliabilityDisplay.from_models(y_test, probabilities)
@@ -103,8 +104,8 @@ for name, each in probabilities.items():
 # %% [markdown]
 # ## Cross-validation
 #
-# `calipers.sklearn` has a scorer for each measure. scikit-learn takes more for better, so a score is
-# less the value.
+# `calipers.sklearn` has a scorer for each measure. scikit-learn takes more for better, so a score
+# is less the value.
 
 # %%
 for name, model in models.items():

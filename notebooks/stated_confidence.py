@@ -89,14 +89,16 @@ print(cal.compare(right, stated, cluster=topic))
 # not explain its distance from the diagonal.
 
 # %%
-_ = cal.ReliabilityDisplay.from_models(right, stated)
+_ = cal.ReliabilityDisplay.from_models(right, stated, cluster=topic)
 # %% [markdown]
-# The CORP curve is the best increasing curve. It has a step where many answers share a value, and
-# no information between stated values. For round values, CORP is the more literal picture, but it
-# cannot show a decreasing curve.
+# Sure and flat have nearly the same curve. Flat is worse since more of its answers are at places
+# where the gap is large, as the bars below the chart show.
+#
+# The CORP curve is the best increasing curve through the stated values, without any smoothing. For
+# round values it is the more literal picture, but it cannot show a decreasing curve.
 
 # %%
-_ = cal.ReliabilityDisplay.from_models(right, stated, kind="corp")
+_ = cal.ReliabilityDisplay.from_models(right, stated, kind="corp", cluster=topic)
 # %% [markdown]
 # ## Is the stated confidence useful?
 #
@@ -107,8 +109,11 @@ _ = cal.ReliabilityDisplay.from_models(right, stated, kind="corp")
 print(f"{'assistant':<12}{'Brier':>7}{'miscal.':>9}{'discrim.':>9}{'uncert.':>9}")
 for name, each in stated.items():
     parts = cal.corp(right, each)
-    print(f"{name:<12}{parts.score:>7.3f}{parts.miscalibration:>9.3f}{parts.discrimination:>9.3f}{parts.uncertainty:>9.3f}")
+    print(
+        f"{name:<12}{parts.score:>7.3f}{parts.miscalibration:>9.3f}{parts.discrimination:>9.3f}{parts.uncertainty:>9.3f}"
+    )
 
 # %% [markdown]
 # If miscalibration is larger than discrimination, the stated confidence is worse than no
-# confidence: by the Brier score, stating the mean rate for every answer would be better.
+# confidence: by the Brier score, stating the mean rate for every answer would be better. That is so
+# for flat. Sure knows as much as honest does; recalibration would give it the same score.

@@ -36,7 +36,11 @@ def digits(*models: str) -> tuple[Any, list[Any]]:
 def malignant(*models: str) -> tuple[Any, dict[str, Any]]:
     """Labels, and the probabilities of each model by its name."""
     rows = np.genfromtxt(EXAMPLES / "breast_cancer.csv", delimiter=",", names=True, dtype=None, encoding="utf-8")
-    names = {"naive_bayes": "Naive Bayes", "logistic_regression": "Logistic regression", "random_forest": "Random forest"}
+    names = {
+        "naive_bayes": "Naive Bayes",
+        "logistic_regression": "Logistic regression",
+        "random_forest": "Random forest",
+    }
     return rows["label"], {names[model]: rows[model] for model in models}
 
 

@@ -42,8 +42,11 @@ def scored(
 ) -> Scored:
     """Labels and scores of these rows; labels may be text, and a class may be missing from y."""
     method = "decision_function" if from_logits else "predict_proba"
-    predict = _fitted if folds.cv is None else _cross_validated
-    scores, classes = predict(estimator, method, X, y, folds)
+    if folds.cv is None:
+        _check_alone(folds)
+        scores, classes = _fitted(estimator, method, X)
+    else:
+        scores, classes = _cross_validated(estimator, method, X, y, folds)
     labels = indices(y, classes)
     if multiclass is not None or classes.size > 2:
         if pos_label is not None:
@@ -60,13 +63,14 @@ def scored(
     return Scored(outcomes, scores if positive == classes.size - 1 else -scores)
 
 
-def _fitted(
-    estimator: Any, method: str, X: Any, y: ArrayLike, folds: CrossValidation
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Scores and classes of a fitted classifier."""
+def _check_alone(folds: CrossValidation) -> None:
     given = [name for name, value in folds._asdict().items() if value is not None]
     if given:
         raise ValueError(f"{given[0]} must be left out without cv, which fits the estimator")
+
+
+def _fitted(estimator: Any, method: str, X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Scores and classes of a fitted classifier."""
     for name in (method, "classes_"):
         if not hasattr(estimator, name):
             raise TypeError(f"estimator must be a fitted classifier with {name}, got {type(estimator).__name__}")
@@ -100,6 +104,8 @@ def indices(values: ArrayLike, classes: NDArray[Any], what: str = "") -> NDArray
     for row, value in enumerate(np.ravel(values).tolist()):
         index = places.get(value)
         if index is None:
-            raise ValueError(f"{what or f'label in row {row}'} must be one of the classes {list(places)}, got {value!r}")
+            raise ValueError(
+                f"{what or f'label in row {row}'} must be one of the classes {list(places)}, got {value!r}"
+            )
         found[row] = index
     return found

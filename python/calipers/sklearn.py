@@ -104,13 +104,13 @@ def scorer(measure: str = "ls_ece", **options: Any) -> Scorer:
     --------
     Labels may be text:
 
-    >>> import calipers.sklearn
+    >>> from calipers.sklearn import ls_ece_scorer
     >>> from sklearn.datasets import make_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.model_selection import cross_val_score
     >>> X, y = make_classification(600, random_state=0)
     >>> y = ["yes" if each else "no" for each in y]
-    >>> scores = cross_val_score(LogisticRegression(), X, y, scoring=calipers.sklearn.ls_ece_scorer, cv=3)
+    >>> scores = cross_val_score(LogisticRegression(), X, y, scoring=ls_ece_scorer, cv=3)
     >>> [bool(-1 < score < 0) for score in scores]
     [True, True, True]
     """
@@ -230,14 +230,14 @@ def assess(
 
     Notes
     -----
-    The value is about the mixture of the models of the folds, which are trained on fewer rows than
-    a model of all rows: it is a property of the procedure, and for a small model that is trained on
-    few rows it is a little too high for the final model. Given the models, each row is a new draw
-    for the model that predicts it, so rows count as independent, and folds are no clusters. For a
-    mean over rows this is proven to be right for many rows and stable models, and the interval of
-    LS-ECE rests on such means. It does not include how the value would change if all models were
-    trained again on other data. Folds of one row (leave-one-out) are to be avoided: leaving a row
-    out moves the base rate of the others against it, which looks like miscalibration.
+    The value is that of the predictions of all folds together, and so of the procedure: the models
+    of the folds are trained on fewer rows than a model of all rows, which is usually a little
+    better. Rows count as independent, and folds are no clusters: a row is new to the model that
+    predicts it, and the value is about these models, so what rows of one fold share is not noise.
+    For means over rows this is proven to be right for many rows and stable models (reference), and
+    the standard error of LS-ECE is that of a mean. The interval does not include how the value
+    would change if models were trained on other data. Do not leave out one row at a time: that
+    moves the base rate of the others against the row, which looks like miscalibration.
 
     References
     ----------

@@ -304,7 +304,9 @@ def test_an_estimator_that_cannot_be_drawn_is_refused(Display: Any) -> None:
     with pytest.raises(ValueError, match=r"^pos_label must be one of the classes \[0, 1\], got 'a'$"):
         Display.from_estimator(model, X, y, pos_label="a")
     three = LogisticRegression(max_iter=1000).fit(data.data, data.target)
-    with pytest.raises(ValueError, match=r"^pos_label must be left out unless one of two classes is the outcome, got 1; "):
+    with pytest.raises(
+        ValueError, match=r"^pos_label must be left out unless one of two classes is the outcome, got 1; "
+    ):
         Display.from_estimator(three, data.data, data.target, pos_label=1)
 
 
@@ -463,7 +465,9 @@ def test_a_line_of_several_is_bold_where_it_leaves_its_range() -> None:
 
 def test_names_stand_at_their_lines_if_that_is_clear() -> None:
     y, p = many()
-    display = cal.ReliabilityDisplay.from_models(y, models_of((y, p), 2), n_resamples=99)
+    logits = np.log(p) - np.log1p(-p)
+    models = {"sure": 1 / (1 + np.exp(-1.4 * logits)), "timid": 1 / (1 + np.exp(-0.3 * logits))}
+    display = cal.ReliabilityDisplay.from_models(y, models, n_resamples=99)
     names = [text.get_text() for text in display.ax_.texts]
     assert set(display.models) <= set(names)
     to_pixels = display.ax_.transData.transform

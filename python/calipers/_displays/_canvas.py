@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
 
 # Okabe and Ito's colours in the order of the core's charts: told apart with any colour vision.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -29,6 +30,7 @@ _BESIDE = "calipers-legend-beside"
 # Letters of a line in the legend: as many as stand beside a square chart in a figure of the default
 # size.
 _LEGEND_WIDTH = 22
+
 
 def axes_for(ax: Axes | None, size: tuple[float, float] | None = None) -> tuple[Axes, bool]:
     """The axes to draw on, and whether the legend stands beside them.
@@ -109,13 +111,18 @@ def draw_legend(ax: Axes, beside: bool, last: Sequence[str] = (), scale: float =
         ax.legend(handles, labels, loc="best", fontsize=SMALL, framealpha=0.85, handlelength=1.6)
 
 
+def enlarge(text: Text, scale: float) -> None:
+    """A text of another size."""
+    text.set_fontsize(scale * float(text.get_fontsize()))
+
+
 def enlarge_text(ax: Axes, scale: float) -> None:
     """All text of the axes but the legend: labels, numbers at the ticks, and what is written."""
     for axis, ticks in ((ax.xaxis, ax.get_xticklabels()), (ax.yaxis, ax.get_yticklabels())):
-        axis.label.set_size(scale * axis.label.get_size())
-        axis.set_tick_params(labelsize=scale * ticks[0].get_size())
+        enlarge(axis.label, scale)
+        axis.set_tick_params(labelsize=scale * float(ticks[0].get_fontsize()))
     for text in ax.texts:
-        text.set_size(scale * text.get_size())
+        enlarge(text, scale)
 
 
 def plain_frame(ax: Axes) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers import _core
+from calipers._assess import Clusters
 from calipers._cumulative import CumulativeCurve, ecce_r
 from calipers._displays import _canvas as canvas
 from calipers._displays._estimator import OfEstimator
@@ -118,6 +119,7 @@ class CumulativeDisplay(OfEstimator):
         link: Link = "logistic",
         level: float = 0.95,
         n_resamples: int = 999,
+        cluster: Clusters = None,
         random_state: int = 0,
         ax: Axes | None = None,
         colors: Mapping[str, str] | None = None,
@@ -139,12 +141,15 @@ class CumulativeDisplay(OfEstimator):
             column is a model.
         level : float
             Of the intervals.
+        cluster : array-like of shape (n,), optional
+            Rows with equal values depend on each other; the intervals in the legend are then those
+            of clusters, as for `compare`.
         colors : dict of str, optional
             The colour of each model by its name; those of a colour-blind-safe palette unless given.
         """
         options = {"link": link, "level": level, "n_resamples": n_resamples, "random_state": random_state}
         models, comparison = compared_models(
-            CumulativeDisplay.from_models, y_true, y_prob, rows, ecce_r.__name__, options
+            CumulativeDisplay.from_models, y_true, y_prob, rows, cluster, ecce_r.__name__, options
         )
         displays = {name: cls._of_rows(each, link) for name, each in models.items()}
         return ModelsDisplay(displays, comparison).plot(ax=ax, colors=colors)
@@ -222,7 +227,7 @@ class CumulativeDisplay(OfEstimator):
 
     def _unnamed(self, ax: Axes) -> tuple[list[Line2D], float]:
         own = canvas.marked(ax)
-        return [line for line in ax.get_lines() if line not in own and len(line.get_xdata()) > 0], -np.inf
+        return [line for line in ax.get_lines() if line not in own and np.size(line.get_xdata()) > 0], -np.inf
 
     def _references(self) -> list[str]:
         return []

@@ -1,4 +1,4 @@
-"""The parts of a reliability diagram on paper: frame, curves, bands, and bars of the predictions."""
+"""The parts of a reliability diagram on paper: frame, curves, bands, bars of the predictions."""
 
 from __future__ import annotations
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers._displays._canvas import enlarge
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -53,7 +55,7 @@ def draw_labels(
     pixel = figure.dpi / 100.0
     lines = [_pixels(each.line) for each in labels]
     unnamed = [_pixels(line) for line in others]
-    area = ax.bbox.padded(-_TO_OWN * pixel).extents.copy()
+    area = np.array(ax.bbox.padded(-_TO_OWN * pixel).extents)
     if np.isfinite(lowest):
         area[1] = max(area[1], ax.transData.transform((0.0, lowest))[1])
     taken: list[tuple[Points, Points]] = []
@@ -73,7 +75,7 @@ def draw_labels(
             path_effects=[withStroke(linewidth=3.0, foreground=ax.get_facecolor())],
             zorder=6,
         )
-        text.set_size(scale * text.get_size())
+        enlarge(text, scale)
         # A name inside the axes needs no room beside them.
         text.set_in_layout(False)
         box = text.get_window_extent()
@@ -92,7 +94,12 @@ def draw_labels(
 
 
 def _best(
-    own: Points, others: Sequence[Points], taken: Sequence[tuple[Points, Points]], half: Points, area: Points, pixel: float
+    own: Points,
+    others: Sequence[Points],
+    taken: Sequence[tuple[Points, Points]],
+    half: Points,
+    area: Points,
+    pixel: float,
 ) -> _Place | None:
     """The place of a name with the most room; None where there is none."""
     best: _Place | None = None
@@ -125,7 +132,7 @@ def _distance(points: Points, middle: Points, half: Points) -> float:
 def _pixels(line: Line2D) -> Points:
     """Points of a line at most a few pixels apart; none where it is not drawn."""
     points = line.get_transform().transform(np.asarray(line.get_xydata(), dtype=np.float64))
-    points = points[::max(1, len(points) // 2000)]
+    points = points[:: max(1, len(points) // 2000)]
     starts, ends = points[:-1], points[1:]
     joined = np.isfinite(starts).all(axis=1) & np.isfinite(ends).all(axis=1)
     pieces = [points[np.isfinite(points).all(axis=1)]]

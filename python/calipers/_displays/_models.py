@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from calipers._arrays import ArrayLike
-from calipers._assess import Assessment
+from calipers._assess import Assessment, Clusters
 from calipers._compare import Comparison, compare_rows
 from calipers._displays import _canvas as canvas
 from calipers._displays._direct_labels import Label, draw_labels
 from calipers._documented import documented
+from calipers._inputs import cluster_column
 from calipers._measures import LISTED
 from calipers._predictions import Predictions, Rows, read_models
 
@@ -148,6 +149,7 @@ def compared_models(
     y_true: ModelOutcomes,
     y_prob: Models,
     rows: Mapping[str, object],
+    cluster: Clusters,
     measure: str,
     options: Mapping[str, object],
 ) -> tuple[dict[str, Rows], Comparison]:
@@ -156,13 +158,13 @@ def compared_models(
     if not isinstance(y_true if given is None else given, Mapping):
         raise TypeError(f"y_prob must be a dict or a DataFrame of models by name, got {type(y_prob).__name__}")
     models = read_models(function, y_true, given, rows)
-    return models, compare_rows(models, measure, {**options, "cluster": None, "progress": None})
+    return models, compare_rows(models, measure, {**options, "cluster": cluster_column(cluster), "progress": None})
 
 
 def _by_name(y_prob: Models) -> Any:
     """The models of a dict, or of a table whose columns they are."""
+    if y_prob is None or isinstance(y_prob, Mapping):
+        return y_prob
     names = getattr(y_prob, "column_names", None)
     names = getattr(y_prob, "columns", None) if names is None else names
-    if isinstance(y_prob, Mapping) or names is None:
-        return y_prob
-    return {str(name): y_prob[name] for name in names}
+    return y_prob if names is None else {str(name): y_prob[name] for name in names}

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calipers import _core
+from calipers._assess import Clusters
 from calipers._binned import expected_calibration_error
 from calipers._cumulative import CumulativeCurve
 from calipers._curve import Band, Bin, IsotonicCurve, LsCurve
@@ -159,6 +160,7 @@ class ReliabilityDisplay(OfEstimator):
         band: BandChoice = "auto",
         level: float = 0.95,
         n_resamples: int = 999,
+        cluster: Clusters = None,
         random_state: int = 0,
         sigma: float | Literal["auto"] = "auto",
         noise: Noise = "gaussian",
@@ -194,6 +196,9 @@ class ReliabilityDisplay(OfEstimator):
         sigma : float or "auto"
             Scale of the noise, one for all models: "auto" is the geometric mean of theirs, as for
             `compare`.
+        cluster : array-like of shape (n,), optional
+            Rows with equal values depend on each other; the intervals in the legend are then those
+            of clusters, as for `compare`.
         colors : dict of str, optional
             The colour of each model by its name; those of a colour-blind-safe palette unless given.
         """
@@ -201,7 +206,7 @@ class ReliabilityDisplay(OfEstimator):
         drawn = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
         options = _options(kind, sigma=sigma, noise=noise, n_bins=n_bins, strategy=strategy, link=link)
         models, comparison = compared_models(
-            ReliabilityDisplay.from_models, y_true, y_prob, rows, _MEASURES[kind], {**options, **drawn}
+            ReliabilityDisplay.from_models, y_true, y_prob, rows, cluster, _MEASURES[kind], {**options, **drawn}
         )
         if kind == "smoothed":
             # One sigma for all models.
@@ -306,7 +311,9 @@ def _check_choices(kind: Kind, band: BandChoice) -> None:
         raise ValueError(f"band of kind {kind!r} must be {_listed('auto', None, *possible)}, got {band!r}")
 
 
-def _options(kind: Kind, *, sigma: object, noise: Noise, n_bins: NBins, strategy: Strategy, link: Link) -> dict[str, Any]:
+def _options(
+    kind: Kind, *, sigma: object, noise: Noise, n_bins: NBins, strategy: Strategy, link: Link
+) -> dict[str, Any]:
     """The options of the measure that this kind of curve shows."""
     if kind == "smoothed":
         return {"sigma": sigma, "noise": noise, "link": link, "tolerance": 1e-6, "clip": 1e-6}
