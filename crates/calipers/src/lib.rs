@@ -11,6 +11,7 @@ mod names;
 pub mod noise;
 mod numerics;
 pub mod population;
+pub mod recalibrate;
 mod setters;
 mod shared;
 pub mod simulate;

@@ -13,7 +13,7 @@ use crate::numerics::parallel;
 
 /// Sums and comparisons are made in so many lanes: several registers, since each waits for the one
 /// before.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 
 /// A score as users have it: the same steps for single and double precision.
 pub(super) trait Score: Copy + PartialOrd + Into<f64> {
@@ -82,7 +82,7 @@ pub(super) struct ClassRows<'a, T> {
 
 impl<T> ClassRows<'_, T> {
     #[inline(always)]
-    fn row(&self, index: usize) -> &[T] {
+    pub(super) fn row(&self, index: usize) -> &[T] {
         let row = self.kept.map_or(index, |kept| kept[index]);
         &self.values[row * self.n_classes..][..self.n_classes]
     }
@@ -241,7 +241,7 @@ fn lane_sum<T: Score>(values: &[T]) -> f64 {
 /// Applies `work` to the values, as many at a time as there are lanes; the last ones are filled up
 /// with `filler`.
 #[inline(always)]
-fn for_each_block<T: Score>(values: &[T], filler: T, mut work: impl FnMut(&[T; LANES])) {
+pub(super) fn for_each_block<T: Score>(values: &[T], filler: T, mut work: impl FnMut(&[T; LANES])) {
     let (blocks, rest) = values.as_chunks::<LANES>();
     for block in blocks {
         work(block);

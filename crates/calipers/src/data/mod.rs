@@ -16,6 +16,7 @@ mod left_out;
 mod multiclass;
 mod plain;
 mod sample;
+mod softmax;
 mod top_label;
 
 pub use binary::{BinaryView, Rows, Scale};
@@ -28,6 +29,7 @@ pub use plain::PlainRows;
 pub(crate) use plain::{Outcome, PlainPass, Probability};
 pub use sample::Sample;
 pub(crate) use sample::{Binary, Data};
+pub(crate) use softmax::ClassScores;
 
 use std::ops::Range;
 

@@ -49,4 +49,5 @@ pub(crate) use resampler::check_level;
 pub use resampler::{Resampler, SecondTest};
 pub use rows::RowResampler;
 pub use sentence::p_value_text;
+pub(crate) use sentence::{digits, p_value, percent, signed};
 pub use threshold::Against;

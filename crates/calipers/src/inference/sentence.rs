@@ -124,7 +124,7 @@ impl Assessment {
 }
 
 /// A level as people write it: 100 · 0.95 is not 95 in doubles.
-pub(super) fn percent(level: f64) -> String {
+pub(crate) fn percent(level: f64) -> String {
     format!("{} %", (1e6 * level).round() / 1e4)
 }
 
@@ -134,13 +134,13 @@ fn capitalised(text: &str) -> String {
 }
 
 /// As many decimals as show one digit of a width, and three at least.
-pub(super) fn digits(width: f64) -> usize {
+pub(crate) fn digits(width: f64) -> usize {
     let width = if width > 0.0 { width } else { 1.0 };
     (-width.log10()).ceil().clamp(3.0, 6.0) as usize
 }
 
 /// A number with this number of decimals; one that rounds to 0 has no sign.
-pub(super) fn signed(value: f64, digits: usize) -> String {
+pub(crate) fn signed(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     match text.trim_start_matches('-').chars().all(|digit| digit == '0' || digit == '.') {
         true => text.trim_start_matches('-').to_owned(),
@@ -160,7 +160,7 @@ pub fn p_value_text(p: f64) -> String {
     }
 }
 
-pub(super) fn p_value(p: f64) -> String {
+pub(crate) fn p_value(p: f64) -> String {
     let text = p_value_text(p);
     text.strip_prefix('<').map_or_else(|| format!("p = {text}"), |bound| format!("p < {bound}"))
 }

@@ -22,7 +22,7 @@ const MANTISSA: u64 = (1 << 52) - 1;
 /// k ln 2 is added in two parts, of which the first is exact (fdlibm, `e_log.c`). Against `f64::ln`
 /// a test finds two units at most.
 #[inline(always)]
-fn ln(x: f64) -> f64 {
+pub(crate) fn ln(x: f64) -> f64 {
     let shifted = x.to_bits() + (ONE - ROOT_HALF);
     // The exponent as a double, by way of the last bits of 2^52: 64-bit integers have no conversion
     // in vectors.

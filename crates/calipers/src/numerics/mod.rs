@@ -3,6 +3,7 @@
 pub(crate) mod bernstein;
 pub(crate) mod brownian;
 pub(crate) mod chi_square;
+pub(crate) mod cholesky;
 pub(crate) mod convolution;
 pub(crate) mod counts;
 pub(crate) mod cubic_spline;

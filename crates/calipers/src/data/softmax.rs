@@ -1,0 +1,291 @@
+//! Scores of classes under a softmax whose scores are multiplied by a slope: what temperature
+//! scaling adds up over rows.
+//!
+//! # The same bits for any order of rows and classes
+//! Within a row three sums over classes are needed, of e^-x, x e^-x and x² e^-x, where x >= 0 is the
+//! slope times the distance from the largest score: no term is above 1. Each term is split into a
+//! multiple of 2^-q and a rest, which is rounded to a multiple of 2^-r. For k <= 2^b classes,
+//! q = 52 - b and r = 53 + q - b make both sums exact in doubles, so their order does not matter; a
+//! term is off by 2^-r / 2 at most, far below rounding. Sums over rows are integers of 128 bits.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::class_rows::{self, ClassRows, LANES, Score, for_each_block};
+use super::{Floats, Form, Predictions};
+use crate::numerics::dispatch::dispatched;
+use crate::numerics::exp::exp_of_nonpositive;
+use crate::numerics::parallel;
+
+/// Terms beyond are nothing beside the 1 of the largest score.
+const FAR: f64 = 700.0;
+
+/// Raw scores of classes with labels and weights, ready for many passes.
+pub(crate) struct ClassScores<'a> {
+    values: Values<'a>,
+    n_classes: usize,
+    /// The rows that stay, where some were left out; of computed values all stay.
+    kept: Option<&'a [usize]>,
+    /// The class of each row that stays.
+    pub(crate) labels: Vec<u32>,
+    /// Weights, divided by a power of two so that the largest is in (1/2, 1]; `None`: all are 1.
+    weights: Option<Vec<f64>>,
+    /// What weights were divided by.
+    pub(crate) weight_unit: f64,
+    /// Probabilities that were clipped.
+    pub(crate) n_clipped: u64,
+    /// 2^-e with e such that the widest row has a range of scores in [1, 2) after the factor.
+    pub(crate) unit: f64,
+}
+
+enum Values<'a> {
+    Single(&'a [f32]),
+    Double(Cow<'a, [f64]>),
+}
+
+/// Runs one expression with `$rows` bound to the [`ClassRows`] of some scores.
+macro_rules! with_rows {
+    ($scores:expr, $rows:ident => $expression:expr) => {
+        match &$scores.values {
+            Values::Single(values) => {
+                let $rows = ClassRows { values, n_classes: $scores.n_classes, kept: $scores.kept };
+                $expression
+            }
+            Values::Double(values) => {
+                let $rows = ClassRows { values: &values[..], n_classes: $scores.n_classes, kept: $scores.kept };
+                $expression
+            }
+        }
+    };
+}
+
+/// What a row adds at a slope.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct RowTerms {
+    /// Log-loss of the label.
+    pub(crate) loss: f64,
+    /// Its derivative by the slope: the label's distance from the largest score less the mean one.
+    pub(crate) first: f64,
+    /// The second derivative: the variance of the distance.
+    pub(crate) second: f64,
+}
+
+impl Predictions<'_> {
+    /// The scores of classes; probabilities are clipped to `clip` and become logarithms.
+    pub(crate) fn class_scores(&self, clip: f64) -> ClassScores<'_> {
+        let k = self.n_classes();
+        let n = self.len();
+        // proof: validation has checked that labels are classes
+        let label = |index: usize| self.input.labels.number(self.row(index)).map_or(0, |label| label as u32);
+        let mut weights: Option<Vec<f64>> =
+            self.input.weights.map(|weights| (0..n).map(|index| weights.get(self.row(index))).collect());
+        let largest = weights.iter().flatten().copied().fold(0.0, f64::max);
+        let exponent = if largest > 0.0 { largest.log2().ceil().clamp(-1000.0, 1000.0) } else { 0.0 };
+        let weight_unit = 2f64.powi(exponent as i32);
+        weights.iter_mut().flatten().for_each(|weight| *weight /= weight_unit);
+        let (values, kept, n_clipped) = match (self.input.rules.form, self.input.scores) {
+            (Form::Logits, Floats::F32(values)) => (Values::Single(values), self.kept.as_deref(), 0),
+            (Form::Logits, Floats::F64(values)) => (Values::Double(Cow::Borrowed(values)), self.kept.as_deref(), 0),
+            (Form::Probabilities, scores) => {
+                let chunks = parallel::map_chunks(n, class_rows::rows_per_chunk(k), |range| {
+                    let of_row = |index: usize| {
+                        let row = self.row(index);
+                        (row * k..(row + 1) * k).map(|at| scores.get(at))
+                    };
+                    let all: Vec<f64> = range.flat_map(of_row).collect();
+                    let n_clipped = all.iter().filter(|p| **p < clip).count() as u64;
+                    (all.iter().map(|p| p.max(clip).ln()).collect::<Vec<f64>>(), n_clipped)
+                });
+                let n_clipped = chunks.iter().map(|chunk| chunk.1).sum();
+                let values: Vec<f64> = chunks.into_iter().flat_map(|chunk| chunk.0).collect();
+                (Values::Double(Cow::Owned(values)), None, n_clipped)
+            }
+        };
+        let mut scores = ClassScores {
+            values,
+            n_classes: k,
+            kept,
+            labels: (0..n).map(label).collect(),
+            weights,
+            weight_unit,
+            n_clipped,
+            unit: 1.0,
+        };
+        let widest = scores.widest();
+        if widest > 0.0 {
+            scores.unit = 2f64.powi(-(widest.log2().floor().clamp(-1000.0, 1000.0) as i32));
+        }
+        scores
+    }
+}
+
+impl ClassScores<'_> {
+    pub(crate) fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    pub(crate) fn n_classes(&self) -> usize {
+        self.n_classes
+    }
+
+    pub(crate) fn weight(&self, index: usize) -> f64 {
+        self.weights.as_ref().map_or(1.0, |weights| weights[index])
+    }
+
+    /// The scores of a row, as doubles.
+    pub(crate) fn row(&self, index: usize) -> Vec<f64> {
+        with_rows!(self, rows => rows.row(index).iter().map(|value| (*value).into()).collect())
+    }
+
+    /// Applies `work` to the terms of the rows of each chunk. The slope is that of scores which are
+    /// multiplied by [`unit`](Self::unit).
+    pub(crate) fn at_slope<T: Send>(
+        &self,
+        slope: f64,
+        work: impl Fn(Range<usize>, &[RowTerms]) -> T + Sync,
+    ) -> Vec<T> {
+        parallel::map_chunks(self.len(), class_rows::rows_per_chunk(self.n_classes), |range| {
+            let labels = &self.labels[range.clone()];
+            let found = with_rows!(self, rows => terms(&rows, range.clone(), labels, self.unit, slope));
+            work(range, &found)
+        })
+    }
+
+    /// The largest distance between two scores of a row.
+    fn widest(&self) -> f64 {
+        let chunks = parallel::map_chunks(
+            self.len(),
+            class_rows::rows_per_chunk(self.n_classes),
+            |range| with_rows!(self, rows => range.map(|index| width(rows.row(index))).fold(0.0, f64::max)),
+        );
+        chunks.into_iter().fold(0.0, f64::max)
+    }
+}
+
+fn width<T: Score>(row: &[T]) -> f64 {
+    let (mut low, mut high) = (row[0], row[0]);
+    for value in row {
+        low = if *value < low { *value } else { low };
+        high = if *value > high { *value } else { high };
+    }
+    high.into() - low.into()
+}
+
+/// A sum of terms in [0, 1] that does not depend on their order.
+#[derive(Clone, Copy)]
+struct ExactSum {
+    high: [f64; LANES],
+    low: [f64; LANES],
+}
+
+impl ExactSum {
+    const ZERO: Self = ExactSum { high: [0.0; LANES], low: [0.0; LANES] };
+
+    /// The numbers to which terms are rounded by adding and subtracting these.
+    fn rounders(n_classes: usize) -> [f64; 2] {
+        let b = n_classes.next_power_of_two().trailing_zeros().max(4) as i32;
+        let q = 52 - b;
+        let r = 53 + q - b;
+        [1.5 * 2f64.powi(52 - q), 1.5 * 2f64.powi(52 - r)]
+    }
+
+    #[inline(always)]
+    fn add(&mut self, lane: usize, term: f64, [coarse, fine]: [f64; 2]) {
+        let high = (term + coarse) - coarse;
+        self.high[lane] += high;
+        self.low[lane] += ((term - high) + fine) - fine;
+    }
+
+    #[inline(always)]
+    fn value(&self) -> f64 {
+        self.high.iter().sum::<f64>() + self.low.iter().sum::<f64>()
+    }
+}
+
+dispatched! {
+    /// The terms of some rows.
+    fn terms / terms_portable<T: Score>(
+        rows: &ClassRows<'_, T>,
+        range: Range<usize>,
+        labels: &[u32],
+        unit: f64,
+        slope: f64,
+    ) -> Vec<RowTerms> {
+        let rounders = ExactSum::rounders(rows.n_classes);
+        let mut found = Vec::with_capacity(range.len());
+        for (index, label) in range.zip(labels) {
+            let row = rows.row(index);
+            let mut largest = [T::LOWEST; LANES];
+            for_each_block(row, T::LOWEST, |block| {
+                for lane in 0..LANES {
+                    largest[lane] = if block[lane] > largest[lane] { block[lane] } else { largest[lane] };
+                }
+            });
+            let top: f64 = largest.into_iter().fold(f64::NEG_INFINITY, |top, value| top.max(value.into()));
+            let mut sums = [ExactSum::ZERO; 3];
+            for_each_block(row, T::LOWEST, |block| {
+                for lane in 0..LANES {
+                    let score: f64 = block[lane].into();
+                    let x = slope * ((top - score) * unit);
+                    let x = if x < FAR { x } else { FAR };
+                    let e = exp_of_nonpositive(-x);
+                    sums[0].add(lane, e, rounders);
+                    sums[1].add(lane, x * e, rounders);
+                    sums[2].add(lane, (x * x) * e, rounders);
+                }
+            });
+            let [total, first, second] = sums.map(|sum| sum.value());
+            let mean = first / total;
+            let score: f64 = row[*label as usize].into();
+            let distance = (top - score) * unit;
+            found.push(RowTerms {
+                loss: total.ln() + slope * distance,
+                first: distance - mean / slope,
+                second: (second / total - mean * mean).max(0.0) / (slope * slope),
+            });
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row_terms<T: Score>(values: &[T], label: u32, slope: f64) -> RowTerms {
+        let rows = ClassRows { values, n_classes: values.len(), kept: None };
+        let found = terms(&rows, 0..1, &[label], 1.0, slope)[0];
+        assert_eq!(found, terms_portable(&rows, 0..1, &[label], 1.0, slope)[0], "the same bits on every processor");
+        found
+    }
+
+    #[test]
+    fn terms_are_as_the_definition_says_and_do_not_depend_on_the_order_of_classes() {
+        for n_classes in [2, 3, 16, 17, 1000] {
+            let scores: Vec<f32> = (0..n_classes).map(|k| ((k * k * 7919 % 1013) as f32 / 100.0).sin() * 4.0).collect();
+            for slope in [0.01, 1.0, 30.0] {
+                let wide: Vec<f64> = scores.iter().map(|score| f64::from(*score)).collect();
+                let found = row_terms(&scores, 1, slope);
+                let top = wide.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let weight = |z: &f64| (slope * (z - top)).exp();
+                let total: f64 = wide.iter().map(weight).sum();
+                let mean: f64 = wide.iter().map(|z| weight(z) * (top - z)).sum::<f64>() / total;
+                let square: f64 = wide.iter().map(|z| weight(z) * (top - z - mean).powi(2)).sum::<f64>() / total;
+                assert!((found.loss - (total.ln() + slope * (top - wide[1]))).abs() < 1e-12 * (1.0 + found.loss));
+                assert!((found.first - ((top - wide[1]) - mean)).abs() < 1e-12 * (1.0 + top - wide[1]));
+                assert!((found.second - square).abs() < 1e-12 * (1.0 + 1.0 / (slope * slope)), "{found:?} {square}");
+                let mut reversed = scores.clone();
+                reversed.reverse();
+                assert_eq!(found, row_terms(&reversed, n_classes as u32 - 2, slope));
+                assert_eq!(found, row_terms(&wide, 1, slope));
+            }
+        }
+    }
+
+    #[test]
+    fn scores_of_any_size_give_finite_terms() {
+        let found = row_terms(&[1e300, -1e300, 0.0], 1, 1e-10);
+        assert_eq!((found.first, found.second), (2e300, 0.0));
+        assert_eq!(row_terms(&[5.0, 5.0], 0, 3.0), RowTerms { loss: 2f64.ln(), first: 0.0, second: 0.0 });
+    }
+}

@@ -1,0 +1,169 @@
+//! What a fit returns.
+
+use std::fmt;
+
+use super::linear::{MOST, features};
+use super::map::BinaryMap;
+use super::method::Method;
+use super::newton::{FitBound, dot};
+use crate::InputReport;
+use crate::error::number;
+use crate::link::{Link, Logistic, Probit};
+
+/// A fitted map, with what is known about the fit.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Fit<M> {
+    /// The map.
+    pub map: M,
+    /// Its family.
+    pub method: Method,
+    /// The parameters of a formula; none of a table.
+    pub parameters: Vec<Parameter>,
+    /// Covariances of the parameters, row after row.
+    pub covariance: Vec<f64>,
+    /// Mean log-loss of these rows before. For probabilities of 0 and 1 it is that of the clip.
+    pub log_loss_before: f64,
+    /// Mean log-loss of the same rows after: in sample, so it is better than that of new rows.
+    /// [`CrossFit`](super::CrossFit) estimates what new rows gain.
+    pub log_loss_after: f64,
+    /// How far the parameters are from the optimum at most; 0 for tables, which are exact.
+    pub bound: FitBound,
+    /// The coefficient of the ridge that was used.
+    pub ridge: f64,
+    /// What the rows decide: the number of parameters less the share that the ridge decides, or the
+    /// number of steps of a table.
+    pub effective_parameters: f64,
+    /// What a reader should know.
+    pub notes: Vec<Note>,
+    /// Rows with weight.
+    pub n: u64,
+    /// (Σw)² / Σw², or Σw where weights count rows.
+    pub effective_n: f64,
+    /// Probabilities that were clipped.
+    pub n_clipped: u64,
+    /// What was read, rounded and left out.
+    pub input: InputReport,
+}
+
+/// One parameter of a formula.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value.
+    pub value: f64,
+    /// By the sandwich formula, which holds if the family does not contain the truth, too; `None`
+    /// where a constraint holds the parameter at 0.
+    pub standard_error: Option<f64>,
+}
+
+/// A remark about a fit. Its text is a sentence.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Note {
+    /// The rarer outcome has few rows.
+    FewEvents {
+        /// Effective rows of the rarer outcome.
+        n_events: f64,
+        /// The share of the information that comes from the ridge.
+        ridge_share: f64,
+    },
+    /// Few different scores.
+    FewScores {
+        /// How many.
+        n_scores: usize,
+    },
+    /// A slope is held at 0: there the scores fall where they should rise.
+    HeldAtZero {
+        /// The parameter.
+        parameter: &'static str,
+    },
+    /// A class that no row has. Its probabilities are recalibrated like those of the others.
+    AbsentClass {
+        /// The class, from 0.
+        class: usize,
+    },
+    /// Probabilities of 0 or 1 for what did not happen.
+    Contradicted {
+        /// How many rows.
+        n_rows: u64,
+        /// The first of them.
+        row: u64,
+        /// What they were clipped to.
+        clip: f64,
+    },
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Note::FewEvents { n_events, ridge_share } => write!(
+                f,
+                "Few rows of the rarer outcome ({}): {} % of the information comes from the ridge.",
+                number((10.0 * n_events).round() / 10.0),
+                (100.0 * ridge_share).round()
+            ),
+            Note::FewScores { n_scores } => write!(
+                f,
+                "There are only {n_scores} different scores: the map is known at these, and a guess between them."
+            ),
+            Note::HeldAtZero { parameter } => {
+                write!(f, "{parameter} is held at 0: the scores fall there where they should rise with the outcome.")
+            }
+            Note::AbsentClass { class } => {
+                write!(f, "No row has class {class}: its probabilities are changed like those of the other classes.")
+            }
+            Note::Contradicted { n_rows, row, clip } => write!(
+                f,
+                "{n_rows} {} probability 0 of what happened, the first in row {row}; they are clipped to {}.",
+                if *n_rows == 1 { "row has" } else { "rows have" },
+                number(*clip)
+            ),
+        }
+    }
+}
+
+/// A recalibrated probability with its uncertainty.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Band {
+    /// The value of the map.
+    pub value: f64,
+    /// Lower end.
+    pub lower: f64,
+    /// Upper end.
+    pub upper: f64,
+}
+
+impl Fit<BinaryMap> {
+    /// The map at a logit, with an interval for the value that infinitely many rows would give it.
+    /// `None` for tables, whose uncertainty is not normal.
+    ///
+    /// # Definition
+    /// ```text
+    /// σ(u ± z √(φ' C φ))      u = φ' θ the recalibrated logit, C the sandwich covariance of θ
+    /// ```
+    /// It is pointwise: each interval holds its value in a share `level` of samples, all together
+    /// in fewer.
+    pub fn band(&self, logit: f64, level: f64) -> Option<Band> {
+        if self.map.table.is_some() {
+            return None;
+        }
+        let d = self.parameters.len();
+        let features = &features(self.method, logit)[..d.min(MOST)];
+        let along: Vec<f64> = (0..d).map(|i| dot(&self.covariance[i * d..(i + 1) * d], features)).collect();
+        let tail = 0.5 * (1.0 - level);
+        let half = Probit.inverse(1.0 - tail, tail) * dot(&along, features).max(0.0).sqrt();
+        let u = super::linear::predictor(self.method, logit, &self.map.parameters);
+        let mixed = |p: f64| (1.0 - self.map.mixture) * p + 0.5 * self.map.mixture;
+        let at = |u: f64| mixed(Logistic.response(u));
+        Some(Band { value: self.map.apply(logit), lower: at(u - half), upper: at(u + half) })
+    }
+
+    /// The value of a parameter.
+    pub fn parameter(&self, name: &str) -> Option<f64> {
+        self.parameters.iter().find(|parameter| parameter.name == name).map(|parameter| parameter.value)
+    }
+}

@@ -1,0 +1,127 @@
+//! What [`CrossFit`](super::CrossFit) returns.
+
+use super::drawn::GainFloor;
+use super::fit::Fit;
+use super::map::BinaryMap;
+use super::method::Method;
+use crate::inference::{digits, p_value, percent, signed};
+use crate::names::names;
+
+/// Whether recalibration is worth it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// The interval of the gain is above 0.
+    Helps,
+    /// The interval of the gain is below 0.
+    Hurts,
+    /// The predictions are miscalibrated, but whether this map gains on new rows is not certain.
+    NoDifference,
+    /// The rows are what calibrated predictions would give, too.
+    NothingToFix,
+}
+
+names! { Verdict, "verdict";
+    Helps = "helps",
+    Hurts = "hurts",
+    NoDifference = "no difference seen",
+    NothingToFix = "nothing to fix",
+}
+
+/// An interval for the gain of the fitted map on new rows, in nats.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct GainInterval {
+    /// Its lower end.
+    pub lower: f64,
+    /// Its upper end.
+    pub upper: f64,
+    /// The share of samples whose interval holds the gain.
+    pub level: f64,
+}
+
+/// Whether recalibration helps, by how much, and what it changes.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Improvement {
+    /// The map of all rows: the one to use, and the one that the interval is for.
+    pub fit: Fit<BinaryMap>,
+    /// Mean log-loss of the predictions as they are.
+    pub log_loss_before: f64,
+    /// Mean log-loss out of fold: each row mapped by a fit to other rows.
+    pub log_loss_after: f64,
+    /// Before less after: positive where recalibration helps.
+    pub gain: f64,
+    /// For the gain of the map on new rows.
+    pub interval: GainInterval,
+    /// The test of whether there is anything to fix; `None` where it was left out.
+    pub floor: Option<GainFloor>,
+    /// In a word.
+    pub verdict: Verdict,
+    /// Different scores before.
+    pub n_scores_before: u64,
+    /// Different scores after: fewer where a map joins some. No map exchanges two.
+    pub n_scores_after: u64,
+    /// The share of the weight whose probability crosses 1/2.
+    pub top_class_changed: f64,
+    /// Folds that were held out in turn.
+    pub n_folds: usize,
+    /// Clusters of rows, where they were given.
+    pub n_clusters: Option<u64>,
+}
+
+impl Improvement {
+    /// The verdict in plain sentences, with the numbers that it rests on.
+    pub fn sentence(&self) -> String {
+        let digits = digits(0.5 * (self.interval.upper - self.interval.lower));
+        let show = |value: f64| signed(value, digits);
+        let name = title(self.fit.method);
+        let (gain, lower, upper) = (self.gain, self.interval.lower, self.interval.upper);
+        let interval = format!("{} interval {} to {}", percent(self.interval.level), show(lower), show(upper));
+        let change = format!(
+            "log-loss is {} before and {} after, out of fold: a {} of {} ({interval})",
+            show(self.log_loss_before),
+            show(self.log_loss_after),
+            if gain < 0.0 { "loss" } else { "gain" },
+            show(gain.abs()),
+        );
+        let found = match self.verdict {
+            Verdict::Helps => format!("{name} helps: {change}."),
+            Verdict::Hurts => format!("{name} hurts: {change}."),
+            Verdict::NoDifference => format!("There is no evidence that {} helps or hurts: {change}.", lowered(name)),
+            Verdict::NothingToFix => format!("There is no evidence of anything to fix. With {}, {change}.", lowered(name)),
+        };
+        let Some(floor) = &self.floor else { return found };
+        let p = p_value(floor.p_value);
+        let calibrated = format!("a calibrated model would seem to gain {} on its own rows", show(floor.mean));
+        let significant = floor.p_value <= 1.0 - self.interval.level + 1e-12;
+        let before = if significant {
+            "The predictions are miscalibrated"
+        } else {
+            "The predictions may well be calibrated"
+        };
+        format!("{found} {before} ({p}; {calibrated}, this one {}).", show(floor.value))
+    }
+}
+
+fn title(method: Method) -> &'static str {
+    match method {
+        Method::Identity => "No recalibration",
+        Method::Shift => "A shift of the logits",
+        Method::Temperature => "Temperature scaling",
+        Method::Platt => "Platt scaling",
+        Method::Beta => "Beta calibration",
+        Method::Isotonic => "Isotonic regression",
+        Method::CentredIsotonic => "Centred isotonic regression",
+    }
+}
+
+/// A title in the middle of a sentence; names of people keep their letter.
+fn lowered(title: &str) -> String {
+    if title.starts_with("Platt") {
+        return title.to_owned();
+    }
+    let mut letters = title.chars();
+    letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
+}

@@ -1,0 +1,90 @@
+//! The families of maps.
+
+use crate::names::names;
+
+/// A family of recalibration maps. Every one contains the identity, or comes as near to it as the
+/// rows say.
+///
+/// With h the logit of a probability and σ the logistic function, the maps of a binary outcome are:
+/// ```text
+/// identity            σ(h)
+/// shift               σ(h + shift)
+/// temperature         σ(slope h)                                      slope = 1 / temperature
+/// platt               σ(slope h + intercept)                          slope >= 0
+/// beta                σ(a log σ(h) - b log σ(-h) + c)                 a, b >= 0
+/// isotonic            the rising steps nearest to the outcomes, joined by straight lines in h
+/// centred_isotonic    each step at the mean h of its rows, joined by straight lines
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Method {
+    /// Probabilities as they are: the candidate that every other one is measured against.
+    Identity,
+    /// One number is added to all logits: calibration in the large.
+    Shift,
+    /// All logits are divided by one number. Works for any number of classes.
+    Temperature,
+    /// A straight line in logits, as in Cox's regression and Platt's scaling.
+    Platt,
+    /// Beta calibration: a slope for low and one for high probabilities, and an intercept.
+    #[default]
+    Beta,
+    /// Isotonic regression.
+    Isotonic,
+    /// Centred isotonic regression, which keeps different probabilities apart wherever the steps
+    /// differ.
+    CentredIsotonic,
+}
+
+names! { Method, "method";
+    Identity = "identity",
+    Shift = "shift",
+    Temperature = "temperature",
+    Platt = "platt",
+    Beta = "beta",
+    Isotonic = "isotonic",
+    CentredIsotonic = "centred_isotonic",
+}
+
+impl Method {
+    /// The names of its parameters; none for the identity and for isotonic maps, which are tables.
+    pub fn parameter_names(self) -> &'static [&'static str] {
+        match self {
+            Method::Shift => &["shift"],
+            Method::Temperature => &["slope"],
+            Method::Platt => &["slope", "intercept"],
+            Method::Beta => &["a", "b", "c"],
+            Method::Identity | Method::Isotonic | Method::CentredIsotonic => &[],
+        }
+    }
+
+    /// Whether it is a table of values rather than a formula.
+    pub fn is_table(self) -> bool {
+        matches!(self, Method::Isotonic | Method::CentredIsotonic)
+    }
+
+    /// The parameters of the identity map.
+    pub(crate) fn identity(self) -> &'static [f64] {
+        match self {
+            Method::Shift => &[0.0],
+            Method::Temperature => &[1.0],
+            Method::Platt => &[1.0, 0.0],
+            Method::Beta => &[1.0, 1.0, 0.0],
+            Method::Identity | Method::Isotonic | Method::CentredIsotonic => &[],
+        }
+    }
+
+    /// How many of the first parameters must not be negative, so that the map does not fall.
+    pub(crate) fn n_slopes(self) -> usize {
+        match self {
+            Method::Temperature | Method::Platt => 1,
+            Method::Beta => 2,
+            Method::Identity | Method::Shift | Method::Isotonic | Method::CentredIsotonic => 0,
+        }
+    }
+
+    /// The ridge where none is set: none for maps of one parameter, which cannot fit noise far.
+    pub(crate) fn default_ridge(self) -> f64 {
+        if matches!(self, Method::Platt | Method::Beta) { 2.0 } else { 0.0 }
+    }
+}

@@ -1,0 +1,218 @@
+//! Rows of a binary outcome in an order of their own, with equal logits pooled.
+//!
+//! Rows are sorted by logit, outcome and weight, and only then added up. So neither their order nor
+//! the number of threads changes a bit of any result, and a row of weight 3 in place of three equal
+//! rows changes none of the sums.
+
+use rayon::prelude::*;
+
+use crate::Error;
+use crate::data::{BinaryView, Rows, Scale};
+use crate::numerics::logarithm;
+use crate::numerics::parallel;
+use crate::numerics::sum::Sum;
+
+/// One row with weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Row {
+    /// The bits of the logit, in the order of logits.
+    key: u64,
+    /// The bits of the weight, whose sign is free, and the outcome.
+    weight_and_outcome: u64,
+    /// Where it was among the rows of the view.
+    pub(crate) index: u32,
+}
+
+impl Row {
+    pub(crate) fn h(self) -> f64 {
+        let sign = 1 << 63;
+        f64::from_bits(if self.key & sign != 0 { self.key ^ sign } else { !self.key })
+    }
+
+    pub(crate) fn outcome(self) -> bool {
+        self.weight_and_outcome & 1 == 1
+    }
+
+    pub(crate) fn weight(self) -> f64 {
+        f64::from_bits(self.weight_and_outcome >> 1)
+    }
+
+    /// What tells rows apart, but for their place.
+    pub(crate) fn content(self) -> (u64, u64) {
+        (self.key, self.weight_and_outcome)
+    }
+
+    fn new(h: f64, outcome: bool, weight: f64, index: u32) -> Self {
+        // Adding 0 turns -0 into 0. Negative numbers have their bits inverted, others their sign.
+        let bits = (h + 0.0).to_bits();
+        let key = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
+        Row { key, weight_and_outcome: weight.to_bits() << 1 | u64::from(outcome), index }
+    }
+}
+
+/// Rows of one logit: a label that may be a fraction, and its weight.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Atom {
+    pub(crate) h: f64,
+    /// Weights of outcome 0 and of outcome 1.
+    pub(crate) weights: [f64; 2],
+    /// Sums of their squares; the weights themselves where these count rows.
+    pub(crate) squares: [f64; 2],
+}
+
+/// All rows of a view that have weight, in order.
+#[derive(Debug, Clone)]
+pub(crate) struct Ordered {
+    pub(crate) rows: Vec<Row>,
+    /// Whether a weight is a number of equal rows.
+    pub(crate) counts: bool,
+    pub(crate) n_clipped: u64,
+    /// Rows that were clipped and had the other outcome: how many, and the first of them.
+    pub(crate) n_contradicted: u64,
+    pub(crate) first_contradicted: Option<u64>,
+}
+
+impl Ordered {
+    pub(crate) fn new(view: &BinaryView<'_>, clip: f64, counts: bool) -> Result<Self, Error> {
+        if view.is_empty() {
+            return Err(Error::NoRows);
+        }
+        let most = u32::MAX as usize;
+        Error::require(view.len() <= most, "rows", format!("at most {most}"), view.len())?;
+        let scale = if counts { 1.0 } else { power_of_two(view.largest_weight()) };
+        let chunks = parallel::map_chunks(view.len(), parallel::CHUNK, |range| {
+            let mut rows = Rows::default();
+            view.read(range.clone(), &mut rows);
+            let clipped: Vec<usize> = match view.scale() {
+                Scale::Probability => to_logits(&mut rows.scores, clip),
+                Scale::LogOdds | Scale::Link => Vec::new(),
+            };
+            let contradicts = |at: &&usize| rows.weights[**at] > 0.0 && rows.outcomes[**at] == (rows.scores[**at] < 0.0);
+            let contradicted: Vec<u64> =
+                clipped.iter().filter(contradicts).map(|at| (range.start + at) as u64).collect();
+            let of_chunk = range.zip(&rows.scores).zip(rows.outcomes.iter().zip(&rows.weights));
+            let with_weight = of_chunk.filter(|(_, (_, weight))| **weight > 0.0);
+            let ordered: Vec<Row> = with_weight
+                .map(|((index, h), (outcome, weight))| Row::new(*h, *outcome, weight * scale, index as u32))
+                .collect();
+            (ordered, clipped.len() as u64, contradicted)
+        });
+        let n_clipped = chunks.iter().map(|(_, clipped, _)| clipped).sum();
+        let n_contradicted = chunks.iter().map(|(_, _, contradicted)| contradicted.len() as u64).sum();
+        let first_contradicted = chunks.iter().flat_map(|(_, _, contradicted)| contradicted).min().copied();
+        let mut rows: Vec<Row> = chunks.into_iter().flat_map(|(rows, _, _)| rows).collect();
+        if rows.is_empty() {
+            return Err(Error::ZeroWeights { n_rows: view.len() as u64 });
+        }
+        if counts && let Some(row) = rows.iter().find(|row| row.weight().fract() != 0.0) {
+            return Err(Error::setting("weights", "whole numbers where they count rows", row.weight()));
+        }
+        rows.par_sort_unstable();
+        Ok(Ordered { rows, counts, n_clipped, n_contradicted, first_contradicted })
+    }
+
+    /// The rows whose place in the order is chosen, pooled.
+    pub(crate) fn pooled(&self, chosen: impl Fn(usize) -> bool) -> Atoms {
+        self.pooled_as(|place, row| chosen(place).then(|| row.outcome()))
+    }
+
+    /// Rows with other outcomes in place of theirs, pooled; those that get none are left out.
+    pub(crate) fn pooled_as(&self, mut outcome: impl FnMut(usize, Row) -> Option<bool>) -> Atoms {
+        let mut atoms: Vec<Atom> = Vec::new();
+        let mut n = 0;
+        let mut place = 0;
+        for rows in self.rows.chunk_by(|a, b| a.key == b.key) {
+            // Sums of weights and of their squares, by outcome.
+            let mut sums = [[Sum::default(); 2]; 2];
+            let before = n;
+            for row in rows {
+                if let Some(outcome) = outcome(place, *row) {
+                    let weight = row.weight();
+                    sums[0][usize::from(outcome)].add(weight);
+                    sums[1][usize::from(outcome)].add(if self.counts { weight } else { weight * weight });
+                    n += 1;
+                }
+                place += 1;
+            }
+            if n > before {
+                let [weights, squares] = sums.map(|pair| pair.map(Sum::value));
+                atoms.push(Atom { h: rows[0].h(), weights, squares });
+            }
+        }
+        Atoms::new(atoms, n)
+    }
+
+    /// Whether all rows weigh the same, and that is 1.
+    pub(crate) fn is_unweighted(&self) -> bool {
+        self.rows.iter().all(|row| row.weight() == 1.0)
+    }
+}
+
+/// Pooled rows in ascending order of their logits, each with some weight.
+#[derive(Debug, Clone)]
+pub(crate) struct Atoms {
+    pub(crate) atoms: Vec<Atom>,
+    /// Weights of both outcomes.
+    pub(crate) totals: [f64; 2],
+    /// (Σw)² / Σw², Kish's effective number of rows; Σw where weights count rows.
+    pub(crate) effective_n: f64,
+    /// Rows.
+    pub(crate) n: u64,
+}
+
+impl Atoms {
+    pub(crate) fn new(atoms: Vec<Atom>, n: u64) -> Self {
+        let sum = |of: &dyn Fn(&Atom) -> f64| atoms.iter().map(of).collect::<Sum>().value();
+        let totals = [0, 1].map(|outcome| sum(&|atom| atom.weights[outcome]));
+        let squares: f64 = [0, 1].map(|outcome| sum(&|atom| atom.squares[outcome])).iter().sum();
+        let total: f64 = totals.iter().sum();
+        Atoms { atoms, totals, effective_n: total * total / squares, n }
+    }
+
+    pub(crate) fn total(&self) -> f64 {
+        self.totals[0] + self.totals[1]
+    }
+
+    /// Smallest and largest logit of an outcome; `None` where it does not occur.
+    pub(crate) fn range(&self, outcome: usize) -> Option<(f64, f64)> {
+        let has = |atom: &&Atom| atom.weights[outcome] > 0.0;
+        Some((self.atoms.iter().find(has)?.h, self.atoms.iter().rev().find(has)?.h))
+    }
+
+    /// The share of the weight whose logits meet a condition.
+    pub(crate) fn share(&self, of: impl Fn(f64) -> bool) -> f64 {
+        let weights = self.atoms.iter().filter(|atom| of(atom.h)).map(|atom| atom.weights[0] + atom.weights[1]);
+        weights.collect::<Sum>().value() / self.total()
+    }
+
+    /// Checks that both outcomes occur.
+    pub(crate) fn check_outcomes(&self) -> Result<(), Error> {
+        match self.totals.map(|total| total > 0.0) {
+            [true, true] => Ok(()),
+            [has_negative, _] => {
+                let got = format!("{} rows of outcome {}", self.n, u8::from(!has_negative));
+                Err(Error::setting("rows", "of both outcomes", got))
+            }
+        }
+    }
+}
+
+/// Logits in place of probabilities, which are clipped first; returns the places that were.
+fn to_logits(probabilities: &mut [f64], clip: f64) -> Vec<usize> {
+    let mut clipped = Vec::new();
+    for (place, p) in probabilities.iter_mut().enumerate() {
+        let inside = p.clamp(clip, 1.0 - clip);
+        if inside != *p {
+            clipped.push(place);
+            *p = inside;
+        }
+    }
+    logarithm::log_odds(probabilities);
+    clipped
+}
+
+/// 2^-e for weights whose largest is in [2^e, 2^(e + 1)): a factor that changes no digit.
+fn power_of_two(largest: f64) -> f64 {
+    let exponent = largest.log2().floor().clamp(-1000.0, 1000.0);
+    2f64.powi(-(exponent as i32))
+}
