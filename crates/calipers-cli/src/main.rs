@@ -23,8 +23,8 @@ use std::process::ExitCode;
 use calipers::Error;
 
 use args::{Arguments, Verb};
-use dataset::formats::AtPlace;
 use commands::{assess, check, compare, inspect, list, measure, report, shell, sketch, study, sweep};
+use dataset::formats::AtPlace;
 use render::screen::Screen;
 
 /// A check failed.

@@ -318,7 +318,8 @@ impl Error {
     pub fn text_at(&self, place: &str) -> String {
         let text = self.to_string();
         // Before the row stand only fixed words and a class.
-        self.row().map_or_else(|| text.clone(), |row| text.replacen(&format!("in row {row}"), &format!("in {place}"), 1))
+        self.row()
+            .map_or_else(|| text.clone(), |row| text.replacen(&format!("in row {row}"), &format!("in {place}"), 1))
     }
 
     pub(crate) fn setting(name: &'static str, rule: impl Into<String>, value: impl ToString) -> Self {

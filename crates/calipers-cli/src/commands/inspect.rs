@@ -113,8 +113,7 @@ fn short(value: Option<&str>) -> String {
 }
 
 fn to_json(listing: &Listing) -> Value {
-    let column =
-        |column: &ListedColumn| json!({ "name": column.name, "type": column.type_name, "likely": column.role, "values": column.values });
+    let column = |column: &ListedColumn| json!({ "name": column.name, "type": column.type_name, "likely": column.role, "values": column.values });
     let groups = listing.sketches.as_ref().and_then(|sketches| sketches.groups.as_ref());
     json!({
         "file": listing.file.name.display().to_string(),

@@ -155,7 +155,8 @@ impl Batch {
             .transpose()
             .map_err(|error| origin.located(error))?;
         let named = chosen.scores.iter().map(|model| class_labels(&labels, model, &origin, rules));
-        let class_labels = if agreement.is_some() { vec![None; chosen.scores.len()] } else { named.collect::<Result<_>>()? };
+        let class_labels =
+            if agreement.is_some() { vec![None; chosen.scores.len()] } else { named.collect::<Result<_>>()? };
         let batch = Batch {
             scores,
             agreement,

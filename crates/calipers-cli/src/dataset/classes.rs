@@ -6,20 +6,8 @@ use super::formats::{Column, Table, Values};
 use super::names::find;
 
 /// What columns of classes are called, before the number of the class.
-const PREFIXES: [&str; 12] = [
-    "prob_",
-    "probs_",
-    "proba_",
-    "probability_",
-    "p_",
-    "y_prob_",
-    "y_proba_",
-    "prob_class_",
-    "class_",
-    "prob",
-    "proba",
-    "p",
-];
+const PREFIXES: [&str; 11] =
+    ["prob_", "probs_", "proba_", "probability_", "p_", "y_prob_", "y_proba_", "prob_class_", "prob", "proba", "p"];
 const LOGIT_PREFIXES: [&str; 3] = ["logit_", "logits_", "logit"];
 
 /// Columns of one model.
@@ -61,7 +49,8 @@ pub(super) fn named(table: &dyn Table, text: &str) -> Result<ClassColumns> {
 
 /// Columns such as prob_0, prob_1, prob_2, and whether they are logits.
 pub(super) fn guessed(table: &dyn Table) -> Option<(ClassColumns, bool)> {
-    let families = PREFIXES.map(|prefix| (prefix, false)).into_iter().chain(LOGIT_PREFIXES.map(|prefix| (prefix, true)));
+    let families =
+        PREFIXES.map(|prefix| (prefix, false)).into_iter().chain(LOGIT_PREFIXES.map(|prefix| (prefix, true)));
     families.filter_map(|(prefix, are_logits)| Some((family(table, prefix)?, are_logits))).next()
 }
 
@@ -157,7 +146,11 @@ pub(super) fn numbers(labels: &Column, classes: &[String]) -> Option<Column> {
         _ => classes.iter().all(is_number) && !in_place,
     };
     let numbers = || (0..labels.n_rows()).map(|row| if labels.is_missing(row) { 0 } else { number(row) });
-    applies.then(|| Column { values: numbers().collect::<Vec<i64>>().into(), n_classes: 1, missing: labels.missing.clone() })
+    applies.then(|| Column {
+        values: numbers().collect::<Vec<i64>>().into(),
+        n_classes: 1,
+        missing: labels.missing.clone(),
+    })
 }
 
 /// Why a label is none of the classes.

@@ -78,7 +78,9 @@ impl InputFile {
             let n_bytes = file.path.metadata().map_or(0, |metadata| metadata.len());
             let open = || match file.is_sketch() {
                 true => bail!("is a sketch, among files of rows"),
-                false if file.format()? == Format::Npy => bail!("an .npy file is one array, and cannot be part of a folder"),
+                false if file.format()? == Format::Npy => {
+                    bail!("an .npy file is one array, and cannot be part of a folder")
+                }
                 false => formats::open(&file.path, file.format()?, reading),
             };
             open().map(|table| (name.clone(), table, n_bytes)).context(name)

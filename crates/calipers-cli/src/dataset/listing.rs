@@ -2,11 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::Result;
+use super::classes;
 use super::files::InputFile;
 use super::formats::{self, Column, Compression, Dialect, Extent, Format, Reading, Role, Table, with_point};
 use super::names::{CONFIDENCE, CORRECT, LABEL, LOGIT, PREDICTED, PROBABILITY, WEIGHT};
 use super::sketches::Sketches;
+use anyhow::Result;
 
 /// The type of a column of text is that of so many rows.
 const ROWS_FOR_TYPES: u64 = 1000;
@@ -50,7 +51,10 @@ impl Listing {
         }
         let format = if file.is_folder() { None } else { Some(file.format()?) };
         let table = file.open_table(reading)?;
-        let columns = (0..table.names().len()).map(|place| column(&*table, place, limit)).collect();
+        let mut columns: Vec<ListedColumn> =
+            (0..table.names().len()).map(|place| column(&*table, place, limit)).collect();
+        let of_classes = classes::guessed(&*table).map_or_else(Vec::new, |(found, _)| found.places);
+        of_classes.into_iter().for_each(|place| columns[place].role = Some("class"));
         let n_rows = n_rows(&*table, limit)?;
         let (dialect, compression, noun) = (table.dialect(), table.compression(), table.noun());
         Ok(Listing { file, format, dialect, compression, n_rows, noun, columns, sketches: None })
@@ -123,7 +127,9 @@ fn type_of_text(column: &Column) -> &'static str {
         () if values().next().is_none() => "empty",
         () if all(|value| value.parse::<i64>().is_ok()) => "integers",
         () if all(|value| value.parse::<f64>().is_ok()) => "numbers",
-        () if all(|value| value.parse::<f64>().is_ok() || with_point(value).is_some()) => "numbers with a decimal comma",
+        () if all(|value| value.parse::<f64>().is_ok() || with_point(value).is_some()) => {
+            "numbers with a decimal comma"
+        }
         () if all(|value| ["true", "false"].iter().any(|word| value.eq_ignore_ascii_case(word))) => "true and false",
         () => "text",
     }

@@ -14,7 +14,8 @@ const NAMES: [&str; 3] = ["cat", "dog", "fish"];
 
 /// A text of columns with these names, and labels as these words.
 fn text(columns: [&str; 3], labels: [&str; 3]) -> String {
-    let row = |(probs, label): (&[f64; 3], usize)| format!("{},{},{},{}\n", labels[label], probs[0], probs[1], probs[2]);
+    let row =
+        |(probs, label): (&[f64; 3], usize)| format!("{},{},{},{}\n", labels[label], probs[0], probs[1], probs[2]);
     let rows: String = PROBS.iter().zip(LABELS).map(row).collect();
     format!("label,{}\n{rows}", columns.join(","))
 }
@@ -118,11 +119,7 @@ fn text_labels_of_arrays_need_the_names_of_the_classes() {
         &[],
         "label in line 1 must be a class from 0 to 2, got \"cat\"; name the classes in their order with --classes",
     );
-    assert_refused(
-        &path,
-        &["--classes", "cat,dog"],
-        "--classes must name every class, got 2 names for 3 classes",
-    );
+    assert_refused(&path, &["--classes", "cat,dog"], "--classes must name every class, got 2 names for 3 classes");
     assert_refused(
         &path,
         &["--classes", "cat,dog,bird"],
@@ -136,7 +133,11 @@ fn text_labels_of_arrays_need_the_names_of_the_classes() {
 fn columns_that_are_no_classes_are_refused() {
     let folder = Folder::new();
     let path = folder.write("a.csv", text(["p_cat", "p_dog", "p_fish"], ["cat", "dog", "bird"]));
-    assert_refused(&path, &["--prob", "p_*"], "label in line 4 must be one of the classes cat, dog, fish, got \"bird\"");
+    assert_refused(
+        &path,
+        &["--prob", "p_*"],
+        "label in line 4 must be one of the classes cat, dog, fish, got \"bird\"",
+    );
     assert_refused(
         &path,
         &["--prob", "q_*"],
@@ -145,7 +146,7 @@ fn columns_that_are_no_classes_are_refused() {
     assert_refused(
         &path,
         &["--prob", "p_cat,p_cow"],
-        "no column p_cow for --prob; did you mean p_dog? the columns are label, p_cat, p_dog, p_fish",
+        "no column p_cow for --prob; did you mean p_cat? the columns are label, p_cat, p_dog, p_fish",
     );
     assert_refused(&path, &["--prob", "*"], "column label is named for two things");
     let binary = folder.write("b.csv", "label,p_no,p_yes\nyes,0.25,0.75\nno,0.5,0.5\n");

@@ -61,7 +61,8 @@ fn what_is_damaged_or_no_text_is_refused() {
     let folder = Folder::new();
     let whole = gzip(TEXT);
     for length in [3, 12, whole.len() - 9] {
-        let run = crate::support::calipers(&["measure", folder.write("cut.csv.gz", &whole[..length]).to_str().unwrap()]);
+        let run =
+            crate::support::calipers(&["measure", folder.write("cut.csv.gz", &whole[..length]).to_str().unwrap()]);
         assert_eq!((run.code, run.stderr.lines().count()), (Some(2), 1), "{run:?}");
         assert!(run.stderr.contains("cannot read"), "{run:?}");
     }

@@ -56,7 +56,8 @@ fn formats_and_types_of_files_may_differ() {
     let (parts, expected) = parts(&folder);
     std::fs::remove_file(folder.path("parts/b.csv")).unwrap();
     let label = |row: usize| row % 3 % 2;
-    let prob = Arc::new(Float64Array::from_iter_values((100..150).map(|row| (row * 37 % 100) as f64 / 100.0))) as ArrayRef;
+    let prob =
+        Arc::new(Float64Array::from_iter_values((100..150).map(|row| (row * 37 % 100) as f64 / 100.0))) as ArrayRef;
     let types: [ArrayRef; 2] = [
         Arc::new(Int32Array::from_iter_values((100..150).map(|row| label(row) as i32))),
         Arc::new(Int64Array::from_iter_values((100..150).map(|row| label(row) as i64))),

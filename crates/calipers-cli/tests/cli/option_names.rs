@@ -15,8 +15,28 @@ const VERBS: [&str; 8] = ["measure", "assess", "compare", "check", "sweep", "rep
 /// Options that only a command needs: files, what is printed and written, and which verb does what
 /// (`--tests` is a function of its own in Python, and outcomes take the place of `--pred` there).
 const ONLY_OF_THE_COMMAND: [&str; 22] = [
-    "all", "classes", "color", "decimal", "delimiter", "floor", "format", "help", "json", "limit", "max", "out", "output", "pred", "quick", "scale", "strict",
-    "svg", "tests", "threads", "title", "together",
+    "all",
+    "classes",
+    "color",
+    "decimal",
+    "delimiter",
+    "floor",
+    "format",
+    "help",
+    "json",
+    "limit",
+    "max",
+    "out",
+    "output",
+    "pred",
+    "quick",
+    "scale",
+    "strict",
+    "svg",
+    "tests",
+    "threads",
+    "title",
+    "together",
 ];
 
 /// Columns, which arrays replace in Python's functions; Spark and JSON have these names.

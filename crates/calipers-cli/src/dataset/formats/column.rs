@@ -256,14 +256,18 @@ impl Column {
         let missing = missing.then(|| (0..n_rows).map(is_missing).collect());
         let n_classes = columns.len();
         let values: Vec<Values> = columns.into_iter().map(|column| column.values).collect();
-        let singles: Option<Vec<&[f32]>> =
-            values.iter().map(|values| if let Values::F32(values) = values { Some(&values[..]) } else { None }).collect();
+        let singles: Option<Vec<&[f32]>> = values
+            .iter()
+            .map(|values| if let Values::F32(values) = values { Some(&values[..]) } else { None })
+            .collect();
         let values = match singles {
             Some(columns) => interleaved(&columns, n_rows).into(),
             None => {
                 let doubles: Vec<Values> = values.into_iter().map(Values::into_doubles).collect();
-                let doubles: Vec<&[f64]> =
-                    doubles.iter().map(|values| if let Values::F64(values) = values { &values[..] } else { &[] }).collect();
+                let doubles: Vec<&[f64]> = doubles
+                    .iter()
+                    .map(|values| if let Values::F64(values) = values { &values[..] } else { &[] })
+                    .collect();
                 interleaved(&doubles, n_rows).into()
             }
         };

@@ -132,8 +132,9 @@ impl Members<'_> {
     fn parts_of(&self, file: usize) -> Parts<'_> {
         let open = &self.members[file];
         let start = file as u64 * ROWS_OF_A_FILE;
-        let failure = move |row: u64, error: anyhow::Error| {
-            Failure { first_row: start + row, error: error.context(open.member.name.clone()) }
+        let failure = move |row: u64, error: anyhow::Error| Failure {
+            first_row: start + row,
+            error: error.context(open.member.name.clone()),
         };
         let stream = match open.stream(self.limit) {
             Ok(stream) => stream,

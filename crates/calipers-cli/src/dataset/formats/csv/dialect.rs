@@ -52,7 +52,11 @@ fn lengths(start: &[u8], is_whole: bool, delimiter: u8) -> Vec<usize> {
 impl Dialect {
     /// A cell with a point in the place of a decimal comma, if it is a number then.
     pub(super) fn number<'a>(&self, cell: &'a str) -> Cow<'a, str> {
-        if self.decimal_comma && cell.contains(',') { with_point(cell).map_or(cell.into(), Cow::Owned) } else { cell.into() }
+        if self.decimal_comma && cell.contains(',') {
+            with_point(cell).map_or(cell.into(), Cow::Owned)
+        } else {
+            cell.into()
+        }
     }
 
     /// Whether a cell is a number of the other dialect: one with a point, where there are commas.

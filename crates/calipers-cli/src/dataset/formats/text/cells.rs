@@ -87,8 +87,9 @@ fn not_a_number(role: Role, place: Place, cell: &str) -> Error {
     let is_number = |text: &str| text.trim().parse::<f64>().is_ok();
     let hint = match () {
         () if dialect::with_point(cell).is_some() => "; pass --decimal , for numbers with a decimal comma",
-        () if is_number(cell) => "; leave out --decimal , for numbers with a decimal point",
-        () if cell.strip_suffix('%').is_some_and(is_number) => "; remove the signs and pass --scale 100 for percentages",
+        () if cell.strip_suffix('%').is_some_and(is_number) => {
+            "; remove the signs and pass --scale 100 for percentages"
+        }
         () => "",
     };
     role.wrong_type(format!("text {cell:?} in {place}{hint}"))
@@ -176,7 +177,12 @@ impl Cells {
         Cells { role, invalid, first_row, n_classes, missing, numbers, texts, content: 0 }
     }
 
-    pub(in crate::dataset::formats) fn push(&mut self, place: Place, cell: Cell<'_>, seen: &Numbers) -> Result<(), Error> {
+    pub(in crate::dataset::formats) fn push(
+        &mut self,
+        place: Place,
+        cell: Cell<'_>,
+        seen: &Numbers,
+    ) -> Result<(), Error> {
         self.missing.push(matches!(cell, Cell::Missing));
         match self.role.is_numeric() {
             true => self.push_number(place, cell, seen),
