@@ -6,20 +6,8 @@ use super::formats::{Column, Table, Values};
 use super::names::find;
 
 /// What columns of classes are called, before the number of the class.
-const PREFIXES: [&str; 12] = [
-    "prob_",
-    "probs_",
-    "proba_",
-    "probability_",
-    "p_",
-    "y_prob_",
-    "y_proba_",
-    "prob_class_",
-    "class_",
-    "prob",
-    "proba",
-    "p",
-];
+const PREFIXES: [&str; 11] =
+    ["prob_", "probs_", "proba_", "probability_", "p_", "y_prob_", "y_proba_", "prob_class_", "prob", "proba", "p"];
 const LOGIT_PREFIXES: [&str; 3] = ["logit_", "logits_", "logit"];
 
 /// Columns of one model.

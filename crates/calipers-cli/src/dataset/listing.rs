@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::classes;
 use super::files::InputFile;
 use super::formats::{self, Column, Compression, Dialect, Extent, Format, Reading, Role, Table, with_point};
 use super::names::{CONFIDENCE, CORRECT, LABEL, LOGIT, PREDICTED, PROBABILITY, WEIGHT};
@@ -50,7 +51,10 @@ impl Listing {
         }
         let format = if file.is_folder() { None } else { Some(file.format()?) };
         let table = file.open_table(reading)?;
-        let columns = (0..table.names().len()).map(|place| column(&*table, place, limit)).collect();
+        let mut columns: Vec<ListedColumn> =
+            (0..table.names().len()).map(|place| column(&*table, place, limit)).collect();
+        let of_classes = classes::guessed(&*table).map_or_else(Vec::new, |(found, _)| found.places);
+        of_classes.into_iter().for_each(|place| columns[place].role = Some("class"));
         let n_rows = n_rows(&*table, limit)?;
         let (dialect, compression, noun) = (table.dialect(), table.compression(), table.noun());
         Ok(Listing { file, format, dialect, compression, n_rows, noun, columns, sketches: None })

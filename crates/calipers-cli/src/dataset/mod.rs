@@ -1,9 +1,9 @@
 //! The one way in: files -> rows in memory, or sketches of them, with a name for every column.
 //!
 //! ```text
-//! files (names, patterns, standard input) -> formats (file -> columns) -> columns (which is which) -> batch (named columns)
-//!                                                                      -> few rows: kept        -> Dataset
-//!                                                                      -> many rows: sketching  -> Dataset
+//! files (patterns, folders, standard input) -> formats (file -> columns) -> columns (which is which: names, classes)
+//!     -> batch (named columns) -> few rows: kept       -> Dataset
+//!                              -> many rows: sketching -> Dataset
 //! ```
 //!
 //! [`Reader`] opens a file for every command; [`listing`] tells what is in one.

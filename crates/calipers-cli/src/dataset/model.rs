@@ -85,6 +85,12 @@ impl<F> Measured<F> {
         self.columns.as_ref().map_or(Multiclass::Auto, |columns| columns.multiclass)
     }
 
+    /// What a class is called, if it has a name other than its number.
+    pub(crate) fn class_name(&self, class: usize) -> Option<&str> {
+        let name = self.columns.as_ref()?.classes.get(class)?;
+        (*name != class.to_string()).then_some(name)
+    }
+
     pub(crate) fn ties(&self) -> Ties {
         self.columns.as_ref().map_or(Ties::First, |columns| columns.rules.ties)
     }

@@ -73,7 +73,12 @@ fn rows_read<F>(results: &[Measured<F>]) -> String {
         (true, Some(Multiclass::Classwise)) => {
             "Measured for each class against the rest; values are means over the classes.\n".to_owned()
         }
-        (true, Some(Multiclass::Class(class))) => format!("Measured on class {class} against the rest.\n"),
+        (true, Some(Multiclass::Class(class))) => {
+            let names = results.iter().map(|measured| measured.class_name(class));
+            let name = names.reduce(|a, b| a.filter(|_| a == b)).flatten();
+            let name = name.map_or(String::new(), |name| format!(", {},", crate::printable(name)));
+            format!("Measured on class {class}{name} against the rest.\n")
+        }
         _ => String::new(),
     };
     limited.unwrap_or_default() + &selected

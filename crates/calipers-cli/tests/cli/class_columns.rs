@@ -146,7 +146,7 @@ fn columns_that_are_no_classes_are_refused() {
     assert_refused(
         &path,
         &["--prob", "p_cat,p_cow"],
-        "no column p_cow for --prob; did you mean p_dog? the columns are label, p_cat, p_dog, p_fish",
+        "no column p_cow for --prob; did you mean p_cat? the columns are label, p_cat, p_dog, p_fish",
     );
     assert_refused(&path, &["--prob", "*"], "column label is named for two things");
     let binary = folder.write("b.csv", "label,p_no,p_yes\nyes,0.25,0.75\nno,0.5,0.5\n");

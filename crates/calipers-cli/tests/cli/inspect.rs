@@ -21,10 +21,10 @@ fn names_types_values_and_rows_of_every_format_are_shown() {
     let seen = &looked(&[csv.to_str().unwrap()])[0];
     assert_eq!((&seen["format"], &seen["n"]), (&value!("csv"), &value!(3)));
     let columns = value!([
-        {"name": "label", "type": "integers", "values": ["1", "0", "1"]},
-        {"name": "prob", "type": "numbers", "values": ["0.5", "1", "0.25"]},
-        {"name": "who", "type": "text", "values": ["a", "b", "c"]},
-        {"name": "note", "type": "text", "values": [null, null, "x"]},
+        {"name": "label", "type": "integers", "likely": "label", "values": ["1", "0", "1"]},
+        {"name": "prob", "type": "numbers", "likely": "probability", "values": ["0.5", "1", "0.25"]},
+        {"name": "who", "type": "text", "likely": null, "values": ["a", "b", "c"]},
+        {"name": "note", "type": "text", "likely": null, "values": [null, null, "x"]},
     ]);
     assert_eq!(seen["columns"], columns);
     let lists = vec![Some(vec![Some(0.5), Some(0.5)]), None];
@@ -39,7 +39,9 @@ fn names_types_values_and_rows_of_every_format_are_shown() {
     assert_eq!(seen["columns"][1]["values"], value!(["[0.5, 0.5]", null]));
     let npz = folder.npz("a.npz", &[("probs", Array::Single(vec![2, 2], vec![0.5, 0.5, 1.0, 0.0]))]);
     let seen = &looked(&[npz.to_str().unwrap()])[0];
-    assert_eq!(seen["columns"][0], value!({"name": "probs", "type": "<f4 (2, 2)", "values": ["[0.5, 0.5]", "[1, 0]"]}));
+    let expected =
+        value!({"name": "probs", "type": "<f4 (2, 2)", "likely": "probability", "values": ["[0.5, 0.5]", "[1, 0]"]});
+    assert_eq!(seen["columns"][0], expected);
     let jsonl =
         folder.write("a.jsonl", "{\"label\": true, \"probs\": [0.5, 0.5]}\n{\"label\": false, \"probs\": null}\n");
     let seen = &looked(&[jsonl.to_str().unwrap()])[0];
@@ -47,9 +49,29 @@ fn names_types_values_and_rows_of_every_format_are_shown() {
     assert_eq!((&seen["n"], types), (&value!(2), vec![&value!("true and false"), &value!("lists of numbers")]));
     let table = succeed(&["inspect", csv.to_str().unwrap()]);
     assert!(
-        table.contains("a.csv: csv, 3 rows, 4 columns\n") && table.contains("\nprob    numbers   0.5, 1, 0.25\n"),
+        table.contains("a.csv: csv, 3 rows, 4 columns\n")
+            && table.contains("\nprob    numbers   probability  0.5, 1, 0.25\n"),
         "{table}"
     );
+}
+
+#[test]
+fn how_text_is_written_and_what_columns_are_is_shown() {
+    let folder = Folder::new();
+    let path = folder.write("a.csv", "Score;y;who\n57,5;True;a\n12,0;False;b\n");
+    let seen = &looked(&[path.to_str().unwrap()])[0];
+    assert_eq!([&seen["delimiter"], &seen["decimal"]], [";", "."]);
+    let columns = seen["columns"].as_array().unwrap();
+    let types: Vec<&Value> = columns.iter().map(|column| &column["type"]).collect();
+    assert_eq!(types, ["numbers with a decimal comma", "true and false", "text"]);
+    let likely: Vec<&Value> = columns.iter().map(|column| &column["likely"]).collect();
+    assert_eq!(likely, [&value!("probability"), &value!("label"), &Value::Null]);
+    let table = succeed(&["inspect", path.to_str().unwrap(), "--decimal", ","]);
+    assert!(table.contains("a.csv: csv with ; between cells and a decimal comma, 2 rows, 3 columns\n"), "{table}");
+    let zstd = folder.write("a.jsonl.zst", zstd::encode_all(&b"{\"p_0\": 0.5, \"p_1\": 0.5}\n"[..], 1).unwrap());
+    let seen = &looked(&[zstd.to_str().unwrap()])[0];
+    assert_eq!([&seen["format"], &seen["compression"]], ["jsonl", "zstd"]);
+    assert_eq!([&seen["columns"][0]["likely"], &seen["columns"][1]["likely"]], ["class", "class"]);
 }
 
 #[test]

@@ -49,8 +49,7 @@ fn a_decimal_comma_is_read_if_it_is_named_and_hinted_at_otherwise() {
     let hint =
         "probabilities must be numbers, got text \"0,9\" in line 2; pass --decimal , for numbers with a decimal comma";
     assert_refused(&path, &[], hint);
-    let other = "probabilities must be numbers, got text \"0.9\" in line 2; leave out --decimal , for numbers with a \
-                 decimal point";
+    let other = "probabilities must be numbers, got text \"0.9\" in line 2";
     assert_refused(&folder.write("b.csv", text(";")), &["--decimal", ","], other);
     assert_refused(&path, &["--decimal", ",", "--delimiter", ","], "--delimiter and --decimal must differ");
 }

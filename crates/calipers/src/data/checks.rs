@@ -13,16 +13,16 @@ use crate::numerics::parallel;
 /// How far probabilities of k classes may leave [0, 1] and still be read as 0 or 1, and counted.
 ///
 /// Single precision rounds by u = 2^-24, relative to a value. A softmax divides an exponential by
-/// the sum of k of them, which is at least the exponential itself. A sum of k terms, taken one after
-/// the other, has k - 1 additions and so is off by at most (k - 1) u; the division adds u. So a
-/// probability exceeds 1 by at most k u, whatever the exponentials are.
+/// the sum of k of them, which is at least the exponential itself. A sum of k terms, taken one
+/// after the other, has k - 1 additions and so is off by at most (k - 1) u; the division adds u. So
+/// a probability exceeds 1 by at most k u, whatever the exponentials are.
 ///
-/// Programs also add up to 1e-5 to each probability, so that no logarithm is infinite, and leave the
-/// sum as it is: a probability of 1 becomes 1.00001. And 1 - p of a probability above 1 is below 0.
+/// Programs also add up to 1e-5 to each probability, so that no logarithm is infinite, and leave
+/// the sum as it is: a probability of 1 becomes 1.00001. And 1 - p of one above 1 is below 0.
 ///
 /// The type of a column does not matter: a number of single precision that went through a text file
-/// or a data frame is a double. More than 2^14 terms are never added one after the other, since that
-/// sum would be no good; so k counts up to there, and the tolerance is below 0.001.
+/// or a data frame is a double. More than 2^14 terms are never added one after the other, since
+/// that sum would be no good; so k counts up to there, and the tolerance is below 0.001.
 fn rounding(n_classes: usize) -> f64 {
     SMALL_ADDEND + rounding_of_sum(n_classes)
 }
@@ -56,8 +56,8 @@ pub struct InputReport {
     pub n_rows: u64,
     /// Rows left out by `invalid = "count"`, by kind.
     pub left_out: BTreeMap<&'static str, u64>,
-    /// Probabilities outside [0, 1] by no more than rounding, which were taken as 0 or 1: by at most
-    /// 1e-5, and 2^-24 for each class.
+    /// Probabilities outside [0, 1] by no more than rounding, which were taken as 0 or 1: by at
+    /// most 1e-5, and 2^-24 for each class.
     pub n_rounded: u64,
     /// Rows in which several classes tie for the top; only top-class views count them.
     pub n_ties: u64,
@@ -238,8 +238,8 @@ pub(super) fn check(input: &Input<'_>, tally: &mut Tally) -> Result<(InputReport
 }
 
 /// A fault that is not of some rows but of all, whose other rows would be measured wrongly: classes
-/// that count from 1, percentages, logits, swapped arguments. They are an error even where bad rows are
-/// counted.
+/// that count from 1, percentages, logits, swapped arguments. They are an error even where bad rows
+/// are counted.
 fn systematic<'a>(
     input: &Input<'_>,
     faults: impl Iterator<Item = &'a (usize, Fault)> + Clone,
