@@ -24,7 +24,7 @@ Noise: TypeAlias = (
     Literal["gaussian"] | Literal["uniform"] | Literal["laplace"] | Literal["logistic"] | Literal["epanechnikov"]
 )
 Link: TypeAlias = Literal["logistic"] | Literal["probit"] | Literal["cloglog"]
-Multiclass: TypeAlias = Literal["top_class", "classwise"] | int | None
+Multiclass: TypeAlias = Literal["top_class", "classwise", "all_classes"] | int | None
 OneView: TypeAlias = Literal["top_class"] | int | None
 Ties: TypeAlias = Literal["first"] | Literal["any"]
 Invalid: TypeAlias = Literal["reject"] | Literal["count"]

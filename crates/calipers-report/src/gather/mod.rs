@@ -60,7 +60,8 @@ pub enum Source<'a> {
         /// The validated rows.
         predictions: &'a Predictions<'a>,
         /// How several classes become one probability and one outcome. With
-        /// [`Multiclass::Classwise`] the report is still about the top class first.
+        /// [`Multiclass::Classwise`] and [`Multiclass::AllClasses`] the report is still about the
+        /// top class first.
         multiclass: Multiclass,
         /// Which class is the top class if several have the same probability.
         ties: Ties,
@@ -219,7 +220,8 @@ impl Source<'_> {
     /// one.
     fn view(&self) -> Result<Option<BinaryView<'_>>, Error> {
         let Source::Rows { predictions, multiclass, ties, .. } = self else { return Ok(None) };
-        let multiclass = if *multiclass == Multiclass::Classwise { Multiclass::TopClass } else { *multiclass };
+        let of_several = matches!(multiclass, Multiclass::Classwise | Multiclass::AllClasses);
+        let multiclass = if of_several { Multiclass::TopClass } else { *multiclass };
         predictions.view(multiclass, *ties).map(Some)
     }
 
@@ -234,7 +236,7 @@ impl Source<'_> {
     fn question(&self) -> Option<String> {
         let Source::Rows { predictions, multiclass, .. } = self else { return None };
         match multiclass.resolved(predictions.n_classes()) {
-            Multiclass::TopClass | Multiclass::Classwise => {
+            Multiclass::TopClass | Multiclass::Classwise | Multiclass::AllClasses => {
                 let n_classes = predictions.n_classes();
                 Some(format!("the top of {n_classes} classes: its probability, and whether it was correct"))
             }
@@ -277,6 +279,12 @@ impl Model<'_> {
         let clusters = self.source.clusters();
         let sample = match (&self.source, view) {
             (Source::Sketch(sketch), _) => Sample::from(*sketch),
+            // Scores are over all classes, unless something else was requested.
+            (Source::Rows { predictions, multiclass: Multiclass::Auto, .. }, Some(view))
+                if predictions.n_classes() > 2 =>
+            {
+                sample_of(view, clusters).with_classes(predictions)
+            }
             (Source::Rows { .. }, Some(view)) => sample_of(view, clusters),
             // proof: rows have a view
             (Source::Rows { .. }, None) => return Err(Error::NoRows),

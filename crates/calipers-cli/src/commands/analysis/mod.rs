@@ -40,7 +40,8 @@ pub(crate) struct Reading<'a> {
 impl Reading<'_> {
     pub(crate) fn run(self, analysis: &Analysis<'_>) -> Result<Results> {
         let FilesArgs { input, together } = self.files;
-        let sketch = self.options.sketch_options().filter(|_| input.rules.multiclass != Multiclass::Classwise);
+        let of_several = matches!(input.rules.multiclass, Multiclass::Classwise | Multiclass::AllClasses);
+        let sketch = self.options.sketch_options().filter(|_| !of_several);
         let instead_of_rows = sketch.clone().filter(|_| analysis.sketch_is_enough());
         let reader = Reader { args: input, cluster: self.cluster, sketch: instead_of_rows };
         let files = input.open_files()?;
@@ -50,11 +51,20 @@ impl Reading<'_> {
             }
             let Some(options) = &sketch else { bail!(NEEDS_ROWS) };
             let all = files::merged(&files, |file| reader.open_sketches(file, options), merge)?;
+            if analysis.needs_classes(&all.models) {
+                bail!(NEEDS_CLASSES);
+            }
             return all.each_model(|place, model| analyse_sketches(analysis, model, &all.content[place]));
         }
         let mut results = Vec::new();
         for file in &files {
-            results.extend(reader.open(file).and_then(|file| analyse(analysis, &file)).with_context(|| file.shown())?);
+            let opened = reader.open(file).and_then(|opened| match opened.content {
+                Content::Sketches(_) if analysis.needs_classes(&opened.models) => {
+                    Reader { args: input, cluster: self.cluster, sketch: None }.open(file)
+                }
+                _ => Ok(opened),
+            });
+            results.extend(opened.and_then(|file| analyse(analysis, &file)).with_context(|| file.shown())?);
         }
         Ok(results)
     }
@@ -79,6 +89,7 @@ fn analyse(analysis: &Analysis<'_>, dataset: &Dataset) -> Result<Results> {
 }
 
 fn analyse_rows(analysis: &Analysis<'_>, model: &Measured<()>, batch: &Batch, place: usize) -> Result<Results> {
+    let model = &model.measured_by(analysis.selected.iter().map(|selected| selected.measure.spec()));
     let predictions = batch.predictions(place)?;
     let all = analyse_batch(analysis, batch, &predictions)?;
     let by = model.columns.as_ref().and_then(|columns| columns.by.as_deref());
@@ -92,14 +103,8 @@ fn analyse_rows(analysis: &Analysis<'_>, model: &Measured<()>, batch: &Batch, pl
 
 fn analyse_batch(analysis: &Analysis<'_>, batch: &Batch, predictions: &Predictions<'_>) -> Result<Answers> {
     let clusters = batch.cluster_numbers(predictions)?;
-    let view;
-    let sample = match batch.multiclass() {
-        Multiclass::Classwise => Sample::classes(predictions, batch.ties()),
-        _ => {
-            view = batch.view(predictions)?;
-            Sample::from(&view)
-        }
-    };
+    let asked = predictions.asked(batch.multiclass(), batch.ties())?;
+    let sample = asked.sample();
     Ok(analysis.run(clusters.as_ref().map_or(sample, |clusters| sample.clusters(clusters)))?)
 }
 
@@ -137,3 +142,6 @@ fn with_groups<G: Sync>(
 
 const NEEDS_ROWS: &str = "--together makes a sketch of all files, which needs --noise gaussian or logistic, --link logistic, a \
      number of --n-bins of equal width without --compat, and no --multiclass classwise";
+
+const NEEDS_CLASSES: &str = "--together makes a sketch of all files, which has one outcome a row, but a score over all classes needs the \
+     rows; pass --multiclass top_class to measure the top class";
