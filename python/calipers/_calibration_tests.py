@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from calipers import _core
 from calipers._documented import documented
@@ -207,6 +207,7 @@ def hosmer_lemeshow_test(
     y_prob: Probabilities = None,
     *,
     n_groups: int = 10,
+    quantiles: Literal["mass", "interpolated"] = "mass",
     fitted: bool = False,
     **rows: Unpack[TestOptions],
 ) -> CalibrationTest:
@@ -225,6 +226,10 @@ def hosmer_lemeshow_test(
     ----------
     n_groups : int
         Groups, from 2 to 10,000.
+    quantiles : {"mass", "interpolated"}
+        Where groups end: at the rows where the share of the weight passes 1/G, 2/G and so on, or
+        at quantiles that are interpolated between rows (type 7, groups closed above), as R's
+        `hoslem.test` of the package ResourceSelection has them, for rows without weights.
     fitted : bool
         Whether predictions are those of a logistic regression that was fitted on the same rows: two
         degrees of freedom fewer. On other predictions that would reject 6 to 15 % of calibrated

@@ -27,8 +27,10 @@ class CalibrationIndices(Result):
         Bound on the numerical error of the mean.
     largest_bound : float
         Bound on the numerical error of the others.
-    sigma : float
-        The scale of the smoother's noise.
+    smoother : str
+        What made the curve: "ls_ece" or "loess".
+    sigma : float or None
+        The scale of the smoother's noise; None for LOESS.
     """
 
     ici: float
@@ -37,7 +39,8 @@ class CalibrationIndices(Result):
     emax: float
     ici_bound: float
     largest_bound: float
-    sigma: float
+    smoother: str
+    sigma: float | None
     n: int
     n_clipped: int
     left_out: dict[str, int]
@@ -117,6 +120,9 @@ def calibration_indices(
     y_true: Outcomes,
     y_prob: Probabilities = None,
     *,
+    smoother: Literal["ls_ece", "loess"] = "ls_ece",
+    span: float = 0.75,
+    degree: int = 2,
     sigma: float | Literal["auto"] = "auto",
     noise: Noise = "gaussian",
     clip: float = 1e-6,
@@ -131,11 +137,19 @@ def calibration_indices(
         ICI = Σ_i s_i gap_i;  E50, E90 = quantiles by weight;  Emax = the largest
 
     with s_i the shares of the weight. The curve is that of LS-ECE at each row's own probability: a
-    local mean on the logit axis, which needs no knots or spans and takes weights as they are.
-    Others use LOESS or splines.
+    local mean on the logit axis, which needs no knots or spans and takes weights as they are. The
+    published indices use LOESS, local polynomials on the axis of probabilities:
+    ``smoother="loess"`` is R's `loess` with ``surface = "direct"``.
 
     Parameters
     ----------
+    smoother : {"ls_ece", "loess"}
+        What makes the curve.
+    span : float
+        The share of the rows in a window of LOESS, above 0 and at most 1; with weights, the share
+        of the weight.
+    degree : int
+        The degree of the polynomials of LOESS: 0, 1 or 2.
     sigma : float or "auto"
         Scale of the smoother's noise; "auto" is that of `ls_ece`.
     noise : {"gaussian", "uniform", "laplace", "logistic", "epanechnikov"}
@@ -151,8 +165,8 @@ def calibration_indices(
     Assumes independent rows. Each row pulls the curve towards its own outcome.
 
     Cost: O(n) by a grid for Gaussian noise, and a sort for the quantiles; for other noise all rows
-    within reach of each row. Accuracy: the bounds are proven. Biased up at small n sigma, even when
-    calibrated.
+    within reach of each row. LOESS compares all distinct probabilities, of which there may be
+    100,000. Accuracy: the bounds are proven. Biased up at small n sigma, even when calibrated.
 
     References
     ----------

@@ -26,7 +26,7 @@ Noise: TypeAlias = (
     Literal["gaussian"] | Literal["uniform"] | Literal["laplace"] | Literal["logistic"] | Literal["epanechnikov"]
 )
 Link: TypeAlias = Literal["logistic"] | Literal["probit"] | Literal["cloglog"]
-# "top_class", "classwise", or the name of a class.
+# "top_class", "classwise", "all_classes", or the name of a class.
 Multiclass: TypeAlias = str | int | None
 OneView: TypeAlias = str | int | None
 Ties: TypeAlias = Literal["first"] | Literal["any"]

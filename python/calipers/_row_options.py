@@ -101,10 +101,12 @@ class RowOptions(ClassOptions, total=False):
     from_logits : bool
         Whether `y_prob` has raw scores: logits of outcome 1, or the input of a softmax (so
         log-probabilities too). It is never guessed. Raw scores are not clipped.
-    multiclass : {None, "top_class", "classwise"}, int or str
-        The binary question for (n, k). None: P(y = 1) for two classes, "top_class" for more.
-        "top_class": the largest probability, and whether that class was right. "classwise": the
-        mean over classes, each against the rest. An int, or a name of `classes`: that class
+    multiclass : {None, "top_class", "classwise", "all_classes"}, int or str
+        What is measured of (n, k). None: P(y = 1) for two classes, and for more "all_classes" for
+        scores (`brier_score`, `log_loss`) and "top_class" for all else. "top_class": the largest
+        probability, and whether that class was right. "classwise": the mean over classes, each
+        against the rest. "all_classes": all classes together, for scores. An int, or a name of
+        `classes`: that class
         against the rest.
     ties : {"first", "any"}
         If several classes share the largest probability, the first is the prediction, as argmax
@@ -149,6 +151,10 @@ class MeasureOptions(TypedDict, total=False):
     n_nodes: int
     length_scale: float
     score: Literal["brier", "log"]
+    scale_by_half: bool | Literal["auto"]
+    smoother: Literal["ls_ece", "loess"]
+    span: float
+    degree: int
 
 
 class TestOptions(OneViewOptions, total=False):

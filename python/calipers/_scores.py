@@ -44,20 +44,35 @@ class CorpDecomposition(Result):
 
 @documented
 def brier_score(
-    y_true: Outcomes, y_prob: Probabilities = None, *, link: Link = "logistic", **rows: Unpack[RowOptions]
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
+    *,
+    scale_by_half: bool | Literal["auto"] = "auto",
+    link: Link = "logistic",
+    **rows: Unpack[RowOptions],
 ) -> Estimate:
     r"""Brier score: mean squared distance between outcome and probability.
 
     Use it to compare models as a whole: it is a strictly proper score, which rewards calibration
     and sharpness together. `corp` splits it into both.
 
-        Brier = Σ_i s_i (y_i - p_i)²
+        Brier = Σ_i s_i (y_i - p_i)²                   of one outcome
+        Brier = Σ_i s_i Σ_c (1[y_i = c] - p_ic)²       of k classes, the default for three or more
 
     with s_i the shares of the weight. Its mean is smallest at the true probabilities.
 
+    Parameters
+    ----------
+    scale_by_half : bool or "auto"
+        Whether the sum over classes is halved, so that the score is in [0, 1]. "auto" halves it
+        for one outcome, whose two classes are missed by the same distance, and not for k classes,
+        as scikit-learn does.
+
     Notes
     -----
-    Brier's own sum over k classes is k times the mean of ``multiclass="classwise"``.
+    ``multiclass="top_class"`` or an int asks for the score of one outcome, and
+    ``multiclass="classwise"`` for its mean over classes, which is the sum over classes divided by
+    k.
 
     References
     ----------
@@ -69,6 +84,11 @@ def brier_score(
     >>> import calipers as cal
     >>> round(cal.brier_score([1, 0], [0.9, 0.4]), 6)
     0.085
+
+    Of three classes, one row with 0.1² + 0.1² + 0.2² and one with 0.6² + 0.4² + 0.2²:
+
+    >>> round(cal.brier_score([2, 1], [[0.1, 0.1, 0.8], [0.4, 0.4, 0.2]]), 6)
+    0.31
     """
     return measured(brier_score, locals())
 
@@ -87,10 +107,11 @@ def log_loss(
     Use it to compare models where confident mistakes are costly: one of them can dominate the mean,
     and then `clip` decides the value.
 
-        log loss = - Σ_i s_i (y_i ln p_i + (1 - y_i) ln(1 - p_i))
+        log loss = - Σ_i s_i (y_i ln p_i + (1 - y_i) ln(1 - p_i))       of one outcome
+        log loss = - Σ_i s_i ln p_i,y_i                                 of k classes
 
-    with s_i the shares of the weight. Raw scores need no clip: their logarithms are computed
-    directly.
+    with s_i the shares of the weight. The second one, the cross-entropy, is the default for three
+    classes or more. Raw scores need no clip: their logarithms are computed directly.
 
     Parameters
     ----------
@@ -100,8 +121,8 @@ def log_loss(
 
     Notes
     -----
-    With any `multiclass` it is the loss of a binary question, and not the cross-entropy of k
-    classes.
+    ``multiclass="top_class"``, ``"classwise"`` or an int asks for the loss of a binary question in
+    place of the cross-entropy.
 
     References
     ----------
@@ -112,6 +133,11 @@ def log_loss(
     >>> import calipers as cal
     >>> round(cal.log_loss([1, 0], [0.5, 0.25]), 3)
     0.49
+
+    Of three classes, the mean of -ln 0.8 and -ln 0.4:
+
+    >>> round(cal.log_loss([2, 1], [[0.1, 0.1, 0.8], [0.4, 0.4, 0.2]]), 3)
+    0.57
     """
     return measured(log_loss, locals())
 

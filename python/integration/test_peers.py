@@ -181,6 +181,36 @@ def test_scikit_learn_scores(sample: Sample) -> None:
     assert calipers.log_loss(y, p, sample_weight=weight) == equal(log_loss(y, clipped, sample_weight=weight))
 
 
+CLASS_FILES = ["cifar10_resnet20_akamaster.npz", "cifar100_wrn16-4_netcal.npz", "cifar10_vgg16_verified_calibration.npz"]
+
+
+@pytest.mark.parametrize("file", CLASS_FILES)
+def test_scikit_learn_scores_of_k_classes(file: str) -> None:
+    if not (FOLDER / file).is_file():
+        pytest.skip("no real predictions: set CALIPERS_DATA")
+    arrays = np.load(FOLDER / file)
+    labels = arrays["labels"].astype(int)
+    if from_logits := "logits" in arrays:
+        logits = arrays["logits"].astype(np.float64)
+        p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    else:
+        p = arrays["probs"].astype(np.float64)
+    p /= p.sum(axis=1, keepdims=True)
+    classes = np.arange(p.shape[1])
+    weight = 1 + np.arange(len(labels)) % 3
+    for given in ({}, {"sample_weight": weight}):
+        half = {"scale_by_half": True}
+        # It clips at the machine epsilon, calipers at 1e-15.
+        clipped = np.clip(p, 1e-15, 1 - 1e-15)
+        assert calipers.log_loss(labels, p, **given) == equal(log_loss(labels, clipped, labels=classes, **given))
+        assert calipers.brier_score(labels, p, **given) == equal(brier_score_loss(labels, p, labels=classes, **given))
+        halved = brier_score_loss(labels, p, labels=classes, **half, **given)
+        assert calipers.brier_score(labels, p, **half, **given) == equal(halved)
+    if from_logits:
+        brier = calipers.brier_score(labels, logits, from_logits=True)
+        assert brier == equal(brier_score_loss(labels, p, labels=classes))
+
+
 def test_scikit_learn_isotonic_regression_makes_corp(sample: Sample) -> None:
     y, p = sample
     fitted = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(p, y).predict(p)

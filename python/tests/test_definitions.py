@@ -232,3 +232,77 @@ def test_the_spline_has_the_slope_of_scipys_least_squares_on_many_points(n_knots
     assert found == pytest.approx(expected, abs=1e-6)
     gaps = calipers.spline_curve(y, p, n_knots=n_knots, run_out="cubic", sample_weight=weight).gaps
     assert found == pytest.approx(np.abs(gaps) @ np.diff(curve.shares), abs=1e-12)
+
+
+def class_rows(n: int, k: int) -> tuple[Any, Any, Any]:
+    """Raw scores, labels and weights of k classes."""
+    rng = np.random.default_rng(k)
+    logits = 3 * rng.normal(size=(n, k))
+    return logits, rng.integers(0, k, n), rng.integers(1, 4, n).astype(float)
+
+
+@pytest.mark.parametrize("k", [3, 10, 100])
+def test_scores_of_k_classes_are_over_all_classes(k: int) -> None:
+    logits, labels, weight = class_rows(300, k)
+    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    entropy = np.average(-np.log(p[np.arange(300), labels]), weights=weight)
+    squares = np.average(((np.eye(k)[labels] - p) ** 2).sum(axis=1), weights=weight)
+    for scores, from_logits, within in ((p, False, 1e-12), (logits, True, 1e-12), (p.astype(np.float32), False, 1e-5)):
+        given = {"sample_weight": weight, "from_logits": from_logits}
+        loss = calipers.log_loss(labels, scores, **given)
+        assert loss == pytest.approx(entropy, abs=within)
+        assert loss.settings["multiclass"] == "all_classes" and loss.settings["n_classes"] == k
+        assert calipers.brier_score(labels, scores, **given) == pytest.approx(squares, abs=within)
+        assert calipers.brier_score(labels, scores, scale_by_half=True, **given) == pytest.approx(squares / 2, abs=within)
+        assert calipers.brier_score(labels, scores, scale_by_half=False, **given) == pytest.approx(squares, abs=within)
+    # Only where it is requested is the score that of the top class.
+    top = calipers.log_loss(labels, p, multiclass="top_class", sample_weight=weight)
+    right, confidence = p.argmax(axis=1) == labels, p.max(axis=1)
+    expected = np.average(-np.where(right, np.log(confidence), np.log1p(-confidence)), weights=weight)
+    assert top == pytest.approx(expected, abs=1e-12)
+
+
+def test_scores_of_k_classes_are_assessed_and_compared() -> None:
+    logits, labels, _ = class_rows(400, 4)
+    found = calipers.assess(labels, logits, from_logits=True, measure="log_loss", n_resamples=100)
+    value = calipers.log_loss(labels, logits, from_logits=True)
+    assert found.estimate == value and found.estimate.settings["multiclass"] == "all_classes"
+    assert found.interval.lower < value < found.interval.upper
+    models = {"raw": logits, "cooled": logits / 3}
+    compared = calipers.compare(labels, models, from_logits=True, measure="log_loss", n_resamples=100)
+    cooled = calipers.log_loss(labels, logits / 3, from_logits=True)
+    assert compared.pairs[0].difference == pytest.approx(value - cooled, abs=1e-12)
+    assert compared.sentence.startswith("cooled has a smaller log loss than raw")
+    cluster = np.arange(400) // 4
+    of_clusters = calipers.assess(
+        labels, logits, from_logits=True, measure="brier_score", n_resamples=100, cluster=cluster
+    )
+    assert of_clusters.n_clusters == 100 and of_clusters.floor is None
+
+
+def test_all_classes_are_for_scores_alone() -> None:
+    with pytest.raises(calipers.CalipersError, match="only brier_score and log_loss take all classes together"):
+        calipers.ls_ece([2, 1], [[0.1, 0.1, 0.8], [0.4, 0.4, 0.2]], multiclass="all_classes")
+    with pytest.raises(TypeError, match='scale_by_half must be True, False or "auto"'):
+        calipers.brier_score([1, 0], [0.9, 0.4], scale_by_half=0.5)
+    with pytest.raises(calipers.CalipersError, match="scale_by_half must be"):
+        calipers.brier_score([1, 0], [0.9, 0.4], scale_by_half="half")
+
+
+def test_ici_by_loess_is_the_local_polynomial() -> None:
+    y, p, _ = case(3, 150, ties=False)
+    gaps = []
+    for x in p:
+        distance = np.abs(p - x)
+        h = np.sort(distance)[int(0.75 * 150) - 1]
+        root = np.sqrt(np.clip(1 - (distance / h) ** 3, 0, None) ** 3)
+        design = np.vander((p - x) / h, 3, increasing=True)
+        fit, *_ = np.linalg.lstsq(design * root[:, None], y * root, rcond=None)
+        gaps.append(abs(fit[0] - x))
+    found = calipers.calibration_indices(y, p, smoother="loess")
+    assert found.ici == pytest.approx(np.mean(gaps), abs=1e-9)
+    assert found.emax == pytest.approx(np.max(gaps), abs=1e-9)
+    assert found.smoother == "loess" and found.sigma is None
+    named = calipers.assess(y, p, measure="ici", smoother="loess", n_resamples=20).estimate
+    assert named == found.ici and named.settings["span"] == 0.75 and named.settings["degree"] == 2

@@ -140,3 +140,45 @@ def test_mmce_is_of_the_view_that_is_asked_for(seed: int) -> None:
     assert calipers.mmce(y, p) == pytest.approx(pairs(y - p, p), abs=1e-14)
     found = calipers.mmce(y, both, multiclass="top_class")
     assert found == pytest.approx(pairs(right - confidence, confidence), abs=1e-14)
+
+
+def test_mapie_makes_one_bin_fewer_than_requested() -> None:
+    """Its edges are np.linspace(0, 1, num_bins), so that 50 bins are 49."""
+    y, p, _ = case(0, 400, ties=False)
+    edges = np.linspace(0, 1, 50)
+    bins = np.clip(np.digitize(p, edges, right=True) - 1, 0, len(edges) - 2)
+    theirs = sum(abs((y - p)[bins == each].sum()) for each in range(len(edges) - 1)) / len(y)
+    assert calipers.expected_calibration_error(y, p, n_bins=49) == pytest.approx(theirs, abs=1e-12)
+    assert abs(calipers.expected_calibration_error(y, p, n_bins=50) - theirs) > 1e-6
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_calzone_loses_the_row_with_the_smallest_probability(seed: int) -> None:
+    """Its bins of equal mass are (a, b], the first one too, so that a row at its lower edge is in none."""
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.5, 0.5, 500)
+    y = (rng.random(500) < p).astype(float)
+    y[np.argmin(p)] = 1.0
+    edges = np.quantile(p, np.linspace(0, 1, 11))
+    inside = [(p > low) & (p <= high) for low, high in zip(edges[:-1], edges[1:], strict=True)]
+    assert sum(each.sum() for each in inside) == 499
+
+    def statistic(groups: list[NDArray[np.bool_]]) -> float:
+        residuals = [(y - p)[each].sum() ** 2 / (each.sum() * p[each].mean() * (1 - p[each].mean())) for each in groups]
+        return float(sum(residuals))
+
+    whole = [inside[0] | (p == p.min()), *inside[1:]]
+    found = calipers.hosmer_lemeshow_test(y, p, quantiles="interpolated", null_distribution="asymptotic")
+    assert found.statistic == pytest.approx(statistic(whole), rel=1e-10)
+    assert abs(statistic(whole) - statistic(inside)) > 1e-3
+
+
+def test_a_one_sided_spiegelhalter_test_misses_underconfidence() -> None:
+    """MAPIE takes the upper tail alone: the p-value of underconfident predictions is near 1."""
+    rng = np.random.default_rng(0)
+    truth = rng.beta(0.5, 0.5, 2_000)
+    y = (rng.random(2_000) < truth).astype(float)
+    timid = 0.5 + 0.6 * (truth - 0.5)
+    z = ((y - timid) * (1 - 2 * timid)).sum() / math.sqrt(((1 - 2 * timid) ** 2 * timid * (1 - timid)).sum())
+    one_sided = 0.5 * math.erfc(z / math.sqrt(2))
+    assert one_sided > 0.99 and calipers.spiegelhalter_test(y, timid).p_value < 0.01

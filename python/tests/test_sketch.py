@@ -109,8 +109,10 @@ def test_every_answer_is_that_of_the_rows(kind: Any) -> None:
         )
     assert_agree(sketch.ecce_r(), calipers.ecce_r(**rows), 0.01)
     assert_agree(sketch.ecce_mad(), calipers.ecce_mad(**rows), 0.01)
-    assert_agree(sketch.brier_score(), calipers.brier_score(**rows), 1e-5)
-    assert_agree(sketch.log_loss(), calipers.log_loss(**rows, clip=1e-6), 1e-7)
+    # A sketch has one outcome for each row: of several classes, the top one.
+    one_outcome = {"multiclass": "top_class", **rows} if np.ndim(rows["y_prob"]) > 1 else rows
+    assert_agree(sketch.brier_score(), calipers.brier_score(**one_outcome), 1e-5)
+    assert_agree(sketch.log_loss(), calipers.log_loss(**one_outcome, clip=1e-6), 1e-7)
     places = [0.2, 0.5, 0.8]
     ours, theirs = sketch.ls_curve(at=places, sigma=0.3), calipers.ls_curve(**rows, at=places, sigma=0.3)
     rate_bounds = ours.outcome_rate_bounds + theirs.outcome_rate_bounds
@@ -136,6 +138,7 @@ def test_an_answer_has_its_settings() -> None:
     assert estimate.n_clipped > 0
     assert sketch_of(logits()).brier_score().settings == {
         "link": "logistic",
+        "scale_by_half": "true",
         "from_logits": True,
         "weighted": False,
         "resolution": 12,
@@ -171,6 +174,7 @@ def test_brier_score_and_log_loss_by_their_formulas() -> None:
     assert classwise.per_class is not None
     labels, p = class_probabilities()["y_true"], class_probabilities()["y_prob"]
     assert 5 * classwise == pytest.approx(((np.eye(5)[labels] - p) ** 2).sum(axis=1).mean())
+    assert calipers.brier_score(**class_probabilities()) == pytest.approx(5 * classwise, abs=1e-14)
 
 
 # Merging and bytes.

@@ -34,6 +34,7 @@ fn test_named(name: &str, options: &Options<'_>) -> Result<Box<dyn CalibrationTe
         }
         "hosmer_lemeshow" => {
             let test = HosmerLemeshow::new().n_groups(options.read("n_groups")?).fitted(options.read("fitted")?);
+            let test = test.quantiles(options.read("quantiles")?);
             let test = test.null_distribution(options.read("null_distribution")?);
             Box::new(resampled!(options, test))
         }

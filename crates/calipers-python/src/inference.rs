@@ -1,7 +1,7 @@
 //! Assessments and comparisons: what can be concluded from a value.
 
 use calipers::inference::{ClassAssessment, Direction};
-use calipers::{Assess, Assessment, BinaryView, Compare, Error, Measure, Multiclass, Predictions, Sample};
+use calipers::{Asked, Assess, Assessment, Compare, Error, Measure, Multiclass, Predictions, Sample, Ties};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -33,7 +33,8 @@ impl Choices {
     }
 }
 
-/// The assessment of the measure of that name; class by class where that is requested.
+/// The assessment of the measure of that name; class by class, or of all classes together, where
+/// that is requested or what the measure does by default.
 #[pyfunction]
 pub(crate) fn assess<'py>(py: Python<'py>, measure: &str, columns: Columns<'py>, options: Options<'py>) -> Answer<'py> {
     let (choices, measure) = (Choices::read(&options)?, options.measure(measure)?);
@@ -41,18 +42,13 @@ pub(crate) fn assess<'py>(py: Python<'py>, measure: &str, columns: Columns<'py>,
     let clusters = clusters.numbers()?;
     let input = columns.input(&options)?;
     let Question { multiclass, ties } = Question::read(&options)?;
+    let multiclass = measure.spec().multiclass(multiclass, columns.n_classes());
     let length = Length::of(&options, input.n_scores())?;
     let (assessment, per_class) = pool::run(py, length, || {
         let predictions = input.check()?;
         let clusters = clusters.map(|clusters| of_rows("clusters", &predictions, clusters)).transpose()?;
-        let view;
-        let sample = match multiclass {
-            Multiclass::Classwise => Sample::classes(&predictions, ties),
-            _ => {
-                view = predictions.view(multiclass, ties)?;
-                Sample::from(&view)
-            }
-        };
+        let asked = predictions.asked(multiclass, ties)?;
+        let sample = asked.sample();
         let sample = clusters.as_ref().map_or(sample, |clusters| sample.clusters(clusters));
         let assess = choices.assess(&*measure);
         let assessment = assess.run(sample)?;
@@ -85,7 +81,7 @@ pub(crate) fn assess<'py>(py: Python<'py>, measure: &str, columns: Columns<'py>,
     Ok(found)
 }
 
-/// The comparison of models by the one view of their rows.
+/// The comparison of models by the one view of their rows, or by all their classes together.
 #[pyfunction]
 pub(crate) fn compare<'py>(
     py: Python<'py>,
@@ -98,7 +94,8 @@ pub(crate) fn compare<'py>(
     let compare = Compare::new(&*measure).level(level).n_resamples(n_resamples).random_state(random_state);
     if models.is_empty() {
         // Without a model there are no options of rows; the core has the error for too few models.
-        compare.run(&[])?;
+        let none: [(&str, Sample<'_>); 0] = [];
+        compare.run(&none)?;
     }
     let clusters = Clusters::new(&options)?;
     let clusters = clusters.numbers()?;
@@ -113,20 +110,25 @@ pub(crate) fn compare<'py>(
             checked.push((name, input.check().map_err(|error| Failure::of_model(name, error))?));
         }
         check_left_out(&checked)?;
-        let mut views = Vec::new();
+        let mut asked = Vec::new();
         for (name, predictions) in &checked {
-            views.push((*name, predictions.view(multiclass, ties).map_err(|error| Failure::of_model(name, error))?));
+            let multiclass = measure.spec().multiclass(multiclass, predictions.n_classes());
+            asked.push((
+                *name,
+                to_compare(predictions, multiclass, ties).map_err(|error| Failure::of_model(name, error))?,
+            ));
         }
-        let views: Vec<(&str, &BinaryView<'_>)> = views.iter().map(|(name, view)| (*name, view)).collect();
+        let samples: Vec<(&str, Sample<'_>)> = asked.iter().map(|(name, asked)| (*name, asked.sample())).collect();
         Ok::<_, Failure>(match (clusters, checked.first()) {
             (Some(clusters), Some((_, first))) => {
-                compare.clusters(&of_rows("clusters", first, clusters)?).run(&views)?
+                compare.clusters(&of_rows("clusters", first, clusters)?).run(&samples)?
             }
-            _ => compare.run(&views)?,
+            _ => compare.run(&samples)?,
         })
     })?;
     let mut assessments = Vec::new();
     for ((_, columns), (_, assessment)) in models.iter().zip(&comparison.models) {
+        let multiclass = measure.spec().multiclass(multiclass, columns.n_classes());
         let input = input_settings(py, &options, columns, Some(multiclass))?;
         assessments.push(assessed(py, assessment, resampling, &input)?);
     }
@@ -147,6 +149,14 @@ pub(crate) fn compare<'py>(
         pairs: comparison.pairs.iter().map(pair).collect::<PyResult<Vec<_>>>()?,
         level: comparison.level,
     ))
+}
+
+/// What is compared: means over classes are not.
+fn to_compare<'a>(predictions: &'a Predictions<'a>, multiclass: Multiclass, ties: Ties) -> Result<Asked<'a>, Error> {
+    match multiclass {
+        Multiclass::Classwise => Err(predictions.view(multiclass, ties).err().unwrap_or(Error::NoRows)),
+        _ => predictions.asked(multiclass, ties),
+    }
 }
 
 /// Models are not comparable where different rows were left out.

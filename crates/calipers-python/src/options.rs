@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use calipers::inference::bands::{BandKind, BandOptions};
-use calipers::inference::calibration_tests::NullDistribution;
+use calipers::inference::calibration_tests::{NullDistribution, Quantiles};
 use calipers::measure::{OptionDefault, OptionKind, OptionSpec};
 use calipers::{
     BinnedEce, Compat, Debias, Error, IntervalMethod, Invalid, Link, LsEce, Measure, Multiclass, NBins, Noise, Norm,
@@ -68,7 +68,7 @@ macro_rules! choices {
     )+};
 }
 choices!(BandKind, Compat, Debias, IntervalMethod, Invalid, Norm);
-choices!(NullDistribution, ProperScore, RunOut, Strategy, Ties);
+choices!(NullDistribution, ProperScore, Quantiles, RunOut, Strategy, Ties);
 
 impl OptionValue for Arc<dyn Noise> {
     fn read(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure> {
@@ -192,6 +192,7 @@ impl<'py> Options<'py> {
             _ if option.default == OptionDefault::None => {
                 Setting::Text(Option::<String>::read(name, &value)?.unwrap_or_default())
             }
+            OptionKind::Choice(choices) if choices.contains(&"true") => Setting::Text(truth_or_text(name, &value)?),
             _ => Setting::Text(String::read(name, &value)?),
         })
     }
@@ -266,6 +267,15 @@ fn number_or_text(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Settin
     }
     let number: Result<f64, _> = value.extract();
     Ok(number.map_err(|_| Failure::option_type(name, "a number or \"auto\"", value))?.into())
+}
+
+/// True, False or a text such as "auto", as text.
+fn truth_or_text(name: &'static str, value: &Bound<'_, PyAny>) -> Result<String, Failure> {
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(text.to_str()?.to_owned());
+    }
+    let wrong = |_| Failure::option_type(name, "True, False or \"auto\"", value);
+    Ok(value.extract::<bool>().map_err(wrong)?.to_string())
 }
 
 /// An integer or a text, as text: so that the core's own rule rejects -1.

@@ -134,7 +134,8 @@ as_dicts! {
     Accuracy(accuracy) { truth, bias, rmse }
     Band(band) { kind, lower, upper, level, n_resamples, random_state }
     CalibrationIndices(indices) {
-        ici, e50, e90, emax, ici_bound, largest_bound, sigma, n, n_clipped, left_out = indices.input.left_out,
+        ici, e50, e90, emax, ici_bound, largest_bound, smoother, sigma, n, n_clipped,
+        left_out = indices.input.left_out,
     }
     CorpDecomposition(parts) { score, miscalibration, discrimination, uncertainty, numerical_bound }
     CoverageResult(result) {
@@ -207,9 +208,8 @@ pub(crate) fn input_settings<'py>(
     if let Some(multiclass) = multiclass {
         match multiclass.resolved(columns.n_classes()) {
             Multiclass::Auto => input.set_item("multiclass", py.None())?,
-            Multiclass::TopClass => input.set_item("multiclass", "top_class")?,
-            Multiclass::Classwise => input.set_item("multiclass", "classwise")?,
             Multiclass::Class(class) => input.set_item("multiclass", class)?,
+            named => input.set_item("multiclass", named.to_string())?,
         }
         input.set_item("ties", options.get("ties")?)?;
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use calipers::inference::bands::BandKind;
 use calipers::{
     BinaryView, CalibrationIndex, CanonicalKdeEce, Corp, CoxCalibration, CumulativeCalibrationError, Error, Estimate,
-    Link, LsEceSampled, Measure, Noise, Predictions, Sigma, SplineCalibrationError,
+    Link, Loess, LsEceSampled, Measure, Noise, Predictions, Sigma, SplineCalibrationError,
 };
 use pyo3::prelude::*;
 
@@ -47,6 +47,7 @@ fn measured<'py>(
     let Question { multiclass, ties } = Question::read(options)?;
     let length = Length::of(options, input.n_scores())?;
     let estimate = pool::run(py, length, || input.estimate(multiclass, ties, measure))?;
+    let multiclass = measure.spec().multiclass(multiclass, columns.n_classes());
     Ok(results::estimate(py, &estimate, &input_settings(py, options, columns, Some(multiclass))?)?)
 }
 
@@ -113,7 +114,11 @@ of_one_view! {
         |measure, view| measure.bins(view)
     }
     calibration_indices(options) {
-        CalibrationIndex::new().smoother(options.ls_ece()?);
+        {
+            let loess = Loess::new().span(options.read("span")?).degree(options.read("degree")?);
+            let index = CalibrationIndex::new().smoother(options.ls_ece()?);
+            index.smoother_named(&options.read::<String>("smoother")?, loess)?
+        };
         |index, view| index.indices(view)
     }
     cox_calibration(options) {

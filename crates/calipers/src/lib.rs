@@ -24,8 +24,8 @@ pub use error::Error;
 #[doc(hidden)]
 pub use data::PlainRows;
 pub use data::{
-    BinaryView, Floats, Form, Input, InputReport, Invalid, Labels, Multiclass, PositiveLabel, Predictions, Rows,
-    Sample, Scale, Tally, Ties,
+    Asked, BinaryView, Distribution, Distributions, Floats, Form, Input, InputReport, Invalid, Labels, Multiclass,
+    PositiveLabel, Predictions, Rows, Sample, Scale, Tally, Ties,
 };
 pub use inference::{
     Against, Assess, Assessment, Compare, Comparison, Debias, Interval, IntervalMethod, NoiseFloor, Pair,
@@ -35,10 +35,10 @@ pub use measure::{Estimate, Measure, Setting, Settings, Spec, registry};
 pub use measures::{
     Bandwidth, BetaKdeEce, Bin, BinnedEce, BrierScore, CalibrationIndex, CalibrationIndices, CanonicalKdeEce, Compat,
     Corp, CorpDecomposition, CoxCalibration, CoxCoefficient, CoxFit, CumulativeCalibrationError, CumulativeCurve,
-    CumulativeStatistic, DebiasedEce, IndexStatistic, IsotonicCurve, KdeEce, KdeKernel, KernelCalibrationError,
-    LogLoss, LowerDistance, LsCurve, LsEce, LsEceSampled, NBins, Norm, ObservedExpected, ProperScore, Sigma,
-    SmoothCalibrationError, SmoothEce, SmoothMethod, SmoothSigma, SmoothWitness, Smoothing, SplineCalibrationError,
-    SplineCurve, Strategy, SurrogateIntervalCalibrationError, SweepEce, TCal,
+    CumulativeStatistic, DebiasedEce, IndexStatistic, IsotonicCurve, KdeEce, KdeKernel, KernelCalibrationError, Loess,
+    LogLoss, LowerDistance, LsCurve, LsEce, LsEceSampled, NBins, Norm, ObservedExpected, ProperScore, ScaleByHalf,
+    Sigma, SmoothCalibrationError, SmoothEce, SmoothMethod, SmoothSigma, SmoothWitness, Smoothing,
+    SplineCalibrationError, SplineCurve, Strategy, SurrogateIntervalCalibrationError, SweepEce, TCal,
 };
 pub use noise::{Epanechnikov, Gaussian, IntoNoise, Laplace, LogisticNoise, Noise, Uniform};
 pub use numerics::cubic_spline::RunOut;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use calipers::{Form, Multiclass, Ties};
+use calipers::{Form, Multiclass, Spec, Ties};
 
 use crate::args::InputRules;
 use crate::dataset::columns::{Chosen, Scores};
@@ -71,6 +71,19 @@ impl Measured<()> {
     }
 }
 
+impl Measured<()> {
+    /// The model with what these measures take of several classes, if they all take the same.
+    pub(crate) fn measured_by(&self, specs: impl Iterator<Item = &'static Spec>) -> Self {
+        let mut model = self.clone();
+        if let Some(columns) = &mut model.columns {
+            let mut taken = specs.map(|spec| columns.multiclass_of(spec));
+            let first = taken.next();
+            columns.multiclass = first.filter(|first| taken.all(|next| next == *first)).unwrap_or(columns.multiclass);
+        }
+        model
+    }
+}
+
 impl<F> Measured<F> {
     /// The first file, which stands for all.
     pub(crate) fn file(&self) -> &Path {
@@ -97,6 +110,12 @@ impl<F> Measured<F> {
 }
 
 impl Columns {
+    /// What a measure takes of several classes.
+    pub(crate) fn multiclass_of(&self, spec: &Spec) -> Multiclass {
+        // The probability of a predicted class is one column, and so that of the top class.
+        if self.n_classes > 2 { spec.multiclass(self.rules.multiclass, self.n_classes) } else { self.multiclass }
+    }
+
     pub(super) fn new(
         table: &dyn Table,
         chosen: &Chosen,

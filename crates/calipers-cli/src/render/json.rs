@@ -219,9 +219,8 @@ pub(crate) fn groups(groups: Option<&Groups>) -> Value {
 fn multiclass(multiclass: Multiclass) -> Value {
     match multiclass {
         Multiclass::Auto => Value::Null,
-        Multiclass::TopClass => "top_class".into(),
-        Multiclass::Classwise => "classwise".into(),
         Multiclass::Class(class) => class.into(),
+        named => named.to_string().into(),
     }
 }
 

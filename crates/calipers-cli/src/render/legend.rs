@@ -73,6 +73,7 @@ fn rows_read<F>(results: &[Measured<F>]) -> String {
         (true, Some(Multiclass::Classwise)) => {
             "Measured for each class against the rest; values are means over the classes.\n".to_owned()
         }
+        (true, Some(Multiclass::AllClasses)) => "Measured over all classes together.\n".to_owned(),
         (true, Some(Multiclass::Class(class))) => {
             let names = results.iter().map(|measured| measured.class_name(class));
             let name = names.reduce(|a, b| a.filter(|_| a == b)).flatten();
@@ -90,6 +91,7 @@ pub(crate) fn view<F>(measured: &Measured<F>) -> Option<String> {
         Multiclass::Auto => None,
         Multiclass::TopClass => Some("top class".to_owned()),
         Multiclass::Classwise => Some("mean over classes".to_owned()),
+        Multiclass::AllClasses => Some("all classes together".to_owned()),
         Multiclass::Class(class) => Some(format!("class {class}")),
     }
 }
@@ -116,6 +118,18 @@ pub(crate) fn floor(n_resamples: u64) -> String {
          standard deviation of {} resamples. p: how often such a model would get at least the value.\n",
         number::count(n_resamples)
     )
+}
+
+/// Which measures are of all classes together, where others are not.
+pub(crate) fn all_classes<'a>(estimates: impl Iterator<Item = &'a Estimate>) -> String {
+    let (together, others): (Vec<&Estimate>, Vec<&Estimate>) =
+        estimates.partition(|estimate| estimate.settings.get("n_classes").is_some());
+    if together.is_empty() || others.is_empty() {
+        return String::new();
+    }
+    let names: BTreeSet<&str> = together.iter().map(|estimate| estimate.measure()).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    format!("{}: over all classes together, and not of the top class.\n", names.join(", "))
 }
 
 /// What the numerical bound is.
@@ -200,7 +214,7 @@ pub(crate) fn few(names: &[String]) -> String {
 }
 
 /// Settings that are chosen from the data, or that distinguish values of one measure.
-const NOTED: [&str; 6] = ["sigma", "bandwidth", "width", "n_bins", "norm", "compat"];
+const NOTED: [&str; 7] = ["sigma", "bandwidth", "width", "n_bins", "norm", "compat", "n_classes"];
 
 /// Settings that were chosen from the data, and what was clipped.
 pub(crate) fn settings(estimate: &Estimate) -> String {
@@ -212,6 +226,7 @@ pub(crate) fn settings(estimate: &Estimate) -> String {
             ("n_bins", n_bins) => format!("{n_bins} bins"),
             ("norm" | "compat", Setting::Text(plain)) if matches!(plain.as_str(), "l1" | "none") => return None,
             ("compat", package) => format!("as {package}"),
+            ("n_classes", n_classes) => format!("over all {n_classes} classes"),
             (name, Setting::Number(value)) => format!("{name} {}", number::significant(*value)),
             (name, value) => format!("{name} {value}"),
         })

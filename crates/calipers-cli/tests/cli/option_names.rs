@@ -14,7 +14,7 @@ const VERBS: [&str; 8] = ["measure", "assess", "compare", "check", "sweep", "rep
 
 /// Options that only a command needs: files, what is printed and written, and which verb does what
 /// (`--tests` is a function of its own in Python, and outcomes take the place of `--pred` there).
-const ONLY_OF_THE_COMMAND: [&str; 22] = [
+const ONLY_OF_THE_COMMAND: [&str; 25] = [
     "all",
     "classes",
     "color",
@@ -26,8 +26,11 @@ const ONLY_OF_THE_COMMAND: [&str; 22] = [
     "json",
     "limit",
     "max",
+    "max_missing",
+    "min_rows",
     "out",
     "output",
+    "output_format",
     "pred",
     "quick",
     "scale",

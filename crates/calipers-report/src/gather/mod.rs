@@ -65,7 +65,8 @@ pub enum Source<'a> {
         /// The validated rows.
         predictions: &'a Predictions<'a>,
         /// How several classes become one probability and one outcome. With
-        /// [`Multiclass::Classwise`] the report is still about the top class first.
+        /// [`Multiclass::Classwise`] and [`Multiclass::AllClasses`] the report is still about the
+        /// top class first.
         multiclass: Multiclass,
         /// Which class is the top class if several have the same probability.
         ties: Ties,
@@ -248,7 +249,8 @@ impl Source<'_> {
     /// one.
     fn view(&self) -> Result<Option<BinaryView<'_>>, Error> {
         let Source::Rows { predictions, multiclass, ties, .. } = self else { return Ok(None) };
-        let multiclass = if *multiclass == Multiclass::Classwise { Multiclass::TopClass } else { *multiclass };
+        let of_several = matches!(multiclass, Multiclass::Classwise | Multiclass::AllClasses);
+        let multiclass = if of_several { Multiclass::TopClass } else { *multiclass };
         predictions.view(multiclass, *ties).map(Some)
     }
 
@@ -256,6 +258,12 @@ impl Source<'_> {
     fn sample<'s>(&'s self, view: Option<&'s BinaryView<'s>>) -> Result<Sample<'s>, Error> {
         match (self, view) {
             (Source::Sketch(sketch), _) => Ok(Sample::from(*sketch)),
+            // Scores are over all classes, unless something else was requested.
+            (Source::Rows { predictions, multiclass: Multiclass::Auto, clusters, .. }, Some(view))
+                if predictions.n_classes() > 2 =>
+            {
+                Ok(sample_of(view, *clusters).with_classes(predictions))
+            }
             (Source::Rows { clusters, .. }, Some(view)) => Ok(sample_of(view, *clusters)),
             // proof: rows have a view
             (Source::Rows { .. }, None) => Err(Error::NoRows),
@@ -273,7 +281,7 @@ impl Source<'_> {
     fn question(&self, class_name: impl Fn(usize) -> String) -> Option<String> {
         let Source::Rows { predictions, multiclass, .. } = self else { return None };
         match multiclass.resolved(predictions.n_classes()) {
-            Multiclass::TopClass | Multiclass::Classwise => {
+            Multiclass::TopClass | Multiclass::Classwise | Multiclass::AllClasses => {
                 let n_classes = predictions.n_classes();
                 Some(format!("the top of {n_classes} classes: its probability, and whether it was correct"))
             }

@@ -241,6 +241,9 @@ pub(super) fn title(spec: &Spec, estimate: Option<&Estimate>) -> String {
             let equal = if strategy == Some("quantile") { " of equal mass" } else { "" };
             format!("{title}, {n_bins} bins{equal}")
         }
-        _ => title,
+        _ => match number("n_classes") {
+            Some(n_classes) => format!("{title} over {n_classes} classes"),
+            None => title,
+        },
     }
 }

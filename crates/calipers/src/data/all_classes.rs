@@ -35,16 +35,13 @@ impl Predictions<'_> {
             }
             probabilities
         });
-        let rows = || (0..self.len()).map(|index| self.row(index));
-        // proof: validation has checked that labels are classes
-        let label = |row: usize| self.input.labels.number(row).map_or(0, |label| label as usize);
-        let weight = |row: usize| self.input.weights.map_or(1.0, |weights| weights.get(row));
-        let largest = rows().map(weight).fold(0.0, f64::max);
+        let weights = self.row_weights();
+        let largest = weights.iter().copied().fold(0.0, f64::max);
         let scale = if largest > 0.0 { largest } else { 1.0 };
         Ok(AllClasses {
             probabilities: chunks.concat(),
-            labels: rows().map(label).collect(),
-            weights: rows().map(|row| weight(row) / scale).collect(),
+            labels: (0..self.len()).map(|index| self.label(index)).collect(),
+            weights: weights.into_iter().map(|weight| weight / scale).collect(),
         })
     }
 }

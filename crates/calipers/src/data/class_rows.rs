@@ -165,15 +165,15 @@ fn log_odds_of_row<T: Score>(row: &[T], class: usize, largest: &TwoLargest<T>, e
 }
 
 /// The two largest of some values, which are equal if several are the largest.
-struct TwoLargest<T> {
-    first: T,
-    second: T,
+pub(super) struct TwoLargest<T> {
+    pub(super) first: T,
+    pub(super) second: T,
 }
 
 impl<T: Score> TwoLargest<T> {
     /// Of at least two values; NaN is not among them.
     #[inline(always)]
-    fn of(values: &[T]) -> Self {
+    pub(super) fn of(values: &[T]) -> Self {
         let (mut first, mut second) = ([T::LOWEST; LANES], [T::LOWEST; LANES]);
         for_each_block(values, T::LOWEST, |block| {
             for lane in 0..LANES {
@@ -207,7 +207,7 @@ fn smaller<T: Score>(a: T, b: T) -> T {
 
 /// Where a value that is there is found first.
 #[inline(always)]
-fn first_position<T: Score>(values: &[T], wanted: T) -> usize {
+pub(super) fn first_position<T: Score>(values: &[T], wanted: T) -> usize {
     let mut start = 0;
     for block in values.as_chunks::<{ 4 * LANES }>().0 {
         if block.iter().fold(false, |found, value| found | (*value == wanted)) {
@@ -221,7 +221,7 @@ fn first_position<T: Score>(values: &[T], wanted: T) -> usize {
 
 /// The sum of all values in lanes, and then of the lanes.
 #[inline(always)]
-fn lane_sum<T: Score>(values: &[T]) -> f64 {
+pub(super) fn lane_sum<T: Score>(values: &[T]) -> f64 {
     let mut lanes = [0.0; LANES];
     for_each_block(values, T::ZERO, |block| {
         for (lane, value) in lanes.iter_mut().zip(block) {

@@ -12,6 +12,7 @@ mod binary;
 mod checks;
 mod class_rows;
 mod columns;
+mod distributions;
 mod left_out;
 mod multiclass;
 mod plain;
@@ -24,10 +25,11 @@ pub(crate) use checks::KINDS;
 pub use checks::{InputReport, Invalid, Tally};
 use columns::Coded;
 pub use columns::{Floats, Labels, PositiveLabel};
+pub use distributions::{Distribution, Distributions};
 pub use multiclass::{Multiclass, Ties};
 pub use plain::PlainRows;
 pub(crate) use plain::{Outcome, PlainPass, Probability};
-pub use sample::Sample;
+pub use sample::{Asked, Sample};
 pub(crate) use sample::{Binary, Data};
 pub(crate) use softmax::ClassScores;
 
@@ -272,5 +274,11 @@ impl<'a> Predictions<'a> {
     /// out.
     pub fn row(&self, index: usize) -> usize {
         self.kept.as_ref().map_or(index, |kept| kept[index])
+    }
+
+    /// The weights of the rows that are measured; 1 where there are none.
+    pub(crate) fn row_weights(&self) -> Vec<f64> {
+        let weight = |index: usize| self.input.weights.map_or(1.0, |weights| weights.get(self.row(index)));
+        (0..self.len()).map(weight).collect()
     }
 }

@@ -34,12 +34,15 @@ pub enum Multiclass {
     Classwise,
     /// This class against the rest.
     Class(usize),
+    /// All classes together, for measures that take a distribution over classes: proper scores.
+    AllClasses,
 }
 
 impl Multiclass {
-    const RULE: &str = "\"top_class\", \"classwise\" or a class";
+    const RULE: &str = "\"top_class\", \"classwise\", \"all_classes\" or a class";
 
-    /// What [`Multiclass::Auto`] means for this number of classes.
+    /// What [`Multiclass::Auto`] means for this number of classes, but for measures that take all
+    /// classes together: [`Spec::multiclass`](crate::Spec::multiclass) has that.
     pub fn resolved(self, n_classes: usize) -> Self {
         match (self, n_classes) {
             (Multiclass::Auto, 2) => Multiclass::Class(1),
@@ -57,10 +60,24 @@ impl std::str::FromStr for Multiclass {
             "auto" => Ok(Multiclass::Auto),
             "top_class" => Ok(Multiclass::TopClass),
             "classwise" => Ok(Multiclass::Classwise),
+            "all_classes" => Ok(Multiclass::AllClasses),
             other => {
                 let invalid = |_| Error::setting("multiclass", Multiclass::RULE, format!("{other:?}"));
                 other.parse().map(Multiclass::Class).map_err(invalid)
             }
+        }
+    }
+}
+
+impl std::fmt::Display for Multiclass {
+    /// The text of the option.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Multiclass::Auto => f.write_str("auto"),
+            Multiclass::TopClass => f.write_str("top_class"),
+            Multiclass::Classwise => f.write_str("classwise"),
+            Multiclass::Class(class) => class.fmt(f),
+            Multiclass::AllClasses => f.write_str("all_classes"),
         }
     }
 }
@@ -76,6 +93,7 @@ macro_rules! with_class_rows {
         })
     }};
 }
+pub(super) use with_class_rows;
 
 impl Predictions<'_> {
     /// The requested view; class by class there is none.
@@ -84,16 +102,16 @@ impl Predictions<'_> {
             Multiclass::Auto => self.binary(),
             Multiclass::TopClass => self.top_class(ties),
             Multiclass::Class(class) => self.one_class(class),
-            Multiclass::Classwise => Err(Error::setting(
-                "multiclass",
-                "\"top_class\" or a class for one curve, table or sketch",
-                "\"classwise\"",
-            )),
+            several @ (Multiclass::Classwise | Multiclass::AllClasses) => {
+                let rule = "\"top_class\" or a class for one curve, table or sketch";
+                Err(Error::setting("multiclass", rule, format!("{:?}", several.to_string())))
+            }
         }
     }
 
     /// The value of a measure for the requested view; class by class, the mean and the value of
-    /// each class.
+    /// each class; of all classes together where that is requested, or where the measure takes them
+    /// so by default.
     ///
     /// # Definition
     /// With [`Multiclass::Classwise`], for K classes and M the measure:
@@ -140,12 +158,15 @@ impl Predictions<'_> {
     /// # Ok::<(), calipers::Error>(())
     /// ```
     pub fn estimate(&self, multiclass: Multiclass, ties: Ties, measure: &dyn Measure) -> Result<Estimate, Error> {
-        if multiclass != Multiclass::Classwise {
-            return measure.estimate(&self.view(multiclass, ties)?);
+        match measure.spec().multiclass(multiclass, self.n_classes()) {
+            Multiclass::Classwise => {
+                self.check_classes("\"classwise\"")?;
+                let per_class = self.classwise().map(|view| measure.estimate(&view?));
+                Estimate::mean_over_classes(per_class.collect::<Result<Vec<Estimate>, Error>>()?)
+            }
+            Multiclass::AllClasses => measure.estimate_all_classes(&self.distributions()?),
+            of_one_outcome => measure.estimate(&self.view(of_one_outcome, ties)?),
         }
-        self.check_classes("\"classwise\"")?;
-        let per_class: Result<Vec<Estimate>, Error> = self.classwise().map(|view| measure.estimate(&view?)).collect();
-        Estimate::mean_over_classes(per_class?)
     }
 
     /// Confidence calibration: the probability of the top class, and whether it was right.
@@ -184,11 +205,15 @@ impl Predictions<'_> {
     }
 
     fn is_right(&self, index: usize, top: Top, ties: Ties) -> bool {
-        let row = self.row(index);
-        // proof: validation has checked that labels are classes
-        let label = self.input.labels.number(row).map_or(usize::MAX, |label| label as usize);
+        let (row, label) = (self.row(index), self.label(index));
         let score = |class: usize| self.input.scores.get(row * self.n_classes() + class);
         label == top.class || (ties == Ties::Any && top.tied && score(label) == score(top.class))
+    }
+
+    /// The label of a row of classes.
+    pub(crate) fn label(&self, index: usize) -> usize {
+        // proof: validation has checked that labels are classes
+        self.input.labels.number(self.row(index)).map_or(0, |label| label as usize)
     }
 
     /// One class against the rest.

@@ -26,6 +26,8 @@ pub struct Sample<'a> {
     pub(crate) data: Data<'a>,
     pub(crate) clusters: Option<&'a [u32]>,
     pub(crate) confidences: Option<bool>,
+    /// What measures of all classes read, where nothing was requested of several classes.
+    pub(crate) by_default: Option<&'a Predictions<'a>>,
 }
 
 /// The form of a sample.
@@ -35,6 +37,8 @@ pub(crate) enum Data<'a> {
     Rows(&'a BinaryView<'a>),
     /// Several classes a row, which are measured one by one and averaged.
     Classes(&'a Predictions<'a>, Ties),
+    /// Several classes a row, which are measured together.
+    AllClasses(&'a Predictions<'a>),
     /// Cells in which rows were counted.
     Sketch(&'a Sketch),
 }
@@ -42,7 +46,27 @@ pub(crate) enum Data<'a> {
 impl<'a> Sample<'a> {
     /// Each class against the others; values are means over classes.
     pub fn classes(predictions: &'a Predictions<'a>, ties: Ties) -> Self {
-        Sample { data: Data::Classes(predictions, ties), clusters: None, confidences: None }
+        Data::Classes(predictions, ties).into()
+    }
+
+    /// All classes together, for measures that take a distribution over classes.
+    pub fn all_classes(predictions: &'a Predictions<'a>) -> Self {
+        Data::AllClasses(predictions).into()
+    }
+
+    /// For measures that take several classes together by default, all classes of these predictions
+    /// in place of the sample, which is of one outcome.
+    pub fn with_classes(self, predictions: &'a Predictions<'a>) -> Self {
+        Sample { by_default: Some(predictions), ..self }
+    }
+
+    /// The same sample as this measure takes it: all classes together, where nothing was requested
+    /// and the measure takes several classes so.
+    pub(crate) fn for_measure(self, measure: &dyn Measure) -> Self {
+        match (self.by_default, measure.spec().several_classes) {
+            (Some(predictions), Multiclass::AllClasses) => Sample { data: Data::AllClasses(predictions), ..self },
+            _ => self,
+        }
     }
 
     /// Rows that depend on each other, such as the answers of one person: one number for each row,
@@ -66,9 +90,10 @@ impl<'a> Sample<'a> {
 
     /// The value of a measure.
     pub fn estimate(&self, measure: &dyn Measure) -> Result<Estimate, Error> {
-        match self.data {
+        match self.for_measure(measure).data {
             Data::Rows(view) => measure.estimate(view),
             Data::Classes(predictions, ties) => predictions.estimate(Multiclass::Classwise, ties, measure),
+            Data::AllClasses(predictions) => measure.estimate_all_classes(&predictions.distributions()?),
             Data::Sketch(sketch) => sketch.estimate(measure),
         }
     }
@@ -91,16 +116,33 @@ impl<'a> Sample<'a> {
         NoiseFloor::new(&*self.resampler(measure, clusters.as_ref(), None)?, n_resamples, random_state)
     }
 
+    /// The weights of the rows; none of a sketch, which has no single rows.
+    pub(crate) fn row_weights(&self) -> Vec<f64> {
+        match self.data {
+            Data::Rows(view) => view.rows().weights,
+            Data::Classes(predictions, _) | Data::AllClasses(predictions) => predictions.row_weights(),
+            Data::Sketch(_) => Vec::new(),
+        }
+    }
+
+    /// Outcomes or labels of the rows, where they are the same for all models of them: whether a
+    /// predicted class was right is not.
+    pub(crate) fn outcomes(&self) -> Option<Vec<usize>> {
+        match self.data {
+            Data::Rows(view) if view.has_confidences() => None,
+            Data::Rows(view) => Some(view.rows().outcomes.into_iter().map(usize::from).collect()),
+            Data::Classes(predictions, _) | Data::AllClasses(predictions) => {
+                Some((0..predictions.len()).map(|row| predictions.label(row)).collect())
+            }
+            Data::Sketch(_) => None,
+        }
+    }
+
     /// The clusters of the rows, where they were given.
     pub(crate) fn resolved_clusters(&self) -> Result<Option<Clusters>, Error> {
         let Some(ids) = self.clusters else { return Ok(None) };
-        match self.data {
-            Data::Rows(view) => Clusters::new(ids, view).map(Some),
-            Data::Classes(predictions, _) => Clusters::new(ids, &predictions.one_class(0)?).map(Some),
-            Data::Sketch(_) => {
-                Err(Error::setting("clusters", "left out for a sketch, which has no single rows", "some"))
-            }
-        }
+        Error::require(!self.is_sketch(), "clusters", "left out for a sketch, which has no single rows", "some")?;
+        Clusters::of_weights(ids, &self.row_weights()).map(Some)
     }
 
     /// The resampler of a measure. Class by class it needs the `value`, which is computed if not
@@ -114,12 +156,13 @@ impl<'a> Sample<'a> {
     where
         'a: 'r,
     {
-        match self.data {
+        match self.for_measure(measure).data {
             Data::Rows(view) => measure.resampler(view, clusters),
             Data::Classes(predictions, _) => {
                 let value = value.map_or_else(|| self.estimate(measure).map(|estimate| estimate.value), Ok)?;
                 Ok(Box::new(ClasswiseResampler::new(measure, predictions, clusters, value)?))
             }
+            Data::AllClasses(predictions) => measure.all_classes_resampler(predictions.distributions()?, clusters),
             Data::Sketch(sketch) => measure.sketch_resampler(sketch),
         }
     }
@@ -128,7 +171,7 @@ impl<'a> Sample<'a> {
     pub fn n(&self) -> u64 {
         match self.data {
             Data::Rows(view) => view.len() as u64,
-            Data::Classes(predictions, _) => predictions.len() as u64,
+            Data::Classes(predictions, _) | Data::AllClasses(predictions) => predictions.len() as u64,
             Data::Sketch(sketch) => sketch.n(),
         }
     }
@@ -142,7 +185,7 @@ impl<'a> Sample<'a> {
     pub fn sketch(&self) -> Option<&'a Sketch> {
         match self.data {
             Data::Sketch(sketch) => Some(sketch),
-            Data::Rows(_) | Data::Classes(..) => None,
+            Data::Rows(_) | Data::Classes(..) | Data::AllClasses(_) => None,
         }
     }
 
@@ -160,7 +203,7 @@ impl<'a> Sample<'a> {
     pub fn view(&self) -> Option<&'a BinaryView<'a>> {
         match self.data {
             Data::Rows(view) => Some(view),
-            Data::Classes(..) | Data::Sketch(_) => None,
+            Data::Classes(..) | Data::AllClasses(_) | Data::Sketch(_) => None,
         }
     }
 
@@ -178,7 +221,7 @@ impl<'a> Sample<'a> {
         match self.data {
             Data::Rows(view) => Ok(Binary::Rows(view)),
             Data::Sketch(sketch) => Ok(Binary::Sketch(sketch)),
-            Data::Classes(..) => Err(Error::setting(what, "of one outcome", "several classes")),
+            Data::Classes(..) | Data::AllClasses(_) => Err(Error::setting(what, "of one outcome", "several classes")),
         }
     }
 }
@@ -189,14 +232,66 @@ pub(crate) enum Binary<'a> {
     Sketch(&'a Sketch),
 }
 
+impl<'a> From<Data<'a>> for Sample<'a> {
+    fn from(data: Data<'a>) -> Self {
+        Sample { data, clusters: None, confidences: None, by_default: None }
+    }
+}
+
 impl<'a> From<&'a BinaryView<'a>> for Sample<'a> {
     fn from(view: &'a BinaryView<'a>) -> Self {
-        Sample { data: Data::Rows(view), clusters: None, confidences: None }
+        Data::Rows(view).into()
     }
 }
 
 impl<'a> From<&'a Sketch> for Sample<'a> {
     fn from(sketch: &'a Sketch) -> Self {
-        Sample { data: Data::Sketch(sketch), clusters: None, confidences: None }
+        Data::Sketch(sketch).into()
+    }
+}
+
+/// Predictions with what was requested of their classes: the owner of a [`Sample`] for any measure.
+#[derive(Debug, Clone)]
+pub struct Asked<'a> {
+    predictions: &'a Predictions<'a>,
+    multiclass: Multiclass,
+    ties: Ties,
+    view: Option<BinaryView<'a>>,
+}
+
+impl Predictions<'_> {
+    /// What is measured where this was requested. With [`Multiclass::Auto`] and three classes or
+    /// more, each measure takes what its [`Spec`](crate::Spec::several_classes) has.
+    ///
+    /// # Example
+    /// ```
+    /// use calipers::{Assess, Input, LogLoss, Multiclass, Ties};
+    ///
+    /// let scores = [0.7, 0.2, 0.1, 0.3, 0.6, 0.1];
+    /// let predictions = Input::probabilities(&scores, &[0, 1]).classes(3).check()?;
+    /// let asked = predictions.asked(Multiclass::Auto, Ties::First)?;
+    /// let assessment = Assess::new(&LogLoss::new()).n_resamples(100).run(asked.sample())?;
+    /// // The mean of -ln 0.7 and -ln 0.6.
+    /// assert!((assessment.estimate.value + (0.7f64 * 0.6).ln() / 2.0).abs() < 1e-15);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub fn asked(&self, multiclass: Multiclass, ties: Ties) -> Result<Asked<'_>, Error> {
+        let of_several = matches!(multiclass, Multiclass::Classwise | Multiclass::AllClasses);
+        let view = if of_several { None } else { Some(self.view(multiclass, ties)?) };
+        Ok(Asked { predictions: self, multiclass, ties, view })
+    }
+}
+
+impl Asked<'_> {
+    /// The sample.
+    pub fn sample(&self) -> Sample<'_> {
+        match (&self.view, self.multiclass) {
+            (Some(view), Multiclass::Auto) if self.predictions.n_classes() > 2 => {
+                Sample::from(view).with_classes(self.predictions)
+            }
+            (Some(view), _) => view.into(),
+            (None, Multiclass::AllClasses) => Sample::all_classes(self.predictions),
+            (None, _) => Sample::classes(self.predictions, self.ties),
+        }
     }
 }

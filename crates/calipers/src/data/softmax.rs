@@ -139,11 +139,7 @@ impl ClassScores<'_> {
 
     /// Applies `work` to the terms of the rows of each chunk. The slope is that of scores which are
     /// multiplied by [`unit`](Self::unit).
-    pub(crate) fn at_slope<T: Send>(
-        &self,
-        slope: f64,
-        work: impl Fn(Range<usize>, &[RowTerms]) -> T + Sync,
-    ) -> Vec<T> {
+    pub(crate) fn at_slope<T: Send>(&self, slope: f64, work: impl Fn(Range<usize>, &[RowTerms]) -> T + Sync) -> Vec<T> {
         parallel::map_chunks(self.len(), class_rows::rows_per_chunk(self.n_classes), |range| {
             let labels = &self.labels[range.clone()];
             let found = with_rows!(self, rows => terms(&rows, range.clone(), labels, self.unit, slope));

@@ -100,6 +100,7 @@ impl<'a> Assess<'a> {
 
     fn run_sample(&self, sample: Sample<'_>) -> Result<Assessment, Error> {
         self.check()?;
+        let sample = sample.for_measure(self.measure);
         let estimate = sample.estimate(self.measure)?;
         check_ordered(&estimate)?;
         let decided = match self.measure.decided_by() {
@@ -110,7 +111,7 @@ impl<'a> Assess<'a> {
         let resampler = sample.resampler(self.measure, clusters.as_ref(), Some(estimate.value))?;
         let confidences = match sample.data {
             Data::Rows(view) => sample.confidences.or(Some(view.has_confidences())),
-            Data::Classes(..) => None,
+            Data::Classes(..) | Data::AllClasses(_) => None,
             Data::Sketch(_) => sample.confidences,
         };
         let found = self.assess(estimate, &*resampler, decided, confidences)?;

@@ -27,12 +27,16 @@ impl Clusters {
     /// One number for each row of the view; rows with the same number are a cluster. Clusters
     /// without weight do not count.
     pub fn new(numbers: &[u32], view: &BinaryView<'_>) -> Result<Self, Error> {
-        if numbers.len() != view.len() {
-            return Err(Error::LengthMismatch { what: "clusters", got: numbers.len(), expected: view.len() });
+        Self::of_weights(numbers, &view.rows().weights)
+    }
+
+    /// The same for rows with these weights.
+    pub(crate) fn of_weights(numbers: &[u32], weights: &[f64]) -> Result<Self, Error> {
+        if numbers.len() != weights.len() {
+            return Err(Error::LengthMismatch { what: "clusters", got: numbers.len(), expected: weights.len() });
         }
-        let rows = view.rows();
         let mut places: HashMap<u32, usize> = HashMap::new();
-        for (key, _) in numbers.iter().zip(&rows.weights).filter(|(_, weight)| **weight > 0.0) {
+        for (key, _) in numbers.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
             let next = places.len();
             places.entry(*key).or_insert(next);
         }

@@ -154,18 +154,30 @@ impl<'a> Compare<'a> {
         clusters: some &'a [u32];
     }
 
-    /// Compares every two of the models, which are named and two at least.
-    pub fn run(&self, models: &[(&str, &BinaryView<'_>)]) -> Result<Comparison, Error> {
+    /// Compares every two of the models, which are named and two at least: views of their rows, or
+    /// samples of all their classes.
+    pub fn run<'s>(&self, models: &[(&str, impl Into<Sample<'s>> + Copy)]) -> Result<Comparison, Error> {
+        let sample = |model: Sample<'s>| Sample { clusters: self.clusters, ..model.for_measure(self.measure) };
+        let models = models.iter().map(|(name, model)| (*name, sample((*model).into())));
+        let models: Vec<(&str, Sample<'_>)> = models.collect();
+        self.run_samples(&models)
+    }
+
+    fn run_samples(&self, models: &[(&str, Sample<'_>)]) -> Result<Comparison, Error> {
         self.assess(self.measure).check()?;
         check_pairing(models)?;
-        let views: Vec<&BinaryView<'_>> = models.iter().map(|(_, view)| *view).collect();
-        let clusters = self.clusters.map(|numbers| Clusters::new(numbers, views[0])).transpose()?;
+        let clusters = models[0].1.resolved_clusters()?;
+        // None of all classes together, which have no settings that are chosen from the data.
+        let views: Vec<&BinaryView<'_>> = models.iter().filter_map(|(_, sample)| sample.view()).collect();
         let resolved = self.measure.resolve(&views)?;
         let measure = resolved.as_deref().unwrap_or(self.measure);
         let compared = self.measure.compared_by(&views)?;
         let compared = compared.as_deref().unwrap_or(measure);
-        let brackets: Vec<Option<RowBracket>> =
-            views.iter().map(|view| compared.row_bracket(view, clusters.as_ref())).collect::<Result<_, _>>()?;
+        let bracket = |(_, sample): &(&str, Sample<'_>)| match sample.view() {
+            Some(view) => compared.row_bracket(view, clusters.as_ref()),
+            None => Ok(None),
+        };
+        let brackets: Vec<Option<RowBracket>> = models.iter().map(bracket).collect::<Result<_, _>>()?;
         // Draws of rows are paired by their numbers; brackets need none, and one of each kind could
         // not be compared.
         let by_draws = brackets.iter().any(Option::is_none);
@@ -173,20 +185,23 @@ impl<'a> Compare<'a> {
             watch::expect_draws(self.n_resamples * models.len() as u64);
         }
         let assess = self.assess(measure);
-        let examine = |(view, bracket): (&&BinaryView<'_>, Option<RowBracket>)| {
-            let estimate = compared.estimate(view)?;
+        let examine = |(sample, bracket): (Sample<'_>, Option<RowBracket>)| {
+            let estimate = sample.estimate(compared)?;
             check_ordered(&estimate)?;
             let range = estimate.spec.range;
-            let effective_rows = effective_rows(&view.rows().weights);
+            let effective_rows = effective_rows(&sample.row_weights());
             let bracket = bracket.filter(|_| !by_draws);
-            let (value, draws) = match &bracket {
-                Some(bracket) => (bracket.value, Vec::new()),
-                None => self.draws(&RowResampler::new(compared, view, clusters.as_ref())?)?,
+            let (value, draws) = match (&bracket, sample.view()) {
+                (Some(bracket), _) => (bracket.value, Vec::new()),
+                // The draws of a measure's own resampler may not be of the same rows.
+                (None, Some(view)) => self.draws(&RowResampler::new(compared, view, clusters.as_ref())?)?,
+                (None, None) => self.draws(&*sample.resampler(compared, clusters.as_ref(), None)?)?,
             };
-            let assessment = assess.run(Sample { clusters: self.clusters, ..Sample::from(*view) })?;
+            let assessment = assess.run(sample)?;
             Ok(Model { assessment, value, compared: estimate, draws, bracket, range, effective_rows })
         };
-        let found: Vec<Model> = views.iter().zip(brackets).map(examine).collect::<Result<_, Error>>()?;
+        let samples = models.iter().map(|(_, sample)| *sample);
+        let found: Vec<Model> = samples.zip(brackets).map(examine).collect::<Result<_, Error>>()?;
         let mut pairs = Vec::new();
         for first in 0..found.len() {
             for second in first + 1..found.len() {
@@ -314,32 +329,32 @@ fn deviation(a: &RowEnd, b: &RowEnd, alike: f64, clusters: Option<&Clusters>) ->
 }
 
 /// Checks that all models have the same rows.
-fn check_pairing(models: &[(&str, &BinaryView<'_>)]) -> Result<(), Error> {
+fn check_pairing(models: &[(&str, Sample<'_>)]) -> Result<(), Error> {
     Error::require(models.len() >= 2, "models", "at least two", models.len())?;
     for (place, (name, _)) in models.iter().enumerate() {
         let is_new = models[..place].iter().all(|(other, _)| other != name);
         Error::require(is_new, "models", "of different names", format!("{name:?} twice"))?;
     }
+    let of_sketch = models.iter().any(|(_, sample)| sample.is_sketch());
+    Error::require(!of_sketch, "models", "rows, since a sketch does not know which rows are pairs", "a sketch")?;
     let (first_name, first) = models[0];
-    let ours = first.rows();
-    for (name, view) in &models[1..] {
+    let (our_weights, our_outcomes) = (first.row_weights(), first.outcomes());
+    for (name, sample) in &models[1..] {
         let unequal = |what, ours: &dyn Display, theirs: &dyn Display, place: &str| {
             let got = format!("{ours} of {first_name:?} and {theirs} of {name:?}{place}");
             Err(Error::setting(what, "the same for all models", got))
         };
-        if view.len() != first.len() {
-            return unequal("rows", &first.len(), &view.len(), "");
+        if sample.n() != first.n() {
+            return unequal("rows", &first.n(), &sample.n(), "");
         }
-        let theirs = view.rows();
-        let differs = |row: &usize| ours.weights[*row].to_bits() != theirs.weights[*row].to_bits();
-        if let Some(row) = (0..view.len()).find(differs) {
-            return unequal("weights", &ours.weights[row], &theirs.weights[row], &format!(" in row {row}"));
+        let weights = sample.row_weights();
+        let differs = |row: &usize| our_weights[*row].to_bits() != weights[*row].to_bits();
+        if let Some(row) = (0..weights.len()).find(differs) {
+            return unequal("weights", &our_weights[row], &weights[row], &format!(" in row {row}"));
         }
-        let differs = |row: &usize| ours.outcomes[*row] != theirs.outcomes[*row];
-        let are_labels = !first.has_confidences() && !view.has_confidences();
-        if let Some(row) = (0..view.len()).find(differs).filter(|_| are_labels) {
-            let [ours, theirs] = [ours.outcomes[row], theirs.outcomes[row]].map(u8::from);
-            return unequal("outcomes", &ours, &theirs, &format!(" in row {row}"));
+        let (Some(ours), Some(theirs)) = (&our_outcomes, sample.outcomes()) else { continue };
+        if let Some(row) = (0..ours.len()).find(|row| ours[*row] != theirs[*row]) {
+            return unequal("outcomes", &ours[row], &theirs[row], &format!(" in row {row}"));
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::{Setting, Settings, Spec};
 use crate::Error;
-use crate::data::{BinaryView, InputReport};
+use crate::data::{BinaryView, Distributions, InputReport, Multiclass};
 use crate::numerics::sum::Sum;
 use crate::sketch::Sketch;
 
@@ -61,6 +61,14 @@ impl Estimate {
     /// Of the rows of a sketch.
     pub(crate) fn of_sketch(self, sketch: &Sketch) -> Self {
         self.of_rows(sketch.n(), sketch.report())
+    }
+
+    /// Of rows of classes, all together.
+    pub fn of_classes(self, rows: &Distributions<'_>) -> Self {
+        let of_rows = self.of_rows(rows.len() as u64, rows.report());
+        of_rows
+            .with("multiclass", Multiclass::AllClasses.to_string().as_str())
+            .with("n_classes", rows.n_classes() as u64)
     }
 
     /// Of `n` rows with this report on the input.

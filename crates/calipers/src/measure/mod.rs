@@ -18,7 +18,7 @@ pub use settings::{Setting, Settings};
 pub use spec::{Cost, Family, FromSketch, OptionDefault, OptionKind, OptionSpec, Role, Spec};
 
 use crate::Error;
-use crate::data::{BinaryView, PlainRows};
+use crate::data::{BinaryView, Distributions, Multiclass, PlainRows};
 use crate::inference::{Clusters, Resampler, RowBracket, RowResampler};
 use crate::link::{Link, Logistic};
 use crate::sketch::Sketch;
@@ -96,6 +96,24 @@ pub trait Measure: Send + Sync {
         Err(Error::setting("measure", rule, "one that needs the rows"))
     }
 
+    /// Measures rows of classes, all classes together. Unless overridden, it returns an error, since
+    /// the measure is of one outcome. A measure that overrides it can take classes so by default:
+    /// [`Spec::several_classes`].
+    fn estimate_all_classes(&self, rows: &Distributions<'_>) -> Result<Estimate, Error> {
+        let _ = rows;
+        Err(of_one_outcome(self.spec()))
+    }
+
+    /// The measure of resampled rows of classes, for a measure of all classes together.
+    fn all_classes_resampler<'a>(
+        &'a self,
+        rows: Distributions<'a>,
+        clusters: Option<&'a Clusters>,
+    ) -> Result<Box<dyn Resampler + 'a>, Error> {
+        let _ = (rows, clusters);
+        Err(of_one_outcome(self.spec()))
+    }
+
     /// Where the population's value is, with the influence of each row on either end, for measures
     /// that know how their bias depends on the place ([`Bracket`](crate::inference::Bracket)). Sums
     /// of squares of the influences, or of their sums by cluster, give standard errors, and
@@ -143,4 +161,12 @@ pub trait Measure: Send + Sync {
         let _ = rows;
         None
     }
+}
+
+fn of_one_outcome(spec: &Spec) -> Error {
+    let of_classes = registry::all().iter().filter(|entry| entry.spec.several_classes == Multiclass::AllClasses);
+    let names: Vec<&str> = of_classes.map(|entry| entry.spec.name).collect();
+    let rule =
+        format!("\"top_class\", \"classwise\" or a class for {}, since only {} take", spec.name, names.join(" and "));
+    Error::setting("multiclass", format!("{rule} all classes together"), "\"all_classes\"")
 }

@@ -1,5 +1,7 @@
 //! What a measure is: its name, what people call it, what its values mean, and its options.
 
+use crate::data::Multiclass;
+
 /// The description of a measure, from which tables, checks and bindings are made.
 ///
 /// # Example
@@ -39,6 +41,9 @@ pub struct Spec {
     pub cost: Cost,
     /// What a sketch can answer.
     pub from_sketch: FromSketch,
+    /// What [`Multiclass::Auto`] means for three classes or more: [`Multiclass::TopClass`], or
+    /// [`Multiclass::AllClasses`] for a measure that takes a distribution over classes.
+    pub several_classes: Multiclass,
     /// Its options, in the order of a signature.
     pub options: &'static [OptionSpec],
 }
@@ -176,6 +181,7 @@ impl Spec {
             biased_up: true,
             cost: Cost::Slow,
             from_sketch: FromSketch::Nothing,
+            several_classes: Multiclass::TopClass,
             options: &[],
         }
     }
@@ -201,6 +207,8 @@ impl Spec {
         cost: Cost;
         /// What a sketch can answer.
         from_sketch: FromSketch;
+        /// What it takes of three classes or more unless something else is requested.
+        several_classes: Multiclass;
         /// Its options.
         options: &'static [OptionSpec];
     }
@@ -215,6 +223,14 @@ impl Spec {
     pub const fn unbiased(mut self) -> Self {
         self.biased_up = false;
         self
+    }
+
+    /// What it measures of rows with so many classes, where this was requested.
+    pub fn multiclass(&self, requested: Multiclass, n_classes: usize) -> Multiclass {
+        match (requested, n_classes) {
+            (Multiclass::Auto, 3..) => self.several_classes,
+            _ => requested.resolved(n_classes),
+        }
     }
 
     /// Whether a larger value is worse.

@@ -21,7 +21,7 @@ pub(crate) mod spline;
 pub(crate) mod tcal;
 
 pub use binned::{Bin, BinnedEce, Compat, DebiasedEce, NBins, Norm, Strategy, SweepEce};
-pub use clinical::{CalibrationIndex, CalibrationIndices, IndexStatistic, ObservedExpected};
+pub use clinical::{CalibrationIndex, CalibrationIndices, IndexStatistic, Loess, ObservedExpected};
 pub use corp::{Corp, CorpDecomposition, IsotonicCurve, ProperScore};
 pub use cox::{CoxCalibration, CoxCoefficient, CoxFit};
 pub use cumulative::{CumulativeCalibrationError, CumulativeCurve, CumulativeStatistic};
@@ -31,7 +31,7 @@ pub use kde::{Bandwidth, BetaKdeEce, CanonicalKdeEce, KdeEce, KdeKernel};
 pub use kernel::KernelCalibrationError;
 pub use ls_ece::{LsCurve, LsEce, LsEceSampled, Sigma};
 pub(crate) use probabilities::{Group, Pooled, Probabilities, split_key};
-pub use scores::{BrierScore, LogLoss};
+pub use scores::{BrierScore, LogLoss, ScaleByHalf};
 pub use smooth_ece::{SmoothEce, SmoothMethod, SmoothSigma, Smoothing};
 pub use spline::{SplineCalibrationError, SplineCurve};
 pub use tcal::TCal;

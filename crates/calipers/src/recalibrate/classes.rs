@@ -92,7 +92,11 @@ pub(crate) struct Chosen<'a> {
 }
 
 impl<'a> Chosen<'a> {
-    pub(crate) fn new(scores: &'a ClassScores<'a>, is_chosen: &'a (dyn Fn(usize) -> bool + Sync), counts: bool) -> Self {
+    pub(crate) fn new(
+        scores: &'a ClassScores<'a>,
+        is_chosen: &'a (dyn Fn(usize) -> bool + Sync),
+        counts: bool,
+    ) -> Self {
         let (mut total, mut squares, mut n) = (Fixed::default(), Fixed::default(), 0);
         for index in (0..scores.len()).filter(|index| is_chosen(*index)) {
             let weight = scores.weight(index);
@@ -100,7 +104,8 @@ impl<'a> Chosen<'a> {
             squares.add(weight * weight);
             n += u64::from(weight > 0.0);
         }
-        let effective = if counts { total.value() * scores.weight_unit } else { total.value().powi(2) / squares.value() };
+        let effective =
+            if counts { total.value() * scores.weight_unit } else { total.value().powi(2) / squares.value() };
         Chosen { scores, is_chosen, total: total.value(), effective_n: effective, n }
     }
 
@@ -195,7 +200,8 @@ impl<'a> Chosen<'a> {
             return Err(Error::setting("rows", rule, got));
         }
         if ridge == 0.0 && !chunks.iter().any(|(_, is_wrong)| *is_wrong) {
-            let rule = "with a label that has not the largest score where ridge is 0, since there is no finite slope else";
+            let rule =
+                "with a label that has not the largest score where ridge is 0, since there is no finite slope else";
             return Err(Error::setting("rows", rule, format!("{} rows, and none is", self.n)));
         }
         Ok(())
@@ -263,14 +269,17 @@ impl Recalibrate {
         let mixture = match (self.method, self.mixture) {
             (Method::Identity, _) => 0.0,
             (_, Some(mixture)) => mixture,
-            (_, None) => if n_classes > 2 { 1.0 / (rows.effective_n + 1.0) } else { 0.0 },
+            (_, None) => {
+                if n_classes > 2 {
+                    1.0 / (rows.effective_n + 1.0)
+                } else {
+                    0.0
+                }
+            }
         };
         let map = ClassMap { method: self.method, n_classes, slope, mixture, clip: self.clip };
-        let parameter = |found: &Slope| Parameter {
-            name: "slope",
-            value: found.value,
-            standard_error: Some(found.standard_error),
-        };
+        let parameter =
+            |found: &Slope| Parameter { name: "slope", value: found.value, standard_error: Some(found.standard_error) };
         let mut occurs = vec![false; n_classes];
         scores.labels.iter().for_each(|label| occurs[*label as usize] = true);
         let absent = (0..n_classes).filter(|class| !occurs[*class]);

@@ -136,11 +136,8 @@ impl CrossFit {
             }
         };
         // The estimate itself is never outside of its interval.
-        let interval = GainInterval {
-            lower: (-upper).min(-cross_fitted),
-            upper: (-lower).max(-cross_fitted),
-            level: self.level,
-        };
+        let interval =
+            GainInterval { lower: (-upper).min(-cross_fitted), upper: (-lower).max(-cross_fitted), level: self.level };
         let top_class_changed = atoms.share(|h| (h > 0.0) != (fit.map.apply(h) > 0.5));
         let mut outputs: Vec<f64> = atoms.atoms.iter().map(|atom| fit.map.apply(atom.h)).collect();
         outputs.dedup();

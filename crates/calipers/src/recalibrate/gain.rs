@@ -57,7 +57,8 @@ impl Evidence {
         let r = length * bend.stretch;
         let [least, middle, most] = component(r, dimension, 0.5 * (1.0 - level));
         let across = z * (1.0 - bend.cosine * bend.cosine).sqrt();
-        let toward = |end: f64| bend.cosine * middle + (bend.cosine * (end - middle)).hypot(across) * (end - middle).signum();
+        let toward =
+            |end: f64| bend.cosine * middle + (bend.cosine * (end - middle)).hypot(across) * (end - middle).signum();
         let change = |component: f64| self.in_sample + unit * length * (bend.cosine * r - component);
         (change(toward(most)), change(toward(least)))
     }

@@ -90,17 +90,16 @@ impl Improvement {
             Verdict::Helps => format!("{name} helps: {change}."),
             Verdict::Hurts => format!("{name} hurts: {change}."),
             Verdict::NoDifference => format!("There is no evidence that {} helps or hurts: {change}.", lowered(name)),
-            Verdict::NothingToFix => format!("There is no evidence of anything to fix. With {}, {change}.", lowered(name)),
+            Verdict::NothingToFix => {
+                format!("There is no evidence of anything to fix. With {}, {change}.", lowered(name))
+            }
         };
         let Some(floor) = &self.floor else { return found };
         let p = p_value(floor.p_value);
         let calibrated = format!("a calibrated model would seem to gain {} on its own rows", show(floor.mean));
         let significant = floor.p_value <= 1.0 - self.interval.level + 1e-12;
-        let before = if significant {
-            "The predictions are miscalibrated"
-        } else {
-            "The predictions may well be calibrated"
-        };
+        let before =
+            if significant { "The predictions are miscalibrated" } else { "The predictions may well be calibrated" };
         format!("{found} {before} ({p}; {calibrated}, this one {}).", show(floor.value))
     }
 }

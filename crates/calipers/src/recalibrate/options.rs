@@ -8,12 +8,12 @@ use super::method::Method;
 use super::newton::FitBound;
 use super::rows::{Atoms, Ordered};
 use super::table::{Between, Table};
+use crate::Error;
 use crate::data::{Binary, BinaryView, Sample};
 use crate::inference::Clusters;
 use crate::numerics::cholesky::Symmetric;
 use crate::numerics::sum::Sum;
 use crate::setters::setters;
-use crate::Error;
 
 /// Fits a recalibration map: from predictions with outcomes to a [`Fit`].
 ///
@@ -203,15 +203,15 @@ impl Recalibrate {
             return Ok(Fitted { map, formula: None, effective_parameters: 0.0, spread: None });
         }
         atoms.check_outcomes()?;
-        let mixture = self.mixture.unwrap_or(if self.method.is_table() { 1.0 / (atoms.effective_n + 1.0) } else { 0.0 });
+        let mixture =
+            self.mixture.unwrap_or(if self.method.is_table() { 1.0 / (atoms.effective_n + 1.0) } else { 0.0 });
         if self.method.is_table() {
             let (table, n_steps) = Table::fit(self.method, atoms, self.between);
             let map = BinaryMap { method: self.method, parameters: Vec::new(), table: Some(table), mixture, clip };
             return Ok(Fitted { map, formula: None, effective_parameters: n_steps as f64, spread: None });
         }
         let formula = Fitter { method: self.method, ridge: self.ridge_in_use() }.fit(design, atoms)?;
-        let map =
-            BinaryMap { method: self.method, parameters: formula.theta.clone(), table: None, mixture, clip };
+        let map = BinaryMap { method: self.method, parameters: formula.theta.clone(), table: None, mixture, clip };
         Ok(Fitted { map, effective_parameters: formula.effective_parameters(), formula: Some(formula), spread: None })
     }
 
@@ -222,8 +222,7 @@ impl Recalibrate {
         let n_events = atoms.effective_n * atoms.totals[0].min(atoms.totals[1]) / atoms.total();
         if n_events < 5.0 || atoms.effective_n < 20.0 {
             let n_parameters = fitted.formula.as_ref().map_or(0, |formula| formula.free.len()) as f64;
-            let ridge_share =
-                if n_parameters > 0.0 { 1.0 - fitted.effective_parameters / n_parameters } else { 0.0 };
+            let ridge_share = if n_parameters > 0.0 { 1.0 - fitted.effective_parameters / n_parameters } else { 0.0 };
             notes.push(Note::FewEvents { n_events, ridge_share: ridge_share.clamp(0.0, 1.0) });
         }
         if atoms.atoms.len() <= 3 {

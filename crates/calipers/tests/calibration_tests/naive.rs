@@ -1,6 +1,8 @@
 //! Statistics against slow versions with sums over all rows, with ties and weights.
 
-use calipers::inference::calibration_tests::{CoxTest, CumulativeTest, HosmerLemeshow, Spiegelhalter};
+use calipers::inference::calibration_tests::{
+    CalibrationTest, CoxTest, CumulativeTest, HosmerLemeshow, Quantiles, Spiegelhalter,
+};
 use calipers::{CoxCalibration, Input};
 use proptest::prelude::*;
 
@@ -123,4 +125,76 @@ proptest! {
         prop_assert!((result.statistic - score).abs() <= 1e-6 * (1.0 + score), "{} {score}", result.statistic);
         prop_assert_eq!(result.settings.text("statistic"), Some("score"));
     }
+}
+
+/// R's `quantile` (type 7) and `cut` with `include.lowest`, and H over the groups.
+fn naive_hoslem(p: &[f64], y: &[bool], n_groups: usize) -> (f64, usize) {
+    let mut sorted = p.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let quantile = |group: usize| {
+        let place = (p.len() - 1) as f64 * group as f64 / n_groups as f64;
+        let (below, h) = (place.floor() as usize, place - place.floor());
+        if h < 1e-9 { sorted[below] } else { (1.0 - h) * sorted[below] + h * sorted[(below + 1).min(p.len() - 1)] }
+    };
+    let mut edges: Vec<f64> = (0..=n_groups).map(quantile).collect();
+    edges.dedup();
+    let (mut h, mut n_occupied) = (0.0, 0);
+    for (place, ends) in edges.windows(2).enumerate() {
+        let inside = |p: f64| (p > ends[0] || (place == 0 && p == ends[0])) && p <= ends[1];
+        let rows: Vec<(f64, bool)> = p.iter().copied().zip(y.iter().copied()).filter(|(p, _)| inside(*p)).collect();
+        let n = rows.len() as f64;
+        if n == 0.0 {
+            continue;
+        }
+        n_occupied += 1;
+        let expected: f64 = rows.iter().map(|row| row.0).sum();
+        let observed = rows.iter().filter(|row| row.1).count() as f64;
+        h += (observed - expected).powi(2) / expected + (observed - expected).powi(2) / (n - expected);
+    }
+    (h, n_occupied)
+}
+
+#[test]
+fn interpolated_quantiles_make_the_groups_of_r() {
+    for (n, rounding) in [(47, 0.0), (500, 0.0), (500, 40.0)] {
+        let place = |k: usize, step: f64| 0.02 + 0.96 * (k as f64 * step).fract();
+        let p = (1..=n).map(|k| place(k, 0.618_033_988_749_894_9));
+        let p: Vec<f64> =
+            p.map(|p| if rounding > 0.0 { (p * rounding).ceil() / (rounding + 1.0) } else { p }).collect();
+        let y: Vec<bool> = (1..=n).map(|k| place(k, 0.754_877_666_246_692_7) < p[k - 1]).collect();
+        let predictions = Input::probabilities(&p, &y).check().unwrap();
+        for n_groups in [2, 7, 10, 15] {
+            let test = HosmerLemeshow::new().n_groups(n_groups).quantiles(Quantiles::Interpolated);
+            let found = test.null_distribution(Asymptotic).test(&predictions.binary().unwrap()).unwrap();
+            let (h, n_occupied) = naive_hoslem(&p, &y, n_groups);
+            assert!(close(found.statistic, h), "{n} rows, {n_groups} groups: {} {h}", found.statistic);
+            assert_eq!(found.degrees_of_freedom, Some(n_occupied as f64));
+        }
+    }
+}
+
+/// Six rows in four groups: quantiles 0.225, 0.35 and 0.475 of 0.1, 0.2, …, 0.6, so groups of 2, 1, 1
+/// and 2 rows. By mass they begin at rows 0, 2, 3 and 5: 2, 1, 2 and 1 rows.
+#[test]
+fn interpolated_quantiles_by_hand() {
+    let (p, y) = ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0, 1, 0, 0, 1, 1]);
+    let predictions = Input::probabilities(&p, &y).check().unwrap();
+    let view = predictions.binary().unwrap();
+    let h = |quantiles: Quantiles| {
+        let test = HosmerLemeshow::new().n_groups(4).quantiles(quantiles).null_distribution(Asymptotic);
+        test.test(&view).unwrap().statistic
+    };
+    let group =
+        |n: f64, expected: f64, observed: f64| (observed - expected).powi(2) * (1.0 / expected + 1.0 / (n - expected));
+    let interpolated = group(2.0, 0.3, 1.0) + group(1.0, 0.3, 0.0) + group(1.0, 0.4, 0.0) + group(2.0, 1.1, 2.0);
+    assert!((h(Quantiles::Interpolated) - interpolated).abs() < 1e-12);
+    let mass = group(2.0, 0.3, 1.0) + group(1.0, 0.3, 0.0) + group(2.0, 0.9, 1.0) + group(1.0, 0.6, 1.0);
+    assert!((h(Quantiles::Mass) - mass).abs() < 1e-12);
+    let weighted = Input::probabilities(&p, &y).weights(&[1.0, 2.0, 1.0, 1.0, 1.0, 1.0]).check().unwrap();
+    let test = HosmerLemeshow::new().quantiles(Quantiles::Interpolated);
+    assert_eq!(
+        test.test(&weighted.binary().unwrap()).unwrap_err().to_string(),
+        "quantiles must be \"mass\" for rows of different weights, between which quantiles are not interpolated, got \
+         \"interpolated\""
+    );
 }

@@ -2,7 +2,8 @@
 //! weights.
 
 use calipers::{
-    BetaKdeEce, BinnedEce, BrierScore, CanonicalKdeEce, Input, Measure, Multiclass, Norm, Strategy as Bins, Ties,
+    BetaKdeEce, BinnedEce, BrierScore, CanonicalKdeEce, Input, LogLoss, Measure, Multiclass, Norm, Strategy as Bins,
+    Ties,
 };
 use proptest::prelude::*;
 
@@ -119,6 +120,35 @@ proptest! {
                 prop_assert!(found >= of(Multiclass::TopClass, Ties::First) - 1e-12);
             }
         }
+        let total: f64 = weights.iter().sum();
+        let mean = |loss: &dyn Fn(&ClassRow) -> f64| rows.iter().map(|row| row.2 * loss(row)).sum::<f64>() / total;
+        let of_classes = |measure: &dyn Measure| {
+            let found = predictions.estimate(Multiclass::Auto, Ties::First, measure).unwrap();
+            assert_eq!(found.settings.text("multiclass"), Some("all_classes"));
+            (found.value, found.numerical_bound, found.n_clipped)
+        };
+        let squares = mean(&|(p, label, _)| (0..k).map(|c| (f64::from(c == *label) - p[c]).powi(2)).sum());
+        for (brier, expected) in [(BrierScore::new(), squares), (BrierScore::new().scale_by_half(true), squares / 2.0)] {
+            let (value, bound, _) = of_classes(&brier);
+            prop_assert!((value - expected).abs() <= bound + 1e-14, "{value} {expected}");
+        }
+        for clip in [1e-15, 0.01] {
+            let entropy = mean(&|(p, label, _)| -p[*label].clamp(clip, 1.0 - clip).ln());
+            let n_clipped = rows.iter().filter(|row| !(clip..=1.0 - clip).contains(&row.0[row.1])).count() as u64;
+            let (value, bound, found_clipped) = of_classes(&LogLoss::new().clip(clip));
+            prop_assert!((value - entropy).abs() <= bound + 1e-12 && found_clipped == n_clipped, "{value} {entropy}");
+        }
+        // Logarithms of probabilities are raw scores.
+        let logs: Vec<f64> = scores.iter().map(|p| p.max(1e-30).ln() + 3.0).collect();
+        let single: Vec<f32> = logs.iter().map(|z| *z as f32).collect();
+        let raw = Input::logits(&logs, &labels).classes(k).weights(&weights).check().unwrap();
+        let raw_single = Input::logits(&single, &labels).classes(k).weights(&weights).check().unwrap();
+        let entropy = mean(&|(p, label, _)| -p[*label].max(1e-30).ln());
+        for (predictions, tolerance) in [(&raw, 1e-12), (&raw_single, 1e-5)] {
+            let of = |measure: &dyn Measure| predictions.estimate(Multiclass::AllClasses, Ties::First, measure).unwrap();
+            prop_assert!((of(&LogLoss::new()).value - entropy).abs() < tolerance * (1.0 + entropy));
+            prop_assert!((of(&BrierScore::new()).value - squares).abs() < tolerance);
+        }
         let brier = predictions.estimate(Multiclass::Classwise, Ties::First, &BrierScore::new()).unwrap().value;
         let each: f64 = (0..k).map(|class| naive_brier(&one_class(&rows, class))).sum();
         prop_assert!((brier - each / k as f64).abs() < 1e-12);
@@ -161,4 +191,44 @@ fn classwise_binned_error_is_the_mean_over_classes() {
     // and .1 .1 .4.
     let of_class = [(0.3 + 0.1 + 0.7) / 3.0, (0.2 + 0.2 + 0.3) / 3.0, (0.2 + 0.4) / 3.0];
     assert!((found.value - of_class.iter().sum::<f64>() / 3.0).abs() < 1e-15);
+}
+
+#[test]
+fn two_classes_are_one_outcome_unless_all_are_requested() {
+    let (two, y) = ([0.9, 0.1, 0.4, 0.6, 0.75, 0.25], [0, 0, 1]);
+    let predictions = Input::probabilities(&two, &y).classes(2).check().unwrap();
+    let value = |how: Multiclass, measure: &dyn Measure| predictions.estimate(how, Ties::First, measure).unwrap().value;
+    let brier = (0.01 + 0.36 + 0.5625) / 3.0;
+    assert!((value(Multiclass::Auto, &BrierScore::new()) - brier).abs() < 1e-15);
+    assert!((value(Multiclass::Auto, &BrierScore::new().scale_by_half(false)) - 2.0 * brier).abs() < 1e-15);
+    assert!((value(Multiclass::AllClasses, &BrierScore::new()) - 2.0 * brier).abs() < 1e-15);
+    assert!((value(Multiclass::AllClasses, &BrierScore::new().scale_by_half(true)) - brier).abs() < 1e-15);
+    let loss = value(Multiclass::Auto, &LogLoss::new());
+    assert!((value(Multiclass::AllClasses, &LogLoss::new()) - loss).abs() < 1e-15);
+}
+
+#[test]
+fn far_raw_scores_have_a_finite_cross_entropy() {
+    // A wrong class by a million and by a thousand, and a right one.
+    let logits = [1e6, 0.0, -5.0, 0.0, 1e3, 0.0, 0.0, 0.0, 50.0];
+    let predictions = Input::logits(&logits, &[1, 2, 2]).classes(3).check().unwrap();
+    let loss = predictions.estimate(Multiclass::Auto, Ties::First, &LogLoss::new()).unwrap();
+    assert!((loss.value - (1e6 + 1e3 + 2.0 * (-50f64).exp()) / 3.0).abs() <= loss.numerical_bound);
+    let brier = predictions.estimate(Multiclass::Auto, Ties::First, &BrierScore::new()).unwrap();
+    assert!((brier.value - 4.0 / 3.0).abs() <= brier.numerical_bound);
+}
+
+#[test]
+fn measures_of_one_outcome_do_not_take_all_classes() {
+    let predictions = Input::probabilities(&[0.2, 0.3, 0.5], &[2]).classes(3).check().unwrap();
+    let text = |error: calipers::Error| error.to_string();
+    let found = predictions.estimate(Multiclass::AllClasses, Ties::First, &BinnedEce::new()).unwrap_err();
+    assert_eq!(
+        text(found),
+        "multiclass must be \"top_class\", \"classwise\" or a class for expected_calibration_error, since only \
+         brier_score and log_loss take all classes together, got \"all_classes\""
+    );
+    let plain = Input::probabilities(&[0.2, 0.3], &[0, 1]).check().unwrap();
+    let found = plain.estimate(Multiclass::AllClasses, Ties::First, &LogLoss::new()).unwrap_err();
+    assert_eq!(text(found), "multiclass must be left out for a plain column of scores, got \"all_classes\"");
 }

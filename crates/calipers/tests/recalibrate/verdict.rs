@@ -142,7 +142,8 @@ fn table_of_coverage() {
     ];
     let n_runs = std::env::var("RUNS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000);
     let sizes = std::env::var("SIZES").unwrap_or("200,1000,5000".to_owned());
-    let methods = std::env::var("METHODS").unwrap_or("shift,temperature,platt,beta,isotonic,centred_isotonic".to_owned());
+    let methods =
+        std::env::var("METHODS").unwrap_or("shift,temperature,platt,beta,isotonic,centred_isotonic".to_owned());
     for law in [WIDE, Law::Skew] {
         for method in methods.split(',').map(|name| name.parse::<Method>().unwrap()) {
             for n in sizes.split(',').map(|n| n.parse::<usize>().unwrap()) {
@@ -150,7 +151,14 @@ fn table_of_coverage() {
                     let s = simulate(&Recalibrate::new(method), law, truth, n, n_runs);
                     println!(
                         "{law:?} {} n {n} {name}: covered {:.3} (above {:.3} below {:.3}) helps {:.3} wrongly {:.4} hurts {:.3} n width {:.2}",
-                        method.name(), s.covered, s.above, s.below, s.helps, s.wrongly, s.hurts, s.width * n as f64
+                        method.name(),
+                        s.covered,
+                        s.above,
+                        s.below,
+                        s.helps,
+                        s.wrongly,
+                        s.hurts,
+                        s.width * n as f64
                     );
                 }
             }
@@ -221,7 +229,9 @@ fn the_order_of_rows_and_threads_change_no_bit_of_the_verdict() {
         assert_eq!(bits(&first), bits(&second), "{method:?}");
     }
     // Weights that count rows, which are then dealt out one by one.
-    assert!((improve(&CrossFit::new(Recalibrate::new(Method::Platt)), &data.logits, &labels).gain - 0.0965).abs() < 0.01);
+    assert!(
+        (improve(&CrossFit::new(Recalibrate::new(Method::Platt)), &data.logits, &labels).gain - 0.0965).abs() < 0.01
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::data::sequence;
 
 /// Rows of three classes with labels drawn from probabilities ∝ p^(1/heat): calibrated for a heat
 /// of 1, overconfident above.
-fn rows(n: usize, heat: f64, seed: u64) -> (Vec<f64>, Vec<u32>) {
+pub(crate) fn rows(n: usize, heat: f64, seed: u64) -> (Vec<f64>, Vec<u32>) {
     let mut next = sequence(seed);
     (0..30).for_each(|_| _ = next());
     let (mut probabilities, mut labels) = (Vec::new(), Vec::new());

@@ -1,6 +1,7 @@
 //! Noise floors, intervals and assessments: the grid against rows, tests against their size,
 //! intervals against known populations.
 
+mod all_classes;
 mod assessment;
 mod classwise;
 mod clusters;

@@ -2,7 +2,7 @@
 
 use calipers::inference::{Parts, holm};
 use calipers::measure::FromSketch;
-use calipers::{Assessment, Error, Estimate, InputReport, NoiseFloor, Sample};
+use calipers::{Assessment, Error, Estimate, InputReport, Multiclass, NoiseFloor, Sample};
 use indicatif::ProgressBar;
 
 use super::classes::OfClass;
@@ -10,7 +10,7 @@ use super::floor::Floors;
 use super::selected::Selected;
 use crate::args::significance::Significance;
 use crate::commands::assess::tests_of_calibration::{Tested, Tests};
-use crate::dataset::model::Measured;
+use crate::dataset::model::{Columns, Measured};
 use crate::progress;
 
 /// One or more measures of the same rows.
@@ -123,6 +123,15 @@ impl Analysis<'_> {
             How::Assess { .. } => FromSketch::Assessment,
         };
         self.selected.iter().all(|selected| selected.measure.spec().from_sketch >= needed)
+    }
+
+    /// Whether a measure takes all classes of these rows together, which a sketch does not have.
+    pub(super) fn needs_classes(&self, models: &[Measured<()>]) -> bool {
+        let takes_all = |columns: &Columns| {
+            let of_measure = |selected: &Selected| columns.multiclass_of(selected.measure.spec());
+            self.selected.iter().any(|selected| of_measure(selected) == Multiclass::AllClasses)
+        };
+        models.iter().filter_map(|model| model.columns.as_ref()).any(takes_all)
     }
 
     pub(super) fn run(&self, sample: Sample<'_>) -> Result<Answers, Error> {

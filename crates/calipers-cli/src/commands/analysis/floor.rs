@@ -89,13 +89,15 @@ fn takes_long(measure: &dyn Measure, sample: Sample<'_>) -> Option<String> {
     if sample.is_classwise() {
         return Some("the value is a mean over classes, which are resampled together".to_owned());
     }
-    let view = sample.view()?;
+    if sample.is_sketch() {
+        return None;
+    }
     let too_many =
-        || (view.len() as u64 > MOST_ROWS).then(|| format!("there are more than {} rows", number::count(MOST_ROWS)));
-    match measure.spec().cost {
-        Cost::Quick => too_many(),
+        || (sample.n() > MOST_ROWS).then(|| format!("there are more than {} rows", number::count(MOST_ROWS)));
+    match (measure.spec().cost, sample.view()) {
+        (Cost::Quick, _) => too_many(),
         // On a grid, but not with every noise: then there are no influence values either.
-        Cost::AnyNumberOfRows => too_many()
+        (Cost::AnyNumberOfRows, Some(view)) => too_many()
             .filter(|_| measure.resampler(view, None).is_ok_and(|resampler| resampler.influence_deviation().is_none())),
         _ => Some("it takes long".to_owned()),
     }

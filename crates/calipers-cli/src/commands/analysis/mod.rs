@@ -46,7 +46,8 @@ impl Reading<'_> {
     /// The results of these files.
     pub(crate) fn run_on(self, files: &[InputFile], analysis: &Analysis<'_>) -> Result<Results> {
         let FilesArgs { input, together } = self.files;
-        let sketch = self.options.sketch_options().filter(|_| input.rules.multiclass != Multiclass::Classwise);
+        let of_several = matches!(input.rules.multiclass, Multiclass::Classwise | Multiclass::AllClasses);
+        let sketch = self.options.sketch_options().filter(|_| !of_several);
         let instead_of_rows = sketch.clone().filter(|_| analysis.sketch_is_enough());
         let reader = Reader { args: input, cluster: self.cluster, sketch: instead_of_rows };
         if *together {
@@ -55,11 +56,20 @@ impl Reading<'_> {
             }
             let Some(options) = &sketch else { bail!(NEEDS_ROWS) };
             let all = files::merged(files, |file| reader.open_sketches(file, options), merge)?;
+            if analysis.needs_classes(&all.models) {
+                bail!(NEEDS_CLASSES);
+            }
             return all.each_model(|place, model| analyse_sketches(analysis, model, &all.content[place]));
         }
         let mut results = Vec::new();
         for file in files {
-            results.extend(reader.open(file).and_then(|file| analyse(analysis, &file)).with_context(|| file.shown())?);
+            let opened = reader.open(file).and_then(|opened| match opened.content {
+                Content::Sketches(_) if analysis.needs_classes(&opened.models) => {
+                    Reader { args: input, cluster: self.cluster, sketch: None }.open(file)
+                }
+                _ => Ok(opened),
+            });
+            results.extend(opened.and_then(|file| analyse(analysis, &file)).with_context(|| file.shown())?);
         }
         Ok(results)
     }
@@ -84,6 +94,7 @@ fn analyse(analysis: &Analysis<'_>, dataset: &Dataset) -> Result<Results> {
 }
 
 fn analyse_rows(analysis: &Analysis<'_>, model: &Measured<()>, batch: &Batch, place: usize) -> Result<Results> {
+    let model = &model.measured_by(analysis.selected.iter().map(|selected| selected.measure.spec()));
     let predictions = batch.predictions(place)?;
     let mut all = analyse_batch(analysis, batch, &predictions)?;
     if batch.multiclass() == Multiclass::Classwise && analysis.each_class {
@@ -106,14 +117,8 @@ fn analyse_rows(analysis: &Analysis<'_>, model: &Measured<()>, batch: &Batch, pl
 
 fn analyse_batch(analysis: &Analysis<'_>, batch: &Batch, predictions: &Predictions<'_>) -> Result<Answers> {
     let clusters = batch.cluster_numbers(predictions)?;
-    let view;
-    let sample = match batch.multiclass() {
-        Multiclass::Classwise => Sample::classes(predictions, batch.ties()),
-        _ => {
-            view = batch.view(predictions)?;
-            Sample::from(&view)
-        }
-    };
+    let asked = predictions.asked(batch.multiclass(), batch.ties())?;
+    let sample = asked.sample();
     Ok(analysis.run(clusters.as_ref().map_or(sample, |clusters| sample.clusters(clusters)))?)
 }
 
@@ -154,3 +159,6 @@ fn with_groups<G: Sync>(
 
 const NEEDS_ROWS: &str = "--together makes a sketch of all files, which needs --noise gaussian or logistic, --link logistic, a \
      number of --n-bins of equal width without --compat, and no --multiclass classwise";
+
+const NEEDS_CLASSES: &str = "--together makes a sketch of all files, which has one outcome a row, but a score over all classes needs the \
+     rows; pass --multiclass top_class to measure the top class";

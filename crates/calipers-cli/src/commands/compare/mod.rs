@@ -4,7 +4,7 @@ pub(crate) mod paired;
 mod table;
 
 use anyhow::{Result, bail};
-use calipers::{BinaryView, Compare, Comparison, LsEce, Pair};
+use calipers::{Asked, Compare, Comparison, LsEce, Pair, Sample};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -68,11 +68,13 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<String> {
     let [first, _, ..] = &checked[..] else {
         bail!("a comparison needs two models or more: several --prob, or several files");
     };
-    let models: Vec<Measured<()>> = datasets.iter().flat_map(|dataset| dataset.models.clone()).collect();
+    let measured_by = |model: &Measured<()>| model.measured_by(selected.iter().map(|each| each.measure.spec()));
+    let models: Vec<Measured<()>> = datasets.iter().flat_map(|dataset| &dataset.models).map(measured_by).collect();
     let names = legend::names(&models);
-    let views = checked.iter().map(Checked::view).collect::<Result<Vec<BinaryView<'_>>>>()?;
+    let asked = checked.iter().map(Checked::asked).collect::<Result<Vec<Asked<'_>>>>()?;
     let clusters = first.dataset.content.cluster_numbers(&first.predictions)?;
-    let named: Vec<(&str, &BinaryView<'_>)> = names.iter().map(String::as_str).zip(&views).collect();
+    let named: Vec<(&str, Sample<'_>)> =
+        names.iter().map(String::as_str).zip(asked.iter().map(Asked::sample)).collect();
     let waiting = progress::waiting();
     let mut by_measure = Vec::new();
     for selected in selected {

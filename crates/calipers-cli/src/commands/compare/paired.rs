@@ -2,7 +2,7 @@
 //! which names the first row that differs.
 
 use anyhow::{Context, Result, bail};
-use calipers::{BinaryView, Predictions};
+use calipers::{Asked, BinaryView, Predictions};
 
 use crate::dataset::batch::Batch;
 use crate::dataset::files::InputFile;
@@ -60,6 +60,12 @@ fn must_have_rows_of(first: &Dataset<Batch>, other: &Dataset<Batch>, of_all: &st
 impl Checked<'_> {
     pub(crate) fn view(&self) -> Result<BinaryView<'_>> {
         self.dataset.content.view(&self.predictions).with_context(|| self.dataset.file.shown())
+    }
+
+    pub(crate) fn asked(&self) -> Result<Asked<'_>> {
+        let batch = &self.dataset.content;
+        let asked = self.predictions.asked(batch.multiclass(), batch.ties());
+        asked.with_context(|| self.dataset.file.shown())
     }
 
     /// None is compared on rows that were left out of another.

@@ -149,6 +149,7 @@ fn explanation(results: Results) -> String {
         if smoothed && n_resamples.is_some() { RESIDUAL.to_owned() } else { String::new() },
         if known(results).any(|known| known.direction().is_some()) { DIRECTION.to_owned() } else { String::new() },
         legend::BOUND.to_owned(),
+        legend::all_classes(estimates()),
         link.filter(|link| *link != "logistic").map_or(String::new(), |link| format!("The link is {link}.\n")),
         if differ { legend::SIGMA_DIFFERS.to_owned() } else { String::new() },
         clipped.map_or(String::new(), |estimate| legend::clipped(estimate.settings.number("clip"))),

@@ -6,6 +6,7 @@ use super::{CalibrationTest, TestResult};
 use crate::Error;
 use crate::data::BinaryView;
 use crate::measure::Settings;
+use crate::names::names;
 use crate::numerics::chi_square;
 use crate::numerics::sum::Sum;
 use crate::setters::setters;
@@ -13,6 +14,19 @@ use crate::setters::setters;
 /// Outcomes of either kind that a group should expect at least, for the chi-square distribution to
 /// be good.
 const EXPECTED: f64 = 5.0;
+
+/// Where groups of rows end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Quantiles {
+    /// At the rows where the share of the weight passes 1/G, 2/G and so on.
+    #[default]
+    Mass,
+    /// At quantiles that are interpolated between rows, as R's `quantile` has them by default (type
+    /// 7); a group is open below and closed above, and the first is closed.
+    Interpolated,
+}
+
+names! { Quantiles, "quantiles"; Mass = "mass", Interpolated = "interpolated" }
 
 /// The test of Hosmer and Lemeshow: outcomes against predictions in groups of equal mass.
 ///
@@ -23,6 +37,8 @@ const EXPECTED: f64 = 5.0;
 /// Rows are in order of their probability, and one is in group ⌊G · (weight of all smaller ones) /
 /// (weight of all)⌋ of G: so ties are in one group, and with many of them there are fewer groups
 /// than requested. Without weights a group adds (observed - expected)² / (n p̄ (1 - p̄)).
+/// [`Quantiles::Interpolated`] makes the groups of R's `hoslem.test` (package ResourceSelection), for
+/// rows without weights.
 ///
 /// The p-value is that of a chi-square distribution with one degree of freedom for each occupied
 /// group, **for predictions that were not fitted on these rows**. Two fewer, as for a logistic
@@ -68,13 +84,14 @@ const EXPECTED: f64 = 5.0;
 #[derive(Debug, Clone)]
 pub struct HosmerLemeshow {
     n_groups: usize,
+    quantiles: Quantiles,
     fitted: bool,
     null: Null,
 }
 
 impl Default for HosmerLemeshow {
     fn default() -> Self {
-        HosmerLemeshow { n_groups: 10, fitted: false, null: Null::default() }
+        HosmerLemeshow { n_groups: 10, quantiles: Quantiles::Mass, fitted: false, null: Null::default() }
     }
 }
 
@@ -88,6 +105,9 @@ impl HosmerLemeshow {
     setters! {
         /// The number of groups, from 2 to 10,000.
         n_groups: usize;
+
+        /// Where the groups end.
+        quantiles: Quantiles;
 
         /// Whether the predictions are those of a logistic regression that was fitted on these
         /// rows: two degrees of freedom fewer.
@@ -107,10 +127,17 @@ impl HosmerLemeshow {
     /// Groups from the lowest to the highest probability; trials are told which is theirs.
     fn groups(&self, set: &mut TrialSet) -> Vec<GroupSums> {
         let total = set.0.iter().map(|trials| trials.total_weight()).collect::<Sum>().value();
+        let edges = match self.quantiles {
+            Quantiles::Mass => Vec::new(),
+            Quantiles::Interpolated => interpolated_quantiles(set, self.n_groups),
+        };
         let mut groups: Vec<GroupSums> = Vec::new();
         let (mut before, mut last) = (Sum::default(), None);
         for step in set.0.chunk_by_mut(|a, b| a.place == b.place) {
-            let position = (before.value() / total * self.n_groups as f64) as usize;
+            let position = match self.quantiles {
+                Quantiles::Mass => (before.value() / total * self.n_groups as f64) as usize,
+                Quantiles::Interpolated => edges.partition_point(|edge| *edge < step[0].p),
+            };
             if last != Some(position) {
                 groups.push(GroupSums::default());
                 last = Some(position);
@@ -129,6 +156,32 @@ impl HosmerLemeshow {
         }
         groups
     }
+}
+
+/// The quantiles at 1/G, 2/G, …, (G - 1)/G of rows of equal weight: between the order statistics
+/// x_j and x_(j+1), j + h = (n - 1) g / G, at (1 - h) x_j + h x_(j+1).
+fn interpolated_quantiles(set: &TrialSet, n_groups: usize) -> Vec<f64> {
+    let ends: Vec<u128> = set
+        .0
+        .iter()
+        .scan(0, |rows, trials| {
+            *rows += u128::from(trials.n);
+            Some(*rows)
+        })
+        .collect();
+    let (n, parts) = (ends.last().copied().unwrap_or(1), n_groups as u128);
+    let row = |index: u128| set.0[ends.partition_point(|end| *end <= index).min(ends.len() - 1)].p;
+    let quantile = |group: u128| {
+        let (index, rest) = ((n - 1) * group / parts, (n - 1) * group % parts);
+        let (below, above) = (row(index), row(index + 1));
+        // Exactly at a row where that is meant: rows at an edge belong to the group below it.
+        if rest == 0 || below == above {
+            return below;
+        }
+        let h = rest as f64 / parts as f64;
+        (1.0 - h) * below + h * above
+    };
+    (1..parts).map(quantile).collect()
 }
 
 /// Σ w, Σ w p, Σ w (1 - p) and Σ w² of a group.
@@ -179,6 +232,9 @@ impl CalibrationTest for HosmerLemeshow {
     fn test(&self, view: &BinaryView<'_>) -> Result<TestResult, Error> {
         self.check()?;
         let mut set = TrialSet::read(view, &*self.null.link)?;
+        let weighted = self.quantiles == Quantiles::Interpolated && set.0.iter().any(|trials| trials.weight != 1.0);
+        let rule = "\"mass\" for rows of different weights, between which quantiles are not interpolated";
+        Error::require(!weighted, "quantiles", rule, "\"interpolated\"")?;
         let groups = self.groups(&mut set);
         let variances: Vec<f64> = groups.iter().map(GroupSums::variance).collect();
         let h = statistic(&set, &set.observed(), &variances);
@@ -202,6 +258,7 @@ impl CalibrationTest for HosmerLemeshow {
         let settings = Settings::default()
             .with("n_groups", self.n_groups as u64)
             .with("n_groups_occupied", groups.len() as u64)
+            .with("quantiles", self.quantiles.name())
             .with("fitted", if self.fitted { "true" } else { "false" });
         Ok(TestResult {
             test: "hosmer_lemeshow",

@@ -27,7 +27,7 @@ mod trials;
 pub use adaptive_tcal::AdaptiveTCal;
 pub use cox::{CoefficientInterval, CoxInference, CoxTest};
 pub use cumulative::CumulativeTest;
-pub use hosmer_lemeshow::HosmerLemeshow;
+pub use hosmer_lemeshow::{HosmerLemeshow, Quantiles};
 pub use resampling::NullDistribution;
 pub use spiegelhalter::Spiegelhalter;
 pub(in crate::inference) use trials::{TrialSet, Trials};

@@ -39,7 +39,8 @@ pub(crate) struct AtRows {
     pub(crate) bounds: Vec<f64>,
     /// The weights of the rows, of which the largest is 1.
     pub(crate) weights: Option<Vec<f64>>,
-    pub(crate) sigma: f64,
+    /// Of the noise, where there is one.
+    pub(crate) sigma: Option<f64>,
     pub(crate) n_clipped: u64,
 }
 
@@ -61,7 +62,7 @@ impl LsEce {
             }
         };
         let gaps = rates.iter().zip(&points.logits).map(gap).collect();
-        Ok(AtRows { gaps, bounds, sigma, n_clipped: points.n_clipped, weights: points.weights })
+        Ok(AtRows { gaps, bounds, sigma: Some(sigma), n_clipped: points.n_clipped, weights: points.weights })
     }
 }
 

@@ -31,6 +31,7 @@ use std::ops::Bound;
 
 use rayon::prelude::*;
 
+pub(crate) use at_rows::AtRows;
 pub use curve::LsCurve;
 pub use sampled::LsEceSampled;
 pub use sigma::Sigma;

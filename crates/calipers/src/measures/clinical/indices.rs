@@ -1,83 +1,10 @@
-//! Measures of clinical prediction models: the observed / expected ratio, and the gaps of a
-//! smoothed curve.
+//! ICI, E50, E90 and Emax: the gaps of a smoothed curve at the rows.
 
-use super::prelude::*;
+use super::loess::Loess;
 use crate::data::InputReport;
-use crate::measures::ls_ece::{self, LsEce, Sigma};
-use crate::numerics::parallel;
+use crate::measures::ls_ece::{self, AtRows, LsEce, Sigma};
+use crate::measures::prelude::*;
 use crate::setters::setters;
-
-measure! {
-    /// Observed / expected ratio: outcomes that occurred for each that was predicted.
-    ///
-    /// # Definition
-    /// ```text
-    /// O/E = Σ_i w_i y_i / Σ_i w_i p_i
-    /// ```
-    /// # Assumptions
-    /// None. 1 if calibrated in the large, above 1 where too little was predicted.
-    ///
-    /// # Cost
-    /// O(n), one pass.
-    ///
-    /// # Accuracy
-    /// Numerical: compensated sums, a few units of rounding of the ratio. Statistical: consistent;
-    /// the expected count is taken as known.
-    ///
-    /// # Reference
-    /// Miller, Hui, Tierney, "Validation techniques for logistic regression models", Statistics in
-    /// Medicine 10, 1991.
-    ///
-    /// # Example
-    /// ```
-    /// use calipers::{Measure, Input, ObservedExpected};
-    ///
-    /// let predictions = Input::probabilities(&[0.5, 0.25, 0.25], &[1, 1, 0]).check()?;
-    /// assert_eq!(ObservedExpected::new().estimate(&predictions.binary()?)?.value, 2.0);
-    /// # Ok::<(), calipers::Error>(())
-    /// ```
-    pub struct ObservedExpected {
-        /// With the logistic link for raw scores.
-        new;
-
-        link: Link;
-    }
-}
-
-entry! { OBSERVED_EXPECTED = ObservedExpected::new();
-    Spec::coefficient("observed_expected", "Σ y / Σ p", 1.0)
-        .title("observed / expected")
-        .family(Family::Regression)
-        .cost(Cost::Quick)
-        .options(&[LINK])
-}
-
-impl Measure for ObservedExpected {
-    described! { OBSERVED_EXPECTED.spec }
-
-    fn estimate(&self, view: &BinaryView<'_>) -> Result<Estimate, Error> {
-        let rows = Probabilities::new(view, &*self.link)?;
-        let empty = || [Sum::default(); 3];
-        let sums = rows.sums(parallel::CHUNK, empty, |[observed, expected, weights], p, outcome, weight| {
-            expected.add(weight * p);
-            weights.add(weight);
-            if outcome {
-                observed.add(weight);
-            }
-        });
-        let [observed, expected, weights] = sums.map(Sum::value);
-        if !(expected > 0.0) {
-            return Err(Error::setting(
-                "probabilities",
-                "not all 0, since outcomes are divided by their sum",
-                "only 0",
-            ));
-        }
-        let value = observed / expected;
-        let bound = value * (8.0 * f64::EPSILON + rows.error() * weights / expected);
-        Ok(Estimate::new(self.spec(), value, bound).of(view).with("link", self.link.name()))
-    }
-}
 
 /// Which index of the gaps [`CalibrationIndex`] reports as its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -104,13 +31,14 @@ names! { IndexStatistic, "statistic";
 ///
 /// # Definition
 /// ```text
-/// gap_i = |E[Y | T = p_i] - p_i|,     T = ρ(h + ξ)        the curve of LS-ECE at each row's own probability
+/// gap_i = |curve(p_i) - p_i|,     curve(p) = E[Y | T = p], T = ρ(h + ξ)     that of LS-ECE, unless set
 /// ICI = Σ_i s_i gap_i,   E50, E90 = quantiles by weight,   Emax = the largest of the rows with weight
 /// ```
 /// A quantile is the gap at which the cumulated weight passes its level; where it meets it, the
-/// mean of both sides. The indices are mostly used with LOESS or splines as the smoother. Here it
-/// is that of [`LsEce`], a local mean on the logit axis, with its sigma, noise, link and clip: it
-/// depends on no knots or spans, and takes weights as they are.
+/// mean of both sides. The smoother is that of [`LsEce`], a local mean on the logit axis, with its
+/// sigma, noise, link and clip: it depends on no knots or spans, and takes weights as they are. With
+/// [`loess`](Self::loess) it is that of the published indices, local polynomials on the axis of
+/// probabilities.
 ///
 /// # Assumptions
 /// Independent rows. The curve is that of the same rows, each of which pulls it towards
@@ -118,10 +46,12 @@ names! { IndexStatistic, "statistic";
 ///
 /// # Cost
 /// O(n) by a grid for Gaussian noise, and a sort for the quantiles; for other noise, and logits
-/// that span more than 65,000 sigmas, all rows within reach for each row.
+/// that span more than 65,000 sigmas, all rows within reach for each row. LOESS compares all
+/// distinct probabilities, of which there may be 100,000.
 ///
 /// # Accuracy
-/// Numerical: `numerical_bound`, the mean or largest of the gaps' own bounds (`ls_ece/at_rows.rs`).
+/// Numerical: `numerical_bound`, the mean or largest of the gaps' own bounds (`ls_ece/at_rows.rs`,
+/// `clinical/loess.rs`).
 /// Statistical: biased up at small n sigma, even when calibrated.
 ///
 /// # Reference
@@ -141,6 +71,8 @@ names! { IndexStatistic, "statistic";
 #[derive(Debug, Clone, Default)]
 pub struct CalibrationIndex {
     smoother: LsEce,
+    /// In place of the smoother, but for its link.
+    loess: Option<Loess>,
     statistic: IndexStatistic,
 }
 
@@ -159,8 +91,10 @@ pub struct CalibrationIndices {
     pub ici_bound: f64,
     /// Bound on the numerical error of the others.
     pub largest_bound: f64,
-    /// The scale of the noise.
-    pub sigma: f64,
+    /// The name of the smoother.
+    pub smoother: &'static str,
+    /// The scale of the noise; `None` for LOESS.
+    pub sigma: Option<f64>,
     /// Rows measured.
     pub n: u64,
     /// Probabilities that were moved off 0 or 1 so that their logit is finite.
@@ -181,6 +115,29 @@ impl CalibrationIndex {
 
         /// The smoother: noise, link, sigma and clip are taken from it.
         smoother: LsEce;
+
+        /// LOESS as the smoother, with the link that was set.
+        loess: some Loess;
+    }
+
+    /// The smoother of that name: LOESS as it is given here, or that of LS-ECE.
+    pub fn smoother_named(self, name: &str, loess: Loess) -> Result<Self, Error> {
+        match name {
+            Loess::NAME => Ok(self.loess(loess)),
+            name if name == LsEce::NAME => Ok(self),
+            other => Err(Error::setting("smoother", crate::names::rule(&SMOOTHERS), format!("{other:?}"))),
+        }
+    }
+
+    fn at_rows(&self, view: &BinaryView<'_>) -> Result<AtRows, Error> {
+        match &self.loess {
+            Some(loess) => loess.at_rows(view, Measure::link(&self.smoother)),
+            None => self.smoother.at_rows(view),
+        }
+    }
+
+    fn smoother_name(&self) -> &'static str {
+        if self.loess.is_some() { Loess::NAME } else { LsEce::NAME }
     }
 
     /// The scale of the smoother's noise: a number, or [`Sigma::Auto`].
@@ -191,7 +148,7 @@ impl CalibrationIndex {
 
     /// All four indices.
     pub fn indices(&self, view: &BinaryView<'_>) -> Result<CalibrationIndices, Error> {
-        let at_rows = self.smoother.at_rows(view)?;
+        let at_rows = self.at_rows(view)?;
         let weight = |row: usize| at_rows.weights.as_ref().map_or(1.0, |weights| weights[row]);
         let mut weighted: Vec<(f64, f64)> =
             at_rows.gaps.iter().enumerate().map(|(row, gap)| (*gap, weight(row))).collect();
@@ -214,6 +171,7 @@ impl CalibrationIndex {
             emax: weighted.last().map_or(0.0, |row| row.0),
             ici_bound,
             largest_bound: largest_bound + 16.0 * f64::EPSILON,
+            smoother: self.smoother_name(),
             sigma: at_rows.sigma,
             n: view.len() as u64,
             n_clipped: at_rows.n_clipped,
@@ -261,12 +219,30 @@ const fn index(name: &'static str, title: &'static str, definition: &'static str
         .family(Family::Regression)
         .reference("Austin, Steyerberg, Statistics in Medicine 38, 2019")
         .range(0.0, 1.0)
-        .options(&[ls_ece::SIGMA, ls_ece::NOISE, ls_ece::CLIP, LINK])
+        .options(&OPTIONS)
 }
+
+const OPTIONS: [OptionSpec; 7] = [
+    OptionSpec::choice("smoother", &SMOOTHERS, "What makes the curve."),
+    OptionSpec::number("span", Loess::SPAN, "The share of the rows in a window of LOESS."),
+    OptionSpec::count("degree", Loess::DEGREE as u64, "The degree of the polynomials of LOESS."),
+    ls_ece::SIGMA,
+    ls_ece::NOISE,
+    ls_ece::CLIP,
+    LINK,
+];
+
+/// The default first.
+const SMOOTHERS: [&str; 2] = [LsEce::NAME, Loess::NAME];
 
 fn made(statistic: IndexStatistic, options: &Options<'_>) -> Result<Box<dyn Measure>, Error> {
     let smoother = LsEce::new().with_options(options)?;
-    Ok(Box::new(CalibrationIndex::new().statistic(statistic).smoother(smoother)))
+    let span = options.read("span")?.unwrap_or(Loess::SPAN);
+    let degree = options.read("degree")?.unwrap_or(Loess::DEGREE);
+    let name: Option<String> = options.read("smoother")?;
+    let index = CalibrationIndex::new().statistic(statistic).smoother(smoother);
+    let loess = Loess::new().span(span).degree(degree);
+    Ok(Box::new(index.smoother_named(name.as_deref().unwrap_or(LsEce::NAME), loess)?))
 }
 
 impl Measure for CalibrationIndex {
@@ -287,12 +263,16 @@ impl Measure for CalibrationIndex {
             IndexStatistic::E90 => (indices.e90, indices.largest_bound),
             IndexStatistic::Emax => (indices.emax, indices.largest_bound),
         };
-        Ok(Estimate::new(self.spec(), value, numerical_bound)
+        let estimate = Estimate::new(self.spec(), value, numerical_bound)
             .of(view)
             .clipped(indices.n_clipped)
             .with("statistic", self.statistic.name())
-            .with("smoother", self.smoother.spec().name)
-            .with("sigma", indices.sigma))
+            .with("smoother", indices.smoother);
+        Ok(match (&self.loess, indices.sigma) {
+            (Some(loess), _) => estimate.with("span", loess.span_value()).with("degree", loess.degree_value() as u64),
+            (None, Some(sigma)) => estimate.with("sigma", sigma),
+            (None, None) => estimate,
+        })
     }
 
     fn link(&self) -> &dyn Link {
