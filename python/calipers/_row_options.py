@@ -106,8 +106,7 @@ class RowOptions(ClassOptions, total=False):
         scores (`brier_score`, `log_loss`) and "top_class" for all else. "top_class": the largest
         probability, and whether that class was right. "classwise": the mean over classes, each
         against the rest. "all_classes": all classes together, for scores. An int, or a name of
-        `classes`: that class
-        against the rest.
+        `classes`: that class against the rest.
     ties : {"first", "any"}
         If several classes share the largest probability, the first is the prediction, as argmax
         takes it, or any of them counts as right.

@@ -425,8 +425,7 @@ mod tests {
             }
             for own in (0..groups.len()).step_by(97).chain([0, groups.len() - 1]) {
                 let found = sums.others(own);
-                let (log, log_complement) = logs(groups[own].p);
-                let place = Place { log, log_complement, logit: log - log_complement };
+                let place = Place::new(groups[own].p);
                 let mut exact = Others { total: 0.0, positive: 0.0, own: 0.0, scale: found.scale };
                 sums.add_groups(0..groups.len(), own, &place, &mut exact);
                 let error = (found.total / exact.total - 1.0).abs();
