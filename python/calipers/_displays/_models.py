@@ -107,13 +107,16 @@ class ModelsDisplay:
             raise ValueError(f"colors must have every model, {missing[0]!r} is missing")
         own = ax is None
         ax, beside = canvas.axes_for(ax, _SIZE)
-        scale, width = (_SCALE, _LEGEND_WIDTH) if own else (1.0, _LEGEND_WIDTH)
+        # The legend of several models is large: it stands beside axes that make room for it.
+        figure = ax.figure.canvas.figure
+        beside = beside or figure.get_layout_engine() is not None
+        scale = _SCALE if own else 1.0
         chosen = canvas.free_colors(ax, len(self.models)) if colors is None else [colors[name] for name in self.models]
         displays = list(self.models.values())
         first = displays[0]
         lines = first._draw_together(ax, displays, chosen, own)
         for (name, found), color in zip(self.comparison.models.items(), chosen, strict=True):
-            text = canvas.label(name, value_and_interval(found), width)
+            text = canvas.label(name, value_and_interval(found), _LEGEND_WIDTH)
             ax.add_line(Line2D([], [], color=color, linewidth=canvas.BOLD, label=text))
         notes = first._notes()
         for style, text in notes:
@@ -121,9 +124,11 @@ class ModelsDisplay:
         if own:
             canvas.enlarge_text(ax, scale)
         canvas.draw_legend(ax, beside, last=[*(text for _, text in notes), *first._references()], scale=scale)
-        labels = [Label(name, line) for name, line in zip(self.models, lines, strict=True)]
-        unnamed, lowest = first._unnamed(ax)
-        draw_labels(ax, labels, unnamed, lowest, scale)
+        # Axes that make room for the legends of others change their shape, and names their places.
+        if len(figure.axes) == 1 or not beside:
+            labels = [Label(name, line) for name, line in zip(self.models, lines, strict=True)]
+            unnamed, lowest = first._unnamed(ax)
+            draw_labels(ax, labels, unnamed, lowest, scale)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
