@@ -236,8 +236,15 @@ def assess(
     predicts it, and the value is about these models, so what rows of one fold share is not noise.
     For means over rows this is proven to be right for many rows and stable models (reference), and
     the standard error of LS-ECE is that of a mean. The interval does not include how the value
-    would change if models were trained on other data. Do not leave out one row at a time: that
-    moves the base rate of the others against the row, which looks like miscalibration.
+    would change if models were trained on other data.
+
+    Models are trained and tested on one sample, whose base rate may be off: cross-validation does
+    not see that error. An upper limit for a nearly calibrated model therefore holds a little less
+    often than `level` says: with 600 rows and five folds, 95 % intervals held the value of the
+    models in 87 % of 150 simulations for logistic regression, in 91 % for a tree and in 97 % for
+    naive Bayes. For a limit to rely on, set rows aside and pass ``cv=None``. Do not leave out one
+    row at a time: that moves the base rate of the others against the row, which looks like
+    miscalibration.
 
     References
     ----------

@@ -29,6 +29,8 @@ Models: TypeAlias = Mapping[str, ArrayLike] | Any | None
 # large as the text of the slide.
 _SIZE = (10.0, 5.625)
 _SCALE = 1.35
+# How large the legend is beside axes of others, whose room it takes.
+_SMALL = 0.85
 # Letters of a line in the legend beside the chart.
 _LEGEND_WIDTH = 30
 
@@ -123,7 +125,8 @@ class ModelsDisplay:
             ax.add_line(Line2D([], [], color=canvas.REFERENCE, label=text, **style))
         if own:
             canvas.enlarge_text(ax, scale)
-        canvas.draw_legend(ax, beside, last=[*(text for _, text in notes), *first._references()], scale=scale)
+        last = [*(text for _, text in notes), *first._references()]
+        canvas.draw_legend(ax, beside, last=last, scale=_SCALE if own else _SMALL)
         # Axes that make room for the legends of others change their shape, and names their places.
         if len(figure.axes) == 1 or not beside:
             labels = [Label(name, line) for name, line in zip(self.models, lines, strict=True)]
