@@ -143,7 +143,7 @@ class CumulativeDisplay(OfEstimator):
             Of the intervals.
         cluster : array-like of shape (n,), optional
             Rows with equal values depend on each other; the intervals in the legend are then those
-            of clusters, as for `compare`.
+            of clusters.
         colors : dict of str, optional
             The colour of each model by its name; those of a colour-blind-safe palette unless given.
         """

@@ -194,11 +194,11 @@ class ReliabilityDisplay(OfEstimator):
         level : float
             Of the range at each place, and of the intervals.
         sigma : float or "auto"
-            Scale of the noise, one for all models: "auto" is the geometric mean of theirs, as for
-            `compare`.
+            Scale of the noise, one for all models: "auto" is the geometric mean of theirs, the
+            sigma of `compare`.
         cluster : array-like of shape (n,), optional
             Rows with equal values depend on each other; the intervals in the legend are then those
-            of clusters, as for `compare`.
+            of clusters.
         colors : dict of str, optional
             The colour of each model by its name; those of a colour-blind-safe palette unless given.
         """
