@@ -164,9 +164,15 @@ def compared_models(
     """The rows of each model by its name, and what `compare` finds."""
     given = _by_name(y_prob)
     if not isinstance(y_true if given is None else given, Mapping):
-        raise TypeError(f"y_prob must be a dict or a DataFrame of models by name, got {type(y_prob).__name__}")
+        raise TypeError(f"y_prob must be a dict or a data frame of models by name, got {type(y_prob).__name__}")
     models = read_models(function, y_true, given, rows)
     return models, compare_rows(models, measure, {**options, "cluster": cluster_column(cluster), "progress": None})
+
+
+def check_one_model(y_prob: object) -> None:
+    """An error for several models where one is drawn."""
+    if isinstance(y_prob, Mapping):
+        raise TypeError("y_prob must be the probabilities of one model, got a dict; use from_models for several")
 
 
 def _by_name(y_prob: Models) -> Any:
