@@ -509,9 +509,7 @@ def test_wrong_models_are_refused_before_a_figure_is_made(draw_models: Draw) -> 
     with pytest.raises(TypeError, match=r"^y_prob must be a dict or a data frame of models by name, got ndarray$"):
         draw_models(y, p)
     for Display in (cal.ReliabilityDisplay, cal.CumulativeDisplay):
-        with pytest.raises(
-            TypeError, match=r"^y_prob must be the probabilities of one model, got a dict; use from_mod"
-        ):
+        with pytest.raises(TypeError, match=r"^y_prob must be the probabilities of one model, got a dict; use from_"):
             Display.from_predictions(y, {"a": p, "b": p})
     with pytest.raises(cal.CalipersError, match="models must be"):
         draw_models(y, {"alone": p})
