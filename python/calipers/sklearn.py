@@ -159,6 +159,8 @@ def predictions(
         Folds, as scikit-learn takes them: an int is the number of stratified folds. Each row must
         be in one test fold exactly. None: the estimator is fitted, and the rows must be new to it,
         which nobody can check.
+    from_logits : bool
+        Whether to call `decision_function`, which gives raw scores, in place of `predict_proba`.
     pos_label : str, int, float or bool, optional
         The positive one of two classes; the last unless given.
     sample_weight : array-like of shape (n,), optional
@@ -219,6 +221,12 @@ def assess(
     cluster : array-like of shape (n,), optional
         Rows with equal values depend on each other. The `groups`, where there are any and no
         clusters are given.
+    sample_weight : array-like of shape (n,), optional
+        One weight for each row in the measure; those of `fit` are part of `params`.
+    from_logits : bool
+        Whether to call `decision_function`, which gives raw scores, in place of `predict_proba`.
+    pos_label : str, int, float or bool, optional
+        The positive one of two classes; the last unless given.
     **options
         Every other keyword of `calipers.assess`: ``measure``, ``level``, options of the measure and
         of how rows are read.
@@ -236,8 +244,15 @@ def assess(
     predicts it, and the value is about these models, so what rows of one fold share is not noise.
     For means over rows this is proven to be right for many rows and stable models (reference), and
     the standard error of LS-ECE is that of a mean. The interval does not include how the value
-    would change if models were trained on other data. Do not leave out one row at a time: that
-    moves the base rate of the others against the row, which looks like miscalibration.
+    would change if models were trained on other data.
+
+    Models are trained and tested on one sample, whose base rate may be off: cross-validation does
+    not see that error. An upper limit for a nearly calibrated model therefore holds a little less
+    often than `level` says: with 600 rows and five folds, 95 % intervals held the value of the
+    models in 87 % of 150 simulations for logistic regression, in 91 % for a tree and in 97 % for
+    naive Bayes. For a limit to rely on, set rows aside and pass ``cv=None``. Do not leave out one
+    row at a time: that moves the base rate of the others against the row, which looks like
+    miscalibration.
 
     References
     ----------

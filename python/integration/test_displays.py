@@ -423,13 +423,16 @@ def test_text_of_several_models_can_be_read(
 
 def test_several_models_respect_given_axes(draw_models: Draw, check_text: Callable[[Figure], list[str]]) -> None:
     y, p = some()
-    figure, axes = plt.subplots(1, 2, figsize=(14, 6), layout="constrained")
-    for ax in axes:
-        display = draw_models(y, models_of((y, p), 2), ax=ax)
-        assert display.ax_ is ax and display.figure_ is figure
-    assert tuple(figure.get_size_inches()) == (14, 6)
-    assert plt.get_fignums() == [figure.number]
-    check_text(figure)
+    for layout in ("constrained", None):
+        figure, axes = plt.subplots(1, 2, figsize=(14, 6), layout=layout)
+        for ax in axes:
+            display = draw_models(y, {"Sure": p**3, "Logistic regression": p, "Timid": p**0.3}, ax=ax)
+            assert display.ax_ is ax and display.figure_ is figure
+            assert display.ax_.xaxis.label.get_size() == 10
+        assert tuple(figure.get_size_inches()) == (14, 6)
+        assert plt.get_fignums() == [figure.number]
+        check_text(figure)
+        plt.close(figure)
 
 
 def test_several_models_have_one_sigma_and_the_intervals_of_compare() -> None:
@@ -503,8 +506,11 @@ def test_models_are_the_columns_of_a_table(library: str) -> None:
 
 def test_wrong_models_are_refused_before_a_figure_is_made(draw_models: Draw) -> None:
     y, p = some()
-    with pytest.raises(TypeError, match=r"^y_prob must be a dict or a DataFrame of models by name, got ndarray$"):
+    with pytest.raises(TypeError, match=r"^y_prob must be a dict or a data frame of models by name, got ndarray$"):
         draw_models(y, p)
+    for Display in (cal.ReliabilityDisplay, cal.CumulativeDisplay):
+        with pytest.raises(TypeError, match=r"^y_prob must be the probabilities of one model, got a dict; use from_"):
+            Display.from_predictions(y, {"a": p, "b": p})
     with pytest.raises(cal.CalipersError, match="models must be"):
         draw_models(y, {"alone": p})
     with pytest.raises(ValueError, match=r"^colors must have every model, 'b' is missing$"):

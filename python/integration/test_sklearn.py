@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -291,6 +293,14 @@ def test_a_display_of_an_estimator_may_be_cross_validated(Display: Any) -> None:
 def test_scikit_learn_is_imported_with_this_module_alone() -> None:
     code = "import calipers, sys; assert 'sklearn' not in sys.modules; import calipers.sklearn; calipers.sklearn.scorer"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("function", [cal.sklearn.assess, cal.sklearn.predictions, cal.sklearn.scorer])
+def test_every_parameter_is_documented(function: Any) -> None:
+    documentation = inspect.getdoc(function) or ""
+    for name in inspect.signature(function).parameters:
+        assert re.search(rf"^(\*\*)?(\w+, )?{name}(, \w+)?( : .*)?$", documentation, re.MULTILINE), name
+    assert "y_prob" not in documentation
 
 
 def test_examples_run() -> None:

@@ -14,7 +14,7 @@ from calipers._assess import Clusters
 from calipers._cumulative import CumulativeCurve, ecce_r
 from calipers._displays import _canvas as canvas
 from calipers._displays._estimator import OfEstimator
-from calipers._displays._models import ModelOutcomes, Models, ModelsDisplay, compared_models
+from calipers._displays._models import ModelOutcomes, Models, ModelsDisplay, check_one_model, compared_models
 from calipers._documented import documented
 from calipers._estimate import Estimate
 from calipers._inputs import Link
@@ -105,6 +105,7 @@ class CumulativeDisplay(OfEstimator):
         **rows: Unpack[OneViewOptions],
     ) -> CumulativeDisplay:
         """Compute the curve of these predictions and draw it."""
+        check_one_model(y_prob)
         display = cls._of_rows(read(CumulativeDisplay.from_predictions, y_true, y_prob, rows), link)
         display.name = name
         return display.plot(ax=ax, color=color)
@@ -143,7 +144,7 @@ class CumulativeDisplay(OfEstimator):
             Of the intervals.
         cluster : array-like of shape (n,), optional
             Rows with equal values depend on each other; the intervals in the legend are then those
-            of clusters, as for `compare`.
+            of clusters.
         colors : dict of str, optional
             The colour of each model by its name; those of a colour-blind-safe palette unless given.
         """

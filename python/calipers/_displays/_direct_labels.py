@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
     from matplotlib.text import Annotation
+    from matplotlib.transforms import Bbox
 
 Points = NDArray[np.float64]
 
@@ -58,7 +59,8 @@ def draw_labels(
     area = np.array(ax.bbox.padded(-_TO_OWN * pixel).extents)
     if np.isfinite(lowest):
         area[1] = max(area[1], ax.transData.transform((0.0, lowest))[1])
-    taken: list[tuple[Points, Points]] = []
+    legend = ax.get_legend()
+    taken = [] if legend is None else [_middle_and_half(legend.get_window_extent())]
     drawn = []
     for index, (name, line) in enumerate(labels):
         text = ax.annotate(
@@ -78,8 +80,7 @@ def draw_labels(
         enlarge(text, scale)
         # A name inside the axes needs no room beside them.
         text.set_in_layout(False)
-        box = text.get_window_extent()
-        half = np.array([box.width, box.height]) / 2.0
+        _, half = _middle_and_half(text.get_window_extent())
         away = [points for place, points in enumerate(lines) if place != index]
         place = _best(lines[index], [*away, *unnamed], taken, half, area, pixel)
         if place is None:
@@ -91,6 +92,11 @@ def draw_labels(
         taken.append((place.middle, half))
         drawn.append(text)
     return drawn
+
+
+def _middle_and_half(box: Bbox) -> tuple[Points, Points]:
+    """Where a box is, and half of its width and height."""
+    return np.array([box.x0 + box.x1, box.y0 + box.y1]) / 2.0, np.array([box.width, box.height]) / 2.0
 
 
 def _best(

@@ -29,6 +29,8 @@ Models: TypeAlias = Mapping[str, ArrayLike] | Any | None
 # large as the text of the slide.
 _SIZE = (10.0, 5.625)
 _SCALE = 1.35
+# How large the legend is beside axes of others, whose room it takes.
+_SMALL = 0.85
 # Letters of a line in the legend beside the chart.
 _LEGEND_WIDTH = 30
 
@@ -107,23 +109,29 @@ class ModelsDisplay:
             raise ValueError(f"colors must have every model, {missing[0]!r} is missing")
         own = ax is None
         ax, beside = canvas.axes_for(ax, _SIZE)
-        scale, width = (_SCALE, _LEGEND_WIDTH) if own else (1.0, _LEGEND_WIDTH)
+        # The legend of several models is large: it stands beside axes that make room for it.
+        figure = ax.figure.canvas.figure
+        beside = beside or figure.get_layout_engine() is not None
+        scale = _SCALE if own else 1.0
         chosen = canvas.free_colors(ax, len(self.models)) if colors is None else [colors[name] for name in self.models]
         displays = list(self.models.values())
         first = displays[0]
         lines = first._draw_together(ax, displays, chosen, own)
         for (name, found), color in zip(self.comparison.models.items(), chosen, strict=True):
-            text = canvas.label(name, value_and_interval(found), width)
+            text = canvas.label(name, value_and_interval(found), _LEGEND_WIDTH)
             ax.add_line(Line2D([], [], color=color, linewidth=canvas.BOLD, label=text))
         notes = first._notes()
         for style, text in notes:
             ax.add_line(Line2D([], [], color=canvas.REFERENCE, label=text, **style))
         if own:
             canvas.enlarge_text(ax, scale)
-        canvas.draw_legend(ax, beside, last=[*(text for _, text in notes), *first._references()], scale=scale)
-        labels = [Label(name, line) for name, line in zip(self.models, lines, strict=True)]
-        unnamed, lowest = first._unnamed(ax)
-        draw_labels(ax, labels, unnamed, lowest, scale)
+        last = [*(text for _, text in notes), *first._references()]
+        canvas.draw_legend(ax, beside, last=last, scale=_SCALE if own else _SMALL)
+        # Axes that make room for the legends of others change their shape, and names their places.
+        if len(figure.axes) == 1 or not beside:
+            labels = [Label(name, line) for name, line in zip(self.models, lines, strict=True)]
+            unnamed, lowest = first._unnamed(ax)
+            draw_labels(ax, labels, unnamed, lowest, scale)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -156,9 +164,15 @@ def compared_models(
     """The rows of each model by its name, and what `compare` finds."""
     given = _by_name(y_prob)
     if not isinstance(y_true if given is None else given, Mapping):
-        raise TypeError(f"y_prob must be a dict or a DataFrame of models by name, got {type(y_prob).__name__}")
+        raise TypeError(f"y_prob must be a dict or a data frame of models by name, got {type(y_prob).__name__}")
     models = read_models(function, y_true, given, rows)
     return models, compare_rows(models, measure, {**options, "cluster": cluster_column(cluster), "progress": None})
+
+
+def check_one_model(y_prob: object) -> None:
+    """An error for several models where one is drawn."""
+    if isinstance(y_prob, Mapping):
+        raise TypeError("y_prob must be the probabilities of one model, got a dict; use from_models for several")
 
 
 def _by_name(y_prob: Models) -> Any:

@@ -17,7 +17,7 @@ from calipers._displays import _canvas as canvas
 from calipers._displays import _diagram as diagram
 from calipers._displays._diagram import Curve, Shares
 from calipers._displays._estimator import OfEstimator
-from calipers._displays._models import ModelOutcomes, Models, ModelsDisplay, compared_models
+from calipers._displays._models import ModelOutcomes, Models, ModelsDisplay, check_one_model, compared_models
 from calipers._documented import documented
 from calipers._inputs import Link, NBins, Noise, Strategy
 from calipers._predictions import Outcomes, Probabilities, Rows, read
@@ -141,6 +141,7 @@ class ReliabilityDisplay(OfEstimator):
         level : float
             Of the band, at each place.
         """
+        check_one_model(y_prob)
         _check_choices(kind, band)
         predictions = read(ReliabilityDisplay.from_predictions, y_true, y_prob, rows)
         drawn = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
@@ -194,11 +195,11 @@ class ReliabilityDisplay(OfEstimator):
         level : float
             Of the range at each place, and of the intervals.
         sigma : float or "auto"
-            Scale of the noise, one for all models: "auto" is the geometric mean of theirs, as for
-            `compare`.
+            Scale of the noise, one for all models: "auto" is the geometric mean of theirs, the
+            sigma of `compare`.
         cluster : array-like of shape (n,), optional
             Rows with equal values depend on each other; the intervals in the legend are then those
-            of clusters, as for `compare`.
+            of clusters.
         colors : dict of str, optional
             The colour of each model by its name; those of a colour-blind-safe palette unless given.
         """
