@@ -1,5 +1,6 @@
 //! The mean over classes.
 
+use calipers::inference::{Direction, holm};
 use calipers::{Assess, BinnedEce, Debias, Input, LsEce, Measure, Multiclass, Sample, Ties};
 
 use crate::data::sequence;
@@ -57,6 +58,44 @@ fn the_test_of_the_mean_over_classes_has_its_size() {
     let size = rejected.count() as f64 / n_runs as f64;
     println!("size {size:.3}");
     assert!((0.03..=0.07).contains(&size), "{size}");
+}
+
+#[test]
+fn each_class_is_assessed_as_it_is_alone_and_adjusted_for_all() {
+    let (probabilities, labels) = rows(600, 3.0, 5);
+    let predictions = Input::probabilities(&probabilities, &labels).classes(3).check().unwrap();
+    let measure = LsEce::new().sigma(0.3).tolerance(1e-4);
+    let assess = Assess::new(&measure).n_resamples(100);
+    let classes = assess.run_each_class(&predictions, None).unwrap();
+    let p_values: Vec<f64> = classes.iter().map(|class| class.assessment.floor.as_ref().unwrap().p_value).collect();
+    let adjusted: Vec<f64> = classes.iter().map(|class| class.p_adjusted.unwrap()).collect();
+    assert_eq!(adjusted, holm(&p_values));
+    for (number, class) in classes.iter().enumerate() {
+        let alone = assess.run(&predictions.one_class(number).unwrap()).unwrap();
+        assert_eq!((class.class, &class.assessment.estimate), (number, &alone.estimate));
+        assert_eq!((class.assessment.interval, class.assessment.debiased), (alone.interval, alone.debiased));
+        let n = labels.iter().filter(|label| **label as usize == number).count();
+        assert_eq!((class.n, class.outcome_rate), (n as u64, n as f64 / 600.0));
+        let mean = probabilities.iter().skip(number).step_by(3).sum::<f64>() / 600.0;
+        assert!((class.mean_probability - mean).abs() < 1e-12);
+        // Overconfident: too high where the class is likely, and too low where it is not.
+        assert_eq!(class.direction(), Some(Direction::Both));
+    }
+}
+
+#[test]
+fn few_calibrated_models_have_a_class_with_a_direction() {
+    let measure = LsEce::new().sigma(0.5).tolerance(1e-4);
+    let n_runs = 200;
+    let found = (0..n_runs).filter(|run| {
+        let (probabilities, labels) = rows(300, 1.0, 9000 + run);
+        let predictions = Input::probabilities(&probabilities, &labels).classes(3).check().unwrap();
+        let classes = Assess::new(&measure).n_resamples(99).random_state(*run).run_each_class(&predictions, None);
+        classes.unwrap().iter().any(|class| class.direction().is_some())
+    });
+    let rate = found.count() as f64 / n_runs as f64;
+    println!("rate {rate:.3}");
+    assert!(rate <= 0.08, "{rate}");
 }
 
 #[test]
