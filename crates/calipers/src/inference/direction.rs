@@ -183,8 +183,7 @@ pub fn most_of_all<'s>(
             let z = (gap - other) / (inside.gap_variance() + outside.gap_variance()).sqrt();
             let is_evident = |z: f64| 0.5 * libm::erfc(z * FRAC_1_SQRT_2) * N_REGIONS <= 1.0 - level;
             // Of regions that are equally clear, the first stays.
-            let is_clear =
-                gap >= 2.0 * other && is_evident(z) && is_evident(gap / inside.gap_variance().sqrt());
+            let is_clear = gap >= 2.0 * other && is_evident(z) && is_evident(gap / inside.gap_variance().sqrt());
             if is_clear && best.is_none_or(|(least, _)| z > least * (1.0 + 1e-9)) {
                 let mean_probability = inside.probability / inside.weight;
                 let outcome_rate = mean_probability + inside.gap();
