@@ -26,16 +26,22 @@ pub(crate) enum Axes {
 }
 
 impl Axes {
-    /// From 0 to 1; or only the part with nearly all rows, if that is less than half.
+    /// From 0 to 1; or only the part with nearly all rows and the whole curve, if that is at most
+    /// half.
     pub(crate) fn linear(reliability: &Reliability) -> Self {
         const ENDS: [f64; 6] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
         // The largest share of rows that may be beyond the end of the axis.
         const BEYOND: f64 = 0.005;
         let total: f64 = reliability.fine.iter().map(|bin| bin.weight).sum();
+        // A curve that leaves the part would be cut.
+        let chosen = reliability.smoothed.get(reliability.chosen);
+        let curve = chosen.map_or(Vec::new(), |diagram| seen(diagram, &diagram.curve.outcome_rates));
+        let rates = curve.into_iter().chain(reliability.ends.iter().map(|end| end.outcome_rate));
+        let rates: Vec<f64> = rates.filter(|rate| !rate.is_nan()).collect();
         let within = |from: f64, to: f64| {
             let inside = |bin: &&Bin| bin.lower >= from - 1e-9 && bin.upper <= to + 1e-9;
             let weight: f64 = reliability.fine.iter().filter(inside).map(|bin| bin.weight).sum();
-            total > 0.0 && weight >= (1.0 - BEYOND) * total
+            total > 0.0 && weight >= (1.0 - BEYOND) * total && rates.iter().all(|rate| (from..=to).contains(rate))
         };
         let low = ENDS.into_iter().find(|end| within(0.0, *end)).map(|end| Axes::Linear(0.0, end));
         let high = || ENDS.into_iter().find(|end| within(1.0 - end, 1.0)).map(|end| Axes::Linear(1.0 - end, 1.0));
@@ -94,6 +100,21 @@ impl Axes {
     fn points(self, x: &[f64], y: &[f64]) -> Vec<(f64, f64)> {
         x.iter().copied().zip(y.iter().map(|y| self.y(*y))).collect()
     }
+
+    /// Whether a smoothed curve is drawn at a probability. Next to 0 and 1 a linear axis has no room
+    /// for it, so that it would be a vertical line; dots show the rows there.
+    fn has_room(self, p: f64) -> bool {
+        match self {
+            Axes::Linear(from, to) => p.min(1.0 - p) >= 0.001 * (to - from),
+            Axes::Logit(..) => true,
+        }
+    }
+
+    /// The points of a smoothed curve.
+    fn curve(self, x: &[f64], y: &[f64]) -> Vec<(f64, f64)> {
+        let shown = |(x, y): (&f64, &f64)| (*x, if self.has_room(*x) { self.y(*y) } else { f64::NAN });
+        x.iter().zip(y).map(shown).collect()
+    }
 }
 
 fn diagram(title: &str, name: &str, axes: Axes, fine: &[Bin]) -> Chart {
@@ -149,7 +170,7 @@ pub(crate) fn smoothed(
     band_name: &str,
 ) -> Chart {
     let curve = &diagram.curve;
-    let at = |values: &[f64]| axes.points(&curve.probabilities, values);
+    let at = |values: &[f64]| axes.curve(&curve.probabilities, values);
     let [firm, weak] = by_rows(curve, &diagram.rows_nearby);
     let (lower, upper) = (seen(diagram, &diagram.band.lower), seen(diagram, &diagram.band.upper));
     let chart = self::diagram("Reliability diagram, smoothed", name, axes, &reliability.fine)
@@ -179,7 +200,7 @@ fn density(diagram: &Smoothed, axes: Axes) -> Band {
     // On log-odds the density is that of the logits, which rows within sigma are proportional to.
     let densities = if matches!(axes, Axes::Logit(..)) { &diagram.rows_nearby } else { &diagram.curve.densities };
     let inside: Vec<(f64, f64)> = (diagram.curve.probabilities.iter().zip(densities))
-        .filter(|(p, _)| (from..=to).contains(*p))
+        .filter(|(p, _)| (from..=to).contains(*p) && axes.has_room(**p))
         .map(|(p, density)| (*p, *density))
         .collect();
     let highest = inside.iter().map(|point| point.1).fold(f64::MIN_POSITIVE, f64::max);
@@ -254,7 +275,7 @@ pub(crate) fn overlay(models: &[(&str, &Reliability)], overlay: &Overlay, axes: 
         models.iter().zip(overlay.curves.iter().zip(&overlay.rows_nearby)).enumerate()
     {
         let (colour, stroke) = (place % n_colours, strokes[place / n_colours % strokes.len()]);
-        let [firm, weak] = by_rows(curve, near).map(|rates| axes.points(&curve.probabilities, &rates));
+        let [firm, weak] = by_rows(curve, near).map(|rates| axes.curve(&curve.probabilities, &rates));
         chart = chart.add(Series::line("", weak).colour(colour).thin());
         chart = chart.add(Series::line(*name, firm).colour(colour).stroke(stroke));
         for (_, point) in ends(reliability, axes) {

@@ -149,7 +149,7 @@ pub(super) fn band_name(values: &Values) -> String {
     format!("{} chance band", percent(values.options.level))
 }
 
-/// The points of the curve, with those of the ends before and after it.
+/// The points of the curve and of the ends, in order of their probabilities.
 fn numbers(model: &ModelValues, diagram: &Smoothed) -> Table {
     let (curve, band) = (&diagram.curve, &diagram.band);
     let columns = [&curve.outcome_rates, &band.lower, &band.upper].map(|values| charts::seen(diagram, values));
@@ -160,9 +160,10 @@ fn numbers(model: &ModelValues, diagram: &Smoothed) -> Table {
         let (lower, upper) = (reliability.ends_band.lower[at], reliability.ends_band.upper[at]);
         vec![bin.mean_probability, bin.outcome_rate, lower, upper, bin.n as f64]
     };
-    let ends = |is_low: bool| reliability.ends.iter().enumerate().filter(move |(_, bin)| (bin.upper < 0.5) == is_low);
-    let rows = ends(true).map(end).chain((0..curve.probabilities.len()).map(point)).chain(ends(false).map(end));
-    Table::new(&["probability", "outcome rate", "band from", "band to", "rows nearby"], rows)
+    let ends = reliability.ends.iter().enumerate().map(end);
+    let mut rows: Vec<Vec<f64>> = (0..curve.probabilities.len()).map(point).chain(ends).collect();
+    rows.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    Table::new(&["probability", "outcome rate", "band from", "band to", "rows nearby"], rows.into_iter())
 }
 
 /// The curves of several models in one diagram.
