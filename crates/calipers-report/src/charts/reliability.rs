@@ -101,8 +101,8 @@ impl Axes {
         x.iter().copied().zip(y.iter().map(|y| self.y(*y))).collect()
     }
 
-    /// Whether a smoothed curve is drawn at a probability. Next to 0 and 1 a linear axis has no room
-    /// for it, so that it would be a vertical line; dots show the rows there.
+    /// Whether a smoothed curve is drawn at a probability. Next to 0 and 1 a linear axis has no
+    /// room for it, so that it would be a vertical line; dots show the rows there.
     fn has_room(self, p: f64) -> bool {
         match self {
             Axes::Linear(from, to) => p.min(1.0 - p) >= 0.001 * (to - from),

@@ -257,8 +257,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The points of a line. A page has many drawings, so there points that are hardly apart are left
-    /// out, and a tenth of a pixel is enough.
+    /// The points of a line. A page has many drawings, so there points that are hardly apart are
+    /// left out, and a tenth of a pixel is enough.
     fn listed(&self, points: Vec<(f64, f64)>) -> String {
         if self.style.has_titles {
             return points.iter().map(|(x, y)| format!("{},{}", Pixels(*x), Pixels(*y))).collect::<Vec<_>>().join(" ");
