@@ -200,7 +200,7 @@ fn rows_at_0_and_1_are_drawn_and_counted() {
         .map(|row| match row % 4 {
             0 => 0.0,
             1 => 1.0,
-            _ => uniform(row, 3),
+            _ => 0.05 + 0.9 * uniform(row, 3),
         })
         .collect();
     let y: Vec<bool> =
@@ -209,7 +209,8 @@ fn rows_at_0_and_1_are_drawn_and_counted() {
     let values = values(&predictions);
     let ends = &values.models[0].reliability.ends;
     assert_eq!(ends.iter().map(|end| (end.n, end.outcome_rate)).collect::<Vec<_>>(), [(250, 0.1), (250, 1.0)]);
-    assert!(values.to_html().contains("250 rows near 0, 250 rows near 1"));
+    let html = values.to_html();
+    assert!(html.contains("250 rows near 0") && html.contains("250 rows near 1"));
 }
 
 #[test]
@@ -227,7 +228,7 @@ fn bands_of_chance_are_in_the_binned_and_the_cumulative_chart() {
     assert!(found.lower.iter().zip(&found.upper).all(|(lower, upper)| *lower == -upper));
     assert!(found.upper.is_sorted() && found.upper[0] == 0.0);
     let html = values.to_html();
-    assert!(html.matches("95 % band of a calibrated model").count() >= 4);
+    assert!(html.matches("95 % chance band").count() >= 4);
 }
 
 /// Numbers below small diagrams, the table and the curves have the same sigma.
@@ -279,7 +280,7 @@ fn a_curve_from_few_rows_is_thin() {
         let place = diagram.curve.probabilities.iter().position(|other| *other >= p).unwrap();
         diagram.rows_nearby[place]
     };
-    assert!((1.0..=8.0).contains(&near(0.9)) && near(0.15) > 100.0, "{} {}", near(0.9), near(0.15));
+    assert!((1.0..=8.0).contains(&near(0.9)) && near(0.15) > 50.0, "{} {}", near(0.9), near(0.15));
     let (_, chart) = values.charts().into_iter().find(|(name, _)| name.starts_with("reliability_smoothed")).unwrap();
-    assert!(chart.to_svg().contains("from fewer than 20 rows"));
+    assert!(chart.to_svg().contains("from &lt; 20 rows"));
 }

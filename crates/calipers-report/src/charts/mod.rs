@@ -8,7 +8,7 @@ mod sweep;
 
 pub(crate) use cumulative::cumulative;
 pub(crate) use distribution::{distribution, is_rare, shares};
-pub(crate) use reliability::{Axes, FEW_ROWS, binned, by_rows, corp, is_seen, overlay, seen, smoothed};
+pub(crate) use reliability::{Axes, binned, by_rows, corp, drawn, is_seen, overlay, seen, smoothed};
 pub(crate) use small::small;
 pub use sweep::sweep_chart;
 pub(crate) use sweep::sweep_parts;

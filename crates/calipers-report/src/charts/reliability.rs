@@ -3,7 +3,7 @@
 use calipers::{Bin, LsCurve};
 
 use crate::chart::{Axis, BLACK, Band, Chart, PALETTE, Series, Stroke};
-use crate::gather::{Corp, Reliability, Smoothed};
+use crate::gather::{Corp, Overlay, Reliability, Smoothed};
 use crate::number::count;
 
 /// The share of the height that the density takes.
@@ -26,16 +26,22 @@ pub(crate) enum Axes {
 }
 
 impl Axes {
-    /// From 0 to 1; or only the part with nearly all rows, if that is less than half.
+    /// From 0 to 1; or only the part with nearly all rows and the whole curve, if that is at most
+    /// half.
     pub(crate) fn linear(reliability: &Reliability) -> Self {
         const ENDS: [f64; 6] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
         // The largest share of rows that may be beyond the end of the axis.
         const BEYOND: f64 = 0.005;
         let total: f64 = reliability.fine.iter().map(|bin| bin.weight).sum();
+        // A curve that leaves the part would be cut.
+        let chosen = reliability.smoothed.get(reliability.chosen);
+        let curve = chosen.map_or(Vec::new(), |diagram| seen(diagram, &diagram.curve.outcome_rates));
+        let rates = curve.into_iter().chain(reliability.ends.iter().map(|end| end.outcome_rate));
+        let rates: Vec<f64> = rates.filter(|rate| !rate.is_nan()).collect();
         let within = |from: f64, to: f64| {
             let inside = |bin: &&Bin| bin.lower >= from - 1e-9 && bin.upper <= to + 1e-9;
             let weight: f64 = reliability.fine.iter().filter(inside).map(|bin| bin.weight).sum();
-            total > 0.0 && weight >= (1.0 - BEYOND) * total
+            total > 0.0 && weight >= (1.0 - BEYOND) * total && rates.iter().all(|rate| (from..=to).contains(rate))
         };
         let low = ENDS.into_iter().find(|end| within(0.0, *end)).map(|end| Axes::Linear(0.0, end));
         let high = || ENDS.into_iter().find(|end| within(1.0 - end, 1.0)).map(|end| Axes::Linear(1.0 - end, 1.0));
@@ -94,6 +100,21 @@ impl Axes {
     fn points(self, x: &[f64], y: &[f64]) -> Vec<(f64, f64)> {
         x.iter().copied().zip(y.iter().map(|y| self.y(*y))).collect()
     }
+
+    /// Whether a smoothed curve is drawn at a probability. Next to 0 and 1 a linear axis has no
+    /// room for it, so that it would be a vertical line; dots show the rows there.
+    fn has_room(self, p: f64) -> bool {
+        match self {
+            Axes::Linear(from, to) => p.min(1.0 - p) >= 0.001 * (to - from),
+            Axes::Logit(..) => true,
+        }
+    }
+
+    /// The points of a smoothed curve.
+    fn curve(self, x: &[f64], y: &[f64]) -> Vec<(f64, f64)> {
+        let shown = |(x, y): (&f64, &f64)| (*x, if self.has_room(*x) { self.y(*y) } else { f64::NAN });
+        x.iter().zip(y).map(shown).collect()
+    }
 }
 
 fn diagram(title: &str, name: &str, axes: Axes, fine: &[Bin]) -> Chart {
@@ -107,8 +128,11 @@ fn diagram(title: &str, name: &str, axes: Axes, fine: &[Bin]) -> Chart {
 
 /// Whether there are enough rows at a point to draw the curve there.
 pub(crate) fn is_seen(diagram: &Smoothed, place: usize) -> bool {
-    let least = LEAST_ROWS.min(0.004 * diagram.curve.n as f64);
-    diagram.rows_nearby[place] >= least && !diagram.curve.outcome_rates[place].is_nan()
+    is_drawn(&diagram.curve, &diagram.rows_nearby, place)
+}
+
+fn is_drawn(curve: &LsCurve, rows_nearby: &[f64], place: usize) -> bool {
+    rows_nearby[place] >= LEAST_ROWS.min(0.004 * curve.n as f64) && !curve.outcome_rates[place].is_nan()
 }
 
 /// Values along the curve, with NaN where it is not drawn.
@@ -117,18 +141,23 @@ pub(crate) fn seen(diagram: &Smoothed, values: &[f64]) -> Vec<f64> {
     values.iter().enumerate().map(value).collect()
 }
 
+/// The outcome rates of a curve, with NaN where it is not drawn.
+pub(crate) fn drawn((curve, rows_nearby): (&LsCurve, &Vec<f64>)) -> Vec<f64> {
+    let rate = |place: usize| if is_drawn(curve, rows_nearby, place) { curve.outcome_rates[place] } else { f64::NAN };
+    (0..curve.outcome_rates.len()).map(rate).collect()
+}
+
 /// The curve where it rests on many rows, and where it rests on few. The two touch.
-pub(crate) fn by_rows(diagram: &Smoothed) -> [Vec<f64>; 2] {
-    let all = seen(diagram, &diagram.curve.outcome_rates);
-    let is_firm = |place: usize| diagram.rows_nearby[place] >= FEW_ROWS;
-    let firm = all.iter().enumerate().map(|(place, rate)| if is_firm(place) { *rate } else { f64::NAN });
-    let touches = |place: usize| {
-        !is_firm(place)
-            || place.checked_sub(1).is_some_and(|before| !is_firm(before))
-            || (place + 1 < all.len() && !is_firm(place + 1))
+pub(crate) fn by_rows(curve: &LsCurve, rows_nearby: &[f64]) -> [Vec<f64>; 2] {
+    let n = curve.outcome_rates.len();
+    let is_firm = |place: usize| rows_nearby[place] >= FEW_ROWS;
+    let touches =
+        |place: usize| [place.saturating_sub(1), place, (place + 1).min(n - 1)].iter().any(|at| !is_firm(*at));
+    let pick = |is_kept: &dyn Fn(usize) -> bool| {
+        let kept = |place: usize| is_drawn(curve, rows_nearby, place) && is_kept(place);
+        (0..n).map(|place| if kept(place) { curve.outcome_rates[place] } else { f64::NAN }).collect()
     };
-    let weak = all.iter().enumerate().map(|(place, rate)| if touches(place) { *rate } else { f64::NAN });
-    [firm.collect(), weak.collect()]
+    [pick(&is_firm), pick(&touches)]
 }
 
 /// The smoothed curve with its consistency band, dots for the rows next to 0 and 1, and the density
@@ -141,39 +170,27 @@ pub(crate) fn smoothed(
     band_name: &str,
 ) -> Chart {
     let curve = &diagram.curve;
-    let at = |values: &[f64]| axes.points(&curve.probabilities, values);
-    let [firm, weak] = by_rows(diagram);
+    let at = |values: &[f64]| axes.curve(&curve.probabilities, values);
+    let [firm, weak] = by_rows(curve, &diagram.rows_nearby);
+    let (lower, upper) = (seen(diagram, &diagram.band.lower), seen(diagram, &diagram.band.upper));
     let chart = self::diagram("Reliability diagram, smoothed", name, axes, &reliability.fine)
         .band(density(diagram, axes))
-        .band(
-            Band::new(band_name, at(&seen(diagram, &diagram.band.lower)), at(&seen(diagram, &diagram.band.upper)))
-                .colour(0),
-        )
-        .add(Series::line("outcome rate, smoothed", at(&firm)).colour(0))
-        .add(Series::line(format!("from fewer than {FEW_ROWS} rows"), at(&weak)).colour(0).thin());
-    match ends(reliability, axes) {
-        Some((name, points)) => chart.add(Series::line(name, points).colour(1).markers().large()),
-        None => chart,
-    }
+        .band(Band::new(band_name, at(&lower), at(&upper)).colour(0))
+        .add(Series::line("outcome rate", at(&firm)).colour(0))
+        .add(Series::line(format!("from < {FEW_ROWS} rows"), at(&weak)).colour(0).thin());
+    ends(reliability, axes)
+        .into_iter()
+        .fold(chart, |chart, (name, point)| chart.add(Series::line(name, vec![point]).colour(1).markers().large()))
 }
 
 /// The rows next to 0 and to 1, which a smoothed curve does not reach: a dot for each.
-fn ends(reliability: &Reliability, axes: Axes) -> Option<(String, Vec<(f64, f64)>)> {
+fn ends(reliability: &Reliability, axes: Axes) -> Vec<(String, (f64, f64))> {
     let (from, to) = axes.ends();
-    let mut texts = Vec::new();
-    let mut points = Vec::new();
-    for end in reliability.ends.iter().filter(|end| end.upper > from && end.lower < to) {
-        texts.push(format!(
-            "{} {} {}",
-            count(end.n),
-            if end.n == 1 { "row" } else { "rows" },
-            if end.upper < 0.5 { "near 0" } else { "near 1" }
-        ));
-        points.push((end.mean_probability.clamp(from, to), axes.y(end.outcome_rate)));
-        // No line between the dots.
-        points.push((f64::NAN, f64::NAN));
-    }
-    (!points.is_empty()).then(|| (texts.join(", "), points))
+    let dot = |end: &Bin| {
+        let name = format!("{} rows near {}", count(end.n), if end.upper < 0.5 { 0 } else { 1 });
+        (name, (end.mean_probability.clamp(from, to), axes.y(end.outcome_rate)))
+    };
+    reliability.ends.iter().filter(|end| end.upper > from && end.lower < to).map(dot).collect()
 }
 
 /// The density as an area at the bottom. Its height is the square root, so that few rows are
@@ -183,7 +200,7 @@ fn density(diagram: &Smoothed, axes: Axes) -> Band {
     // On log-odds the density is that of the logits, which rows within sigma are proportional to.
     let densities = if matches!(axes, Axes::Logit(..)) { &diagram.rows_nearby } else { &diagram.curve.densities };
     let inside: Vec<(f64, f64)> = (diagram.curve.probabilities.iter().zip(densities))
-        .filter(|(p, _)| (from..=to).contains(*p))
+        .filter(|(p, _)| (from..=to).contains(*p) && axes.has_room(**p))
         .map(|(p, density)| (*p, *density))
         .collect();
     let highest = inside.iter().map(|point| point.1).fold(f64::MIN_POSITIVE, f64::max);
@@ -200,7 +217,7 @@ fn density(diagram: &Smoothed, axes: Axes) -> Band {
     };
     let bottom = inside.iter().map(|point| (point.0, from)).collect();
     let top = inside.iter().map(|point| (point.0, height(point.1))).collect();
-    Band::new("density (square root)", bottom, top).colour(BLACK).visible()
+    Band::new("density (√ scale)", bottom, top).colour(BLACK).visible()
 }
 
 /// A bar for the outcome rate of each bin, a dot at its mean probability, and where the rate of a
@@ -222,7 +239,7 @@ pub(crate) fn binned(name: &str, reliability: &Reliability, axes: Axes, band_nam
     let upper = bars(&|place| bins[place].outcome_rate, gap);
     let lower = upper.iter().map(|(x, _)| (*x, from)).collect();
     diagram("Reliability diagram, binned", name, axes, &reliability.fine)
-        .band(Band::new("outcome rate of a bin", lower, upper).colour(0).strong())
+        .band(Band::new("outcome rate", lower, upper).colour(0).strong())
         .band(
             Band::new(
                 band_name,
@@ -231,7 +248,7 @@ pub(crate) fn binned(name: &str, reliability: &Reliability, axes: Axes, band_nam
             )
             .colour(1),
         )
-        .add(Series::line("mean probability of the bin", dots).colour(0).markers())
+        .add(Series::line("mean of the bin", dots).colour(0).markers())
 }
 
 /// The isotonic fit with its consistency band.
@@ -245,16 +262,25 @@ pub(crate) fn corp(name: &str, reliability: &Reliability, axes: Axes, band_name:
     let at = |values: &[f64]| axes.points(&x, values);
     diagram("Reliability diagram, CORP", name, axes, &reliability.fine)
         .band(Band::new(band_name, at(lower), at(upper)).colour(2))
-        .add(Series::line("outcome rate, isotonic", at(outcome_rates)).colour(2))
+        .add(Series::line("outcome rate", at(outcome_rates)).colour(2))
 }
 
-/// The smoothed curves of several models in one diagram, all with the same sigma.
-pub(crate) fn overlay(names: &[&str], diagrams: &[Vec<f64>], curve: &LsCurve, axes: Axes) -> Chart {
-    let chart = diagram("Reliability diagrams of all models, smoothed", "", axes, &[]);
+/// The smoothed curves of several models in one diagram, all with the same sigma. Each has dots for
+/// its rows next to 0 and 1, and is thin where it rests on few rows.
+pub(crate) fn overlay(models: &[(&str, &Reliability)], overlay: &Overlay, axes: Axes) -> Chart {
     let strokes = [Stroke::Solid, Stroke::Dashed, Stroke::Dotted];
     let n_colours = PALETTE.len() - 1;
-    names.iter().zip(diagrams).enumerate().fold(chart, |chart, (place, (name, rates))| {
-        let line = Series::line(*name, axes.points(&curve.probabilities, rates));
-        chart.add(line.colour(place % n_colours).stroke(strokes[place / n_colours % strokes.len()]))
-    })
+    let mut chart = diagram("Reliability diagrams of all models, smoothed", "", axes, &[]);
+    for (place, ((name, reliability), (curve, near))) in
+        models.iter().zip(overlay.curves.iter().zip(&overlay.rows_nearby)).enumerate()
+    {
+        let (colour, stroke) = (place % n_colours, strokes[place / n_colours % strokes.len()]);
+        let [firm, weak] = by_rows(curve, near).map(|rates| axes.curve(&curve.probabilities, &rates));
+        chart = chart.add(Series::line("", weak).colour(colour).thin());
+        chart = chart.add(Series::line(*name, firm).colour(colour).stroke(stroke));
+        for (_, point) in ends(reliability, axes) {
+            chart = chart.add(Series::line("", vec![point]).colour(colour).markers().large());
+        }
+    }
+    chart
 }

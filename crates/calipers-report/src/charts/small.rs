@@ -23,7 +23,7 @@ pub(crate) fn small(title: &str, diagram: &Smoothed) -> String {
         let points = [upper, lower].concat().join(" ");
         let _ = write!(bands, "<polygon points=\"{points}\" fill=\"var(--c0)\" fill-opacity=\"0.18\"/>");
     }
-    for (rates, width) in by_rows(diagram).iter().zip(["2", "0.8"]) {
+    for (rates, width) in by_rows(curve, &diagram.rows_nearby).iter().zip(["2", "0.8"]) {
         let drawn: Vec<usize> = (0..rates.len()).filter(|place| !rates[*place].is_nan()).collect();
         for run in drawn.chunk_by(|a, b| a + 1 == *b) {
             let points = line(run, rates).join(" ");

@@ -66,8 +66,8 @@ pub(super) struct Detail {
 impl Detail {
     pub(super) fn new(n_models: usize) -> Self {
         let (below, above, n_places) = match n_models {
-            0..=4 => (3, 7, 100),
-            5..=8 => (2, 4, 80),
+            0..=4 => (2, 5, 100),
+            5..=8 => (1, 3, 70),
             9..=16 => (1, 2, 60),
             _ => (0, 0, 40),
         };

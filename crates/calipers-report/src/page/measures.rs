@@ -125,7 +125,9 @@ fn directions(values: &Values) -> Markup {
     html! {
         h3 { "Direction of the errors" }
         @if !lead.is_empty() { p class="lead" { strong { (lead.join("; ")) "." } } }
-        (super::scrolled("Table of directions", &table))
+        @if values.models.len() > 1 {
+            details { summary { "Directions of each model" } (super::scrolled("Table of directions", &table)) }
+        } @else { (super::scrolled("Table of directions", &table)) }
         p class="note" {
             "These are the signed parts of residual LS-ECE. \"Too high\" and \"too low\" sum to it. So do \"overconfident\" (predictions are further from 1/2 than outcomes) and \"underconfident\" (predictions are nearer to 1/2). For the confidence in a predicted class, overconfident means too high. A sketch cannot distinguish overconfidence from underconfidence."
         }

@@ -70,7 +70,7 @@ fn of_model(model: &ModelValues, several: bool) -> Markup {
 /// The settings with four digits. The JSON of the page has all digits.
 fn settings(measure: &Measured) -> Option<String> {
     let shown = |value: &Setting| match (value, value.to_string()) {
-        (Setting::Number(number), text) if text.len() > 6 => four_digits(*number),
+        (Setting::Number(number), text) if text.len() > 8 => four_digits(*number),
         (_, text) => text,
     };
     let settings = measure.estimate()?.settings.iter().map(|(name, value)| format!("{name} {}", shown(value)));

@@ -19,7 +19,7 @@ const TEXTS: [&str; 3] = [
 ];
 
 /// What bands show.
-const BAND: &str = "Chance alone does not explain values outside the band.";
+const BAND: &str = "The band is where a calibrated model would be: chance alone does not explain values outside it.";
 const CLUSTERED: &str = "The band assumes independent rows. Rows of a cluster depend on each other, so the band is too narrow. The verdict above accounts for clusters.";
 
 /// How to read a diagram.
@@ -146,10 +146,10 @@ pub(super) fn panels(values: &Values, model: &ModelValues) -> Vec<Panel> {
 
 /// The name of consistency bands in legends.
 pub(super) fn band_name(values: &Values) -> String {
-    format!("{} band of a calibrated model", percent(values.options.level))
+    format!("{} chance band", percent(values.options.level))
 }
 
-/// The points of the curve, with those of the ends before and after it.
+/// The points of the curve and of the ends, in order of their probabilities.
 fn numbers(model: &ModelValues, diagram: &Smoothed) -> Table {
     let (curve, band) = (&diagram.curve, &diagram.band);
     let columns = [&curve.outcome_rates, &band.lower, &band.upper].map(|values| charts::seen(diagram, values));
@@ -160,36 +160,28 @@ fn numbers(model: &ModelValues, diagram: &Smoothed) -> Table {
         let (lower, upper) = (reliability.ends_band.lower[at], reliability.ends_band.upper[at]);
         vec![bin.mean_probability, bin.outcome_rate, lower, upper, bin.n as f64]
     };
-    let ends = |is_low: bool| reliability.ends.iter().enumerate().filter(move |(_, bin)| (bin.upper < 0.5) == is_low);
-    let rows = ends(true).map(end).chain((0..curve.probabilities.len()).map(point)).chain(ends(false).map(end));
-    Table::new(&["probability", "outcome rate", "band from", "band to", "rows nearby"], rows)
+    let ends = reliability.ends.iter().enumerate().map(end);
+    let mut rows: Vec<Vec<f64>> = (0..curve.probabilities.len()).map(point).chain(ends).collect();
+    rows.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    Table::new(&["probability", "outcome rate", "band from", "band to", "rows nearby"], rows.into_iter())
 }
 
 /// The curves of several models in one diagram.
 pub(super) fn overlay(values: &Values, overlay: &Overlay) -> Panel {
-    let names: Vec<&str> = values.models.iter().map(|model| model.name.as_str()).collect();
-    // Where a curve rests on few rows, it is left out: the model's own diagram has it.
-    let firm = |(curve, near): (&calipers::LsCurve, &Vec<f64>)| {
-        let least = charts::FEW_ROWS.min(0.02 * curve.n as f64);
-        let rate = |(rate, near): (&f64, &f64)| if *near >= least { *rate } else { f64::NAN };
-        curve.outcome_rates.iter().zip(near).map(rate).collect::<Vec<f64>>()
-    };
-    let rates: Vec<Vec<f64>> = overlay.curves.iter().zip(&overlay.rows_nearby).map(firm).collect();
+    let named: Vec<_> = values.models.iter().map(|model| (model.name.as_str(), &model.reliability)).collect();
+    let rates: Vec<Vec<f64>> = overlay.curves.iter().zip(&overlay.rows_nearby).map(charts::drawn).collect();
     let text = format!(
-        "{READING} All curves have sigma {}, the largest of the models, and end where they rest on few rows.",
+        "{READING} All curves have sigma {}, the largest of the models. They are thin where they rest on few rows, \
+         and dots are rows near 0 or 1.",
         significant(overlay.sigma)
     );
-    // proof: an overlay has a curve for each of several models
-    let Some(first) = overlay.curves.first() else {
-        return Panel { kind: "overlay", views: Vec::new(), steps: Vec::new(), chosen: 0, text };
-    };
-    let mut columns: Vec<(&str, &[f64])> = vec![("probability", &first.probabilities)];
-    columns.extend(names.iter().zip(&rates).map(|(name, rates)| (*name, &rates[..])));
-    let table = Table::of_columns(&columns);
+    let places = overlay.curves.first().map_or(&[][..], |curve| &curve.probabilities);
+    let mut columns: Vec<(&str, &[f64])> = vec![("probability", places)];
+    columns.extend(named.iter().zip(&rates).map(|((name, _), rates)| (*name, &rates[..])));
     let all: Vec<Axes> = values.models.iter().map(|model| Axes::linear(&model.reliability)).collect();
     // One part of the axis for all, if all have the same.
     let linear = if all.iter().all(|axes| *axes == all[0]) { all[0] } else { Axes::Linear(0.0, 1.0) };
     let logit = Axes::logit_of_all(overlay.curves.iter().zip(&overlay.rows_nearby));
-    let chart = |axes: Axes| charts::overlay(&names, &rates, first, axes);
-    Panel::new("overlay", chart(linear), table, &text).view("logit", vec![chart(logit)])
+    let chart = |axes: Axes| charts::overlay(&named, overlay, axes);
+    Panel::new("overlay", chart(linear), Table::of_columns(&columns), &text).view("logit", vec![chart(logit)])
 }

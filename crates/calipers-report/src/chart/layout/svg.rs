@@ -203,7 +203,7 @@ impl<'a> Writer<'a> {
                 }
                 _ => {
                     let stroke = stroke(colour, series.stroke, series.thin);
-                    put!(self.svg, r#"<polyline points="{}" fill="none" {stroke}/>"#, listed(run));
+                    put!(self.svg, r#"<polyline points="{}" fill="none" {stroke}/>"#, self.listed(run));
                 }
             }
         }
@@ -215,7 +215,7 @@ impl<'a> Writer<'a> {
         let pairs = band.lower.iter().zip(&band.upper);
         for run in runs(pairs.map(|(lower, upper)| self.place(lower).zip(self.place(upper)))) {
             let (lower, upper): (Vec<_>, Vec<_>) = run.into_iter().unzip();
-            let points = listed(upper.into_iter().chain(lower.into_iter().rev()));
+            let points = self.listed(upper.into_iter().chain(lower.into_iter().rev()).collect());
             let opacity = band.opacity.clamp(0.0, 1.0);
             put!(
                 self.svg,
@@ -255,6 +255,23 @@ impl<'a> Writer<'a> {
         if grouped {
             self.svg.push_str("</g>\n");
         }
+    }
+
+    /// The points of a line. A page has many drawings, so there points that are hardly apart are
+    /// left out, and a tenth of a pixel is enough.
+    fn listed(&self, points: Vec<(f64, f64)>) -> String {
+        if self.style.has_titles {
+            return points.iter().map(|(x, y)| format!("{},{}", Pixels(*x), Pixels(*y))).collect::<Vec<_>>().join(" ");
+        }
+        let mut kept: Vec<(f64, f64)> = Vec::with_capacity(points.len());
+        for (place, point) in points.iter().enumerate() {
+            let is_apart = |last: &(f64, f64)| (point.0 - last.0).abs() >= 1.0 || (point.1 - last.1).abs() >= 0.6;
+            if place + 1 == points.len() || kept.last().is_none_or(is_apart) {
+                kept.push(*point);
+            }
+        }
+        let tenths = |value: f64| (value * 10.0).round() / 10.0 + 0.0;
+        kept.iter().map(|(x, y)| format!("{},{}", tenths(*x), tenths(*y))).collect::<Vec<_>>().join(" ")
     }
 
     fn legend_entry(&mut self, &Entry { sample, colour, x, y }: &Entry) {
@@ -303,11 +320,6 @@ fn runs<T: Copy>(values: impl Iterator<Item = Option<T>>) -> Vec<Vec<T>> {
     let values: Vec<Option<T>> = values.collect();
     let runs = values.split(Option::is_none).filter(|run| !run.is_empty());
     runs.map(|run| run.iter().flatten().copied().collect()).collect()
-}
-
-fn listed(points: impl IntoIterator<Item = (f64, f64)>) -> String {
-    let points: Vec<String> = points.into_iter().map(|(x, y)| format!("{},{}", Pixels(x), Pixels(y))).collect();
-    points.join(" ")
 }
 
 fn stroke(colour: &str, stroke: Stroke, thin: bool) -> String {
