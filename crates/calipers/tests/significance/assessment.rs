@@ -1,9 +1,7 @@
 //! What an assessment says.
 
 use calipers::inference::{Bootstrap, NoiseFloor};
-use calipers::{
-    Assess, BinnedEce, Compare, Debias, Input, Interval, IntervalMethod, Invalid, LsEce, Measure, Sweep,
-};
+use calipers::{Assess, BinnedEce, Compare, Debias, Input, Interval, IntervalMethod, Invalid, LsEce, Measure, Sweep};
 
 use crate::data::{Data, Shape};
 
