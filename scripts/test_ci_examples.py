@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 import yaml
@@ -60,6 +60,6 @@ def test_gitlab_reads_the_report_that_the_gate_writes(limit: str, code: int, tmp
     assert found.returncode == code, found.stderr
     # The log has the table, and the file that GitLab is told of has the test cases.
     assert found.stdout.startswith(("passed: ", "failed: "))
-    report = ElementTree.parse(tmp_path / job["artifacts"]["reports"]["junit"]).getroot()
+    report = ET.parse(tmp_path / job["artifacts"]["reports"]["junit"]).getroot()
     assert (report.tag, report.get("tests"), report.get("failures")) == ("testsuites", "1", str(code))
     assert job["artifacts"]["when"] == "always"

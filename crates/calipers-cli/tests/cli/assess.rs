@@ -146,9 +146,13 @@ fn a_table_has_a_line_for_each_measure() {
     let table = assess(&["--prob", "naive_bayes", "--sigma", "0.5"]);
     let header = table.lines().find(|line| line.starts_with("measure")).unwrap();
     let words: Vec<&str> = header.split_whitespace().collect();
-    assert_eq!(words, ["measure", "n", "value", "interval", "floor", "p", "debiased", "num.", "±", "notes"]);
+    assert_eq!(
+        words,
+        ["measure", "n", "value", "interval", "floor", "p", "debiased", "num.", "±", "direction", "notes"]
+    );
     let line = table.lines().find(|line| line.starts_with("ls_ece ")).unwrap();
-    assert!(line.contains("[0.0") && line.contains(" ± ") && line.ends_with("sigma 0.5000, 497 clipped"), "{table}");
+    assert!(line.contains("[0.0") && line.contains(" ± ") && line.contains("  overconfident by 0.05"), "{table}");
+    assert!(line.ends_with("sigma 0.5000, 497 clipped"), "{table}");
     assert!(table.lines().any(|line| line.starts_with("expected_calibration_error ")), "{table}");
     assert!(table.contains("interval: 95 % interval for the value of the population at the same settings"), "{table}");
     assert!(table.contains("deviation of 200 resamples"), "{table}");

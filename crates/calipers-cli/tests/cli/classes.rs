@@ -92,7 +92,7 @@ fn many_classes_are_cut_to_those_with_the_most_evidence() {
     for row in 0..1_000 {
         // Class 7 is predicted with 0.5 and never happens.
         p.extend((0..k).map(|class| if class == 7 { 0.5 } else { 0.5 / (k as f64 - 1.0) }));
-        labels.push(if row % k == 7 { 8 } else { i64::try_from(row % k).unwrap() });
+        labels.push(if row % k == 7 { 8 } else { i64::from(row % k) });
     }
     let shape = vec![1_000, k as u64];
     let path =
@@ -119,7 +119,7 @@ fn tables_of_models_have_a_direction() {
     for verb in ["measure", "assess", "compare"] {
         let resamples: &[&str] = if verb == "measure" { &[] } else { &["--n-resamples", "100"] };
         let printed = succeed(&[&[verb], &models[..], resamples].concat());
-        assert!(printed.contains("too high by 0.15"), "{verb}\n{printed}");
+        assert!(printed.contains("too high by 0.14"), "{verb}\n{printed}");
         assert!(!printed.contains("good: too ") && !printed.contains("good: sigma 0.3000, too"), "{verb}\n{printed}");
     }
 }

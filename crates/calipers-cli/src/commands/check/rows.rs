@@ -46,7 +46,7 @@ impl EnoughRows {
             let left_out = input.left_out_sentence().unwrap_or_default();
             let share = number::percent(rounded(input.share_left_out()));
             let allowed = number::percent(max_missing);
-            return Some(format!("{} That is {share}, and --max-missing allows {allowed}.", left_out));
+            return Some(format!("{left_out} That is {share}, and --max-missing allows {allowed}."));
         }
         (n < self.min_rows).then(|| {
             let rows = if n == 1 { "row" } else { "rows" };

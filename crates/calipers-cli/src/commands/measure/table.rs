@@ -25,6 +25,7 @@ pub(crate) fn render(results: Results, screen: &Screen) -> String {
         legend::under(results, &names, results.iter().map(|measured| &measured.found.input)),
     ];
     let left_out = left_out::painted(&left_out::of_results(results, &names), screen);
+    let left_out = if left_out.is_empty() { left_out } else { left_out + "\n" };
     let tables = [table(results, &names).draw(&screen.with_width()), "\n".to_owned()].concat();
     left_out + &tables + &class_table::all(results, &names, SIGNIFICANT, screen) + &screen.notes(&notes.concat())
 }
