@@ -18,7 +18,7 @@ pub(super) struct Chosen {
     pub(super) label: usize,
     /// The predicted class, whose probability the scores are.
     pub(super) predicted: Option<usize>,
-    /// Whether the label tells that the predicted class was right, whose probability the scores are.
+    /// Whether the label tells if the predicted class was right, whose probability the scores are.
     pub(super) confidences: bool,
     pub(super) weight: Option<usize>,
     /// What tells groups apart.
@@ -78,7 +78,11 @@ fn choose(table: &dyn Table, args: &InputArgs, cluster: Option<&str>) -> Result<
     let named = |option: &str, name: Option<&str>| name.map(|name| find(table, option, name)).transpose();
     let label = match named("--label", args.label.as_deref())? {
         Some(label) => label,
-        None => guess_label(table, args)?,
+        None => match guess_label(table, args) {
+            // Of two that are missing, the probability is named first.
+            Err(error) if args.prob.is_empty() => return Err(guess_scores(table, args, false).err().unwrap_or(error)),
+            label => label?,
+        },
     };
     let confidences = args.pred.is_none() && CORRECT.fits(&table.names()[label]);
     let scores: Vec<Scores> = match args.prob.is_empty() {

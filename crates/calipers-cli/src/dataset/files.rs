@@ -278,10 +278,7 @@ pub(crate) fn reject_overwriting(output: &Path, inputs: &[InputFile]) -> Result<
         let folder = input.path.canonicalize().ok().filter(|_| input.is_folder());
         folder.zip(parent.as_ref()).is_some_and(|(folder, parent)| parent.starts_with(folder))
     };
-    if let Some(folder) = inputs.iter().find(|input| is_around(input)) {
-        bail!("{}: must not be in a folder that is read, got {}", output.display(), folder.shown());
-    }
-    match inputs.iter().find(|input| is_input(&input.path)) {
+    match inputs.iter().find(|input| is_input(&input.path) || is_around(input)) {
         Some(input) => bail!("{}: must not be an input too, got {}", output.display(), input.shown()),
         None => Ok(()),
     }

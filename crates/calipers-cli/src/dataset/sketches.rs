@@ -71,7 +71,7 @@ impl Sketches {
 
     /// Those of a file, or of all files of a folder together.
     pub(crate) fn open(file: &InputFile) -> Result<Self> {
-        match file.is_folder() {
+        match file.is_folder() && !sketch_rows::is_one(&file.path) {
             true => files::merged(&file.members()?, |file| Self::read(&file.path), |all, more| all.merge(&more)),
             false => Self::read(&file.path),
         }

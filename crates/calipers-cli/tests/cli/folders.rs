@@ -114,6 +114,6 @@ fn a_folder_of_sketches_is_one_sketch() {
     succeed(&["merge", sketches.to_str().unwrap(), "-o", merged.to_str().unwrap()]);
     assert_eq!(json(&merged, &[])["n"], 300);
     let inside = sketches.join("all.calipers");
-    let text = format!("{}: must not be in a folder that is read, got {}", inside.display(), sketches.display());
+    let text = format!("{}: must not be an input too, got {}", inside.display(), sketches.display());
     assert_fails(&["merge", sketches.to_str().unwrap(), "-o", inside.to_str().unwrap()], &text);
 }

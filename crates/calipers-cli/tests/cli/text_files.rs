@@ -31,8 +31,8 @@ fn the_delimiter_is_seen_or_given() {
     // Within quotes and within text nothing is a delimiter.
     let quoted = text(";").replace(";a;", ";\"x, y; z, w\";").replace("note", "\"note, with commas, and more\"");
     assert_eq!(measures(&folder.write("quoted.csv", quoted), &[]), expected);
-    let absent = "no column is named like a label (label, y_true, target, outcome or y): choose one with --label; the \
-                  columns are label;note;prob";
+    let absent = "no column is named like a probability (prob, proba, y_prob, score, p or logit): choose one with --prob; \
+                  the columns are label;note;prob";
     assert_refused(&folder.write("b.csv", text(";")), &["--delimiter", ","], absent);
     assert_eq!(calipers(&["measure", "a.csv", "--delimiter", "ab"]).code, Some(2));
     let parquet = "--delimiter is for CSV, and this file is jsonl";

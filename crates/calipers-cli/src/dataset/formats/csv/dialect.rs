@@ -20,33 +20,35 @@ pub(crate) struct Dialect {
     pub(crate) decimal_comma: bool,
 }
 
-/// The delimiter of a text, of which this is the beginning: the one that cuts all rows into the same
-/// number of cells, as many as possible; or else the header into most.
+/// The delimiter of a text, of which this is the beginning: the one that cuts all rows into the
+/// same number of cells, as many as possible; or else the header into most.
 pub(super) fn sniff(start: &[u8], is_whole: bool, decimal_comma: bool) -> u8 {
     let candidates = DELIMITERS.iter().copied().filter(|delimiter| !(decimal_comma && *delimiter == b','));
     let cut = candidates.rev().map(|delimiter| {
-        let lengths = lengths(start, is_whole, delimiter);
+        let (lengths, has_quotes) = lengths(start, is_whole, delimiter);
         let header = lengths.first().copied().unwrap_or(0);
         let is_regular = header > 1 && lengths.iter().all(|length| *length == header);
-        (is_regular, header, delimiter)
+        (is_regular, !has_quotes, header, delimiter)
     });
     // Of several that are as good, the last.
-    cut.max_by_key(|(is_regular, header, _)| (*is_regular, *header)).map_or(b',', |(_, _, delimiter)| delimiter)
+    let best = cut.max_by_key(|(is_regular, is_whole, header, _)| (*is_regular, *is_whole, *header));
+    best.map_or(b',', |(.., delimiter)| delimiter)
 }
 
-/// How many cells the first rows have.
-fn lengths(start: &[u8], is_whole: bool, delimiter: u8) -> Vec<usize> {
+/// How many cells the first rows have, and whether one has a quote: one that a wrong delimiter cut.
+fn lengths(start: &[u8], is_whole: bool, delimiter: u8) -> (Vec<usize>, bool) {
     let mut reader = reader(delimiter).from_reader(start);
     let mut record = ByteRecord::new();
-    let mut lengths = Vec::new();
+    let (mut lengths, mut has_quotes) = (Vec::new(), false);
     while lengths.len() <= ROWS && matches!(reader.read_byte_record(&mut record), Ok(true)) {
         lengths.push(record.len());
+        has_quotes |= record.iter().any(|cell| cell.contains(&b'"'));
     }
     // The last may be cut off.
     if !is_whole && lengths.len() <= ROWS && lengths.len() > 1 {
         lengths.pop();
     }
-    lengths
+    (lengths, has_quotes)
 }
 
 impl Dialect {
@@ -78,13 +80,14 @@ mod tests {
 
     #[test]
     fn a_delimiter_is_the_one_that_cuts_all_rows_alike() {
-        let cases: [(&str, u8); 9] = [
+        let cases: [(&str, u8); 10] = [
             ("label,prob\n1,0.5\n", b','),
             ("label;prob\n1;0,5\n0;0,25\n", b';'),
             ("label\tprob\n1\t0.5\n", b'\t'),
             ("label|prob\n1|0.5\n", b'|'),
             ("label,\"a;b;c;d\",prob\n1,2,0.5\n", b','),
             ("id;note, with comma;prob\n1;a;0.5\n2;b, c, d;0.5\n", b';'),
+            ("a;\"b, c, d\";e\n1;\"x, y; z, w\";0.9\n", b';'),
             ("prob\n0.5\n", b','),
             ("label,prob\n1,0.5\n0,0.5,7\n", b','),
             ("a;b,c\n1;2,3\n", b','),
