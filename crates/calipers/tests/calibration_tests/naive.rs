@@ -159,7 +159,8 @@ fn interpolated_quantiles_make_the_groups_of_r() {
     for (n, rounding) in [(47, 0.0), (500, 0.0), (500, 40.0)] {
         let place = |k: usize, step: f64| 0.02 + 0.96 * (k as f64 * step).fract();
         let p = (1..=n).map(|k| place(k, 0.618_033_988_749_894_9));
-        let p: Vec<f64> = p.map(|p| if rounding > 0.0 { (p * rounding).ceil() / (rounding + 1.0) } else { p }).collect();
+        let p: Vec<f64> =
+            p.map(|p| if rounding > 0.0 { (p * rounding).ceil() / (rounding + 1.0) } else { p }).collect();
         let y: Vec<bool> = (1..=n).map(|k| place(k, 0.754_877_666_246_692_7) < p[k - 1]).collect();
         let predictions = Input::probabilities(&p, &y).check().unwrap();
         for n_groups in [2, 7, 10, 15] {
@@ -172,8 +173,8 @@ fn interpolated_quantiles_make_the_groups_of_r() {
     }
 }
 
-/// Six rows in four groups: quantiles 0.225, 0.35 and 0.475 of 0.1, 0.2, …, 0.6, so groups of 2, 1, 1
-/// and 2 rows. By mass they begin at rows 0, 2, 3 and 5: 2, 1, 2 and 1 rows.
+/// Six rows in four groups: quantiles 0.225, 0.35 and 0.475 of 0.1, 0.2, …, 0.6, so groups of 2, 1,
+/// 1 and 2 rows. By mass they begin at rows 0, 2, 3 and 5: 2, 1, 2 and 1 rows.
 #[test]
 fn interpolated_quantiles_by_hand() {
     let (p, y) = ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0, 1, 0, 0, 1, 1]);
@@ -183,9 +184,8 @@ fn interpolated_quantiles_by_hand() {
         let test = HosmerLemeshow::new().n_groups(4).quantiles(quantiles).null_distribution(Asymptotic);
         test.test(&view).unwrap().statistic
     };
-    let group = |n: f64, expected: f64, observed: f64| {
-        (observed - expected).powi(2) * (1.0 / expected + 1.0 / (n - expected))
-    };
+    let group =
+        |n: f64, expected: f64, observed: f64| (observed - expected).powi(2) * (1.0 / expected + 1.0 / (n - expected));
     let interpolated = group(2.0, 0.3, 1.0) + group(1.0, 0.3, 0.0) + group(1.0, 0.4, 0.0) + group(2.0, 1.1, 2.0);
     assert!((h(Quantiles::Interpolated) - interpolated).abs() < 1e-12);
     let mass = group(2.0, 0.3, 1.0) + group(1.0, 0.3, 0.0) + group(2.0, 0.9, 1.0) + group(1.0, 0.6, 1.0);

@@ -149,7 +149,10 @@ fn loess_is_local_least_squares() {
             assert!((found.e50 - 0.5 * (gaps[(n - 1) / 2] + gaps[n / 2])).abs() < 1e-9);
             let estimate = index.statistic(IndexStatistic::Ici).estimate(&view).unwrap();
             assert_eq!(estimate.value, found.ici);
-            assert_eq!((estimate.settings.text("smoother"), estimate.settings.number("span")), (Some("loess"), Some(span)));
+            assert_eq!(
+                (estimate.settings.text("smoother"), estimate.settings.number("span")),
+                (Some("loess"), Some(span))
+            );
         }
     }
 }
