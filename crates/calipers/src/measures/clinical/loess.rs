@@ -35,8 +35,8 @@ const MOST_VALUES: usize = 100_000;
 /// curve(p) = value at p of the polynomial of that degree with the least Σ a_i (y_i - polynomial(p_i))²
 /// ```
 /// That is R's `loess` with `surface = "direct"`; by default R fits at some vertices and
-/// interpolates between them. With weights a window has a share `span` of the weight. A window that holds too
-/// few distinct probabilities for the polynomial has the outcome rate at p.
+/// interpolates between them. With weights a window has a share `span` of the weight. A window that
+/// holds too few distinct probabilities for the polynomial has the outcome rate at p.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Loess {
     span: f64,
