@@ -508,7 +508,7 @@ def calibration_tests(
     rows must be of both outcomes with overlapping ranges of logits...
     """
     asked, options = call_of(calibration_tests, locals())
-    own = {
+    own: dict[str, dict[str, object]] = {
         "hosmer_lemeshow": {"n_groups": n_groups, "quantiles": "mass", "fitted": False},
         "tcal_adaptive": {"most_bins": 4096},
     }
