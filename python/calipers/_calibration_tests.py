@@ -508,7 +508,10 @@ def calibration_tests(
     rows must be of both outcomes with overlapping ranges of logits...
     """
     asked, options = call_of(calibration_tests, locals())
-    own = {"hosmer_lemeshow": {"n_groups": n_groups, "fitted": False}, "tcal_adaptive": {"most_bins": 4096}}
+    own: dict[str, dict[str, object]] = {
+        "hosmer_lemeshow": {"n_groups": n_groups, "quantiles": "mass", "fitted": False},
+        "tcal_adaptive": {"most_bins": 4096},
+    }
     names = ("spiegelhalter", "hosmer_lemeshow", "ecce_r", "ecce_mad", "tcal_adaptive")
     tests = {name: _result(asked, name, {**options, **own.get(name, {})}) for name in names}
     errors = {}

@@ -17,7 +17,9 @@ import calipers
 import numpy as np
 import pytest
 
-FOLDER = Path(os.environ.get("CALIPERS_PEERS") or Path(os.environ.get("CALIPERS_DATA", "../shared/data")).parent / "peers")
+FOLDER = Path(
+    os.environ.get("CALIPERS_PEERS") or Path(os.environ.get("CALIPERS_DATA", "../shared/data")).parent / "peers"
+)
 CASES = FOLDER / "peer_cases.json"
 DIFFERENCES = json.loads(Path(__file__).with_name("peer_differences.json").read_text(encoding="utf-8"))
 KINDS = {"convention", "input", "peer is wrong"}

@@ -181,7 +181,11 @@ def test_scikit_learn_scores(sample: Sample) -> None:
     assert calipers.log_loss(y, p, sample_weight=weight) == equal(log_loss(y, clipped, sample_weight=weight))
 
 
-CLASS_FILES = ["cifar10_resnet20_akamaster.npz", "cifar100_wrn16-4_netcal.npz", "cifar10_vgg16_verified_calibration.npz"]
+CLASS_FILES = [
+    "cifar10_resnet20_akamaster.npz",
+    "cifar100_wrn16-4_netcal.npz",
+    "cifar10_vgg16_verified_calibration.npz",
+]
 
 
 @pytest.mark.parametrize("file", CLASS_FILES)

@@ -254,7 +254,9 @@ def test_scores_of_k_classes_are_over_all_classes(k: int) -> None:
         assert loss == pytest.approx(entropy, abs=within)
         assert loss.settings["multiclass"] == "all_classes" and loss.settings["n_classes"] == k
         assert calipers.brier_score(labels, scores, **given) == pytest.approx(squares, abs=within)
-        assert calipers.brier_score(labels, scores, scale_by_half=True, **given) == pytest.approx(squares / 2, abs=within)
+        assert calipers.brier_score(labels, scores, scale_by_half=True, **given) == pytest.approx(
+            squares / 2, abs=within
+        )
         assert calipers.brier_score(labels, scores, scale_by_half=False, **given) == pytest.approx(squares, abs=within)
     # Only where it is requested is the score that of the top class.
     top = calipers.log_loss(labels, p, multiclass="top_class", sample_weight=weight)

@@ -6,6 +6,7 @@ What a package does is written out here in a few lines; `python/integration` run
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import calipers
@@ -160,7 +161,7 @@ def test_calzone_loses_the_row_with_the_smallest_probability(seed: int) -> None:
     y = (rng.random(500) < p).astype(float)
     y[np.argmin(p)] = 1.0
     edges = np.quantile(p, np.linspace(0, 1, 11))
-    inside = [(p > low) & (p <= high) for low, high in zip(edges[:-1], edges[1:], strict=True)]
+    inside = [(p > low) & (p <= high) for low, high in pairwise(edges)]
     assert sum(each.sum() for each in inside) == 499
 
     def statistic(groups: list[NDArray[np.bool_]]) -> float:

@@ -97,8 +97,16 @@ def test_an_option_of_the_wrong_type_is_a_type_error(options: dict[str, Any], te
         ("expected_calibration_error", {"n_bins": -1}, 'n_bins must be from 1 to 1000000, or "auto", got "-1"'),
         ("ls_ece_sampled", {"n_samples": -1}, "n_samples must be an integer from 0 to 2^64 - 1, got -1"),
         ("ls_ece_sampled", {"random_state": 2**64}, f"random_state must be an integer from 0 to 2^64 - 1, got {2**64}"),
-        ("ls_ece", {"multiclass": -1}, 'multiclass must be "top_class", "classwise" or a class, got "-1"'),
-        ("ls_ece", {"multiclass": "best"}, 'multiclass must be "top_class", "classwise" or a class, got "best"'),
+        (
+            "ls_ece",
+            {"multiclass": -1},
+            'multiclass must be "top_class", "classwise", "all_classes" or a class, got "-1"',
+        ),
+        (
+            "ls_ece",
+            {"multiclass": "best"},
+            'multiclass must be "top_class", "classwise", "all_classes" or a class, got "best"',
+        ),
         (
             "ls_curve",
             {"multiclass": "classwise"},

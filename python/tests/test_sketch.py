@@ -138,7 +138,7 @@ def test_an_answer_has_its_settings() -> None:
     assert estimate.n_clipped > 0
     assert sketch_of(logits()).brier_score().settings == {
         "link": "logistic",
-        "scale_by_half": "true",
+        "scale_by_half": True,
         "from_logits": True,
         "weighted": False,
         "resolution": 12,

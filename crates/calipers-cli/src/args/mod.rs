@@ -224,9 +224,9 @@ pub(crate) struct InputRules {
     pub(crate) scale: Option<f64>,
 
     /// What is measured if rows have several classes: top_class (the predicted class), classwise
-    /// (the mean over all classes), all_classes (all together, for brier_score and log_loss), or the
-    /// number of a class, from 0. auto is class 1 of two classes, and of more all_classes for these
-    /// two and top_class for others. compare, sweep and study do not accept classwise
+    /// (the mean over all classes), all_classes (all together, for brier_score and log_loss), or
+    /// the number of a class, from 0. auto is class 1 of two classes, and of more all_classes for
+    /// these two and top_class for others. compare, sweep and study do not accept classwise
     #[arg(long, value_name = "HOW", default_value = "auto", allow_negative_numbers = true)]
     #[arg(value_parser = one_of::<Multiclass>(&["auto", "top_class", "classwise", "all_classes"]))]
     pub(crate) multiclass: Multiclass,

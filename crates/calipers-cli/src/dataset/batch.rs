@@ -192,7 +192,9 @@ impl Batch {
         match (&self.rules.pos_label, self.rules.multiclass, several) {
             _ if self.agreement.is_none() => Ok(()),
             (Some(label), ..) => setting("pos_label", "left out with a predicted class", format!("{label:?}")),
-            (_, Multiclass::Classwise, _) => setting("multiclass", top_class, "\"classwise\"".to_owned()),
+            (_, several @ (Multiclass::Classwise | Multiclass::AllClasses), _) => {
+                setting("multiclass", top_class, format!("{:?}", several.to_string()))
+            }
             (_, Multiclass::Class(class), _) => setting("multiclass", top_class, class.to_string()),
             (.., Some(Column { n_classes, .. })) => {
                 let got = format!("(n, {n_classes})");

@@ -205,6 +205,52 @@ fn classes_are_measured_one_by_one_and_averaged() {
 }
 
 #[test]
+fn scores_of_several_classes_are_over_all_of_them() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/digits_mlp.npz");
+    let alone = json(&path, &["--measure", "log_loss"]);
+    assert_eq!([&alone["multiclass"], &alone["n_classes"]], [&Value::from("all_classes"), &Value::from(10)]);
+    let mixed = json(&path, &["--measure", "log_loss", "--measure", "ls_ece"]);
+    assert_eq!(mixed["multiclass"], "top_class");
+    assert_eq!(mixed["measures"]["log_loss"], alone["measures"]["log_loss"]);
+    assert_eq!(alone["measures"]["log_loss"]["settings"]["multiclass"], "all_classes");
+    let table = measure(&path, &["--measure", "log_loss", "--measure", "ls_ece"]);
+    assert!(table.contains("over all 10 classes") && table.contains("log_loss: over all classes together"), "{table}");
+    // Each class against the rest, summed: the mean over classes times their number.
+    let value = |options: &[&str]| {
+        let options = [&["--measure", "brier_score"], options].concat();
+        json(&path, &options)["measures"]["brier_score"]["value"].as_f64().unwrap()
+    };
+    assert!((value(&[]) - 10.0 * value(&["--multiclass", "classwise"])).abs() < 1e-14);
+    assert!(value(&["--multiclass", "top_class"]) < value(&[]));
+    let text = path.to_str().unwrap();
+    assert_fails(
+        &["measure", text, "--measure", "ece", "--multiclass", "all_classes"],
+        &format!(
+            "{text}: multiclass must be \"top_class\", \"classwise\" or a class for expected_calibration_error, since \
+             only brier_score and log_loss take all classes together, got \"all_classes\""
+        ),
+    );
+    assert_fails(
+        &["measure", text, "--together", "--measure", "brier_score"],
+        "--together makes a sketch of all files, which has one outcome a row, but a score over all classes needs the \
+         rows; pass --multiclass top_class to measure the top class",
+    );
+}
+
+#[test]
+fn many_rows_of_classes_are_kept_for_a_score_over_all_of_them() {
+    let folder = Folder::new();
+    let n = (1 << 20) + 2;
+    let row = |row: usize| format!("{{\"label\":{},\"probs\":[0.2,0.3,0.5]}}\n", row % 3);
+    let path = folder.write("large.jsonl", (0..n).map(row).collect::<String>());
+    let found = json(&path, &["--measure", "brier_score"]);
+    assert_eq!([&found["method"], &found["multiclass"]], [&Value::from("rows"), &Value::from("all_classes")]);
+    // 0.38 + 1 - 2 p for each label in turn.
+    let expected = 0.38 + 1.0 - 2.0 / 3.0;
+    assert!((found["measures"]["brier_score"]["value"].as_f64().unwrap() - expected).abs() < 1e-5);
+}
+
+#[test]
 fn all_names_are_listed_with_their_definitions() {
     let list = succeed(&["list"]);
     for listed in registry::all().iter().map(|entry| entry.spec) {

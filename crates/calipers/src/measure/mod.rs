@@ -96,9 +96,9 @@ pub trait Measure: Send + Sync {
         Err(Error::setting("measure", rule, "one that needs the rows"))
     }
 
-    /// Measures rows of classes, all classes together. Unless overridden, it returns an error, since
-    /// the measure is of one outcome. A measure that overrides it can take classes so by default:
-    /// [`Spec::several_classes`].
+    /// Measures rows of classes, all classes together. Unless overridden, it returns an error,
+    /// since the measure is of one outcome. A measure that overrides it can take classes so by
+    /// default: [`Spec::several_classes`].
     fn estimate_all_classes(&self, rows: &Distributions<'_>) -> Result<Estimate, Error> {
         let _ = rows;
         Err(of_one_outcome(self.spec()))

@@ -173,8 +173,8 @@ fn interpolated_quantiles_make_the_groups_of_r() {
     }
 }
 
-/// Six rows in four groups: quantiles 0.225, 0.35 and 0.475 of 0.1, 0.2, …, 0.6, so groups of 2, 1, 1
-/// and 2 rows. By mass they begin at rows 0, 2, 3 and 5: 2, 1, 2 and 1 rows.
+/// Six rows in four groups: quantiles 0.225, 0.35 and 0.475 of 0.1, 0.2, …, 0.6, so groups of 2, 1,
+/// 1 and 2 rows. By mass they begin at rows 0, 2, 3 and 5: 2, 1, 2 and 1 rows.
 #[test]
 fn interpolated_quantiles_by_hand() {
     let (p, y) = ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0, 1, 0, 0, 1, 1]);

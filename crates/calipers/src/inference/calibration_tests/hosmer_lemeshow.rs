@@ -37,8 +37,8 @@ names! { Quantiles, "quantiles"; Mass = "mass", Interpolated = "interpolated" }
 /// Rows are in order of their probability, and one is in group ⌊G · (weight of all smaller ones) /
 /// (weight of all)⌋ of G: so ties are in one group, and with many of them there are fewer groups
 /// than requested. Without weights a group adds (observed - expected)² / (n p̄ (1 - p̄)).
-/// [`Quantiles::Interpolated`] makes the groups of R's `hoslem.test` (package ResourceSelection), for
-/// rows without weights.
+/// [`Quantiles::Interpolated`] makes the groups of R's `hoslem.test` (package ResourceSelection),
+/// for rows without weights.
 ///
 /// The p-value is that of a chi-square distribution with one degree of freedom for each occupied
 /// group, **for predictions that were not fitted on these rows**. Two fewer, as for a logistic

@@ -36,9 +36,9 @@ names! { IndexStatistic, "statistic";
 /// ```
 /// A quantile is the gap at which the cumulated weight passes its level; where it meets it, the
 /// mean of both sides. The smoother is that of [`LsEce`], a local mean on the logit axis, with its
-/// sigma, noise, link and clip: it depends on no knots or spans, and takes weights as they are. With
-/// [`loess`](Self::loess) it is that of the published indices, local polynomials on the axis of
-/// probabilities.
+/// sigma, noise, link and clip: it depends on no knots or spans, and takes weights as they are.
+/// With [`loess`](Self::loess) it is that of the published indices, local polynomials on the axis
+/// of probabilities.
 ///
 /// # Assumptions
 /// Independent rows. The curve is that of the same rows, each of which pulls it towards

@@ -9,10 +9,11 @@
 //! # Bound
 //! 1. The least-squares fit depends on the span of P_0 … P_k alone. In the basis P_k / √N_k the
 //!    exact solution is (I + E)^-1 c, with c = b_k / √N_k and E the products of P_j and P_k, j ≠ k,
-//!    that rounding leaves; so the fit is off by at most |q| |E| / (1 - |E|) |c|, q = P_k(0) / √N_k.
+//!    that rounding leaves; so the fit is off by at most |q| |E| / (1 - |E|) |c| with
+//!    q = P_k(0) / √N_k.
 //! 2. |c| is at most √S, S = Σ a, since outcomes are at most 1.
-//! 3. Sums over m values are off by m ε of their terms' sizes, and P_k by a few ε of the powers of u
-//!    that it is made of, which are at most 1: relative to √N_k by κ = max √(S / N_k).
+//! 3. Sums over m values are off by m ε of their terms' sizes, and P_k by a few ε of the powers of
+//!    u that it is made of, which are at most 1: relative to √N_k by κ = max √(S / N_k).
 //!
 //! Together 2 |q| √S (|E| + (m + 64) ε κ), where E is computed beside the sums.
 
@@ -33,9 +34,9 @@ const MOST_VALUES: usize = 100_000;
 /// h(p) = distance of the ⌊span · n⌋-th nearest row,    a_i = w_i (1 - |p_i - p|³ / h³)³ inside of h
 /// curve(p) = value at p of the polynomial of that degree with the least Σ a_i (y_i - polynomial(p_i))²
 /// ```
-/// That is R's `loess` with `surface = "direct"`; by default R fits at some vertices and interpolates
-/// between them. With weights a window has a share `span` of the weight. A window that holds too
-/// few distinct probabilities for the polynomial has the outcome rate at p.
+/// That is R's `loess` with `surface = "direct"`; by default R fits at some vertices and
+/// interpolates between them. With weights a window has a share `span` of the weight. A window that
+/// holds too few distinct probabilities for the polynomial has the outcome rate at p.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Loess {
     span: f64,
@@ -174,6 +175,6 @@ fn fit(groups: &[Group], place: usize, needed: f64, degree: usize) -> Fit {
     let used = (0..3).filter(|k| terms.contains(k) && terms.contains(&((k + 1) % 3)));
     let left: f64 = used.map(|k| 2.0 * cross[k] * cross[k] / (norms[k] * norms[(k + 1) % 3])).sum::<f64>().sqrt();
     let bound = 2.0 * size * s.sqrt() * (left + (points.len() + 64) as f64 * f64::EPSILON * condition);
-    // Values so near each other that rounding decides: none of the polynomial's digits can be trusted.
+    // Where values are so near each other that rounding decides, no digit can be trusted.
     if value.is_finite() && left < 0.5 { Fit { value, bound } } else { Fit { bound: 1.0, ..rate } }
 }

@@ -1,5 +1,5 @@
-//! Measures of clinical prediction models: the observed / expected ratio, and the gaps of a smoothed
-//! curve.
+//! Measures of clinical prediction models: the observed / expected ratio, and the gaps of a
+//! smoothed curve.
 
 mod indices;
 mod loess;

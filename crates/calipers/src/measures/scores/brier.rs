@@ -136,7 +136,7 @@ impl Measure for BrierScore {
     fn estimate_all_classes(&self, rows: &Distributions<'_>) -> Result<Estimate, Error> {
         let mean = mean_of_classes(rows, |row, label| (self.loss(row, label), false))?;
         // Squares of k probabilities, each off by a few units of itself and their sum by k / 16 and
-        // some; raw scores move -ln p by their error, and a sum of squares by at most four times it.
+        // some; raw scores move -ln p by their error, and a sum of squares by at most four times.
         let bound = (32.0 + rows.n_classes() as f64 / 4.0) * f64::EPSILON + 4.0 * rows.surprisal_error(1.0);
         Ok(self.described(Estimate::new(self.spec(), mean.value, bound), self.scale(1.0)).of_classes(rows))
     }
