@@ -197,7 +197,7 @@ impl<'a> How<'a> {
                 significance: significance.for_groups(n_groups),
                 tests: tests.clone(),
                 of_group: true,
-                waiting: *waiting,
+                waiting,
             },
         }
     }
