@@ -116,7 +116,7 @@ fn help_lists_what_is_taken() {
     assert!(!help.contains("--by <COL>"), "{help}");
     let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("compare, sweep and study do not accept classwise"), "{help}");
-    assert!(words.contains("reject the file, naming the row"), "{help}");
+    assert!(words.contains("reject the file, naming the line"), "{help}");
 }
 
 #[test]
