@@ -69,9 +69,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 class Watched:
     """An open page, with its console messages and requests."""
 
-    def __init__(
-        self, browser: Any, path: Path, width: int = 1024, scheme: str = "light", height: int = 900
-    ) -> None:
+    def __init__(self, browser: Any, path: Path, width: int = 1024, scheme: str = "light", height: int = 900) -> None:
         self.context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
         self.page = self.context.new_page()
         self.complaints: list[str] = []
@@ -315,7 +313,9 @@ def test_a_rare_outcome_has_a_log_scale_at_once(pages: dict[str, Path], browser:
 @pytest.mark.parametrize("name", NAMES)
 def test_charts_side_by_side_are_aligned(pages: dict[str, Path], browser: Any, name: str) -> None:
     with Watched(browser, pages[name], 1280) as watched:
-        boxes = [plot.bounding_box() for plot in watched.page.locator(".charts:visible").first.locator(".plot:visible").all()]
+        boxes = [
+            plot.bounding_box() for plot in watched.page.locator(".charts:visible").first.locator(".plot:visible").all()
+        ]
         assert len(boxes) == 3
         assert max(box["y"] for box in boxes) - min(box["y"] for box in boxes) <= 1
         assert max(box["width"] for box in boxes) - min(box["width"] for box in boxes) <= 1
@@ -342,7 +342,9 @@ def test_one_model_at_a_time_is_shown_and_the_links_lead_to_sections(pages: dict
 def test_small_diagrams_fill_their_rows(pages: dict[str, Path], browser: Any) -> None:
     for name, width in (("classes", 1280), ("classes", 375), ("hostile", 1280), ("hostile", 700)):
         with Watched(browser, pages[name], width) as watched:
-            tops = watched.page.evaluate("[...document.querySelectorAll('.small')].map(e => e.getBoundingClientRect().top)")
+            tops = watched.page.evaluate(
+                "[...document.querySelectorAll('.small')].map(e => e.getBoundingClientRect().top)"
+            )
             rows = [tops.count(top) for top in sorted(set(tops))]
             assert max(rows) - rows[-1] <= 2, (name, width, rows)
 

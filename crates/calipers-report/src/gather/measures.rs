@@ -13,6 +13,9 @@ use super::Options;
 const MOST_DRAWN_ROWS: u64 = 4_000_000;
 const MOST_DRAWN_ROWS_IF_SLOW: u64 = 400_000;
 
+/// A slow measure takes milliseconds also for few rows.
+const MOST_RESAMPLES_IF_SLOW: u64 = 200;
+
 /// With fewer resamples than this, a measure has a value alone.
 const LEAST_RESAMPLES: u64 = 100;
 
@@ -94,9 +97,11 @@ pub(super) fn gather(
     ];
     for other in &others {
         let spec = other.spec();
-        let most = if spec.cost == Cost::Slow { MOST_DRAWN_ROWS_IF_SLOW } else { MOST_DRAWN_ROWS };
+        let is_slow = spec.cost == Cost::Slow;
+        let most = if is_slow { MOST_DRAWN_ROWS_IF_SLOW } else { MOST_DRAWN_ROWS };
+        let most_resamples = if is_slow { MOST_RESAMPLES_IF_SLOW } else { options.n_resamples };
         // Each of two kinds of resamples.
-        let n_resamples = options.n_resamples.min(most / (2 * sample.n()).max(1));
+        let n_resamples = options.n_resamples.min(most_resamples).min(most / (2 * sample.n()).max(1));
         all.push(match sample.is_sketch() {
             // The page states that it comes from a sketch, so there is no error for each measure.
             true if spec.from_sketch == FromSketch::Nothing => continue,
@@ -106,7 +111,7 @@ pub(super) fn gather(
             }
             false => match options.assess(&**other).n_resamples(n_resamples).run(sample) {
                 Ok(assessment) => assessed(assessment),
-                Err(_) => value_of(sample, &**other, "there are too few rows for resamples".to_owned()),
+                Err(_) => value_of(sample, &**other, "there are too few resamples for its interval".to_owned()),
             },
         });
     }
