@@ -30,7 +30,7 @@ pub(crate) use isotonic::isotonic;
 pub use kde::{Bandwidth, BetaKdeEce, CanonicalKdeEce, KdeEce, KdeKernel};
 pub use kernel::KernelCalibrationError;
 pub use ls_ece::{LsCurve, LsEce, LsEceSampled, Sigma};
-pub(crate) use probabilities::{Group, Pooled, Probabilities};
+pub(crate) use probabilities::{Group, Pooled, Probabilities, running_sums};
 pub use scores::{BrierScore, LogLoss};
 pub use smooth_ece::{SmoothEce, SmoothMethod, SmoothSigma, Smoothing};
 pub use spline::{SplineCalibrationError, SplineCurve};

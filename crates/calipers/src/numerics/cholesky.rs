@@ -99,9 +99,8 @@ impl Cholesky {
 
     /// M⁻¹ B M⁻¹ for a symmetric B.
     pub(crate) fn sandwich(&self, b: &Symmetric) -> Symmetric {
-        let columns: Vec<Vec<f64>> = (0..self.n)
-            .map(|j| self.solve(&(0..self.n).map(|i| b.get(i, j)).collect::<Vec<f64>>()))
-            .collect();
+        let columns: Vec<Vec<f64>> =
+            (0..self.n).map(|j| self.solve(&(0..self.n).map(|i| b.get(i, j)).collect::<Vec<f64>>())).collect();
         let mut result = Symmetric::zero(self.n);
         for i in 0..self.n {
             let row = self.solve(&columns.iter().map(|column| column[i]).collect::<Vec<f64>>());

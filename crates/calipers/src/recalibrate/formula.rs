@@ -5,11 +5,11 @@ use super::method::Method;
 use super::newton::{self, FitBound, NotFound, Objective};
 use super::rows::{Atom, Atoms};
 use super::slope::{self, AtSlope};
+use crate::Error;
 use crate::error::number;
 use crate::numerics::cholesky::{Cholesky, Symmetric};
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
-use crate::Error;
 
 /// A fitted formula.
 #[derive(Debug, Clone)]
@@ -104,9 +104,7 @@ impl Fitter {
         if self.ridge > 0.0 || self.method == Method::Shift {
             return Ok(());
         }
-        let wrong = |atom: &Atom| {
-            (atom.h > 0.0 && atom.weights[0] > 0.0) || (atom.h < 0.0 && atom.weights[1] > 0.0)
-        };
+        let wrong = |atom: &Atom| (atom.h > 0.0 && atom.weights[0] > 0.0) || (atom.h < 0.0 && atom.weights[1] > 0.0);
         if self.method == Method::Temperature {
             let rule = "with a score on the wrong side of 0 where ridge is 0, since there is no finite slope else";
             let none = || format!("{} rows, and none is", atoms.n);

@@ -8,12 +8,12 @@ use super::method::Method;
 use super::newton::FitBound;
 use super::rows::{Atoms, Ordered};
 use super::table::{Between, Table};
+use crate::Error;
 use crate::data::{Binary, BinaryView, Sample};
 use crate::inference::Clusters;
 use crate::numerics::cholesky::Symmetric;
 use crate::numerics::sum::Sum;
 use crate::setters::setters;
-use crate::Error;
 
 /// Fits a recalibration map: from predictions with outcomes to a [`Fit`].
 ///
@@ -26,8 +26,9 @@ use crate::Error;
 /// of Platt and beta, 2, is a normal prior of standard deviation 1/2 on each parameter about the
 /// identity, whatever the number of rows; shift and temperature have none. Slopes must not be
 /// negative, and the constrained optimum is exact: each set of slopes that may be 0 is tried, and
-/// the one that meets the conditions of optimality is returned. Isotonic maps pool ties and adjacent
-/// violators, and mix in 1/2 with the share 1 / (n_eff + 1), so that no probability becomes 0 or 1.
+/// the one that meets the conditions of optimality is returned. Isotonic maps pool ties and
+/// adjacent violators, and mix in 1/2 with the share 1 / (n_eff + 1), so that no probability
+/// becomes 0 or 1.
 ///
 /// # Assumptions
 /// Rows that the model was not trained on. Standard errors need independent rows, or clusters
@@ -87,8 +88,8 @@ impl Recalibrate {
         /// The family of maps.
         method: Method;
 
-        /// Coefficient of the ridge toward the identity; 0 for the maximum of the likelihood. Tables
-        /// have none.
+        /// Coefficient of the ridge toward the identity; 0 for the maximum of the likelihood.
+        /// Tables have none.
         ridge: some f64;
 
         /// The share of equal probabilities that is mixed in; unless set, 1 / (n_eff + 1) for
@@ -102,8 +103,8 @@ impl Recalibrate {
         /// What an isotonic map is between its knots.
         between: Between;
 
-        /// Whether a weight is a number of equal rows. Then n_eff is the sum of weights, and the fit
-        /// is that of the repeated rows.
+        /// Whether a weight is a number of equal rows. Then n_eff is the sum of weights, and the
+        /// fit is that of the repeated rows.
         counts: bool;
     }
 
@@ -203,15 +204,15 @@ impl Recalibrate {
             return Ok(Fitted { map, formula: None, effective_parameters: 0.0, spread: None });
         }
         atoms.check_outcomes()?;
-        let mixture = self.mixture.unwrap_or(if self.method.is_table() { 1.0 / (atoms.effective_n + 1.0) } else { 0.0 });
+        let mixture =
+            self.mixture.unwrap_or(if self.method.is_table() { 1.0 / (atoms.effective_n + 1.0) } else { 0.0 });
         if self.method.is_table() {
             let (table, n_steps) = Table::fit(self.method, atoms, self.between);
             let map = BinaryMap { method: self.method, parameters: Vec::new(), table: Some(table), mixture, clip };
             return Ok(Fitted { map, formula: None, effective_parameters: n_steps as f64, spread: None });
         }
         let formula = Fitter { method: self.method, ridge: self.ridge_in_use() }.fit(design, atoms)?;
-        let map =
-            BinaryMap { method: self.method, parameters: formula.theta.clone(), table: None, mixture, clip };
+        let map = BinaryMap { method: self.method, parameters: formula.theta.clone(), table: None, mixture, clip };
         Ok(Fitted { map, effective_parameters: formula.effective_parameters(), formula: Some(formula), spread: None })
     }
 
@@ -222,8 +223,7 @@ impl Recalibrate {
         let n_events = atoms.effective_n * atoms.totals[0].min(atoms.totals[1]) / atoms.total();
         if n_events < 5.0 || atoms.effective_n < 20.0 {
             let n_parameters = fitted.formula.as_ref().map_or(0, |formula| formula.free.len()) as f64;
-            let ridge_share =
-                if n_parameters > 0.0 { 1.0 - fitted.effective_parameters / n_parameters } else { 0.0 };
+            let ridge_share = if n_parameters > 0.0 { 1.0 - fitted.effective_parameters / n_parameters } else { 0.0 };
             notes.push(Note::FewEvents { n_events, ridge_share: ridge_share.clamp(0.0, 1.0) });
         }
         if atoms.atoms.len() <= 3 {

@@ -87,7 +87,8 @@ impl Ordered {
                 Scale::Probability => to_logits(&mut rows.scores, clip),
                 Scale::LogOdds | Scale::Link => Vec::new(),
             };
-            let contradicts = |at: &&usize| rows.weights[**at] > 0.0 && rows.outcomes[**at] == (rows.scores[**at] < 0.0);
+            let contradicts =
+                |at: &&usize| rows.weights[**at] > 0.0 && rows.outcomes[**at] == (rows.scores[**at] < 0.0);
             let contradicted: Vec<u64> =
                 clipped.iter().filter(contradicts).map(|at| (range.start + at) as u64).collect();
             let of_chunk = range.zip(&rows.scores).zip(rows.outcomes.iter().zip(&rows.weights));

@@ -1,8 +1,8 @@
 //! The one parameter of temperature scaling: Newton's method on the logarithm of the slope, inside
 //! a bracket that grows until it holds the minimum.
 //!
-//! There are no fixed bounds: slopes of 1e-6, for logits of size 1e6, are found as those of 1e3 are.
-//! The derivative rises with the slope, so two slopes where it has different signs enclose the
+//! There are no fixed bounds: slopes of 1e-6, for logits of size 1e6, are found as those of 1e3
+//! are. The derivative rises with the slope, so two slopes where it has different signs enclose the
 //! minimum, and every step that would leave the bracket is replaced by its middle.
 
 use super::newton::NotFound;
@@ -46,15 +46,31 @@ pub(crate) fn minimise(at: &dyn Fn(f64) -> AtSlope, start: f64) -> Result<(f64, 
         if here.first == 0.0 || (distance(&here) < 1e-9 && !is_better) {
             break;
         }
-        if here.first < 0.0 { below = log } else { above = log }
+        if here.first < 0.0 {
+            below = log
+        } else {
+            above = log
+        }
         let newton = log - here.first / (slope * here.second);
         log = match (below.is_finite(), above.is_finite()) {
             (true, true) if below < newton && newton < above => newton,
             (true, true) if above - below <= 4.0 * f64::EPSILON * (1.0 + log.abs()) => break,
             (true, true) => 0.5 * (below + above),
             // Not further than a reach that doubles: far from the minimum J may be all but flat.
-            (_, false) => if newton.is_finite() { newton.min(log + reach) } else { log + reach },
-            (false, _) => if newton.is_finite() { newton.max(log - reach) } else { log - reach },
+            (_, false) => {
+                if newton.is_finite() {
+                    newton.min(log + reach)
+                } else {
+                    log + reach
+                }
+            }
+            (false, _) => {
+                if newton.is_finite() {
+                    newton.max(log - reach)
+                } else {
+                    log - reach
+                }
+            }
         };
         reach *= 2.0;
     }

@@ -11,14 +11,8 @@ fn error(options: Recalibrate, logits: &[f64], labels: &[u8]) -> String {
     fit(&options, logits, labels).expect_err("an error").to_string()
 }
 
-const FITTED: [Method; 6] = [
-    Method::Shift,
-    Method::Temperature,
-    Method::Platt,
-    Method::Beta,
-    Method::Isotonic,
-    Method::CentredIsotonic,
-];
+const FITTED: [Method; 6] =
+    [Method::Shift, Method::Temperature, Method::Platt, Method::Beta, Method::Isotonic, Method::CentredIsotonic];
 
 #[test]
 fn one_outcome_is_rejected() {
@@ -129,11 +123,16 @@ fn probabilities_of_0_and_1_are_clipped_counted_and_named() {
 #[test]
 fn logits_of_a_million_are_fitted() {
     // 0.9 of the rows are right, all with probabilities that are 0 or 1 in doubles.
-    let logits: Vec<f64> = (0..1000).map(|i| if i % 2 == 0 { 1e6 } else { -1e6 } * (1.0 + f64::from(i) / 1e3)).collect();
+    let logits: Vec<f64> =
+        (0..1000).map(|i| if i % 2 == 0 { 1e6 } else { -1e6 } * (1.0 + f64::from(i) / 1e3)).collect();
     let labels: Vec<u8> = (0..1000).map(|i| u8::from((i % 2 == 0) != (i % 10 == 3 || i % 10 == 8))).collect();
-    for (method, ridge) in
-        [(Method::Temperature, 0.0), (Method::Platt, 0.0), (Method::Platt, 2.0), (Method::Beta, 0.0), (Method::Beta, 2.0)]
-    {
+    for (method, ridge) in [
+        (Method::Temperature, 0.0),
+        (Method::Platt, 0.0),
+        (Method::Platt, 2.0),
+        (Method::Beta, 0.0),
+        (Method::Beta, 2.0),
+    ] {
         let found = fit(&Recalibrate::new(method).ridge(ridge), &logits, &labels).unwrap();
         assert!(found.log_loss_before > 1e5, "{}", found.log_loss_before);
         assert!(found.log_loss_after < 0.6931, "{method:?}: {}", found.log_loss_after);

@@ -44,12 +44,7 @@ impl Problem {
             let (offset, features) = features(method, row.0);
             (offset, features, row.1, row.2 / total)
         };
-        Problem {
-            rows: rows.iter().map(row).collect(),
-            centre,
-            penalty: ridge * squares / (total * total),
-            n_slopes,
-        }
+        Problem { rows: rows.iter().map(row).collect(), centre, penalty: ridge * squares / (total * total), n_slopes }
     }
 
     fn value(&self, theta: &[f64]) -> f64 {
