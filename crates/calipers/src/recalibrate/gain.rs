@@ -31,7 +31,8 @@
 //!    and |v| = se / κ. For n independent rows of a family that contains the truth κ is 1 / n; with
 //!    weights, clusters and families that do not contain the truth, it is what it should be there.
 //! 7. Steps 1 and 2 hold for many rows. With few, errors of logistic fits have longer tails than
-//!    normal ones: the ends are moved away from the middle by a share of 12 κ, 6 % for 200 rows.
+//!    normal ones: the ends are moved away from the middle by a share of 6 (1 + d) κ, which is 6 %
+//!    for one parameter and 200 rows.
 //!
 //! # The rule for tables
 //! Isotonic maps have no Hessian. Their interval is centred at the cross-fitted change, and its
@@ -43,9 +44,9 @@
 use super::options::Spread;
 use crate::link::{Link, Probit};
 
-/// By how much ends are moved away from the middle, in units of κ: chosen in simulations of normal
-/// logits with 200 rows, and checked on others in `tests/recalibrate/verdict.rs`.
-const FEW_ROWS: f64 = 12.0;
+/// By how much ends are moved away from the middle, in units of (1 + d) κ: chosen in simulations of
+/// normal logits with 200 rows, and checked on others in `tests/recalibrate/verdict.rs`.
+const FEW_ROWS: f64 = 6.0;
 
 /// What the interval is made from.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,7 +71,7 @@ impl Evidence {
         let r = length * bend.stretch;
         let [least, middle, most] = component(r, dimension, 0.5 * (1.0 - level));
         let across = z * (1.0 - bend.cosine * bend.cosine).sqrt();
-        let longer = 1.0 + FEW_ROWS * unit;
+        let longer = 1.0 + FEW_ROWS * (1.0 + dimension) * unit;
         let away = |end: f64| longer * (bend.cosine * (end - middle)).hypot(across) * (end - middle).signum();
         let toward = |end: f64| bend.cosine * middle + away(end);
         let change = |component: f64| self.in_sample + unit * length * (bend.cosine * r - component);

@@ -58,7 +58,7 @@ fn few_different_scores_need_a_ridge() {
         assert!(found.notes.contains(&Note::FewScores { n_scores: 1 }), "{method:?}");
         assert_eq!(
             Note::FewScores { n_scores: 1 }.to_string(),
-            "There are only 1 different scores: the map is known at these, and a guess between them."
+            "The number of different scores is 1: the map is known there, and a guess between them."
         );
     }
 }
