@@ -135,17 +135,12 @@ impl ClassScores<'_> {
 
     /// The scores of a row, as doubles.
     pub(crate) fn row(&self, index: usize) -> Vec<f64> {
-        with_rows!(self, rows => rows.row(index).iter().map(|value| (*value).into()).collect())
+        with_rows!(self, rows => doubles(rows.row(index)))
     }
 
     /// The distance of a class's score from the largest of its row, in units of `unit`.
     pub(crate) fn distance(&self, index: usize, class: usize) -> f64 {
-        with_rows!(self, rows => {
-            let row = rows.row(index);
-            let top = row.iter().map(|value| (*value).into()).fold(f64::NEG_INFINITY, f64::max);
-            let score: f64 = row[class].into();
-            (top - score) * self.unit
-        })
+        with_rows!(self, rows => distance_from_top(rows.row(index), class)) * self.unit
     }
 
     /// Applies `work` to the terms of the rows of each chunk. The slope is that of scores which are
@@ -167,6 +162,15 @@ impl ClassScores<'_> {
         );
         chunks.into_iter().fold(0.0, f64::max)
     }
+}
+
+fn doubles<T: Score>(row: &[T]) -> Vec<f64> {
+    row.iter().map(|score| (*score).into()).collect()
+}
+
+fn distance_from_top<T: Score>(row: &[T], class: usize) -> f64 {
+    let top = row.iter().map(|score| (*score).into()).fold(f64::NEG_INFINITY, f64::max);
+    top - row[class].into()
 }
 
 fn width<T: Score>(row: &[T]) -> f64 {
@@ -232,8 +236,8 @@ dispatched! {
             let top: f64 = largest.into_iter().fold(f64::NEG_INFINITY, |top, value| top.max(value.into()));
             let mut sums = [ExactSum::ZERO; 3];
             for_each_block(row, T::LOWEST, |block| {
-                for lane in 0..LANES {
-                    let score: f64 = block[lane].into();
+                for (lane, score) in block.iter().enumerate() {
+                    let score: f64 = (*score).into();
                     let distance = (top - score) * unit;
                     let [x, y] = [slope * distance, factor * distance].map(|x| if x < FAR { x } else { FAR });
                     let e = exp_of_nonpositive(-x);
