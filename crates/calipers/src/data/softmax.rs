@@ -2,10 +2,11 @@
 //! scaling adds up over rows.
 //!
 //! # The same bits for any order of rows and classes
-//! Within a row three sums over classes are needed, of e^-x, x e^-x and x² e^-x, where x >= 0 is the
-//! slope times the distance from the largest score: no term is above 1. Each term is split into a
-//! multiple of 2^-q and a rest, which is rounded to a multiple of 2^-r. For k <= 2^b classes,
-//! q = 52 - b and r = 53 + q - b make both sums exact in doubles, so their order does not matter; a
+//! Within a row three sums over classes are needed, of e^-x, y e^-x and y² e^-x, where x is the
+//! slope times the distance from the largest score, and y is x or, for slopes below 1, half the
+//! distance. Distances are below 2 in their unit, so no term is above 1. Each term is split into a
+//! multiple of 2^-q and a rest, which is rounded to a multiple of 2^-r. For k <= 2^b classes, q =
+//! 52 - b and r = 53 + q - b make both sums exact in doubles, so their order does not matter; a
 //! term is off by 2^-r / 2 at most, far below rounding. Sums over rows are integers of 128 bits.
 
 use std::borrow::Cow;
@@ -134,7 +135,12 @@ impl ClassScores<'_> {
 
     /// The scores of a row, as doubles.
     pub(crate) fn row(&self, index: usize) -> Vec<f64> {
-        with_rows!(self, rows => rows.row(index).iter().map(|value| (*value).into()).collect())
+        with_rows!(self, rows => doubles(rows.row(index)))
+    }
+
+    /// The distance of a class's score from the largest of its row, in units of `unit`.
+    pub(crate) fn distance(&self, index: usize, class: usize) -> f64 {
+        with_rows!(self, rows => distance_from_top(rows.row(index), class)) * self.unit
     }
 
     /// Applies `work` to the terms of the rows of each chunk. The slope is that of scores which are
@@ -156,6 +162,15 @@ impl ClassScores<'_> {
         );
         chunks.into_iter().fold(0.0, f64::max)
     }
+}
+
+fn doubles<T: Score>(row: &[T]) -> Vec<f64> {
+    row.iter().map(|score| (*score).into()).collect()
+}
+
+fn distance_from_top<T: Score>(row: &[T], class: usize) -> f64 {
+    let top = row.iter().map(|score| (*score).into()).fold(f64::NEG_INFINITY, f64::max);
+    top - row[class].into()
 }
 
 fn width<T: Score>(row: &[T]) -> f64 {
@@ -208,6 +223,7 @@ dispatched! {
         slope: f64,
     ) -> Vec<RowTerms> {
         let rounders = ExactSum::rounders(rows.n_classes);
+        let factor = if slope < 1.0 { 0.5 } else { slope };
         let mut found = Vec::with_capacity(range.len());
         for (index, label) in range.zip(labels) {
             let row = rows.row(index);
@@ -220,14 +236,14 @@ dispatched! {
             let top: f64 = largest.into_iter().fold(f64::NEG_INFINITY, |top, value| top.max(value.into()));
             let mut sums = [ExactSum::ZERO; 3];
             for_each_block(row, T::LOWEST, |block| {
-                for lane in 0..LANES {
-                    let score: f64 = block[lane].into();
-                    let x = slope * ((top - score) * unit);
-                    let x = if x < FAR { x } else { FAR };
+                for (lane, score) in block.iter().enumerate() {
+                    let score: f64 = (*score).into();
+                    let distance = (top - score) * unit;
+                    let [x, y] = [slope * distance, factor * distance].map(|x| if x < FAR { x } else { FAR });
                     let e = exp_of_nonpositive(-x);
                     sums[0].add(lane, e, rounders);
-                    sums[1].add(lane, x * e, rounders);
-                    sums[2].add(lane, (x * x) * e, rounders);
+                    sums[1].add(lane, y * e, rounders);
+                    sums[2].add(lane, (y * y) * e, rounders);
                 }
             });
             let [total, first, second] = sums.map(|sum| sum.value());
@@ -236,8 +252,8 @@ dispatched! {
             let distance = (top - score) * unit;
             found.push(RowTerms {
                 loss: total.ln() + slope * distance,
-                first: distance - mean / slope,
-                second: (second / total - mean * mean).max(0.0) / (slope * slope),
+                first: distance - mean / factor,
+                second: (second / total - mean * mean).max(0.0) / (factor * factor),
             });
         }
         found
@@ -258,8 +274,8 @@ mod tests {
     #[test]
     fn terms_are_as_the_definition_says_and_do_not_depend_on_the_order_of_classes() {
         for n_classes in [2, 3, 16, 17, 1000] {
-            let scores: Vec<f32> = (0..n_classes).map(|k| ((k * k * 7919 % 1013) as f32 / 100.0).sin() * 4.0).collect();
-            for slope in [0.01, 1.0, 30.0] {
+            let scores: Vec<f32> = (0..n_classes).map(|k| ((k * 379 % 1013) as f32 / 100.0).sin() * 0.9).collect();
+            for slope in [1e-9, 0.01, 1.0, 30.0, 300.0] {
                 let wide: Vec<f64> = scores.iter().map(|score| f64::from(*score)).collect();
                 let found = row_terms(&scores, 1, slope);
                 let top = wide.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -269,7 +285,7 @@ mod tests {
                 let square: f64 = wide.iter().map(|z| weight(z) * (top - z - mean).powi(2)).sum::<f64>() / total;
                 assert!((found.loss - (total.ln() + slope * (top - wide[1]))).abs() < 1e-12 * (1.0 + found.loss));
                 assert!((found.first - ((top - wide[1]) - mean)).abs() < 1e-12 * (1.0 + top - wide[1]));
-                assert!((found.second - square).abs() < 1e-12 * (1.0 + 1.0 / (slope * slope)), "{found:?} {square}");
+                assert!((found.second - square).abs() < 1e-12, "{found:?} {square}");
                 let mut reversed = scores.clone();
                 reversed.reverse();
                 assert_eq!(found, row_terms(&reversed, n_classes as u32 - 2, slope));

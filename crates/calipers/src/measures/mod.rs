@@ -30,7 +30,7 @@ pub(crate) use isotonic::isotonic;
 pub use kde::{Bandwidth, BetaKdeEce, CanonicalKdeEce, KdeEce, KdeKernel};
 pub use kernel::KernelCalibrationError;
 pub use ls_ece::{LsCurve, LsEce, LsEceSampled, Sigma};
-pub(crate) use probabilities::{Group, Pooled, Probabilities, split_key};
+pub(crate) use probabilities::{Group, Pooled, Probabilities, running_sums, split_key};
 pub use scores::{BrierScore, LogLoss, ScaleByHalf};
 pub use smooth_ece::{SmoothEce, SmoothMethod, SmoothSigma, Smoothing};
 pub use spline::{SplineCalibrationError, SplineCurve};

@@ -37,8 +37,8 @@ impl ClassMap {
         1.0 / self.slope
     }
 
-    /// The recalibrated probabilities of one row of raw scores or, by `form`, of probabilities. They
-    /// sum to 1, and their order is that of the scores.
+    /// The recalibrated probabilities of one row of raw scores or, by `form`, of probabilities.
+    /// They sum to 1, and their order is that of the scores.
     pub fn apply(&self, scores: &[f64], form: Form) -> Vec<f64> {
         let raw = |score: &f64| match form {
             Form::Logits => *score,
@@ -70,8 +70,8 @@ impl Fixed {
     }
 }
 
-/// Sums of all rows at a slope: two derivatives of the log-loss, squares and sizes of the first, and
-/// the log-loss in a unit of its own.
+/// Sums of all rows at a slope: two derivatives of the log-loss, squares and sizes of the first,
+/// and the log-loss in a unit of its own.
 #[derive(Debug, Clone, Copy, Default)]
 struct Totals {
     first: Fixed,
@@ -89,6 +89,7 @@ pub(crate) struct Chosen<'a> {
     pub(crate) effective_n: f64,
     /// Rows with weight.
     pub(crate) n: u64,
+    counts: bool,
 }
 
 impl<'a> Chosen<'a> {
@@ -106,7 +107,7 @@ impl<'a> Chosen<'a> {
         }
         let effective =
             if counts { total.value() * scores.weight_unit } else { total.value().powi(2) / squares.value() };
-        Chosen { scores, is_chosen, total: total.value(), effective_n: effective, n }
+        Chosen { scores, is_chosen, total: total.value(), effective_n: effective, n, counts }
     }
 
     /// Σ over the chosen rows at a slope in units of [`ClassScores::unit`].
@@ -119,7 +120,7 @@ impl<'a> Chosen<'a> {
                 let weight = self.scores.weight(index);
                 totals.first.add(weight * terms.first);
                 totals.second.add(weight * terms.second);
-                totals.squares.add((weight * terms.first).powi(2));
+                totals.squares.add(self.square(index) * terms.first * terms.first);
                 totals.sizes.add(weight * terms.first.abs());
                 totals.loss.add(weight * (terms.loss * loss_unit));
             }
@@ -135,44 +136,72 @@ impl<'a> Chosen<'a> {
         })
     }
 
+    /// Two derivatives of the mean log-loss, and the mean log-loss, at a slope in units of
+    /// [`ClassScores::unit`].
+    pub(crate) fn derivatives(&self, slope: f64) -> (f64, f64, f64) {
+        let bound = (self.scores.n_classes() as f64).ln() + 2.0 * slope;
+        let totals = self.totals(slope);
+        let [first, second, loss] = [totals.first, totals.second, totals.loss].map(|sum| sum.value() / self.total);
+        (first, second, bound * loss)
+    }
+
+    /// The standard deviation of the first derivative where labels are drawn by the softmax.
+    pub(crate) fn spread(&self, slope: f64) -> f64 {
+        let chunks = self.scores.at_slope(slope, |range, terms| {
+            let mut sum = Fixed::default();
+            for (index, terms) in range.zip(terms).filter(|(index, _)| (self.is_chosen)(*index)) {
+                sum.add(self.square(index) * terms.second);
+            }
+            sum
+        });
+        chunks.iter().fold(Fixed::default(), |sum, part| Fixed(sum.0 + part.0)).value().sqrt() / self.total
+    }
+
+    /// The square of a weight; a weight that counts rows stands for so many squares.
+    fn square(&self, index: usize) -> f64 {
+        let weight = self.scores.weight(index);
+        if self.counts { weight / self.scores.weight_unit } else { weight * weight }
+    }
+
     /// Mean log-loss at a slope of the scores as they are.
     pub(crate) fn log_loss(&self, slope: f64) -> f64 {
-        let slope = slope / self.scores.unit;
-        let bound = (self.scores.n_classes() as f64).ln() + 2.0 * slope;
-        self.totals(slope).loss.value() * bound / self.total
+        self.derivatives(slope / self.scores.unit).2
     }
 
     /// The best slope, with its standard error by the sandwich formula and the certificate.
     pub(crate) fn temperature(&self, ridge: f64) -> Result<Slope, Error> {
         let unit = self.scores.unit;
-        let penalty = ridge / self.effective_n;
+        // 2λ: not multiplied by the unit where it is 0, since the unit's square may overflow.
+        let pull = if ridge > 0.0 { 2.0 * ridge / self.effective_n * unit } else { 0.0 };
+        let stiffness = if ridge > 0.0 { pull * unit } else { 0.0 };
         // The slope of scores in units of `unit`: that of the scores themselves divided by it.
         let at = |slope: f64| {
             let totals = self.totals(slope);
             let [first, second, size] = [totals.first, totals.second, totals.sizes].map(|sum| sum.value() / self.total);
             AtSlope {
-                first: first + 2.0 * penalty * unit * (slope * unit - 1.0),
-                second: second + 2.0 * penalty * unit * unit,
+                first: first + pull * (slope * unit - 1.0),
+                second: second + stiffness,
                 // Terms are off by some 20 units of rounding, x = slope · distance by two more.
-                error: 64.0 * f64::EPSILON * (size + second * slope + penalty * unit),
+                error: 64.0 * f64::EPSILON * (size + second * slope + pull),
             }
         };
         self.check(ridge)?;
         // Where most probabilities are 0 and 1, the derivative is the same for all slopes: so the
-        // search begins where scores have a range of 4.
-        let start = (1.0 / unit).min(4.0);
+        // search begins where scores have a range of about 4, and not where all are alike.
+        let start = (1.0 / unit).clamp(0.01, 4.0);
         let (slope, found) = slope::minimise(&at, start).map_err(NotFound::error)?;
         let root_n = self.effective_n.sqrt();
         let reach = 2.0 / found.second.sqrt();
         let bound = FitBound::near(found.distance(), reach, root_n).ok_or_else(|| NotFound.error())?;
         let squares = self.totals(slope).squares.value() / (self.total * self.total);
         let standard_error = squares.sqrt() / found.second;
-        let information = found.second - 2.0 * penalty * unit * unit;
+        let information = found.second - stiffness;
         Ok(Slope {
             value: slope * unit,
             standard_error: standard_error * unit,
             bound,
             share: information / found.second,
+            unit: squares / information,
         })
     }
 
@@ -215,6 +244,8 @@ pub(crate) struct Slope {
     pub(crate) bound: FitBound,
     /// The share of the information that is not of the ridge.
     pub(crate) share: f64,
+    /// κ of the rule in `gain.rs`: the variance of the derivative over the information.
+    pub(crate) unit: f64,
 }
 
 impl Recalibrate {
@@ -229,8 +260,8 @@ impl Recalibrate {
     /// with 1 / k ([`mixture`](Self::mixture)) for more than two classes.
     ///
     /// # Cost
-    /// 8 to 12 passes over the scores, which are read in place in their own precision; probabilities
-    /// are copied as logarithms once.
+    /// 8 to 12 passes over the scores, which are read in place in their own precision;
+    /// probabilities are copied as logarithms once.
     ///
     /// # Accuracy
     /// As for [`fit`](Self::fit). The order of rows, the order of classes and the number of threads
@@ -260,24 +291,8 @@ impl Recalibrate {
         if !(rows.total > 0.0) {
             return Err(Error::ZeroWeights { n_rows: scores.len() as u64 });
         }
-        let found = match self.method {
-            Method::Identity => None,
-            _ => Some(rows.temperature(self.ridge_in_use())?),
-        };
-        let slope = found.as_ref().map_or(1.0, |found| found.value);
+        let (map, found) = self.class_map(&rows)?;
         let n_classes = scores.n_classes();
-        let mixture = match (self.method, self.mixture) {
-            (Method::Identity, _) => 0.0,
-            (_, Some(mixture)) => mixture,
-            (_, None) => {
-                if n_classes > 2 {
-                    1.0 / (rows.effective_n + 1.0)
-                } else {
-                    0.0
-                }
-            }
-        };
-        let map = ClassMap { method: self.method, n_classes, slope, mixture, clip: self.clip };
         let parameter =
             |found: &Slope| Parameter { name: "slope", value: found.value, standard_error: Some(found.standard_error) };
         let mut occurs = vec![false; n_classes];
@@ -299,6 +314,29 @@ impl Recalibrate {
             input: predictions.report().clone(),
             map,
         })
+    }
+
+    /// The map of some rows, with the fit of its slope.
+    pub(crate) fn class_map(&self, rows: &Chosen<'_>) -> Result<(ClassMap, Option<Slope>), Error> {
+        let found = match self.method {
+            Method::Identity => None,
+            _ => Some(rows.temperature(self.ridge_in_use())?),
+        };
+        let slope = found.as_ref().map_or(1.0, |found| found.value);
+        let n_classes = rows.scores.n_classes();
+        let mixture = match (self.method, self.mixture) {
+            (Method::Identity, _) => 0.0,
+            (_, Some(mixture)) => mixture,
+            (_, None) => {
+                if n_classes > 2 {
+                    1.0 / (rows.effective_n + 1.0)
+                } else {
+                    0.0
+                }
+            }
+        };
+        let map = ClassMap { method: self.method, n_classes, slope, mixture, clip: self.clip };
+        Ok((map, found))
     }
 
     fn check_classes(&self, predictions: &Predictions<'_>) -> Result<(), Error> {

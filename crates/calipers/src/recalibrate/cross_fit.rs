@@ -3,13 +3,12 @@
 use super::drawn::{GainFloor, Redrawn};
 use super::fit::Fit;
 use super::folds::folds;
-use super::formula::Bend;
-use super::gain::Evidence;
+use super::gain::{self, Evidence};
 use super::improvement::{GainInterval, Improvement, Verdict};
 use super::linear::Design;
 use super::map::BinaryMap;
-use super::options::{Fitted, Recalibrate, Spread};
-use super::rows::{Atoms, Ordered};
+use super::options::{Fitted, Recalibrate};
+use super::rows::{Atoms, Ordered, Row};
 use crate::Error;
 use crate::data::{Binary, BinaryView, Sample};
 use crate::inference::Clusters;
@@ -23,10 +22,10 @@ use crate::setters::setters;
 /// # Definition
 /// The gain is the mean log-loss before less that after, where each row is mapped by a fit to the
 /// other folds. Folds come from a hash of the rows: the same rows in any order have the same. With
-/// [`Sample::clusters`] whole clusters are held out. The interval is for the gain of the map that is
-/// fitted to all rows, [`Improvement::fit`], on new rows of the same kind: it takes the error of the
-/// fitted map into account, which held-out rows alone do not show. `gain.rs` has the rule and the
-/// reason. [`GainFloor`] has the test.
+/// [`Sample::clusters`] whole clusters are held out. The interval is for the gain of the map that
+/// is fitted to all rows, [`Improvement::fit`], on new rows of the same kind: it takes the error of
+/// the fitted map into account, which held-out rows alone do not show. `gain.rs` has the rule and
+/// the reason. [`GainFloor`] has the test.
 ///
 /// # Assumptions
 /// Independent rows or clusters, and rows that the model was not trained on.
@@ -36,9 +35,8 @@ use crate::setters::setters;
 /// neighbours are pooled for the resamples.
 ///
 /// # Accuracy
-/// Share of 95 % intervals that hold the gain of the fitted map, in simulations that
-/// `tests/recalibrate/verdict.rs` repeats: 93 to 97 % for formulas, from calibrated to strongly
-/// miscalibrated predictions and from 200 rows on.
+/// `tests/recalibrate/verdict.rs` has simulations of the share of 95 % intervals that hold the gain
+/// of the fitted map, from calibrated to strongly miscalibrated predictions and from 200 rows on.
 ///
 /// # Example
 /// ```
@@ -54,11 +52,11 @@ use crate::setters::setters;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct CrossFit {
-    recalibrate: Recalibrate,
+    pub(crate) recalibrate: Recalibrate,
     n_folds: Option<usize>,
-    level: f64,
-    n_resamples: u64,
-    random_state: u64,
+    pub(crate) level: f64,
+    pub(crate) n_resamples: u64,
+    pub(crate) random_state: u64,
 }
 
 impl CrossFit {
@@ -81,7 +79,8 @@ impl CrossFit {
         random_state: u64;
     }
 
-    /// The gain and the verdict for some rows.
+    /// The gain and the verdict for rows of a binary outcome. For rows of classes see
+    /// [`run_classes`](Self::run_classes).
     pub fn run<'s>(&self, sample: impl Into<Sample<'s>>) -> Result<Improvement, Error> {
         let sample = sample.into();
         self.check()?;
@@ -96,11 +95,18 @@ impl CrossFit {
         self.improvement(view, &ordered, clusters.as_ref(), &atoms, fit, &fitted)
     }
 
-    fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         self.recalibrate.check()?;
         let n_folds = self.n_folds.unwrap_or(2);
         Error::require(n_folds >= 2, "n_folds", "at least 2", n_folds)?;
         Error::require(self.level > 0.0 && self.level < 1.0, "level", "above 0 and below 1", self.level)
+    }
+
+    /// The number of folds for so many rows or clusters.
+    pub(crate) fn folds_of(&self, units: usize) -> Result<usize, Error> {
+        let n_folds = self.n_folds.unwrap_or(if units < 200 { 5 } else { 10 });
+        Error::require(n_folds <= units, "n_folds", format!("at most {units}"), n_folds)?;
+        Ok(n_folds)
     }
 
     fn improvement(
@@ -112,10 +118,7 @@ impl CrossFit {
         fit: Fit<BinaryMap>,
         fitted: &Fitted,
     ) -> Result<Improvement, Error> {
-        let units = clusters.map_or(ordered.rows.len(), Clusters::len);
-        let n_folds = self.n_folds.unwrap_or(if units < 200 { 5 } else { 10 });
-        let enough = Error::require(n_folds <= units, "n_folds", format!("at most {units}"), n_folds);
-        enough?;
+        let n_folds = self.folds_of(clusters.map_or(ordered.rows.len(), Clusters::len))?;
         let folds = folds(ordered, clusters, n_folds);
         let held_out = self.held_out(ordered, &folds, n_folds)?;
         let total = atoms.total();
@@ -126,8 +129,18 @@ impl CrossFit {
         let cross_fitted = change(&held_out);
         let own: Vec<f64> = ordered.rows.iter().map(|row| change_of(&fit.map, row.h(), row.outcome())).collect();
         let in_sample = change(&own);
-        let evidence = self.evidence(ordered, clusters, atoms, fitted, (&own, in_sample), (cross_fitted, view.len()));
-        let (lower, upper) = evidence.interval(self.level);
+        let spread = Deviations { ordered, clusters, total, n_rows: view.len() };
+        let (lower, upper) = match fitted.spread {
+            Some(spread_of_fit) => {
+                let deviation = spread.of(&own, in_sample);
+                Evidence { in_sample, deviation, spread: spread_of_fit }.interval(self.level)
+            }
+            None => {
+                let deviation = spread.of(&held_out, cross_fitted);
+                let unit = spread.effect(&held_out, cross_fitted) / atoms.effective_n;
+                gain::of_table(cross_fitted, deviation, (cross_fitted - in_sample).max(0.0), unit, self.level)
+            }
+        };
         let floor = match self.n_resamples {
             0 => None,
             n_resamples => {
@@ -148,8 +161,7 @@ impl CrossFit {
             interval,
             verdict: verdict(&interval, floor.as_ref(), 1.0 - self.level),
             floor,
-            n_scores_before: atoms.atoms.len() as u64,
-            n_scores_after: outputs.len() as u64,
+            n_scores: Some([atoms.atoms.len() as u64, outputs.len() as u64]),
             top_class_changed,
             n_folds,
             n_clusters: clusters.map(|clusters| clusters.len() as u64),
@@ -176,42 +188,41 @@ impl CrossFit {
         }
         Ok(all)
     }
+}
 
-    fn evidence(
-        &self,
-        ordered: &Ordered,
-        clusters: Option<&Clusters>,
-        atoms: &Atoms,
-        fitted: &Fitted,
-        (own, in_sample): (&[f64], f64),
-        (cross_fitted, n_rows): (f64, usize),
-    ) -> Evidence {
-        let total = atoms.total();
-        // The share that a row has of the difference from the mean; squares are those of rows.
-        let part = |place: usize| ordered.rows[place].weight() / total * (own[place] - in_sample);
-        let square = |place: usize| {
-            let weight = ordered.rows[place].weight();
-            let away = own[place] - in_sample;
-            if ordered.counts { weight * away * away } else { weight * weight * away * away }
+/// Standard errors of mean changes, for maps as they are.
+struct Deviations<'a> {
+    ordered: &'a Ordered,
+    clusters: Option<&'a Clusters>,
+    /// Sum of weights.
+    total: f64,
+    n_rows: usize,
+}
+
+impl Deviations<'_> {
+    /// By rows or by clusters, for a change of each row and their mean.
+    fn of(&self, changes: &[f64], mean: f64) -> f64 {
+        let Some(clusters) = self.clusters else { return self.of_rows(changes, mean) };
+        let mut parts = vec![0.0; self.n_rows];
+        for (row, change) in self.ordered.rows.iter().zip(changes) {
+            parts[row.index as usize] = row.weight() / self.total * (change - mean);
+        }
+        clusters.deviation(&parts)
+    }
+
+    fn of_rows(&self, changes: &[f64], mean: f64) -> f64 {
+        let square = |(row, change): (&Row, &f64)| {
+            let (weight, away) = (row.weight(), change - mean);
+            // A weight that counts rows stands for so many squares.
+            (if self.ordered.counts { weight } else { weight * weight }) * away * away
         };
-        let rows = 0..ordered.rows.len();
-        let of_rows = rows.clone().map(square).collect::<Sum>().value().sqrt() / total;
-        let deviation = match clusters {
-            None => of_rows,
-            Some(clusters) => {
-                let mut parts = vec![0.0; n_rows];
-                rows.for_each(|place| parts[ordered.rows[place].index as usize] = part(place));
-                clusters.deviation(&parts)
-            }
-        };
-        let spread = fitted.spread.unwrap_or_else(|| {
-            // Tables have no Hessian: held-out rows show how many parameters they are worth, and
-            // one at least.
-            let effect = if of_rows > 0.0 { (deviation / of_rows).powi(2) } else { 1.0 };
-            let unit = if fitted.map.table.is_some() { effect / atoms.effective_n } else { 0.0 };
-            Spread { unit, dimension: ((cross_fitted - in_sample) / unit).max(1.0), bend: Bend::NONE }
-        });
-        Evidence { in_sample, deviation, spread }
+        self.ordered.rows.iter().zip(changes).map(square).collect::<Sum>().value().sqrt() / self.total
+    }
+
+    /// How much larger the variance is by clusters than by rows.
+    fn effect(&self, changes: &[f64], mean: f64) -> f64 {
+        let of_rows = self.of_rows(changes, mean);
+        if of_rows > 0.0 { (self.of(changes, mean) / of_rows).powi(2) } else { 1.0 }
     }
 }
 
@@ -220,7 +231,7 @@ fn change_of(map: &BinaryMap, h: f64, outcome: bool) -> f64 {
     map.losses(h)[usize::from(outcome)] - super::linear::softplus(if outcome { -h } else { h })
 }
 
-fn verdict(interval: &GainInterval, floor: Option<&GainFloor>, size: f64) -> Verdict {
+pub(crate) fn verdict(interval: &GainInterval, floor: Option<&GainFloor>, size: f64) -> Verdict {
     let insignificant = floor.is_some_and(|floor| floor.p_value > size + 1e-12);
     match () {
         _ if interval.lower > 0.0 => Verdict::Helps,

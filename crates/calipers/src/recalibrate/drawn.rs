@@ -49,6 +49,26 @@ pub struct GainFloor {
     pub random_state: u64,
 }
 
+impl GainFloor {
+    /// Of a value and of draws, some of which may have failed.
+    pub(crate) fn of(value: f64, gains: Vec<Option<f64>>, random_state: u64) -> Self {
+        let known: Vec<f64> = gains.iter().flatten().copied().collect();
+        let n = known.len().max(1) as f64;
+        let mean = known.iter().sum::<f64>() / n;
+        let variance = known.iter().map(|gain| (gain - mean) * (gain - mean)).sum::<f64>() / (n - 1.0).max(1.0);
+        let n_reaching = gains.iter().filter(|gain| gain.is_none_or(|gain| gain >= value)).count();
+        GainFloor {
+            value,
+            mean,
+            deviation: variance.sqrt(),
+            p_value: (1 + n_reaching) as f64 / (1 + gains.len()) as f64,
+            n_resamples: gains.len() as u64,
+            n_failed: (gains.len() - known.len()) as u64,
+            random_state,
+        }
+    }
+}
+
 /// What outcomes are drawn for.
 pub(crate) struct Redrawn<'a> {
     pub(crate) options: &'a Recalibrate,
@@ -74,20 +94,7 @@ impl Redrawn<'_> {
             };
             self.drawn_gain(&design, &drawn)
         });
-        let known: Vec<f64> = gains.iter().flatten().copied().collect();
-        let n = known.len().max(1) as f64;
-        let mean = known.iter().sum::<f64>() / n;
-        let variance = known.iter().map(|gain| (gain - mean) * (gain - mean)).sum::<f64>() / (n - 1.0).max(1.0);
-        let n_reaching = gains.iter().filter(|gain| gain.is_none_or(|gain| gain >= value)).count();
-        Ok(GainFloor {
-            value,
-            mean,
-            deviation: variance.sqrt(),
-            p_value: (1 + n_reaching) as f64 / (1 + gains.len()) as f64,
-            n_resamples,
-            n_failed: (gains.len() - known.len()) as u64,
-            random_state,
-        })
+        Ok(GainFloor::of(value, gains, random_state))
     }
 
     /// Whether an atom is a number of equal rows.

@@ -107,7 +107,7 @@ impl fmt::Display for Note {
             ),
             Note::FewScores { n_scores } => write!(
                 f,
-                "There are only {n_scores} different scores: the map is known at these, and a guess between them."
+                "The number of different scores is {n_scores}: the map is known there, and a guess between them."
             ),
             Note::HeldAtZero { parameter } => {
                 write!(f, "{parameter} is held at 0: the scores fall there where they should rise with the outcome.")

@@ -48,14 +48,28 @@ fn of_clusters(rows: &[Row], clusters: &Clusters, n_folds: usize) -> Vec<u32> {
         let rows = clusters.rows_of(cluster).iter();
         mixed(rows.fold(0, |sum: u64, row| sum.wrapping_add(hash_of_row.get(*row).copied().unwrap_or(0))))
     };
-    let hashes: Vec<(bool, u64, u32)> = (0..clusters.len()).map(|c| (false, hash(c), c as u32)).collect();
-    let fold_of_cluster = deal(hashes, n_folds);
+    let hashes: Vec<u64> = (0..clusters.len()).map(hash).collect();
+    let fold_of_cluster = deal_copies(&hashes, n_folds);
     let most = rows.iter().map(|row| row.index as usize).max().unwrap_or(0);
     let mut fold_of_row = vec![0; most + 1];
     for (cluster, fold) in fold_of_cluster.iter().enumerate() {
         clusters.rows_of(cluster).iter().filter(|row| **row <= most).for_each(|row| fold_of_row[*row] = *fold);
     }
     rows.iter().map(|row| fold_of_row[row.index as usize]).collect()
+}
+
+/// Deals out to folds by hashes, of which equal ones are numbered and hashed once more; returns the
+/// fold of each.
+pub(crate) fn deal_copies(hashes: &[u64], n_folds: usize) -> Vec<u32> {
+    let mut sorted: Vec<(u64, u32)> = hashes.iter().copied().zip(0..).collect();
+    sorted.sort_unstable();
+    let mut own = Vec::with_capacity(sorted.len());
+    for copies in sorted.chunk_by(|a, b| a.0 == b.0) {
+        own.extend(
+            copies.iter().zip(0..).map(|((hash, number), copy)| (false, mixed(hash.wrapping_add(copy)), *number)),
+        );
+    }
+    deal(own, n_folds)
 }
 
 /// Deals out to folds in the order of hashes; returns the fold of each number.

@@ -44,9 +44,9 @@ pub struct GainInterval {
 /// Whether recalibration helps, by how much, and what it changes.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Improvement {
+pub struct Improvement<M = BinaryMap> {
     /// The map of all rows: the one to use, and the one that the interval is for.
-    pub fit: Fit<BinaryMap>,
+    pub fit: Fit<M>,
     /// Mean log-loss of the predictions as they are.
     pub log_loss_before: f64,
     /// Mean log-loss out of fold: each row mapped by a fit to other rows.
@@ -59,11 +59,11 @@ pub struct Improvement {
     pub floor: Option<GainFloor>,
     /// In a word.
     pub verdict: Verdict,
-    /// Different scores before.
-    pub n_scores_before: u64,
-    /// Different scores after: fewer where a map joins some. No map exchanges two.
-    pub n_scores_after: u64,
-    /// The share of the weight whose probability crosses 1/2.
+    /// Different scores of a binary outcome, before and after: fewer where a map joins some. No map
+    /// exchanges two.
+    pub n_scores: Option<[u64; 2]>,
+    /// The share of the weight whose top class changes: for a binary outcome, whose probability
+    /// crosses 1/2.
     pub top_class_changed: f64,
     /// Folds that were held out in turn.
     pub n_folds: usize,
@@ -71,7 +71,7 @@ pub struct Improvement {
     pub n_clusters: Option<u64>,
 }
 
-impl Improvement {
+impl<M> Improvement<M> {
     /// The verdict in plain sentences, with the numbers that it rests on.
     pub fn sentence(&self) -> String {
         let digits = digits(0.5 * (self.interval.upper - self.interval.lower));

@@ -84,15 +84,8 @@ impl BinaryMap {
 
     /// Whether different probabilities stay different and in their order, so that ranks are kept.
     pub fn keeps_ranks(&self) -> bool {
-        match (self.method, &self.table) {
-            (_, Some(_)) => false,
-            (Method::Beta, None) => self.parameters[..2].iter().any(|slope| *slope > 0.0) && self.both_sides_rise(),
-            (_, None) => self.parameters.is_empty() || self.method == Method::Shift || self.parameters[0] > 0.0,
-        }
-    }
-
-    /// log σ(h) and -log σ(-h) both rise everywhere, so one slope above 0 is enough.
-    fn both_sides_rise(&self) -> bool {
-        self.parameters[..2].iter().all(|slope| *slope >= 0.0)
+        // Slopes are never negative, and one above 0 is enough: all features of slopes rise.
+        let slopes = &self.parameters[..self.method.n_slopes()];
+        self.table.is_none() && (slopes.is_empty() || slopes.iter().any(|slope| *slope > 0.0))
     }
 }

@@ -1,28 +1,5 @@
-//! The convex solver: Newton's method with step halving, and a certificate of what it found.
-//!
-//! # The certificate
-//! J is a weighted mean of losses f(φ_i' θ) plus a ridge, where φ_i are features of row i (for
-//! several classes, the differences between features of two classes). At the point θ that is
-//! returned let g be the gradient, H the Hessian, |v| = √(v' H v), δ = √(g' H⁻¹ g) and
-//! ρ = max_i √(φ_i' H⁻¹ φ_i).
-//!
-//! 1. The logistic loss has |f'''| <= f'', since f''' = f'' (1 - 2σ). The loss of several classes
-//!    has the same with the range of φ' v over classes in place of |φ' v|: a third central moment
-//!    is at most the range times the variance.
-//! 2. So along any v, the function F(s) = J(θ + s v) has |F'''(s)| <= τ F''(s) with
-//!    τ = max_i |φ_i' v| <= ρ |v|, by Cauchy's inequality in the norm of H. The ridge adds nothing
-//!    to F''' and something to F''.
-//! 3. Hence F''(s) >= F''(0) e^(-τ s), and after two integrations
-//!    J(θ + v) >= J(θ) + g' v + q(τ) |v|² with q(τ) = (e^-τ + τ - 1) / τ², which falls with τ.
-//! 4. With g' v >= -δ |v|: on the sphere |v| = 1 / ρ, where q >= q(1) = 1/e, the bound is above
-//!    J(θ) if ρ δ < 1/e. J is convex, so its minimum is inside that sphere.
-//! 5. Inside, J(θ + v) >= J(θ) - δ |v| + |v|² / e. At the minimum this is at most J(θ): so the
-//!    minimum is at a distance |v| <= e δ, and J(θ) is above it by at most e δ² / 4.
-//!
-//! Where ρ δ >= 1/e, a ridge with coefficients λ_j still proves J(θ) - min J <= Σ g_j² / (4 λ_j),
-//! since J is then strongly convex. If that is small enough it is reported; if not, there is an
-//! error. |v| √n is a distance in standard errors: H / n⁻¹ is the information of n rows. Rounding of
-//! the gradient is part of δ: every entry of g is known to within a bound that is added up with it.
+//! The convex solver: Newton's method with step halving, and a certificate of what it found. The
+//! documentation of [`recalibrate`](crate::recalibrate) has the proof, and names are as there.
 
 use crate::Error;
 use crate::numerics::cholesky::{Cholesky, Symmetric};
@@ -30,7 +7,8 @@ use crate::numerics::cholesky::{Cholesky, Symmetric};
 /// Newton steps at most; convergence takes 4 to 10.
 const MOST_STEPS: u32 = 200;
 
-/// From here on steps are taken as they are: they converge quadratically, and J is flat to rounding.
+/// From here on steps are taken as they are: they converge quadratically, and J is flat to
+/// rounding.
 const NEAR: f64 = 1e-7;
 
 /// A gap in nats that strong convexity must prove where step 4 of the proof does not apply.

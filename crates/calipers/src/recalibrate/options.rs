@@ -26,8 +26,9 @@ use crate::setters::setters;
 /// of Platt and beta, 2, is a normal prior of standard deviation 1/2 on each parameter about the
 /// identity, whatever the number of rows; shift and temperature have none. Slopes must not be
 /// negative, and the constrained optimum is exact: each set of slopes that may be 0 is tried, and
-/// the one that meets the conditions of optimality is returned. Isotonic maps pool ties and adjacent
-/// violators, and mix in 1/2 with the share 1 / (n_eff + 1), so that no probability becomes 0 or 1.
+/// the one that meets the conditions of optimality is returned. Isotonic maps pool ties and
+/// adjacent violators, and mix in 1/2 with the share 1 / (n_eff + 1), so that no probability
+/// becomes 0 or 1.
 ///
 /// # Assumptions
 /// Rows that the model was not trained on. Standard errors need independent rows, or clusters
@@ -87,8 +88,8 @@ impl Recalibrate {
         /// The family of maps.
         method: Method;
 
-        /// Coefficient of the ridge toward the identity; 0 for the maximum of the likelihood. Tables
-        /// have none.
+        /// Coefficient of the ridge toward the identity; 0 for the maximum of the likelihood.
+        /// Tables have none.
         ridge: some f64;
 
         /// The share of equal probabilities that is mixed in; unless set, 1 / (n_eff + 1) for
@@ -102,8 +103,8 @@ impl Recalibrate {
         /// What an isotonic map is between its knots.
         between: Between;
 
-        /// Whether a weight is a number of equal rows. Then n_eff is the sum of weights, and the fit
-        /// is that of the repeated rows.
+        /// Whether a weight is a number of equal rows. Then n_eff is the sum of weights, and the
+        /// fit is that of the repeated rows.
         counts: bool;
     }
 

@@ -1,8 +1,8 @@
 //! The one parameter of temperature scaling: Newton's method on the logarithm of the slope, inside
 //! a bracket that grows until it holds the minimum.
 //!
-//! There are no fixed bounds: slopes of 1e-6, for logits of size 1e6, are found as those of 1e3 are.
-//! The derivative rises with the slope, so two slopes where it has different signs enclose the
+//! There are no fixed bounds: slopes of 1e-6, for logits of size 1e6, are found as those of 1e3
+//! are. The derivative rises with the slope, so two slopes where it has different signs enclose the
 //! minimum, and every step that would leave the bracket is replaced by its middle.
 
 use super::newton::NotFound;

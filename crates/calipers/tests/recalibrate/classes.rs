@@ -1,6 +1,6 @@
 //! Temperature scaling of rows of classes.
 
-use calipers::recalibrate::{ClassMap, Fit, Method, Note, Recalibrate};
+use calipers::recalibrate::{ClassMap, CrossFit, Fit, Improvement, Method, Note, Recalibrate, Verdict};
 use calipers::{Error, Form, Input};
 
 use crate::fixtures::{Uniforms, binary, classes};
@@ -165,4 +165,104 @@ fn what_has_no_temperature_is_rejected() {
     assert!(ridged.map.slope > 1.0 && ridged.map.slope < 3.0, "{}", ridged.map.slope);
     // A class without rows is no problem, and is named.
     assert!(ridged.notes.contains(&Note::AbsentClass { class: 2 }));
+}
+
+/// Normal scores of `k` classes, and labels from the softmax of `slope` times the scores.
+fn draw(n: usize, k: usize, slope: f64, seed: u64) -> (Vec<f64>, Vec<i64>) {
+    let mut random = Uniforms(seed.wrapping_mul(0x2545_f491_4f6c_dd1d));
+    let (mut scores, mut labels) = (Vec::new(), Vec::new());
+    for _ in 0..n {
+        let row: Vec<f64> = (0..k).map(|_| 2.0 * random.normal()).collect();
+        let weights: Vec<f64> = row.iter().map(|z| (slope * z).exp()).collect();
+        let mut at = random.next() * weights.iter().sum::<f64>();
+        let label = weights.iter().position(|weight| {
+            at -= weight;
+            at < 0.0
+        });
+        labels.push(label.unwrap_or(k - 1) as i64);
+        scores.extend(row);
+    }
+    (scores, labels)
+}
+
+fn improve(cross_fit: &CrossFit, scores: &[f64], labels: &[i64], k: usize) -> Improvement<ClassMap> {
+    cross_fit.run_classes(&Input::logits(scores, labels).classes(k).check().unwrap()).unwrap()
+}
+
+#[test]
+fn the_verdict_of_classes_names_what_is_there() {
+    let cross_fit = CrossFit::new(temperature()).n_resamples(199);
+    let (scores, labels) = draw(1500, 5, 0.6, 1);
+    let helps = improve(&cross_fit, &scores, &labels, 5);
+    assert_eq!(helps.verdict, Verdict::Helps, "{}", helps.sentence());
+    assert!(helps.sentence().starts_with("Temperature scaling helps: log-loss is "), "{}", helps.sentence());
+    assert_eq!((helps.floor.unwrap().p_value, helps.top_class_changed), (0.005, 0.0));
+    // The value of the test is the gain on the fitted rows, but for the mixture.
+    let in_sample = helps.fit.log_loss_before - helps.fit.log_loss_after;
+    assert!((helps.floor.unwrap().value - in_sample).abs() < 1e-4, "{in_sample} {:?}", helps.floor);
+    let (scores, labels) = draw(600, 4, 1.0, 2);
+    let nothing = improve(&cross_fit, &scores, &labels, 4);
+    assert_eq!(nothing.verdict, Verdict::NothingToFix, "{}", nothing.sentence());
+    // Half a squared normal number over n, on average.
+    let floor = nothing.floor.unwrap();
+    assert!((600.0 * floor.mean - 0.5).abs() < 0.2, "{floor:?}");
+    let same = improve(&CrossFit::new(Recalibrate::new(Method::Identity)), &scores, &labels, 4);
+    assert_eq!((same.gain, same.interval.lower, same.interval.upper), (0.0, 0.0, 0.0));
+}
+
+#[test]
+fn two_classes_have_the_interval_of_a_binary_outcome() {
+    let data = binary();
+    let labels: Vec<i64> = data.labels.iter().map(|label| i64::from(*label)).collect();
+    let scores: Vec<f64> = data.logits.iter().flat_map(|h| [0.0, *h]).collect();
+    let cross_fit = CrossFit::new(temperature()).n_resamples(99);
+    let one = cross_fit.run(&data.plain().binary().unwrap()).unwrap();
+    let two = improve(&cross_fit, &scores, &labels, 2);
+    assert!((one.interval.lower - two.interval.lower).abs() < 1e-10, "{:?} {:?}", one.interval, two.interval);
+    assert!((one.interval.upper - two.interval.upper).abs() < 1e-10, "{:?} {:?}", one.interval, two.interval);
+    let floors = [one.floor.unwrap(), two.floor.unwrap()];
+    assert!((floors[0].value - floors[1].value).abs() < 1e-10, "{floors:?}");
+    assert!((floors[0].mean / floors[1].mean - 1.0).abs() < 0.5, "{floors:?}");
+}
+
+#[test]
+fn orders_of_rows_and_classes_change_no_bit_of_the_gain() {
+    let (scores, labels) = draw(400, 3, 0.8, 3);
+    let cross_fit = CrossFit::new(temperature()).n_resamples(0);
+    let bits =
+        |found: Improvement<ClassMap>| [found.gain, found.interval.lower, found.interval.upper].map(f64::to_bits);
+    let first = bits(improve(&cross_fit, &scores, &labels, 3));
+    let rows: Vec<f64> = scores.chunks(3).rev().flatten().copied().collect();
+    let row_labels: Vec<i64> = labels.iter().rev().copied().collect();
+    assert_eq!(first, bits(improve(&cross_fit, &rows, &row_labels, 3)));
+    let classes: Vec<f64> = scores.chunks(3).flat_map(|row| [row[2], row[0], row[1]]).collect();
+    let class_labels: Vec<i64> = labels.iter().map(|label| (label + 1) % 3).collect();
+    assert_eq!(first, bits(improve(&cross_fit, &classes, &class_labels, 3)));
+}
+
+#[test]
+fn intervals_of_classes_cover_the_gain_of_the_fitted_map() {
+    let (population, _) = draw(4000, 3, 1.0, 77);
+    for slope in [1.0, 0.85] {
+        let gain = |map: &ClassMap| {
+            let identity = ClassMap::identity(3);
+            let truth = |row: &[f64]| identity.apply(&[slope * row[0], slope * row[1], slope * row[2]], Form::Logits);
+            let of_row = |row: &[f64]| {
+                let (before, after) = (identity.apply(row, Form::Logits), map.apply(row, Form::Logits));
+                truth(row).iter().zip(before.iter().zip(&after)).map(|(p, (b, a))| p * (a.ln() - b.ln())).sum::<f64>()
+            };
+            population.chunks(3).map(of_row).sum::<f64>() / 4000.0
+        };
+        let cross_fit = CrossFit::new(temperature()).n_resamples(0);
+        let holds = |run: &u64| {
+            let (scores, labels) = draw(250, 3, slope, 1000 + run);
+            let found = improve(&cross_fit, &scores, &labels, 3);
+            let gain = gain(&found.fit.map);
+            found.interval.lower <= gain && gain <= found.interval.upper
+        };
+        let share = (0..100).filter(holds).count() as f64 / 100.0;
+        println!("classes {slope}: {share}");
+        // Three standard errors of 100 runs are 6.5 %.
+        assert!((0.87..=1.0).contains(&share), "{slope}: {share}");
+    }
 }

@@ -202,7 +202,7 @@ fn verdicts_name_what_is_there() {
     // Many steps fitted to few rows that need none.
     let hurts = run(Method::Isotonic, &Truth::CALIBRATED, 400);
     assert!(hurts.gain < 0.0, "{}", hurts.sentence());
-    assert!(hurts.n_scores_after < hurts.n_scores_before);
+    assert!(hurts.n_scores.is_some_and(|[before, after]| after < before));
     // The identity gains nothing, for certain.
     let same = run(Method::Identity, &affine(0.5, 0.0), 100);
     assert_eq!((same.gain, same.interval.lower, same.interval.upper), (0.0, 0.0, 0.0));
@@ -267,4 +267,20 @@ fn cross_fitting_needs_folds_and_rows() {
     assert_eq!(error(cross_fit.clone()), "n_folds must be at most 3, got 5");
     assert_eq!(error(cross_fit.clone().level(1.0)), "level must be above 0 and below 1, got 1");
     assert_eq!(error(cross_fit.n_folds(3)), "rows must be of both outcomes, got 2 rows of outcome 1");
+}
+
+#[test]
+fn intervals_cover_in_populations_that_the_rule_was_not_chosen_on() {
+    let steps = Truth::Piecewise { edges: vec![-1.0, 1.0], shifts: vec![0.6, 0.0, -0.6] };
+    let cases = [
+        (Method::Beta, affine(1.0, 0.0)),
+        (Method::Platt, steps.clone()),
+        (Method::Isotonic, affine(0.85, 0.0)),
+        (Method::CentredIsotonic, steps),
+    ];
+    for (method, truth) in cases {
+        let shares = simulate(&Recalibrate::new(method), Law::Skew, &truth, 400, 150);
+        println!("{method:?} {truth:?} {shares:?}");
+        assert!((0.88..=1.0).contains(&shares.covered), "{method:?} {truth:?}: {shares:?}");
+    }
 }

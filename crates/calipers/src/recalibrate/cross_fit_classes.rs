@@ -1,0 +1,227 @@
+//! Does a temperature of classes help?
+
+use super::classes::{Chosen, ClassMap};
+use super::cross_fit::{CrossFit, verdict};
+use super::drawn::GainFloor;
+use super::folds;
+use super::formula::Bend;
+use super::gain::Evidence;
+use super::improvement::{GainInterval, Improvement};
+use super::options::Spread;
+use crate::Error;
+use crate::data::{ClassScores, Predictions};
+use crate::numerics::parallel;
+use crate::numerics::random::{Normals, Uniforms, seed_of_draw};
+use crate::numerics::sum::Sum;
+use crate::watch;
+
+/// Up to so many scores, labels are drawn row by row; with more, their sum is drawn from the normal
+/// distribution that it has then.
+const MANY: usize = 1 << 22;
+
+/// Slopes at which sums over rows are computed for the draws.
+const NODES: i32 = 20;
+
+impl CrossFit {
+    /// The gain and the verdict for rows of classes: see [`CrossFit`], and
+    /// [`Recalibrate::fit_classes`](super::Recalibrate::fit_classes) for the map.
+    ///
+    /// The test draws labels from the predicted probabilities. Temperature scaling sees labels only
+    /// through the mean distance of their scores from the largest ones, so no draw needs a fit of
+    /// its own: the gain is a function of that mean, which is computed at 41 slopes and
+    /// interpolated.
+    pub fn run_classes(&self, predictions: &Predictions<'_>) -> Result<Improvement<ClassMap>, Error> {
+        self.check()?;
+        let options = &self.recalibrate;
+        let fit = options.fit_classes(predictions)?;
+        let scores = predictions.class_scores(options.clip);
+        let all = Chosen::new(&scores, &|_| true, options.counts);
+        let n_folds = self.folds_of(all.n as usize)?;
+        let folds = folds_of_rows(&scores, n_folds);
+        let own = changes(&scores, &fit.map);
+        let mut held_out = vec![0.0; scores.len()];
+        for fold in 0..n_folds {
+            let is_training = |index: usize| folds[index] != fold as u32;
+            let (map, _) = options.class_map(&Chosen::new(&scores, &is_training, options.counts))?;
+            let changes = changes(&scores, &map);
+            (0..scores.len()).filter(|index| !is_training(*index)).for_each(|index| held_out[index] = changes[index]);
+        }
+        let mean = |changes: &[f64]| {
+            sum_in_any_order((0..scores.len()).map(|index| scores.weight(index) * changes[index])) / all.total
+        };
+        let (in_sample, cross_fitted) = (mean(&own), mean(&held_out));
+        let square = |index: usize| {
+            let (weight, away) = (scores.weight(index), own[index] - in_sample);
+            // A weight that counts rows stands for so many squares.
+            (if options.counts { weight / scores.weight_unit } else { weight * weight }) * away * away
+        };
+        let deviation = sum_in_any_order((0..scores.len()).map(square)).sqrt() / all.total;
+        let (_, slope) = options.class_map(&all)?;
+        let (lower, upper) = match slope {
+            None => (0.0, 0.0),
+            Some(slope) => {
+                let bend = Bend { stretch: 1.0 / slope.share, ..Bend::NONE };
+                let spread = Spread { unit: slope.unit, dimension: 1.0, bend };
+                Evidence { in_sample, deviation, spread }.interval(self.level)
+            }
+        };
+        let interval =
+            GainInterval { lower: (-upper).min(-cross_fitted), upper: (-lower).max(-cross_fitted), level: self.level };
+        let floor = (self.n_resamples > 0).then(|| {
+            let loss = |slope: f64| all.derivatives(slope / scores.unit).2;
+            let value = loss(1.0) - loss(fit.map.slope);
+            Draws::new(&scores, &all).floor(value, self.n_resamples, self.random_state)
+        });
+        Ok(Improvement {
+            log_loss_before: fit.log_loss_before,
+            log_loss_after: fit.log_loss_before + cross_fitted,
+            gain: -cross_fitted,
+            interval,
+            verdict: verdict(&interval, floor.as_ref(), 1.0 - self.level),
+            floor,
+            n_scores: None,
+            // A slope above 0 and a mixture keep the order of classes.
+            top_class_changed: 0.0,
+            n_folds,
+            n_clusters: None,
+            fit,
+        })
+    }
+}
+
+/// Log-loss after less that before, row by row.
+fn changes(scores: &ClassScores<'_>, map: &ClassMap) -> Vec<f64> {
+    let losses = |slope: f64| {
+        let chunks =
+            scores.at_slope(slope / scores.unit, |_, terms| terms.iter().map(|row| row.loss).collect::<Vec<f64>>());
+        chunks.concat()
+    };
+    let equal = map.mixture / map.n_classes as f64;
+    let mixed = |loss: f64| if map.mixture == 0.0 { loss } else { -((1.0 - map.mixture) * (-loss).exp() + equal).ln() };
+    losses(map.slope).into_iter().zip(losses(1.0)).map(|(after, before)| mixed(after) - before).collect()
+}
+
+/// A sum that the order of rows does not change.
+fn sum_in_any_order(values: impl Iterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.into_iter().collect::<Sum>().value()
+}
+
+/// The fold of each row, from a hash that depends neither on the order of rows nor on that of
+/// classes.
+fn folds_of_rows(scores: &ClassScores<'_>, n_folds: usize) -> Vec<u32> {
+    let chunks = parallel::map_chunks(scores.len(), parallel::chunk_of(scores.len()), |range| {
+        let hash = |index: usize| {
+            let label = scores.labels[index] as usize;
+            let class = |(class, score): (usize, &f64)| {
+                folds::mixed(folds::mixed((score + 0.0).to_bits()).wrapping_add(u64::from(class == label)))
+            };
+            let sum = scores.row(index).iter().enumerate().map(class).fold(0, u64::wrapping_add);
+            folds::mixed(sum.wrapping_add(scores.weight(index).to_bits()))
+        };
+        range.map(hash).collect::<Vec<u64>>()
+    });
+    folds::deal_copies(&chunks.concat(), n_folds)
+}
+
+/// Sums over rows as functions of the slope, for draws of labels.
+struct Draws<'a> {
+    scores: &'a ClassScores<'a>,
+    rows: &'a Chosen<'a>,
+    /// Slopes in units of [`ClassScores::unit`], ascending, with Σ ω log Σ_j e^-x_j, its derivative
+    /// (less the mean distance) and the second derivative. The middle one is the identity.
+    nodes: Vec<[f64; 4]>,
+}
+
+impl<'a> Draws<'a> {
+    fn new(scores: &'a ClassScores<'a>, rows: &'a Chosen<'a>) -> Self {
+        let of_label = |index: usize| scores.weight(index) * scores.distance(index, scores.labels[index] as usize);
+        let distance = sum_in_any_order((0..scores.len()).map(of_label)) / rows.total;
+        let one = 1.0 / scores.unit;
+        let information = rows.derivatives(one).1 * one * one;
+        // Eight standard errors of the logarithm of the slope to both sides, within a factor of 20.
+        let reach = (8.0 / (rows.effective_n * information).sqrt()).min(3.0);
+        let node = |k: i32| {
+            let slope = one * (reach * f64::from(k) / f64::from(NODES)).exp();
+            let (first, second, loss) = rows.derivatives(slope);
+            [slope, loss - slope * distance, first - distance, second]
+        };
+        Draws { scores, rows, nodes: (-NODES..=NODES).map(node).collect() }
+    }
+
+    /// The floor for a gain of that value.
+    fn floor(&self, value: f64, n_resamples: u64, random_state: u64) -> GainFloor {
+        watch::expect_draws(n_resamples);
+        let one = 1.0 / self.scores.unit;
+        let by_row = self.scores.len() * self.scores.n_classes() <= MANY;
+        let cumulated = if by_row { self.cumulated(one) } else { Vec::new() };
+        let spread = self.rows.spread(one);
+        let middle = &self.nodes[NODES as usize];
+        let gains = parallel::map(n_resamples as usize, |draw| {
+            watch::draw_begins();
+            let seed = seed_of_draw(random_state, draw as u64);
+            let distance = match by_row {
+                true => self.drawn_distance(&cumulated, seed),
+                false => -middle[2] + spread * Normals::new(seed).next(),
+            };
+            self.gain(distance)
+        });
+        GainFloor::of(value, gains.into_iter().map(Some).collect(), random_state)
+    }
+
+    /// Sums of the probabilities of classes, from the first on, row after row.
+    fn cumulated(&self, slope: f64) -> Vec<f64> {
+        let k = self.scores.n_classes();
+        let row = |index: usize| {
+            let weights = (0..k).map(|class| (-slope * self.scores.distance(index, class)).exp());
+            crate::measures::running_sums(weights).collect::<Vec<f64>>()
+        };
+        (0..self.scores.len()).flat_map(row).collect()
+    }
+
+    fn drawn_distance(&self, cumulated: &[f64], seed: u64) -> f64 {
+        let k = self.scores.n_classes();
+        let mut uniforms = Uniforms::new(seed);
+        let draw = |(index, sums): (usize, &[f64])| {
+            let at = uniforms.next() * sums[k - 1];
+            let class = sums.partition_point(|sum| *sum <= at).min(k - 1);
+            self.scores.weight(index) * self.scores.distance(index, class)
+        };
+        cumulated.chunks(k).enumerate().map(draw).collect::<Sum>().value() / self.rows.total
+    }
+
+    /// By how much the best slope lowers the mean log-loss, for labels of this mean distance.
+    fn gain(&self, distance: f64) -> f64 {
+        // Σ ω log Σ + slope · distance, with two derivatives by the slope.
+        let at = |node: &[f64; 4]| (node[0], [node[1] + node[0] * distance, node[2] + distance, node[3]]);
+        let before = at(&self.nodes[NODES as usize]).1[0];
+        // The derivative rises with the slope: beyond the nodes the last of them is taken.
+        let above = self.nodes.partition_point(|node| node[2] + distance < 0.0);
+        let after = match above {
+            0 => at(&self.nodes[0]).1[0],
+            _ if above == self.nodes.len() => at(&self.nodes[above - 1]).1[0],
+            _ => least_between(at(&self.nodes[above - 1]), at(&self.nodes[above])),
+        };
+        before - after
+    }
+}
+
+/// The least value between two places, of the polynomial of degree 5 with the values and
+/// derivatives there.
+fn least_between((from, left): (f64, [f64; 3]), (to, right): (f64, [f64; 3])) -> f64 {
+    let h = to - from;
+    let (c0, c1, c2) = (left[0], h * left[1], 0.5 * h * h * left[2]);
+    let rest = [right[0] - c0 - c1 - c2, h * right[1] - c1 - 2.0 * c2, h * h * right[2] - 2.0 * c2];
+    let c3 = 10.0 * rest[0] - 4.0 * rest[1] + 0.5 * rest[2];
+    let c4 = -15.0 * rest[0] + 7.0 * rest[1] - rest[2];
+    let c5 = 6.0 * rest[0] - 3.0 * rest[1] + 0.5 * rest[2];
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..60 {
+        let u: f64 = 0.5 * (low + high);
+        let slope = c1 + u * (2.0 * c2 + u * (3.0 * c3 + u * (4.0 * c4 + u * 5.0 * c5)));
+        if slope < 0.0 { low = u } else { high = u }
+    }
+    let u = 0.5 * (low + high);
+    c0 + u * (c1 + u * (c2 + u * (c3 + u * (c4 + u * c5))))
+}
