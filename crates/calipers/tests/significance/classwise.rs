@@ -79,7 +79,7 @@ fn each_class_is_assessed_as_it_is_alone_and_adjusted_for_all() {
         let mean = probabilities.iter().skip(number).step_by(3).sum::<f64>() / 600.0;
         assert!((class.mean_probability - mean).abs() < 1e-12);
         // Overconfident: too high where the class is likely, and too low where it is not.
-        assert_eq!(class.direction(), Some(Direction::Both));
+        assert_eq!(class.direction(), Some(Direction::Overconfident));
     }
 }
 
