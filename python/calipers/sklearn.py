@@ -18,7 +18,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 
 from calipers import _assess
-from calipers._assess import Assessment, Clusters
+from calipers._assess import Clusters
+from calipers._assessment import Assessment
 from calipers._documented import documented
 from calipers._estimators import CrossValidation, Scored, scored
 from calipers._measures import LISTED, named

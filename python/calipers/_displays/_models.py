@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from calipers._arrays import ArrayLike
-from calipers._assess import Assessment, Clusters
+from calipers._assess import Clusters
+from calipers._assessment import Assessment
 from calipers._compare import Comparison, compare_rows
 from calipers._displays import _canvas as canvas
 from calipers._displays._direct_labels import Label, draw_labels
 from calipers._documented import documented
 from calipers._inputs import cluster_column
 from calipers._measures import LISTED
-from calipers._predictions import Predictions, Rows, read_models
+from calipers._predictions import Predictions, Rows, models_of, read_models
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,8 +163,8 @@ def compared_models(
     options: Mapping[str, object],
 ) -> tuple[dict[str, Rows], Comparison]:
     """The rows of each model by its name, and what `compare` finds."""
-    given = _by_name(y_prob)
-    if not isinstance(y_true if given is None else given, Mapping):
+    given = models_of(y_prob)
+    if not isinstance(y_true if y_prob is None else given, Mapping):
         raise TypeError(f"y_prob must be a dict or a data frame of models by name, got {type(y_prob).__name__}")
     models = read_models(function, y_true, given, rows)
     return models, compare_rows(models, measure, {**options, "cluster": cluster_column(cluster), "progress": None})
@@ -173,12 +174,3 @@ def check_one_model(y_prob: object) -> None:
     """An error for several models where one is drawn."""
     if isinstance(y_prob, Mapping):
         raise TypeError("y_prob must be the probabilities of one model, got a dict; use from_models for several")
-
-
-def _by_name(y_prob: Models) -> Any:
-    """The models of a dict, or of a table whose columns they are."""
-    if y_prob is None or isinstance(y_prob, Mapping):
-        return y_prob
-    names = getattr(y_prob, "column_names", None)
-    names = getattr(y_prob, "columns", None) if names is None else names
-    return y_prob if names is None else {str(name): y_prob[name] for name in names}

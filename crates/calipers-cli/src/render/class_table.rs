@@ -16,7 +16,7 @@ pub(crate) fn all(results: &[Measured<Answers>], names: &[String], significant: 
     let with_classes = results.iter().zip(names).filter(|(measured, _)| !measured.found.classes.is_empty());
     let table = |(measured, name): (&Measured<Answers>, &String)| {
         let heading = if results.len() > 1 { screen.paint(name, Tone::Heading) + "\n" } else { String::new() };
-        heading + &of_model(&measured.found.classes, significant).draw(&screen.with_width()) + "\n"
+        heading + &of_model(measured, significant).draw(&screen.with_width()) + "\n"
     };
     with_classes.map(table).collect()
 }
@@ -37,11 +37,13 @@ pub(crate) fn explanation(results: &[Measured<Answers>]) -> String {
     .concat()
 }
 
-fn of_model(classes: &[OfClass], significant: f64) -> Grid {
+fn of_model(measured: &Measured<Answers>, significant: f64) -> Grid {
+    let classes = &measured.found.classes;
     let listed = listed(classes);
     let lines = || listed.iter();
     let mut table = Grid::with_whole_names();
-    table.names("class", lines().map(|class| class.class.to_string()));
+    let name = |class: usize| measured.class_name(class).map_or_else(|| class.to_string(), crate::printable);
+    table.names("class", lines().map(|class| name(class.class)));
     table.numbers("n", lines().map(|class| number::count(class.n_labels)));
     table.numbers("mean p", lines().map(|class| number::significant(class.mean_probability)));
     table.numbers("rate", lines().map(|class| number::significant(class.outcome_rate)));

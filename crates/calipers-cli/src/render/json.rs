@@ -33,7 +33,7 @@ pub(crate) fn answers(measured: &Measured<Answers>) -> Value {
         object["tests"] = by_name(tests.iter().map(|test| (test.name, tested(test))));
     }
     if !classes.is_empty() {
-        object["classes"] = classes.iter().map(of_class).collect();
+        object["by_class"] = classes.iter().map(|class| of_class(class, measured.class_name(class.class))).collect();
     }
     if measured.group.as_ref().is_some_and(|group| group.key.is_none()) {
         object["empty_groups"] = json!(empty_groups);
@@ -42,7 +42,7 @@ pub(crate) fn answers(measured: &Measured<Answers>) -> Value {
 }
 
 /// One class against the rest. The sentences are of the class alone, before p-values are adjusted.
-fn of_class(found: &OfClass) -> Value {
+fn of_class(found: &OfClass, name: Option<&str>) -> Value {
     let value = |answer: &Answer| match &answer.outcome {
         Ok(known) => {
             let mut object = self::known(known);
@@ -53,6 +53,7 @@ fn of_class(found: &OfClass) -> Value {
     };
     json!({
         "class": found.class,
+        "name": name,
         "n_labels": found.n_labels,
         "mean_probability": found.mean_probability,
         "outcome_rate": found.outcome_rate,

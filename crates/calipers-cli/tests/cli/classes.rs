@@ -62,7 +62,7 @@ fn json_has_all_classes_with_adjusted_p_values() {
     let printed = run(&folder, "assess", &["--sigma", "0.2", "--n-resamples", "100", "--json"]);
     let all: Value = serde_json::from_str(&printed).unwrap();
     let result = &all["results"][0];
-    let classes = result["classes"].as_array().unwrap();
+    let classes = result["by_class"].as_array().unwrap();
     assert_eq!(classes.iter().map(|class| class["class"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 1, 2]);
     assert_eq!(classes.iter().map(|class| class["n_labels"].as_u64().unwrap()).sum::<u64>(), 3_000);
     let values: Vec<&Value> = classes.iter().map(|class| &class["measures"]["ls_ece"]).collect();

@@ -131,8 +131,17 @@ fn a_value_that_failed_fails_the_gate_whatever_was_not_measured() {
         (Some(2), "calipers: warning: not measured: g gone has no valid row\n"),
         "{stdout}"
     );
-    let Run { code, stdout, .. } = check("ls-ece=0", &["--max-missing", "60%", "--method", "influence"]);
-    assert!(code == Some(1) || stdout.starts_with("not measured"), "{stdout}");
+    // A group that is known to be far off fails the gate, although another one has no row.
+    let row = |row: usize| match row % 2 {
+        0 => format!("{},0.9,bad\n", u8::from(row.is_multiple_of(20))),
+        _ => "1,,gone\n".to_owned(),
+    };
+    let far_off = folder.write("bad.csv", "label,prob,g\n".to_owned() + &(0..800).map(row).collect::<String>());
+    let limits = ["--max", "ls-ece=0.1", "--sigma", "0.5", "--n-resamples", "200"];
+    let Run { code, stdout, .. } =
+        calipers(&[&["check", text(&far_off), "--invalid", "count", "--by", "g"][..], &limits].concat());
+    assert_eq!(code, Some(1), "{stdout}");
+    assert!(stdout.contains("1 failed") && stdout.contains("not measured"), "{stdout}");
     let json: Value = serde_json::from_str(&check("ls-ece=0.5", &["--json"]).stdout).unwrap();
     assert_eq!(json["results"][0]["empty_groups"], serde_json::json!(["gone"]));
     let n_left_out: Vec<&Value> =

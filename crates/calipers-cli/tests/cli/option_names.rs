@@ -14,9 +14,8 @@ const VERBS: [&str; 8] = ["measure", "assess", "compare", "check", "sweep", "rep
 
 /// Options that only a command needs: files, what is printed and written, and which verb does what
 /// (`--tests` is a function of its own in Python, and outcomes take the place of `--pred` there).
-const ONLY_OF_THE_COMMAND: [&str; 25] = [
+const ONLY_OF_THE_COMMAND: [&str; 24] = [
     "all",
-    "classes",
     "color",
     "decimal",
     "delimiter",

@@ -187,7 +187,10 @@ fn report<'a>(
                 // proof: every model of rows was checked
                 (Content::Rows(_), None) => bail!("no rows of {name}"),
             };
-            let model = Model::new(name, source).origin(origin::of(measured));
+            let mut model = Model::new(name, source).origin(origin::of(measured));
+            if let Some(columns) = measured.columns.as_ref().filter(|columns| !columns.classes.is_empty()) {
+                model = model.class_names(columns.classes.clone());
+            }
             report = report.model(match groups {
                 Some(groups) => model.groups(groups),
                 None => model,
