@@ -48,6 +48,7 @@ def golden() -> tuple[Doubles, Doubles]:
 # Which keyword helps.
 HINTS = {
     "invalid_probability": "; pass from_logits=True if these are raw scores",
+    "looks_like_logits": "; pass from_logits=True",
     "row_sum": "; pass from_logits=True for raw scores, or a larger sum_tolerance",
     "invalid_outcome": "; pass the positive label as pos_label",
     "invalid_label": "; pass other labels as classes, in the order of the columns",

@@ -126,7 +126,9 @@ def test_words_that_do_not_tell_need_pos_label(words: tuple[str, str]) -> None:
     labels = np.where(Y == 1, words[1], words[0])
     code, text = error(labels, P)
     assert code == "invalid_outcome"
-    assert text == f'label in row 0 must be 0 or 1, got "{labels[0]}"; pass the positive label as pos_label'
+    seen = ", ".join(f'"{word}"' for word in dict.fromkeys(labels))
+    expected = f'label in row 0 must be 0 or 1, got "{labels[0]}"; the labels are {seen}; '
+    assert text == expected + "pass the positive label as pos_label"
     assert cal.ls_ece(labels, P, pos_label=words[1]) == cal.ls_ece(labels, P, classes=words) == cal.ls_ece(Y, P)
 
 
@@ -316,8 +318,8 @@ def test_labels_from_1_to_k_are_told_of_classes() -> None:
 def test_logits_are_told_of_from_logits() -> None:
     logits = np.log(P / (1 - P))
     code, text = error(Y, logits)
-    assert code == "invalid_probability"
-    assert text.endswith("; pass from_logits=True if these are raw scores")
+    assert code == "looks_like_logits"
+    assert text.endswith(", which looks like logits; pass from_logits=True")
     assert "from_logits=True" in error(LABELS, 5 * np.log(ROWS))[1]
     assert "from_logits" not in error(Y, np.where(P > 0.5, np.nan, P))[1]
     assert error(Y, 100 * P)[1].endswith("if these are percentages, divide them by 100")

@@ -41,8 +41,8 @@ def figures(name: str, *arguments: Any, **options: Any) -> list[float]:
     found = getattr(calipers, name)(*arguments, **FIXED.get(name, {}), **options)
     if isinstance(found, calipers.Estimate):
         return [float(found)]
-    counts = ("n", "n_clipped", "left_out")
-    return [value for key, value in vars(found).items() if key not in counts and not key.endswith("_bound")]
+    others = ("n", "n_clipped", "left_out", "smoother")
+    return [value for key, value in vars(found).items() if key not in others and not key.endswith("_bound")]
 
 
 def near(expected: list[float], within: float = 1e-8) -> Any:

@@ -78,6 +78,9 @@ OTHER_MEANINGS = {
     "_measure_sketches.py": {"ls_ece"},
     "_calibration_tests.py": {"ecce_r", "ecce_mad"},
     "_predictions.py": {"brier_score"},
+    # The smoothed curve, as a value of `smoother`.
+    "_clinical.py": {"ls_ece"},
+    "_row_options.py": {"ls_ece"},
 }
 
 

@@ -107,7 +107,7 @@ fn explained(error: &anyhow::Error) -> String {
             "; name the classes in their order with --classes"
         }
         Some(Error::Percentages { .. }) => ", or pass --scale 100",
-        Some(Error::LooksLikeLogits { .. }) => " as --from-logits",
+        Some(Error::LooksLikeLogits { .. }) => "; pass --from-logits",
         _ => "",
     };
     format!("{error:#}{hint}")

@@ -71,6 +71,7 @@ fn text(error: &Error) -> String {
         Error::InvalidProbability { value, .. } if value.is_finite() => {
             "; pass from_logits=True if these are raw scores".to_owned()
         }
+        Error::LooksLikeLogits { .. } => "; pass from_logits=True".to_owned(),
         Error::RowSum { .. } => "; pass from_logits=True for raw scores, or a larger sum_tolerance".to_owned(),
         Error::InvalidOutcome { .. } => "; pass the positive label as pos_label".to_owned(),
         Error::LabelsFromOne { last, .. } => format!(", or pass classes=range(1, {})", last + 2),

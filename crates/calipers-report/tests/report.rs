@@ -178,7 +178,8 @@ fn a_sketch_makes_the_same_page_except_for_what_needs_rows() {
     assert!((value(a) - value(b)).abs() < 2e-6);
     let (a, b) = (&a.reliability.smoothed[a.reliability.chosen], &b.reliability.smoothed[b.reliability.chosen]);
     for place in 0..a.curve.probabilities.len() {
-        if a.curve.densities[place] > 0.1 {
+        // Bands of few rows are as random as their resamples.
+        if a.curve.densities[place] > 0.1 && a.rows_nearby[place] >= 50.0 {
             assert!((a.curve.outcome_rates[place] - b.curve.outcome_rates[place]).abs() < 1e-3);
             assert!((a.band.lower[place] - b.band.lower[place]).abs() < 0.05);
         }

@@ -92,7 +92,7 @@ pub enum Error {
 
     /// Logits that were given as probabilities.
     #[error(
-        "probability{} in row {row} must be in [0, 1], got {}; the values are from {} to {}: if these are logits, pass from_logits",
+        "probability{} in row {row} must be in [0, 1], got {}; the values are from {} to {}, which looks like logits",
         of_class(.class), number(*.value), number(*.min), number(*.max)
     )]
     LooksLikeLogits {

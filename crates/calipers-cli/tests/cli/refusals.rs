@@ -27,7 +27,7 @@ fn every_refusal_has_its_exact_text() {
             Some("row_sum") => "; a quantised model needs a wider --sum-tolerance, raw scores need --from-logits",
             Some("invalid_outcome") => "; name the positive label with --pos-label",
             Some("percentages") => ", or pass --scale 100",
-            Some("looks_like_logits") => " as --from-logits",
+            Some("looks_like_logits") => "; pass --from-logits",
             _ => "",
         };
         let text = at_place(case["text"].as_str().unwrap(), &path) + hint;

@@ -193,8 +193,10 @@ fn patterns_name_files_and_no_file_is_refused() {
     assert_fails(&["measure", text(&absent)], &format!("{}: no file has such a name", absent.display()));
     let odd = folder.write("odd[1].csv", "label,prob\n1,0.5\n");
     assert_eq!(json(&odd, &[])["n"], 1);
+    // A folder is one table, so its files need the same columns.
     let folder_path = folder.path("");
-    assert_fails(&["measure", text(&folder_path)], &format!("{}: is a directory, not a file", folder_path.display()));
+    let other_columns = format!("{}: c.tsv: has no column prob, which a.csv has", folder_path.display());
+    assert_fails(&["measure", text(&folder_path)], &other_columns);
 }
 
 #[test]

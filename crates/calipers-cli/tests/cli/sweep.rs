@@ -111,7 +111,7 @@ fn help_names_what_is_taken_and_how_chance_is_drawn() {
     let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("Up to 20,000 rows the outcome of each row is drawn"), "{help}");
     assert!(words.contains("compare, sweep and study do not accept classwise"), "{help}");
-    assert!(words.contains("reject the file, naming the row"), "{help}");
+    assert!(words.contains("reject the file, naming the line of a text file"), "{help}");
     assert!(words.contains("[default: reject]") && words.contains("[default: first]"), "{help}");
 }
 

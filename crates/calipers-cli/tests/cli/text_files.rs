@@ -81,8 +81,8 @@ fn percentages_are_scaled_if_asked_for_and_hinted_at_otherwise() {
 fn forgotten_logits_are_hinted_at_even_where_rows_are_counted() {
     let folder = Folder::new();
     let path = folder.write("a.csv", "score,y\n2.5,1\n-1.25,0\n0.5,1\n-3,0\n");
-    let hint = "probability in line 2 must be in [0, 1], got 2.5; the values are from -3 to 2.5: if these are logits, \
-                pass from_logits as --from-logits";
+    let hint = "probability in line 2 must be in [0, 1], got 2.5; the values are from -3 to 2.5, which looks like logits; \
+                pass --from-logits";
     assert_refused(&path, &[], hint);
     assert_refused(&path, &["--invalid", "count"], hint);
     assert_eq!(json(&path, &["--from-logits"])["n"], 4);

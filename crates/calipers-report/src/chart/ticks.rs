@@ -277,7 +277,8 @@ mod tests {
         assert_eq!(labels(&logit, &[1e-6, 0.9], 10), ["10⁻⁶", "10⁻⁵", "10⁻⁴", "0.001", "0.01", "0.1", "0.5", "0.9"]);
         let ticks = Ticks::new(&logit.clone().range(1e-6, 1.0 - 1e-6), [].into_iter(), 8);
         assert!(ticks.major.iter().any(|(_, label)| label == "1−10⁻⁶" || label == "1−10⁻⁵"), "{ticks:?}");
-        assert_eq!((ticks.place(0.5), ticks.place(0.0), ticks.place(1.0)), (Some(0.5), None, None));
+        assert!(ticks.place(0.5).is_some_and(|place| (place - 0.5).abs() < 1e-9), "{ticks:?}");
+        assert_eq!((ticks.place(0.0), ticks.place(1.0)), (None, None));
         for values in [&[][..], &[0.5], &[1e-200, 0.5], &[0.3, 0.300001], &[1e-9, 1.0 - 1e-13]] {
             let ticks = Ticks::new(&logit, values.iter().copied(), 6);
             assert!(0.0 < ticks.from && ticks.from < ticks.to && ticks.to < 1.0, "{values:?} {ticks:?}");
