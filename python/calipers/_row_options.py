@@ -114,9 +114,9 @@ class RowOptions(ClassOptions, total=False):
         The label that is outcome 1, where labels are not 0 and 1. Text needs it, unless the words
         are yes and no, true and false, or positive and negative.
     classes : sequence of str, int, float or bool, optional
-        All labels in the order of the columns of `y_prob`, as ``classes_`` of scikit-learn has
-        them, where labels are not 0 to k - 1; for shape (n,) the labels of outcomes 0 and 1. Text
-        labels of (n, k) have their sorted order unless given.
+        All labels in the order of the columns, as ``classes_`` of scikit-learn has them, where
+        labels are not 0 to k - 1; for shape (n,) the labels of outcomes 0 and 1. Text labels of
+        (n, k) have their sorted order unless given.
     sum_tolerance : float
         How far the sum of a row of class probabilities may be from 1.
     invalid : {"reject", "count"}
