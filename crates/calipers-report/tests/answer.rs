@@ -79,7 +79,8 @@ fn a_sentence_states_what_there_is_evidence_for_and_no_more() {
     assert!(found.ends_with("happen: no evidence of miscalibration."), "{found}");
     assert!(!found.contains("most of all") && !found.contains("too "), "{found}");
 
-    let cases: [(fn(f64) -> f64, &str); 4] = [
+    type Curve = fn(f64) -> f64;
+    let cases: [(Curve, &str); 4] = [
         (|p| (0.5 + 0.5 * (p - 0.5)).clamp(0.0, 1.0), "too far from 50 % (overconfident)."),
         (|p| (0.5 + 2.0 * (p - 0.5)).clamp(0.0, 1.0), "too close to 50 % (underconfident)."),
         (|p| 0.8 * p, "probabilities are too high"),

@@ -277,7 +277,7 @@ impl Scale {
         match self {
             Scale::Linear => value.abs() <= 1e300,
             Scale::Log => (1e-300..=1e300).contains(&value),
-            Scale::Logit => value >= 1e-300 && value < 1.0,
+            Scale::Logit => (1e-300..1.0).contains(&value),
         }
     }
 }

@@ -332,7 +332,8 @@ mod tests {
     /// is found. Nor has one in the other direction.
     #[test]
     fn an_even_error_has_no_region() {
-        let cases: [(fn(f64) -> f64, fn(f64) -> f64, bool, &[usize]); 4] = [
+        type Curve = fn(f64) -> f64;
+        let cases: [(Curve, Curve, bool, &[usize]); 4] = [
             (|u| 0.1 + 0.8 * u, |p| p - 0.08, true, &[60, 1000]),
             (|u| 0.5 * u.powi(6) + 0.002, |p| p, true, &[60, 1000]),
             (|u| 1.0 - 0.3 * u.powi(5), |p| p, true, &[60, 1000]),

@@ -127,9 +127,9 @@ mod tests {
     fn a_solution_solves() {
         let (m, v) = (matrix(), [1.0, -2.0, 0.5]);
         let x = Cholesky::new(&m).unwrap().solve(&v);
-        for i in 0..3 {
+        for (i, v) in v.iter().enumerate() {
             let product: f64 = (0..3).map(|j| m.get(i, j) * x[j]).sum();
-            assert!((product - v[i]).abs() < 1e-14);
+            assert!((product - v).abs() < 1e-14);
         }
         let form: f64 = v.iter().zip(&x).map(|(v, x)| v * x).sum();
         assert!((Cholesky::new(&m).unwrap().inverse_form(&v) - form).abs() < 1e-14);
