@@ -1,6 +1,6 @@
 //! Text as people write it: delimiters, decimal commas, percentages, labels, and lines for errors.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde_json::{Value, json as value};
 
@@ -13,7 +13,7 @@ fn text(delimiter: &str) -> String {
     format!("label{delimiter}note{delimiter}prob\n{}", ROWS.map(row).concat())
 }
 
-fn measures(path: &PathBuf, args: &[&str]) -> Value {
+fn measures(path: &Path, args: &[&str]) -> Value {
     json(path, &[args, &["--sigma", "0.5"]].concat())["measures"].clone()
 }
 

@@ -123,8 +123,8 @@ impl Stream for Members<'_> {
     }
 
     fn finish(&self) -> Result<()> {
-        let opened = self.members.iter().filter_map(|open| Some((open, open.stream.get()?)));
-        opened.map(|(open, stream)| stream.finish().with_context(|| open.member.name.clone())).collect()
+        let mut opened = self.members.iter().filter_map(|open| Some((open, open.stream.get()?)));
+        opened.try_for_each(|(open, stream)| stream.finish().with_context(|| open.member.name.clone()))
     }
 }
 
