@@ -32,8 +32,8 @@ fn value_interval_and_floor_are_those_of_mean_losses() {
     let (probabilities, labels) = rows(2000, 1.0, 5);
     let predictions = checked(&probabilities, &labels);
     let asked = predictions.asked(Multiclass::Auto, Ties::First).unwrap();
-    let cases: [(&dyn Measure, &dyn Fn(&[f64], usize) -> f64); 2] =
-        [(&BrierScore::new(), &brier), (&LogLoss::new(), &log_loss)];
+    type Loss<'a> = &'a dyn Fn(&[f64], usize) -> f64;
+    let cases: [(&dyn Measure, Loss<'_>); 2] = [(&BrierScore::new(), &brier), (&LogLoss::new(), &log_loss)];
     for (measure, of_row) in cases {
         let found = Assess::new(measure).n_resamples(400).run(asked.sample()).unwrap();
         let (mean, error) = mean_and_error(&losses(&probabilities, &labels, of_row));
