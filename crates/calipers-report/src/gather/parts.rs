@@ -14,7 +14,7 @@ const MANY_PARTS: usize = 8;
 const FEWER_RESAMPLES: u64 = 200;
 
 /// The page lists this many of the worst parts.
-const LISTED: usize = 1000;
+const LISTED: usize = 300;
 
 /// The page draws this many of the worst parts.
 const DRAWN: usize = 24;
