@@ -71,6 +71,20 @@ fn rare_events_that_are_predicted_too_often_are_too_high_and_where() {
     assert!(html.contains("The mean error is about") && html.contains("fewer than 1 of 1,000 samples"));
 }
 
+/// A sketch does not tell overconfidence from other errors, so both directions are named.
+#[test]
+fn a_sketch_of_an_overconfident_model_is_off_in_both_directions() {
+    let (p, y) = drawn(6000, |u| u, |p| 0.3 + 0.4 * p);
+    let predictions = Input::probabilities(&p, &y).check().unwrap();
+    let mut sketch = calipers::Sketch::new();
+    sketch.update(&predictions.binary().unwrap()).unwrap();
+    let by_sketch = Report::new(options()).model(Model::new("m", Source::Sketch(&sketch))).gather().unwrap();
+    let found = sentence(&by_sketch);
+    let both = found.contains("are too high") && found.ends_with(", and too low elsewhere.")
+        || found.contains("are too low") && found.ends_with(", and too high elsewhere.");
+    assert!(both, "{found}");
+}
+
 #[test]
 fn a_sentence_states_what_there_is_evidence_for_and_no_more() {
     let (p, y) = drawn(3000, |u| u, |p| p);

@@ -18,6 +18,8 @@ pub struct Finding {
     pub p_adjusted: Option<f64>,
     /// The direction of the errors, if the data show one.
     pub direction: Option<Direction>,
+    /// The opposite direction, if the data show errors of that kind, too.
+    pub opposite: Option<Direction>,
     /// The predictions that are most of all off in that direction, if the data show which.
     pub region: Option<Region>,
     /// Whether probabilities are confidences in a predicted class.
@@ -27,7 +29,9 @@ pub struct Finding {
 impl Finding {
     /// The finding about one model alone.
     pub(super) fn new(assessment: Option<&Assessment>, sample: Sample<'_>, options: &Options) -> Result<Self, Error> {
-        let direction = assessment.and_then(|found| found.parts.as_ref()?.direction());
+        let parts = assessment.and_then(|found| found.parts.as_ref());
+        let direction = parts.and_then(|parts| parts.direction());
+        let opposite = parts.and_then(|parts| parts.opposite_direction());
         let confidences = sample.view().is_some_and(|view| view.has_confidences());
         let too_high = match direction {
             Some(Direction::TooHigh) => Some(true),
@@ -43,7 +47,7 @@ impl Finding {
         };
         let p_value = assessment.and_then(|found| found.floor.as_ref()).map(|floor| floor.p_value);
         let significant = assessment.and_then(|found| found.significant);
-        Ok(Finding { significant, p_value, p_adjusted: None, direction, region, confidences })
+        Ok(Finding { significant, p_value, p_adjusted: None, direction, opposite, region, confidences })
     }
 
     /// The p-value that decides.

@@ -122,29 +122,20 @@ fn chip(finding: &Finding) -> String {
 
 /// The direction in a word or two.
 pub(super) fn word(finding: &Finding) -> Option<&'static str> {
-    finding.direction.map(direction)
-}
-
-/// A direction in words.
-pub(super) fn direction(direction: Direction) -> &'static str {
-    match direction {
-        Direction::TooHigh => "too high",
-        Direction::TooLow => "too low",
-        Direction::Overconfident => "overconfident",
-        Direction::Underconfident => "underconfident",
-    }
+    finding.direction.map(Direction::in_words)
 }
 
 /// One sentence in plain words: what is predicted, what happens, and the direction if there is
 /// evidence of one.
 pub(super) fn sentence(model: &ModelValues) -> String {
-    let Finding { significant, direction, region, confidences, .. } = &model.finding;
+    let Finding { significant, direction, opposite, region, confidences, .. } = &model.finding;
     let [predicted, happened] = shares(model.means);
     let fact = match confidences {
         true => format!("Is {predicted} sure of its answers on average, {happened} are correct"),
         false => format!("Predicts {predicted} on average, {happened} happen"),
     };
-    let place = region.as_ref().map_or_else(String::new, most_of_all);
+    let elsewhere = opposite.map(|opposite| format!(", and {} elsewhere", opposite.in_words()));
+    let place = region.as_ref().map_or_else(String::new, most_of_all) + &elsewhere.unwrap_or_default();
     let judgement = match (significant, direction) {
         (None, _) => ": whether chance alone explains the difference is not decided".to_owned(),
         (Some(false), _) => ": no evidence of miscalibration".to_owned(),

@@ -35,7 +35,7 @@ fn one(level: f64, id: &str, parts: &Parts) -> Markup {
                     (PreEscaped(charts::small(&format!("Reliability diagram of {} {}", parts.by, name(part)), diagram)))
                     p {
                         span class="name" title=(name(part)) { (name(part)) } " "
-                        span class="n" { (debiased(part)) @if let Some(found) = part.direction(level) { ", " (super::answer::direction(found)) } }
+                        span class="n" { (debiased(part)) @if let Some(found) = part.direction(level) { ", " (found.in_words()) } }
                     }
                 }
             }
@@ -121,7 +121,7 @@ fn row(level: f64, part: &Part) -> Markup {
                     @let places = decimals(known.interval.upper - known.interval.lower);
                     @let show = |value: f64| format!("{value:.places$}");
                     @let p = part.p_adjusted.unwrap_or(f64::NAN);
-                    @let word = part.direction(level).map_or("", super::answer::direction);
+                    @let word = part.direction(level).map_or("", calipers::inference::Direction::in_words);
                     (cell("n value", known.debiased, &debiased(part)))
                     td data-value=(word) { (word) }
                     (cell("n", p, &if p.is_nan() { "not tested".to_owned() } else { p_value(p) }))

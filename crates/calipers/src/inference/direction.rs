@@ -86,6 +86,12 @@ impl Parts {
         }
     }
 
+    /// The opposite of the direction, if the data show errors of that kind, too.
+    pub fn opposite_direction(&self) -> Option<Direction> {
+        let opposite = self.direction()?.opposite();
+        self.of(opposite).filter(|part| part.interval.lower > 0.0).map(|_| opposite)
+    }
+
     /// The direction and its size in a few words, for tables: `too high by 0.031`. Where the data
     /// show errors in the opposite direction too, both are named: `too high by 0.031, too low by
     /// 0.020`. Sizes are debiased.
@@ -104,15 +110,19 @@ impl Parts {
     /// # Ok::<(), calipers::Error>(())
     /// ```
     pub fn direction_in_words(&self) -> Option<String> {
-        let direction = self.direction()?;
-        let opposite = Some(direction.opposite())
-            .filter(|opposite| self.of(*opposite).is_some_and(|part| part.interval.lower > 0.0));
         let with_size = |direction: Direction| {
             let part = self.of(direction)?;
             let digits = digits(0.5 * (part.interval.upper - part.interval.lower));
             Some(format!("{} by {:.digits$}", direction.in_words(), part.debiased))
         };
-        Some([Some(direction), opposite].into_iter().flatten().filter_map(with_size).collect::<Vec<_>>().join(", "))
+        Some(
+            [Some(self.direction()?), self.opposite_direction()]
+                .into_iter()
+                .flatten()
+                .filter_map(with_size)
+                .collect::<Vec<_>>()
+                .join(", "),
+        )
     }
 
     /// The part of the errors that have this direction.
