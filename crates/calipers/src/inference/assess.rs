@@ -140,7 +140,7 @@ impl<'a> Assess<'a> {
             Some(bracket) => Bootstrap::of_bracket(resampler, bracket),
             None => Bootstrap::new(resampler, self.n_resamples, self.random_state)?,
         };
-        let unavailable = resampler.floor_withheld();
+        let unavailable = resampler.floor_unavailable();
         // Where another measure decides, the p-value is its own.
         let most = if decided.is_some() { 0 } else { self.most_resamples };
         let most = most.max(self.n_resamples);

@@ -144,7 +144,7 @@ impl Resampler for ClasswiseResampler<'_> {
         self.range
     }
 
-    fn floor_withheld(&self) -> Option<&'static str> {
+    fn floor_unavailable(&self) -> Option<&'static str> {
         self.clusters.map(|_| "rows of a cluster depend on each other, and so do the classes of a row")
     }
 }

@@ -72,7 +72,7 @@ pub trait Resampler: Sync {
     }
 
     /// Why calibrated draws are not available, where they are not. Then none is requested.
-    fn floor_withheld(&self) -> Option<&'static str> {
+    fn floor_unavailable(&self) -> Option<&'static str> {
         None
     }
 
@@ -211,7 +211,7 @@ pub(crate) fn check_level(level: f64) -> Result<(), Error> {
 /// How many kinds of draws a noise floor takes: none where there is no floor, and two with a second
 /// test.
 pub(super) fn n_kinds_of_floor(resampler: &dyn Resampler) -> u64 {
-    match (resampler.floor_withheld(), resampler.second_test()) {
+    match (resampler.floor_unavailable(), resampler.second_test()) {
         (Some(_), _) => 0,
         (None, None) => 1,
         (None, Some(_)) => 2,
