@@ -60,6 +60,9 @@ class Read(NamedTuple):
 
 def read_array(values: object, what: str) -> Read:
     """The values of `what`; a `CalipersError` if no protocol can read them."""
+    if hasattr(values, "predict_proba"):
+        hint = "pass its predict_proba(X), or use calipers.sklearn"
+        raise _core.input_error("wrong_type", what, f"an estimator, {type(values).__name__}; {hint}")
     try:
         for protocols, reader in _READERS:
             if any(hasattr(values, protocol) for protocol in protocols) and not _is_of_numpy(values):

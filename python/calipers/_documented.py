@@ -44,6 +44,10 @@ def documented(function: T) -> T:
         if of_classes or any(each.annotation == "OneView" for each in full.parameters.values()):
             own_options = ClassOptions if of_classes else OneViewOptions
             texts |= _entries(inspect.cleandoc(own_options.__doc__ or ""))
+        if "estimator" in full.parameters:
+            texts |= _entries(_parameters.OF_ESTIMATORS)
+        if any(each.annotation == "Mapping[str, str] | None" for each in full.parameters.values()):
+            texts |= _entries(_parameters.OF_MODELS)
         own = [each for each in full.parameters.values() if each.name not in ("self", "cls")]
         entries = _completed(sections.get("Parameters", ""), [each.name for each in own], texts)
         defaults = {each.name: each.default for each in own}
@@ -122,7 +126,7 @@ def _completed(section: str, names: list[str], shared: dict[str, list[str]]) -> 
     Those it has, and shared ones for the others.
     """
     own = _entries(section)
-    place = {name: title for title in own for name in title.lstrip("*").split(", ")}
+    place = {name: title for title in (*shared, *own) for name in title.lstrip("*").split(", ")}
     titles = dict.fromkeys(place.get(name, name) for name in names)
     return [own[title] if title in own else shared[title] for title in titles]
 

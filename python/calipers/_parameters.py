@@ -74,9 +74,10 @@ label : str
     The column of outcomes 0 and 1, class indices, true and false, or text with `pos_label`.
 weight : str, optional
     The column of weights.
-cv : int, cross-validation generator or iterable, optional
+cv : int, cross-validation generator, iterable or None
     Folds, as scikit-learn takes them: an int is the number of stratified folds. Each row must be
-    in one test fold exactly. Without, the estimator is fitted and the rows are new to it.
+    in one test fold exactly. None: the estimator is fitted, and the rows must be new to it, which
+    nobody can check.
 groups : array-like of shape (n,), optional
     Groups of rows for a `cv` that keeps groups together, as GroupKFold does.
 params : dict, optional
@@ -92,6 +93,33 @@ color : str, optional
 colors : tuple of two str, optional
     Of ECE and of LS-ECE; the next two of a colour-blind-safe palette unless given.
 """
+
+# Parameters of functions that take an estimator.
+OF_ESTIMATORS = """estimator : classifier
+    Its `predict_proba` is called, or its `decision_function` with `from_logits`. Fitted if `cv` is
+    None.
+X, y : array-like
+    Data and labels, which may be text: those of ``estimator.classes_``, or with `cv` any.
+from_logits : bool
+    Whether to call `decision_function`, which gives raw scores, in place of `predict_proba`.
+pos_label : str, int, float or bool, optional
+    The positive one of two classes; the last unless given.
+sample_weight : array-like of shape (n,), optional
+    One weight for each row in the measure; those of `fit` are part of `params`."""
+
+# Parameters of functions that draw several models.
+OF_MODELS = """y_true : array-like of shape (n,), or dict of Predictions
+    Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1. A dict has the
+    `Predictions` of each model by its name, all of the same rows, and stands for `y_true`,
+    `y_prob` and the options of rows.
+y_prob : dict of array-like or DataFrame, optional
+    The probabilities of each model by its name, two models at least; of a DataFrame each column is
+    a model.
+cluster : array-like of shape (n,), optional
+    Rows with equal values depend on each other; the intervals in the legend are then those of
+    clusters.
+colors : dict of str, optional
+    The colour of each model by its name; those of a colour-blind-safe palette unless given."""
 
 # What functions return, by the annotation.
 RETURNS = {

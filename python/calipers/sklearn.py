@@ -149,24 +149,6 @@ def predictions(
     that no row is predicted by a model that has seen it. Models that are given the same `cv` can be
     compared, because their rows are the same.
 
-    Parameters
-    ----------
-    estimator : classifier
-        Its `predict_proba` is called, or its `decision_function` with `from_logits`. Fitted if `cv`
-        is None.
-    X, y : array-like
-        Data and labels, which may be text.
-    cv : int, cross-validation generator, iterable or None
-        Folds, as scikit-learn takes them: an int is the number of stratified folds. Each row must
-        be in one test fold exactly. None: the estimator is fitted, and the rows must be new to it,
-        which nobody can check.
-    from_logits : bool
-        Whether to call `decision_function`, which gives raw scores, in place of `predict_proba`.
-    pos_label : str, int, float or bool, optional
-        The positive one of two classes; the last unless given.
-    sample_weight : array-like of shape (n,), optional
-        One weight for each row in the measure; those of `fit` are part of `params`.
-
     Returns
     -------
     Predictions
@@ -210,24 +192,9 @@ def assess(
 
     Parameters
     ----------
-    estimator : classifier
-        Its `predict_proba` is called, or its `decision_function` with `from_logits`. Fitted if `cv`
-        is None.
-    X, y : array-like
-        Data and labels, which may be text.
-    cv : int, cross-validation generator, iterable or None
-        Folds, as scikit-learn takes them: an int is the number of stratified folds. Each row must
-        be in one test fold exactly. None: the estimator is fitted, and the rows must be new to it,
-        which nobody can check.
     cluster : array-like of shape (n,), optional
         Rows with equal values depend on each other. The `groups`, where there are any and no
         clusters are given.
-    sample_weight : array-like of shape (n,), optional
-        One weight for each row in the measure; those of `fit` are part of `params`.
-    from_logits : bool
-        Whether to call `decision_function`, which gives raw scores, in place of `predict_proba`.
-    pos_label : str, int, float or bool, optional
-        The positive one of two classes; the last unless given.
     **options
         Every other keyword of `calipers.assess`: ``measure``, ``level``, options of the measure and
         of how rows are read.

@@ -234,14 +234,14 @@ NULLS = {
 
 @pytest.mark.parametrize("kind", NULLS)
 def test_a_null_is_refused_with_its_row(kind: str) -> None:
-    with pytest.raises(calipers.CalipersError, match=r"^probability in row 17 is missing$"):
+    with pytest.raises(calipers.CalipersError, match=r"^probability in row 17 is missing; correct it, or pass"):
         calipers.ls_ece(Y, NULLS[kind], sum_tolerance=1)
     assert calipers.ls_ece(Y, NULLS[kind], sum_tolerance=1, invalid="count").left_out == {"missing probability": 1}
 
 
 @pytest.mark.parametrize("column", [pd.Series(P).mask(P[3] == P), pl.Series(np.where(P[3] == P, np.nan, P))], ids=type)
 def test_nan_is_no_null(column: Any) -> None:
-    with pytest.raises(calipers.CalipersError, match=r"^probability in row 3 must be in \[0, 1\], got NaN$"):
+    with pytest.raises(calipers.CalipersError, match=r"^probability in row 3 must be in \[0, 1\], got NaN; correct it"):
         calipers.ls_ece(Y, column)
 
 

@@ -56,8 +56,15 @@ HINTS = {
 }
 
 
+# What to do about a value that is missing, NaN or infinite.
+LEAVE_OUT = '; correct it, or pass invalid="count" to leave such rows out'
+
+
 def in_python(refusal: dict[str, Any]) -> str:
     """The text of a case of fixtures/refusals.json as Python has it."""
-    # NaN and infinity are no raw scores.
-    is_finite = not refusal["text"].endswith((" NaN", " inf"))
-    return refusal["text"] + (HINTS.get(refusal["code"], "") if is_finite else "")
+    text: str = refusal["text"]
+    of_rows = ("missing", "invalid_probability", "invalid_logit", "invalid_weight")
+    has_no_number = text.endswith((" is missing", " NaN", " inf", " -inf"))
+    if refusal["code"] in of_rows and has_no_number and not text.startswith("cluster"):
+        return text + LEAVE_OUT
+    return text + HINTS.get(refusal["code"], "")

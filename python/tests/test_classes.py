@@ -8,6 +8,7 @@ from typing import Any
 import calipers as cal
 import numpy as np
 import pytest
+from cases import LEAVE_OUT
 from every_function import FUNCTIONS, OF_CLASSES, P, Y, bits
 
 RNG = np.random.default_rng(20261117)
@@ -184,15 +185,15 @@ def test_functions_of_all_classes_have_the_keyword() -> None:
 def test_missing_labels_are_no_class() -> None:
     text = TEXT.astype(object)
     text[17] = None
-    assert error(text, ROWS) == ("missing", "label in row 17 is missing")
+    assert error(text, ROWS) == ("missing", "label in row 17 is missing" + LEAVE_OUT)
     assert cal.ls_ece(text, ROWS, invalid="count").left_out == {"missing label": 1}
     numbers = (LABELS + 1).astype(float)
     numbers[3] = np.nan
-    assert error(numbers, ROWS, classes=[1, 2, 3]) == ("missing", "label in row 3 is missing")
+    assert error(numbers, ROWS, classes=[1, 2, 3]) == ("missing", "label in row 3 is missing" + LEAVE_OUT)
     rows = np.eye(3)[LABELS]
     rows[5, 1] = np.nan
-    assert error(rows, ROWS) == ("missing", "label in row 5 is missing")
-    assert error([None, None], ROWS[:2]) == ("missing", "label in row 0 is missing")
+    assert error(rows, ROWS) == ("missing", "label in row 5 is missing" + LEAVE_OUT)
+    assert error([None, None], ROWS[:2]) == ("missing", "label in row 0 is missing" + LEAVE_OUT)
 
 
 def test_a_row_that_is_not_one_hot_is_an_error_with_its_row() -> None:
@@ -457,11 +458,11 @@ def test_a_column_of_lists_or_arrays_has_rows_of_classes() -> None:
 def test_missing_and_ragged_lists_are_told() -> None:
     rows = ROWS.tolist()
     rows[4] = None
-    assert error(LABELS, column(rows)) == ("missing", "probability in row 4 is missing")
+    assert error(LABELS, column(rows)) == ("missing", "probability in row 4 is missing" + LEAVE_OUT)
     rows[4] = float("nan")
-    assert error(LABELS, column(rows)) == ("missing", "probability in row 4 is missing")
+    assert error(LABELS, column(rows)) == ("missing", "probability in row 4 is missing" + LEAVE_OUT)
     rows[4] = [0.5, None, 0.5]
-    assert error(LABELS, column(rows)) == ("missing", "probability in row 4 is missing")
+    assert error(LABELS, column(rows)) == ("missing", "probability in row 4 is missing" + LEAVE_OUT)
     rows[4] = [0.5, 0.5]
     assert error(LABELS, column(rows)) == (
         "shape",

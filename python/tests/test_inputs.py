@@ -14,6 +14,7 @@ import calipers
 import numpy as np
 import pytest
 from calipers import _inputs
+from cases import LEAVE_OUT
 
 RNG = np.random.default_rng(20240607)
 # Every value is a multiple of 2^-10, so that float16 and float32 hold it too.
@@ -185,7 +186,7 @@ def test_anything_masked_is_missing(column: str) -> None:
         )
 
     name = {"labels": "label", "probabilities": "probability", "weights": "weight"}[column]
-    with pytest.raises(calipers.CalipersError, match=f"^{name} in row 17 is missing$"):
+    with pytest.raises(calipers.CalipersError, match=f"^{name} in row 17 is missing{LEAVE_OUT}$"):
         measure()
     counted = measure(invalid="count")
     assert counted.left_out == {f"missing {name}": 1}
@@ -353,3 +354,18 @@ def test_the_gil_is_released_while_the_core_works() -> None:
     assert time.perf_counter() - begin > 0.1, "too quick to tell"
     # With the GIL held, all ticks but those before and after the call would wait for its end.
     assert n_ticks >= 20
+
+
+def test_an_estimator_is_told_of_its_predictions() -> None:
+    class Forest:
+        def predict_proba(self, X: Any) -> Any:
+            return X
+
+        def __len__(self) -> int:
+            return 2
+
+    with pytest.raises(calipers.CalipersError) as refused:
+        calipers.assess([0, 1], Forest())
+    assert str(refused.value) == (
+        "probabilities must be numbers, got an estimator, Forest; pass its predict_proba(X), or use calipers.sklearn"
+    )

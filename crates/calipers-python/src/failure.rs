@@ -65,6 +65,9 @@ impl From<Failure> for PyErr {
     }
 }
 
+/// What to do about a value that is missing or no number.
+const LEAVE_OUT: &str = "; correct it, or pass invalid=\"count\" to leave such rows out";
+
 /// The text of the core, and which keyword helps.
 fn text(error: &Error) -> String {
     let hint = match error {
@@ -72,6 +75,16 @@ fn text(error: &Error) -> String {
             "; pass from_logits=True if these are raw scores".to_owned()
         }
         Error::LooksLikeLogits { .. } => "; pass from_logits=True".to_owned(),
+        // A missing cluster cannot be counted.
+        Error::Missing { what: "cluster", .. } => String::new(),
+        Error::Missing { .. } => LEAVE_OUT.to_owned(),
+        Error::InvalidProbability { value, .. }
+        | Error::InvalidLogit { value, .. }
+        | Error::InvalidWeight { value, .. }
+            if !value.is_finite() =>
+        {
+            LEAVE_OUT.to_owned()
+        }
         Error::RowSum { .. } => "; pass from_logits=True for raw scores, or a larger sum_tolerance".to_owned(),
         Error::InvalidOutcome { .. } => "; pass the positive label as pos_label".to_owned(),
         Error::LabelsFromOne { last, .. } => format!(", or pass classes=range(1, {})", last + 2),

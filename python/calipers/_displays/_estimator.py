@@ -58,20 +58,10 @@ class OfEstimator:
 
         Parameters
         ----------
-        estimator : classifier
-            Its `predict_proba` is called, or its `decision_function` with `from_logits`. Fitted
-            unless there is `cv`.
-        X, y : array-like
-            Data and labels, which may be text: those of ``estimator.classes_``, or with `cv` any.
-        from_logits : bool
-            Whether to call `decision_function`, which gives raw scores, in place of
-            `predict_proba`.
         multiclass : {None, "top_class"} or int
             The binary question for several classes. None: that of the positive class for two
             classes, "top_class" for more. "top_class": the largest probability, and whether that
             class was right. An int: that class against the rest.
-        pos_label : str, int, float or bool, optional
-            The positive one of two classes; the last unless given.
         name : str, optional
             The name in the legend; the class of the estimator unless given.
         **options

@@ -96,15 +96,11 @@ class ModelsDisplay:
 
     @documented
     def plot(self, *, ax: Axes | None = None, colors: Mapping[str, str] | None = None) -> ModelsDisplay:
-        """Draw all models.
-
-        Parameters
-        ----------
-        colors : dict of str, optional
-            The colour of each model by its name; those of a colour-blind-safe palette unless given.
-        """
+        """Draw all models."""
         from matplotlib.lines import Line2D
 
+        if colors is not None and not isinstance(colors, Mapping):
+            raise TypeError(f"colors must be a dict with the colour of each model, got {type(colors).__name__}")
         missing = [] if colors is None else [name for name in self.models if name not in colors]
         if missing:
             raise ValueError(f"colors must have every model, {missing[0]!r} is missing")

@@ -179,13 +179,6 @@ class ReliabilityDisplay(OfEstimator):
 
         Parameters
         ----------
-        y_true : array-like of shape (n,), or dict of Predictions
-            Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1. A dict has the
-            `Predictions` of each model by its name, all of the same rows, and stands for `y_true`,
-            `y_prob` and the options of rows.
-        y_prob : dict of array-like or DataFrame, optional
-            The probabilities of each model by its name, two models at least; of a DataFrame each
-            column is a model.
         kind : {"smoothed", "binned", "corp"}
             Which curve.
         band : {"auto", "consistency", "confidence"} or None
@@ -197,11 +190,6 @@ class ReliabilityDisplay(OfEstimator):
         sigma : float or "auto"
             Scale of the noise, one for all models: "auto" is the geometric mean of theirs, the
             sigma of `compare`.
-        cluster : array-like of shape (n,), optional
-            Rows with equal values depend on each other; the intervals in the legend are then those
-            of clusters.
-        colors : dict of str, optional
-            The colour of each model by its name; those of a colour-blind-safe palette unless given.
         """
         _check_choices(kind, band)
         drawn = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
