@@ -108,6 +108,14 @@ fn explained(error: &anyhow::Error) -> String {
         }
         Some(Error::Percentages { .. }) => ", or pass --scale 100",
         Some(Error::LooksLikeLogits { .. }) => "; pass --from-logits",
+        // A missing cluster cannot be counted.
+        Some(Error::Missing { what: "cluster", .. }) => "",
+        Some(
+            Error::Missing { .. }
+            | Error::InvalidProbability { .. }
+            | Error::InvalidLogit { .. }
+            | Error::InvalidWeight { .. },
+        ) => "; correct it, or pass --invalid count to leave such rows out",
         _ => "",
     };
     format!("{error:#}{hint}")

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use calipers::measure::OptionKind;
 use calipers::{
-    BinnedEce, Compat, Error, Link, LsEce, NBins, Noise, Norm, Sigma, SketchOptions, Strategy, link, noise,
+    BinnedEce, Compat, Error, Link, LsEce, NBins, Noise, Norm, Setting, Settings, Sigma, SketchOptions, Spec, Strategy,
+    link, noise,
 };
 use clap::Args;
 
@@ -46,6 +48,89 @@ pub(crate) struct OptionArgs {
     #[arg(long, value_name = "PACKAGE", help_heading = "ECE")]
     #[arg(value_parser = one_of::<Compat>(Compat::NAMES))]
     compat: Option<Compat>,
+}
+
+/// Options of measures that have no flag of their own.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Measures")]
+pub(crate) struct NamedOptionArgs {
+    /// An option of a measure, as smoother=loess; repeat it for further ones. `calipers list` has
+    /// the options of each measure. Every selected measure that has the option uses it, except
+    /// ls_ece, residual_ls_ece and expected_calibration_error, which have the flags below
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = named_option)]
+    options: Vec<NamedOption>,
+}
+
+/// An option as it was typed.
+#[derive(Debug, Clone)]
+struct NamedOption {
+    name: String,
+    value: String,
+}
+
+fn named_option(text: &str) -> Result<NamedOption, String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok(NamedOption { name: name.trim().replace('-', "_"), value: value.trim().to_owned() })
+        }
+        _ => Err("must be NAME=VALUE, as smoother=loess".to_owned()),
+    }
+}
+
+impl NamedOptionArgs {
+    /// Those that the measure has, with values of the type that it takes.
+    pub(crate) fn of(&self, spec: &Spec) -> Result<Settings, Error> {
+        let mut settings = Settings::default();
+        // The last one counts, as for other options.
+        for NamedOption { name, value } in self.options.iter().rev() {
+            if let Some(option) = spec.option(name).filter(|option| settings.get(option.name).is_none()) {
+                settings = settings.with(option.name, setting(option.name, option.kind, value)?);
+            }
+        }
+        Ok(settings)
+    }
+
+    /// The value of an option that is not one of a measure, and the others.
+    pub(crate) fn split_off(&self, name: &str) -> (Option<&str>, Self) {
+        let (own, others): (Vec<_>, Vec<_>) = self.options.iter().partition(|option| option.name == name);
+        let others = NamedOptionArgs { options: others.into_iter().cloned().collect() };
+        (own.last().map(|option| option.value.as_str()), others)
+    }
+
+    /// Rejects an option that no measure uses.
+    pub(crate) fn check(&self, used_by: &[&Spec], with_flags: &[&Spec]) -> Result<(), Error> {
+        let has = |specs: &[&Spec], name: &str| specs.iter().any(|spec| spec.option(name).is_some());
+        let Some(unused) = self.options.iter().find(|option| !has(used_by, &option.name)) else { return Ok(()) };
+        let of_measure = |spec: &&Spec| {
+            let names: Vec<&str> = spec.options.iter().map(|option| option.name).collect();
+            (!names.is_empty()).then(|| format!("{} ({})", names.join(", "), spec.name))
+        };
+        let known: Vec<String> = used_by.iter().filter_map(of_measure).collect();
+        let rule = match known.is_empty() {
+            true => "left out, since no selected measure has other options than the flags".to_owned(),
+            false => format!("one that a selected measure has: {}", known.join("; ")),
+        };
+        let flag = match has(with_flags, &unused.name) {
+            true => format!("; pass --{}", unused.name.replace('_', "-")),
+            false => String::new(),
+        };
+        Err(Error::InvalidSetting { name: "option", rule, value: format!("{:?}{flag}", unused.name) })
+    }
+}
+
+/// A value as the option takes it.
+fn setting(name: &'static str, kind: OptionKind, text: &str) -> Result<Setting, Error> {
+    let number = || text.parse::<f64>().ok().map(Setting::from);
+    let count = || text.parse::<u64>().ok().map(Setting::from);
+    let auto = || (text == "auto").then(|| Setting::from(text));
+    let found = match kind {
+        OptionKind::Number => number(),
+        OptionKind::NumberOrAuto => auto().or_else(number),
+        OptionKind::Count => count(),
+        OptionKind::CountOrAuto => auto().or_else(count),
+        _ => Some(Setting::from(text)),
+    };
+    found.ok_or_else(|| Error::InvalidSetting { name, rule: kind.expected(), value: format!("{text:?}") })
 }
 
 /// How LS-ECE smooths, but for sigma.

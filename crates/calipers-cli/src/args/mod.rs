@@ -8,7 +8,7 @@ pub(crate) mod values;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
-use calipers::{BinnedEce, Invalid, LsEce, Multiclass, Ties, registry};
+use calipers::{BinnedEce, Error, Invalid, LsEce, Multiclass, Ties, registry};
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -26,8 +26,8 @@ use crate::commands::study::StudyArgs;
 use crate::commands::sweep::SweepArgs;
 use crate::dataset::files::{self, InputFile};
 use crate::dataset::formats::{Format, Reading};
-pub(crate) use measures::{OptionArgs, SmoothingArgs, check_sigma};
-use values::one_of;
+pub(crate) use measures::{NamedOptionArgs, OptionArgs, SmoothingArgs, check_sigma};
+use values::{named, one_of};
 
 /// Measure how well a classifier's probabilities are calibrated, and how much of the error is
 /// chance
@@ -64,8 +64,8 @@ pub(crate) enum Verb {
     Man(ManArgs),
 }
 
-/// Names of earlier versions, and what took their place.
-const FORMER: [(&str, &str); 7] = [
+/// Names of earlier versions and names that people try, with those that there are.
+const FORMER: [(&str, &str); 8] = [
     ("--logits", "--from-logits"),
     ("--positive", "--pos-label"),
     ("--resamples", "--n-resamples"),
@@ -73,6 +73,7 @@ const FORMER: [(&str, &str); 7] = [
     ("--interval", "--method"),
     ("--columns", "calipers inspect FILE"),
     ("measures", "list"),
+    ("--per-class", "--multiclass classwise"),
 ];
 
 impl Arguments {
@@ -187,7 +188,7 @@ pub(crate) struct TextArgs {
 
 impl TextArgs {
     pub(crate) fn reading(&self, invalid: Invalid) -> Reading {
-        Reading { invalid, delimiter: self.delimiter, decimal: self.decimal }
+        Reading { invalid, delimiter: self.delimiter, decimal: self.decimal, is_scaled: false }
     }
 }
 
@@ -225,11 +226,12 @@ pub(crate) struct InputRules {
 
     /// What is measured if rows have several classes: top_class (the predicted class), classwise
     /// (the mean over all classes), all_classes (all together, for brier_score and log_loss), or
-    /// the number of a class, from 0. auto is class 1 of two classes, and of more all_classes for
-    /// these two and top_class for others. compare, sweep and study do not accept classwise
+    /// one class against the rest: its name, if classes have names, or its number, from 0. auto is
+    /// class 1 of two classes, and of more all_classes for these two and top_class for others.
+    /// compare, sweep and study do not accept classwise
     #[arg(long, value_name = "HOW", default_value = "auto", allow_negative_numbers = true)]
-    #[arg(value_parser = one_of::<Multiclass>(&["auto", "top_class", "classwise", "all_classes"]))]
-    pub(crate) multiclass: Multiclass,
+    #[arg(value_parser = named(&["auto", "top_class", "classwise", "all_classes"], Question::read))]
+    pub(crate) multiclass: Question,
 
     /// The top class if several tie: the first of them, or any (the prediction is right if the
     /// label is any of them)
@@ -250,6 +252,46 @@ pub(crate) struct InputRules {
     pub(crate) limit: Option<NonZeroU64>,
 }
 
+/// What is measured of several classes.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    /// Automatic for a class that is known by its name alone, until the classes are known.
+    pub(crate) asked: Multiclass,
+    /// What may be the name of a class.
+    name: Option<String>,
+}
+
+impl Question {
+    fn read(text: &str) -> Result<Self, Error> {
+        let name = Some(text.to_owned());
+        Ok(match text.parse() {
+            Ok(asked @ Multiclass::Class(_)) => Question { asked, name },
+            Ok(asked) => Question { asked, name: None },
+            Err(_) => Question { asked: Multiclass::Auto, name },
+        })
+    }
+
+    /// The question about models with these names of classes. A name comes before a number, since
+    /// classes may be named 1, 2 and 3.
+    pub(crate) fn of_classes<'a>(&self, classes: impl Iterator<Item = &'a [String]>) -> anyhow::Result<Self> {
+        let Some(name) = &self.name else { return Ok(self.clone()) };
+        let models: Vec<&[String]> = classes.collect();
+        let mut places = models.iter().map(|classes| classes.iter().position(|class| class == name));
+        let first = places.next().flatten();
+        let asked = match (first, places.all(|place| place == first)) {
+            (Some(class), true) => Multiclass::Class(class),
+            (None, true) => name.parse().map_err(|error: Error| match models.first() {
+                Some(classes) if !classes.is_empty() => {
+                    anyhow::anyhow!("{error}; the classes are {}", classes.join(", "))
+                }
+                _ => anyhow::anyhow!("{error}; the classes have no names, which --classes gives them"),
+            })?,
+            (_, false) => anyhow::bail!("class {name} of --multiclass must have the same place in all models"),
+        };
+        Ok(Question { asked, name: None })
+    }
+}
+
 /// Files that are measured one by one, or together.
 #[derive(Debug, Args)]
 pub(crate) struct FilesArgs {
@@ -265,15 +307,17 @@ pub(crate) struct FilesArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measures")]
 pub(crate) struct MeasuresArgs {
-    /// A measure by its name in `calipers list`; repeat it for further ones. ls_ece,
-    /// residual_ls_ece and expected_calibration_error have the options below, other measures their
-    /// defaults [default: ls_ece and expected_calibration_error]
+    /// A measure by its name in `calipers list`; repeat it for further ones [default: ls_ece and
+    /// expected_calibration_error]
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     measure: Vec<String>,
 
     /// All measures; a measure that cannot be computed for the data shows the reason
     #[arg(long)]
     all: bool,
+
+    #[command(flatten)]
+    pub(crate) options: NamedOptionArgs,
 }
 
 impl MeasuresArgs {
@@ -309,7 +353,7 @@ const MOST_THREADS: usize = 1024;
 
 impl InputArgs {
     pub(crate) fn reading(&self) -> Reading {
-        self.text.reading(self.rules.invalid)
+        Reading { is_scaled: self.rules.scale.is_some(), ..self.text.reading(self.rules.invalid) }
     }
 
     /// The files, with patterns expanded.

@@ -119,7 +119,7 @@ fn class_labels(labels: &Column, model: &Scores, origin: &Origin, rules: &InputR
         // Outcome 1 is the second of two classes.
         return match model.classes.iter().position(|class| class == positive) {
             Some(place) if place != 1 => bail!(
-                "--pos-label is left out where labels name columns ({}); --multiclass chooses a class by its number",
+                "--pos-label is left out where labels name columns ({}); --multiclass chooses a class by its name",
                 model.classes.join(", ")
             ),
             _ => Ok(None),
@@ -189,7 +189,7 @@ impl Batch {
         let setting = |name, rule: &str, value| Err(Error::InvalidSetting { name, rule: rule.to_owned(), value });
         let top_class = "\"top_class\" with a predicted class";
         let several = self.scores.iter().find(|scores| scores.n_classes > 1);
-        match (&self.rules.pos_label, self.rules.multiclass, several) {
+        match (&self.rules.pos_label, self.rules.multiclass.asked, several) {
             _ if self.agreement.is_none() => Ok(()),
             (Some(label), ..) => setting("pos_label", "left out with a predicted class", format!("{label:?}")),
             (_, several @ (Multiclass::Classwise | Multiclass::AllClasses), _) => {
@@ -224,7 +224,7 @@ impl Batch {
 
     /// How scores are measured; the rules have been checked to fit.
     pub(crate) fn multiclass(&self) -> Multiclass {
-        if self.agreement.is_some() { Multiclass::Auto } else { self.rules.multiclass }
+        if self.agreement.is_some() { Multiclass::Auto } else { self.rules.multiclass.asked }
     }
 
     pub(crate) fn ties(&self) -> Ties {

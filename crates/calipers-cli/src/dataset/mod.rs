@@ -27,7 +27,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use calipers::{Multiclass, SketchOptions};
 
-use crate::args::InputArgs;
+use crate::args::{InputArgs, InputRules};
 use batch::{Batch, Origin};
 use columns::Chosen;
 use files::InputFile;
@@ -59,6 +59,8 @@ struct Opened<'a> {
     file: &'a InputFile,
     table: Arc<dyn Table>,
     chosen: Chosen,
+    /// With the class that `--multiclass` names.
+    rules: InputRules,
 }
 
 /// The predictions of a file.
@@ -78,7 +80,7 @@ pub(crate) struct WholeFiles {
 impl WholeFiles {
     /// A reader that keeps all rows, without groups and classes.
     pub(crate) fn reader<'a>(&self, args: &'a InputArgs, cluster: Option<&'a str>) -> Result<Reader<'a>> {
-        if args.rules.multiclass == Multiclass::Classwise {
+        if args.rules.multiclass.asked == Multiclass::Classwise {
             bail!("{} does not accept --multiclass classwise; choose a class, as --multiclass 3", self.verb);
         }
         if args.by.is_some() {
@@ -132,12 +134,15 @@ impl Reader<'_> {
 
     fn open_table<'a>(&self, file: &'a InputFile) -> Result<Opened<'a>> {
         let (table, chosen) = columns::open(file, self.args, self.cluster)?;
-        Ok(Opened { file, table: table.into(), chosen })
+        let classes = chosen.scores.iter().map(|model| &model.classes[..]);
+        let multiclass = self.args.rules.multiclass.of_classes(classes)?;
+        let rules = InputRules { multiclass, ..self.args.rules.clone() };
+        Ok(Opened { file, table: table.into(), chosen, rules })
     }
 
     /// `None` if there are more rows.
     fn rows(&self, opened: &Opened<'_>, most_rows: u64) -> Result<Option<Dataset<Batch>>> {
-        let (Opened { table, chosen, .. }, rules) = (opened, &self.args.rules);
+        let Opened { table, chosen, rules, .. } = opened;
         let collected = formats::collect(&**table, &batch::wanted(chosen, rules), rules.limit(), most_rows)?;
         let Some(Collected { columns, numbering }) = collected else { return Ok(None) };
         let origin = Origin { table: Arc::clone(table), numbering, first_row: 0 };
@@ -147,7 +152,7 @@ impl Reader<'_> {
     }
 
     fn sketches(&self, opened: &Opened<'_>, options: &SketchOptions) -> Result<Dataset<Vec<Sketches>>> {
-        let sketched = sketching::sketch_models(opened, &self.args.rules, options)?;
+        let sketched = sketching::sketch_models(opened, options)?;
         let models = self.models(opened, Method::Sketch, |model| sketched[model].n_classes);
         let content = sketched.into_iter().map(|sketched| sketched.sketches).collect();
         Ok(Dataset { file: opened.file.clone(), models, content })
@@ -155,7 +160,7 @@ impl Reader<'_> {
 
     fn models(&self, opened: &Opened<'_>, method: Method, n_classes: impl Fn(usize) -> usize) -> Vec<Measured<()>> {
         let model = |(place, scores)| {
-            let columns = Columns::new(&*opened.table, &opened.chosen, scores, n_classes(place), &self.args.rules);
+            let columns = Columns::new(&*opened.table, &opened.chosen, scores, n_classes(place), &opened.rules);
             Measured::new(opened.file, Some(columns), method)
         };
         opened.chosen.scores.iter().enumerate().map(model).collect()

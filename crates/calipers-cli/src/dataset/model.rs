@@ -98,6 +98,11 @@ impl<F> Measured<F> {
         self.columns.as_ref().map_or(Multiclass::Auto, |columns| columns.multiclass)
     }
 
+    /// Whether it is a group of rows, and not all of them.
+    pub(crate) fn is_group(&self) -> bool {
+        self.group.as_ref().is_some_and(|group| group.key.is_some())
+    }
+
     /// What a class is called, if it has a name other than its number.
     pub(crate) fn class_name(&self, class: usize) -> Option<&str> {
         let name = self.columns.as_ref()?.classes.get(class)?;
@@ -113,7 +118,7 @@ impl Columns {
     /// What a measure takes of several classes.
     pub(crate) fn multiclass_of(&self, spec: &Spec) -> Multiclass {
         // The probability of a predicted class is one column, and so that of the top class.
-        if self.n_classes > 2 { spec.multiclass(self.rules.multiclass, self.n_classes) } else { self.multiclass }
+        if self.n_classes > 2 { spec.multiclass(self.rules.multiclass.asked, self.n_classes) } else { self.multiclass }
     }
 
     pub(super) fn new(
@@ -136,7 +141,7 @@ impl Columns {
             // The probability of a predicted class is that of the top class.
             multiclass: match chosen.predicted.is_some() || chosen.confidences {
                 true => Multiclass::TopClass,
-                false => rules.multiclass.resolved(n_classes),
+                false => rules.multiclass.asked.resolved(n_classes),
             },
             n_classes,
             rules: rules.clone(),

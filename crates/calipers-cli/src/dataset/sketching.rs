@@ -14,7 +14,6 @@ use super::batch::{self, Batch, Origin};
 use super::formats::{self, Numbering, Part};
 use super::groups::rows_of_groups;
 use super::sketches::{Groups, Sketches};
-use crate::args::InputRules;
 use crate::progress::Progress;
 
 /// A power of two, and more than there are threads to wait for each other.
@@ -28,8 +27,8 @@ pub(super) struct Sketched {
 }
 
 /// The sketches of each model, in the order of [`Chosen::scores`].
-pub(super) fn sketch_models(opened: &Opened<'_>, rules: &InputRules, options: &SketchOptions) -> Result<Vec<Sketched>> {
-    let Opened { file, table, chosen } = opened;
+pub(super) fn sketch_models(opened: &Opened<'_>, options: &SketchOptions) -> Result<Vec<Sketched>> {
+    let Opened { file, table, chosen, rules } = opened;
     let empty = Sketch::with(options)?;
     let wanted = batch::wanted(chosen, rules);
     let start = |extent| {

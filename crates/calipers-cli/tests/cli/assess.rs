@@ -35,6 +35,42 @@ fn rows(n: usize) -> String {
     "label,prob,g,who\n".to_owned() + &(0..n).map(row).collect::<String>()
 }
 
+/// Rows of so many groups, of which two are off.
+fn many_groups(n_groups: usize) -> String {
+    let row = |row: usize| {
+        let (group, row) = (row % n_groups, row / n_groups);
+        let p = 0.1 + 0.8 * (row as f64 * 0.618_033_988_749_895).fract();
+        let truth = [p + 0.25, p - 0.3].get(group).copied().unwrap_or(p);
+        let outcome = u8::from((row as f64 * 0.754_877_666_246_693 + 0.37 * group as f64).fract() < truth);
+        format!("{outcome},{p},g{group}\n")
+    };
+    "label,prob,g\n".to_owned() + &(0..n_groups * 300).map(row).collect::<String>()
+}
+
+#[test]
+fn many_groups_begin_with_those_that_are_off() {
+    let folder = Folder::new();
+    let path = folder.write("many.csv", many_groups(12));
+    let args = ["assess", text(&path), "--by", "g", "--sigma", "0.3", "--measure", "ls_ece", "--n-resamples", "400"];
+    let output = succeed(&args);
+    let lines: Vec<&str> = output.lines().take_while(|line| !line.is_empty()).collect();
+    assert!(lines[0].starts_with("all: "), "{output}");
+    let summary = lines.iter().find(|line| line.contains("groups by g")).unwrap();
+    assert!(
+        summary
+            .starts_with("2 of 12 groups by g are miscalibrated after adjusting for their number: g0 (too low by 0.2"),
+        "{summary}"
+    );
+    assert!(summary.contains(", g1 (too high by 0."), "{summary}");
+    let sentences: Vec<&&str> = lines.iter().filter(|line| line.starts_with('g')).collect();
+    assert_eq!(sentences.len(), 2, "{sentences:?}");
+    // The table has every group, once.
+    assert_eq!(output.lines().filter(|line| line.starts_with("g11 ")).count(), 1, "{output}");
+    let few = folder.write("few.csv", many_groups(3));
+    let output = succeed(&["assess", text(&few), "--by", "g", "--sigma", "0.3", "--measure", "ls_ece"]);
+    assert!(!output.contains("groups by g") && output.contains("\ng2: There is no evidence"), "{output}");
+}
+
 #[test]
 fn the_sentence_comes_first_and_is_that_of_the_core() {
     let content = std::fs::read_to_string(example()).unwrap();

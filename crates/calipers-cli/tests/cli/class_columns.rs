@@ -1,5 +1,6 @@
 //! Classes that have a column each, and labels that are names of classes.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float32Array, StringArray};
@@ -89,6 +90,34 @@ fn numbered_columns_of_classes_are_found_and_reported() {
         &[],
         "no column is named like a probability (prob, proba, y_prob, score, p or logit): choose one with --prob; the \
          columns are label, prob_a, prob_b, prob_c; if a model has a column for each class, pass --prob 'prob_*'",
+    );
+}
+
+#[test]
+fn a_class_is_chosen_by_its_name_or_its_number() {
+    let folder = Folder::new();
+    let path = folder.write("a.csv", text(["p_cat", "p_dog", "p_fish"], NAMES));
+    let by = |path: &Path, multiclass: &str| {
+        let found = json(path, &["--prob", "p_*", "--sigma", "0.5", "--multiclass", multiclass]);
+        (found["multiclass"].clone(), found["measures"].clone())
+    };
+    assert_eq!(by(&path, "dog"), by(&path, "1"));
+    assert_eq!(by(&path, "dog").0, 1);
+    // A name comes before a number.
+    let from_one = folder.write("b.csv", text(["p_1", "p_2", "p_3"], ["1", "2", "3"]));
+    assert_eq!(by(&from_one, "2"), by(&path, "dog"));
+    assert_eq!(by(&from_one, "0"), by(&path, "cat"));
+    let rule = "multiclass must be \"top_class\", \"classwise\", \"all_classes\" or a class, got \"bird\"";
+    assert_refused(
+        &path,
+        &["--prob", "p_*", "--multiclass", "bird"],
+        &format!("{rule}; the classes are cat, dog, fish"),
+    );
+    let plain = folder.write("c.csv", "label,prob\n1,0.75\n0,0.25\n");
+    assert_refused(
+        &plain,
+        &["--multiclass", "bird"],
+        &format!("{rule}; the classes have no names, which --classes gives them"),
     );
 }
 

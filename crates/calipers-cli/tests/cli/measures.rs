@@ -51,6 +51,47 @@ fn all_measures_are_those_of_the_core() {
 }
 
 #[test]
+fn options_without_a_flag_are_given_by_name() {
+    let (labels, probabilities) = columns(4);
+    let predictions = Input::probabilities(&probabilities, &labels).check().unwrap();
+    let view = predictions.binary().unwrap();
+    let value =
+        |name: &str, settings: Settings| registry::make(name, &settings).unwrap().estimate(&view).unwrap().value;
+    let loess = Settings::default().with("smoother", "loess").with("span", 0.5).with("degree", 1u64);
+    let args = ["--prob", "mlp", "--measure", "ici", "--measure", "adaptive_calibration_error"];
+    let named = ["--option", "smoother=loess", "--option", "span=0.5", "--option", "degree=1", "--option", "n_bins=7"];
+    let found = json(&example(), &[&args[..], &named].concat());
+    let close = |found: &Value, expected: f64| (found.as_f64().unwrap() - expected).abs() <= f64::EPSILON * expected;
+    assert!(close(&found["measures"]["ici"]["value"], value("ici", loess)));
+    let bins = value("adaptive_calibration_error", Settings::default().with("n_bins", 7u64));
+    assert!(close(&found["measures"]["adaptive_calibration_error"]["value"], bins));
+    assert_eq!(found["measures"]["ici"]["settings"]["smoother"], "loess");
+    let refused = |args: &[&str], text: &str| {
+        let run = calipers(&[&["measure", example().to_str().unwrap(), "--prob", "mlp"], args].concat());
+        assert!(run.code == Some(2) && run.stderr.contains(text), "{}", run.stderr);
+    };
+    let unknown = "option must be one that a selected measure has: smoother, span, degree";
+    refused(&["--measure", "ici", "--option", "smother=loess"], unknown);
+    refused(&["--option", "n_bins=10"], "pass --n-bins");
+    refused(&["--measure", "ici", "--option", "span=wide"], "span must be a number, got \"wide\"");
+    refused(&["--measure", "ici", "--option", "smoother"], "must be NAME=VALUE, as smoother=loess");
+}
+
+#[test]
+fn tests_of_calibration_take_the_groups_of_r() {
+    let path = example();
+    let statistic = |args: &[&str]| {
+        let verb = ["assess", path.to_str().unwrap(), "--prob", "mlp", "--tests", "--json"];
+        let found: Value = serde_json::from_str(&succeed(&[&verb, args].concat())).unwrap();
+        found["results"][0]["tests"]["hosmer_lemeshow"]["statistic"].as_f64().unwrap()
+    };
+    assert_ne!(statistic(&[]), statistic(&["--option", "quantiles=interpolated"]));
+    assert_eq!(statistic(&[]), statistic(&["--option", "quantiles=mass"]));
+    let text = "quantiles must be \"mass\" or \"interpolated\", got \"odd\"";
+    assert_fails(&["assess", path.to_str().unwrap(), "--prob", "mlp", "--tests", "--option", "quantiles=odd"], text);
+}
+
+#[test]
 fn ls_ece_and_ece_keep_their_options() {
     let options = ["--prob", "mlp", "--sigma", "0.5", "--n-bins", "10", "--norm", "l2", "--noise", "logistic"];
     let (plain, named) = (json(&example(), &options), json(&example(), &[&options[..], &["--all"]].concat()));

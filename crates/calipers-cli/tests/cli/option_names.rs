@@ -14,7 +14,7 @@ const VERBS: [&str; 8] = ["measure", "assess", "compare", "check", "sweep", "rep
 
 /// Options that only a command needs: files, what is printed and written, and which verb does what
 /// (`--tests` is a function of its own in Python, and outcomes take the place of `--pred` there).
-const ONLY_OF_THE_COMMAND: [&str; 24] = [
+const ONLY_OF_THE_COMMAND: [&str; 25] = [
     "all",
     "color",
     "decimal",
@@ -27,6 +27,7 @@ const ONLY_OF_THE_COMMAND: [&str; 24] = [
     "max",
     "max_missing",
     "min_rows",
+    "option",
     "out",
     "output",
     "output_format",

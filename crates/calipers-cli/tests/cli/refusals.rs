@@ -28,6 +28,10 @@ fn every_refusal_has_its_exact_text() {
             Some("invalid_outcome") => "; name the positive label with --pos-label",
             Some("percentages") => ", or pass --scale 100",
             Some("looks_like_logits") => "; pass --from-logits",
+            Some("missing") if case["text"].as_str().unwrap().starts_with("cluster") => "",
+            Some("missing" | "invalid_probability" | "invalid_logit" | "invalid_weight") => {
+                "; correct it, or pass --invalid count to leave such rows out"
+            }
             _ => "",
         };
         let text = at_place(case["text"].as_str().unwrap(), &path) + hint;

@@ -68,13 +68,32 @@ fn percentages_are_scaled_if_asked_for_and_hinted_at_otherwise() {
     let classes =
         folder.write("classes.jsonl", "{\"probs\": [25, 75], \"label\": 1}\n{\"probs\": [100, 0], \"label\": 0}\n");
     assert_eq!(json(&classes, &["--scale", "100"])["input"]["n_rounded"], 0);
-    let signs = folder.write("signs.csv", percent.replace("90\n", "90%\n"));
-    let hint = "probabilities must be numbers, got text \"90%\" in line 2; remove the signs and pass --scale 100 for \
-                percentages";
-    assert_refused(&signs, &["--scale", "100"], hint);
     assert_eq!(calipers(&["measure", "a.csv", "--scale", "0"]).code, Some(2));
     let logits = folder.write("logits.csv", "logit,label\n1,1\n");
     assert_refused(&logits, &["--scale", "100"], "--scale is for probabilities, and logit are logits");
+}
+
+#[test]
+fn a_percent_sign_makes_a_percentage() {
+    let folder = Folder::new();
+    let expected = measures(&folder.write("a.csv", text(",")), &[]);
+    let signs =
+        text(";").replace("0.9", "90 %").replace("0.25", "25%").replace("0.5", "50 %").replace("0.125", "12,5 %");
+    let path = folder.write("signs.csv", &signs);
+    assert_eq!(measures(&path, &["--decimal", ","]), expected);
+    // The scale divides, and not the sign again.
+    assert_eq!(measures(&path, &["--decimal", ",", "--scale", "100"]), expected);
+    let half = folder.write("half.csv", "p,y\n0.5 %,0\n50 %,1\n");
+    let plain = folder.write("plain.csv", "p,y\n0.005,0\n0.5,1\n");
+    assert_eq!(measures(&half, &[]), measures(&plain, &[]));
+    let comma = folder.write("comma.csv", "p;y\n12,5 %;0\n50 %;1\n");
+    let hint = "probabilities must be numbers, got text \"12,5 %\" in line 2; pass --decimal , for numbers with a \
+                decimal comma";
+    assert_refused(&comma, &[], hint);
+    let lines = folder.write("a.jsonl", "{\"p\": \"90%\", \"y\": 1}\n");
+    let hint = "probabilities must be numbers, got text \"90%\" in line 1; remove the signs and pass --scale 100 for \
+                percentages";
+    assert_refused(&lines, &["--scale", "100"], hint);
 }
 
 #[test]
@@ -88,7 +107,8 @@ fn forgotten_logits_are_hinted_at_even_where_rows_are_counted() {
     assert_eq!(json(&path, &["--from-logits"])["n"], 4);
     // One number that stands for a missing value is no logit.
     let sentinel = folder.write("b.csv", "p,y\n0.5,1\n-1,0\n0.25,1\n-1,0\n");
-    assert_refused(&sentinel, &[], "probability in line 3 must be in [0, 1], got -1");
+    let hint = "; correct it, or pass --invalid count to leave such rows out";
+    assert_refused(&sentinel, &[], &format!("probability in line 3 must be in [0, 1], got -1{hint}"));
 }
 
 #[test]

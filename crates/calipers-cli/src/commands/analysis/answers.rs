@@ -206,11 +206,10 @@ impl<'a> How<'a> {
 /// Adjusts the p-values of groups, measure by measure and test by test, for the number of groups
 /// that a model has.
 pub(crate) fn adjust_for_groups(results: &mut [Measured<Answers>]) {
-    let is_group = |measured: &Measured<Answers>| measured.group.as_ref().is_some_and(|group| group.key.is_some());
     // The result of all rows comes before those of its groups.
-    for of_model in results.chunk_by_mut(|_, next| is_group(next)) {
+    for of_model in results.chunk_by_mut(|_, next| next.is_group()) {
         let mut groups: Vec<&mut Answers> =
-            of_model.iter_mut().filter(|measured| is_group(measured)).map(|measured| &mut measured.found).collect();
+            of_model.iter_mut().filter(|measured| measured.is_group()).map(|measured| &mut measured.found).collect();
         let (n_measures, n_tests) = groups.first().map_or((0, 0), |group| (group.values.len(), group.tests.len()));
         for place in 0..n_measures {
             adjust(groups.iter_mut().map(|group| {

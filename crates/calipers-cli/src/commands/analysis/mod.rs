@@ -46,7 +46,7 @@ impl Reading<'_> {
     /// The results of these files.
     pub(crate) fn run_on(self, files: &[InputFile], analysis: &Analysis<'_>) -> Result<Results> {
         let FilesArgs { input, together } = self.files;
-        let of_several = matches!(input.rules.multiclass, Multiclass::Classwise | Multiclass::AllClasses);
+        let of_several = matches!(input.rules.multiclass.asked, Multiclass::Classwise | Multiclass::AllClasses);
         let sketch = self.options.sketch_options().filter(|_| !of_several);
         let instead_of_rows = sketch.clone().filter(|_| analysis.sketch_is_enough());
         let reader = Reader { args: input, cluster: self.cluster, sketch: instead_of_rows };

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use calipers::{Error, Estimate, Measure, Settings, Spec, registry};
+use calipers::{BinnedEce, Error, Estimate, LsEce, Measure, Spec, registry};
 
-use crate::args::OptionArgs;
+use crate::args::{NamedOptionArgs, OptionArgs};
 
 /// A measure that was selected by name.
 #[derive(Clone)]
@@ -34,23 +34,35 @@ pub(crate) fn listed_name(written: &str) -> String {
     by_title.map_or(name, |entry| entry.spec.name.to_owned())
 }
 
-/// The measures of these names, each once.
-pub(crate) fn by_names(names: &[&str], options: &OptionArgs) -> Result<Vec<Selected>, Error> {
+/// The measures of these names, each once, with the options that have a flag and those by name.
+pub(crate) fn by_names(names: &[&str], options: &OptionArgs, named: &NamedOptionArgs) -> Result<Vec<Selected>, Error> {
     let mut selected: Vec<Selected> = Vec::new();
     for &written in names {
         // An error names what was written.
         let spec = registry::spec(&listed_name(written)).or_else(|_| registry::spec(written))?;
         if selected.iter().all(|before| before.name() != spec.name) {
-            let (definition, measure) = made(spec, options)?;
+            let (definition, measure) = made(spec, options, named)?;
             selected.push(Selected { definition: definition.unwrap_or_else(|| spec.definition.to_owned()), measure });
         }
     }
+    let specs = selected.iter().map(|each| each.measure.spec());
+    let (with_flags, others): (Vec<&Spec>, Vec<&Spec>) = specs.partition(|spec| has_flags(spec));
+    named.check(&others, &with_flags)?;
     Ok(selected)
 }
 
-/// A measure with the options of the command. LS-ECE, its residual form and ECE have options of
-/// their own; other measures only have the link.
-fn made(spec: &Spec, options: &OptionArgs) -> Result<(Option<String>, Arc<dyn Measure>), Error> {
+/// Whether the options of a measure are flags of the command: those of LS-ECE, its residual form
+/// and ECE.
+fn has_flags(spec: &Spec) -> bool {
+    [LsEce::new().spec().name, LsEce::new().residual().spec().name, BinnedEce::NAME].contains(&spec.name)
+}
+
+/// A measure with the options of the command.
+fn made(
+    spec: &Spec,
+    options: &OptionArgs,
+    named: &NamedOptionArgs,
+) -> Result<(Option<String>, Arc<dyn Measure>), Error> {
     let (smoothed, binned) = (options.ls_ece(), options.binned_ece());
     if spec.name == smoothed.spec().name {
         return Ok((options.smoothed_definition("mean |E[y|t] - t| after"), Arc::new(smoothed)));
@@ -63,7 +75,8 @@ fn made(spec: &Spec, options: &OptionArgs) -> Result<(Option<String>, Arc<dyn Me
     if spec.name == binned.spec().name {
         return Ok((options.binned_definition(), Arc::new(binned)));
     }
-    let settings = Settings::default();
-    let settings = if spec.option("link").is_some() { settings.with("link", options.link().name()) } else { settings };
+    let settings = named.of(spec)?;
+    let takes_link = spec.option("link").is_some() && settings.get("link").is_none();
+    let settings = if takes_link { settings.with("link", options.link().name()) } else { settings };
     Ok((None, Arc::from(registry::make(spec.name, &settings)?)))
 }

@@ -5,6 +5,7 @@ pub(crate) mod tests_of_calibration;
 
 use anyhow::Result;
 use calipers::Debias;
+use calipers::inference::calibration_tests::Quantiles;
 use clap::Args;
 
 use crate::args::significance::{IntervalArgs, ResampleArgs, Significance};
@@ -48,7 +49,8 @@ pub(crate) struct AssessArgs {
     #[arg(value_parser = one_of::<Debias>(&Debias::ALL.map(Debias::name)))]
     debias: Debias,
     /// Also run tests of calibration: Spiegelhalter, Hosmer-Lemeshow, ECCE-R, ECCE-MAD, adaptive
-    /// T-Cal and Cox
+    /// T-Cal and Cox. --option quantiles=interpolated makes the groups of Hosmer and Lemeshow as R
+    /// does
     #[arg(long, help_heading = "Chance")]
     tests: bool,
     #[command(flatten)]
@@ -59,10 +61,16 @@ pub(crate) struct AssessArgs {
 
 pub(crate) fn run(args: &AssessArgs, screen: &Screen) -> Result<String> {
     let significance = Significance::new(&args.resample, &args.interval, args.debias)?;
-    let selected = selected::by_names(&args.measures.names(), &args.options)?;
+    // An option of a test is none without the tests.
+    let (quantiles, options) = match args.tests {
+        true => args.measures.options.split_off("quantiles"),
+        false => (None, args.measures.options.clone()),
+    };
+    let quantiles = quantiles.map_or(Ok(Quantiles::default()), str::parse)?;
+    let selected = selected::by_names(&args.measures.names(), &args.options, &options)?;
     args.output.start_threads()?;
     let waiting = progress::waiting();
-    let tests = args.tests.then(|| Tests { link: args.options.link() });
+    let tests = args.tests.then(|| Tests { link: args.options.link(), quantiles });
     let how = How::Assess { significance, tests, of_group: false, waiting: &waiting };
     let reading = Reading { files: &args.files, cluster: args.resample.cluster.as_deref(), options: &args.options };
     let mut results = reading.run(&Analysis { selected, all_needed: false, each_class: true, how })?;

@@ -36,8 +36,66 @@ fn sentences(results: Results, names: &[String]) -> String {
     if let [one] = results {
         return all(one).iter().map(|sentence| format!("{sentence}\n")).collect();
     }
-    let line = |(measured, name)| all(measured).first().map(|sentence| format!("{name}: {sentence}\n"));
-    results.iter().zip(names).filter_map(line).collect()
+    let line = |(measured, name): (&Measured<Answers>, &String)| {
+        all(measured).first().map_or(String::new(), |sentence| format!("{name}: {sentence}\n"))
+    };
+    let mut names = names.iter();
+    // The result of all rows comes before those of its groups.
+    let of_model = |results: &[Measured<Answers>]| {
+        let named: Vec<(&Measured<Answers>, &String)> = results.iter().zip(names.by_ref()).collect();
+        match off_of_many(&results[1..]) {
+            None => named.into_iter().map(line).collect::<String>(),
+            Some((summary, is_off)) => {
+                let worth = named.into_iter().zip(std::iter::once(&true).chain(&is_off));
+                let lines: Vec<String> = worth.filter(|(_, is_off)| **is_off).map(|(named, _)| line(named)).collect();
+                // After that of all rows.
+                lines[..1].concat() + &summary + &lines[1..].concat()
+            }
+        }
+    };
+    results.chunk_by(|_, next| next.is_group()).map(of_model).collect()
+}
+
+/// Of more groups, only those that are off have a sentence.
+const MOST_SENTENCES: usize = 8;
+
+/// Which of many groups are off, in a sentence and one by one; `None` for few groups, and for a
+/// measure that does not tell.
+fn off_of_many(groups: Results<'_>) -> Option<(String, Vec<bool>)> {
+    let first = |measured: &'_ Measured<Answers>| measured.found.values.first().and_then(Answer::assessment).cloned();
+    let [a_group, ..] = groups else { return None };
+    let spec = first(a_group)?.estimate.spec;
+    if groups.len() <= MOST_SENTENCES || spec.is_score() || !spec.larger_is_worse() {
+        return None;
+    }
+    let is_off = |measured: &Measured<Answers>| {
+        let p_adjusted = measured.found.values.first().and_then(|answer| answer.p_adjusted);
+        let level = first(measured).map_or(1.0, |assessment| assessment.interval.level);
+        p_adjusted.is_some_and(|p| p <= 1.0 - level + 1e-12)
+    };
+    let name = |measured: &Measured<Answers>| {
+        let key = measured.group.as_ref().and_then(|group| group.key.as_deref()).unwrap_or_default();
+        let direction = first(measured).and_then(|assessment| assessment.parts?.direction_in_words());
+        crate::printable(key) + &direction.map_or(String::new(), |direction| format!(" ({direction})"))
+    };
+    let all: Vec<bool> = groups.iter().map(is_off).collect();
+    let off: Vec<String> = groups.iter().zip(&all).filter(|(_, off)| **off).map(|(group, _)| name(group)).collect();
+    let by = legend::by(groups).unwrap_or_default();
+    let (n, n_groups) = (off.len(), number::count(groups.len() as u64));
+    let summary = match n {
+        0 => format!(
+            "None of the {n_groups} groups by {by} shows evidence of miscalibration after adjusting for their number.\n"
+        ),
+        _ => {
+            let are = if n == 1 { "is" } else { "are" };
+            format!(
+                "{} of {n_groups} groups by {by} {are} miscalibrated after adjusting for their number: {}.\n",
+                number::count(n as u64),
+                off.join(", ")
+            )
+        }
+    };
+    Some((summary, all))
 }
 
 /// What is known of a value; for a group with too few clusters, the value and why there is no more.
@@ -149,7 +207,9 @@ fn values(results: Results, names: &[String]) -> Vec<Grid> {
         });
         let lines: Vec<Line<'_>> = lines.collect();
         let measure = answers().next().map_or("value", |(_, _, answer)| answer.name);
-        let deciding = answers().find_map(|(_, _, answer)| deciding_name(answer)).map(|measure| {
+        // Of many groups the table of what decides would say the same again.
+        let is_short = results.iter().filter(|measured| measured.is_group()).count() <= MOST_SENTENCES;
+        let deciding = answers().find_map(|(_, _, answer)| deciding_name(answer)).filter(|_| is_short).map(|measure| {
             let lines = answers().filter_map(|(name, measured, answer)| Line::deciding(name, measured, answer));
             grid(corner, measure, &lines.collect::<Vec<_>>(), &[])
         });

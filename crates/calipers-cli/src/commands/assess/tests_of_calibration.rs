@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use calipers::inference::calibration_tests::{
-    AdaptiveTCal, CalibrationTest, CoxTest, CumulativeTest, HosmerLemeshow, Spiegelhalter, TestResult,
+    AdaptiveTCal, CalibrationTest, CoxTest, CumulativeTest, HosmerLemeshow, Quantiles, Spiegelhalter, TestResult,
 };
 use calipers::{CumulativeCalibrationError, CumulativeStatistic, Error, Link, Measure, Sample};
 
@@ -11,6 +11,8 @@ use calipers::{CumulativeCalibrationError, CumulativeStatistic, Error, Link, Mea
 #[derive(Clone)]
 pub(crate) struct Tests {
     pub(crate) link: Arc<dyn Link>,
+    /// Where the groups of Hosmer and Lemeshow end.
+    pub(crate) quantiles: Quantiles,
 }
 
 /// A test with its p-value, or why there is none.
@@ -43,9 +45,10 @@ impl Tests {
         let named = |statistic| CumulativeCalibrationError::new().statistic(statistic).spec().name;
         let (range, largest) = (CumulativeStatistic::Range, CumulativeStatistic::MaximumAbsolute);
         let cumulative = |statistic| CumulativeTest::new().statistic(statistic);
+        let hosmer_lemeshow = HosmerLemeshow::new().quantiles(self.quantiles);
         let all: [(&str, &str, Box<dyn CalibrationTest>); 6] = [
             ("spiegelhalter", "Brier score", boxed!(Spiegelhalter::new(), self, n, random_state)),
-            ("hosmer_lemeshow", "10 groups of equal mass", boxed!(HosmerLemeshow::new(), self, n, random_state)),
+            ("hosmer_lemeshow", "10 groups of equal mass", boxed!(hosmer_lemeshow, self, n, random_state)),
             (named(range), "range of cumulative residuals", boxed!(cumulative(range), self, n, random_state)),
             (named(largest), "largest cumulative residual", boxed!(cumulative(largest), self, n, random_state)),
             ("adaptive_tcal", "2, 4, 8, ... bins", boxed!(AdaptiveTCal::new(), self, n, random_state)),

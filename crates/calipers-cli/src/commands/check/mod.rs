@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::args::significance::{IntervalArgs, ResampleArgs, Significance};
 use crate::args::values::one_of;
-use crate::args::{FilesArgs, OptionArgs, OutputArgs};
+use crate::args::{FilesArgs, NamedOptionArgs, OptionArgs, OutputArgs};
 use crate::commands::analysis::answers::{Analysis, Answer, Answers, How};
 use crate::commands::analysis::{Reading, selected};
 use crate::dataset::files;
@@ -60,6 +60,8 @@ pub(crate) struct CheckArgs {
     /// The fewest valid rows for each value
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Gate")]
     min_rows: u64,
+    #[command(flatten)]
+    named: NamedOptionArgs,
     #[command(flatten)]
     resample: ResampleArgs,
     #[command(flatten)]
@@ -275,7 +277,7 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Printed> {
     let significance = Significance::new(&args.resample, &args.interval, Debias::default())?;
     let maxima = maxima(&args.max)?;
     let names: Vec<&str> = maxima.iter().map(|(name, _)| name.as_str()).collect();
-    let selected = selected::by_names(&names, &args.options)?;
+    let selected = selected::by_names(&names, &args.options, &args.named)?;
     args.outcome.start_threads()?;
     let files = args.files.input.open_files()?;
     let output = args.output.as_deref().map(|path| {

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::args::significance::ResampleArgs;
-use crate::args::{InputArgs, OptionArgs, OutputArgs};
+use crate::args::{InputArgs, NamedOptionArgs, OptionArgs, OutputArgs};
 use crate::commands::analysis::selected::{self, Selected};
 use crate::dataset::WholeFiles;
 use crate::dataset::model::Measured;
@@ -36,6 +36,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "NAME", help_heading = "Measures")]
     measure: Vec<String>,
     #[command(flatten)]
+    named: NamedOptionArgs,
+    #[command(flatten)]
     resample: ResampleArgs,
     #[command(flatten)]
     options: OptionArgs,
@@ -59,7 +61,7 @@ const OF_ALL: &str = "";
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<String> {
     let names: Vec<&str> = args.measure.iter().map(String::as_str).collect();
     let names = if names.is_empty() { vec![LsEce::NAME] } else { names };
-    let selected = selected::by_names(&names, &args.options)?;
+    let selected = selected::by_names(&names, &args.options, &args.named)?;
     args.resample.check()?;
     let mut reader = WHOLE_FILES.reader(&args.input, args.resample.cluster.as_deref())?;
     args.output.start_threads()?;

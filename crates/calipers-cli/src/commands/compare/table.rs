@@ -59,6 +59,18 @@ fn of_pairs(comparison: &Comparison) -> Grid {
     table
 }
 
+/// Whether a model is worse than another, although the data have no evidence against it alone.
+fn has_worse_without_evidence(comparison: &Comparison) -> bool {
+    let is_small = |p: f64| p <= 1.0 - comparison.level + 1e-12;
+    let p_alone = |place: usize| comparison.models[place].1.floor.as_ref().map(|floor| floor.p_value);
+    let worse = |pair: &Pair| if pair.difference < 0.0 { pair.second } else { pair.first };
+    comparison.pairs.iter().any(|pair| is_small(pair.p_adjusted) && p_alone(worse(pair)).is_some_and(|p| !is_small(p)))
+}
+
+const NO_EVIDENCE_ALONE: &str = "A model can be worse than another without evidence of miscalibration of its own: the models share \
+     their rows, so the difference is known more precisely than either value, and the p of a model is that of a test \
+     that looks for errors of any shape.\n";
+
 fn explanation(by_measure: &[(Selected, Comparison)]) -> String {
     let assessments = || by_measure.iter().flat_map(|(_, comparison)| &comparison.models).map(|(_, model)| model);
     let compared = by_measure.iter().find_map(|(selected, comparison)| Some((selected, compared_by(comparison)?)));
@@ -76,6 +88,11 @@ fn explanation(by_measure: &[(Selected, Comparison)]) -> String {
         "p of a pair: two-sided, of the hypothesis that both models are equally calibrated; p (Holm): adjusted for the \
          number of pairs.\n",
         &compared.unwrap_or_default(),
+        if by_measure.iter().any(|(_, comparison)| has_worse_without_evidence(comparison)) {
+            NO_EVIDENCE_ALONE
+        } else {
+            ""
+        },
         &table::explain(assessments),
     ]
     .concat()

@@ -40,7 +40,7 @@ pub(crate) struct MeasureArgs {
 }
 
 pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<String> {
-    let selected = selected::by_names(&args.measures.names(), &args.options)?;
+    let selected = selected::by_names(&args.measures.names(), &args.options, &args.measures.options)?;
     args.output.start_threads()?;
     let reading = Reading { files: &args.files, cluster: None, options: &args.options };
     let all_needed = !args.measures.are_named();

@@ -85,6 +85,8 @@ pub(crate) struct Reading {
     pub(crate) delimiter: Option<u8>,
     /// What stands in numbers, if not a point.
     pub(crate) decimal: Option<u8>,
+    /// Whether probabilities are divided later, so that a percent sign does not divide them too.
+    pub(crate) is_scaled: bool,
 }
 
 /// Opens a file of columns.

@@ -18,6 +18,8 @@ pub(crate) struct Dialect {
     pub(crate) delimiter: u8,
     /// Whether numbers have a comma where others have a point.
     pub(crate) decimal_comma: bool,
+    /// Whether probabilities are divided later, so that a percent sign does not divide them too.
+    pub(crate) is_scaled: bool,
 }
 
 /// The delimiter of a text, of which this is the beginning: the one that cuts all rows into the
@@ -61,10 +63,27 @@ impl Dialect {
         }
     }
 
+    /// The same for a probability, which may have a percent sign.
+    pub(super) fn probability<'a>(&self, cell: &'a str) -> Cow<'a, str> {
+        let Some(percentage) = without_percent(cell) else { return self.number(cell) };
+        let number = self.number(percentage);
+        match number.parse::<f64>() {
+            Ok(_) if self.is_scaled => number,
+            // The nearest double of a hundredth, as if it were written so.
+            Ok(_) if !number.contains(['e', 'E']) => format!("{number}e-2").into(),
+            _ => cell.into(),
+        }
+    }
+
     /// Whether a cell is a number of the other dialect: one with a point, where there are commas.
     pub(super) fn is_of_other(&self, cell: &str) -> bool {
         self.decimal_comma && cell.contains('.')
     }
+}
+
+/// The number before a percent sign.
+pub(crate) fn without_percent(cell: &str) -> Option<&str> {
+    cell.strip_suffix('%').map(str::trim_end)
 }
 
 /// The number of a cell that has a decimal comma, if it is one.
@@ -101,9 +120,19 @@ mod tests {
 
     #[test]
     fn a_decimal_comma_is_read_only_in_numbers() {
-        let dialect = Dialect { delimiter: b';', decimal_comma: true };
+        let dialect = Dialect { delimiter: b';', decimal_comma: true, is_scaled: false };
         let read = ["0,57", "1,2E-05", "-3,5", "a, b", "1,000,5", "1.000,5", "7"].map(|cell| dialect.number(cell));
         assert_eq!(read, ["0.57", "1.2E-05", "-3.5", "a, b", "1,000,5", "1.000,5", "7"]);
         assert!(dialect.is_of_other("0.57") && !dialect.is_of_other("0,57"));
+    }
+
+    #[test]
+    fn a_percent_sign_divides_by_100_unless_the_scale_does() {
+        let dialect = Dialect { delimiter: b';', decimal_comma: true, is_scaled: false };
+        let read = |dialect: Dialect, cells: [&str; 5]| cells.map(|cell| dialect.probability(cell).parse::<f64>().ok());
+        let cells = ["26,9 %", "0,5%", "100 %", "0,57", "a %"];
+        assert_eq!(read(dialect, cells), [Some(0.269), Some(0.005), Some(1.0), Some(0.57), None]);
+        let scaled = Dialect { is_scaled: true, ..dialect };
+        assert_eq!(read(scaled, cells), [Some(26.9), Some(0.5), Some(100.0), Some(0.57), None]);
     }
 }

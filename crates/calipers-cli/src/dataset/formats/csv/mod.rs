@@ -40,7 +40,7 @@ pub(crate) fn open(path: &Path, of_format: Option<u8>, reading: &Reading) -> Res
         bail!("the first line must name the columns, got {}", names.join(", "));
     }
     let start = (reader.position().byte(), reader.position().line());
-    let dialect = Dialect { delimiter, decimal_comma };
+    let dialect = Dialect { delimiter, decimal_comma, is_scaled: reading.is_scaled };
     Ok(TextTable::new(Csv { dialect }, path, reading.invalid, start).with_names(names))
 }
 
@@ -84,7 +84,11 @@ impl TextFormat for Csv {
                 let cell = std::str::from_utf8(cells[place])
                     .map_err(|_| anyhow!("column {} in line {line} is not UTF-8", names[place]))?;
                 let role = stream.wanted[index].1;
-                let number = if role == Role::Groups { cell.into() } else { self.dialect.number(cell) };
+                let number = match role {
+                    Role::Groups => cell.into(),
+                    Role::Probabilities => self.dialect.probability(cell),
+                    _ => self.dialect.number(cell),
+                };
                 let cell = match self.dialect.is_of_other(cell) && role.is_numeric() {
                     true => Cell::Text(cell),
                     false => Cell::untyped(&number),

@@ -86,7 +86,9 @@ impl Numbers {
 fn not_a_number(role: Role, place: Place, cell: &str) -> Error {
     let is_number = |text: &str| text.trim().parse::<f64>().is_ok();
     let hint = match () {
-        () if dialect::with_point(cell).is_some() => "; pass --decimal , for numbers with a decimal comma",
+        () if dialect::with_point(dialect::without_percent(cell).unwrap_or(cell)).is_some() => {
+            "; pass --decimal , for numbers with a decimal comma"
+        }
         () if cell.strip_suffix('%').is_some_and(is_number) => {
             "; remove the signs and pass --scale 100 for percentages"
         }
