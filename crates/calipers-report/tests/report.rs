@@ -214,6 +214,33 @@ fn classes_are_listed_with_the_worst_first() {
 }
 
 #[test]
+fn of_a_thousand_classes_those_with_the_most_evidence_are_listed_on_a_small_page() {
+    let (n, k) = (60, 1000);
+    // Two classes are predicted with 0.4 each and never occur.
+    let probability = |class: usize| if [7, 991].contains(&class) { 0.4 } else { 0.2 / (k - 2) as f64 };
+    let scores: Vec<f64> = (0..n).flat_map(|_| (0..k).map(probability)).collect();
+    let labels: Vec<u32> = (0..n as u32).map(|row| 100 + 11 * row).collect();
+    let predictions = Input::probabilities(&scores, &labels).classes(k).check().unwrap();
+    let report = Report::new(Options::new().n_resamples(40)).model(Model::new("m", rows(&predictions)));
+    let values = report.gather().unwrap();
+    let classes = values.models[0].classes.as_ref().unwrap();
+    assert_eq!((classes.parts.len(), classes.n), (300, 1000));
+    let mut first = [&classes.parts[0].name, &classes.parts[1].name];
+    first.sort();
+    assert_eq!(first, ["7", "991"]);
+    // The two are far outside what chance does, and the p-values of all classes count.
+    let is_seen = |part: &&calipers_report::Part| part.p_adjusted.is_some_and(|p| p <= 0.05);
+    assert!(classes.parts.iter().take(2).all(|part| is_seen(&part)));
+    assert_eq!(classes.parts.iter().filter(is_seen).count(), classes.n_found);
+    let p_values = classes.parts.iter().map(|part| part.ls_ece.as_ref().unwrap().floor.as_ref().unwrap().p_value);
+    let smallest = p_values.fold(1.0, f64::min);
+    assert_eq!(classes.parts[0].p_adjusted.unwrap().min(1.0), (1000.0 * smallest).min(1.0));
+    let html = values.to_html();
+    assert!(html.contains("The table lists 300 of 1,000 classes, the worst first."));
+    assert!(html.len() < 2_000_000, "{} bytes", html.len());
+}
+
+#[test]
 fn degenerate_data_have_a_page() {
     let cases: Vec<(Vec<f64>, Vec<u8>)> = vec![
         (vec![0.7], vec![1]),

@@ -234,6 +234,11 @@ impl Series {
         Series { name, points, stroke: Stroke::Solid, colour: None, markers: false, large: false, thin: false }
     }
 
+    /// Whether there is anything to draw.
+    pub fn has_points(&self) -> bool {
+        self.points.iter().any(|(x, y)| !x.is_nan() && !y.is_nan())
+    }
+
     setters! {
         /// How the line is drawn.
         stroke(stroke: Stroke) |series| series.stroke = stroke;

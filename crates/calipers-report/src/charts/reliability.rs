@@ -26,22 +26,27 @@ pub(crate) enum Axes {
 }
 
 impl Axes {
-    /// From 0 to 1; or only the part with nearly all rows and the whole curve, if that is at most
-    /// half.
+    /// From 0 to 1; or only the part with nearly all rows and the curve as far as it rests on many
+    /// rows, if that is at most half.
     pub(crate) fn linear(reliability: &Reliability) -> Self {
         const ENDS: [f64; 6] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
         // The largest share of rows that may be beyond the end of the axis.
         const BEYOND: f64 = 0.005;
         let total: f64 = reliability.fine.iter().map(|bin| bin.weight).sum();
-        // A curve that leaves the part would be cut.
+        // A curve that leaves the part would be cut. Spurs that rest on few rows may be.
         let chosen = reliability.smoothed.get(reliability.chosen);
-        let curve = chosen.map_or(Vec::new(), |diagram| seen(diagram, &diagram.curve.outcome_rates));
-        let rates = curve.into_iter().chain(reliability.ends.iter().map(|end| end.outcome_rate));
-        let rates: Vec<f64> = rates.filter(|rate| !rate.is_nan()).collect();
+        let curve = chosen.map_or(Vec::new(), |diagram| {
+            let [firm, _] = by_rows(&diagram.curve, &diagram.rows_nearby);
+            diagram.curve.probabilities.iter().copied().zip(firm).collect()
+        });
+        let ends = reliability.ends.iter().map(|end| (end.mean_probability, end.outcome_rate));
+        let points: Vec<(f64, f64)> = curve.into_iter().chain(ends).filter(|(_, rate)| !rate.is_nan()).collect();
         let within = |from: f64, to: f64| {
             let inside = |bin: &&Bin| bin.lower >= from - 1e-9 && bin.upper <= to + 1e-9;
             let weight: f64 = reliability.fine.iter().filter(inside).map(|bin| bin.weight).sum();
-            total > 0.0 && weight >= (1.0 - BEYOND) * total && rates.iter().all(|rate| (from..=to).contains(rate))
+            total > 0.0
+                && weight >= (1.0 - BEYOND) * total
+                && points.iter().all(|(p, rate)| !(from..=to).contains(p) || (from..=to).contains(rate))
         };
         let low = ENDS.into_iter().find(|end| within(0.0, *end)).map(|end| Axes::Linear(0.0, end));
         let high = || ENDS.into_iter().find(|end| within(1.0 - end, 1.0)).map(|end| Axes::Linear(1.0 - end, 1.0));
@@ -175,9 +180,13 @@ pub(crate) fn smoothed(
     let (lower, upper) = (seen(diagram, &diagram.band.lower), seen(diagram, &diagram.band.upper));
     let chart = self::diagram("Reliability diagram, smoothed", name, axes, &reliability.fine)
         .band(density(diagram, axes))
-        .band(Band::new(band_name, at(&lower), at(&upper)).colour(0))
-        .add(Series::line("outcome rate", at(&firm)).colour(0))
-        .add(Series::line(format!("from < {FEW_ROWS} rows"), at(&weak)).colour(0).thin());
+        .band(Band::new(band_name, at(&lower), at(&upper)).colour(0));
+    let lines = [
+        Series::line("outcome rate", at(&firm)).colour(0),
+        Series::line(format!("from < {FEW_ROWS} rows"), at(&weak)).colour(0).thin(),
+    ];
+    // A line without points would be in the legend alone.
+    let chart = lines.into_iter().filter(Series::has_points).fold(chart, Chart::add);
     ends(reliability, axes)
         .into_iter()
         .fold(chart, |chart, (name, point)| chart.add(Series::line(name, vec![point]).colour(1).markers().large()))

@@ -16,6 +16,9 @@ const FEWER_RESAMPLES: u64 = 200;
 /// The page lists this many of the worst parts.
 const LISTED: usize = 300;
 
+/// Resamples that show which of very many parts are worth more of them.
+const SCREENING: u64 = 39;
+
 /// The page draws this many of the worst parts.
 const DRAWN: usize = 24;
 
@@ -48,6 +51,8 @@ pub struct Parts {
     pub parts: Vec<Part>,
     /// The number of all parts.
     pub n: usize,
+    /// The number of parts with evidence of miscalibration, after adjustment for all parts.
+    pub n_found: usize,
     /// The number of resamples of each kind for each part. Floors of parts that may be significant
     /// have more.
     pub n_resamples: u64,
@@ -185,32 +190,34 @@ fn measured(by: &str, named: &[(String, Sample<'_>)], options: &Options) -> Resu
     let n_requested = options.n_resamples;
     let most = if named.len() > MANY_PARTS { FEWER_RESAMPLES } else { n_requested };
     let options = &Options { n_resamples: n_requested.min(most), ..options.clone() };
+    let (candidates, others) = candidates(named, options);
     let part = |(name, sample): &(String, Sample<'_>)| {
         let ls_ece = options.assess(&options.ls_ece).run(*sample);
         let means = means(*sample, options)?;
         Ok(Part { name: name.clone(), n: sample.n(), means, ls_ece, p_adjusted: None, diagram: None })
     };
-    let mut parts = named.par_iter().map(part).collect::<Result<Vec<Part>, Error>>()?;
-    let n_open = refine(&mut parts, named, n_requested, options);
-    let p_values: Vec<f64> = parts.iter().filter_map(Part::p_value).collect();
-    let mut adjusted = holm(&p_values).into_iter();
-    for part in parts.iter_mut().filter(|part| part.p_value().is_some()) {
-        part.p_adjusted = adjusted.next();
+    let mut parts = candidates.par_iter().map(part).collect::<Result<Vec<Part>, Error>>()?;
+    let n_open = refine(&mut parts, &candidates, &others, n_requested, options);
+    let p_values: Vec<f64> = parts.iter().filter_map(Part::p_value).chain(others).collect();
+    let adjusted = holm(&p_values);
+    let is_found = |p: f64| p <= 1.0 - options.level + 1e-12;
+    let n_found = adjusted.iter().filter(|p| is_found(**p)).count();
+    for (part, p) in parts.iter_mut().filter(|part| part.p_value().is_some()).zip(adjusted) {
+        part.p_adjusted = Some(p);
     }
     // Significant parts come first, ordered by value. Others follow by p-value, since the largest
     // values of small parts are chance. Parts without a value come last.
     let badness = |part: &Part| match part.p_adjusted {
-        Some(p) if p <= 1.0 - options.level + 1e-12 => (3, part.debiased()),
+        Some(p) if is_found(p) => (3, part.debiased()),
         Some(_) => (2, -part.p_value().unwrap_or(1.0)),
         None if part.ls_ece.is_ok() => (1, part.debiased()),
         None => (0, 0.0),
     };
-    let mut ordered: Vec<(Sample<'_>, Part)> = named.iter().map(|(_, sample)| *sample).zip(parts).collect();
+    let mut ordered: Vec<(Sample<'_>, Part)> = candidates.iter().map(|(_, sample)| *sample).zip(parts).collect();
     ordered.sort_by(|(_, a), (_, b)| {
         let ((kind_a, a), (kind_b, b)) = (badness(a), badness(b));
         kind_b.cmp(&kind_a).then(b.total_cmp(&a))
     });
-    ordered.truncate(LISTED);
     let at = places(40);
     ordered.par_iter_mut().take(DRAWN).for_each(|(sample, part)| {
         let sigma = part.ls_ece.as_ref().ok().and_then(|known| known.estimate.settings.number("sigma"));
@@ -218,24 +225,58 @@ fn measured(by: &str, named: &[(String, Sample<'_>)], options: &Options) -> Resu
     });
     let parts = ordered.into_iter().map(|(_, part)| part).collect();
     let n_resamples = options.n_resamples;
-    Ok(Parts { by: by.to_owned(), parts, n: named.len(), mean: None, n_resamples, n_open, sigma: None })
+    Ok(Parts { by: by.to_owned(), parts, n: named.len(), n_found, mean: None, n_resamples, n_open, sigma: None })
+}
+
+/// The parts that the page lists, in their order, and the p-values of the others. Of very many
+/// parts, only those with the most evidence get an interval and a direction, which take most of
+/// the time.
+fn candidates<'a>(named: &[(String, Sample<'a>)], options: &Options) -> (Vec<(String, Sample<'a>)>, Vec<f64>) {
+    if named.len() <= LISTED {
+        return (named.to_vec(), Vec::new());
+    }
+    // The residual form decides; by its p-value, and then by how far it is above its floor.
+    let residual = options.ls_ece.clone().residual();
+    let evidence = |(_, sample): &(String, Sample<'_>)| -> Option<(f64, f64)> {
+        let floor = sample.noise_floor(&residual, options.n_resamples.min(SCREENING), options.random_state).ok()?;
+        let above = sample.estimate(&residual).ok()?.value - floor.mean;
+        Some((floor.p_value, -above / floor.deviation.max(f64::MIN_POSITIVE)))
+    };
+    let evidence: Vec<Option<(f64, f64)>> = named.par_iter().map(evidence).collect();
+    let mut places: Vec<usize> = (0..named.len()).collect();
+    // Parts without a value come last.
+    let key = |place: usize| evidence[place].unwrap_or((f64::INFINITY, 0.0));
+    places.sort_by(|a, b| {
+        let ((p_a, z_a), (p_b, z_b)) = (key(*a), key(*b));
+        p_a.total_cmp(&p_b).then(z_a.total_cmp(&z_b))
+    });
+    let others = places.split_off(LISTED).into_iter().filter_map(|place| Some(evidence[place]?.0)).collect();
+    places.sort_unstable();
+    (places.into_iter().map(|place| named[place].clone()).collect(), others)
 }
 
 /// More resamples, the worst part first, for p-values that are as small as their resamples allow
 /// and still too large after adjustment. Returns the number of parts that need more resamples than
 /// there can be.
-fn refine(parts: &mut [Part], named: &[(String, Sample<'_>)], n_requested: u64, options: &Options) -> usize {
+fn refine(
+    parts: &mut [Part],
+    named: &[(String, Sample<'_>)],
+    others: &[f64],
+    n_requested: u64,
+    options: &Options,
+) -> usize {
     // The largest number of further resamples, over all parts.
     const MOST: u64 = 100_000;
-    let needed = (((parts.len() + 1) as f64 / (1.0 - options.level)).ceil() as u64).max(n_requested);
+    let n_parts = parts.len() + others.len();
+    let needed = (((n_parts + 1) as f64 / (1.0 - options.level)).ceil() as u64).max(n_requested);
     if needed <= options.n_resamples {
         return 0;
     }
     let smallest = 3.0 / (options.n_resamples + 1) as f64;
     // A bound on the tail can make a p-value small enough without further resamples.
-    let enough = (1.0 - options.level) / parts.len() as f64;
-    let is_open = |part: &Part| part.p_value().is_some_and(|p| p <= smallest && p > enough);
-    let mut open: Vec<usize> = (0..parts.len()).filter(|place| is_open(&parts[*place])).collect();
+    let enough = (1.0 - options.level) / n_parts as f64;
+    let is_open = |p: f64| p <= smallest && p > enough;
+    let mut open: Vec<usize> = (0..parts.len()).filter(|place| parts[*place].p_value().is_some_and(is_open)).collect();
     open.sort_by(|a, b| parts[*b].debiased().total_cmp(&parts[*a].debiased()));
     let n_refined = ((MOST / needed) as usize).min(open.len());
     let floor =
@@ -246,5 +287,7 @@ fn refine(parts: &mut [Part], named: &[(String, Sample<'_>)], n_requested: u64, 
             known.floor = Some(floor);
         }
     }
-    open.len() - n_refined
+    // Others have fewer resamples, and are open if those allow no smaller p-value.
+    let is_least = |p: f64| p <= 3.0 / (options.n_resamples.min(SCREENING) + 1) as f64 && p > enough;
+    open.len() - n_refined + others.iter().filter(|p| is_least(**p)).count()
 }

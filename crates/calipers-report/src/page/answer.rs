@@ -4,7 +4,7 @@ use calipers::inference::{Direction, Region};
 use calipers::{Assessment, Estimate};
 use maud::{Markup, html};
 
-use crate::gather::{Finding, Measured, ModelValues, Values};
+use crate::gather::{Finding, Measured, ModelValues, Part, Parts, Values};
 use crate::number::{capitalised, count, four_digits, p_value, percent};
 
 /// The header: the answer, the diagram beside it, and below the answer the numbers behind it. In a
@@ -33,8 +33,38 @@ pub(super) fn header(values: &Values, diagram: &Markup) -> Markup {
 /// The answer for the only model.
 fn of_one(values: &Values, model: &ModelValues) -> Markup {
     html! {
-        p class={ "sentence " (state(&model.finding)) } { (sentence(model)) }
+        p class={ "sentence " (state(model)) } { (sentence(model)) }
         p class="sure" { strong { (chip(&model.finding)) ". " } (how_sure(values, model)) }
+        @if let Some(groups) = &model.groups { (of_parts(values, groups, "groups-0")) }
+        @if let Some(classes) = &model.classes { (of_parts(values, classes, "classes-0")) }
+    }
+}
+
+/// How many groups or classes are miscalibrated, and which: all rows together may hide them.
+fn of_parts(values: &Values, parts: &Parts, id: &str) -> Markup {
+    let level = values.options.level;
+    let is_found = |part: &&Part| part.p_adjusted.is_some_and(|p| p <= 1.0 - level + 1e-12);
+    let found = parts.parts.iter().filter(is_found).map(|part| match part.direction(level) {
+        Some(direction) => format!("{} ({})", part.name, direction.in_words()),
+        None => part.name.clone(),
+    });
+    let found: Vec<String> = found.collect();
+    let n = count(parts.n as u64);
+    let what = if parts.by == "class" { format!("{n} classes") } else { format!("{n} groups by {}", parts.by) };
+    let at_least = if parts.n_open > 0 { "At least " } else { "" };
+    html! {
+        p class="sure" {
+            @match parts.n_found {
+                0 => { "There is no evidence of miscalibration in any of the " (what) "." },
+                n_found => {
+                    (at_least) (count(n_found as u64)) " of " (what) (if n_found == 1 { " is" } else { " are" })
+                    " miscalibrated, after adjustment for their number: "
+                    // The page may list fewer than there are.
+                    (listed_of(&found, n_found)) "."
+                },
+            }
+            " " a href={ "#" (id) } { "See them" }
+        }
     }
 }
 
@@ -65,19 +95,25 @@ fn of_several(values: &Values) -> Markup {
 
 /// `a, b and 3 more`: nobody reads a longer list in a sentence.
 fn listed(names: &[String]) -> String {
+    listed_of(names, names.len())
+}
+
+/// The same for the first of `n` names.
+fn listed_of(names: &[String], n: usize) -> String {
     const MOST: usize = 6;
-    match names {
+    let first = &names[..names.len().min(MOST)];
+    match first {
         [] => String::new(),
-        [one] => one.clone(),
-        [others @ .., last] if names.len() <= MOST => format!("{} and {last}", others.join(", ")),
-        _ => format!("{} and {} more", names[..MOST].join(", "), names.len() - MOST),
+        [one] if n == 1 => one.clone(),
+        [others @ .., last] if n == first.len() => format!("{} and {last}", others.join(", ")),
+        _ => format!("{} and {} more", first.join(", "), count((n - first.len()) as u64)),
     }
 }
 
 /// The verdict on one of several models.
 fn card(values: &Values, model: &ModelValues) -> Markup {
     html! {
-        div class={ "verdict " (state(&model.finding)) } {
+        div class={ "verdict " (state(model)) } {
             p class="word" { span class="name" { (model.name) } " " span class="chip" { (chip(&model.finding)) } }
             p { (sentence(model)) }
             p class="note" { (how_sure(values, model)) }
@@ -104,11 +140,20 @@ fn assessment(model: &ModelValues) -> Option<&Assessment> {
     model.measures.first().and_then(Measured::assessment)
 }
 
-fn state(finding: &Finding) -> &'static str {
-    match finding.significant {
+/// A larger mean error than this is not called good only because chance could explain it.
+const LARGE: f64 = 0.1;
+
+/// Whether there is no evidence, and the data could not rule out a large error either.
+fn is_weak(model: &ModelValues) -> bool {
+    let upper = assessment(model).map(|found| found.deciding().interval.upper);
+    model.finding.significant == Some(false) && upper.is_some_and(|upper| upper > LARGE)
+}
+
+fn state(model: &ModelValues) -> &'static str {
+    match model.finding.significant {
         Some(true) => "bad",
-        Some(false) => "good",
-        None => "open",
+        Some(false) if !is_weak(model) => "good",
+        _ => "open",
     }
 }
 
@@ -138,6 +183,9 @@ pub(super) fn sentence(model: &ModelValues) -> String {
     let place = region.as_ref().map_or_else(String::new, most_of_all) + &elsewhere.unwrap_or_default();
     let judgement = match (significant, direction) {
         (None, _) => ": whether chance alone explains the difference is not decided".to_owned(),
+        (Some(false), _) if is_weak(model) => {
+            ": no evidence of miscalibration, but too few rows to rule out a large error".to_owned()
+        }
         (Some(false), _) => ": no evidence of miscalibration".to_owned(),
         (Some(true), None) => ": there is miscalibration, but the data do not show its direction".to_owned(),
         (Some(true), Some(Direction::TooHigh)) => format!(": probabilities are too high{place}"),
@@ -252,5 +300,6 @@ mod tests {
         assert_eq!(listed(&names(1)), "1");
         assert_eq!(listed(&names(3)), "1, 2 and 3");
         assert_eq!(listed(&names(9)), "1, 2, 3, 4, 5, 6 and 3 more");
+        assert_eq!(listed_of(&names(2), 1_002), "1, 2 and 1,000 more");
     }
 }

@@ -20,11 +20,10 @@ pub(super) fn of_model(values: &Values, place: usize, id: &str, title: &str, par
 
 fn one(level: f64, id: &str, parts: &Parts) -> Markup {
     let drawn: Vec<_> = parts.parts.iter().filter_map(|part| Some((part, part.diagram.as_ref()?))).collect();
-    let n_found = parts.parts.iter().filter(|part| part.p_adjusted.is_some_and(|p| p <= 1.0 - level + 1e-12)).count();
     let plural = if parts.by == "class" { "classes" } else { "groups" };
     html! {
         p class="lead" {
-            "There is evidence of miscalibration in " strong { @if parts.n_open > 0 { "at least " } (n_found) " of " (parts.n) " " (plural) }
+            "There is evidence of miscalibration in " strong { @if parts.n_open > 0 { "at least " } (count(parts.n_found as u64)) " of " (count(parts.n as u64)) " " (plural) }
             ", after adjustment for their number."
             @if let Some(mean) = parts.mean { " The mean of LS-ECE over classes is " (significant(mean)) "." }
             @if drawn.len() < parts.n { " The diagrams show the " (drawn.len()) " worst." }
