@@ -25,10 +25,14 @@ fn uniform(row: usize, seed: usize) -> f64 {
     .rem_euclid(1.0)
 }
 
+/// Numbers between 0 and 1 that do not follow those of [`uniform`].
+fn hash(row: usize) -> f64 {
+    ((row as f64 * 78.233).sin() * 43_758.545_3).rem_euclid(1.0)
+}
+
 /// Rows whose outcomes happen with the given rate.
 fn drawn(n: usize, p: impl Fn(f64) -> f64, rate: impl Fn(f64) -> f64) -> (Vec<f64>, Vec<bool>) {
     let p: Vec<f64> = (0..n).map(|row| p(uniform(row, 1))).collect();
-    let hash = |row: usize| ((row as f64 * 78.233).sin() * 43_758.545_3).rem_euclid(1.0);
     let y = p.iter().enumerate().map(|(row, p)| hash(row) < rate(*p)).collect();
     (p, y)
 }
@@ -109,7 +113,49 @@ fn a_sentence_states_what_there_is_evidence_for_and_no_more() {
     // So few rows are no evidence of anything.
     let few =
         Input::probabilities(&[0.9, 0.2, 0.6, 0.7, 0.4, 0.1, 0.8, 0.3], &[1, 0, 0, 1, 1, 0, 1, 0]).check().unwrap();
-    assert!(sentence(&values(&few)).contains("no evidence of miscalibration"));
+    let found = sentence(&values(&few));
+    assert!(found.ends_with("no evidence of miscalibration, but too few rows to rule out a large error."), "{found}");
+    assert!(!values(&few).to_html().contains("class=\"sentence good"));
+}
+
+/// All rows together may be calibrated while groups are not.
+#[test]
+fn groups_that_are_off_are_on_the_first_screen() {
+    let n = 4000;
+    let (p, _) = drawn(n, |u| 0.2 + 0.6 * u, |p| p);
+    let keys: Vec<String> = (0..10).map(|group| format!("g{group}")).collect();
+    let numbers: Vec<u32> = (0..n as u32).map(|row| row % 10).collect();
+    let y: Vec<bool> = (0..n)
+        .map(|row| {
+            let off = [0.2, -0.2].get(row % 10).copied().unwrap_or(0.0);
+            hash(row) < p[row] + off
+        })
+        .collect();
+    let predictions = Input::probabilities(&p, &y).check().unwrap();
+    let groups = Groups::Rows { by: "country".to_owned(), keys, numbers };
+    let model = Model::new("m", rows(&predictions)).groups(groups);
+    let html = Report::new(options()).model(model).gather().unwrap().to_html();
+    let header = html.split_once("</header>").unwrap().0;
+    assert!(
+        header.contains("2 of 10 groups by country are miscalibrated, after adjustment for their number: "),
+        "{header}"
+    );
+    assert!(
+        header.contains("g0 (too low)") && header.contains("g1 (too high)") && header.contains("href=\"#groups-0\"")
+    );
+    assert!(!header.contains("class=\"sentence good"));
+}
+
+/// A few rows far away do not decide which part of the axes is shown.
+#[test]
+fn a_spur_of_few_rows_does_not_stretch_the_axes_of_rare_events() {
+    let n = 4000;
+    let p: Vec<f64> = (0..n).map(|row| if row < 6 { 0.3 } else { 0.001 + 0.06 * uniform(row, 5).powi(2) }).collect();
+    let y: Vec<bool> = (0..n).map(|row| if row < 6 { row < 4 } else { hash(row) < p[row] }).collect();
+    let predictions = Input::probabilities(&p, &y).check().unwrap();
+    let values = values(&predictions);
+    let (_, chart) = values.charts().into_iter().find(|(name, _)| name.starts_with("reliability_smoothed")).unwrap();
+    assert!(chart.to_svg().contains("(6 rows are beyond this axis)"));
 }
 
 #[test]

@@ -33,11 +33,15 @@ impl Axes {
         // The largest share of rows that may be beyond the end of the axis.
         const BEYOND: f64 = 0.005;
         let total: f64 = reliability.fine.iter().map(|bin| bin.weight).sum();
-        // A curve that leaves the part would be cut. Spurs that rest on few rows may be.
+        // A curve that leaves the part would be cut. Spurs that rest on few rows may be, unless
+        // they are most of the curve.
         let chosen = reliability.smoothed.get(reliability.chosen);
         let curve = chosen.map_or(Vec::new(), |diagram| {
+            let all = seen(diagram, &diagram.curve.outcome_rates);
             let [firm, _] = by_rows(&diagram.curve, &diagram.rows_nearby);
-            diagram.curve.probabilities.iter().copied().zip(firm).collect()
+            let n = |rates: &[f64]| rates.iter().filter(|rate| !rate.is_nan()).count();
+            let rates = if 2 * n(&firm) >= n(&all) { firm } else { all };
+            diagram.curve.probabilities.iter().copied().zip(rates).collect()
         });
         let ends = reliability.ends.iter().map(|end| (end.mean_probability, end.outcome_rate));
         let points: Vec<(f64, f64)> = curve.into_iter().chain(ends).filter(|(_, rate)| !rate.is_nan()).collect();

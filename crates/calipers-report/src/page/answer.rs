@@ -59,8 +59,8 @@ fn of_parts(values: &Values, parts: &Parts, id: &str) -> Markup {
                 n_found => {
                     (at_least) (count(n_found as u64)) " of " (what) (if n_found == 1 { " is" } else { " are" })
                     " miscalibrated, after adjustment for their number: "
-                    // The page may list fewer than there are.
-                    (listed_of(&found, n_found)) "."
+                    // The page may list fewer than there are, and of many the first are enough here.
+                    (listed_of(&found[..if found.len() > 6 { 3 } else { found.len() }], n_found)) "."
                 },
             }
             " " a href={ "#" (id) } { "See them" }
@@ -150,9 +150,10 @@ fn is_weak(model: &ModelValues) -> bool {
 }
 
 fn state(model: &ModelValues) -> &'static str {
+    let has_bad_parts = [&model.groups, &model.classes].into_iter().flatten().any(|parts| parts.n_found > 0);
     match model.finding.significant {
         Some(true) => "bad",
-        Some(false) if !is_weak(model) => "good",
+        Some(false) if !is_weak(model) && !has_bad_parts => "good",
         _ => "open",
     }
 }
