@@ -95,6 +95,9 @@ impl From<String> for Printed {
     }
 }
 
+/// What to do about a value that is missing or no number.
+const LEAVE_OUT: &str = "; correct it, or pass --invalid count to leave such rows out";
+
 /// The error, and the option that helps.
 fn explained(error: &anyhow::Error) -> String {
     let of_core = error.downcast_ref().or_else(|| error.downcast_ref::<AtPlace>().map(|located| &located.error));
@@ -110,12 +113,12 @@ fn explained(error: &anyhow::Error) -> String {
         Some(Error::LooksLikeLogits { .. }) => "; pass --from-logits",
         // A missing cluster cannot be counted.
         Some(Error::Missing { what: "cluster", .. }) => "",
+        Some(Error::Missing { .. }) => LEAVE_OUT,
         Some(
-            Error::Missing { .. }
-            | Error::InvalidProbability { .. }
-            | Error::InvalidLogit { .. }
-            | Error::InvalidWeight { .. },
-        ) => "; correct it, or pass --invalid count to leave such rows out",
+            Error::InvalidProbability { value, .. }
+            | Error::InvalidLogit { value, .. }
+            | Error::InvalidWeight { value, .. },
+        ) if !value.is_finite() => LEAVE_OUT,
         _ => "",
     };
     format!("{error:#}{hint}")

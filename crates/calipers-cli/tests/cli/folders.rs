@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array};
 use parquet::basic::Compression;
 use serde_json::Value;
 
-use crate::support::{Folder, assert_fails, assert_refused, json, results, succeed};
+use crate::support::{Folder, LEAVE_OUT, assert_fails, assert_refused, json, results, succeed};
 
 fn rows(range: std::ops::Range<usize>) -> String {
     range.map(|row| format!("{},{}\n", row % 3 % 2, (row * 37 % 100) as f64 / 100.0)).collect()
@@ -84,7 +84,11 @@ fn an_error_names_the_file_of_the_folder() {
         }
     };
     refused("parts/b.csv", "label,prob\n1,0.5\n0,1.5\n", "probability in line 3 of b.csv must be in [0, 1], got 1.5");
-    refused("parts/day=2/c.csv", "label,prob\n1,0.5\n,0.5\n", "label in line 3 of day=2/c.csv is missing");
+    refused(
+        "parts/day=2/c.csv",
+        "label,prob\n1,0.5\n,0.5\n",
+        &format!("label in line 3 of day=2/c.csv is missing{LEAVE_OUT}"),
+    );
     refused("parts/b.csv", "label,p\n1,0.5\n", "b.csv: has no column prob, which a.csv has");
     refused("parts/b.csv", "label,prob\n1,high\n", "b.csv: probabilities must be numbers, got text \"high\" in line 2");
     refused("parts/b.csv", "", "b.csv: the file is empty");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json as value};
 
-use crate::support::{Array, Folder, assert_refused, json, measure, results, succeed};
+use crate::support::{Array, Folder, LEAVE_OUT, assert_refused, json, measure, results, succeed};
 
 /// Rows of a file, an object each.
 fn lines(rows: &[Value]) -> String {
@@ -98,7 +98,7 @@ fn lists_are_the_probabilities_of_classes() {
     let path = with(&[value!({"probs": [], "label": 1})]);
     assert_refused(&path, &[], &format!("{shape} no values in line 1 of column probs"));
     let null = [value!({"probs": null, "label": 1}), rows[1].clone(), value!({"probs": [0.5, null, 0.5], "label": 0})];
-    assert_refused(&with(&null), &[], "probability in line 1 is missing");
+    assert_refused(&with(&null), &[], &format!("probability in line 1 is missing{LEAVE_OUT}"));
     let counted = json(&with(&null), &["--invalid", "count"]);
     assert_eq!((&counted["n"], &counted["input"]["left_out"]), (&value!(1), &value!({"missing probability": 2})));
 }
@@ -119,7 +119,8 @@ fn what_is_missing_or_wrong_is_refused_with_its_row() {
         ),
     ];
     for (bad, text) in cases {
-        assert_refused(&folder.write("bad.jsonl", lines(&[good.clone(), bad])), &[], text);
+        let hint = if text.ends_with("is missing") { LEAVE_OUT } else { "" };
+        assert_refused(&folder.write("bad.jsonl", lines(&[good.clone(), bad])), &[], &format!("{text}{hint}"));
     }
     let lists = folder.write("lists.jsonl", "{\"prob\": 0.5, \"label\": [1]}\n");
     assert_refused(&lists, &[], "labels must have shape (n,), got a list in line 1 of column label");

@@ -38,6 +38,9 @@ fn run(command: &mut Command) -> Run {
     }
 }
 
+/// What the command adds to errors of values that are missing or no numbers.
+pub(crate) const LEAVE_OUT: &str = "; correct it, or pass --invalid count to leave such rows out";
+
 /// `calipers measure`, which must succeed; its standard output.
 pub(crate) fn measure(path: &Path, args: &[&str]) -> String {
     let run = calipers(&[&["measure", path.to_str().unwrap()], args].concat());
