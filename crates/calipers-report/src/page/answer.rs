@@ -59,7 +59,7 @@ fn of_parts(values: &Values, parts: &Parts, id: &str) -> Markup {
                 n_found => {
                     (at_least) (count(n_found as u64)) " of " (what) (if n_found == 1 { " is" } else { " are" })
                     " miscalibrated, after adjustment for their number: "
-                    // The page may list fewer than there are, and of many the first are enough here.
+                    // The page may list fewer than there are; of many, the first are enough here.
                     (listed_of(&found[..if found.len() > 6 { 3 } else { found.len() }], n_found)) "."
                 },
             }
