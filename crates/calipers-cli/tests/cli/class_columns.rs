@@ -182,6 +182,6 @@ fn columns_that_are_no_classes_are_refused() {
     assert_refused(
         &binary,
         &["--prob", "p_*", "--pos-label", "no"],
-        "--pos-label is left out where labels name columns (no, yes); --multiclass chooses a class by its number",
+        "--pos-label is left out where labels name columns (no, yes); --multiclass chooses a class by its name",
     );
 }

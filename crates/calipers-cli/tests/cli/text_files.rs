@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json as value};
 
-use crate::support::{Array, Folder, assert_refused, calipers, json, measure, succeed};
+use crate::support::{Array, Folder, LEAVE_OUT, assert_refused, calipers, json, measure, succeed};
 
 const ROWS: [(u8, &str); 4] = [(1, "0.9"), (0, "0.25"), (1, "0.5"), (0, "0.125")];
 
@@ -152,7 +152,7 @@ fn errors_name_the_line_of_the_file() {
     bad("label,prob\n1,0.5\n0,1.5\n", "probability in line 3 must be in [0, 1], got 1.5");
     bad("label,prob\r\n\r\n1,0.5\r\n0,1.5\r\n", "probability in line 4 must be in [0, 1], got 1.5");
     bad("label,note,prob\n1,\"a\nb\nc\",0.5\n0,\"d\ne\",1.5\n", "probability in line 5 must be in [0, 1], got 1.5");
-    bad("\"la\nbel\",label,prob\nx,1,0.5\n\nx,0,\n", "probability in line 5 is missing");
+    bad("\"la\nbel\",label,prob\nx,1,0.5\n\nx,0,\n", &format!("probability in line 5 is missing{LEAVE_OUT}"));
     bad("label,prob,note\n1,0.5,\"a\nb\"\n0,high,\n", "probabilities must be numbers, got text \"high\" in line 4");
     let lines = folder.write("a.jsonl", "{\"label\": 1, \"prob\": 0.5}\n\n{\"label\": 0, \"prob\": 1.5}\n");
     assert_refused(&lines, &[], "probability in line 3 must be in [0, 1], got 1.5");
