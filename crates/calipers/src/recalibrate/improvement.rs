@@ -134,7 +134,7 @@ pub(crate) fn title(method: Method) -> &'static str {
 }
 
 /// A title in the middle of a sentence; names of people keep their letter.
-fn lowered(title: &str) -> String {
+pub(crate) fn lowered(title: &str) -> String {
     if title.starts_with("Platt") {
         return title.to_owned();
     }

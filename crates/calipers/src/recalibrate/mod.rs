@@ -8,6 +8,7 @@
 //! HeldOut     -> run          -> HeldOutGain      what a map gains on rows of another file
 //! Choose      -> run          -> Choice           the method that these rows support, or none
 //! ```
+//! Decompose   -> run          -> Decomposition    what of a proper score is miscalibration
 //!
 //! A map is a small value: a [`Method`] with its parameters, or a [`Table`]. Probabilities and raw
 //! scores give the same map. The order of rows and the number of threads change no bit of any
@@ -41,6 +42,7 @@ mod choose;
 mod classes;
 mod cross_fit;
 mod cross_fit_classes;
+mod decompose;
 mod drawn;
 mod fit;
 mod folds;
@@ -61,6 +63,7 @@ mod table;
 pub use choose::{Candidate, Choice, Choose};
 pub use classes::ClassMap;
 pub use cross_fit::CrossFit;
+pub use decompose::{Decompose, Decomposition};
 pub use drawn::GainFloor;
 pub use fit::{Band, Fit, Note, Parameter};
 pub use held_out::{HeldOut, HeldOutGain};

@@ -1,5 +1,6 @@
 //! Recalibration: golden values, a slow solver of its own, hard inputs and the verdict.
 
+mod choice;
 mod classes;
 mod fixtures;
 mod golden;
