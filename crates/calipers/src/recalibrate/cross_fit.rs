@@ -89,7 +89,7 @@ impl CrossFit {
         };
         let clusters = sample.resolved_clusters()?;
         let options = &self.recalibrate;
-        let ordered = Ordered::new(view, options.clip, options.counts)?;
+        let ordered = options.ordered(view)?;
         let (fit, fitted) = options.fit_ordered(view, &ordered, clusters.as_ref())?;
         let atoms = ordered.pooled(|_| true);
         self.improvement(view, &ordered, clusters.as_ref(), &atoms, fit, &fitted)

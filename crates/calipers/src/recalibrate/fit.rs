@@ -80,6 +80,13 @@ pub enum Note {
         /// The parameter.
         parameter: &'static str,
     },
+    /// The rate of outcome 1 among new rows of a bin is near the bin's value, for all bins at once.
+    BinsWithin {
+        /// By how much they differ at most.
+        distance: f64,
+        /// The share of samples for which this holds, at least.
+        level: f64,
+    },
     /// A class that no row has. Its probabilities are recalibrated like those of the others.
     AbsentClass {
         /// The class, from 0.
@@ -112,6 +119,13 @@ impl fmt::Display for Note {
             Note::HeldAtZero { parameter } => {
                 write!(f, "{parameter} is held at 0: the scores fall there where they should rise with the outcome.")
             }
+            Note::BinsWithin { distance, level } => write!(
+                f,
+                "With probability {}, the outcome rates of all bins on new rows are within {} of their values; this \
+                 needs independent rows and nothing else.",
+                number(*level),
+                number((1000.0 * distance).ceil() / 1000.0)
+            ),
             Note::AbsentClass { class } => {
                 write!(f, "No row has class {class}: its probabilities are changed like those of the other classes.")
             }
@@ -139,7 +153,8 @@ pub struct Band {
 
 impl Fit<BinaryMap> {
     /// The map at a logit, with an interval for the value that infinitely many rows would give it.
-    /// `None` for tables, whose uncertainty is not normal.
+    /// `None` for tables, whose uncertainty is not normal; for Venn-Abers prediction see
+    /// [`BinaryMap::interval`].
     ///
     /// # Definition
     /// ```text
@@ -148,7 +163,7 @@ impl Fit<BinaryMap> {
     /// It is pointwise: each interval holds its value in a share `level` of samples, all together
     /// in fewer.
     pub fn band(&self, logit: f64, level: f64) -> Option<Band> {
-        if self.map.table.is_some() {
+        if self.method.is_table() {
             return None;
         }
         let d = self.parameters.len();

@@ -14,6 +14,8 @@ use crate::names::names;
 /// beta                σ(a log σ(h) - b log σ(-h) + c)                 a, b >= 0
 /// isotonic            the rising steps nearest to the outcomes, joined by straight lines in h
 /// centred_isotonic    each step at the mean h of its rows, joined by straight lines
+/// venn_abers          p1 / (1 - p0 + p1), where p0 and p1 are isotonic fits with one row more
+/// bins                (s + 1/2) / (m + 1) in bins of equal mass, with s of m rows of outcome 1
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
@@ -34,6 +36,11 @@ pub enum Method {
     /// Centred isotonic regression, which keeps different probabilities apart wherever the steps
     /// differ.
     CentredIsotonic,
+    /// Venn-Abers prediction: a probability with an interval that is valid for independent rows of
+    /// any distribution.
+    VennAbers,
+    /// Bins of equal mass.
+    Bins,
 }
 
 names! { Method, "method";
@@ -44,23 +51,25 @@ names! { Method, "method";
     Beta = "beta",
     Isotonic = "isotonic",
     CentredIsotonic = "centred_isotonic",
+    VennAbers = "venn_abers",
+    Bins = "bins",
 }
 
 impl Method {
-    /// The names of its parameters; none for the identity and for isotonic maps, which are tables.
+    /// The names of its parameters; none for the identity and for tables.
     pub fn parameter_names(self) -> &'static [&'static str] {
         match self {
             Method::Shift => &["shift"],
             Method::Temperature => &["slope"],
             Method::Platt => &["slope", "intercept"],
             Method::Beta => &["a", "b", "c"],
-            Method::Identity | Method::Isotonic | Method::CentredIsotonic => &[],
+            _ => &[],
         }
     }
 
     /// Whether it is a table of values rather than a formula.
     pub fn is_table(self) -> bool {
-        matches!(self, Method::Isotonic | Method::CentredIsotonic)
+        matches!(self, Method::Isotonic | Method::CentredIsotonic | Method::VennAbers | Method::Bins)
     }
 
     /// The parameters of the identity map.
@@ -70,7 +79,7 @@ impl Method {
             Method::Temperature => &[1.0],
             Method::Platt => &[1.0, 0.0],
             Method::Beta => &[1.0, 1.0, 0.0],
-            Method::Identity | Method::Isotonic | Method::CentredIsotonic => &[],
+            _ => &[],
         }
     }
 
@@ -79,7 +88,7 @@ impl Method {
         match self {
             Method::Temperature | Method::Platt => 1,
             Method::Beta => 2,
-            Method::Identity | Method::Shift | Method::Isotonic | Method::CentredIsotonic => 0,
+            _ => 0,
         }
     }
 

@@ -35,6 +35,7 @@
 //! still proves J(θ) - min J <= Σ g_j² / (4 λ_j), since J is strongly convex. If that is at most
 //! 1e-12 it is reported. If not, there is an error, and never the identity in place of a fit.
 
+mod bins;
 mod classes;
 mod cross_fit;
 mod cross_fit_classes;
@@ -52,6 +53,7 @@ mod options;
 mod rows;
 mod slope;
 mod table;
+mod venn_abers;
 
 pub use classes::ClassMap;
 pub use cross_fit::CrossFit;
@@ -63,3 +65,4 @@ pub use method::Method;
 pub use newton::FitBound;
 pub use options::Recalibrate;
 pub use table::{Between, Table};
+pub use venn_abers::VennAbers;

@@ -1,5 +1,6 @@
 //! The options of a fit, and the fit of binary outcomes.
 
+use super::bins::{self, Bins};
 use super::fit::{Fit, Note, Parameter};
 use super::formula::{Bend, Fitter, Formula};
 use super::linear::Design;
@@ -8,6 +9,7 @@ use super::method::Method;
 use super::newton::FitBound;
 use super::rows::{Atoms, Ordered};
 use super::table::{Between, Table};
+use super::venn_abers::VennAbers;
 use crate::Error;
 use crate::data::{Binary, BinaryView, Sample};
 use crate::inference::Clusters;
@@ -28,7 +30,8 @@ use crate::setters::setters;
 /// negative, and the constrained optimum is exact: each set of slopes that may be 0 is tried, and
 /// the one that meets the conditions of optimality is returned. Isotonic maps pool ties and
 /// adjacent violators, and mix in 1/2 with the share 1 / (n_eff + 1), so that no probability
-/// becomes 0 or 1.
+/// becomes 0 or 1. Venn-Abers prediction and bins are never 0 or 1. `venn_abers.rs` and `bins.rs` have
+/// what can be said of them for every model.
 ///
 /// # Assumptions
 /// Rows that the model was not trained on. Standard errors need independent rows, or clusters
@@ -45,7 +48,7 @@ use crate::setters::setters;
 ///
 /// # Reference
 /// Cox 1958 and Platt 1999 (logistic); Kull, Silva Filho, Flach, "Beta calibration", AISTATS 2017;
-/// Zadrozny, Elkan 2002 (isotonic); Oron, Flournoy 2017 (centred isotonic); Guo et al., ICML 2017
+/// Zadrozny, Elkan 2001 and 2002 (bins, isotonic); Oron, Flournoy 2017 (centred isotonic); Guo et al., ICML 2017
 /// (temperature).
 ///
 /// # Example
@@ -69,6 +72,7 @@ pub struct Recalibrate {
     pub(crate) mixture: Option<f64>,
     pub(crate) clip: f64,
     pub(crate) between: Between,
+    pub(crate) n_bins: usize,
     pub(crate) counts: bool,
 }
 
@@ -79,9 +83,18 @@ impl Default for Recalibrate {
 }
 
 impl Recalibrate {
-    /// The default ridge and mixture of the method, a clip of 1e-12, weights that are not counts.
+    /// The default ridge and mixture of the method, a clip of 1e-12, 10 bins, weights that are not
+    /// counts.
     pub fn new(method: Method) -> Self {
-        Recalibrate { method, ridge: None, mixture: None, clip: 1e-12, between: Between::Line, counts: false }
+        Recalibrate {
+            method,
+            ridge: None,
+            mixture: None,
+            clip: 1e-12,
+            between: Between::Line,
+            n_bins: 10,
+            counts: false,
+        }
     }
 
     setters! {
@@ -103,7 +116,10 @@ impl Recalibrate {
         /// What an isotonic map is between its knots.
         between: Between;
 
-        /// Whether a weight is a number of equal rows. Then n_eff is the sum of weights, and the
+        /// The number of bins; fewer where ties leave some empty.
+        n_bins: usize;
+
+        /// Whether a weight is a number of equal rows; always for Venn-Abers prediction. Then n_eff is the sum of weights, and the
         /// fit is that of the repeated rows.
         counts: bool;
     }
@@ -117,8 +133,13 @@ impl Recalibrate {
             return Err(Error::setting("recalibration", "of rows", "a sketch"));
         };
         let clusters = sample.resolved_clusters()?;
-        let ordered = Ordered::new(view, self.clip, self.counts)?;
+        let ordered = self.ordered(view)?;
         Ok(self.fit_ordered(view, &ordered, clusters.as_ref())?.0)
+    }
+
+    /// The rows of a view as this fit takes them.
+    pub(crate) fn ordered(&self, view: &BinaryView<'_>) -> Result<Ordered, Error> {
+        Ordered::new(view, self.clip, self.counts || self.method == Method::VennAbers)
     }
 
     /// Whether the options are in their ranges.
@@ -127,6 +148,7 @@ impl Recalibrate {
         Error::require(ridge >= 0.0 && ridge.is_finite(), "ridge", "finite and not negative", ridge)?;
         let mixture = self.mixture.unwrap_or(0.0);
         Error::require((0.0..1.0).contains(&mixture), "mixture", "in [0, 1)", mixture)?;
+        Error::require(self.n_bins > 0, "n_bins", "at least 1", self.n_bins)?;
         Error::require(self.clip > 0.0 && self.clip < 0.5, "clip", "above 0 and below 1/2", self.clip)
     }
 
@@ -167,6 +189,7 @@ impl Recalibrate {
             let held = (0..formula.theta.len()).filter(|place| !formula.free.contains(place));
             notes.extend(held.map(|place| Note::HeldAtZero { parameter: self.method.parameter_names()[place] }));
         }
+        notes.append(&mut fitted.notes);
         self.note_scarcity(&atoms, &fitted, &mut notes);
         let names = self.method.parameter_names();
         let place = |parameter: usize| fitted.formula.as_ref()?.free.iter().position(|&free| free == parameter);
@@ -201,19 +224,41 @@ impl Recalibrate {
         let clip = self.clip;
         if self.method == Method::Identity {
             let map = BinaryMap { clip, ..BinaryMap::identity() };
-            return Ok(Fitted { map, formula: None, effective_parameters: 0.0, spread: None });
+            return Ok(Fitted { map, formula: None, effective_parameters: 0.0, spread: None, notes: Vec::new() });
         }
         atoms.check_outcomes()?;
-        let mixture =
-            self.mixture.unwrap_or(if self.method.is_table() { 1.0 / (atoms.effective_n + 1.0) } else { 0.0 });
-        if self.method.is_table() {
-            let (table, n_steps) = Table::fit(self.method, atoms, self.between);
-            let map = BinaryMap { method: self.method, parameters: Vec::new(), table: Some(table), mixture, clip };
-            return Ok(Fitted { map, formula: None, effective_parameters: n_steps as f64, spread: None });
+        let is_isotonic = matches!(self.method, Method::Isotonic | Method::CentredIsotonic);
+        let mixture = self.mixture.unwrap_or(if is_isotonic { 1.0 / (atoms.effective_n + 1.0) } else { 0.0 });
+        let mut map = BinaryMap { method: self.method, mixture, clip, ..BinaryMap::identity() };
+        let table = |map: BinaryMap, n_steps: usize, notes: Vec<Note>| {
+            Ok(Fitted { map, formula: None, effective_parameters: n_steps as f64, spread: None, notes })
+        };
+        match self.method {
+            Method::VennAbers => {
+                let venn_abers = VennAbers::fit(atoms)?;
+                let n_steps = venn_abers.n_steps();
+                map.venn_abers = Some(venn_abers);
+                table(map, n_steps, Vec::new())
+            }
+            Method::Bins => {
+                let Bins { table: of_bins, within } = Bins::fit(atoms, self.n_bins);
+                let n_steps = of_bins.at.len();
+                map.table = Some(of_bins);
+                let note = within.map(|distance| Note::BinsWithin { distance, level: bins::LEVEL });
+                table(map, n_steps, note.into_iter().collect())
+            }
+            Method::Isotonic | Method::CentredIsotonic => {
+                let (of_blocks, n_steps) = Table::fit(self.method, atoms, self.between);
+                map.table = Some(of_blocks);
+                table(map, n_steps, Vec::new())
+            }
+            _ => {
+                let formula = Fitter { method: self.method, ridge: self.ridge_in_use() }.fit(design, atoms)?;
+                map.parameters = formula.theta.clone();
+                let effective_parameters = formula.effective_parameters();
+                Ok(Fitted { map, effective_parameters, formula: Some(formula), spread: None, notes: Vec::new() })
+            }
         }
-        let formula = Fitter { method: self.method, ridge: self.ridge_in_use() }.fit(design, atoms)?;
-        let map = BinaryMap { method: self.method, parameters: formula.theta.clone(), table: None, mixture, clip };
-        Ok(Fitted { map, effective_parameters: formula.effective_parameters(), formula: Some(formula), spread: None })
     }
 
     fn note_scarcity(&self, atoms: &Atoms, fitted: &Fitted, notes: &mut Vec<Note>) {
@@ -241,6 +286,8 @@ pub(crate) struct Fitted {
     pub(crate) effective_parameters: f64,
     /// Of formulas: how uncertain the fit is.
     pub(crate) spread: Option<Spread>,
+    /// What the method itself has to say.
+    pub(crate) notes: Vec<Note>,
 }
 
 /// What the interval of the gain needs to know about a formula.

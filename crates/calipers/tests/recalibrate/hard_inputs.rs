@@ -11,8 +11,16 @@ fn error(options: Recalibrate, logits: &[f64], labels: &[u8]) -> String {
     fit(&options, logits, labels).expect_err("an error").to_string()
 }
 
-const FITTED: [Method; 6] =
-    [Method::Shift, Method::Temperature, Method::Platt, Method::Beta, Method::Isotonic, Method::CentredIsotonic];
+const FITTED: [Method; 8] = [
+    Method::Shift,
+    Method::Temperature,
+    Method::Platt,
+    Method::Beta,
+    Method::Isotonic,
+    Method::CentredIsotonic,
+    Method::VennAbers,
+    Method::Bins,
+];
 
 #[test]
 fn one_outcome_is_rejected() {

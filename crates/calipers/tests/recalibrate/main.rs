@@ -1,9 +1,11 @@
 //! Recalibration: golden values, a slow solver of its own, hard inputs and the verdict.
 
+mod bins;
 mod classes;
 mod fixtures;
 mod golden;
 mod hard_inputs;
 mod oracle;
 mod properties;
+mod venn_abers;
 mod verdict;
