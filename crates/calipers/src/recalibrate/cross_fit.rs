@@ -173,7 +173,7 @@ impl CrossFit {
     fn held_out(&self, ordered: &Ordered, folds: &[u32], n_folds: usize) -> Result<Vec<f64>, Error> {
         let changes = parallel::map(n_folds, |fold| {
             let training = ordered.pooled(|place| folds[place] != fold as u32);
-            let design = Design::new(self.recalibrate.method, training.atoms.iter().map(|atom| atom.h));
+            let design = Design::new(self.recalibrate.method, &training);
             let map = self.recalibrate.fit_atoms(&design, &training)?.map;
             let places = (0..ordered.rows.len()).filter(|place| folds[*place] == fold as u32);
             let change = |place: usize| {

@@ -111,6 +111,7 @@ fn title(method: Method) -> &'static str {
         Method::Temperature => "Temperature scaling",
         Method::Platt => "Platt scaling",
         Method::Beta => "Beta calibration",
+        Method::Spline => "A spline",
         Method::Isotonic => "Isotonic regression",
         Method::CentredIsotonic => "Centred isotonic regression",
         Method::VennAbers => "Venn-Abers prediction",

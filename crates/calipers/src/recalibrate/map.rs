@@ -4,6 +4,7 @@ use super::fit::Band;
 use super::formula::both;
 use super::linear::{predictor, softplus};
 use super::method::Method;
+use super::spline::Spline;
 use super::table::Table;
 use super::venn_abers::VennAbers;
 use crate::data::{BinaryView, Rows, Scale};
@@ -20,6 +21,8 @@ pub struct BinaryMap {
     pub method: Method,
     /// In the order of [`Method::parameter_names`].
     pub parameters: Vec<f64>,
+    /// Of splines, whose parameters are its values.
+    pub spline: Option<Spline>,
     /// Of isotonic maps and of bins.
     pub table: Option<Table>,
     /// Of Venn-Abers prediction.
@@ -36,6 +39,7 @@ impl BinaryMap {
         BinaryMap {
             method: Method::Identity,
             parameters: Vec::new(),
+            spline: None,
             table: None,
             venn_abers: None,
             mixture: 0.0,
@@ -80,7 +84,7 @@ impl BinaryMap {
                 let value = venn_abers.at(logit).value;
                 (value, 1.0 - value)
             }
-            _ => both(predictor(self.method, logit, &self.parameters)),
+            _ => both(self.predictor(logit)),
         };
         if self.mixture == 0.0 { (p, complement) } else { (self.mixed(p), self.mixed(complement)) }
     }
@@ -97,7 +101,15 @@ impl BinaryMap {
         Some(Band { value: self.mixed(value), lower: self.mixed(lower), upper: self.mixed(upper) })
     }
 
-    fn mixed(&self, p: f64) -> f64 {
+    /// The recalibrated logit of a formula.
+    pub(crate) fn predictor(&self, logit: f64) -> f64 {
+        match &self.spline {
+            Some(spline) => spline.at(logit),
+            None => predictor(self.method, logit, &self.parameters),
+        }
+    }
+
+    pub(crate) fn mixed(&self, p: f64) -> f64 {
         (1.0 - self.mixture) * p + 0.5 * self.mixture
     }
 
@@ -105,7 +117,7 @@ impl BinaryMap {
     pub(crate) fn losses(&self, logit: f64) -> [f64; 2] {
         if !self.method.is_table() && self.mixture == 0.0 {
             // Where the probability rounds to 0 its logarithm is still known.
-            let u = predictor(self.method, logit, &self.parameters);
+            let u = self.predictor(logit);
             return [softplus(u), softplus(-u)];
         }
         let (p, complement) = self.both(logit);
@@ -114,6 +126,9 @@ impl BinaryMap {
 
     /// Whether different probabilities stay different and in their order, so that ranks are kept.
     pub fn keeps_ranks(&self) -> bool {
+        if let Some(spline) = &self.spline {
+            return spline.least_slope() > 0.0;
+        }
         // Slopes are never negative, and one above 0 is enough: all features of slopes rise.
         let slopes = &self.parameters[..self.method.n_slopes()];
         !self.method.is_table() && (slopes.is_empty() || slopes.iter().any(|slope| *slope > 0.0))

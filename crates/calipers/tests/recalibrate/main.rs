@@ -7,5 +7,6 @@ mod golden;
 mod hard_inputs;
 mod oracle;
 mod properties;
+mod spline;
 mod venn_abers;
 mod verdict;
