@@ -378,3 +378,41 @@ fn price(cell: &Cell, jet: Jet) -> f64 {
     let variance = cell.deviation * cell.deviation;
     variance * (cell.reach + cell.deviation) / 6.0 * third + jet[1] * cell.error
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::smoothing::SplineFit;
+    use super::*;
+    use crate::numerics::random::{Normals, Uniforms};
+    use crate::{Input, SketchOptions};
+
+    /// Knots come from the cells, so that only here the rows can be fitted with the same.
+    #[test]
+    fn splines_are_within_their_bound_of_the_fit_to_the_rows_with_the_same_knots() {
+        let (mut normals, mut uniforms) = (Normals::new(3), Uniforms::new(4));
+        let logits: Vec<f64> = (0..4000).map(|_| 1.7 * normals.next()).collect();
+        let truth = |h: f64| 1.0 / (1.0 + (-0.4 * h - 0.9 * (h - 0.4f64).max(0.0)).exp());
+        let labels: Vec<bool> = logits.iter().map(|h| uniforms.next() < truth(*h)).collect();
+        let predictions = Input::logits(&logits, &labels).check().unwrap();
+        let view = predictions.binary().unwrap();
+        for resolution in [6, 8, 10, 12] {
+            let mut sketch = Sketch::with(&SketchOptions::new().resolution(resolution)).unwrap();
+            sketch.update(&view).unwrap();
+            let options = Recalibrate::new(Method::Spline);
+            let found = options.fit(&sketch).unwrap();
+            let cells = Cells::new(&sketch, false).points();
+            let basis = Design::new(Method::Spline, &cells).basis;
+            let atoms = options.ordered(&view).unwrap().pooled(|_| true);
+            let spline = found.map.spline.clone().unwrap();
+            let design = Design::of_basis(basis, &atoms);
+            let exact = SplineFit::new(&design, &atoms, 2.0, Some(spline.smoothing)).unwrap();
+            assert_eq!(exact.spline.knots, spline.knots);
+            let Some(Note::FromCells { distance: Some(distance), .. }) = found.notes.first() else { panic!() };
+            for (exact, found) in exact.spline.value.iter().zip(&spline.value) {
+                assert!((exact - found).abs() <= distance + 1e-11, "{resolution}: {exact} {found} {distance}");
+            }
+            let most = [(6, 0.5), (8, 1e-2), (10, 1e-3), (12, 1e-5)].iter().find(|(at, _)| *at == resolution);
+            assert!(most.is_some_and(|(_, most)| distance < most), "{resolution}: {distance}");
+        }
+    }
+}

@@ -296,7 +296,7 @@ mod tests {
         let slopes =
             (-600..600).map(|k| (spline.at(f64::from(k + 1) / 100.0) - spline.at(f64::from(k) / 100.0)) * 100.0);
         let least = slopes.fold(f64::INFINITY, f64::min);
-        assert!((spline.least_slope() - least).abs() < 1e-3 && spline.least_slope() <= least, "{least}");
+        assert!((spline.least_slope() - least).abs() < 5e-3 && spline.least_slope() <= least + 1e-9, "{least}");
         let shares = spline.shares(0.7);
         let sum: f64 = shares.iter().zip(&spline.value).map(|(share, value)| share * value).sum();
         assert!((sum - spline.at(0.7)).abs() < 1e-13);

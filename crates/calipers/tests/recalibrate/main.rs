@@ -7,6 +7,7 @@ mod golden;
 mod hard_inputs;
 mod oracle;
 mod properties;
+mod sketches;
 mod spline;
 mod venn_abers;
 mod verdict;

@@ -265,3 +265,16 @@ fn options_out_of_range_are_rejected() {
     let text = options.fit(&predictions.binary().unwrap()).unwrap_err().to_string();
     assert_eq!(text, "smoothing must be finite and not negative, got -1");
 }
+
+#[test]
+fn zz_simulated() {
+    use crate::verdict::{Law, affine, simulate};
+    for n in [200, 1000] {
+        for slope in [1.0, 0.85, 0.6] {
+            for method in [Method::Spline, Method::VennAbers, Method::Bins] {
+                let shares = simulate(&Recalibrate::new(method), Law::Normal(0.0, 1.5), &affine(slope, 0.0), n, 150);
+                println!("SIM {method:?} {n} {slope}: {shares:?}");
+            }
+        }
+    }
+}
