@@ -113,6 +113,10 @@ fn title(method: Method) -> &'static str {
         Method::Beta => "Beta calibration",
         Method::Isotonic => "Isotonic regression",
         Method::CentredIsotonic => "Centred isotonic regression",
+        Method::BiasCorrectedTemperature => "Temperature scaling with a bias of each class",
+        Method::Vector => "Vector scaling",
+        Method::Matrix => "Matrix scaling",
+        Method::EnsembleTemperature => "Ensemble temperature scaling",
     }
 }
 

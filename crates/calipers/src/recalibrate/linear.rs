@@ -46,7 +46,7 @@ pub(crate) fn features(method: Method, h: f64) -> [f64; MOST] {
             let tail = (-h.abs()).exp().ln_1p();
             [h.min(0.0) - tail, h.max(0.0) + tail, 1.0]
         }
-        Method::Identity | Method::Isotonic | Method::CentredIsotonic => [0.0; MOST],
+        _ => [0.0; MOST],
     }
 }
 

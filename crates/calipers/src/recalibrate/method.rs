@@ -15,6 +15,16 @@ use crate::names::names;
 /// isotonic            the rising steps nearest to the outcomes, joined by straight lines in h
 /// centred_isotonic    each step at the mean h of its rows, joined by straight lines
 /// ```
+/// With l the logarithms of the probabilities of k classes, the maps of classes are:
+/// ```text
+/// temperature                   softmax(slope l)
+/// bias_corrected_temperature    softmax(scale g + bias_j)              one scale for all classes
+/// vector                        softmax(scale_j g_j + bias_j)          a scale for each class j
+/// matrix                        softmax(Σ_i matrix_ji g_i + bias_j)
+/// ensemble_temperature          w0 softmax(slope l) + w1 softmax(l) + w2 / k
+/// ```
+/// where g = log((1 - e) softmax(slope l) + e / k) are the logarithms after a temperature that is
+/// fitted first, with e = 1 / (n_eff + 1); without a ridge g is l.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Method {
@@ -34,6 +44,15 @@ pub enum Method {
     /// Centred isotonic regression, which keeps different probabilities apart wherever the steps
     /// differ.
     CentredIsotonic,
+    /// A temperature and a bias for each class: for classes that became more or less frequent.
+    BiasCorrectedTemperature,
+    /// Vector scaling: a slope and a bias for each class.
+    Vector,
+    /// Matrix scaling: every score counts for every class.
+    Matrix,
+    /// A mixture of the probabilities after a temperature, the probabilities as they are, and equal
+    /// ones.
+    EnsembleTemperature,
 }
 
 names! { Method, "method";
@@ -44,16 +63,24 @@ names! { Method, "method";
     Beta = "beta",
     Isotonic = "isotonic",
     CentredIsotonic = "centred_isotonic",
+    BiasCorrectedTemperature = "bias_corrected_temperature",
+    Vector = "vector",
+    Matrix = "matrix",
+    EnsembleTemperature = "ensemble_temperature",
 }
 
 impl Method {
     /// The names of its parameters; none for the identity and for isotonic maps, which are tables.
+    /// Of methods for classes, each name stands for one parameter of each class or pair of classes.
     pub fn parameter_names(self) -> &'static [&'static str] {
         match self {
             Method::Shift => &["shift"],
             Method::Temperature => &["slope"],
             Method::Platt => &["slope", "intercept"],
             Method::Beta => &["a", "b", "c"],
+            Method::BiasCorrectedTemperature | Method::Vector => &["scale", "bias"],
+            Method::Matrix => &["matrix", "bias"],
+            Method::EnsembleTemperature => &["slope", "weight"],
             Method::Identity | Method::Isotonic | Method::CentredIsotonic => &[],
         }
     }
@@ -63,14 +90,19 @@ impl Method {
         matches!(self, Method::Isotonic | Method::CentredIsotonic)
     }
 
-    /// The parameters of the identity map.
+    /// Whether it is for rows of classes only.
+    pub fn is_of_classes(self) -> bool {
+        matches!(self, Method::BiasCorrectedTemperature | Method::Vector | Method::Matrix | Method::EnsembleTemperature)
+    }
+
+    /// The parameters of the identity map of a binary outcome.
     pub(crate) fn identity(self) -> &'static [f64] {
         match self {
             Method::Shift => &[0.0],
             Method::Temperature => &[1.0],
             Method::Platt => &[1.0, 0.0],
             Method::Beta => &[1.0, 1.0, 0.0],
-            Method::Identity | Method::Isotonic | Method::CentredIsotonic => &[],
+            _ => &[],
         }
     }
 
@@ -79,7 +111,7 @@ impl Method {
         match self {
             Method::Temperature | Method::Platt => 1,
             Method::Beta => 2,
-            Method::Identity | Method::Shift | Method::Isotonic | Method::CentredIsotonic => 0,
+            _ => 0,
         }
     }
 

@@ -35,6 +35,8 @@
 //! still proves J(θ) - min J <= Σ g_j² / (4 λ_j), since J is strongly convex. If that is at most
 //! 1e-12 it is reported. If not, there is an error, and never the identity in place of a fit.
 
+mod class_map;
+mod class_rows;
 mod classes;
 mod cross_fit;
 mod cross_fit_classes;
@@ -49,11 +51,15 @@ mod map;
 mod method;
 mod newton;
 mod options;
+mod panel;
 mod rows;
+mod scaling;
+mod scaling_fit;
+mod scaling_map;
 mod slope;
 mod table;
 
-pub use classes::ClassMap;
+pub use class_map::{ClassFormula, ClassMap};
 pub use cross_fit::CrossFit;
 pub use drawn::GainFloor;
 pub use fit::{Band, Fit, Note, Parameter};

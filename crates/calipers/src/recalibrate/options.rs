@@ -70,6 +70,7 @@ pub struct Recalibrate {
     pub(crate) clip: f64,
     pub(crate) between: Between,
     pub(crate) counts: bool,
+    pub(crate) one_vs_rest: bool,
 }
 
 impl Default for Recalibrate {
@@ -81,7 +82,15 @@ impl Default for Recalibrate {
 impl Recalibrate {
     /// The default ridge and mixture of the method, a clip of 1e-12, weights that are not counts.
     pub fn new(method: Method) -> Self {
-        Recalibrate { method, ridge: None, mixture: None, clip: 1e-12, between: Between::Line, counts: false }
+        Recalibrate {
+            method,
+            ridge: None,
+            mixture: None,
+            clip: 1e-12,
+            between: Between::Line,
+            counts: false,
+            one_vs_rest: false,
+        }
     }
 
     setters! {
@@ -106,6 +115,10 @@ impl Recalibrate {
         /// Whether a weight is a number of equal rows. Then n_eff is the sum of weights, and the
         /// fit is that of the repeated rows.
         counts: bool;
+
+        /// Whether rows of classes get a map of a binary outcome for each class against the rest,
+        /// whose probabilities are then divided by their sum.
+        one_vs_rest: bool;
     }
 
     /// The map that these rows support best. For rows of more than two classes see
@@ -199,6 +212,8 @@ impl Recalibrate {
     /// The map of pooled rows, whose features are given.
     pub(crate) fn fit_atoms(&self, design: &Design, atoms: &Atoms) -> Result<Fitted, Error> {
         let clip = self.clip;
+        let rule = "a method for a binary outcome";
+        Error::require(!self.method.is_of_classes(), "method", rule, format!("{:?}", self.method.name()))?;
         if self.method == Method::Identity {
             let map = BinaryMap { clip, ..BinaryMap::identity() };
             return Ok(Fitted { map, formula: None, effective_parameters: 0.0, spread: None });

@@ -6,4 +6,5 @@ mod golden;
 mod hard_inputs;
 mod oracle;
 mod properties;
+mod scalings;
 mod verdict;
