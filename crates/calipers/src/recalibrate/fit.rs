@@ -112,6 +112,25 @@ pub enum Note {
         /// The class, from 0.
         class: usize,
     },
+    /// A class that no row has, where each class has a map of its own.
+    KeptClass {
+        /// The class, from 0.
+        class: usize,
+    },
+    /// Classes that few rows have.
+    RareClasses {
+        /// How many.
+        n_classes: usize,
+        /// The first of them, from 0.
+        class: usize,
+        /// Its rows.
+        n_rows: u64,
+    },
+    /// Every label has the largest score, so that no first temperature is the best one.
+    NoFirstSlope {
+        /// The slope that is used: the one with the ridge.
+        slope: f64,
+    },
     /// Probabilities of 0 or 1 for what did not happen.
     Contradicted {
         /// How many rows.
@@ -166,6 +185,24 @@ impl fmt::Display for Note {
             Note::AbsentClass { class } => {
                 write!(f, "No row has class {class}: its probabilities are changed like those of the other classes.")
             }
+            Note::KeptClass { class } => {
+                write!(f, "No row has class {class}: its probability stays, but for the division by the sum.")
+            }
+            Note::RareClasses { n_classes: 1, class, n_rows } => {
+                write!(f, "Class {class} has {n_rows} {}: the ridge decides most about it.", rows_of(*n_rows))
+            }
+            Note::RareClasses { n_classes, class, n_rows } => write!(
+                f,
+                "{n_classes} classes have fewer than 5 rows, the first of them class {class} with {n_rows} {}: the \
+                 ridge decides most about them.",
+                rows_of(*n_rows)
+            ),
+            Note::NoFirstSlope { slope } => write!(
+                f,
+                "Every label has the largest score, so that no first temperature is best; the slope {} is that of the \
+                 ridge.",
+                number(*slope)
+            ),
             Note::Contradicted { n_rows, row, clip } => write!(
                 f,
                 "{n_rows} {} probability 0 of what happened, the first in row {row}; they are clipped to {}.",
@@ -174,6 +211,10 @@ impl fmt::Display for Note {
             ),
         }
     }
+}
+
+fn rows_of(n: u64) -> &'static str {
+    if n == 1 { "row" } else { "rows" }
 }
 
 /// A recalibrated probability with its uncertainty.

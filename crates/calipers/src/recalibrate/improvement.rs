@@ -116,6 +116,10 @@ fn title(method: Method) -> &'static str {
         Method::CentredIsotonic => "Centred isotonic regression",
         Method::VennAbers => "Venn-Abers prediction",
         Method::Bins => "Binning",
+        Method::BiasCorrectedTemperature => "Temperature scaling with a bias of each class",
+        Method::Vector => "Vector scaling",
+        Method::Matrix => "Matrix scaling",
+        Method::EnsembleTemperature => "Ensemble temperature scaling",
     }
 }
 

@@ -18,6 +18,16 @@ use crate::names::names;
 /// venn_abers          p1 / (1 - p0 + p1), where p0 and p1 are isotonic fits with one row more
 /// bins                (s + 1/2) / (m + 1) in bins of equal mass, with s of m rows of outcome 1
 /// ```
+/// With l the logarithms of the probabilities of k classes, the maps of classes are:
+/// ```text
+/// temperature                   softmax(slope l)
+/// bias_corrected_temperature    softmax(scale g + bias_j)              one scale for all classes
+/// vector                        softmax(scale_j g_j + bias_j)          a scale for each class j
+/// matrix                        softmax(Σ_i matrix_ji g_i + bias_j)
+/// ensemble_temperature          w0 softmax(slope l) + w1 softmax(l) + w2 / k
+/// ```
+/// where g = log((1 - e) softmax(slope l) + e / k) are the logarithms after a temperature that is
+/// fitted first, with e = 1 / (n_eff + 1); without a ridge g is l.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Method {
@@ -44,6 +54,15 @@ pub enum Method {
     VennAbers,
     /// Bins of equal mass.
     Bins,
+    /// A temperature and a bias for each class: for classes that became more or less frequent.
+    BiasCorrectedTemperature,
+    /// Vector scaling: a slope and a bias for each class.
+    Vector,
+    /// Matrix scaling: every score counts for every class.
+    Matrix,
+    /// A mixture of the probabilities after a temperature, the probabilities as they are, and equal
+    /// ones.
+    EnsembleTemperature,
 }
 
 names! { Method, "method";
@@ -57,11 +76,16 @@ names! { Method, "method";
     CentredIsotonic = "centred_isotonic",
     VennAbers = "venn_abers",
     Bins = "bins",
+    BiasCorrectedTemperature = "bias_corrected_temperature",
+    Vector = "vector",
+    Matrix = "matrix",
+    EnsembleTemperature = "ensemble_temperature",
 }
 
 impl Method {
     /// The names of its parameters; none for the identity and for tables. A spline has as many of
-    /// its names as it has knots: its parameters are the recalibrated logits there.
+    /// its names as it has knots: its parameters are the recalibrated logits there. Of methods for
+    /// classes, each name stands for one parameter of each class or pair of classes.
     pub fn parameter_names(self) -> &'static [&'static str] {
         match self {
             Method::Shift => &["shift"],
@@ -82,6 +106,9 @@ impl Method {
                 "at_knot_11",
                 "at_knot_12",
             ],
+            Method::BiasCorrectedTemperature | Method::Vector => &["scale", "bias"],
+            Method::Matrix => &["matrix", "bias"],
+            Method::EnsembleTemperature => &["slope", "weight"],
             _ => &[],
         }
     }
@@ -91,8 +118,13 @@ impl Method {
         matches!(self, Method::Isotonic | Method::CentredIsotonic | Method::VennAbers | Method::Bins)
     }
 
-    /// The parameters of the identity map, as they are fitted: for splines slope, intercept and one
-    /// for each inner knot, of which there may be fewer.
+    /// Whether it is for rows of classes only.
+    pub fn is_of_classes(self) -> bool {
+        matches!(self, Method::BiasCorrectedTemperature | Method::Vector | Method::Matrix | Method::EnsembleTemperature)
+    }
+
+    /// The parameters of the identity map of a binary outcome, as they are fitted: for splines slope,
+    /// intercept and one for each inner knot, of which there may be fewer.
     pub(crate) fn identity(self) -> &'static [f64] {
         match self {
             Method::Shift => &[0.0],

@@ -63,6 +63,8 @@
 //! cell. [`Note::FromCells`] has the bound and the width of the cells.
 
 mod bins;
+mod class_map;
+mod class_rows;
 mod classes;
 mod cross_fit;
 mod cross_fit_classes;
@@ -78,14 +80,18 @@ mod map;
 mod method;
 mod newton;
 mod options;
+mod panel;
 mod rows;
+mod scaling;
+mod scaling_fit;
+mod scaling_map;
 mod slope;
 mod smoothing;
 mod spline;
 mod table;
 mod venn_abers;
 
-pub use classes::ClassMap;
+pub use class_map::{ClassFormula, ClassMap};
 pub use cross_fit::CrossFit;
 pub use drawn::GainFloor;
 pub use fit::{Band, Fit, Note, Parameter};

@@ -79,6 +79,7 @@ pub struct Recalibrate {
     pub(crate) n_bins: usize,
     pub(crate) smoothing: Option<f64>,
     pub(crate) counts: bool,
+    pub(crate) one_vs_rest: bool,
 }
 
 impl Default for Recalibrate {
@@ -100,6 +101,7 @@ impl Recalibrate {
             n_bins: 10,
             smoothing: None,
             counts: false,
+            one_vs_rest: false,
         }
     }
 
@@ -129,9 +131,13 @@ impl Recalibrate {
         /// The number of bins; fewer where ties leave some empty.
         n_bins: usize;
 
-        /// Whether a weight is a number of equal rows; always for Venn-Abers prediction. Then n_eff is the sum of weights, and the
-        /// fit is that of the repeated rows.
+        /// Whether a weight is a number of equal rows; always for Venn-Abers prediction. Then n_eff
+        /// is the sum of weights, and the fit is that of the repeated rows.
         counts: bool;
+
+        /// Whether rows of classes get a map of a binary outcome for each class against the rest,
+        /// whose probabilities are then divided by their sum.
+        one_vs_rest: bool;
     }
 
     /// The map that these rows support best, or the rows that a sketch has counted, for which a note
@@ -264,6 +270,8 @@ impl Recalibrate {
     /// The map of pooled rows, whose features are given.
     pub(crate) fn fit_atoms(&self, design: &Design, atoms: &Atoms) -> Result<Fitted, Error> {
         let clip = self.clip;
+        let rule = "a method for a binary outcome";
+        Error::require(!self.method.is_of_classes(), "method", rule, format!("{:?}", self.method.name()))?;
         if self.method == Method::Identity {
             let map = BinaryMap { clip, ..BinaryMap::identity() };
             return Ok(Fitted { map, formula: None, effective_parameters: 0.0, spread: None, notes: Vec::new() });

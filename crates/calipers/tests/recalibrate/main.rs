@@ -7,6 +7,7 @@ mod golden;
 mod hard_inputs;
 mod oracle;
 mod properties;
+mod scalings;
 mod sketches;
 mod spline;
 mod venn_abers;

@@ -109,16 +109,15 @@ fn merged_parts_give_the_same_bits() {
         let sketches = [1, 7, 64].map(merged);
         for method in Method::ALL {
             // Weights with many digits are no numbers of rows.
-            if weighted && method == Method::VennAbers {
+            if method.is_of_classes() || weighted && method == Method::VennAbers {
                 continue;
             }
             let options = Recalibrate::new(method);
-            let Ok(first) = options.fit(&sketches[0]) else { continue };
+            let first = options.fit(&sketches[0]).unwrap();
             for sketch in &sketches[1..] {
                 assert_eq!(options.fit(sketch).unwrap(), first, "{method:?}");
             }
         }
-        assert!(Recalibrate::new(Method::Spline).fit(&sketches[0]).is_ok());
     }
 }
 
