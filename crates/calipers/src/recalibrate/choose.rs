@@ -19,8 +19,15 @@ use crate::numerics::sum::Sum;
 use crate::setters::setters;
 
 /// The candidates for a binary outcome, from the simplest on.
-const CANDIDATES: [Method; 6] =
-    [Method::Identity, Method::Temperature, Method::Shift, Method::Platt, Method::Beta, Method::CentredIsotonic];
+const CANDIDATES: [Method; 7] = [
+    Method::Identity,
+    Method::Temperature,
+    Method::Shift,
+    Method::Platt,
+    Method::Beta,
+    Method::Spline,
+    Method::CentredIsotonic,
+];
 
 /// Chooses a recalibration method for some rows, the identity included: method "auto".
 ///
@@ -67,15 +74,15 @@ const CANDIDATES: [Method; 6] =
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choose {
-    recalibrate: Recalibrate,
+    pub(super) recalibrate: Recalibrate,
     candidates: Option<Vec<String>>,
-    score: ProperScore,
-    tolerance: f64,
-    n_folds: usize,
-    level: f64,
-    n_resamples: u64,
-    random_state: u64,
-    left: bool,
+    pub(super) score: ProperScore,
+    pub(super) tolerance: f64,
+    pub(super) n_folds: usize,
+    pub(super) level: f64,
+    pub(super) n_resamples: u64,
+    pub(super) random_state: u64,
+    pub(super) left: bool,
 }
 
 impl Default for Choose {
@@ -137,7 +144,7 @@ impl Choose {
         let sample = sample.into();
         let view = rows_of(&sample)?;
         let clusters = sample.resolved_clusters()?;
-        let ordered = Ordered::new(view, self.recalibrate.clip, self.recalibrate.counts)?;
+        let ordered = self.recalibrate.ordered(view)?;
         let folds = self.folds(&ordered, clusters.as_ref())?;
         let trials = BinaryTrials { ordered: &ordered, clusters: clusters.as_ref(), folds: &folds, n_rows: view.len() };
         let decided = self.decide(&trials, &CANDIDATES)?;
@@ -174,7 +181,7 @@ impl Choose {
     pub(crate) fn chosen_options(&self, sample: Sample<'_>) -> Result<Recalibrate, Error> {
         let view = rows_of(&sample)?;
         let clusters = sample.resolved_clusters()?;
-        let ordered = Ordered::new(view, self.recalibrate.clip, self.recalibrate.counts)?;
+        let ordered = self.recalibrate.ordered(view)?;
         let folds = self.folds(&ordered, clusters.as_ref())?;
         let trials = BinaryTrials { ordered: &ordered, clusters: clusters.as_ref(), folds: &folds, n_rows: view.len() };
         let method = self.decide(&trials, &CANDIDATES)?.chosen;
@@ -188,7 +195,7 @@ impl Choose {
         Ok(folds(ordered, clusters, self.n_folds))
     }
 
-    fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<(), Error> {
         self.recalibrate.check()?;
         Error::require(self.n_folds >= 3, "n_folds", "at least 3", self.n_folds)?;
         let is_finite = self.tolerance >= 0.0 && self.tolerance.is_finite();
@@ -197,12 +204,12 @@ impl Choose {
     }
 
     /// What the gain is assembled by; its floor is that of another method.
-    fn cross_fit(&self, options: Recalibrate) -> CrossFit {
+    pub(super) fn cross_fit(&self, options: Recalibrate) -> CrossFit {
         let cross_fit = CrossFit::new(options).level(self.level).random_state(self.random_state);
         cross_fit.n_resamples(0).left(self.left)
     }
 
-    fn decide<T: Trials>(&self, rows: &T, all: &[Method]) -> Result<Decided<T::Map>, Error> {
+    pub(super) fn decide<T: Trials>(&self, rows: &T, all: &[Method]) -> Result<Decided<T::Map>, Error> {
         let names: Vec<String> = match &self.candidates {
             Some(names) => names.clone(),
             None => all.iter().map(|method| method.name().to_owned()).collect(),
@@ -356,14 +363,14 @@ struct Ranking {
     chosen: usize,
 }
 
-struct Decided<M> {
-    chosen: Method,
-    best: Method,
-    outer: Vec<Method>,
-    table: Vec<Candidate>,
+pub(super) struct Decided<M> {
+    pub(super) chosen: Method,
+    pub(super) best: Method,
+    pub(super) outer: Vec<Method>,
+    pub(super) table: Vec<Candidate>,
     /// Of each fold, by the choice that was made without it.
-    maps: Vec<M>,
-    nested_gain: f64,
+    pub(super) maps: Vec<M>,
+    pub(super) nested_gain: f64,
 }
 
 /// Rows of a binary outcome.
@@ -398,7 +405,7 @@ impl Trials for BinaryTrials<'_> {
 
     fn fit(&self, options: &Recalibrate, of: &(dyn Fn(u32) -> bool + Sync)) -> Result<BinaryMap, Error> {
         let atoms: Atoms = self.ordered.pooled(|place| of(self.folds[place]));
-        let design = Design::new(options.method, atoms.atoms.iter().map(|atom| atom.h));
+        let design = Design::new(options.method, &atoms);
         Ok(options.fit_atoms(&design, &atoms)?.map)
     }
 

@@ -1,7 +1,7 @@
 //! How much of a proper score is miscalibration, and how much is left after the best recalibration.
 
 use super::choose::Choose;
-use super::classes::ClassMap;
+use super::class_map::ClassMap;
 use super::cross_fit::CrossFit;
 use super::cross_fit_classes::sum_in_any_order;
 use super::gain;
@@ -126,7 +126,10 @@ impl Decompose {
     pub fn run_classes(&self, predictions: &Predictions<'_>) -> Result<Decomposition, Error> {
         let options = match &self.method {
             Some(options) => options.clone(),
-            None => Recalibrate::new(Method::Temperature),
+            None => {
+                let method = self.choice().run_classes(predictions)?.chosen;
+                Recalibrate::new(method).or_instead_of_identity(Method::Temperature)
+            }
         };
         let improvement: Improvement<ClassMap> = self.cross_fit(options).run_classes(predictions)?;
         if self.score_in_use() == ProperScore::Log {

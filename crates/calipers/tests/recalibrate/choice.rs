@@ -342,3 +342,70 @@ fn the_choice_is_rarely_worse_than_leaving_the_rows_as_they_are() {
         assert!(mean > -most, "{name}: {mean}");
     }
 }
+
+#[test]
+fn classes_have_a_choice_of_their_own() {
+    let (scores, labels) = classes();
+    let predictions = Input::logits(&scores, &labels).classes(3).check().unwrap();
+    let found = Choose::new().n_resamples(99).left(true).run_classes(&predictions).unwrap();
+    let names: Vec<&str> = found.table.iter().map(|candidate| candidate.name.as_str()).collect();
+    assert_eq!(names, ["identity", "temperature", "bias_corrected_temperature", "vector", "matrix"]);
+    assert!(found.table.iter().all(|candidate| candidate.reason.is_none()));
+    assert_ne!(found.chosen, Method::Identity, "{:?}", found.table);
+    assert_eq!(found.improvement.verdict, Verdict::Helps, "{}", found.sentence());
+    assert!((found.nested_gain - found.improvement.gain).abs() < 1e-15);
+    assert!(found.improvement.left.is_some());
+    // Temperature's own cross-fit on the same five folds has the loss of the table.
+    let options = CrossFit::new(Recalibrate::new(Method::Temperature)).n_folds(5).n_resamples(0);
+    let temperature = options.run_classes(&predictions).unwrap();
+    assert!((found.table[1].loss.unwrap() - temperature.log_loss_after).abs() < 1e-12);
+    let names = vec!["identity".to_owned(), "platt".to_owned()];
+    let few =
+        Choose::new().n_resamples(0).candidates(names).score(ProperScore::Brier).run_classes(&predictions).unwrap();
+    assert_eq!(few.chosen, Method::Identity);
+    assert!(few.table[0].loss.is_some());
+}
+
+#[test]
+fn parts_of_a_score_add_up_and_are_those_of_the_out_of_fold_rows() {
+    let (logits, labels) = draw(WIDE, &affine(0.5, 0.0), 600, 3);
+    let predictions = Input::logits(&logits, &labels).check().unwrap();
+    let view = predictions.binary().unwrap();
+    let platt = Recalibrate::new(Method::Platt);
+    let improvement = CrossFit::new(platt.clone()).n_resamples(0).run(&view).unwrap();
+    let log = Decompose::new().method(platt.clone()).run(&view).unwrap();
+    assert_eq!((log.loss, log.refinement), (improvement.log_loss_before, improvement.log_loss_after));
+    assert_eq!(log.interval, improvement.interval);
+    let brier = Decompose::new().method(platt).score(ProperScore::Brier).run(&view).unwrap();
+    let of = |p: &dyn Fn(usize) -> f64| {
+        (0..600).map(|i| (p(i) - f64::from(u8::from(labels[i]))).powi(2)).sum::<f64>() / 600.0
+    };
+    assert!((brier.loss - of(&|i| 1.0 / (1.0 + (-logits[i]).exp()))).abs() < 1e-12);
+    assert!((brier.refinement - of(&|i| improvement.out_of_fold[i])).abs() < 1e-12);
+    assert!((brier.calibration + brier.refinement - brier.loss).abs() < 1e-15);
+    assert!(brier.interval.lower > 0.0 && brier.interval.upper > brier.calibration);
+    assert!(brier.sentence().starts_with("The Brier score is 0."), "{}", brier.sentence());
+    // By the method that is chosen, also where that is to change nothing.
+    let auto = Decompose::new().run(&view).unwrap();
+    assert!(auto.interval.lower > 0.0 && auto.method != Method::Identity);
+    let (logits, labels) = draw(WIDE, &Truth::CALIBRATED, 600, 3);
+    let predictions = Input::logits(&logits, &labels).check().unwrap();
+    let auto = Decompose::new().run(&predictions.binary().unwrap()).unwrap();
+    assert!(auto.method != Method::Identity && auto.interval.lower < 0.0 && auto.interval.upper > 0.0);
+}
+
+#[test]
+fn the_brier_score_of_classes_is_taken_apart() {
+    let (scores, labels) = classes();
+    let predictions = Input::logits(&scores, &labels).classes(3).check().unwrap();
+    let temperature = Recalibrate::new(Method::Temperature);
+    let options = CrossFit::new(temperature.clone()).n_resamples(0).out_of_fold(true);
+    let improvement = options.run_classes(&predictions).unwrap();
+    let parts = Decompose::new().method(temperature).score(ProperScore::Brier).run_classes(&predictions).unwrap();
+    let row = |(row, label): (&[f64], &i64)| {
+        row.iter().enumerate().map(|(class, p)| (p - f64::from(u8::from(class as i64 == *label))).powi(2)).sum::<f64>()
+    };
+    let after = improvement.out_of_fold.chunks(3).zip(&labels).map(row).sum::<f64>() / 300.0;
+    assert!((parts.refinement - after).abs() < 1e-12);
+    assert!(parts.interval.lower > 0.0, "{}", parts.sentence());
+}
