@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! Recalibrate -> fit          -> Fit<BinaryMap>   map, parameters with standard errors, bound, notes
-//!             -> fit_classes  -> Fit<ClassMap>    temperature of any number of classes
+//!             -> fit_classes  -> Fit<ClassMap>    the same for rows of classes
 //! CrossFit    -> run          -> Improvement      gain on new rows with an interval, and a verdict
-//!             -> run_classes                      the same for a temperature of classes
+//!             -> run_classes                      the same for rows of classes
 //! ```
 //!
 //! A map is a small value: a [`Method`] with its parameters, or a [`Table`]. Probabilities and raw
@@ -35,12 +35,14 @@
 //! still proves J(θ) - min J <= Σ g_j² / (4 λ_j), since J is strongly convex. If that is at most
 //! 1e-12 it is reported. If not, there is an error, and never the identity in place of a fit.
 
+mod class_floor;
 mod class_map;
 mod class_rows;
 mod classes;
 mod cross_fit;
 mod cross_fit_classes;
 mod drawn;
+mod ensemble;
 mod fit;
 mod folds;
 mod formula;
@@ -50,6 +52,7 @@ mod linear;
 mod map;
 mod method;
 mod newton;
+mod one_vs_rest;
 mod options;
 mod panel;
 mod rows;

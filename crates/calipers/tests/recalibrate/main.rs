@@ -1,5 +1,6 @@
 //! Recalibration: golden values, a slow solver of its own, hard inputs and the verdict.
 
+mod class_hard_inputs;
 mod classes;
 mod fixtures;
 mod golden;
