@@ -404,7 +404,8 @@ impl<'a> Classes<'a> {
         let map = ClassMap { method: options.method, slope, mixture, clip: options.clip, ..ClassMap::identity(k) };
         let spread = |found: &Slope| {
             let bend = Bend { stretch: 1.0 / found.share, ..Bend::NONE };
-            Spread { unit: found.unit, dimension: 1.0, bend }
+            let unit = found.unit;
+            Spread { unit, dimension: 1.0, bend, square: 0.0, concentration: 1.5 * unit }
         };
         Ok(ClassFit {
             parameters: found.iter().map(Slope::parameter).collect(),

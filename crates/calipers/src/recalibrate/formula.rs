@@ -3,6 +3,7 @@
 use super::linear::{Basis, Design, MOST, Penalised};
 use super::method::Method;
 use super::newton::{self, FitBound, NotFound, Objective};
+use super::options::Spread;
 use super::rows::{Atom, Atoms};
 use super::slope::{self, AtSlope};
 use crate::Error;
@@ -233,6 +234,38 @@ impl Formula {
             return Bend::NONE;
         }
         Bend { stretch: (xx / vv).sqrt().max(1.0), cosine: (vx / (vv * xx).sqrt()).clamp(0.0, 1.0) }
+    }
+
+    /// What the interval of the gain needs: see the rule of `gain.rs`.
+    pub(crate) fn spread(&self, scatter: &Symmetric, atoms: &Atoms) -> Spread {
+        let v: Vec<f64> = self.free.iter().map(|&place| self.theta[place] - self.centre[place]).collect();
+        let along = |i: usize| (0..v.len()).map(|j| self.information.get(i, j) * v[j]).sum::<f64>();
+        let h_v: Vec<f64> = (0..v.len()).map(along).collect();
+        // Where hardly any outcome is unexpected, the scatter of those that are shows too little.
+        let unit = self.unit(scatter).max(1.0 / atoms.effective_n);
+        Spread {
+            unit,
+            dimension: self.free.len() as f64,
+            bend: self.bend(),
+            square: newton::dot(&v, &h_v).max(0.0),
+            concentration: self.concentration(atoms) * (unit * atoms.effective_n),
+        }
+    }
+
+    /// Σ ℓ² / d² over rows, with the leverages ℓ = ω σ'(u) φ' H⁻¹ φ, which sum to d: 1 / n where all
+    /// rows have the same, and 1 / m where m rows have all of it.
+    fn concentration(&self, atoms: &Atoms) -> f64 {
+        let d = self.free.len() as f64;
+        let Some(information) = Cholesky::new(&self.information) else { return 1.0 / atoms.effective_n };
+        let total = atoms.total();
+        let square = |atom: &Atom| {
+            let features = self.basis.features(atom.h);
+            let own: Vec<f64> = self.free.iter().map(|&place| features[place]).collect();
+            let (p, complement) = both(self.basis.predictor(atom.h, &self.theta));
+            let leverage = p * complement * information.inverse_form(&own);
+            (atom.squares[0] + atom.squares[1]) / (total * total) * leverage * leverage
+        };
+        atoms.atoms.iter().map(square).collect::<Sum>().value() / (d * d)
     }
 
     /// trace(H⁻¹ J) over the number of free parameters, for a scatter J: 1 / n for independent rows

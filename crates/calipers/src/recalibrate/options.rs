@@ -217,11 +217,7 @@ impl Recalibrate {
         if let Some((formula, scatter)) = fitted.formula.as_ref().zip(scatter) {
             covariance = formula.factor.sandwich(&scatter);
             // The smoothing of splines is chosen by their rows, which the rule for formulas ignores.
-            fitted.spread = (self.method != Method::Spline).then(|| Spread {
-                unit: formula.unit(&scatter),
-                dimension: formula.free.len() as f64,
-                bend: formula.bend(),
-            });
+            fitted.spread = (self.method != Method::Spline).then(|| formula.spread(&scatter, atoms));
             let of_line = Method::Platt.parameter_names();
             let names = if self.method == Method::Spline { of_line } else { self.method.parameter_names() };
             let held = (0..formula.theta.len()).filter(|place| !formula.free.contains(place));
@@ -358,9 +354,15 @@ pub(crate) struct Fitted {
 /// What the interval of the gain needs to know about a formula.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
+    /// κ: 1 / n for independent rows of a family that contains the truth, and not below.
     pub(crate) unit: f64,
+    /// d: the number of parameters.
     pub(crate) dimension: f64,
     pub(crate) bend: Bend,
+    /// v'Hv for the way v from the identity to the fit; 0 where it is not known.
+    pub(crate) square: f64,
+    /// 1 / the number of rows that decide the fit.
+    pub(crate) concentration: f64,
 }
 
 /// Mean log-loss of a map.
