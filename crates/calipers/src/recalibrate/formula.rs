@@ -252,8 +252,8 @@ impl Formula {
         }
     }
 
-    /// Σ ℓ² / d² over rows, with the leverages ℓ = ω σ'(u) φ' H⁻¹ φ, which sum to d: 1 / n where all
-    /// rows have the same, and 1 / m where m rows have all of it.
+    /// Σ ℓ² / d² over rows, with the leverages ℓ = ω σ'(u) φ' H⁻¹ φ, which sum to d: 1 / n where
+    /// all rows have the same, and 1 / m where m rows have all of it.
     fn concentration(&self, atoms: &Atoms) -> f64 {
         let d = self.free.len() as f64;
         let Some(information) = Cholesky::new(&self.information) else { return 1.0 / atoms.effective_n };

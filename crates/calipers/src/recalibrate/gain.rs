@@ -31,13 +31,13 @@
 //!    and |v| = se / κ. For n independent rows of a family that contains the truth κ is 1 / n; with
 //!    weights, clusters and families that do not contain the truth, it is what it should be there.
 //!    Neither is taken to be less than the family itself says, κ >= 1 / n and se² >= κ v'Hv: where
-//!    predictions are sure and no outcome is unexpected, rows have hardly any spread, and an interval
-//!    by their spread alone finds that a map helps which does not, in 15 % of samples.
+//!    predictions are sure and no outcome is unexpected, rows have hardly any spread, and an
+//!    interval by their spread alone finds that a map helps which does not, in 15 % of samples.
 //! 7. Steps 1 and 2 hold for many rows. With few, errors of logistic fits have longer tails than
-//!    normal ones: the ends are moved away from the middle by a share of 4 (1 + d) / m, where m is the
-//!    number of rows that decide the fit, 1 / m = Σ ℓ² / d² with the leverages ℓ of rows. With normal
-//!    logits m is about 2/3 of n, and the share 6 % for one parameter and 200 rows; where most
-//!    predictions are sure it is a tenth of n.
+//!    normal ones: the ends are moved away from the middle by a share of 4 (1 + d) / m, where m is
+//!    the number of rows that decide the fit, 1 / m = Σ ℓ² / d² with the leverages ℓ of rows. With
+//!    normal logits m is about 2/3 of n, and the share 6 % for one parameter and 200 rows; where
+//!    most predictions are sure, m is far smaller.
 //!
 //! # The rule for tables
 //! Isotonic maps have no Hessian. Their interval is centred at the cross-fitted change, and its
@@ -51,8 +51,8 @@
 use super::options::Spread;
 use crate::link::{Link, Probit};
 
-/// By how much ends are moved away from the middle, in units of (1 + d) / m: chosen in simulations of
-/// normal logits with 200 rows, and checked on others in `tests/recalibrate/verdict.rs`.
+/// By how much ends are moved away from the middle, in units of (1 + d) / m: chosen in simulations
+/// of normal logits with 200 rows, and checked on others in `tests/recalibrate/verdict.rs`.
 const FEW_ROWS: f64 = 4.0;
 
 /// What the interval is made from.

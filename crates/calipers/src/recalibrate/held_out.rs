@@ -21,8 +21,8 @@ use crate::setters::setters;
 ///
 /// # Definition
 /// The gain is the mean log-loss before less that after. The map is fixed, so rows are independent
-/// given the map, and the interval is plain: the gain plus or minus z standard errors of the mean of
-/// paired differences, by rows or by clusters. [`CrossFit`](super::CrossFit) is for the rows that a
+/// given the map, and the interval is plain: the gain plus or minus z standard errors of the mean
+/// of paired differences, by rows or by clusters. [`CrossFit`](super::CrossFit) is for the rows that a
 /// map is fitted to, and needs more than that.
 ///
 /// # Assumptions
