@@ -23,6 +23,7 @@ mod top_label;
 pub use binary::{BinaryView, Rows, Scale};
 pub(crate) use checks::KINDS;
 pub use checks::{InputReport, Invalid, Tally};
+pub(crate) use class_rows::log_odds_of;
 use columns::Coded;
 pub use columns::{Floats, Labels, PositiveLabel};
 pub use distributions::{Distribution, Distributions};
@@ -274,6 +275,12 @@ impl<'a> Predictions<'a> {
     /// out.
     pub fn row(&self, index: usize) -> usize {
         self.kept.as_ref().map_or(index, |kept| kept[index])
+    }
+
+    /// The scores of all classes of a row, as doubles.
+    pub(crate) fn scores_of(&self, index: usize) -> Vec<f64> {
+        let (row, k) = (self.row(index), self.n_classes());
+        (row * k..(row + 1) * k).map(|at| self.input.scores.get(at)).collect()
     }
 
     /// The weights of the rows that are measured; 1 where there are none.
