@@ -300,11 +300,8 @@ impl Recalibrate {
     pub fn fit_classes(&self, predictions: &Predictions<'_>) -> Result<Fit<ClassMap>, Error> {
         self.check()?;
         self.check_classes(predictions)?;
-        let classes = Classes::new(self, predictions);
+        let classes = Classes::new(self, predictions)?;
         let rows = classes.chosen(&|_| true);
-        if !(rows.total > 0.0) {
-            return Err(Error::ZeroWeights { n_rows: classes.scores.len() as u64 });
-        }
         let found = classes.fit(&rows, Detail::Errors)?;
         Ok(classes.report(&rows, found))
     }
@@ -365,11 +362,14 @@ pub(crate) struct ClassFit {
 }
 
 impl<'a> Classes<'a> {
-    pub(crate) fn new(options: &'a Recalibrate, predictions: &'a Predictions<'a>) -> Self {
+    pub(crate) fn new(options: &'a Recalibrate, predictions: &'a Predictions<'a>) -> Result<Self, Error> {
         let scores = predictions.class_scores(options.clip);
+        if !(0..scores.len()).any(|index| scores.weight(index) > 0.0) {
+            return Err(Error::ZeroWeights { n_rows: scores.len() as u64 });
+        }
         let is_scaling = matches!(options.method, Method::BiasCorrectedTemperature | Method::Vector | Method::Matrix);
         let panel = is_scaling.then(|| Panel::new(&scores));
-        Classes { options, predictions, scores, panel }
+        Ok(Classes { options, predictions, scores, panel })
     }
 
     pub(crate) fn chosen<'c>(&'c self, is_chosen: &'c (dyn Fn(usize) -> bool + Sync)) -> Chosen<'c> {
@@ -416,21 +416,6 @@ impl<'a> Classes<'a> {
             spread: found.as_ref().map(spread),
             map,
         })
-    }
-
-    /// The log-loss of each row after a map.
-    pub(crate) fn losses(&self, map: &ClassMap) -> Vec<f64> {
-        let (k, form) = (self.scores.n_classes(), self.predictions.form());
-        let chunks = parallel::map_chunks(self.scores.len(), (parallel::CHUNK / k).max(1), |range| {
-            let (mut row, mut room) = (vec![0.0; k], Vec::new());
-            let mut losses = Vec::with_capacity(range.len());
-            for index in range {
-                self.predictions.read_row(index, &mut row);
-                losses.push(map.loss(&mut row, form, self.scores.labels[index] as usize, &mut room));
-            }
-            losses
-        });
-        chunks.concat()
     }
 
     /// What users see of a fit.

@@ -2,14 +2,15 @@
 
 use super::class_map::{ClassFormula, ClassMap, top_changes};
 use super::classes::{Chosen, Classes, Detail};
-use super::cross_fit::{CrossFit, verdict};
+use super::cross_fit::{CrossFit, finite_logit, verdict};
 use super::drawn::GainFloor;
 use super::folds;
 use super::gain::{self, Evidence};
 use super::improvement::{GainInterval, Improvement};
+use super::left::{Left, Remainder};
 use super::panel::row_hashes;
 use crate::Error;
-use crate::data::{ClassScores, Predictions};
+use crate::data::{ClassScores, Predictions, Scale, Ties};
 use crate::numerics::parallel;
 use crate::numerics::random::{Normals, Uniforms, seed_of_draw};
 use crate::numerics::sum::Sum;
@@ -37,24 +38,24 @@ impl CrossFit {
         self.check()?;
         let options = &self.recalibrate;
         options.check_classes(predictions)?;
-        let classes = Classes::new(options, predictions);
+        let classes = Classes::new(options, predictions)?;
         let scores = &classes.scores;
         let all = classes.chosen(&|_| true);
-        if !(all.total > 0.0) {
-            return Err(Error::ZeroWeights { n_rows: scores.len() as u64 });
-        }
         let n_folds = self.folds_of(all.n as usize)?;
         let found = classes.fit(&all, Detail::Errors)?;
         let (map, spread) = (found.map.clone(), found.spread);
         let folds = folds_of_rows(scores, n_folds);
-        let own = changes(&classes, &map);
+        let own = changes(scores, &map);
         let mut held_out = vec![0.0; scores.len()];
+        let mut maps = Vec::with_capacity(n_folds);
         for fold in 0..n_folds {
             let is_training = |index: usize| folds[index] != fold as u32;
             let of_fold = classes.fit(&classes.chosen(&is_training), Detail::MapOnly)?.map;
-            let changes = changes(&classes, &of_fold);
+            let changes = changes(scores, &of_fold);
             (0..scores.len()).filter(|index| !is_training(*index)).for_each(|index| held_out[index] = changes[index]);
+            maps.push(of_fold);
         }
+        let applied = Applied { predictions, folds: &folds, maps: &maps };
         let mean = |changes: &[f64]| {
             sum_in_any_order((0..scores.len()).map(|index| scores.weight(index) * changes[index])) / all.total
         };
@@ -89,6 +90,8 @@ impl CrossFit {
             interval,
             verdict: verdict(&interval, floor.as_ref(), 1.0 - self.level),
             floor,
+            left: if self.left { Some(applied.left(&self.remainder(None))?) } else { None },
+            out_of_fold: if self.out_of_fold { applied.out_of_fold() } else { Vec::new() },
             n_scores: None,
             top_class_changed: classes.top_class_changed(&map) / all.total,
             n_folds,
@@ -140,9 +143,65 @@ impl Classes<'_> {
     }
 }
 
+/// Rows of classes with the map of the fold of each.
+pub(crate) struct Applied<'a> {
+    pub(crate) predictions: &'a Predictions<'a>,
+    pub(crate) folds: &'a [u32],
+    pub(crate) maps: &'a [ClassMap],
+}
+
+impl Applied<'_> {
+    /// All recalibrated probabilities, row after row.
+    pub(crate) fn out_of_fold(&self) -> Vec<f64> {
+        self.by_row(|_, recalibrated| recalibrated).concat()
+    }
+
+    /// LS-ECE of the confidence in the top class, before and after.
+    pub(crate) fn left(&self, remainder: &Remainder<'_>) -> Result<Left, Error> {
+        let view = self.predictions.top_class(Ties::First)?;
+        let top = |index: usize, recalibrated: Vec<f64>| {
+            let class = first_largest(&recalibrated);
+            let others: f64 =
+                (0..recalibrated.len()).filter(|other| *other != class).map(|other| recalibrated[other]).sum();
+            let score = match view.scale() {
+                Scale::Probability => recalibrated[class],
+                Scale::LogOdds | Scale::Link => finite_logit(recalibrated[class], others),
+            };
+            (score, self.predictions.label(index) == class)
+        };
+        let (scores, outcomes) = self.by_row(top).into_iter().unzip();
+        remainder.left(&view, scores, outcomes)
+    }
+
+    /// The weight of the rows whose top class changes.
+    pub(crate) fn top_class_changed(&self, weights: &[f64]) -> f64 {
+        let changed = |index: usize, recalibrated: Vec<f64>| {
+            if top_changes(&self.predictions.scores_of(index), &recalibrated) { weights[index] } else { 0.0 }
+        };
+        sum_in_any_order(self.by_row(changed).into_iter())
+    }
+
+    fn by_row<T: Send>(&self, of: impl Fn(usize, Vec<f64>) -> T + Sync) -> Vec<T> {
+        let form = self.predictions.form();
+        let n = self.predictions.len();
+        let chunks = parallel::map_chunks(n, parallel::chunk_of(n), |range| {
+            let row = |index: usize| {
+                let map = &self.maps[self.folds[index] as usize];
+                of(index, map.apply(&self.predictions.scores_of(index), form))
+            };
+            range.map(row).collect::<Vec<T>>()
+        });
+        chunks.into_iter().flatten().collect()
+    }
+}
+
+/// The first place of the largest value.
+fn first_largest(values: &[f64]) -> usize {
+    (0..values.len()).rev().max_by(|a, b| values[*a].total_cmp(&values[*b])).unwrap_or(0)
+}
+
 /// Log-loss after less that before, row by row.
-fn changes(classes: &Classes<'_>, map: &ClassMap) -> Vec<f64> {
-    let scores = &classes.scores;
+pub(crate) fn changes(scores: &ClassScores<'_>, map: &ClassMap) -> Vec<f64> {
     let losses = |slope: f64| {
         let chunks =
             scores.at_slope(slope / scores.unit, |_, terms| terms.iter().map(|row| row.loss).collect::<Vec<f64>>());
@@ -152,9 +211,24 @@ fn changes(classes: &Classes<'_>, map: &ClassMap) -> Vec<f64> {
     let mixed = |loss: f64| if map.mixture == 0.0 { loss } else { -((1.0 - map.mixture) * (-loss).exp() + equal).ln() };
     let after: Vec<f64> = match map.formula {
         ClassFormula::Slope => losses(map.slope).into_iter().map(mixed).collect(),
-        _ => classes.losses(map),
+        _ => losses_of(scores, map),
     };
     after.into_iter().zip(losses(1.0)).map(|(after, before)| after - before).collect()
+}
+
+/// The log-loss of each row after a map of any kind; probabilities are taken as their logarithms.
+pub(crate) fn losses_of(scores: &ClassScores<'_>, map: &ClassMap) -> Vec<f64> {
+    let k = scores.n_classes();
+    let chunks = parallel::map_chunks(scores.len(), (parallel::CHUNK / k).max(1), |range| {
+        let (mut row, mut room) = (vec![0.0; k], Vec::new());
+        let mut losses = Vec::with_capacity(range.len());
+        for index in range {
+            scores.read_row(index, &mut row);
+            losses.push(map.loss(&mut row, scores.labels[index] as usize, &mut room));
+        }
+        losses
+    });
+    chunks.concat()
 }
 
 /// A sum that the order of rows does not change.
@@ -166,7 +240,7 @@ pub(crate) fn sum_in_any_order(values: impl Iterator<Item = f64>) -> f64 {
 
 /// The fold of each row, from a hash that depends neither on the order of rows nor on that of
 /// classes.
-fn folds_of_rows(scores: &ClassScores<'_>, n_folds: usize) -> Vec<u32> {
+pub(crate) fn folds_of_rows(scores: &ClassScores<'_>, n_folds: usize) -> Vec<u32> {
     folds::deal_copies(&row_hashes(scores), n_folds)
 }
 

@@ -1,5 +1,7 @@
 //! Recalibration: golden values, a slow solver of its own, hard inputs and the verdict.
 
+mod bins;
+mod choice;
 mod class_hard_inputs;
 mod classes;
 mod fixtures;
@@ -8,4 +10,7 @@ mod hard_inputs;
 mod oracle;
 mod properties;
 mod scalings;
+mod sketches;
+mod spline;
+mod venn_abers;
 mod verdict;
