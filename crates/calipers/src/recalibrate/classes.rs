@@ -259,16 +259,16 @@ impl Recalibrate {
     /// is minimised over the scales, the biases and the matrix of softmax(scale · g + bias), where
     /// g = log((1 - e) softmax(β l) + e / k) with e = 1 / (n_eff + 1). The default ridge is k; the
     /// one scale of the bias-corrected temperature has none. With a ridge of 0, g is l, and the
-    /// biases and the columns of the matrix sum to 0, since softmax does not see their sums. A class
-    /// that no row has gets the mean of the other classes' parameters. Temperature has no ridge
-    /// unless one is set, and a mixture with 1 / k ([`mixture`](Self::mixture)) for more than two
-    /// classes. [`Method`] has the formulas, [`Fit::parameters`] the parameters in the order of
+    /// biases and the columns of the matrix sum to 0, since softmax does not see their sums. A
+    /// class that no row has gets the mean of the other classes' parameters. Temperature has no
+    /// ridge unless one is set, and a mixture with 1 / k ([`mixture`](Self::mixture)) for more than
+    /// two classes. [`Method`] has the formulas, [`Fit::parameters`] the parameters in the order of
     /// classes.
     ///
     /// # Cost
     /// Temperature: 8 to 12 passes over the scores, which are read in place in their own precision;
-    /// probabilities are copied as logarithms once. Scalings: a copy of the scores in doubles, 10 to
-    /// 20 passes and 2 to 5 Hessians of n d² / 2 products for d parameters. With more than 600
+    /// probabilities are copied as logarithms once. Scalings: a copy of the scores in doubles, 10
+    /// to 20 passes and 2 to 5 Hessians of n d² / 2 products for d parameters. With more than 600
     /// parameters there are products with the Hessian only. Up to 250 parameters have standard
     /// errors, which take the first slope as given.
     ///

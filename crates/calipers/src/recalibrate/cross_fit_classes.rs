@@ -30,10 +30,10 @@ impl CrossFit {
     /// The test draws labels from the predicted probabilities. Temperature scaling sees labels only
     /// through the mean distance of their scores from the largest ones, so no draw needs a fit of
     /// its own: the gain is a function of that mean, which is computed at 41 slopes and
-    /// interpolated; ensembles are tested by their temperature. Vector and matrix scaling are tested
-    /// by the gain of one Newton step from the identity, which needs no fit for a draw either
-    /// (`class_floor.rs`). One class against the rest is fitted anew for each draw; with many scores
-    /// there are fewer draws, and from 2^22 scores on there is no test.
+    /// interpolated; ensembles are tested by their temperature. Vector and matrix scaling are
+    /// tested by the gain of one Newton step from the identity, which needs no fit for a draw
+    /// either (`class_floor.rs`). One class against the rest is fitted anew for each draw; with
+    /// many scores there are fewer draws, and from 2^22 scores on there is no test.
     pub fn run_classes(&self, predictions: &Predictions<'_>) -> Result<Improvement<ClassMap>, Error> {
         self.check()?;
         let options = &self.recalibrate;
@@ -118,7 +118,8 @@ impl Classes<'_> {
         if matches!(map.formula, ClassFormula::OneVsRest { .. }) {
             return self.one_vs_rest_floor(gain, n_resamples, random_state);
         }
-        // Of the temperature, of which an ensemble's weights are hardly more where nothing is wrong.
+        // Of the temperature, of which an ensemble's weights are hardly more where nothing is
+        // wrong.
         let loss = |slope: f64| all.derivatives(slope / self.scores.unit).2;
         let value = loss(1.0) - loss(map.slope);
         Ok(Some(Draws::new(&self.scores, all).floor(value, n_resamples, random_state)))

@@ -170,8 +170,9 @@ impl Labelled {
             if !decrement.is_finite() {
                 return None;
             }
-            // f is self-concordant, so that steps of this share converge from anywhere and stay where
-            // it is finite; that is more than the simplex, so weights may be negative on the way.
+            // f is self-concordant, so that steps of this share converge from anywhere and stay
+            // where it is finite; that is more than the simplex, so weights may be negative on the
+            // way.
             let share = if decrement > 0.25 { 1.0 / (1.0 + decrement) } else { 1.0 };
             let step = [step[0], step[1], -step[0] - step[1]].map(|step| share * step);
             weights = std::array::from_fn(|j| weights[j] + step[j]);
