@@ -11,8 +11,8 @@ const WIDE: usize = 2;
 const LANES: usize = 4;
 
 dispatched! {
-    /// Adds Σ_r a_ri b_rj to `out[i n + j]` for panels of m and n columns. With `lower` only where j
-    /// is at most about i: the rest of a symmetric matrix is left as it is.
+    /// Adds Σ_r a_ri b_rj to `out[i n + j]` for panels of m and n columns. With `lower` only where
+    /// j is at most about i: the rest of a symmetric matrix is left as it is.
     pub(crate) fn add_products / add_products_portable(a: &[f64], b: &[f64], out: &mut [f64], lower: bool) {
         let (m, n) = (a.len() / PANEL, b.len() / PANEL);
         let mut i = 0;

@@ -176,15 +176,12 @@ impl ClassMap {
         }
     }
 
-    /// The log-loss of a label, for a row of scores, which are lost. Exact where a probability
-    /// rounds to 0.
-    pub(crate) fn loss(&self, row: &mut [f64], form: Form, label: usize, room: &mut Vec<f64>) -> f64 {
+    /// The log-loss of a label, for a row of raw scores or logarithms of probabilities, which are
+    /// lost. Exact where a probability rounds to 0.
+    pub(crate) fn loss(&self, row: &mut [f64], label: usize, room: &mut Vec<f64>) -> f64 {
         if matches!(self.formula, ClassFormula::Ensemble { .. } | ClassFormula::OneVsRest { .. }) {
-            self.apply_to(row, form, room);
+            self.apply_to(row, Form::Logits, room);
             return -row[label].ln();
-        }
-        if form == Form::Probabilities {
-            row.iter_mut().for_each(|p| *p = p.max(self.clip).ln());
         }
         let slope = self.predictors(row, room);
         let loss = softmax_loss(row, slope, label);

@@ -259,16 +259,16 @@ impl Recalibrate {
     /// is minimised over the scales, the biases and the matrix of softmax(scale · g + bias), where
     /// g = log((1 - e) softmax(β l) + e / k) with e = 1 / (n_eff + 1). The default ridge is k; the
     /// one scale of the bias-corrected temperature has none. With a ridge of 0, g is l, and the
-    /// biases and the columns of the matrix sum to 0, since softmax does not see their sums. A class
-    /// that no row has gets the mean of the other classes' parameters. Temperature has no ridge
-    /// unless one is set, and a mixture with 1 / k ([`mixture`](Self::mixture)) for more than two
-    /// classes. [`Method`] has the formulas, [`Fit::parameters`] the parameters in the order of
+    /// biases and the columns of the matrix sum to 0, since softmax does not see their sums. A
+    /// class that no row has gets the mean of the other classes' parameters. Temperature has no
+    /// ridge unless one is set, and a mixture with 1 / k ([`mixture`](Self::mixture)) for more than
+    /// two classes. [`Method`] has the formulas, [`Fit::parameters`] the parameters in the order of
     /// classes.
     ///
     /// # Cost
     /// Temperature: 8 to 12 passes over the scores, which are read in place in their own precision;
-    /// probabilities are copied as logarithms once. Scalings: a copy of the scores in doubles, 10 to
-    /// 20 passes and 2 to 5 Hessians of n d² / 2 products for d parameters. With more than 600
+    /// probabilities are copied as logarithms once. Scalings: a copy of the scores in doubles, 10
+    /// to 20 passes and 2 to 5 Hessians of n d² / 2 products for d parameters. With more than 600
     /// parameters there are products with the Hessian only. Up to 250 parameters have standard
     /// errors, which take the first slope as given.
     ///
@@ -300,11 +300,8 @@ impl Recalibrate {
     pub fn fit_classes(&self, predictions: &Predictions<'_>) -> Result<Fit<ClassMap>, Error> {
         self.check()?;
         self.check_classes(predictions)?;
-        let classes = Classes::new(self, predictions);
+        let classes = Classes::new(self, predictions)?;
         let rows = classes.chosen(&|_| true);
-        if !(rows.total > 0.0) {
-            return Err(Error::ZeroWeights { n_rows: classes.scores.len() as u64 });
-        }
         let found = classes.fit(&rows, Detail::Errors)?;
         Ok(classes.report(&rows, found))
     }
@@ -365,11 +362,14 @@ pub(crate) struct ClassFit {
 }
 
 impl<'a> Classes<'a> {
-    pub(crate) fn new(options: &'a Recalibrate, predictions: &'a Predictions<'a>) -> Self {
+    pub(crate) fn new(options: &'a Recalibrate, predictions: &'a Predictions<'a>) -> Result<Self, Error> {
         let scores = predictions.class_scores(options.clip);
+        if !(0..scores.len()).any(|index| scores.weight(index) > 0.0) {
+            return Err(Error::ZeroWeights { n_rows: scores.len() as u64 });
+        }
         let is_scaling = matches!(options.method, Method::BiasCorrectedTemperature | Method::Vector | Method::Matrix);
         let panel = is_scaling.then(|| Panel::new(&scores));
-        Classes { options, predictions, scores, panel }
+        Ok(Classes { options, predictions, scores, panel })
     }
 
     pub(crate) fn chosen<'c>(&'c self, is_chosen: &'c (dyn Fn(usize) -> bool + Sync)) -> Chosen<'c> {
@@ -417,21 +417,6 @@ impl<'a> Classes<'a> {
             spread: found.as_ref().map(spread),
             map,
         })
-    }
-
-    /// The log-loss of each row after a map.
-    pub(crate) fn losses(&self, map: &ClassMap) -> Vec<f64> {
-        let (k, form) = (self.scores.n_classes(), self.predictions.form());
-        let chunks = parallel::map_chunks(self.scores.len(), (parallel::CHUNK / k).max(1), |range| {
-            let (mut row, mut room) = (vec![0.0; k], Vec::new());
-            let mut losses = Vec::with_capacity(range.len());
-            for index in range {
-                self.predictions.read_row(index, &mut row);
-                losses.push(map.loss(&mut row, form, self.scores.labels[index] as usize, &mut room));
-            }
-            losses
-        });
-        chunks.concat()
     }
 
     /// What users see of a fit.

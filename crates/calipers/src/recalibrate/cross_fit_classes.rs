@@ -30,31 +30,28 @@ impl CrossFit {
     /// The test draws labels from the predicted probabilities. Temperature scaling sees labels only
     /// through the mean distance of their scores from the largest ones, so no draw needs a fit of
     /// its own: the gain is a function of that mean, which is computed at 41 slopes and
-    /// interpolated; ensembles are tested by their temperature. Vector and matrix scaling are tested
-    /// by the gain of one Newton step from the identity, which needs no fit for a draw either
-    /// (`class_floor.rs`). One class against the rest is fitted anew for each draw; with many scores
-    /// there are fewer draws, and from 2^22 scores on there is no test.
+    /// interpolated; ensembles are tested by their temperature. Vector and matrix scaling are
+    /// tested by the gain of one Newton step from the identity, which needs no fit for a draw
+    /// either (`class_floor.rs`). One class against the rest is fitted anew for each draw; with
+    /// many scores there are fewer draws, and from 2^22 scores on there is no test.
     pub fn run_classes(&self, predictions: &Predictions<'_>) -> Result<Improvement<ClassMap>, Error> {
         self.check()?;
         let options = &self.recalibrate;
         options.check_classes(predictions)?;
-        let classes = Classes::new(options, predictions);
+        let classes = Classes::new(options, predictions)?;
         let scores = &classes.scores;
         let all = classes.chosen(&|_| true);
-        if !(all.total > 0.0) {
-            return Err(Error::ZeroWeights { n_rows: scores.len() as u64 });
-        }
         let n_folds = self.folds_of(all.n as usize)?;
         let found = classes.fit(&all, Detail::Errors)?;
         let (map, spread) = (found.map.clone(), found.spread);
         let folds = folds_of_rows(scores, n_folds);
-        let own = changes(&classes, &map);
+        let own = changes(scores, &map);
         let mut held_out = vec![0.0; scores.len()];
         let mut maps = Vec::with_capacity(n_folds);
         for fold in 0..n_folds {
             let is_training = |index: usize| folds[index] != fold as u32;
             let of_fold = classes.fit(&classes.chosen(&is_training), Detail::MapOnly)?.map;
-            let changes = changes(&classes, &of_fold);
+            let changes = changes(scores, &of_fold);
             (0..scores.len()).filter(|index| !is_training(*index)).for_each(|index| held_out[index] = changes[index]);
             maps.push(of_fold);
         }
@@ -178,7 +175,8 @@ impl Classes<'_> {
         if matches!(map.formula, ClassFormula::OneVsRest { .. }) {
             return self.one_vs_rest_floor(gain, n_resamples, random_state);
         }
-        // Of the temperature, of which an ensemble's weights are hardly more where nothing is wrong.
+        // Of the temperature, of which an ensemble's weights are hardly more where nothing is
+        // wrong.
         let loss = |slope: f64| all.derivatives(slope / self.scores.unit).2;
         let value = loss(1.0) - loss(map.slope);
         Ok(Some(Draws::new(&self.scores, all).floor(value, n_resamples, random_state)))
@@ -215,9 +213,24 @@ pub(crate) fn changes(classes: &Classes<'_>, map: &ClassMap) -> Vec<f64> {
     let mixed = |loss: f64| if map.mixture == 0.0 { loss } else { -((1.0 - map.mixture) * (-loss).exp() + equal).ln() };
     let after: Vec<f64> = match map.formula {
         ClassFormula::Slope => losses(map.slope).into_iter().map(mixed).collect(),
-        _ => classes.losses(map),
+        _ => losses_of(scores, map),
     };
     after.into_iter().zip(losses(1.0)).map(|(after, before)| after - before).collect()
+}
+
+/// The log-loss of each row after a map of any kind; probabilities are taken as their logarithms.
+pub(crate) fn losses_of(scores: &ClassScores<'_>, map: &ClassMap) -> Vec<f64> {
+    let k = scores.n_classes();
+    let chunks = parallel::map_chunks(scores.len(), (parallel::CHUNK / k).max(1), |range| {
+        let (mut row, mut room) = (vec![0.0; k], Vec::new());
+        let mut losses = Vec::with_capacity(range.len());
+        for index in range {
+            scores.read_row(index, &mut row);
+            losses.push(map.loss(&mut row, scores.labels[index] as usize, &mut room));
+        }
+        losses
+    });
+    chunks.concat()
 }
 
 /// A sum that the order of rows does not change.

@@ -105,10 +105,12 @@ impl Labelled {
     }
 
     fn certified(&self, weights: [f64; 3]) -> Option<([f64; 3], f64)> {
+        let ratios = self.ratios(&weights);
         // Sums are off by a few units of rounding.
-        let gap = self.ratios(&weights).into_iter().fold(0.0, f64::max) - 1.0 + 16.0 * f64::EPSILON;
-        // NaN fails.
-        (gap <= SMALL_GAP).then_some((weights, gap.max(0.0)))
+        let gap = ratios.into_iter().fold(0.0, f64::max) - 1.0 + 16.0 * f64::EPSILON;
+        // Not finite where the weights give a label the probability 0.
+        let is_near = ratios.iter().all(|ratio| ratio.is_finite()) && gap <= SMALL_GAP;
+        is_near.then_some((weights, gap.max(0.0)))
     }
 
     /// The least point between two corners, where the derivative changes its sign between them.
@@ -168,8 +170,9 @@ impl Labelled {
             if !decrement.is_finite() {
                 return None;
             }
-            // f is self-concordant, so that steps of this share converge from anywhere and stay where
-            // it is finite; that is more than the simplex, so weights may be negative on the way.
+            // f is self-concordant, so that steps of this share converge from anywhere and stay
+            // where it is finite; that is more than the simplex, so weights may be negative on the
+            // way.
             let share = if decrement > 0.25 { 1.0 / (1.0 + decrement) } else { 1.0 };
             let step = [step[0], step[1], -step[0] - step[1]].map(|step| share * step);
             weights = std::array::from_fn(|j| weights[j] + step[j]);

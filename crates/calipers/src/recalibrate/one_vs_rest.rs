@@ -2,6 +2,7 @@
 
 use super::class_map::{ClassFormula, ClassMap};
 use super::classes::{Chosen, ClassFit, Classes, Detail};
+use super::cross_fit_classes::{losses_of, sum_in_any_order};
 use super::drawn::GainFloor;
 use super::fit::Parameter;
 use super::linear::Design;
@@ -47,7 +48,7 @@ impl Classes<'_> {
                 maps.push(BinaryMap { clip: options.clip, ..BinaryMap::identity() });
                 continue;
             }
-            let ordered = Ordered::new(&self.predictions.one_class(class)?, options.clip, options.counts)?;
+            let ordered = options.ordered(&self.predictions.one_class(class)?)?;
             let atoms = ordered.pooled(|place| (rows.is_chosen)(ordered.rows[place].index as usize));
             let design = Design::new(options.method, &atoms);
             let fitted = options.fit_atoms(&design, &atoms)?;
@@ -67,10 +68,10 @@ impl Classes<'_> {
         }
         fit.map.formula = ClassFormula::OneVsRest { maps };
         if detail == Detail::Errors {
-            let losses = self.losses(&fit.map);
+            let losses = losses_of(&self.scores, &fit.map);
             let chosen = (0..losses.len()).filter(|index| (rows.is_chosen)(*index));
             let parts = chosen.map(|index| self.scores.weight(index) * losses[index]);
-            fit.log_loss_after = super::cross_fit_classes::sum_in_any_order(parts) / rows.total;
+            fit.log_loss_after = sum_in_any_order(parts) / rows.total;
         }
         Ok(fit)
     }
@@ -86,9 +87,8 @@ impl Classes<'_> {
         if n * k > MOST_SCORES {
             return Ok(None);
         }
-        let views: Result<Vec<Ordered>, Error> = (0..k)
-            .map(|class| Ordered::new(&self.predictions.one_class(class)?, self.options.clip, self.options.counts))
-            .collect();
+        let views: Result<Vec<Ordered>, Error> =
+            (0..k).map(|class| self.options.ordered(&self.predictions.one_class(class)?)).collect();
         let redrawn = Redrawn { classes: self, views: views?, before: self.probabilities_before() };
         let n_draws = n_resamples.min(FEWEST_DRAWS.max((MOST_DRAWN / (n * k)) as u64));
         watch::expect_draws(n_draws);

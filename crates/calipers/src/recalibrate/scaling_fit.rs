@@ -5,13 +5,13 @@
 //! # A Hessian of a place nearby
 //! The last steps use the Hessian of an earlier place. Let w be the way from there in its norm and
 //! τ = ρ |w|. By step 2 of the proof the Hessian changes by a factor between e^-τ and e^τ on the
-//! way, so δ and ρ of the last place are at most e^(τ/2) times those in the norm of the earlier one.
-//! If τ is above 1/10 the Hessian is computed anew.
+//! way, so δ and ρ of the last place are at most e^(τ/2) times those in the norm of the earlier
+//! one. If τ is above 1/10 the Hessian is computed anew.
 //!
 //! # The distance without a factor
-//! With conjugate gradients the gap is Σ g_j² / (4 λ_j) by strong convexity. Let v be the way to the
-//! minimum. Then Σ λ_j v_j² is at most the gap, and v' H v <= (Σ |v_j| √H_jj)² <= gap Σ H_jj / λ_j
-//! by Cauchy's inequality, twice: the distance follows from the diagonal of H.
+//! With conjugate gradients the gap is Σ g_j² / (4 λ_j) by strong convexity. Let v be the way to
+//! the minimum. Then Σ λ_j v_j² is at most the gap, and v' H v <= (Σ |v_j| √H_jj)² <= gap Σ H_jj /
+//! λ_j by Cauchy's inequality, twice: the distance follows from the diagonal of H.
 
 use super::newton::{FitBound, NotFound, dot};
 use super::scaling::{At, Scaling, Shape};
