@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! Recalibrate -> fit          -> Fit<BinaryMap>   map, parameters with standard errors, bound, notes
-//!             -> fit_classes  -> Fit<ClassMap>    temperature of any number of classes
+//!             -> fit_classes  -> Fit<ClassMap>    the same for rows of classes
 //! TemperatureSketch -> update, merge, fit         temperature in one pass over rows in many places
 //! CrossFit    -> run          -> Improvement      gain on new rows with an interval, and a verdict
-//!             -> run_classes                      the same for a temperature of classes
+//!             -> run_classes                      the same for rows of classes
 //! ```
 //!
 //! A map is a small value: a [`Method`] with its parameters, a [`Spline`], a [`Table`] or
@@ -65,12 +65,14 @@
 //! cell. [`Note::FromCells`] has the bound and the width of the cells.
 
 mod bins;
+mod class_floor;
 mod class_map;
 mod class_rows;
 mod classes;
 mod cross_fit;
 mod cross_fit_classes;
 mod drawn;
+mod ensemble;
 mod fit;
 mod folds;
 mod formula;
@@ -81,6 +83,7 @@ mod linear;
 mod map;
 mod method;
 mod newton;
+mod one_vs_rest;
 mod options;
 mod panel;
 mod rows;

@@ -1,6 +1,7 @@
 //! Recalibration: golden values, a slow solver of its own, hard inputs and the verdict.
 
 mod bins;
+mod class_hard_inputs;
 mod classes;
 mod fixtures;
 mod golden;
