@@ -96,7 +96,7 @@ fn rounding(n_classes: usize) -> f64 {
 /// # Accuracy
 /// [`FitBound`] has what is proven, which falls with the fifth power of the range of the
 /// recalibrated scores: far below a standard error for ranges up to 10. Measured against
-/// [`fit_classes`](super::Recalibrate::fit_classes) the slope is within 1e-7 of itself.
+/// [`fit_classes`](super::Recalibrate::fit_classes) the slope is within 1e-6 of itself.
 ///
 /// # Example
 /// ```
