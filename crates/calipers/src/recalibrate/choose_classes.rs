@@ -40,7 +40,7 @@ impl Choose {
         let before = identity.fit_classes(predictions)?;
         let n_rows = before.n as usize;
         Error::require(self.n_folds <= n_rows, "n_folds", format!("at most {n_rows}"), self.n_folds)?;
-        let classes = Classes::new(&identity, predictions);
+        let classes = Classes::new(&identity, predictions)?;
         let scores = &classes.scores;
         let folds = folds_of_rows(scores, self.n_folds);
         let weights: Vec<f64> = (0..scores.len()).map(|index| scores.weight(index)).collect();
@@ -143,7 +143,7 @@ impl Trials for ClassTrials<'_> {
 
     fn fit(&self, options: &Recalibrate, of: &(dyn Fn(u32) -> bool + Sync)) -> Result<ClassMap, Error> {
         options.check_classes(self.classes.predictions)?;
-        let classes = Classes::new(options, self.classes.predictions);
+        let classes = Classes::new(options, self.classes.predictions)?;
         let is_chosen = |index: usize| of(self.folds[index]);
         Ok(classes.fit(&classes.chosen(&is_chosen), Detail::MapOnly)?.map)
     }

@@ -45,13 +45,13 @@ impl CrossFit {
         let found = classes.fit(&all, Detail::Errors)?;
         let (map, spread) = (found.map.clone(), found.spread);
         let folds = folds_of_rows(scores, n_folds);
-        let own = changes(scores, &map);
+        let own = changes(&classes, &map);
         let mut held_out = vec![0.0; scores.len()];
         let mut maps = Vec::with_capacity(n_folds);
         for fold in 0..n_folds {
             let is_training = |index: usize| folds[index] != fold as u32;
             let of_fold = classes.fit(&classes.chosen(&is_training), Detail::MapOnly)?.map;
-            let changes = changes(scores, &of_fold);
+            let changes = changes(&classes, &of_fold);
             (0..scores.len()).filter(|index| !is_training(*index)).for_each(|index| held_out[index] = changes[index]);
             maps.push(of_fold);
         }

@@ -137,7 +137,7 @@ impl HeldOut<'_, ClassMap> {
         let (k, own) = (self.map.n_classes, predictions.n_classes());
         Error::require(own == k, "rows", format!("of {k} classes, as those that the map was fitted to"), own)?;
         let options = Recalibrate { method: Method::Identity, clip: self.map.clip, ..Recalibrate::default() };
-        let classes = Classes::new(&options, predictions);
+        let classes = Classes::new(&options, predictions)?;
         let scores = &classes.scores;
         let weights: Vec<f64> = (0..scores.len()).map(|index| scores.weight(index)).collect();
         let total = sum_in_any_order(weights.iter().copied());

@@ -4,7 +4,6 @@ use super::class_map::{ClassFormula, ClassMap};
 use super::classes::{Chosen, ClassFit, Classes, Detail};
 use super::cross_fit_classes::{losses_of, sum_in_any_order};
 use super::drawn::GainFloor;
-use super::fit::Parameter;
 use super::linear::Design;
 use super::map::BinaryMap;
 use super::newton::FitBound;
@@ -54,13 +53,8 @@ impl Classes<'_> {
             let fitted = options.fit_atoms(&design, &atoms)?;
             fit.effective_parameters += fitted.effective_parameters;
             if let Some(formula) = fitted.formula.as_ref().filter(|_| detail == Detail::Errors) {
-                let covariance = formula.factor.sandwich(&formula.scatter(&design, &atoms));
-                let names = options.method.parameter_names().iter().zip(&fitted.map.parameters).enumerate();
-                fit.parameters.extend(names.map(|(place, (name, value))| {
-                    let free = formula.free.iter().position(|&free| free == place);
-                    let standard_error = free.map(|at| covariance.get(at, at).max(0.0).sqrt());
-                    Parameter { name, value: *value, standard_error }
-                }));
+                let covariance = fitted.covariance(&formula.scatter(&design, &atoms));
+                fit.parameters.extend(fitted.parameters(&covariance));
                 fit.bound.standard_errors = fit.bound.standard_errors.max(formula.bound.standard_errors);
                 fit.bound.nats = fit.bound.nats.max(formula.bound.nats);
             }
