@@ -1,7 +1,9 @@
 //! The choice of a method, what is left after recalibration, and maps on held-out rows.
 
 use calipers::population::{Family, Truth};
-use calipers::recalibrate::{BinaryMap, Choice, Choose, CrossFit, HeldOut, Improvement, Method, Recalibrate, Verdict};
+use calipers::recalibrate::{
+    BinaryMap, Choice, Choose, CrossFit, Decompose, HeldOut, Improvement, Method, Recalibrate, Verdict,
+};
 use calipers::{Assess, Input, LsEce, ProperScore, Sample};
 
 use crate::fixtures::{binary, classes};
