@@ -22,8 +22,8 @@ use crate::setters::setters;
 /// # Definition
 /// The gain is the mean log-loss before less that after. The map is fixed, so rows are independent
 /// given the map, and the interval is plain: the gain plus or minus z standard errors of the mean
-/// of paired differences, by rows or by clusters. [`CrossFit`](super::CrossFit) is for the rows that a
-/// map is fitted to, and needs more than that.
+/// of paired differences, by rows or by clusters. [`CrossFit`](super::CrossFit) is for the rows
+/// that a map is fitted to, and needs more than that.
 ///
 /// # Assumptions
 /// Independent rows or clusters, none of which the map or the model was fitted to. With a few dozen
