@@ -53,6 +53,7 @@ mod newton;
 mod options;
 mod rows;
 mod slope;
+mod sql;
 mod table;
 
 pub use classes::ClassMap;
@@ -65,4 +66,5 @@ pub use map::BinaryMap;
 pub use method::Method;
 pub use newton::FitBound;
 pub use options::Recalibrate;
+pub use sql::{Dialect, SqlInput};
 pub use table::{Between, Table};
