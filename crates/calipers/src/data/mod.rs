@@ -23,6 +23,7 @@ mod top_label;
 pub use binary::{BinaryView, Rows, Scale};
 pub(crate) use checks::KINDS;
 pub use checks::{InputReport, Invalid, Tally};
+pub(crate) use class_rows::log_odds_of;
 use columns::Coded;
 pub use columns::{Floats, Labels, PositiveLabel};
 pub use distributions::{Distribution, Distributions};

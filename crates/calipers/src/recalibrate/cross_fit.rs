@@ -89,7 +89,7 @@ impl CrossFit {
         };
         let clusters = sample.resolved_clusters()?;
         let options = &self.recalibrate;
-        let ordered = Ordered::new(view, options.clip, options.counts)?;
+        let ordered = options.ordered(view)?;
         let (fit, fitted) = options.fit_ordered(view, &ordered, clusters.as_ref())?;
         let atoms = ordered.pooled(|_| true);
         self.improvement(view, &ordered, clusters.as_ref(), &atoms, fit, &fitted)
@@ -173,7 +173,7 @@ impl CrossFit {
     fn held_out(&self, ordered: &Ordered, folds: &[u32], n_folds: usize) -> Result<Vec<f64>, Error> {
         let changes = parallel::map(n_folds, |fold| {
             let training = ordered.pooled(|place| folds[place] != fold as u32);
-            let design = Design::new(self.recalibrate.method, training.atoms.iter().map(|atom| atom.h));
+            let design = Design::new(self.recalibrate.method, &training);
             let map = self.recalibrate.fit_atoms(&design, &training)?.map;
             let places = (0..ordered.rows.len()).filter(|place| folds[*place] == fold as u32);
             let change = |place: usize| {
