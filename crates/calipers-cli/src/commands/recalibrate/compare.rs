@@ -48,8 +48,12 @@ pub(super) struct CompareArgs {
 
 /// The methods that are compared unless some are named.
 fn methods(n_classes: usize) -> Vec<Method> {
-    let of_classes = [Method::Identity, Method::Temperature];
-    if n_classes > 2 { of_classes.to_vec() } else { Method::ALL.to_vec() }
+    let of_classes =
+        |method: &Method| matches!(method, Method::Identity | Method::Temperature) || method.is_of_classes();
+    Method::ALL
+        .into_iter()
+        .filter(|method| if n_classes > 2 { of_classes(method) } else { !method.is_of_classes() })
+        .collect()
 }
 
 pub(super) fn run(args: &CompareArgs, screen: &Screen) -> Result<String> {

@@ -2,21 +2,23 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
-use calipers::recalibrate::Label;
+use anyhow::{Context, Result, bail};
+use calipers::recalibrate::{Label, MapFile, Method};
 use clap::Args;
+use serde_json::Value;
 
 use super::method::{MapArgs, Requested, requested};
 use super::model::{self, Model};
 use super::table;
 use crate::args::significance::ResampleArgs;
 use crate::args::{InputArgs, OutputArgs};
-use crate::dataset::files;
+use crate::dataset::files::{self, InputFile};
 use crate::dataset::formats::extension;
+use crate::dataset::sketches::Sketches;
 use crate::output::Output;
 use crate::progress;
-use crate::render::json;
 use crate::render::screen::Screen;
+use crate::render::{json, number};
 
 /// Fit a map to predictions with outcomes, and write it as JSON
 ///
@@ -47,14 +49,64 @@ pub(super) struct FitArgs {
     outcome: OutputArgs,
 }
 
+/// The only file, if it is a sketch.
+fn of_sketch(args: &FitArgs) -> Result<Option<InputFile>> {
+    // Standard input is read once, and rows are the likelier content.
+    if args.input.files.iter().any(|name| files::is_standard_input(name)) {
+        return Ok(None);
+    }
+    let mut files = args.input.open_files()?;
+    let one = if files.len() == 1 { files.pop() } else { None };
+    Ok(one.filter(InputFile::is_sketch))
+}
+
+/// A sketch has no folds: there is a map, and no verdict.
+fn from_sketch(args: &FitArgs, file: &InputFile, output: &Output, screen: &Screen) -> Result<String> {
+    if args.resample.cluster.is_some() {
+        bail!("--cluster needs the rows, which a sketch does not have");
+    }
+    let method = match args.method {
+        Requested::Auto => Method::Beta,
+        Requested::Named(method) => method,
+    };
+    let sketch = Sketches::open(file).with_context(|| file.shown())?.all;
+    let fit = args.map.recalibrate(method).fit(&sketch).with_context(|| file.shown())?;
+    let map = MapFile::new(fit.map.clone()).fit(&fit);
+    output.write(map.to_json().as_bytes())?;
+    if args.outcome.json {
+        return Ok(json::document([
+            ("file", args.output.display().to_string().into()),
+            ("from", file.name.display().to_string().into()),
+            ("prob", Value::Null),
+            ("fingerprint", map.map.fingerprint().into()),
+            ("result", Value::Null),
+            ("input", json::input(&fit.input)),
+        ]));
+    }
+    let [before, after] = [fit.log_loss_before, fit.log_loss_after].map(number::significant);
+    let mut text = screen.prose(&format!(
+        "Log-loss of the rows of the sketch goes from {before} to {after}. Whether the map helps on new rows cannot be \
+         told from a sketch: measure it with calipers recalibrate compare --map {}.\n",
+        args.output.display()
+    ));
+    text += &format!("\n{}\n", table::of_fitted(&fit.parameters).draw(screen));
+    let notes: String = fit.notes.iter().map(|note| format!("{note}\n")).collect();
+    Ok(text + &screen.notes(&format!("{notes}{}: {}, {} rows\n", args.output.display(), method.name(), fit.n)))
+}
+
 pub(super) fn run(args: &FitArgs, screen: &Screen) -> Result<String> {
     args.resample.check()?;
     args.outcome.start_threads()?;
     if extension(&args.output) != "json" {
         bail!("{}: a map is JSON; name the file .json", args.output.display());
     }
-    files::reject_overwriting(&args.output, &args.input.open_files()?)?;
+    if !args.input.files.iter().any(|name| files::is_standard_input(name)) {
+        files::reject_overwriting(&args.output, &args.input.open_files()?)?;
+    }
     let output = Output::new(&args.output)?;
+    if let Some(sketch) = of_sketch(args)? {
+        return from_sketch(args, &sketch, &output, screen);
+    }
     let model = Model::open(&args.input, args.resample.cluster.as_deref(), "recalibrate fit")?;
     let predictions = model.predictions()?;
     let waiting = progress::waiting();

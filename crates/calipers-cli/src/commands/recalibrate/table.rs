@@ -1,6 +1,6 @@
 //! Maps and gains for people and for programs.
 
-use calipers::recalibrate::{GainInterval, Verdict};
+use calipers::recalibrate::{GainInterval, Parameter, Verdict};
 
 use serde_json::{Value, json};
 
@@ -17,13 +17,16 @@ pub(super) fn of_fit(found: &Found, written: &str, screen: &Screen) -> String {
     text += &left_out::painted(&left_out, screen);
     text += "\n";
     if !found.parameters.is_empty() {
-        let errors = found.parameters.iter().map(|parameter| parameter.standard_error);
-        text += &of_parameters(found.parameters.iter().map(|parameter| (parameter.name, parameter.value)), errors)
-            .draw(screen);
+        text += &of_fitted(&found.parameters).draw(screen);
         text += "\n";
     }
     let notes: String = found.notes.iter().map(|note| format!("{note}\n")).collect();
     text + &screen.notes(&(notes + written))
+}
+
+pub(super) fn of_fitted(parameters: &[Parameter]) -> Grid {
+    let errors = parameters.iter().map(|parameter| parameter.standard_error);
+    of_parameters(parameters.iter().map(|parameter| (parameter.name, parameter.value)), errors)
 }
 
 pub(super) fn of_parameters<'a>(

@@ -17,7 +17,7 @@ use object::{Object, error};
 pub use records::{FitRecord, GainRecord};
 use text::{Json, Text};
 
-use super::classes::ClassMap;
+use super::class_map::ClassMap;
 use super::map::BinaryMap;
 use super::method::Method;
 use crate::Error;
