@@ -34,6 +34,13 @@ const CASES: &[(&str, &str)] = &[
     ("sketch", "sketch breast_cancer.csv --prob mlp --by size_group -o groups.parquet"),
     ("merge", "merge groups.parquet -o all.parquet"),
     ("measure-sketch", "measure all.parquet --sigma 0.5"),
+    ("recalibrate-fit", "recalibrate fit breast_cancer.csv --prob naive_bayes --n-resamples 50 -o map.json"),
+    (
+        "recalibrate-compare",
+        "recalibrate compare breast_cancer.csv --prob naive_bayes --method temperature --method beta --n-resamples 50",
+    ),
+    ("recalibrate-check", "recalibrate check breast_cancer.csv --prob naive_bayes --map map.json --n-resamples 50"),
+    ("recalibrate-show", "recalibrate show map.json"),
     ("study", "study two-point --out pages --quick"),
     ("study-list", "study"),
     ("inspect", "inspect breast_cancer.csv digits_mlp.npz all.parquet"),

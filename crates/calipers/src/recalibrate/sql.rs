@@ -98,7 +98,7 @@ fn number(value: f64) -> String {
 }
 
 fn sigma(u: &str) -> String {
-    format!("exp(5e-1 * ({u} - abs({u}))) / (1e0 + exp(-abs({u})))")
+    format!("(exp(5e-1 * ({u} - abs({u}))) / (1e0 + exp(-abs({u}))))")
 }
 
 fn table_sql(table: &Table, h: &str) -> String {
@@ -124,5 +124,5 @@ fn table_sql(table: &Table, h: &str) -> String {
     let arms: Vec<String> = arms.filter(|arm| !arm.is_empty()).collect();
     let last = number(value[last]);
     // Without this, what is null would be taken for the last value.
-    format!("CASE WHEN {h} IS NULL THEN NULL\n  {}\n  ELSE {last} END", arms.join("\n  "))
+    format!("(CASE WHEN {h} IS NULL THEN NULL\n  {}\n  ELSE {last} END)", arms.join("\n  "))
 }

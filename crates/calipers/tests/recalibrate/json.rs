@@ -1,7 +1,11 @@
 //! Maps as files: the same bits after a round trip, and an error for everything that is no map.
 
+use std::path::{Path, PathBuf};
+
 use calipers::Input;
-use calipers::recalibrate::{BinaryMap, ClassMap, CrossFit, Label, Map, MapFile, Method, Recalibrate};
+use calipers::recalibrate::{
+    Between, BinaryMap, ClassMap, CrossFit, Dialect, Label, Map, MapFile, Method, Recalibrate, SqlInput,
+};
 
 use crate::fixtures;
 
@@ -199,8 +203,8 @@ fn tables_that_are_no_map_are_errors() {
         with(&text, "table", &format!("{{\"between\": \"line\", \"at\": {at}, \"value\": {value}}}"))
     };
     let cases = [
-        (table("[]", "[]"), "\"table.at\" and \"table.value\" must be as many, and at least 1, got 0 and 0"),
-        (table("[0.0, 1.0]", "[0.5]"), "\"table.at\" and \"table.value\" must be as many, and at least 1, got 2 and 1"),
+        (table("[]", "[]"), "\"table.at\" must have 1 numbers at least, got 0"),
+        (table("[0.0, 1.0]", "[0.5]"), "\"table.value\" must have 2 entries, got 1"),
         (table("[0.0, 0.0]", "[0.5, 0.5]"), "\"table.at[1]\" must be above 0, got 0"),
         (table("[1.0, 0.0]", "[0.5, 0.5]"), "\"table.at[1]\" must be above 1, got 0"),
         (table("[0.0, 1.0]", "[0.5, 0.25]"), "\"table.value[1]\" must be at least 0.5, got 0.25"),
@@ -225,5 +229,83 @@ fn a_map_of_the_other_kind_is_an_error() {
     let error = error_of(&classes, "\"classes\": 3", "\"classes\": 4");
     assert!(error.starts_with("\"check.input[0]\" must be a list of 4 numbers, got ["), "{error}");
     let error = error_of(&classes, "\"method\": \"identity\"", "\"method\": \"platt\"");
-    assert_eq!(error, "\"method\" must be \"identity\" or \"temperature\" for rows of classes, got \"platt\"");
+    assert_eq!(error, "\"parameters.maps\" is missing");
+    let error = error_of(&BinaryMap::identity().to_json(), "\"method\": \"identity\"", "\"method\": \"vector\"");
+    assert_eq!(error, "\"method\" must be of a binary outcome here, got \"vector\"");
+}
+
+/// Files in `fixtures/maps`, which other languages read, too.
+fn golden() -> Vec<(String, MapFile)> {
+    let fixture = fixtures::binary();
+    let predictions = fixture.plain();
+    let view = predictions.binary().unwrap();
+    let mut all = Vec::new();
+    for method in Method::ALL {
+        if let Ok(fit) = Recalibrate::new(method).fit(&view) {
+            all.push((method.name().to_owned(), MapFile::new(fit.map.clone()).fit(&fit)));
+        }
+    }
+    let steps = Recalibrate::new(Method::Isotonic).between(Between::Step).mixture(0.01).fit(&view).unwrap();
+    all.push(("isotonic_steps".to_owned(), MapFile::new(steps.map.clone()).fit(&steps)));
+    let (scores, labels) = fixtures::classes();
+    let predictions = Input::logits(&scores, &labels).classes(3).check().unwrap();
+    for method in Method::ALL {
+        if let Ok(fit) = Recalibrate::new(method).fit_classes(&predictions) {
+            let names = ["cat", "dog", "fox"].map(|name| Label::Text(name.to_owned()));
+            let file = MapFile::new(fit.map.clone()).fit(&fit).labels(names.to_vec());
+            all.push((format!("classes_{}", method.name()), file));
+        }
+    }
+    assert!(all.len() >= 14, "{}", all.len());
+    all
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/maps")
+}
+
+/// A file without the version of calipers.
+fn versionless(text: &str) -> String {
+    text.lines().filter(|line| !line.starts_with("  \"calipers\": ")).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn files_of_an_earlier_version_are_read_to_the_same_map() {
+    let update = std::env::var_os("CALIPERS_UPDATE").is_some();
+    let mut expressions = serde_json::Map::new();
+    for (name, file) in golden() {
+        let path = folder().join(format!("{name}.json"));
+        if update {
+            std::fs::write(&path, file.to_json()).unwrap();
+        }
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let read = MapFile::from_json(&text).unwrap();
+        assert_eq!(versionless(&read.to_json()), versionless(&text), "{name}");
+        if let Map::Binary(map) = &read.map {
+            let sql = SqlInput::ALL.map(|input| (input.name().to_owned(), map.to_sql("x", input, Dialect::Ansi)));
+            let sql = sql.into_iter().filter_map(|(input, sql)| Some((input, sql.ok()?.into())));
+            expressions.insert(name, serde_json::Value::Object(sql.collect()));
+        }
+    }
+    let path = folder().join("expressions.sql.json");
+    let text = format!("{:#}\n", serde_json::Value::Object(expressions));
+    if update {
+        std::fs::write(&path, &text).unwrap();
+    }
+    // python/tests/test_map_format.py runs them.
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+}
+
+#[test]
+fn expressions_quote_names_and_need_a_formula_or_a_table() {
+    let map = BinaryMap::identity();
+    let ansi = map.to_sql("a \"b\"", SqlInput::Logit, Dialect::Ansi).unwrap();
+    assert!(ansi.contains("\"a \"\"b\"\"\""), "{ansi}");
+    let spark = map.to_sql("a`b", SqlInput::Logit, Dialect::Spark).unwrap();
+    assert!(spark.contains("`a``b`"), "{spark}");
+    let fixture = fixtures::binary();
+    let fit = Recalibrate::new(Method::VennAbers).fit(&fixture.plain().binary().unwrap()).unwrap();
+    let error = fit.map.to_sql("p", SqlInput::Logit, Dialect::Ansi).unwrap_err().to_string();
+    assert!(error.starts_with("method must be a formula or a table with one value at each knot"), "{error}");
+    assert!(error.ends_with("got \"venn_abers\""), "{error}");
 }

@@ -90,6 +90,8 @@ struct Written {
 pub(super) fn run(args: &ApplyArgs) -> Result<String> {
     args.check()?;
     args.outcome.start_threads()?;
+    // Before anything is read; delimited text may turn out to have other delimiters.
+    RowFormat::of(&args.output, None)?;
     let map = map_file::read(&args.map)?.map;
     let mut inputs = args.input.open_files()?;
     files::reject_overwriting(&args.output, &inputs)?;

@@ -58,11 +58,12 @@ impl From<GainInterval> for Ends {
 /// `[+0.012, +0.034]`.
 pub(super) fn interval(interval: &Ends) -> String {
     let decimals = decimals(interval);
-    format!("[{:+.decimals$}, {:+.decimals$}]", interval.lower, interval.upper)
+    // Adding 0 turns -0 into 0.
+    format!("[{:+.decimals$}, {:+.decimals$}]", interval.lower + 0.0, interval.upper + 0.0)
 }
 
 pub(super) fn gain(gain: f64, interval: &Ends) -> String {
-    format!("{gain:+.*}", decimals(interval))
+    format!("{:+.*}", decimals(interval), gain + 0.0)
 }
 
 pub(super) fn decimals(interval: &Ends) -> usize {
