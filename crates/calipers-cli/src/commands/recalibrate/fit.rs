@@ -24,7 +24,8 @@ use crate::render::{json, number};
 ///
 /// Use rows that the model was not trained on, such as a validation set. The verdict says whether
 /// the map helps on new rows: the gain is measured on rows that are held out in turn, and its
-/// interval takes the error of the fitted map into account. The map is written whatever the verdict.
+/// interval takes the error of the fitted map into account. The map is written whatever the
+/// verdict.
 #[derive(Debug, Args)]
 #[command(mut_arg("by", |by| by.hide(true)), after_help = include_str!("../help/recalibrate_fit.txt"))]
 pub(super) struct FitArgs {

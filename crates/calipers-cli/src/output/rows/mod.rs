@@ -18,7 +18,8 @@ use crate::output::cannot_write;
 
 /// A file of rows while it is written.
 pub(crate) trait RowWriter {
-    /// Further rows, all with the same columns; `new` are the places of those that the command made.
+    /// Further rows, all with the same columns; `new` are the places of those that the command
+    /// made.
     fn write(&mut self, rows: &RecordBatch, new: &[usize]) -> Result<()>;
 
     fn finish(self: Box<Self>) -> Result<()>;

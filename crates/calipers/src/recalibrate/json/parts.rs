@@ -224,19 +224,20 @@ fn read_spline(object: &Object<'_>) -> Result<Spline, Error> {
 fn read_classes(object: &Object<'_>, method: Method, n_classes: usize) -> Result<ClassMap, Error> {
     let parameters = object.object("parameters")?;
     let (bias, before) = ("bias", "mixture_before");
+    let has = |key: &str| parameters.get(key).is_some();
     let formula = match method {
         Method::Identity | Method::Temperature => ClassFormula::Slope,
-        Method::BiasCorrectedTemperature | Method::Vector => ClassFormula::Vector {
+        _ if has("scale") => ClassFormula::Vector {
             mixture_before: read_mixture(&parameters, before)?,
             scale: read_some(&parameters, "scale", n_classes)?,
             bias: read_some(&parameters, bias, n_classes)?,
         },
-        Method::Matrix => ClassFormula::Matrix {
+        _ if has("matrix") => ClassFormula::Matrix {
             mixture_before: read_mixture(&parameters, before)?,
             matrix: read_some(&parameters, "matrix", n_classes.saturating_mul(n_classes))?,
             bias: read_some(&parameters, bias, n_classes)?,
         },
-        Method::EnsembleTemperature => {
+        _ if has("weights") => {
             let weights = read_shares(&parameters, "weights", 3)?;
             let total: f64 = weights.iter().sum();
             let ([first, second, third], true) = (&weights[..], (total - 1.0).abs() <= 1e-9) else {
