@@ -19,7 +19,7 @@ fn rows() -> String {
         let logit = 8.0 * (u - 0.5);
         let truth = 1.0 / (1.0 + (-0.5 * logit).exp());
         let outcome = u8::from((row as f64 * 0.414_213_562_373_095).fract() < truth);
-        format!("{outcome},{:.17},00{row},\"a, {row}\",{}\n", 1.0 / (1.0 + (-logit).exp()), row % 2 == 0)
+        format!("{outcome},{:.17},00{row},\"a, {row}\",{}\n", 1.0 / (1.0 + (-logit).exp()), row.is_multiple_of(2))
     };
     "label,prob,id,name,flag\n".to_owned() + &(0..400).map(row).collect::<String>()
 }
@@ -182,7 +182,7 @@ fn a_column_for_each_class_gets_a_column_for_each_class() {
         let u = |k: usize| ((row * 7 + k * 13) % 31) as f64 / 31.0 + 0.05;
         let p: Vec<f64> = (0..3).map(|k| u(k) / (u(0) + u(1) + u(2))).collect();
         let top = (0..3).max_by(|a, b| p[*a].total_cmp(&p[*b])).unwrap();
-        let label = if row % 4 == 0 { row / 4 % 3 } else { top };
+        let label = if row.is_multiple_of(4) { row / 4 % 3 } else { top };
         format!("{},{},{},{}\n", ["cat", "dog", "fox"][label], p[0], p[1], p[2])
     };
     let csv = folder.write("rows.csv", "label,p_cat,p_dog,p_fox\n".to_owned() + &(0..300).map(row).collect::<String>());
