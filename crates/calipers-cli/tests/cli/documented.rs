@@ -8,7 +8,25 @@ use crate::support::{Folder, Run, calipers, succeed};
 
 /// The verbs, as `calipers --help` lists them.
 fn verbs() -> Vec<String> {
-    let help = succeed(&["--help"]);
+    listed(&[])
+}
+
+/// The verbs, and the steps of those that have some.
+fn verbs_and_steps() -> Vec<String> {
+    let steps = |verb: &String| match succeed(&[verb, "--help"]).contains("\nCommands:\n") {
+        true => listed(&[verb]).iter().map(|step| format!("{verb} {step}")).collect(),
+        false => Vec::new(),
+    };
+    verbs().into_iter().flat_map(|verb| [vec![verb.clone()], steps(&verb)].concat()).collect()
+}
+
+fn help_of(verb: &str) -> String {
+    succeed(&verb.split(' ').chain(["--help"]).collect::<Vec<&str>>())
+}
+
+/// What a help lists as commands.
+fn listed(of: &[&str]) -> Vec<String> {
+    let help = succeed(&[of, &["--help"]].concat());
     let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
     // What goes on in a further line is indented further.
     let lines = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
@@ -19,15 +37,16 @@ fn verbs() -> Vec<String> {
 fn the_help_of_every_verb_is_on_its_page() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md");
     let mut page = std::fs::read_to_string(&path).unwrap();
-    let verbs = verbs();
-    assert!(verbs.len() >= 11, "{verbs:?}");
+    let verbs = verbs_and_steps();
+    assert!(verbs.len() >= 16, "{verbs:?}");
     let mut stale = Vec::new();
     for verb in &verbs {
-        assert!(page.contains(&format!("\n## {verb}\n")), "docs/cli.md has no section on {verb}");
+        let level = if verb.contains(' ') { "###" } else { "##" };
+        assert!(page.contains(&format!("\n{level} {verb}\n")), "docs/cli.md has no section on {verb}");
         let start = format!("```console\n$ calipers {verb} --help\n");
         let after = page.split_once(&start).unwrap_or_else(|| panic!("docs/cli.md has no help of {verb}")).1;
         let documented = after.split_once("```\n").unwrap().0;
-        let help = tidy(&succeed(&[verb, "--help"]));
+        let help = tidy(&help_of(verb));
         if documented != help {
             stale.push(verb.clone());
             page = page.replacen(&format!("{start}{documented}"), &format!("{start}{help}"), 1);
@@ -48,8 +67,8 @@ fn tidy(help: &str) -> String {
 
 #[test]
 fn every_help_has_an_example() {
-    for verb in verbs() {
-        let help = succeed(&[&verb, "--help"]);
+    for verb in verbs_and_steps() {
+        let help = help_of(&verb);
         assert!(help.contains("\nExample") && help.contains(&format!("\n  calipers {verb}")), "{verb}: {help}");
         assert!(help.lines().all(|line| line.chars().count() <= 100), "{verb}: {help}");
     }
@@ -61,8 +80,8 @@ fn examples_in_help_print_what_help_shows() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let place = format!("{}/", folder.path("").display()).replace("//", "/");
     let mut n_run = 0;
-    for verb in verbs() {
-        let help = tidy(&succeed(&[&verb, "--help"])).replace("/tmp/", &place);
+    for verb in verbs_and_steps() {
+        let help = tidy(&help_of(&verb)).replace("/tmp/", &place);
         let Some((_, rest)) = help.split_once("\nExample:\n  $ calipers ") else { continue };
         let example = rest.split("\n\n").next().unwrap();
         let (line, expected) = example.split_once('\n').unwrap();

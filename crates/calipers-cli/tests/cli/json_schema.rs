@@ -184,6 +184,16 @@ fn every_key_is_documented_and_every_documented_key_is_printed() {
     run("sketch", &["merge", "groups.parquet", "-o", "all.parquet"]);
     run("measure", &["measure", "groups.parquet"]);
     run("measure", &["measure", "breast_cancer.csv", "breast_cancer.csv", "--prob", "mlp", "--together"]);
+    let of_answers = ["answers.csv", "--prob", "prob"];
+    let map = ["--map", "map.json"];
+    let recalibrate = |step: &str, more: &[&str]| {
+        run(&format!("recalibrate {step}"), &[&["recalibrate", step], &of_answers[..], more].concat());
+    };
+    recalibrate("fit", &[&["-o", "map.json"], &quick[..]].concat());
+    recalibrate("apply", &[&["-o", "out.csv"], &map[..]].concat());
+    recalibrate("compare", &["--method", "platt", "--method", "vector", "--n-resamples", "50"]);
+    recalibrate("compare", &[&map[..], &quick].concat());
+    recalibrate("check", &[&map[..], &quick].concat());
     run("study", &["study"]);
     run("study", &["study", "two-point", "--out", "pages", "--quick"]);
     run("inspect", &["inspect", "answers.csv", "digits_mlp.npz", "groups.parquet"]);

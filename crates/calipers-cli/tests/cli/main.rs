@@ -20,6 +20,7 @@ mod measure;
 mod measures;
 mod option_names;
 mod real_files;
+mod recalibrate;
 mod refusals;
 mod report;
 mod sketch_rows;

@@ -9,6 +9,7 @@
 //! HeldOut     -> run          -> HeldOutGain      what a map gains on rows of another file
 //! Choose      -> run          -> Choice           the method that these rows support, or none
 //! Decompose   -> run          -> Decomposition    what of a proper score is miscalibration
+//! Map, MapFile                                    a map as JSON, with its fit and its gain
 //! ```
 //!
 //! A map is a small value: a [`Method`] with its parameters, a [`Spline`], a [`Table`] or
@@ -86,6 +87,7 @@ mod from_sketch;
 mod gain;
 mod held_out;
 mod improvement;
+mod json;
 mod left;
 mod linear;
 mod map;
@@ -101,6 +103,7 @@ mod scaling_map;
 mod slope;
 mod smoothing;
 mod spline;
+mod sql;
 mod table;
 mod temperature_sketch;
 mod venn_abers;
@@ -113,12 +116,14 @@ pub use drawn::GainFloor;
 pub use fit::{Band, Fit, Note, Parameter};
 pub use held_out::{HeldOut, HeldOutGain};
 pub use improvement::{GainInterval, Improvement, Verdict};
+pub use json::{FitRecord, GainRecord, Label, Map, MapFile};
 pub use left::Left;
 pub use map::BinaryMap;
 pub use method::Method;
 pub use newton::FitBound;
 pub use options::Recalibrate;
 pub use spline::Spline;
+pub use sql::{Dialect, SqlInput};
 pub use table::{Between, Table};
 pub use temperature_sketch::TemperatureSketch;
 pub use venn_abers::VennAbers;

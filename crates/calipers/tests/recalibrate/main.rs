@@ -7,6 +7,7 @@ mod classes;
 mod fixtures;
 mod golden;
 mod hard_inputs;
+mod json;
 mod oracle;
 mod properties;
 mod scalings;

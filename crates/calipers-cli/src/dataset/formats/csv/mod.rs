@@ -85,7 +85,7 @@ impl TextFormat for Csv {
                     .map_err(|_| anyhow!("column {} in line {line} is not UTF-8", names[place]))?;
                 let role = stream.wanted[index].1;
                 let number = match role {
-                    Role::Groups => cell.into(),
+                    Role::Groups | Role::Kept { as_text: true } => cell.into(),
                     Role::Probabilities => self.dialect.probability(cell),
                     _ => self.dialect.number(cell),
                 };
