@@ -17,6 +17,7 @@ mod inference;
 mod measures;
 mod options;
 mod pool;
+mod recalibration;
 mod report;
 mod results;
 mod simulation;
@@ -41,6 +42,7 @@ mod _core {
         inference::{assess, compare},
         measures::measures,
         pool::{set_threads, set_threads_here},
+        recalibration::{Recalibration, improvement, recalibration_methods},
         report::{report, report_of_sketches},
         simulation::{families, simulate_coverage, simulate_measures, simulate_rejections},
         sketch::Sketch,

@@ -1,0 +1,424 @@
+"""Recalibration maps: fitted to rows, applied to new ones, and kept in files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers import _core
+from calipers._arrays import ArrayLike
+from calipers._assess import Clusters
+from calipers._curve import points
+from calipers._documented import documented
+from calipers._errors import coded_error
+from calipers._inputs import Between, Columns, cluster_column, score_column
+from calipers._predictions import Outcomes, Predictions, Probabilities, Rows, check_keywords, read, split
+from calipers._result import Result, html_table, html_text, plain
+from calipers._row_options import MAP_DEFAULTS, ROW_DEFAULTS, FitOptions, RecalibrateOptions, Unpack
+
+if TYPE_CHECKING:
+    from calipers._core import _FitFacts
+
+R = TypeVar("R", bound="Recalibrator")
+
+# Maps with more parameters than this print the first of them.
+MOST_PARAMETERS_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class FitBound(Result):
+    """How far a fit is from the optimum of its objective at most: numerical, not statistical.
+
+    Attributes
+    ----------
+    standard_errors : float
+        Distance of the parameters from the optimum, in their own standard errors.
+    nats : float
+        By how much the objective, a mean log-loss, is above its minimum.
+    """
+
+    standard_errors: float
+    nats: float
+
+
+@dataclass(frozen=True, eq=False)
+class RecalibrationCurve(Result):
+    """A recalibration map as a curve, with a band.
+
+    Attributes
+    ----------
+    probabilities : array
+        Where the map was evaluated.
+    values : array
+        The recalibrated probabilities there.
+    lower, upper : array or None
+        The band: pointwise intervals for the values that infinitely many rows would give. None for
+        a map that is a table, whose uncertainty is not normal.
+    level : float
+        Level of the band.
+    """
+
+    probabilities: NDArray[np.float64]
+    values: NDArray[np.float64]
+    lower: NDArray[np.float64] | None
+    upper: NDArray[np.float64] | None
+    level: float
+
+
+@documented
+class Recalibrator:
+    """A map that repairs probabilities: fitted to rows with outcomes, then applied to new rows.
+
+    Use it where `improvement` says that recalibration helps. Fit it to rows that the model was not
+    trained on. Formulas minimise the mean log-loss with a ridge toward the identity:
+
+        J(θ) = Σ ω log-loss(θ) + (ridge / n) |θ - identity|²
+
+    with ω the weights over their sum. Every fit proves how far it is from the minimum at most
+    (``bound``). What has no finite solution is an error, and never the identity in its place.
+
+    Attributes
+    ----------
+    method, ridge, mixture, clip, between, counts, from_logits
+        The options, as they were given.
+
+    Raises
+    ------
+    CalipersError
+        For invalid options, when `fit` is called.
+
+    References
+    ----------
+    Cox, "Two further applications of a model for binary regression", Biometrika 45, 1958 and Platt
+    1999 (logistic); Kull, Silva Filho, Flach, "Beta calibration", AISTATS 2017; Guo, Pleiss, Sun,
+    Weinberger, "On calibration of modern neural networks", ICML 2017 (temperature).
+
+    Examples
+    --------
+    A forecast of 3/4 came true in two of three cases, one of 1/4 in one of three:
+
+    >>> import calipers as cal
+    >>> y, p = [1, 1, 0, 1, 0, 0], [0.75, 0.75, 0.75, 0.25, 0.25, 0.25]
+    >>> recalibrator = cal.Recalibrator("temperature").fit(y, p)
+    >>> recalibrator.predict_proba([0.75, 0.25, 0.9]).round(6).tolist()
+    [0.666667, 0.333333, 0.8]
+    >>> recalibrator
+    Recalibrator: temperature, fitted to 6 rows
+      slope     0.63093 ± 0.788068
+      log-loss  0.653946 before, 0.636514 after (in sample)
+      Few rows of the rarer outcome (3): 0 % of the information comes from the ridge.
+      The number of different scores is 2: the map is known there, and a guess between them.
+    """
+
+    def __init__(
+        self,
+        method: str = "auto",
+        *,
+        ridge: float | None = None,
+        mixture: float | None = None,
+        clip: float = 1e-12,
+        between: Between = "line",
+        counts: bool = False,
+        from_logits: bool = False,
+    ) -> None:
+        self.method = method
+        self.ridge = ridge
+        self.mixture = mixture
+        self.clip = clip
+        self.between = between
+        self.counts = counts
+        self.from_logits = from_logits
+        self._held: _core.Recalibration | None = None
+        self._classes: list[str] | None = None
+
+    @documented
+    def fit(
+        self: R,
+        y_true: Outcomes,
+        y_prob: Probabilities = None,
+        *,
+        cluster: Clusters = None,
+        **rows: Unpack[FitOptions],
+    ) -> R:
+        """Fits the map to rows, in place of any former fit.
+
+        Returns
+        -------
+        Recalibrator
+            Itself.
+        """
+        return self._fit(self._rows(Recalibrator.fit, y_true, y_prob, rows), cluster)
+
+    def predict_proba(self, y_prob: ArrayLike, *, sum_tolerance: float = 1e-3) -> NDArray[np.float64]:
+        """Recalibrated probabilities of new rows, in the shape of those that are given.
+
+        Parameters
+        ----------
+        y_prob : array-like of shape (n,), (n, 2) or (n, k)
+            Probabilities of outcome 1 or of each class, or raw scores if the recalibrator has
+            `from_logits`. A map of a binary outcome takes one or two columns.
+        sum_tolerance : float
+            How far the sum of a row of class probabilities may be from 1.
+
+        Returns
+        -------
+        array of shape (n,), (n, 2) or (n, k)
+            Doubles. Equal rows get equal values, whatever stands beside them.
+        """
+        held = self._map()
+        scores, missing = score_column(y_prob, self.from_logits)
+        # The core checks rows with their labels; any will do here.
+        labels = np.zeros(len(scores), np.uint8)
+        columns = Columns(labels, None, None, scores, None, None, missing, None)
+        options = {**ROW_DEFAULTS, "from_logits": self.from_logits, "sum_tolerance": sum_tolerance}
+        return held.apply(columns, options).reshape(scores.shape)
+
+    def transform(self, y_prob: ArrayLike, *, sum_tolerance: float = 1e-3) -> NDArray[np.float64]:
+        """The same as `predict_proba`.
+
+        Parameters
+        ----------
+        y_prob : array-like of shape (n,), (n, 2) or (n, k)
+            Probabilities, or raw scores if the recalibrator has `from_logits`.
+        sum_tolerance : float
+            How far the sum of a row of class probabilities may be from 1.
+        """
+        return self.predict_proba(y_prob, sum_tolerance=sum_tolerance)
+
+    def curve(self, at: ArrayLike | None = None, *, level: float = 0.95) -> RecalibrationCurve:
+        """The map of a binary outcome as a curve, with a pointwise band by the delta method.
+
+        Parameters
+        ----------
+        at : array-like of shape (m,), optional
+            Probabilities, also if the recalibrator has `from_logits`; 201 equally spaced ones
+            unless given.
+        level : float
+            Level of the band: each interval holds its value in a share `level` of samples, all
+            together in fewer.
+        """
+        return RecalibrationCurve._of(self._map().curve(points(at), level))
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether there is a map."""
+        return self._held is not None
+
+    @property
+    def chosen(self) -> str:
+        """The family of the fitted map: `method`, or what "auto" has chosen."""
+        return self._facts()["method"]
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes the map is for; 2 for a binary outcome."""
+        return self._map().n_classes()
+
+    @property
+    def classes(self) -> list[str] | None:
+        """The names of the classes, in the order of the columns; None where labels are numbers."""
+        return self._classes
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The parameters of the map by their names; none of a map that is a table."""
+        return self._facts()["parameters"]
+
+    @property
+    def standard_errors(self) -> dict[str, float | None]:
+        """Standard errors of the parameters, by the sandwich formula.
+
+        None where a constraint holds the parameter.
+        """
+        return self._facts()["standard_errors"]
+
+    @property
+    def bound(self) -> FitBound:
+        """How far the parameters are from the optimum at most; 0 for tables, which are exact."""
+        return FitBound._of(self._facts()["bound"])
+
+    @property
+    def log_loss_before(self) -> float:
+        """Mean log-loss of the fitted rows before recalibration."""
+        return self._facts()["log_loss_before"]
+
+    @property
+    def log_loss_after(self) -> float:
+        """Mean log-loss of the fitted rows after recalibration.
+
+        This is in sample, so it is lower than that of new rows; `improvement` estimates the latter.
+        """
+        return self._facts()["log_loss_after"]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know about the fit, in sentences."""
+        return tuple(self._facts()["notes"])
+
+    @property
+    def n(self) -> int:
+        """Rows that it was fitted to."""
+        return self._facts()["n"]
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Rows that ``invalid="count"`` left out, by kind."""
+        return self._facts()["left_out"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options and all that is known about the fit as plain Python objects."""
+        options = {**self._options(), "from_logits": self.from_logits}
+        return {**options, "fit": None if self._held is None else plain(dict(self._facts()))}
+
+    def _options(self) -> dict[str, Any]:
+        """Those of the map."""
+        return {name: getattr(self, name) for name in ("method", *MAP_DEFAULTS)}
+
+    def _rows(self, function: Any, y_true: Outcomes, y_prob: Probabilities, rows: Mapping[str, object]) -> Rows:
+        """The rows of a call of `function`, which must be of the scale that this one is for."""
+        if not isinstance(y_true, Predictions):
+            check_keywords(function, rows)
+            found = Rows(y_true, cast("ArrayLike", y_prob), {**rows, "from_logits": self.from_logits})
+        else:
+            found = read(function, y_true, y_prob, rows)
+            theirs = found.options["from_logits"]
+            if theirs != self.from_logits:
+                text = f"from_logits must be that of the Predictions, {theirs}, got {self.from_logits}"
+                raise coded_error("invalid_setting", text)
+        return of_all_classes(found)
+
+    def _fit(self: R, rows: Rows, cluster: Clusters) -> R:
+        held = rows.ask(_core.Recalibration.fit, **self._options(), cluster=cluster_column(cluster))
+        return self._fitted(held, rows)
+
+    def _fitted(self: R, held: _core.Recalibration, rows: Rows) -> R:
+        self._held = held
+        names = rows.options["classes"]
+        self._classes = names if isinstance(names, list) else None
+        return self
+
+    def _map(self) -> _core.Recalibration:
+        if self._held is None:
+            raise coded_error("not_fitted", "the Recalibrator must be fitted first: call fit(y_true, y_prob)")
+        return self._held
+
+    def _facts(self) -> _FitFacts:
+        return self._map().facts()
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """What is below the first line of a printed recalibrator."""
+        facts = self._facts()
+        shown = list(facts["parameters"].items())
+        lines = [
+            (name, f"{value:.6g}" + ("" if error is None else f" ± {error:.6g}"))
+            for (name, value), error in zip(shown, facts["standard_errors"].values(), strict=True)
+        ][:MOST_PARAMETERS_SHOWN]
+        if len(shown) > len(lines):
+            lines.append(("...", f"{len(shown) - len(lines):,} more in .parameters"))
+        losses = f"{facts['log_loss_before']:.6g} before, {facts['log_loss_after']:.6g} after (in sample)"
+        return [*lines, ("log-loss", losses)]
+
+    def _title(self) -> str:
+        facts = self._facts()
+        chosen = facts["method"] if self.method == facts["method"] else f"{facts['method']} ({self.method})"
+        return f"Recalibrator: {chosen}, fitted to {facts['n']:,} rows"
+
+    def __repr__(self) -> str:
+        if self._held is None:
+            return f"Recalibrator({self.method!r}), not fitted"
+        lines = self._lines()
+        width = max(len(name) for name, _ in lines)
+        return "\n".join(
+            [self._title(), *(f"  {name:<{width}}  {text}" for name, text in lines), *(f"  {x}" for x in self.notes)]
+        )
+
+    def _repr_html_(self) -> str:
+        if self._held is None:
+            return html_text(repr(self))
+        notes = html_text("\n".join(self.notes)) if self.notes else ""
+        return html_text(self._title()) + html_table((), self._lines()) + notes
+
+
+def of_all_classes(rows: Rows) -> Rows:
+    """The same rows for a function of all classes together, or of a binary outcome."""
+    return rows._with(options={**rows.options, "multiclass": None, "ties": "first"})
+
+
+def prepared(function: Any, given: Mapping[str, Any]) -> tuple[Recalibrator, Rows]:
+    """What a call of `function` fits, and the rows; `given` is ``locals()`` where it begins."""
+    of_rows, of_map = split(function, given["options"])
+    rows = of_all_classes(read(function, given["y_true"], given["y_prob"], of_rows))
+    return Recalibrator(given["method"], **of_map, from_logits=bool(rows.options["from_logits"])), rows
+
+
+@documented
+def recalibrate(
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
+    *,
+    method: str = "auto",
+    cluster: Clusters = None,
+    **options: Unpack[RecalibrateOptions],
+) -> Recalibrator:
+    """A `Recalibrator` that is fitted to these rows.
+
+    Use it for a map in one line. `improvement` says whether it helps, and returns the same map.
+
+    Returns
+    -------
+    Recalibrator
+        Fitted.
+
+    References
+    ----------
+    Those of `Recalibrator`.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> y, p = [1, 1, 0, 1, 0, 0], [0.75, 0.75, 0.75, 0.25, 0.25, 0.25]
+    >>> cal.recalibrate(y, p, method="temperature").parameters
+    {'slope': 0.6309297535714...}
+    """
+    recalibrator, read_rows = prepared(recalibrate, locals())
+    return recalibrator._fit(read_rows, cluster)
+
+
+class RecalibrationMethod(NamedTuple):
+    """A family of recalibration maps.
+
+    Attributes
+    ----------
+    name : str
+        What `method` takes.
+    parameters : tuple of str
+        The names of its parameters for a binary outcome.
+    is_table : bool
+        Whether it is a table of values rather than a formula.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    is_table: bool
+
+
+@documented
+def recalibration_methods() -> list[RecalibrationMethod]:
+    """Every family of maps that `method` of `Recalibrator` takes, besides "auto".
+
+    Returns
+    -------
+    list of RecalibrationMethod
+        Named tuples ``(name, parameters, is_table)``, the simplest first.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> [each.name for each in cal.recalibration_methods()][:3]
+    ['identity', 'shift', 'temperature']
+    """
+    return [RecalibrationMethod(name, tuple(own), table) for name, own, table in _core.recalibration_methods()]

@@ -1,0 +1,299 @@
+"""Recalibration maps through Python: golden values, shapes, dtypes, errors, and files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import calipers as cal
+import numpy as np
+import pytest
+from cases import Doubles
+from numpy.typing import NDArray
+
+# Fixtures of whole numbers, so that every language makes the same doubles. The values were made by
+# solvers that share no code with calipers.
+ROW = np.arange(400)
+K = (37 * ROW) % 101 - 50
+H: Doubles = K / 16
+Y = (97 * (128 + np.where(K < 0, K, 2 * K)) > 256 * ((61 * ROW + 17) % 97)).astype(np.int64)
+P: Doubles = 1 / (1 + np.exp(-H))
+W = 1 + ROW % 3
+
+J = np.arange(300)
+Z = np.stack([(29 * J) % 83 - 41, (47 * J + 11) % 89 - 44, (53 * J + 5) % 79 - 39], axis=1)
+NOISE = np.stack([(71 * J + 13) % 127 - 63, (59 * J + 29) % 131 - 65, (67 * J + 41) % 113 - 56], axis=1)
+LABELS = (Z + NOISE + np.stack([0 * J, Z[:, 0] // 4 + 6, 0 * J - 10], axis=1)).argmax(axis=1)
+SCORES: Doubles = Z / 16
+CLASSES: Doubles = np.exp(SCORES) / np.exp(SCORES).sum(axis=1, keepdims=True)
+
+
+def log_loss(y: NDArray[Any], p: Doubles) -> float:
+    rows = p[np.arange(len(y)), y] if p.ndim == 2 else np.where(y == 1, p, 1 - p)
+    return float(-np.log(rows).mean())
+
+
+def test_fixtures_are_those_of_the_golden_values() -> None:
+    assert Y.sum() == 219 and W.sum() == 799 and (W * Y).sum() == 436
+    assert Y[:20].tolist() == [1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 1]
+    assert np.bincount(LABELS).tolist() == [102, 116, 82]
+    assert LABELS[:20].tolist() == [2, 2, 2, 1, 2, 0, 1, 1, 1, 1, 1, 2, 0, 1, 0, 1, 2, 0, 1, 0]
+
+
+BINARY = [
+    ("shift", {}, {"shift": 0.334130145257}, 0.715668111219),
+    ("temperature", {}, {"slope": 0.406516440395}, 0.631883903029),
+    ("platt", {"ridge": 0}, {"slope": 0.411418849259, "intercept": 0.219038405859}, 0.626638341740),
+    ("platt", {}, {"slope": 0.419952469054, "intercept": 0.210461716938}, 0.626672166416),
+    ("beta", {"ridge": 0.0}, {"a": 0.264060700866, "b": 0.567673675708, "c": -0.085319324463}, 0.625881657473),
+    ("beta", {}, {"a": 0.314795884284, "b": 0.550130229857, "c": -0.013393470644}, 0.626021304992),
+    ("isotonic", {"mixture": 0.0}, {}, 0.616883349862),
+    ("isotonic", {}, {}, 0.616896437286),
+]
+WEIGHTED = [
+    ("temperature", {}, {"slope": 0.425958458460}, 0.626838108238),
+    ("platt", {"ridge": 0}, {"slope": 0.430782293657, "intercept": 0.213560510838}, 0.621903184600),
+    ("platt", {}, {"slope": 0.440622455551, "intercept": 0.203770867172}, 0.621947031889),
+    ("beta", {}, {"a": 0.341304659206, "b": 0.567990699767, "c": -0.009038409645}, 0.621349779174),
+    ("beta", {"counts": True}, {"a": 0.315880225103, "b": 0.571484054732, "c": -0.039345007343}, 0.621216366606),
+]
+
+
+@pytest.mark.parametrize(("method", "options", "parameters", "after"), BINARY)
+@pytest.mark.parametrize("from_logits", [False, True])
+def test_golden_values_of_binary_maps(
+    method: str, options: dict[str, Any], parameters: dict[str, float], after: float, from_logits: bool
+) -> None:
+    scores = H if from_logits else P
+    found = cal.Recalibrator(method, **options, from_logits=from_logits).fit(Y, scores)
+    assert found.parameters == pytest.approx(parameters, abs=1e-10)
+    assert found.log_loss_before == pytest.approx(0.723760622332, abs=1e-11)
+    assert found.log_loss_after == pytest.approx(after, abs=1e-11)
+    assert log_loss(Y, found.predict_proba(scores)) == pytest.approx(after, abs=1e-11)
+    assert found.bound.standard_errors < 1e-8 and found.chosen == method and found.n == 400
+
+
+@pytest.mark.parametrize(("method", "options", "parameters", "after"), WEIGHTED)
+def test_golden_values_with_weights(
+    method: str, options: dict[str, Any], parameters: dict[str, float], after: float
+) -> None:
+    found = cal.recalibrate(Y, P, method=method, sample_weight=W, **options)
+    assert found.parameters == pytest.approx(parameters, abs=1e-10)
+    assert found.log_loss_after == pytest.approx(after, abs=1e-11)
+
+
+def test_standard_errors_are_those_of_the_sandwich() -> None:
+    found = cal.recalibrate(Y, P, method="platt", ridge=0)
+    assert found.standard_errors == pytest.approx({"slope": 0.00375258**0.5, "intercept": 0.0114988**0.5}, rel=1e-5)
+
+
+@pytest.mark.parametrize("from_logits", [False, True])
+def test_golden_values_of_a_temperature_of_classes(from_logits: bool) -> None:
+    scores = SCORES if from_logits else CLASSES
+    found = cal.Recalibrator("temperature", mixture=0, from_logits=from_logits).fit(LABELS, scores)
+    assert found.parameters == pytest.approx({"slope": 0.470814919031}, abs=1e-10)
+    assert found.log_loss_before == pytest.approx(1.071018197590, abs=1e-11)
+    assert log_loss(LABELS, found.predict_proba(scores)) == pytest.approx(0.959618562254, abs=1e-11)
+    mixed = cal.Recalibrator("temperature", from_logits=from_logits).fit(LABELS, scores)
+    assert mixed.log_loss_after == pytest.approx(0.959642024317, abs=1e-11)
+    weighted = cal.recalibrate(LABELS, scores, method="temperature", sample_weight=1 + J % 3, from_logits=from_logits)
+    assert weighted.parameters == pytest.approx({"slope": 0.458603038281}, abs=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64])
+@pytest.mark.parametrize("shape", [(5,), (5, 1), (5, 2)])
+def test_results_are_doubles_in_the_shape_of_the_input(dtype: Any, shape: tuple[int, ...]) -> None:
+    found = cal.recalibrate(Y, H, method="platt", from_logits=True)
+    scores = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    given = found.predict_proba(scores)
+    assert given.dtype == np.float64 and given.shape == shape
+    np.testing.assert_array_equal(given, found.predict_proba(scores.astype(np.float64)))
+    np.testing.assert_array_equal(given, found.transform(scores))
+    if shape == (5, 2):
+        np.testing.assert_allclose(given.sum(axis=1), 1, atol=1e-15)
+        logits = (scores[:, 1] - scores[:, 0]).astype(np.float64)
+        np.testing.assert_allclose(given[:, 1], found.predict_proba(logits), atol=1e-15)
+
+
+def test_two_columns_and_one_give_the_same_map() -> None:
+    one = cal.recalibrate(Y, P, method="beta")
+    two = cal.recalibrate(Y, np.stack([1 - P, P], axis=1), method="beta")
+    assert one.parameters == two.parameters and two.n_classes == 2
+
+
+def test_float32_is_read_as_the_numbers_that_it_holds() -> None:
+    single = P.astype(np.float32)
+    assert (
+        cal.recalibrate(Y, single, method="beta").parameters
+        == cal.recalibrate(Y, single.astype(np.float64), method="beta").parameters
+    )
+
+
+def test_text_labels_and_names_of_classes() -> None:
+    names = np.array(["ant", "bee", "cat"])
+    found = cal.recalibrate(names[LABELS].tolist(), CLASSES, method="temperature")
+    assert found.classes == ["ant", "bee", "cat"] and found.n_classes == 3
+    assert found.parameters == cal.recalibrate(LABELS, CLASSES, method="temperature").parameters
+    words = np.where(Y == 1, "yes", "no").tolist()
+    assert cal.recalibrate(words, P, method="platt").parameters == cal.recalibrate(Y, P, method="platt").parameters
+    flipped = cal.recalibrate(words, 1 - P, method="platt", pos_label="no")
+    assert flipped.parameters["slope"] == pytest.approx(cal.recalibrate(Y, P, method="platt").parameters["slope"])
+
+
+def test_predictions_stand_for_rows() -> None:
+    rows = cal.Predictions(Y, H, from_logits=True, sample_weight=W)
+    direct = cal.recalibrate(Y, P, method="platt", sample_weight=W)
+    found = cal.recalibrate(rows, method="platt")
+    assert found.parameters == pytest.approx(direct.parameters, abs=1e-12) and found.from_logits
+    assert cal.Recalibrator("platt", from_logits=True).fit(rows).parameters == found.parameters
+    with pytest.raises(cal.CalipersError, match="from_logits must be that of the Predictions, True, got False"):
+        cal.Recalibrator("platt").fit(rows)
+
+
+def test_clusters_change_standard_errors_alone() -> None:
+    alone = cal.recalibrate(Y, P, method="platt")
+    clustered = cal.recalibrate(Y, P, method="platt", cluster=ROW // 20)
+    assert clustered.parameters == alone.parameters
+    assert clustered.standard_errors != alone.standard_errors
+
+
+def test_a_curve_has_its_band() -> None:
+    found = cal.recalibrate(Y, P, method="beta")
+    curve = found.curve([0.1, 0.5, 0.9])
+    np.testing.assert_array_equal(curve.values, found.predict_proba([0.1, 0.5, 0.9]))
+    assert curve.lower is not None and curve.upper is not None
+    assert (curve.lower < curve.values).all() and (curve.values < curve.upper).all()
+    wide = found.curve([0.1, 0.5, 0.9], level=0.99)
+    assert wide.lower is not None and (wide.lower < curve.lower).all()
+    assert len(found.curve().probabilities) == 201
+    assert cal.recalibrate(Y, P, method="isotonic").curve([0.5]).lower is None
+
+
+def fitted(method: str = "beta") -> cal.Recalibrator:
+    rows = (LABELS, CLASSES) if method == "temperature" else (Y, P)
+    return cal.recalibrate(*rows, method=method)
+
+
+UNFITTED = "the Recalibrator must be fitted first: call fit(y_true, y_prob)"
+SEPARABLE = ([0, 0, 1, 1], [-2, -1, 1, 2])
+HINT = "; pass from_logits=True if these are raw scores"
+ERRORS: list[tuple[Any, str]] = [
+    (lambda: cal.Recalibrator("platt").predict_proba([0.5]), UNFITTED),
+    (lambda: cal.Recalibrator("platt").parameters, UNFITTED),
+    (
+        lambda: cal.recalibrate([1, 1], [0.5, 0.6], method="platt"),
+        "rows must be of both outcomes, got 2 rows of outcome 1",
+    ),
+    (lambda: cal.recalibrate(Y, P, method="platt", ridge=-1), "ridge must be finite and not negative, got -1"),
+    (lambda: cal.recalibrate(Y, P, method="platt", mixture=1), "mixture must be in [0, 1), got 1"),
+    (lambda: cal.recalibrate(Y, P, method="platt", clip=0), "clip must be above 0 and below 1/2, got 0"),
+    (lambda: fitted().curve([0.5], level=1), "level must be above 0 and below 1, got 1"),
+    (lambda: fitted().curve([1.5]), "at must be in [0, 1], got 1.5"),
+    (
+        lambda: fitted("temperature").predict_proba(P),
+        "columns must be those of the 3 classes that the map is for, got 1",
+    ),
+    (lambda: fitted("temperature").curve(), "curve must be of a map of a binary outcome, got one of 3 classes"),
+    (lambda: fitted().predict_proba([0.5, 1.5]), f"probability in row 1 must be in [0, 1], got 1.5{HINT}"),
+    (lambda: fitted().predict_proba([0.5, float("nan")]), "probability in row 1 must be in [0, 1], got NaN"),
+    (
+        lambda: cal.recalibrate(*SEPARABLE, method="platt", ridge=0, from_logits=True),
+        "rows must be of outcomes whose scores overlap where ridge is 0, since there is no finite slope else, "
+        "got outcome 0 up to logit -1 and outcome 1 from 1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "text"), ERRORS)
+def test_errors_have_their_text(call: Any, text: str) -> None:
+    with pytest.raises(cal.CalipersError) as raised:
+        call()
+    assert str(raised.value) == text
+
+
+def test_names_of_methods_are_those_of_the_core() -> None:
+    listed = [each.name for each in cal.recalibration_methods()]
+    with pytest.raises(cal.CalipersError, match="method must be") as raised:
+        cal.recalibrate(Y, P, method="plat")
+    assert all(f'"{name}"' in str(raised.value) for name in listed)
+    for each in cal.recalibration_methods():
+        try:
+            found = cal.recalibrate(Y, P, method=each.name)
+        except cal.CalipersError as refused:
+            assert "classes" in str(refused), each.name
+            continue
+        assert tuple(found.parameters) == each.parameters or each.parameters == ()
+
+
+def test_wrong_options_are_type_errors() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'from_logits'"):
+        cal.Recalibrator("platt").fit(Y, P, from_logits=True)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="ridge must be a number, got str"):
+        cal.recalibrate(Y, P, method="platt", ridge="much")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="y_prob beside Predictions"):
+        cal.recalibrate(cal.Predictions(Y, P), P, method="platt")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'folds'"):
+        cal.improvement(Y, P, folds=3)  # type: ignore[call-arg]
+
+
+def test_it_prints_its_parameters_and_notes() -> None:
+    assert repr(cal.Recalibrator("beta")) == "Recalibrator('beta'), not fitted"
+    text = repr(cal.recalibrate([0, 1, 0, 1], [0.1, 0.9, 0.6, 0.4], method="platt"))
+    assert text.startswith("Recalibrator: platt, fitted to 4 rows\n  slope      ")
+    assert "(in sample)" in text and "Few rows of the rarer outcome" in text
+    assert "<table>" in cal.recalibrate(Y, P, method="beta")._repr_html_()
+
+
+# The interval of a cross-fit with other folds covers the golden gain, made with folds of i mod 5.
+@pytest.mark.parametrize(("method", "gain"), [("temperature", 0.0917), ("platt", 0.0965), ("beta", 0.0969)])
+def test_improvement_says_that_it_helps(method: str, gain: float) -> None:
+    found = cal.improvement(Y, P, method=method, n_folds=5)
+    assert found.verdict == "helps" and found.is_advised
+    assert found.gain == pytest.approx(gain, abs=0.005)
+    low, high = found.interval
+    assert 0 < low < found.gain < high and found.interval.level == 0.95
+    assert found.p_value == found.floor.p_value < 0.01  # type: ignore[union-attr]
+    assert found.recalibrator.parameters == cal.recalibrate(Y, P, method=method).parameters
+    assert found.log_loss_before - found.log_loss_after == pytest.approx(found.gain)
+    assert found.n_folds == 5 and found.n == 400 and found.n_clusters is None
+    assert str(found) == found.sentence and repr(found).startswith(found.sentence)
+    assert "helps" in found.sentence
+
+
+def test_improvement_of_calibrated_rows_finds_nothing_to_fix() -> None:
+    p = np.repeat([0.2, 0.5, 0.8], 100)
+    y = np.concatenate([np.arange(100) < 20, np.arange(100) < 50, np.arange(100) < 80])
+    found = cal.improvement(y, p, method="platt")
+    assert found.verdict == "nothing to fix" and not found.is_advised
+    assert found.p_value is not None and found.p_value > 0.5
+
+
+def test_improvement_of_classes_and_of_clusters() -> None:
+    found = cal.improvement(LABELS, CLASSES, method="temperature")
+    assert found.verdict == "helps" and found.n_scores is None and found.top_class_changed == 0
+    clustered = cal.improvement(Y, P, method="platt", cluster=ROW // 20)
+    assert clustered.n_clusters == 20
+    without = cal.improvement(Y, P, method="platt", n_resamples=0)
+    assert without.floor is None and without.p_value is None
+    assert cal.improvement(Y, P, method="platt", n_folds=7).n_folds == 7
+
+
+def test_results_become_plain_objects() -> None:
+    import json
+
+    found = cal.improvement(Y, P, method="platt")
+    assert json.loads(json.dumps(found.to_dict()))["verdict"] == "helps"
+    assert json.loads(json.dumps(found.recalibrator.to_dict()))["fit"]["method"] == "platt"
+    assert json.dumps(found.recalibrator.curve().to_dict())
+
+
+def test_same_bits_for_any_order_of_rows() -> None:
+    order = np.random.default_rng(0).permutation(400)
+    found = cal.improvement(Y[order], P[order], method="beta")
+    same = cal.improvement(Y, P, method="beta")
+    assert found.to_dict() == same.to_dict()
+
+
+def test_threads_change_no_bit() -> None:
+    with cal.threads(1):
+        one = cal.improvement(LABELS, SCORES, method="temperature", from_logits=True)
+    assert one.to_dict() == cal.improvement(LABELS, SCORES, method="temperature", from_logits=True).to_dict()
