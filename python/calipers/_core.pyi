@@ -66,25 +66,36 @@ class Sketch:
 @type_check_only
 class _FitFacts(TypedDict):
     method: str
+    mixture: float
+    clip: float
     parameters: dict[str, float]
     standard_errors: dict[str, float | None]
-    bound: _Found
-    log_loss_before: float
-    log_loss_after: float
-    ridge: float
-    effective_parameters: float
+    bound: _Found | None
+    log_loss_before: float | None
+    log_loss_after: float | None
+    ridge: float | None
+    n: int | None
+    effective_n: float | None
+
+@type_check_only
+class _Remarks(TypedDict):
     notes: list[str]
-    n: int
-    effective_n: float
-    n_clipped: int
+    n_clipped: int | None
     left_out: dict[str, int]
 
 @final
 class Recalibration:
     @staticmethod
-    def fit(columns: Columns, options: Options) -> Recalibration: ...
-    def facts(self) -> _FitFacts: ...
+    def fit(columns: Columns, options: Options) -> tuple[Recalibration, _Remarks]: ...
+    @staticmethod
+    def from_json(text: str) -> Recalibration: ...
+    def to_json(self) -> str: ...
+    def fingerprint(self) -> str: ...
+    def formula(self) -> str: ...
     def n_classes(self) -> int: ...
+    def labels(self) -> list[str] | None: ...
+    def facts(self) -> _FitFacts: ...
+    def numbers(self) -> dict[str, Any] | None: ...
     def apply(self, columns: Columns, options: Options) -> NDArray[np.float64]: ...
     def curve(self, at: NDArray[np.float64], level: float) -> _Found: ...
 

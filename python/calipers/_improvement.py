@@ -184,7 +184,7 @@ class Improvement(Result):
 
 def _improvement(found: Mapping[str, Any], recalibrator: Recalibrator, settings: dict[str, Any]) -> Improvement:
     """What the core has found."""
-    others = {name: value for name, value in found.items() if name != "recalibration"}
+    others = {name: value for name, value in found.items() if name not in ("recalibration", "remarks")}
     return Improvement._of({**others, "recalibrator": recalibrator, "settings": settings})
 
 
@@ -258,6 +258,6 @@ def improvement(
     with shown(progress, "improvement") as show:
         asked = {**recalibrator._options(), **drawn, "cluster": cluster_column(cluster), "progress": show}
         found = rows.ask(_core.improvement, **asked)
-    recalibrator._fitted(found["recalibration"], rows)
+    recalibrator._fitted(found["recalibration"], found["remarks"])
     settings = {**recalibrator._options(), "from_logits": recalibrator.from_logits, **drawn}
     return _improvement(found, recalibrator, settings)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -21,7 +25,7 @@ from calipers._result import Result, html_table, html_text, plain
 from calipers._row_options import MAP_DEFAULTS, ROW_DEFAULTS, FitOptions, RecalibrateOptions, Unpack
 
 if TYPE_CHECKING:
-    from calipers._core import _FitFacts
+    from calipers._core import _FitFacts, _Remarks
 
 R = TypeVar("R", bound="Recalibrator")
 
@@ -133,7 +137,7 @@ class Recalibrator:
         self.counts = counts
         self.from_logits = from_logits
         self._held: _core.Recalibration | None = None
-        self._classes: list[str] | None = None
+        self._remarks: _Remarks = {"notes": [], "n_clipped": None, "left_out": {}}
 
     @documented
     def fit(
@@ -203,6 +207,51 @@ class Recalibrator:
         """
         return RecalibrationCurve._of(self._map().curve(points(at), level))
 
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """The map as JSON, which other languages can evaluate.
+
+        It has the formula, the parameters and values to check an evaluator with, what is known
+        about the fit and, for a map of `improvement`, the gain. Notes are not part of it.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            A file that gets the text: whole, or not at all.
+        """
+        text = self._map().to_json()
+        if path is not None:
+            write_whole(Path(path), text)
+        return text
+
+    @classmethod
+    def from_json(cls: type[R], source: str | PathLike[str], *, from_logits: bool = False) -> R:
+        """The recalibrator of a JSON text, or of a file of it.
+
+        Parameters
+        ----------
+        source : str or path-like
+            The text, which begins with ``{``, or the path of a file.
+        from_logits : bool
+            Whether `predict_proba` shall get raw scores. A map is for both.
+        """
+        is_text = isinstance(source, str) and source.lstrip().startswith("{")
+        text = source if is_text else Path(source).read_text(encoding="utf-8")
+        held = _core.Recalibration.from_json(cast("str", text))
+        facts = held.facts()
+        found = cls(facts["method"], ridge=facts["ridge"], mixture=facts["mixture"], clip=facts["clip"])
+        found.from_logits, found._held = from_logits, held
+        return found
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that are the same for equal maps."""
+        return self._map().fingerprint()
+
+    @property
+    def formula(self) -> str:
+        """The map in words that a program can be written from."""
+        return self._map().formula()
+
     @property
     def is_fitted(self) -> bool:
         """Whether there is a map."""
@@ -221,7 +270,7 @@ class Recalibrator:
     @property
     def classes(self) -> list[str] | None:
         """The names of the classes, in the order of the columns; None where labels are numbers."""
-        return self._classes
+        return self._map().labels()
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -237,17 +286,21 @@ class Recalibrator:
         return self._facts()["standard_errors"]
 
     @property
-    def bound(self) -> FitBound:
-        """How far the parameters are from the optimum at most; 0 for tables, which are exact."""
-        return FitBound._of(self._facts()["bound"])
+    def bound(self) -> FitBound | None:
+        """How far the parameters are from the optimum at most; 0 for tables, which are exact.
+
+        None for a file without a fit, as are the numbers of rows and the log-losses.
+        """
+        bound = self._facts()["bound"]
+        return None if bound is None else FitBound._of(bound)
 
     @property
-    def log_loss_before(self) -> float:
+    def log_loss_before(self) -> float | None:
         """Mean log-loss of the fitted rows before recalibration."""
         return self._facts()["log_loss_before"]
 
     @property
-    def log_loss_after(self) -> float:
+    def log_loss_after(self) -> float | None:
         """Mean log-loss of the fitted rows after recalibration.
 
         This is in sample, so it is lower than that of new rows; `improvement` estimates the latter.
@@ -257,22 +310,47 @@ class Recalibrator:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know about the fit, in sentences."""
-        return tuple(self._facts()["notes"])
+        self._map()
+        return tuple(self._remarks["notes"])
 
     @property
-    def n(self) -> int:
+    def n(self) -> int | None:
         """Rows that it was fitted to."""
         return self._facts()["n"]
 
     @property
+    def n_clipped(self) -> int | None:
+        """Probabilities of 0 and 1 that were clipped for the fit; None for a map from a file."""
+        self._map()
+        return self._remarks["n_clipped"]
+
+    @property
     def left_out(self) -> dict[str, int]:
         """Rows that ``invalid="count"`` left out, by kind."""
-        return self._facts()["left_out"]
+        self._map()
+        return self._remarks["left_out"]
 
     def to_dict(self) -> dict[str, Any]:
         """The options and all that is known about the fit as plain Python objects."""
         options = {**self._options(), "from_logits": self.from_logits}
-        return {**options, "fit": None if self._held is None else plain(dict(self._facts()))}
+        return {**options, "fit": None if self._held is None else plain({**self._facts(), **self._remarks})}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_held": None if self._held is None else self._held.to_json()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        held = state["_held"]
+        vars(self).update({**state, "_held": None if held is None else _core.Recalibration.from_json(held)})
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Recalibrator) or self.from_logits != other.from_logits:
+            return False
+        if self._held is None or other._held is None:
+            return self._held is other._held and self._options() == other._options()
+        return self._held.to_json() == other._held.to_json()
+
+    # It changes.
+    __hash__ = None  # type: ignore[assignment]
 
     def _options(self) -> dict[str, Any]:
         """Those of the map."""
@@ -292,13 +370,10 @@ class Recalibrator:
         return of_all_classes(found)
 
     def _fit(self: R, rows: Rows, cluster: Clusters) -> R:
-        held = rows.ask(_core.Recalibration.fit, **self._options(), cluster=cluster_column(cluster))
-        return self._fitted(held, rows)
+        return self._fitted(*rows.ask(_core.Recalibration.fit, **self._options(), cluster=cluster_column(cluster)))
 
-    def _fitted(self: R, held: _core.Recalibration, rows: Rows) -> R:
-        self._held = held
-        names = rows.options["classes"]
-        self._classes = names if isinstance(names, list) else None
+    def _fitted(self: R, held: _core.Recalibration, remarks: _Remarks) -> R:
+        self._held, self._remarks = held, remarks
         return self
 
     def _map(self) -> _core.Recalibration:
@@ -319,19 +394,21 @@ class Recalibrator:
         ][:MOST_PARAMETERS_SHOWN]
         if len(shown) > len(lines):
             lines.append(("...", f"{len(shown) - len(lines):,} more in .parameters"))
-        losses = f"{facts['log_loss_before']:.6g} before, {facts['log_loss_after']:.6g} after (in sample)"
-        return [*lines, ("log-loss", losses)]
+        before, after = facts["log_loss_before"], facts["log_loss_after"]
+        if before is not None and after is not None:
+            lines.append(("log-loss", f"{before:.6g} before, {after:.6g} after (in sample)"))
+        return lines
 
     def _title(self) -> str:
         facts = self._facts()
         chosen = facts["method"] if self.method == facts["method"] else f"{facts['method']} ({self.method})"
-        return f"Recalibrator: {chosen}, fitted to {facts['n']:,} rows"
+        return f"Recalibrator: {chosen}" + ("" if facts["n"] is None else f", fitted to {facts['n']:,} rows")
 
     def __repr__(self) -> str:
         if self._held is None:
             return f"Recalibrator({self.method!r}), not fitted"
         lines = self._lines()
-        width = max(len(name) for name, _ in lines)
+        width = max((len(name) for name, _ in lines), default=0)
         return "\n".join(
             [self._title(), *(f"  {name:<{width}}  {text}" for name, text in lines), *(f"  {x}" for x in self.notes)]
         )
@@ -341,6 +418,19 @@ class Recalibrator:
             return html_text(repr(self))
         notes = html_text("\n".join(self.notes)) if self.notes else ""
         return html_text(self._title()) + html_table((), self._lines()) + notes
+
+
+def write_whole(path: Path, text: str) -> None:
+    """The text as a file: whole, or not at all."""
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=path.name, delete=False) as part:
+        try:
+            part.write(text)
+            part.close()
+            os.replace(part.name, path)
+        except BaseException:
+            part.close()
+            os.unlink(part.name)
+            raise
 
 
 def of_all_classes(rows: Rows) -> Rows:

@@ -86,6 +86,8 @@ def bits(found: Any) -> Any:
         return found.dtype.str, found.shape, found.tobytes()
     if isinstance(found, calipers.Estimate):
         return struct.pack("d", found), {name: bits(getattr(found, name)) for name in found.__slots__}
+    if isinstance(found, calipers.Recalibrator):
+        return bits(found.to_dict())
     if isinstance(found, float):
         return struct.pack("d", found)
     if dataclasses.is_dataclass(found):

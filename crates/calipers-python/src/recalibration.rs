@@ -1,6 +1,8 @@
-//! Recalibration maps that Python holds, and whether they help.
+//! Recalibration maps that Python holds.
 
-use calipers::recalibrate::{BinaryMap, ClassMap, CrossFit, Fit, Improvement, Method};
+use std::collections::BTreeMap;
+
+use calipers::recalibrate::{BinaryMap, Fit, FitRecord, Improvement, Label, Map, MapFile, Method};
 use calipers::{BinaryView, Error, Form, Predictions, Rows, Sample, Scale};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -9,55 +11,150 @@ use pyo3::types::PyDict;
 use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::inference::{Clusters, of_rows};
-use crate::options::{Options, Resampling};
+use crate::options::Options;
 use crate::pool::{self, Length};
 use crate::results::{Answer, dict};
 
-/// A fitted map: of a binary outcome, or of several classes.
+/// A map of a binary outcome or of classes, with what its file has.
 #[pyclass(frozen, module = "calipers._core")]
-pub(crate) struct Recalibration(Held);
+pub(crate) struct Recalibration(MapFile);
 
-enum Held {
-    Binary(Fit<BinaryMap>),
-    Classes(Fit<ClassMap>),
+/// What is known about a fit and not kept in files: notes, and counts of rows.
+pub(crate) struct Remarks {
+    notes: Vec<String>,
+    n_clipped: u64,
+    left_out: BTreeMap<&'static str, u64>,
 }
 
-/// What all fits have, whatever their map.
-macro_rules! of_fit {
-    ($held:expr, $fit:ident => $value:expr) => {
-        match $held {
-            Held::Binary($fit) => $value,
-            Held::Classes($fit) => $value,
-        }
-    };
+impl Remarks {
+    pub(crate) fn of<M>(fit: &Fit<M>) -> Self {
+        let notes = fit.notes.iter().map(ToString::to_string).collect();
+        Remarks { notes, n_clipped: fit.n_clipped, left_out: fit.input.left_out.clone() }
+    }
+
+    pub(crate) fn into_dict(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+        Ok(dict!(py; notes: self.notes, n_clipped: self.n_clipped, left_out: self.left_out))
+    }
+}
+
+impl Recalibration {
+    pub(crate) fn of_fit<M: Clone + Into<Map>>(fit: &Fit<M>, options: &Options<'_>) -> Result<Self, Failure> {
+        let names = options.class_names()?.unwrap_or_default();
+        let labels = names.into_iter().map(Label::Text).collect();
+        Ok(Recalibration(MapFile::new(fit.map.clone()).labels(labels).fit(fit)))
+    }
+
+    /// With what the map gains on new rows.
+    pub(crate) fn with<M>(self, improvement: &Improvement<M>) -> Self {
+        Recalibration(self.0.improvement(improvement))
+    }
+
+    pub(crate) fn map(&self) -> &Map {
+        &self.0.map
+    }
 }
 
 #[pymethods]
 impl Recalibration {
+    /// The map of some rows, and what is not kept in its file.
     #[staticmethod]
-    fn fit<'py>(py: Python<'py>, columns: Columns<'py>, options: Options<'py>) -> Result<Self, Failure> {
+    fn fit<'py>(
+        py: Python<'py>,
+        columns: Columns<'py>,
+        options: Options<'py>,
+    ) -> Result<(Self, Bound<'py, PyDict>), Failure> {
         let recalibrate = options.recalibrate()?;
-        let held = of_predictions(
+        let fit = of_predictions(
             py,
             &columns,
             &options,
-            |sample| Ok(Held::Binary(recalibrate.fit(sample)?)),
-            |predictions| Ok(Held::Classes(recalibrate.fit_classes(predictions)?)),
+            |sample| Ok(Of::Binary(recalibrate.fit(sample)?)),
+            |predictions| Ok(Of::Classes(recalibrate.fit_classes(predictions)?)),
         )?;
-        Ok(Recalibration(held))
+        let (held, remarks) = match &fit {
+            Of::Binary(fit) => (Recalibration::of_fit(fit, &options)?, Remarks::of(fit)),
+            Of::Classes(fit) => (Recalibration::of_fit(fit, &options)?, Remarks::of(fit)),
+        };
+        Ok((held, remarks.into_dict(py)?))
     }
 
-    /// What is known about the map and its fit, as Python's `Recalibrator` shows it.
-    fn facts<'py>(&self, py: Python<'py>) -> Answer<'py> {
-        Ok(of_fit!(&self.0, fit => facts(py, fit)?))
+    #[staticmethod]
+    fn from_json(text: &str) -> Result<Self, Failure> {
+        Ok(Recalibration(MapFile::from_json(text)?))
+    }
+
+    fn to_json(&self) -> String {
+        self.0.to_json()
+    }
+
+    fn fingerprint(&self) -> String {
+        self.map().fingerprint()
+    }
+
+    fn formula(&self) -> String {
+        self.map().formula()
     }
 
     /// How many classes it is for; 2 for a binary outcome.
     fn n_classes(&self) -> usize {
-        match &self.0 {
-            Held::Binary(_) => 2,
-            Held::Classes(fit) => fit.map.n_classes,
+        self.map().n_classes()
+    }
+
+    /// The names of the classes, where they have any.
+    fn labels(&self) -> Option<Vec<String>> {
+        let labels = &self.0.labels;
+        (!labels.is_empty()).then(|| labels.iter().map(ToString::to_string).collect())
+    }
+
+    /// What is known about the map and its fit, as Python's `Recalibrator` shows it.
+    fn facts<'py>(&self, py: Python<'py>) -> Answer<'py> {
+        let fit = self.0.fit.as_ref();
+        let parameters = self.map().parameters();
+        let errors = fit.map(|fit| fit.standard_errors.as_slice()).unwrap_or_default();
+        let (values, standard_errors) = (PyDict::new(py), PyDict::new(py));
+        for (place, (name, value)) in parameters.iter().enumerate() {
+            values.set_item(name, value)?;
+            standard_errors.set_item(name, errors.get(place).copied().flatten())?;
         }
+        Ok(dict!(py;
+            method: self.map().method().name(),
+            mixture: self.map().mixture(),
+            clip: self.map().clip(),
+            parameters: values,
+            standard_errors: standard_errors,
+            bound: fit.map(|fit| fit.bound),
+            log_loss_before: fit.map(|fit| fit.log_loss_before),
+            log_loss_after: fit.map(|fit| fit.log_loss_after),
+            ridge: fit.map(|fit| fit.ridge),
+            n: fit.map(|fit| fit.n),
+            effective_n: fit.map(|fit| fit.effective_n),
+        ))
+    }
+
+    /// The numbers of a formula, as modules of torch take them; `None` for a table.
+    fn numbers<'py>(&self, py: Python<'py>) -> Result<Option<Bound<'py, PyDict>>, Failure> {
+        let numbers = PyDict::new(py);
+        let named = |name: &str| self.map().parameters().iter().find(|(own, _)| own == name).map(|(_, value)| *value);
+        match self.map() {
+            Map::Binary(map) => {
+                if map.method.is_table() {
+                    return Ok(None);
+                }
+                // h is log σ(h) - log σ(-h), so all formulas are of the form of beta calibration.
+                let slope = named("slope").unwrap_or(1.0);
+                numbers.set_item("a", named("a").unwrap_or(slope))?;
+                numbers.set_item("b", named("b").unwrap_or(slope))?;
+                let shift = named("c").or(named("intercept")).or(named("shift"));
+                numbers.set_item("c", shift.unwrap_or(0.0))?;
+            }
+            Map::Classes(map) => {
+                numbers.set_item("classes", map.n_classes)?;
+                numbers.set_item("slope", map.slope)?;
+            }
+            _ => return Ok(None),
+        }
+        numbers.set_item("mixture", self.map().mixture())?;
+        Ok(Some(numbers))
     }
 
     /// Recalibrated probabilities, row after row, as many for each row as it has scores.
@@ -74,16 +171,16 @@ impl Recalibration {
         let length = Length::of(&options, input.n_scores())?;
         let found = pool::run(py, length, || {
             let predictions = input.check()?;
-            match &self.0 {
-                Held::Binary(fit) => Ok(both(&fit.map, &predictions.binary()?, n_columns)),
-                Held::Classes(fit) if fit.map.n_classes == n_columns => {
+            match self.map() {
+                Map::Binary(map) => Ok(both(map, &predictions.binary()?, n_columns)),
+                Map::Classes(map) if map.n_classes == n_columns => {
                     let row = |row: usize| -> Vec<f64> {
                         (row * n_columns..(row + 1) * n_columns).map(|index| scores.get(index)).collect()
                     };
-                    Ok((0..predictions.len()).flat_map(|index| fit.map.apply(&row(index), form)).collect())
+                    Ok((0..predictions.len()).flat_map(|index| map.apply(&row(index), form)).collect())
                 }
-                Held::Classes(fit) => {
-                    let rule = format!("those of the {} classes that the map is for", fit.map.n_classes);
+                other => {
+                    let rule = format!("those of the {} classes that the map is for", other.n_classes());
                     Err(Error::InvalidSetting { name: "columns", rule, value: n_columns.to_string() })
                 }
             }
@@ -93,7 +190,7 @@ impl Recalibration {
 
     /// The map at probabilities, and its band where it has one.
     fn curve<'py>(&self, py: Python<'py>, at: PyReadonlyArray1<'py, f64>, level: f64) -> Answer<'py> {
-        let Held::Binary(fit) = &self.0 else {
+        let Map::Binary(map) = self.map() else {
             return Err(Error::InvalidSetting {
                 name: "curve",
                 rule: "of a map of a binary outcome".to_owned(),
@@ -108,17 +205,18 @@ impl Recalibration {
         if let Some(outside) = at.iter().find(|p| !(0.0..=1.0).contains(*p)) {
             return Err(setting("at", "in [0, 1]", *outside));
         }
-        let logits = at.iter().map(|p| fit.map.logit_of(*p));
-        let bands: Option<Vec<_>> = logits.map(|logit| fit.band(logit, level)).collect();
-        let (lower, upper): (Option<Vec<f64>>, Option<Vec<f64>>) = match &bands {
+        let covariance = self.0.fit.as_ref().map(|fit: &FitRecord| fit.covariance.as_slice());
+        let band = |p: &f64| map.band(covariance?, map.logit_of(*p), level);
+        let (lower, upper): (Option<Vec<f64>>, Option<Vec<f64>>) = match at.iter().map(band).collect::<Option<Vec<_>>>()
+        {
             None => (None, None),
-            Some(bands) => (
-                Some(bands.iter().map(|band| band.lower).collect()),
-                Some(bands.iter().map(|band| band.upper).collect()),
-            ),
+            Some(bands) => {
+                let (lower, upper) = bands.iter().map(|band| (band.lower, band.upper)).unzip();
+                (Some(lower), Some(upper))
+            }
         };
         Ok(dict!(py;
-            values: at.iter().map(|p| fit.map.apply_probability(*p)).collect::<Vec<f64>>(),
+            values: at.iter().map(|p| map.apply_probability(*p)).collect::<Vec<f64>>(),
             probabilities: at,
             lower: lower,
             upper: upper,
@@ -127,14 +225,20 @@ impl Recalibration {
     }
 }
 
+/// Something of a binary outcome, or of classes.
+pub(crate) enum Of<B, C> {
+    Binary(B),
+    Classes(C),
+}
+
 /// What the core finds for rows of a binary outcome, or for rows of classes.
-fn of_predictions<'py, T: Send>(
+pub(crate) fn of_predictions<'py, B: Send, C: Send>(
     py: Python<'py>,
     columns: &Columns<'py>,
     options: &Options<'py>,
-    binary: impl FnOnce(Sample<'_>) -> Result<T, Error> + Send,
-    classes: impl FnOnce(&Predictions<'_>) -> Result<T, Error> + Send,
-) -> Result<T, Failure> {
+    binary: impl FnOnce(Sample<'_>) -> Result<Of<B, C>, Error> + Send,
+    classes: impl FnOnce(&Predictions<'_>) -> Result<Of<B, C>, Error> + Send,
+) -> Result<Of<B, C>, Failure> {
     let clusters = Clusters::new(options)?;
     let clusters = clusters.numbers()?;
     let input = columns.input(options)?;
@@ -157,17 +261,6 @@ fn of_predictions<'py, T: Send>(
     })
 }
 
-fn setting(name: &'static str, rule: &str, value: f64) -> Failure {
-    Error::InvalidSetting { name, rule: rule.to_owned(), value: value.to_string() }.into()
-}
-
-/// Every family of maps, by name, with the names of its parameters.
-#[pyfunction]
-pub(crate) fn recalibration_methods() -> Vec<(&'static str, Vec<&'static str>, bool)> {
-    let listed = |method: &Method| (method.name(), method.parameter_names().to_vec(), method.is_table());
-    Method::ALL.iter().map(listed).collect()
-}
-
 /// The probability of outcome 1 of each row or, for rows of two columns, those of both outcomes.
 fn both(map: &BinaryMap, view: &BinaryView<'_>, n_columns: usize) -> Vec<f64> {
     if n_columns == 1 {
@@ -183,72 +276,13 @@ fn both(map: &BinaryMap, view: &BinaryView<'_>, n_columns: usize) -> Vec<f64> {
     rows.scores.iter().flat_map(of_row).collect()
 }
 
-fn facts<'py, M>(py: Python<'py>, fit: &Fit<M>) -> PyResult<Bound<'py, PyDict>> {
-    let (parameters, standard_errors) = (PyDict::new(py), PyDict::new(py));
-    for parameter in &fit.parameters {
-        parameters.set_item(parameter.name, parameter.value)?;
-        standard_errors.set_item(parameter.name, parameter.standard_error)?;
-    }
-    Ok(dict!(py;
-        method: fit.method.name(),
-        parameters: parameters,
-        standard_errors: standard_errors,
-        bound: fit.bound,
-        log_loss_before: fit.log_loss_before,
-        log_loss_after: fit.log_loss_after,
-        ridge: fit.ridge,
-        effective_parameters: fit.effective_parameters,
-        notes: fit.notes.iter().map(ToString::to_string).collect::<Vec<String>>(),
-        n: fit.n,
-        effective_n: fit.effective_n,
-        n_clipped: fit.n_clipped,
-        left_out: fit.input.left_out.clone(),
-    ))
+fn setting(name: &'static str, rule: &str, value: f64) -> Failure {
+    Error::InvalidSetting { name, rule: rule.to_owned(), value: value.to_string() }.into()
 }
 
-/// The gain of recalibration on new rows, and the verdict.
+/// Every family of maps, by name, with the names of its parameters and whether it is a table.
 #[pyfunction]
-pub(crate) fn improvement<'py>(py: Python<'py>, columns: Columns<'py>, options: Options<'py>) -> Answer<'py> {
-    let Resampling { level, n_resamples, random_state } = Resampling::read(&options)?;
-    let cross_fit = CrossFit::new(options.recalibrate()?).level(level);
-    let mut cross_fit = cross_fit.n_resamples(n_resamples).random_state(random_state);
-    if let Some(n_folds) = options.given("n_folds")? {
-        cross_fit = cross_fit.n_folds(n_folds);
-    }
-    let found = of_predictions(
-        py,
-        &columns,
-        &options,
-        |sample| Ok(Found::Binary(cross_fit.run(sample)?)),
-        |predictions| Ok(Found::Classes(cross_fit.run_classes(predictions)?)),
-    )?;
-    match found {
-        Found::Binary(found) => improved(py, found, Held::Binary),
-        Found::Classes(found) => improved(py, found, Held::Classes),
-    }
-}
-
-enum Found {
-    Binary(Improvement<BinaryMap>),
-    Classes(Improvement<ClassMap>),
-}
-
-fn improved<M>(py: Python<'_>, found: Improvement<M>, held: impl FnOnce(Fit<M>) -> Held) -> Answer<'_> {
-    Ok(dict!(py;
-        sentence: found.sentence(),
-        verdict: found.verdict.name(),
-        method: found.fit.method.name(),
-        gain: found.gain,
-        interval: found.interval,
-        floor: found.floor,
-        log_loss_before: found.log_loss_before,
-        log_loss_after: found.log_loss_after,
-        n_scores: found.n_scores.map(|[before, after]| vec![before as usize, after as usize]),
-        top_class_changed: found.top_class_changed,
-        n: found.fit.n,
-        n_folds: found.n_folds,
-        n_clusters: found.n_clusters,
-        left_out: found.fit.input.left_out.clone(),
-        recalibration: Bound::new(py, Recalibration(held(found.fit)))?.into_any(),
-    ))
+pub(crate) fn recalibration_methods() -> Vec<(&'static str, Vec<&'static str>, bool)> {
+    let listed = |method: &Method| (method.name(), method.parameter_names().to_vec(), method.is_table());
+    Method::ALL.iter().map(listed).collect()
 }

@@ -82,13 +82,10 @@ class Recalibrated(torch.nn.Module):  # type: ignore[misc, unused-ignore] # with
                 probabilities = self.weights[0] * torch.exp(logs) + self.weights[1] * own + equal
             else:
                 share = self.mixture_before
-                # The sum is never 0 where there is a mixture, and log(e^x) is x where there is none.
+                # log((1 - share) e^logs + share / k), which is logs where there is no share.
                 mixed = torch.logaddexp(torch.log1p(-share) + logs, torch.log(share / self.n_classes))
-                if self.is_matrix:
-                    mixed = torch.matmul(mixed, self.matrix.transpose(0, 1))
-                else:
-                    mixed = self.scale * mixed
-                probabilities = torch.softmax(mixed + self.bias, dim=-1)
+                scaled = torch.matmul(mixed, self.matrix.transpose(0, 1)) if self.is_matrix else self.scale * mixed
+                probabilities = torch.softmax(scaled + self.bias, dim=-1)
         return (1 - self.mixture) * probabilities + self.mixture / self.n_classes
 
     def extra_repr(self) -> str:

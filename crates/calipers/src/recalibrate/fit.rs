@@ -148,22 +148,30 @@ impl Fit<BinaryMap> {
     /// It is pointwise: each interval holds its value in a share `level` of samples, all together
     /// in fewer.
     pub fn band(&self, logit: f64, level: f64) -> Option<Band> {
-        if self.map.table.is_some() {
-            return None;
-        }
-        let d = self.parameters.len();
-        let features = &features(self.method, logit)[..d.min(MOST)];
-        let along: Vec<f64> = (0..d).map(|i| dot(&self.covariance[i * d..(i + 1) * d], features)).collect();
-        let tail = 0.5 * (1.0 - level);
-        let half = Probit.inverse(1.0 - tail, tail) * dot(&along, features).max(0.0).sqrt();
-        let u = super::linear::predictor(self.method, logit, &self.map.parameters);
-        let mixed = |p: f64| (1.0 - self.map.mixture) * p + 0.5 * self.map.mixture;
-        let at = |u: f64| mixed(Logistic.response(u));
-        Some(Band { value: self.map.apply(logit), lower: at(u - half), upper: at(u + half) })
+        self.map.band(&self.covariance, logit, level)
     }
 
     /// The value of a parameter.
     pub fn parameter(&self, name: &str) -> Option<f64> {
         self.parameters.iter().find(|parameter| parameter.name == name).map(|parameter| parameter.value)
+    }
+}
+
+impl BinaryMap {
+    /// [`Fit::band`] of a map whose covariance is known, such as that of a
+    /// [`FitRecord`](super::FitRecord). `None` where it is not that of the parameters, too.
+    pub fn band(&self, covariance: &[f64], logit: f64, level: f64) -> Option<Band> {
+        let d = self.parameters.len();
+        if self.table.is_some() || covariance.len() != d * d {
+            return None;
+        }
+        let features = &features(self.method, logit)[..d.min(MOST)];
+        let along: Vec<f64> = (0..d).map(|i| dot(&covariance[i * d..(i + 1) * d], features)).collect();
+        let tail = 0.5 * (1.0 - level);
+        let half = Probit.inverse(1.0 - tail, tail) * dot(&along, features).max(0.0).sqrt();
+        let u = super::linear::predictor(self.method, logit, &self.parameters);
+        let mixed = |p: f64| (1.0 - self.mixture) * p + 0.5 * self.mixture;
+        let at = |u: f64| mixed(Logistic.response(u));
+        Some(Band { value: self.apply(logit), lower: at(u - half), upper: at(u + half) })
     }
 }
