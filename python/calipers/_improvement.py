@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from calipers import _core
 from calipers._assess import Clusters
-from calipers._assessment import p_value_text
+from calipers._assessment import Assessment, Interval, p_value_text
 from calipers._documented import documented
 from calipers._inputs import cluster_column
 from calipers._predictions import Outcomes, Probabilities
 from calipers._progress import shown
 from calipers._recalibrator import Recalibrator, prepared
 from calipers._result import Result, html_table, html_text
-from calipers._row_options import RecalibrateOptions, Unpack
+from calipers._row_options import FitOptions, RecalibrateOptions, Unpack
 
 Verdict: TypeAlias = Literal["helps", "hurts", "no difference seen", "nothing to fix"]
 
@@ -74,6 +75,71 @@ class GainFloor(Result):
     n_failed: int
 
 
+@dataclass(frozen=True)
+class Candidate(Result):
+    """A method that "auto" has tried.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    loss : float or None
+        Mean log-loss out of fold; None without a fit, as are the next two.
+    difference : float or None
+        By how much that is above the loss of the best candidate.
+    standard_error : float or None
+        That of the difference.
+    reason : str or None
+        Why it has no fit.
+    """
+
+    name: str
+    loss: float | None
+    difference: float | None
+    standard_error: float | None
+    reason: str | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Left(Result):
+    """What is left of the miscalibration: LS-ECE before and after, on the same rows.
+
+    For rows of three and more classes it is that of the confidence in the top class.
+
+    Attributes
+    ----------
+    sentence : str
+        The result in words.
+    before : Assessment
+        Of the predictions as they are.
+    after : Assessment
+        Of the recalibrated ones, each row by a fit to other rows.
+    change : float
+        After less before, of the residual form of LS-ECE: below 0 where less is left than there
+        was.
+    interval : Interval
+        Where the population's change is.
+    standard_error : float
+        That of the change.
+    p_value : float
+        Two-sided, for no change in the population.
+    """
+
+    sentence: str
+    before: Assessment
+    after: Assessment
+    change: float
+    interval: Interval
+    standard_error: float
+    p_value: float
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def __repr__(self) -> str:
+        return self.sentence
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Improvement(Result):
     """Whether recalibration helps, by how much, and what it changes; it prints as a sentence.
@@ -98,11 +164,15 @@ class Improvement(Result):
         Mean log-loss of the predictions as they are.
     log_loss_after : float
         Mean log-loss out of fold: each row mapped by a fit to other rows.
+    left : Left or None
+        LS-ECE before and after; None unless it was asked for.
     n_scores : tuple of int or None
         Different probabilities of a binary outcome, before and after: fewer where a map joins some.
     top_class_changed : float
         The share of rows whose top class changes: for a binary outcome, whose probability crosses
         1/2.
+    candidates : tuple of Candidate or None
+        The methods that "auto" has tried, from the simplest on; None for a method by name.
     n : int
         Rows.
     n_folds : int
@@ -125,8 +195,10 @@ class Improvement(Result):
     floor: GainFloor | None
     log_loss_before: float
     log_loss_after: float
+    left: Left | None
     n_scores: tuple[int, int] | None
     top_class_changed: float
+    candidates: tuple[Candidate, ...] | None
     n: int
     n_folds: int
     n_clusters: int | None
@@ -166,11 +238,16 @@ class Improvement(Result):
         rows = f"{self.n:,}" + ("" if self.n_clusters is None else f" in {self.n_clusters:,} clusters")
         if self.left_out:
             rows += f", {sum(self.left_out.values()):,} left out"
-        return [
-            *lines,
+        lines += [
             ("top class changed", f"{100 * self.top_class_changed:.2f} % of rows"),
             ("rows", f"{rows}; {self.n_folds} folds"),
         ]
+        for each in self.candidates or ():
+            found = f"no fit: {each.reason}" if each.loss is None else f"log-loss {each.loss:.6f}"
+            if each.difference:
+                found += f", {each.difference:.6f} ± {each.standard_error:.6f} above the best"
+            lines.append((each.name, found))
+        return lines
 
     def __str__(self) -> str:
         return self.sentence
@@ -185,6 +262,8 @@ class Improvement(Result):
 def _improvement(found: Mapping[str, Any], recalibrator: Recalibrator, settings: dict[str, Any]) -> Improvement:
     """What the core has found."""
     others = {name: value for name, value in found.items() if name not in ("recalibration", "remarks")}
+    tried = found["candidates"]
+    others["candidates"] = None if tried is None else tuple(map(Candidate._of, tried))
     return Improvement._of({**others, "recalibrator": recalibrator, "settings": settings})
 
 
@@ -197,6 +276,7 @@ def improvement(
     n_folds: int | None = None,
     level: float = 0.95,
     n_resamples: int = 499,
+    left: bool = False,
     cluster: Clusters = None,
     random_state: int = 0,
     progress: bool = False,
@@ -220,6 +300,8 @@ def improvement(
         Level of the interval; the test is at 1 - level.
     n_resamples : int
         Draws for the test of whether there is anything to fix; 0 leaves it out.
+    left : bool
+        Whether to measure LS-ECE before and after, out of fold, with noise floors.
     cluster : array-like of shape (n,), optional
         Rows with equal values depend on each other, as the questions of one user do: numbers, text
         or anything with a hash. Whole clusters are held out then, and the interval is that of
@@ -254,10 +336,124 @@ def improvement(
     [0.7, 0.3]
     """
     recalibrator, rows = prepared(improvement, locals())
-    drawn = {"n_folds": n_folds, "level": level, "n_resamples": n_resamples, "random_state": random_state}
+    drawn = {"n_folds": n_folds, "level": level, "n_resamples": n_resamples, "random_state": random_state, "left": left}
     with shown(progress, "improvement") as show:
         asked = {**recalibrator._options(), **drawn, "cluster": cluster_column(cluster), "progress": show}
         found = rows.ask(_core.improvement, **asked)
     recalibrator._fitted(found["recalibration"], found["remarks"])
     settings = {**recalibrator._options(), "from_logits": recalibrator.from_logits, **drawn}
     return _improvement(found, recalibrator, settings)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HeldOutGain(Result):
+    """What a fitted map gains on rows that it was not fitted to; it prints as a sentence.
+
+    Attributes
+    ----------
+    sentence : str
+        The verdict in words, with the numbers that it rests on.
+    verdict : {"helps", "hurts", "no difference seen"}
+        "helps" and "hurts": the interval of the gain is above or below 0.
+    gain : float
+        Mean log-loss before less that after: positive where the map helps.
+    interval : GainInterval
+        Where the expected gain is.
+    standard_error : float
+        That of the gain.
+    log_loss_before, log_loss_after : float
+        Mean log-loss of the predictions as they are, and of the recalibrated ones.
+    left : Left or None
+        LS-ECE before and after; None unless it was asked for.
+    top_class_changed : float
+        The share of rows whose top class changes: for a binary outcome, whose probability crosses
+        1/2.
+    n : int
+        Rows.
+    n_clusters : int or None
+        Clusters of rows, where they were given.
+    """
+
+    sentence: str
+    verdict: Verdict
+    gain: float
+    interval: GainInterval
+    standard_error: float
+    log_loss_before: float
+    log_loss_after: float
+    left: Left | None
+    top_class_changed: float
+    n: int
+    n_clusters: int | None
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def __repr__(self) -> str:
+        return self.sentence
+
+    def _repr_html_(self) -> str:
+        return html_text(self.sentence)
+
+
+@documented
+def improvement_on(
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
+    recalibrator: Recalibrator | None = None,
+    *,
+    level: float = 0.95,
+    n_resamples: int = 499,
+    left: bool = False,
+    cluster: Clusters = None,
+    random_state: int = 0,
+    **rows: Unpack[FitOptions],
+) -> HeldOutGain:
+    """What a fitted map gains on held-out rows: those that it was not fitted to.
+
+    Use it to check a map on a test file, or on newer rows. The map is fixed, so the interval is
+    plain: the mean of paired differences plus or minus z standard errors. For the rows that a map
+    is fitted to, use `improvement`.
+
+    Parameters
+    ----------
+    recalibrator : Recalibrator
+        Fitted to other rows. It decides whether `y_prob` has raw scores.
+    level : float
+        Level of the interval.
+    n_resamples : int
+        Draws for the noise floors of LS-ECE, where `left` asks for it.
+    left : bool
+        Whether to measure LS-ECE before and after, with noise floors.
+
+    Returns
+    -------
+    HeldOutGain
+        It prints as a sentence.
+
+    Notes
+    -----
+    Assumes independent rows, or independent clusters, that neither the map nor the model was fitted
+    to. With a few dozen rows the interval is too narrow.
+
+    References
+    ----------
+    Diebold, Mariano, "Comparing predictive accuracy", Journal of Business & Economic Statistics 13,
+    1995 (the paired interval).
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> y = ([1] * 7 + [0] * 3) * 40 + ([1] * 3 + [0] * 7) * 40
+    >>> p = [0.9] * 400 + [0.1] * 400
+    >>> recalibrator = cal.recalibrate(y[::2], p[::2], method="temperature")
+    >>> cal.improvement_on(y[1::2], p[1::2], recalibrator).verdict
+    'helps'
+    """
+    if not isinstance(recalibrator, Recalibrator):
+        raise TypeError(f"recalibrator must be a Recalibrator, got {type(recalibrator).__name__}")
+    held = recalibrator._map()
+    read_rows = recalibrator._rows(improvement_on, y_true, y_prob, rows)
+    choices = {"level": level, "n_resamples": n_resamples, "left": left, "random_state": random_state}
+    question = partial(_core.improvement_on, held)
+    return HeldOutGain._of(read_rows.ask(question, **choices, cluster=cluster_column(cluster)))

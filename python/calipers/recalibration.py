@@ -1,6 +1,15 @@
 """Maps that repair probabilities, and whether they do."""
 
-from calipers._improvement import GainFloor, GainInterval, Improvement, improvement
+from calipers._improvement import (
+    Candidate,
+    GainFloor,
+    GainInterval,
+    HeldOutGain,
+    Improvement,
+    Left,
+    improvement,
+    improvement_on,
+)
 from calipers._recalibrator import (
     FitBound,
     RecalibrationCurve,
@@ -11,14 +20,18 @@ from calipers._recalibrator import (
 )
 
 __all__ = [
+    "Candidate",
     "FitBound",
     "GainFloor",
     "GainInterval",
+    "HeldOutGain",
     "Improvement",
+    "Left",
     "RecalibrationCurve",
     "RecalibrationMethod",
     "Recalibrator",
     "improvement",
+    "improvement_on",
     "recalibrate",
     "recalibration_methods",
 ]

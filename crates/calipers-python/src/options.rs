@@ -237,9 +237,15 @@ impl<'py> Options<'py> {
         })
     }
 
-    /// How a recalibration map is fitted.
+    /// Whether the core chooses the recalibration method.
+    pub(crate) fn is_auto(&self) -> Result<bool, Failure> {
+        Ok(self.read::<String>("method")? == "auto")
+    }
+
+    /// How a recalibration map is fitted; by the default method where the core chooses.
     pub(crate) fn recalibrate(&self) -> Result<Recalibrate, Failure> {
-        let mut recalibrate = Recalibrate::new(self.read("method")?)
+        let method = if self.is_auto()? { Method::default() } else { self.read("method")? };
+        let mut recalibrate = Recalibrate::new(method)
             .clip(self.read("clip")?)
             .between(self.read("between")?)
             .counts(self.read("counts")?);

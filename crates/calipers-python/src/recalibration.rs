@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use calipers::recalibrate::{BinaryMap, Fit, FitRecord, Improvement, Label, Map, MapFile, Method};
+use calipers::recalibrate::{BinaryMap, Choose, Fit, FitRecord, Improvement, Label, Map, MapFile, Method};
 use calipers::{BinaryView, Error, Form, Predictions, Rows, Sample, Scale};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -63,13 +63,22 @@ impl Recalibration {
         columns: Columns<'py>,
         options: Options<'py>,
     ) -> Result<(Self, Bound<'py, PyDict>), Failure> {
-        let recalibrate = options.recalibrate()?;
+        let (recalibrate, is_auto) = (options.recalibrate()?, options.is_auto()?);
+        // Whether there is anything to fix is not asked here.
+        let choose = Choose::new().recalibrate(recalibrate.clone()).n_resamples(0);
         let fit = of_predictions(
             py,
             &columns,
             &options,
-            |sample| Ok(Of::Binary(recalibrate.fit(sample)?)),
-            |predictions| Ok(Of::Classes(recalibrate.fit_classes(predictions)?)),
+            |sample| {
+                Ok(Of::Binary(if is_auto { choose.run(sample)?.improvement.fit } else { recalibrate.fit(sample)? }))
+            },
+            |predictions| {
+                if is_auto {
+                    return Err(unnamed());
+                }
+                Ok(Of::Classes(recalibrate.fit_classes(predictions)?))
+            },
         )?;
         let (held, remarks) = match &fit {
             Of::Binary(fit) => (Recalibration::of_fit(fit, &options)?, Remarks::of(fit)),
@@ -274,6 +283,11 @@ fn both(map: &BinaryMap, view: &BinaryView<'_>, n_columns: usize) -> Vec<f64> {
         [negative, positive]
     };
     rows.scores.iter().flat_map(of_row).collect()
+}
+
+pub(crate) fn unnamed() -> Error {
+    let rule = "named for more than two classes".to_owned();
+    Error::InvalidSetting { name: "method", rule, value: "\"auto\"".to_owned() }
 }
 
 fn setting(name: &'static str, rule: &str, value: f64) -> Failure {

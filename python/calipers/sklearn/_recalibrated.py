@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv, cross_val_predict
-from sklearn.utils import get_tags, indexable
+from sklearn.utils import column_or_1d, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
@@ -122,9 +122,11 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """
         check_classification_targets(y)
         X, y, sample_weight = indexable(X, y, sample_weight)
-        self.classes_ = np.unique(np.asarray(y))
+        y = column_or_1d(y, warn=True)
+        self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
-            raise ValueError(f"y must have at least two classes, got 1 class: {self.classes_.tolist()[0]!r}")
+            n_classes = "no rows" if len(self.classes_) == 0 else f"1 class: {self.classes_.tolist()[0]!r}"
+            raise ValueError(f"y must have at least two classes, got {n_classes}")
         params = self._params(sample_weight, fit_params)
         from_logits = self._takes_logits()
         if self._is_fitted_already():
@@ -162,7 +164,8 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         X : array-like
             As the estimator takes it.
         """
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        top = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[top])
 
     def get_metadata_routing(self) -> MetadataRouter:
         """How scikit-learn passes metadata on: to `fit` of the estimator and `split` of `cv`."""
