@@ -9,6 +9,7 @@
 //! HeldOut     -> run          -> HeldOutGain      what a map gains on rows of another file
 //! Choose      -> run          -> Choice           the method that these rows support, or none
 //! ```
+//! Decompose   -> run          -> Decomposition    what of a proper score is miscalibration
 //!
 //! A map is a small value: a [`Method`] with its parameters, or a [`Table`]. Probabilities and raw
 //! scores give the same map. The order of rows and the number of threads change no bit of any
@@ -37,15 +38,48 @@
 //! δ includes a bound on the rounding error of g. Where ρ δ >= 1/e, a ridge with coefficients λ_j
 //! still proves J(θ) - min J <= Σ g_j² / (4 λ_j), since J is strongly convex. If that is at most
 //! 1e-12 it is reported. If not, there is an error, and never the identity in place of a fit.
+//!
+//! # Fits from a sketch
+//! The fit of a formula to the cells of a [`Sketch`](crate::Sketch) has a bound on its distance from
+//! the fit to the rows, with the same knots and smoothing of a spline, and the same slopes at 0. The
+//! rows are those of the sketch: clipped as its options say. Let θ, g, H, δ and ρ be as above for
+//! the points that stand for the rows, two for each cell and outcome whose first three moments are
+//! those of the rows.
+//!
+//! 1. The mean over the rows of a cell of any function f of q = min(p, 1 - p) is within
+//!    v (r + √v) / 6 · sup |f'''| + sup |f'| s of that over its points, where v is the variance of
+//!    q, r the reach of the mean to the ends of the cell, and s what the cut of offsets leaves open.
+//!    `cells/atoms.rs` has the proof; derivatives with respect to q are those with respect to the
+//!    logit by the chain rule.
+//! 2. With f = (σ(u) - y) φ_j this bounds the error η_j of the gradient at θ. Bounds on derivatives
+//!    of products and of σ(u) follow from those of φ and u, by Leibniz and Faà di Bruno. So δ of
+//!    the rows is at most δ + Σ η_j √(H⁻¹)_jj.
+//! 3. With f = σ'(u) φ_j φ_k it bounds the error E_jk of the Hessian. Since |x_j| <= |x| √(H⁻¹)_jj,
+//!    the Hessian of the rows is at least (1 - ε) H with ε = Σ E_jk √(H⁻¹)_jj √(H⁻¹)_kk.
+//! 4. A row is at a known distance from its points, so that its √(φ' H⁻¹ φ) is at most ρ and
+//!    something more.
+//! 5. Steps 3 to 5 of the certificate hold with (1 - ε) |v|² in place of |v|²: where ρ δ is below
+//!    (1 - ε) / e, the optimum of the rows is at a distance of at most e δ / (1 - ε), and a parameter
+//!    is off by at most that times √(H⁻¹)_jj.
+//!
+//! Weights that were rounded to the units of the sketch, and their squares, which the ridge depends
+//! on, add to η and ε. Tables are the fits of rows whose scores are rounded to the mean of their
+//! cell. [`Note::FromCells`] has the bound and the width of the cells.
 
+mod bins;
 mod choose;
+mod choose_classes;
+mod class_map;
+mod class_rows;
 mod classes;
 mod cross_fit;
 mod cross_fit_classes;
+mod decompose;
 mod drawn;
 mod fit;
 mod folds;
 mod formula;
+mod from_sketch;
 mod gain;
 mod held_out;
 mod improvement;
@@ -56,13 +90,21 @@ mod map;
 mod method;
 mod newton;
 mod options;
+mod panel;
 mod rows;
+mod scaling;
+mod scaling_fit;
+mod scaling_map;
 mod slope;
+mod smoothing;
+mod spline;
 mod table;
+mod venn_abers;
 
 pub use choose::{Candidate, Choice, Choose};
-pub use classes::ClassMap;
+pub use class_map::{ClassFormula, ClassMap};
 pub use cross_fit::CrossFit;
+pub use decompose::{Decompose, Decomposition};
 pub use drawn::GainFloor;
 pub use fit::{Band, Fit, Note, Parameter};
 pub use held_out::{HeldOut, HeldOutGain};
@@ -73,4 +115,6 @@ pub use map::BinaryMap;
 pub use method::Method;
 pub use newton::FitBound;
 pub use options::Recalibrate;
+pub use spline::Spline;
 pub use table::{Between, Table};
+pub use venn_abers::VennAbers;
