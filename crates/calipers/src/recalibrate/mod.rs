@@ -98,6 +98,7 @@ mod scaling_map;
 mod slope;
 mod smoothing;
 mod spline;
+mod sql;
 mod table;
 mod venn_abers;
 
@@ -116,5 +117,6 @@ pub use method::Method;
 pub use newton::FitBound;
 pub use options::Recalibrate;
 pub use spline::Spline;
+pub use sql::{Dialect, SqlInput};
 pub use table::{Between, Table};
 pub use venn_abers::VennAbers;
