@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -19,7 +20,7 @@ from calipers._assess import Clusters
 from calipers._curve import points
 from calipers._documented import documented
 from calipers._errors import coded_error
-from calipers._inputs import Between, Columns, cluster_column, score_column
+from calipers._inputs import Between, Columns, Dialect, Options, cluster_column, score_column
 from calipers._predictions import Outcomes, Predictions, Probabilities, Rows, check_keywords, read, split
 from calipers._result import Result, html_table, html_text, plain
 from calipers._row_options import MAP_DEFAULTS, ROW_DEFAULTS, FitOptions, RecalibrateOptions, Unpack
@@ -73,6 +74,29 @@ class RecalibrationCurve(Result):
     level: float
 
 
+@dataclass(frozen=True, eq=False)
+class ProbabilityIntervals(Result):
+    """Recalibrated probabilities of outcome 1 with intervals.
+
+    ``lower, upper = intervals`` unpacks them.
+
+    Attributes
+    ----------
+    values : array
+        The probabilities, as `Recalibrator.predict_proba` has them.
+    lower, upper : array
+        The ends of the intervals.
+    """
+
+    values: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        """``lower, upper = intervals``."""
+        return iter((self.lower, self.upper))
+
+
 @documented
 class Recalibrator:
     """A map that repairs probabilities: fitted to rows with outcomes, then applied to new rows.
@@ -87,7 +111,7 @@ class Recalibrator:
 
     Attributes
     ----------
-    method, ridge, mixture, clip, between, counts, from_logits
+    method, ridge, mixture, clip, between, n_bins, counts, one_vs_rest, from_logits
         The options, as they were given.
 
     Raises
@@ -126,7 +150,9 @@ class Recalibrator:
         mixture: float | None = None,
         clip: float = 1e-12,
         between: Between = "line",
+        n_bins: int = 10,
         counts: bool = False,
+        one_vs_rest: bool = False,
         from_logits: bool = False,
     ) -> None:
         self.method = method
@@ -134,7 +160,9 @@ class Recalibrator:
         self.mixture = mixture
         self.clip = clip
         self.between = between
+        self.n_bins = n_bins
         self.counts = counts
+        self.one_vs_rest = one_vs_rest
         self.from_logits = from_logits
         self._held: _core.Recalibration | None = None
         self._remarks: _Remarks = {"notes": [], "n_clipped": None, "left_out": {}}
@@ -173,13 +201,8 @@ class Recalibrator:
         array of shape (n,), (n, 2) or (n, k)
             Doubles. Equal rows get equal values, whatever stands beside them.
         """
-        held = self._map()
-        scores, missing = score_column(y_prob, self.from_logits)
-        # The core checks rows with their labels; any will do here.
-        labels = np.zeros(len(scores), np.uint8)
-        columns = Columns(labels, None, None, scores, None, None, missing, None)
-        options = {**ROW_DEFAULTS, "from_logits": self.from_logits, "sum_tolerance": sum_tolerance}
-        return held.apply(columns, options).reshape(scores.shape)
+        columns, options = self._scores(y_prob, sum_tolerance)
+        return self._map().apply(columns, options).reshape(columns.scores.shape)
 
     def transform(self, y_prob: ArrayLike, *, sum_tolerance: float = 1e-3) -> NDArray[np.float64]:
         """The same as `predict_proba`.
@@ -192,6 +215,46 @@ class Recalibrator:
             How far the sum of a row of class probabilities may be from 1.
         """
         return self.predict_proba(y_prob, sum_tolerance=sum_tolerance)
+
+    def predict_interval(self, y_prob: ArrayLike, *, sum_tolerance: float = 1e-3) -> ProbabilityIntervals:
+        """Recalibrated probabilities of outcome 1 with intervals, for the method "venn_abers".
+
+        Its ends are the probabilities that isotonic regression would give if the outcome of the row
+        were known to be 0 or 1. One of them is calibrated, whatever the model and the number of
+        rows, if rows are independent.
+
+        Parameters
+        ----------
+        y_prob : array-like of shape (n,) or (n, 2)
+            Probabilities, or raw scores if the recalibrator has `from_logits`.
+        sum_tolerance : float
+            How far the sum of a row of class probabilities may be from 1.
+        """
+        return ProbabilityIntervals._of(self._map().intervals(*self._scores(y_prob, sum_tolerance)))
+
+    def to_sql(self, column: str, *, dialect: Dialect = "ansi", from_logits: bool | None = None) -> str:
+        """The map of a binary outcome as an SQL expression, null where the column is null.
+
+        Its values differ from those of `predict_proba` by at most 1e-12. Splines and Venn-Abers
+        prediction have no expression.
+
+        Parameters
+        ----------
+        column : str
+            The column of probabilities of outcome 1, or of logits. It is quoted.
+        dialect : {"ansi", "spark"}
+            How names are quoted: ``"column"`` (DuckDB, PostgreSQL, SQLite, Snowflake, Trino) or
+            ```column``` (Spark, Databricks, BigQuery, MySQL).
+        from_logits : bool, optional
+            Whether the column has logits; as of the recalibrator unless given.
+
+        >>> import calipers as cal
+        >>> y, p = [1, 1, 0, 1, 0, 0], [0.75, 0.75, 0.75, 0.25, 0.25, 0.25]
+        >>> cal.recalibrate(y, p, method="temperature").to_sql("h", from_logits=True)[:20]
+        'exp(5e-1 * ((6.30929'
+        """
+        scale = self.from_logits if from_logits is None else from_logits
+        return self._map().to_sql(column, {"dialect": dialect, "from_logits": scale})
 
     def curve(self, at: ArrayLike | None = None, *, level: float = 0.95) -> RecalibrationCurve:
         """The map of a binary outcome as a curve, with a pointwise band by the delta method.
@@ -273,15 +336,18 @@ class Recalibrator:
         return self._map().labels()
 
     @property
-    def parameters(self) -> dict[str, float]:
-        """The parameters of the map by their names; none of a map that is a table."""
+    def parameters(self) -> dict[str, float | NDArray[np.float64]]:
+        """The parameters of the map by their names; none of a map that is a table.
+
+        Maps of classes have arrays: one number for each class, or a row of them.
+        """
         return self._facts()["parameters"]
 
     @property
-    def standard_errors(self) -> dict[str, float | None]:
+    def standard_errors(self) -> dict[str, float | NDArray[np.float64] | None]:
         """Standard errors of the parameters, by the sandwich formula.
 
-        None where a constraint holds the parameter.
+        None where a constraint holds the parameter, or where it is not known; NaN in arrays.
         """
         return self._facts()["standard_errors"]
 
@@ -367,7 +433,7 @@ class Recalibrator:
             if theirs != self.from_logits:
                 text = f"from_logits must be that of the Predictions, {theirs}, got {self.from_logits}"
                 raise coded_error("invalid_setting", text)
-        return of_all_classes(found)
+        return found.without_question()
 
     def _fit(self: R, rows: Rows, cluster: Clusters) -> R:
         return self._fitted(*rows.ask(_core.Recalibration.fit, **self._options(), cluster=cluster_column(cluster)))
@@ -375,6 +441,14 @@ class Recalibrator:
     def _fitted(self: R, held: _core.Recalibration, remarks: _Remarks) -> R:
         self._held, self._remarks = held, remarks
         return self
+
+    def _scores(self, y_prob: ArrayLike, sum_tolerance: float) -> tuple[Columns, Options]:
+        """Scores without outcomes, and how they are read."""
+        scores, missing = score_column(y_prob, self.from_logits)
+        # The core checks rows with their labels; any will do here.
+        labels = np.zeros(len(scores), np.uint8)
+        columns = Columns(labels, None, None, scores, None, None, missing, None)
+        return columns, {**ROW_DEFAULTS, "from_logits": self.from_logits, "sum_tolerance": sum_tolerance}
 
     def _map(self) -> _core.Recalibration:
         if self._held is None:
@@ -387,13 +461,18 @@ class Recalibrator:
     def _lines(self) -> list[tuple[str, str]]:
         """What is below the first line of a printed recalibrator."""
         facts = self._facts()
-        shown = list(facts["parameters"].items())
-        lines = [
-            (name, f"{value:.6g}" + ("" if error is None else f" ± {error:.6g}"))
-            for (name, value), error in zip(shown, facts["standard_errors"].values(), strict=True)
-        ][:MOST_PARAMETERS_SHOWN]
-        if len(shown) > len(lines):
-            lines.append(("...", f"{len(shown) - len(lines):,} more in .parameters"))
+        lines = []
+        for name, value in facts["parameters"].items():
+            error = facts["standard_errors"][name]
+            values, errors = np.ravel(value), np.ravel(np.nan if error is None else error)
+            names = [name] if values.size == 1 else [f"{name}[{place}]" for place in np.ndindex(np.shape(value))]
+            lines += [
+                (each.replace("(", "").replace(",)", "").replace(")", ""), f"{own:.6g}" + _plus_minus(known))
+                for each, own, known in zip(names, values.tolist(), errors.tolist(), strict=True)
+            ]
+        if len(lines) > MOST_PARAMETERS_SHOWN:
+            others = len(lines) - MOST_PARAMETERS_SHOWN
+            lines[MOST_PARAMETERS_SHOWN:] = [("...", f"{others:,} more in .parameters")]
         before, after = facts["log_loss_before"], facts["log_loss_after"]
         if before is not None and after is not None:
             lines.append(("log-loss", f"{before:.6g} before, {after:.6g} after (in sample)"))
@@ -420,6 +499,10 @@ class Recalibrator:
         return html_text(self._title()) + html_table((), self._lines()) + notes
 
 
+def _plus_minus(error: float) -> str:
+    return "" if math.isnan(error) else f" ± {error:.6g}"
+
+
 def write_whole(path: Path, text: str) -> None:
     """The text as a file: whole, or not at all."""
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=path.name, delete=False) as part:
@@ -433,15 +516,10 @@ def write_whole(path: Path, text: str) -> None:
             raise
 
 
-def of_all_classes(rows: Rows) -> Rows:
-    """The same rows for a function of all classes together, or of a binary outcome."""
-    return rows._with(options={**rows.options, "multiclass": None, "ties": "first"})
-
-
 def prepared(function: Any, given: Mapping[str, Any]) -> tuple[Recalibrator, Rows]:
     """What a call of `function` fits, and the rows; `given` is ``locals()`` where it begins."""
     of_rows, of_map = split(function, given["options"])
-    rows = of_all_classes(read(function, given["y_true"], given["y_prob"], of_rows))
+    rows = read(function, given["y_true"], given["y_prob"], of_rows).without_question()
     return Recalibrator(given["method"], **of_map, from_logits=bool(rows.options["from_logits"])), rows
 
 

@@ -146,6 +146,8 @@ class FitOptions(_CheckOptions, total=False):
     method : str
         The family of maps, of those that `recalibration_methods` lists; "auto" chooses one by
         cross-fitting, and may choose the identity.
+    n_bins : int
+        Bins of equal mass, for the method "bins"; fewer where ties leave some empty.
     from_logits : bool
         Whether `y_prob` has raw scores: logits of outcome 1, or the input of a softmax (so
         log-probabilities too). It is never guessed. Both give the same map. Raw scores are not
@@ -167,7 +169,9 @@ class MapOptions(TypedDict, total=False):
     mixture: float | None
     clip: float
     between: Between
+    n_bins: int
     counts: bool
+    one_vs_rest: bool
 
 
 class RecalibrateOptions(FitOptions, MapOptions, total=False):
@@ -242,5 +246,7 @@ MAP_DEFAULTS: MapOptions = {
     "mixture": None,
     "clip": 1e-12,
     "between": "line",
+    "n_bins": 10,
     "counts": False,
+    "one_vs_rest": False,
 }

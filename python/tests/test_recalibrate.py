@@ -104,6 +104,112 @@ def test_golden_values_of_a_temperature_of_classes(from_logits: bool) -> None:
     assert weighted.parameters == pytest.approx({"slope": 0.458603038281}, abs=1e-10)
 
 
+OF_CLASSES: list[tuple[str, dict[str, Any], dict[str, Any], float]] = [
+    (
+        "bias_corrected_temperature",
+        {"ridge": 0},
+        {"scale": 0.473363477953, "bias": [0.0444290266, 0.1714158681, -0.2158448947]},
+        0.948833055665,
+    ),
+    (
+        "vector",
+        {"ridge": 0},
+        {"scale": [0.3512919807, 0.3919540987, 0.7871887802], "bias": [-0.1552575535, 0.0256259082, 0.1296316453]},
+        0.940457731619,
+    ),
+    (
+        "vector",
+        {},
+        {"scale": [0.9099437564, 0.8547758251, 1.3349181290], "bias": [-0.0782731687, -0.0206761547, 0.0989493234]},
+        0.942903360173,
+    ),
+    (
+        "matrix",
+        {},
+        {
+            "matrix": [
+                [0.929991341454, 0.009093263198, -0.085760426427],
+                [0.103069021902, 0.887501353160, -0.058967709611],
+                [-0.068064692629, 0.047156060221, 1.289456272076],
+            ],
+            "bias": [-0.125742593427, 0.099143548623, 0.026599044804],
+        },
+        0.941022637798,
+    ),
+    ("matrix", {"ridge": 0}, {"bias": [-0.609257761762, 0.357407877334, 0.251849884428]}, 0.935763058567),
+    ("ensemble_temperature", {}, {"weights": [1.0, 0.0, 0.0]}, 0.959618562254),
+]
+
+
+@pytest.mark.parametrize(("method", "options", "parameters", "after"), OF_CLASSES)
+@pytest.mark.parametrize("from_logits", [False, True])
+def test_golden_values_of_maps_of_classes(
+    method: str, options: dict[str, Any], parameters: dict[str, Any], after: float, from_logits: bool
+) -> None:
+    scores = SCORES if from_logits else CLASSES
+    found = cal.Recalibrator(method, mixture=0, from_logits=from_logits, **options).fit(LABELS, scores)
+    for name, values in parameters.items():
+        np.testing.assert_allclose(found.parameters[name], values, atol=1e-7)
+    assert found.log_loss_after == pytest.approx(after, abs=1e-10)
+    assert log_loss(LABELS, found.predict_proba(scores)) == pytest.approx(after, abs=1e-10)
+    assert set(found.standard_errors) == set(found.parameters)
+    for name, values in found.parameters.items():
+        assert np.shape(found.standard_errors[name] or 0.0) == np.shape(values) or found.standard_errors[name] is None
+
+
+def test_a_map_of_classes_serves_two_columns() -> None:
+    two = np.stack([1 - P, P], axis=1)
+    found = cal.recalibrate(Y, two, method="vector", ridge=0)
+    assert found.n_classes == 2 and np.shape(found.parameters["scale"]) == (2,)
+    assert found.predict_proba(two).shape == (400, 2)
+
+
+def test_one_vs_rest_is_a_map_for_each_class() -> None:
+    found = cal.recalibrate(LABELS, CLASSES, method="beta", one_vs_rest=True)
+    given = found.predict_proba(CLASSES)
+    np.testing.assert_allclose(given.sum(axis=1), 1, atol=1e-12)
+    each = [
+        cal.recalibrate((place == LABELS).astype(int), CLASSES[:, place], method="beta").predict_proba(
+            CLASSES[:, place]
+        )
+        for place in range(3)
+    ]
+    together = np.stack(each, axis=1)
+    np.testing.assert_allclose(given, together / together.sum(axis=1, keepdims=True), atol=1e-9)
+    with pytest.raises(cal.CalipersError, match="one_vs_rest"):
+        cal.recalibrate(LABELS, CLASSES, method="beta")
+
+
+VENN_ABERS = [
+    (-4, 0, 3 / 13),
+    (-3.125, 2 / 13, 3 / 13),
+    (-2, 0.352941176471, 0.409090909091),
+    (-1.03125, 0.466666666667, 0.488888888889),
+    (0, 0.489795918367, 0.525),
+    (0.5, 0.5, 0.555555555556),
+    (1, 0.607142857143, 0.636363636364),
+    (2.03125, 0.764705882353, 0.816666666667),
+    (3.125, 0.823529411765, 1),
+    (4, 0.823529411765, 1),
+]
+
+
+def test_golden_values_of_venn_abers() -> None:
+    h, lower, upper = (np.array(column, float) for column in zip(*VENN_ABERS, strict=True))
+    found = cal.recalibrate(Y, H, method="venn_abers", mixture=0, from_logits=True)
+    intervals = found.predict_interval(h)
+    np.testing.assert_allclose(intervals.lower, lower, atol=1e-11)
+    np.testing.assert_allclose(intervals.upper, upper, atol=1e-11)
+    np.testing.assert_allclose(intervals.values, upper / (1 - lower + upper), atol=1e-11)
+    np.testing.assert_array_equal(intervals.values, found.predict_proba(h))
+    low, high = intervals
+    assert (low <= high).all()
+    assert found.log_loss_after == pytest.approx(0.619369673816, abs=1e-10)
+    with pytest.raises(cal.CalipersError) as raised:
+        fitted().predict_interval(P)
+    assert str(raised.value) == 'method must be "venn_abers", which alone has intervals, got "beta"'
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64])
 @pytest.mark.parametrize("shape", [(5,), (5, 1), (5, 2)])
 def test_results_are_doubles_in_the_shape_of_the_input(dtype: Any, shape: tuple[int, ...]) -> None:
@@ -364,3 +470,110 @@ def test_json_is_evaluated_by_ten_lines_of_python() -> None:
     for h, p in zip(read["check"]["input"], read["check"]["output"], strict=True):
         u = -a * math.log1p(math.exp(-h)) + b * math.log1p(math.exp(h)) + c
         assert 1 / (1 + math.exp(-u)) == pytest.approx(p, abs=1e-12)
+
+
+SQL = ["identity", "shift", "temperature", "platt", "beta", "isotonic", "centred_isotonic", "bins"]
+
+
+@pytest.mark.parametrize("method", SQL)
+@pytest.mark.parametrize("from_logits", [False, True])
+def test_sql_has_the_values_of_the_map(method: str, from_logits: bool) -> None:
+    import math
+    import sqlite3
+
+    scores = H if from_logits else P
+    found = cal.recalibrate(Y, scores, method=method, from_logits=from_logits)
+    with sqlite3.connect(":memory:") as database:
+        database.create_function("exp", 1, math.exp)
+        database.create_function("ln", 1, math.log)
+        database.execute('create table t ("a ""p" real)')
+        database.executemany("insert into t values (?)", [(float(score),) for score in scores])
+        expression = found.to_sql('a "p')
+        rows = database.execute(f"select {expression} from t").fetchall()
+    np.testing.assert_allclose(np.ravel(rows), found.predict_proba(scores), atol=1e-12)
+
+
+def test_sql_quotes_as_its_dialect_does() -> None:
+    assert "`p`" in fitted().to_sql("p", dialect="spark") and '"p"' in fitted().to_sql("p")
+    with pytest.raises(cal.CalipersError, match="dialect must be"):
+        fitted().to_sql("p", dialect="t-sql")  # type: ignore[arg-type]
+    with pytest.raises(cal.CalipersError, match="map must be of a binary outcome for SQL, got one of 3 classes"):
+        fitted("temperature").to_sql("p")
+
+
+def test_auto_chooses_and_says_what_it_has_tried() -> None:
+    found = cal.improvement(Y, P)
+    assert found.verdict == "helps" and found.candidates is not None
+    tried = [each.name for each in found.candidates]
+    assert tried[0] == "identity" and found.method in tried
+    assert found.recalibrator.method == "auto" and found.recalibrator.chosen == found.method
+    assert cal.recalibrate(Y, P).chosen == found.method
+    assert cal.Recalibrator().fit(Y, P).parameters == found.recalibrator.parameters
+    losses = {each.name: each.loss for each in found.candidates}
+    assert losses["identity"] == pytest.approx(found.log_loss_before, abs=1e-12)
+    assert f"{found.method} (auto)" in repr(found.recalibrator) and "above the best" in repr(found)
+
+
+def test_auto_leaves_calibrated_predictions_as_they_are() -> None:
+    p = np.repeat([0.2, 0.5, 0.8], 100)
+    y = np.concatenate([np.arange(100) < 20, np.arange(100) < 50, np.arange(100) < 80])
+    found = cal.improvement(y, p)
+    assert found.method == "identity" and found.verdict == "nothing to fix"
+    np.testing.assert_allclose(found.recalibrator.predict_proba(p), p, atol=1e-15)
+
+
+def test_auto_chooses_for_classes() -> None:
+    found = cal.improvement(LABELS, CLASSES)
+    assert found.verdict == "helps" and found.method != "identity"
+
+
+def test_what_is_left_is_measured_where_it_is_asked_for() -> None:
+    assert cal.improvement(Y, P, method="platt").left is None
+    left = cal.improvement(Y, P, method="platt", left=True, n_resamples=99).left
+    assert left is not None and left.before.value > left.after.value and left.change < 0
+    assert left.before.significant and str(left) == left.sentence
+
+
+def test_gains_on_held_out_rows() -> None:
+    found = cal.improvement_on(Y[1::2], P[1::2], cal.recalibrate(Y[::2], P[::2], method="platt"))
+    assert found.verdict == "helps" and found.n == 200 and str(found) == found.sentence
+    before, after = found.log_loss_before, found.log_loss_after
+    assert before == pytest.approx(log_loss(Y[1::2], P[1::2]), abs=1e-12)
+    recalibrator = cal.recalibrate(Y[::2], P[::2], method="platt")
+    assert after == pytest.approx(log_loss(Y[1::2], recalibrator.predict_proba(P[1::2])), abs=1e-12)
+    assert found.gain == pytest.approx(before - after, abs=1e-12)
+    low, high = found.interval
+    assert high - low == pytest.approx(2 * 1.959964 * found.standard_error, rel=1e-6)
+    of_classes = cal.improvement_on(LABELS, CLASSES, cal.recalibrate(LABELS, CLASSES, method="temperature"))
+    assert of_classes.verdict == "helps"
+    clustered = cal.improvement_on(Y, P, fitted(), cluster=ROW // 20, left=True, n_resamples=20)
+    assert clustered.n_clusters == 20 and clustered.left is not None
+    with pytest.raises(TypeError, match="recalibrator must be a Recalibrator, got NoneType"):
+        cal.improvement_on(Y, P)
+    with pytest.raises(cal.CalipersError, match="rows must be of a binary outcome, got 3 classes"):
+        cal.improvement_on(LABELS, CLASSES, fitted())
+
+
+@pytest.mark.parametrize("loss", ["log", "brier"])
+def test_a_loss_is_the_sum_of_its_parts(loss: Any) -> None:
+    found = cal.decompose(Y, P, loss=loss, method="platt")
+    assert found.calibration + found.refinement == pytest.approx(found.value, abs=1e-12)
+    expected = 0.723760622332 if loss == "log" else 0.245178513834
+    assert found.value == pytest.approx(expected, abs=1e-10)
+    assert found.interval.lower > 0 and found.method == "platt" and str(found) == found.sentence
+    assert cal.decompose(LABELS, CLASSES, loss=loss).n == 300
+
+
+@pytest.mark.parametrize("method", ["temperature", "platt", "beta", "isotonic"])
+def test_a_sketch_gives_the_map_of_its_rows(method: str) -> None:
+    whole = cal.recalibrate(Y, P, method=method, clip=1e-6)
+    parts = [cal.Sketch().update(Y[part::7], P[part::7]) for part in range(7)]
+    merged = parts[0].copy()
+    for part in parts[1:]:
+        merged.merge(part)
+    found = merged.recalibrate(method)
+    assert found == cal.Sketch().update(Y, P).recalibrate(method)
+    np.testing.assert_allclose(found.predict_proba(P), whole.predict_proba(P), atol=1e-3)
+    if method != "isotonic":
+        assert list(found.parameters) == list(whole.parameters)
+        np.testing.assert_allclose(list(found.parameters.values()), list(whole.parameters.values()), atol=1e-6)

@@ -52,11 +52,6 @@ impl Columns<'_> {
         self.scores.n_classes()
     }
 
-    /// The scores as they are.
-    pub(crate) fn scores(&self) -> PyResult<Floats<'_>> {
-        self.scores.floats()
-    }
-
     pub(crate) fn is_weighted(&self) -> bool {
         self.weights.is_some()
     }

@@ -1,7 +1,8 @@
 //! Whether recalibration helps.
 
 use calipers::recalibrate::{
-    Candidate, Choice, Choose, CrossFit, HeldOut, HeldOutGain, Improvement, Left, Map, Recalibrate,
+    Candidate, Choice, Choose, CrossFit, Decompose, Decomposition, HeldOut, HeldOutGain, Improvement, Left, Map,
+    Recalibrate,
 };
 use calipers::{Error, Pair};
 use pyo3::prelude::*;
@@ -11,7 +12,7 @@ use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::inference::assessed;
 use crate::options::{Options, Resampling};
-use crate::recalibration::{Of, Recalibration, Remarks, of_predictions, unnamed};
+use crate::recalibration::{Of, Recalibration, Remarks, of_predictions};
 use crate::results::{Answer, dict, input_settings};
 
 /// What is asked about a map or a choice of maps.
@@ -63,6 +64,7 @@ pub(crate) fn improvement<'py>(py: Python<'py>, columns: Columns<'py>, options: 
         py,
         &columns,
         &options,
+        options.is_of_classes()?,
         |sample| {
             Ok(Of::Binary(match question.is_auto {
                 true => Found::Chosen(question.choose().run(sample)?),
@@ -70,10 +72,10 @@ pub(crate) fn improvement<'py>(py: Python<'py>, columns: Columns<'py>, options: 
             }))
         },
         |predictions| {
-            if question.is_auto {
-                return Err(unnamed());
-            }
-            Ok(Of::Classes(Found::One(question.cross_fit().run_classes(predictions)?)))
+            Ok(Of::Classes(match question.is_auto {
+                true => Found::Chosen(question.choose().run_classes(predictions)?),
+                false => Found::One(question.cross_fit().run_classes(predictions)?),
+            }))
         },
     )?;
     let input = input_settings(py, &options, &columns, None)?;
@@ -105,7 +107,7 @@ fn improved<'py, M: Clone + Into<Map>>(
         ))
     };
     let candidates = candidates.map(|table| table.iter().map(candidate).collect::<PyResult<Vec<_>>>()).transpose()?;
-    let held = Recalibration::of_fit(&found.fit, options)?.with(found);
+    let held = Recalibration::of_fit(&found.fit, options.class_names()?).with(found);
     Ok(dict!(py;
         sentence: sentence,
         verdict: found.verdict.name(),
@@ -164,6 +166,7 @@ pub(crate) fn improvement_on<'py>(
         py,
         &columns,
         &options,
+        matches!(map, Map::Classes(_)),
         |sample| match map {
             Map::Binary(map) => Ok(Of::Binary(held_out(map, resampling, is_left).run(sample)?)),
             other => Err(wrong(&format!("of {} classes", other.n_classes()), "a binary outcome".to_owned())),
@@ -185,6 +188,34 @@ pub(crate) fn improvement_on<'py>(
         log_loss_after: found.log_loss_after,
         left: left(py, found.left.as_ref(), resampling, &input)?,
         top_class_changed: found.top_class_changed,
+        n: found.n,
+        n_clusters: found.n_clusters,
+    ))
+}
+
+/// The calibration and the refinement part of a proper score.
+#[pyfunction]
+pub(crate) fn decompose<'py>(py: Python<'py>, columns: Columns<'py>, options: Options<'py>) -> Answer<'py> {
+    let mut decompose = Decompose::new().score(options.read("loss")?).level(options.read("level")?);
+    if !options.is_auto()? {
+        decompose = decompose.method(options.recalibrate()?);
+    }
+    let found = of_predictions(
+        py,
+        &columns,
+        &options,
+        options.is_of_classes()?,
+        |sample| Ok(Of::Binary(decompose.run(sample)?)),
+        |predictions| Ok(Of::Classes(decompose.run_classes(predictions)?)),
+    )?;
+    let (Of::Binary(found) | Of::Classes(found)): Of<Decomposition, Decomposition> = found;
+    Ok(dict!(py;
+        sentence: found.sentence(),
+        method: found.method.name(),
+        value: found.loss,
+        calibration: found.calibration,
+        refinement: found.refinement,
+        interval: found.interval,
         n: found.n,
         n_clusters: found.n_clusters,
     ))

@@ -40,7 +40,7 @@ mod _core {
         calibration_tests::{calibration_test, cox_test},
         dlpack::dlpack,
         failure::{CalipersError, input_error, no_cluster},
-        improvement::{improvement, improvement_on},
+        improvement::{decompose, improvement, improvement_on},
         inference::{assess, compare},
         measures::measures,
         pool::{set_threads, set_threads_here},
