@@ -87,8 +87,8 @@ pub enum Note {
         n_cells: usize,
         /// The width of the widest, in logits.
         width: f64,
-        /// How far a parameter is at most from that of the fit to the rows; `None` for tables, which
-        /// are those of scores rounded to their cells.
+        /// How far a parameter is at most from that of the fit to the rows; `None` for tables,
+        /// which are those of scores rounded to their cells.
         distance: Option<f64>,
     },
     /// A spline fell between its knots, and was made smoother until it did not.

@@ -123,8 +123,8 @@ impl Method {
         matches!(self, Method::BiasCorrectedTemperature | Method::Vector | Method::Matrix | Method::EnsembleTemperature)
     }
 
-    /// The parameters of the identity map of a binary outcome, as they are fitted: for splines slope,
-    /// intercept and one for each inner knot, of which there may be fewer.
+    /// The parameters of the identity map of a binary outcome, as they are fitted: for splines
+    /// slope, intercept and one for each inner knot, of which there may be fewer.
     pub(crate) fn identity(self) -> &'static [f64] {
         match self {
             Method::Shift => &[0.0],

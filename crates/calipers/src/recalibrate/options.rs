@@ -30,12 +30,12 @@ use crate::{Error, InputReport};
 /// identity, whatever the number of rows; shift and temperature have none. Slopes must not be
 /// negative, and the constrained optimum is exact: each set of slopes that may be 0 is tried, and
 /// the one that meets the conditions of optimality is returned. A spline has up to 12 knots at
-/// equally spaced shares of the weight from 2 to 98 %, and the penalty
-/// (smoothing / n_eff) range³ ∫ u''(h)² dh beside the ridge on the chord between its outer knots;
-/// `smoothing.rs` has how the smoothing is chosen. Where it would fall, it is raised. Isotonic maps pool ties and
-/// adjacent violators, and mix in 1/2 with the share 1 / (n_eff + 1), so that no probability
-/// becomes 0 or 1. Venn-Abers prediction and bins are never 0 or 1. `venn_abers.rs` and `bins.rs` have
-/// what can be said of them for every model.
+/// equally spaced shares of the weight from 2 to 98 %, and the penalty (smoothing / n_eff) range³ ∫
+/// u''(h)² dh beside the ridge on the chord between its outer knots; `smoothing.rs` has how the
+/// smoothing is chosen. Where it would fall, it is raised. Isotonic maps pool ties and adjacent
+/// violators, and mix in 1/2 with the share 1 / (n_eff + 1), so that no probability becomes 0 or 1.
+/// Venn-Abers prediction and bins are never 0 or 1. `venn_abers.rs` and `bins.rs` have what can be
+/// said of them for every model.
 ///
 /// # Assumptions
 /// Rows that the model was not trained on. Standard errors need independent rows, or clusters
@@ -52,8 +52,8 @@ use crate::{Error, InputReport};
 ///
 /// # Reference
 /// Cox 1958 and Platt 1999 (logistic); Kull, Silva Filho, Flach, "Beta calibration", AISTATS 2017;
-/// Zadrozny, Elkan 2001 and 2002 (bins, isotonic); Oron, Flournoy 2017 (centred isotonic); Guo et al., ICML 2017
-/// (temperature).
+/// Zadrozny, Elkan 2001 and 2002 (bins, isotonic); Oron, Flournoy 2017 (centred isotonic); Guo et
+/// al., ICML 2017 (temperature).
 ///
 /// # Example
 /// Logits ±ln 3 predict 3/4 and 1/4, outcome rates are 2/3 and 1/3: a slope of ln 2 / ln 3.
@@ -140,8 +140,8 @@ impl Recalibrate {
         one_vs_rest: bool;
     }
 
-    /// The map that these rows support best, or the rows that a sketch has counted, for which a note
-    /// says how far that is from the fit of the rows. For rows of more than two classes see
+    /// The map that these rows support best, or the rows that a sketch has counted, for which a
+    /// note says how far that is from the fit of the rows. For rows of more than two classes see
     /// [`fit_classes`](Self::fit_classes).
     pub fn fit<'s>(&self, sample: impl Into<Sample<'s>>) -> Result<Fit<BinaryMap>, Error> {
         self.check()?;
@@ -216,7 +216,8 @@ impl Recalibrate {
         let mut covariance = Symmetric::zero(0);
         if let Some((formula, scatter)) = fitted.formula.as_ref().zip(scatter) {
             covariance = formula.factor.sandwich(&scatter);
-            // The smoothing of splines is chosen by their rows, which the rule for formulas ignores.
+            // The smoothing of splines is chosen by their rows, which the rule for formulas
+            // ignores.
             fitted.spread = (self.method != Method::Spline).then(|| Spread {
                 unit: formula.unit(&scatter),
                 dimension: formula.free.len() as f64,

@@ -12,5 +12,6 @@ mod properties;
 mod scalings;
 mod sketches;
 mod spline;
+mod temperature_sketch;
 mod venn_abers;
 mod verdict;
