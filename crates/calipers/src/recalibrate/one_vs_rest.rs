@@ -3,7 +3,6 @@
 use super::class_map::{ClassFormula, ClassMap};
 use super::classes::{Chosen, ClassFit, Classes, Detail};
 use super::drawn::GainFloor;
-use super::fit::Parameter;
 use super::linear::Design;
 use super::map::BinaryMap;
 use super::newton::FitBound;
@@ -47,19 +46,14 @@ impl Classes<'_> {
                 maps.push(BinaryMap { clip: options.clip, ..BinaryMap::identity() });
                 continue;
             }
-            let ordered = Ordered::new(&self.predictions.one_class(class)?, options.clip, options.counts)?;
+            let ordered = options.ordered(&self.predictions.one_class(class)?)?;
             let atoms = ordered.pooled(|place| (rows.is_chosen)(ordered.rows[place].index as usize));
             let design = Design::new(options.method, &atoms);
             let fitted = options.fit_atoms(&design, &atoms)?;
             fit.effective_parameters += fitted.effective_parameters;
             if let Some(formula) = fitted.formula.as_ref().filter(|_| detail == Detail::Errors) {
-                let covariance = formula.factor.sandwich(&formula.scatter(&design, &atoms));
-                let names = options.method.parameter_names().iter().zip(&fitted.map.parameters).enumerate();
-                fit.parameters.extend(names.map(|(place, (name, value))| {
-                    let free = formula.free.iter().position(|&free| free == place);
-                    let standard_error = free.map(|at| covariance.get(at, at).max(0.0).sqrt());
-                    Parameter { name, value: *value, standard_error }
-                }));
+                let covariance = fitted.covariance(&formula.scatter(&design, &atoms));
+                fit.parameters.extend(fitted.parameters(&covariance));
                 fit.bound.standard_errors = fit.bound.standard_errors.max(formula.bound.standard_errors);
                 fit.bound.nats = fit.bound.nats.max(formula.bound.nats);
             }
@@ -86,9 +80,8 @@ impl Classes<'_> {
         if n * k > MOST_SCORES {
             return Ok(None);
         }
-        let views: Result<Vec<Ordered>, Error> = (0..k)
-            .map(|class| Ordered::new(&self.predictions.one_class(class)?, self.options.clip, self.options.counts))
-            .collect();
+        let views: Result<Vec<Ordered>, Error> =
+            (0..k).map(|class| self.options.ordered(&self.predictions.one_class(class)?)).collect();
         let redrawn = Redrawn { classes: self, views: views?, before: self.probabilities_before() };
         let n_draws = n_resamples.min(FEWEST_DRAWS.max((MOST_DRAWN / (n * k)) as u64));
         watch::expect_draws(n_draws);
