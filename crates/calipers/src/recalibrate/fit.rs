@@ -242,24 +242,35 @@ impl Fit<BinaryMap> {
     /// It is pointwise: each interval holds its value in a share `level` of samples, all together
     /// in fewer.
     pub fn band(&self, logit: f64, level: f64) -> Option<Band> {
-        if self.method.is_table() {
-            return None;
-        }
-        let d = self.parameters.len();
-        let features = match &self.map.spline {
-            Some(spline) => spline.shares(logit),
-            None => Basis::Plain(self.method).features(logit)[..d].to_vec(),
-        };
-        let along: Vec<f64> = (0..d).map(|i| dot(&self.covariance[i * d..(i + 1) * d], &features)).collect();
-        let tail = 0.5 * (1.0 - level);
-        let half = Probit.inverse(1.0 - tail, tail) * dot(&along, &features).max(0.0).sqrt();
-        let u = self.map.predictor(logit);
-        let at = |u: f64| self.map.mixed(Logistic.response(u));
-        Some(Band { value: self.map.apply(logit), lower: at(u - half), upper: at(u + half) })
+        self.map.band(&self.covariance, logit, level)
     }
 
     /// The value of a parameter.
     pub fn parameter(&self, name: &str) -> Option<f64> {
         self.parameters.iter().find(|parameter| parameter.name == name).map(|parameter| parameter.value)
+    }
+}
+
+impl BinaryMap {
+    /// [`Fit::band`] of a map whose covariance is known, such as that of a
+    /// [`FitRecord`](super::FitRecord). `None` where it is not that of the parameters, too.
+    pub fn band(&self, covariance: &[f64], logit: f64, level: f64) -> Option<Band> {
+        if self.method.is_table() {
+            return None;
+        }
+        let features = match &self.spline {
+            Some(spline) => spline.shares(logit),
+            None => Basis::Plain(self.method).features(logit)[..self.parameters.len()].to_vec(),
+        };
+        let d = features.len();
+        if covariance.len() != d * d {
+            return None;
+        }
+        let along: Vec<f64> = (0..d).map(|i| dot(&covariance[i * d..(i + 1) * d], &features)).collect();
+        let tail = 0.5 * (1.0 - level);
+        let half = Probit.inverse(1.0 - tail, tail) * dot(&along, &features).max(0.0).sqrt();
+        let u = self.predictor(logit);
+        let at = |u: f64| self.mixed(Logistic.response(u));
+        Some(Band { value: self.apply(logit), lower: at(u - half), upper: at(u + half) })
     }
 }
