@@ -74,6 +74,11 @@ impl Detail {
         Detail { below, above, n_places }
     }
 
+    /// The number of points of a curve.
+    pub(super) fn n_places(&self) -> usize {
+        self.n_places
+    }
+
     /// From a quarter of the chosen sigma to four times the chosen sigma, and at least to 1.
     fn sigmas(&self, chosen: f64) -> Vec<f64> {
         let to_top = (4.0 * chosen).max(1.0) / chosen;
