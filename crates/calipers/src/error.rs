@@ -236,6 +236,13 @@ pub enum Error {
         reason: String,
     },
 
+    /// Text that is no recalibration map, or a map that was damaged.
+    #[error("text must be a calipers map: {reason}")]
+    InvalidMap {
+        /// What is wrong, where, and what to do.
+        reason: String,
+    },
+
     /// The tolerance is finer than can be proven for this noise, sigma and data.
     #[error("tolerance {tolerance:e} cannot be met: {reason}{}", what_can_be_met(*.attainable))]
     ToleranceNotMet {
@@ -305,6 +312,7 @@ codes! {
     InvalidSetting: "invalid_setting",
     UnlikeSketches: "unlike_sketches",
     InvalidSketch: "invalid_sketch",
+    InvalidMap: "invalid_map",
     ToleranceNotMet: "tolerance_not_met",
 }
 

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use calipers::recalibrate::Map;
 use calipers::{
     Assess, BinaryView, BinnedEce, Compare, Debias, Error, Estimate, Input, IntervalMethod, Invalid, LsEce,
     LsEceSampled, Measure, NBins, Sample, Settings, Sigma, Sketch, SketchOptions, Ties, link, noise, registry,
 };
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 const TABLE: &str = include_str!("../../../fixtures/refusals.json");
 
@@ -22,7 +23,7 @@ struct Case {
     y_true: Vec<Value>,
     y_prob: Vec<Value>,
     sample_weight: Option<Vec<Value>>,
-    options: Map<String, Value>,
+    options: serde_json::Map<String, Value>,
     surfaces: BTreeSet<String>,
     why_not_all: Option<String>,
 }
@@ -57,6 +58,10 @@ impl Case {
     fn run(&self) -> Result<Estimate, Error> {
         match self.measure.as_str() {
             "sketch_bytes" => Sketch::from_bytes(self.option("bytes").unwrap().as_bytes())?.estimate(&LsEce::new()),
+            "map_json" => match Map::from_json(&self.option("json").unwrap()) {
+                Err(error) => Err(error),
+                Ok(map) => panic!("{map:?} was read"),
+            },
             "sketch_merge" => {
                 let with_clip = |name| Sketch::with(&SketchOptions::new().clip(self.number(name).unwrap()));
                 let mut sketch = with_clip("clip")?;

@@ -124,7 +124,7 @@ impl Labels<'_> {
     /// each row.
     pub(crate) fn are_outcomes(&self, rows: Range<usize>) -> bool {
         match_labels!(self,
-            values => values[rows].iter().fold(true, |all, &label| all & ((label == 0 as _) | (label == 1 as _))),
+            values => are_outcomes(&values[rows]),
             bool _values => true,
             text _values => false)
     }
@@ -194,6 +194,12 @@ macro_rules! column_from {
 column_from!(Floats: f32 => F32, f64 => F64);
 column_from!(Labels: bool => Bool, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16,
              u32 => U32, u64 => U64, f32 => F32, f64 => F64, String => Text);
+
+/// Whether all are 0 or 1; without a branch, so that it is vectorised.
+#[inline]
+fn are_outcomes<T: Copy + PartialEq + From<bool>>(labels: &[T]) -> bool {
+    labels.iter().fold(true, |all, &label| all & ((label == T::from(false)) | (label == T::from(true))))
+}
 
 /// Numbers as they are written, but those of many digits with an exponent.
 fn shown(text: String) -> String {

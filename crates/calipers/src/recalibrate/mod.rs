@@ -5,6 +5,7 @@
 //!             -> fit_classes  -> Fit<ClassMap>    temperature of any number of classes
 //! CrossFit    -> run          -> Improvement      gain on new rows with an interval, and a verdict
 //!             -> run_classes                      the same for a temperature of classes
+//! Map, MapFile                                    a map as JSON, with its fit and its gain
 //! ```
 //!
 //! A map is a small value: a [`Method`] with its parameters, or a [`Table`]. Probabilities and raw
@@ -44,6 +45,7 @@ mod folds;
 mod formula;
 mod gain;
 mod improvement;
+mod json;
 mod linear;
 mod map;
 mod method;
@@ -58,6 +60,7 @@ pub use cross_fit::CrossFit;
 pub use drawn::GainFloor;
 pub use fit::{Band, Fit, Note, Parameter};
 pub use improvement::{GainInterval, Improvement, Verdict};
+pub use json::{FitRecord, GainRecord, Label, Map, MapFile};
 pub use map::BinaryMap;
 pub use method::Method;
 pub use newton::FitBound;

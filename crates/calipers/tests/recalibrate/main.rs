@@ -4,6 +4,7 @@ mod classes;
 mod fixtures;
 mod golden;
 mod hard_inputs;
+mod json;
 mod oracle;
 mod properties;
 mod verdict;
