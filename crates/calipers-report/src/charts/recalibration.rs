@@ -1,18 +1,39 @@
-//! A recalibration map.
+//! Recalibration: the curve before and after, and the map.
 
-use super::Axes;
+use calipers::LsCurve;
+
+use super::{Axes, by_rows};
 use crate::chart::{BLACK, Band, Chart, Series, Stroke};
-use crate::gather::MapCurve;
+use crate::gather::{MapCurve, Smoothed};
+
+/// The smoothed curves before and after recalibration. They are thin where they rest on few rows.
+pub(crate) fn before_and_after(name: &str, before: &Smoothed, (after, near): (&LsCurve, &[f64]), axes: Axes) -> Chart {
+    let lines = [
+        ("before", &before.curve, &before.rows_nearby[..], 1, Stroke::Dashed),
+        ("after, out of fold", after, near, 2, Stroke::Solid),
+    ];
+    let mut chart = diagonal("Before and after recalibration", name, axes, ["probability", "outcome rate"])
+        .add(Series::line("perfect calibration", Vec::new()).colour(BLACK).stroke(Stroke::Dotted));
+    for (title, curve, near, colour, stroke) in lines {
+        let [firm, weak] = by_rows(curve, near).map(|rates| axes.curve(&curve.probabilities, &rates));
+        chart = chart.add(Series::line("", weak).colour(colour).thin());
+        chart = chart.add(Series::line(title, firm).colour(colour).stroke(stroke));
+    }
+    chart
+}
 
 /// The recalibrated probability by the predicted one, with its band and the diagonal.
 pub(crate) fn map(name: &str, curve: &MapCurve, axes: Axes, band_name: &str) -> Chart {
     let at = |values: &[f64]| axes.curve(&curve.probabilities, values);
-    let (from, to) = axes.ends();
-    super::square("Recalibration map")
-        .subtitle(name)
-        .x(axes.axis("predicted probability"))
-        .y(axes.axis("recalibrated probability"))
-        .add(Series::line("no change", vec![(from, from), (to, to)]).colour(BLACK).stroke(Stroke::Dotted))
+    diagonal("Recalibration map", name, axes, ["predicted probability", "recalibrated probability"])
+        .add(Series::line("no change", Vec::new()).colour(BLACK).stroke(Stroke::Dotted))
         .band(Band::new(band_name, at(&curve.lower), at(&curve.upper)).colour(2))
         .add(Series::line("map", at(&curve.recalibrated)).colour(2))
+}
+
+/// A square with its diagonal.
+fn diagonal(title: &str, name: &str, axes: Axes, [x, y]: [&str; 2]) -> Chart {
+    let (from, to) = axes.ends();
+    let line = Series::line("", vec![(from, from), (to, to)]).colour(BLACK).stroke(Stroke::Dotted);
+    super::square(title).subtitle(name).x(axes.axis(x)).y(axes.axis(y)).add(line)
 }

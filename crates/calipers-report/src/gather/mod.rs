@@ -359,7 +359,12 @@ impl Model<'_> {
             reliability: reliability::gather(drawn, sigma, options, detail)?,
             sweep: sweep::gather(sample, options),
             spread: spread::gather(drawn, options)?,
-            recalibration: recalibration::gather(&self.source, sample, detail.n_places(), options),
+            recalibration: recalibration::gather(
+                &self.source,
+                sample,
+                &recalibration::Drawn { sigma, n_places: detail.n_places() },
+                options,
+            ),
             finding: Finding::new(measures.first().and_then(Measured::assessment), sample, options)?,
             measures,
             classes,

@@ -1,18 +1,22 @@
 //! Recalibration: whether a map would help on new rows, and which one.
 
 use calipers::recalibrate::{
-    BinaryMap, CrossFit, Fit, GainFloor, GainInterval, Improvement, Method, Parameter, Recalibrate, Verdict,
+    BinaryMap, CrossFit, Fit, GainFloor, GainInterval, Improvement, Left, Map, MapFile, Method, Parameter, Recalibrate,
+    Verdict,
 };
-use calipers::{Error, Multiclass, Predictions, Sample};
+use calipers::{BinaryView, Error, Input, LsCurve, Multiclass, Predictions, Sample, Ties};
 
-use super::reliability::places;
-use super::{Options, Source};
+use super::reliability::{curve, places};
+use super::{Options, Source, sketch_of};
 
 /// The largest number of draws for the test of whether there is anything to fix.
 const MOST_RESAMPLES: u64 = 499;
 
 /// Rows are held out in five parts at least.
 const LEAST_ROWS: u64 = 5;
+
+/// With more probabilities of classes than this, none are kept for the curve after recalibration.
+const MOST_SCORES: usize = 1 << 24;
 
 /// What recalibration would change.
 #[derive(Debug, Clone)]
@@ -50,8 +54,15 @@ pub struct Recalibrated {
     pub top_class_changed: f64,
     /// Folds that were held out in turn.
     pub n_folds: usize,
+    /// LS-ECE before and after, out of fold.
+    pub left: Option<Left>,
+    /// The smoothed curve after recalibration, out of fold, at the sigma and the places of that
+    /// before; and about how many rows are within one sigma of each of its points.
+    pub after: Option<(LsCurve, Vec<f64>)>,
     /// The map of a binary outcome, at points for a chart.
-    pub map: Option<MapCurve>,
+    pub curve: Option<MapCurve>,
+    /// The map with its fit and its gain, as `calipers recalibrate` reads it.
+    pub file: String,
 }
 
 /// A map with its pointwise band.
@@ -67,8 +78,14 @@ pub struct MapCurve {
     pub upper: Vec<f64>,
 }
 
+/// What is computed beside a diagram: its sigma, and its number of points.
+pub(super) struct Drawn {
+    pub(super) sigma: f64,
+    pub(super) n_places: usize,
+}
+
 /// The verdict on beta calibration of a binary outcome, or on temperature scaling of classes.
-pub(super) fn gather(source: &Source<'_>, sample: Sample<'_>, n_places: usize, options: &Options) -> Recalibration {
+pub(super) fn gather(source: &Source<'_>, sample: Sample<'_>, drawn: &Drawn, options: &Options) -> Recalibration {
     let Some(view) = sample.view() else {
         return Recalibration::Not("it needs the rows, and a sketch does not have them".to_owned());
     };
@@ -82,8 +99,8 @@ pub(super) fn gather(source: &Source<'_>, sample: Sample<'_>, n_places: usize, o
         Some(_) if sample.has_clusters() => {
             return Recalibration::Not("the verdict on classes does not account for clusters".to_owned());
         }
-        Some(predictions) => of_classes(predictions, options),
-        None => of_outcome(sample, n_places, options),
+        Some((predictions, ties)) => of_classes(predictions, ties, drawn, options),
+        None => of_outcome(sample, view, drawn, options),
     };
     match found {
         Ok(found) => Recalibration::Done(Box::new(found)),
@@ -96,20 +113,57 @@ pub(super) fn gather(source: &Source<'_>, sample: Sample<'_>, n_places: usize, o
 }
 
 /// The rows of classes, if these are recalibrated together.
-fn classes<'s>(source: &'s Source<'_>) -> Option<&'s Predictions<'s>> {
-    let Source::Rows { predictions, multiclass, .. } = source else { return None };
+fn classes<'s>(source: &'s Source<'_>) -> Option<(&'s Predictions<'s>, Ties)> {
+    let Source::Rows { predictions, multiclass, ties, .. } = source else { return None };
     let is_one_class = matches!(multiclass, Multiclass::Class(_));
-    (predictions.n_classes() > 2 && !is_one_class).then_some(*predictions)
+    (predictions.n_classes() > 2 && !is_one_class).then_some((*predictions, *ties))
 }
 
-fn of_outcome(sample: Sample<'_>, n_places: usize, options: &Options) -> Result<Recalibrated, Error> {
-    let found = cross_fit(Method::Beta, options).run(sample)?;
-    let map = MapCurve::new(&found.fit, places(n_places), options.level);
-    Ok(Recalibrated { map, ..Recalibrated::new(&found) })
+fn of_outcome(
+    sample: Sample<'_>,
+    view: &BinaryView<'_>,
+    drawn: &Drawn,
+    options: &Options,
+) -> Result<Recalibrated, Error> {
+    let mut found = cross_fit(Method::Beta, options).run(sample)?;
+    let mut rows = calipers::Rows::default();
+    view.read(0..view.len(), &mut rows);
+    let after = Input::probabilities(&found.out_of_fold[..], &rows.outcomes[..]).weights(&rows.weights[..]).check()?;
+    let after = drawn.curve(&after.binary()?, options)?;
+    let curve = MapCurve::new(&found.fit, places(drawn.n_places), options.level);
+    Ok(Recalibrated { after: Some(after), curve, ..Recalibrated::new(&mut found) })
 }
 
-fn of_classes(predictions: &Predictions<'_>, options: &Options) -> Result<Recalibrated, Error> {
-    Ok(Recalibrated::new(&cross_fit(Method::Temperature, options).run_classes(predictions)?))
+fn of_classes(
+    predictions: &Predictions<'_>,
+    ties: Ties,
+    drawn: &Drawn,
+    options: &Options,
+) -> Result<Recalibrated, Error> {
+    let n_classes = predictions.n_classes();
+    let is_kept = predictions.len() * n_classes <= MOST_SCORES;
+    let mut found = cross_fit(Method::Temperature, options).out_of_fold(is_kept).run_classes(predictions)?;
+    let mut after = None;
+    if is_kept {
+        let rows = predictions.distributions()?;
+        let labels: Vec<u32> = (0..rows.len()).map(|row| rows.label(row) as u32).collect();
+        let weights = rows.scaled_weights()?;
+        let input = Input::probabilities(&found.out_of_fold[..], &labels[..]).classes(n_classes).weights(&weights[..]);
+        after = Some(drawn.curve(&input.check()?.top_class(ties)?, options)?);
+    }
+    Ok(Recalibrated { after, ..Recalibrated::new(&mut found) })
+}
+
+impl Drawn {
+    /// The curve of some rows, with the rows near its points.
+    fn curve(&self, view: &BinaryView<'_>, options: &Options) -> Result<(LsCurve, Vec<f64>), Error> {
+        let sample = Sample::from(view);
+        let sketch = sketch_of(sample, options);
+        let sample = sketch.as_ref().map_or(sample, Sample::from);
+        let found = curve(sample, self.sigma, &places(self.n_places), options)?;
+        let rows_nearby = found.rows_within_sigma(&*options.link);
+        Ok((found, rows_nearby))
+    }
 }
 
 fn cross_fit(method: Method, options: &Options) -> CrossFit {
@@ -117,10 +171,14 @@ fn cross_fit(method: Method, options: &Options) -> CrossFit {
         .level(options.level)
         .n_resamples(options.n_resamples.min(MOST_RESAMPLES))
         .random_state(options.random_state)
+        .left(true)
 }
 
 impl Recalibrated {
-    fn new<M>(found: &Improvement<M>) -> Self {
+    /// All but the curves. What is left has a sentence of its own.
+    fn new<M: Clone + Into<Map>>(found: &mut Improvement<M>) -> Self {
+        let file = MapFile::new(found.fit.map.clone()).fit(&found.fit).improvement(&*found);
+        let left = found.left.take();
         Recalibrated {
             method: found.fit.method,
             verdict: found.verdict,
@@ -134,7 +192,10 @@ impl Recalibrated {
             notes: found.fit.notes.iter().map(ToString::to_string).collect(),
             top_class_changed: found.top_class_changed,
             n_folds: found.n_folds,
-            map: None,
+            left,
+            after: None,
+            curve: None,
+            file: file.to_json(),
         }
     }
 }

@@ -134,6 +134,12 @@ pub(super) fn places(n: usize) -> Vec<f64> {
     below.chain(evenly).chain(above).collect()
 }
 
+/// The smoothed curve alone.
+pub(super) fn curve(sample: Sample<'_>, sigma: f64, at: &[f64], options: &Options) -> Result<LsCurve, Error> {
+    let coarse = sample.sketch().and_then(|sketch| coarsened(sketch, sigma));
+    options.ls_ece.clone().sigma(sigma).curve(coarse.as_ref().map_or(sample, Sample::from), at)
+}
+
 pub(super) fn smoothed(sample: Sample<'_>, sigma: f64, at: &[f64], options: &Options) -> Result<Smoothed, Error> {
     let ls_ece = options.ls_ece.clone().sigma(sigma);
     // Cells as fine as sigma needs: the curve stays within its bounds, and costs the same for every

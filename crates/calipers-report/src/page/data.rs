@@ -72,7 +72,18 @@ fn recalibration(found: &Recalibration) -> Value {
         "parameters": found.parameters.iter().map(parameter).collect::<Map<_, _>>(),
         "top_class_changed": found.top_class_changed,
         "n_folds": found.n_folds,
+        "ls_ece": found.left.as_ref().map(|left| {
+            json!({
+                "before": assessed(&left.before),
+                "after": assessed(&left.after),
+                "change": left.change.difference,
+                "interval": [left.change.interval.lower, left.change.interval.upper],
+                "p_value": left.change.p_value,
+            })
+        }),
         "notes": found.notes,
+        // What `calipers recalibrate` reads, as it stands in a file.
+        "map": serde_json::from_str::<Value>(&found.file).unwrap_or(Value::Null),
     })
 }
 

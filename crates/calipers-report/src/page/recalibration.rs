@@ -1,30 +1,33 @@
-//! Recalibration: the verdict, the map, and the numbers behind them.
+//! Recalibration: the verdict, the curves before and after, the map, and the numbers behind them.
 
+use calipers::LsCurve;
+use calipers::recalibrate::{Left, Parameter};
 use maud::{Markup, html};
 
 use super::figure::{Panel, Shown};
 use super::table::Table;
 use crate::charts::{self, Axes};
-use crate::gather::{MapCurve, ModelValues, Recalibrated, Recalibration, Values};
-use crate::number::{decimals, p_value, percent, plus_minus, significant};
+use crate::gather::{MapCurve, ModelValues, Recalibrated, Recalibration, Smoothed, Values};
+use crate::number::{decimals, p_in_words, percent, plus_minus, significant};
 
-/// What the chart of the map shows.
+const AFTER: &str = "Each row is recalibrated by a map that is fitted to other rows, so that the curve after shows what \
+                     new rows would. Both are smoothed with the same sigma.";
 const MAP: &str = "The map is what recalibration makes of each probability. It is fitted to all rows. The band is \
-                   pointwise: where the map of another sample like this one would be.";
+                   pointwise, for the map that infinitely many rows would give.";
 
 /// The section of a model: the verdict, then the charts and the numbers.
 pub(super) fn of_model(values: &Values, place: usize, model: &ModelValues, shown: &mut Shown) -> Markup {
     let content = match &model.recalibration {
-        Recalibration::Not(reason) => html! { p class="note" { "There is no recalibration: " (reason) "." } },
+        Recalibration::Not(reason) => html! { p class="note" { "Recalibration is not available: " (reason) "." } },
         Recalibration::Done(found) => {
-            let titles = ["The map"];
-            let figures: Vec<(&str, Markup)> = titles
-                .into_iter()
-                .zip(panels(values, model))
-                .map(|(title, panel)| (title, shown.figure(place, values.name_of(model), &panel)))
+            let panels = panels(values, model);
+            let figures: Vec<(&str, Markup)> = panels
+                .iter()
+                .map(|panel| (title(panel.kind), shown.figure(place, values.name_of(model), panel)))
                 .collect();
             html! {
                 p class="lead" { (found.sentence) }
+                @if let Some(left) = &found.left { p class="in-numbers" { (left.sentence()) } }
                 div class="charts" {
                     @for (title, figure) in &figures { div class="chart" { h4 { (title) } (figure) } }
                     div class="chart" { h4 { "In numbers" } div { (numbers(found)) } }
@@ -33,17 +36,40 @@ pub(super) fn of_model(values: &Values, place: usize, model: &ModelValues, shown
         }
     };
     html! {
-        div class="parts" id={ "recalibration-" (place) } {
+        div class="parts recalibration" id={ "recalibration-" (place) } {
             h3 { "Recalibration" }
             (content)
         }
     }
 }
 
-/// The charts of a model, in the order of their titles.
+const BEFORE_AND_AFTER: &str = "recalibration_curve";
+const OF_MAP: &str = "recalibration_map";
+
+fn title(kind: &str) -> &'static str {
+    if kind == OF_MAP { "The map" } else { "Before and after" }
+}
+
+/// The charts of a model: the curves, and the map of a binary outcome.
 pub(super) fn panels(values: &Values, model: &ModelValues) -> Vec<Panel> {
     let Recalibration::Done(found) = &model.recalibration else { return Vec::new() };
-    found.map.iter().map(|map| map_panel(values, model, map)).collect()
+    let chosen = model.reliability.smoothed.get(model.reliability.chosen);
+    let curves = chosen.zip(found.after.as_ref()).map(|(before, after)| curves_panel(model, before, after));
+    let map = found.curve.as_ref().map(|map| map_panel(values, model, map));
+    curves.into_iter().chain(map).collect()
+}
+
+fn curves_panel(model: &ModelValues, before: &Smoothed, (after, near): &(LsCurve, Vec<f64>)) -> Panel {
+    let rates = [(&before.curve, &before.rows_nearby), (after, near)].map(charts::drawn);
+    let linear = Axes::linear(&model.reliability).holding(&after.probabilities, &rates[1]);
+    let logit = Axes::logit_of_all([(&before.curve, &before.rows_nearby), (after, near)].into_iter());
+    let chart = |axes: Axes| charts::before_and_after(&model.name, before, (after, near), axes);
+    let table = Table::of_columns(&[
+        ("probability", &after.probabilities),
+        ("outcome rate before", &rates[0]),
+        ("outcome rate after", &rates[1]),
+    ]);
+    Panel::new(BEFORE_AND_AFTER, chart(linear), table, AFTER).view("logit", vec![chart(logit)])
 }
 
 fn map_panel(values: &Values, model: &ModelValues, map: &MapCurve) -> Panel {
@@ -58,7 +84,7 @@ fn map_panel(values: &Values, model: &ModelValues, map: &MapCurve) -> Panel {
         ("band from", &map.lower),
         ("band to", &map.upper),
     ]);
-    Panel::new("recalibration_map", chart(linear), table, MAP).view("logit", vec![chart(logit)])
+    Panel::new(OF_MAP, chart(linear), table, MAP).view("logit", vec![chart(logit)])
 }
 
 fn numbers(found: &Recalibrated) -> Markup {
@@ -74,27 +100,39 @@ fn numbers(found: &Recalibrated) -> Markup {
                 (show(found.interval.lower)) " to " (show(found.interval.upper))
             }
             @if let Some(floor) = &found.floor {
-                dt { "Anything to fix?" }
-                dd { "p " (p_value(floor.p_value)) "; calibrated predictions seem to gain " (plus_minus(floor.mean, floor.deviation)) }
+                dt { "By chance" }
+                dd { "calibrated predictions seem to gain " (plus_minus(floor.mean, floor.deviation)) " (" (p_in_words(floor.p_value)) ")" }
             }
+            @if let Some(left) = &found.left { (ls_ece(left)) }
             dt { "Top class" }
             dd { "changes in " (percent(found.top_class_changed)) " of rows" }
             dt { "Method" }
-            dd {
-                (found.method.name())
-                @for parameter in &found.parameters {
-                    br; (parameter.name) " "
-                    @match parameter.standard_error {
-                        Some(deviation) => (plus_minus(parameter.value, deviation)),
-                        None => (significant(parameter.value)),
-                    }
-                }
-            }
+            dd { (found.method.name().replace('_', " ")) @for each in &found.parameters { br; (parameter(each)) } }
         }
         p class="note" {
-            "After is out of fold: each row is recalibrated by a map that was fitted to the other rows, in "
-            (found.n_folds) " parts. The interval is for the gain on new rows of the map that is fitted to all rows."
+            "After is out of fold, in " (found.n_folds) " folds. The interval is for the gain on new rows of the map \
+             that is fitted to all rows."
         }
         @for note in &found.notes { p class="note" { (note) } }
+    }
+}
+
+/// LS-ECE before and after, with what a calibrated model would have.
+fn ls_ece(left: &Left) -> Markup {
+    let places = decimals(left.after.interval.upper - left.after.interval.lower);
+    let show = |value: f64| format!("{value:.places$}");
+    html! {
+        dt { "LS-ECE" }
+        dd {
+            (show(left.before.estimate.value)) " before, " (show(left.after.estimate.value)) " after"
+            @if let Some(floor) = &left.after.floor { "; by chance " (show(floor.mean)) }
+        }
+    }
+}
+
+fn parameter(parameter: &Parameter) -> String {
+    match parameter.standard_error {
+        Some(deviation) => format!("{} {}", parameter.name, plus_minus(parameter.value, deviation)),
+        None => format!("{} {}", parameter.name, significant(parameter.value)),
     }
 }
