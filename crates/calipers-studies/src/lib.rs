@@ -19,6 +19,7 @@ pub mod discontinuity;
 pub mod estimators;
 pub mod images;
 pub mod rate;
+pub mod recalibration;
 pub mod two_point;
 
 pub use page::{Agreement, File, Finding, Page};

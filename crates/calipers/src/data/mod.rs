@@ -276,6 +276,17 @@ impl<'a> Predictions<'a> {
         self.kept.as_ref().map_or(index, |kept| kept[index])
     }
 
+    /// What the scores are.
+    pub(crate) fn form(&self) -> Form {
+        self.input.rules.form
+    }
+
+    /// The scores of all classes of a row, as doubles.
+    pub(crate) fn scores_of(&self, index: usize) -> Vec<f64> {
+        let (row, k) = (self.row(index), self.n_classes());
+        (row * k..(row + 1) * k).map(|at| self.input.scores.get(at)).collect()
+    }
+
     /// The weights of the rows that are measured; 1 where there are none.
     pub(crate) fn row_weights(&self) -> Vec<f64> {
         let weight = |index: usize| self.input.weights.map_or(1.0, |weights| weights.get(self.row(index)));

@@ -5,12 +5,13 @@ use super::fit::Fit;
 use super::folds::folds;
 use super::gain::{self, Evidence};
 use super::improvement::{GainInterval, Improvement, Verdict};
+use super::left::{Left, Remainder};
 use super::linear::Design;
 use super::map::BinaryMap;
-use super::options::{Fitted, Recalibrate};
+use super::options::{Fitted, Recalibrate, Spread};
 use super::rows::{Atoms, Ordered, Row};
 use crate::Error;
-use crate::data::{Binary, BinaryView, Sample};
+use crate::data::{Binary, BinaryView, Sample, Scale};
 use crate::inference::Clusters;
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
@@ -57,12 +58,22 @@ pub struct CrossFit {
     pub(crate) level: f64,
     pub(crate) n_resamples: u64,
     pub(crate) random_state: u64,
+    pub(crate) left: bool,
+    pub(crate) out_of_fold: bool,
 }
 
 impl CrossFit {
-    /// Ten folds, five below 200 rows; level 0.95, 499 resamples, seed 0.
+    /// Ten folds, five below 200 rows; level 0.95, 499 resamples, seed 0; without what is left.
     pub fn new(recalibrate: Recalibrate) -> Self {
-        CrossFit { recalibrate, n_folds: None, level: 0.95, n_resamples: 499, random_state: 0 }
+        CrossFit {
+            recalibrate,
+            n_folds: None,
+            level: 0.95,
+            n_resamples: 499,
+            random_state: 0,
+            left: false,
+            out_of_fold: false,
+        }
     }
 
     setters! {
@@ -77,6 +88,13 @@ impl CrossFit {
 
         /// What the random numbers of the draws are made from. Folds do not depend on it.
         random_state: u64;
+
+        /// Whether LS-ECE is measured before and after, out of fold: [`Improvement::left`].
+        left: bool;
+
+        /// Whether the recalibrated probabilities of all classes are kept
+        /// ([`Improvement::out_of_fold`]); those of a binary outcome always are.
+        out_of_fold: bool;
     }
 
     /// The gain and the verdict for rows of a binary outcome. For rows of classes see
@@ -92,7 +110,8 @@ impl CrossFit {
         let ordered = Ordered::new(view, options.clip, options.counts)?;
         let (fit, fitted) = options.fit_ordered(view, &ordered, clusters.as_ref())?;
         let atoms = ordered.pooled(|_| true);
-        self.improvement(view, &ordered, clusters.as_ref(), &atoms, fit, &fitted)
+        let rows = CrossRows { view, ordered: &ordered, clusters: clusters.as_ref(), numbers: sample.clusters };
+        self.improvement(&rows, &atoms, fit, &fitted)
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
@@ -111,16 +130,31 @@ impl CrossFit {
 
     fn improvement(
         &self,
-        view: &BinaryView<'_>,
-        ordered: &Ordered,
-        clusters: Option<&Clusters>,
+        rows: &CrossRows<'_>,
         atoms: &Atoms,
         fit: Fit<BinaryMap>,
         fitted: &Fitted,
     ) -> Result<Improvement, Error> {
-        let n_folds = self.folds_of(clusters.map_or(ordered.rows.len(), Clusters::len))?;
-        let folds = folds(ordered, clusters, n_folds);
-        let held_out = self.held_out(ordered, &folds, n_folds)?;
+        let n_folds = self.folds_of(rows.clusters.map_or(rows.ordered.rows.len(), Clusters::len))?;
+        let folds = folds(rows.ordered, rows.clusters, n_folds);
+        let maps = fold_maps(&self.recalibrate, rows.ordered, &folds, n_folds)?;
+        self.assemble(rows, atoms, fit, fitted.spread, &folds, &maps)
+    }
+
+    /// The gain of a map, for the maps of the folds; without a spread by the rule for tables.
+    pub(crate) fn assemble(
+        &self,
+        rows: &CrossRows<'_>,
+        atoms: &Atoms,
+        fit: Fit<BinaryMap>,
+        spread_of_fit: Option<Spread>,
+        folds: &[u32],
+        maps: &[BinaryMap],
+    ) -> Result<Improvement, Error> {
+        let CrossRows { view, ordered, clusters, .. } = *rows;
+        let n_folds = maps.len();
+        let held_out = held_out(ordered, folds, maps);
+        let out_of_fold = rows.out_of_fold(folds, maps, &fit.map);
         let total = atoms.total();
         let change = |change: &[f64]| {
             let parts = ordered.rows.iter().zip(change).map(|(row, change)| row.weight() * change);
@@ -130,7 +164,7 @@ impl CrossFit {
         let own: Vec<f64> = ordered.rows.iter().map(|row| change_of(&fit.map, row.h(), row.outcome())).collect();
         let in_sample = change(&own);
         let spread = Deviations { ordered, clusters, total, n_rows: view.len() };
-        let (lower, upper) = match fitted.spread {
+        let (lower, upper) = match spread_of_fit {
             Some(spread_of_fit) => {
                 let deviation = spread.of(&own, in_sample);
                 Evidence { in_sample, deviation, spread: spread_of_fit }.interval(self.level)
@@ -154,7 +188,10 @@ impl CrossFit {
         let top_class_changed = atoms.share(|h| (h > 0.0) != (fit.map.apply(h) > 0.5));
         let mut outputs: Vec<f64> = atoms.atoms.iter().map(|atom| fit.map.apply(atom.h)).collect();
         outputs.dedup();
+        let left = if self.left { Some(rows.left(&self.remainder(rows.numbers), &out_of_fold)?) } else { None };
         Ok(Improvement {
+            out_of_fold: out_of_fold.into_iter().map(|(p, _)| p).collect(),
+            left,
             log_loss_before: fit.log_loss_before,
             log_loss_after: fit.log_loss_before + cross_fitted,
             gain: -cross_fitted,
@@ -168,40 +205,89 @@ impl CrossFit {
             fit,
         })
     }
+}
 
-    /// The change of log-loss of each row by the fit to the other folds, in the order of rows.
-    fn held_out(&self, ordered: &Ordered, folds: &[u32], n_folds: usize) -> Result<Vec<f64>, Error> {
-        let changes = parallel::map(n_folds, |fold| {
-            let training = ordered.pooled(|place| folds[place] != fold as u32);
-            let design = Design::new(self.recalibrate.method, training.atoms.iter().map(|atom| atom.h));
-            let map = self.recalibrate.fit_atoms(&design, &training)?.map;
-            let places = (0..ordered.rows.len()).filter(|place| folds[*place] == fold as u32);
-            let change = |place: usize| {
-                let row = ordered.rows[place];
-                (place, change_of(&map, row.h(), row.outcome()))
-            };
-            Ok(places.map(change).collect::<Vec<(usize, f64)>>())
-        });
-        let mut all = vec![0.0; ordered.rows.len()];
-        for fold in changes {
-            fold?.into_iter().for_each(|(place, change)| all[place] = change);
+/// Rows of a binary outcome with all that cross-fitting needs of them.
+#[derive(Clone, Copy)]
+pub(crate) struct CrossRows<'a> {
+    pub(crate) view: &'a BinaryView<'a>,
+    pub(crate) ordered: &'a Ordered,
+    pub(crate) clusters: Option<&'a Clusters>,
+    /// The clusters as they were given.
+    pub(crate) numbers: Option<&'a [u32]>,
+}
+
+impl CrossRows<'_> {
+    /// The recalibrated probabilities of outcome 1 and of outcome 0, in the order of the view: each
+    /// row by the map that was not fitted to it. Rows without weight have no fold, and no map was
+    /// fitted to them.
+    pub(crate) fn out_of_fold(&self, folds: &[u32], maps: &[BinaryMap], all: &BinaryMap) -> Vec<(f64, f64)> {
+        let mut out = vec![(f64::NAN, f64::NAN); self.view.len()];
+        for (row, fold) in self.ordered.rows.iter().zip(folds) {
+            out[row.index as usize] = maps[*fold as usize].both(row.h());
         }
-        Ok(all)
+        if self.ordered.rows.len() < out.len() {
+            let of_all = all.apply_view(self.view);
+            out.iter_mut().zip(of_all).filter(|(out, _)| out.0.is_nan()).for_each(|(out, p)| *out = (p, 1.0 - p));
+        }
+        out
+    }
+
+    /// LS-ECE before and after.
+    pub(crate) fn left(&self, remainder: &Remainder<'_>, out_of_fold: &[(f64, f64)]) -> Result<Left, Error> {
+        let scores = match self.view.scale() {
+            Scale::Probability => out_of_fold.iter().map(|(p, _)| *p).collect(),
+            Scale::LogOdds | Scale::Link => out_of_fold.iter().map(|(p, q)| finite_logit(*p, *q)).collect(),
+        };
+        remainder.left(self.view, scores, self.view.rows().outcomes)
     }
 }
 
+/// The logit of p, whose complement is q; at most as large as doubles have it.
+pub(crate) fn finite_logit(p: f64, q: f64) -> f64 {
+    (p.ln() - q.ln()).clamp(-745.0, 745.0)
+}
+
+impl CrossFit {
+    pub(crate) fn remainder<'a>(&self, clusters: Option<&'a [u32]>) -> Remainder<'a> {
+        let n_resamples = if self.n_resamples > 0 { self.n_resamples } else { 499 };
+        Remainder { level: self.level, n_resamples, random_state: self.random_state, clusters }
+    }
+}
+
+/// The map of each fold: fitted to all other folds.
+pub(crate) fn fold_maps(
+    options: &Recalibrate,
+    ordered: &Ordered,
+    folds: &[u32],
+    n_folds: usize,
+) -> Result<Vec<BinaryMap>, Error> {
+    let map = |fold: usize| {
+        let training = ordered.pooled(|place| folds[place] != fold as u32);
+        let design = Design::new(options.method, training.atoms.iter().map(|atom| atom.h));
+        Ok(options.fit_atoms(&design, &training)?.map)
+    };
+    parallel::map(n_folds, map).into_iter().collect()
+}
+
+/// The change of log-loss of each row by the map of its fold, in the order of rows.
+pub(crate) fn held_out(ordered: &Ordered, folds: &[u32], maps: &[BinaryMap]) -> Vec<f64> {
+    let rows = ordered.rows.iter().zip(folds);
+    rows.map(|(row, fold)| change_of(&maps[*fold as usize], row.h(), row.outcome())).collect()
+}
+
 /// Standard errors of mean changes, for maps as they are.
-struct Deviations<'a> {
-    ordered: &'a Ordered,
-    clusters: Option<&'a Clusters>,
+pub(crate) struct Deviations<'a> {
+    pub(crate) ordered: &'a Ordered,
+    pub(crate) clusters: Option<&'a Clusters>,
     /// Sum of weights.
-    total: f64,
-    n_rows: usize,
+    pub(crate) total: f64,
+    pub(crate) n_rows: usize,
 }
 
 impl Deviations<'_> {
     /// By rows or by clusters, for a change of each row and their mean.
-    fn of(&self, changes: &[f64], mean: f64) -> f64 {
+    pub(crate) fn of(&self, changes: &[f64], mean: f64) -> f64 {
         let Some(clusters) = self.clusters else { return self.of_rows(changes, mean) };
         let mut parts = vec![0.0; self.n_rows];
         for (row, change) in self.ordered.rows.iter().zip(changes) {
@@ -227,7 +313,7 @@ impl Deviations<'_> {
 }
 
 /// Log-loss after less that before.
-fn change_of(map: &BinaryMap, h: f64, outcome: bool) -> f64 {
+pub(crate) fn change_of(map: &BinaryMap, h: f64, outcome: bool) -> f64 {
     map.losses(h)[usize::from(outcome)] - super::linear::softplus(if outcome { -h } else { h })
 }
 

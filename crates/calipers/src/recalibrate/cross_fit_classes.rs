@@ -1,15 +1,16 @@
 //! Does a temperature of classes help?
 
 use super::classes::{Chosen, ClassMap};
-use super::cross_fit::{CrossFit, verdict};
+use super::cross_fit::{CrossFit, finite_logit, verdict};
 use super::drawn::GainFloor;
 use super::folds;
 use super::formula::Bend;
 use super::gain::Evidence;
 use super::improvement::{GainInterval, Improvement};
+use super::left::{Left, Remainder};
 use super::options::Spread;
 use crate::Error;
-use crate::data::{ClassScores, Predictions};
+use crate::data::{ClassScores, Predictions, Scale, Ties};
 use crate::numerics::parallel;
 use crate::numerics::random::{Normals, Uniforms, seed_of_draw};
 use crate::numerics::sum::Sum;
@@ -40,12 +41,15 @@ impl CrossFit {
         let folds = folds_of_rows(&scores, n_folds);
         let own = changes(&scores, &fit.map);
         let mut held_out = vec![0.0; scores.len()];
+        let mut maps = Vec::with_capacity(n_folds);
         for fold in 0..n_folds {
             let is_training = |index: usize| folds[index] != fold as u32;
             let (map, _) = options.class_map(&Chosen::new(&scores, &is_training, options.counts))?;
             let changes = changes(&scores, &map);
             (0..scores.len()).filter(|index| !is_training(*index)).for_each(|index| held_out[index] = changes[index]);
+            maps.push(map);
         }
+        let applied = Applied { predictions, folds: &folds, maps: &maps };
         let mean = |changes: &[f64]| {
             sum_in_any_order((0..scores.len()).map(|index| scores.weight(index) * changes[index])) / all.total
         };
@@ -79,6 +83,8 @@ impl CrossFit {
             interval,
             verdict: verdict(&interval, floor.as_ref(), 1.0 - self.level),
             floor,
+            left: if self.left { Some(applied.left(&self.remainder(None))?) } else { None },
+            out_of_fold: if self.out_of_fold { applied.out_of_fold() } else { Vec::new() },
             n_scores: None,
             // A slope above 0 and a mixture keep the order of classes.
             top_class_changed: 0.0,
@@ -89,8 +95,66 @@ impl CrossFit {
     }
 }
 
+/// Rows of classes with the map of the fold of each.
+pub(crate) struct Applied<'a> {
+    pub(crate) predictions: &'a Predictions<'a>,
+    pub(crate) folds: &'a [u32],
+    pub(crate) maps: &'a [ClassMap],
+}
+
+impl Applied<'_> {
+    /// All recalibrated probabilities, row after row.
+    pub(crate) fn out_of_fold(&self) -> Vec<f64> {
+        self.by_row(|_, recalibrated| recalibrated).concat()
+    }
+
+    /// LS-ECE of the confidence in the top class, before and after.
+    pub(crate) fn left(&self, remainder: &Remainder<'_>) -> Result<Left, Error> {
+        let view = self.predictions.top_class(Ties::First)?;
+        let top = |index: usize, recalibrated: Vec<f64>| {
+            let class = first_largest(&recalibrated);
+            let others: f64 =
+                (0..recalibrated.len()).filter(|other| *other != class).map(|other| recalibrated[other]).sum();
+            let score = match view.scale() {
+                Scale::Probability => recalibrated[class],
+                Scale::LogOdds | Scale::Link => finite_logit(recalibrated[class], others),
+            };
+            (score, self.predictions.label(index) == class)
+        };
+        let (scores, outcomes) = self.by_row(top).into_iter().unzip();
+        remainder.left(&view, scores, outcomes)
+    }
+
+    /// The weight of the rows whose top class changes.
+    pub(crate) fn top_class_changed(&self, weights: &[f64]) -> f64 {
+        let changed = |index: usize, recalibrated: Vec<f64>| {
+            let scores = self.predictions.scores_of(index);
+            if first_largest(&scores) == first_largest(&recalibrated) { 0.0 } else { weights[index] }
+        };
+        sum_in_any_order(self.by_row(changed).into_iter())
+    }
+
+    fn by_row<T: Send>(&self, of: impl Fn(usize, Vec<f64>) -> T + Sync) -> Vec<T> {
+        let form = self.predictions.form();
+        let n = self.predictions.len();
+        let chunks = parallel::map_chunks(n, parallel::chunk_of(n), |range| {
+            let row = |index: usize| {
+                let map = &self.maps[self.folds[index] as usize];
+                of(index, map.apply(&self.predictions.scores_of(index), form))
+            };
+            range.map(row).collect::<Vec<T>>()
+        });
+        chunks.into_iter().flatten().collect()
+    }
+}
+
+/// The first place of the largest value.
+fn first_largest(values: &[f64]) -> usize {
+    (0..values.len()).rev().max_by(|a, b| values[*a].total_cmp(&values[*b])).unwrap_or(0)
+}
+
 /// Log-loss after less that before, row by row.
-fn changes(scores: &ClassScores<'_>, map: &ClassMap) -> Vec<f64> {
+pub(crate) fn changes(scores: &ClassScores<'_>, map: &ClassMap) -> Vec<f64> {
     let losses = |slope: f64| {
         let chunks =
             scores.at_slope(slope / scores.unit, |_, terms| terms.iter().map(|row| row.loss).collect::<Vec<f64>>());
@@ -102,7 +166,7 @@ fn changes(scores: &ClassScores<'_>, map: &ClassMap) -> Vec<f64> {
 }
 
 /// A sum that the order of rows does not change.
-fn sum_in_any_order(values: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn sum_in_any_order(values: impl Iterator<Item = f64>) -> f64 {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_unstable_by(f64::total_cmp);
     sorted.into_iter().collect::<Sum>().value()

@@ -2,6 +2,7 @@
 
 use super::drawn::GainFloor;
 use super::fit::Fit;
+use super::left::Left;
 use super::map::BinaryMap;
 use super::method::Method;
 use crate::inference::{digits, p_value, percent, signed};
@@ -59,6 +60,13 @@ pub struct Improvement<M = BinaryMap> {
     pub floor: Option<GainFloor>,
     /// In a word.
     pub verdict: Verdict,
+    /// LS-ECE before and after, out of fold; `None` unless it was asked for
+    /// ([`CrossFit::left`](super::CrossFit::left)).
+    pub left: Option<Left>,
+    /// The recalibrated probabilities, each row by a fit to other rows, in the order of the rows:
+    /// of outcome 1; or of all classes, row after row, where they were asked for
+    /// ([`CrossFit::out_of_fold`](super::CrossFit::out_of_fold)), and else none.
+    pub out_of_fold: Vec<f64>,
     /// Different scores of a binary outcome, before and after: fewer where a map joins some. No map
     /// exchanges two.
     pub n_scores: Option<[u64; 2]>,
@@ -72,6 +80,11 @@ pub struct Improvement<M = BinaryMap> {
 }
 
 impl<M> Improvement<M> {
+    /// Sets the verdict by the interval and the floor.
+    pub(crate) fn judge(&mut self, level: f64) {
+        self.verdict = super::cross_fit::verdict(&self.interval, self.floor.as_ref(), 1.0 - level);
+    }
+
     /// The verdict in plain sentences, with the numbers that it rests on.
     pub fn sentence(&self) -> String {
         let digits = digits(0.5 * (self.interval.upper - self.interval.lower));
@@ -94,6 +107,10 @@ impl<M> Improvement<M> {
                 format!("There is no evidence of anything to fix. With {}, {change}.", lowered(name))
             }
         };
+        let found = match &self.left {
+            Some(left) => format!("{found} {}", left.sentence()),
+            None => found,
+        };
         let Some(floor) = &self.floor else { return found };
         let p = p_value(floor.p_value);
         let calibrated = format!("a calibrated model would seem to gain {} on its own rows", show(floor.mean));
@@ -104,7 +121,7 @@ impl<M> Improvement<M> {
     }
 }
 
-fn title(method: Method) -> &'static str {
+pub(crate) fn title(method: Method) -> &'static str {
     match method {
         Method::Identity => "No recalibration",
         Method::Shift => "A shift of the logits",

@@ -72,7 +72,7 @@ impl BinaryMap {
     }
 
     /// The log-loss of outcome 0 and of outcome 1 at a logit.
-    pub(crate) fn losses(&self, logit: f64) -> [f64; 2] {
+    pub fn losses(&self, logit: f64) -> [f64; 2] {
         if self.table.is_none() && self.mixture == 0.0 {
             // Where the probability rounds to 0 its logarithm is still known.
             let u = predictor(self.method, logit, &self.parameters);

@@ -5,6 +5,8 @@
 //!             -> fit_classes  -> Fit<ClassMap>    temperature of any number of classes
 //! CrossFit    -> run          -> Improvement      gain on new rows with an interval, and a verdict
 //!             -> run_classes                      the same for a temperature of classes
+//! HeldOut     -> run          -> HeldOutGain      what a map gains on rows of another file
+//! Choose      -> run          -> Choice           the method that these rows support, or none
 //! Map, MapFile                                    a map as JSON, with its fit and its gain
 //! ```
 //!
@@ -36,6 +38,7 @@
 //! still proves J(θ) - min J <= Σ g_j² / (4 λ_j), since J is strongly convex. If that is at most
 //! 1e-12 it is reported. If not, there is an error, and never the identity in place of a fit.
 
+mod choose;
 mod classes;
 mod cross_fit;
 mod cross_fit_classes;
@@ -44,8 +47,10 @@ mod fit;
 mod folds;
 mod formula;
 mod gain;
+mod held_out;
 mod improvement;
 mod json;
+mod left;
 mod linear;
 mod map;
 mod method;
@@ -55,12 +60,15 @@ mod rows;
 mod slope;
 mod table;
 
+pub use choose::{Candidate, Choice, Choose};
 pub use classes::ClassMap;
 pub use cross_fit::CrossFit;
 pub use drawn::GainFloor;
 pub use fit::{Band, Fit, Note, Parameter};
+pub use held_out::{HeldOut, HeldOutGain};
 pub use improvement::{GainInterval, Improvement, Verdict};
 pub use json::{FitRecord, GainRecord, Label, Map, MapFile};
+pub use left::Left;
 pub use map::BinaryMap;
 pub use method::Method;
 pub use newton::FitBound;

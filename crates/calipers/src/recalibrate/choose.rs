@@ -1,0 +1,509 @@
+//! Which method? Cross-fitted losses, the simplest candidate that is as good as the best, and an
+//! honest gain.
+
+use super::cross_fit::{CrossFit, CrossRows};
+use super::drawn::Redrawn;
+use super::folds::folds;
+use super::improvement::{Improvement, title};
+use super::linear::Design;
+use super::map::BinaryMap;
+use super::method::Method;
+use super::options::Recalibrate;
+use super::rows::{Atoms, Ordered};
+use crate::Error;
+use crate::data::{Binary, Sample};
+use crate::inference::{Clusters, digits, signed};
+use crate::measures::ProperScore;
+use crate::numerics::parallel;
+use crate::numerics::sum::Sum;
+use crate::setters::setters;
+
+/// The candidates for a binary outcome, from the simplest on.
+const CANDIDATES: [Method; 6] =
+    [Method::Identity, Method::Temperature, Method::Shift, Method::Platt, Method::Beta, Method::CentredIsotonic];
+
+/// Chooses a recalibration method for some rows, the identity included: method "auto".
+///
+/// # Definition
+/// Every candidate is cross-fitted on the same folds, which come from a hash of the rows: the same
+/// rows have the same choice. The best candidate has the smallest mean loss out of fold. The choice
+/// is the first candidate, in the order in which they are listed, whose mean loss is within
+/// [`tolerance`](Self::tolerance) standard errors of the best one's; the standard error is that of
+/// the paired difference, by rows or by clusters.
+///
+/// The loss of the winner is optimistic. So the gain is nested: each fold is left out in turn, the
+/// choice is made among the other folds alone, and its map is applied to the fold that was left
+/// out. A candidate that has no fit is listed with the reason, and is not chosen.
+///
+/// # Assumptions
+/// Those of [`CrossFit`].
+///
+/// # Cost
+/// With 5 folds 16 fits for each candidate: one for all rows, 5 without one fold, 10 without two.
+///
+/// # Accuracy
+/// `calipers study recalibration` has simulations of the risk of the choice beside that of every
+/// candidate, and of the share of intervals that hold the gain.
+///
+/// # Example
+/// ```
+/// use calipers::population::Family;
+/// use calipers::recalibrate::{Choose, Method};
+///
+/// let sample = Family::named("overconfident")?.sample(2000, 1);
+/// let predictions = sample.input().check()?;
+/// let choice = Choose::new().n_resamples(99).run(&predictions.binary()?)?;
+/// assert_ne!(choice.chosen, Method::Identity);
+/// assert!(choice.improvement.interval.lower > 0.0);
+/// # Ok::<(), calipers::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choose {
+    recalibrate: Recalibrate,
+    candidates: Option<Vec<String>>,
+    score: ProperScore,
+    tolerance: f64,
+    n_folds: usize,
+    level: f64,
+    n_resamples: u64,
+    random_state: u64,
+    left: bool,
+}
+
+impl Default for Choose {
+    fn default() -> Self {
+        Choose::new()
+    }
+}
+
+impl Choose {
+    /// All candidates by log-loss, five folds; level 0.95, 499 resamples, seed 0; without what is
+    /// left.
+    pub fn new() -> Self {
+        Choose {
+            recalibrate: Recalibrate::default(),
+            candidates: None,
+            score: ProperScore::Log,
+            tolerance: 1.0,
+            n_folds: 5,
+            level: 0.95,
+            n_resamples: 499,
+            random_state: 0,
+            left: false,
+        }
+    }
+
+    setters! {
+        /// The options of all fits; its method is replaced by those of the candidates.
+        recalibrate: Recalibrate;
+
+        /// The names of the candidates, from the simplest on; unless set, all that suit the rows.
+        candidates: some Vec<String>;
+
+        /// The loss by which candidates are compared: log-loss unless set.
+        score: ProperScore;
+
+        /// How many standard errors of the difference a simpler candidate may be behind the best.
+        tolerance: f64;
+
+        /// The number of folds: at least 3, since the choice is made without one of them.
+        n_folds: usize;
+
+        /// The level of the interval; the test is at 1 - level.
+        level: f64;
+
+        /// Draws for the test of whether there is anything to fix, which is that of beta
+        /// calibration whatever is chosen; 0 leaves it out.
+        n_resamples: u64;
+
+        /// What the random numbers of the draws are made from. The choice does not depend on it.
+        random_state: u64;
+
+        /// Whether LS-ECE is measured before and after, out of fold: [`Improvement::left`].
+        left: bool;
+    }
+
+    /// The choice for rows of a binary outcome.
+    pub fn run<'s>(&self, sample: impl Into<Sample<'s>>) -> Result<Choice, Error> {
+        let sample = sample.into();
+        self.check()?;
+        let Binary::Rows(view) = sample.binary("the choice of a method")? else {
+            return Err(Error::setting("the choice of a method", "of rows", "a sketch"));
+        };
+        let clusters = sample.resolved_clusters()?;
+        let ordered = Ordered::new(view, self.recalibrate.clip, self.recalibrate.counts)?;
+        let n_units = clusters.as_ref().map_or(ordered.rows.len(), Clusters::len);
+        let rule = format!("at most {n_units}");
+        Error::require(self.n_folds <= n_units, "n_folds", rule, self.n_folds)?;
+        let folds = folds(&ordered, clusters.as_ref(), self.n_folds);
+        let rows = BinaryTrials { ordered: &ordered, clusters: clusters.as_ref(), folds: &folds, n_rows: view.len() };
+        let decided = self.decide(&rows, &CANDIDATES)?;
+        let options = Recalibrate { method: decided.chosen, ..self.recalibrate.clone() };
+        let (fit, _) = options.fit_ordered(view, &ordered, clusters.as_ref())?;
+        let atoms = ordered.pooled(|_| true);
+        let cross_fit = self.cross_fit(options);
+        let rows = CrossRows { view, ordered: &ordered, clusters: clusters.as_ref(), numbers: sample.clusters };
+        // What changes nothing gains nothing, for certain.
+        let maps = if decided.chosen == Method::Identity { vec![fit.map.clone(); self.n_folds] } else { decided.maps };
+        let mut improvement = cross_fit.assemble(&rows, &atoms, fit, None, &folds, &maps)?;
+        improvement.floor = match self.n_resamples {
+            0 => None,
+            n_resamples => {
+                let options = Recalibrate { method: Method::Beta, ..self.recalibrate.clone() };
+                let redrawn =
+                    Redrawn { options: &options, ordered: &ordered, clusters: clusters.as_ref(), n_rows: view.len() };
+                Some(redrawn.floor(&atoms, n_resamples, self.random_state)?)
+            }
+        };
+        improvement.judge(self.level);
+        Ok(Choice {
+            chosen: decided.chosen,
+            best: decided.best,
+            table: decided.table,
+            outer: decided.outer,
+            nested_gain: decided.nested_gain,
+            score: self.score,
+            tolerance: self.tolerance,
+            improvement,
+        })
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.recalibrate.check()?;
+        Error::require(self.n_folds >= 3, "n_folds", "at least 3", self.n_folds)?;
+        let is_finite = self.tolerance >= 0.0 && self.tolerance.is_finite();
+        Error::require(is_finite, "tolerance", "finite and not negative", self.tolerance)?;
+        Error::require(self.level > 0.0 && self.level < 1.0, "level", "above 0 and below 1", self.level)
+    }
+
+    /// What the gain is assembled by; its floor is that of another method.
+    fn cross_fit(&self, options: Recalibrate) -> CrossFit {
+        let cross_fit = CrossFit::new(options).level(self.level).random_state(self.random_state);
+        cross_fit.n_resamples(0).left(self.left)
+    }
+
+    fn decide<T: Trials>(&self, rows: &T, all: &[Method]) -> Result<Decided<T::Map>, Error> {
+        let names: Vec<String> = match &self.candidates {
+            Some(names) => names.clone(),
+            None => all.iter().map(|method| method.name().to_owned()).collect(),
+        };
+        let contenders: Vec<Contender<T::Map>> = names.iter().map(|name| self.contender(rows, name)).collect();
+        let fitted: Vec<&[Vec<T::Map>]> =
+            contenders.iter().filter_map(|contender| contender.maps.as_deref().ok()).collect();
+        if fitted.is_empty() {
+            // The reason of the first, of which there is one.
+            let reason = contenders.into_iter().find_map(|contender| contender.maps.err());
+            return Err(reason.unwrap_or_else(|| Error::setting("candidates", "at least one", 0)));
+        }
+        let ranking = self.rank(rows, &fitted, None);
+        let known: Vec<Method> = contenders
+            .iter()
+            .filter(|contender| contender.maps.is_ok())
+            .filter_map(|contender| contender.method)
+            .collect();
+        let outer = parallel::map(rows.n_folds(), |fold| self.rank(rows, &fitted, Some(fold)).chosen);
+        let maps: Vec<T::Map> =
+            outer.iter().enumerate().map(|(fold, chosen)| fitted[*chosen][fold][fold].clone()).collect();
+        let changes = rows.changes(ProperScore::Log, &maps.iter().collect::<Vec<_>>(), None);
+        let nested_gain = -rows.mean(&changes, None);
+        let mut places = ranking.differences.iter();
+        let table = contenders
+            .iter()
+            .map(|contender| {
+                let found = if contender.maps.is_ok() { places.next() } else { None };
+                Candidate {
+                    name: contender.name.clone(),
+                    method: contender.method,
+                    loss: found.map(|found| rows.loss_before(self.score) + found.change),
+                    difference: found.map(|found| found.difference),
+                    standard_error: found.map(|found| found.standard_error),
+                    reason: contender.maps.as_ref().err().map(|error| error.to_string()),
+                }
+            })
+            .collect();
+        Ok(Decided {
+            chosen: known[ranking.chosen],
+            best: known[ranking.best],
+            outer: outer.into_iter().map(|chosen| known[chosen]).collect(),
+            table,
+            maps,
+            nested_gain,
+        })
+    }
+
+    /// A candidate with its maps: `maps[a][b]` is fitted without the folds a and b.
+    fn contender<T: Trials>(&self, rows: &T, name: &str) -> Contender<T::Map> {
+        let method = match name.parse::<Method>() {
+            Ok(method) => method,
+            Err(error) => return Contender { name: name.to_owned(), method: None, maps: Err(error) },
+        };
+        let options = Recalibrate { method, ..self.recalibrate.clone() };
+        let n_folds = rows.n_folds();
+        let pairs: Vec<(usize, usize)> = (0..n_folds).flat_map(|a| (0..=a).map(move |b| (a, b))).collect();
+        let fit = |place: usize| {
+            let (a, b) = pairs[place];
+            rows.fit(&options, &|fold| fold != a as u32 && fold != b as u32)
+        };
+        // All rows first: what they do not support is the better reason.
+        let maps = rows.fit(&options, &|_| true).and_then(|_| {
+            let found: Vec<T::Map> = parallel::map(pairs.len(), fit).into_iter().collect::<Result<_, Error>>()?;
+            let map = |a: usize, b: usize| found[a.max(b) * (a.max(b) + 1) / 2 + a.min(b)].clone();
+            Ok((0..n_folds).map(|a| (0..n_folds).map(|b| map(a, b)).collect()).collect())
+        });
+        Contender { name: name.to_owned(), method: Some(method), maps }
+    }
+
+    /// The order of candidates by the rows of all folds but one.
+    fn rank<T: Trials>(&self, rows: &T, fitted: &[&[Vec<T::Map>]], without: Option<usize>) -> Ranking {
+        let of_folds = |maps: &&[Vec<T::Map>]| {
+            let map = |fold: usize| &maps[without.unwrap_or(fold)][fold];
+            rows.changes(self.score, &(0..rows.n_folds()).map(map).collect::<Vec<_>>(), without)
+        };
+        let changes: Vec<Vec<f64>> = fitted.iter().map(of_folds).collect();
+        let means: Vec<f64> = changes.iter().map(|changes| rows.mean(changes, without)).collect();
+        let best = (0..means.len()).fold(0, |best, place| if means[place] < means[best] { place } else { best });
+        let difference = |place: usize| {
+            let away: Vec<f64> = changes[place].iter().zip(&changes[best]).map(|(own, best)| own - best).collect();
+            let difference = means[place] - means[best];
+            let standard_error = rows.deviation(&away, difference, without);
+            Difference { change: means[place], difference, standard_error }
+        };
+        let differences: Vec<Difference> = (0..means.len()).map(difference).collect();
+        let is_near = |found: &Difference| found.difference <= self.tolerance * found.standard_error;
+        let chosen = differences.iter().position(is_near).unwrap_or(best);
+        Ranking { differences, best, chosen }
+    }
+}
+
+/// Rows on which candidates are tried.
+pub(crate) trait Trials: Sync {
+    /// A map of one row.
+    type Map: Clone + Send + Sync;
+
+    fn n_folds(&self) -> usize;
+
+    /// The map of the rows of some folds.
+    fn fit(&self, options: &Recalibrate, of: &(dyn Fn(u32) -> bool + Sync)) -> Result<Self::Map, Error>;
+
+    /// The loss after less that before, of each row by the map of its fold; 0 for the fold that is
+    /// left out.
+    fn changes(&self, score: ProperScore, maps: &[&Self::Map], without: Option<usize>) -> Vec<f64>;
+
+    /// The mean of changes without those of a fold.
+    fn mean(&self, changes: &[f64], without: Option<usize>) -> f64;
+
+    /// The standard error of that mean.
+    fn deviation(&self, changes: &[f64], mean: f64, without: Option<usize>) -> f64;
+
+    /// The mean loss of the rows as they are.
+    fn loss_before(&self, score: ProperScore) -> f64;
+}
+
+/// A candidate with its maps.
+struct Contender<M> {
+    name: String,
+    method: Option<Method>,
+    maps: Result<Vec<Vec<M>>, Error>,
+}
+
+/// One candidate beside the best.
+struct Difference {
+    /// Mean loss after less that before.
+    change: f64,
+    difference: f64,
+    standard_error: f64,
+}
+
+struct Ranking {
+    differences: Vec<Difference>,
+    best: usize,
+    chosen: usize,
+}
+
+struct Decided<M> {
+    chosen: Method,
+    best: Method,
+    outer: Vec<Method>,
+    table: Vec<Candidate>,
+    /// Of each fold, by the choice that was made without it.
+    maps: Vec<M>,
+    nested_gain: f64,
+}
+
+/// Rows of a binary outcome.
+struct BinaryTrials<'a> {
+    ordered: &'a Ordered,
+    clusters: Option<&'a Clusters>,
+    folds: &'a [u32],
+    n_rows: usize,
+}
+
+impl BinaryTrials<'_> {
+    fn is_in(&self, place: usize, without: Option<usize>) -> bool {
+        without.is_none_or(|fold| self.folds[place] != fold as u32)
+    }
+
+    fn weight(&self, without: Option<usize>) -> f64 {
+        let rows = self.ordered.rows.iter().enumerate().filter(|(place, _)| self.is_in(*place, without));
+        rows.map(|(_, row)| row.weight()).collect::<Sum>().value()
+    }
+}
+
+impl Trials for BinaryTrials<'_> {
+    type Map = BinaryMap;
+
+    fn n_folds(&self) -> usize {
+        self.folds.iter().max().map_or(0, |fold| *fold as usize + 1)
+    }
+
+    fn fit(&self, options: &Recalibrate, of: &(dyn Fn(u32) -> bool + Sync)) -> Result<BinaryMap, Error> {
+        let atoms: Atoms = self.ordered.pooled(|place| of(self.folds[place]));
+        let design = Design::new(options.method, atoms.atoms.iter().map(|atom| atom.h));
+        Ok(options.fit_atoms(&design, &atoms)?.map)
+    }
+
+    fn changes(&self, score: ProperScore, maps: &[&BinaryMap], without: Option<usize>) -> Vec<f64> {
+        let identity = BinaryMap::identity();
+        let change = |(row, fold): (&super::rows::Row, &u32)| {
+            if without == Some(*fold as usize) {
+                return 0.0;
+            }
+            let outcome = row.outcome();
+            loss(maps[*fold as usize], score, row.h(), outcome) - loss(&identity, score, row.h(), outcome)
+        };
+        self.ordered.rows.iter().zip(self.folds).map(change).collect()
+    }
+
+    fn mean(&self, changes: &[f64], without: Option<usize>) -> f64 {
+        let parts = self.ordered.rows.iter().zip(changes).map(|(row, change)| row.weight() * change);
+        parts.collect::<Sum>().value() / self.weight(without)
+    }
+
+    fn deviation(&self, changes: &[f64], mean: f64, without: Option<usize>) -> f64 {
+        let total = self.weight(without);
+        let away = |place: usize| if self.is_in(place, without) { changes[place] - mean } else { 0.0 };
+        match self.clusters {
+            Some(clusters) => {
+                let mut parts = vec![0.0; self.n_rows];
+                for (place, row) in self.ordered.rows.iter().enumerate() {
+                    parts[row.index as usize] = row.weight() / total * away(place);
+                }
+                clusters.deviation(&parts)
+            }
+            None => {
+                let square = |(place, row): (usize, &super::rows::Row)| {
+                    let weight = row.weight();
+                    (if self.ordered.counts { weight } else { weight * weight }) * away(place).powi(2)
+                };
+                self.ordered.rows.iter().enumerate().map(square).collect::<Sum>().value().sqrt() / total
+            }
+        }
+    }
+
+    fn loss_before(&self, score: ProperScore) -> f64 {
+        let identity = BinaryMap::identity();
+        let part = |row: &super::rows::Row| row.weight() * loss(&identity, score, row.h(), row.outcome());
+        self.ordered.rows.iter().map(part).collect::<Sum>().value() / self.weight(None)
+    }
+}
+
+/// The loss of a map for an outcome at a logit.
+pub(crate) fn loss(map: &BinaryMap, score: ProperScore, h: f64, outcome: bool) -> f64 {
+    match score {
+        ProperScore::Log => map.losses(h)[usize::from(outcome)],
+        ProperScore::Brier => {
+            let (p, complement) = map.both(h);
+            if outcome { complement * complement } else { p * p }
+        }
+    }
+}
+
+/// A candidate of a choice.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Candidate {
+    /// Its name, as it was given.
+    pub name: String,
+    /// The method; `None` where there is none of that name.
+    pub method: Option<Method>,
+    /// Mean loss out of fold; `None` without a fit.
+    pub loss: Option<f64>,
+    /// By how much that is above the loss of the best candidate.
+    pub difference: Option<f64>,
+    /// The standard error of the difference.
+    pub standard_error: Option<f64>,
+    /// Why it has no fit.
+    pub reason: Option<String>,
+}
+
+/// The choice of a method, with what it rests on.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Choice<M = BinaryMap> {
+    /// The method to use; the identity where none is better by enough.
+    pub chosen: Method,
+    /// The method with the smallest loss out of fold.
+    pub best: Method,
+    /// All candidates, in the order in which they were listed.
+    pub table: Vec<Candidate>,
+    /// What would be chosen without each of the folds: all the same where the choice is clear.
+    pub outer: Vec<Method>,
+    /// The gain in log-loss of the whole procedure on rows that it has not seen: in each fold by
+    /// the choice that is made without it.
+    pub nested_gain: f64,
+    /// The loss by which candidates were compared.
+    pub score: ProperScore,
+    /// How many standard errors a simpler candidate may be behind the best.
+    pub tolerance: f64,
+    /// The map that was chosen, fitted to all rows, and what it gains: the gain is the nested one,
+    /// and 0 where the choice is the identity.
+    pub improvement: Improvement<M>,
+}
+
+impl<M> Choice<M> {
+    /// The fit of the chosen method to all rows.
+    pub fn fit(&self) -> &super::Fit<M> {
+        &self.improvement.fit
+    }
+
+    /// The choice and the verdict in plain sentences.
+    pub fn sentence(&self) -> String {
+        let n_fitted = self.table.iter().filter(|candidate| candidate.loss.is_some()).count();
+        let of = |method: Method| self.table.iter().find(|candidate| candidate.method == Some(method));
+        let failed: Vec<String> = self
+            .table
+            .iter()
+            .filter_map(|candidate| Some(format!("{} ({})", candidate.name, candidate.reason.as_ref()?)))
+            .collect();
+        let without = match failed.len() {
+            0 => String::new(),
+            _ => format!(" Without a fit: {}.", failed.join("; ")),
+        };
+        let score = match self.score {
+            ProperScore::Log => "log-loss",
+            ProperScore::Brier => "Brier score",
+        };
+        let behind = of(self.chosen).and_then(|candidate| Some((candidate.difference?, candidate.standard_error?)));
+        let behind = match behind {
+            Some((difference, standard_error)) if self.best != self.chosen => {
+                let digits = digits(standard_error);
+                format!(
+                    "{} has the smallest {score} out of fold, and this one is within {} standard errors of it ({} ± {})",
+                    title(self.best),
+                    self.tolerance,
+                    signed(difference, digits),
+                    signed(standard_error, digits)
+                )
+            }
+            _ => format!("it has the smallest {score} out of fold"),
+        };
+        if self.chosen == Method::Identity {
+            return format!(
+                "Of {n_fitted} candidates none is chosen, and the predictions stay as they are: {behind}.{without} {}",
+                self.improvement.sentence()
+            );
+        }
+        let title = title(self.chosen);
+        format!("{title} is chosen of {n_fitted} candidates: {behind}.{without} {}", self.improvement.sentence())
+    }
+}
