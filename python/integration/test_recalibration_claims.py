@@ -193,3 +193,46 @@ def test_probmetrics_cannot_be_imported_without_what_it_does_not_require() -> No
 
     required = [each for each in requires("probmetrics") or [] if "extra ==" not in each]
     assert not any(each.startswith("numba") for each in required)
+
+
+def temperature_of_torch_uncertainty(scores: Any, y: Any) -> float:
+    processing = pytest.importorskip("torch_uncertainty.post_processing")
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+
+    rows = TensorDataset(torch.as_tensor(scores, dtype=torch.float32), torch.as_tensor(y))
+    scaler = processing.TemperatureScaler()
+    scaler.fit(DataLoader(rows, batch_size=len(rows)), progress=False)
+    return float(scaler.temperature[0])
+
+
+def test_torch_uncertainty_has_no_temperature_for_one_large_logit() -> None:
+    rng = np.random.default_rng(0)
+    h = 2 * rng.standard_normal(1000)
+    y = (rng.random(h.size) < sigmoid(h)).astype(int)
+    assert np.isfinite(temperature_of_torch_uncertainty(h, y))
+    # One more row, and one that is right.
+    h, y = np.r_[h, 20.0], np.r_[y, 1]
+    assert np.isnan(temperature_of_torch_uncertainty(h, y))
+    assert cal.Recalibrator("temperature", from_logits=True).fit(y, h).parameters["slope"] == pytest.approx(1, abs=0.2)
+
+
+@pytest.mark.parametrize("scale", [10.0, 100.0])
+def test_torch_uncertainty_diverges_for_large_scores_of_classes(scale: float) -> None:
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((2000, 10))
+    truth = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    y = (rng.random(len(z))[:, None] > truth.cumsum(axis=1)).sum(axis=1)
+    theirs = 1 / temperature_of_torch_uncertainty(scale * z, y)
+    assert abs(theirs) > 1e4
+    ours = cal.Recalibrator("temperature", from_logits=True).fit(y, scale * z).parameters["slope"]
+    assert ours == pytest.approx(1 / scale, rel=0.1)
+
+
+def test_torch_uncertainty_sets_the_inverse_of_a_temperature() -> None:
+    processing = pytest.importorskip("torch_uncertainty.post_processing")
+    import torch
+
+    scaler = processing.VectorScaler(num_classes=3)
+    scaler.set_temperature(torch.tensor([2.0, 2.0, 2.0]))
+    assert scaler.temperature[0].tolist() == [0.5, 0.5, 0.5]

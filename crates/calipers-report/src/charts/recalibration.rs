@@ -25,10 +25,13 @@ pub(crate) fn before_and_after(name: &str, before: &Smoothed, (after, near): (&L
 /// The recalibrated probability by the predicted one, with its band and the diagonal.
 pub(crate) fn map(name: &str, curve: &MapCurve, axes: Axes, band_name: &str) -> Chart {
     let at = |values: &[f64]| axes.curve(&curve.probabilities, values);
-    diagonal("Recalibration map", name, axes, ["predicted probability", "recalibrated probability"])
+    let chart = diagonal("Recalibration map", name, axes, ["predicted probability", "recalibrated probability"])
         .add(Series::line("no change", Vec::new()).colour(BLACK).stroke(Stroke::Dotted))
-        .band(Band::new(band_name, at(&curve.lower), at(&curve.upper)).colour(2))
-        .add(Series::line("map", at(&curve.recalibrated)).colour(2))
+        .add(Series::line("map", at(&curve.recalibrated)).colour(2));
+    if curve.lower.is_empty() {
+        return chart;
+    }
+    chart.band(Band::new(band_name, at(&curve.lower), at(&curve.upper)).colour(2))
 }
 
 /// A square with its diagonal.

@@ -21,7 +21,7 @@ pub use measures::{Measured, Outcome};
 pub use options::{Options, Origin};
 pub use overlay::Overlay;
 pub use parts::{Groups, Part, Parts};
-pub use recalibration::{MapCurve, Recalibrated, Recalibration};
+pub use recalibration::{Candidate, MapCurve, Recalibrated, Recalibration};
 pub use reliability::{Corp, Reliability, Smoothed};
 pub use spread::{Cumulative, Spread};
 pub use sweep::SweepValues;

@@ -1,8 +1,8 @@
 //! Recalibration: whether a map would help on new rows, and which one.
 
 use calipers::recalibrate::{
-    BinaryMap, CrossFit, Fit, GainFloor, GainInterval, Improvement, Left, Map, MapFile, Method, Parameter, Recalibrate,
-    Verdict,
+    BinaryMap, Choice, Choose, CrossFit, Fit, GainFloor, GainInterval, Improvement, Left, Map, MapFile, Method,
+    Parameter, Recalibrate, Verdict,
 };
 use calipers::{BinaryView, Error, Input, LsCurve, Multiclass, Predictions, Sample, Ties};
 
@@ -11,6 +11,9 @@ use super::{Options, Source, sketch_of};
 
 /// The largest number of draws for the test of whether there is anything to fix.
 const MOST_RESAMPLES: u64 = 499;
+
+/// With more rows than this, beta calibration is the only candidate: a choice takes a hundred fits.
+const MOST_CHOSEN: u64 = 100_000;
 
 /// Rows are held out in five parts at least.
 const LEAST_ROWS: u64 = 5;
@@ -61,6 +64,8 @@ pub struct Recalibrated {
     pub after: Option<(LsCurve, Vec<f64>)>,
     /// The map of a binary outcome, at points for a chart.
     pub curve: Option<MapCurve>,
+    /// The candidates of which the method was chosen; empty if there was no choice.
+    pub candidates: Vec<Candidate>,
     /// The map with its fit and its gain, as `calipers recalibrate` reads it.
     pub file: String,
 }
@@ -72,10 +77,19 @@ pub struct MapCurve {
     pub probabilities: Vec<f64>,
     /// The recalibrated probability of each.
     pub recalibrated: Vec<f64>,
-    /// The lower end of the interval of each.
+    /// The lower end of the interval of each; empty if the uncertainty is not known.
     pub lower: Vec<f64>,
     /// The upper end of the interval of each.
     pub upper: Vec<f64>,
+}
+
+/// A method that was tried.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// Its name.
+    pub name: String,
+    /// Mean log-loss out of fold; `None` if it has no fit.
+    pub log_loss: Option<f64>,
 }
 
 /// What is computed beside a diagram: its sigma, and its number of points.
@@ -125,13 +139,26 @@ fn of_outcome(
     drawn: &Drawn,
     options: &Options,
 ) -> Result<Recalibrated, Error> {
-    let mut found = cross_fit(Method::Beta, options).run(sample)?;
-    let mut rows = calipers::Rows::default();
-    view.read(0..view.len(), &mut rows);
-    let after = Input::probabilities(&found.out_of_fold[..], &rows.outcomes[..]).weights(&rows.weights[..]).check()?;
-    let after = drawn.curve(&after.binary()?, options)?;
-    let curve = MapCurve::new(&found.fit, places(drawn.n_places), options.level);
-    Ok(Recalibrated { after: Some(after), curve, ..Recalibrated::new(&mut found) })
+    if sample.n() > MOST_CHOSEN {
+        let mut found = cross_fit(Method::Beta, options).run(sample)?;
+        let (after, curve) = drawn.curves(view, &found, options)?;
+        return Ok(Recalibrated { after: Some(after), curve: Some(curve), ..Recalibrated::new(&mut found) });
+    }
+    let choose = Choose::new().level(options.level).n_resamples(options.n_resamples.min(MOST_RESAMPLES));
+    let mut choice = choose.random_state(options.random_state).left(true).run(sample)?;
+    let candidates = candidates(&choice);
+    if choice.chosen == Method::Identity {
+        choice.improvement.left = None;
+        let sentence = choice.sentence();
+        return Ok(Recalibrated { candidates, sentence, ..Recalibrated::new(&mut choice.improvement) });
+    }
+    let (after, curve) = drawn.curves(view, &choice.improvement, options)?;
+    let found = Recalibrated::new(&mut choice.improvement);
+    Ok(Recalibrated { after: Some(after), curve: Some(curve), candidates, ..found })
+}
+
+fn candidates<M>(choice: &Choice<M>) -> Vec<Candidate> {
+    choice.table.iter().map(|each| Candidate { name: each.name.clone(), log_loss: each.loss }).collect()
 }
 
 fn of_classes(
@@ -155,6 +182,20 @@ fn of_classes(
 }
 
 impl Drawn {
+    /// The curve after recalibration, out of fold, and that of the map.
+    fn curves(
+        &self,
+        view: &BinaryView<'_>,
+        found: &Improvement,
+        options: &Options,
+    ) -> Result<((LsCurve, Vec<f64>), MapCurve), Error> {
+        let mut rows = calipers::Rows::default();
+        view.read(0..view.len(), &mut rows);
+        let after = Input::probabilities(&found.out_of_fold[..], &rows.outcomes[..]).weights(&rows.weights[..]);
+        let map = MapCurve::new(&found.fit, places(self.n_places), options.level);
+        Ok((self.curve(&after.check()?.binary()?, options)?, map))
+    }
+
     /// The curve of some rows, with the rows near its points.
     fn curve(&self, view: &BinaryView<'_>, options: &Options) -> Result<(LsCurve, Vec<f64>), Error> {
         let sample = Sample::from(view);
@@ -195,21 +236,21 @@ impl Recalibrated {
             left,
             after: None,
             curve: None,
+            candidates: Vec::new(),
             file: file.to_json(),
         }
     }
 }
 
 impl MapCurve {
-    /// `None` for a map whose uncertainty is not known.
-    fn new(fit: &Fit<BinaryMap>, at: Vec<f64>, level: f64) -> Option<Self> {
+    fn new(fit: &Fit<BinaryMap>, at: Vec<f64>, level: f64) -> Self {
         let bands: Option<Vec<_>> = at.iter().map(|p| fit.band(fit.map.logit_of(*p), level)).collect();
-        let bands = bands?;
-        Some(MapCurve {
-            recalibrated: bands.iter().map(|band| band.value).collect(),
+        let bands = bands.unwrap_or_default();
+        MapCurve {
+            recalibrated: at.iter().map(|p| fit.map.apply_probability(*p)).collect(),
             lower: bands.iter().map(|band| band.lower).collect(),
             upper: bands.iter().map(|band| band.upper).collect(),
             probabilities: at,
-        })
+        }
     }
 }

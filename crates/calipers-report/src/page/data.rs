@@ -81,6 +81,7 @@ fn recalibration(found: &Recalibration) -> Value {
                 "p_value": left.change.p_value,
             })
         }),
+        "candidates": found.candidates.iter().map(|each| (each.name.clone(), each.log_loss.into())).collect::<Map<_, _>>(),
         "notes": found.notes,
         // What `calipers recalibrate` reads, as it stands in a file.
         "map": serde_json::from_str::<Value>(&found.file).unwrap_or(Value::Null),

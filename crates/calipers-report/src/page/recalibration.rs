@@ -7,13 +7,13 @@ use maud::{Markup, html};
 use super::figure::{Panel, Shown};
 use super::table::Table;
 use crate::charts::{self, Axes};
-use crate::gather::{MapCurve, ModelValues, Recalibrated, Recalibration, Smoothed, Values};
+use crate::gather::{Candidate, MapCurve, ModelValues, Recalibrated, Recalibration, Smoothed, Values};
 use crate::number::{decimals, p_in_words, percent, plus_minus, significant};
 
 const AFTER: &str = "Each row is recalibrated by a map that is fitted to other rows, so that the curve after shows what \
                      new rows would. Both are smoothed with the same sigma.";
-const MAP: &str = "The map is what recalibration makes of each probability. It is fitted to all rows. The band is \
-                   pointwise, for the map that infinitely many rows would give.";
+const MAP: &str = "The map is what recalibration makes of each probability. It is fitted to all rows.";
+const BAND: &str = "The band is pointwise, for the map that infinitely many rows would give.";
 
 /// The section of a model: the verdict, then the charts and the numbers.
 pub(super) fn of_model(values: &Values, place: usize, model: &ModelValues, shown: &mut Shown) -> Markup {
@@ -78,13 +78,13 @@ fn map_panel(values: &Values, model: &ModelValues, map: &MapCurve) -> Panel {
     let chosen = model.reliability.smoothed.get(model.reliability.chosen);
     let logit = chosen.map_or(Axes::Logit(0.01, 0.99), Axes::logit);
     let chart = |axes: Axes| charts::map(&model.name, map, axes, &name);
-    let table = Table::of_columns(&[
-        ("predicted", &map.probabilities),
-        ("recalibrated", &map.recalibrated),
-        ("band from", &map.lower),
-        ("band to", &map.upper),
-    ]);
-    Panel::new(OF_MAP, chart(linear), table, MAP).view("logit", vec![chart(logit)])
+    let mut columns: Vec<(&str, &[f64])> = vec![("predicted", &map.probabilities), ("recalibrated", &map.recalibrated)];
+    let mut text = MAP.to_owned();
+    if !map.lower.is_empty() {
+        columns.extend([("band from", &map.lower[..]), ("band to", &map.upper[..])]);
+        text = format!("{MAP} {BAND}");
+    }
+    Panel::new(OF_MAP, chart(linear), Table::of_columns(&columns), &text).view("logit", vec![chart(logit)])
 }
 
 fn numbers(found: &Recalibrated) -> Markup {
@@ -107,14 +107,33 @@ fn numbers(found: &Recalibrated) -> Markup {
             dt { "Top class" }
             dd { "changes in " (percent(found.top_class_changed)) " of rows" }
             dt { "Method" }
-            dd { (found.method.name().replace('_', " ")) @for each in &found.parameters { br; (parameter(each)) } }
+            dd { (words(found.method.name())) @for each in &found.parameters { br; (parameter(each)) } }
         }
+        @if !found.candidates.is_empty() { p class="note" { (candidates(&found.candidates, places)) } }
         p class="note" {
             "After is out of fold, in " (found.n_folds) " folds. The interval is for the gain on new rows of the map \
              that is fitted to all rows."
         }
         @for note in &found.notes { p class="note" { (note) } }
     }
+}
+
+/// A name of several words.
+fn words(name: &str) -> String {
+    name.replace('_', " ")
+}
+
+/// What the method was chosen of.
+fn candidates(candidates: &[Candidate], places: usize) -> String {
+    let each = |candidate: &Candidate| match candidate.log_loss {
+        Some(loss) => format!("{} {loss:.places$}", words(&candidate.name)),
+        None => format!("{} has no fit", words(&candidate.name)),
+    };
+    let all: Vec<String> = candidates.iter().map(each).collect();
+    format!(
+        "The method is the simplest one whose log-loss out of fold is within one standard error of the least: {}.",
+        all.join(", ")
+    )
 }
 
 /// LS-ECE before and after, with what a calibrated model would have.
