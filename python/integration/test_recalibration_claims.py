@@ -1,4 +1,4 @@
-"""Where docs/guide/recalibrate.md says that a package fails at recalibration: the package does, and calipers does not."""
+"""Where docs/guide/recalibrate.md says that a package fails: the package does, and calipers does not."""
 
 from __future__ import annotations
 
@@ -224,7 +224,8 @@ def test_torch_uncertainty_diverges_for_large_scores_of_classes(scale: float) ->
     truth = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
     y = (rng.random(len(z))[:, None] > truth.cumsum(axis=1)).sum(axis=1)
     theirs = 1 / temperature_of_torch_uncertainty(scale * z, y)
-    assert abs(theirs) > 1e4
+    # Its last step depends on rounding; it is far too large, or has the wrong sign.
+    assert not 0 < theirs < 10
     ours = cal.Recalibrator("temperature", from_logits=True).fit(y, scale * z).parameters["slope"]
     assert ours == pytest.approx(1 / scale, rel=0.1)
 
