@@ -120,8 +120,7 @@ fn classes_have_a_temperature() {
         let row = &scores[3 * row..3 * row + 3];
         (0..3).fold(0, |top, class| if row[class] > row[top] { class } else { top })
     };
-    let labels: Vec<u32> =
-        (0..n as usize).map(|row| ((label(row) + usize::from(row % 3 == 0)) % 3) as u32).collect();
+    let labels: Vec<u32> = (0..n as usize).map(|row| ((label(row) + usize::from(row % 3 == 0)) % 3) as u32).collect();
     let predictions = Input::logits(&scores, &labels).classes(3).check().unwrap();
     let values = report(rows(&predictions, None));
     let found = found(&values);

@@ -16,10 +16,16 @@ pub(crate) fn before_and_after(name: &str, before: &Smoothed, (after, near): (&L
         .add(Series::line("perfect calibration", Vec::new()).colour(BLACK).stroke(Stroke::Dotted));
     for (title, curve, near, colour, stroke) in lines {
         let [firm, weak] = by_rows(curve, near).map(|rates| axes.curve(&curve.probabilities, &rates));
-        chart = chart.add(Series::line("", weak).colour(colour).thin());
+        chart = chart.add(Series::line("", weak).colour(colour).stroke(stroke).thin());
         chart = chart.add(Series::line(title, firm).colour(colour).stroke(stroke));
     }
     chart
+}
+
+/// Whether a curve has points between 0 and 1: one of certain predictions has none.
+pub(crate) fn is_visible(curve: &LsCurve, near: &[f64]) -> bool {
+    let [firm, weak] = by_rows(curve, near).map(|rates| Axes::Linear(0.0, 1.0).curve(&curve.probabilities, &rates));
+    firm.iter().chain(&weak).any(|(_, rate)| !rate.is_nan())
 }
 
 /// The recalibrated probability by the predicted one, with its band and the diagonal.

@@ -1,7 +1,7 @@
 //! Recalibration: the verdict, the curves before and after, the map, and the numbers behind them.
 
 use calipers::LsCurve;
-use calipers::recalibrate::{Left, Parameter};
+use calipers::recalibrate::{Left, Method, Parameter};
 use maud::{Markup, html};
 
 use super::figure::{Panel, Shown};
@@ -54,7 +54,8 @@ fn title(kind: &str) -> &'static str {
 pub(super) fn panels(values: &Values, model: &ModelValues) -> Vec<Panel> {
     let Recalibration::Done(found) = &model.recalibration else { return Vec::new() };
     let chosen = model.reliability.smoothed.get(model.reliability.chosen);
-    let curves = chosen.zip(found.after.as_ref()).map(|(before, after)| curves_panel(model, before, after));
+    let after = found.after.as_ref().filter(|after| charts::is_visible(&after.0, &after.1));
+    let curves = chosen.zip(after).map(|(before, after)| curves_panel(model, before, after));
     let map = found.curve.as_ref().map(|map| map_panel(values, model, map));
     curves.into_iter().chain(map).collect()
 }
@@ -88,34 +89,57 @@ fn map_panel(values: &Values, model: &ModelValues, map: &MapCurve) -> Panel {
 }
 
 fn numbers(found: &Recalibrated) -> Markup {
-    let places = decimals(found.interval.upper - found.interval.lower);
-    let show = |value: f64| format!("{value:.places$}");
+    // A model that is certain and right has log-losses of which all digits are 0.
+    let places = decimals(found.interval.upper - found.interval.lower).min(6);
+    let show = |value: f64| fixed(value, places);
+    let is_identity = found.method == Method::Identity;
     html! {
         dl class="facts" {
             dt { "Verdict" } dd { (found.verdict.name()) }
-            dt { "Log-loss" } dd { (show(found.log_loss_before)) " before, " (show(found.log_loss_after)) " after" }
-            dt { "Gain" }
-            dd {
-                (show(found.gain)) ", " (percent(found.interval.level)) " interval "
-                (show(found.interval.lower)) " to " (show(found.interval.upper))
+            dt { "Log-loss" }
+            dd { (show(found.log_loss_before)) @if !is_identity { " before, " (show(found.log_loss_after)) " after" } }
+            @if !is_identity {
+                dt { "Gain" }
+                dd {
+                    (show(found.gain)) ", " (percent(found.interval.level)) " interval "
+                    (show(found.interval.lower)) " to " (show(found.interval.upper))
+                }
             }
             @if let Some(floor) = &found.floor {
                 dt { "By chance" }
                 dd { "calibrated predictions seem to gain " (plus_minus(floor.mean, floor.deviation)) " (" (p_in_words(floor.p_value)) ")" }
             }
             @if let Some(left) = &found.left { (ls_ece(left)) }
-            dt { "Top class" }
-            dd { "changes in " (percent(found.top_class_changed)) " of rows" }
+            @if !is_identity {
+                dt { "Top class" }
+                dd { "changes in " (share(found.top_class_changed)) " of rows" }
+            }
             dt { "Method" }
             dd { (words(found.method.name())) @for each in &found.parameters { br; (parameter(each)) } }
         }
-        @if !found.candidates.is_empty() { p class="note" { (candidates(&found.candidates, places)) } }
-        p class="note" {
-            "After is out of fold, in " (found.n_folds) " folds. The interval is for the gain on new rows of the map \
-             that is fitted to all rows."
+        @if !is_identity {
+            p class="note" {
+                "After is out of fold, in " (found.n_folds) " folds. The interval is for the gain on new rows of the \
+                 map that is fitted to all rows."
+            }
         }
+        @if !found.candidates.is_empty() { p class="note" { (candidates(&found.candidates, places)) } }
         @for note in &found.notes { p class="note" { (note) } }
     }
+}
+
+/// With so many decimals, and without a sign before zeros.
+fn fixed(value: f64, places: usize) -> String {
+    let text = format!("{value:.places$}");
+    match text.strip_prefix('-') {
+        Some(zeros) if zeros.chars().all(|digit| "0.".contains(digit)) => zeros.to_owned(),
+        _ => text,
+    }
+}
+
+/// A share of the rows in per cent, with one decimal.
+fn share(share: f64) -> String {
+    if share == 0.0 { "none".to_owned() } else { format!("{:.1} %", 100.0 * share) }
 }
 
 /// A name of several words.
@@ -126,7 +150,7 @@ fn words(name: &str) -> String {
 /// What the method was chosen of.
 fn candidates(candidates: &[Candidate], places: usize) -> String {
     let each = |candidate: &Candidate| match candidate.log_loss {
-        Some(loss) => format!("{} {loss:.places$}", words(&candidate.name)),
+        Some(loss) => format!("{} {}", words(&candidate.name), fixed(loss, places)),
         None => format!("{} has no fit", words(&candidate.name)),
     };
     let all: Vec<String> = candidates.iter().map(each).collect();
@@ -139,7 +163,7 @@ fn candidates(candidates: &[Candidate], places: usize) -> String {
 /// LS-ECE before and after, with what a calibrated model would have.
 fn ls_ece(left: &Left) -> Markup {
     let places = decimals(left.after.interval.upper - left.after.interval.lower);
-    let show = |value: f64| format!("{value:.places$}");
+    let show = |value: f64| fixed(value, places);
     html! {
         dt { "LS-ECE" }
         dd {
@@ -153,5 +177,19 @@ fn parameter(parameter: &Parameter) -> String {
     match parameter.standard_error {
         Some(deviation) => format!("{} {}", parameter.name, plus_minus(parameter.value, deviation)),
         None => format!("{} {}", parameter.name, significant(parameter.value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_have_no_sign() {
+        let cases = [(-0.0, "0.000"), (-0.0004, "0.000"), (-0.0006, "-0.001"), (0.25, "0.250"), (-10.0, "-10.000")];
+        for (value, text) in cases {
+            assert_eq!(fixed(value, 3), text);
+        }
+        assert_eq!([0.0, 0.0312].map(share), ["none", "3.1 %"]);
     }
 }
