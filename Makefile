@@ -89,7 +89,7 @@ test-python: data-note develop ## style, types, stubs and tests of the Python pa
 	@$(BIN)/ruff format --quiet --check python scripts examples bench studies docs/figures notebooks
 	$(call heading,'mypy and stubtest')
 	@$(BIN)/mypy --strict python/calipers
-	@$(BIN)/python -m mypy.stubtest calipers --mypy-config-file pyproject.toml --allowlist <(printf '%s\n' calipers.__all__ calipers._core.__all__ calipers.sklearn calipers.torch 'calipers\.spark.*' calipers._parquet.pa) --ignore-unused-allowlist
+	@$(BIN)/python -m mypy.stubtest calipers --mypy-config-file pyproject.toml --allowlist <(printf '%s\n' calipers.__all__ calipers._core.__all__ 'calipers\.sklearn.*' 'calipers\.torch.*' 'calipers\.spark.*' calipers._parquet.pa) --ignore-unused-allowlist
 	$(call heading,'Python tests')
 	@$(BIN)/pytest -q python/tests
 

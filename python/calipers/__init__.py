@@ -9,6 +9,8 @@
     cal.calibration_tests(y_true, y_prob)           # p-values of six tests
     cal.assess(y_true, y_prob)                      # noise floor, p-value, interval of any measure
     cal.compare(y_true, {"a": p_a, "b": p_b})       # models on the same rows: differences, p-values
+    cal.improvement(y_true, y_prob)                 # does recalibration help, and by how much?
+    cal.recalibrate(y_true, y_prob).predict_proba(p)  # the map, applied to new rows
     cal.sweep(y_true, y_prob)                       # how much do the bins decide an ECE?
     cal.ReliabilityDisplay.from_predictions(y_true, y_prob)  # charts by matplotlib
     cal.report(y_true, y_prob).save("report.html")  # a self-contained HTML page
@@ -19,13 +21,24 @@ Each measure returns an `Estimate`: a float that also carries its numerical boun
 rows and the settings that made it. Invalid input raises a `CalipersError`, with the rule, the value
 and the row. `Predictions` are read and checked once, for any number of calls.
 
-Every name is here and in one submodule: `metrics`, `curves`, `inference`, `plotting`, `sketching`,
-`simulation`, `reporting`, `inputs` and `parallelism`.
+Every name is here and in one submodule: `metrics`, `curves`, `inference`, `recalibration`,
+`plotting`, `sketching`, `simulation`, `reporting`, `inputs` and `parallelism`.
 """
 
 import typing as _typing
 
-from calipers import curves, inference, inputs, metrics, parallelism, plotting, reporting, simulation, sketching
+from calipers import (
+    curves,
+    inference,
+    inputs,
+    metrics,
+    parallelism,
+    plotting,
+    recalibration,
+    reporting,
+    simulation,
+    sketching,
+)
 from calipers._core import __version__ as __version__
 from calipers.curves import *
 from calipers.inference import *
@@ -33,6 +46,7 @@ from calipers.inputs import *
 from calipers.metrics import *
 from calipers.parallelism import *
 from calipers.plotting import *
+from calipers.recalibration import *
 from calipers.reporting import *
 from calipers.simulation import *
 from calipers.sketching import *
@@ -40,5 +54,16 @@ from calipers.sketching import *
 if not _typing.TYPE_CHECKING:
     # Type checkers know that what is imported by * is public; of lists they only read those that
     # are written out.
-    _SUBMODULES = (curves, inference, inputs, metrics, parallelism, plotting, reporting, simulation, sketching)
+    _SUBMODULES = (
+        curves,
+        inference,
+        inputs,
+        metrics,
+        parallelism,
+        plotting,
+        recalibration,
+        reporting,
+        simulation,
+        sketching,
+    )
     __all__ = sorted(["__version__", *(name for module in _SUBMODULES for name in module.__all__)])

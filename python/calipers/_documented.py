@@ -12,11 +12,19 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from calipers import _attributes, _parameters, _row_options
-from calipers._row_options import ROW_DEFAULTS, TEST_DEFAULTS, ClassOptions, OneViewOptions, RowOptions
+from calipers._row_options import (
+    MAP_DEFAULTS,
+    ROW_DEFAULTS,
+    TEST_DEFAULTS,
+    ClassOptions,
+    FitOptions,
+    OneViewOptions,
+    RowOptions,
+)
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -25,6 +33,8 @@ _HEADING = re.compile(r"^((?:\*\*)?\w+(?:, \w+)*) : .+$|^\*\*\w+$")
 _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 # Aliases of this package, as readers of `help` know them.
 _ALIASES = {"Outcomes": "ArrayLike | Predictions", "Probabilities": "ArrayLike | None"}
+# Of the options in a table besides those of rows.
+_OTHER_DEFAULTS: dict[str, Mapping[str, Any]] = {"TestOptions": TEST_DEFAULTS, "RecalibrateOptions": MAP_DEFAULTS}
 # In the order in which docstrings have them.
 _SECTIONS = ("", "Parameters", "Attributes", "Returns", "Yields", "Raises", "Notes", "References", "Examples")
 
@@ -40,9 +50,8 @@ def documented(function: T) -> T:
     sections = _sections(inspect.cleandoc(function.__doc__))
     if full is not None:
         texts = dict(_SHARED)
-        of_classes = "sum_tolerance" in full.parameters and "multiclass" not in full.parameters
-        if of_classes or any(each.annotation == "OneView" for each in full.parameters.values()):
-            own_options = ClassOptions if of_classes else OneViewOptions
+        own_options = _options_of(full.parameters)
+        if own_options is not None:
             texts |= _entries(inspect.cleandoc(own_options.__doc__ or ""))
         own = [each for each in full.parameters.values() if each.name not in ("self", "cls")]
         entries = _completed(sections.get("Parameters", ""), [each.name for each in own], texts)
@@ -62,6 +71,15 @@ def documented(function: T) -> T:
         text if not title else f"{title}\n{'-' * len(title)}\n{text}" for title, text in ordered if text
     )
     return function
+
+
+def _options_of(parameters: Mapping[str, inspect.Parameter]) -> type | None:
+    """Those whose docstring has texts of its own for parameters that all functions share."""
+    if "between" in parameters:
+        return FitOptions
+    if "sum_tolerance" in parameters and "multiclass" not in parameters:
+        return FitOptions if "pos_label" in parameters else ClassOptions
+    return OneViewOptions if any(each.annotation == "OneView" for each in parameters.values()) else None
 
 
 def _with_signature(called: Any) -> inspect.Signature:
@@ -88,7 +106,8 @@ def _with_signature(called: Any) -> inspect.Signature:
 def _options(table: str) -> list[inspect.Parameter]:
     """The options of the table that have a default of their own."""
     types = getattr(_row_options, table).__annotations__
-    defaults = {**TEST_DEFAULTS, **ROW_DEFAULTS} if table == "TestOptions" else {**ROW_DEFAULTS}
+    others: Mapping[str, Any] = _OTHER_DEFAULTS.get(table, {})
+    defaults = {**others, **ROW_DEFAULTS}
     return [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=types[name].__forward_arg__)
         for name, default in defaults.items()

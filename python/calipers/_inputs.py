@@ -38,6 +38,8 @@ MeanNorm: TypeAlias = Literal["l1"] | Literal["l2"]
 Compat: TypeAlias = Literal["sklearn", "netcal", "torchmetrics", "relplot", "uncertainty-calibration"] | None
 RunOut: TypeAlias = Literal["natural"] | Literal["parabolic"] | Literal["cubic"]
 NullDistribution: TypeAlias = Literal["auto"] | Literal["asymptotic"] | Literal["resampled"]
+Dialect: TypeAlias = Literal["ansi"] | Literal["spark"]
+Between: TypeAlias = Literal["line"] | Literal["step"]
 PosLabel: TypeAlias = str | bool | int | float | None
 
 

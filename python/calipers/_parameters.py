@@ -67,6 +67,25 @@ n_knots : int
 run_out : {"natural", "parabolic", "cubic"}
     What the spline does at its ends: no second derivative; a parabola between the last two
     knots; one cubic between the last three.
+ridge : float, optional
+    Strength of the pull toward the identity, which is ridge / n times the squared distance of the
+    parameters from it, added to the mean log-loss; 0 for the maximum of the likelihood. Unless
+    given, that of the method: 2 for "platt", "beta" and "spline", the number of classes for
+    "vector" and "matrix", 0 for maps of one parameter.
+mixture : float, optional
+    The share of equal probabilities that is mixed in, so that none becomes 0 or 1. Unless given,
+    1 / (n + 1) for tables and for maps of three and more classes, and else 0.
+between : {"line", "step"}
+    What an isotonic map is between its knots: a straight line in logits, or the value of the knot
+    below.
+counts : bool
+    Whether a weight is a number of equal rows. Then n is the sum of weights, and the fit is that of
+    the repeated rows. Otherwise n is the effective number of rows, (Σw)² / Σw².
+one_vs_rest : bool
+    Whether rows of three and more classes get a map of a binary outcome for each class against the
+    rest, whose probabilities are then divided by their sum.
+n_folds : int, optional
+    Folds that are held out in turn; ten unless given, and five below 200 rows.
 prob : str
     The column of probabilities: numbers for a binary outcome; arrays or ML vectors with one for
     each class.

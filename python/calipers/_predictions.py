@@ -55,7 +55,14 @@ class Rows:
 
     def of_classes(self) -> Rows:
         """The same rows for a function of all classes together, which has no binary view."""
-        return self._with(options={**self.options, "multiclass": None, "ties": "first", "pos_label": None})
+        return self.without_question()._with_options(pos_label=None)
+
+    def without_question(self) -> Rows:
+        """The same rows for a function of a binary outcome or of all classes, as the rows are."""
+        return self._with_options(multiclass=None, ties="first")
+
+    def _with_options(self, **options: object) -> Rows:
+        return self._with(options={**self.options, **options})
 
     def _with(self, **changes: object) -> Rows:
         other = copy(self)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 from calipers._arrays import ArrayLike
 from calipers._classes import Classes
 from calipers._inputs import (
+    Between,
     Compat,
     Invalid,
     Link,
@@ -37,10 +38,13 @@ else:
     Unpack = None
 
 
-class _AllOptions(TypedDict, total=False):
-    from_logits: bool
+class _CheckOptions(TypedDict, total=False):
     sum_tolerance: float
     invalid: Invalid
+
+
+class _AllOptions(_CheckOptions, total=False):
+    from_logits: bool
 
 
 class ColumnOptions(_AllOptions, total=False):
@@ -129,6 +133,53 @@ class RowOptions(ClassOptions, total=False):
     pos_label: PosLabel
 
 
+class FitOptions(_CheckOptions, total=False):
+    """Options of the rows that a recalibration map is fitted to or tested on.
+
+    y_true : array-like of shape (n,), one-hot of shape (n, k), or Predictions
+        Outcomes 0 and 1 (or see `pos_label`), or class labels from 0 to k - 1 (or see `classes`).
+        `Predictions` stand for `y_true`, `y_prob` and the options of rows; their `multiclass` and
+        `ties` do not matter here.
+    y_prob : array-like of shape (n,), (n, 2) or (n, k), optional
+        Probabilities of outcome 1, or of each class, or raw scores with `from_logits`; left out
+        beside `Predictions`. They must not be those of rows that the model was trained on.
+    method : str
+        The family of maps, of those that `recalibration_methods` lists; "auto" chooses one by
+        cross-fitting, and may choose the identity.
+    n_bins : int
+        Bins of equal mass, for the method "bins"; fewer where ties leave some empty.
+    from_logits : bool
+        Whether `y_prob` has raw scores: logits of outcome 1, or the input of a softmax (so
+        log-probabilities too). It is never guessed. Both give the same map. Raw scores are not
+        clipped.
+    cluster : array-like of shape (n,), optional
+        Rows with equal values depend on each other, as the questions of one user do: numbers, text
+        or anything with a hash. Standard errors are then those of clusters.
+    """
+
+    sample_weight: ArrayLike | None
+    pos_label: PosLabel
+    classes: Classes
+
+
+class MapOptions(TypedDict, total=False):
+    """The options of how a recalibration map is fitted."""
+
+    ridge: float | None
+    mixture: float | None
+    clip: float
+    between: Between
+    n_bins: int
+    counts: bool
+    one_vs_rest: bool
+
+
+class RecalibrateOptions(FitOptions, MapOptions, total=False):
+    """The options of rows and of the map that is fitted to them."""
+
+    from_logits: bool
+
+
 class MeasureOptions(TypedDict, total=False):
     """The options of all measures that are requested by name."""
 
@@ -189,4 +240,13 @@ TEST_DEFAULTS: TestOptions = {
     "null_distribution": "auto",
     "n_resamples": 999,
     "random_state": 0,
+}
+MAP_DEFAULTS: MapOptions = {
+    "ridge": None,
+    "mixture": None,
+    "clip": 1e-12,
+    "between": "line",
+    "n_bins": 10,
+    "counts": False,
+    "one_vs_rest": False,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from calipers import _core
 from calipers._arrays import ArrayLike
@@ -12,9 +12,10 @@ from calipers._assessment import Assessment
 from calipers._curve import LsCurve, points
 from calipers._documented import documented
 from calipers._estimate import Estimate
-from calipers._inputs import Link, NBins, Noise, Norm, Strategy
+from calipers._inputs import Between, Link, NBins, Noise, Norm, Strategy
 from calipers._measures import Named, named
 from calipers._predictions import Outcomes, Probabilities, read
+from calipers._recalibrator import Recalibrator
 from calipers._row_options import OneViewOptions, Unpack
 from calipers._sweep import Bins, SketchSweep, counts
 
@@ -381,6 +382,47 @@ class Sketch:
         # this.
         smoothing = {"sigma": sigma, "noise": noise, "link": link, "tolerance": 1e-6, "clip": self.clip}
         return LsCurve._of(self._held.ls_curve({"at": points(at), **smoothing}))
+
+    def recalibrate(
+        self,
+        method: str = "beta",
+        *,
+        ridge: float | None = None,
+        mixture: float | None = None,
+        between: Between = "line",
+        n_bins: int = 10,
+        counts: bool = False,
+    ) -> Recalibrator:
+        """A recalibration map that is fitted to the rows of the sketch.
+
+        Rows of a cell count as one score, so a formula differs from that of the rows by about the
+        width of a cell squared, and a note says by how much at most.
+
+        Parameters
+        ----------
+        method : str
+            A family of maps of a binary outcome, of those that `recalibration_methods` lists.
+        ridge : float, optional
+            Strength of the pull toward the identity; that of the method unless given.
+        mixture : float, optional
+            The share of equal probabilities that is mixed in; that of the method unless given.
+        between : {"line", "step"}
+            What an isotonic map is between its knots.
+        n_bins : int
+            Bins of equal mass, for the method "bins".
+        counts : bool
+            Whether a weight is a number of equal rows.
+
+        >>> import calipers as cal
+        >>> y, p = [1, 1, 0, 1, 0, 0] * 50, [0.75, 0.75, 0.75, 0.25, 0.25, 0.25] * 50
+        >>> recalibrator = cal.Sketch().update(y, p).recalibrate("temperature")
+        >>> recalibrator.predict_proba([0.75]).round(4).tolist()
+        [0.6667]
+        """
+        from_logits = self._held.facts()["scores"] not in (None, "probabilities")
+        options = {"ridge": ridge, "mixture": mixture, "clip": self.clip, "between": between, "n_bins": n_bins}
+        found = Recalibrator(method, **cast("Any", options), counts=counts, from_logits=from_logits)
+        return found._fitted(*self._held.recalibrate(found._options()))
 
     @documented
     def expected_calibration_error(

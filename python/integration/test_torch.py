@@ -205,7 +205,7 @@ def test_what_is_wrong_is_refused_as_by_the_functions() -> None:
 
 
 def test_the_docstring_is_run() -> None:
-    failed, tried = doctest.testmod(importlib.import_module("calipers.torch"), optionflags=doctest.ELLIPSIS)
+    failed, tried = doctest.testmod(importlib.import_module("calipers.torch._metric"), optionflags=doctest.ELLIPSIS)
     assert (failed, tried > 5) == (0, True)
 
 

@@ -40,6 +40,13 @@ NAMES = [*FUNCTIONS, "Sketch.update", "LsCurve.at", "SplineCurve.recalibrate"]
 BRIEF = {"n_resamples": 99, "n_samples": 50, "n_simulations": 99}
 
 
+def required(name: str) -> dict[str, Any]:
+    """What a function cannot do without, besides rows."""
+    if name == "canonical_kde_ece":
+        return {"bandwidth": 0.1}
+    return {"recalibrator": calipers.recalibrate(Y, P, method="platt")} if name == "improvement_on" else {}
+
+
 @dataclass(frozen=True)
 class Kind:
     """Columns of a library: how each is made of numpy's."""
@@ -75,9 +82,7 @@ def said(name: str, kind: Kind) -> Any:
         p = {"first": p, "second": kind.scores(Q)}
     if name in OF_CLASSES:
         p = kind.scores(np.stack([1 - P, P], axis=1))
-    if name == "canonical_kde_ece":
-        options["bandwidth"] = 0.1
-    return bits(function(y, p, **options))
+    return bits(function(y, p, **options, **required(name)))
 
 
 def bits(found: Any) -> Any:
@@ -86,6 +91,8 @@ def bits(found: Any) -> Any:
         return found.dtype.str, found.shape, found.tobytes()
     if isinstance(found, calipers.Estimate):
         return struct.pack("d", found), {name: bits(getattr(found, name)) for name in found.__slots__}
+    if isinstance(found, calipers.Recalibrator):
+        return bits(found.to_dict())
     if isinstance(found, float):
         return struct.pack("d", found)
     if dataclasses.is_dataclass(found):

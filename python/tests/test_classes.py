@@ -8,7 +8,7 @@ from typing import Any
 import calipers as cal
 import numpy as np
 import pytest
-from every_function import FUNCTIONS, OF_CLASSES, P, Y, bits
+from every_function import FUNCTIONS, OF_CLASSES, P, Y, bits, required
 
 RNG = np.random.default_rng(20261117)
 N = 200
@@ -79,7 +79,7 @@ def test_text_without_classes_has_the_sorted_order_of_scikit_learn() -> None:
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in ("compare", "report")])
 @pytest.mark.parametrize("kind", ["one-hot", "text"])
 def test_every_function_takes_one_hot_rows_and_text(name: str, kind: str) -> None:
-    options: dict[str, Any] = {"bandwidth": 0.1} if name == "canonical_kde_ece" else {}
+    options = required(name)
     if name == "assess":
         options["n_resamples"] = 50
     function = getattr(cal, name)

@@ -54,7 +54,12 @@ def test_docstrings_are_complete(function: Callable[..., object]) -> None:
 
 def _methods(kind: type) -> list[Callable[..., object]]:
     """Public methods that calipers defines, and the constructor of classes that are made by users."""
-    made_by_users = [calipers.Sketch, calipers.Predictions, *map(vars(calipers).get, calipers.plotting.__all__)]
+    made_by_users = [
+        calipers.Sketch,
+        calipers.Predictions,
+        calipers.Recalibrator,
+        *map(vars(calipers).get, calipers.plotting.__all__),
+    ]
     found = {
         name: getattr(kind, name)
         for base in kind.__mro__

@@ -10,7 +10,7 @@ import calipers as cal
 import numpy as np
 import pytest
 from calipers._row_options import ROW_DEFAULTS, MeasureOptions
-from every_function import BRIEF, CLUSTER, FUNCTIONS, OF_CLASSES, WEIGHT, P, Q, Y, bits
+from every_function import BRIEF, CLUSTER, FUNCTIONS, OF_CLASSES, WEIGHT, P, Q, Y, bits, required
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -20,8 +20,7 @@ def test_every_function_takes_predictions_and_says_the_same(name: str) -> None:
     options: dict[str, Any] = {option: value for option, value in BRIEF.items() if option in takes}
     if "cluster" in takes:
         options["cluster"] = CLUSTER
-    if name == "canonical_kde_ece":
-        options["bandwidth"] = 0.1
+    options |= required(name)
     p = np.stack([1 - P, P], axis=1) if name in OF_CLASSES else P
     if name == "compare":
         first, second = (cal.Predictions(Y, each, sample_weight=WEIGHT) for each in (P, Q))
@@ -133,7 +132,7 @@ def test_what_is_asked_wrongly_is_a_type_error(call: Any, text: str) -> None:
 def test_an_unknown_keyword_is_a_type_error_with_what_there_is(name: str) -> None:
     p: Any = {"a": P, "b": Q} if name == "compare" else P
     with pytest.raises(TypeError, match=r"'sgima'.*\bsigma|'sgima'.*\blink|'sgima'.*sample_weight") as refused:
-        getattr(cal, name)(Y, p, sgima=0.1, **({"bandwidth": 0.1} if name == "canonical_kde_ece" else {}))
+        getattr(cal, name)(Y, p, sgima=0.1, **required(name))
     # The options of the measure that is asked for by name are those of the measure.
     assert str(refused.value).startswith("ls_ece has no option" if name in ("assess", "compare") else f"{name}() got")
 

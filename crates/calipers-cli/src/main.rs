@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use calipers::Error;
 
 use args::{Arguments, Verb};
-use commands::{assess, check, compare, inspect, list, measure, report, shell, sketch, study, sweep};
+use commands::{assess, check, compare, inspect, list, measure, recalibrate, report, shell, sketch, study, sweep};
 use dataset::formats::AtPlace;
 use render::screen::Screen;
 
@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         Verb::Measure(arguments) => measure::run(&arguments, &screen).map(Printed::from),
         Verb::Assess(arguments) => assess::run(&arguments, &screen).map(Printed::from),
         Verb::Compare(arguments) => compare::run(&arguments, &screen).map(Printed::from),
+        Verb::Recalibrate(arguments) => recalibrate::run(&arguments, &screen),
         Verb::List(arguments) => Ok(list::run(&arguments, &screen).into()),
         Verb::Inspect(arguments) => inspect::run(&arguments, &screen).map(Printed::from),
         Verb::Sweep(arguments) => sweep::run(&arguments, &screen).map(Printed::from),

@@ -13,10 +13,12 @@ mod calibration_tests;
 mod columns;
 mod dlpack;
 mod failure;
+mod improvement;
 mod inference;
 mod measures;
 mod options;
 mod pool;
+mod recalibration;
 mod report;
 mod results;
 mod simulation;
@@ -38,9 +40,11 @@ mod _core {
         calibration_tests::{calibration_test, cox_test},
         dlpack::dlpack,
         failure::{CalipersError, input_error, no_cluster},
+        improvement::{decompose, improvement, improvement_on},
         inference::{assess, compare},
         measures::measures,
         pool::{set_threads, set_threads_here},
+        recalibration::{Recalibration, recalibration_methods},
         report::{report, report_of_sketches},
         simulation::{families, simulate_coverage, simulate_measures, simulate_rejections},
         sketch::Sketch,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use calipers::inference::bands::{BandKind, BandOptions};
 use calipers::inference::calibration_tests::{NullDistribution, Quantiles};
 use calipers::measure::{OptionDefault, OptionKind, OptionSpec};
+use calipers::recalibrate::{Between, Dialect, Method, Recalibrate};
 use calipers::{
     BinnedEce, Compat, Debias, Error, IntervalMethod, Invalid, Link, LsEce, Measure, Multiclass, NBins, Noise, Norm,
     ProperScore, RunOut, Setting, Settings, Sigma, SketchOptions, Strategy, Sweep, Ties, link, noise, registry,
@@ -68,7 +69,7 @@ macro_rules! choices {
     )+};
 }
 choices!(BandKind, Compat, Debias, IntervalMethod, Invalid, Norm);
-choices!(NullDistribution, ProperScore, Quantiles, RunOut, Strategy, Ties);
+choices!(Between, Dialect, Method, NullDistribution, ProperScore, Quantiles, RunOut, Strategy, Ties);
 
 impl OptionValue for Arc<dyn Noise> {
     fn read(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure> {
@@ -234,6 +235,34 @@ impl<'py> Options<'py> {
             None => sweep,
             Some(bins) => sweep.bins(bins),
         })
+    }
+
+    /// Whether the core chooses the recalibration method.
+    pub(crate) fn is_auto(&self) -> Result<bool, Failure> {
+        Ok(self.read::<String>("method")? == "auto")
+    }
+
+    /// Whether the recalibration method is for rows of classes only.
+    pub(crate) fn is_of_classes(&self) -> Result<bool, Failure> {
+        Ok(!self.is_auto()? && self.read::<Method>("method")?.is_of_classes())
+    }
+
+    /// How a recalibration map is fitted; by the default method where the core chooses.
+    pub(crate) fn recalibrate(&self) -> Result<Recalibrate, Failure> {
+        let method = if self.is_auto()? { Method::default() } else { self.read("method")? };
+        let mut recalibrate = Recalibrate::new(method)
+            .clip(self.read("clip")?)
+            .between(self.read("between")?)
+            .counts(self.read("counts")?)
+            .n_bins(self.read("n_bins")?)
+            .one_vs_rest(self.read("one_vs_rest")?);
+        if let Some(ridge) = self.given::<f64>("ridge")? {
+            recalibrate = recalibrate.ridge(ridge);
+        }
+        if let Some(mixture) = self.given::<f64>("mixture")? {
+            recalibrate = recalibrate.mixture(mixture);
+        }
+        Ok(recalibrate)
     }
 
     /// How fine a sketch is, in bits or by what it shall answer, and what else makes it.

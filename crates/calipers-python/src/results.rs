@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use calipers::inference::bands::{Band, BandKind};
 use calipers::inference::calibration_tests::{CoefficientInterval, TestResult};
 use calipers::inference::{Part, Parts};
+use calipers::recalibrate::{FitBound, GainFloor, GainInterval};
 use calipers::simulate::{Accuracy, CoverageResult, EstimatorResult, MonteCarlo, RejectionResult};
 use calipers::{Bin, CalibrationIndices, CorpDecomposition, CoxFit, CumulativeCurve, Debias, Estimate, Extent};
 use calipers::{Interval, IntervalMethod, IsotonicCurve, LsCurve, Multiclass, NoiseFloor, Pair, Setting, Settings};
@@ -46,7 +47,8 @@ macro_rules! plain {
         }
     )+};
 }
-plain!(f64, u64, usize, bool, String, &'static str, Vec<&'static str>, BTreeMap<&'static str, u64>);
+plain!(f64, u64, usize, bool, String, &'static str, Vec<&'static str>, Vec<String>, Vec<usize>);
+plain!(BTreeMap<&'static str, u64>);
 plain!(Bound<'py, PyDict>, Bound<'py, PyAny>, Vec<Bound<'py, PyDict>>);
 
 impl<'py, T: IntoPython<'py>> IntoPython<'py> for Option<T> {
@@ -148,6 +150,9 @@ as_dicts! {
         in_the_large_bound = fit.numerical_bounds[2], n, n_clipped, left_out = fit.input.left_out,
     }
     CumulativeCurve(curve) { shares, differences, probabilities }
+    FitBound(bound) { standard_errors, nats }
+    GainFloor(floor) { value, mean, deviation, p_value, n_resamples, n_failed }
+    GainInterval(interval) { lower, upper, level }
     EstimatorResult(result) { name, n_runs, n_failed, mean, of_ece, of_ls_ece }
     Interval(interval) { lower, upper, level, method, is_upper_limit }
     IsotonicCurve(curve) { probabilities, shares, outcome_rates }

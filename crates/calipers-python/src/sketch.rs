@@ -7,13 +7,14 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::inference::{Choices, assessed};
 use crate::options::{OptionValue, Options, Question};
 use crate::pool::{self, Length, Threads};
+use crate::recalibration::{Recalibration, Remarks};
 use crate::results::{self, Answer, IntoPython, dict};
 
 /// Behind a lock, which is only waited for and held without the GIL: threads may share a sketch,
@@ -225,6 +226,17 @@ impl Sketch {
         let (measure, at) = (options.ls_ece()?, options.read::<Vec<f64>>("at")?);
         let curve = self.answer(py, |sketch| measure.curve(sketch, &at))?;
         Ok(curve.into_python(py)?)
+    }
+
+    /// A recalibration map of the rows, and what is not kept in its file.
+    fn recalibrate<'py>(
+        &self,
+        py: Python<'py>,
+        options: Options<'py>,
+    ) -> Result<(Recalibration, Bound<'py, PyDict>), Failure> {
+        let recalibrate = options.recalibrate()?;
+        let fit = self.long(py, Length::Long(None), |sketch| recalibrate.fit(sketch))?;
+        Ok((Recalibration::of_fit(&fit, None), Remarks::of(&fit).into_dict(py)?))
     }
 
     /// What is known of the rows: counts, options, and what scores are (`None` without rows).

@@ -3,6 +3,7 @@
     DataFrame -> sketch -> Sketches -> measure | assess | sweep -> DataFrame, a row for each group
                                     -> merged | collect         -> Sketch
     stream    -> write_windows -> rows (window, group, sketch)   -> read_windows -> Sketches
+    DataFrame -> recalibrated -> DataFrame with a column of recalibrated probabilities
 
 There is no arithmetic here. Each partition puts its rows into sketches, one for each group
 (`_fill_sketches`). Spark brings those of a group together, and they are merged (`_merge_sketches`):
@@ -16,9 +17,10 @@ from calipers.spark._requirements import check_pyspark
 
 check_pyspark()
 
+from calipers.spark._recalibrated import recalibrated  # noqa: E402
 from calipers.spark._session import session  # noqa: E402 (after the one sentence that a missing PySpark gets)
 from calipers.spark._sketch_dataframe import sketch  # noqa: E402
 from calipers.spark._sketches import Sketches, read  # noqa: E402
 from calipers.spark._stream import read_windows, write_windows  # noqa: E402
 
-__all__ = ["Sketches", "read", "read_windows", "session", "sketch", "write_windows"]
+__all__ = ["Sketches", "read", "read_windows", "recalibrated", "session", "sketch", "write_windows"]

@@ -14,6 +14,7 @@ from calipers._assess import Debias, Method
 from calipers._documented import documented
 from calipers._measures import LISTED, measures
 from calipers._parquet import FOLDERS, START
+from calipers._recalibrator import Recalibrator
 from calipers._sketch import Sketch
 from calipers.spark._collect import collected, created, shown
 from calipers.spark._columns import RESERVED, SKETCH, check_dataframe, column, input_error, key_field
@@ -104,6 +105,18 @@ class Sketches:
             values = shown(key, self._keys)
             found[values[0] if len(values) == 1 else values] = Sketch.from_bytes(data)
         return found
+
+    def recalibrators(self, method: str = "beta", **options: Any) -> dict[Any, Recalibrator]:
+        """A recalibration map of each group, by its key, for `recalibrated`.
+
+        Parameters
+        ----------
+        method : str
+            A family of maps of a binary outcome, as of `calipers.Sketch.recalibrate`.
+        **options
+            Those of `calipers.Sketch.recalibrate`: ``ridge``, ``mixture`` and so on.
+        """
+        return {key: sketch.recalibrate(method, **options) for key, sketch in self.collect().items()}
 
     def where(self, condition: Column | str) -> Sketches:
         """The groups whose keys satisfy a condition, as of `DataFrame.where`."""

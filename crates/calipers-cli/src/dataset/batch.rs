@@ -82,7 +82,7 @@ impl Origin {
 }
 
 /// The one column of a model, or those of its classes.
-fn one_column(columns: Vec<Column>, model: &Scores) -> Result<Column> {
+pub(super) fn one_column(columns: Vec<Column>, model: &Scores) -> Result<Column> {
     match <[Column; 1]>::try_from(columns) {
         Ok([column]) => Ok(column),
         Err(columns) if columns.iter().any(|column| column.n_classes > 1) => {
@@ -102,7 +102,7 @@ fn check_names(scores: &Column, model: &Scores) -> Result<()> {
 }
 
 /// Percentages, say, as probabilities.
-fn scaled(column: Column, model: &Scores, rules: &InputRules) -> Result<Column> {
+pub(super) fn scaled(column: Column, model: &Scores, rules: &InputRules) -> Result<Column> {
     match (rules.scale, model.form) {
         (None, _) => Ok(column),
         (Some(scale), Form::Probabilities) => Ok(column.divided(scale)),
@@ -220,6 +220,27 @@ impl Batch {
             origin: Origin { first_row: 0, numbering: Numbering::default(), ..self.origin.clone() },
             rules: self.rules.clone(),
         }
+    }
+
+    /// The same rows of one model with other probabilities.
+    pub(crate) fn with_probabilities(&self, model: usize, scores: Column) -> Batch {
+        Batch {
+            scores: vec![scores],
+            labels: self.labels.clone(),
+            weights: self.weights.clone(),
+            groups: None,
+            clusters: self.clusters.clone(),
+            agreement: self.agreement.clone(),
+            class_labels: vec![self.class_labels[model].clone()],
+            confidences: self.confidences,
+            forms: vec![Form::Probabilities],
+            origin: self.origin.clone(),
+            rules: self.rules.clone(),
+        }
+    }
+
+    pub(crate) fn form(&self, model: usize) -> Form {
+        self.forms[model]
     }
 
     /// How scores are measured; the rules have been checked to fit.

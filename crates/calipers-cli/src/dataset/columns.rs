@@ -73,6 +73,27 @@ pub(super) fn open(file: &InputFile, args: &InputArgs, cluster: Option<&str>) ->
     Ok((table, chosen))
 }
 
+/// A file whose scores alone are of interest, and which of its columns they are.
+pub(super) fn open_scores(file: &InputFile, args: &InputArgs) -> Result<(Box<dyn Table>, Scores)> {
+    if !file.is_folder() && file.format()? == Format::Npy {
+        formats::open_file(&file.path)?;
+        if !args.prob.is_empty() {
+            bail!("an .npy file is one array: --prob has nothing to choose from");
+        }
+        let files = NpyFiles::new(vec![file.path.clone()]);
+        let column = ClassColumns { places: vec![0], name: files.names()[0].clone(), classes: Vec::new() };
+        let scores = Scores { form_guessed: false, ..scores(column, args) };
+        return Ok((Box::new(files), scores));
+    }
+    let table = file.open_table(&args.reading())?;
+    let scores = match &args.prob[..] {
+        [] => guess_scores(&*table, args, false)?,
+        [text] => scores(classes::named(&*table, text)?, args),
+        several => bail!("a map is of one model, got --prob {}", several.join(" and --prob ")),
+    };
+    Ok((table, scores))
+}
+
 /// The columns of a table.
 fn choose(table: &dyn Table, args: &InputArgs, cluster: Option<&str>) -> Result<Chosen> {
     let named = |option: &str, name: Option<&str>| name.map(|name| find(table, option, name)).transpose();

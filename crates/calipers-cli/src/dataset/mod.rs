@@ -21,6 +21,7 @@ mod names;
 pub(crate) mod pairing;
 pub(crate) mod sketches;
 mod sketching;
+pub(crate) mod whole_rows;
 
 use std::sync::Arc;
 

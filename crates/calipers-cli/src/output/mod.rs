@@ -1,6 +1,7 @@
 //! Files that appear whole or not at all: written beside their place, made durable, then moved
 //! there. So do the files of a folder together.
 
+pub(crate) mod rows;
 pub(crate) mod temporary;
 
 use std::fs::{self, File};
@@ -52,11 +53,26 @@ impl Output {
         self.replace(bytes).with_context(|| self.path.display().to_string())
     }
 
+    /// Puts a file there whose bytes `write` writes, part after part.
+    pub(crate) fn write_with<T>(&self, write: impl FnOnce(&File) -> Result<T>) -> Result<T> {
+        let unfinished = self.unfinished().with_context(|| self.path.display().to_string())?;
+        // proof: it is there until it is finished
+        let file = unfinished.get().context("the temporary file is gone")?.as_file();
+        let written = write(file)?;
+        file.sync_all().map_err(cannot_write)?;
+        self.finish(unfinished).with_context(|| self.path.display().to_string())?;
+        Ok(written)
+    }
+
     fn replace(&self, bytes: &[u8]) -> Result<()> {
         let unfinished = self.unfinished()?;
         if let Some(file) = unfinished.get() {
             file.as_file().write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(cannot_write)?;
         }
+        self.finish(unfinished)
+    }
+
+    fn finish(&self, unfinished: Unfinished<NamedTempFile>) -> Result<()> {
         let moved = unfinished.finish(|file| file.persist(&self.path));
         moved.transpose().map_err(|error| cannot_write(error.error))?;
         // The name is durable when the folder is. Some file systems cannot do that, and lose
@@ -198,7 +214,7 @@ pub(crate) fn beside(path: &Path) -> PathBuf {
     }
 }
 
-fn cannot_write(error: std::io::Error) -> anyhow::Error {
+pub(crate) fn cannot_write(error: std::io::Error) -> anyhow::Error {
     match error.kind() {
         std::io::ErrorKind::NotFound => anyhow!("cannot write: no such folder"),
         std::io::ErrorKind::PermissionDenied => anyhow!("cannot write: permission denied"),

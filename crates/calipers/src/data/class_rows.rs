@@ -164,6 +164,11 @@ fn log_odds_of_row<T: Score>(row: &[T], class: usize, largest: &TwoLargest<T>, e
     (score.into() - largest_other) - lane_sum(exponentials).ln()
 }
 
+/// The log-odds of a class in one row of logits, with the bits of [`log_odds`].
+pub(crate) fn log_odds_of(row: &[f64], class: usize) -> f64 {
+    log_odds_of_row(row, class, &TwoLargest::of(row), &mut vec![0.0; row.len()])
+}
+
 /// The two largest of some values, which are equal if several are the largest.
 pub(super) struct TwoLargest<T> {
     pub(super) first: T,

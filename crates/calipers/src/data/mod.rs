@@ -23,6 +23,7 @@ mod top_label;
 pub use binary::{BinaryView, Rows, Scale};
 pub(crate) use checks::KINDS;
 pub use checks::{InputReport, Invalid, Tally};
+pub(crate) use class_rows::log_odds_of;
 use columns::Coded;
 pub use columns::{Floats, Labels, PositiveLabel};
 pub use distributions::{Distribution, Distributions};
@@ -274,11 +275,6 @@ impl<'a> Predictions<'a> {
     /// out.
     pub fn row(&self, index: usize) -> usize {
         self.kept.as_ref().map_or(index, |kept| kept[index])
-    }
-
-    /// What the scores are.
-    pub(crate) fn form(&self) -> Form {
-        self.input.rules.form
     }
 
     /// The scores of all classes of a row, as doubles.

@@ -72,6 +72,22 @@ pub(crate) struct RowTerms {
 }
 
 impl Predictions<'_> {
+    pub(crate) fn form(&self) -> Form {
+        self.input.rules.form
+    }
+
+    /// The scores of a row that stays, as they are.
+    pub(crate) fn read_row(&self, index: usize, scores: &mut [f64]) {
+        let start = self.row(index) * scores.len();
+        match self.input.scores {
+            Floats::F32(values) => {
+                let row = &values[start..start + scores.len()];
+                scores.iter_mut().zip(row).for_each(|(score, value)| *score = f64::from(*value));
+            }
+            Floats::F64(values) => scores.copy_from_slice(&values[start..start + scores.len()]),
+        }
+    }
+
     /// The scores of classes; probabilities are clipped to `clip` and become logarithms.
     pub(crate) fn class_scores(&self, clip: f64) -> ClassScores<'_> {
         let k = self.n_classes();
@@ -134,8 +150,8 @@ impl ClassScores<'_> {
     }
 
     /// The scores of a row, as doubles.
-    pub(crate) fn row(&self, index: usize) -> Vec<f64> {
-        with_rows!(self, rows => doubles(rows.row(index)))
+    pub(crate) fn read_row(&self, index: usize, scores: &mut [f64]) {
+        with_rows!(self, rows => copy(rows.row(index), scores));
     }
 
     /// The distance of a class's score from the largest of its row, in units of `unit`.
@@ -164,8 +180,8 @@ impl ClassScores<'_> {
     }
 }
 
-fn doubles<T: Score>(row: &[T]) -> Vec<f64> {
-    row.iter().map(|score| (*score).into()).collect()
+fn copy<T: Score>(row: &[T], scores: &mut [f64]) {
+    scores.iter_mut().zip(row).for_each(|(score, value)| *score = (*value).into());
 }
 
 fn distance_from_top<T: Score>(row: &[T], class: usize) -> f64 {

@@ -97,6 +97,22 @@ impl Cholesky {
         x
     }
 
+    /// The diagonal of M⁻¹.
+    pub(crate) fn inverse_diagonal(&self) -> Vec<f64> {
+        let own = |j: usize| {
+            // L⁻¹ e_j, which is 0 above j.
+            let mut column = vec![0.0; self.n - j];
+            column[0] = 1.0 / self.lower[place(j, j)];
+            for i in j + 1..self.n {
+                let row = &self.lower[place(i, j)..=place(i, i)];
+                let done: f64 = row.iter().zip(&column[..i - j]).map(|(l, v)| l * v).sum();
+                column[i - j] = -done / row[i - j];
+            }
+            column.iter().map(|x| x * x).sum()
+        };
+        (0..self.n).map(own).collect()
+    }
+
     /// M⁻¹ B M⁻¹ for a symmetric B.
     pub(crate) fn sandwich(&self, b: &Symmetric) -> Symmetric {
         let columns: Vec<Vec<f64>> =
@@ -146,6 +162,8 @@ mod tests {
             (0..3).for_each(|j| assert!((inverse.get(i, j) - column[j]).abs() < 1e-14));
         }
         assert!((factor.trace_of_ratio(&m) - 3.0).abs() < 1e-14);
+        let diagonal = factor.inverse_diagonal();
+        (0..3).for_each(|i| assert!((inverse.get(i, i) - diagonal[i]).abs() < 1e-14));
     }
 
     #[test]

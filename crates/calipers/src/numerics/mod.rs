@@ -12,6 +12,7 @@ pub(crate) mod exp;
 pub(crate) mod lagrange;
 pub(crate) mod logarithm;
 pub(crate) mod parallel;
+pub(crate) mod products;
 pub(crate) mod quadrature;
 pub(crate) mod random;
 pub(crate) mod sum;

@@ -1,57 +1,17 @@
-//! Temperature scaling of rows of classes.
+//! The fit of rows of classes, and temperature scaling of them.
 
+use super::class_map::ClassMap;
 use super::fit::{Fit, Note, Parameter};
+use super::formula::Bend;
 use super::method::Method;
 use super::newton::{FitBound, NotFound};
-use super::options::Recalibrate;
+use super::options::{Recalibrate, Spread};
+use super::panel::Panel;
 use super::slope::{self, AtSlope};
 use crate::Error;
-use crate::data::{ClassScores, Form, Predictions};
+use crate::data::{ClassScores, Predictions};
 use crate::error::number;
 use crate::numerics::parallel;
-
-/// A map from the scores of all classes of a row to recalibrated probabilities.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct ClassMap {
-    /// The family: the identity or temperature.
-    pub method: Method,
-    /// The number of classes.
-    pub n_classes: usize,
-    /// What raw scores, or logarithms of probabilities, are multiplied by: 1 / temperature.
-    pub slope: f64,
-    /// The share of equal probabilities that is mixed in: p becomes (1 - mixture) p + mixture / k.
-    pub mixture: f64,
-    /// Probabilities are clipped to at least this first; raw scores are taken as they are.
-    pub clip: f64,
-}
-
-impl ClassMap {
-    /// The map that changes nothing.
-    pub fn identity(n_classes: usize) -> Self {
-        ClassMap { method: Method::Identity, n_classes, slope: 1.0, mixture: 0.0, clip: 1e-12 }
-    }
-
-    /// 1 / slope.
-    pub fn temperature(&self) -> f64 {
-        1.0 / self.slope
-    }
-
-    /// The recalibrated probabilities of one row of raw scores or, by `form`, of probabilities.
-    /// They sum to 1, and their order is that of the scores.
-    pub fn apply(&self, scores: &[f64], form: Form) -> Vec<f64> {
-        let raw = |score: &f64| match form {
-            Form::Logits => *score,
-            Form::Probabilities => score.max(self.clip).ln(),
-        };
-        let scores: Vec<f64> = scores.iter().map(raw).collect();
-        let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let exponentials: Vec<f64> = scores.iter().map(|score| (self.slope * (score - top)).exp()).collect();
-        let total: f64 = exponentials.iter().sum();
-        let equal = self.mixture / self.n_classes as f64;
-        exponentials.iter().map(|exponential| (1.0 - self.mixture) * (exponential / total) + equal).collect()
-    }
-}
 
 /// Sums over rows that do not depend on their order: integers, in units of 2^-92.
 #[derive(Debug, Clone, Copy, Default)]
@@ -89,7 +49,7 @@ pub(crate) struct Chosen<'a> {
     pub(crate) effective_n: f64,
     /// Rows with weight.
     pub(crate) n: u64,
-    counts: bool,
+    pub(crate) counts: bool,
 }
 
 impl<'a> Chosen<'a> {
@@ -185,7 +145,7 @@ impl<'a> Chosen<'a> {
                 error: 64.0 * f64::EPSILON * (size + second * slope + pull),
             }
         };
-        self.check(ridge)?;
+        self.outlook().check(ridge)?;
         // Where most probabilities are 0 and 1, the derivative is the same for all slopes: so the
         // search begins where scores have a range of about 4, and not where all are alike.
         let start = (1.0 / unit).clamp(0.01, 4.0);
@@ -205,14 +165,16 @@ impl<'a> Chosen<'a> {
         })
     }
 
-    /// What has no temperature is an error.
-    fn check(&self, ridge: f64) -> Result<(), Error> {
+    /// What a temperature can be.
+    pub(crate) fn outlook(&self) -> Outlook {
         let scores = self.scores;
         let chunks = parallel::map_chunks(scores.len(), parallel::CHUNK, |range| {
             let (mut toward, mut is_wrong) = (Fixed::default(), false);
+            let mut row = vec![0.0; scores.n_classes()];
             for index in range.filter(|index| (self.is_chosen)(*index)) {
                 // At slope 0 all classes are alike.
-                let (weight, row) = (scores.weight(index), scores.row(index));
+                let weight = scores.weight(index);
+                scores.read_row(index, &mut row);
                 let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 let mean = row.iter().map(|score| (top - score) * scores.unit).sum::<f64>() / row.len() as f64;
                 let own = (top - row[scores.labels[index] as usize]) * scores.unit;
@@ -222,18 +184,53 @@ impl<'a> Chosen<'a> {
             (toward, is_wrong)
         });
         let toward = chunks.iter().fold(Fixed::default(), |sum, (part, _)| Fixed(sum.0 + part.0)).value();
-        let toward = toward / self.total / scores.unit;
-        if !(toward + 2.0 * ridge / self.effective_n > 0.0) {
-            let rule = "of scores that rise with the outcome, since the best inverse temperature is 0 else";
-            let got = format!("a mean score of {} toward the label", number(toward));
-            return Err(Error::setting("rows", rule, got));
+        Outlook {
+            toward: toward / self.total / scores.unit,
+            is_separated: !chunks.iter().any(|(_, is_wrong)| *is_wrong),
+            n: self.n,
+            effective_n: self.effective_n,
         }
-        if ridge == 0.0 && !chunks.iter().any(|(_, is_wrong)| *is_wrong) {
-            let rule =
-                "with a label that has not the largest score where ridge is 0, since there is no finite slope else";
-            return Err(Error::setting("rows", rule, format!("{} rows, and none is", self.n)));
+    }
+}
+
+/// Whether rows have a best temperature.
+pub(crate) struct Outlook {
+    /// By how much scores of labels are above the mean score, on average.
+    toward: f64,
+    /// Whether all labels have the largest score.
+    is_separated: bool,
+    n: u64,
+    effective_n: f64,
+}
+
+impl Outlook {
+    /// What has no temperature is an error.
+    fn check(&self, ridge: f64) -> Result<(), Error> {
+        if !(self.toward + 2.0 * ridge / self.effective_n > 0.0) {
+            return Err(self.falls());
         }
-        Ok(())
+        if ridge == 0.0 { self.check_separation() } else { Ok(()) }
+    }
+
+    pub(crate) fn check_separation(&self) -> Result<(), Error> {
+        if !self.is_separated {
+            return Ok(());
+        }
+        let rule = "with a label that has not the largest score where ridge is 0, since there is no finite slope else";
+        Err(Error::setting("rows", rule, format!("{} rows, and none is", self.n)))
+    }
+
+    pub(crate) fn is_falling(&self) -> bool {
+        !(self.toward > 0.0)
+    }
+
+    pub(crate) fn is_separated(&self) -> bool {
+        self.is_separated
+    }
+
+    fn falls(&self) -> Error {
+        let rule = "of scores that rise with the outcome, since the best inverse temperature is 0 else";
+        Error::setting("rows", rule, format!("a mean score of {} toward the label", number(self.toward)))
     }
 }
 
@@ -286,66 +283,154 @@ impl Recalibrate {
     pub fn fit_classes(&self, predictions: &Predictions<'_>) -> Result<Fit<ClassMap>, Error> {
         self.check()?;
         self.check_classes(predictions)?;
-        let scores = predictions.class_scores(self.clip);
-        let rows = Chosen::new(&scores, &|_| true, self.counts);
+        let classes = Classes::new(self, predictions)?;
+        let rows = classes.chosen(&|_| true);
         if !(rows.total > 0.0) {
-            return Err(Error::ZeroWeights { n_rows: scores.len() as u64 });
+            return Err(Error::ZeroWeights { n_rows: classes.scores.len() as u64 });
         }
-        let (map, found) = self.class_map(&rows)?;
-        let n_classes = scores.n_classes();
-        let parameter =
-            |found: &Slope| Parameter { name: "slope", value: found.value, standard_error: Some(found.standard_error) };
-        let mut occurs = vec![false; n_classes];
-        scores.labels.iter().for_each(|label| occurs[*label as usize] = true);
-        let absent = (0..n_classes).filter(|class| !occurs[*class]);
-        Ok(Fit {
-            method: self.method,
-            parameters: found.iter().map(parameter).collect(),
+        let found = classes.fit(&rows, Detail::Errors)?;
+        Ok(classes.report(&rows, &found, predictions))
+    }
+
+    pub(crate) fn check_classes(&self, predictions: &Predictions<'_>) -> Result<(), Error> {
+        let k = predictions.n_classes();
+        Error::require(k > 1, "recalibration", "of rows of classes", "a plain column of scores")?;
+        let name = format!("{:?}", self.method.name());
+        if self.one_vs_rest {
+            Error::require(!self.method.is_of_classes(), "method", "for a binary outcome with one_vs_rest", name)?;
+        } else {
+            let has_map = matches!(self.method, Method::Identity | Method::Temperature) || self.method.is_of_classes();
+            let rule = "for rows of classes, or one_vs_rest must be set";
+            Error::require(has_map, "method", rule, name)?;
+        }
+        if predictions.is_empty() { Err(Error::NoRows) } else { Ok(()) }
+    }
+
+    /// The coefficient of the ridge for k classes: k for scalings.
+    pub(crate) fn ridge_of_classes(&self, k: usize) -> f64 {
+        match self.method {
+            Method::BiasCorrectedTemperature | Method::Vector | Method::Matrix => self.ridge.unwrap_or(k as f64),
+            Method::EnsembleTemperature => self.ridge.unwrap_or(0.0),
+            _ => self.ridge_in_use(),
+        }
+    }
+}
+
+/// How much a fit computes beside its map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Standard errors and what an interval for the gain needs.
+    Errors,
+    MapOnly,
+}
+
+/// Rows of classes that are fitted, as each method needs them.
+pub(crate) struct Classes<'a> {
+    pub(crate) options: &'a Recalibrate,
+    pub(crate) scores: ClassScores<'a>,
+    /// For scalings.
+    pub(crate) panel: Option<Panel>,
+}
+
+/// A fitted map of classes, with what is known about the fit.
+pub(crate) struct ClassFit {
+    pub(crate) map: ClassMap,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) covariance: Vec<f64>,
+    pub(crate) log_loss_after: f64,
+    pub(crate) bound: FitBound,
+    pub(crate) effective_parameters: f64,
+    pub(crate) notes: Vec<Note>,
+    /// For the interval of the gain; `None` where the rule for tables is used.
+    pub(crate) spread: Option<Spread>,
+}
+
+impl<'a> Classes<'a> {
+    pub(crate) fn new(options: &'a Recalibrate, predictions: &'a Predictions<'_>) -> Result<Self, Error> {
+        let scores = predictions.class_scores(options.clip);
+        let panel = matches!(
+            options.method,
+            Method::BiasCorrectedTemperature | Method::Vector | Method::Matrix | Method::EnsembleTemperature
+        )
+        .then(|| Panel::new(&scores));
+        Ok(Classes { options, scores, panel })
+    }
+
+    pub(crate) fn chosen<'c>(&'c self, is_chosen: &'c (dyn Fn(usize) -> bool + Sync)) -> Chosen<'c> {
+        Chosen::new(&self.scores, is_chosen, self.options.counts)
+    }
+
+    /// The map of some rows.
+    pub(crate) fn fit(&self, rows: &Chosen<'_>, detail: Detail) -> Result<ClassFit, Error> {
+        match (&self.panel, self.options.method) {
+            (Some(panel), _) => self.fit_scaling(rows, panel, detail),
+            _ => self.fit_slope(rows),
+        }
+    }
+
+    /// The identity and temperature.
+    fn fit_slope(&self, rows: &Chosen<'_>) -> Result<ClassFit, Error> {
+        let (options, k) = (self.options, self.scores.n_classes());
+        let found = match options.method {
+            Method::Identity => None,
+            _ => Some(rows.temperature(options.ridge_of_classes(k))?),
+        };
+        let mixture = match (options.method, options.mixture) {
+            (Method::Identity, _) => 0.0,
+            (_, Some(mixture)) => mixture,
+            (_, None) if k > 2 => 1.0 / (rows.effective_n + 1.0),
+            _ => 0.0,
+        };
+        let slope = found.as_ref().map_or(1.0, |found| found.value);
+        let map = ClassMap { method: options.method, slope, mixture, clip: options.clip, ..ClassMap::identity(k) };
+        let spread = |found: &Slope| {
+            let bend = Bend { stretch: 1.0 / found.share, ..Bend::NONE };
+            Spread { unit: found.unit, dimension: 1.0, bend }
+        };
+        Ok(ClassFit {
+            parameters: found.iter().map(Slope::parameter).collect(),
             covariance: found.iter().map(|found| found.standard_error.powi(2)).collect(),
-            log_loss_before: rows.log_loss(1.0),
-            log_loss_after: mixed_loss(&rows, &map),
+            log_loss_after: mixed_loss(rows, &map),
             bound: found.as_ref().map_or(FitBound::default(), |found| found.bound),
-            ridge: if found.is_some() { self.ridge_in_use() } else { 0.0 },
             effective_parameters: found.as_ref().map_or(0.0, |found| found.share),
-            notes: absent.map(|class| Note::AbsentClass { class }).collect(),
-            n: rows.n,
-            effective_n: rows.effective_n,
-            n_clipped: scores.n_clipped,
-            input: predictions.report().clone(),
+            notes: Vec::new(),
+            spread: found.as_ref().map(spread),
             map,
         })
     }
 
-    /// The map of some rows, with the fit of its slope.
-    pub(crate) fn class_map(&self, rows: &Chosen<'_>) -> Result<(ClassMap, Option<Slope>), Error> {
-        let found = match self.method {
-            Method::Identity => None,
-            _ => Some(rows.temperature(self.ridge_in_use())?),
-        };
-        let slope = found.as_ref().map_or(1.0, |found| found.value);
-        let n_classes = rows.scores.n_classes();
-        let mixture = match (self.method, self.mixture) {
-            (Method::Identity, _) => 0.0,
-            (_, Some(mixture)) => mixture,
-            (_, None) => {
-                if n_classes > 2 {
-                    1.0 / (rows.effective_n + 1.0)
-                } else {
-                    0.0
-                }
-            }
-        };
-        let map = ClassMap { method: self.method, n_classes, slope, mixture, clip: self.clip };
-        Ok((map, found))
+    /// What users see of a fit.
+    pub(crate) fn report(&self, rows: &Chosen<'_>, found: &ClassFit, predictions: &Predictions<'_>) -> Fit<ClassMap> {
+        let k = self.scores.n_classes();
+        let mut occurs = vec![false; k];
+        let with_weight = (0..self.scores.len()).filter(|index| self.scores.weight(*index) > 0.0);
+        with_weight.for_each(|index| occurs[self.scores.labels[index] as usize] = true);
+        let absent = (0..k).filter(|class| !occurs[*class]).map(|class| match self.options.one_vs_rest {
+            true => Note::KeptClass { class },
+            false => Note::AbsentClass { class },
+        });
+        Fit {
+            map: found.map.clone(),
+            method: self.options.method,
+            parameters: found.parameters.clone(),
+            covariance: found.covariance.clone(),
+            log_loss_before: rows.log_loss(1.0),
+            log_loss_after: found.log_loss_after,
+            bound: found.bound,
+            ridge: self.options.ridge_of_classes(k),
+            effective_parameters: found.effective_parameters,
+            notes: absent.chain(found.notes.iter().cloned()).collect(),
+            n: rows.n,
+            effective_n: rows.effective_n,
+            n_clipped: self.scores.n_clipped,
+            input: predictions.report().clone(),
+        }
     }
+}
 
-    fn check_classes(&self, predictions: &Predictions<'_>) -> Result<(), Error> {
-        let k = predictions.n_classes();
-        Error::require(k > 1, "recalibration", "of rows of classes", "a plain column of scores")?;
-        let has_map = matches!(self.method, Method::Identity | Method::Temperature);
-        let rule = "\"identity\" or \"temperature\" for rows of classes";
-        Error::require(has_map, "method", rule, format!("{:?}", self.method.name()))?;
-        if predictions.is_empty() { Err(Error::NoRows) } else { Ok(()) }
+impl Slope {
+    fn parameter(&self) -> Parameter {
+        Parameter { name: "slope", value: self.value, standard_error: Some(self.standard_error) }
     }
 }
 

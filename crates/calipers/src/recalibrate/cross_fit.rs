@@ -107,7 +107,7 @@ impl CrossFit {
         };
         let clusters = sample.resolved_clusters()?;
         let options = &self.recalibrate;
-        let ordered = Ordered::new(view, options.clip, options.counts)?;
+        let ordered = options.ordered(view)?;
         let (fit, fitted) = options.fit_ordered(view, &ordered, clusters.as_ref())?;
         let atoms = ordered.pooled(|_| true);
         let rows = CrossRows { view, ordered: &ordered, clusters: clusters.as_ref(), numbers: sample.clusters };
@@ -264,7 +264,7 @@ pub(crate) fn fold_maps(
 ) -> Result<Vec<BinaryMap>, Error> {
     let map = |fold: usize| {
         let training = ordered.pooled(|place| folds[place] != fold as u32);
-        let design = Design::new(options.method, training.atoms.iter().map(|atom| atom.h));
+        let design = Design::new(options.method, &training);
         Ok(options.fit_atoms(&design, &training)?.map)
     };
     parallel::map(n_folds, map).into_iter().collect()

@@ -1,14 +1,14 @@
 //! Does a temperature of classes help?
 
-use super::classes::{Chosen, ClassMap};
+use super::class_map::{ClassFormula, ClassMap, top_changes};
+use super::classes::{Chosen, Classes, Detail};
 use super::cross_fit::{CrossFit, finite_logit, verdict};
 use super::drawn::GainFloor;
 use super::folds;
-use super::formula::Bend;
 use super::gain::Evidence;
 use super::improvement::{GainInterval, Improvement};
 use super::left::{Left, Remainder};
-use super::options::Spread;
+use super::panel::row_hashes;
 use crate::Error;
 use crate::data::{ClassScores, Predictions, Scale, Ties};
 use crate::numerics::parallel;
@@ -35,17 +35,18 @@ impl CrossFit {
         self.check()?;
         let options = &self.recalibrate;
         let fit = options.fit_classes(predictions)?;
-        let scores = predictions.class_scores(options.clip);
-        let all = Chosen::new(&scores, &|_| true, options.counts);
+        let classes = Classes::new(options, predictions)?;
+        let scores = &classes.scores;
+        let all = classes.chosen(&|_| true);
         let n_folds = self.folds_of(all.n as usize)?;
-        let folds = folds_of_rows(&scores, n_folds);
-        let own = changes(&scores, &fit.map);
+        let folds = folds_of_rows(scores, n_folds);
+        let own = changes(scores, &fit.map);
         let mut held_out = vec![0.0; scores.len()];
         let mut maps = Vec::with_capacity(n_folds);
         for fold in 0..n_folds {
             let is_training = |index: usize| folds[index] != fold as u32;
-            let (map, _) = options.class_map(&Chosen::new(&scores, &is_training, options.counts))?;
-            let changes = changes(&scores, &map);
+            let map = classes.fit(&classes.chosen(&is_training), Detail::MapOnly)?.map;
+            let changes = changes(scores, &map);
             (0..scores.len()).filter(|index| !is_training(*index)).for_each(|index| held_out[index] = changes[index]);
             maps.push(map);
         }
@@ -60,21 +61,16 @@ impl CrossFit {
             (if options.counts { weight / scores.weight_unit } else { weight * weight }) * away * away
         };
         let deviation = sum_in_any_order((0..scores.len()).map(square)).sqrt() / all.total;
-        let (_, slope) = options.class_map(&all)?;
-        let (lower, upper) = match slope {
+        let (lower, upper) = match classes.fit(&all, Detail::Errors)?.spread {
             None => (0.0, 0.0),
-            Some(slope) => {
-                let bend = Bend { stretch: 1.0 / slope.share, ..Bend::NONE };
-                let spread = Spread { unit: slope.unit, dimension: 1.0, bend };
-                Evidence { in_sample, deviation, spread }.interval(self.level)
-            }
+            Some(spread) => Evidence { in_sample, deviation, spread }.interval(self.level),
         };
         let interval =
             GainInterval { lower: (-upper).min(-cross_fitted), upper: (-lower).max(-cross_fitted), level: self.level };
         let floor = (self.n_resamples > 0).then(|| {
             let loss = |slope: f64| all.derivatives(slope / scores.unit).2;
             let value = loss(1.0) - loss(fit.map.slope);
-            Draws::new(&scores, &all).floor(value, self.n_resamples, self.random_state)
+            Draws::new(scores, &all).floor(value, self.n_resamples, self.random_state)
         });
         Ok(Improvement {
             log_loss_before: fit.log_loss_before,
@@ -128,8 +124,7 @@ impl Applied<'_> {
     /// The weight of the rows whose top class changes.
     pub(crate) fn top_class_changed(&self, weights: &[f64]) -> f64 {
         let changed = |index: usize, recalibrated: Vec<f64>| {
-            let scores = self.predictions.scores_of(index);
-            if first_largest(&scores) == first_largest(&recalibrated) { 0.0 } else { weights[index] }
+            if top_changes(&self.predictions.scores_of(index), &recalibrated) { weights[index] } else { 0.0 }
         };
         sum_in_any_order(self.by_row(changed).into_iter())
     }
@@ -162,7 +157,26 @@ pub(crate) fn changes(scores: &ClassScores<'_>, map: &ClassMap) -> Vec<f64> {
     };
     let equal = map.mixture / map.n_classes as f64;
     let mixed = |loss: f64| if map.mixture == 0.0 { loss } else { -((1.0 - map.mixture) * (-loss).exp() + equal).ln() };
-    losses(map.slope).into_iter().zip(losses(1.0)).map(|(after, before)| mixed(after) - before).collect()
+    let after: Vec<f64> = match map.formula {
+        ClassFormula::Slope => losses(map.slope).into_iter().map(mixed).collect(),
+        _ => losses_of(scores, map),
+    };
+    after.into_iter().zip(losses(1.0)).map(|(after, before)| after - before).collect()
+}
+
+/// The log-loss of each row after a map of any kind.
+fn losses_of(scores: &ClassScores<'_>, map: &ClassMap) -> Vec<f64> {
+    let k = scores.n_classes();
+    let chunks = parallel::map_chunks(scores.len(), (parallel::CHUNK / k).max(1), |range| {
+        let (mut row, mut room) = (vec![0.0; k], Vec::new());
+        let mut losses = Vec::with_capacity(range.len());
+        for index in range {
+            scores.read_row(index, &mut row);
+            losses.push(map.loss(&mut row, scores.labels[index] as usize, &mut room));
+        }
+        losses
+    });
+    chunks.concat()
 }
 
 /// A sum that the order of rows does not change.
@@ -174,19 +188,8 @@ pub(crate) fn sum_in_any_order(values: impl Iterator<Item = f64>) -> f64 {
 
 /// The fold of each row, from a hash that depends neither on the order of rows nor on that of
 /// classes.
-fn folds_of_rows(scores: &ClassScores<'_>, n_folds: usize) -> Vec<u32> {
-    let chunks = parallel::map_chunks(scores.len(), parallel::chunk_of(scores.len()), |range| {
-        let hash = |index: usize| {
-            let label = scores.labels[index] as usize;
-            let class = |(class, score): (usize, &f64)| {
-                folds::mixed(folds::mixed((score + 0.0).to_bits()).wrapping_add(u64::from(class == label)))
-            };
-            let sum = scores.row(index).iter().enumerate().map(class).fold(0, u64::wrapping_add);
-            folds::mixed(sum.wrapping_add(scores.weight(index).to_bits()))
-        };
-        range.map(hash).collect::<Vec<u64>>()
-    });
-    folds::deal_copies(&chunks.concat(), n_folds)
+pub(crate) fn folds_of_rows(scores: &ClassScores<'_>, n_folds: usize) -> Vec<u32> {
+    folds::deal_copies(&row_hashes(scores), n_folds)
 }
 
 /// Sums over rows as functions of the slope, for draws of labels.

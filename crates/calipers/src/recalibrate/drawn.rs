@@ -80,7 +80,7 @@ pub(crate) struct Redrawn<'a> {
 impl Redrawn<'_> {
     pub(crate) fn floor(&self, atoms: &Atoms, n_resamples: u64, random_state: u64) -> Result<GainFloor, Error> {
         let pooled = self.pooled(atoms);
-        let design = Design::new(self.options.method, pooled.atoms.iter().map(|atom| atom.h));
+        let design = Design::new(self.options.method, &pooled);
         let value = self.gain(&design, &pooled)?;
         let correlated = self.clusters.map(|clusters| self.correlated(clusters));
         watch::expect_draws(n_resamples);

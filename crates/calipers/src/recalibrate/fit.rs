@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::linear::{MOST, features};
+use super::linear::Basis;
 use super::map::BinaryMap;
 use super::method::Method;
 use super::newton::{FitBound, dot};
@@ -27,7 +27,8 @@ pub struct Fit<M> {
     /// Mean log-loss of the same rows after: in sample, so it is better than that of new rows.
     /// [`CrossFit`](super::CrossFit) estimates what new rows gain.
     pub log_loss_after: f64,
-    /// How far the parameters are from the optimum at most; 0 for tables, which are exact.
+    /// How far the parameters are from the optimum at most, which for a sketch is that of its rows;
+    /// 0 for tables, which are exact.
     pub bound: FitBound,
     /// The coefficient of the ridge that was used.
     pub ridge: f64,
@@ -80,10 +81,55 @@ pub enum Note {
         /// The parameter.
         parameter: &'static str,
     },
+    /// The fit is of the cells of a sketch.
+    FromCells {
+        /// Occupied cells.
+        n_cells: usize,
+        /// The width of the widest, in logits.
+        width: f64,
+        /// How far a parameter is at most from that of the fit to the rows; `None` for tables,
+        /// which are those of scores rounded to their cells.
+        distance: Option<f64>,
+    },
+    /// A spline fell between its knots, and was made smoother until it did not.
+    Smoothed {
+        /// The smoothing that was set or chosen.
+        chosen: f64,
+        /// The smoothing of the map.
+        smoothing: f64,
+    },
+    /// A spline fell between its knots whatever its smoothing: it is a straight line.
+    Straightened,
+    /// The rate of outcome 1 among new rows of a bin is near the bin's value, for all bins at once.
+    BinsWithin {
+        /// By how much they differ at most.
+        distance: f64,
+        /// The share of samples for which this holds, at least.
+        level: f64,
+    },
     /// A class that no row has. Its probabilities are recalibrated like those of the others.
     AbsentClass {
         /// The class, from 0.
         class: usize,
+    },
+    /// A class that no row has, where each class has a map of its own.
+    KeptClass {
+        /// The class, from 0.
+        class: usize,
+    },
+    /// Classes that few rows have.
+    RareClasses {
+        /// How many.
+        n_classes: usize,
+        /// The first of them, from 0.
+        class: usize,
+        /// Its rows.
+        n_rows: u64,
+    },
+    /// Every label has the largest score, so that no first temperature is the best one.
+    NoFirstSlope {
+        /// The slope that is used: the one with the ridge.
+        slope: f64,
     },
     /// Probabilities of 0 or 1 for what did not happen.
     Contradicted {
@@ -112,9 +158,51 @@ impl fmt::Display for Note {
             Note::HeldAtZero { parameter } => {
                 write!(f, "{parameter} is held at 0: the scores fall there where they should rise with the outcome.")
             }
+            Note::FromCells { n_cells, width, distance: Some(distance) } => write!(
+                f,
+                "The rows were counted in {n_cells} cells of at most {width:.1e} logits: parameters are within \
+                 {distance:.1e} of those that the rows give."
+            ),
+            Note::FromCells { n_cells, width, distance: None } => {
+                write!(f, "The scores of the rows were rounded to {n_cells} cells of at most {width:.1e} logits.")
+            }
+            Note::Smoothed { chosen, smoothing } => write!(
+                f,
+                "The spline falls between its knots with a smoothing of {}; with {} it does not.",
+                number(*chosen),
+                number(*smoothing)
+            ),
+            Note::Straightened => {
+                write!(f, "The spline falls between its knots whatever its smoothing, so the map is a straight line.")
+            }
+            Note::BinsWithin { distance, level } => write!(
+                f,
+                "With probability {}, the outcome rates of all bins on new rows are within {} of their values; this \
+                 needs independent rows and nothing else.",
+                number(*level),
+                number((1000.0 * distance).ceil() / 1000.0)
+            ),
             Note::AbsentClass { class } => {
                 write!(f, "No row has class {class}: its probabilities are changed like those of the other classes.")
             }
+            Note::KeptClass { class } => {
+                write!(f, "No row has class {class}: its probability stays, but for the division by the sum.")
+            }
+            Note::RareClasses { n_classes: 1, class, n_rows } => {
+                write!(f, "Class {class} has {n_rows} {}: the ridge decides most about it.", rows_of(*n_rows))
+            }
+            Note::RareClasses { n_classes, class, n_rows } => write!(
+                f,
+                "{n_classes} classes have fewer than 5 rows, the first of them class {class} with {n_rows} {}: the \
+                 ridge decides most about them.",
+                rows_of(*n_rows)
+            ),
+            Note::NoFirstSlope { slope } => write!(
+                f,
+                "Every label has the largest score, so that no first temperature is best; the slope {} is that of the \
+                 ridge.",
+                number(*slope)
+            ),
             Note::Contradicted { n_rows, row, clip } => write!(
                 f,
                 "{n_rows} {} probability 0 of what happened, the first in row {row}; they are clipped to {}.",
@@ -123,6 +211,10 @@ impl fmt::Display for Note {
             ),
         }
     }
+}
+
+fn rows_of(n: u64) -> &'static str {
+    if n == 1 { "row" } else { "rows" }
 }
 
 /// A recalibrated probability with its uncertainty.
@@ -139,7 +231,8 @@ pub struct Band {
 
 impl Fit<BinaryMap> {
     /// The map at a logit, with an interval for the value that infinitely many rows would give it.
-    /// `None` for tables, whose uncertainty is not normal.
+    /// `None` for tables, whose uncertainty is not normal; for Venn-Abers prediction see
+    /// [`BinaryMap::interval`].
     ///
     /// # Definition
     /// ```text
@@ -148,22 +241,35 @@ impl Fit<BinaryMap> {
     /// It is pointwise: each interval holds its value in a share `level` of samples, all together
     /// in fewer.
     pub fn band(&self, logit: f64, level: f64) -> Option<Band> {
-        if self.map.table.is_some() {
-            return None;
-        }
-        let d = self.parameters.len();
-        let features = &features(self.method, logit)[..d.min(MOST)];
-        let along: Vec<f64> = (0..d).map(|i| dot(&self.covariance[i * d..(i + 1) * d], features)).collect();
-        let tail = 0.5 * (1.0 - level);
-        let half = Probit.inverse(1.0 - tail, tail) * dot(&along, features).max(0.0).sqrt();
-        let u = super::linear::predictor(self.method, logit, &self.map.parameters);
-        let mixed = |p: f64| (1.0 - self.map.mixture) * p + 0.5 * self.map.mixture;
-        let at = |u: f64| mixed(Logistic.response(u));
-        Some(Band { value: self.map.apply(logit), lower: at(u - half), upper: at(u + half) })
+        self.map.band(&self.covariance, logit, level)
     }
 
     /// The value of a parameter.
     pub fn parameter(&self, name: &str) -> Option<f64> {
         self.parameters.iter().find(|parameter| parameter.name == name).map(|parameter| parameter.value)
+    }
+}
+
+impl BinaryMap {
+    /// [`Fit::band`] of a map whose covariance is known, such as that of a
+    /// [`FitRecord`](super::FitRecord). `None` where it is not that of the parameters, too.
+    pub fn band(&self, covariance: &[f64], logit: f64, level: f64) -> Option<Band> {
+        if self.method.is_table() {
+            return None;
+        }
+        let features = match &self.spline {
+            Some(spline) => spline.shares(logit),
+            None => Basis::Plain(self.method).features(logit)[..self.parameters.len()].to_vec(),
+        };
+        let d = features.len();
+        if covariance.len() != d * d {
+            return None;
+        }
+        let along: Vec<f64> = (0..d).map(|i| dot(&covariance[i * d..(i + 1) * d], &features)).collect();
+        let tail = 0.5 * (1.0 - level);
+        let half = Probit.inverse(1.0 - tail, tail) * dot(&along, &features).max(0.0).sqrt();
+        let u = self.predictor(logit);
+        let at = |u: f64| self.mixed(Logistic.response(u));
+        Some(Band { value: self.apply(logit), lower: at(u - half), upper: at(u + half) })
     }
 }

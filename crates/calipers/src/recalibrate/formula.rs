@@ -1,6 +1,6 @@
-//! Fits of maps that are formulas: shift, temperature, Platt and beta.
+//! Fits of maps that are formulas. That of splines starts in `smoothing.rs`.
 
-use super::linear::{Design, MOST, Penalised, predictor};
+use super::linear::{Basis, Design, MOST, Penalised};
 use super::method::Method;
 use super::newton::{self, FitBound, NotFound, Objective};
 use super::rows::{Atom, Atoms};
@@ -14,8 +14,10 @@ use crate::numerics::sum::Sum;
 /// A fitted formula.
 #[derive(Debug, Clone)]
 pub(crate) struct Formula {
-    pub(crate) method: Method,
+    pub(crate) basis: Basis,
     pub(crate) theta: Vec<f64>,
+    /// The parameters of the identity.
+    pub(crate) centre: Vec<f64>,
     /// Parameters that are not held at 0 by a constraint.
     pub(crate) free: Vec<usize>,
     pub(crate) bound: FitBound,
@@ -23,6 +25,8 @@ pub(crate) struct Formula {
     pub(crate) factor: Cholesky,
     /// The Hessian of the log-loss alone, in the free parameters.
     pub(crate) information: Symmetric,
+    /// Coefficients of the squares of the free parameters in J.
+    pub(crate) penalties: Vec<f64>,
 }
 
 /// Fits one family again and again on the same logits: with other outcomes, or on some of the rows.
@@ -88,11 +92,13 @@ impl Fitter {
         }
         let information = unpenalised.hessian.part(&free);
         let theta = whole[..d].to_vec();
-        Ok(Some(Formula { method: self.method, theta, free, bound, factor, information }))
+        let (basis, centre) = (design.basis.clone(), objective.centre.to_vec());
+        let penalties = objective.ridge.clone();
+        Ok(Some(Formula { basis, theta, centre, free, bound, factor, information, penalties }))
     }
 
     /// What has no solution is an error that names the rule and the values.
-    fn check(&self, atoms: &Atoms) -> Result<(), Error> {
+    pub(crate) fn check(&self, atoms: &Atoms) -> Result<(), Error> {
         let rows = |rule: &str, got: String| Err(Error::setting("rows", rule, got));
         if self.method == Method::Temperature {
             let toward = mean_toward(&atoms.atoms, atoms.total()) + 4.0 * self.ridge / atoms.effective_n;
@@ -128,7 +134,7 @@ impl Fitter {
 
 /// The identity; or where logits are so large that most probabilities are 0 and 1 in doubles, and
 /// J is flat, a map that brings them back.
-fn first_guess(method: Method, atoms: &Atoms) -> Vec<f64> {
+pub(crate) fn first_guess(method: Method, atoms: &Atoms) -> Vec<f64> {
     let squares = atoms.atoms.iter().map(|atom| (atom.weights[0] + atom.weights[1]) * atom.h * atom.h);
     let size = (squares.collect::<Sum>().value() / atoms.total()).sqrt();
     let slope = if size > 4.0 { 4.0 / size } else { 1.0 };
@@ -162,13 +168,20 @@ impl Formula {
     /// independent rows.
     pub(crate) fn scatter(&self, design: &Design, atoms: &Atoms) -> Symmetric {
         let d = self.free.len();
+        let is_own = self.basis == design.basis;
         let chunks = parallel::map_chunks(atoms.atoms.len(), parallel::CHUNK, |range| {
             let mut sums = vec![Sum::default(); d * (d + 1) / 2];
             for place in range {
                 let atom = &atoms.atoms[place];
-                let (p, complement) = both(predictor(self.method, atom.h, &self.theta));
+                let (p, complement) = both(self.basis.predictor(atom.h, &self.theta));
                 let square = atom.squares[0] * p * p + atom.squares[1] * complement * complement;
-                let features = &design.features[place];
+                let other;
+                let features = if is_own {
+                    design.row(place)
+                } else {
+                    other = self.basis.features(atom.h);
+                    &other[..]
+                };
                 let mut entry = 0;
                 for (i, &a) in self.free.iter().enumerate() {
                     for &b in &self.free[..=i] {
@@ -207,13 +220,14 @@ impl Bend {
 impl Formula {
     /// v is the way from the identity to the fit, x the way to where no ridge would have led:
     /// H x = (H + 2λ) v.
-    pub(crate) fn bend(&self, penalty: f64) -> Bend {
-        let identity = self.method.identity();
-        let v: Vec<f64> = self.free.iter().map(|&place| self.theta[place] - identity[place]).collect();
+    pub(crate) fn bend(&self) -> Bend {
+        let v: Vec<f64> = self.free.iter().map(|&place| self.theta[place] - self.centre[place]).collect();
         let along = |i: usize| (0..v.len()).map(|j| self.information.get(i, j) * v[j]).sum::<f64>();
         let h_v: Vec<f64> = (0..v.len()).map(along).collect();
-        let h_x: Vec<f64> = h_v.iter().zip(&v).map(|(h_v, v)| h_v + 2.0 * penalty * v).collect();
-        let Some(information) = Cholesky::new(&self.information).filter(|_| penalty > 0.0) else { return Bend::NONE };
+        let pulled = |((h_v, v), penalty): ((&f64, &f64), &f64)| h_v + 2.0 * penalty * v;
+        let h_x: Vec<f64> = h_v.iter().zip(&v).zip(&self.penalties).map(pulled).collect();
+        let is_free = self.penalties.iter().all(|penalty| *penalty == 0.0);
+        let Some(information) = Cholesky::new(&self.information).filter(|_| !is_free) else { return Bend::NONE };
         let [vv, vx, xx] = [newton::dot(&v, &h_v), newton::dot(&v, &h_x), information.inverse_form(&h_x)];
         if !(vv > 0.0 && xx.is_finite()) {
             return Bend::NONE;

@@ -1,6 +1,6 @@
 //! Does a map that is already there help on rows that it was not fitted to?
 
-use super::classes::ClassMap;
+use super::class_map::ClassMap;
 use super::cross_fit::{CrossRows, Deviations, change_of};
 use super::cross_fit_classes::{Applied, changes, sum_in_any_order};
 use super::gain::normal_quantile;

@@ -67,8 +67,8 @@ pub struct Improvement<M = BinaryMap> {
     /// of outcome 1; or of all classes, row after row, where they were asked for
     /// ([`CrossFit::out_of_fold`](super::CrossFit::out_of_fold)), and else none.
     pub out_of_fold: Vec<f64>,
-    /// Different scores of a binary outcome, before and after: fewer where a map joins some. No map
-    /// exchanges two.
+    /// Different scores of a binary outcome, before and after: fewer where a map joins some. Only
+    /// bins exchange two.
     pub n_scores: Option<[u64; 2]>,
     /// The share of the weight whose top class changes: for a binary outcome, whose probability
     /// crosses 1/2.
@@ -128,14 +128,21 @@ pub(crate) fn title(method: Method) -> &'static str {
         Method::Temperature => "Temperature scaling",
         Method::Platt => "Platt scaling",
         Method::Beta => "Beta calibration",
+        Method::Spline => "A spline",
         Method::Isotonic => "Isotonic regression",
         Method::CentredIsotonic => "Centred isotonic regression",
+        Method::VennAbers => "Venn-Abers prediction",
+        Method::Bins => "Binning",
+        Method::BiasCorrectedTemperature => "Temperature scaling with a bias of each class",
+        Method::Vector => "Vector scaling",
+        Method::Matrix => "Matrix scaling",
+        Method::EnsembleTemperature => "Ensemble temperature scaling",
     }
 }
 
 /// A title in the middle of a sentence; names of people keep their letter.
-fn lowered(title: &str) -> String {
-    if title.starts_with("Platt") {
+pub(crate) fn lowered(title: &str) -> String {
+    if title.starts_with("Platt") || title.starts_with("Venn") {
         return title.to_owned();
     }
     let mut letters = title.chars();

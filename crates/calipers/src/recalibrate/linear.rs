@@ -3,6 +3,7 @@
 use super::method::Method;
 use super::newton::{Local, Objective};
 use super::rows::Atoms;
+use super::spline::{MOST_KNOTS, SplineBasis};
 use crate::numerics::cholesky::{Cholesky, Symmetric};
 use crate::numerics::exp::exp_of_nonpositive;
 use crate::numerics::logarithm;
@@ -10,33 +11,90 @@ use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
 
 /// The largest number of parameters of a formula.
-pub(crate) const MOST: usize = 3;
+pub(crate) const MOST: usize = MOST_KNOTS;
 
 /// Rows that are added up as they are, before their sums are added with compensation.
 const BLOCK: usize = 64;
 
-/// Features of some logits, from which every fit of one family on them starts.
-#[derive(Debug, Clone)]
-pub(crate) struct Design {
-    /// Features of each logit, filled up with 0.
-    pub(crate) features: Vec<[f64; MOST]>,
-    /// What is added to the linear predictor whatever the parameters.
-    pub(crate) offsets: Option<Vec<f64>>,
-    pub(crate) n_parameters: usize,
+/// What the parameters of a formula are multiplied by.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Basis {
+    /// Of a family whose features depend on nothing but the logit.
+    Plain(Method),
+    /// Of splines with these knots.
+    Spline(SplineBasis),
 }
 
-impl Design {
-    pub(crate) fn new(method: Method, logits: impl Iterator<Item = f64> + Clone) -> Self {
-        Design {
-            features: logits.clone().map(|h| features(method, h)).collect(),
-            offsets: (method == Method::Shift).then(|| logits.collect()),
-            n_parameters: method.identity().len(),
+impl Basis {
+    pub(crate) fn n_parameters(&self) -> usize {
+        match self {
+            Basis::Plain(method) => method.identity().len(),
+            Basis::Spline(spline) => spline.n_parameters(),
+        }
+    }
+
+    /// The features of a logit, filled up with 0.
+    pub(crate) fn features(&self, h: f64) -> [f64; MOST] {
+        let mut all = [0.0; MOST];
+        match self {
+            Basis::Plain(method) => all[..3].copy_from_slice(&features(*method, h)),
+            Basis::Spline(spline) => spline.features(h, &mut all),
+        }
+        all
+    }
+
+    /// The linear predictor: the recalibrated logit.
+    pub(crate) fn predictor(&self, h: f64, theta: &[f64]) -> f64 {
+        match self {
+            Basis::Plain(method) => predictor(*method, h, theta),
+            Basis::Spline(_) => theta.iter().zip(self.features(h)).map(|(theta, feature)| theta * feature).sum(),
         }
     }
 }
 
-/// The features of a logit.
-pub(crate) fn features(method: Method, h: f64) -> [f64; MOST] {
+/// Features of some logits, from which every fit of one family on them starts.
+#[derive(Debug, Clone)]
+pub(crate) struct Design {
+    pub(crate) basis: Basis,
+    /// Features of each logit, filled up with 0 to the stride.
+    features: Vec<f64>,
+    stride: usize,
+    /// What is added to the linear predictor whatever the parameters.
+    offsets: Option<Vec<f64>>,
+    pub(crate) n_parameters: usize,
+}
+
+impl Design {
+    /// Of a method on these rows; a method that is no formula has no features.
+    pub(crate) fn new(method: Method, atoms: &Atoms) -> Self {
+        let basis = match method {
+            Method::Spline => Basis::Spline(SplineBasis::new(atoms)),
+            _ => Basis::Plain(method),
+        };
+        Self::of_basis(basis, atoms)
+    }
+
+    pub(crate) fn of_basis(basis: Basis, atoms: &Atoms) -> Self {
+        let n_parameters = basis.n_parameters();
+        // The numbers of parameters that the sums below are compiled for.
+        let stride = [1, 2, 3, 4, 8].into_iter().find(|stride| n_parameters <= *stride).unwrap_or(MOST);
+        let logits = atoms.atoms.iter().map(|atom| atom.h);
+        let mut features = Vec::with_capacity(if n_parameters == 0 { 0 } else { stride * atoms.atoms.len() });
+        if n_parameters > 0 {
+            logits.clone().for_each(|h| features.extend_from_slice(&basis.features(h)[..stride]));
+        }
+        let offsets = (basis == Basis::Plain(Method::Shift)).then(|| logits.collect());
+        Design { basis, features, stride, offsets, n_parameters }
+    }
+
+    /// The features of one of the logits.
+    pub(crate) fn row(&self, place: usize) -> &[f64] {
+        &self.features[place * self.stride..][..self.n_parameters]
+    }
+}
+
+/// The features of a logit in a family of at most three parameters.
+fn features(method: Method, h: f64) -> [f64; 3] {
     match method {
         Method::Shift => [1.0, 0.0, 0.0],
         Method::Temperature => [h, 0.0, 0.0],
@@ -46,11 +104,11 @@ pub(crate) fn features(method: Method, h: f64) -> [f64; MOST] {
             let tail = (-h.abs()).exp().ln_1p();
             [h.min(0.0) - tail, h.max(0.0) + tail, 1.0]
         }
-        Method::Identity | Method::Isotonic | Method::CentredIsotonic => [0.0; MOST],
+        _ => [0.0; 3],
     }
 }
 
-/// The linear predictor: the recalibrated logit.
+/// The linear predictor of such a family: the recalibrated logit.
 pub(crate) fn predictor(method: Method, h: f64, theta: &[f64]) -> f64 {
     let offset = if matches!(method, Method::Shift | Method::Identity) { h } else { 0.0 };
     theta.iter().zip(features(method, h)).fold(offset, |u, (theta, feature)| u + theta * feature)
@@ -76,39 +134,53 @@ pub(crate) struct Penalised<'a> {
 
 /// Sums over rows: loss, gradient, sizes of its terms, Hessian.
 #[derive(Clone, Copy)]
-struct Terms<T> {
+struct Terms<T, const D: usize> {
     loss: T,
-    gradient: [T; MOST],
-    sizes: [T; MOST],
-    hessian: [[T; MOST]; MOST],
+    gradient: [T; D],
+    sizes: [T; D],
+    hessian: [[T; D]; D],
 }
 
-impl Terms<f64> {
-    const ZERO: Self = Terms { loss: 0.0, gradient: [0.0; MOST], sizes: [0.0; MOST], hessian: [[0.0; MOST]; MOST] };
+impl<T: Copy, const D: usize> Terms<T, D> {
+    fn of(zero: T) -> Self {
+        Terms { loss: zero, gradient: [zero; D], sizes: [zero; D], hessian: [[zero; D]; D] }
+    }
 }
 
-impl Terms<Sum> {
-    fn add(&mut self, block: &Terms<f64>) {
+impl<const D: usize> Terms<Sum, D> {
+    fn add(&mut self, block: &Terms<f64, D>) {
         self.loss.add(block.loss);
-        for i in 0..MOST {
+        for i in 0..D {
             self.gradient[i].add(block.gradient[i]);
             self.sizes[i].add(block.sizes[i]);
             (0..=i).for_each(|j| self.hessian[i][j].add(block.hessian[i][j]));
         }
     }
 
-    fn merge(&mut self, other: &Terms<Sum>) {
+    fn merge(&mut self, other: &Self) {
         self.loss.merge(other.loss);
-        for i in 0..MOST {
+        for i in 0..D {
             self.gradient[i].merge(other.gradient[i]);
             self.sizes[i].merge(other.sizes[i]);
             (0..=i).for_each(|j| self.hessian[i][j].merge(other.hessian[i][j]));
         }
     }
 
-    fn zero() -> Self {
-        let zero = Sum::default();
-        Terms { loss: zero, gradient: [zero; MOST], sizes: [zero; MOST], hessian: [[zero; MOST]; MOST] }
+    /// Means over rows of this weight, in the first `d` parameters.
+    fn means(&self, total: f64, d: usize) -> Local {
+        let mut hessian = Symmetric::zero(d);
+        for i in 0..d {
+            (0..=i).for_each(|j| hessian.add(i, j, self.hessian[i][j].value() / total));
+        }
+        // A term is off by 8 units of rounding, one for each further parameter in u, and a block
+        // adds half its length; two for the rest.
+        let unit = (BLOCK as f64 + 20.0 + 2.0 * (D as f64 - 3.0).max(0.0)) * 0.5 * f64::EPSILON;
+        Local {
+            value: self.loss.value() / total,
+            gradient: self.gradient[..d].iter().map(|sum| sum.value() / total).collect(),
+            gradient_error: self.sizes[..d].iter().map(|sum| unit * sum.value() / total).collect(),
+            hessian,
+        }
     }
 }
 
@@ -123,31 +195,20 @@ impl Penalised<'_> {
     /// The gradient and the Hessian of the log-loss in all parameters, without the ridge.
     pub(crate) fn unpenalised(&self, theta: &[f64]) -> Local {
         let whole = self.whole(theta);
-        let d = self.design.n_parameters;
-        let terms = match d {
-            1 => self.terms::<1>(whole),
-            2 => self.terms::<2>(whole),
-            _ => self.terms::<3>(whole),
-        };
-        let total = self.atoms.total();
-        let mut hessian = Symmetric::zero(d);
-        for i in 0..d {
-            (0..=i).for_each(|j| hessian.add(i, j, terms.hessian[i][j].value() / total));
-        }
-        // A term is off by 8 units of rounding, and a block adds half its length; two for the rest.
-        let unit = (BLOCK as f64 + 20.0) * 0.5 * f64::EPSILON;
-        Local {
-            value: terms.loss.value() / total,
-            gradient: terms.gradient[..d].iter().map(|sum| sum.value() / total).collect(),
-            gradient_error: terms.sizes[..d].iter().map(|sum| unit * sum.value() / total).collect(),
-            hessian,
+        match self.design.stride {
+            1 => self.sums::<1>(whole),
+            2 => self.sums::<2>(whole),
+            3 => self.sums::<3>(whole),
+            4 => self.sums::<4>(whole),
+            8 => self.sums::<8>(whole),
+            _ => self.sums::<MOST>(whole),
         }
     }
 
-    fn terms<const D: usize>(&self, theta: [f64; MOST]) -> Terms<Sum> {
+    fn sums<const D: usize>(&self, theta: [f64; MOST]) -> Local {
         let n = self.atoms.atoms.len();
         let chunks = parallel::map_chunks(n, parallel::chunk_of(n), |range| {
-            let mut sums = Terms::<Sum>::zero();
+            let mut sums = Terms::<Sum, D>::of(Sum::default());
             let mut start = range.start;
             while start < range.end {
                 let end = range.end.min(start + BLOCK);
@@ -156,17 +217,18 @@ impl Penalised<'_> {
             }
             sums
         });
-        let mut all = Terms::<Sum>::zero();
+        let mut all = Terms::<Sum, D>::of(Sum::default());
         chunks.iter().for_each(|chunk| all.merge(chunk));
-        all
+        all.means(self.atoms.total(), self.design.n_parameters)
     }
 
     #[inline(always)]
-    fn block<const D: usize>(&self, range: std::ops::Range<usize>, theta: [f64; MOST]) -> Terms<f64> {
-        let mut terms = Terms::<f64>::ZERO;
+    fn block<const D: usize>(&self, range: std::ops::Range<usize>, theta: [f64; MOST]) -> Terms<f64, D> {
+        let mut terms = Terms::<f64, D>::of(0.0);
         for place in range {
             let [negative, positive] = self.atoms.atoms[place].weights;
-            let features = &self.design.features[place];
+            // proof: the stride is D, so that there are as many features
+            let Some((features, _)) = self.design.features[place * D..].split_first_chunk::<D>() else { break };
             let mut u = self.design.offsets.as_ref().map_or(0.0, |offsets| offsets[place]);
             for i in 0..D {
                 u += theta[i] * features[i];
@@ -192,7 +254,8 @@ impl Penalised<'_> {
         terms
     }
 
-    /// The gradient of J in all parameters: what the ones that are not free would like to do.
+    /// The gradient of J in all parameters, which have one ridge: what the ones that are not free
+    /// would like to do.
     pub(crate) fn whole_gradient(&self, local: &Local, whole: &[f64; MOST], ridge: f64) -> Vec<f64> {
         let pull = |place: usize| 2.0 * ridge * (whole[place] - self.centre[place]);
         local.gradient.iter().enumerate().map(|(place, gradient)| gradient + pull(place)).collect()
@@ -219,16 +282,16 @@ impl Objective for Penalised<'_> {
     }
 
     fn reach(&self, hessian: &Cholesky) -> f64 {
-        let features = &self.design.features;
-        let chunks = parallel::map_chunks(features.len(), parallel::CHUNK, |range| {
-            let form = |features: &[f64; MOST]| {
+        let chunks = parallel::map_chunks(self.atoms.atoms.len(), parallel::CHUNK, |range| {
+            let form = |row: usize| {
+                let features = self.design.row(row);
                 let mut free = [0.0; MOST];
                 self.free.iter().zip(&mut free).for_each(|(&place, free)| *free = features[place]);
                 let free = &mut free[..self.free.len()];
                 hessian.whiten(free);
                 free.iter().map(|x| x * x).sum::<f64>()
             };
-            features[range].iter().map(form).fold(0.0, f64::max)
+            range.map(form).fold(0.0, f64::max)
         });
         chunks.into_iter().fold(0.0, f64::max).sqrt()
     }

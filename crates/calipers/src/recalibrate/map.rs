@@ -1,9 +1,12 @@
 //! Recalibration maps as values.
 
+use super::fit::Band;
 use super::formula::both;
 use super::linear::{predictor, softplus};
 use super::method::Method;
+use super::spline::Spline;
 use super::table::Table;
+use super::venn_abers::VennAbers;
 use crate::data::{BinaryView, Rows, Scale};
 use crate::link::{Link, Logistic};
 
@@ -18,8 +21,12 @@ pub struct BinaryMap {
     pub method: Method,
     /// In the order of [`Method::parameter_names`].
     pub parameters: Vec<f64>,
-    /// Of isotonic maps.
+    /// Of splines, whose parameters are its values.
+    pub spline: Option<Spline>,
+    /// Of isotonic maps and of bins.
     pub table: Option<Table>,
+    /// Of Venn-Abers prediction.
+    pub venn_abers: Option<VennAbers>,
     /// The share of 1/2 that is mixed in: p becomes (1 - mixture) p + mixture / 2.
     pub mixture: f64,
     /// Probabilities are clipped to [clip, 1 - clip] first; logits are taken as they are.
@@ -29,7 +36,15 @@ pub struct BinaryMap {
 impl BinaryMap {
     /// The map that changes nothing.
     pub fn identity() -> Self {
-        BinaryMap { method: Method::Identity, parameters: Vec::new(), table: None, mixture: 0.0, clip: 1e-12 }
+        BinaryMap {
+            method: Method::Identity,
+            parameters: Vec::new(),
+            spline: None,
+            table: None,
+            venn_abers: None,
+            mixture: 0.0,
+            clip: 1e-12,
+        }
     }
 
     /// The recalibrated probability of outcome 1, for the logit of one.
@@ -60,22 +75,49 @@ impl BinaryMap {
 
     /// The probabilities of outcome 1 and of outcome 0, neither of them a difference from 1.
     pub fn both(&self, logit: f64) -> (f64, f64) {
-        let (p, complement) = match &self.table {
-            Some(table) => {
+        let (p, complement) = match (&self.table, &self.venn_abers) {
+            (Some(table), _) => {
                 let value = table.value_at(logit);
                 (value, 1.0 - value)
             }
-            None => both(predictor(self.method, logit, &self.parameters)),
+            (_, Some(venn_abers)) => {
+                let value = venn_abers.at(logit).value;
+                (value, 1.0 - value)
+            }
+            _ => both(self.predictor(logit)),
         };
-        let mixed = |p: f64| (1.0 - self.mixture) * p + 0.5 * self.mixture;
-        if self.mixture == 0.0 { (p, complement) } else { (mixed(p), mixed(complement)) }
+        if self.mixture == 0.0 { (p, complement) } else { (self.mixed(p), self.mixed(complement)) }
+    }
+
+    /// Of Venn-Abers prediction: the probabilities p0 and p1 at a logit, and the value between
+    /// them; `None` for other maps.
+    ///
+    /// One of p0 and p1 is the probability that isotonic regression would give if the outcome of
+    /// this row were known. So for independent rows the outcome rate of rows whose outcome's own
+    /// probability of the two has some value is that value: the pair is calibrated, whatever the
+    /// model and the number of rows.
+    pub fn interval(&self, logit: f64) -> Option<Band> {
+        let Band { value, lower, upper } = self.venn_abers.as_ref()?.at(logit);
+        Some(Band { value: self.mixed(value), lower: self.mixed(lower), upper: self.mixed(upper) })
+    }
+
+    /// The recalibrated logit of a formula.
+    pub(crate) fn predictor(&self, logit: f64) -> f64 {
+        match &self.spline {
+            Some(spline) => spline.at(logit),
+            None => predictor(self.method, logit, &self.parameters),
+        }
+    }
+
+    pub(crate) fn mixed(&self, p: f64) -> f64 {
+        (1.0 - self.mixture) * p + 0.5 * self.mixture
     }
 
     /// The log-loss of outcome 0 and of outcome 1 at a logit.
     pub fn losses(&self, logit: f64) -> [f64; 2] {
-        if self.table.is_none() && self.mixture == 0.0 {
+        if !self.method.is_table() && self.mixture == 0.0 {
             // Where the probability rounds to 0 its logarithm is still known.
-            let u = predictor(self.method, logit, &self.parameters);
+            let u = self.predictor(logit);
             return [softplus(u), softplus(-u)];
         }
         let (p, complement) = self.both(logit);
@@ -84,8 +126,11 @@ impl BinaryMap {
 
     /// Whether different probabilities stay different and in their order, so that ranks are kept.
     pub fn keeps_ranks(&self) -> bool {
+        if let Some(spline) = &self.spline {
+            return spline.least_slope() > 0.0;
+        }
         // Slopes are never negative, and one above 0 is enough: all features of slopes rise.
         let slopes = &self.parameters[..self.method.n_slopes()];
-        self.table.is_none() && (slopes.is_empty() || slopes.iter().any(|slope| *slope > 0.0))
+        !self.method.is_table() && (slopes.is_empty() || slopes.iter().any(|slope| *slope > 0.0))
     }
 }

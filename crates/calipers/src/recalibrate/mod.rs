@@ -3,16 +3,19 @@
 //! ```text
 //! Recalibrate -> fit          -> Fit<BinaryMap>   map, parameters with standard errors, bound, notes
 //!             -> fit_classes  -> Fit<ClassMap>    temperature of any number of classes
+//! TemperatureSketch -> update, merge, fit         temperature in one pass over rows in many places
 //! CrossFit    -> run          -> Improvement      gain on new rows with an interval, and a verdict
 //!             -> run_classes                      the same for a temperature of classes
+//! Map, MapFile                                    a map as JSON, with its fit and its gain
 //! HeldOut     -> run          -> HeldOutGain      what a map gains on rows of another file
 //! Choose      -> run          -> Choice           the method that these rows support, or none
-//! Map, MapFile                                    a map as JSON, with its fit and its gain
 //! ```
+//! Decompose   -> run          -> Decomposition    what of a proper score is miscalibration
 //!
-//! A map is a small value: a [`Method`] with its parameters, or a [`Table`]. Probabilities and raw
-//! scores give the same map. The order of rows and the number of threads change no bit of any
-//! result.
+//! A map is a small value: a [`Method`] with its parameters, a [`Spline`], a [`Table`] or
+//! [`VennAbers`]. Formulas and tables can be fitted to a [`Sketch`](crate::Sketch), too.
+//! Probabilities and raw scores give the same map. The order of rows and the number of threads
+//! change no bit of any result.
 //!
 //! # The certificate of a fit
 //! Every formula is the minimum of a convex function J, the mean log-loss plus a ridge.
@@ -37,15 +40,48 @@
 //! δ includes a bound on the rounding error of g. Where ρ δ >= 1/e, a ridge with coefficients λ_j
 //! still proves J(θ) - min J <= Σ g_j² / (4 λ_j), since J is strongly convex. If that is at most
 //! 1e-12 it is reported. If not, there is an error, and never the identity in place of a fit.
+//!
+//! # Fits from a sketch
+//! The fit of a formula to the cells of a [`Sketch`](crate::Sketch) has a bound on its distance
+//! from the fit to the rows, clipped as the sketch has clipped them. A spline is compared with that
+//! of the same knots and smoothing, and slopes that are held at 0 are held for the rows, too. Let
+//! θ, g, H, δ and ρ be as above for the points that stand for the rows: two for each cell and
+//! outcome, whose weight, mean and variance are those of the rows.
+//!
+//! 1. Let f be a function of q = min(p, 1 - p), v the variance of q in a cell, r the distance of
+//!    its mean from the farther end, and s what the cut of offsets leaves open. The mean of f over
+//!    the rows of the cell is within v (r + √v) / 6 sup |f'''| + s sup |f'| of that over its
+//!    points. `cells/atoms.rs` has the proof; derivatives with respect to q are those with respect
+//!    to the logit by the chain rule.
+//! 2. With f = (σ(u) - y) φ_j this bounds the error η_j of the gradient at θ. Bounds on derivatives
+//!    of products and of σ(u) follow from those of φ and u, by Leibniz and Faà di Bruno. So δ of
+//!    the rows is at most δ + Σ η_j √(H⁻¹)_jj.
+//! 3. With f = σ'(u) φ_j φ_k it bounds the error E_jk of the Hessian. Since |x_j| <= |x| √(H⁻¹)_jj,
+//!    the Hessian of the rows is at least (1 - ε) H with ε = Σ E_jk √(H⁻¹)_jj √(H⁻¹)_kk.
+//! 4. A row is at a known distance from its points, so that its √(φ' H⁻¹ φ) is at most ρ and
+//!    something more.
+//! 5. Steps 3 to 5 of the certificate hold with (1 - ε) |v|² in place of |v|²: where ρ δ is below
+//!    (1 - ε) / e, the optimum of the rows is at a distance of at most e δ / (1 - ε), and a
+//!    parameter is off by at most that times √(H⁻¹)_jj.
+//!
+//! Weights that were rounded to the units of the sketch, and their squares, which the ridge depends
+//! on, add to η and ε. Tables are the fits of rows whose scores are rounded to the mean of their
+//! cell. [`Note::FromCells`] has the bound and the width of the cells.
 
+mod bins;
 mod choose;
+mod choose_classes;
+mod class_map;
+mod class_rows;
 mod classes;
 mod cross_fit;
 mod cross_fit_classes;
+mod decompose;
 mod drawn;
 mod fit;
 mod folds;
 mod formula;
+mod from_sketch;
 mod gain;
 mod held_out;
 mod improvement;
@@ -56,13 +92,23 @@ mod map;
 mod method;
 mod newton;
 mod options;
+mod panel;
 mod rows;
+mod scaling;
+mod scaling_fit;
+mod scaling_map;
 mod slope;
+mod smoothing;
+mod spline;
+mod sql;
 mod table;
+mod temperature_sketch;
+mod venn_abers;
 
 pub use choose::{Candidate, Choice, Choose};
-pub use classes::ClassMap;
+pub use class_map::{ClassFormula, ClassMap};
 pub use cross_fit::CrossFit;
+pub use decompose::{Decompose, Decomposition};
 pub use drawn::GainFloor;
 pub use fit::{Band, Fit, Note, Parameter};
 pub use held_out::{HeldOut, HeldOutGain};
@@ -73,4 +119,8 @@ pub use map::BinaryMap;
 pub use method::Method;
 pub use newton::FitBound;
 pub use options::Recalibrate;
+pub use spline::Spline;
+pub use sql::{Dialect, SqlInput};
 pub use table::{Between, Table};
+pub use temperature_sketch::TemperatureSketch;
+pub use venn_abers::VennAbers;

@@ -139,7 +139,7 @@ fn finish(
 
 /// The proof of the module, with the numbers of a point.
 pub(crate) fn certify(objective: &dyn Objective, local: &Local, factor: &Cholesky) -> Result<FitBound, NotFound> {
-    let delta = factor.inverse_form(&local.gradient).sqrt() + rounding(local, factor);
+    let delta = decrement(local, factor);
     let root_n = objective.effective_n().sqrt();
     if let Some(bound) = FitBound::near(delta, objective.reach(factor), root_n) {
         return Ok(bound);
@@ -149,6 +149,11 @@ pub(crate) fn certify(objective: &dyn Objective, local: &Local, factor: &Cholesk
     // Strong convexity bounds the distance, too: λ |v|² <= gap in every coordinate.
     let distance = local.hessian.n as f64 * gap.sqrt() * largest_scale(&local.hessian, objective.ridge());
     if gap <= SMALL_GAP { Ok(FitBound { standard_errors: distance * root_n, nats: gap }) } else { Err(NotFound) }
+}
+
+/// δ of the proof, with what rounding can add to it.
+pub(crate) fn decrement(local: &Local, factor: &Cholesky) -> f64 {
+    factor.inverse_form(&local.gradient).sqrt() + rounding(local, factor)
 }
 
 /// What rounding of the gradient can add to δ: |e|_H⁻¹ <= Σ |e_j| √(H⁻¹)_jj.

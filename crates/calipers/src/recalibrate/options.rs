@@ -1,19 +1,22 @@
 //! The options of a fit, and the fit of binary outcomes.
 
+use super::bins::{self, Bins};
 use super::fit::{Fit, Note, Parameter};
 use super::formula::{Bend, Fitter, Formula};
-use super::linear::Design;
+use super::linear::{Design, MOST};
 use super::map::BinaryMap;
 use super::method::Method;
 use super::newton::FitBound;
 use super::rows::{Atoms, Ordered};
+use super::smoothing::SplineFit;
 use super::table::{Between, Table};
-use crate::Error;
+use super::venn_abers::VennAbers;
 use crate::data::{Binary, BinaryView, Sample};
 use crate::inference::Clusters;
 use crate::numerics::cholesky::Symmetric;
 use crate::numerics::sum::Sum;
 use crate::setters::setters;
+use crate::{Error, InputReport};
 
 /// Fits a recalibration map: from predictions with outcomes to a [`Fit`].
 ///
@@ -26,9 +29,13 @@ use crate::setters::setters;
 /// of Platt and beta, 2, is a normal prior of standard deviation 1/2 on each parameter about the
 /// identity, whatever the number of rows; shift and temperature have none. Slopes must not be
 /// negative, and the constrained optimum is exact: each set of slopes that may be 0 is tried, and
-/// the one that meets the conditions of optimality is returned. Isotonic maps pool ties and
-/// adjacent violators, and mix in 1/2 with the share 1 / (n_eff + 1), so that no probability
-/// becomes 0 or 1.
+/// the one that meets the conditions of optimality is returned. A spline has up to 12 knots at
+/// equally spaced shares of the weight from 2 to 98 %, and the penalty (smoothing / n_eff) range³ ∫
+/// u''(h)² dh beside the ridge on the chord between its outer knots; `smoothing.rs` has how the
+/// smoothing is chosen. Where it would fall, it is raised. Isotonic maps pool ties and adjacent
+/// violators, and mix in 1/2 with the share 1 / (n_eff + 1), so that no probability becomes 0 or 1.
+/// Venn-Abers prediction and bins are never 0 or 1. `venn_abers.rs` and `bins.rs` have what can be
+/// said of them for every model.
 ///
 /// # Assumptions
 /// Rows that the model was not trained on. Standard errors need independent rows, or clusters
@@ -45,8 +52,8 @@ use crate::setters::setters;
 ///
 /// # Reference
 /// Cox 1958 and Platt 1999 (logistic); Kull, Silva Filho, Flach, "Beta calibration", AISTATS 2017;
-/// Zadrozny, Elkan 2002 (isotonic); Oron, Flournoy 2017 (centred isotonic); Guo et al., ICML 2017
-/// (temperature).
+/// Zadrozny, Elkan 2001 and 2002 (bins, isotonic); Oron, Flournoy 2017 (centred isotonic); Guo et
+/// al., ICML 2017 (temperature).
 ///
 /// # Example
 /// Logits ±ln 3 predict 3/4 and 1/4, outcome rates are 2/3 and 1/3: a slope of ln 2 / ln 3.
@@ -69,7 +76,10 @@ pub struct Recalibrate {
     pub(crate) mixture: Option<f64>,
     pub(crate) clip: f64,
     pub(crate) between: Between,
+    pub(crate) n_bins: usize,
+    pub(crate) smoothing: Option<f64>,
     pub(crate) counts: bool,
+    pub(crate) one_vs_rest: bool,
 }
 
 impl Default for Recalibrate {
@@ -79,9 +89,20 @@ impl Default for Recalibrate {
 }
 
 impl Recalibrate {
-    /// The default ridge and mixture of the method, a clip of 1e-12, weights that are not counts.
+    /// The default ridge and mixture of the method, a clip of 1e-12, 10 bins, weights that are not
+    /// counts.
     pub fn new(method: Method) -> Self {
-        Recalibrate { method, ridge: None, mixture: None, clip: 1e-12, between: Between::Line, counts: false }
+        Recalibrate {
+            method,
+            ridge: None,
+            mixture: None,
+            clip: 1e-12,
+            between: Between::Line,
+            n_bins: 10,
+            smoothing: None,
+            counts: false,
+            one_vs_rest: false,
+        }
     }
 
     setters! {
@@ -103,22 +124,41 @@ impl Recalibrate {
         /// What an isotonic map is between its knots.
         between: Between;
 
-        /// Whether a weight is a number of equal rows. Then n_eff is the sum of weights, and the
-        /// fit is that of the repeated rows.
+        /// Coefficient of the penalty on the curvature of a spline; unless set, it is chosen by the
+        /// log-loss of five folds.
+        smoothing: some f64;
+
+        /// The number of bins; fewer where ties leave some empty.
+        n_bins: usize;
+
+        /// Whether a weight is a number of equal rows; always for Venn-Abers prediction. Then n_eff
+        /// is the sum of weights, and the fit is that of the repeated rows.
         counts: bool;
+
+        /// Whether rows of classes get a map of a binary outcome for each class against the rest,
+        /// whose probabilities are then divided by their sum.
+        one_vs_rest: bool;
     }
 
-    /// The map that these rows support best. For rows of more than two classes see
+    /// The map that these rows support best, or the rows that a sketch has counted, for which a
+    /// note says how far that is from the fit of the rows. For rows of more than two classes see
     /// [`fit_classes`](Self::fit_classes).
     pub fn fit<'s>(&self, sample: impl Into<Sample<'s>>) -> Result<Fit<BinaryMap>, Error> {
         self.check()?;
         let sample = sample.into();
-        let Binary::Rows(view) = sample.binary("recalibration")? else {
-            return Err(Error::setting("recalibration", "of rows", "a sketch"));
-        };
         let clusters = sample.resolved_clusters()?;
-        let ordered = Ordered::new(view, self.clip, self.counts)?;
-        Ok(self.fit_ordered(view, &ordered, clusters.as_ref())?.0)
+        match sample.binary("recalibration")? {
+            Binary::Rows(view) => {
+                let ordered = self.ordered(view)?;
+                Ok(self.fit_ordered(view, &ordered, clusters.as_ref())?.0)
+            }
+            Binary::Sketch(sketch) => self.fit_sketch(sketch),
+        }
+    }
+
+    /// The rows of a view as this fit takes them.
+    pub(crate) fn ordered(&self, view: &BinaryView<'_>) -> Result<Ordered, Error> {
+        Ordered::new(view, self.clip, self.counts || self.method == Method::VennAbers)
     }
 
     /// Whether the options are in their ranges.
@@ -127,6 +167,10 @@ impl Recalibrate {
         Error::require(ridge >= 0.0 && ridge.is_finite(), "ridge", "finite and not negative", ridge)?;
         let mixture = self.mixture.unwrap_or(0.0);
         Error::require((0.0..1.0).contains(&mixture), "mixture", "in [0, 1)", mixture)?;
+        let smoothing = self.smoothing.unwrap_or(0.0);
+        let rule = "finite and not negative";
+        Error::require(smoothing >= 0.0 && smoothing.is_finite(), "smoothing", rule, smoothing)?;
+        Error::require(self.n_bins > 0, "n_bins", "at least 1", self.n_bins)?;
         Error::require(self.clip > 0.0 && self.clip < 0.5, "clip", "above 0 and below 1/2", self.clip)
     }
 
@@ -142,7 +186,7 @@ impl Recalibrate {
         clusters: Option<&Clusters>,
     ) -> Result<(Fit<BinaryMap>, Fitted), Error> {
         let atoms = ordered.pooled(|_| true);
-        let design = Design::new(self.method, atoms.atoms.iter().map(|atom| atom.h));
+        let design = Design::new(self.method, &atoms);
         let mut fitted = self.fit_atoms(&design, &atoms)?;
         let mut notes = Vec::new();
         if ordered.n_contradicted > 0 {
@@ -152,68 +196,128 @@ impl Recalibrate {
                 clip: self.clip,
             }));
         }
+        let scatter = fitted.formula.as_ref().map(|formula| match clusters {
+            None => formula.scatter(&design, &atoms),
+            Some(clusters) => clustered_scatter(formula, ordered, clusters, view.len(), atoms.total()),
+        });
+        let about = About { notes, n_clipped: ordered.n_clipped, input: view.report().clone() };
+        Ok((self.reported(&atoms, &mut fitted, scatter, about), fitted))
+    }
+
+    /// A fit with its report. The scatter of the gradients is that of a formula.
+    pub(crate) fn reported(
+        &self,
+        atoms: &Atoms,
+        fitted: &mut Fitted,
+        scatter: Option<Symmetric>,
+        about: About,
+    ) -> Fit<BinaryMap> {
+        let mut notes = about.notes;
         let mut covariance = Symmetric::zero(0);
-        if let Some(formula) = fitted.formula.as_ref() {
-            let scatter = match clusters {
-                None => formula.scatter(&design, &atoms),
-                Some(clusters) => clustered_scatter(formula, ordered, clusters, view.len(), atoms.total()),
-            };
+        if let Some((formula, scatter)) = fitted.formula.as_ref().zip(scatter) {
             covariance = formula.factor.sandwich(&scatter);
-            fitted.spread = Some(Spread {
+            // The smoothing of splines is chosen by their rows, which the rule for formulas
+            // ignores.
+            fitted.spread = (self.method != Method::Spline).then(|| Spread {
                 unit: formula.unit(&scatter),
                 dimension: formula.free.len() as f64,
-                bend: formula.bend(self.ridge_in_use() / atoms.effective_n),
+                bend: formula.bend(),
             });
+            let of_line = Method::Platt.parameter_names();
+            let names = if self.method == Method::Spline { of_line } else { self.method.parameter_names() };
             let held = (0..formula.theta.len()).filter(|place| !formula.free.contains(place));
-            notes.extend(held.map(|place| Note::HeldAtZero { parameter: self.method.parameter_names()[place] }));
+            notes.extend(held.map(|place| Note::HeldAtZero { parameter: names[place] }));
         }
-        self.note_scarcity(&atoms, &fitted, &mut notes);
-        let names = self.method.parameter_names();
+        notes.append(&mut fitted.notes);
+        self.note_scarcity(atoms, fitted, &mut notes);
+        let names = &self.method.parameter_names()[..fitted.map.parameters.len()];
         let place = |parameter: usize| fitted.formula.as_ref()?.free.iter().position(|&free| free == parameter);
         let entry = |i: usize, j: usize| place(i).zip(place(j)).map_or(0.0, |(i, j)| covariance.get(i, j));
+        // The parameters of a spline are its values at the knots, and not those of its basis.
+        let at_knots = fitted.map.spline.as_ref().zip(fitted.formula.as_ref()).map(|(spline, formula)| {
+            let n = formula.theta.len();
+            let rows: Vec<[f64; MOST]> = spline.knots.iter().map(|knot| formula.basis.features(*knot)).collect();
+            let along = |row: &[f64; MOST], j: usize| (0..n).map(|i| row[i] * entry(i, j)).sum::<f64>();
+            let pair = |a: usize, b: usize| (0..n).map(|j| along(&rows[a], j) * rows[b][j]).sum::<f64>();
+            let lower = (0..rows.len()).flat_map(|a| (0..=a).map(move |b| (a, b))).map(|(a, b)| pair(a, b)).collect();
+            Symmetric { n: rows.len(), lower }
+        });
+        let entry = |i: usize, j: usize| at_knots.as_ref().map_or_else(|| entry(i, j), |at_knots| at_knots.get(i, j));
+        let is_free = |i: usize| at_knots.is_some() || place(i).is_some();
         let parameter = |(i, name): (usize, &&'static str)| Parameter {
             name,
             value: fitted.map.parameters[i],
-            standard_error: place(i).map(|at| covariance.get(at, at).max(0.0).sqrt()),
+            standard_error: is_free(i).then(|| entry(i, i).max(0.0).sqrt()),
         };
         let identity = BinaryMap { clip: self.clip, ..BinaryMap::identity() };
-        let fit = Fit {
+        Fit {
             method: self.method,
             parameters: names.iter().enumerate().map(parameter).collect(),
             covariance: (0..names.len()).flat_map(|i| (0..names.len()).map(move |j| entry(i, j))).collect(),
-            log_loss_before: mean_loss(&identity, &atoms),
-            log_loss_after: mean_loss(&fitted.map, &atoms),
+            log_loss_before: mean_loss(&identity, atoms),
+            log_loss_after: mean_loss(&fitted.map, atoms),
             bound: fitted.formula.as_ref().map_or(FitBound::default(), |formula| formula.bound),
             ridge: self.ridge_in_use(),
             effective_parameters: fitted.effective_parameters,
             notes,
             n: atoms.n,
             effective_n: atoms.effective_n,
-            n_clipped: ordered.n_clipped,
-            input: view.report().clone(),
+            n_clipped: about.n_clipped,
+            input: about.input,
             map: fitted.map.clone(),
-        };
-        Ok((fit, fitted))
+        }
     }
 
     /// The map of pooled rows, whose features are given.
     pub(crate) fn fit_atoms(&self, design: &Design, atoms: &Atoms) -> Result<Fitted, Error> {
         let clip = self.clip;
+        let rule = "a method for a binary outcome";
+        Error::require(!self.method.is_of_classes(), "method", rule, format!("{:?}", self.method.name()))?;
         if self.method == Method::Identity {
             let map = BinaryMap { clip, ..BinaryMap::identity() };
-            return Ok(Fitted { map, formula: None, effective_parameters: 0.0, spread: None });
+            return Ok(Fitted { map, formula: None, effective_parameters: 0.0, spread: None, notes: Vec::new() });
         }
         atoms.check_outcomes()?;
-        let mixture =
-            self.mixture.unwrap_or(if self.method.is_table() { 1.0 / (atoms.effective_n + 1.0) } else { 0.0 });
-        if self.method.is_table() {
-            let (table, n_steps) = Table::fit(self.method, atoms, self.between);
-            let map = BinaryMap { method: self.method, parameters: Vec::new(), table: Some(table), mixture, clip };
-            return Ok(Fitted { map, formula: None, effective_parameters: n_steps as f64, spread: None });
+        let is_isotonic = matches!(self.method, Method::Isotonic | Method::CentredIsotonic);
+        let mixture = self.mixture.unwrap_or(if is_isotonic { 1.0 / (atoms.effective_n + 1.0) } else { 0.0 });
+        let mut map = BinaryMap { method: self.method, mixture, clip, ..BinaryMap::identity() };
+        let table = |map: BinaryMap, n_steps: usize, notes: Vec<Note>| {
+            Ok(Fitted { map, formula: None, effective_parameters: n_steps as f64, spread: None, notes })
+        };
+        match self.method {
+            Method::VennAbers => {
+                let venn_abers = VennAbers::fit(atoms)?;
+                let n_steps = venn_abers.n_steps();
+                map.venn_abers = Some(venn_abers);
+                table(map, n_steps, Vec::new())
+            }
+            Method::Bins => {
+                let Bins { table: of_bins, within } = Bins::fit(atoms, self.n_bins);
+                let n_steps = of_bins.at.len();
+                map.table = Some(of_bins);
+                let note = within.map(|distance| Note::BinsWithin { distance, level: bins::LEVEL });
+                table(map, n_steps, note.into_iter().collect())
+            }
+            Method::Isotonic | Method::CentredIsotonic => {
+                let (of_blocks, n_steps) = Table::fit(self.method, atoms, self.between);
+                map.table = Some(of_blocks);
+                table(map, n_steps, Vec::new())
+            }
+            Method::Spline => {
+                let ridge = self.ridge_in_use();
+                let SplineFit { formula, spline, notes } = SplineFit::new(design, atoms, ridge, self.smoothing)?;
+                map.parameters = spline.value.clone();
+                map.spline = Some(spline);
+                let effective_parameters = formula.effective_parameters();
+                Ok(Fitted { map, effective_parameters, formula: Some(formula), spread: None, notes })
+            }
+            _ => {
+                let formula = Fitter { method: self.method, ridge: self.ridge_in_use() }.fit(design, atoms)?;
+                map.parameters = formula.theta.clone();
+                let effective_parameters = formula.effective_parameters();
+                Ok(Fitted { map, effective_parameters, formula: Some(formula), spread: None, notes: Vec::new() })
+            }
         }
-        let formula = Fitter { method: self.method, ridge: self.ridge_in_use() }.fit(design, atoms)?;
-        let map = BinaryMap { method: self.method, parameters: formula.theta.clone(), table: None, mixture, clip };
-        Ok(Fitted { map, effective_parameters: formula.effective_parameters(), formula: Some(formula), spread: None })
     }
 
     fn note_scarcity(&self, atoms: &Atoms, fitted: &Fitted, notes: &mut Vec<Note>) {
@@ -232,6 +336,13 @@ impl Recalibrate {
     }
 }
 
+/// What a report says about the rows beside the fit.
+pub(crate) struct About {
+    pub(crate) notes: Vec<Note>,
+    pub(crate) n_clipped: u64,
+    pub(crate) input: InputReport,
+}
+
 /// A map with the fit that it comes from.
 #[derive(Debug, Clone)]
 pub(crate) struct Fitted {
@@ -241,6 +352,8 @@ pub(crate) struct Fitted {
     pub(crate) effective_parameters: f64,
     /// Of formulas: how uncertain the fit is.
     pub(crate) spread: Option<Spread>,
+    /// What the method itself has to say.
+    pub(crate) notes: Vec<Note>,
 }
 
 /// What the interval of the gain needs to know about a formula.
@@ -273,8 +386,8 @@ fn clustered_scatter(
     let d = formula.free.len();
     let mut gradients = vec![0.0; n_rows * d];
     for row in &ordered.rows {
-        let features = super::linear::features(formula.method, row.h());
-        let (p, complement) = super::formula::both(super::linear::predictor(formula.method, row.h(), &formula.theta));
+        let features = formula.basis.features(row.h());
+        let (p, complement) = super::formula::both(formula.basis.predictor(row.h(), &formula.theta));
         let residual = row.weight() / total * if row.outcome() { -complement } else { p };
         for (i, &place) in formula.free.iter().enumerate() {
             gradients[row.index as usize * d + i] = residual * features[place];

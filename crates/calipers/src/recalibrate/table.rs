@@ -20,12 +20,14 @@ pub enum Between {
 names! { Between, "between"; Line = "line", Step = "step" }
 
 /// Values at ascending logits; constant beyond the first and the last.
+///
+/// Isotonic maps and bins are tables.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Table {
     /// Logits, strictly ascending.
     pub at: Vec<f64>,
-    /// Probabilities there, not falling.
+    /// Probabilities there; they do not fall, unless they are those of bins.
     pub value: Vec<f64>,
     /// What is between them.
     pub between: Between,
@@ -44,7 +46,7 @@ impl Table {
                 let share = (h - left) / (right - left);
                 // Of the two ends: never beyond them by rounding.
                 let next = self.value[above];
-                (value + share * (next - value)).clamp(value, next)
+                (value + share * (next - value)).clamp(value.min(next), value.max(next))
             }
             _ => value,
         }

@@ -155,7 +155,7 @@ fn what_has_no_temperature_is_rejected() {
     assert_eq!(wrong, expected);
     let predictions = Input::logits(&[2.0, 0.0, 1.0], &[1]).classes(3).check().unwrap();
     let other = Recalibrate::new(Method::Beta).fit_classes(&predictions).unwrap_err().to_string();
-    assert_eq!(other, "method must be \"identity\" or \"temperature\" for rows of classes, got \"beta\"");
+    assert_eq!(other, "method must be for rows of classes, or one_vs_rest must be set, got \"beta\"");
     let predictions = Input::logits(&[2.0, 0.0, 1.0], &[1, 0, 0]).check().unwrap();
     let column = temperature().fit_classes(&predictions).unwrap_err().to_string();
     assert_eq!(column, "recalibration must be of rows of classes, got a plain column of scores");

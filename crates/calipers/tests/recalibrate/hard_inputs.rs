@@ -11,8 +11,17 @@ fn error(options: Recalibrate, logits: &[f64], labels: &[u8]) -> String {
     fit(&options, logits, labels).expect_err("an error").to_string()
 }
 
-const FITTED: [Method; 6] =
-    [Method::Shift, Method::Temperature, Method::Platt, Method::Beta, Method::Isotonic, Method::CentredIsotonic];
+const FITTED: [Method; 9] = [
+    Method::Shift,
+    Method::Temperature,
+    Method::Platt,
+    Method::Beta,
+    Method::Spline,
+    Method::Isotonic,
+    Method::CentredIsotonic,
+    Method::VennAbers,
+    Method::Bins,
+];
 
 #[test]
 fn one_outcome_is_rejected() {
@@ -132,6 +141,7 @@ fn logits_of_a_million_are_fitted() {
         (Method::Platt, 2.0),
         (Method::Beta, 0.0),
         (Method::Beta, 2.0),
+        (Method::Spline, 2.0),
     ] {
         let found = fit(&Recalibrate::new(method).ridge(ridge), &logits, &labels).unwrap();
         assert!(found.log_loss_before > 1e5, "{}", found.log_loss_before);

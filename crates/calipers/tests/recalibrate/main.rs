@@ -1,5 +1,7 @@
 //! Recalibration: golden values, a slow solver of its own, hard inputs and the verdict.
 
+mod bins;
+mod choice;
 mod classes;
 mod fixtures;
 mod golden;
@@ -7,4 +9,9 @@ mod hard_inputs;
 mod json;
 mod oracle;
 mod properties;
+mod scalings;
+mod sketches;
+mod spline;
+mod temperature_sketch;
+mod venn_abers;
 mod verdict;

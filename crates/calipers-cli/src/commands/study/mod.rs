@@ -1,12 +1,13 @@
 //! `calipers study`: the paper's experiments, and calipers' own, as pages with charts and tables.
 
 mod groups;
+mod parts;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use calipers_studies::images::{self, Group, Model};
-use calipers_studies::{Agreement, Finding, Page, STUDIES, Setting, Study};
+use calipers_studies::{Agreement, Finding, Page, STUDIES, Setting, Study, recalibration};
 use clap::{ArgMatches, Args};
 use serde_json::{Value, json};
 
@@ -57,12 +58,15 @@ pub(crate) struct StudyArgs {
     output: OutputArgs,
 }
 
-const FILES: &str = "For images: predictions of one model, and the group that it belongs to, such as a data set [default group: models]. Patterns such as cifar10='runs/*.npz' are expanded";
+const FILES: &str = "For images: predictions of one model, and the group that it belongs to, such as a data set [default group: models]. Patterns such as cifar10='runs/*.npz' are expanded. For recalibration: a folder with files NAME_val and NAME_test of each model";
 
 /// Name and description of every study, with the arguments that it takes.
 fn studies() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let plain = STUDIES.iter().map(|study| (study.name, study.about, ""));
-    plain.chain([(images::NAME, images::ABOUT, " GROUP=FILE...")])
+    plain.chain([
+        (images::NAME, images::ABOUT, " GROUP=FILE..."),
+        (recalibration::NAME, recalibration::ABOUT, " [FOLDER]"),
+    ])
 }
 
 fn after_help() -> String {
@@ -79,7 +83,7 @@ pub(crate) fn run(args: &StudyArgs, matches: &ArgMatches, screen: &Screen) -> Re
         Some(name) => name,
     };
     let study = Study::named(name);
-    if study.is_none() && name != images::NAME {
+    if study.is_none() && name != images::NAME && name != recalibration::NAME {
         let names: Vec<&str> = studies().map(|(name, _, _)| name).collect();
         bail!("no study is called {name}: there are {}", names.join(", "));
     }
@@ -92,7 +96,14 @@ pub(crate) fn run(args: &StudyArgs, matches: &ArgMatches, screen: &Screen) -> Re
             let folder = output_folder(out, name, &[])?;
             finish(&study.run(&setting)?, &folder, &[], args)
         }
-        None => images(args, out, &setting),
+        None if name == images::NAME => images(args, out, &setting),
+        None => {
+            args.output.start_threads()?;
+            let inputs = parts::files(&args.input)?;
+            let folder = output_folder(out, name, &inputs)?;
+            let mut reader = WHOLE_FILES.reader(&args.input, None)?;
+            finish(&parts::run(&inputs, &mut reader, &setting)?, &folder, &inputs, args)
+        }
     }
 }
 

@@ -91,6 +91,31 @@ impl Projection {
     }
 }
 
+/// Some of the columns of a batch, and all of them.
+pub(crate) type WholeRows<'a> = Box<dyn Iterator<Item = Result<(Part, RecordBatch)>> + 'a>;
+
+/// The rows of batches that have all columns, up to the limit.
+pub(crate) fn whole_rows<'a>(
+    mut batches: impl FnMut() -> Result<Option<RecordBatch>> + 'a,
+    projection: Projection,
+    limit: u64,
+) -> WholeRows<'a> {
+    let mut first_row = 0;
+    Box::new(std::iter::from_fn(move || {
+        if first_row >= limit {
+            return None;
+        }
+        let batch = match batches().transpose()? {
+            Ok(batch) => within(batch, first_row, limit),
+            Err(error) => return Some(Err(error)),
+        };
+        let wanted = batch.project(projection.places()).map_err(anyhow::Error::from);
+        let part = wanted.and_then(|wanted| projection.part(&wanted, first_row));
+        first_row += batch.num_rows() as u64;
+        Some(part.map(|part| (part, batch)))
+    }))
+}
+
 fn check_type(field: &Field, role: Role) -> Result<(), Error> {
     let items = match field.data_type() {
         DataType::List(items) | DataType::LargeList(items) | DataType::FixedSizeList(items, _)
@@ -169,10 +194,10 @@ impl Wanted {
 }
 
 /// Where lists begin and end.
-type Bounds = Vec<(usize, usize)>;
+pub(crate) type Bounds = Vec<(usize, usize)>;
 
 /// The values of an array of lists, and where each list begins and ends among them.
-fn items(array: &dyn Array) -> Option<(&dyn Array, Bounds)> {
+pub(crate) fn items(array: &dyn Array) -> Option<(&dyn Array, Bounds)> {
     if let Some(lists) = array.as_list_opt::<i32>() {
         Some((lists.values(), bounds(lists.value_offsets())))
     } else if let Some(lists) = array.as_list_opt::<i64>() {
@@ -190,7 +215,7 @@ fn bounds<O: OffsetSizeTrait>(offsets: &[O]) -> Bounds {
 
 /// The values of an array of a plain type, nulls as whatever stands in their place; `None` for a
 /// type that the role cannot have.
-pub(super) fn plain_values(array: &dyn Array, role: Role) -> Option<Values> {
+pub(crate) fn plain_values(array: &dyn Array, role: Role) -> Option<Values> {
     let values = match array.data_type() {
         DataType::Boolean => Values::Bool(array.as_boolean().values().iter().collect()),
         DataType::Int8 => primitive::<Int8Type>(array),

@@ -19,6 +19,10 @@ pub(crate) enum Role {
     Classes,
     /// What tells groups of rows apart.
     Groups,
+    /// Nothing: it is written again as it is; `as_text` as text, where the format has text.
+    Kept {
+        as_text: bool,
+    },
 }
 
 impl Role {
@@ -39,6 +43,7 @@ impl Role {
             Role::Weights => "weights",
             Role::Labels { .. } | Role::Classes => "labels",
             Role::Groups => "groups",
+            Role::Kept { .. } => "values",
         }
     }
 

@@ -54,6 +54,21 @@ impl IpcTable {
         open(&self.path, |file| FileReader::try_new(file, Some(places.to_vec())))
     }
 
+    /// All batches in order.
+    fn reader(&self, places: &[usize]) -> Result<Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>> {
+        Ok(match self.is_stream {
+            true => Box::new(self.stream_reader(places)?),
+            false => Box::new(self.file_reader(places)?),
+        })
+    }
+
+    fn projection(&self, wanted: &[(usize, Role)]) -> Result<Projection> {
+        Projection::new(&self.schema, wanted, |place| {
+            let mut reader = self.reader(&[place])?;
+            Ok(Box::new(std::iter::from_fn(move || next(&mut *reader).transpose())))
+        })
+    }
+
     fn stream_reader(&self, places: &[usize]) -> Result<StreamReader<BufReader<File>>> {
         open(&self.path, |file| StreamReader::try_new(file, Some(places.to_vec())))
     }
@@ -80,14 +95,14 @@ impl Table for IpcTable {
         Some(arrow::type_name(self.schema.field(place).data_type()))
     }
 
+    fn whole_rows<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Option<arrow::WholeRows<'a>>> {
+        let projection = self.projection(wanted)?;
+        let mut reader = self.reader(&(0..self.names.len()).collect::<Vec<_>>())?;
+        Ok(Some(arrow::whole_rows(move || next(&mut *reader), projection, limit)))
+    }
+
     fn stream<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
-        let projection = Projection::new(&self.schema, wanted, |place| {
-            let mut reader: Box<dyn Iterator<Item = _>> = match self.is_stream {
-                true => Box::new(self.stream_reader(&[place])?),
-                false => Box::new(self.file_reader(&[place])?),
-            };
-            Ok(Box::new(std::iter::from_fn(move || next(&mut *reader).transpose())))
-        })?;
+        let projection = self.projection(wanted)?;
         let batches = match self.is_stream {
             true => Batches::InTurn(Box::new(Mutex::new((0, self.stream_reader(projection.places())?)))),
             false => Batches::AnyOrder(AtomicUsize::new(0)),

@@ -1,7 +1,7 @@
 //! Files -> columns. Each format is a [`Table`]: names first, then only the columns that are
 //! wanted, part by part.
 
-mod arrow;
+pub(crate) mod arrow;
 mod column;
 mod compression;
 mod csv;
@@ -25,7 +25,9 @@ pub(crate) use csv::dialect::{Dialect, with_point};
 pub(crate) use folder::FolderTable;
 pub(crate) use format::{Format, N_FIRST_BYTES};
 pub(crate) use numpy::NpyFiles;
-pub(crate) use parts::{Collected, Extent, Failure, PART_ROWS, Part, Parts, ReadAgain, Stream, collect, for_each};
+pub(crate) use parts::{
+    Collected, Extent, Failure, PART_ROWS, Part, Parts, ReadAgain, Stream, collect, for_each, in_order,
+};
 pub(crate) use place::{AtPlace, Numbering, Place, located};
 
 use std::cell::Cell;
@@ -53,6 +55,12 @@ pub(crate) trait Table: Send + Sync {
 
     /// The first rows of some columns, by their place among the names: as many as the limit.
     fn stream<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>>;
+
+    /// The wanted columns beside all columns as Arrow has them, in the order of the file, for a
+    /// format whose columns may have types that [`Column`] does not.
+    fn whole_rows<'a>(&'a self, _wanted: &[(usize, Role)], _limit: u64) -> Result<Option<arrow::WholeRows<'a>>> {
+        Ok(None)
+    }
 
     /// Where a row is, as people find it.
     fn place(&self, row: u64) -> String {

@@ -128,6 +128,7 @@ impl Arrays {
                 role if role.may_have_classes() => ("labels", n_labels, array.n_rows()),
                 Role::Weights => ("weights", array.n_rows(), n_labels),
                 Role::Groups => ("groups", array.n_rows(), n_labels),
+                Role::Kept { .. } => ("arrays", array.n_rows(), n_labels),
                 _ => ("predicted classes", array.n_rows(), n_labels),
             };
             if got != expected {

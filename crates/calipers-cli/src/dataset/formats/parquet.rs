@@ -33,6 +33,19 @@ impl ParquetTable {
         self.metadata.schema()
     }
 
+    fn row_groups(&self) -> Vec<usize> {
+        (0..self.metadata.metadata().num_row_groups()).collect()
+    }
+
+    fn projection(&self, wanted: &[(usize, Role)]) -> Result<Projection> {
+        Projection::new(self.schema(), wanted, |place| {
+            let mut batches = guarded(FORMAT, || self.batches(self.row_groups(), &[place]))?;
+            Ok(Box::new(std::iter::from_fn(move || {
+                guarded(FORMAT, || batches.next().transpose().map_err(failed)).transpose()
+            })))
+        })
+    }
+
     /// The batches of some row groups; each reader has a file of its own, since it moves in it.
     fn batches(&self, row_groups: Vec<usize>, places: &[usize]) -> Result<ParquetRecordBatchReader> {
         let file = open_file(&self.path)?;
@@ -56,16 +69,18 @@ impl Table for ParquetTable {
         Some(arrow::type_name(self.schema().field(place).data_type()))
     }
 
+    fn whole_rows<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Option<arrow::WholeRows<'a>>> {
+        let projection = self.projection(wanted)?;
+        let places: Vec<usize> = (0..self.names.len()).collect();
+        let mut batches = guarded(FORMAT, || self.batches(self.row_groups(), &places))?;
+        let next = move || guarded(FORMAT, || batches.next().transpose().map_err(failed));
+        Ok(Some(arrow::whole_rows(next, projection, limit)))
+    }
+
     fn stream<'a>(&'a self, wanted: &[(usize, Role)], limit: u64) -> Result<Box<dyn Stream + 'a>> {
         let row_groups = self.metadata.metadata().row_groups().iter();
         let first_rows = arrow::first_rows(row_groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(0)));
-        let all = || (0..first_rows.len() - 1).collect();
-        let projection = Projection::new(self.schema(), wanted, |place| {
-            let mut batches = guarded(FORMAT, || self.batches(all(), &[place]))?;
-            Ok(Box::new(std::iter::from_fn(move || {
-                guarded(FORMAT, || batches.next().transpose().map_err(failed)).transpose()
-            })))
-        })?;
+        let projection = self.projection(wanted)?;
         Ok(Box::new(RowGroups { table: self, projection, first_rows, limit, next: AtomicUsize::new(0) }))
     }
 }

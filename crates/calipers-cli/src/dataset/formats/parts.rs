@@ -125,6 +125,25 @@ pub(crate) fn collect(
     })
 }
 
+/// Hands all parts up to the limit to `take`, one after another in the order of the file.
+pub(crate) fn in_order<S>(
+    table: &dyn Table,
+    wanted: &[(usize, Role)],
+    limit: u64,
+    mut start: impl FnMut(Extent) -> Result<S>,
+    mut take: impl FnMut(&mut S, Part) -> Result<()>,
+) -> Result<S> {
+    until_it_fits(|| {
+        let stream = table.stream(wanted, limit)?;
+        let mut state = start(stream.extent())?;
+        for part in stream.parts() {
+            take(&mut state, part.map_err(|failure| failure.error)?)?;
+        }
+        stream.finish()?;
+        Ok(state)
+    })
+}
+
 /// Hands all parts up to the limit to `take`, on all threads, or on the one of them that calls it;
 /// `start` makes what a reading of the file begins with, `state` of which all threads share.
 pub(crate) fn for_each<S: Sync>(

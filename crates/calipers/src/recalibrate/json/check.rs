@@ -66,12 +66,13 @@ impl Values {
         let inputs: Vec<Entry> = match map {
             Map::Binary(binary) => {
                 let mut logits = LOGITS.to_vec();
-                if let Some(table) = &binary.table {
-                    // A knot, what is between two in the middle, and what is on both sides of all.
-                    let middle = table.at.len() / 2;
-                    let near = [table.at.first(), table.at.get(middle), table.at.last()];
-                    logits.extend(near.into_iter().flatten());
-                    logits.extend(table.at.get(middle + 1).map(|next| 0.5 * (next + table.at[middle])));
+                let table = binary.table.as_ref().map(|table| &table.at);
+                let table = table.or(binary.venn_abers.as_ref().map(|venn_abers| &venn_abers.at));
+                if let Some(at) = table.or(binary.spline.as_ref().map(|spline| &spline.knots)) {
+                    // Three knots, and what is between two in the middle.
+                    let middle = at.len() / 2;
+                    logits.extend([at.first(), at.get(middle), at.last()].into_iter().flatten());
+                    logits.extend(at.get(middle + 1).map(|next| 0.5 * (next + at[middle])));
                 }
                 logits.into_iter().map(Entry::One).collect()
             }

@@ -17,10 +17,11 @@ use object::{Object, error};
 pub use records::{FitRecord, GainRecord};
 use text::{Json, Text};
 
-use super::classes::ClassMap;
+use super::class_map::ClassMap;
 use super::map::BinaryMap;
 use super::method::Method;
 use crate::Error;
+use crate::data::Form;
 
 /// What `what` is in every file.
 const WHAT: &str = "calibrator";
@@ -95,6 +96,35 @@ impl Map {
         match self {
             Map::Binary(map) => map.mixture,
             Map::Classes(map) => map.mixture,
+        }
+    }
+
+    /// The recalibrated probabilities of one row of raw scores or, by `form`, of probabilities: one
+    /// for each class, or that of outcome 1 where the row has one score. `None` if the map is of
+    /// another number of classes.
+    pub fn apply_row(&self, scores: &[f64], form: Form) -> Option<Vec<f64>> {
+        match (self, scores) {
+            (Map::Binary(map), [score]) => Some(vec![match form {
+                Form::Probabilities => map.apply_probability(*score),
+                Form::Logits => map.apply(*score),
+            }]),
+            (Map::Binary(map), [negative, positive]) => {
+                let logit = match form {
+                    Form::Probabilities => map.logit_of(*positive),
+                    Form::Logits => positive - negative,
+                };
+                let (p, complement) = map.both(logit);
+                Some(vec![complement, p])
+            }
+            (Map::Classes(map), [score]) if map.n_classes == 2 => {
+                let pair = match form {
+                    Form::Probabilities => [1.0 - score, *score],
+                    Form::Logits => [0.0, *score],
+                };
+                Some(vec![map.apply(&pair, form)[1]])
+            }
+            (Map::Classes(map), scores) => (map.n_classes == scores.len()).then(|| map.apply(scores, form)),
+            _ => None,
         }
     }
 

@@ -104,6 +104,18 @@ impl<'a> Object<'a> {
         Ok(Object { place: format!("{}{key}.", self.place), entries, read: RefCell::default() })
     }
 
+    /// A list of objects.
+    pub(super) fn objects(&self, key: &str) -> Result<Vec<Object<'a>>, Error> {
+        let value = self.require(key)?;
+        let items = value.as_array().ok_or_else(|| self.wrong(key, "a list of objects", value))?;
+        let item = |(index, item): (usize, &'a Value)| {
+            let key = format!("{key}[{index}]");
+            let entries = item.as_object().ok_or_else(|| self.wrong(&key, "an object", item))?;
+            Ok(Object { place: format!("{}{key}.", self.place), entries, read: RefCell::default() })
+        };
+        items.iter().enumerate().map(item).collect()
+    }
+
     /// An object, if the key is there.
     pub(super) fn maybe_object(&self, key: &str) -> Result<Option<Object<'a>>, Error> {
         if self.get(key).is_none() { Ok(None) } else { self.object(key).map(Some) }

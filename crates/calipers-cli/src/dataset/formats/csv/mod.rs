@@ -84,7 +84,8 @@ impl TextFormat for Csv {
                 let cell = std::str::from_utf8(cells[place])
                     .map_err(|_| anyhow!("column {} in line {line} is not UTF-8", names[place]))?;
                 let role = stream.wanted[index].1;
-                let number = if role == Role::Groups { cell.into() } else { self.dialect.number(cell) };
+                let is_text = matches!(role, Role::Groups | Role::Kept { as_text: true });
+                let number = if is_text { cell.into() } else { self.dialect.number(cell) };
                 let cell = match self.dialect.is_of_other(cell) && role.is_numeric() {
                     true => Cell::Text(cell),
                     false => Cell::untyped(&number),

@@ -139,6 +139,8 @@ impl<'a> Cell<'a> {
             Cell::Truth(_) => TRUTHS,
             Cell::Text(_) => TEXTS,
             Cell::Untyped(text) if role != Role::Classes && truth(text).is_some() => TRUTHS,
+            // A number of a house or of an account, whose zeros would be lost.
+            Cell::Untyped(text) if matches!(role, Role::Kept { .. }) && begins_with_zeros(text) => TEXTS,
             Cell::Untyped(text) | Cell::Number(text) if integer(text).is_some() => INTEGERS,
             Cell::Untyped(text) | Cell::Number(text) if number(text).is_some() => OTHER_NUMBERS,
             Cell::Untyped(_) | Cell::Number(_) => TEXTS,
@@ -235,7 +237,7 @@ impl Cells {
         content: &Content,
     ) -> Result<Result<Column, Error>> {
         let values = match self.role {
-            Role::Groups => Ok(self.texts.into_values()),
+            Role::Groups | Role::Kept { as_text: true } => Ok(self.texts.into_values()),
             role if role.is_numeric() => Ok(self.numbers.into()),
             _ => {
                 content.learn(self.content);
@@ -285,6 +287,11 @@ impl Cells {
 fn truth(cell: &str) -> Option<bool> {
     let is = |word: &str| cell.eq_ignore_ascii_case(word);
     if is("true") { Some(true) } else { is("false").then_some(false) }
+}
+
+fn begins_with_zeros(cell: &str) -> bool {
+    let mut bytes = cell.bytes();
+    bytes.next() == Some(b'0') && bytes.next().is_some_and(|byte| byte.is_ascii_digit())
 }
 
 /// An empty cell is missing, and any number will do in its place.

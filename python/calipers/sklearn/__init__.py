@@ -1,8 +1,10 @@
-"""Scorers for scikit-learn's model selection, and cross-validated predictions of an estimator.
+"""Scorers for scikit-learn's model selection, cross-validated predictions, and recalibration.
 
     scorer("ls_ece"), ls_ece_scorer, ...   for cross_val_score, cross_validate and GridSearchCV
     predictions(estimator, X, y, cv=5)     each row predicted by a model that has not seen it
     assess(estimator, X, y, cv=5)          `calipers.assess` of these
+    RecalibratedClassifier(estimator)      a classifier with a map that was fitted to these
+    RecalibrationTransformer()             a map whose X are probabilities
 
 Needs scikit-learn, which ``import calipers`` does not.
 """
@@ -25,8 +27,9 @@ from calipers._estimators import CrossValidation, Scored, scored
 from calipers._measures import LISTED, named
 from calipers._predictions import Predictions, Rows, split
 from calipers._row_options import AssessOptions, RowOptions, Unpack
+from calipers.sklearn._recalibrated import RecalibratedClassifier, RecalibrationTransformer
 
-__all__ = ["Scorer", "assess", "predictions", "scorer"]
+__all__ = ["RecalibratedClassifier", "RecalibrationTransformer", "Scorer", "assess", "predictions", "scorer"]
 
 _SCORER = "_scorer"
 

@@ -1,0 +1,232 @@
+//! `calipers recalibrate check`: a gate for CI. Does a map still help, and is nothing left to fix?
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use calipers::recalibrate::{CrossFit, Map, Method, Recalibrate, Verdict};
+use calipers::{Compare, Comparison, InputReport, LogLoss, Sample};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::map_file;
+use super::model::{self, Model, recalibrated};
+use super::table::{self, Ends};
+use crate::args::significance::ResampleArgs;
+use crate::args::{InputArgs, OutputArgs};
+use crate::dataset::batch::{Batch, kept_rows};
+use crate::render::grid::Grid;
+use crate::render::screen::{Screen, Tone};
+use crate::render::{json, left_out, number};
+use crate::{Printed, Status, progress};
+
+/// Fail if a map makes predictions worse, or if a new map would improve on it: a gate for CI
+///
+/// Use it on new rows with outcomes, which the map was not fitted to. The check fails if log-loss
+/// with the map is larger than without, or if recalibrating the recalibrated probabilities helps:
+/// then the model or the data have changed, and the map must be fitted again. It passes if the map
+/// helps. If no difference is seen, it is undecided: that is a warning, or a failure with --strict.
+#[derive(Debug, Args)]
+#[command(mut_arg("by", |by| by.hide(true)), after_help = include_str!("../help/recalibrate_check.txt"))]
+pub(super) struct CheckArgs {
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// The map that `calipers recalibrate fit` wrote
+    #[arg(long, value_name = "FILE", help_heading = "Gate")]
+    map: PathBuf,
+
+    /// Fail what is undecided, too
+    #[arg(long, help_heading = "Gate")]
+    strict: bool,
+
+    /// The fewest valid rows
+    #[arg(long, value_name = "N", default_value = "1", help_heading = "Gate")]
+    min_rows: u64,
+
+    #[command(flatten)]
+    resample: ResampleArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// What a map does on rows that it was not fitted to.
+pub(super) struct HeldOut {
+    pub(super) method: Method,
+    pub(super) input: InputReport,
+    comparison: Comparison,
+}
+
+impl HeldOut {
+    pub(super) fn measure(model: &Model, map: &Map, resample: &ResampleArgs) -> Result<Self> {
+        let batch = &model.dataset.content;
+        let after = recalibrated_rows(batch, map)?;
+        let (before, after) = (batch.predictions(0)?, after.predictions(0)?);
+        let clusters = batch.cluster_numbers(&before)?;
+        let measure = LogLoss::new().clip(map.clip());
+        let compare = Compare::new(&measure).level(resample.level).n_resamples(resample.n_resamples);
+        let compare = compare.random_state(resample.random_state.random_state);
+        let compare = clusters.as_ref().map_or(compare, |clusters| compare.clusters(clusters));
+        let input = before.report().clone();
+        let comparison = if model::is_of_classes(batch, &before)? {
+            compare.run(&[("before", Sample::all_classes(&before)), ("after", Sample::all_classes(&after))])?
+        } else {
+            let (before, after) = (batch.view(&before)?, batch.view(&after)?);
+            compare.run(&[("before", Sample::from(&before)), ("after", Sample::from(&after))])?
+        };
+        Ok(HeldOut { method: map.method(), input, comparison })
+    }
+
+    fn log_loss(&self, place: usize) -> f64 {
+        self.comparison.models[place].1.estimate.value
+    }
+
+    fn n(&self) -> u64 {
+        self.comparison.models[0].1.estimate.n
+    }
+
+    /// Log-loss before less that after, with its interval.
+    fn gain(&self) -> (f64, Ends, f64) {
+        let pair = &self.comparison.pairs[0];
+        (
+            pair.difference,
+            Ends { lower: pair.interval.lower, upper: pair.interval.upper, level: self.comparison.level },
+            pair.p_value,
+        )
+    }
+
+    pub(super) fn verdict(&self) -> Verdict {
+        let (_, interval, _) = self.gain();
+        match () {
+            () if interval.lower > 0.0 => Verdict::Helps,
+            () if interval.upper < 0.0 => Verdict::Hurts,
+            () => Verdict::NoDifference,
+        }
+    }
+
+    pub(super) fn sentence(&self) -> String {
+        let (gain, interval, _) = self.gain();
+        let what = match self.verdict() {
+            Verdict::Helps => "The map helps on these rows",
+            Verdict::Hurts => "The map hurts on these rows",
+            _ => "There is no evidence that the map helps or hurts on these rows",
+        };
+        let decimals = table::decimals(&interval);
+        format!(
+            "{what}: log-loss goes from {:.decimals$} to {:.decimals$}, a gain of {}, {} % interval {}.",
+            self.log_loss(0),
+            self.log_loss(1),
+            table::gain(gain, &interval),
+            100.0 * interval.level,
+            table::interval(&interval)
+        )
+    }
+
+    pub(super) fn grid(&self) -> Grid {
+        let (gain, interval, p_value) = self.gain();
+        let decimals = table::decimals(&interval);
+        let mut grid = Grid::default();
+        grid.names("method", [self.method.name()]);
+        grid.numbers("rows", [number::count(self.n())]);
+        grid.numbers("before", [format!("{:.decimals$}", self.log_loss(0))]);
+        grid.beside("after", [format!("{:.decimals$}", self.log_loss(1))]);
+        grid.numbers("gain", [table::gain(gain, &interval)]);
+        grid.beside("interval", [table::interval(&interval)]);
+        grid.numbers("p", [number::p_value(p_value)]);
+        grid
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let (gain, interval, p_value) = self.gain();
+        json!({
+            "method": self.method.name(),
+            "n": self.n(),
+            "log_loss_before": self.log_loss(0),
+            "log_loss_after": self.log_loss(1),
+            "gain": gain,
+            "interval": { "lower": interval.lower, "upper": interval.upper, "level": interval.level },
+            "p_value": p_value,
+            "verdict": self.verdict().name(),
+            "sentence": self.sentence(),
+        })
+    }
+}
+
+/// The rows with recalibrated probabilities.
+fn recalibrated_rows(batch: &Batch, map: &Map) -> Result<Batch> {
+    let scores = &batch.scores[0];
+    model::check_fits(map, scores.n_classes)?;
+    let mut is_valid = vec![false; scores.n_rows()];
+    kept_rows(&batch.predictions(0)?).into_iter().for_each(|row| is_valid[row] = true);
+    Ok(batch.with_probabilities(0, recalibrated(map, scores, batch.form(0), &is_valid)?))
+}
+
+pub(super) fn run(args: &CheckArgs, screen: &Screen) -> Result<Printed> {
+    args.resample.check()?;
+    args.output.start_threads()?;
+    let file = map_file::read(&args.map)?;
+    let model = Model::open(&args.input, args.resample.cluster.as_deref(), "recalibrate check")?;
+    let waiting = progress::waiting();
+    let held_out = HeldOut::measure(&model, &file.map, &args.resample).with_context(|| model.file.shown())?;
+    let again = refitted(&model, &file.map, &args.resample).with_context(|| model.file.shown())?;
+    drop(waiting);
+    let needs_refit = again.as_ref().is_some_and(|again| again.verdict == Verdict::Helps);
+    let verdict = match held_out.verdict() {
+        _ if held_out.n() < args.min_rows => "not_measured",
+        Verdict::Hurts => "failed",
+        _ if needs_refit => "failed",
+        Verdict::Helps => "passed",
+        _ => "undecided",
+    };
+    let further = again.as_ref().map_or(String::new(), |again| match needs_refit {
+        true => format!(
+            " Fit the map again: recalibrating once more gains {} ({}).",
+            table::gain(again.gain, &again.interval),
+            table::interval(&again.interval)
+        ),
+        false => " There is no evidence that recalibrating once more would help.".to_owned(),
+    });
+    let sentence = match verdict {
+        "not_measured" => format!("not measured: {} valid rows, at least {} are needed", held_out.n(), args.min_rows),
+        verdict => format!("{verdict}: {}{further}", held_out.sentence()),
+    };
+    let status = match verdict {
+        "failed" => Status::TooHigh,
+        "undecided" if args.strict => Status::TooHigh,
+        "not_measured" => Status::NotMeasured,
+        _ => Status::Fine,
+    };
+    let undecided = "the check is undecided; more rows would decide it, --strict makes this a failure".to_owned();
+    let warning = (verdict == "undecided" && !args.strict).then_some(undecided);
+    let text = match args.output.json {
+        true => json::document([
+            ("verdict", verdict.into()),
+            ("sentence", sentence.into()),
+            ("strict", args.strict.into()),
+            ("min_rows", args.min_rows.into()),
+            ("file", model.file.name.display().to_string().into()),
+            ("map", args.map.display().to_string().into()),
+            ("fingerprint", file.map.fingerprint().into()),
+            ("result", held_out.to_json()),
+            ("once_more", again.as_ref().map_or(Value::Null, table::to_json)),
+            ("input", json::input(&held_out.input)),
+        ]),
+        false => {
+            let tone = if status == Status::Fine { Tone::Plain } else { Tone::Warning };
+            let text = screen.paint(&screen.prose(&format!("{sentence}\n")), tone);
+            let left_out = left_out::sentences(std::iter::once(("", &held_out.input)));
+            text + &left_out::painted(&left_out, screen) + "\n" + &held_out.grid().draw(screen)
+        }
+    };
+    Ok(Printed { text, warning, status })
+}
+
+/// What a further map on top of this one would gain; `None` if it has no fit.
+fn refitted(model: &Model, map: &Map, resample: &ResampleArgs) -> Result<Option<model::Found>> {
+    let after = recalibrated_rows(&model.dataset.content, map)?;
+    let predictions = after.predictions(0)?;
+    let method = if predictions.n_classes() > 2 { Method::Temperature } else { Method::Beta };
+    let cross_fit = CrossFit::new(Recalibrate::new(method)).level(resample.level).n_resamples(resample.n_resamples);
+    let cross_fit = cross_fit.random_state(resample.random_state.random_state);
+    Ok(model::cross_fit(&after, &predictions, &cross_fit).ok())
+}

@@ -1,0 +1,129 @@
+//! `calipers recalibrate compare`: what several methods would gain.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use calipers::recalibrate::{Map, Method};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::method::{MapArgs, Requested, requested};
+use super::model::{self, Found, Model};
+use super::{check, map_file, table};
+use crate::args::significance::ResampleArgs;
+use crate::args::{InputArgs, OutputArgs};
+use crate::progress;
+use crate::render::screen::Screen;
+use crate::render::{json, left_out};
+
+/// Compare methods of recalibration, or measure a map on rows that it was not fitted to
+///
+/// Use it before you fit a map: is there anything to fix, and which method gains most on new rows?
+/// Log-loss and gain are out of fold: each row is mapped by a fit to other rows. A calibrated model
+/// has nothing to gain, and the verdict says so. With --map, the rows are new ones, and the map
+/// stays as it is.
+#[derive(Debug, Args)]
+#[command(mut_arg("by", |by| by.hide(true)), after_help = include_str!("../help/recalibrate_compare.txt"))]
+pub(super) struct CompareArgs {
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// A family of maps; repeat it for further ones [default: all that suit the rows]
+    #[arg(long, value_name = "NAME", value_parser = requested(), help_heading = "Map", conflicts_with = "with_map")]
+    method: Vec<Requested>,
+
+    /// A map that `calipers recalibrate fit` wrote, which is measured on these rows
+    #[arg(long = "map", id = "with_map", value_name = "FILE", help_heading = "Map")]
+    with_map: Option<PathBuf>,
+
+    #[command(flatten)]
+    map: MapArgs,
+
+    #[command(flatten)]
+    resample: ResampleArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// The methods that are compared unless some are named.
+fn methods(n_classes: usize) -> Vec<Method> {
+    let of_classes =
+        |method: &Method| matches!(method, Method::Identity | Method::Temperature) || method.is_of_classes();
+    Method::ALL
+        .into_iter()
+        .filter(|method| if n_classes > 2 { of_classes(method) } else { !method.is_of_classes() })
+        .collect()
+}
+
+pub(super) fn run(args: &CompareArgs, screen: &Screen) -> Result<String> {
+    args.resample.check()?;
+    args.output.start_threads()?;
+    let map = args.with_map.as_deref().map(map_file::read).transpose()?;
+    let model = Model::open(&args.input, args.resample.cluster.as_deref(), "recalibrate compare")?;
+    let predictions = model.predictions()?;
+    if let Some(file) = map {
+        return on_new_rows(args, &model, &file.map, screen);
+    }
+    let named: Vec<Requested> = match &args.method[..] {
+        [] => methods(predictions.n_classes()).into_iter().map(Requested::Named).collect(),
+        named => named.to_vec(),
+    };
+    let waiting = progress::waiting();
+    let mut all: Vec<(&str, Result<Found, String>)> = Vec::new();
+    for requested in named {
+        let name = match requested {
+            Requested::Auto => "auto",
+            Requested::Named(method) => method.name(),
+        };
+        progress::begin(&waiting, name);
+        let found = model::requested(&model, &predictions, requested, &args.map, &args.resample);
+        all.push((name, found.map_err(|error| error.root_cause().to_string())));
+    }
+    drop(waiting);
+    // The smallest log-loss out of fold, of methods that change something.
+    let losses = all.iter().filter_map(|(_, found)| found.as_ref().ok());
+    let Some(best) = losses.min_by(|a, b| a.log_loss_after.total_cmp(&b.log_loss_after)) else {
+        let reasons: Vec<String> =
+            all.iter().filter_map(|(name, found)| Some(format!("{name}: {}", found.as_ref().err()?))).collect();
+        bail!("{}: no method has a fit: {}", model.file.shown(), reasons.join("; "));
+    };
+    let sentence = format!("The smallest log-loss out of fold is that of {}. {}", best.method.name(), best.sentence);
+    if args.output.json {
+        let one = |(name, found): &(&str, Result<Found, String>)| match found {
+            Ok(found) => table::to_json(found),
+            Err(error) => json!({ "method": name, "error": error }),
+        };
+        return Ok(json::document([
+            ("file", model.file.name.display().to_string().into()),
+            ("prob", model.prob().into()),
+            ("best", best.method.name().into()),
+            ("sentence", sentence.into()),
+            ("methods", all.iter().map(one).collect::<Vec<Value>>().into()),
+            ("input", json::input(&best.input)),
+        ]));
+    }
+    let mut text = screen.prose(&format!("{sentence}\n"));
+    text += &left_out::painted(&left_out::sentences(std::iter::once(("", &best.input))), screen);
+    text += &format!("\n{}\n", table::of_methods(&all, args.resample.level).draw(screen));
+    let reasons = all.iter().filter_map(|(name, found)| Some(format!("{name}: {}.\n", found.as_ref().err()?)));
+    let notes = "log-loss, gain: out of fold, each row mapped by a fit to other rows. interval: for the gain on new \
+                 rows of the map that is fitted to all. p: of the hypothesis that there is nothing to fix.\n";
+    Ok(text + &screen.notes(&(reasons.collect::<String>() + notes)))
+}
+
+/// The gain of a map as it is, on rows that it was not fitted to.
+fn on_new_rows(args: &CompareArgs, model: &Model, map: &Map, screen: &Screen) -> Result<String> {
+    let held_out = check::HeldOut::measure(model, map, &args.resample).with_context(|| model.file.shown())?;
+    if args.output.json {
+        return Ok(json::document([
+            ("file", model.file.name.display().to_string().into()),
+            ("prob", model.prob().into()),
+            ("result", held_out.to_json()),
+            ("input", json::input(&held_out.input)),
+        ]));
+    }
+    let mut text = screen.prose(&format!("{}\n", held_out.sentence()));
+    text += &left_out::painted(&left_out::sentences(std::iter::once(("", &held_out.input))), screen);
+    Ok(text + "\n" + &held_out.grid().draw(screen))
+}

@@ -1,0 +1,132 @@
+//! `calipers recalibrate fit`: predictions with outcomes -> a map.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use calipers::recalibrate::{Label, MapFile, Method};
+use clap::Args;
+use serde_json::Value;
+
+use super::method::{MapArgs, Requested, requested};
+use super::model::{self, Model};
+use super::table;
+use crate::args::significance::ResampleArgs;
+use crate::args::{InputArgs, OutputArgs};
+use crate::dataset::files::{self, InputFile};
+use crate::dataset::formats::extension;
+use crate::dataset::sketches::Sketches;
+use crate::output::Output;
+use crate::progress;
+use crate::render::screen::Screen;
+use crate::render::{json, number};
+
+/// Fit a map to predictions with outcomes, and write it as JSON
+///
+/// Use rows that the model was not trained on, such as a validation set. The verdict says whether
+/// the map helps on new rows: the gain is measured on rows that are held out in turn, and its
+/// interval takes the error of the fitted map into account. The map is written whatever the verdict.
+#[derive(Debug, Args)]
+#[command(mut_arg("by", |by| by.hide(true)), after_help = include_str!("../help/recalibrate_fit.txt"))]
+pub(super) struct FitArgs {
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// The family of maps; auto is beta for a binary outcome and temperature for more classes
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = requested(), help_heading = "Map")]
+    method: Requested,
+
+    #[command(flatten)]
+    map: MapArgs,
+
+    #[command(flatten)]
+    resample: ResampleArgs,
+
+    /// File to write: JSON
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: PathBuf,
+
+    #[command(flatten)]
+    outcome: OutputArgs,
+}
+
+/// The only file, if it is a sketch.
+fn of_sketch(args: &FitArgs) -> Result<Option<InputFile>> {
+    // Standard input is read once, and rows are the likelier content.
+    if args.input.files.iter().any(|name| files::is_standard_input(name)) {
+        return Ok(None);
+    }
+    let mut files = args.input.open_files()?;
+    let one = if files.len() == 1 { files.pop() } else { None };
+    Ok(one.filter(InputFile::is_sketch))
+}
+
+/// A sketch has no folds: there is a map, and no verdict.
+fn from_sketch(args: &FitArgs, file: &InputFile, output: &Output, screen: &Screen) -> Result<String> {
+    if args.resample.cluster.is_some() {
+        bail!("--cluster needs the rows, which a sketch does not have");
+    }
+    let method = match args.method {
+        Requested::Auto => Method::Beta,
+        Requested::Named(method) => method,
+    };
+    let sketch = Sketches::open(file).with_context(|| file.shown())?.all;
+    let fit = args.map.recalibrate(method).fit(&sketch).with_context(|| file.shown())?;
+    let map = MapFile::new(fit.map.clone()).fit(&fit);
+    output.write(map.to_json().as_bytes())?;
+    if args.outcome.json {
+        return Ok(json::document([
+            ("file", args.output.display().to_string().into()),
+            ("from", file.name.display().to_string().into()),
+            ("prob", Value::Null),
+            ("fingerprint", map.map.fingerprint().into()),
+            ("result", Value::Null),
+            ("input", json::input(&fit.input)),
+        ]));
+    }
+    let [before, after] = [fit.log_loss_before, fit.log_loss_after].map(number::significant);
+    let mut text = screen.prose(&format!(
+        "Log-loss of the rows of the sketch goes from {before} to {after}. Whether the map helps on new rows cannot be \
+         told from a sketch: measure it with calipers recalibrate compare --map {}.\n",
+        args.output.display()
+    ));
+    text += &format!("\n{}\n", table::of_fitted(&fit.parameters).draw(screen));
+    let notes: String = fit.notes.iter().map(|note| format!("{note}\n")).collect();
+    Ok(text + &screen.notes(&format!("{notes}{}: {}, {} rows\n", args.output.display(), method.name(), fit.n)))
+}
+
+pub(super) fn run(args: &FitArgs, screen: &Screen) -> Result<String> {
+    args.resample.check()?;
+    args.outcome.start_threads()?;
+    if extension(&args.output) != "json" {
+        bail!("{}: a map is JSON; name the file .json", args.output.display());
+    }
+    if !args.input.files.iter().any(|name| files::is_standard_input(name)) {
+        files::reject_overwriting(&args.output, &args.input.open_files()?)?;
+    }
+    let output = Output::new(&args.output)?;
+    if let Some(sketch) = of_sketch(args)? {
+        return from_sketch(args, &sketch, &output, screen);
+    }
+    let model = Model::open(&args.input, args.resample.cluster.as_deref(), "recalibrate fit")?;
+    let predictions = model.predictions()?;
+    let waiting = progress::waiting();
+    let mut found = model::requested(&model, &predictions, args.method, &args.map, &args.resample)?;
+    drop(waiting);
+    let names = model.class_names();
+    if names.len() == found.file.map.n_classes() {
+        found.file = found.file.labels(names.into_iter().map(Label::Text).collect());
+    }
+    output.write(found.file.to_json().as_bytes())?;
+    if args.outcome.json {
+        return Ok(json::document([
+            ("file", args.output.display().to_string().into()),
+            ("from", model.file.name.display().to_string().into()),
+            ("prob", model.prob().into()),
+            ("fingerprint", found.file.map.fingerprint().into()),
+            ("result", table::to_json(&found)),
+            ("input", json::input(&found.input)),
+        ]));
+    }
+    let written = format!("{}: {}, {} rows\n", args.output.display(), found.method.name(), found.n);
+    Ok(table::of_fit(&found, &written, screen))
+}

@@ -1,0 +1,96 @@
+//! `calipers recalibrate show`: what is in the file of a map.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use calipers::recalibrate::{Dialect, Map, SqlInput};
+use clap::Args;
+
+use super::{map_file, table};
+use crate::args::values::one_of;
+use crate::render::number;
+use crate::render::screen::Screen;
+
+/// Print a map: its formula, its parameters with standard errors, and what it gains; or as SQL
+#[derive(Debug, Args)]
+#[command(after_help = include_str!("../help/recalibrate_show.txt"))]
+pub(super) struct ShowArgs {
+    /// The map that `calipers recalibrate fit` wrote
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Print an SQL expression that applies the map to a column
+    #[arg(long, help_heading = "SQL", conflicts_with = "json")]
+    sql: bool,
+
+    /// The column of the SQL expression
+    #[arg(long, value_name = "NAME", default_value = "p", help_heading = "SQL")]
+    column: String,
+
+    /// The column has logits instead of probabilities
+    #[arg(long, help_heading = "SQL")]
+    from_logits: bool,
+
+    /// How names of columns are quoted: ansi for DuckDB, PostgreSQL, SQLite and Snowflake, spark
+    /// for Spark, Databricks, BigQuery and MySQL
+    #[arg(long, value_name = "NAME", default_value = "ansi", help_heading = "SQL", value_parser = one_of::<Dialect>(Dialect::NAMES))]
+    dialect: Dialect,
+
+    /// Print the file as it would be written
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+pub(super) fn run(args: &ShowArgs, screen: &Screen) -> Result<String> {
+    let file = map_file::read(&args.file)?;
+    if args.json {
+        return Ok(file.to_json());
+    }
+    if args.sql {
+        let Map::Binary(map) = &file.map else {
+            let n_classes = file.map.n_classes();
+            bail!("{}: SQL is for maps of a binary outcome, and this one has {n_classes} classes", args.file.display());
+        };
+        let input = if args.from_logits { SqlInput::Logit } else { SqlInput::Probability };
+        return Ok(map.to_sql(&args.column, input, args.dialect)? + "\n");
+    }
+    let map = &file.map;
+    let mut text = format!("{}: {}\n", map.method().name(), map.formula());
+    let parameters = map.parameters();
+    if !parameters.is_empty() {
+        let errors = file.fit.as_ref().map_or_else(Vec::new, |fit| fit.standard_errors.clone());
+        let errors = (0..parameters.len()).map(|place| errors.get(place).copied().flatten());
+        let parameters = parameters.iter().map(|(name, value)| (name.as_str(), *value));
+        text += &format!("\n{}", table::of_parameters(parameters, errors).draw(screen));
+    }
+    if let Map::Binary(binary) = map
+        && let Some(table) = &binary.table
+    {
+        let (first, last) = (table.at[0], table.at[table.at.len() - 1]);
+        let [first, last] = [first, last].map(number::significant);
+        text += &format!(
+            "\n{} knots from logit {first} to {last}, between them: {}\n",
+            table.at.len(),
+            table.between.name()
+        );
+    }
+    let mut notes = Vec::new();
+    if let Some(fit) = &file.fit {
+        let [before, after] = [fit.log_loss_before, fit.log_loss_after].map(number::significant);
+        notes.push(format!("fitted to {} rows; log-loss of these rows from {before} to {after}", number::count(fit.n)));
+    }
+    if let Some(gain) = &file.improvement {
+        let ends = gain.interval.into();
+        let (value, interval) = (table::gain(gain.gain, &ends), table::interval(&ends));
+        let (verdict, level) = (gain.verdict.name(), 100.0 * gain.interval.level);
+        notes.push(format!("on new rows: {verdict}, a gain of {value}, {level} % interval {interval}"));
+    }
+    let labels: Vec<String> = file.labels.iter().map(ToString::to_string).collect();
+    if !labels.is_empty() {
+        notes.push(format!("classes: {}", crate::printable(&labels.join(", "))));
+    }
+    notes.push(format!("mixture {}, clip {:e}", number::significant(map.mixture()), map.clip()));
+    notes.push(format!("fingerprint {}", map.fingerprint()));
+    let notes: String = notes.iter().map(|note| format!("{note}\n")).collect();
+    Ok(text + "\n" + &screen.notes(&notes))
+}

@@ -1,0 +1,117 @@
+//! Maps and gains for people and for programs.
+
+use calipers::recalibrate::{GainInterval, Parameter, Verdict};
+
+use serde_json::{Value, json};
+
+use super::model::Found;
+use crate::render::grid::{Cell, Grid};
+use crate::render::number;
+use crate::render::screen::{Screen, Tone};
+use crate::render::{cells, left_out};
+
+/// The sentence, the parameters, and where the map is.
+pub(super) fn of_fit(found: &Found, written: &str, screen: &Screen) -> String {
+    let mut text = screen.prose(&format!("{}\n", found.sentence));
+    let left_out = left_out::sentences(std::iter::once(("", &found.input)));
+    text += &left_out::painted(&left_out, screen);
+    text += "\n";
+    if !found.parameters.is_empty() {
+        text += &of_fitted(&found.parameters).draw(screen);
+        text += "\n";
+    }
+    let notes: String = found.notes.iter().map(|note| format!("{note}\n")).collect();
+    text + &screen.notes(&(notes + written))
+}
+
+pub(super) fn of_fitted(parameters: &[Parameter]) -> Grid {
+    let errors = parameters.iter().map(|parameter| parameter.standard_error);
+    of_parameters(parameters.iter().map(|parameter| (parameter.name, parameter.value)), errors)
+}
+
+pub(super) fn of_parameters<'a>(
+    parameters: impl Iterator<Item = (&'a str, f64)> + Clone,
+    errors: impl Iterator<Item = Option<f64>>,
+) -> Grid {
+    let mut grid = Grid::default();
+    grid.names("parameter", parameters.clone().map(|(name, _)| name));
+    grid.numbers("value", parameters.map(|(_, value)| number::significant(value)));
+    let error = |error: Option<f64>| error.map_or_else(Cell::dash, |error| number::significant(error).into());
+    grid.numbers("standard error", errors.map(error));
+    grid
+}
+
+/// An interval of a gain.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ends {
+    pub(super) lower: f64,
+    pub(super) upper: f64,
+    pub(super) level: f64,
+}
+
+impl From<GainInterval> for Ends {
+    fn from(interval: GainInterval) -> Self {
+        Ends { lower: interval.lower, upper: interval.upper, level: interval.level }
+    }
+}
+
+/// `[+0.012, +0.034]`.
+pub(super) fn interval(interval: &Ends) -> String {
+    let decimals = decimals(interval);
+    format!("[{:+.decimals$}, {:+.decimals$}]", interval.lower, interval.upper)
+}
+
+pub(super) fn gain(gain: f64, interval: &Ends) -> String {
+    format!("{gain:+.*}", decimals(interval))
+}
+
+pub(super) fn decimals(interval: &Ends) -> usize {
+    number::decimals(0.5 * (interval.upper - interval.lower))
+}
+
+pub(super) fn verdict(verdict: Verdict) -> Cell {
+    let tone = if verdict == Verdict::Hurts { Tone::Warning } else { Tone::Plain };
+    Cell::toned(verdict.name(), tone)
+}
+
+/// One line for each method; a method without a fit has the reason in place of its numbers.
+pub(super) fn of_methods(all: &[(&str, Result<Found, String>)], level: f64) -> Grid {
+    let found = || all.iter().map(|(_, found)| found.as_ref().ok());
+    let cell =
+        |text: &dyn Fn(&Found) -> Cell| found().map(|found| found.map_or_else(Cell::dash, text)).collect::<Vec<Cell>>();
+    let mut grid = Grid::with_whole_names();
+    grid.names("method", all.iter().map(|(name, _)| *name));
+    grid.numbers("log-loss", cell(&|found| format!("{:.*}", decimals(&found.interval), found.log_loss_after).into()));
+    grid.numbers("gain", cell(&|found| gain(found.gain, &found.interval).into()));
+    grid.beside("interval", cell(&|found| interval(&found.interval).into()));
+    grid.numbers("p", cell(&|found| cells::p_value(found.floor.map(|floor| floor.p_value), 1.0 - level)));
+    grid.notes("verdict", cell(&|found| verdict(found.verdict)));
+    grid.notes("ranks kept", cell(&|found| if found.keeps_ranks { "yes".into() } else { "no".into() }));
+    grid
+}
+
+/// The result of one method.
+pub(super) fn to_json(found: &Found) -> Value {
+    let parameters = found.parameters.iter().map(|parameter| {
+        json!({
+            "name": parameter.name,
+            "value": parameter.value,
+            "standard_error": parameter.standard_error,
+        })
+    });
+    json!({
+        "method": found.method.name(),
+        "n": found.n,
+        "log_loss_before": found.log_loss_before,
+        "log_loss_after": found.log_loss_after,
+        "gain": found.gain,
+        "interval": { "lower": found.interval.lower, "upper": found.interval.upper, "level": found.interval.level },
+        "floor": found.floor,
+        "verdict": found.verdict.name(),
+        "sentence": found.sentence,
+        "n_folds": found.n_folds,
+        "keeps_ranks": found.keeps_ranks,
+        "parameters": parameters.collect::<Vec<Value>>(),
+        "notes": found.notes,
+    })
+}

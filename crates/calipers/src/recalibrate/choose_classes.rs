@@ -1,0 +1,196 @@
+//! Which method for rows of classes?
+
+use super::choose::{Choice, Choose, Trials};
+use super::class_map::ClassMap;
+use super::classes::{Classes, Detail};
+use super::cross_fit::CrossFit;
+use super::cross_fit_classes::{Applied, changes, folds_of_rows, sum_in_any_order};
+use super::gain;
+use super::improvement::{GainInterval, Improvement, Verdict};
+use super::method::Method;
+use super::options::Recalibrate;
+use crate::Error;
+use crate::data::{ClassScores, Predictions};
+use crate::measures::ProperScore;
+
+/// The candidates for rows of classes, from the simplest on.
+const CANDIDATES: [Method; 5] =
+    [Method::Identity, Method::Temperature, Method::BiasCorrectedTemperature, Method::Vector, Method::Matrix];
+
+impl Choose {
+    /// The choice for rows of classes: see [`Choose`]. Temperature scaling has the place of Platt
+    /// scaling, and its test of whether there is anything to fix is used whatever is chosen.
+    ///
+    /// # Example
+    /// ```
+    /// use calipers::Input;
+    /// use calipers::recalibrate::{Choose, Method};
+    ///
+    /// let z: Vec<f64> = (0..900).map(|i| 3.0 * f64::from(i * i % 89) / 29.0).collect();
+    /// let labels: Vec<i64> = (0..300).map(|i| i * 7 % 3).collect();
+    /// let predictions = Input::logits(&z, &labels).classes(3).check()?;
+    /// let choice = Choose::new().n_resamples(99).run_classes(&predictions)?;
+    /// assert_eq!(choice.table.len(), 5);
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub fn run_classes(&self, predictions: &Predictions<'_>) -> Result<Choice<ClassMap>, Error> {
+        self.check()?;
+        let identity = Recalibrate { method: Method::Identity, ..self.recalibrate.clone() };
+        // Checks the rows, and has their log-loss.
+        let before = identity.fit_classes(predictions)?;
+        let n_rows = before.n as usize;
+        Error::require(self.n_folds <= n_rows, "n_folds", format!("at most {n_rows}"), self.n_folds)?;
+        let scores = predictions.class_scores(self.recalibrate.clip);
+        let folds = folds_of_rows(&scores, self.n_folds);
+        let weights: Vec<f64> = (0..scores.len()).map(|index| scores.weight(index)).collect();
+        let counts = self.recalibrate.counts;
+        let trials = ClassTrials { predictions, scores: &scores, folds: &folds, weights: &weights, counts };
+        let decided = self.decide(&trials, &CANDIDATES)?;
+        let options = Recalibrate { method: decided.chosen, ..self.recalibrate.clone() };
+        let fit = options.fit_classes(predictions)?;
+        // What changes nothing gains nothing, for certain.
+        let maps = match decided.chosen {
+            Method::Identity => vec![fit.map.clone(); self.n_folds],
+            _ => decided.maps,
+        };
+        let all: Vec<&ClassMap> = maps.iter().collect();
+        let held_out = trials.changes(ProperScore::Log, &all, None);
+        let change = trials.mean(&held_out, None);
+        let own = trials.mean(&changes(&scores, &fit.map), None);
+        let deviation = trials.deviation(&held_out, change, None);
+        let unit = 1.0 / fit.effective_n;
+        let (lower, upper) = gain::of_table(change, deviation, (change - own).max(0.0), unit, self.level);
+        let floor = match self.n_resamples {
+            0 => None,
+            n_resamples => {
+                let temperature = Recalibrate { method: Method::Temperature, ..self.recalibrate.clone() };
+                let test =
+                    CrossFit::new(temperature).n_folds(2).n_resamples(n_resamples).random_state(self.random_state);
+                test.run_classes(predictions)?.floor
+            }
+        };
+        let applied = Applied { predictions, folds: &folds, maps: &maps };
+        let cross_fit = self.cross_fit(options);
+        let mut improvement = Improvement {
+            log_loss_before: fit.log_loss_before,
+            log_loss_after: fit.log_loss_before + change,
+            gain: -change,
+            interval: GainInterval { lower: -upper, upper: -lower, level: self.level },
+            verdict: Verdict::NoDifference,
+            floor,
+            left: if self.left { Some(applied.left(&cross_fit.remainder(None))?) } else { None },
+            out_of_fold: Vec::new(),
+            n_scores: None,
+            top_class_changed: applied.top_class_changed(&weights) / sum_in_any_order(weights.iter().copied()),
+            n_folds: self.n_folds,
+            n_clusters: None,
+            fit,
+        };
+        improvement.judge(self.level);
+        Ok(Choice {
+            chosen: decided.chosen,
+            best: decided.best,
+            table: decided.table,
+            outer: decided.outer,
+            nested_gain: decided.nested_gain,
+            score: self.score,
+            tolerance: self.tolerance,
+            improvement,
+        })
+    }
+}
+
+/// Rows of classes on which candidates are tried.
+struct ClassTrials<'a> {
+    predictions: &'a Predictions<'a>,
+    scores: &'a ClassScores<'a>,
+    folds: &'a [u32],
+    weights: &'a [f64],
+    counts: bool,
+}
+
+impl ClassTrials<'_> {
+    fn total(&self, without: Option<usize>) -> f64 {
+        sum_in_any_order(
+            (0..self.folds.len()).filter(|index| self.is_in(*index, without)).map(|index| self.weights[index]),
+        )
+    }
+
+    fn is_in(&self, index: usize, without: Option<usize>) -> bool {
+        without.is_none_or(|fold| self.folds[index] != fold as u32)
+    }
+
+    /// The Brier score of a row over all classes.
+    fn brier(&self, map: &ClassMap, index: usize) -> f64 {
+        let label = self.predictions.label(index);
+        let row = map.apply(&self.predictions.scores_of(index), self.predictions.form());
+        let part = |(class, p): (usize, &f64)| (p - f64::from(u8::from(class == label))).powi(2);
+        row.iter().enumerate().map(part).sum()
+    }
+}
+
+impl Trials for ClassTrials<'_> {
+    type Map = ClassMap;
+
+    fn n_folds(&self) -> usize {
+        self.folds.iter().max().map_or(0, |fold| *fold as usize + 1)
+    }
+
+    fn is_base(&self, method: Method) -> bool {
+        matches!(method, Method::Identity | Method::Temperature)
+    }
+
+    fn fit(&self, options: &Recalibrate, of: &(dyn Fn(u32) -> bool + Sync)) -> Result<ClassMap, Error> {
+        options.check_classes(self.predictions)?;
+        let classes = Classes::new(options, self.predictions)?;
+        let is_chosen = |index: usize| of(self.folds[index]);
+        Ok(classes.fit(&classes.chosen(&is_chosen), Detail::MapOnly)?.map)
+    }
+
+    fn changes(&self, score: ProperScore, maps: &[&ClassMap], without: Option<usize>) -> Vec<f64> {
+        let identity = ClassMap::identity(self.scores.n_classes());
+        let mut all = vec![0.0; self.folds.len()];
+        for (fold, map) in maps.iter().enumerate().filter(|(fold, _)| without != Some(*fold)) {
+            let own = (score == ProperScore::Log).then(|| changes(self.scores, map));
+            for index in (0..all.len()).filter(|index| self.folds[*index] == fold as u32) {
+                all[index] = match &own {
+                    Some(own) => own[index],
+                    None => self.brier(map, index) - self.brier(&identity, index),
+                };
+            }
+        }
+        all
+    }
+
+    fn mean(&self, changes: &[f64], without: Option<usize>) -> f64 {
+        sum_in_any_order(changes.iter().zip(self.weights).map(|(change, weight)| weight * change)) / self.total(without)
+    }
+
+    fn deviation(&self, changes: &[f64], mean: f64, without: Option<usize>) -> f64 {
+        let square = |index: usize| {
+            let (weight, away) = (self.weights[index], changes[index] - mean);
+            // A weight that counts rows stands for so many squares.
+            (if self.counts { weight / self.scores.weight_unit } else { weight * weight }) * away * away
+        };
+        let rows = (0..changes.len()).filter(|index| self.is_in(*index, without));
+        sum_in_any_order(rows.map(square)).sqrt() / self.total(without)
+    }
+
+    fn loss_before(&self, score: ProperScore) -> f64 {
+        let identity = ClassMap::identity(self.scores.n_classes());
+        let mean = |of: &dyn Fn(usize) -> f64| {
+            let all = (0..self.folds.len()).map(|index| self.weights[index] * of(index));
+            sum_in_any_order(all) / self.total(None)
+        };
+        match score {
+            ProperScore::Brier => mean(&|index| self.brier(&identity, index)),
+            ProperScore::Log => {
+                let losses = self.scores.at_slope(1.0 / self.scores.unit, |_, terms| {
+                    terms.iter().map(|row| row.loss).collect::<Vec<f64>>()
+                });
+                let losses = losses.concat();
+                mean(&|index| losses[index])
+            }
+        }
+    }
+}

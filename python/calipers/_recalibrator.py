@@ -1,0 +1,592 @@
+"""Recalibration maps: fitted to rows, applied to new ones, and kept in files."""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers import _core
+from calipers._arrays import ArrayLike
+from calipers._assess import Clusters
+from calipers._curve import points
+from calipers._documented import documented
+from calipers._errors import coded_error
+from calipers._inputs import Between, Columns, Dialect, Options, cluster_column, score_column
+from calipers._predictions import Outcomes, Predictions, Probabilities, Rows, check_keywords, read, split
+from calipers._result import Result, html_table, html_text, plain
+from calipers._row_options import MAP_DEFAULTS, ROW_DEFAULTS, FitOptions, RecalibrateOptions, Unpack
+
+if TYPE_CHECKING:
+    from calipers._core import _FitFacts, _Remarks
+
+R = TypeVar("R", bound="Recalibrator")
+
+# Maps with more parameters than this print the first of them.
+MOST_PARAMETERS_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class FitBound(Result):
+    """How far a fit is from the optimum of its objective at most: numerical, not statistical.
+
+    Attributes
+    ----------
+    standard_errors : float
+        Distance of the parameters from the optimum, in their own standard errors.
+    nats : float
+        By how much the objective, a mean log-loss, is above its minimum.
+    """
+
+    standard_errors: float
+    nats: float
+
+
+@dataclass(frozen=True, eq=False)
+class RecalibrationCurve(Result):
+    """A recalibration map as a curve, with a band.
+
+    Attributes
+    ----------
+    probabilities : array
+        Where the map was evaluated.
+    values : array
+        The recalibrated probabilities there.
+    lower, upper : array or None
+        The band: pointwise intervals for the values that infinitely many rows would give. None for
+        a map that is a table, whose uncertainty is not normal.
+    level : float
+        Level of the band.
+    """
+
+    probabilities: NDArray[np.float64]
+    values: NDArray[np.float64]
+    lower: NDArray[np.float64] | None
+    upper: NDArray[np.float64] | None
+    level: float
+
+
+@dataclass(frozen=True, eq=False)
+class ProbabilityIntervals(Result):
+    """Recalibrated probabilities of outcome 1 with intervals.
+
+    ``lower, upper = intervals`` unpacks them.
+
+    Attributes
+    ----------
+    values : array
+        The probabilities, as `Recalibrator.predict_proba` has them.
+    lower, upper : array
+        The ends of the intervals.
+    """
+
+    values: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        """``lower, upper = intervals``."""
+        return iter((self.lower, self.upper))
+
+
+@documented
+class Recalibrator:
+    """A map that repairs probabilities: fitted to rows with outcomes, then applied to new rows.
+
+    Use it where `improvement` says that recalibration helps. Fit it to rows that the model was not
+    trained on. Formulas minimise the mean log-loss with a ridge toward the identity:
+
+        J(θ) = Σ ω log-loss(θ) + (ridge / n) |θ - identity|²
+
+    with ω the weights over their sum. Every fit proves how far it is from the minimum at most
+    (``bound``). What has no finite solution is an error, and never the identity in its place.
+
+    Attributes
+    ----------
+    method, ridge, mixture, clip, between, n_bins, counts, one_vs_rest, from_logits
+        The options, as they were given.
+
+    Raises
+    ------
+    CalipersError
+        For invalid options, when `fit` is called.
+
+    References
+    ----------
+    Cox, "Two further applications of a model for binary regression", Biometrika 45, 1958 and Platt
+    1999 (logistic); Kull, Silva Filho, Flach, "Beta calibration", AISTATS 2017; Guo, Pleiss, Sun,
+    Weinberger, "On calibration of modern neural networks", ICML 2017 (temperature).
+
+    Examples
+    --------
+    A forecast of 3/4 came true in two of three cases, one of 1/4 in one of three:
+
+    >>> import calipers as cal
+    >>> y, p = [1, 1, 0, 1, 0, 0], [0.75, 0.75, 0.75, 0.25, 0.25, 0.25]
+    >>> recalibrator = cal.Recalibrator("temperature").fit(y, p)
+    >>> recalibrator.predict_proba([0.75, 0.25, 0.9]).round(6).tolist()
+    [0.666667, 0.333333, 0.8]
+    >>> recalibrator
+    Recalibrator: temperature, fitted to 6 rows
+      slope     0.63093 ± 0.788068
+      log-loss  0.653946 before, 0.636514 after (in sample)
+      Few rows of the rarer outcome (3): 0 % of the information comes from the ridge.
+      The number of different scores is 2: the map is known there, and a guess between them.
+    """
+
+    def __init__(
+        self,
+        method: str = "auto",
+        *,
+        ridge: float | None = None,
+        mixture: float | None = None,
+        clip: float = 1e-12,
+        between: Between = "line",
+        n_bins: int = 10,
+        counts: bool = False,
+        one_vs_rest: bool = False,
+        from_logits: bool = False,
+    ) -> None:
+        self.method = method
+        self.ridge = ridge
+        self.mixture = mixture
+        self.clip = clip
+        self.between = between
+        self.n_bins = n_bins
+        self.counts = counts
+        self.one_vs_rest = one_vs_rest
+        self.from_logits = from_logits
+        self._held: _core.Recalibration | None = None
+        self._remarks: _Remarks = {"notes": [], "n_clipped": None, "left_out": {}}
+
+    @documented
+    def fit(
+        self: R,
+        y_true: Outcomes,
+        y_prob: Probabilities = None,
+        *,
+        cluster: Clusters = None,
+        **rows: Unpack[FitOptions],
+    ) -> R:
+        """Fits the map to rows, in place of any former fit.
+
+        Returns
+        -------
+        Recalibrator
+            Itself.
+        """
+        return self._fit(self._rows(Recalibrator.fit, y_true, y_prob, rows), cluster)
+
+    def predict_proba(self, y_prob: ArrayLike, *, sum_tolerance: float = 1e-3) -> NDArray[np.float64]:
+        """Recalibrated probabilities of new rows, in the shape of those that are given.
+
+        Parameters
+        ----------
+        y_prob : array-like of shape (n,), (n, 2) or (n, k)
+            Probabilities of outcome 1 or of each class, or raw scores if the recalibrator has
+            `from_logits`. A map of a binary outcome takes one or two columns.
+        sum_tolerance : float
+            How far the sum of a row of class probabilities may be from 1.
+
+        Returns
+        -------
+        array of shape (n,), (n, 2) or (n, k)
+            Doubles. Equal rows get equal values, whatever stands beside them.
+        """
+        columns, options = self._scores(y_prob, sum_tolerance)
+        return self._map().apply(columns, options).reshape(columns.scores.shape)
+
+    def transform(self, y_prob: ArrayLike, *, sum_tolerance: float = 1e-3) -> NDArray[np.float64]:
+        """The same as `predict_proba`.
+
+        Parameters
+        ----------
+        y_prob : array-like of shape (n,), (n, 2) or (n, k)
+            Probabilities, or raw scores if the recalibrator has `from_logits`.
+        sum_tolerance : float
+            How far the sum of a row of class probabilities may be from 1.
+        """
+        return self.predict_proba(y_prob, sum_tolerance=sum_tolerance)
+
+    def predict_interval(self, y_prob: ArrayLike, *, sum_tolerance: float = 1e-3) -> ProbabilityIntervals:
+        """Recalibrated probabilities of outcome 1 with intervals, for the method "venn_abers".
+
+        Its ends are the probabilities that isotonic regression would give if the outcome of the row
+        were known to be 0 or 1. One of them is calibrated, whatever the model and the number of
+        rows, if rows are independent.
+
+        Parameters
+        ----------
+        y_prob : array-like of shape (n,) or (n, 2)
+            Probabilities, or raw scores if the recalibrator has `from_logits`.
+        sum_tolerance : float
+            How far the sum of a row of class probabilities may be from 1.
+        """
+        return ProbabilityIntervals._of(self._map().intervals(*self._scores(y_prob, sum_tolerance)))
+
+    def to_sql(self, column: str, *, dialect: Dialect = "ansi", from_logits: bool | None = None) -> str:
+        """The map of a binary outcome as an SQL expression, null where the column is null.
+
+        Its values differ from those of `predict_proba` by at most 1e-12. Splines and Venn-Abers
+        prediction have no expression.
+
+        Parameters
+        ----------
+        column : str
+            The column of probabilities of outcome 1, or of logits. It is quoted.
+        dialect : {"ansi", "spark"}
+            How names are quoted: ``"column"`` (DuckDB, PostgreSQL, SQLite, Snowflake, Trino) or
+            ```column``` (Spark, Databricks, BigQuery, MySQL).
+        from_logits : bool, optional
+            Whether the column has logits; as of the recalibrator unless given.
+
+        >>> import calipers as cal
+        >>> y, p = [1, 1, 0, 1, 0, 0], [0.75, 0.75, 0.75, 0.25, 0.25, 0.25]
+        >>> cal.recalibrate(y, p, method="temperature").to_sql("h", from_logits=True)[:20]
+        'exp(5e-1 * ((6.30929'
+        """
+        scale = self.from_logits if from_logits is None else from_logits
+        return self._map().to_sql(column, {"dialect": dialect, "from_logits": scale})
+
+    def curve(self, at: ArrayLike | None = None, *, level: float = 0.95) -> RecalibrationCurve:
+        """The map of a binary outcome as a curve, with a pointwise band by the delta method.
+
+        Parameters
+        ----------
+        at : array-like of shape (m,), optional
+            Probabilities, also if the recalibrator has `from_logits`; 201 equally spaced ones
+            unless given.
+        level : float
+            Level of the band: each interval holds its value in a share `level` of samples, all
+            together in fewer.
+        """
+        return RecalibrationCurve._of(self._map().curve(points(at), level))
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """The map as JSON, which other languages can evaluate.
+
+        It has the formula, the parameters and values to check an evaluator with, what is known
+        about the fit and, for a map of `improvement`, the gain. Notes are not part of it.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            A file that gets the text: whole, or not at all.
+        """
+        text = self._map().to_json()
+        if path is not None:
+            write_whole(Path(path), text)
+        return text
+
+    @classmethod
+    def from_json(cls: type[R], source: str | PathLike[str], *, from_logits: bool = False) -> R:
+        """The recalibrator of a JSON text, or of a file of it.
+
+        Parameters
+        ----------
+        source : str or path-like
+            The text, which begins with ``{``, or the path of a file.
+        from_logits : bool
+            Whether `predict_proba` shall get raw scores. A map is for both.
+        """
+        is_text = isinstance(source, str) and source.lstrip().startswith("{")
+        text = source if is_text else Path(source).read_text(encoding="utf-8")
+        held = _core.Recalibration.from_json(cast("str", text))
+        facts = held.facts()
+        found = cls(facts["method"], ridge=facts["ridge"], mixture=facts["mixture"], clip=facts["clip"])
+        found.from_logits, found._held = from_logits, held
+        return found
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that are the same for equal maps."""
+        return self._map().fingerprint()
+
+    @property
+    def formula(self) -> str:
+        """The map in words that a program can be written from."""
+        return self._map().formula()
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether there is a map."""
+        return self._held is not None
+
+    @property
+    def chosen(self) -> str:
+        """The family of the fitted map: `method`, or what "auto" has chosen."""
+        return self._facts()["method"]
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes the map is for; 2 for a binary outcome."""
+        return self._map().n_classes()
+
+    @property
+    def classes(self) -> list[str] | None:
+        """The names of the classes, in the order of the columns; None where labels are numbers."""
+        return self._map().labels()
+
+    @property
+    def parameters(self) -> dict[str, float | NDArray[np.float64]]:
+        """The parameters of the map by their names; none of a map that is a table.
+
+        Maps of classes have arrays: one number for each class, or a row of them.
+        """
+        return self._facts()["parameters"]
+
+    @property
+    def standard_errors(self) -> dict[str, float | NDArray[np.float64] | None]:
+        """Standard errors of the parameters, by the sandwich formula.
+
+        None where a constraint holds the parameter, or where it is not known; NaN in arrays.
+        """
+        return self._facts()["standard_errors"]
+
+    @property
+    def bound(self) -> FitBound | None:
+        """How far the parameters are from the optimum at most; 0 for tables, which are exact.
+
+        None for a file without a fit, as are the numbers of rows and the log-losses.
+        """
+        bound = self._facts()["bound"]
+        return None if bound is None else FitBound._of(bound)
+
+    @property
+    def log_loss_before(self) -> float | None:
+        """Mean log-loss of the fitted rows before recalibration."""
+        return self._facts()["log_loss_before"]
+
+    @property
+    def log_loss_after(self) -> float | None:
+        """Mean log-loss of the fitted rows after recalibration.
+
+        This is in sample, so it is lower than that of new rows; `improvement` estimates the latter.
+        """
+        return self._facts()["log_loss_after"]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know about the fit, in sentences."""
+        self._map()
+        return tuple(self._remarks["notes"])
+
+    @property
+    def n(self) -> int | None:
+        """Rows that it was fitted to."""
+        return self._facts()["n"]
+
+    @property
+    def n_clipped(self) -> int | None:
+        """Probabilities of 0 and 1 that were clipped for the fit; None for a map from a file."""
+        self._map()
+        return self._remarks["n_clipped"]
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Rows that ``invalid="count"`` left out, by kind."""
+        self._map()
+        return self._remarks["left_out"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options and all that is known about the fit as plain Python objects."""
+        options = {**self._options(), "from_logits": self.from_logits}
+        return {**options, "fit": None if self._held is None else plain({**self._facts(), **self._remarks})}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_held": None if self._held is None else self._held.to_json()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        held = state["_held"]
+        vars(self).update({**state, "_held": None if held is None else _core.Recalibration.from_json(held)})
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Recalibrator) or self.from_logits != other.from_logits:
+            return False
+        if self._held is None or other._held is None:
+            return self._held is other._held and self._options() == other._options()
+        return self._held.to_json() == other._held.to_json()
+
+    # It changes.
+    __hash__ = None  # type: ignore[assignment]
+
+    def _options(self) -> dict[str, Any]:
+        """Those of the map."""
+        return {name: getattr(self, name) for name in ("method", *MAP_DEFAULTS)}
+
+    def _rows(self, function: Any, y_true: Outcomes, y_prob: Probabilities, rows: Mapping[str, object]) -> Rows:
+        """The rows of a call of `function`, which must be of the scale that this one is for."""
+        if not isinstance(y_true, Predictions):
+            check_keywords(function, rows)
+            found = Rows(y_true, cast("ArrayLike", y_prob), {**rows, "from_logits": self.from_logits})
+        else:
+            found = read(function, y_true, y_prob, rows)
+            theirs = found.options["from_logits"]
+            if theirs != self.from_logits:
+                text = f"from_logits must be that of the Predictions, {theirs}, got {self.from_logits}"
+                raise coded_error("invalid_setting", text)
+        return found.without_question()
+
+    def _fit(self: R, rows: Rows, cluster: Clusters) -> R:
+        return self._fitted(*rows.ask(_core.Recalibration.fit, **self._options(), cluster=cluster_column(cluster)))
+
+    def _fitted(self: R, held: _core.Recalibration, remarks: _Remarks) -> R:
+        self._held, self._remarks = held, remarks
+        return self
+
+    def _scores(self, y_prob: ArrayLike, sum_tolerance: float) -> tuple[Columns, Options]:
+        """Scores without outcomes, and how they are read."""
+        scores, missing = score_column(y_prob, self.from_logits)
+        # The core checks rows with their labels; any will do here.
+        labels = np.zeros(len(scores), np.uint8)
+        columns = Columns(labels, None, None, scores, None, None, missing, None)
+        return columns, {**ROW_DEFAULTS, "from_logits": self.from_logits, "sum_tolerance": sum_tolerance}
+
+    def _map(self) -> _core.Recalibration:
+        if self._held is None:
+            raise coded_error("not_fitted", "the Recalibrator must be fitted first: call fit(y_true, y_prob)")
+        return self._held
+
+    def _facts(self) -> _FitFacts:
+        return self._map().facts()
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """What is below the first line of a printed recalibrator."""
+        facts = self._facts()
+        lines = []
+        for name, value in facts["parameters"].items():
+            error = facts["standard_errors"][name]
+            values, errors = np.ravel(value), np.ravel(np.nan if error is None else error)
+            names = [name] if values.size == 1 else [f"{name}[{place}]" for place in np.ndindex(np.shape(value))]
+            lines += [
+                (each.replace("(", "").replace(",)", "").replace(")", ""), f"{own:.6g}" + _plus_minus(known))
+                for each, own, known in zip(names, values.tolist(), errors.tolist(), strict=True)
+            ]
+        if len(lines) > MOST_PARAMETERS_SHOWN:
+            others = len(lines) - MOST_PARAMETERS_SHOWN
+            lines[MOST_PARAMETERS_SHOWN:] = [("...", f"{others:,} more in .parameters")]
+        before, after = facts["log_loss_before"], facts["log_loss_after"]
+        if before is not None and after is not None:
+            lines.append(("log-loss", f"{before:.6g} before, {after:.6g} after (in sample)"))
+        return lines
+
+    def _title(self) -> str:
+        facts = self._facts()
+        chosen = facts["method"] if self.method == facts["method"] else f"{facts['method']} ({self.method})"
+        return f"Recalibrator: {chosen}" + ("" if facts["n"] is None else f", fitted to {facts['n']:,} rows")
+
+    def __repr__(self) -> str:
+        if self._held is None:
+            return f"Recalibrator({self.method!r}), not fitted"
+        lines = self._lines()
+        width = max((len(name) for name, _ in lines), default=0)
+        return "\n".join(
+            [self._title(), *(f"  {name:<{width}}  {text}" for name, text in lines), *(f"  {x}" for x in self.notes)]
+        )
+
+    def _repr_html_(self) -> str:
+        if self._held is None:
+            return html_text(repr(self))
+        notes = html_text("\n".join(self.notes)) if self.notes else ""
+        return html_text(self._title()) + html_table((), self._lines()) + notes
+
+
+def _plus_minus(error: float) -> str:
+    return "" if math.isnan(error) else f" ± {error:.6g}"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """The text as a file: whole, or not at all."""
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=path.name, delete=False) as part:
+        try:
+            part.write(text)
+            part.close()
+            os.replace(part.name, path)
+        except BaseException:
+            part.close()
+            os.unlink(part.name)
+            raise
+
+
+def prepared(function: Any, given: Mapping[str, Any]) -> tuple[Recalibrator, Rows]:
+    """What a call of `function` fits, and the rows; `given` is ``locals()`` where it begins."""
+    of_rows, of_map = split(function, given["options"])
+    rows = read(function, given["y_true"], given["y_prob"], of_rows).without_question()
+    return Recalibrator(given["method"], **of_map, from_logits=bool(rows.options["from_logits"])), rows
+
+
+@documented
+def recalibrate(
+    y_true: Outcomes,
+    y_prob: Probabilities = None,
+    *,
+    method: str = "auto",
+    cluster: Clusters = None,
+    **options: Unpack[RecalibrateOptions],
+) -> Recalibrator:
+    """A `Recalibrator` that is fitted to these rows.
+
+    Use it for a map in one line. `improvement` says whether it helps, and returns the same map.
+
+    Returns
+    -------
+    Recalibrator
+        Fitted.
+
+    References
+    ----------
+    Those of `Recalibrator`.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> y, p = [1, 1, 0, 1, 0, 0], [0.75, 0.75, 0.75, 0.25, 0.25, 0.25]
+    >>> cal.recalibrate(y, p, method="temperature").parameters
+    {'slope': 0.6309297535714...}
+    """
+    recalibrator, read_rows = prepared(recalibrate, locals())
+    return recalibrator._fit(read_rows, cluster)
+
+
+class RecalibrationMethod(NamedTuple):
+    """A family of recalibration maps.
+
+    Attributes
+    ----------
+    name : str
+        What `method` takes.
+    parameters : tuple of str
+        The names of its parameters for a binary outcome.
+    is_table : bool
+        Whether it is a table of values rather than a formula.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    is_table: bool
+
+
+@documented
+def recalibration_methods() -> list[RecalibrationMethod]:
+    """Every family of maps that `method` of `Recalibrator` takes, besides "auto".
+
+    Returns
+    -------
+    list of RecalibrationMethod
+        Named tuples ``(name, parameters, is_table)``, the simplest first.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> [each.name for each in cal.recalibration_methods()][:3]
+    ['identity', 'shift', 'temperature']
+    """
+    return [RecalibrationMethod(name, tuple(own), table) for name, own, table in _core.recalibration_methods()]
