@@ -102,12 +102,12 @@ fn calibrated_predictions_are_left_alone() {
 
 #[test]
 fn many_rows_have_beta_calibration_without_a_choice() {
-    let sample = Family::named("overconfident").unwrap().sample(120_000, 1);
+    let sample = Family::named("overconfident").unwrap().sample(30_000, 1);
     let predictions = sample.input().check().unwrap();
     let values = report(rows(&predictions, None));
     let found = found(&values);
     assert!(found.candidates.is_empty() && found.method == Method::Beta);
-    let cross_fit = CrossFit::new(Recalibrate::new(Method::Beta)).n_resamples(100);
+    let cross_fit = CrossFit::new(Recalibrate::new(Method::Beta)).n_resamples(100).n_folds(2);
     assert_eq!(found.gain, cross_fit.run(&predictions.binary().unwrap()).unwrap().gain);
     assert!(values.to_html().len() < 500_000);
 }
