@@ -18,7 +18,7 @@ from calipers._recalibrator import Recalibrator, prepared
 from calipers._result import Result, html_table, html_text
 from calipers._row_options import FitOptions, RecalibrateOptions, Unpack
 
-Verdict: TypeAlias = Literal["helps", "hurts", "no difference seen", "nothing to fix"]
+Verdict: TypeAlias = Literal["helps"] | Literal["hurts"] | Literal["no difference seen"] | Literal["nothing to fix"]
 
 
 @dataclass(frozen=True)

@@ -136,8 +136,8 @@ class Recalibrator:
     [0.666667, 0.333333, 0.8]
     >>> recalibrator
     Recalibrator: temperature, fitted to 6 rows
-      slope     0.63093 ± 0.788068
-      log-loss  0.653946 before, 0.636514 after (in sample)
+      slope     0.63093 ± 0.78829
+      log-loss  0.653886 before, 0.636514 after (in sample)
       Few rows of the rarer outcome (3): 0 % of the information comes from the ridge.
       The number of different scores is 2: the map is known there, and a guess between them.
     """

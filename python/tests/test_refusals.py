@@ -40,10 +40,15 @@ def compare(y_true: Any, _: Any, *, sample_weight: Any, models: dict[str, Any], 
     calipers.compare(y_true, models, sample_weight=sample_weight, **options)
 
 
+def map_json(*_: Any, sample_weight: Any, json: str) -> None:  # noqa: ARG001
+    calipers.Recalibrator.from_json(json)
+
+
 MEASURES: dict[str, Any] = {
     **vars(calipers),
     "sketch_merge": sketch_merge,
     "sketch_bytes": sketch_bytes,
+    "map_json": map_json,
     "compare": compare,
 }
 

@@ -62,7 +62,7 @@ class Recalibrated(torch.nn.Module):  # type: ignore[misc, unused-ignore] # with
             value = torch.as_tensor(numbers.get(name, default), dtype=torch.float64)
             self.register_buffer(name, value.to(torch.get_default_dtype()))
 
-    def forward(self, scores: Any) -> Any:
+    def forward(self, scores: torch.Tensor) -> torch.Tensor:
         """Recalibrated probabilities, in the shape of the scores.
 
         Parameters

@@ -10,7 +10,7 @@ use super::improvement::{GainInterval, Improvement, Verdict};
 use super::method::Method;
 use super::options::Recalibrate;
 use crate::Error;
-use crate::data::{ClassScores, Predictions};
+use crate::data::Predictions;
 use crate::measures::ProperScore;
 
 /// The candidates for rows of classes, from the simplest on.
@@ -40,11 +40,12 @@ impl Choose {
         let before = identity.fit_classes(predictions)?;
         let n_rows = before.n as usize;
         Error::require(self.n_folds <= n_rows, "n_folds", format!("at most {n_rows}"), self.n_folds)?;
-        let scores = predictions.class_scores(self.recalibrate.clip);
-        let folds = folds_of_rows(&scores, self.n_folds);
+        let classes = Classes::new(&identity, predictions);
+        let scores = &classes.scores;
+        let folds = folds_of_rows(scores, self.n_folds);
         let weights: Vec<f64> = (0..scores.len()).map(|index| scores.weight(index)).collect();
         let counts = self.recalibrate.counts;
-        let trials = ClassTrials { predictions, scores: &scores, folds: &folds, weights: &weights, counts };
+        let trials = ClassTrials { classes: &classes, folds: &folds, weights: &weights, counts };
         let decided = self.decide(&trials, &CANDIDATES)?;
         let options = Recalibrate { method: decided.chosen, ..self.recalibrate.clone() };
         let fit = options.fit_classes(predictions)?;
@@ -56,7 +57,7 @@ impl Choose {
         let all: Vec<&ClassMap> = maps.iter().collect();
         let held_out = trials.changes(ProperScore::Log, &all, None);
         let change = trials.mean(&held_out, None);
-        let own = trials.mean(&changes(&scores, &fit.map), None);
+        let own = trials.mean(&changes(&classes, &fit.map), None);
         let deviation = trials.deviation(&held_out, change, None);
         let unit = 1.0 / fit.effective_n;
         let (lower, upper) = gain::of_table(change, deviation, (change - own).max(0.0), unit, self.level);
@@ -102,8 +103,8 @@ impl Choose {
 
 /// Rows of classes on which candidates are tried.
 struct ClassTrials<'a> {
-    predictions: &'a Predictions<'a>,
-    scores: &'a ClassScores<'a>,
+    /// With the identity, for the losses of any map.
+    classes: &'a Classes<'a>,
     folds: &'a [u32],
     weights: &'a [f64],
     counts: bool,
@@ -122,8 +123,8 @@ impl ClassTrials<'_> {
 
     /// The Brier score of a row over all classes.
     fn brier(&self, map: &ClassMap, index: usize) -> f64 {
-        let label = self.predictions.label(index);
-        let row = map.apply(&self.predictions.scores_of(index), self.predictions.form());
+        let label = self.classes.predictions.label(index);
+        let row = map.apply(&self.classes.predictions.scores_of(index), self.classes.predictions.form());
         let part = |(class, p): (usize, &f64)| (p - f64::from(u8::from(class == label))).powi(2);
         row.iter().enumerate().map(part).sum()
     }
@@ -141,17 +142,17 @@ impl Trials for ClassTrials<'_> {
     }
 
     fn fit(&self, options: &Recalibrate, of: &(dyn Fn(u32) -> bool + Sync)) -> Result<ClassMap, Error> {
-        options.check_classes(self.predictions)?;
-        let classes = Classes::new(options, self.predictions)?;
+        options.check_classes(self.classes.predictions)?;
+        let classes = Classes::new(options, self.classes.predictions);
         let is_chosen = |index: usize| of(self.folds[index]);
         Ok(classes.fit(&classes.chosen(&is_chosen), Detail::MapOnly)?.map)
     }
 
     fn changes(&self, score: ProperScore, maps: &[&ClassMap], without: Option<usize>) -> Vec<f64> {
-        let identity = ClassMap::identity(self.scores.n_classes());
+        let identity = ClassMap::identity(self.classes.scores.n_classes());
         let mut all = vec![0.0; self.folds.len()];
         for (fold, map) in maps.iter().enumerate().filter(|(fold, _)| without != Some(*fold)) {
-            let own = (score == ProperScore::Log).then(|| changes(self.scores, map));
+            let own = (score == ProperScore::Log).then(|| changes(self.classes, map));
             for index in (0..all.len()).filter(|index| self.folds[*index] == fold as u32) {
                 all[index] = match &own {
                     Some(own) => own[index],
@@ -170,14 +171,14 @@ impl Trials for ClassTrials<'_> {
         let square = |index: usize| {
             let (weight, away) = (self.weights[index], changes[index] - mean);
             // A weight that counts rows stands for so many squares.
-            (if self.counts { weight / self.scores.weight_unit } else { weight * weight }) * away * away
+            (if self.counts { weight / self.classes.scores.weight_unit } else { weight * weight }) * away * away
         };
         let rows = (0..changes.len()).filter(|index| self.is_in(*index, without));
         sum_in_any_order(rows.map(square)).sqrt() / self.total(without)
     }
 
     fn loss_before(&self, score: ProperScore) -> f64 {
-        let identity = ClassMap::identity(self.scores.n_classes());
+        let identity = ClassMap::identity(self.classes.scores.n_classes());
         let mean = |of: &dyn Fn(usize) -> f64| {
             let all = (0..self.folds.len()).map(|index| self.weights[index] * of(index));
             sum_in_any_order(all) / self.total(None)
@@ -185,7 +186,7 @@ impl Trials for ClassTrials<'_> {
         match score {
             ProperScore::Brier => mean(&|index| self.brier(&identity, index)),
             ProperScore::Log => {
-                let losses = self.scores.at_slope(1.0 / self.scores.unit, |_, terms| {
+                let losses = self.classes.scores.at_slope(1.0 / self.classes.scores.unit, |_, terms| {
                     terms.iter().map(|row| row.loss).collect::<Vec<f64>>()
                 });
                 let losses = losses.concat();

@@ -176,25 +176,23 @@ impl ClassMap {
         }
     }
 
-    /// The log-loss of a label, for raw scores or logarithms of probabilities; these are lost. Exact
-    /// where a probability rounds to 0.
-    pub(crate) fn loss(&self, row: &mut [f64], label: usize, room: &mut Vec<f64>) -> f64 {
-        match &self.formula {
-            ClassFormula::Ensemble { .. } => self.recalibrate(row, room),
-            ClassFormula::OneVsRest { maps } => one_vs_rest(maps, row, Form::Logits, room),
-            _ => {
-                let slope = self.predictors(row, room);
-                row.iter_mut().for_each(|u| *u *= slope);
-                let loss = softmax_loss(row, label);
-                if self.mixture == 0.0 {
-                    return loss;
-                }
-                let equal = self.mixture / row.len() as f64;
-                return -((1.0 - self.mixture) * (-loss).exp() + equal).ln();
-            }
+    /// The log-loss of a label, for a row of scores, which are lost. Exact where a probability
+    /// rounds to 0.
+    pub(crate) fn loss(&self, row: &mut [f64], form: Form, label: usize, room: &mut Vec<f64>) -> f64 {
+        if matches!(self.formula, ClassFormula::Ensemble { .. } | ClassFormula::OneVsRest { .. }) {
+            self.apply_to(row, form, room);
+            return -row[label].ln();
+        }
+        if form == Form::Probabilities {
+            row.iter_mut().for_each(|p| *p = p.max(self.clip).ln());
+        }
+        let slope = self.predictors(row, room);
+        let loss = softmax_loss(row, slope, label);
+        if self.mixture == 0.0 {
+            return loss;
         }
         let equal = self.mixture / row.len() as f64;
-        -((1.0 - self.mixture) * row[label] + equal).ln()
+        -((1.0 - self.mixture) * (-loss).exp() + equal).ln()
     }
 }
 

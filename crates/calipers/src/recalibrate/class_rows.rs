@@ -64,11 +64,11 @@ dispatched! {
     }
 }
 
-/// -log softmax(z) of a class: 0 or more, and exact where the probability rounds to 0 or 1.
-pub(crate) fn softmax_loss(values: &[f64], class: usize) -> f64 {
+/// -log softmax(slope z) of a class: not negative, and exact where the probability rounds to 0.
+pub(crate) fn softmax_loss(values: &[f64], slope: f64, class: usize) -> f64 {
     let top = largest(values);
-    let total: f64 = values.iter().map(|value| exp_of_nonpositive(value - top)).sum();
-    total.ln() + (top - values[class])
+    let total: f64 = values.iter().map(|value| exp_of_nonpositive(slope * (value - top))).sum();
+    total.ln() + slope * (top - values[class])
 }
 
 #[cfg(test)]
@@ -96,9 +96,8 @@ mod tests {
                     assert!((logs[class] - slow).abs() < 1e-13, "{k}: {} {slow}", logs[class]);
                 }
             }
-            let scaled: Vec<f64> = scores.iter().map(|z| 0.7 * z).collect();
-            assert!((softmax_loss(&scaled, 1) + (weights[1] / total).ln()).abs() < 1e-13);
+            assert!((softmax_loss(&scores, 0.7, 1) + (weights[1] / total).ln()).abs() < 1e-13);
         }
-        assert_eq!(softmax_loss(&[0.0, 1e6], 0), 1e6);
+        assert_eq!(softmax_loss(&[0.0, 1e6], 1.0, 0), 1e6);
     }
 }

@@ -1,11 +1,11 @@
-//! Does a temperature of classes help?
+//! Does a map of classes help?
 
 use super::class_map::{ClassFormula, ClassMap, top_changes};
 use super::classes::{Chosen, Classes, Detail};
 use super::cross_fit::{CrossFit, finite_logit, verdict};
 use super::drawn::GainFloor;
 use super::folds;
-use super::gain::Evidence;
+use super::gain::{self, Evidence};
 use super::improvement::{GainInterval, Improvement};
 use super::left::{Left, Remainder};
 use super::panel::row_hashes;
@@ -30,48 +30,62 @@ impl CrossFit {
     /// The test draws labels from the predicted probabilities. Temperature scaling sees labels only
     /// through the mean distance of their scores from the largest ones, so no draw needs a fit of
     /// its own: the gain is a function of that mean, which is computed at 41 slopes and
-    /// interpolated.
+    /// interpolated; ensembles are tested by their temperature. Vector and matrix scaling are tested
+    /// by the gain of one Newton step from the identity, which needs no fit for a draw either
+    /// (`class_floor.rs`). One class against the rest is fitted anew for each draw; with many scores
+    /// there are fewer draws, and from 2^22 scores on there is no test.
     pub fn run_classes(&self, predictions: &Predictions<'_>) -> Result<Improvement<ClassMap>, Error> {
         self.check()?;
         let options = &self.recalibrate;
-        let fit = options.fit_classes(predictions)?;
-        let classes = Classes::new(options, predictions)?;
+        options.check_classes(predictions)?;
+        let classes = Classes::new(options, predictions);
         let scores = &classes.scores;
         let all = classes.chosen(&|_| true);
+        if !(all.total > 0.0) {
+            return Err(Error::ZeroWeights { n_rows: scores.len() as u64 });
+        }
         let n_folds = self.folds_of(all.n as usize)?;
+        let found = classes.fit(&all, Detail::Errors)?;
+        let (map, spread) = (found.map.clone(), found.spread);
         let folds = folds_of_rows(scores, n_folds);
-        let own = changes(scores, &fit.map);
+        let own = changes(&classes, &map);
         let mut held_out = vec![0.0; scores.len()];
         let mut maps = Vec::with_capacity(n_folds);
         for fold in 0..n_folds {
             let is_training = |index: usize| folds[index] != fold as u32;
-            let map = classes.fit(&classes.chosen(&is_training), Detail::MapOnly)?.map;
-            let changes = changes(scores, &map);
+            let of_fold = classes.fit(&classes.chosen(&is_training), Detail::MapOnly)?.map;
+            let changes = changes(&classes, &of_fold);
             (0..scores.len()).filter(|index| !is_training(*index)).for_each(|index| held_out[index] = changes[index]);
-            maps.push(map);
+            maps.push(of_fold);
         }
         let applied = Applied { predictions, folds: &folds, maps: &maps };
         let mean = |changes: &[f64]| {
             sum_in_any_order((0..scores.len()).map(|index| scores.weight(index) * changes[index])) / all.total
         };
         let (in_sample, cross_fitted) = (mean(&own), mean(&held_out));
-        let square = |index: usize| {
-            let (weight, away) = (scores.weight(index), own[index] - in_sample);
-            // A weight that counts rows stands for so many squares.
-            (if options.counts { weight / scores.weight_unit } else { weight * weight }) * away * away
+        let deviation = |changes: &[f64], mean: f64| {
+            let square = |index: usize| {
+                let (weight, away) = (scores.weight(index), changes[index] - mean);
+                // A weight that counts rows stands for so many squares.
+                (if options.counts { weight / scores.weight_unit } else { weight * weight }) * away * away
+            };
+            sum_in_any_order((0..scores.len()).map(square)).sqrt() / all.total
         };
-        let deviation = sum_in_any_order((0..scores.len()).map(square)).sqrt() / all.total;
-        let (lower, upper) = match classes.fit(&all, Detail::Errors)?.spread {
-            None => (0.0, 0.0),
-            Some(spread) => Evidence { in_sample, deviation, spread }.interval(self.level),
+        let (lower, upper) = match spread {
+            Some(spread) => Evidence { in_sample, deviation: deviation(&own, in_sample), spread }.interval(self.level),
+            None => {
+                let deviation = deviation(&held_out, cross_fitted);
+                let optimism = (cross_fitted - in_sample).max(0.0);
+                gain::of_table(cross_fitted, deviation, optimism, 1.0 / all.effective_n, self.level)
+            }
         };
         let interval =
             GainInterval { lower: (-upper).min(-cross_fitted), upper: (-lower).max(-cross_fitted), level: self.level };
-        let floor = (self.n_resamples > 0).then(|| {
-            let loss = |slope: f64| all.derivatives(slope / scores.unit).2;
-            let value = loss(1.0) - loss(fit.map.slope);
-            Draws::new(scores, &all).floor(value, self.n_resamples, self.random_state)
-        });
+        let floor = match self.n_resamples {
+            0 => None,
+            n_resamples => classes.floor(&all, &map, -in_sample, n_resamples, self.random_state)?,
+        };
+        let fit = classes.report(&all, found);
         Ok(Improvement {
             log_loss_before: fit.log_loss_before,
             log_loss_after: fit.log_loss_before + cross_fitted,
@@ -82,8 +96,7 @@ impl CrossFit {
             left: if self.left { Some(applied.left(&self.remainder(None))?) } else { None },
             out_of_fold: if self.out_of_fold { applied.out_of_fold() } else { Vec::new() },
             n_scores: None,
-            // A slope above 0 and a mixture keep the order of classes.
-            top_class_changed: 0.0,
+            top_class_changed: classes.top_class_changed(&map) / all.total,
             n_folds,
             n_clusters: None,
             fit,
@@ -148,8 +161,51 @@ fn first_largest(values: &[f64]) -> usize {
     (0..values.len()).rev().max_by(|a, b| values[*a].total_cmp(&values[*b])).unwrap_or(0)
 }
 
+impl Classes<'_> {
+    /// The test of whether there is anything to fix, for a gain on the fitted rows; `None` where it
+    /// would take too long.
+    fn floor(
+        &self,
+        all: &Chosen<'_>,
+        map: &ClassMap,
+        gain: f64,
+        n_resamples: u64,
+        random_state: u64,
+    ) -> Result<Option<GainFloor>, Error> {
+        if let Some(panel) = &self.panel {
+            return Ok(Some(self.scaling_floor(all, panel, gain, n_resamples, random_state)));
+        }
+        if matches!(map.formula, ClassFormula::OneVsRest { .. }) {
+            return self.one_vs_rest_floor(gain, n_resamples, random_state);
+        }
+        // Of the temperature, of which an ensemble's weights are hardly more where nothing is wrong.
+        let loss = |slope: f64| all.derivatives(slope / self.scores.unit).2;
+        let value = loss(1.0) - loss(map.slope);
+        Ok(Some(Draws::new(&self.scores, all).floor(value, n_resamples, random_state)))
+    }
+
+    /// The weight of rows whose top class changes.
+    fn top_class_changed(&self, map: &ClassMap) -> f64 {
+        // A slope above 0 and mixtures keep the order of classes.
+        if matches!(map.formula, ClassFormula::Slope | ClassFormula::Ensemble { .. }) {
+            return 0.0;
+        }
+        let k = self.scores.n_classes();
+        let chunks = parallel::map_chunks(self.scores.len(), (parallel::CHUNK / k).max(1), |range| {
+            let mut row = vec![0.0; k];
+            let changed = |index: &usize| {
+                self.predictions.read_row(*index, &mut row);
+                top_changes(&row, &map.apply(&row, self.predictions.form()))
+            };
+            range.filter(changed).map(|index| self.scores.weight(index)).collect::<Vec<f64>>()
+        });
+        sum_in_any_order(chunks.concat().into_iter())
+    }
+}
+
 /// Log-loss after less that before, row by row.
-pub(crate) fn changes(scores: &ClassScores<'_>, map: &ClassMap) -> Vec<f64> {
+pub(crate) fn changes(classes: &Classes<'_>, map: &ClassMap) -> Vec<f64> {
+    let scores = &classes.scores;
     let losses = |slope: f64| {
         let chunks =
             scores.at_slope(slope / scores.unit, |_, terms| terms.iter().map(|row| row.loss).collect::<Vec<f64>>());
@@ -159,24 +215,9 @@ pub(crate) fn changes(scores: &ClassScores<'_>, map: &ClassMap) -> Vec<f64> {
     let mixed = |loss: f64| if map.mixture == 0.0 { loss } else { -((1.0 - map.mixture) * (-loss).exp() + equal).ln() };
     let after: Vec<f64> = match map.formula {
         ClassFormula::Slope => losses(map.slope).into_iter().map(mixed).collect(),
-        _ => losses_of(scores, map),
+        _ => classes.losses(map),
     };
     after.into_iter().zip(losses(1.0)).map(|(after, before)| after - before).collect()
-}
-
-/// The log-loss of each row after a map of any kind.
-fn losses_of(scores: &ClassScores<'_>, map: &ClassMap) -> Vec<f64> {
-    let k = scores.n_classes();
-    let chunks = parallel::map_chunks(scores.len(), (parallel::CHUNK / k).max(1), |range| {
-        let (mut row, mut room) = (vec![0.0; k], Vec::new());
-        let mut losses = Vec::with_capacity(range.len());
-        for index in range {
-            scores.read_row(index, &mut row);
-            losses.push(map.loss(&mut row, scores.labels[index] as usize, &mut room));
-        }
-        losses
-    });
-    chunks.concat()
 }
 
 /// A sum that the order of rows does not change.

@@ -28,7 +28,9 @@ const CELLS: f64 = 64.0;
 /// stay, and every outcome is drawn with its predicted probability (with clusters, correlated as
 /// [`CorrelatedOutcomes`] has it); then the map is fitted again. If the predictions are the truth,
 /// the value is one more draw: so the p-value is at most α in at most a share α of samples, for any
-/// method and any number of rows.
+/// method and any number of rows. Scalings of classes are not fitted again for each draw: their
+/// p-value and the mean and deviation of draws are those of a score statistic, which is the gain of
+/// one Newton step from the identity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]

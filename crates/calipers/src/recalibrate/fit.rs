@@ -18,9 +18,10 @@ pub struct Fit<M> {
     pub map: M,
     /// Its family.
     pub method: Method,
-    /// The parameters of a formula; none of a table.
+    /// The parameters of a formula; none of a table. Several of one name are those of the classes,
+    /// in their order.
     pub parameters: Vec<Parameter>,
-    /// Covariances of the parameters, row after row.
+    /// Covariances of the parameters, row after row; empty where they are not computed.
     pub covariance: Vec<f64>,
     /// Mean log-loss of these rows before. For probabilities of 0 and 1 it is that of the clip.
     pub log_loss_before: f64,

@@ -1,12 +1,15 @@
 //! Does a map that is already there help on rows that it was not fitted to?
 
 use super::class_map::ClassMap;
+use super::classes::Classes;
 use super::cross_fit::{CrossRows, Deviations, change_of};
 use super::cross_fit_classes::{Applied, changes, sum_in_any_order};
 use super::gain::normal_quantile;
 use super::improvement::{GainInterval, Verdict};
 use super::left::{Left, Remainder};
 use super::map::BinaryMap;
+use super::method::Method;
+use super::options::Recalibrate;
 use super::rows::Ordered;
 use crate::Error;
 use crate::data::{Binary, Predictions, Sample};
@@ -133,7 +136,9 @@ impl HeldOut<'_, ClassMap> {
         self.check()?;
         let (k, own) = (self.map.n_classes, predictions.n_classes());
         Error::require(own == k, "rows", format!("of {k} classes, as those that the map was fitted to"), own)?;
-        let scores = predictions.class_scores(self.map.clip);
+        let options = Recalibrate { method: Method::Identity, clip: self.map.clip, ..Recalibrate::default() };
+        let classes = Classes::new(&options, predictions);
+        let scores = &classes.scores;
         let weights: Vec<f64> = (0..scores.len()).map(|index| scores.weight(index)).collect();
         let total = sum_in_any_order(weights.iter().copied());
         if !(total > 0.0) {
@@ -143,7 +148,7 @@ impl HeldOut<'_, ClassMap> {
                 Error::ZeroWeights { n_rows: scores.len() as u64 }
             });
         }
-        let own = changes(&scores, self.map);
+        let own = changes(&classes, self.map);
         let mean = |values: &dyn Fn(usize) -> f64| sum_in_any_order((0..scores.len()).map(values)) / total;
         let change = mean(&|index| weights[index] * own[index]);
         let squares = sum_in_any_order((0..own.len()).map(|index| (weights[index] * (own[index] - change)).powi(2)));

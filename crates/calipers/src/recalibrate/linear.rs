@@ -80,8 +80,14 @@ impl Design {
         let stride = [1, 2, 3, 4, 8].into_iter().find(|stride| n_parameters <= *stride).unwrap_or(MOST);
         let logits = atoms.atoms.iter().map(|atom| atom.h);
         let mut features = Vec::with_capacity(if n_parameters == 0 { 0 } else { stride * atoms.atoms.len() });
-        if n_parameters > 0 {
-            logits.clone().for_each(|h| features.extend_from_slice(&basis.features(h)[..stride]));
+        match &basis {
+            _ if n_parameters == 0 => {}
+            Basis::Plain(method) => {
+                logits.clone().for_each(|h| features.extend_from_slice(&self::features(*method, h)[..stride]));
+            }
+            Basis::Spline(_) => {
+                logits.clone().for_each(|h| features.extend_from_slice(&basis.features(h)[..stride]));
+            }
         }
         let offsets = (basis == Basis::Plain(Method::Shift)).then(|| logits.collect());
         Design { basis, features, stride, offsets, n_parameters }

@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! Recalibrate -> fit          -> Fit<BinaryMap>   map, parameters with standard errors, bound, notes
-//!             -> fit_classes  -> Fit<ClassMap>    temperature of any number of classes
+//!             -> fit_classes  -> Fit<ClassMap>    the same for rows of classes
 //! TemperatureSketch -> update, merge, fit         temperature in one pass over rows in many places
 //! CrossFit    -> run          -> Improvement      gain on new rows with an interval, and a verdict
-//!             -> run_classes                      the same for a temperature of classes
+//!             -> run_classes                      the same for rows of classes
 //! Map, MapFile                                    a map as JSON, with its fit and its gain
 //! HeldOut     -> run          -> HeldOutGain      what a map gains on rows of another file
 //! Choose      -> run          -> Choice           the method that these rows support, or none
-//! ```
 //! Decompose   -> run          -> Decomposition    what of a proper score is miscalibration
+//! ```
 //!
 //! A map is a small value: a [`Method`] with its parameters, a [`Spline`], a [`Table`] or
 //! [`VennAbers`]. Formulas and tables can be fitted to a [`Sketch`](crate::Sketch), too.
@@ -71,6 +71,7 @@
 mod bins;
 mod choose;
 mod choose_classes;
+mod class_floor;
 mod class_map;
 mod class_rows;
 mod classes;
@@ -78,6 +79,7 @@ mod cross_fit;
 mod cross_fit_classes;
 mod decompose;
 mod drawn;
+mod ensemble;
 mod fit;
 mod folds;
 mod formula;
@@ -91,6 +93,7 @@ mod linear;
 mod map;
 mod method;
 mod newton;
+mod one_vs_rest;
 mod options;
 mod panel;
 mod rows;

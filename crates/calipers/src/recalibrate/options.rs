@@ -213,13 +213,11 @@ impl Recalibrate {
         about: About,
     ) -> Fit<BinaryMap> {
         let mut notes = about.notes;
-        let mut covariance = Symmetric::zero(0);
-        if let Some((formula, scatter)) = fitted.formula.as_ref().zip(scatter) {
-            covariance = formula.factor.sandwich(&scatter);
+        if let Some((formula, scatter)) = fitted.formula.as_ref().zip(scatter.as_ref()) {
             // The smoothing of splines is chosen by their rows, which the rule for formulas
             // ignores.
             fitted.spread = (self.method != Method::Spline).then(|| Spread {
-                unit: formula.unit(&scatter),
+                unit: formula.unit(scatter),
                 dimension: formula.free.len() as f64,
                 bend: formula.bend(),
             });
@@ -230,30 +228,13 @@ impl Recalibrate {
         }
         notes.append(&mut fitted.notes);
         self.note_scarcity(atoms, fitted, &mut notes);
-        let names = &self.method.parameter_names()[..fitted.map.parameters.len()];
-        let place = |parameter: usize| fitted.formula.as_ref()?.free.iter().position(|&free| free == parameter);
-        let entry = |i: usize, j: usize| place(i).zip(place(j)).map_or(0.0, |(i, j)| covariance.get(i, j));
-        // The parameters of a spline are its values at the knots, and not those of its basis.
-        let at_knots = fitted.map.spline.as_ref().zip(fitted.formula.as_ref()).map(|(spline, formula)| {
-            let n = formula.theta.len();
-            let rows: Vec<[f64; MOST]> = spline.knots.iter().map(|knot| formula.basis.features(*knot)).collect();
-            let along = |row: &[f64; MOST], j: usize| (0..n).map(|i| row[i] * entry(i, j)).sum::<f64>();
-            let pair = |a: usize, b: usize| (0..n).map(|j| along(&rows[a], j) * rows[b][j]).sum::<f64>();
-            let lower = (0..rows.len()).flat_map(|a| (0..=a).map(move |b| (a, b))).map(|(a, b)| pair(a, b)).collect();
-            Symmetric { n: rows.len(), lower }
-        });
-        let entry = |i: usize, j: usize| at_knots.as_ref().map_or_else(|| entry(i, j), |at_knots| at_knots.get(i, j));
-        let is_free = |i: usize| at_knots.is_some() || place(i).is_some();
-        let parameter = |(i, name): (usize, &&'static str)| Parameter {
-            name,
-            value: fitted.map.parameters[i],
-            standard_error: is_free(i).then(|| entry(i, i).max(0.0).sqrt()),
-        };
+        let covariance = scatter.map_or(Symmetric::zero(0), |scatter| fitted.covariance(&scatter));
+        let d = covariance.n;
         let identity = BinaryMap { clip: self.clip, ..BinaryMap::identity() };
         Fit {
             method: self.method,
-            parameters: names.iter().enumerate().map(parameter).collect(),
-            covariance: (0..names.len()).flat_map(|i| (0..names.len()).map(move |j| entry(i, j))).collect(),
+            parameters: fitted.parameters(&covariance),
+            covariance: (0..d * d).map(|entry| covariance.get(entry / d, entry % d)).collect(),
             log_loss_before: mean_loss(&identity, atoms),
             log_loss_after: mean_loss(&fitted.map, atoms),
             bound: fitted.formula.as_ref().map_or(FitBound::default(), |formula| formula.bound),
@@ -354,6 +335,43 @@ pub(crate) struct Fitted {
     pub(crate) spread: Option<Spread>,
     /// What the method itself has to say.
     pub(crate) notes: Vec<Note>,
+}
+
+impl Fitted {
+    /// Covariances of the parameters of the map, for the scatter of the gradients of its formula; 0
+    /// for those that are held.
+    pub(crate) fn covariance(&self, scatter: &Symmetric) -> Symmetric {
+        let Some(formula) = &self.formula else { return Symmetric::zero(0) };
+        let of_free = formula.factor.sandwich(scatter);
+        let d = formula.theta.len();
+        let mut all = Symmetric::zero(d);
+        for (i, &a) in formula.free.iter().enumerate() {
+            formula.free[..=i].iter().enumerate().for_each(|(j, &b)| all.add(a, b, of_free.get(i, j)));
+        }
+        // The parameters of a spline are its values at the knots, and not those of its basis.
+        let Some(spline) = &self.map.spline else { return all };
+        let rows: Vec<[f64; MOST]> = spline.knots.iter().map(|knot| formula.basis.features(*knot)).collect();
+        let mut at_knots = Symmetric::zero(rows.len());
+        for (a, row) in rows.iter().enumerate() {
+            let along: Vec<f64> = (0..d).map(|j| (0..d).map(|i| row[i] * all.get(i, j)).sum()).collect();
+            for (b, other) in rows[..=a].iter().enumerate() {
+                at_knots.add(a, b, along.iter().zip(other).map(|(along, other)| along * other).sum());
+            }
+        }
+        at_knots
+    }
+
+    /// The parameters of the map with their standard errors.
+    pub(crate) fn parameters(&self, covariance: &Symmetric) -> Vec<Parameter> {
+        let Some(formula) = &self.formula else { return Vec::new() };
+        let is_known = |place: usize| self.map.spline.is_some() || formula.free.contains(&place);
+        let parameter = |(place, (name, value)): (usize, (&&'static str, &f64))| Parameter {
+            name,
+            value: *value,
+            standard_error: is_known(place).then(|| covariance.get(place, place).max(0.0).sqrt()),
+        };
+        self.map.method.parameter_names().iter().zip(&self.map.parameters).enumerate().map(parameter).collect()
+    }
 }
 
 /// What the interval of the gain needs to know about a formula.

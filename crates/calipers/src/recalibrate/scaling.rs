@@ -47,9 +47,11 @@ pub(crate) struct Scaling {
     ties: Vec<Tie>,
     /// λ of each free coordinate.
     pub(crate) ridge: Vec<f64>,
-    /// Sums of coordinates that nothing but these terms decides, and their coefficients: where
-    /// there is no ridge, coefficient · (sum)² makes them 0.
-    pub(crate) gauges: Vec<(Vec<usize>, f64)>,
+    /// Sums of coordinates that softmax does not see, and coefficients in the unit of their
+    /// curvature.
+    gauges: Vec<(Vec<usize>, f64)>,
+    /// Whether coefficient · (sum)² makes these sums 0, since there is no ridge to do so.
+    pub(crate) has_gauges: bool,
     pub(crate) effective_n: f64,
 }
 
@@ -111,6 +113,7 @@ impl Scaling {
             ties: Vec::new(),
             ridge: Vec::new(),
             gauges: Vec::new(),
+            has_gauges: ridge == 0.0,
             effective_n: rows.effective_n,
         };
         scaling.choose_coordinates(&is_present, ridge / rows.effective_n);
@@ -148,15 +151,21 @@ impl Scaling {
             _ => penalty,
         };
         self.ridge = self.free.iter().map(coefficient).collect();
-        if penalty == 0.0 {
-            // In the unit of the sum's own curvature.
-            let columns = if shape == Shape::Full { k } else { 0 };
-            for column in 0..columns {
-                let size = self.mean_square(column) / m;
-                self.gauges.push((present.iter().map(|row| row * k + column).collect(), size));
-            }
-            self.gauges.push((present.iter().map(|class| n_scales + class).collect(), 1.0 / m));
+        let columns = if shape == Shape::Full { k } else { 0 };
+        for column in 0..columns {
+            let size = self.mean_square(column) / m;
+            self.gauges.push((present.iter().map(|row| row * k + column).collect(), size));
         }
+        self.gauges.push((present.iter().map(|class| n_scales + class).collect(), 1.0 / m));
+    }
+
+    /// The gauges, by places among the free coordinates.
+    pub(crate) fn gauges(&self) -> Vec<(Vec<usize>, f64)> {
+        let place = |at: &usize| self.free.binary_search(at).ok();
+        let of_free = |(coordinates, coefficient): &(Vec<usize>, f64)| {
+            (coordinates.iter().filter_map(place).collect(), *coefficient)
+        };
+        self.gauges.iter().map(of_free).collect()
     }
 
     /// The mean square of a feature.
@@ -385,6 +394,19 @@ impl Scaling {
 
     pub(crate) fn features_of(&self, row: usize) -> &[f64] {
         &self.features[row * self.k..(row + 1) * self.k]
+    }
+
+    /// Adds ω x of a row at the coordinates of a label, times a factor.
+    pub(crate) fn add_label(&self, row: usize, label: usize, factor: f64, gradient: &mut [f64]) {
+        let (k, share, g) = (self.k, factor * self.shares[row], self.features_of(row));
+        gradient[self.n_scales() + label] += share;
+        match self.shape {
+            Shape::Shared => gradient[0] += share * g[label],
+            Shape::Diagonal => gradient[label] += share * g[label],
+            Shape::Full => {
+                gradient[label * k..(label + 1) * k].iter_mut().zip(g).for_each(|(sum, g)| *sum += share * g);
+            }
+        }
     }
 
     pub(crate) fn p_of_label(&self, at: &At, row: usize) -> f64 {

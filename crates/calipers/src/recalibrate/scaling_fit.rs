@@ -65,7 +65,7 @@ impl Scaling {
             value += ridge * away * away;
             gradient[j] += 2.0 * ridge * away;
         }
-        for (coordinates, coefficient) in self.gauges_of_free() {
+        for (coordinates, coefficient) in self.gauges_in_use() {
             let sum: f64 = coordinates.iter().map(|j| theta[*j]).sum();
             value += coefficient * sum * sum;
             coordinates.iter().for_each(|j| gradient[*j] += 2.0 * coefficient * sum);
@@ -79,19 +79,21 @@ impl Scaling {
         self.free.iter().map(|at| all[*at]).collect()
     }
 
-    fn gauges_of_free(&self) -> Vec<(Vec<usize>, f64)> {
-        let place = |at: &usize| self.free.binary_search(at).ok();
-        let of_free = |(coordinates, coefficient): &(Vec<usize>, f64)| {
-            (coordinates.iter().filter_map(place).collect(), *coefficient)
-        };
-        self.gauges.iter().map(of_free).collect()
+    fn gauges_in_use(&self) -> Vec<(Vec<usize>, f64)> {
+        if self.has_gauges { self.gauges() } else { Vec::new() }
     }
 
     /// The Hessian of J from that of the loss.
     pub(crate) fn penalised(&self, information: &Symmetric) -> Symmetric {
         let mut hessian = information.clone();
         self.ridge.iter().enumerate().for_each(|(j, ridge)| hessian.add(j, j, 2.0 * ridge));
-        for (coordinates, coefficient) in self.gauges_of_free() {
+        if self.has_gauges { self.gauged(&hessian) } else { hessian }
+    }
+
+    /// A Hessian with the curvature of gauges.
+    pub(crate) fn gauged(&self, hessian: &Symmetric) -> Symmetric {
+        let mut hessian = hessian.clone();
+        for (coordinates, coefficient) in self.gauges() {
             for (at, i) in coordinates.iter().enumerate() {
                 coordinates[..=at].iter().for_each(|j| hessian.add(*i, *j, 2.0 * coefficient));
             }
@@ -194,7 +196,7 @@ impl Scaling {
         for (j, error) in error.iter_mut().enumerate() {
             *error += 4.0 * f64::EPSILON * self.ridge[j] * (here.theta[j].abs() + centre[j].abs());
         }
-        for (coordinates, coefficient) in self.gauges_of_free() {
+        for (coordinates, coefficient) in self.gauges_in_use() {
             let size: f64 = coordinates.iter().map(|j| here.theta[*j].abs()).sum();
             let of_sum = coordinates.len() as f64 * f64::EPSILON * coefficient * size;
             coordinates.iter().for_each(|j| error[*j] += of_sum);

@@ -3,15 +3,12 @@
 use super::class_map::{ClassFormula, ClassMap};
 use super::classes::{Chosen, ClassFit, Classes, Detail};
 use super::fit::{Note, Parameter};
-use super::formula::Bend;
 use super::method::Method;
-use super::newton::{NotFound, dot};
-use super::options::Spread;
+use super::newton::NotFound;
 use super::panel::Panel;
 use super::scaling::{Rows, Scaling, Shape};
 use super::scaling_fit::Minimum;
 use crate::Error;
-use crate::numerics::cholesky::{Cholesky, Symmetric};
 use crate::numerics::sum::Sum;
 
 /// Up to so many parameters have standard errors.
@@ -38,17 +35,11 @@ impl Classes<'_> {
         let chosen: Vec<u32> =
             (0..panel.len() as u32).filter(|at| (rows.is_chosen)(panel.rows[*at as usize] as usize)).collect();
         let counts = label_counts(panel, &chosen);
-        let n_present = counts.iter().filter(|count| **count > 0).count();
-        if n_present < 2 {
-            let class = counts.iter().position(|count| *count > 0).map_or(0, |place| panel.classes[place]);
-            return Err(Error::setting("rows", "of at least two classes", format!("{} of class {class}", rows.n)));
-        }
+        let mut of_class = vec![0; k];
+        panel.classes.iter().zip(&counts).for_each(|(class, count)| of_class[*class] = *count);
+        check_two_classes(&of_class, rows.n)?;
         let ridge = options.ridge_of_classes(k);
-        let shape = match options.method {
-            Method::BiasCorrectedTemperature => Shape::Shared,
-            Method::Vector => Shape::Diagonal,
-            _ => Shape::Full,
-        };
+        let shape = shape_of(options.method);
         let first = self.first_slope(rows, shape, ridge)?;
         let scaling = Scaling::new(
             shape,
@@ -77,7 +68,7 @@ impl Classes<'_> {
         let map =
             ClassMap { method: options.method, n_classes: k, slope: first.slope, formula, mixture, clip: options.clip };
         let log_loss_after = if mixture == 0.0 { found.at.loss } else { scaling.mixed_loss(&found, mixture) };
-        let mut notes: Vec<Note> = first.note.iter().cloned().collect();
+        let mut notes: Vec<Note> = first.note.into_iter().collect();
         notes.extend(rare_classes(&counts, panel));
         let mut fit = ClassFit {
             parameters: parameters(&scaling, &found.all, panel),
@@ -90,7 +81,7 @@ impl Classes<'_> {
             map,
         };
         if detail == Detail::Errors {
-            add_errors(&mut fit, &scaling, &found, panel, &first);
+            add_errors(&mut fit, &scaling, &found, panel);
         }
         Ok(fit)
     }
@@ -118,6 +109,26 @@ impl Classes<'_> {
             (rows.temperature(0.0)?.value, None)
         };
         Ok(First { slope, mixture, start: 1.0, note })
+    }
+}
+
+pub(crate) fn shape_of(method: Method) -> Shape {
+    match method {
+        Method::BiasCorrectedTemperature => Shape::Shared,
+        Method::Vector => Shape::Diagonal,
+        _ => Shape::Full,
+    }
+}
+
+/// Checks that not all rows have the same label.
+pub(crate) fn check_two_classes(n_rows: &[u64], n: u64) -> Result<(), Error> {
+    let mut present = (0..n_rows.len()).filter(|class| n_rows[*class] > 0);
+    match (present.next(), present.next()) {
+        (_, Some(_)) => Ok(()),
+        (first, None) => {
+            let got = format!("{n} rows of class {}", first.unwrap_or(0));
+            Err(Error::setting("rows", "of at least two classes", got))
+        }
     }
 }
 
@@ -175,13 +186,12 @@ fn parameters(scaling: &Scaling, all: &[f64], panel: &Panel) -> Vec<Parameter> {
     coordinates(scaling, panel).into_iter().map(parameter).collect()
 }
 
-/// Standard errors, effective parameters and what the interval of the gain needs.
-fn add_errors(fit: &mut ClassFit, scaling: &Scaling, found: &Minimum, panel: &Panel, first: &First) {
+/// Standard errors and effective parameters.
+fn add_errors(fit: &mut ClassFit, scaling: &Scaling, found: &Minimum, panel: &Panel) {
     let Some((factor, information)) = &found.dense else { return };
     // The first slope is a parameter, too; without a ridge it is none of its own.
-    let of_slope = if scaling.gauges.is_empty() && scaling.shape != Shape::Shared { 1.0 } else { 0.0 };
-    let effective = factor.trace_of_ratio(information);
-    fit.effective_parameters = effective + of_slope;
+    let of_slope = if !scaling.has_gauges && scaling.shape != Shape::Shared { 1.0 } else { 0.0 };
+    fit.effective_parameters = factor.trace_of_ratio(information) + of_slope;
     if scaling.free.len() > MOST_ERRORS {
         return;
     }
@@ -194,18 +204,6 @@ fn add_errors(fit: &mut ClassFit, scaling: &Scaling, found: &Minimum, panel: &Pa
     }
     let entry = |i: &Option<usize>, j: &Option<usize>| i.zip(*j).map_or(0.0, |(i, j)| covariance.get(i, j));
     fit.covariance = places.iter().flat_map(|i| places.iter().map(move |j| entry(i, j))).collect();
-    let unit = factor.trace_of_ratio(&scatter) / effective;
-    fit.spread = Some(Spread {
-        unit,
-        dimension: fit.effective_parameters,
-        bend: bend(scaling, found, information, first.slope),
-    });
-}
-
-/// How the ridge bends the way from the identity: see `gain.rs`.
-fn bend(scaling: &Scaling, found: &Minimum, information: &Symmetric, slope: f64) -> Bend {
-    let _ = (scaling, found, information, slope, dot, Cholesky::new);
-    Bend::NONE
 }
 
 impl Scaling {

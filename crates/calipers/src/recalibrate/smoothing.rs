@@ -134,6 +134,18 @@ impl Pool {
         self.weights.iter().flatten().sum()
     }
 
+    /// Adds the rows of another; the score becomes the mean of both.
+    fn merge(&mut self, other: &Pool) {
+        let (weight, more) = (self.weight(), other.weight());
+        self.h += (other.h - self.h) * (more / (weight + more));
+        for fold in 0..FOLDS {
+            for outcome in 0..2 {
+                self.weights[fold][outcome] += other.weights[fold][outcome];
+                self.squares[fold][outcome] += other.squares[fold][outcome];
+            }
+        }
+    }
+
     /// The rows of all folds but one.
     fn without(&self, left_out: usize) -> Atom {
         let sum = |of: &[[f64; 2]; FOLDS], outcome: usize| {
@@ -147,28 +159,24 @@ impl Pool {
     }
 }
 
+/// All atoms, or neighbours together where they are many.
 fn pools(basis: &SplineBasis, atoms: &Atoms) -> Vec<Pool> {
-    let all: Vec<Pool> = atoms.atoms.iter().enumerate().map(|(rank, atom)| Pool::new(atom, rank)).collect();
-    if all.len() <= MANY {
-        return all;
-    }
     let (first, last) = (basis.knots[0], basis.knots[basis.knots.len() - 1]);
-    let cell = |pool: &Pool| ((pool.h - first) / (last - first) * POOLS).round();
-    let merged = |group: &[Pool]| {
-        let mut sum = Pool::default();
-        for pool in group {
-            sum.h += pool.weight() * pool.h;
-            for fold in 0..FOLDS {
-                for outcome in 0..2 {
-                    sum.weights[fold][outcome] += pool.weights[fold][outcome];
-                    sum.squares[fold][outcome] += pool.squares[fold][outcome];
-                }
+    let cell = |h: f64| ((h - first) / (last - first) * POOLS).round();
+    let are_many = atoms.atoms.len() > MANY;
+    let mut pools: Vec<Pool> = Vec::new();
+    let mut last_cell = f64::NAN;
+    for (rank, atom) in atoms.atoms.iter().enumerate() {
+        let pool = Pool::new(atom, rank);
+        match pools.last_mut() {
+            Some(last) if are_many && cell(atom.h) == last_cell => last.merge(&pool),
+            _ => {
+                last_cell = cell(atom.h);
+                pools.push(pool);
             }
         }
-        sum.h /= sum.weight();
-        sum
-    };
-    all.chunk_by(|a, b| cell(a) == cell(b)).map(merged).collect()
+    }
+    pools
 }
 
 /// The smoothing that folds choose; the smoothest where none of them has a fit.

@@ -1,7 +1,9 @@
 //! The choice of a method, what is left after recalibration, and maps on held-out rows.
 
 use calipers::population::{Family, Truth};
-use calipers::recalibrate::{BinaryMap, Choice, Choose, CrossFit, HeldOut, Improvement, Method, Recalibrate, Verdict};
+use calipers::recalibrate::{
+    BinaryMap, Choice, Choose, CrossFit, Decompose, HeldOut, Improvement, Method, Recalibrate, Verdict,
+};
 use calipers::{Assess, Input, LsEce, ProperScore, Sample};
 
 use crate::fixtures::{binary, classes};
@@ -359,11 +361,11 @@ fn classes_have_a_choice_of_their_own() {
     let options = CrossFit::new(Recalibrate::new(Method::Temperature)).n_folds(5).n_resamples(0);
     let temperature = options.run_classes(&predictions).unwrap();
     assert!((found.table[1].loss.unwrap() - temperature.log_loss_after).abs() < 1e-12);
-    let names = vec!["identity".to_owned(), "platt".to_owned()];
+    let names = vec!["identity".to_owned(), "plat".to_owned()];
     let few =
         Choose::new().n_resamples(0).candidates(names).score(ProperScore::Brier).run_classes(&predictions).unwrap();
     assert_eq!(few.chosen, Method::Identity);
-    assert!(few.table[0].loss.is_some());
+    assert!(few.table[0].loss.is_some() && few.table[1].reason.is_some());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod bins;
 mod choice;
+mod class_hard_inputs;
 mod classes;
 mod fixtures;
 mod golden;
