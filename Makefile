@@ -229,12 +229,10 @@ $(BENCH)/installed: bench/requirements.txt
 	@$(BENCH)/bin/pip install --quiet -r bench/requirements.txt
 	@touch $@
 
-# The source of netcal is read and not run, so that what it needs is not installed.
-$(PEERS)/installed: requirements-integration.txt bench/requirements.txt
+$(PEERS)/installed: requirements-integration.txt
 	$(call heading,'virtual environment of the peers')
 	@$(PYTHON) -m venv $(PEERS)
 	@$(PEERS)/bin/pip install --quiet -r requirements-integration.txt
-	@$(PEERS)/bin/pip install --quiet --no-deps "$$(grep ^netcal== bench/requirements.txt)"
 	@touch $@
 
 # With KaTeX, which typesets the formulas.

@@ -19,6 +19,7 @@ from bench.groups import peak_of_groups
 from bench.measures import race_measures
 from bench.memory import extra_memory
 from bench.parquet import ParquetRace, race_parquet
+from bench.recalibration import races
 from bench.results import Results, Row
 from bench.timing import Timing, race
 from bench.topclass import race_top_class
@@ -47,6 +48,7 @@ def main() -> None:
         run_largest(results, sizes[-1], folder)
         run_top_class(results)
         run_measures(results)
+        run_recalibration(results)
         run_parquet(results, arguments.command, folder)
         run_groups(results, arguments.command, folder)
     results.seconds = time.perf_counter() - start
@@ -116,6 +118,14 @@ def run_measures(results: Results) -> None:
     results.measures_n = 10**5 if results.quick else 10**6
     say(f"every measure, n = {results.measures_n:,}")
     results.measures = race_measures(data.sample(results.measures_n), turns=3, budget=6)
+
+
+def run_recalibration(results: Results) -> None:
+    say("recalibration maps")
+    results.recalibration = races(quick=results.quick)
+    for found in results.recalibration:
+        times = ", ".join(f"{who} {report.duration(timing.seconds)}" for who, timing in found.timings.items())
+        say(f"  {found.family}, {found.rows}: {times}")
 
 
 def run_groups(results: Results, command: Path, folder: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bench.measures import ARGSORT, ISOTONIC, WITHOUT_SORT
 from bench.parquet import ParquetRace
+from bench.recalibration import Race
 from bench.results import Results
 
 MOST_MEMORY_MIB = 64
@@ -42,6 +43,7 @@ def checks(results: Results) -> list[Check]:
         *_groups(results),
         _exact_sums(results, 10**7),
         *_measures(results),
+        *_recalibration(results),
     ]
 
 
@@ -135,6 +137,14 @@ def _exact_sums(results: Results, n: int) -> Check:
         return Check(claim, limit, "not run", None)
     measured = f"{ours.distance:.0e}; torchmetrics {theirs.distance:.1e}, {theirs.distance / theirs.truth:.0%} off"
     return Check(claim, limit, measured, ours.distance <= 1e-12)
+
+
+def _recalibration(results: Results) -> list[Check]:
+    def of(race: Race, peer: str, limit: float) -> Check:
+        claim = f"{race.rows}: time of a {race.family} fit by {peer} over that by calipers"
+        return _check(claim, race.ratio(peer), f"at least {limit:g}", lambda x: x >= limit)
+
+    return [of(race, peer, limit) for race in results.recalibration for peer, limit in race.limits.items()]
 
 
 def _measures(results: Results) -> list[Check]:

@@ -17,6 +17,8 @@ PACKAGES = [
     "relplot",
     "uncertainty-calibration",
     "scikit-learn",
+    "betacal",
+    "probmetrics",
     "duckdb",
     "pyarrow",
 ]

@@ -55,6 +55,8 @@ def markdown(results: Results, found: list[Check]) -> str:
         parts += ["## Raw scores to the top class", _top_class_table(results)]
     if results.measures:
         parts += [f"## Every measure, n = {results.measures_n:,}", _measures_table(results)]
+    if results.recalibration:
+        parts += ["## Recalibration maps", _recalibration_table(results)]
     parts += ["## A Parquet file", _parquet_part(results.parquet)]
     versions = [[package, number] for package, number in list(facts.items())[5:]]
     parts += ["## Versions", table(["package", "version"], versions)]
@@ -118,6 +120,15 @@ def _measures_table(results: Results) -> str:
         for name, timing in sorted(results.measures.items(), key=lambda item: item[1].seconds)
     ]
     return table(["measure, with its default options", "time", "of an isotonic fit", "of an argsort"], cells)
+
+
+def _recalibration_table(results: Results) -> str:
+    cells = [
+        [race.family, race.rows, who, duration(timing.seconds), str(timing.runs), f"{race.ratio(who):.3g}"]
+        for race in results.recalibration
+        for who, timing in race.timings.items()
+    ]
+    return table(["family", "data", "by", "time", "runs", "of calipers"], cells)
 
 
 def _parquet_part(race: ParquetRace | str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from bench.parquet import ParquetRace
+from bench.recalibration import Race
 from bench.timing import Timing
 
 
@@ -48,6 +49,7 @@ class Results:
     # Every measure of one column, by name, at `measures_n` rows.
     measures: dict[str, Timing] = field(default_factory=dict)
     measures_n: int = 0
+    recalibration: list[Race] = field(default_factory=list)
     parquet: ParquetRace | str = "not run"
     # Largest resident MiB of `calipers sketch --by`, by the number of groups.
     groups: dict[int, float] = field(default_factory=dict)

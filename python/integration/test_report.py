@@ -210,7 +210,8 @@ def test_hovering_shows_the_numbers_of_the_json(pages: dict[str, Path], browser:
         page = watched.page
         charts = json.loads(page.locator("#calipers-data").text_content())["charts"]
         tip = page.locator("#tip")
-        for key in ("smoothed-0", "sweep-0", "cumulative-0", "distribution-0"):
+        drawn = [key for key in ("recalibration_curve-0", "recalibration_map-0") if key in charts]
+        for key in ("smoothed-0", "sweep-0", "cumulative-0", "distribution-0", *drawn):
             chart = charts[key]
             step = int(page.locator("#sigma").get_attribute("data-chosen"))
             rows = chart["steps"][step] if "steps" in chart else chart["rows"]
@@ -238,6 +239,33 @@ def test_hovering_shows_the_numbers_of_the_json(pages: dict[str, Path], browser:
         assert tip.is_visible()
         page.keyboard.press("Escape")
         assert not tip.is_visible()
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+@pytest.mark.parametrize("name", NAMES)
+def test_recalibration_begins_with_its_verdict(pages: dict[str, Path], browser: Any, name: str, width: int) -> None:
+    with Watched(browser, pages[name], width, height=800) as watched:
+        page = watched.page
+        found = json.loads(page.locator("#calipers-data").text_content())["models"][0]["recalibration"]
+        section = page.locator("#recalibration-0")
+        first = section.locator("h3 + p").inner_text()
+        if name in ("sketch", "one"):
+            assert first == f"Recalibration is not available: {found['unavailable']}."
+            assert section.locator("figure").count() == 0
+            return
+        assert first == found["sentence"]
+        assert found["verdict"] in section.locator("dd").first.inner_text()
+        assert found["map"]["what"] == "calibrator"
+        figures = section.locator("figure").all()
+        # Of classes there is a curve, and a map of none that a chart can show.
+        assert len(figures) == {"classes": 1}.get(name, 2 if found["method"] != "identity" else 0)
+        for figure in figures:
+            box = figure.locator(".plot:visible > svg").bounding_box()
+            assert 250 < box["width"] < 460
+            assert 0.9 < box["height"] / box["width"] < 1.4
+        page.evaluate("document.querySelector('#axis-logit').click()")
+        for figure in figures:
+            assert figure.locator(".plot:visible").get_attribute("data-view") == "logit"
 
 
 # What of a chart can be seen in the first screen, as a share of its height.

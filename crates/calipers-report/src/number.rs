@@ -66,6 +66,12 @@ pub fn p_value(p: f64) -> String {
     if p.is_nan() { "–".to_owned() } else { calipers::inference::p_value_text(p) }
 }
 
+/// The same in a sentence: `p = 0.03`, `p < 0.001`.
+pub(crate) fn p_in_words(p: f64) -> String {
+    let shown = p_value(p);
+    shown.strip_prefix('<').map_or_else(|| format!("p = {shown}"), |bound| format!("p < {bound}"))
+}
+
 /// 0.95 as `95 %`.
 pub fn percent(share: f64) -> String {
     format!("{} %", (1e6 * share).round() / 1e4)

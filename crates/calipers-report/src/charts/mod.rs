@@ -2,12 +2,14 @@
 
 mod cumulative;
 mod distribution;
+mod recalibration;
 mod reliability;
 mod small;
 mod sweep;
 
 pub(crate) use cumulative::cumulative;
 pub(crate) use distribution::{distribution, is_rare, shares};
+pub(crate) use recalibration::{before_and_after, is_visible, map};
 pub(crate) use reliability::{Axes, binned, by_rows, corp, drawn, is_seen, overlay, seen, smoothed};
 pub(crate) use small::small;
 pub use sweep::sweep_chart;

@@ -73,14 +73,21 @@ impl Axes {
         Axes::Logit(least, greatest)
     }
 
-    fn axis(self, label: &str) -> Axis {
+    /// These axes if a curve does not leave them, else from 0 to 1.
+    pub(crate) fn holding(self, x: &[f64], y: &[f64]) -> Self {
+        let (from, to) = self.ends();
+        let is_inside = |value: &f64| (from..=to).contains(value);
+        if x.iter().zip(y).all(|(x, y)| !is_inside(x) || is_inside(y)) { self } else { Axes::Linear(0.0, 1.0) }
+    }
+
+    pub(super) fn axis(self, label: &str) -> Axis {
         match self {
             Axes::Linear(from, to) => Axis::linear(label).range(from, to),
             Axes::Logit(from, to) => Axis::logit(format!("{label}, log-odds scale")).range(from, to),
         }
     }
 
-    fn ends(self) -> (f64, f64) {
+    pub(super) fn ends(self) -> (f64, f64) {
         match self {
             Axes::Linear(from, to) | Axes::Logit(from, to) => (from, to),
         }
@@ -120,7 +127,7 @@ impl Axes {
     }
 
     /// The points of a smoothed curve.
-    fn curve(self, x: &[f64], y: &[f64]) -> Vec<(f64, f64)> {
+    pub(super) fn curve(self, x: &[f64], y: &[f64]) -> Vec<(f64, f64)> {
         let shown = |(x, y): (&f64, &f64)| (*x, if self.has_room(*x) { self.y(*y) } else { f64::NAN });
         x.iter().zip(y).map(shown).collect()
     }

@@ -6,6 +6,7 @@ mod measures;
 mod options;
 mod overlay;
 mod parts;
+mod recalibration;
 mod reliability;
 mod spread;
 mod sweep;
@@ -20,11 +21,13 @@ pub use measures::{Measured, Outcome};
 pub use options::{Options, Origin};
 pub use overlay::Overlay;
 pub use parts::{Groups, Part, Parts};
+pub use recalibration::{Candidate, MapCurve, Recalibrated, Recalibration};
 pub use reliability::{Corp, Reliability, Smoothed};
 pub use spread::{Cumulative, Spread};
 pub use sweep::SweepValues;
 
-/// Charts, and the resamples of ECE, use a sketch of the data above this number of rows.
+/// Above this number of rows, charts and the resamples of ECE use a sketch of the data, and there is
+/// one candidate for recalibration.
 const MANY: usize = 20_000;
 
 /// A report to be made: the models and the options.
@@ -158,6 +161,8 @@ pub struct ModelValues {
     pub sweep: SweepValues,
     /// Cumulative differences and the distribution of probabilities.
     pub spread: Spread,
+    /// Whether recalibration would help, and by which map.
+    pub recalibration: Recalibration,
     /// Each class against the rest.
     pub classes: Option<Parts>,
     /// Groups of rows.
@@ -355,6 +360,12 @@ impl Model<'_> {
             reliability: reliability::gather(drawn, sigma, options, detail)?,
             sweep: sweep::gather(sample, options),
             spread: spread::gather(drawn, options)?,
+            recalibration: recalibration::gather(
+                &self.source,
+                sample,
+                &recalibration::Drawn { sigma, n_places: detail.n_places() },
+                options,
+            ),
             finding: Finding::new(measures.first().and_then(Measured::assessment), sample, options)?,
             measures,
             classes,

@@ -74,6 +74,11 @@ impl Detail {
         Detail { below, above, n_places }
     }
 
+    /// The number of points of a curve.
+    pub(super) fn n_places(&self) -> usize {
+        self.n_places
+    }
+
     /// From a quarter of the chosen sigma to four times the chosen sigma, and at least to 1.
     fn sigmas(&self, chosen: f64) -> Vec<f64> {
         let to_top = (4.0 * chosen).max(1.0) / chosen;
@@ -127,6 +132,12 @@ pub(super) fn places(n: usize) -> Vec<f64> {
     let below = (0..n_tail).map(tail);
     let above = (0..n_tail).rev().map(|place| 1.0 - tail(place));
     below.chain(evenly).chain(above).collect()
+}
+
+/// The smoothed curve alone.
+pub(super) fn curve(sample: Sample<'_>, sigma: f64, at: &[f64], options: &Options) -> Result<LsCurve, Error> {
+    let coarse = sample.sketch().and_then(|sketch| coarsened(sketch, sigma));
+    options.ls_ece.clone().sigma(sigma).curve(coarse.as_ref().map_or(sample, Sample::from), at)
 }
 
 pub(super) fn smoothed(sample: Sample<'_>, sigma: f64, at: &[f64], options: &Options) -> Result<Smoothed, Error> {

@@ -5,7 +5,7 @@ use calipers::{Assessment, Estimate};
 use maud::{Markup, html};
 
 use crate::gather::{Finding, Measured, ModelValues, Part, Parts, Values};
-use crate::number::{capitalised, count, four_digits, p_value, percent};
+use crate::number::{capitalised, count, four_digits, p_in_words, percent};
 
 /// The header: the answer, the diagram beside it, and below the answer the numbers behind it. In a
 /// narrow window the diagram comes before these numbers.
@@ -235,8 +235,7 @@ fn how_sure(values: &Values, model: &ModelValues) -> String {
         _ if p < 0.0095 => format!("about {:.0} of 1,000", 1000.0 * p),
         _ => format!("about {:.0} of 100", 100.0 * p),
     };
-    let shown = p_value(p);
-    let shown = shown.strip_prefix('<').map_or_else(|| format!("p = {shown}"), |bound| format!("p < {bound}"));
+    let shown = p_in_words(p);
     let adjusted = if model.finding.p_adjusted.is_some() { ", adjusted" } else { "" };
     let chance = format!(
         "A perfectly calibrated model would be off by as much in {often} samples like this one ({shown}{adjusted})."

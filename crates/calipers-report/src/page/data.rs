@@ -1,11 +1,12 @@
 //! The values of the page as JSON, for its script and for other programs.
 
 use calipers::inference::{Direction, Region};
+use calipers::recalibrate::Parameter;
 use calipers::{Assessment, Error, Estimate};
 use serde_json::{Map, Value, json};
 
 use super::figure::Shown;
-use crate::gather::{Compared, Measured, ModelValues, Outcome, Part, Parts, Values};
+use crate::gather::{Compared, Measured, ModelValues, Outcome, Part, Parts, Recalibration, Values};
 
 /// JSON that is safe inside a script element: no text in it can end the element or begin a comment.
 pub(super) fn json(values: &Values, shown: &Shown) -> String {
@@ -41,8 +42,49 @@ fn model(model: &ModelValues) -> Value {
         "direction": model.finding.direction.map(Direction::name),
         "region": model.finding.region.map(region),
         "measures": model.measures.iter().map(|found| (found.spec.name.to_owned(), measure(found))).collect::<Map<_, _>>(),
+        "recalibration": recalibration(&model.recalibration),
         "classes": model.classes.as_ref().map(parts),
         "groups": model.groups.as_ref().map(parts),
+    })
+}
+
+fn recalibration(found: &Recalibration) -> Value {
+    let found = match found {
+        Recalibration::Not(reason) => return json!({ "unavailable": reason }),
+        Recalibration::Done(found) => found,
+    };
+    let parameter = |parameter: &Parameter| {
+        let values = json!({ "value": parameter.value, "standard_error": parameter.standard_error });
+        (parameter.name.to_owned(), values)
+    };
+    json!({
+        "method": found.method.name(),
+        "verdict": found.verdict.name(),
+        "sentence": found.sentence,
+        "log_loss_before": found.log_loss_before,
+        "log_loss_after": found.log_loss_after,
+        "gain": found.gain,
+        "interval": [found.interval.lower, found.interval.upper],
+        "level": found.interval.level,
+        "floor": found.floor.map(|floor| {
+            json!({ "mean": floor.mean, "deviation": floor.deviation, "p_value": floor.p_value })
+        }),
+        "parameters": found.parameters.iter().map(parameter).collect::<Map<_, _>>(),
+        "top_class_changed": found.top_class_changed,
+        "n_folds": found.n_folds,
+        "ls_ece": found.left.as_ref().map(|left| {
+            json!({
+                "before": assessed(&left.before),
+                "after": assessed(&left.after),
+                "change": left.change.difference,
+                "interval": [left.change.interval.lower, left.change.interval.upper],
+                "p_value": left.change.p_value,
+            })
+        }),
+        "candidates": found.candidates.iter().map(|each| (each.name.clone(), each.log_loss.into())).collect::<Map<_, _>>(),
+        "notes": found.notes,
+        // What `calipers recalibrate` reads, as it stands in a file.
+        "map": serde_json::from_str::<Value>(&found.file).unwrap_or(Value::Null),
     })
 }
 

@@ -10,6 +10,7 @@ mod model;
 mod navigation;
 mod parts;
 mod provenance;
+mod recalibration;
 mod reliability;
 mod spread;
 mod sweep;
@@ -86,8 +87,8 @@ impl Values {
 
     /// The charts of the page, each with a file name.
     pub fn charts(&self) -> Vec<(String, Chart)> {
-        let sections: [fn(&Values, &ModelValues) -> Vec<Panel>; 3] =
-            [reliability::panels, sweep::panels, spread::panels];
+        let sections: [fn(&Values, &ModelValues) -> Vec<Panel>; 4] =
+            [reliability::panels, sweep::panels, spread::panels, recalibration::panels];
         let overlay = self.overlay.as_ref().and_then(|overlay| reliability::overlay(self, overlay).chart().cloned());
         let mut charts: Vec<_> =
             overlay.into_iter().map(|chart| ("reliability_overlay.svg".to_owned(), chart)).collect();

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::figure::Shown;
-use super::{parts, reliability, spread, sweep};
+use super::{parts, recalibration, reliability, spread, sweep};
 use crate::gather::{ModelValues, SweepValues, Values};
 
 /// The section with the charts of all models. With several models a switch shows one of them, or
@@ -51,6 +51,7 @@ fn one(values: &Values, place: usize, model: &ModelValues, shown: &mut Shown) ->
     for (title, panel) in titles.into_iter().zip(spread::panels(values, model)) {
         charts.push((title, shown.figure(place, name, &panel)));
     }
+    let recalibration = recalibration::of_model(values, place, model, shown);
     html! {
         div class="model" id={ "of-model-" (place) } {
             @if let Some(name) = name {
@@ -64,6 +65,7 @@ fn one(values: &Values, place: usize, model: &ModelValues, shown: &mut Shown) ->
             div class="charts" {
                 @for (title, figure) in &charts { div class="chart" { h4 { (title) } (figure) } }
             }
+            (recalibration)
             (parts::of_model(values, place, "classes", "LS-ECE of each class", model.classes.as_ref()))
             @if let Some(groups) = &model.groups {
                 (parts::of_model(values, place, "groups", &format!("LS-ECE by {}", groups.by), Some(groups)))

@@ -12,6 +12,7 @@ pub(super) fn bar(values: &Values) -> Markup {
         has(values.compared.is_some(), "pairs", "Which is better"),
         Some(("measures", "Measures")),
         Some(("charts", if several { "Charts of each model" } else { "Charts" })),
+        has(!several, "recalibration-0", "Recalibration"),
         has(!several && values.models.iter().any(|model| model.classes.is_some()), "classes-0", "Classes"),
         has(!several && values.models.iter().any(|model| model.groups.is_some()), "groups-0", "Groups"),
         Some(("provenance", "How this page was made")),

@@ -6,7 +6,6 @@
 //! TemperatureSketch -> update, merge, fit         temperature in one pass over rows in many places
 //! CrossFit    -> run          -> Improvement      gain on new rows with an interval, and a verdict
 //!             -> run_classes                      the same for rows of classes
-//! Map, MapFile                                    a map as JSON, with its fit and its gain
 //! HeldOut     -> run          -> HeldOutGain      what a map gains on rows of another file
 //! Choose      -> run          -> Choice           the method that these rows support, or none
 //! Decompose   -> run          -> Decomposition    what of a proper score is miscalibration
