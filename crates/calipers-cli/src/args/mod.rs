@@ -264,6 +264,11 @@ pub(crate) struct Question {
 }
 
 impl Question {
+    /// Whether nothing was asked for.
+    pub(crate) fn is_automatic(&self) -> bool {
+        self.asked == Multiclass::Auto && self.name.is_none()
+    }
+
     fn read(text: &str) -> Result<Self, Error> {
         let name = Some(text.to_owned());
         Ok(match text.parse() {

@@ -50,8 +50,8 @@ impl Inverse {
             let of_slope: Vec<f64> = (0..d).map(line).collect();
             let mut whole = Symmetric::zero(d + 1);
             whole.add(0, 0, of_slope.iter().zip(&way).map(|(a, b)| a * b).sum());
-            for i in 0..d {
-                whole.add(i + 1, 0, of_slope[i]);
+            for (i, slope) in of_slope.iter().enumerate() {
+                whole.add(i + 1, 0, *slope);
                 (0..=i).for_each(|j| whole.add(i + 1, j + 1, penalised.get(i, j)));
             }
             if let Some(factor) = Cholesky::new(&whole) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use calipers::recalibrate::Map;
-use calipers::{Form, Multiclass, Ties};
+use calipers::{Form, Ties};
 use clap::Args;
 
 use super::map_file;
@@ -70,7 +70,7 @@ impl ApplyArgs {
             ("--weight", weight.is_some()),
             ("--by", by.is_some()),
             ("--pos-label", rules.pos_label.is_some()),
-            ("--multiclass", rules.multiclass != Multiclass::Auto),
+            ("--multiclass", !rules.multiclass.is_automatic()),
             ("--ties", rules.ties != Ties::First),
         ];
         match given.into_iter().find(|(_, given)| *given) {

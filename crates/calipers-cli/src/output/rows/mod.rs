@@ -47,8 +47,12 @@ impl RowFormat {
             );
         };
         let dialect = match format {
-            Format::Tsv => Dialect { delimiter: b'\t', decimal_comma: like.is_some_and(|like| like.decimal_comma) },
-            _ => like.unwrap_or(Dialect { delimiter: b',', decimal_comma: false }),
+            Format::Tsv => Dialect {
+                delimiter: b'\t',
+                decimal_comma: like.is_some_and(|like| like.decimal_comma),
+                is_scaled: false,
+            },
+            _ => like.unwrap_or(Dialect { delimiter: b',', decimal_comma: false, is_scaled: false }),
         };
         Ok(RowFormat { format, dialect, compression })
     }
