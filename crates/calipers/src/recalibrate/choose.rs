@@ -542,13 +542,18 @@ impl<M> Choice<M> {
                     signed(standard_error, digits)
                 )
             }
+            _ if self.chosen == Method::Identity => format!("none has a smaller {score} out of fold"),
             _ => format!("it has the smallest {score} out of fold"),
         };
         if self.chosen == Method::Identity {
-            return format!(
-                "Of {n_fitted} candidates none is chosen, and the predictions stay as they are: {behind}.{without} {}",
-                self.improvement.sentence()
-            );
+            // The interval of what changes nothing has no width.
+            let digits = digits(self.improvement.floor.map_or(0.0, |floor| floor.deviation));
+            let evidence = self.improvement.evidence(digits);
+            let leave = format!("Leave the predictions as they are: of {n_fitted} candidates");
+            return match self.best == Method::Identity {
+                true => format!("{leave}, {behind}.{without}{evidence}"),
+                false => format!("{leave} none is clearly better. {behind}.{without}{evidence}"),
+            };
         }
         let title = title(self.chosen);
         format!("{title} is chosen of {n_fitted} candidates: {behind}.{without} {}", self.improvement.sentence())

@@ -1,7 +1,7 @@
 //! Which map is fitted, and how.
 
 use calipers::Error;
-use calipers::recalibrate::{Between, CrossFit, Method, Recalibrate};
+use calipers::recalibrate::{Between, Choose, CrossFit, Method, Recalibrate};
 use clap::Args;
 
 use crate::args::significance::ResampleArgs;
@@ -48,7 +48,8 @@ pub(super) struct MapArgs {
     #[arg(long, value_name = "HOW", default_value = "line", value_parser = one_of::<Between>(Between::NAMES))]
     between: Between,
 
-    /// The number of folds for the gain on new rows [default: 10, or 5 for fewer than 200 rows]
+    /// The number of folds for the gain on new rows [default: 10, or 5 for fewer than 200 rows and
+    /// for auto]
     #[arg(long, value_name = "N")]
     n_folds: Option<usize>,
 }
@@ -64,5 +65,11 @@ impl MapArgs {
         let cross_fit = CrossFit::new(self.recalibrate(method)).level(resample.level);
         let cross_fit = cross_fit.n_resamples(resample.n_resamples).random_state(resample.random_state.random_state);
         self.n_folds.map_or(cross_fit.clone(), |n_folds| cross_fit.n_folds(n_folds))
+    }
+
+    pub(super) fn choose(&self, resample: &ResampleArgs) -> Choose {
+        let choose = Choose::new().recalibrate(self.recalibrate(Method::Identity)).level(resample.level);
+        let choose = choose.n_resamples(resample.n_resamples).random_state(resample.random_state.random_state);
+        self.n_folds.map_or(choose.clone(), |n_folds| choose.n_folds(n_folds))
     }
 }
