@@ -259,6 +259,20 @@ fn a_family_that_is_needed_is_chosen() {
 }
 
 #[test]
+fn many_rows_have_fewer_folds_and_no_spline() {
+    let found = |n: usize| {
+        let logits: Vec<f64> = (0..n).map(|row| (row % 9) as f64 - 4.0).collect();
+        let labels: Vec<bool> = (0..n).map(|row| row % 7 < 1 + row % 9 / 2).collect();
+        choose(&Choose::new().n_resamples(0), &logits, &labels)
+    };
+    let (few, many) = (found(200_000), found(200_001));
+    assert_eq!((few.improvement.n_folds, few.table.len()), (5, 7));
+    assert_eq!((many.improvement.n_folds, many.table.len()), (3, 6));
+    assert!(many.table.iter().all(|candidate| candidate.method != Some(Method::Spline)));
+    assert_eq!(few.chosen, many.chosen);
+}
+
+#[test]
 fn what_cannot_be_a_candidate_is_listed_with_its_reason() {
     let names = ["identity", "plat", "vector", "temperature"].map(str::to_owned).to_vec();
     // Scores that fall: no temperature.

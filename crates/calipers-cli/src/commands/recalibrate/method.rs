@@ -48,8 +48,8 @@ pub(super) struct MapArgs {
     #[arg(long, value_name = "HOW", default_value = "line", value_parser = one_of::<Between>(Between::NAMES))]
     between: Between,
 
-    /// The number of folds for the gain on new rows [default: 10, or 5 for fewer than 200 rows and
-    /// for auto]
+    /// The number of folds for the gain on new rows [default: 10, or 5 for fewer than 200 rows;
+    /// for auto 5, or 3 above 200,000 rows]
     #[arg(long, value_name = "N")]
     n_folds: Option<usize>,
 }
