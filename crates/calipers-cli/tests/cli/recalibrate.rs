@@ -256,7 +256,8 @@ fn rows_without_a_valid_probability_are_rejected_or_stay_without_a_value() {
     let csv = folder.write("new.csv", "prob,id\n0.5,a\n,b\n1.5,c\n0.25,d\n");
     let output = folder.path("out.csv");
     let apply = ["recalibrate", "apply", text(&csv), "--map", text(&map), "-o", text(&output)];
-    assert_fails(&apply, &format!("{}: probability in line 3 is missing", csv.display()));
+    let advice = "correct it, or pass --invalid count to leave such rows out";
+    assert_fails(&apply, &format!("{}: probability in line 3 is missing; {advice}", csv.display()));
     assert!(!output.exists());
     let printed = succeed(&[&apply[..], &["--invalid", "count"]].concat());
     assert_eq!(printed, format!("{}: 4 rows, 2 of them without a valid probability, platt\n", output.display()));

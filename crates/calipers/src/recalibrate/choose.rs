@@ -4,7 +4,7 @@
 use super::cross_fit::{CrossFit, CrossRows};
 use super::drawn::Redrawn;
 use super::folds::folds;
-use super::improvement::{Improvement, title};
+use super::improvement::{Improvement, lowered, title};
 use super::linear::Design;
 use super::map::BinaryMap;
 use super::method::Method;
@@ -63,9 +63,9 @@ fn candidates(n_rows: usize) -> Vec<Method> {
 ///
 /// # Cost
 /// With 5 folds 16 fits for each candidate: one for all rows, 5 without one fold, 10 without two.
-/// Above 200,000 rows of a binary outcome splines, which take longest, are not tried unless they are
-/// [named](Self::candidates): with so many rows centred isotonic regression follows any shape
-/// closely. There are 3 folds then, and 7 fits.
+/// Above 200,000 rows of a binary outcome splines, which take longest, are not tried unless they
+/// are [named](Self::candidates): with so many rows centred isotonic regression follows any shape
+/// closely. Above 200,000 rows there are 3 folds, and 7 fits.
 ///
 /// # Accuracy
 /// `calipers study recalibration` has simulations of the risk of the choice beside that of every
@@ -554,9 +554,13 @@ impl<M> Choice<M> {
         let behind = match behind {
             Some((difference, standard_error)) if self.best != self.chosen => {
                 let digits = digits(standard_error);
+                // Of the identity, it begins a sentence.
+                let best = match self.chosen {
+                    Method::Identity => title(self.best).to_owned(),
+                    _ => lowered(title(self.best)),
+                };
                 format!(
-                    "{} has a smaller {score} out of fold, but not by {} standard errors ({} ± {})",
-                    title(self.best),
+                    "{best} has a smaller {score} out of fold, but not by {} standard errors ({} ± {})",
                     self.tolerance,
                     signed(difference, digits),
                     signed(standard_error, digits)

@@ -33,8 +33,8 @@ pub(super) struct FitArgs {
     input: InputArgs,
 
     /// The family of maps; auto chooses one by its log-loss on rows that are held out, or leaves
-    /// probabilities as they are if none helps. For a sketch, which has no rows to hold out, auto is
-    /// beta
+    /// probabilities as they are if none helps. For a sketch, which has no rows to hold out, auto
+    /// is beta
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = requested(), help_heading = "Map")]
     method: Requested,
 

@@ -17,6 +17,9 @@ pub(super) enum Requested {
 
 const AUTO: &str = "auto";
 
+/// The most resamples of a spline, each of which is smoothed anew.
+const MOST_SPLINES: u64 = 99;
+
 /// `auto`, or the name of a method.
 pub(super) fn requested() -> Parsed<Requested> {
     fn parse(text: &str) -> Result<Requested, Error> {
@@ -63,7 +66,11 @@ impl MapArgs {
 
     pub(super) fn cross_fit(&self, method: Method, resample: &ResampleArgs) -> CrossFit {
         let cross_fit = CrossFit::new(self.recalibrate(method)).level(resample.level);
-        let cross_fit = cross_fit.n_resamples(resample.n_resamples).random_state(resample.random_state.random_state);
+        let n_resamples = match method {
+            Method::Spline => resample.n_resamples.min(MOST_SPLINES),
+            _ => resample.n_resamples,
+        };
+        let cross_fit = cross_fit.n_resamples(n_resamples).random_state(resample.random_state.random_state);
         self.n_folds.map_or(cross_fit.clone(), |n_folds| cross_fit.n_folds(n_folds))
     }
 
