@@ -224,6 +224,8 @@ fn verdicts_name_what_is_there() {
     // The identity gains nothing, for certain.
     let same = run(Method::Identity, &affine(0.5, 0.0), 100);
     assert_eq!((same.gain, same.interval.lower, same.interval.upper), (0.0, 0.0, 0.0));
+    // Nor can it tell whether there is anything to fix.
+    assert_eq!((same.floor, same.verdict), (None, Verdict::NoDifference));
 }
 
 #[test]
