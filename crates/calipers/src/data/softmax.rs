@@ -12,7 +12,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::class_rows::{self, ClassRows, LANES, Score, for_each_block};
+use super::class_rows::{self, ClassRows, LANES, Score};
 use super::{Floats, Form, Predictions};
 use crate::numerics::dispatch::dispatched;
 use crate::numerics::exp::exp_of_nonpositive;
@@ -162,11 +162,40 @@ impl ClassScores<'_> {
     /// Applies `work` to the terms of the rows of each chunk. The slope is that of scores which are
     /// multiplied by [`unit`](Self::unit).
     pub(crate) fn at_slope<T: Send>(&self, slope: f64, work: impl Fn(Range<usize>, &[RowTerms]) -> T + Sync) -> Vec<T> {
+        self.at_slope_of(&|_| true, slope, work)
+    }
+
+    /// The same for some of the rows only: the terms of others are 0.
+    pub(crate) fn at_slope_of<T: Send>(
+        &self,
+        is_chosen: &(dyn Fn(usize) -> bool + Sync),
+        slope: f64,
+        work: impl Fn(Range<usize>, &[RowTerms]) -> T + Sync,
+    ) -> Vec<T> {
         parallel::map_chunks(self.len(), class_rows::rows_per_chunk(self.n_classes), |range| {
             let labels = &self.labels[range.clone()];
-            let found = with_rows!(self, rows => terms(&rows, range.clone(), labels, self.unit, slope));
+            let found = with_rows!(self, rows => terms(&rows, range.clone(), labels, self.unit, slope, is_chosen));
             work(range, &found)
         })
+    }
+
+    /// For each row of a chunk the distance of its label's score from the largest, and the mean of
+    /// these distances over all classes, in units of `unit`.
+    pub(crate) fn distances<T: Send>(
+        &self,
+        is_chosen: &(dyn Fn(usize) -> bool + Sync),
+        work: impl Fn(Range<usize>, &[[f64; 2]]) -> T + Sync,
+    ) -> Vec<T> {
+        parallel::map_chunks(self.len(), class_rows::rows_per_chunk(self.n_classes), |range| {
+            let labels = &self.labels[range.clone()];
+            let found = with_rows!(self, rows => distances(&rows, range.clone(), labels, self.unit, is_chosen));
+            work(range, &found)
+        })
+    }
+
+    /// The score of a row's own class.
+    pub(crate) fn of_label(&self, index: usize) -> f64 {
+        with_rows!(self, rows => rows.row(index)[self.labels[index] as usize].into())
     }
 
     /// The largest distance between two scores of a row.
@@ -174,7 +203,7 @@ impl ClassScores<'_> {
         let chunks = parallel::map_chunks(
             self.len(),
             class_rows::rows_per_chunk(self.n_classes),
-            |range| with_rows!(self, rows => range.map(|index| width(rows.row(index))).fold(0.0, f64::max)),
+            |range| with_rows!(self, rows => widest(&rows, range)),
         );
         chunks.into_iter().fold(0.0, f64::max)
     }
@@ -189,13 +218,78 @@ fn distance_from_top<T: Score>(row: &[T], class: usize) -> f64 {
     top - row[class].into()
 }
 
-fn width<T: Score>(row: &[T]) -> f64 {
-    let (mut low, mut high) = (row[0], row[0]);
-    for value in row {
-        low = if *value < low { *value } else { low };
-        high = if *value > high { *value } else { high };
+dispatched! {
+    /// The largest distance between two scores of one of these rows.
+    fn widest / widest_portable<T: Score>(rows: &ClassRows<'_, T>, range: Range<usize>) -> f64 {
+        let mut widest = 0.0;
+        for index in range {
+            let row = rows.row(index);
+            let (mut low, mut high) = ([row[0]; LANES], [row[0]; LANES]);
+            let (blocks, rest) = row.as_chunks::<LANES>();
+            for block in blocks {
+                for lane in 0..LANES {
+                    low[lane] = if block[lane] < low[lane] { block[lane] } else { low[lane] };
+                    high[lane] = if block[lane] > high[lane] { block[lane] } else { high[lane] };
+                }
+            }
+            let mut ends: [f64; 2] = [f64::INFINITY, f64::NEG_INFINITY];
+            for value in low.iter().chain(&high).chain(rest) {
+                let value: f64 = (*value).into();
+                ends = [ends[0].min(value), ends[1].max(value)];
+            }
+            widest = f64::max(widest, ends[1] - ends[0]);
+        }
+        widest
     }
-    high.into() - low.into()
+}
+
+/// The largest score of a row.
+#[inline(always)]
+fn top_of<T: Score>(row: &[T]) -> f64 {
+    let mut largest = [T::LOWEST; LANES];
+    let (blocks, rest) = row.as_chunks::<LANES>();
+    for block in blocks {
+        for lane in 0..LANES {
+            largest[lane] = if block[lane] > largest[lane] { block[lane] } else { largest[lane] };
+        }
+    }
+    largest.iter().chain(rest).fold(f64::NEG_INFINITY, |top, value| top.max((*value).into()))
+}
+
+dispatched! {
+    /// The distances of some rows: see the method of this name.
+    fn distances / distances_portable<T: Score>(
+        rows: &ClassRows<'_, T>,
+        range: Range<usize>,
+        labels: &[u32],
+        unit: f64,
+        is_chosen: &(dyn Fn(usize) -> bool + Sync),
+    ) -> Vec<[f64; 2]> {
+        let mut found = Vec::with_capacity(range.len());
+        for (index, label) in range.zip(labels) {
+            if !is_chosen(index) {
+                found.push([0.0; 2]);
+                continue;
+            }
+            let row = rows.row(index);
+            let top = top_of(row);
+            let mut sums = [0.0; LANES];
+            let (blocks, rest) = row.as_chunks::<LANES>();
+            for block in blocks {
+                for lane in 0..LANES {
+                    let score: f64 = block[lane].into();
+                    sums[lane] += (top - score) * unit;
+                }
+            }
+            for (lane, score) in rest.iter().enumerate() {
+                let score: f64 = (*score).into();
+                sums[lane] += (top - score) * unit;
+            }
+            let own: f64 = row[*label as usize].into();
+            found.push([(top - own) * unit, sums.iter().sum::<f64>() / row.len() as f64]);
+        }
+        found
+    }
 }
 
 /// A sum of terms in [0, 1] that does not depend on their order.
@@ -223,46 +317,68 @@ impl ExactSum {
         self.low[lane] += ((term - high) + fine) - fine;
     }
 
+    /// Adds e^-x, y e^-x and y² e^-x of a block of scores.
+    #[inline(always)]
+    fn add_block<T: Score>(sums: &mut [Self; 3], block: &[T; LANES], at: &Place) {
+        for lane in 0..LANES {
+            let score: f64 = block[lane].into();
+            let distance = (at.top - score) * at.unit;
+            let (x, y) = (at.slope * distance, at.factor * distance);
+            let (x, y) = (if x < FAR { x } else { FAR }, if y < FAR { y } else { FAR });
+            let e = exp_of_nonpositive(-x);
+            sums[0].add(lane, e, at.rounders);
+            sums[1].add(lane, y * e, at.rounders);
+            sums[2].add(lane, (y * y) * e, at.rounders);
+        }
+    }
+
     #[inline(always)]
     fn value(&self) -> f64 {
         self.high.iter().sum::<f64>() + self.low.iter().sum::<f64>()
     }
 }
 
+/// What the terms of a row depend on beside its scores.
+struct Place {
+    top: f64,
+    unit: f64,
+    slope: f64,
+    factor: f64,
+    rounders: [f64; 2],
+}
+
 dispatched! {
-    /// The terms of some rows.
+    /// The terms of some rows; those of rows that are not chosen are 0.
     fn terms / terms_portable<T: Score>(
         rows: &ClassRows<'_, T>,
         range: Range<usize>,
         labels: &[u32],
         unit: f64,
         slope: f64,
+        is_chosen: &(dyn Fn(usize) -> bool + Sync),
     ) -> Vec<RowTerms> {
         let rounders = ExactSum::rounders(rows.n_classes);
         let factor = if slope < 1.0 { 0.5 } else { slope };
         let mut found = Vec::with_capacity(range.len());
         for (index, label) in range.zip(labels) {
+            if !is_chosen(index) {
+                found.push(RowTerms::default());
+                continue;
+            }
             let row = rows.row(index);
-            let mut largest = [T::LOWEST; LANES];
-            for_each_block(row, T::LOWEST, |block| {
-                for lane in 0..LANES {
-                    largest[lane] = if block[lane] > largest[lane] { block[lane] } else { largest[lane] };
-                }
-            });
-            let top: f64 = largest.into_iter().fold(f64::NEG_INFINITY, |top, value| top.max(value.into()));
+            let top = top_of(row);
+            let place = Place { top, unit, slope, factor, rounders };
             let mut sums = [ExactSum::ZERO; 3];
-            for_each_block(row, T::LOWEST, |block| {
-                for (lane, score) in block.iter().enumerate() {
-                    let score: f64 = (*score).into();
-                    let distance = (top - score) * unit;
-                    let [x, y] = [slope * distance, factor * distance].map(|x| if x < FAR { x } else { FAR });
-                    let e = exp_of_nonpositive(-x);
-                    sums[0].add(lane, e, rounders);
-                    sums[1].add(lane, y * e, rounders);
-                    sums[2].add(lane, (y * y) * e, rounders);
-                }
-            });
-            let [total, first, second] = sums.map(|sum| sum.value());
+            let (blocks, rest) = row.as_chunks::<LANES>();
+            for block in blocks {
+                ExactSum::add_block(&mut sums, block, &place);
+            }
+            if !rest.is_empty() {
+                let mut block = [T::LOWEST; LANES];
+                block[..rest.len()].copy_from_slice(rest);
+                ExactSum::add_block(&mut sums, &block, &place);
+            }
+            let [total, first, second] = [sums[0].value(), sums[1].value(), sums[2].value()];
             let mean = first / total;
             let score: f64 = row[*label as usize].into();
             let distance = (top - score) * unit;
@@ -282,8 +398,9 @@ mod tests {
 
     fn row_terms<T: Score>(values: &[T], label: u32, slope: f64) -> RowTerms {
         let rows = ClassRows { values, n_classes: values.len(), kept: None };
-        let found = terms(&rows, 0..1, &[label], 1.0, slope)[0];
-        assert_eq!(found, terms_portable(&rows, 0..1, &[label], 1.0, slope)[0], "the same bits on every processor");
+        let found = terms(&rows, 0..1, &[label], 1.0, slope, &|_| true)[0];
+        let portable = terms_portable(&rows, 0..1, &[label], 1.0, slope, &|_| true)[0];
+        assert_eq!(found, portable, "the same bits on every processor");
         found
     }
 

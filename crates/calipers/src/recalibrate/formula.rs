@@ -1,5 +1,7 @@
 //! Fits of maps that are formulas. That of splines starts in `smoothing.rs`.
 
+use std::cell::RefCell;
+
 use super::linear::{Basis, Design, MOST, Penalised};
 use super::method::Method;
 use super::newton::{self, FitBound, NotFound, Objective};
@@ -70,14 +72,22 @@ impl Fitter {
             centre: self.method.identity(),
             ridge: vec![ridge; free.len()],
         };
-        let start = first_guess(self.method, atoms);
-        let (theta, bound, factor) = if self.method == Method::Temperature {
-            temperature(&objective, start[0])?
-        } else {
-            let start: Vec<f64> = free.iter().map(|&place| start[place]).collect();
-            let found = newton::minimise(&objective, &start)?;
-            (found.theta, found.bound, found.factor)
-        };
+        let guess = first_guess(self.method, atoms);
+        let guess: Vec<f64> = free.iter().map(|&place| guess[place]).collect();
+        // Near the fit of cells, which takes no time, that of the rows takes few passes.
+        let of_cells = atoms.in_cells().and_then(|cells| {
+            let of_cells = Penalised {
+                design: &Design::of_basis(design.basis.clone(), &cells),
+                atoms: &cells,
+                free: &free,
+                fixed: objective.fixed,
+                centre: objective.centre,
+                ridge: objective.ridge.clone(),
+            };
+            self.minimise(&of_cells, &guess).ok()
+        });
+        let start = of_cells.map_or(guess, |found| found.0);
+        let (theta, bound, factor) = self.minimise(&objective, &start)?;
         let whole = objective.whole(&theta);
         let n_slopes = self.method.n_slopes();
         if whole[..n_slopes].iter().any(|slope| *slope < 0.0) {
@@ -96,6 +106,14 @@ impl Fitter {
         let (basis, centre) = (design.basis.clone(), objective.centre.to_vec());
         let penalties = objective.ridge.clone();
         Ok(Some(Formula { basis, theta, centre, free, bound, factor, information, penalties }))
+    }
+
+    fn minimise(&self, objective: &Penalised<'_>, start: &[f64]) -> Result<Found, NotFound> {
+        if self.method == Method::Temperature {
+            return temperature(objective, start[0]);
+        }
+        let found = newton::minimise(objective, start)?;
+        Ok((found.theta, found.bound, found.factor))
     }
 
     /// What has no solution is an error that names the rule and the values.
@@ -136,8 +154,11 @@ impl Fitter {
 /// The identity; or where logits are so large that most probabilities are 0 and 1 in doubles, and
 /// J is flat, a map that brings them back.
 pub(crate) fn first_guess(method: Method, atoms: &Atoms) -> Vec<f64> {
-    let squares = atoms.atoms.iter().map(|atom| (atom.weights[0] + atom.weights[1]) * atom.h * atom.h);
-    let size = (squares.collect::<Sum>().value() / atoms.total()).sqrt();
+    let [squares] = parallel::sums(atoms.atoms.len(), |range, sums| {
+        let square = |atom: &Atom| (atom.weights[0] + atom.weights[1]) * atom.h * atom.h;
+        atoms.atoms[range].iter().for_each(|atom| sums[0].add(square(atom)));
+    });
+    let size = (squares / atoms.total()).sqrt();
     let slope = if size > 4.0 { 4.0 / size } else { 1.0 };
     let mut guess = method.identity().to_vec();
     guess[..method.n_slopes()].iter_mut().for_each(|parameter| *parameter *= slope);
@@ -153,12 +174,19 @@ type Found = (Vec<f64>, FitBound, Cholesky);
 
 /// The slope of temperature scaling, of which the logarithm is sought.
 fn temperature(objective: &Penalised<'_>, start: f64) -> Result<Found, NotFound> {
+    let last = RefCell::new(None);
     let at = |slope: f64| {
         let local = objective.at(&[slope]);
-        AtSlope { first: local.gradient[0], error: local.gradient_error[0], second: local.hessian.get(0, 0) }
+        let here =
+            AtSlope { first: local.gradient[0], error: local.gradient_error[0], second: local.hessian.get(0, 0) };
+        last.replace(Some((slope, local)));
+        here
     };
     let (slope, _) = slope::minimise(&at, start)?;
-    let local = objective.at(&[slope]);
+    let local = match last.into_inner() {
+        Some((at, local)) if at == slope => local,
+        _ => objective.at(&[slope]),
+    };
     let factor = Cholesky::new(&local.hessian).ok_or(NotFound)?;
     let bound = newton::certify(objective, &local, &factor)?;
     Ok((vec![slope], bound, factor))
@@ -174,7 +202,12 @@ impl Formula {
             let mut sums = vec![Sum::default(); d * (d + 1) / 2];
             for place in range {
                 let atom = &atoms.atoms[place];
-                let (p, complement) = both(self.basis.predictor(atom.h, &self.theta));
+                let u = if is_own {
+                    design.predictor(place, &self.theta)
+                } else {
+                    self.basis.predictor(atom.h, &self.theta)
+                };
+                let (p, complement) = both(u);
                 let square = atom.squares[0] * p * p + atom.squares[1] * complement * complement;
                 let other;
                 let features = if is_own {
@@ -260,12 +293,19 @@ impl Formula {
         let total = atoms.total();
         let square = |atom: &Atom| {
             let features = self.basis.features(atom.h);
-            let own: Vec<f64> = self.free.iter().map(|&place| features[place]).collect();
+            let mut own = [0.0; MOST];
+            self.free.iter().zip(&mut own).for_each(|(&place, own)| *own = features[place]);
+            let own = &mut own[..self.free.len()];
+            information.whiten(own);
+            let form: f64 = own.iter().map(|x| x * x).sum();
             let (p, complement) = both(self.basis.predictor(atom.h, &self.theta));
-            let leverage = p * complement * information.inverse_form(&own);
+            let leverage = p * complement * form;
             (atom.squares[0] + atom.squares[1]) / (total * total) * leverage * leverage
         };
-        atoms.atoms.iter().map(square).collect::<Sum>().value() / (d * d)
+        let [sum] = parallel::sums(atoms.atoms.len(), |range, sums| {
+            atoms.atoms[range].iter().for_each(|atom| sums[0].add(square(atom)));
+        });
+        sum / (d * d)
     }
 
     /// trace(H⁻¹ J) over the number of free parameters, for a scatter J: 1 / n for independent rows

@@ -5,6 +5,7 @@ use super::newton::{Local, Objective};
 use super::rows::Atoms;
 use super::spline::{MOST_KNOTS, SplineBasis};
 use crate::numerics::cholesky::{Cholesky, Symmetric};
+use crate::numerics::dispatch::dispatched;
 use crate::numerics::exp::exp_of_nonpositive;
 use crate::numerics::logarithm;
 use crate::numerics::parallel;
@@ -78,19 +79,30 @@ impl Design {
         let n_parameters = basis.n_parameters();
         // The numbers of parameters that the sums below are compiled for.
         let stride = [1, 2, 3, 4, 8].into_iter().find(|stride| n_parameters <= *stride).unwrap_or(MOST);
+        let n = if n_parameters == 0 { 0 } else { atoms.atoms.len() };
+        let chunks = parallel::map_chunks(n, parallel::CHUNK, |range| {
+            let mut features = Vec::with_capacity(stride * range.len());
+            let logits = atoms.atoms[range].iter().map(|atom| atom.h);
+            match &basis {
+                Basis::Plain(method) => {
+                    logits.for_each(|h| features.extend_from_slice(&self::features(*method, h)[..stride]));
+                }
+                Basis::Spline(_) => {
+                    logits.for_each(|h| features.extend_from_slice(&basis.features(h)[..stride]));
+                }
+            }
+            features
+        });
+        let features: Vec<f64> = chunks.concat();
         let logits = atoms.atoms.iter().map(|atom| atom.h);
-        let mut features = Vec::with_capacity(if n_parameters == 0 { 0 } else { stride * atoms.atoms.len() });
-        match &basis {
-            _ if n_parameters == 0 => {}
-            Basis::Plain(method) => {
-                logits.clone().for_each(|h| features.extend_from_slice(&self::features(*method, h)[..stride]));
-            }
-            Basis::Spline(_) => {
-                logits.clone().for_each(|h| features.extend_from_slice(&basis.features(h)[..stride]));
-            }
-        }
         let offsets = (basis == Basis::Plain(Method::Shift)).then(|| logits.collect());
         Design { basis, features, stride, offsets, n_parameters }
+    }
+
+    /// The linear predictor of one of the logits.
+    pub(crate) fn predictor(&self, place: usize, theta: &[f64]) -> f64 {
+        let offset = self.offsets.as_ref().map_or(0.0, |offsets| offsets[place]);
+        theta.iter().zip(self.row(place)).fold(offset, |u, (theta, feature)| u + theta * feature)
     }
 
     /// The features of one of the logits.
@@ -107,7 +119,7 @@ fn features(method: Method, h: f64) -> [f64; 3] {
         Method::Platt => [h, 1.0, 0.0],
         // log σ(h) = min(h, 0) - log(1 + e^-|h|), without cancellation on either side.
         Method::Beta => {
-            let tail = (-h.abs()).exp().ln_1p();
+            let tail = softplus_of_nonpositive(-h.abs());
             [h.min(0.0) - tail, h.max(0.0) + tail, 1.0]
         }
         _ => [0.0; 3],
@@ -120,10 +132,64 @@ pub(crate) fn predictor(method: Method, h: f64, theta: &[f64]) -> f64 {
     theta.iter().zip(features(method, h)).fold(offset, |u, (theta, feature)| u + theta * feature)
 }
 
+/// log(1 + e^x) for x <= 0 with a relative error of a few units and of those of e^x, however small
+/// it is: what the sum loses is added to the logarithm to first order.
+#[inline(always)]
+fn softplus_of_nonpositive(x: f64) -> f64 {
+    let small = exp_of_nonpositive(x);
+    let sum = 1.0 + small;
+    logarithm::ln(sum) + (small - (sum - 1.0)) / sum
+}
+
 /// log(1 + e^u).
 #[inline(always)]
 pub(crate) fn softplus(u: f64) -> f64 {
     u.max(0.0) + logarithm::ln(1.0 + exp_of_nonpositive(-u.abs()))
+}
+
+/// The logistic loss of the rows of a block: what goes in and what comes out.
+struct Logistic {
+    u: [f64; BLOCK],
+    negative: [f64; BLOCK],
+    positive: [f64; BLOCK],
+    loss: [f64; BLOCK],
+    residual: [f64; BLOCK],
+    size: [f64; BLOCK],
+    curvature: [f64; BLOCK],
+}
+
+impl Logistic {
+    const ZERO: Self = Logistic {
+        u: [0.0; BLOCK],
+        negative: [0.0; BLOCK],
+        positive: [0.0; BLOCK],
+        loss: [0.0; BLOCK],
+        residual: [0.0; BLOCK],
+        size: [0.0; BLOCK],
+        curvature: [0.0; BLOCK],
+    };
+}
+
+dispatched! {
+    /// Losses, their first derivatives with the sizes of what these are made of, and their second.
+    fn logistic / logistic_portable(rows: &mut Logistic) {
+        for row in 0..BLOCK {
+            let (u, negative, positive) = (rows.u[row], rows.negative[row], rows.positive[row]);
+            // e^-|u| gives p, 1 - p and their logarithms without cancellation.
+            let size = u.abs();
+            let small = exp_of_nonpositive(-size);
+            let (less, more) = (small / (1.0 + small), 1.0 / (1.0 + small));
+            let (p, complement) = if u < 0.0 { (less, more) } else { (more, less) };
+            let tail = logarithm::ln(1.0 + small);
+            let (above, below) = if u < 0.0 { (0.0, size) } else { (size, 0.0) };
+            rows.loss[row] = negative * (above + tail) + positive * (below + tail);
+            let curvature = (negative + positive) * (less * more);
+            rows.residual[row] = negative * p - positive * complement;
+            // What rounding of u does to p is part of it.
+            rows.size[row] = (negative * p + positive * complement) + curvature * size;
+            rows.curvature[row] = curvature;
+        }
+    }
 }
 
 /// Mean log-loss of rows with a ridge toward the identity; only some parameters are free.
@@ -231,27 +297,25 @@ impl Penalised<'_> {
     #[inline(always)]
     fn block<const D: usize>(&self, range: std::ops::Range<usize>, theta: [f64; MOST]) -> Terms<f64, D> {
         let mut terms = Terms::<f64, D>::of(0.0);
-        for place in range {
-            let [negative, positive] = self.atoms.atoms[place].weights;
-            // proof: the stride is D, so that there are as many features
-            let Some((features, _)) = self.design.features[place * D..].split_first_chunk::<D>() else { break };
-            let mut u = self.design.offsets.as_ref().map_or(0.0, |offsets| offsets[place]);
+        let atoms = &self.atoms.atoms[range.clone()];
+        // proof: the stride is D, so that there are as many features
+        let features = self.design.features[range.start * D..range.end * D].as_chunks::<D>().0;
+        let mut rows = Logistic::ZERO;
+        for (row, (atom, features)) in atoms.iter().zip(features).enumerate() {
+            let mut u = self.design.offsets.as_ref().map_or(0.0, |offsets| offsets[range.start + row]);
             for i in 0..D {
                 u += theta[i] * features[i];
             }
-            // e^-|u| gives p, 1 - p and their logarithms without cancellation.
-            let small = exp_of_nonpositive(-u.abs());
-            let (less, more) = (small / (1.0 + small), 1.0 / (1.0 + small));
-            let (p, complement) = if u < 0.0 { (less, more) } else { (more, less) };
-            let tail = logarithm::ln(1.0 + small);
-            terms.loss += negative * (u.max(0.0) + tail) + positive * ((-u).max(0.0) + tail);
-            let residual = negative * p - positive * complement;
-            let size = negative * p + positive * complement;
-            let curvature = (negative + positive) * (less * more);
+            rows.u[row] = u;
+            [rows.negative[row], rows.positive[row]] = atom.weights;
+        }
+        logistic(&mut rows);
+        for (row, features) in features.iter().enumerate() {
+            terms.loss += rows.loss[row];
+            let (residual, curvature) = (rows.residual[row], rows.curvature[row]);
             for i in 0..D {
                 terms.gradient[i] += residual * features[i];
-                // What rounding of u does to p is part of it.
-                terms.sizes[i] += (size + curvature * u.abs()) * features[i].abs();
+                terms.sizes[i] += rows.size[row] * features[i].abs();
                 for j in 0..=i {
                     terms.hessian[i][j] += curvature * features[i] * features[j];
                 }

@@ -124,6 +124,10 @@ fn finish(
     mut factor: Cholesky,
 ) -> Result<Minimum, NotFound> {
     for _ in 0..3 {
+        // What is left is rounding.
+        if local.gradient.iter().zip(&local.gradient_error).all(|(gradient, error)| gradient.abs() <= *error) {
+            break;
+        }
         let step = factor.solve(&local.gradient);
         let next: Vec<f64> = theta.iter().zip(&step).map(|(theta, step)| theta - step).collect();
         let there = objective.at(&next);

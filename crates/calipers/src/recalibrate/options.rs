@@ -14,6 +14,7 @@ use super::venn_abers::VennAbers;
 use crate::data::{Binary, BinaryView, Sample};
 use crate::inference::Clusters;
 use crate::numerics::cholesky::Symmetric;
+use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
 use crate::setters::setters;
 use crate::{Error, InputReport};
@@ -392,7 +393,10 @@ pub(crate) fn mean_loss(map: &BinaryMap, atoms: &Atoms) -> f64 {
         let part = |weight: f64, loss: f64| if weight > 0.0 { weight * loss } else { 0.0 };
         part(atom.weights[0], negative) + part(atom.weights[1], positive)
     };
-    atoms.atoms.iter().map(loss).collect::<Sum>().value() / atoms.total()
+    let [sum] = parallel::sums(atoms.atoms.len(), |range, sums| {
+        atoms.atoms[range].iter().for_each(|atom| sums[0].add(loss(atom)));
+    });
+    sum / atoms.total()
 }
 
 /// Σ_c (Σ_{i in c} ω_i g_i)(…)', with the factor C / (C - 1).

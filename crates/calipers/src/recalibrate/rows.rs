@@ -101,15 +101,16 @@ impl Ordered {
         let n_clipped = chunks.iter().map(|(_, clipped, _)| clipped).sum();
         let n_contradicted = chunks.iter().map(|(_, _, contradicted)| contradicted.len() as u64).sum();
         let first_contradicted = chunks.iter().flat_map(|(_, _, contradicted)| contradicted).min().copied();
-        let mut rows: Vec<Row> = chunks.into_iter().flat_map(|(rows, _, _)| rows).collect();
+        let mut rows: Vec<Row> = Vec::with_capacity(view.len());
+        chunks.iter().for_each(|(of_chunk, _, _)| rows.extend_from_slice(of_chunk));
+        drop(chunks);
         if rows.is_empty() {
             return Err(Error::ZeroWeights { n_rows: view.len() as u64 });
         }
         if counts && let Some(row) = rows.iter().find(|row| row.weight().fract() != 0.0) {
             return Err(Error::setting("weights", "whole numbers where they count rows", row.weight()));
         }
-        rows.par_sort_unstable();
-        Ok(Ordered { rows, counts, n_clipped, n_contradicted, first_contradicted })
+        Ok(Ordered { rows: sorted(rows), counts, n_clipped, n_contradicted, first_contradicted })
     }
 
     /// The rows whose place in the order is chosen, pooled.
@@ -119,10 +120,21 @@ impl Ordered {
 
     /// Rows with other outcomes in place of theirs, pooled; those that get none are left out.
     pub(crate) fn pooled_as(&self, mut outcome: impl FnMut(usize, Row) -> Option<bool>) -> Atoms {
-        let mut atoms: Vec<Atom> = Vec::new();
+        let mut atoms: Vec<Atom> = Vec::with_capacity(self.rows.len());
         let mut n = 0;
         let mut place = 0;
         for rows in self.rows.chunk_by(|a, b| a.key == b.key) {
+            if let [row] = rows {
+                if let Some(outcome) = outcome(place, *row) {
+                    let (mut weights, mut squares) = ([0.0; 2], [0.0; 2]);
+                    weights[usize::from(outcome)] = row.weight();
+                    squares[usize::from(outcome)] = self.square(row.weight());
+                    atoms.push(Atom { h: row.h(), weights, squares });
+                    n += 1;
+                }
+                place += 1;
+                continue;
+            }
             // Sums of weights and of their squares, by outcome.
             let mut sums = [[Sum::default(); 2]; 2];
             let before = n;
@@ -130,7 +142,7 @@ impl Ordered {
                 if let Some(outcome) = outcome(place, *row) {
                     let weight = row.weight();
                     sums[0][usize::from(outcome)].add(weight);
-                    sums[1][usize::from(outcome)].add(if self.counts { weight } else { weight * weight });
+                    sums[1][usize::from(outcome)].add(self.square(weight));
                     n += 1;
                 }
                 place += 1;
@@ -141,6 +153,10 @@ impl Ordered {
             }
         }
         Atoms::new(atoms, n)
+    }
+
+    fn square(&self, weight: f64) -> f64 {
+        if self.counts { weight } else { weight * weight }
     }
 
     /// Whether all rows weigh the same, and that is 1.
@@ -163,11 +179,47 @@ pub(crate) struct Atoms {
 
 impl Atoms {
     pub(crate) fn new(atoms: Vec<Atom>, n: u64) -> Self {
-        let sum = |of: &dyn Fn(&Atom) -> f64| atoms.iter().map(of).collect::<Sum>().value();
-        let totals = [0, 1].map(|outcome| sum(&|atom| atom.weights[outcome]));
-        let squares: f64 = [0, 1].map(|outcome| sum(&|atom| atom.squares[outcome])).iter().sum();
+        let sums: [f64; 4] = parallel::sums(atoms.len(), |range, sums| {
+            for atom in &atoms[range] {
+                for outcome in 0..2 {
+                    sums[outcome].add(atom.weights[outcome]);
+                    sums[2 + outcome].add(atom.squares[outcome]);
+                }
+            }
+        });
+        let (totals, squares) = ([sums[0], sums[1]], sums[2] + sums[3]);
         let total: f64 = totals.iter().sum();
         Atoms { atoms, totals, effective_n: total * total / squares, n }
+    }
+
+    /// Cells of neighbours in place of atoms that are many, each at the mean logit of its rows.
+    pub(crate) fn in_cells(&self) -> Option<Atoms> {
+        const MANY: usize = 1 << 14;
+        /// Cells for each unit of logit.
+        const CELLS: f64 = 64.0;
+        if self.atoms.len() <= MANY {
+            return None;
+        }
+        let cell = |atom: &Atom| (atom.h * CELLS).round();
+        let merged = |group: &[Atom]| {
+            let mut sum = Atom { h: 0.0, weights: [0.0; 2], squares: [0.0; 2] };
+            let mut distance = 0.0;
+            for atom in group {
+                for outcome in 0..2 {
+                    sum.weights[outcome] += atom.weights[outcome];
+                    sum.squares[outcome] += atom.squares[outcome];
+                }
+                distance += (atom.weights[0] + atom.weights[1]) * (atom.h - group[0].h);
+            }
+            sum.h = group[0].h + distance / (sum.weights[0] + sum.weights[1]);
+            sum
+        };
+        // A cell that is in two chunks stays two.
+        let chunks = parallel::map_chunks(self.atoms.len(), parallel::CHUNK, |range| {
+            self.atoms[range].chunk_by(|a, b| cell(a) == cell(b)).map(merged).collect::<Vec<Atom>>()
+        });
+        let cells = chunks.concat();
+        (cells.len() <= self.atoms.len() / 4).then(|| Atoms::new(cells, self.n))
     }
 
     pub(crate) fn total(&self) -> f64 {
@@ -196,6 +248,49 @@ impl Atoms {
             }
         }
     }
+}
+
+/// Rows in order. Many are first distributed to cells of equal width in logits, each of which is
+/// then sorted in the cache.
+fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
+    const FEWEST: usize = 1 << 16;
+    let ends = rows.iter().fold((u64::MAX, 0), |(low, high), row| (row.key.min(low), row.key.max(high)));
+    if rows.len() < FEWEST {
+        rows.par_sort_unstable();
+        return rows;
+    }
+    let n_cells = rows.len() / 128;
+    let at = |key: u64| Row { key, weight_and_outcome: 0, index: 0 }.h();
+    let low = at(ends.0);
+    let scale = n_cells as f64 / (at(ends.1) - low);
+    // It does not fall with the logit. Where the range overflows or is 0, all are in one cell.
+    let cell = |row: &Row| (((row.h() - low) * scale) as usize).min(n_cells - 1);
+    let cells: Vec<u32> = parallel::map_chunks(rows.len(), parallel::CHUNK, |range| {
+        rows[range].iter().map(|row| cell(row) as u32).collect::<Vec<u32>>()
+    })
+    .concat();
+    let mut next = vec![0; n_cells + 1];
+    cells.iter().for_each(|cell| next[*cell as usize + 1] += 1);
+    (0..n_cells).for_each(|cell| next[cell + 1] += next[cell]);
+    let lengths: Vec<usize> = next.windows(2).map(|ends| ends[1] - ends[0]).collect();
+    let mut distributed = vec![rows[0]; rows.len()];
+    for (row, cell) in rows.iter().zip(&cells) {
+        let place = &mut next[*cell as usize];
+        distributed[*place] = *row;
+        *place += 1;
+    }
+    let mut rest = &mut distributed[..];
+    let mut parts = Vec::with_capacity(n_cells);
+    for length in lengths {
+        let (part, after) = rest.split_at_mut(length);
+        parts.push(part);
+        rest = after;
+    }
+    parts
+        .into_par_iter()
+        .with_min_len(64)
+        .for_each(|part| if part.len() < FEWEST { part.sort_unstable() } else { part.par_sort_unstable() });
+    distributed
 }
 
 /// Logits in place of probabilities, which are clipped first; returns the places that were.

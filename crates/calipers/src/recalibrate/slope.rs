@@ -43,7 +43,7 @@ pub(crate) fn minimise(at: &dyn Fn(f64) -> AtSlope, start: f64) -> Result<(f64, 
             best = Some((slope, here));
         }
         // Near the minimum steps are quadratic: where one does not even halve δ, it is rounding.
-        if here.first == 0.0 || (distance(&here) < 1e-9 && !is_better) {
+        if here.first.abs() <= here.error || here.first == 0.0 || (distance(&here) < 1e-9 && !is_better) {
             break;
         }
         if here.first < 0.0 {
