@@ -195,7 +195,7 @@ impl ClassScores<'_> {
 
     /// The score of a row's own class.
     pub(crate) fn of_label(&self, index: usize) -> f64 {
-        with_rows!(self, rows => rows.row(index)[self.labels[index] as usize].into())
+        with_rows!(self, rows => as_double(rows.row(index)[self.labels[index] as usize]))
     }
 
     /// The largest distance between two scores of a row.
@@ -299,6 +299,11 @@ struct ExactSum {
     low: [f64; LANES],
 }
 
+/// A score in double precision.
+fn as_double<T: Score>(score: T) -> f64 {
+    score.into()
+}
+
 impl ExactSum {
     const ZERO: Self = ExactSum { high: [0.0; LANES], low: [0.0; LANES] };
 
@@ -320,8 +325,8 @@ impl ExactSum {
     /// Adds e^-x, y e^-x and y² e^-x of a block of scores.
     #[inline(always)]
     fn add_block<T: Score>(sums: &mut [Self; 3], block: &[T; LANES], at: &Place) {
-        for lane in 0..LANES {
-            let score: f64 = block[lane].into();
+        for (lane, score) in block.iter().enumerate() {
+            let score: f64 = (*score).into();
             let distance = (at.top - score) * at.unit;
             let (x, y) = (at.slope * distance, at.factor * distance);
             let (x, y) = (if x < FAR { x } else { FAR }, if y < FAR { y } else { FAR });
