@@ -73,7 +73,7 @@ fn values_are_those_of_the_core() {
     let json = json(&html);
     assert_eq!(json["verdict"], "helps");
     assert_eq!(json["gain"].as_f64(), Some(improvement.gain));
-    assert_eq!(json["ls_ece"]["after"]["value"].as_f64(), Some(found.left.as_ref().unwrap().after.estimate.value));
+    assert_eq!(json["left"]["after"]["value"].as_f64(), Some(found.left.as_ref().unwrap().after.estimate.value));
     // The map of the page is one that can be read and applied.
     let Map::Binary(map) = Map::from_json(&json["map"].to_string()).unwrap() else { panic!("binary") };
     assert_eq!(map, improvement.fit.map);

@@ -23,8 +23,7 @@ use risk::Trial;
 pub const NAME: &str = "recalibration";
 
 /// What the study shows, in one line.
-pub const ABOUT: &str = "risk of every recalibration method, of the choice between them, and whether the verdict can be \
-                         trusted; with a folder of NAME_val and NAME_test files, what recalibration does to real ones";
+pub const ABOUT: &str = "how much each recalibration method gains, and how far the automatic choice and the verdict can be trusted; also on your own files";
 
 /// A model with predictions for a validation and for a test part.
 #[derive(Debug)]

@@ -45,7 +45,7 @@ fn brier(path: &Path, prob: &str) -> f64 {
 fn a_fitted_map_reports_its_verdict_and_its_parameters() {
     let folder = Folder::new();
     let (csv, map) = (folder.write("rows.csv", rows()), folder.path("map.json"));
-    let printed = succeed(&["recalibrate", "fit", text(&csv), "-o", text(&map)]);
+    let printed = succeed(&["recalibrate", "fit", text(&csv), "--method", "beta", "-o", text(&map)]);
     assert!(printed.starts_with("Beta calibration helps: "), "{printed}");
     assert!(printed.contains("parameter") && printed.contains("standard error"), "{printed}");
     assert!(printed.ends_with(&format!("{}: beta, 400 rows\n", map.display())), "{printed}");
@@ -59,6 +59,43 @@ fn a_fitted_map_reports_its_verdict_and_its_parameters() {
     assert_eq!(succeed(&["recalibrate", "show", text(&map), "--json"]), std::fs::read_to_string(&map).unwrap());
     let sql = succeed(&["recalibrate", "show", text(&map), "--sql", "--column", "my score"]);
     assert!(sql.contains("\"my score\"") && sql.contains("exp("), "{sql}");
+}
+
+/// Rows of a model that is right as it is.
+fn calibrated_rows() -> String {
+    let row = |row: usize| {
+        let p = ((row as f64 * 0.618_033_988_749_895).fract() * 0.98) + 0.01;
+        format!("{},{p}\n", u8::from((row as f64 * 0.414_213_562_373_095).fract() < p))
+    };
+    "label,prob\n".to_owned() + &(0..2000).map(row).collect::<String>()
+}
+
+#[test]
+fn auto_chooses_a_method_or_leaves_probabilities_as_they_are() {
+    let folder = Folder::new();
+    let fit = |content: String, more: &[&str]| {
+        let (csv, map) = (folder.write("rows.csv", content), folder.path("map.json"));
+        let args = ["recalibrate", "fit", text(&csv), "--n-resamples", "99", "-o", text(&map)];
+        (succeed(&[&args[..], more].concat()), json(&map), csv, map)
+    };
+    let (printed, map, ..) = fit(rows(), &[]);
+    assert!(printed.contains(" is chosen of 7 candidates: "), "{printed}");
+    assert_ne!(map["method"], "identity");
+    let (result, ..) = fit(rows(), &["--json"]);
+    let result: Value = serde_json::from_str(&result).unwrap();
+    assert_eq!(result["result"]["candidates"].as_array().unwrap().len(), 7);
+    assert_eq!(result["result"]["method"], map["method"]);
+    let (printed, map, csv, path) = fit(calibrated_rows(), &[]);
+    assert!(printed.starts_with("Leave the predictions as they are: of 7 candidates"), "{printed}");
+    assert!(printed.contains("The map that was written leaves all probabilities as they are.\n"), "{printed}");
+    assert_eq!((&map["method"], &map["improvement"]["gain"]), (&"identity".into(), &0.0.into()));
+    // Later steps find a map, which changes nothing but the last digit.
+    let output = folder.path("out.csv");
+    succeed(&["recalibrate", "apply", text(&csv), "--map", text(&path), "-o", text(&output)]);
+    for line in std::fs::read_to_string(&output).unwrap().lines().skip(1) {
+        let [before, after] = [1, 2].map(|place| line.split(',').nth(place).unwrap().parse::<f64>().unwrap());
+        assert!((before - after).abs() < 1e-15, "{line}");
+    }
 }
 
 #[test]
@@ -219,7 +256,8 @@ fn rows_without_a_valid_probability_are_rejected_or_stay_without_a_value() {
     let csv = folder.write("new.csv", "prob,id\n0.5,a\n,b\n1.5,c\n0.25,d\n");
     let output = folder.path("out.csv");
     let apply = ["recalibrate", "apply", text(&csv), "--map", text(&map), "-o", text(&output)];
-    assert_fails(&apply, &format!("{}: probability in line 3 is missing", csv.display()));
+    let advice = "correct it, or pass --invalid count to leave such rows out";
+    assert_fails(&apply, &format!("{}: probability in line 3 is missing; {advice}", csv.display()));
     assert!(!output.exists());
     let printed = succeed(&[&apply[..], &["--invalid", "count"]].concat());
     assert_eq!(printed, format!("{}: 4 rows, 2 of them without a valid probability, platt\n", output.display()));
@@ -345,8 +383,15 @@ fn methods_are_compared_and_a_map_is_measured_on_new_rows() {
     let methods: Vec<&str> =
         all["methods"].as_array().unwrap().iter().map(|method| method["method"].as_str().unwrap()).collect();
     assert!(methods.starts_with(&["identity", "shift", "temperature", "platt", "beta"]), "{methods:?}");
+    let chosen = all["methods"].as_array().unwrap().last().unwrap();
+    assert_eq!(chosen["candidates"].as_array().unwrap().len(), 7);
+    assert_eq!(all["sentence"], format!("auto: {}", chosen["sentence"].as_str().unwrap()));
+    let left = &all["methods"][3]["left"];
+    let [before, after] = ["before", "after"].map(|when| left[when]["value"].as_f64().unwrap());
+    assert!(after < before && left["before"]["significant"] == true, "{left}");
     let printed = succeed(&["recalibrate", "compare", text(&csv), "--map", text(&map)]);
-    assert!(printed.starts_with("The map helps on these rows: log-loss goes from "), "{printed}");
+    assert!(printed.starts_with("The map helps on these rows: log-loss is "), "{printed}");
+    assert!(printed.contains(" LS-ECE is "), "{printed}");
 }
 
 #[test]
@@ -359,12 +404,7 @@ fn a_gate_passes_fails_or_is_undecided() {
     let run = check(&csv, &[]);
     assert!(run.code == Some(0) && run.stdout.starts_with("passed: The map helps on these rows"), "{run:?}");
     // Rows for which the model was right as it was.
-    let row = |row: usize| {
-        let p = ((row as f64 * 0.618_033_988_749_895).fract() * 0.98) + 0.01;
-        format!("{},{p}\n", u8::from((row as f64 * 0.414_213_562_373_095).fract() < p))
-    };
-    let calibrated =
-        folder.write("calibrated.csv", "label,prob\n".to_owned() + &(0..2000).map(row).collect::<String>());
+    let calibrated = folder.write("calibrated.csv", calibrated_rows());
     let run = check(&calibrated, &[]);
     assert!(run.code == Some(1) && run.stdout.starts_with("failed: The map hurts on these rows"), "{run:?}");
     assert!(run.stdout.contains("Fit the map again"), "{run:?}");
@@ -392,6 +432,7 @@ fn a_sketch_gives_a_map_without_a_verdict() {
     succeed(&["sketch", text(&csv), "-o", text(&sketch)]);
     let printed = succeed(&["recalibrate", "fit", text(&sketch), "-o", text(&other)]);
     assert!(printed.contains("cannot be told from a sketch"), "{printed}");
+    assert!(printed.contains("\nauto is beta for a sketch: "), "{printed}");
     let (of_rows, of_sketch) = (json(&map), json(&other));
     for name in ["a", "b", "c"] {
         let [ours, theirs] = [&of_rows, &of_sketch].map(|file| file["parameters"][name].as_f64().unwrap());

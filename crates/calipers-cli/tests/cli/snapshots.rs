@@ -104,7 +104,10 @@ fn rounded(text: &str) -> String {
                 *number = Number::from_f64(if f64::abs(rounded) < 1e-12 { 0.0 } else { rounded }).unwrap();
             }
             Value::Array(all) => all.iter_mut().for_each(round),
-            Value::Object(all) => all.values_mut().for_each(round),
+            // The default of an option is a setting, however small.
+            Value::Object(all) => {
+                all.iter_mut().filter(|(key, _)| *key != "default").for_each(|(_, value)| round(value))
+            }
             _ => {}
         }
     }

@@ -26,8 +26,8 @@ pub use reliability::{Corp, Reliability, Smoothed};
 pub use spread::{Cumulative, Spread};
 pub use sweep::SweepValues;
 
-/// Above this number of rows, charts and the resamples of ECE use a sketch of the data, and there is
-/// one candidate for recalibration.
+/// Above this number of rows, charts and the resamples of ECE use a sketch of the data, and there
+/// is one candidate for recalibration.
 const MANY: usize = 20_000;
 
 /// A report to be made: the models and the options.

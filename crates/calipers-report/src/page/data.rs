@@ -72,7 +72,7 @@ fn recalibration(found: &Recalibration) -> Value {
         "parameters": found.parameters.iter().map(parameter).collect::<Map<_, _>>(),
         "top_class_changed": found.top_class_changed,
         "n_folds": found.n_folds,
-        "ls_ece": found.left.as_ref().map(|left| {
+        "left": found.left.as_ref().map(|left| {
             json!({
                 "before": assessed(&left.before),
                 "after": assessed(&left.after),

@@ -4,7 +4,7 @@
 use super::cross_fit::{CrossFit, CrossRows};
 use super::drawn::Redrawn;
 use super::folds::folds;
-use super::improvement::{Improvement, title};
+use super::improvement::{Improvement, lowered, title};
 use super::linear::Design;
 use super::map::BinaryMap;
 use super::method::Method;
@@ -28,6 +28,14 @@ const CANDIDATES: [Method; 7] = [
     Method::Spline,
     Method::CentredIsotonic,
 ];
+
+/// Above this number of rows there are fewer folds, and no splines.
+const MANY: usize = 200_000;
+
+/// The candidates for so many rows.
+fn candidates(n_rows: usize) -> Vec<Method> {
+    CANDIDATES.into_iter().filter(|method| n_rows <= MANY || *method != Method::Spline).collect()
+}
 
 /// Chooses a recalibration method for some rows, the identity included: method "auto".
 ///
@@ -55,6 +63,9 @@ const CANDIDATES: [Method; 7] = [
 ///
 /// # Cost
 /// With 5 folds 16 fits for each candidate: one for all rows, 5 without one fold, 10 without two.
+/// Above 200,000 rows of a binary outcome splines, which take longest, are not tried unless they
+/// are [named](Self::candidates): with so many rows centred isotonic regression follows any shape
+/// closely. Above 200,000 rows there are 3 folds, and 7 fits.
 ///
 /// # Accuracy
 /// `calipers study recalibration` has simulations of the risk of the choice beside that of every
@@ -78,7 +89,7 @@ pub struct Choose {
     candidates: Option<Vec<String>>,
     pub(super) score: ProperScore,
     pub(super) tolerance: f64,
-    pub(super) n_folds: usize,
+    n_folds: Option<usize>,
     pub(super) level: f64,
     pub(super) n_resamples: u64,
     pub(super) random_state: u64,
@@ -92,7 +103,7 @@ impl Default for Choose {
 }
 
 impl Choose {
-    /// All candidates by log-loss, five folds; level 0.95, 499 resamples, seed 0; without what is
+    /// All candidates by log-loss; level 0.95, 499 resamples, seed 0; without what is
     /// left.
     pub fn new() -> Self {
         Choose {
@@ -100,7 +111,7 @@ impl Choose {
             candidates: None,
             score: ProperScore::Log,
             tolerance: 2.0,
-            n_folds: 5,
+            n_folds: None,
             level: 0.95,
             n_resamples: 499,
             random_state: 0,
@@ -122,8 +133,9 @@ impl Choose {
         /// identity and Platt scaling to be chosen.
         tolerance: f64;
 
-        /// The number of folds: at least 3, since the choice is made without one of them.
-        n_folds: usize;
+        /// The number of folds: at least 3, since the choice is made without one of them. Unless
+        /// set, 5, and 3 above 200,000 rows.
+        n_folds: some usize;
 
         /// The level of the interval; the test is at 1 - level.
         level: f64;
@@ -147,14 +159,14 @@ impl Choose {
         let ordered = self.recalibrate.ordered(view)?;
         let folds = self.folds(&ordered, clusters.as_ref())?;
         let trials = BinaryTrials { ordered: &ordered, clusters: clusters.as_ref(), folds: &folds, n_rows: view.len() };
-        let decided = self.decide(&trials, &CANDIDATES)?;
+        let decided = self.decide(&trials, &candidates(view.len()))?;
         let options = Recalibrate { method: decided.chosen, ..self.recalibrate.clone() };
         let (fit, _) = options.fit_ordered(view, &ordered, clusters.as_ref())?;
         let atoms = ordered.pooled(|_| true);
         let rows = CrossRows { view, ordered: &ordered, clusters: clusters.as_ref(), numbers: sample.clusters };
         // What changes nothing gains nothing, for certain.
         let maps = match decided.chosen {
-            Method::Identity => vec![fit.map.clone(); self.n_folds],
+            Method::Identity => vec![fit.map.clone(); decided.maps.len()],
             _ => decided.maps,
         };
         let mut improvement = self.cross_fit(options).assemble(&rows, &atoms, fit, None, &folds, &maps)?;
@@ -184,20 +196,27 @@ impl Choose {
         let ordered = self.recalibrate.ordered(view)?;
         let folds = self.folds(&ordered, clusters.as_ref())?;
         let trials = BinaryTrials { ordered: &ordered, clusters: clusters.as_ref(), folds: &folds, n_rows: view.len() };
-        let method = self.decide(&trials, &CANDIDATES)?.chosen;
+        let method = self.decide(&trials, &candidates(view.len()))?.chosen;
         Ok(Recalibrate { method, ..self.recalibrate.clone() })
     }
 
     fn folds(&self, ordered: &Ordered, clusters: Option<&Clusters>) -> Result<Vec<u32>, Error> {
         self.check()?;
         let n_units = clusters.map_or(ordered.rows.len(), Clusters::len);
-        Error::require(self.n_folds <= n_units, "n_folds", format!("at most {n_units}"), self.n_folds)?;
-        Ok(folds(ordered, clusters, self.n_folds))
+        let n_folds = self.folds_of(ordered.rows.len());
+        Error::require(n_folds <= n_units, "n_folds", format!("at most {n_units}"), n_folds)?;
+        Ok(folds(ordered, clusters, n_folds))
+    }
+
+    /// The number of folds for so many rows.
+    pub(super) fn folds_of(&self, n_rows: usize) -> usize {
+        self.n_folds.unwrap_or(if n_rows > MANY { 3 } else { 5 })
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {
         self.recalibrate.check()?;
-        Error::require(self.n_folds >= 3, "n_folds", "at least 3", self.n_folds)?;
+        let n_folds = self.folds_of(0);
+        Error::require(n_folds >= 3, "n_folds", "at least 3", n_folds)?;
         let is_finite = self.tolerance >= 0.0 && self.tolerance.is_finite();
         Error::require(is_finite, "tolerance", "finite and not negative", self.tolerance)?;
         Error::require(self.level > 0.0 && self.level < 1.0, "level", "above 0 and below 1", self.level)
@@ -234,6 +253,7 @@ impl Choose {
             outer.iter().enumerate().map(|(fold, chosen)| fitted[*chosen][fold][fold].clone()).collect();
         let changes = rows.changes(ProperScore::Log, &maps.iter().collect::<Vec<_>>(), None);
         let nested_gain = -rows.mean(&changes, None);
+        let loss_before = rows.loss_before(self.score);
         let mut places = ranking.differences.iter();
         let table = contenders
             .iter()
@@ -242,7 +262,7 @@ impl Choose {
                 Candidate {
                     name: contender.name.clone(),
                     method: contender.method,
-                    loss: found.map(|found| rows.loss_before(self.score) + found.change),
+                    loss: found.map(|found| loss_before + found.change),
                     difference: found.map(|found| found.difference),
                     standard_error: found.map(|found| found.standard_error),
                     reason: contender.maps.as_ref().err().map(|error| error.to_string()),
@@ -534,21 +554,30 @@ impl<M> Choice<M> {
         let behind = match behind {
             Some((difference, standard_error)) if self.best != self.chosen => {
                 let digits = digits(standard_error);
+                // Of the identity, it begins a sentence.
+                let best = match self.chosen {
+                    Method::Identity => title(self.best).to_owned(),
+                    _ => lowered(title(self.best)),
+                };
                 format!(
-                    "{} has a smaller {score} out of fold, but not by {} standard errors ({} ± {})",
-                    title(self.best),
+                    "{best} has a smaller {score} out of fold, but not by {} standard errors ({} ± {})",
                     self.tolerance,
                     signed(difference, digits),
                     signed(standard_error, digits)
                 )
             }
+            _ if self.chosen == Method::Identity => format!("none has a smaller {score} out of fold"),
             _ => format!("it has the smallest {score} out of fold"),
         };
         if self.chosen == Method::Identity {
-            return format!(
-                "Of {n_fitted} candidates none is chosen, and the predictions stay as they are: {behind}.{without} {}",
-                self.improvement.sentence()
-            );
+            // The interval of what changes nothing has no width.
+            let digits = digits(self.improvement.floor.map_or(0.0, |floor| floor.deviation));
+            let evidence = self.improvement.evidence(digits);
+            let leave = format!("Leave the predictions as they are: of {n_fitted} candidates");
+            return match self.best == Method::Identity {
+                true => format!("{leave}, {behind}.{without}{evidence}"),
+                false => format!("{leave} none is clearly better. {behind}.{without}{evidence}"),
+            };
         }
         let title = title(self.chosen);
         format!("{title} is chosen of {n_fitted} candidates: {behind}.{without} {}", self.improvement.sentence())

@@ -39,10 +39,11 @@ impl Choose {
         // Checks the rows, and has their log-loss.
         let before = identity.fit_classes(predictions)?;
         let n_rows = before.n as usize;
-        Error::require(self.n_folds <= n_rows, "n_folds", format!("at most {n_rows}"), self.n_folds)?;
+        let n_folds = self.folds_of(n_rows);
+        Error::require(n_folds <= n_rows, "n_folds", format!("at most {n_rows}"), n_folds)?;
         let classes = Classes::new(&identity, predictions)?;
         let scores = &classes.scores;
-        let folds = folds_of_rows(scores, self.n_folds);
+        let folds = folds_of_rows(scores, n_folds);
         let weights: Vec<f64> = (0..scores.len()).map(|index| scores.weight(index)).collect();
         let counts = self.recalibrate.counts;
         let trials = ClassTrials { classes: &classes, folds: &folds, weights: &weights, counts };
@@ -51,7 +52,7 @@ impl Choose {
         let fit = options.fit_classes(predictions)?;
         // What changes nothing gains nothing, for certain.
         let maps = match decided.chosen {
-            Method::Identity => vec![fit.map.clone(); self.n_folds],
+            Method::Identity => vec![fit.map.clone(); n_folds],
             _ => decided.maps,
         };
         let all: Vec<&ClassMap> = maps.iter().collect();
@@ -83,7 +84,7 @@ impl Choose {
             out_of_fold: Vec::new(),
             n_scores: None,
             top_class_changed: applied.top_class_changed(&weights) / sum_in_any_order(weights.iter().copied()),
-            n_folds: self.n_folds,
+            n_folds,
             n_clusters: None,
             fit,
         };

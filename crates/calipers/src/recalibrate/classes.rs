@@ -38,13 +38,14 @@ impl Fixed {
     }
 }
 
-/// Sums of all rows at a slope: two derivatives of the log-loss, squares and sizes of the first,
-/// and the log-loss in a unit of its own.
+/// Sums of all rows at a slope: two derivatives of the log-loss, squares of both, sizes of the
+/// first, and the log-loss in a unit of its own.
 #[derive(Debug, Clone, Copy, Default)]
 struct Totals {
     first: Fixed,
     second: Fixed,
     squares: Fixed,
+    leverages: Fixed,
     sizes: Fixed,
     loss: Fixed,
 }
@@ -89,6 +90,7 @@ impl<'a> Chosen<'a> {
                 totals.first.add(weight * terms.first);
                 totals.second.add(weight * terms.second);
                 totals.squares.add(self.square(index) * terms.first * terms.first);
+                totals.leverages.add(self.square(index) * terms.second * terms.second);
                 totals.sizes.add(weight * terms.first.abs());
                 totals.loss.add(weight * (terms.loss * loss_unit));
             }
@@ -99,6 +101,7 @@ impl<'a> Chosen<'a> {
             first: add(all.first, part.first),
             second: add(all.second, part.second),
             squares: add(all.squares, part.squares),
+            leverages: add(all.leverages, part.leverages),
             sizes: add(all.sizes, part.sizes),
             loss: add(all.loss, part.loss),
         })
@@ -143,10 +146,10 @@ impl<'a> Chosen<'a> {
         let pull = if ridge > 0.0 { 2.0 * ridge / self.effective_n * unit } else { 0.0 };
         let stiffness = if ridge > 0.0 { pull * unit } else { 0.0 };
         // The slope of scores in units of `unit`: that of the scores themselves divided by it.
-        let last = Cell::new((0.0, 0.0));
+        let last = Cell::new((0.0, Totals::default()));
         let at = |slope: f64| {
             let totals = self.totals(slope);
-            last.set((slope, totals.squares.value()));
+            last.set((slope, totals));
             let [first, second, size] = [totals.first, totals.second, totals.sizes].map(|sum| sum.value() / self.total);
             AtSlope {
                 first: first + pull * (slope * unit - 1.0),
@@ -163,17 +166,22 @@ impl<'a> Chosen<'a> {
         let root_n = self.effective_n.sqrt();
         let reach = 2.0 / found.second.sqrt();
         let bound = FitBound::near(found.distance(), reach, root_n).ok_or_else(|| NotFound.error())?;
-        let of_last = last.get();
-        let squares = if of_last.0 == slope { of_last.1 } else { self.totals(slope).squares.value() };
-        let squares = squares / (self.total * self.total);
+        let (at, of_last) = last.get();
+        let totals = if at == slope { of_last } else { self.totals(slope) };
+        let squares = totals.squares.value() / (self.total * self.total);
         let standard_error = squares.sqrt() / found.second;
         let information = found.second - stiffness;
+        // As for a binary outcome: see `Formula::spread`.
+        let kappa = (squares / information).max(1.0 / self.effective_n);
+        let away = slope - 1.0 / unit;
         Ok(Slope {
             value: slope * unit,
             standard_error: standard_error * unit,
             bound,
             share: information / found.second,
-            unit: squares / information,
+            unit: kappa,
+            square: away * away * information,
+            concentration: totals.leverages.value() / (self.total * information).powi(2) * (kappa * self.effective_n),
         })
     }
 
@@ -265,8 +273,13 @@ pub(crate) struct Slope {
     pub(crate) bound: FitBound,
     /// The share of the information that is not of the ridge.
     pub(crate) share: f64,
-    /// κ of the rule in `gain.rs`: the variance of the derivative over the information.
+    /// κ of the rule in `gain.rs`: the variance of the derivative over the information, and not
+    /// below 1 / n.
     pub(crate) unit: f64,
+    /// v'Hv of the rule, with v the way from a slope of 1.
+    pub(crate) square: f64,
+    /// 1 / the number of rows that decide the slope.
+    pub(crate) concentration: f64,
 }
 
 impl Recalibrate {
@@ -429,7 +442,7 @@ impl<'a> Classes<'a> {
         let spread = |found: &Slope| {
             let bend = Bend { stretch: 1.0 / found.share, ..Bend::NONE };
             let unit = found.unit;
-            Spread { unit, dimension: 1.0, bend, square: 0.0, concentration: 1.5 * unit }
+            Spread { unit, dimension: 1.0, bend, square: found.square, concentration: found.concentration }
         };
         Ok(ClassFit {
             parameters: found.iter().map(Slope::parameter).collect(),

@@ -8,6 +8,7 @@ use super::improvement::{GainInterval, Improvement, Verdict};
 use super::left::{Left, Remainder};
 use super::linear::Design;
 use super::map::BinaryMap;
+use super::method::Method;
 use super::options::{Fitted, Recalibrate, Spread};
 use super::rows::{Atoms, Ordered, Row};
 use crate::Error;
@@ -177,6 +178,8 @@ impl CrossFit {
         };
         let floor = match self.n_resamples {
             0 => None,
+            // What changes nothing cannot find anything to fix.
+            _ if self.recalibrate.method == Method::Identity => None,
             n_resamples => {
                 let redrawn = Redrawn { options: &self.recalibrate, ordered, clusters, n_rows: view.len() };
                 Some(redrawn.floor(atoms, n_resamples, self.random_state)?)

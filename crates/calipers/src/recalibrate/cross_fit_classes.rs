@@ -8,6 +8,7 @@ use super::folds;
 use super::gain::{self, Evidence};
 use super::improvement::{GainInterval, Improvement};
 use super::left::{Left, Remainder};
+use super::method::Method;
 use super::panel::row_hashes;
 use crate::Error;
 use crate::data::{ClassScores, Predictions, Scale, Ties};
@@ -80,6 +81,7 @@ impl CrossFit {
             GainInterval { lower: (-upper).min(-cross_fitted), upper: (-lower).max(-cross_fitted), level: self.level };
         let floor = match self.n_resamples {
             0 => None,
+            _ if self.recalibrate.method == Method::Identity => None,
             n_resamples => classes.floor(&all, &map, -in_sample, n_resamples, self.random_state)?,
         };
         let fit = classes.report(&all, found);

@@ -148,6 +148,29 @@ impl Labelled {
         (t > 0.0 && t < 1.0).then(|| at(t))
     }
 
+    /// f, which is infinite where a label gets no probability.
+    fn loss(&self, weights: &[f64; 3]) -> f64 {
+        let part = |(q, share): &([f64; 3], f64)| {
+            let mean = mean(q, weights);
+            if mean > 0.0 { -share * mean.ln() } else { f64::INFINITY }
+        };
+        self.rows.iter().map(part).collect::<Sum>().value()
+    }
+
+    /// The weights after a step, which is halved until f falls by a share of what its slope
+    /// promises. Weights may be negative on the way: f is finite on more than the simplex.
+    fn stepped(&self, weights: [f64; 3], step: [f64; 3], decrement: f64) -> Option<[f64; 3]> {
+        let before = self.loss(&weights);
+        let slack = 1e-14 * (1.0 + before.abs());
+        let shares = std::iter::successors(Some(1.0), |share| Some(0.5 * share)).take(60);
+        let after = |share: f64| (share, std::array::from_fn(|j| weights[j] + share * step[j]));
+        let falls = |(share, next): &(f64, [f64; 3])| {
+            let loss = self.loss(next);
+            loss.is_finite() && loss <= before - 1e-4 * share * decrement * decrement + slack
+        };
+        shares.map(after).find(falls).map(|(_, next)| next)
+    }
+
     /// The least point, if it is inside, by Newton's method.
     fn inside(&self) -> Option<[f64; 3]> {
         let mut weights = [1.0 / 3.0; 3];
@@ -170,12 +193,8 @@ impl Labelled {
             if !decrement.is_finite() {
                 return None;
             }
-            // f is self-concordant, so that steps of this share converge from anywhere and stay
-            // where it is finite; that is more than the simplex, so weights may be negative on the
-            // way.
-            let share = if decrement > 0.25 { 1.0 / (1.0 + decrement) } else { 1.0 };
-            let step = [step[0], step[1], -step[0] - step[1]].map(|step| share * step);
-            weights = std::array::from_fn(|j| weights[j] + step[j]);
+            let step = [step[0], step[1], -step[0] - step[1]];
+            weights = self.stepped(weights, step, decrement)?;
             if decrement < 1e-15 {
                 break;
             }

@@ -204,10 +204,12 @@ impl fmt::Display for Note {
                  ridge.",
                 number(*slope)
             ),
+            Note::Contradicted { n_rows: 1, row, clip } => {
+                write!(f, "Row {row} has probability 0 of what happened; it is clipped to {}.", number(*clip))
+            }
             Note::Contradicted { n_rows, row, clip } => write!(
                 f,
-                "{n_rows} {} probability 0 of what happened, the first in row {row}; they are clipped to {}.",
-                if *n_rows == 1 { "row has" } else { "rows have" },
+                "{n_rows} rows have probability 0 of what happened, the first in row {row}; they are clipped to {}.",
                 number(*clip)
             ),
         }

@@ -107,17 +107,20 @@ impl<M> Improvement<M> {
                 format!("There is no evidence of anything to fix. With {}, {change}.", lowered(name))
             }
         };
-        let found = match &self.left {
-            Some(left) => format!("{found} {}", left.sentence()),
-            None => found,
-        };
-        let Some(floor) = &self.floor else { return found };
+        format!("{found}{}", self.evidence(digits))
+    }
+
+    /// What is left, and the test of whether there is anything to fix, with a space before each.
+    pub(crate) fn evidence(&self, digits: usize) -> String {
+        let left = self.left.as_ref().map_or(String::new(), |left| format!(" {}", left.sentence()));
+        let Some(floor) = &self.floor else { return left };
+        let show = |value: f64| signed(value, digits);
         let p = p_value(floor.p_value);
         let calibrated = format!("a calibrated model would seem to gain {} on its own rows", show(floor.mean));
         let significant = floor.p_value <= 1.0 - self.interval.level + 1e-12;
         let before =
             if significant { "The predictions are miscalibrated" } else { "The predictions may well be calibrated" };
-        format!("{found} {before} ({p}; {calibrated}, this one {}).", show(floor.value))
+        format!("{left} {before} ({p}; {calibrated}, this one {}).", show(floor.value))
     }
 }
 

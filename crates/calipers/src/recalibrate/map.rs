@@ -8,7 +8,7 @@ use super::spline::Spline;
 use super::table::Table;
 use super::venn_abers::VennAbers;
 use crate::data::{BinaryView, Rows, Scale};
-use crate::link::{Link, Logistic};
+use crate::numerics::logarithm;
 
 /// A map from a probability, or its logit, to a recalibrated probability.
 ///
@@ -69,8 +69,10 @@ impl BinaryMap {
 
     /// The logit that the map sees of a probability.
     pub fn logit_of(&self, probability: f64) -> f64 {
-        let p = probability.clamp(self.clip, 1.0 - self.clip);
-        Logistic.inverse(p, 1.0 - p)
+        // The logarithm of the fit, to the last digit: a row on a step must not fall below it.
+        let mut logit = [probability.clamp(self.clip, 1.0 - self.clip)];
+        logarithm::log_odds(&mut logit);
+        logit[0]
     }
 
     /// The probabilities of outcome 1 and of outcome 0, neither of them a difference from 1.

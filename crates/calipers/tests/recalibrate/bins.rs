@@ -42,6 +42,21 @@ fn ten_bins_are_those_of_quantiles() {
 }
 
 #[test]
+fn rows_are_mapped_to_the_bin_that_they_were_fitted_in() {
+    // Every bin begins with a row, whose logit must not be a digit below that of the fit.
+    let data = binary();
+    let p: Vec<f64> = data.logits.iter().map(|h| 1.0 / (1.0 + (-h).exp())).collect();
+    let predictions = Input::probabilities(&p, &data.labels).check().unwrap();
+    let view = predictions.binary().unwrap();
+    let fit = Recalibrate::new(Method::Bins).fit(&view).unwrap();
+    let table = fit.map.table.as_ref().unwrap();
+    let mapped = fit.map.apply_view(&view);
+    let sizes = table.value.iter().map(|value| mapped.iter().filter(|mapped| *mapped == value).count());
+    assert_eq!(sizes.collect::<Vec<usize>>(), [40, 40, 39, 40, 40, 39, 39, 40, 40, 43]);
+    assert!(table.at.iter().all(|at| p.iter().any(|p| fit.map.logit_of(*p) == *at)));
+}
+
+#[test]
 fn ties_are_never_split_and_weights_have_no_unit() {
     let mut random = Uniforms(3);
     let logits: Vec<f64> =

@@ -239,7 +239,7 @@ fn calibrated_predictions_are_left_as_they_are() {
     assert_eq!((found.improvement.gain, interval.lower, interval.upper), (0.0, 0.0, 0.0));
     assert_eq!(found.improvement.verdict, Verdict::NothingToFix);
     let text = found.sentence();
-    assert!(text.contains("the predictions stay as they are"), "{text}");
+    assert!(text.starts_with("Leave the predictions as they are: of 7 candidates"), "{text}");
     assert_eq!(found.fit().map, BinaryMap::identity());
 }
 
@@ -256,6 +256,20 @@ fn a_family_that_is_needed_is_chosen() {
     let found = choose(&Choose::new().n_resamples(0), &logits, &labels);
     assert_eq!(found.chosen, Method::Platt, "{:?}", found.table);
     assert!(found.sentence().starts_with("Platt scaling is chosen of "), "{}", found.sentence());
+}
+
+#[test]
+fn many_rows_have_fewer_folds_and_no_spline() {
+    let found = |n: usize| {
+        let logits: Vec<f64> = (0..n).map(|row| (row % 9) as f64 - 4.0).collect();
+        let labels: Vec<bool> = (0..n).map(|row| row % 7 < 1 + row % 9 / 2).collect();
+        choose(&Choose::new().n_resamples(0), &logits, &labels)
+    };
+    let (few, many) = (found(200_000), found(200_001));
+    assert_eq!((few.improvement.n_folds, few.table.len()), (5, 7));
+    assert_eq!((many.improvement.n_folds, many.table.len()), (3, 6));
+    assert!(many.table.iter().all(|candidate| candidate.method != Some(Method::Spline)));
+    assert_eq!(few.chosen, many.chosen);
 }
 
 #[test]

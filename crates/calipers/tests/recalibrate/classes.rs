@@ -208,6 +208,8 @@ fn the_verdict_of_classes_names_what_is_there() {
     assert!((600.0 * floor.mean - 0.5).abs() < 0.2, "{floor:?}");
     let same = improve(&CrossFit::new(Recalibrate::new(Method::Identity)), &scores, &labels, 4);
     assert_eq!((same.gain, same.interval.lower, same.interval.upper), (0.0, 0.0, 0.0));
+    // Nor can it tell whether there is anything to fix.
+    assert_eq!((same.floor, same.verdict), (None, Verdict::NoDifference));
 }
 
 #[test]

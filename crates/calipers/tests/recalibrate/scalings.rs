@@ -475,10 +475,10 @@ fn one_class_against_the_rest_is_the_binary_map_of_each() {
         let fit = Recalibrate::new(method).one_vs_rest(true).fit_classes(&predictions).unwrap();
         let ClassFormula::OneVsRest { maps } = &fit.map.formula else { panic!("{:?}", fit.map) };
         let mut own_values = Vec::new();
-        for class in 0..3 {
+        for (class, map) in maps.iter().enumerate() {
             let view = predictions.one_class(class).unwrap();
             let own = Recalibrate::new(method).fit(&view).unwrap();
-            assert_eq!(own.map, maps[class], "{method:?}");
+            assert_eq!(own.map, *map, "{method:?}");
             let p = own.map.apply_view(&view);
             for (row, p) in scores.chunks(3).zip(p) {
                 own_values.push((row.to_vec(), class, p));

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
-use calipers::recalibrate::{CrossFit, Map, Method, Recalibrate, Verdict};
-use calipers::{Compare, Comparison, InputReport, LogLoss, Sample};
+use anyhow::{Context, Result, bail};
+use calipers::recalibrate::{CrossFit, HeldOut, HeldOutGain, Map, Method, Recalibrate, Verdict};
+use calipers::{InputReport, Sample};
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::map_file;
-use super::model::{self, Model, recalibrated};
+use super::model::{self, Model, Question, recalibrated};
 use super::table::{self, Ends};
 use crate::args::significance::ResampleArgs;
 use crate::args::{InputArgs, OutputArgs};
@@ -51,111 +51,77 @@ pub(super) struct CheckArgs {
 }
 
 /// What a map does on rows that it was not fitted to.
-pub(super) struct HeldOut {
+pub(super) struct OnNewRows {
     pub(super) method: Method,
     pub(super) input: InputReport,
-    comparison: Comparison,
+    found: HeldOutGain,
 }
 
-impl HeldOut {
-    pub(super) fn measure(model: &Model, map: &Map, resample: &ResampleArgs) -> Result<Self> {
+impl OnNewRows {
+    /// With LS-ECE of what is left if that is asked for.
+    pub(super) fn measure(model: &Model, map: &Map, resample: &ResampleArgs, left: bool) -> Result<Self> {
         let batch = &model.dataset.content;
-        let after = recalibrated_rows(batch, map)?;
-        let (before, after) = (batch.predictions(0)?, after.predictions(0)?);
-        let clusters = batch.cluster_numbers(&before)?;
-        let measure = LogLoss::new().clip(map.clip());
-        let compare = Compare::new(&measure).level(resample.level).n_resamples(resample.n_resamples);
-        let compare = compare.random_state(resample.random_state.random_state);
-        let compare = clusters.as_ref().map_or(compare, |clusters| compare.clusters(clusters));
-        let input = before.report().clone();
-        let comparison = if model::is_of_classes(batch, &before)? {
-            compare.run(&[("before", Sample::all_classes(&before)), ("after", Sample::all_classes(&after))])?
-        } else {
-            let (before, after) = (batch.view(&before)?, batch.view(&after)?);
-            compare.run(&[("before", Sample::from(&before)), ("after", Sample::from(&after))])?
+        let predictions = batch.predictions(0)?;
+        model::check_fits(map, batch.scores[0].n_classes)?;
+        let found = match map {
+            Map::Binary(map) => {
+                let view = batch.view(&predictions)?;
+                let clusters = batch.cluster_numbers(&predictions)?;
+                let sample = Sample::from(&view);
+                let sample = clusters.as_ref().map_or(sample, |clusters| sample.clusters(clusters));
+                held_out(map, resample, left).run(sample)?
+            }
+            Map::Classes(map) => {
+                model::check_of_classes(batch, &predictions)?;
+                held_out(map, resample, left).run_classes(&predictions)?
+            }
+            _ => bail!("a map of this kind cannot be measured"),
         };
-        Ok(HeldOut { method: map.method(), input, comparison })
-    }
-
-    fn log_loss(&self, place: usize) -> f64 {
-        self.comparison.models[place].1.estimate.value
-    }
-
-    fn n(&self) -> u64 {
-        self.comparison.models[0].1.estimate.n
-    }
-
-    /// Log-loss before less that after, with its interval.
-    fn gain(&self) -> (f64, Ends, f64) {
-        let pair = &self.comparison.pairs[0];
-        (
-            pair.difference,
-            Ends { lower: pair.interval.lower, upper: pair.interval.upper, level: self.comparison.level },
-            pair.p_value,
-        )
-    }
-
-    pub(super) fn verdict(&self) -> Verdict {
-        let (_, interval, _) = self.gain();
-        match () {
-            () if interval.lower > 0.0 => Verdict::Helps,
-            () if interval.upper < 0.0 => Verdict::Hurts,
-            () => Verdict::NoDifference,
-        }
+        Ok(OnNewRows { method: map.method(), input: predictions.report().clone(), found })
     }
 
     pub(super) fn sentence(&self) -> String {
-        let (gain, interval, _) = self.gain();
-        let what = match self.verdict() {
-            Verdict::Helps => "The map helps on these rows",
-            Verdict::Hurts => "The map hurts on these rows",
-            _ => "There is no evidence that the map helps or hurts on these rows",
-        };
-        let decimals = table::decimals(&interval);
-        format!(
-            "{what}: log-loss goes from {:.decimals$} to {:.decimals$}, a gain of {}, {} % interval {}.",
-            self.log_loss(0),
-            self.log_loss(1),
-            table::gain(gain, &interval),
-            100.0 * interval.level,
-            table::interval(&interval)
-        )
+        self.found.sentence()
     }
 
     pub(super) fn grid(&self) -> Grid {
-        let (gain, interval, p_value) = self.gain();
+        let interval = Ends::from(self.found.interval);
         let decimals = table::decimals(&interval);
         let mut grid = Grid::default();
         grid.names("method", [self.method.name()]);
-        grid.numbers("rows", [number::count(self.n())]);
-        grid.numbers("before", [format!("{:.decimals$}", self.log_loss(0))]);
-        grid.beside("after", [format!("{:.decimals$}", self.log_loss(1))]);
-        grid.numbers("gain", [table::gain(gain, &interval)]);
+        grid.numbers("rows", [number::count(self.found.n)]);
+        grid.numbers("before", [format!("{:.decimals$}", self.found.log_loss_before)]);
+        grid.beside("after", [format!("{:.decimals$}", self.found.log_loss_after)]);
+        grid.numbers("gain", [table::gain(self.found.gain, &interval)]);
         grid.beside("interval", [table::interval(&interval)]);
-        grid.numbers("p", [number::p_value(p_value)]);
         grid
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let (gain, interval, p_value) = self.gain();
+        let HeldOutGain { log_loss_before, log_loss_after, gain, standard_error, interval, .. } = self.found;
         json!({
             "method": self.method.name(),
-            "n": self.n(),
-            "log_loss_before": self.log_loss(0),
-            "log_loss_after": self.log_loss(1),
+            "n": self.found.n,
+            "log_loss_before": log_loss_before,
+            "log_loss_after": log_loss_after,
             "gain": gain,
+            "standard_error": standard_error,
             "interval": { "lower": interval.lower, "upper": interval.upper, "level": interval.level },
-            "p_value": p_value,
-            "verdict": self.verdict().name(),
+            "verdict": self.found.verdict.name(),
             "sentence": self.sentence(),
+            "left": self.found.left.as_ref().map(table::left_to_json),
         })
     }
+}
+
+fn held_out<'a, M>(map: &'a M, resample: &ResampleArgs, left: bool) -> HeldOut<'a, M> {
+    let held_out = HeldOut::new(map).level(resample.level).left(left);
+    held_out.n_resamples(resample.n_resamples).random_state(resample.random_state.random_state)
 }
 
 /// The rows with recalibrated probabilities.
 fn recalibrated_rows(batch: &Batch, map: &Map) -> Result<Batch> {
     let scores = &batch.scores[0];
-    model::check_fits(map, scores.n_classes)?;
     let mut is_valid = vec![false; scores.n_rows()];
     kept_rows(&batch.predictions(0)?).into_iter().for_each(|row| is_valid[row] = true);
     Ok(batch.with_probabilities(0, recalibrated(map, scores, batch.form(0), &is_valid)?))
@@ -167,12 +133,12 @@ pub(super) fn run(args: &CheckArgs, screen: &Screen) -> Result<Printed> {
     let file = map_file::read(&args.map)?;
     let model = Model::open(&args.input, args.resample.cluster.as_deref(), "recalibrate check")?;
     let waiting = progress::waiting();
-    let held_out = HeldOut::measure(&model, &file.map, &args.resample).with_context(|| model.file.shown())?;
+    let held_out = OnNewRows::measure(&model, &file.map, &args.resample, false).with_context(|| model.file.shown())?;
     let again = refitted(&model, &file.map, &args.resample).with_context(|| model.file.shown())?;
     drop(waiting);
     let needs_refit = again.as_ref().is_some_and(|again| again.verdict == Verdict::Helps);
-    let verdict = match held_out.verdict() {
-        _ if held_out.n() < args.min_rows => "not_measured",
+    let verdict = match held_out.found.verdict {
+        _ if held_out.found.n < args.min_rows => "not_measured",
         Verdict::Hurts => "failed",
         _ if needs_refit => "failed",
         Verdict::Helps => "passed",
@@ -187,7 +153,9 @@ pub(super) fn run(args: &CheckArgs, screen: &Screen) -> Result<Printed> {
         false => " There is no evidence that recalibrating once more would help.".to_owned(),
     });
     let sentence = match verdict {
-        "not_measured" => format!("not measured: {} valid rows, at least {} are needed", held_out.n(), args.min_rows),
+        "not_measured" => {
+            format!("not measured: {} valid rows, at least {} are needed", held_out.found.n, args.min_rows)
+        }
         verdict => format!("{verdict}: {}{further}", held_out.sentence()),
     };
     let status = match verdict {
@@ -228,5 +196,5 @@ fn refitted(model: &Model, map: &Map, resample: &ResampleArgs) -> Result<Option<
     let method = if predictions.n_classes() > 2 { Method::Temperature } else { Method::Beta };
     let cross_fit = CrossFit::new(Recalibrate::new(method)).level(resample.level).n_resamples(resample.n_resamples);
     let cross_fit = cross_fit.random_state(resample.random_state.random_state);
-    Ok(model::cross_fit(&after, &predictions, &cross_fit).ok())
+    Ok(model::answer(&after, &predictions, &Question::Named(cross_fit)).ok())
 }

@@ -7,9 +7,10 @@ use calipers::recalibrate::{Map, Method};
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::check::OnNewRows;
 use super::method::{MapArgs, Requested, requested};
 use super::model::{self, Found, Model};
-use super::{check, map_file, table};
+use super::{map_file, table};
 use crate::args::significance::ResampleArgs;
 use crate::args::{InputArgs, OutputArgs};
 use crate::progress;
@@ -28,7 +29,8 @@ pub(super) struct CompareArgs {
     #[command(flatten)]
     input: InputArgs,
 
-    /// A family of maps; repeat it for further ones [default: all that suit the rows]
+    /// A family of maps, or auto for the one that `calipers recalibrate fit` chooses; repeat it for
+    /// further ones [default: all that suit the rows, and auto]
     #[arg(long, value_name = "NAME", value_parser = requested(), help_heading = "Map", conflicts_with = "with_map")]
     method: Vec<Requested>,
 
@@ -66,7 +68,7 @@ pub(super) fn run(args: &CompareArgs, screen: &Screen) -> Result<String> {
         return on_new_rows(args, &model, &file.map, screen);
     }
     let named: Vec<Requested> = match &args.method[..] {
-        [] => methods(predictions.n_classes()).into_iter().map(Requested::Named).collect(),
+        [] => methods(predictions.n_classes()).into_iter().map(Requested::Named).chain([Requested::Auto]).collect(),
         named => named.to_vec(),
     };
     let waiting = progress::waiting();
@@ -77,18 +79,21 @@ pub(super) fn run(args: &CompareArgs, screen: &Screen) -> Result<String> {
             Requested::Named(method) => method.name(),
         };
         progress::begin(&waiting, name);
-        let found = model::requested(&model, &predictions, requested, &args.map, &args.resample);
+        let found = model::requested(&model, &predictions, requested, (&args.map, &args.resample, true));
         all.push((name, found.map_err(|error| error.root_cause().to_string())));
     }
     drop(waiting);
-    // The smallest log-loss out of fold, of methods that change something.
-    let losses = all.iter().filter_map(|(_, found)| found.as_ref().ok());
-    let Some(best) = losses.min_by(|a, b| a.log_loss_after.total_cmp(&b.log_loss_after)) else {
+    let found = || all.iter().filter_map(|(name, found)| Some((*name, found.as_ref().ok()?)));
+    let Some((_, best)) = found().min_by(|(_, a), (_, b)| a.log_loss_after.total_cmp(&b.log_loss_after)) else {
         let reasons: Vec<String> =
             all.iter().filter_map(|(name, found)| Some(format!("{name}: {}", found.as_ref().err()?))).collect();
         bail!("{}: no method has a fit: {}", model.file.shown(), reasons.join("; "));
     };
-    let sentence = format!("The smallest log-loss out of fold is that of {}. {}", best.method.name(), best.sentence);
+    // A choice takes into account that the best of many looks better than it is.
+    let sentence = match found().find(|(_, found)| found.candidates.is_some()) {
+        Some((_, chosen)) => format!("auto: {}", chosen.sentence),
+        None => format!("The smallest log-loss out of fold is that of {}. {}", best.method.name(), best.sentence),
+    };
     if args.output.json {
         let one = |(name, found): &(&str, Result<Found, String>)| match found {
             Ok(found) => table::to_json(found),
@@ -108,13 +113,15 @@ pub(super) fn run(args: &CompareArgs, screen: &Screen) -> Result<String> {
     text += &format!("\n{}\n", table::of_methods(&all, args.resample.level).draw(screen));
     let reasons = all.iter().filter_map(|(name, found)| Some(format!("{name}: {}.\n", found.as_ref().err()?)));
     let notes = "log-loss, gain: out of fold, each row mapped by a fit to other rows. interval: for the gain on new \
-                 rows of the map that is fitted to all. p: of the hypothesis that there is nothing to fix.\n";
+                 rows of the map that is fitted to all. p: of the hypothesis that there is nothing to fix. LS-ECE: \
+                 what is left of the miscalibration, out of fold; floor: what a calibrated model would have by chance \
+                 alone.\n";
     Ok(text + &screen.notes(&(reasons.collect::<String>() + notes)))
 }
 
 /// The gain of a map as it is, on rows that it was not fitted to.
 fn on_new_rows(args: &CompareArgs, model: &Model, map: &Map, screen: &Screen) -> Result<String> {
-    let held_out = check::HeldOut::measure(model, map, &args.resample).with_context(|| model.file.shown())?;
+    let held_out = OnNewRows::measure(model, map, &args.resample, true).with_context(|| model.file.shown())?;
     if args.output.json {
         return Ok(json::document([
             ("file", model.file.name.display().to_string().into()),

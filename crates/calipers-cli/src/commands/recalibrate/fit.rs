@@ -32,7 +32,9 @@ pub(super) struct FitArgs {
     #[command(flatten)]
     input: InputArgs,
 
-    /// The family of maps; auto is beta for a binary outcome and temperature for more classes
+    /// The family of maps; auto chooses one by its log-loss on rows that are held out, or leaves
+    /// probabilities as they are if none helps. For a sketch, which has no rows to hold out, auto
+    /// is beta
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = requested(), help_heading = "Map")]
     method: Requested,
 
@@ -91,7 +93,10 @@ fn from_sketch(args: &FitArgs, file: &InputFile, output: &Output, screen: &Scree
         args.output.display()
     ));
     text += &format!("\n{}\n", table::of_fitted(&fit.parameters).draw(screen));
-    let notes: String = fit.notes.iter().map(|note| format!("{note}\n")).collect();
+    let mut notes: String = fit.notes.iter().map(|note| format!("{note}\n")).collect();
+    if args.method == Requested::Auto {
+        notes += "auto is beta for a sketch: methods cannot be compared without rows to hold out.\n";
+    }
     Ok(text + &screen.notes(&format!("{notes}{}: {}, {} rows\n", args.output.display(), method.name(), fit.n)))
 }
 
@@ -111,7 +116,7 @@ pub(super) fn run(args: &FitArgs, screen: &Screen) -> Result<String> {
     let model = Model::open(&args.input, args.resample.cluster.as_deref(), "recalibrate fit")?;
     let predictions = model.predictions()?;
     let waiting = progress::waiting();
-    let mut found = model::requested(&model, &predictions, args.method, &args.map, &args.resample)?;
+    let mut found = model::requested(&model, &predictions, args.method, (&args.map, &args.resample, false))?;
     drop(waiting);
     let names = model.class_names();
     if names.len() == found.file.map.n_classes() {
@@ -128,6 +133,10 @@ pub(super) fn run(args: &FitArgs, screen: &Screen) -> Result<String> {
             ("input", json::input(&found.input)),
         ]));
     }
-    let written = format!("{}: {}, {} rows\n", args.output.display(), found.method.name(), found.n);
+    let identity = match found.method {
+        Method::Identity => "The map that was written leaves all probabilities as they are.\n",
+        _ => "",
+    };
+    let written = format!("{identity}{}: {}, {} rows\n", args.output.display(), found.method.name(), found.n);
     Ok(table::of_fit(&found, &written, screen))
 }

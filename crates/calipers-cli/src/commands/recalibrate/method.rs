@@ -1,7 +1,7 @@
 //! Which map is fitted, and how.
 
 use calipers::Error;
-use calipers::recalibrate::{Between, CrossFit, Method, Recalibrate};
+use calipers::recalibrate::{Between, Choose, CrossFit, Method, Recalibrate};
 use clap::Args;
 
 use crate::args::significance::ResampleArgs;
@@ -16,6 +16,9 @@ pub(super) enum Requested {
 }
 
 const AUTO: &str = "auto";
+
+/// The most resamples of a spline, each of which is smoothed anew.
+const MOST_SPLINES: u64 = 99;
 
 /// `auto`, or the name of a method.
 pub(super) fn requested() -> Parsed<Requested> {
@@ -48,7 +51,8 @@ pub(super) struct MapArgs {
     #[arg(long, value_name = "HOW", default_value = "line", value_parser = one_of::<Between>(Between::NAMES))]
     between: Between,
 
-    /// The number of folds for the gain on new rows [default: 10, or 5 for fewer than 200 rows]
+    /// The number of folds for the gain on new rows [default: 10, or 5 for fewer than 200 rows;
+    /// for auto 5, or 3 above 200,000 rows]
     #[arg(long, value_name = "N")]
     n_folds: Option<usize>,
 }
@@ -62,7 +66,17 @@ impl MapArgs {
 
     pub(super) fn cross_fit(&self, method: Method, resample: &ResampleArgs) -> CrossFit {
         let cross_fit = CrossFit::new(self.recalibrate(method)).level(resample.level);
-        let cross_fit = cross_fit.n_resamples(resample.n_resamples).random_state(resample.random_state.random_state);
+        let n_resamples = match method {
+            Method::Spline => resample.n_resamples.min(MOST_SPLINES),
+            _ => resample.n_resamples,
+        };
+        let cross_fit = cross_fit.n_resamples(n_resamples).random_state(resample.random_state.random_state);
         self.n_folds.map_or(cross_fit.clone(), |n_folds| cross_fit.n_folds(n_folds))
+    }
+
+    pub(super) fn choose(&self, resample: &ResampleArgs) -> Choose {
+        let choose = Choose::new().recalibrate(self.recalibrate(Method::Identity)).level(resample.level);
+        let choose = choose.n_resamples(resample.n_resamples).random_state(resample.random_state.random_state);
+        self.n_folds.map_or(choose.clone(), |n_folds| choose.n_folds(n_folds))
     }
 }

@@ -1,8 +1,10 @@
 //! The rows of one model with their outcomes, and what is asked of them.
 
 use anyhow::{Context, Result, bail};
-use calipers::recalibrate::{CrossFit, FitRecord, GainFloor, GainRecord, Improvement, Map, MapFile, Method};
-use calipers::recalibrate::{Parameter, Verdict};
+use calipers::recalibrate::{
+    Candidate, Choice, Choose, CrossFit, FitRecord, GainFloor, GainRecord, Improvement, Left, Map, MapFile, Method,
+    Parameter, Verdict,
+};
 use calipers::{InputReport, Multiclass, Predictions, Sample};
 
 use super::method::{MapArgs, Requested};
@@ -61,6 +63,9 @@ pub(super) struct Found {
     pub(super) gain: f64,
     pub(super) interval: Ends,
     pub(super) floor: Option<GainFloor>,
+    pub(super) left: Option<Left>,
+    /// What the method was chosen from; `None` if it was named.
+    pub(super) candidates: Option<Vec<Candidate>>,
     pub(super) verdict: Verdict,
     pub(super) sentence: String,
     pub(super) notes: Vec<String>,
@@ -87,6 +92,8 @@ impl Found {
             gain: improvement.gain,
             interval: improvement.interval.into(),
             floor: improvement.floor,
+            left: improvement.left.clone(),
+            candidates: None,
             verdict: improvement.verdict,
             sentence: improvement.sentence(),
             notes: fit.notes.iter().map(ToString::to_string).collect(),
@@ -96,21 +103,45 @@ impl Found {
             input: fit.input.clone(),
         }
     }
+
+    fn chosen<M: Clone + Into<Map>>(choice: &Choice<M>) -> Self {
+        Found { candidates: Some(choice.table.clone()), sentence: choice.sentence(), ..Found::new(&choice.improvement) }
+    }
+}
+
+/// What is asked of some rows.
+pub(super) enum Question {
+    /// What does this method do?
+    Named(CrossFit),
+    /// Which method, and what does it do?
+    Auto(Choose),
 }
 
 /// What one method does for some rows.
-pub(super) fn cross_fit(batch: &Batch, predictions: &Predictions<'_>, cross_fit: &CrossFit) -> Result<Found> {
+pub(super) fn answer(batch: &Batch, predictions: &Predictions<'_>, question: &Question) -> Result<Found> {
     if is_of_classes(batch, predictions)? {
-        if batch.clusters.is_some() {
-            bail!("--cluster is for a binary outcome, and the rows have {} classes", predictions.n_classes());
-        }
-        return Ok(Found::new(&cross_fit.run_classes(predictions)?));
+        check_of_classes(batch, predictions)?;
+        return Ok(match question {
+            Question::Named(cross_fit) => Found::new(&cross_fit.run_classes(predictions)?),
+            Question::Auto(choose) => Found::chosen(&choose.run_classes(predictions)?),
+        });
     }
     let view = batch.view(predictions)?;
     let clusters = batch.cluster_numbers(predictions)?;
     let sample = Sample::from(&view);
     let sample = clusters.as_ref().map_or(sample, |clusters| sample.clusters(clusters));
-    Ok(Found::new(&cross_fit.run(sample)?))
+    Ok(match question {
+        Question::Named(cross_fit) => Found::new(&cross_fit.run(sample)?),
+        Question::Auto(choose) => Found::chosen(&choose.run(sample)?),
+    })
+}
+
+/// Rejects what maps of classes do not take.
+pub(super) fn check_of_classes(batch: &Batch, predictions: &Predictions<'_>) -> Result<()> {
+    if batch.clusters.is_some() {
+        bail!("--cluster is for a binary outcome, and the rows have {} classes", predictions.n_classes());
+    }
+    Ok(())
 }
 
 /// Whether the map is of all classes; two classes are one binary outcome.
@@ -122,21 +153,19 @@ pub(super) fn is_of_classes(batch: &Batch, predictions: &Predictions<'_>) -> Res
     Ok(is_so)
 }
 
-/// The method that was requested, or the one that these rows call for, with what it does.
+/// What the method that was requested does, or the one that is chosen for these rows; with LS-ECE
+/// of what is left if that is asked for.
 pub(super) fn requested(
     model: &Model,
     predictions: &Predictions<'_>,
     requested: Requested,
-    map: &MapArgs,
-    resample: &ResampleArgs,
+    (map, resample, left): (&MapArgs, &ResampleArgs, bool),
 ) -> Result<Found> {
-    let batch = &model.dataset.content;
-    let method = match requested {
-        Requested::Named(method) => method,
-        Requested::Auto if predictions.n_classes() > 2 => Method::Temperature,
-        Requested::Auto => Method::Beta,
+    let question = match requested {
+        Requested::Named(method) => Question::Named(map.cross_fit(method, resample).left(left)),
+        Requested::Auto => Question::Auto(map.choose(resample).left(left)),
     };
-    cross_fit(batch, predictions, &map.cross_fit(method, resample)).with_context(|| model.file.shown())
+    answer(&model.dataset.content, predictions, &question).with_context(|| model.file.shown())
 }
 
 /// The recalibrated probabilities of all rows; those that are not valid are NaN and missing.

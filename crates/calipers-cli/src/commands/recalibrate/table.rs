@@ -1,7 +1,7 @@
 //! Maps and gains for people and for programs.
 
-use calipers::recalibrate::{GainInterval, Parameter, Verdict};
-
+use calipers::Assessment;
+use calipers::recalibrate::{Candidate, GainInterval, Left, Parameter, Verdict};
 use serde_json::{Value, json};
 
 use super::model::Found;
@@ -81,14 +81,52 @@ pub(super) fn of_methods(all: &[(&str, Result<Found, String>)], level: f64) -> G
     let cell =
         |text: &dyn Fn(&Found) -> Cell| found().map(|found| found.map_or_else(Cell::dash, text)).collect::<Vec<Cell>>();
     let mut grid = Grid::with_whole_names();
-    grid.names("method", all.iter().map(|(name, _)| *name));
+    let name = |(name, found): &(&str, Result<Found, String>)| match found {
+        Ok(found) if found.candidates.is_some() => format!("{name}: {}", found.method.name()),
+        _ => (*name).to_owned(),
+    };
+    grid.names("method", all.iter().map(name));
     grid.numbers("log-loss", cell(&|found| format!("{:.*}", decimals(&found.interval), found.log_loss_after).into()));
     grid.numbers("gain", cell(&|found| gain(found.gain, &found.interval).into()));
     grid.beside("interval", cell(&|found| interval(&found.interval).into()));
     grid.numbers("p", cell(&|found| cells::p_value(found.floor.map(|floor| floor.p_value), 1.0 - level)));
+    let after = |found: &Found| found.left.as_ref().map(|left| left.after.clone());
+    grid.numbers("LS-ECE", cell(&|found| after(found).map_or_else(Cell::dash, |after| value(&after).into())));
+    grid.beside("floor", cell(&|found| cells::floor(after(found).and_then(|after| after.floor).as_ref())));
     grid.notes("verdict", cell(&|found| verdict(found.verdict)));
     grid.notes("ranks kept", cell(&|found| if found.keeps_ranks { "yes".into() } else { "no".into() }));
     grid
+}
+
+/// A value with the digits that its noise floor leaves.
+fn value(assessment: &Assessment) -> String {
+    match &assessment.floor {
+        Some(floor) => format!("{:.*}", number::decimals(floor.deviation), assessment.estimate.value),
+        None => number::significant(assessment.estimate.value),
+    }
+}
+
+/// LS-ECE before and after.
+pub(super) fn left_to_json(left: &Left) -> Value {
+    let one = |assessment: &Assessment| {
+        json!({
+            "value": assessment.estimate.value,
+            "floor": assessment.floor.as_ref().map(|floor| floor.mean),
+            "p_value": assessment.floor.as_ref().map(|floor| floor.p_value),
+            "significant": assessment.significant,
+        })
+    };
+    json!({ "measure": "ls_ece", "before": one(&left.before), "after": one(&left.after), "sentence": left.sentence() })
+}
+
+fn candidate(candidate: &Candidate) -> Value {
+    json!({
+        "method": candidate.name,
+        "log_loss": candidate.loss,
+        "difference": candidate.difference,
+        "standard_error": candidate.standard_error,
+        "error": candidate.reason,
+    })
 }
 
 /// The result of one method.
@@ -108,6 +146,8 @@ pub(super) fn to_json(found: &Found) -> Value {
         "gain": found.gain,
         "interval": { "lower": found.interval.lower, "upper": found.interval.upper, "level": found.interval.level },
         "floor": found.floor,
+        "left": found.left.as_ref().map(left_to_json),
+        "candidates": found.candidates.as_ref().map(|all| all.iter().map(candidate).collect::<Vec<Value>>()),
         "verdict": found.verdict.name(),
         "sentence": found.sentence,
         "n_folds": found.n_folds,
