@@ -303,7 +303,7 @@ impl Recalibrate {
     /// classes.
     ///
     /// # Cost
-    /// Temperature: 8 to 12 passes over the scores, which are read in place in their own precision;
+    /// Temperature: 6 to 12 passes over the scores, which are read in place in their own precision;
     /// probabilities are copied as logarithms once. Scalings: a copy of the scores in doubles, 10
     /// to 20 passes and 2 to 5 Hessians of n d² / 2 products for d parameters. With more than 600
     /// parameters there are products with the Hessian only. Up to 250 parameters have standard

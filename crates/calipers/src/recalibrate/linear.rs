@@ -192,6 +192,26 @@ dispatched! {
     }
 }
 
+/// Mean log-loss of rows whose logits become others.
+pub(crate) fn logistic_loss(atoms: &Atoms, predictor: impl Fn(f64) -> f64 + Sync) -> f64 {
+    let [sum] = parallel::sums(atoms.atoms.len(), |range, sums| {
+        for block in atoms.atoms[range].chunks(BLOCK) {
+            let mut rows = Logistic::ZERO;
+            for (row, atom) in block.iter().enumerate() {
+                rows.u[row] = predictor(atom.h);
+                [rows.negative[row], rows.positive[row]] = atom.weights;
+            }
+            logistic(&mut rows);
+            // Four sums, which do not wait for each other.
+            let (fours, _) = rows.loss.as_chunks::<4>();
+            let mut lanes = [0.0; 4];
+            fours.iter().for_each(|four| (0..4).for_each(|lane| lanes[lane] += four[lane]));
+            sums[0].add((lanes[0] + lanes[1]) + (lanes[2] + lanes[3]));
+        }
+    });
+    sum / atoms.total()
+}
+
 /// Mean log-loss of rows with a ridge toward the identity; only some parameters are free.
 pub(crate) struct Penalised<'a> {
     pub(crate) design: &'a Design,

@@ -3,7 +3,7 @@
 use super::bins::{self, Bins};
 use super::fit::{Fit, Note, Parameter};
 use super::formula::{Bend, Fitter, Formula};
-use super::linear::{Design, MOST};
+use super::linear::{Design, MOST, logistic_loss};
 use super::map::BinaryMap;
 use super::method::Method;
 use super::newton::FitBound;
@@ -387,6 +387,9 @@ pub(crate) struct Spread {
 
 /// Mean log-loss of a map.
 pub(crate) fn mean_loss(map: &BinaryMap, atoms: &Atoms) -> f64 {
+    if !map.method.is_table() && map.mixture == 0.0 {
+        return logistic_loss(atoms, |h| map.predictor(h));
+    }
     let loss = |atom: &super::rows::Atom| {
         let [negative, positive] = map.losses(atom.h);
         // A weight of 0 beside an infinite loss is none.

@@ -293,7 +293,8 @@ impl Scaling {
             loss.merge(*part);
             sums.iter_mut().zip(of_chunk).for_each(|(sum, part)| sum.merge(*part));
         }
-        let p = chunks.into_iter().flat_map(|chunk| chunk.2).collect();
+        let mut p = Vec::with_capacity(self.n_rows() * k);
+        chunks.iter().for_each(|chunk| p.extend_from_slice(&chunk.2));
         let mut gradient: Vec<f64> = sums.into_iter().map(Sum::value).collect();
         if self.shape == Shape::Shared {
             let total = gradient[..k].iter().copied().collect::<Sum>().value();
