@@ -91,6 +91,20 @@ fn orders_of_rows_and_classes_and_threads_change_no_bit() {
     assert!((fit(&shifted, &labels, k).unwrap().map.slope - first.map.slope).abs() < 1e-12);
 }
 
+/// From 2^20 scores on the search starts at the temperature of a part of the rows, which must be the
+/// same part in any order.
+#[test]
+fn many_scores_in_any_order_change_no_bit() {
+    let k = 64;
+    let (scores, labels) = draw((1 << 20) / k + 100, k, 0.6, 8);
+    let first = fit(&scores, &labels, k).unwrap();
+    let reversed: Vec<f64> = scores.chunks(k).rev().flatten().copied().collect();
+    let reversed_labels: Vec<i64> = labels.iter().rev().copied().collect();
+    let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let second = one_thread.install(|| fit(&reversed, &reversed_labels, k).unwrap());
+    assert_eq!(bits(&first), bits(&second));
+}
+
 #[test]
 fn probabilities_and_single_precision_give_the_same_map() {
     let (scores, labels) = classes();

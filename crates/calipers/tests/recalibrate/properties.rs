@@ -61,6 +61,26 @@ fn the_number_of_threads_changes_no_bit() {
     }
 }
 
+/// From 65,536 rows on they are sorted by cells, and from 16,384 scores on Newton's method starts
+/// where cells of scores end: neither may depend on the order or on threads.
+#[test]
+fn many_different_scores_in_any_order_change_no_bit() {
+    let mut random = Uniforms(5);
+    let n = 80_000;
+    let logits: Vec<f64> = (0..n).map(|_| 2.0 * random.normal()).collect();
+    let labels: Vec<u8> =
+        logits.iter().map(|h| u8::from(random.next() < 1.0 / (1.0 + (0.3 - 0.7 * h).exp()))).collect();
+    let weights: Vec<f64> = (0..n).map(|_| random.next()).collect();
+    let reversed = |values: &[f64]| values.iter().rev().copied().collect::<Vec<f64>>();
+    let reversed_labels: Vec<u8> = labels.iter().rev().copied().collect();
+    let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    for method in [Method::Shift, Method::Temperature, Method::Platt, Method::Beta, Method::Isotonic] {
+        let first = fit(method, &logits, &labels, &weights);
+        let second = one_thread.install(|| fit(method, &reversed(&logits), &reversed_labels, &reversed(&weights)));
+        assert_eq!(bits(&first), bits(&second), "{method:?}");
+    }
+}
+
 #[test]
 fn probabilities_and_logits_give_the_same_map() {
     let data = binary();
