@@ -251,7 +251,7 @@ class Recalibrator:
         >>> import calipers as cal
         >>> y, p = [1, 1, 0, 1, 0, 0], [0.75, 0.75, 0.75, 0.25, 0.25, 0.25]
         >>> cal.recalibrate(y, p, method="temperature").to_sql("h", from_logits=True)[:20]
-        'exp(5e-1 * ((6.30929'
+        '(exp(5e-1 * ((6.3092'
         """
         scale = self.from_logits if from_logits is None else from_logits
         return self._map().to_sql(column, {"dialect": dialect, "from_logits": scale})

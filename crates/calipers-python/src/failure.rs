@@ -18,6 +18,8 @@ create_exception!(
 #[derive(Debug)]
 pub(crate) enum Failure {
     OfCore(Error),
+    /// The same, for rows none of which can be left out.
+    OfNewRows(Error),
     OfModel(String, Error),
     /// In the rows of one run of several; the exception has its number as `run`.
     OfRun(usize, Error),
@@ -28,6 +30,14 @@ impl Failure {
     /// An error in the rows of one model.
     pub(crate) fn of_model(name: &str, error: Error) -> Self {
         Failure::OfModel(name.to_owned(), error)
+    }
+
+    /// An error of rows each of which must have an answer.
+    pub(crate) fn of_new_rows(self) -> Self {
+        match self {
+            Failure::OfCore(error) => Failure::OfNewRows(error),
+            other => other,
+        }
     }
 
     /// A `TypeError` for an option of a type that it cannot have.
@@ -56,6 +66,10 @@ impl From<Failure> for PyErr {
         match failure {
             Failure::Raised(error) => error,
             Failure::OfCore(error) => raised(text(&error), error.code()),
+            Failure::OfNewRows(error) => {
+                let text = text(&error);
+                raised(text.strip_suffix(LEAVE_OUT).unwrap_or(&text).to_owned(), error.code())
+            }
             Failure::OfModel(name, error) => raised(format!("model {name:?}: {}", text(&error)), error.code()),
             Failure::OfRun(run, error) => {
                 let raised = raised(text(&error), error.code());

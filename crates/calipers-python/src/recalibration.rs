@@ -285,7 +285,8 @@ impl Recalibration {
                     Err(Error::InvalidSetting { name: "columns", rule, value: n_columns.to_string() })
                 }
             }
-        })?;
+        })
+        .map_err(Failure::of_new_rows)?;
         Ok(found.into_pyarray(py))
     }
 

@@ -116,13 +116,14 @@ pub(super) fn left_to_json(left: &Left) -> Value {
             "significant": assessment.significant,
         })
     };
-    json!({ "measure": "ls_ece", "before": one(&left.before), "after": one(&left.after), "sentence": left.sentence() })
+    let measure = left.before.estimate.measure();
+    json!({ "measure": measure, "before": one(&left.before), "after": one(&left.after), "sentence": left.sentence() })
 }
 
 fn candidate(candidate: &Candidate) -> Value {
     json!({
         "method": candidate.name,
-        "log_loss": candidate.loss,
+        "loss": candidate.loss,
         "difference": candidate.difference,
         "standard_error": candidate.standard_error,
         "error": candidate.reason,
