@@ -248,6 +248,8 @@ class Recalibrator:
         from_logits : bool, optional
             Whether the column has logits; as of the recalibrator unless given.
 
+        Examples
+        --------
         >>> import calipers as cal
         >>> y, p = [1, 1, 0, 1, 0, 0], [0.75, 0.75, 0.75, 0.25, 0.25, 0.25]
         >>> cal.recalibrate(y, p, method="temperature").to_sql("h", from_logits=True)[:20]

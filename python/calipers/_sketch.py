@@ -413,6 +413,8 @@ class Sketch:
         counts : bool
             Whether a weight is a number of equal rows.
 
+        Examples
+        --------
         >>> import calipers as cal
         >>> y, p = [1, 1, 0, 1, 0, 0] * 50, [0.75, 0.75, 0.75, 0.25, 0.25, 0.25] * 50
         >>> recalibrator = cal.Sketch().update(y, p).recalibrate("temperature")
