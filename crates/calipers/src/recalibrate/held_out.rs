@@ -224,11 +224,10 @@ impl HeldOutGain {
             _ => "There is no evidence that the map helps or hurts on these rows",
         };
         let found = format!(
-            "{found}: log-loss is {} before and {} after, a {} of {} ({} interval {} to {}).",
+            "{found}: log-loss is {} before and {} after, a gain of {} ({} interval {} to {}).",
             show(self.log_loss_before),
             show(self.log_loss_after),
-            if self.gain < 0.0 { "loss" } else { "gain" },
-            show(self.gain.abs()),
+            show(self.gain),
             percent(self.interval.level),
             show(self.interval.lower),
             show(self.interval.upper)

@@ -93,11 +93,10 @@ impl<M> Improvement<M> {
         let (gain, lower, upper) = (self.gain, self.interval.lower, self.interval.upper);
         let interval = format!("{} interval {} to {}", percent(self.interval.level), show(lower), show(upper));
         let change = format!(
-            "log-loss is {} before and {} after, out of fold: a {} of {} ({interval})",
+            "log-loss is {} before and {} after, out of fold: a gain of {} ({interval})",
             show(self.log_loss_before),
             show(self.log_loss_after),
-            if gain < 0.0 { "loss" } else { "gain" },
-            show(gain.abs()),
+            show(gain),
         );
         let found = match self.verdict {
             Verdict::Helps => format!("{name} helps: {change}."),
