@@ -155,7 +155,8 @@ fn candidates(candidates: &[Candidate], places: usize) -> String {
     };
     let all: Vec<String> = candidates.iter().map(each).collect();
     format!(
-        "The method is the simplest one whose log-loss out of fold is within one standard error of the least: {}.",
+        "The method is no change or Platt scaling, whichever has the lower log-loss out of fold, unless another has \
+         less still by two standard errors: {}.",
         all.join(", ")
     )
 }

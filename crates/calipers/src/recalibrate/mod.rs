@@ -68,45 +68,54 @@
 //! on, add to η and ε. Tables are the fits of rows whose scores are rounded to the mean of their
 //! cell. [`Note::FromCells`] has the bound and the width of the cells.
 
+// What a fit is, and its solver.
+mod fit;
+mod folds;
+mod method;
+mod newton;
+mod options;
+
+// Maps of a binary outcome.
 mod bins;
-mod choose;
-mod choose_classes;
-mod class_floor;
+mod formula;
+mod from_sketch;
+mod linear;
+mod map;
+mod rows;
+mod slope;
+mod smoothing;
+mod spline;
+mod table;
+mod venn_abers;
+
+// Maps of classes.
 mod class_map;
 mod class_rows;
 mod classes;
+mod ensemble;
+mod one_vs_rest;
+mod panel;
+mod scaling;
+mod scaling_fit;
+mod scaling_map;
+mod temperature_sketch;
+
+// The verdict.
+mod choose;
+mod choose_classes;
+mod class_floor;
 mod cross_fit;
 mod cross_fit_classes;
 mod decompose;
 mod drawn;
-mod ensemble;
-mod fit;
-mod folds;
-mod formula;
-mod from_sketch;
 mod gain;
 mod held_out;
 mod improvement;
-mod json;
 mod left;
-mod linear;
-mod map;
-mod method;
-mod newton;
-mod one_vs_rest;
-mod options;
-mod panel;
-mod rows;
-mod scaling;
-mod scaling_fit;
-mod scaling_map;
-mod slope;
-mod smoothing;
-mod spline;
+
+// Maps elsewhere.
+mod json;
 mod sql;
-mod table;
-mod temperature_sketch;
-mod venn_abers;
 
 pub use choose::{Candidate, Choice, Choose};
 pub use class_map::{ClassFormula, ClassMap};
