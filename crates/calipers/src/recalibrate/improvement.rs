@@ -117,9 +117,10 @@ impl<M> Improvement<M> {
         let p = p_value(floor.p_value);
         let calibrated = format!("a calibrated model would seem to gain {} on its own rows", show(floor.mean));
         let significant = floor.p_value <= 1.0 - self.interval.level + 1e-12;
-        let before =
-            if significant { "The predictions are miscalibrated" } else { "The predictions may well be calibrated" };
-        format!("{left} {before} ({p}; {calibrated}, this one {}).", show(floor.value))
+        // The top class alone may be calibrated where the probabilities of all classes are not.
+        let subject = if self.n_scores.is_some() { "The predictions" } else { "Over all classes, the probabilities" };
+        let state = if significant { "are miscalibrated" } else { "may well be calibrated" };
+        format!("{left} {subject} {state} ({p}; {calibrated}, this one {}).", show(floor.value))
     }
 }
 
