@@ -91,8 +91,8 @@ fn orders_of_rows_and_classes_and_threads_change_no_bit() {
     assert!((fit(&shifted, &labels, k).unwrap().map.slope - first.map.slope).abs() < 1e-12);
 }
 
-/// From 2^20 scores on the search starts at the temperature of a part of the rows, which must be the
-/// same part in any order.
+/// From 2^20 scores on the search starts at the temperature of a part of the rows, which must be
+/// the same part in any order.
 #[test]
 fn many_scores_in_any_order_change_no_bit() {
     let k = 64;
