@@ -63,7 +63,7 @@ pub enum ClassFormula {
         /// One for each class.
         bias: Vec<f64>,
     },
-    /// weights[0] p⁰ + weights[1] softmax(z) + weights[2] / k: ensemble temperature scaling.
+    /// w_0 p⁰ + w_1 softmax(z) + w_2 / k: ensemble temperature scaling.
     Ensemble {
         /// Not negative, with a sum of 1.
         weights: [f64; 3],
