@@ -289,7 +289,7 @@ def test_the_first_screen_answers(pages: dict[str, Path], browser: Any, name: st
             assert "models" in text and "miscalibrat" in text
         else:
             assert text.startswith(("Predicts ", "Is ")), text
-        sure = page.locator("header .sure")
+        sure = page.locator("header .sure").first
         assert page.evaluate(VISIBLE, sure.element_handle()) == 1.0
         assert "calibrated model" in sure.inner_text() or "Holm" in sure.inner_text()
         drawing = page.locator("header .plot:visible > svg")
