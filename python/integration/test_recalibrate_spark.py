@@ -20,7 +20,7 @@ FRAME = {"p": ROWS["p"].tolist(), "y": ROWS["y"].tolist(), "g": [f"g{each % 3}" 
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[SparkSession]:
-    with spark.session(**QUIET) as started:
+    with spark.session("local[2]", **QUIET) as started:
         yield started
 
 
