@@ -55,6 +55,11 @@ pub(crate) fn map<T: Send>(n: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T>
     results.into_iter().filter_map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
 }
 
+/// [`map`] over the items of a slice.
+pub(crate) fn map_each<A: Sync, T: Send>(items: &[A], work: impl Fn(&A) -> T + Sync) -> Vec<T> {
+    map(items.len(), |index| work(&items[index]))
+}
+
 fn for_each(n: usize, work: &(dyn Fn(usize) + Sync)) {
     (0..n).into_par_iter().panic_fuse().for_each(|index| {
         watch::check();
@@ -70,6 +75,7 @@ mod tests {
     fn results_come_in_order() {
         assert_eq!(map(10_000, |index| 3 * index), (0..10_000).map(|index| 3 * index).collect::<Vec<_>>());
         assert!(map(0, |index| index).is_empty());
+        assert_eq!(map_each(&[5, 1, 3], |item| item + 1), [6, 2, 4]);
         assert_eq!(map_chunks(10, 4, |rows| rows), [0..4, 4..8, 8..10]);
         assert_eq!(map_chunks(3, 4, |rows| rows.len()), [3]);
         assert_eq!(map_chunks(0, 4, |rows| rows), []);

@@ -17,10 +17,10 @@ mod corp;
 use crate::Error;
 use crate::inference::check_level;
 use crate::names::names;
+use crate::numerics::parallel;
 use crate::numerics::random::{Uniforms, seed_of_draw};
 use crate::setters::setters;
 use crate::watch;
-use rayon::prelude::*;
 
 /// What a band is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl BandOptions {
             watch::draw_begins();
             curve(&mut Uniforms::new(seed_of_draw(self.random_state, number)))
         };
-        let draws: Vec<Vec<f64>> = (0..self.n_resamples).into_par_iter().panic_fuse().map(draw).collect();
+        let draws: Vec<Vec<f64>> = parallel::map(self.n_resamples as usize, |number| draw(number as u64));
         let rank = (((draws.len() + 1) as f64 * self.tail() + 1e-9) as usize).max(1);
         let ends_at = |place: usize| {
             let mut values: Vec<f64> = draws.iter().map(|draw| draw[place]).collect();
@@ -116,7 +116,7 @@ impl BandOptions {
             let highest = values.len() - rank;
             (lower, *values.select_nth_unstable_by(highest, f64::total_cmp).1)
         };
-        (0..n_places).into_par_iter().map(ends_at).collect()
+        parallel::map(n_places, ends_at)
     }
 
     pub(crate) fn band(&self, kind: BandKind, ends: impl Iterator<Item = (f64, f64)>) -> Band {

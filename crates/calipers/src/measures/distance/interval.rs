@@ -1,9 +1,7 @@
 //! Interval calibration error, by its surrogate over all shifts.
 
-use rayon::prelude::*;
-
 use crate::measures::prelude::*;
-use crate::watch;
+use crate::numerics::parallel;
 
 /// The narrowest bins: below, one more halving changes nothing that a double can show.
 const FINEST: i32 = 52;
@@ -102,13 +100,7 @@ fn search(sums: &Sums, score_error: f64) -> (f64, f64, Exact) {
     // Some at a time on all cores; those beyond the end of the search change nothing.
     'search: for batch in (0..=FINEST).step_by(BATCH) {
         let widths: Vec<f64> = (batch..=FINEST).take(BATCH).map(|k| 2f64.powi(-k)).collect();
-        let gaps: Vec<f64> = widths
-            .par_iter()
-            .map(|width| {
-                watch::check();
-                sums.mean_gap(*width)
-            })
-            .collect();
+        let gaps = parallel::map_each(&widths, |width| sums.mean_gap(*width));
         for (width, gap) in widths.into_iter().zip(gaps) {
             exact.narrow(width, gap, score_error);
             if gap >= value {

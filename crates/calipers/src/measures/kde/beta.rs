@@ -7,7 +7,7 @@ use super::{Bandwidth, check_others};
 use crate::measures::binned::Norm;
 use crate::measures::ls_ece::check_clip;
 use crate::measures::prelude::*;
-use crate::watch;
+use crate::numerics::parallel;
 
 /// Places at which the rule compares bandwidths, at most.
 const RULE_PLACES: usize = 4096;
@@ -124,13 +124,12 @@ fn by_likelihood(groups: &[Group]) -> f64 {
     let likelihood = |bandwidth: f64| {
         let sums = BetaSums::new(groups, bandwidth);
         let of_place = |&(index, weight): &(usize, f64)| {
-            watch::check();
             let (others, group) = (sums.others(index), &groups[index]);
             // Tied rows leave out their mean weight.
             let copies = group.weight() * (1.0 - 1.0 / group.n as f64);
             weight * ((others.total + copies * others.own).ln() + others.scale)
         };
-        places.par_iter().panic_fuse().map(of_place).collect::<Vec<f64>>().into_iter().collect::<Sum>().value()
+        parallel::map_each(&places, of_place).into_iter().collect::<Sum>().value()
     };
     let both = candidates().map(|bandwidth| (likelihood(bandwidth), bandwidth));
     both.fold((f64::NEG_INFINITY, 0.1), |best, other| if other.0 > best.0 { other } else { best }).1
@@ -201,7 +200,7 @@ impl Measure for BetaKdeEce {
             }
             sum
         };
-        let parts: Vec<f64> = (0..groups.len()).into_par_iter().map(of_group).collect();
+        let parts = parallel::map(groups.len(), of_group);
         let total = rows.iter().map(|row| row.1).collect::<Sum>().value();
         let mean = parts.into_iter().collect::<Sum>().value() / total;
         let value = self.norm.mean(mean);

@@ -24,9 +24,8 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::measures::probabilities::Group;
+use crate::numerics::parallel;
 use crate::watch;
 
 /// Moments of a cell.
@@ -123,7 +122,7 @@ impl<'a> BetaSums<'a> {
         let ranges = cell_ranges(groups, (bandwidth.sqrt() / 14.0).min(0.2));
         let whole = libm::lgamma(1.0 / bandwidth + 2.0);
         let built: Vec<(Cell, Vec<f64>)> =
-            ranges.par_iter().map(|range| Cell::new(groups, range.clone(), bandwidth, whole)).collect();
+            parallel::map_each(&ranges, |range| Cell::new(groups, range.clone(), bandwidth, whole));
         let mut log_norms = Vec::with_capacity(groups.len());
         let mut cells = Vec::with_capacity(built.len());
         let mut cell_of = Vec::with_capacity(groups.len());
@@ -211,7 +210,7 @@ impl<'a> BetaSums<'a> {
             }
             all
         };
-        let parts: Vec<Vec<Others>> = (0..self.cells.len()).into_par_iter().panic_fuse().map(of_cell).collect();
+        let parts: Vec<Vec<Others>> = parallel::map(self.cells.len(), of_cell);
         parts.concat()
     }
 

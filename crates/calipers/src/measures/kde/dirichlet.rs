@@ -1,14 +1,12 @@
 //! Canonical calibration error: all class probabilities together, by Dirichlet kernels.
 
-use rayon::prelude::*;
-
 use super::check_others;
 use crate::data::Predictions;
 use crate::measures::binned::Norm;
 use crate::measures::ls_ece::check_clip;
 use crate::measures::prelude::*;
+use crate::numerics::parallel;
 use crate::setters::setters;
-use crate::watch;
 
 /// Canonical calibration error by Dirichlet kernels: each row against the class rates that all
 /// other rows predict at its vector of probabilities.
@@ -108,10 +106,9 @@ impl CanonicalKdeEce {
             let total: f64 = clipped().map(|p| p / h + 1.0).sum();
             libm::lgamma(total) - clipped().map(|p| libm::lgamma(p / h + 1.0)).sum::<f64>()
         };
-        let log_norms: Vec<f64> = (0..n).into_par_iter().map(log_norm).collect();
+        let log_norms = parallel::map(n, log_norm);
         let exponents: Vec<f64> = rows.probabilities.iter().map(|p| p.max(self.clip) / h).collect();
         let of_row = |&row: &usize| {
-            watch::check();
             let logs: Vec<f64> = vector(row).iter().map(|p| p.max(self.clip).ln()).collect();
             let log_kernel = |other: usize| {
                 let parameters = &exponents[other * k..(other + 1) * k];
@@ -128,7 +125,7 @@ impl CanonicalKdeEce {
             let gaps = rates.iter().zip(vector(row)).map(|(rate, p)| rate / total - p);
             rows.weights[row] * gaps.map(|gap| self.norm.size(gap)).sum::<f64>()
         };
-        let parts: Vec<f64> = weighty.par_iter().panic_fuse().map(of_row).collect();
+        let parts = parallel::map_each(&weighty, of_row);
         let total = weighty.iter().map(|&row| rows.weights[row]).collect::<Sum>().value();
         let mean = parts.into_iter().collect::<Sum>().value() / total;
         let rounding = 16.0 * f64::EPSILON * (n + k) as f64

@@ -9,8 +9,6 @@
 //! 0. Gaussian noise is the only one for which that norm is known at m = 7, so that its grid is of
 //!    order 6.
 
-use rayon::prelude::*;
-
 use super::points::Points;
 use super::regression::Regression;
 use super::{Kernel, LsEce};
@@ -19,8 +17,7 @@ use crate::data::BinaryView;
 use crate::measures::prelude::Merge;
 use crate::numerics::convolution::Taps;
 use crate::numerics::lagrange::{Lagrange, MAX_ORDER};
-use crate::numerics::parallel;
-use crate::watch;
+use crate::numerics::parallel::{self, CHUNK};
 
 /// Nodes that a grid may have; beyond, places are looked at one by one.
 const MAX_NODES: f64 = (1u64 << 22) as f64;
@@ -72,17 +69,12 @@ fn one_by_one(points: &Points, kernel: Kernel<'_>) -> (Vec<f64>, Vec<f64>) {
     // Equal logits have equal rates; they are neighbours in the order.
     let order = regression.order();
     let groups: Vec<&[usize]> = order.chunk_by(|a, b| points.logits[*a] == points.logits[*b]).collect();
-    let found: Vec<(f64, f64)> = groups
-        .par_iter()
-        .panic_fuse()
-        .map(|group| {
-            watch::check();
-            let masses = regression.at(points.logits[group[0]]);
-            let lost = 0.5 * shift(&kernel, points) + regression.neglected + masses.total * 2f64.powi(-44);
-            let bound = if masses.total > lost { (2.0 * lost / (masses.total - lost)).min(1.0) } else { 1.0 };
-            (masses.positives / masses.total, bound)
-        })
-        .collect();
+    let found: Vec<(f64, f64)> = parallel::map_each(&groups, |group| {
+        let masses = regression.at(points.logits[group[0]]);
+        let lost = 0.5 * shift(&kernel, points) + regression.neglected + masses.total * 2f64.powi(-44);
+        let bound = if masses.total > lost { (2.0 * lost / (masses.total - lost)).min(1.0) } else { 1.0 };
+        (masses.positives / masses.total, bound)
+    });
     let (mut rates, mut bounds) = (vec![0.0; points.len()], vec![0.0; points.len()]);
     for (group, (rate, bound)) in groups.into_iter().zip(found) {
         group.iter().for_each(|&row| (rates[row], bounds[row]) = (rate, bound));
@@ -155,21 +147,20 @@ fn on_grid(points: &Points, kernel: &Kernel<'_>) -> Option<(Vec<f64>, Vec<f64>)>
     let rounding = lebesgue * (transform_error + largest * f64::EPSILON * (segment + taps.len() + 64) as f64);
     let cut = kernel.noise.tail(reach_sigmas - 1.0) / kernel.sigma * total_mass;
     let lost = lebesgue * grid + rounding + cut + 0.5 * shift(kernel, points);
-    let found: Vec<(f64, f64)> = points
-        .logits
-        .par_iter()
-        .map(|&logit| {
-            let logit = logit.clamp(min, max);
-            let (panel, theta) = place(logit);
-            let weights = lagrange.weights_at(theta);
-            let at = |values: &[f64]| -> f64 {
-                values[panel..panel + order].iter().zip(&weights).map(|(value, weight)| value * weight).sum()
-            };
-            let (negatives, positives) = (at(&smoothed[0]), at(&smoothed[1]));
-            let total = negatives + positives;
-            let rate = (positives / total).clamp(0.0, 1.0);
-            (rate, if total > 2.0 * lost { (2.0 * lost / (total - 2.0 * lost)).min(1.0) } else { 1.0 })
-        })
-        .collect();
-    Some(found.into_iter().unzip())
+    let at_logit = |logit: f64| {
+        let logit = logit.clamp(min, max);
+        let (panel, theta) = place(logit);
+        let weights = lagrange.weights_at(theta);
+        let at = |values: &[f64]| -> f64 {
+            values[panel..panel + order].iter().zip(&weights).map(|(value, weight)| value * weight).sum()
+        };
+        let (negatives, positives) = (at(&smoothed[0]), at(&smoothed[1]));
+        let total = negatives + positives;
+        let rate = (positives / total).clamp(0.0, 1.0);
+        (rate, if total > 2.0 * lost { (2.0 * lost / (total - 2.0 * lost)).min(1.0) } else { 1.0 })
+    };
+    let found = parallel::map_chunks(points.len(), CHUNK, |rows| -> Vec<(f64, f64)> {
+        points.logits[rows].iter().map(|logit| at_logit(*logit)).collect()
+    });
+    Some(found.into_iter().flatten().unzip())
 }

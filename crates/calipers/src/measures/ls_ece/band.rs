@@ -7,8 +7,6 @@
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
-
 use super::curve::{Spread, check_places};
 use super::points::Points;
 use super::regression::Regression;
@@ -18,6 +16,7 @@ use crate::data::{Binary, Sample};
 use crate::inference::bands::{Band, BandKind, BandOptions};
 use crate::link::{Link, Probit};
 use crate::numerics::counts::binomial;
+use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
 
 /// How far from normal a sum may be for three cumulants to do: the most that Σ c⁴ p (1 - p) may be
@@ -111,11 +110,10 @@ impl LsEce {
         let curve = self.curve_of(points, kernel, at, Spread::NONE);
         let regression = Regression::new(points, kernel);
         let places: Vec<f64> = at.iter().map(|t| self.link.inverse(*t, 1.0 - t)).collect();
-        let laws: Vec<Option<Law>> = places
-            .par_iter()
-            .zip(&curve.outcome_rates)
-            .map(|(u, rate)| (!rate.is_nan()).then(|| Law::new(population, &kernel, &regression, *u)))
-            .collect();
+        let laws: Vec<Option<Law>> = parallel::map(places.len(), |place| {
+            let is_known = !curve.outcome_rates[place].is_nan();
+            is_known.then(|| Law::new(population, &kernel, &regression, places[place]))
+        });
         let drawn: Vec<usize> =
             (0..at.len()).filter(|place| laws[*place].is_some_and(|law| !law.is_nearly_normal())).collect();
         let mut units = vec![None; at.len()];
@@ -262,21 +260,16 @@ fn drawn_units(
 ) -> Vec<Option<(f64, f64)>> {
     // What a residual of each is worth in standard deviations; those without influence are left
     // out.
-    let influences: Vec<Vec<(usize, f64)>> = places
-        .par_iter()
-        .map(|u| {
-            let density = |trials: &Trials| kernel.density(u - trials.logit);
-            let largest = trials.iter().map(density).fold(0.0, f64::max);
-            let influence = |trials: &Trials| trials.weight * density(trials) / largest;
-            let variance = trials
-                .iter()
-                .map(|trials| influence(trials).powi(2) * trials.n as f64 * trials.p * trials.q)
-                .sum::<f64>();
-            let unit = variance.sqrt().recip();
-            let influences = trials.iter().enumerate().map(|(index, trials)| (index, influence(trials) * unit));
-            influences.filter(|(_, influence)| *influence > SMALLEST_INFLUENCE).collect()
-        })
-        .collect();
+    let influences: Vec<Vec<(usize, f64)>> = parallel::map_each(places, |u| {
+        let density = |trials: &Trials| kernel.density(u - trials.logit);
+        let largest = trials.iter().map(density).fold(0.0, f64::max);
+        let influence = |trials: &Trials| trials.weight * density(trials) / largest;
+        let variance =
+            trials.iter().map(|trials| influence(trials).powi(2) * trials.n as f64 * trials.p * trials.q).sum::<f64>();
+        let unit = variance.sqrt().recip();
+        let influences = trials.iter().enumerate().map(|(index, trials)| (index, influence(trials) * unit));
+        influences.filter(|(_, influence)| *influence > SMALLEST_INFLUENCE).collect()
+    });
     // Of many cells only those with influence on some place are drawn.
     let mut is_drawn = vec![trials.len() <= MOST_EXACT; trials.len()];
     influences.iter().flatten().for_each(|(index, _)| is_drawn[*index] = true);

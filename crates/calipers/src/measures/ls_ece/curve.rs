@@ -1,7 +1,5 @@
 //! The smoothed curve: what every reliability diagram of LS-ECE draws.
 
-use rayon::prelude::*;
-
 use super::plan::Smoothness;
 use super::points::Points;
 use super::regression::{Masses, Regression};
@@ -9,6 +7,7 @@ use super::{Kernel, LsEce};
 use crate::Error;
 use crate::data::{Binary, Sample};
 use crate::link::Link;
+use crate::numerics::parallel;
 use crate::watch;
 
 /// E[Y | T = t] and the density of T = ρ(h + ξ), point by point: equations (tndensity2) and
@@ -92,7 +91,7 @@ impl LsEce {
             let density_bound = (bound + masses.total * slope_error) / slope * (1.0 + 1e-12);
             Place { rate: rate(&masses, bound), density: masses.total / slope, density_bound }
         };
-        let places: Vec<Place> = at.par_iter().panic_fuse().map(evaluate).collect();
+        let places: Vec<Place> = parallel::map_each(at, evaluate);
         LsCurve {
             probabilities: at.to_vec(),
             outcome_rates: places.iter().map(|place| place.rate.0).collect(),

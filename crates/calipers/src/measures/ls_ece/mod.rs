@@ -29,8 +29,6 @@ mod specs;
 
 use std::ops::Bound;
 
-use rayon::prelude::*;
-
 pub(crate) use at_rows::AtRows;
 pub use curve::LsCurve;
 pub use sampled::LsEceSampled;
@@ -42,6 +40,7 @@ use crate::data::{InputReport, PlainRows};
 use crate::inference::{Clusters, Resampler, RowBracket, RowResampler};
 use crate::noise::Noise;
 use crate::numerics::convolution::Taps;
+use crate::numerics::parallel;
 use crate::sketch::Sketch;
 pub(crate) use integrand::Integrand;
 use plan::Plan;
@@ -191,15 +190,16 @@ impl LsEce {
             true => None,
             false => Some(Points::new(view, &*self.link, self.clip)?),
         };
-        let estimate = |(ls_ece, by_cells): (&LsEce, Option<Measured>)| {
-            let measured = match (by_cells, &points) {
+        let estimate = |number: usize| {
+            let ls_ece = &at[number];
+            let measured = match (by_cells[number].clone(), &points) {
                 (Some(measured), _) => measured,
                 (None, Some(points)) => ls_ece.measure_points(points)?,
                 (None, None) => ls_ece.measure_rows(view)?,
             };
             Ok(ls_ece.estimate_of(measured, ls_ece.sigma_rule()).of(view))
         };
-        at.par_iter().zip(by_cells).map(estimate).collect()
+        parallel::map(at.len(), estimate).into_iter().collect()
     }
 
     /// The measure row by row: for any scores, weights, noise and sigma.
@@ -328,6 +328,7 @@ impl LsEce {
 }
 
 /// The integral, with the sigma and the number of clipped rows that belong to it.
+#[derive(Clone)]
 struct Measured {
     integral: Integral,
     sigma: f64,

@@ -1,16 +1,14 @@
 //! The paper's own estimator, which samples the outer expectation.
 
-use rayon::prelude::*;
-
 use super::regression::Regression;
 use super::specs::SAMPLED;
 use super::{LsEce, Points, Sigma};
 use crate::link::IntoLink;
 use crate::measures::prelude::*;
 use crate::noise::IntoNoise;
+use crate::numerics::parallel;
 use crate::numerics::random::Uniforms;
 use crate::setters::setters;
-use crate::watch;
 
 /// Samples that are worked on at once.
 const CHUNK: usize = 1 << 16;
@@ -103,14 +101,11 @@ impl Measure for LsEceSampled {
             let place = cumulated.partition_point(|&weight| weight <= target).min(order.len() - 1);
             points.logits[order[place]] + sigma * noise.sample(&mut || uniforms.next())
         };
-        let gap = |&u: &f64| {
-            watch::check();
-            (outcome_rate(&points, &regression, u) - link.response(u)).abs()
-        };
+        let gap = |&u: &f64| (outcome_rate(&points, &regression, u) - link.response(u)).abs();
         let (mut sum, mut squares) = (Sum::default(), Sum::default());
         for start in (0..self.n_samples).step_by(CHUNK) {
             let places: Vec<f64> = (start..self.n_samples).take(CHUNK).map(|_| draw()).collect();
-            let gaps: Vec<f64> = places.par_iter().panic_fuse().map(gap).collect();
+            let gaps = parallel::map_each(&places, gap);
             for gap in gaps {
                 sum.add(gap);
                 squares.add(gap * gap);

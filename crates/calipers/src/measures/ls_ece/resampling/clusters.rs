@@ -3,8 +3,6 @@
 //! Rows of one cluster, panel and outcome are put together, so that a draw costs as much as there
 //! are such sums, and the grid.
 
-use rayon::prelude::*;
-
 use super::super::points::Points;
 use super::bracket::Influences;
 use super::grid::{Grid, Noise, add_by_place};
@@ -13,6 +11,7 @@ use super::slopes::Slopes;
 use crate::inference::{Clusters, CorrelatedOutcomes, SecondTest, deviation_of_sums};
 use crate::link::Link;
 use crate::numerics::lagrange::Lagrange;
+use crate::numerics::parallel;
 use crate::numerics::random::{Uniforms, seed_of_draw};
 use crate::watch;
 
@@ -111,7 +110,7 @@ impl ClusterParts {
         let mut squares = vec![0.0; grid.residuals.len()];
         // Some at a time: memory; added in order: the same bits on any number of threads.
         for first in (0..SIGN_DRAWS).step_by(16) {
-            let draws: Vec<Vec<f64>> = (first..first + 16).into_par_iter().map(signed).collect();
+            let draws: Vec<Vec<f64>> = parallel::map(16, |number| signed(first + number as u64));
             draws.iter().for_each(|draw| squares.iter_mut().zip(draw).for_each(|(sum, square)| *sum += square));
         }
         squares.into_iter().map(|sum| (sum / SIGN_DRAWS as f64).sqrt()).collect()
