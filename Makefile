@@ -91,7 +91,7 @@ test-python: data-note develop ## style, types, stubs and tests of the Python pa
 	@$(BIN)/mypy --strict python/calipers
 	@$(BIN)/python -m mypy.stubtest calipers --mypy-config-file pyproject.toml --allowlist <(printf '%s\n' calipers.__all__ calipers._core.__all__ 'calipers\.sklearn.*' 'calipers\.torch.*' 'calipers\.spark.*' calipers._parquet.pa) --ignore-unused-allowlist
 	$(call heading,'Python tests')
-	@$(BIN)/pytest -q python/tests
+	@$(BIN)/pytest -q -n 2 --dist worksteal python/tests
 
 test-docs: build develop docs ## run the examples of README.md and docs/, and build the site
 	$(call heading,'examples in the documents')
@@ -107,7 +107,8 @@ test-integration: data-note check-wheel check-sdist $(PEERS)/installed chromium 
 	$(call heading,'install the wheel next to its peers')
 	@$(PEERS)/bin/pip install --quiet --force-reinstall --no-deps dist/checked/calipers-*.whl
 	$(call heading,'Python tests with the packages of others')
-	@CALIPERS=$(CALIPERS) $(PEERS)/bin/pytest -q -rs -W ignore python/integration
+# A file at a time on each of two processes, since files share a Spark session, a browser or models.
+	@CALIPERS=$(CALIPERS) $(PEERS)/bin/pytest -q -rs -W ignore -n 2 --dist loadfile python/integration
 
 # The browser of the tests of reports: installed where that can be done without asking.
 chromium:
