@@ -80,12 +80,14 @@ mod bins;
 mod formula;
 mod from_sketch;
 mod linear;
+mod logits;
 mod map;
 mod rows;
 mod slope;
 mod smoothing;
 mod spline;
 mod table;
+mod unsorted;
 mod venn_abers;
 
 // Maps of classes.

@@ -4,12 +4,14 @@ use super::bins::{self, Bins};
 use super::fit::{Fit, Note, Parameter};
 use super::formula::{Bend, Fitter, Formula};
 use super::linear::{Design, MOST, logistic_loss};
+use super::logits::Clipped;
 use super::map::BinaryMap;
 use super::method::Method;
 use super::newton::FitBound;
 use super::rows::{Atoms, Ordered};
 use super::smoothing::SplineFit;
 use super::table::{Between, Table};
+use super::unsorted::Unsorted;
 use super::venn_abers::VennAbers;
 use crate::data::{Binary, BinaryView, Sample};
 use crate::inference::Clusters;
@@ -150,6 +152,11 @@ impl Recalibrate {
         let clusters = sample.resolved_clusters()?;
         match sample.binary("recalibration")? {
             Binary::Rows(view) => {
+                if clusters.is_none()
+                    && let Some(found) = self.fit_unsorted(view)
+                {
+                    return Ok(self.reported_unsorted(view, found).0);
+                }
                 let ordered = self.ordered(view)?;
                 Ok(self.fit_ordered(view, &ordered, clusters.as_ref())?.0)
             }
@@ -187,22 +194,38 @@ impl Recalibrate {
         clusters: Option<&Clusters>,
     ) -> Result<(Fit<BinaryMap>, Fitted), Error> {
         let atoms = ordered.pooled(|_| true);
+        // The same fit as without sorted rows, to the bit.
+        if clusters.is_none()
+            && let Some(found) = self.fit_unsorted(view)
+        {
+            let formula = found.fitted.formula.as_ref().zip(found.scatter.as_ref());
+            let spread = formula.map(|(formula, scatter)| formula.spread(scatter, &atoms));
+            let (fit, mut fitted) = self.reported_unsorted(view, found);
+            fitted.spread = spread;
+            return Ok((fit, fitted));
+        }
         let design = Design::new(self.method, &atoms);
         let mut fitted = self.fit_atoms(&design, &atoms)?;
-        let mut notes = Vec::new();
-        if ordered.n_contradicted > 0 {
-            notes.extend(ordered.first_contradicted.map(|row| Note::Contradicted {
-                n_rows: ordered.n_contradicted,
-                row,
-                clip: self.clip,
-            }));
-        }
         let scatter = fitted.formula.as_ref().map(|formula| match clusters {
             None => formula.scatter(&design, &atoms),
             Some(clusters) => clustered_scatter(formula, ordered, clusters, view.len(), atoms.total()),
         });
-        let about = About { notes, n_clipped: ordered.n_clipped, input: view.report().clone() };
+        let about = self.about(view, ordered.clipped);
         Ok((self.reported(&atoms, &mut fitted, scatter, about), fitted))
+    }
+
+    /// A fit to rows that were not sorted, with its report.
+    fn reported_unsorted(&self, view: &BinaryView<'_>, found: Unsorted) -> (Fit<BinaryMap>, Fitted) {
+        let Unsorted { mut fitted, scatter, summary, clipped } = found;
+        let about = self.about(view, clipped);
+        (self.report(&summary, &mut fitted, scatter, about), fitted)
+    }
+
+    fn about(&self, view: &BinaryView<'_>, clipped: Clipped) -> About {
+        let Clipped { n, n_contradicted, first_contradicted } = clipped;
+        let note = |row: u64| Note::Contradicted { n_rows: n_contradicted, row, clip: self.clip };
+        let notes = first_contradicted.map(note).into_iter().collect();
+        About { notes, n_clipped: n, input: view.report().clone() }
     }
 
     /// A fit with its report. The scatter of the gradients is that of a formula.
@@ -213,33 +236,54 @@ impl Recalibrate {
         scatter: Option<Symmetric>,
         about: About,
     ) -> Fit<BinaryMap> {
-        let mut notes = about.notes;
         if let Some((formula, scatter)) = fitted.formula.as_ref().zip(scatter.as_ref()) {
             // The smoothing of splines is chosen by their rows, which the rule for formulas
             // ignores.
             fitted.spread = (self.method != Method::Spline).then(|| formula.spread(scatter, atoms));
+        }
+        let identity = BinaryMap { clip: self.clip, ..BinaryMap::identity() };
+        let summary = Summary {
+            n: atoms.n,
+            effective_n: atoms.effective_n,
+            totals: atoms.totals,
+            n_scores: atoms.atoms.len(),
+            log_loss_before: mean_loss(&identity, atoms),
+            log_loss_after: mean_loss(&fitted.map, atoms),
+        };
+        self.report(&summary, fitted, scatter, about)
+    }
+
+    /// The same for rows of which only a summary is known.
+    fn report(
+        &self,
+        summary: &Summary,
+        fitted: &mut Fitted,
+        scatter: Option<Symmetric>,
+        about: About,
+    ) -> Fit<BinaryMap> {
+        let mut notes = about.notes;
+        if let Some(formula) = &fitted.formula {
             let of_line = Method::Platt.parameter_names();
             let names = if self.method == Method::Spline { of_line } else { self.method.parameter_names() };
             let held = (0..formula.theta.len()).filter(|place| !formula.free.contains(place));
             notes.extend(held.map(|place| Note::HeldAtZero { parameter: names[place] }));
         }
         notes.append(&mut fitted.notes);
-        self.note_scarcity(atoms, fitted, &mut notes);
+        self.note_scarcity(summary, fitted, &mut notes);
         let covariance = scatter.map_or(Symmetric::zero(0), |scatter| fitted.covariance(&scatter));
         let d = covariance.n;
-        let identity = BinaryMap { clip: self.clip, ..BinaryMap::identity() };
         Fit {
             method: self.method,
             parameters: fitted.parameters(&covariance),
             covariance: (0..d * d).map(|entry| covariance.get(entry / d, entry % d)).collect(),
-            log_loss_before: mean_loss(&identity, atoms),
-            log_loss_after: mean_loss(&fitted.map, atoms),
+            log_loss_before: summary.log_loss_before,
+            log_loss_after: summary.log_loss_after,
             bound: fitted.formula.as_ref().map_or(FitBound::default(), |formula| formula.bound),
             ridge: self.ridge_in_use(),
             effective_parameters: fitted.effective_parameters,
             notes,
-            n: atoms.n,
-            effective_n: atoms.effective_n,
+            n: summary.n,
+            effective_n: summary.effective_n,
             n_clipped: about.n_clipped,
             input: about.input,
             map: fitted.map.clone(),
@@ -298,20 +342,32 @@ impl Recalibrate {
         }
     }
 
-    fn note_scarcity(&self, atoms: &Atoms, fitted: &Fitted, notes: &mut Vec<Note>) {
+    fn note_scarcity(&self, rows: &Summary, fitted: &Fitted, notes: &mut Vec<Note>) {
         if self.method == Method::Identity {
             return;
         }
-        let n_events = atoms.effective_n * atoms.totals[0].min(atoms.totals[1]) / atoms.total();
-        if n_events < 5.0 || atoms.effective_n < 20.0 {
+        let n_events = rows.effective_n * rows.totals[0].min(rows.totals[1]) / (rows.totals[0] + rows.totals[1]);
+        if n_events < 5.0 || rows.effective_n < 20.0 {
             let n_parameters = fitted.formula.as_ref().map_or(0, |formula| formula.free.len()) as f64;
             let ridge_share = if n_parameters > 0.0 { 1.0 - fitted.effective_parameters / n_parameters } else { 0.0 };
             notes.push(Note::FewEvents { n_events, ridge_share: ridge_share.clamp(0.0, 1.0) });
         }
-        if atoms.atoms.len() <= 3 {
-            notes.push(Note::FewScores { n_scores: atoms.atoms.len() });
+        if rows.n_scores <= 3 {
+            notes.push(Note::FewScores { n_scores: rows.n_scores });
         }
     }
+}
+
+/// What is reported about the rows of a fit.
+pub(crate) struct Summary {
+    pub(crate) n: u64,
+    pub(crate) effective_n: f64,
+    /// Weights of both outcomes.
+    pub(crate) totals: [f64; 2],
+    /// Different scores; where they are many, a smaller number that is not few.
+    pub(crate) n_scores: usize,
+    pub(crate) log_loss_before: f64,
+    pub(crate) log_loss_after: f64,
 }
 
 /// What a report says about the rows beside the fit.

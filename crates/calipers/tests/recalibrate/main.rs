@@ -14,5 +14,6 @@ mod scalings;
 mod sketches;
 mod spline;
 mod temperature_sketch;
+mod unsorted;
 mod venn_abers;
 mod verdict;
