@@ -1,6 +1,6 @@
 //! Sums that do not depend on the order of their terms, in vector code.
 //!
-//! A [`Grid`] rounds every term to a multiple of a power of two. The multiples of a block of terms
+//! A grid rounds every term to a multiple of a power of two. The multiples of a block of terms
 //! are added as doubles, without any rounding, and blocks are added as integers. So the sum depends
 //! on nothing but the terms: neither their order nor their split among threads changes a bit.
 //!
@@ -20,7 +20,7 @@ const LANES: usize = 16;
 
 /// The multiples of a power of two.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Grid {
+struct Grid {
     unit: f64,
     /// Adding it rounds to a multiple of the unit, since doubles of its size are such multiples.
     rounder: f64,
@@ -29,7 +29,7 @@ pub(crate) struct Grid {
 impl Grid {
     /// For terms of at most 2^exponent in size.
     #[inline(always)]
-    pub(crate) fn below(exponent: i32) -> Self {
+    fn below(exponent: i32) -> Self {
         let unit = power_of_two(exponent - DIGITS);
         Grid { unit, rounder: 1.5 * power_of_two(exponent - DIGITS + 52) }
     }
@@ -45,18 +45,6 @@ impl Grid {
         (term + self.rounder) - self.rounder
     }
 
-    /// The rounded terms of a block, added without rounding.
-    #[inline(always)]
-    fn block(self, term: impl Fn(usize) -> f64) -> f64 {
-        let mut lanes = [0.0; LANES];
-        for start in (0..BLOCK).step_by(LANES) {
-            for (lane, sum) in lanes.iter_mut().enumerate() {
-                *sum += self.round(term(start + lane));
-            }
-        }
-        lanes.iter().sum()
-    }
-
     fn units(self, block: f64) -> i128 {
         // proof: a whole number of units, fewer than 2^54
         i128::from((block / self.unit) as i64)
@@ -69,37 +57,16 @@ fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-/// A sum of terms that are at most 2^exponent in size, each rounded by up to 2^(exponent - 46).
+/// A sum of terms that are at most 2^exponent in size. A second grid has what the first one leaves:
+/// terms are rounded by up to 2^(exponent - 92), which is nothing beside their own rounding unless
+/// they are tiny.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct GridSum {
-    units: i128,
-}
-
-impl GridSum {
-    #[inline(always)]
-    pub(crate) fn add(&mut self, exponent: i32, term: impl Fn(usize) -> f64) {
-        let grid = Grid::below(exponent);
-        self.units += grid.units(grid.block(term));
-    }
-
-    pub(crate) fn merge(&mut self, other: Self) {
-        self.units += other.units;
-    }
-
-    pub(crate) fn value(self, exponent: i32) -> f64 {
-        self.units as f64 * Grid::below(exponent).unit
-    }
-}
-
-/// The same with a second grid for what the first one leaves: terms are rounded by up to
-/// 2^(exponent - 92), which is nothing beside their own rounding unless they are tiny.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct FineSum {
     coarse: i128,
     fine: i128,
 }
 
-impl FineSum {
+impl GridSum {
     #[inline(always)]
     pub(crate) fn add(&mut self, exponent: i32, term: impl Fn(usize) -> f64) {
         let (coarse, fine) = (Grid::below(exponent), Grid::finer(exponent));
@@ -155,31 +122,26 @@ mod tests {
             terms.extend([size, -size, size, 0.0, -0.0, size * 1e-20]);
             let exact = terms.iter().copied().collect::<Sum>().value();
             let sum = |terms: &[f64]| {
-                let (mut coarse, mut fine) = (GridSum::default(), FineSum::default());
-                for block in blocks(terms) {
-                    coarse.add(exponent, |at| block[at]);
-                    fine.add(exponent, |at| block[at]);
-                }
-                (coarse.value(exponent), fine.value(exponent))
+                let mut sum = GridSum::default();
+                blocks(terms).for_each(|block| sum.add(exponent, |at| block[at]));
+                sum.value(exponent)
             };
-            let (coarse, fine) = sum(&terms);
-            assert!((coarse - exact).abs() <= terms.len() as f64 * size * 2f64.powi(-46), "{coarse} {exact}");
-            assert!((fine - exact).abs() <= 2.0 * f64::EPSILON * exact.abs(), "{fine} {exact}");
+            let found = sum(&terms);
+            assert!((found - exact).abs() <= 2.0 * f64::EPSILON * exact.abs(), "{found} {exact}");
             terms.sort_by(f64::total_cmp);
-            assert_eq!(sum(&terms), (coarse, fine));
+            assert_eq!(sum(&terms), found);
             terms.rotate_left(777);
-            assert_eq!(sum(&terms), (coarse, fine));
+            assert_eq!(sum(&terms), found);
         }
     }
 
     #[test]
     fn a_block_of_the_largest_terms_is_exact() {
-        let (mut coarse, mut fine) = (GridSum::default(), FineSum::default());
-        let term = 128.0 - 128.0 * f64::EPSILON;
-        coarse.add(7, |_| -128.0);
-        fine.add(7, |_| term);
-        assert_eq!(coarse.value(7), -128.0 * 256.0);
-        assert_eq!(fine.value(7), 256.0 * term);
+        for term in [-128.0, 128.0 - 128.0 * f64::EPSILON] {
+            let mut sum = GridSum::default();
+            sum.add(7, |_| term);
+            assert_eq!(sum.value(7), 256.0 * term);
+        }
     }
 
     #[test]
@@ -187,7 +149,7 @@ mod tests {
         let mut uniforms = Uniforms::new(3);
         let terms: Vec<f64> = (0..2000).map(|_| uniforms.next()).collect();
         let sum = |terms: &[f64]| {
-            let mut sum = FineSum::default();
+            let mut sum = GridSum::default();
             blocks(terms).for_each(|block| sum.add(0, |at| block[at]));
             sum
         };

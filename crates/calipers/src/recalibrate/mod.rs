@@ -74,6 +74,7 @@ mod folds;
 mod method;
 mod newton;
 mod options;
+mod reported;
 
 // Maps of a binary outcome.
 mod bins;

@@ -8,6 +8,7 @@ mod fixtures;
 mod golden;
 mod hard_inputs;
 mod json;
+mod many_classes;
 mod oracle;
 mod properties;
 mod scalings;

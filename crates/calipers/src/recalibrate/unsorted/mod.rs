@@ -35,7 +35,8 @@ use super::logits;
 use super::map::BinaryMap;
 use super::method::Method;
 use super::newton::{self, FitBound, Local};
-use super::options::{Fitted, Recalibrate, Summary};
+use super::options::{Fitted, Recalibrate};
+use super::reported::Summary;
 use crate::data::BinaryView;
 use crate::numerics::cholesky::{Cholesky, Symmetric};
 

@@ -8,7 +8,7 @@ use crate::numerics::cholesky::Symmetric;
 use crate::numerics::dispatch::dispatched;
 use crate::numerics::exp::exp_of_nonpositive;
 use crate::numerics::logarithm;
-use crate::numerics::order_free::{BLOCK, FineSum, GridSum};
+use crate::numerics::order_free::{BLOCK, GridSum};
 use crate::numerics::parallel;
 use crate::recalibrate::linear::{features, softplus_of_nonpositive};
 use crate::recalibrate::logits;
@@ -168,11 +168,11 @@ impl Block {
 /// Sums over rows.
 #[derive(Clone, Copy, Default)]
 struct Sums {
-    weights: [FineSum; 2],
-    squares: FineSum,
-    before: FineSum,
-    loss: FineSum,
-    gradient: [FineSum; MOST],
+    weights: [GridSum; 2],
+    squares: GridSum,
+    before: GridSum,
+    loss: GridSum,
+    gradient: [GridSum; MOST],
     sizes: [GridSum; MOST],
     hessian: [GridSum; ENTRIES],
     scatter: [GridSum; ENTRIES],
@@ -188,9 +188,9 @@ dispatched! {
             let tail = softplus_of_nonpositive(-h.abs());
             block.before[row] = negative * (h.max(0.0) + tail) + positive * (tail - h.min(0.0));
             let mut u = offset * h;
-            for i in 0..F::N {
-                block.features[i][row] = features[i];
-                u += at.theta[i] * features[i];
+            for (i, feature) in features.into_iter().enumerate().take(F::N) {
+                block.features[i][row] = feature;
+                u += at.theta[i] * feature;
             }
             // As in `linear.rs`.
             let size = u.abs();
@@ -218,8 +218,8 @@ dispatched! {
             let (left, exponent) = (&features[i], F::EXPONENTS[i]);
             sums.gradient[i].add(1 + exponent, |row| residual[row] * left[row]);
             sums.sizes[i].add(2 + exponent, |row| size[row] * left[row].abs());
-            for j in 0..=i {
-                let (right, exponent) = (&features[j], exponent + F::EXPONENTS[j]);
+            for (right, other) in features.iter().zip(F::EXPONENTS).take(i + 1) {
+                let exponent = exponent + other;
                 sums.hessian[entry].add(exponent - 1, |row| curvature[row] * left[row] * right[row]);
                 sums.scatter[entry].add(exponent + 2, |row| square[row] * left[row] * right[row]);
                 entry += 1;

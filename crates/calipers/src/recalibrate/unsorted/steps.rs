@@ -11,7 +11,7 @@ use crate::data::{BinaryView, Rows};
 use crate::numerics::dispatch::dispatched;
 use crate::numerics::exp::exp_of_nonpositive;
 use crate::numerics::logarithm;
-use crate::numerics::order_free::{BLOCK, FineSum};
+use crate::numerics::order_free::{BLOCK, GridSum};
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
 use crate::recalibrate::logits::{self, Clipped};
@@ -227,21 +227,21 @@ fn sorted(parts: &[Part], low: f64, high: f64, n: usize) -> (Vec<u64>, usize) {
 fn mean_loss(parts: &[Part], farthest: f64, n: usize) -> f64 {
     let exponent = (farthest + 1.0).log2().ceil() as i32;
     let sums = parallel::map(parts.len(), |part| {
-        let mut sum = FineSum::default();
+        let mut sum = GridSum::default();
         let Rows { scores, outcomes, .. } = &parts[part].rows;
         for (scores, outcomes) in scores.chunks(BLOCK).zip(outcomes.chunks(BLOCK)) {
             add_losses(scores, outcomes, exponent, &mut sum);
         }
         sum
     });
-    let mut sum = FineSum::default();
+    let mut sum = GridSum::default();
     sums.into_iter().for_each(|part| sum.merge(part));
     sum.value(exponent) / n as f64
 }
 
 dispatched! {
     /// Adds the losses of a block of logits: log(1 + e^-h) for outcome 1, log(1 + e^h) for outcome 0.
-    fn add_losses / add_losses_portable(scores: &[f64], outcomes: &[bool], exponent: i32, sum: &mut FineSum) {
+    fn add_losses / add_losses_portable(scores: &[f64], outcomes: &[bool], exponent: i32, sum: &mut GridSum) {
         let mut losses = [0.0; BLOCK];
         for ((h, outcome), loss) in scores.iter().zip(outcomes).zip(&mut losses) {
             let toward = if *outcome { -h } else { *h };
