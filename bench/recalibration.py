@@ -163,8 +163,8 @@ def write(found: list[Race], seconds: float) -> None:
 
     busy = Path("/proc/loadavg").read_text().split()[1]
     about = (
-        f"Run alone by `python -m bench.recalibration --write` in {seconds / 60:.0f} minutes: {machine.processor()}, "
-        f"{len(os.sched_getaffinity(0))} cores, a mean load of {busy} processes over five minutes."
+        f"Written apart from the other sections by `python -m bench.recalibration --write`, in {seconds / 60:.0f} "
+        f"minutes: {machine.processor()}, {len(os.sched_getaffinity(0))} cores, with a mean load of {busy} processes."
     )
     section = "\n\n".join(["## Recalibration maps", about, report.recalibration_table(found)])
     path = report.FOLDER / "RESULTS.md"

@@ -27,8 +27,8 @@ impl Scaling {
         dense
     }
 
-    /// How many of the rows have about the Hessian of all: some where they are many. They are in the
-    /// order of a hash, so that the first are as good as drawn.
+    /// How many of the rows have about the Hessian of all: some where they are many. They are in
+    /// the order of a hash, so that the first are as good as drawn.
     pub(crate) fn n_sample(&self) -> usize {
         const MANY: usize = 1 << 16;
         let some = self.n_rows() / 4;
@@ -61,9 +61,9 @@ impl Scaling {
     /// The same from the Hessian of the same place, in all coordinates: for a scale and a bias of
     /// each class and rows that weigh the same.
     ///
-    /// With x = (g, 1), r = p - y and two classes i and j, the products x_i r_i x_j r_j are those of
-    /// p_i p_j, which the Hessian has the sums of, less those of p_i y_j and y_i p_j, which only the
-    /// rows of one label have.
+    /// With x = (g, 1), r = p - y and two classes i and j, the products x_i r_i x_j r_j are those
+    /// of p_i p_j, which the Hessian has the sums of, less those of p_i y_j and y_i p_j, which only
+    /// the rows of one label have.
     pub(crate) fn scatter_of_hessian(&self, at: &At, hessian: &[f64]) -> Symmetric {
         let (k, n, square) = (self.k, 2 * self.k, self.squares[0]);
         let chunks = parallel::map_chunks(self.n_rows(), self.chunk(), |range| {

@@ -1,11 +1,11 @@
-//! Fits to many rows by shorter ways than [`Ordered`](super::rows::Ordered), with the same bits for
+//! Fits to many rows by shorter ways than those of sorted rows (`rows.rs`), with the same bits for
 //! any order of rows.
 //!
 //! For isotonic regression of rows without weights see `steps.rs`. Formulas take two passes, and no
-//! sort. Rows are counted in cells first (`cells.rs`), and the fit to the cells is the start. One pass
-//! over the rows (`pass.rs`) then gives the gradient g and the Hessian H of J there, and one Newton
-//! step v = -H⁻¹ g the parameters. Sums over rows are of integers or of multiples of a power of
-//! two, so that neither the order of rows nor the number of threads changes a bit.
+//! sort. Rows are counted in cells first (`cells.rs`), and the fit to the cells is the start. One
+//! pass over the rows (`pass.rs`) then gives the gradient g and the Hessian H of J there, and one
+//! Newton step v = -H⁻¹ g the parameters. Sums over rows are of integers or of multiples of a power
+//! of two, so that neither the order of rows nor the number of threads changes a bit.
 //!
 //! # The certificate after the step
 //! Names are those of [`recalibrate`](crate::recalibrate), with τ = ρ |v|.
@@ -18,8 +18,8 @@
 //!    Hessian at the end δ and ρ are larger by a factor of at most e^(τ/2), by 1. again.
 //!
 //! Where τ |v| is not below rounding the pass is repeated from there. What this does not suit is
-//! left to the fit of sorted rows: few rows or scores, large logits, slopes that are held at 0, what
-//! has no solution.
+//! left to the fit of sorted rows: few rows or scores, large logits, slopes that are held at 0,
+//! what has no solution.
 
 mod cells;
 mod pass;
@@ -223,8 +223,8 @@ fn penalised(means: &Means, theta: &[f64], centre: &[f64], penalty: f64) -> Loca
     local
 }
 
-/// ρ or more: Σ |φ_j| √(H⁻¹)_jj with the largest of each feature, which is at one of the ends, since
-/// features rise or fall with the logit.
+/// ρ or more: Σ |φ_j| √(H⁻¹)_jj with the largest of each feature, which is at one of the ends,
+/// since features rise or fall with the logit.
 fn reach<F: Family>(factor: &Cholesky, ends: [f64; 2]) -> f64 {
     let at = ends.map(|h| Basis::Plain(F::METHOD).features(h));
     let own = factor.inverse_diagonal();

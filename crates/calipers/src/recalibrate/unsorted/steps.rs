@@ -240,7 +240,7 @@ fn mean_loss(parts: &[Part], farthest: f64, n: usize) -> f64 {
 }
 
 dispatched! {
-    /// Adds the losses of a block of logits: log(1 + e^-h) for outcome 1, log(1 + e^h) for outcome 0.
+    /// Adds the losses of a block of logits: log(1 + e^-h) for outcome 1, log(1 + e^h) for 0.
     fn add_losses / add_losses_portable(scores: &[f64], outcomes: &[bool], exponent: i32, sum: &mut GridSum) {
         let mut losses = [0.0; BLOCK];
         for ((h, outcome), loss) in scores.iter().zip(outcomes).zip(&mut losses) {
