@@ -27,7 +27,7 @@ PACKAGES = [
 def facts() -> dict[str, str]:
     """Processor, cores, memory, system and versions."""
     return {
-        "processor": _processor(),
+        "processor": processor(),
         "cores": str(len(os.sched_getaffinity(0))),
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB",
         "system": f"{platform.system()} {platform.machine()}",
@@ -44,7 +44,7 @@ def available_gib() -> float:
     raise OSError("no MemAvailable in /proc/meminfo")
 
 
-def _processor() -> str:
+def processor() -> str:
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()

@@ -1,15 +1,20 @@
 """Recalibration maps: the fit by calipers, and the fit of the same family by its peers.
 
-python -m bench.recalibration [--quick]
+python -m bench.recalibration [--quick] [--write]
+
+With --write the results become the section of bench/RESULTS.md on recalibration, whose other sections stay.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import calipers
@@ -140,12 +145,34 @@ def _vector(n: int, k: int, run: Callable[..., dict[str, Timing]]) -> Race:
 
 
 def main() -> None:
-    for found in races(quick="--quick" in sys.argv):
+    start = time.perf_counter()
+    all_races = races(quick="--quick" in sys.argv)
+    for found in all_races:
         for who, timing in found.timings.items():
             limit = found.limits.get(who)
             times = "" if limit is None else f"{found.ratio(who):8.1f} times ours (required: {limit:g})"
             line = f"{found.family:13} {found.rows:28} {who:38} {1e3 * timing.seconds:10.1f} ms {timing.runs:3}"
             print(f"{line}  {timing.value:.6f} {times}", flush=True)
+    if "--write" in sys.argv:
+        write(all_races, time.perf_counter() - start)
+
+
+def write(found: list[Race], seconds: float) -> None:
+    """Replaces the section of RESULTS.md, or adds it before the one on Parquet."""
+    from bench import machine, report
+
+    busy = Path("/proc/loadavg").read_text().split()[1]
+    about = (
+        f"Written apart from the other sections by `python -m bench.recalibration --write`, in {seconds / 60:.0f} "
+        f"minutes: {machine.processor()}, {len(os.sched_getaffinity(0))} cores, with a mean load of {busy} processes."
+    )
+    section = "\n\n".join(["## Recalibration maps", about, report.recalibration_table(found)])
+    path = report.FOLDER / "RESULTS.md"
+    parts = path.read_text().split("\n## ")
+    parts = [part for part in parts if not part.startswith("Recalibration maps")]
+    place = next(place for place, part in enumerate(parts) if part.startswith("A Parquet file"))
+    parts.insert(place, section.removeprefix("## ") + "\n")
+    path.write_text("\n## ".join(parts))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from pathlib import Path
 from bench.checks import Check
 from bench.measures import ARGSORT, ISOTONIC
 from bench.parquet import ParquetRace
+from bench.recalibration import Race
 from bench.results import Results, Row
 
 FOLDER = Path(__file__).parent
@@ -56,7 +57,7 @@ def markdown(results: Results, found: list[Check]) -> str:
     if results.measures:
         parts += [f"## Every measure, n = {results.measures_n:,}", _measures_table(results)]
     if results.recalibration:
-        parts += ["## Recalibration maps", _recalibration_table(results)]
+        parts += ["## Recalibration maps", recalibration_table(results.recalibration)]
     parts += ["## A Parquet file", _parquet_part(results.parquet)]
     versions = [[package, number] for package, number in list(facts.items())[5:]]
     parts += ["## Versions", table(["package", "version"], versions)]
@@ -122,10 +123,11 @@ def _measures_table(results: Results) -> str:
     return table(["measure, with its default options", "time", "of an isotonic fit", "of an argsort"], cells)
 
 
-def _recalibration_table(results: Results) -> str:
+def recalibration_table(races: list[Race]) -> str:
+    """The times of all contenders, and how often they are those of calipers."""
     cells = [
         [race.family, race.rows, who, duration(timing.seconds), str(timing.runs), f"{race.ratio(who):.3g}"]
-        for race in results.recalibration
+        for race in races
         for who, timing in race.timings.items()
     ]
     return table(["family", "data", "by", "time", "runs", "of calipers"], cells)

@@ -16,6 +16,7 @@ use super::class_rows::{self, ClassRows, LANES, Score};
 use super::{Floats, Form, Predictions};
 use crate::numerics::dispatch::dispatched;
 use crate::numerics::exp::exp_of_nonpositive;
+use crate::numerics::logarithm;
 use crate::numerics::parallel;
 
 /// Terms beyond are nothing beside the 1 of the largest score.
@@ -103,18 +104,16 @@ impl Predictions<'_> {
         let (values, kept, n_clipped) = match (self.input.rules.form, self.input.scores) {
             (Form::Logits, Floats::F32(values)) => (Values::Single(values), self.kept.as_deref(), 0),
             (Form::Logits, Floats::F64(values)) => (Values::Double(Cow::Borrowed(values)), self.kept.as_deref(), 0),
-            (Form::Probabilities, scores) => {
+            (Form::Probabilities, _) => {
                 let chunks = parallel::map_chunks(n, class_rows::rows_per_chunk(k), |range| {
-                    let of_row = |index: usize| {
-                        let row = self.row(index);
-                        (row * k..(row + 1) * k).map(|at| scores.get(at))
-                    };
-                    let all: Vec<f64> = range.flat_map(of_row).collect();
-                    let n_clipped = all.iter().filter(|p| **p < clip).count() as u64;
-                    (all.iter().map(|p| p.max(clip).ln()).collect::<Vec<f64>>(), n_clipped)
+                    let mut all = vec![0.0; range.len() * k];
+                    range.zip(all.chunks_exact_mut(k)).for_each(|(index, row)| self.read_row(index, row));
+                    let n_clipped = logarithms(&mut all, clip);
+                    (all, n_clipped)
                 });
                 let n_clipped = chunks.iter().map(|chunk| chunk.1).sum();
-                let values: Vec<f64> = chunks.into_iter().flat_map(|chunk| chunk.0).collect();
+                let mut values: Vec<f64> = Vec::with_capacity(n * k);
+                chunks.iter().for_each(|chunk| values.extend_from_slice(&chunk.0));
                 (Values::Double(Cow::Owned(values)), None, n_clipped)
             }
         };
@@ -206,6 +205,18 @@ impl ClassScores<'_> {
             |range| with_rows!(self, rows => widest(&rows, range)),
         );
         chunks.into_iter().fold(0.0, f64::max)
+    }
+}
+
+dispatched! {
+    /// ln p in place of probabilities, which are at least `clip`; returns how many were less.
+    fn logarithms / logarithms_portable(probabilities: &mut [f64], clip: f64) -> u64 {
+        let mut n_clipped = 0;
+        for p in probabilities {
+            n_clipped += u64::from(*p < clip);
+            *p = logarithm::ln(if *p > clip { *p } else { clip });
+        }
+        n_clipped
     }
 }
 

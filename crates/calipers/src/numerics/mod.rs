@@ -11,6 +11,7 @@ pub(crate) mod dispatch;
 pub(crate) mod exp;
 pub(crate) mod lagrange;
 pub(crate) mod logarithm;
+pub(crate) mod order_free;
 pub(crate) mod parallel;
 pub(crate) mod products;
 pub(crate) mod quadrature;

@@ -28,6 +28,16 @@ pub(crate) fn map_chunks<T: Send>(n: usize, chunk: usize, work: impl Fn(Range<us
     }
 }
 
+/// Applies `work` to the parts of some values, which it may change, with the number of each.
+pub(crate) fn map_parts<T: Send, R: Send>(
+    values: &mut [T],
+    part: usize,
+    work: impl Fn(usize, &mut [T]) -> R + Sync,
+) -> Vec<R> {
+    let parts: Vec<Mutex<&mut [T]>> = values.chunks_mut(part).map(Mutex::new).collect();
+    map(parts.len(), |index| work(index, &mut parts[index].lock().unwrap_or_else(PoisonError::into_inner)))
+}
+
 /// Compensated sums over the rows `0..n`: `add` adds the rows of a chunk to its sums.
 pub(crate) fn sums<const N: usize>(n: usize, add: impl Fn(Range<usize>, &mut [Sum; N]) + Sync) -> [f64; N] {
     let chunks = map_chunks(n, CHUNK, |range| {
@@ -79,5 +89,11 @@ mod tests {
         assert_eq!(map_chunks(10, 4, |rows| rows), [0..4, 4..8, 8..10]);
         assert_eq!(map_chunks(3, 4, |rows| rows.len()), [3]);
         assert_eq!(map_chunks(0, 4, |rows| rows), []);
+        let mut values = [1, 2, 3, 4, 5];
+        let lengths = map_parts(&mut values, 2, |part, values| {
+            values.iter_mut().for_each(|value| *value += 10 * part);
+            values.len()
+        });
+        assert_eq!((values, lengths), ([1, 2, 13, 14, 25], vec![2, 2, 1]));
     }
 }

@@ -106,8 +106,11 @@ impl Classes<'_> {
                 count_unit: rows.counts.then_some(self.scores.weight_unit),
             },
         );
-        let identity = scaling.at(&scaling.of_slope(1.0));
-        let inverse = Inverse::new(&scaling, &|| scaling.hessian(&identity), &|| scaling.hessian_diagonal(&identity));
+        let identity = scaling.at(&scaling.of_slope(1.0), Vec::new());
+        let inverse =
+            Inverse::new(&scaling, &|| scaling.gather_matrix(&scaling.hessian(&identity, scaling.n_rows())), &|| {
+                scaling.hessian_diagonal(&identity)
+            });
         let of_rows = inverse.gain(&scaling.gather(&identity.gradient));
         // Σ ω p x: what all draws have in common.
         let mut expected = identity.gradient;

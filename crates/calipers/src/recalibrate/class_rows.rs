@@ -22,7 +22,13 @@ pub(crate) fn lane_sum(values: &[f64]) -> f64 {
 #[inline(always)]
 pub(crate) fn largest(values: &[f64]) -> f64 {
     // Not `f64::max`, which asks for NaN first: this is one instruction.
-    values.iter().fold(f64::NEG_INFINITY, |top, value| if *value > top { *value } else { top })
+    let larger = |top: f64, value: f64| if value > top { value } else { top };
+    let (blocks, rest) = values.as_chunks::<LANES>();
+    let mut lanes = [f64::NEG_INFINITY; LANES];
+    for block in blocks {
+        (0..LANES).for_each(|lane| lanes[lane] = larger(lanes[lane], block[lane]));
+    }
+    lanes.iter().chain(rest).fold(f64::NEG_INFINITY, |top, value| larger(top, *value))
 }
 
 /// e^(slope (z - max z)) in place of scores; returns their sum.

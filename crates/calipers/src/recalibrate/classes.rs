@@ -16,7 +16,7 @@ use crate::data::{ClassScores, Predictions};
 use crate::error::number;
 
 /// From so many scores on, a slope is first sought on some of the rows.
-const MANY: usize = 1 << 20;
+const MANY: usize = 1 << 18;
 
 /// Rows of these at least.
 const FEWEST_OF_SOME: usize = 200;
@@ -305,7 +305,7 @@ impl Recalibrate {
     /// # Cost
     /// Temperature: 6 to 12 passes over the scores, which are read in place in their own precision;
     /// probabilities are copied as logarithms once. Scalings: a copy of the scores in doubles, 10
-    /// to 20 passes and 2 to 5 Hessians of n d² / 2 products for d parameters. With more than 600
+    /// to 20 passes and 1 to 3 Hessians of n d² / 2 products for d parameters. With more than 600
     /// parameters there are products with the Hessian only. Up to 250 parameters have standard
     /// errors, which take the first slope as given.
     ///

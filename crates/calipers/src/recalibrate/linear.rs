@@ -112,7 +112,8 @@ impl Design {
 }
 
 /// The features of a logit in a family of at most three parameters.
-fn features(method: Method, h: f64) -> [f64; 3] {
+#[inline(always)]
+pub(crate) fn features(method: Method, h: f64) -> [f64; 3] {
     match method {
         Method::Shift => [1.0, 0.0, 0.0],
         Method::Temperature => [h, 0.0, 0.0],
@@ -135,7 +136,7 @@ pub(crate) fn predictor(method: Method, h: f64, theta: &[f64]) -> f64 {
 /// log(1 + e^x) for x <= 0 with a relative error of a few units and of those of e^x, however small
 /// it is: what the sum loses is added to the logarithm to first order.
 #[inline(always)]
-fn softplus_of_nonpositive(x: f64) -> f64 {
+pub(crate) fn softplus_of_nonpositive(x: f64) -> f64 {
     let small = exp_of_nonpositive(x);
     let sum = 1.0 + small;
     logarithm::ln(sum) + (small - (sum - 1.0)) / sum

@@ -74,18 +74,21 @@ mod folds;
 mod method;
 mod newton;
 mod options;
+mod reported;
 
 // Maps of a binary outcome.
 mod bins;
 mod formula;
 mod from_sketch;
 mod linear;
+mod logits;
 mod map;
 mod rows;
 mod slope;
 mod smoothing;
 mod spline;
 mod table;
+mod unsorted;
 mod venn_abers;
 
 // Maps of classes.

@@ -161,7 +161,7 @@ pub(crate) fn decrement(local: &Local, factor: &Cholesky) -> f64 {
 }
 
 /// What rounding of the gradient can add to δ: |e|_H⁻¹ <= Σ |e_j| √(H⁻¹)_jj.
-fn rounding(local: &Local, factor: &Cholesky) -> f64 {
+pub(crate) fn rounding(local: &Local, factor: &Cholesky) -> f64 {
     let entry = |(j, error): (usize, &f64)| {
         let mut unit = vec![0.0; local.gradient.len()];
         unit[j] = *error;

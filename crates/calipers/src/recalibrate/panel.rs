@@ -33,8 +33,7 @@ pub(crate) struct Panel {
 impl Panel {
     pub(crate) fn new(scores: &ClassScores<'_>) -> Self {
         let k = scores.n_classes();
-        let hashes = row_hashes(scores);
-        let classes = class_order(scores, &hashes);
+        let classes = class_order(scores);
         let mut place = vec![0; k];
         classes.iter().enumerate().for_each(|(at, class)| place[*class] = at);
         let content = |index: usize| {
@@ -43,14 +42,14 @@ impl Panel {
             let sorted: Vec<f64> = classes.iter().map(|class| row[*class] + 0.0).collect();
             (place[scores.labels[index] as usize] as u32, sorted)
         };
+        let salts: Vec<u64> = place.iter().map(|place| mixed(*place as u64)).collect();
         let chunks = parallel::map_chunks(scores.len(), parallel::chunk_of(scores.len()), |range| {
             let mut row = vec![0.0; k];
             let mut keys = Vec::with_capacity(range.len());
             for index in range.filter(|index| scores.weight(*index) > 0.0) {
                 scores.read_row(index, &mut row);
-                let salted =
-                    |(class, score): (usize, &f64)| mixed((score + 0.0).to_bits() ^ mixed(place[class] as u64));
-                let sum = row.iter().enumerate().map(salted).fold(0, u64::wrapping_add);
+                let salted = |(score, salt): (&f64, &u64)| mixed((score + 0.0).to_bits() ^ salt);
+                let sum = row.iter().zip(&salts).map(salted).fold(0, u64::wrapping_add);
                 let label = place[scores.labels[index] as usize] as u64;
                 let rest = mixed(scores.weight(index).to_bits()).wrapping_add(label);
                 keys.push((mixed(sum.wrapping_add(rest)), index as u32));
@@ -99,17 +98,33 @@ impl Panel {
 /// A hash of each row that depends neither on its place nor on the order of classes.
 pub(crate) fn row_hashes(scores: &ClassScores<'_>) -> Vec<u64> {
     let chunks = parallel::map_chunks(scores.len(), parallel::chunk_of(scores.len()), |range| {
-        let mut row = vec![0.0; scores.n_classes()];
-        let mut hash = |index: usize| {
-            let label = scores.labels[index] as usize;
-            scores.read_row(index, &mut row);
-            let class = |(class, score): (usize, &f64)| of_entry(*score, class == label);
-            let sum = row.iter().enumerate().map(class).fold(0, u64::wrapping_add);
-            mixed(sum.wrapping_add(scores.weight(index).to_bits()))
-        };
-        range.map(&mut hash).collect::<Vec<u64>>()
+        let mut entries = Entries::new(scores);
+        range.map(|index| entries.read(index)).collect::<Vec<u64>>()
     });
     chunks.concat()
+}
+
+/// Hashes of the entries of one row after the other.
+struct Entries<'a> {
+    scores: &'a ClassScores<'a>,
+    row: Vec<f64>,
+    of_class: Vec<u64>,
+}
+
+impl<'a> Entries<'a> {
+    fn new(scores: &'a ClassScores<'a>) -> Self {
+        Entries { scores, row: vec![0.0; scores.n_classes()], of_class: vec![0; scores.n_classes()] }
+    }
+
+    /// Reads a row, and returns its own hash.
+    fn read(&mut self, index: usize) -> u64 {
+        let label = self.scores.labels[index] as usize;
+        self.scores.read_row(index, &mut self.row);
+        let entries = self.of_class.iter_mut().zip(&self.row).enumerate();
+        entries.for_each(|(class, (entry, score))| *entry = of_entry(*score, class == label));
+        let sum = self.of_class.iter().copied().fold(0, u64::wrapping_add);
+        mixed(sum.wrapping_add(self.scores.weight(index).to_bits()))
+    }
 }
 
 fn of_entry(score: f64, is_label: bool) -> u64 {
@@ -117,18 +132,15 @@ fn of_entry(score: f64, is_label: bool) -> u64 {
 }
 
 /// Classes in the order of keys that do not depend on their order.
-fn class_order(scores: &ClassScores<'_>, hashes: &[u64]) -> Vec<usize> {
+fn class_order(scores: &ClassScores<'_>) -> Vec<usize> {
     let k = scores.n_classes();
     let chunks = parallel::map_chunks(scores.len(), parallel::chunk_of(scores.len()), |range| {
-        let mut row = vec![0.0; k];
+        let mut entries = Entries::new(scores);
         let mut keys = vec![0u64; k];
         for index in range.filter(|index| scores.weight(*index) > 0.0) {
-            let label = scores.labels[index] as usize;
-            scores.read_row(index, &mut row);
-            for (class, score) in row.iter().enumerate() {
-                let entry = mixed(hashes[index] ^ of_entry(*score, class == label));
-                keys[class] = keys[class].wrapping_add(entry);
-            }
+            let of_row = entries.read(index);
+            let parts = keys.iter_mut().zip(&entries.of_class);
+            parts.for_each(|(key, entry)| *key = key.wrapping_add(mixed(of_row ^ entry)));
         }
         keys
     });

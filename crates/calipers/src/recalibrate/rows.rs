@@ -6,9 +6,9 @@
 
 use rayon::prelude::*;
 
+use super::logits::{self, Clipped};
 use crate::Error;
-use crate::data::{BinaryView, Rows, Scale};
-use crate::numerics::logarithm;
+use crate::data::{BinaryView, Rows};
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
 
@@ -66,10 +66,7 @@ pub(crate) struct Ordered {
     pub(crate) rows: Vec<Row>,
     /// Whether a weight is a number of equal rows.
     pub(crate) counts: bool,
-    pub(crate) n_clipped: u64,
-    /// Rows that were clipped and had the other outcome: how many, and the first of them.
-    pub(crate) n_contradicted: u64,
-    pub(crate) first_contradicted: Option<u64>,
+    pub(crate) clipped: Clipped,
 }
 
 impl Ordered {
@@ -79,30 +76,21 @@ impl Ordered {
         }
         let most = u32::MAX as usize;
         Error::require(view.len() <= most, "rows", format!("at most {most}"), view.len())?;
-        let scale = if counts { 1.0 } else { power_of_two(view.largest_weight()) };
+        let scale = if counts { 1.0 } else { logits::weight_scale(view) };
         let chunks = parallel::map_chunks(view.len(), parallel::CHUNK, |range| {
             let mut rows = Rows::default();
-            view.read(range.clone(), &mut rows);
-            let clipped: Vec<usize> = match view.scale() {
-                Scale::Probability => to_logits(&mut rows.scores, clip),
-                Scale::LogOdds | Scale::Link => Vec::new(),
-            };
-            let contradicts =
-                |at: &&usize| rows.weights[**at] > 0.0 && rows.outcomes[**at] == (rows.scores[**at] < 0.0);
-            let contradicted: Vec<u64> =
-                clipped.iter().filter(contradicts).map(|at| (range.start + at) as u64).collect();
+            let clipped = logits::read(view, range.clone(), clip, &mut rows);
             let of_chunk = range.zip(&rows.scores).zip(rows.outcomes.iter().zip(&rows.weights));
             let with_weight = of_chunk.filter(|(_, (_, weight))| **weight > 0.0);
             let ordered: Vec<Row> = with_weight
                 .map(|((index, h), (outcome, weight))| Row::new(*h, *outcome, weight * scale, index as u32))
                 .collect();
-            (ordered, clipped.len() as u64, contradicted)
+            (ordered, clipped)
         });
-        let n_clipped = chunks.iter().map(|(_, clipped, _)| clipped).sum();
-        let n_contradicted = chunks.iter().map(|(_, _, contradicted)| contradicted.len() as u64).sum();
-        let first_contradicted = chunks.iter().flat_map(|(_, _, contradicted)| contradicted).min().copied();
+        let mut clipped = Clipped::default();
+        chunks.iter().for_each(|(_, of_chunk)| clipped.merge(*of_chunk));
         let mut rows: Vec<Row> = Vec::with_capacity(view.len());
-        chunks.iter().for_each(|(of_chunk, _, _)| rows.extend_from_slice(of_chunk));
+        chunks.iter().for_each(|(of_chunk, _)| rows.extend_from_slice(of_chunk));
         drop(chunks);
         if rows.is_empty() {
             return Err(Error::ZeroWeights { n_rows: view.len() as u64 });
@@ -110,7 +98,7 @@ impl Ordered {
         if counts && let Some(row) = rows.iter().find(|row| row.weight().fract() != 0.0) {
             return Err(Error::setting("weights", "whole numbers where they count rows", row.weight()));
         }
-        Ok(Ordered { rows: sorted(rows), counts, n_clipped, n_contradicted, first_contradicted })
+        Ok(Ordered { rows: sorted(rows), counts, clipped })
     }
 
     /// The rows whose place in the order is chosen, pooled.
@@ -291,24 +279,4 @@ fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
         .with_min_len(64)
         .for_each(|part| if part.len() < FEWEST { part.sort_unstable() } else { part.par_sort_unstable() });
     distributed
-}
-
-/// Logits in place of probabilities, which are clipped first; returns the places that were.
-fn to_logits(probabilities: &mut [f64], clip: f64) -> Vec<usize> {
-    let mut clipped = Vec::new();
-    for (place, p) in probabilities.iter_mut().enumerate() {
-        let inside = p.clamp(clip, 1.0 - clip);
-        if inside != *p {
-            clipped.push(place);
-            *p = inside;
-        }
-    }
-    logarithm::log_odds(probabilities);
-    clipped
-}
-
-/// 2^-e for weights whose largest is in [2^e, 2^(e + 1)): a factor that changes no digit.
-fn power_of_two(largest: f64) -> f64 {
-    let exponent = largest.log2().floor().clamp(-1000.0, 1000.0);
-    2f64.powi(-(exponent as i32))
 }

@@ -29,14 +29,33 @@ const NEAR: f64 = 1e-7;
 /// The gap in nats that strong convexity must prove.
 const SMALL_GAP: f64 = 1e-12;
 
+/// With more parameters than this a Hessian takes as long as several steps.
+const MANY: usize = 100;
+
+/// Last steps at most; each of them halves the distance at least.
+const MOST_LAST: u32 = 30;
+
+/// By how much a Hessian that standard errors come from may have turned since.
+const SMALL_TURN: f64 = 1e-4;
+
 /// A fitted map, with what its errors are computed from.
 pub(crate) struct Minimum {
     /// All coordinates.
     pub(crate) all: Vec<f64>,
     pub(crate) bound: FitBound,
     pub(crate) at: At,
-    /// The Hessian of J, factored, and that of the loss, in the free coordinates.
-    pub(crate) dense: Option<(Cholesky, Symmetric)>,
+    pub(crate) dense: Option<Dense>,
+}
+
+/// The Hessian at a minimum.
+pub(crate) struct Dense {
+    /// That of J, factored, and that of the loss, in the free coordinates.
+    pub(crate) factor: Cholesky,
+    pub(crate) information: Symmetric,
+    /// The diagonal of the inverse of J's.
+    pub(crate) inverse_diagonal: Vec<f64>,
+    /// That of the loss in all coordinates, where it is of the very place.
+    pub(crate) whole: Option<Vec<f64>>,
 }
 
 /// J at some place.
@@ -49,14 +68,20 @@ struct Place {
 
 impl Scaling {
     /// The minimum of J from some coordinates on.
-    pub(crate) fn minimise(&self, start: &[f64]) -> Result<Minimum, NotFound> {
+    /// `with_errors`: with the Hessian of the very place, from which its standard errors are.
+    pub(crate) fn minimise(&self, start: &[f64], with_errors: bool) -> Result<Minimum, NotFound> {
         let start: Vec<f64> = self.free.iter().map(|at| start[*at]).collect();
         let can_iterate = self.ridge.iter().all(|ridge| *ridge > 0.0);
-        if self.free.len() > MOST_DENSE && can_iterate { self.by_products(start) } else { self.by_factor(start) }
+        if self.free.len() > MOST_DENSE && can_iterate {
+            self.by_products(start)
+        } else {
+            self.by_factor(start, with_errors)
+        }
     }
 
-    fn place(&self, theta: Vec<f64>) -> Place {
-        let at = self.at(&self.expand(&theta));
+    /// J and its gradient; `spare` is memory that is not needed any more.
+    fn place(&self, theta: Vec<f64>, spare: &mut Vec<f64>) -> Place {
+        let at = self.at(&self.expand(&theta), std::mem::take(spare));
         let mut gradient = self.gather(&at.gradient);
         let mut value = at.loss;
         let centre = self.centre();
@@ -101,9 +126,12 @@ impl Scaling {
         hessian
     }
 
-    fn by_factor(&self, start: Vec<f64>) -> Result<Minimum, NotFound> {
-        let mut here = self.place(start);
-        let mut newton = Factored::new(self, &here)?;
+    fn by_factor(&self, start: Vec<f64>, with_errors: bool) -> Result<Minimum, NotFound> {
+        let mut spare = Vec::new();
+        let mut here = self.place(start, &mut spare);
+        // The first steps need no more than about the Hessian.
+        let of_some = Factored::of_rows(self, &here, self.n_sample());
+        let mut newton = of_some.or_else(|_| Factored::new(self, &here))?;
         for _ in 0..MOST_STEPS {
             let step = newton.factor.solve(&here.gradient);
             let decrement = dot(&step, &here.gradient);
@@ -111,9 +139,9 @@ impl Scaling {
                 return Err(NotFound);
             }
             if decrement.sqrt() <= NEAR {
-                return self.finish(here, newton);
+                return self.finish(here, newton, with_errors, spare);
             }
-            let Some(next) = self.line_search(&here, &step, decrement) else {
+            let Some(next) = self.line_search(&here, &step, decrement, &mut spare) else {
                 // With a factor from elsewhere the direction may be a bad one.
                 if newton.is_of(&here) {
                     return Err(NotFound);
@@ -121,9 +149,11 @@ impl Scaling {
                 newton = Factored::new(self, &here)?;
                 continue;
             };
-            here = next;
-            // The factor serves as long as a step with it leaves a tenth of the distance at most.
-            if newton.factor.inverse_form(&here.gradient) > 0.01 * decrement {
+            spare = std::mem::replace(&mut here, next).at.p;
+            // The factor serves as long as a step with it leaves a fifth of the distance at most,
+            // or a third where another one takes as long as many steps.
+            let most = if self.free.len() > MANY { 0.11 } else { 0.04 };
+            if newton.factor.inverse_form(&here.gradient) > most * decrement {
                 newton = Factored::new(self, &here)?;
             }
         }
@@ -132,39 +162,55 @@ impl Scaling {
 
     /// Steps are halved until J falls by a share of what its slope promises (Armijo), up to
     /// rounding.
-    fn line_search(&self, here: &Place, step: &[f64], decrement: f64) -> Option<Place> {
+    fn line_search(&self, here: &Place, step: &[f64], decrement: f64, spare: &mut Vec<f64>) -> Option<Place> {
         let slack = 1e-14 * (1.0 + here.value.abs());
         let mut share = 1.0;
         while share >= 1e-12 {
-            let next = self.place(here.theta.iter().zip(step).map(|(theta, step)| theta - share * step).collect());
+            let theta = here.theta.iter().zip(step).map(|(theta, step)| theta - share * step).collect();
+            let next = self.place(theta, spare);
             if next.value <= here.value - 1e-4 * share * decrement + slack {
                 return Some(next);
             }
+            *spare = next.at.p;
             share *= 0.5;
         }
         None
     }
 
     /// Full steps while they help, then the certificate.
-    fn finish(&self, mut here: Place, mut newton: Factored) -> Result<Minimum, NotFound> {
-        for _ in 0..4 {
+    fn finish(
+        &self,
+        mut here: Place,
+        mut newton: Factored,
+        with_errors: bool,
+        mut spare: Vec<f64>,
+    ) -> Result<Minimum, NotFound> {
+        if !newton.is_whole {
+            newton = Factored::new(self, &here)?;
+        }
+        for _ in 0..MOST_LAST {
             let step = newton.factor.solve(&here.gradient);
-            let next = self.place(here.theta.iter().zip(&step).map(|(theta, step)| theta - step).collect());
+            let theta = here.theta.iter().zip(&step).map(|(theta, step)| theta - step).collect();
+            let next = self.place(theta, &mut spare);
             if newton.factor.inverse_form(&next.gradient) >= 0.25 * newton.factor.inverse_form(&here.gradient) {
                 break;
             }
-            here = next;
+            spare = std::mem::replace(&mut here, next).at.p;
         }
-        let mut reach = self.reach(&newton);
+        // Standard errors are those of the Hessian, so that it has to be of the place.
+        let most = if with_errors { SMALL_TURN } else { 0.1 };
+        let mut inverse_diagonal = newton.factor.inverse_diagonal();
+        let mut reach = self.reach(&inverse_diagonal);
         let mut turn = reach * newton.distance(&here);
-        if !(turn <= 0.1) {
+        if !(turn <= most) {
             newton = Factored::new(self, &here)?;
-            (reach, turn) = (self.reach(&newton), 0.0);
+            inverse_diagonal = newton.factor.inverse_diagonal();
+            (reach, turn) = (self.reach(&inverse_diagonal), 0.0);
         }
         let stretch = (0.5 * turn).exp();
         let all = self.expand(&here.theta);
         let error = self.rounding(&all, &here);
-        let rounding: f64 = error.iter().zip(&newton.inverse_diagonal).map(|(error, own)| error * own.sqrt()).sum();
+        let rounding: f64 = error.iter().zip(&inverse_diagonal).map(|(error, own)| error * own.sqrt()).sum();
         let delta = newton.factor.inverse_form(&here.gradient).sqrt() + rounding;
         let near = FitBound::near(stretch * delta, stretch * reach, self.effective_n.sqrt());
         let gap: f64 = self.gap(&here, &error);
@@ -173,8 +219,15 @@ impl Scaling {
             None if gap <= SMALL_GAP => self.distant(gap, &self.gathered_diagonal(&here)),
             None => return Err(NotFound),
         };
-        let dense = Some((newton.factor, newton.information));
+        let Factored { factor, information, whole, .. } = newton;
+        let whole = whole.filter(|_| turn <= SMALL_TURN);
+        let dense = Some(Dense { factor, information, inverse_diagonal, whole });
         Ok(Minimum { all, bound, at: here.at, dense })
+    }
+
+    /// Whether the scatter of the gradients comes from the Hessian.
+    pub(crate) fn shares_hessian(&self) -> bool {
+        self.shape == Shape::Diagonal && self.is_unweighted()
     }
 
     /// Σ (|g_j| + rounding)² / (4 λ_j): infinite without a ridge.
@@ -214,10 +267,10 @@ impl Scaling {
 
     /// ρ: differences of two classes' features are at most twice the largest, and those of a class
     /// that is tied to others at most three times the others'.
-    fn reach(&self, newton: &Factored) -> f64 {
+    fn reach(&self, inverse_diagonal: &[f64]) -> f64 {
         let mut traces = vec![0.0; self.k];
         let n_scales = self.n_scales();
-        for (at, own) in self.free.iter().zip(&newton.inverse_diagonal) {
+        for (at, own) in self.free.iter().zip(inverse_diagonal) {
             match (self.shape, *at) {
                 (_, at) if at >= n_scales => traces[at - n_scales] += own,
                 (Shape::Shared, _) => traces.iter_mut().for_each(|trace| *trace += own),
@@ -231,7 +284,8 @@ impl Scaling {
 
     /// Newton's method where steps come from conjugate gradients.
     fn by_products(&self, start: Vec<f64>) -> Result<Minimum, NotFound> {
-        let mut here = self.place(start);
+        let mut spare = Vec::new();
+        let mut here = self.place(start, &mut spare);
         let size = |gradient: &[f64]| gradient.iter().zip(&self.ridge).map(|(g, ridge)| g * g / ridge).sum::<f64>();
         for _ in 0..MOST_STEPS {
             if !here.value.is_finite() {
@@ -242,14 +296,15 @@ impl Scaling {
             let decrement = dot(&step, &here.gradient);
             let is_near = before <= 1e-16;
             let next = if is_near {
-                Some(self.place(here.theta.iter().zip(&step).map(|(theta, step)| theta - step).collect()))
+                let theta = here.theta.iter().zip(&step).map(|(theta, step)| theta - step).collect();
+                Some(self.place(theta, &mut spare))
             } else {
-                self.line_search(&here, &step, decrement)
+                self.line_search(&here, &step, decrement, &mut spare)
             };
             // Where a step does not lower the gradient any more, what is left is rounding.
             let next = next.filter(|next| !is_near || size(&next.gradient) < 0.25 * before);
             let Some(next) = next else { return self.finish_distant(here) };
-            here = next;
+            spare = std::mem::replace(&mut here, next).at.p;
         }
         Err(NotFound)
     }
@@ -302,20 +357,30 @@ struct Factored {
     information: Symmetric,
     hessian: Symmetric,
     factor: Cholesky,
-    inverse_diagonal: Vec<f64>,
+    /// That of the loss in all coordinates, if it is needed later.
+    whole: Option<Vec<f64>>,
+    /// Whether it is of all rows.
+    is_whole: bool,
 }
 
 impl Factored {
     fn new(scaling: &Scaling, here: &Place) -> Result<Self, NotFound> {
-        let information = scaling.hessian(&here.at);
+        Self::of_rows(scaling, here, scaling.n_rows())
+    }
+
+    /// Of the first rows.
+    fn of_rows(scaling: &Scaling, here: &Place, n_rows: usize) -> Result<Self, NotFound> {
+        let whole = scaling.hessian(&here.at, n_rows);
+        let information = scaling.gather_matrix(&whole);
         let hessian = scaling.penalised(&information);
         let factor = Cholesky::new(&hessian).ok_or(NotFound)?;
-        let inverse_diagonal = factor.inverse_diagonal();
-        Ok(Factored { theta: here.theta.clone(), information, hessian, factor, inverse_diagonal })
+        let is_whole = n_rows == scaling.n_rows();
+        let whole = (is_whole && scaling.shares_hessian()).then_some(whole);
+        Ok(Factored { theta: here.theta.clone(), information, hessian, factor, whole, is_whole })
     }
 
     fn is_of(&self, here: &Place) -> bool {
-        self.theta == here.theta
+        self.is_whole && self.theta == here.theta
     }
 
     /// The way from the place of the factor, in its norm.

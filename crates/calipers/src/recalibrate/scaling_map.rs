@@ -7,7 +7,7 @@ use super::method::Method;
 use super::newton::NotFound;
 use super::panel::Panel;
 use super::scaling::{Rows, Scaling, Shape};
-use super::scaling_fit::Minimum;
+use super::scaling_fit::{Dense, Minimum};
 use crate::Error;
 use crate::numerics::sum::Sum;
 
@@ -58,7 +58,9 @@ impl Classes<'_> {
             let rule = format!("above 0 where there are more than {MOST_WITHOUT_RIDGE} parameters");
             return Err(Error::setting("ridge", rule, format!("0 with {d}")));
         }
-        let found = scaling.minimise(&scaling.of_slope(first.start)).map_err(NotFound::error)?;
+        let with_errors = detail == Detail::Errors && d <= MOST_ERRORS;
+        let start = scaling.of_slope(first.start);
+        let found = scaling.minimise(&start, with_errors).map_err(NotFound::error)?;
         if shape == Shape::Shared && !(found.all[0] > 0.0) {
             let rule = "of scores that rise with the outcome, since the best inverse temperature is not above 0 else";
             return Err(Error::setting("rows", rule, format!("a slope of {}", crate::error::number(found.all[0]))));
@@ -188,14 +190,24 @@ fn parameters(scaling: &Scaling, all: &[f64], panel: &Panel) -> Vec<Parameter> {
 
 /// Standard errors and effective parameters.
 fn add_errors(fit: &mut ClassFit, scaling: &Scaling, found: &Minimum, panel: &Panel) {
-    let Some((factor, information)) = &found.dense else { return };
+    let Some(Dense { factor, information, inverse_diagonal, whole }) = &found.dense else { return };
     // The first slope is a parameter, too; without a ridge it is none of its own.
     let of_slope = if !scaling.has_gauges && scaling.shape != Shape::Shared { 1.0 } else { 0.0 };
-    fit.effective_parameters = factor.trace_of_ratio(information) + of_slope;
+    let effective = if scaling.has_gauges {
+        factor.trace_of_ratio(information)
+    } else {
+        // The information is the Hessian less the ridge.
+        let of_ridge = scaling.ridge.iter().zip(inverse_diagonal).map(|(ridge, own)| 2.0 * ridge * own);
+        scaling.free.len() as f64 - of_ridge.sum::<f64>()
+    };
+    fit.effective_parameters = effective + of_slope;
     if scaling.free.len() > MOST_ERRORS {
         return;
     }
-    let scatter = scaling.scatter(&found.at);
+    let scatter = match whole {
+        Some(whole) => scaling.scatter_of_hessian(&found.at, whole),
+        None => scaling.scatter(&found.at),
+    };
     let covariance = factor.sandwich(&scatter);
     let coordinates = coordinates(scaling, panel);
     let places: Vec<Option<usize>> = coordinates.iter().map(|(_, at)| scaling.free.binary_search(at).ok()).collect();
