@@ -3,9 +3,11 @@
 //! ```text
 //! Recalibrate -> fit          -> Fit<BinaryMap>   map, parameters with standard errors, bound, notes
 //!             -> fit_classes  -> Fit<ClassMap>    the same for rows of classes
+//!             -> fit_groups   -> GroupedFit       a map for each group, partially pooled
 //! TemperatureSketch -> update, merge, fit         temperature in one pass over rows in many places
 //! CrossFit    -> run          -> Improvement      gain on new rows with an interval, and a verdict
 //!             -> run_classes                      the same for rows of classes
+//!             -> run_groups   -> GroupedImprovement   maps by group against one map for all
 //! HeldOut     -> run          -> HeldOutGain      what a map gains on rows of another file
 //! Choose      -> run          -> Choice           the method that these rows support, or none
 //! Decompose   -> run          -> Decomposition    what of a proper score is miscalibration
@@ -100,6 +102,9 @@ mod scaling_fit;
 mod scaling_map;
 mod temperature_sketch;
 
+// Maps by group.
+mod groups;
+
 // The verdict.
 mod choose;
 mod choose_classes;
@@ -123,9 +128,10 @@ pub use cross_fit::CrossFit;
 pub use decompose::{Decompose, Decomposition};
 pub use drawn::GainFloor;
 pub use fit::{Band, Fit, Note, Parameter};
+pub use groups::{GroupFit, GroupMaps, GroupedFit, GroupedImprovement, Groups, Pooling, PoolingLoss};
 pub use held_out::{HeldOut, HeldOutGain};
 pub use improvement::{GainInterval, Improvement, Verdict};
-pub use json::{FitRecord, GainRecord, Label, Map, MapFile};
+pub use json::{FitRecord, GainRecord, GroupRecord, Label, Map, MapFile};
 pub use left::Left;
 pub use map::BinaryMap;
 pub use method::Method;

@@ -6,6 +6,7 @@ mod class_hard_inputs;
 mod classes;
 mod fixtures;
 mod golden;
+mod groups;
 mod hard_inputs;
 mod json;
 mod oracle;
