@@ -13,6 +13,7 @@ mod calibration_tests;
 mod columns;
 mod dlpack;
 mod failure;
+mod groups;
 mod improvement;
 mod inference;
 mod measures;

@@ -1,6 +1,7 @@
 //! Does a map that is already there help on rows that it was not fitted to?
 
 use super::class_map::ClassMap;
+use super::class_sample::{ClassSample, Units};
 use super::classes::Classes;
 use super::cross_fit::{CrossRows, Deviations, change_of};
 use super::cross_fit_classes::{Applied, changes, sum_in_any_order};
@@ -12,7 +13,7 @@ use super::method::Method;
 use super::options::Recalibrate;
 use super::rows::{Atoms, Ordered};
 use crate::Error;
-use crate::data::{Binary, Predictions, Sample};
+use crate::data::{Binary, Sample};
 use crate::inference::{digits, percent, signed};
 use crate::numerics::sum::Sum;
 use crate::setters::setters;
@@ -147,8 +148,10 @@ impl<M> HeldOut<'_, M> {
 
 impl HeldOut<'_, ClassMap> {
     /// The gain on rows of classes.
-    pub fn run_classes(&self, predictions: &Predictions<'_>) -> Result<HeldOutGain, Error> {
+    pub fn run_classes<'s>(&self, sample: impl Into<ClassSample<'s>>) -> Result<HeldOutGain, Error> {
         self.check()?;
+        let sample = sample.into();
+        let (predictions, clusters) = (sample.predictions, sample.resolved_clusters()?);
         let (k, own) = (self.map.n_classes, predictions.n_classes());
         Error::require(own == k, "rows", format!("of {k} classes, as those that the map was fitted to"), own)?;
         let options = Recalibrate { method: Method::Identity, clip: self.map.clip, ..Recalibrate::default() };
@@ -166,8 +169,8 @@ impl HeldOut<'_, ClassMap> {
         let own = changes(&classes, self.map);
         let mean = |values: &dyn Fn(usize) -> f64| sum_in_any_order((0..scores.len()).map(values)) / total;
         let change = mean(&|index| weights[index] * own[index]);
-        let squares = sum_in_any_order((0..own.len()).map(|index| (weights[index] * (own[index] - change)).powi(2)));
-        let standard_error = squares.sqrt() / total;
+        let units = Units { clusters: clusters.as_ref() };
+        let standard_error = units.deviation(&own, &weights, change, |weight| weight * weight);
         let before =
             scores.at_slope(1.0 / scores.unit, |_, terms| terms.iter().map(|row| row.loss).collect::<Vec<f64>>());
         let before = before.concat();
@@ -182,12 +185,12 @@ impl HeldOut<'_, ClassMap> {
             standard_error,
             interval,
             verdict: verdict(&interval),
-            left: if self.left { Some(applied.left(&self.remainder(None))?) } else { None },
+            left: if self.left { Some(applied.left(&self.remainder(sample.numbers))?) } else { None },
             probabilities: applied.out_of_fold(),
             top_class_changed: applied.top_class_changed(&weights) / total,
             n: weights.iter().filter(|weight| **weight > 0.0).count() as u64,
             effective_n: total * total / sum_in_any_order(weights.iter().map(|weight| weight * weight)),
-            n_clusters: None,
+            n_clusters: clusters.map(|clusters| clusters.len() as u64),
         })
     }
 }

@@ -93,6 +93,7 @@ mod venn_abers;
 // Maps of classes.
 mod class_map;
 mod class_rows;
+mod class_sample;
 mod classes;
 mod ensemble;
 mod one_vs_rest;
@@ -124,6 +125,7 @@ mod sql;
 
 pub use choose::{Candidate, Choice, Choose};
 pub use class_map::{ClassFormula, ClassMap};
+pub use class_sample::ClassSample;
 pub use cross_fit::CrossFit;
 pub use decompose::{Decompose, Decomposition};
 pub use drawn::GainFloor;

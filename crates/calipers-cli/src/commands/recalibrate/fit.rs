@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::method::{MapArgs, Requested, requested};
 use super::model::{self, Model};
-use super::table;
+use super::{groups, table};
 use crate::args::significance::ResampleArgs;
 use crate::args::{InputArgs, OutputArgs};
 use crate::dataset::files::{self, InputFile};
@@ -27,14 +27,14 @@ use crate::render::{json, number};
 /// interval takes the error of the fitted map into account. The map is written whatever the
 /// verdict.
 #[derive(Debug, Args)]
-#[command(mut_arg("by", |by| by.hide(true)), after_help = include_str!("../help/recalibrate_fit.txt"))]
+#[command(mut_arg("by", |by| by.help("Column of groups: a map for each group of rows, drawn to the pooled one as far as the rows say").long_help(None)), after_help = include_str!("../help/recalibrate_fit.txt"))]
 pub(super) struct FitArgs {
     #[command(flatten)]
     input: InputArgs,
 
     /// The family of maps; auto chooses one by its log-loss on rows that are held out, or leaves
-    /// probabilities as they are if none helps. For a sketch, which has no rows to hold out, auto
-    /// is beta
+    /// probabilities as they are if none helps. For a sketch, which has no rows to hold out, and
+    /// with --by, auto is beta
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = requested(), help_heading = "Map")]
     method: Requested,
 
@@ -65,6 +65,9 @@ fn of_sketch(args: &FitArgs) -> Result<Option<InputFile>> {
 
 /// A sketch has no folds: there is a map, and no verdict.
 fn from_sketch(args: &FitArgs, file: &InputFile, output: &Output, screen: &Screen) -> Result<String> {
+    if args.input.by.is_some() {
+        bail!("--by needs the rows, which a sketch does not have");
+    }
     if args.resample.cluster.is_some() {
         bail!("--cluster needs the rows, which a sketch does not have");
     }
@@ -113,10 +116,13 @@ pub(super) fn run(args: &FitArgs, screen: &Screen) -> Result<String> {
     if let Some(sketch) = of_sketch(args)? {
         return from_sketch(args, &sketch, &output, screen);
     }
-    let model = Model::open(&args.input, args.resample.cluster.as_deref(), "recalibrate fit")?;
+    let model = Model::open(&args.input, args.resample.cluster.as_deref(), "recalibrate fit", true)?;
     let predictions = model.predictions()?;
     let waiting = progress::waiting();
-    let mut found = model::requested(&model, &predictions, args.method, (&args.map, &args.resample, false))?;
+    let mut found = match &args.input.by {
+        Some(by) => groups::fit(&model, &predictions, args.method, (&args.map, &args.resample), by)?,
+        None => model::requested(&model, &predictions, args.method, (&args.map, &args.resample, false))?,
+    };
     drop(waiting);
     let names = model.class_names();
     if names.len() == found.file.map.n_classes() {
@@ -137,6 +143,7 @@ pub(super) fn run(args: &FitArgs, screen: &Screen) -> Result<String> {
         Method::Identity => "The map that was written leaves all probabilities as they are.\n",
         _ => "",
     };
-    let written = format!("{identity}{}: {}, {} rows\n", args.output.display(), found.method.name(), found.n);
+    let by = args.input.by.as_ref().map_or(String::new(), |by| format!(" by {by}"));
+    let written = format!("{identity}{}: {}{by}, {} rows\n", args.output.display(), found.method.name(), found.n);
     Ok(table::of_fit(&found, &written, screen))
 }
