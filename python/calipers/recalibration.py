@@ -7,6 +7,8 @@ from calipers._held_out import HeldOutGain, improvement_on
 from calipers._improvement import Improvement, improvement
 from calipers._recalibrate import RecalibrationMethod, recalibrate, recalibration_methods
 from calipers._recalibrator import Recalibrator
+from calipers._sketch_improvement import SketchImprovement, improvement_from_sketches
+from calipers._temperature_sketch import TemperatureSketch
 
 __all__ = [
     "Candidate",
@@ -23,8 +25,11 @@ __all__ = [
     "RecalibrationCurve",
     "RecalibrationMethod",
     "Recalibrator",
+    "SketchImprovement",
+    "TemperatureSketch",
     "decompose",
     "improvement",
+    "improvement_from_sketches",
     "improvement_on",
     "recalibrate",
     "recalibration_methods",

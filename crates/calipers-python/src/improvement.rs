@@ -15,6 +15,7 @@ use crate::inference::assessed;
 use crate::options::{Options, Resampling};
 use crate::recalibration::{Of, Recalibration, Remarks, of_predictions};
 use crate::results::{Answer, dict, input_settings};
+use crate::sketch::Sketch;
 
 /// What is asked about a map or a choice of maps.
 #[derive(Clone)]
@@ -256,6 +257,35 @@ fn gained<'py>(
         top_class_changed: found.top_class_changed,
         n: found.n,
         n_clusters: found.n_clusters,
+    ))
+}
+
+/// The gain of recalibration from sketches, one for each fold.
+#[pyfunction]
+pub(crate) fn improvement_from_sketches<'py>(
+    py: Python<'py>,
+    sketches: Vec<Bound<'py, Sketch>>,
+    options: Options<'py>,
+) -> Answer<'py> {
+    let cross_fit = CrossFit::new(options.recalibrate()?).level(options.read("level")?);
+    let folds = sketches.iter().map(|sketch| sketch.get().finished(py)).collect::<Result<Vec<_>, Failure>>()?;
+    let all = py.detach(|| cross_fit.run_sketches(&folds))?;
+    let found = &all.improvement;
+    let held = Recalibration::of_fit(&found.fit, None).with(found);
+    Ok(dict!(py;
+        sentence: all.sentence(),
+        verdict: found.verdict.name(),
+        method: found.fit.method.name(),
+        gain: found.gain,
+        interval: found.interval,
+        bound: all.bound,
+        log_loss_before: found.log_loss_before,
+        log_loss_after: found.log_loss_after,
+        top_class_changed: found.top_class_changed,
+        n: found.fit.n,
+        n_folds: found.n_folds,
+        recalibration: Bound::new(py, held)?.into_any(),
+        remarks: Remarks::of(&found.fit).into_dict(py)?,
     ))
 }
 

@@ -7,6 +7,7 @@
 //! TemperatureSketch -> update, merge, fit         temperature in one pass over rows in many places
 //! CrossFit    -> run          -> Improvement      gain on new rows with an interval, and a verdict
 //!             -> run_classes                      the same for rows of classes
+//!             -> run_sketches -> SketchImprovement    the same for sketches, one for each fold
 //!             -> run_groups   -> GroupedImprovement   maps by group against one map for all
 //! HeldOut     -> run          -> HeldOutGain      what a map gains on rows of another file
 //! Choose      -> run          -> Choice           the method that these rows support, or none
@@ -112,6 +113,7 @@ mod choose_classes;
 mod class_floor;
 mod cross_fit;
 mod cross_fit_classes;
+mod cross_fit_sketches;
 mod decompose;
 mod drawn;
 mod gain;
@@ -127,6 +129,7 @@ pub use choose::{Candidate, Choice, Choose};
 pub use class_map::{ClassFormula, ClassMap};
 pub use class_sample::ClassSample;
 pub use cross_fit::CrossFit;
+pub use cross_fit_sketches::SketchImprovement;
 pub use decompose::{Decompose, Decomposition};
 pub use drawn::GainFloor;
 pub use fit::{Band, Fit, Note, Parameter};

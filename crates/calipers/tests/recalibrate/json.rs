@@ -132,7 +132,7 @@ fn what_is_no_map_is_an_error_with_its_place() {
             with(&text, "what", "\"sketch\""),
             "\"what\" must be \"calibrator\"; give a file that `calipers recalibrate fit` wrote",
         ),
-        (with(&text, "format", "2"), "\"format\" is 2 and this version reads 1; update calipers"),
+        (with(&text, "format", "3"), "\"format\" is 3 and this version reads 1 and 2; update calipers"),
         (with(&text, "format", "\"1\""), "\"format\" must be a count, got \"1\""),
         (with(&text, "method", "\"guess\""), "\"method\" must be \"identity\", \"shift\""),
         (with(&text, "method", "\"platt\""), "\"parameters.slope\" is missing"),

@@ -2,6 +2,7 @@
 
 mod bins;
 mod choice;
+mod class_clusters;
 mod class_hard_inputs;
 mod classes;
 mod fixtures;
@@ -12,6 +13,7 @@ mod json;
 mod oracle;
 mod properties;
 mod scalings;
+mod sketch_folds;
 mod sketches;
 mod spline;
 mod temperature_sketch;
