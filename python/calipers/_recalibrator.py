@@ -130,7 +130,7 @@ class Recalibrator:
         With `groups`, each group has a map of its own, drawn to the pooled one as far as the rows
         say:
 
-            J(θ, β) = Σ ω log-loss(β_g) + (1 / n) (ridge |θ - identity|² + Σ_g Σ_j (β_gj - θ_j)² / 2 τ_j²)
+            J = Σ ω log-loss(β_g) + (1/n) (ridge |θ - identity|² + Σ_gj (β_gj - θ_j)² / 2 τ_j²)
 
         τ, how much maps differ among groups, is estimated from the rows by restricted maximum
         likelihood. A group of few rows has nearly the pooled map θ, one of many rows its own, and

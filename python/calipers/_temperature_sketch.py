@@ -51,10 +51,11 @@ class TemperatureSketch:
         self._held = _core.TemperatureSketch(n_classes)
 
     @documented
-    def update(
-        self, y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack[ClassOptions]
-    ) -> TemperatureSketch:
-        """Adds the rows of a batch, and returns the sketch. Nothing changes where an error is raised."""
+    def update(self, y_true: Outcomes, y_prob: Probabilities = None, **rows: Unpack[ClassOptions]) -> TemperatureSketch:
+        """Adds the rows of a batch, and returns the sketch.
+
+        Nothing changes where an error is raised.
+        """
         read(TemperatureSketch.update, y_true, y_prob, rows, whole=False).of_classes().ask(self._held.update)
         return self
 

@@ -292,7 +292,7 @@ fn damaged_maps_by_group_are_rejected_with_the_reason() {
         ("\"format\": 2", "\"format\": 3", "\"format\" is 3 and this version reads 1 and 2; update calipers"),
         ("\"name\": \"a\"", "\"name\": \"z\"", "\"groups[1].name\" must be after the name before it, got \"b's\""),
         ("\"name\": \"a\"", "\"name\": 1", "\"groups[0].name\" must be text, got 1"),
-        ("\"shift\"", "\"slope\"", "\"parameters.shift\" is missing"),
+        ("{\"shift\"", "{\"slope\"", "\"parameters.shift\" is missing"),
         ("\"spread\": {", "\"spread\": {\"x\": 1, ", "\"spread.x\" is not a key of this format"),
         ("\"by_group\": [[", "\"by_group\": [[1, ", "\"check.by_group[0]\" must be a list of 7 numbers"),
         ("\"by\": \"shop\"", "\"by\": 3", "\"by\" must be text, got 3"),

@@ -30,6 +30,13 @@ pub(crate) struct RecalibrateArgs {
     step: Step,
 }
 
+impl RecalibrateArgs {
+    /// Whether rows are written again, invalid ones too.
+    pub(crate) fn writes_rows(&self) -> bool {
+        matches!(self.step, Step::Apply(_))
+    }
+}
+
 #[derive(Debug, Subcommand)]
 enum Step {
     Fit(fit::FitArgs),
