@@ -125,7 +125,7 @@ fn from_sketch(args: &FitArgs, file: &InputFile, output: &Output, screen: &Scree
     let [before, after] = [fit.log_loss_before, fit.log_loss_after].map(number::significant);
     let mut text = screen.prose(&format!(
         "Log-loss of the rows of the sketch goes from {before} to {after}. Whether the map helps on new rows cannot be \
-         told from one sketch: give several, one for each fold of rows, or measure it with calipers recalibrate \
+         told from a sketch alone: give several, one for each fold of rows, or measure it with calipers recalibrate \
          compare --map {}.\n",
         args.output.display()
     ));
