@@ -469,7 +469,7 @@ fn each_group_has_a_map_and_apply_reads_its_column() {
     assert_eq!((file["format"].as_u64(), file["by"].as_str()), (Some(2), Some("region")));
     assert_eq!(file["groups"].as_array().unwrap().len(), 3);
     let shown = succeed(&["recalibrate", "show", text(&map)]);
-    assert!(shown.contains("a map for each of 3 groups of region; any other gets the first one"), "{shown}");
+    assert!(shown.contains("a map for each of 3 groups of region; any other gets the pooled one above"), "{shown}");
     let sql = succeed(&["recalibrate", "show", text(&map), "--sql"]);
     assert!(sql.starts_with("(CASE COALESCE(CAST(\"region\" AS VARCHAR), '')"), "{sql}");
     // The same probabilities in every format, whatever the type of the column.

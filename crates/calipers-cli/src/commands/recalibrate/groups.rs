@@ -96,8 +96,8 @@ impl OfGroups {
         }
         let mut grid = Grid::with_whole_names();
         grid.names("maps", self.table.iter().map(|row| row.pooling.name()));
-        let decimals = |row: &PoolingLoss| number::decimals(row.standard_error.max(1e-6));
-        let least = self.table.iter().map(decimals).max().unwrap_or(4);
+        let errors = self.table.iter().map(|row| row.standard_error).filter(|error| *error > 0.0);
+        let least = errors.map(number::decimals).max().unwrap_or(4);
         grid.numbers("log-loss", self.table.iter().map(|row| format!("{:.least$}", row.log_loss)));
         let difference = |row: &PoolingLoss| match row.standard_error > 0.0 {
             true => Cell::from(format!("{:+.least$} ± {:.least$}", row.difference + 0.0, row.standard_error)),

@@ -83,7 +83,7 @@ pub(super) fn run(args: &ShowArgs, screen: &Screen) -> Result<String> {
         let of_fit = file.fit.as_ref().map_or(&[][..], |fit| &fit.groups);
         text += &format!("\n{}", table::of_groups(maps, of_fit).draw(screen));
         let by = maps.by.as_ref().map_or(String::new(), |by| format!(" of {}", crate::printable(by)));
-        notes.push(format!("a map for each of {} groups{by}; any other gets the first one", maps.names.len()));
+        notes.push(format!("a map for each of {} groups{by}; any other gets the pooled one above", maps.names.len()));
     }
     if let Some(fit) = &file.fit {
         let [before, after] = [fit.log_loss_before, fit.log_loss_after].map(number::significant);
