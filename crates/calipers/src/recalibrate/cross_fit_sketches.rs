@@ -43,8 +43,8 @@ impl CrossFit {
     /// Give each row to one of some sketches by a hash of its key; five are enough. A map is fitted
     /// to the sketches of all folds but one, merged, and its change of log-loss is summed over the
     /// cells of that one. The map to use is fitted to all of them. The interval is that of
-    /// [`run`](Self::run), with sums over cells in place of sums over rows: their spread is known to
-    /// the cell, and the ends are moved apart by the bound on the gain.
+    /// [`run`](Self::run), with sums over cells in place of sums over rows: their spread is known
+    /// to the cell, and the ends are moved apart by the bound on the gain.
     ///
     /// # Assumptions
     /// Independent rows, and a fold that does not depend on scores or outcomes. Sketches have no

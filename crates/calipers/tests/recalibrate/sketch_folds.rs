@@ -66,7 +66,7 @@ fn the_gain_of_sketches_is_that_of_the_rows_within_its_bound() {
             let exact = rows.gain(&recalibrate);
             let away = (found.improvement.gain - exact).abs();
             match found.bound {
-                // The maps of the folds are those of the cells; what that changes is of second order.
+                // The maps of the folds are those of the cells, which matters in second order.
                 Some(bound) => {
                     assert!(away <= bound + 1e-9, "{resolution} {method:?}: {away} {bound}");
                     assert!(bound < if resolution == 12 { 1e-5 } else { 1e-2 }, "{resolution} {method:?}: {bound}");

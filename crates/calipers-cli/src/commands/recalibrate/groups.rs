@@ -67,8 +67,8 @@ pub(super) fn fit(
     Ok(Found { file, sentence, of_groups, ..Found::new(&improvement) })
 }
 
-/// The input with the column that tells the groups of a map apart: the one that is named, or the one
-/// that the map was fitted by.
+/// The input with the column that tells the groups of a map apart: the one that is named, or the
+/// one that the map was fitted by.
 pub(super) fn input_of(map: &Map, args: &InputArgs, verb: &str) -> Result<InputArgs> {
     let by = by_of(map, args, verb)?;
     Ok(InputArgs { by, ..args.clone() })

@@ -269,20 +269,17 @@ impl GroupedImprovement {
         format!("{found} {}{left}", self.against())
     }
 
-    /// Partially pooled maps against one map, and against one for each group.
+    /// One map, and one for each group, against partially pooled maps.
     fn against(&self) -> String {
-        let other = |pooling: Pooling| self.table.iter().find(|row| row.pooling == pooling);
-        let against = |pooling: Pooling, words: &str| {
-            let Some(row) = other(pooling) else { return String::new() };
-            let digits = digits(row.standard_error);
-            let show = |value: f64| signed(value, digits);
-            format!("{} ± {} {words}", show(row.difference), show(row.standard_error))
+        let worse = |pooling: Pooling| {
+            let row = self.table.iter().find(|row| row.pooling == pooling);
+            row.map_or(String::new(), |row| {
+                let digits = digits(row.standard_error);
+                format!("{} ± {}", signed(row.difference, digits), signed(row.standard_error, digits))
+            })
         };
-        format!(
-            "That is better by {} than one map for all rows, and by {} than a map from each group's rows alone.",
-            against(Pooling::Complete, "").trim_end(),
-            against(Pooling::Separate, "").trim_end()
-        )
+        let (one, separate) = (worse(Pooling::Complete), worse(Pooling::Separate));
+        format!("One map for all rows is worse by {one}, and a map from each group's rows alone by {separate}.")
     }
 }
 

@@ -177,8 +177,8 @@ impl Joint<'_> {
         }))
     }
 
-    /// Covariances of a group's parameters: those that come from its own rows, and those that it has
-    /// from the common ones, whose covariances are given in full.
+    /// Covariances of a group's parameters: those that come from its own rows, and those that it
+    /// has from the common ones, whose covariances are given in full.
     pub(super) fn covariance(&self, own: &Own, common: &Symmetric) -> Symmetric {
         let d = self.d();
         let Some(factor) = Cholesky::new(&self.of_group(own)) else { return common.clone() };
@@ -368,7 +368,7 @@ impl Objective for Profile<'_> {
         let Ok(last) = self.last.lock().map(|last| last.clone()) else { return f64::INFINITY };
         let of_group = |number: usize| {
             let group = &joint.groups[number];
-            // Here the common parameters are at their best, too, so that the group stays where it is.
+            // Here the common parameters are at their best, too, so that the group stays there.
             let Ok(own) = joint.with_hessian(group, &last[number]) else { return f64::INFINITY };
             let covariance = joint.covariance(&own, &common);
             let form = |row: usize| {
