@@ -35,9 +35,9 @@ impl Quadratic {
     pub(super) fn new(hessian: &Symmetric, gradient: &[f64], away: &[f64]) -> Self {
         let d = hessian.n;
         let mut all = Quadratic { hessian: [[0.0; D]; D], score: [0.0; D] };
-        for i in 0..d {
+        for (i, gradient) in gradient.iter().enumerate() {
             (0..d).for_each(|j| all.hessian[i][j] = hessian.get(i, j));
-            all.score[i] = (0..d).map(|j| hessian.get(i, j) * away[j]).sum::<f64>() - gradient[i];
+            all.score[i] = (0..d).map(|j| hessian.get(i, j) * away[j]).sum::<f64>() - gradient;
         }
         all
     }
@@ -71,7 +71,7 @@ fn inverted(matrix: &Matrix) -> (f64, Matrix) {
     }
     let log_det = 2.0 * (0..D).map(|i| lower[i][i].ln()).sum::<f64>();
     let mut inverse = [[0.0; D]; D];
-    for column in 0..D {
+    for (column, row) in inverse.iter_mut().enumerate() {
         let mut x = [0.0; D];
         for i in 0..D {
             let own = if i == column { 1.0 } else { 0.0 };
@@ -80,7 +80,8 @@ fn inverted(matrix: &Matrix) -> (f64, Matrix) {
         for i in (0..D).rev() {
             x[i] = (x[i] - (i + 1..D).map(|k| lower[k][i] * x[k]).sum::<f64>()) / lower[i][i];
         }
-        (0..D).for_each(|row| inverse[row][column] = x[row]);
+        // A column of the inverse is a row of it.
+        *row = x;
     }
     (log_det, inverse)
 }
@@ -170,7 +171,7 @@ impl Likelihood {
             }
         };
         consider(0.0, at(0.0));
-        let grid: Vec<(f64, f64)> = GRID.map(|power| f64::from(power)).map(|power| (power, at(power.exp2()))).collect();
+        let grid: Vec<(f64, f64)> = GRID.map(f64::from).map(|power| (power, at(power.exp2()))).collect();
         let lowest = grid.iter().copied().fold((0.0, f64::INFINITY), |low, new| if new.1 < low.1 { new } else { low });
         consider(lowest.0.exp2(), lowest.1);
         // The square root of 5 less 1, over 2.
