@@ -49,7 +49,8 @@ pub struct GroupFit {
 }
 
 impl Recalibrate {
-    /// A map for each group, partially pooled; see [`recalibrate::groups`](self) for the model.
+    /// A map for each group, partially pooled: drawn to what all groups have in common, as far as
+    /// the rows say.
     ///
     /// # Definition
     /// ```text
@@ -68,7 +69,7 @@ impl Recalibrate {
     /// About ten times that of one fit.
     ///
     /// # Accuracy
-    /// For the spreads τ of the result, [`FitBound`](super::FitBound) has the proven distance from
+    /// For the spreads τ of the result, [`Fit::bound`] has the proven distance from
     /// the minimum of J.
     ///
     /// # Reference
