@@ -34,7 +34,11 @@ _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 # Aliases of this package, as readers of `help` know them.
 _ALIASES = {"Outcomes": "ArrayLike | Predictions", "Probabilities": "ArrayLike | None"}
 # Of the options in a table besides those of rows.
-_OTHER_DEFAULTS: dict[str, Mapping[str, Any]] = {"TestOptions": TEST_DEFAULTS, "RecalibrateOptions": MAP_DEFAULTS}
+_OTHER_DEFAULTS: dict[str, Mapping[str, Any]] = {
+    "TestOptions": TEST_DEFAULTS,
+    "RecalibrateOptions": MAP_DEFAULTS,
+    "MapOptions": MAP_DEFAULTS,
+}
 # In the order in which docstrings have them.
 _SECTIONS = ("", "Parameters", "Attributes", "Returns", "Yields", "Raises", "Notes", "References", "Examples")
 

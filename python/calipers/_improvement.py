@@ -2,146 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from calipers import _core
 from calipers._assess import Clusters
-from calipers._assessment import Assessment, Interval, p_value_text
+from calipers._assessment import p_value_text
 from calipers._documented import documented
-from calipers._inputs import cluster_column
+from calipers._gains import Candidate, GainFloor, GainInterval, Left, PoolingLoss, Sentence, Verdict
+from calipers._inputs import GroupsOfRows, cluster_column, group_column
 from calipers._predictions import Outcomes, Probabilities
 from calipers._progress import shown
-from calipers._recalibrator import Recalibrator, prepared
-from calipers._result import Result, html_table, html_text
-from calipers._row_options import FitOptions, RecalibrateOptions, Unpack
-
-Verdict: TypeAlias = Literal["helps"] | Literal["hurts"] | Literal["no difference seen"] | Literal["nothing to fix"]
-
-
-@dataclass(frozen=True)
-class GainInterval(Result):
-    """An interval for the gain of a map on new rows, in nats.
-
-    ``low, high = interval`` unpacks it.
-
-    Attributes
-    ----------
-    lower, upper : float
-        Its ends.
-    level : float
-        The share of samples whose interval holds the gain.
-    """
-
-    lower: float
-    upper: float
-    level: float
-
-    def __iter__(self) -> Iterator[float]:
-        """``low, high = interval``."""
-        return iter((self.lower, self.upper))
-
-    def __str__(self) -> str:
-        return f"[{self.lower:.6f}, {self.upper:.6f}]"
-
-
-@dataclass(frozen=True)
-class GainFloor(Result):
-    """The gain that recalibration seems to have where there is nothing to fix.
-
-    Outcomes are drawn from the predictions, and the map is fitted again, many times.
-
-    Attributes
-    ----------
-    value : float
-        The gain on the fitted rows themselves.
-    mean, deviation : float
-        Mean and standard deviation of the gain of the draws.
-    p_value : float
-        (1 + draws that are at least the value) / (1 + draws).
-    n_resamples : int
-        Draws.
-    n_failed : int
-        Draws that have no fit; they count as if they were larger than the value.
-    """
-
-    value: float
-    mean: float
-    deviation: float
-    p_value: float
-    n_resamples: int
-    n_failed: int
-
-
-@dataclass(frozen=True)
-class Candidate(Result):
-    """A method that "auto" has tried.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    loss : float or None
-        Mean log-loss out of fold; None without a fit, as are the next two.
-    difference : float or None
-        By how much that is above the loss of the best candidate.
-    standard_error : float or None
-        That of the difference.
-    reason : str or None
-        Why it has no fit.
-    """
-
-    name: str
-    loss: float | None
-    difference: float | None
-    standard_error: float | None
-    reason: str | None
+from calipers._recalibrate import prepared
+from calipers._recalibrator import Recalibrator
+from calipers._result import html_table, html_text
+from calipers._row_options import RecalibrateOptions, Unpack
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Left(Result):
-    """What is left of the miscalibration: LS-ECE before and after, on the same rows.
-
-    For rows of three and more classes it is that of the confidence in the top class.
-
-    Attributes
-    ----------
-    sentence : str
-        The result in words.
-    before : Assessment
-        Of the predictions as they are.
-    after : Assessment
-        Of the recalibrated ones, each row by a fit to other rows.
-    change : float
-        After less before, of the residual form of LS-ECE: below 0 where less is left than there
-        was.
-    interval : Interval
-        Where the population's change is.
-    standard_error : float
-        That of the change.
-    p_value : float
-        Two-sided, for no change in the population.
-    """
-
-    sentence: str
-    before: Assessment
-    after: Assessment
-    change: float
-    interval: Interval
-    standard_error: float
-    p_value: float
-
-    def __str__(self) -> str:
-        return self.sentence
-
-    def __repr__(self) -> str:
-        return self.sentence
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Improvement(Result):
+class Improvement(Sentence):
     """Whether recalibration helps, by how much, and what it changes; it prints as a sentence.
 
     Attributes
@@ -173,6 +53,8 @@ class Improvement(Result):
         1/2.
     candidates : tuple of Candidate or None
         The methods that "auto" has tried, from the simplest on; None for a method by name.
+    pooling : tuple of PoolingLoss or None
+        One map, partially pooled maps and one map a group; None without `groups`.
     n : int
         Rows.
     n_folds : int
@@ -187,7 +69,6 @@ class Improvement(Result):
         Every option that was used, with its value.
     """
 
-    sentence: str
     verdict: Verdict
     method: str
     gain: float
@@ -199,6 +80,7 @@ class Improvement(Result):
     n_scores: tuple[int, int] | None
     top_class_changed: float
     candidates: tuple[Candidate, ...] | None
+    pooling: tuple[PoolingLoss, ...] | None
     n: int
     n_folds: int
     n_clusters: int | None
@@ -247,10 +129,12 @@ class Improvement(Result):
             if each.difference:
                 found += f", {each.difference:.6f} ± {each.standard_error:.6f} above the best"
             lines.append((each.name, found))
+        for way in self.pooling or ():
+            found = f"log-loss {way.log_loss:.6f}"
+            if way.difference:
+                found += f", {way.difference:.6f} ± {way.standard_error:.6f} above partially pooled"
+            lines.append((way.pooling, found))
         return lines
-
-    def __str__(self) -> str:
-        return self.sentence
 
     def __repr__(self) -> str:
         return "\n".join([self.sentence, *(f"  {name:<17} {text}" for name, text in self._lines())])
@@ -264,6 +148,8 @@ def _improvement(found: Mapping[str, Any], recalibrator: Recalibrator, settings:
     others = {name: value for name, value in found.items() if name not in ("recalibration", "remarks")}
     tried = found["candidates"]
     others["candidates"] = None if tried is None else tuple(map(Candidate._of, tried))
+    ways = found["pooling"]
+    others["pooling"] = None if ways is None else tuple(map(PoolingLoss._of, ways))
     return Improvement._of({**others, "recalibrator": recalibrator, "settings": settings})
 
 
@@ -278,6 +164,7 @@ def improvement(
     n_resamples: int = 499,
     left: bool = False,
     cluster: Clusters = None,
+    groups: GroupsOfRows = None,
     random_state: int = 0,
     progress: bool = False,
     **options: Unpack[RecalibrateOptions],
@@ -306,6 +193,11 @@ def improvement(
         Rows with equal values depend on each other, as the questions of one user do: numbers, text
         or anything with a hash. Whole clusters are held out then, and the interval is that of
         clusters.
+    groups : array-like of shape (n,), optional
+        The group of each row, as text or numbers. Then each group has a map of its own, drawn to
+        the pooled one as far as the rows say (`Recalibrator.fit`), and ``pooling`` compares that
+        with one map for all. The method is a formula; "auto" is "beta". Whether there is anything
+        to fix is not tested.
 
     Returns
     -------
@@ -338,221 +230,9 @@ def improvement(
     recalibrator, rows = prepared(improvement, locals())
     drawn = {"n_folds": n_folds, "level": level, "n_resamples": n_resamples, "random_state": random_state, "left": left}
     with shown(progress, "improvement") as show:
-        asked = {**recalibrator._options(), **drawn, "cluster": cluster_column(cluster), "progress": show}
+        of_rows = {"cluster": cluster_column(cluster), "groups": group_column(groups)}
+        asked = {**recalibrator._options(), **drawn, **of_rows, "progress": show}
         found = rows.ask(_core.improvement, **asked)
     recalibrator._fitted(found["recalibration"], found["remarks"])
     settings = {**recalibrator._options(), "from_logits": recalibrator.from_logits, **drawn}
     return _improvement(found, recalibrator, settings)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class HeldOutGain(Result):
-    """What a fitted map gains on rows that it was not fitted to; it prints as a sentence.
-
-    Attributes
-    ----------
-    sentence : str
-        The verdict in words, with the numbers that it rests on.
-    verdict : {"helps", "hurts", "no difference seen"}
-        "helps" and "hurts": the interval of the gain is above or below 0.
-    gain : float
-        Mean log-loss before less that after: positive where the map helps.
-    interval : GainInterval
-        Where the expected gain is.
-    standard_error : float
-        That of the gain.
-    log_loss_before, log_loss_after : float
-        Mean log-loss of the predictions as they are, and of the recalibrated ones.
-    left : Left or None
-        LS-ECE before and after; None unless it was asked for.
-    top_class_changed : float
-        The share of rows whose top class changes: for a binary outcome, whose probability crosses
-        1/2.
-    n : int
-        Rows.
-    n_clusters : int or None
-        Clusters of rows, where they were given.
-    """
-
-    sentence: str
-    verdict: Verdict
-    gain: float
-    interval: GainInterval
-    standard_error: float
-    log_loss_before: float
-    log_loss_after: float
-    left: Left | None
-    top_class_changed: float
-    n: int
-    n_clusters: int | None
-
-    def __str__(self) -> str:
-        return self.sentence
-
-    def __repr__(self) -> str:
-        return self.sentence
-
-    def _repr_html_(self) -> str:
-        return html_text(self.sentence)
-
-
-@documented
-def improvement_on(
-    y_true: Outcomes,
-    y_prob: Probabilities = None,
-    recalibrator: Recalibrator | None = None,
-    *,
-    level: float = 0.95,
-    n_resamples: int = 499,
-    left: bool = False,
-    cluster: Clusters = None,
-    random_state: int = 0,
-    **rows: Unpack[FitOptions],
-) -> HeldOutGain:
-    """What a fitted map gains on held-out rows: those that it was not fitted to.
-
-    Use it to check a map on a test file, or on newer rows. The map is fixed, so the interval is
-    plain: the mean of paired differences plus or minus z standard errors. For the rows that a map
-    is fitted to, use `improvement`.
-
-    Parameters
-    ----------
-    recalibrator : Recalibrator
-        Fitted to other rows. It decides whether `y_prob` has raw scores.
-    level : float
-        Level of the interval.
-    n_resamples : int
-        Draws for the noise floors of LS-ECE, where `left` asks for it.
-    left : bool
-        Whether to measure LS-ECE before and after, with noise floors.
-
-    Returns
-    -------
-    HeldOutGain
-        It prints as a sentence.
-
-    Notes
-    -----
-    Assumes independent rows, or independent clusters, that neither the map nor the model was fitted
-    to. With a few dozen rows the interval is too narrow.
-
-    References
-    ----------
-    Diebold, Mariano, "Comparing predictive accuracy", Journal of Business & Economic Statistics 13,
-    1995 (the paired interval).
-
-    Examples
-    --------
-    >>> import calipers as cal
-    >>> y = ([1] * 7 + [0] * 3) * 40 + ([1] * 3 + [0] * 7) * 40
-    >>> p = [0.9] * 400 + [0.1] * 400
-    >>> recalibrator = cal.recalibrate(y[::2], p[::2], method="temperature")
-    >>> cal.improvement_on(y[1::2], p[1::2], recalibrator).verdict
-    'helps'
-    """
-    if not isinstance(recalibrator, Recalibrator):
-        raise TypeError(f"recalibrator must be a Recalibrator, got {type(recalibrator).__name__}")
-    held = recalibrator._map()
-    read_rows = recalibrator._rows(improvement_on, y_true, y_prob, rows)
-    choices = {"level": level, "n_resamples": n_resamples, "left": left, "random_state": random_state}
-    question = partial(_core.improvement_on, held)
-    return HeldOutGain._of(read_rows.ask(question, **choices, cluster=cluster_column(cluster)))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LossDecomposition(Result):
-    """The two parts of a proper score; it prints as a sentence.
-
-    Attributes
-    ----------
-    sentence : str
-        Both parts in words.
-    method : str
-        The method whose maps were fitted.
-    value : float
-        The mean loss of the predictions as they are.
-    calibration : float
-        What recalibration would gain: `value` less `refinement`. Not positive where none is seen.
-    refinement : float
-        The mean loss of the recalibrated predictions, out of fold.
-    interval : GainInterval
-        Where the calibration part is.
-    n : int
-        Rows.
-    n_clusters : int or None
-        Clusters of rows, where they were given.
-    """
-
-    sentence: str
-    method: str
-    value: float
-    calibration: float
-    refinement: float
-    interval: GainInterval
-    n: int
-    n_clusters: int | None
-
-    def __str__(self) -> str:
-        return self.sentence
-
-    def __repr__(self) -> str:
-        return self.sentence
-
-    def _repr_html_(self) -> str:
-        return html_text(self.sentence)
-
-
-@documented
-def decompose(
-    y_true: Outcomes,
-    y_prob: Probabilities = None,
-    *,
-    loss: Literal["log", "brier"] = "log",
-    method: str = "auto",
-    level: float = 0.95,
-    cluster: Clusters = None,
-    **options: Unpack[RecalibrateOptions],
-) -> LossDecomposition:
-    """A proper score taken apart: what recalibration would gain, and what it would not.
-
-    Use it to see whether a model needs recalibration or better features.
-
-        loss        = calibration + refinement
-        refinement  the mean loss of the recalibrated predictions, out of fold
-        calibration the loss less that, with the interval of `improvement`
-
-    `corp` takes the best rising map of the same rows in place of cross-fitting, so its
-    miscalibration is never negative, and above 0 for a calibrated model.
-
-    Parameters
-    ----------
-    loss : {"log", "brier"}
-        Log-loss, or the Brier score.
-    method : str
-        The family of maps; "auto" chooses one. A small family misses part of the miscalibration,
-        and counts it as refinement.
-    level : float
-        Level of the interval.
-
-    Returns
-    -------
-    LossDecomposition
-        It prints as a sentence.
-
-    References
-    ----------
-    Bröcker, "Reliability, sufficiency, and the decomposition of proper scores", QJRMS 135, 2009;
-    Berta, Holzmüller, Jordan, Bach, "Rethinking early stopping: refine, then calibrate", 2025.
-
-    Examples
-    --------
-    >>> import calipers as cal
-    >>> y = ([1] * 7 + [0] * 3) * 40 + ([1] * 3 + [0] * 7) * 40
-    >>> p = [0.9] * 400 + [0.1] * 400
-    >>> found = cal.decompose(y, p, method="platt")
-    >>> found.interval.lower > 0, abs(found.calibration + found.refinement - found.value) < 1e-12
-    (True, True)
-    """
-    recalibrator, rows = prepared(decompose, locals())
-    choices = {"loss": loss, "level": level, "cluster": cluster_column(cluster)}
-    return LossDecomposition._of(rows.ask(_core.decompose, **recalibrator._options(), **choices))

@@ -9,7 +9,7 @@ Shapes and types are checked here. Values are checked once, in the core.
 import json
 import math
 from collections.abc import Hashable, Sequence
-from typing import Any, Literal, NamedTuple, SupportsFloat, TypeAlias
+from typing import Any, Literal, NamedTuple, SupportsFloat, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,8 @@ NullDistribution: TypeAlias = Literal["auto"] | Literal["asymptotic"] | Literal[
 Dialect: TypeAlias = Literal["ansi"] | Literal["spark"]
 Between: TypeAlias = Literal["line"] | Literal["step"]
 PosLabel: TypeAlias = str | bool | int | float | None
+# The group of each row.
+GroupsOfRows: TypeAlias = ArrayLike | Sequence[str | int | float | None] | None
 
 
 class Columns(NamedTuple):
@@ -115,6 +117,13 @@ def label_column(values: ArrayLike, max_ndim: int = 1) -> tuple[Array | list[str
     return _in_place(array, array.dtype.newbyteorder("=")), _by_row(missing)
 
 
+class NumberedGroups(NamedTuple):
+    """Names of groups, and for each row the place of its own."""
+
+    names: list[str]
+    numbers: NDArray[np.uint32]
+
+
 def cluster_column(values: ArrayLike | Sequence[Hashable] | None) -> NDArray[np.uint32] | None:
     """Clusters as numbers, with an error for a row that has none."""
     if values is None:
@@ -139,6 +148,27 @@ def cluster_column(values: ArrayLike | Sequence[Hashable] | None) -> NDArray[np.
     except TypeError:
         names = {type(value).__name__ for value in array if not isinstance(value, Hashable)}
         raise _core.input_error("wrong_type", "clusters", " and ".join(sorted(names))) from None
+
+
+def group_column(values: GroupsOfRows) -> NumberedGroups | None:
+    """The names of groups, each once, and for each row the number of its own."""
+    if values is None:
+        return None
+    array, missing = _array(values, "groups", 1)
+    array = array.ravel()
+    nulls = _nulls_and_nan(array) if missing is None else _nulls_and_nan(array) | missing.ravel()
+    names: dict[str, int] = {}
+    numbers = [
+        names.setdefault("" if null else group_name(value), len(names))
+        for value, null in zip(array.tolist(), nulls.tolist(), strict=True)
+    ]
+    return NumberedGroups(list(names), np.array(numbers, dtype=np.uint32))
+
+
+def group_name(value: object) -> str:
+    """The name of a group, as the command has it: a whole number has no point."""
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+    return str(int(cast("float", value))) if is_whole else str(value)
 
 
 def _nulls_and_nan(array: Array) -> Mask:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +19,22 @@ from calipers._assess import Clusters
 from calipers._curve import points
 from calipers._documented import documented
 from calipers._errors import coded_error
-from calipers._inputs import Between, Columns, Dialect, Options, cluster_column, score_column
-from calipers._predictions import Outcomes, Predictions, Probabilities, Rows, check_keywords, read, split
-from calipers._result import Result, html_table, html_text, plain
-from calipers._row_options import MAP_DEFAULTS, ROW_DEFAULTS, FitOptions, RecalibrateOptions, Unpack
+from calipers._fitted import FitBound, GroupMap, ProbabilityIntervals, RecalibrationCurve
+from calipers._inputs import (
+    Between,
+    Columns,
+    Dialect,
+    GroupsOfRows,
+    NumberedGroups,
+    Options,
+    cluster_column,
+    group_column,
+    group_name,
+    score_column,
+)
+from calipers._predictions import Outcomes, Predictions, Probabilities, Rows, check_keywords, read
+from calipers._result import html_table, html_text, plain
+from calipers._row_options import MAP_DEFAULTS, ROW_DEFAULTS, FitOptions, Unpack
 
 if TYPE_CHECKING:
     from calipers._core import _FitFacts, _Remarks
@@ -32,69 +43,6 @@ R = TypeVar("R", bound="Recalibrator")
 
 # Maps with more parameters than this print the first of them.
 MOST_PARAMETERS_SHOWN = 12
-
-
-@dataclass(frozen=True)
-class FitBound(Result):
-    """How far a fit is from the optimum of its objective at most: numerical, not statistical.
-
-    Attributes
-    ----------
-    standard_errors : float
-        Distance of the parameters from the optimum, in their own standard errors.
-    nats : float
-        By how much the objective, a mean log-loss, is above its minimum.
-    """
-
-    standard_errors: float
-    nats: float
-
-
-@dataclass(frozen=True, eq=False)
-class RecalibrationCurve(Result):
-    """A recalibration map as a curve, with a band.
-
-    Attributes
-    ----------
-    probabilities : array
-        Where the map was evaluated.
-    values : array
-        The recalibrated probabilities there.
-    lower, upper : array or None
-        The band: pointwise intervals for the values that infinitely many rows would give. None for
-        a map that is a table, whose uncertainty is not normal.
-    level : float
-        Level of the band.
-    """
-
-    probabilities: NDArray[np.float64]
-    values: NDArray[np.float64]
-    lower: NDArray[np.float64] | None
-    upper: NDArray[np.float64] | None
-    level: float
-
-
-@dataclass(frozen=True, eq=False)
-class ProbabilityIntervals(Result):
-    """Recalibrated probabilities of outcome 1 with intervals.
-
-    ``lower, upper = intervals`` unpacks them.
-
-    Attributes
-    ----------
-    values : array
-        The probabilities, as `Recalibrator.predict_proba` has them.
-    lower, upper : array
-        The ends of the intervals.
-    """
-
-    values: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-
-    def __iter__(self) -> Iterator[NDArray[np.float64]]:
-        """``lower, upper = intervals``."""
-        return iter((self.lower, self.upper))
 
 
 @documented
@@ -174,18 +122,36 @@ class Recalibrator:
         y_prob: Probabilities = None,
         *,
         cluster: Clusters = None,
+        groups: GroupsOfRows = None,
         **rows: Unpack[FitOptions],
     ) -> R:
         """Fits the map to rows, in place of any former fit.
+
+        With `groups`, each group has a map of its own, drawn to the pooled one as far as the rows
+        say:
+
+            J = Σ ω log-loss(β_g) + (1/n) (ridge |θ - identity|² + Σ_gj (β_gj - θ_j)² / 2 τ_j²)
+
+        τ, how much maps differ among groups, is estimated from the rows by restricted maximum
+        likelihood. A group of few rows has nearly the pooled map θ, one of many rows its own, and
+        one that is not known gets θ. The method is "shift", "temperature", "platt" or "beta";
+        "auto" is "beta".
+
+        Parameters
+        ----------
+        groups : array-like of shape (n,), optional
+            The group of each row, as text or numbers; a missing value is a group, too.
 
         Returns
         -------
         Recalibrator
             Itself.
         """
-        return self._fit(self._rows(Recalibrator.fit, y_true, y_prob, rows), cluster)
+        return self._fit(self._rows(Recalibrator.fit, y_true, y_prob, rows), cluster, groups)
 
-    def predict_proba(self, y_prob: ArrayLike, *, sum_tolerance: float = 1e-3) -> NDArray[np.float64]:
+    def predict_proba(
+        self, y_prob: ArrayLike, *, groups: GroupsOfRows = None, sum_tolerance: float = 1e-3
+    ) -> NDArray[np.float64]:
         """Recalibrated probabilities of new rows, in the shape of those that are given.
 
         Parameters
@@ -193,6 +159,9 @@ class Recalibrator:
         y_prob : array-like of shape (n,), (n, 2) or (n, k)
             Probabilities of outcome 1 or of each class, or raw scores if the recalibrator has
             `from_logits`. A map of a binary outcome takes one or two columns.
+        groups : array-like of shape (n,), optional
+            The group of each row, for a recalibrator that was fitted by group; one that it does not
+            know gets the pooled map.
         sum_tolerance : float
             How far the sum of a row of class probabilities may be from 1.
 
@@ -202,19 +171,23 @@ class Recalibrator:
             Doubles. Equal rows get equal values, whatever stands beside them.
         """
         columns, options = self._scores(y_prob, sum_tolerance)
-        return self._map().apply(columns, options).reshape(columns.scores.shape)
+        return self._map().apply(columns, options, self._groups_of(groups)).reshape(columns.scores.shape)
 
-    def transform(self, y_prob: ArrayLike, *, sum_tolerance: float = 1e-3) -> NDArray[np.float64]:
+    def transform(
+        self, y_prob: ArrayLike, *, groups: GroupsOfRows = None, sum_tolerance: float = 1e-3
+    ) -> NDArray[np.float64]:
         """The same as `predict_proba`.
 
         Parameters
         ----------
         y_prob : array-like of shape (n,), (n, 2) or (n, k)
             Probabilities, or raw scores if the recalibrator has `from_logits`.
+        groups : array-like of shape (n,), optional
+            The group of each row, for a recalibrator that was fitted by group.
         sum_tolerance : float
             How far the sum of a row of class probabilities may be from 1.
         """
-        return self.predict_proba(y_prob, sum_tolerance=sum_tolerance)
+        return self.predict_proba(y_prob, groups=groups, sum_tolerance=sum_tolerance)
 
     def predict_interval(self, y_prob: ArrayLike, *, sum_tolerance: float = 1e-3) -> ProbabilityIntervals:
         """Recalibrated probabilities of outcome 1 with intervals, for the method "venn_abers".
@@ -232,7 +205,9 @@ class Recalibrator:
         """
         return ProbabilityIntervals._of(self._map().intervals(*self._scores(y_prob, sum_tolerance)))
 
-    def to_sql(self, column: str, *, dialect: Dialect = "ansi", from_logits: bool | None = None) -> str:
+    def to_sql(
+        self, column: str, *, by: str | None = None, dialect: Dialect = "ansi", from_logits: bool | None = None
+    ) -> str:
         """The map of a binary outcome as an SQL expression, null where the column is null.
 
         Its values differ from those of `predict_proba` by at most 1e-12. Splines and Venn-Abers
@@ -242,6 +217,9 @@ class Recalibrator:
         ----------
         column : str
             The column of probabilities of outcome 1, or of logits. It is quoted.
+        by : str, optional
+            The column of groups, for a recalibrator that was fitted by group; the one that its file
+            names unless given.
         dialect : {"ansi", "spark"}
             How names are quoted: ``"column"`` (DuckDB, PostgreSQL, SQLite, Snowflake, Trino) or
             ```column``` (Spark, Databricks, BigQuery, MySQL).
@@ -256,7 +234,7 @@ class Recalibrator:
         '(exp(5e-1 * ((6.3092'
         """
         scale = self.from_logits if from_logits is None else from_logits
-        return self._map().to_sql(column, {"dialect": dialect, "from_logits": scale})
+        return self._map().to_sql(column, {"dialect": dialect, "from_logits": scale, "by": by})
 
     def curve(self, at: ArrayLike | None = None, *, level: float = 0.95) -> RecalibrationCurve:
         """The map of a binary outcome as a curve, with a pointwise band by the delta method.
@@ -354,6 +332,35 @@ class Recalibrator:
         return self._facts()["standard_errors"]
 
     @property
+    def groups(self) -> dict[str, GroupMap] | None:
+        """The map of each group by its name; None unless it was fitted by group.
+
+        Those above are then what the groups have in common: the map of a group that is not known.
+        """
+        groups = self._map().groups()
+        return None if groups is None else {each["name"]: GroupMap._of(each) for each in groups}
+
+    @property
+    def spread(self) -> dict[str, float] | None:
+        """How much each parameter differs among groups: a standard deviation.
+
+        None unless it was fitted by group.
+        """
+        return self._map().spread()
+
+    def of_group(self: R, group: object) -> R:
+        """The recalibrator of one group alone, of one that was fitted by group.
+
+        Parameters
+        ----------
+        group : str or number
+            Its name. One that is not known has the pooled map.
+        """
+        found = type(self)(self.chosen, ridge=self.ridge, mixture=self.mixture, clip=self.clip)
+        found.from_logits, found._held = self.from_logits, self._map().of_group(group_name(group))
+        return found
+
+    @property
     def bound(self) -> FitBound | None:
         """How far the parameters are from the optimum at most; 0 for tables, which are exact.
 
@@ -437,8 +444,16 @@ class Recalibrator:
                 raise coded_error("invalid_setting", text)
         return found.without_question()
 
-    def _fit(self: R, rows: Rows, cluster: Clusters) -> R:
-        return self._fitted(*rows.ask(_core.Recalibration.fit, **self._options(), cluster=cluster_column(cluster)))
+    def _fit(self: R, rows: Rows, cluster: Clusters, groups: GroupsOfRows) -> R:
+        of_rows = {"cluster": cluster_column(cluster), "groups": group_column(groups)}
+        return self._fitted(*rows.ask(_core.Recalibration.fit, **self._options(), **of_rows))
+
+    def _groups_of(self, groups: GroupsOfRows) -> NumberedGroups | None:
+        """The groups of rows, which must be given where each has a map of its own, and else not."""
+        if (self._map().groups() is None) != (groups is None):
+            rule = "left out, since there is one map for all" if groups is not None else "given, as the map was fitted"
+            raise coded_error("invalid_setting", f"groups must be {rule}")
+        return group_column(groups)
 
     def _fitted(self: R, held: _core.Recalibration, remarks: _Remarks) -> R:
         self._held, self._remarks = held, remarks
@@ -476,6 +491,9 @@ class Recalibrator:
             others = len(lines) - MOST_PARAMETERS_SHOWN
             lines[MOST_PARAMETERS_SHOWN:] = [("...", f"{others:,} more in .parameters")]
         before, after = facts["log_loss_before"], facts["log_loss_after"]
+        own = self._map().groups()
+        if own is not None:
+            lines.append(("groups", f"{len(own):,}, each with a map of its own in .groups"))
         if before is not None and after is not None:
             lines.append(("log-loss", f"{before:.6g} before, {after:.6g} after (in sample)"))
         return lines
@@ -516,79 +534,3 @@ def write_whole(path: Path, text: str) -> None:
             part.close()
             os.unlink(part.name)
             raise
-
-
-def prepared(function: Any, given: Mapping[str, Any]) -> tuple[Recalibrator, Rows]:
-    """What a call of `function` fits, and the rows; `given` is ``locals()`` where it begins."""
-    of_rows, of_map = split(function, given["options"])
-    rows = read(function, given["y_true"], given["y_prob"], of_rows).without_question()
-    return Recalibrator(given["method"], **of_map, from_logits=bool(rows.options["from_logits"])), rows
-
-
-@documented
-def recalibrate(
-    y_true: Outcomes,
-    y_prob: Probabilities = None,
-    *,
-    method: str = "auto",
-    cluster: Clusters = None,
-    **options: Unpack[RecalibrateOptions],
-) -> Recalibrator:
-    """A `Recalibrator` that is fitted to these rows.
-
-    Use it for a map in one line. `improvement` says whether it helps, and returns the same map.
-
-    Returns
-    -------
-    Recalibrator
-        Fitted.
-
-    References
-    ----------
-    Those of `Recalibrator`.
-
-    Examples
-    --------
-    >>> import calipers as cal
-    >>> y, p = [1, 1, 0, 1, 0, 0], [0.75, 0.75, 0.75, 0.25, 0.25, 0.25]
-    >>> cal.recalibrate(y, p, method="temperature").parameters
-    {'slope': 0.6309297535714...}
-    """
-    recalibrator, read_rows = prepared(recalibrate, locals())
-    return recalibrator._fit(read_rows, cluster)
-
-
-class RecalibrationMethod(NamedTuple):
-    """A family of recalibration maps.
-
-    Attributes
-    ----------
-    name : str
-        What `method` takes.
-    parameters : tuple of str
-        The names of its parameters for a binary outcome.
-    is_table : bool
-        Whether it is a table of values rather than a formula.
-    """
-
-    name: str
-    parameters: tuple[str, ...]
-    is_table: bool
-
-
-@documented
-def recalibration_methods() -> list[RecalibrationMethod]:
-    """Every family of maps that `method` of `Recalibrator` takes, besides "auto".
-
-    Returns
-    -------
-    list of RecalibrationMethod
-        Named tuples ``(name, parameters, is_table)``, the simplest first.
-
-    Examples
-    --------
-    >>> import calipers as cal
-    >>> [each.name for each in cal.recalibration_methods()][:3]
-    ['identity', 'shift', 'temperature']
-    """
-    return [RecalibrationMethod(name, tuple(own), table) for name, own, table in _core.recalibration_methods()]

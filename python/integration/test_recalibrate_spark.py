@@ -48,3 +48,28 @@ def test_groups_have_maps_of_their_own(session: SparkSession) -> None:
     assert {row.p_recalibrated for row in rows} == {None}
     with pytest.raises(ValueError, match="by must be given for a dict of recalibrators"):
         spark.recalibrated(df, maps, prob="p")
+
+
+def test_partially_pooled_maps_are_one_expression(session: SparkSession) -> None:
+    df = session.createDataFrame(list(zip(*FRAME.values(), strict=True)), list(FRAME))
+    found = cal.recalibrate(FRAME["y"], FRAME["p"], method="platt", groups=FRAME["g"])
+    given = spark.recalibrated(df, found, prob="p", by="g").select("p", "g", "p_recalibrated").collect()
+    own = found.predict_proba([row.p for row in given], groups=[row.g for row in given])
+    np.testing.assert_allclose([row.p_recalibrated for row in given], own, atol=1e-12)
+    with pytest.raises(ValueError, match="by must be the one column of groups"):
+        spark.recalibrated(df, found, prob="p", by=["g", "y"])
+
+
+def test_folds_of_sketches_tell_whether_a_map_helps(session: SparkSession) -> None:
+    df = session.createDataFrame(list(zip(*FRAME.values(), strict=True)), list(FRAME))
+    df = df.selectExpr("*", "pmod(xxhash64(p), 5) AS fold")
+    sketches = spark.sketch(df, prob="p", label="y", by=["g", "fold"])
+    found = sketches.improvements("fold", "platt")
+    assert sorted(found) == ["g0", "g1", "g2"]
+    assert {each.n_folds for each in found.values()} == {5}
+    together = spark.sketch(df, prob="p", label="y", by="fold").improvements("fold", "platt")
+    assert together[None].n == 4000
+    exact = cal.improvement(FRAME["y"], FRAME["p"], method="platt", n_resamples=0)
+    assert together[None].interval.lower == pytest.approx(exact.interval.lower, abs=1e-5)
+    with pytest.raises(ValueError, match="fold must be one of the columns that make the groups"):
+        sketches.improvements("day")

@@ -71,6 +71,42 @@ def test_python_reproduces_the_check_values(name):
         assert found == pytest.approx(wanted, rel=0, abs=1e-12)
 
 
+GROUPED = [name for name, map_ in MAPS.items() if "groups" in map_]
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_python_reproduces_the_check_values_of_groups(name):
+    map_ = MAPS[name]
+    assert map_["format"] == 2
+    for group, outputs in zip(map_["groups"], map_["check"]["by_group"], strict=True):
+        for given, wanted in zip(map_["check"]["input"], outputs, strict=True):
+            assert PYTHON["grouped"](map_, given, group["name"]) == pytest.approx(wanted, rel=0, abs=1e-12)
+    for given, wanted in expected(map_):
+        assert PYTHON["grouped"](map_, given, "a group that is not listed") == pytest.approx(wanted, rel=0, abs=1e-12)
+
+
+def test_there_are_maps_by_group():
+    assert len(GROUPED) == 4
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_javascript_reproduces_the_check_values_of_groups():
+    program = (
+        "\n".join(blocks("javascript"))
+        + f"""
+    const maps = {json.dumps({name: MAPS[name] for name in GROUPED})}, found = {{}};
+    for (const name in maps)
+      found[name] = maps[name].groups.map(each =>
+        maps[name].check.input.map(given => grouped(maps[name], given, each.name)));
+    console.log(JSON.stringify(found));
+    """
+    )
+    done = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True)
+    for name, outputs in json.loads(done.stdout).items():
+        for found, wanted in zip(outputs, MAPS[name]["check"]["by_group"], strict=True):
+            assert found == pytest.approx(wanted, rel=0, abs=1e-12), name
+
+
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_javascript_reproduces_the_check_values():
     names = {"formula": "formula", "table": "table"}

@@ -579,3 +579,135 @@ def test_a_sketch_gives_the_map_of_its_rows(method: str) -> None:
     if method != "isotonic":
         assert list(found.parameters) == list(whole.parameters)
         np.testing.assert_allclose(list(found.parameters.values()), list(whole.parameters.values()), atol=1e-6)
+
+
+def grouped_rows() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of three groups, of which two differ and one is small."""
+    random = np.random.default_rng(5)
+    groups = np.repeat(["north", "south", "west"], [600, 600, 15])
+    h = 1.5 * random.standard_normal(groups.size)
+    shift = np.select([groups == "north", groups == "south"], [0.8, -0.8], 0.0)
+    y = random.random(groups.size) < 1 / (1 + np.exp(-(h + shift)))
+    return y.astype(int), 1 / (1 + np.exp(-h)), groups
+
+
+def test_each_group_has_a_map_drawn_to_the_pooled_one() -> None:
+    y, p, groups = grouped_rows()
+    recalibrator = cal.Recalibrator("platt").fit(y, p, groups=groups)
+    assert recalibrator.groups is not None
+    assert recalibrator.spread is not None
+    assert list(recalibrator.groups) == ["north", "south", "west"]
+    north, south, west = recalibrator.groups.values()
+    assert north.parameters["intercept"] > 0.5 > -0.5 > south.parameters["intercept"]
+    assert north.own_share > west.own_share
+    assert (north.n, south.n, west.n) == (600, 600, 15)
+    assert recalibrator.spread["intercept"] > 0.3
+    after = recalibrator.predict_proba([0.5, 0.5, 0.5, 0.5], groups=["north", "south", "east", None])
+    assert after[0] > 0.6 > 0.4 > after[1]
+    assert after[2] == after[3] == recalibrator.of_group("east").predict_proba([0.5])[0]
+    two = recalibrator.predict_proba([[0.5, 0.5]], groups=["north"])
+    assert two[0, 1] == after[0]
+    curve = recalibrator.of_group("north").curve([0.5])
+    assert curve.values[0] == after[0]
+    assert "3, each with a map of its own in .groups" in repr(recalibrator)
+
+
+def test_maps_by_group_are_one_file_and_one_expression() -> None:
+    y, p, groups = grouped_rows()
+    recalibrator = cal.recalibrate(y, p, method="beta", groups=groups)
+    same = cal.Recalibrator.from_json(recalibrator.to_json())
+    assert same == recalibrator == pickle.loads(pickle.dumps(recalibrator))
+    assert json.loads(recalibrator.to_json())["format"] == 2
+    assert (same.predict_proba(p, groups=groups) == recalibrator.predict_proba(p, groups=groups)).all()
+    assert "WHEN 'north' THEN" in recalibrator.to_sql("p", by="region")
+    with pytest.raises(cal.CalipersError, match="the name of the column of groups"):
+        recalibrator.to_sql("p")
+    # Numbers are named as they are written.
+    numbered = cal.Recalibrator("shift").fit(y, p, groups=np.where(groups == "west", 2.0, 10.0))
+    assert list(numbered.groups or {}) == ["10", "2"]
+    assert numbered.predict_proba([0.5], groups=[2]) == numbered.of_group(2).predict_proba([0.5])
+
+
+def test_groups_are_given_where_there_are_maps_of_groups_and_else_not() -> None:
+    y, p, groups = grouped_rows()
+    by_group = cal.Recalibrator("platt").fit(y, p, groups=groups)
+    with pytest.raises(cal.CalipersError, match="groups must be given"):
+        by_group.predict_proba(p)
+    with pytest.raises(cal.CalipersError, match="groups must be left out"):
+        cal.Recalibrator("platt").fit(y, p).predict_proba(p, groups=groups)
+    with pytest.raises(cal.CalipersError, match="groups must have one value for each row"):
+        by_group.predict_proba(p, groups=groups[1:])
+    with pytest.raises(cal.CalipersError, match="for maps by group"):
+        cal.Recalibrator("isotonic").fit(y, p, groups=groups)
+    with pytest.raises(cal.CalipersError, match="maps by group; of_group has the one of a group"):
+        by_group.curve()
+
+
+def test_improvement_compares_ways_to_use_groups() -> None:
+    y, p, groups = grouped_rows()
+    found = cal.improvement(y, p, groups=groups)
+    assert found.method == "beta"
+    assert found.verdict == "helps"
+    assert found.floor is None
+    assert found.pooling is not None
+    assert [way.pooling for way in found.pooling] == ["unchanged", "one map", "partially pooled", "one map a group"]
+    one = found.pooling[1]
+    assert one.difference > 3 * one.standard_error
+    assert "One map for all rows is worse by " in found.sentence
+    new = cal.improvement_on(y, p, found.recalibrator, groups=groups)
+    assert new.verdict == "helps"
+    left_out = cal.improvement(np.append(y, 1), np.append(p, np.nan), groups=[*groups, "east"], invalid="count")
+    assert left_out.gain == found.gain
+
+
+def test_clusters_of_rows_of_classes() -> None:
+    random = np.random.default_rng(1)
+    z = random.standard_normal((200, 3)) * 2
+    y = [random.choice(3, p=np.exp(row / 2) / np.exp(row / 2).sum()) for row in z]
+    rows, clusters = np.repeat(np.arange(200), 3), np.repeat(np.arange(200), 3)
+    of_rows = cal.improvement(np.array(y)[rows], z[rows], method="temperature", from_logits=True)
+    found = cal.improvement(np.array(y)[rows], z[rows], method="temperature", from_logits=True, cluster=clusters)
+    assert found.n_clusters == 200
+    assert found.floor is None
+    width = found.interval.upper - found.interval.lower
+    assert width > 1.4 * (of_rows.interval.upper - of_rows.interval.lower)
+    fitted = cal.recalibrate(np.array(y)[rows], z[rows], method="temperature", from_logits=True, cluster=clusters)
+    assert fitted.standard_errors == {"slope": None}
+    new = cal.improvement_on(np.array(y)[rows], z[rows], fitted, cluster=clusters)
+    assert new.n_clusters == 200
+
+
+def test_sketches_are_folds() -> None:
+    y, p, _ = grouped_rows()
+    folds = [cal.Sketch().update(y[fold::5], p[fold::5] ** 2) for fold in range(5)]
+    found = cal.improvement_from_sketches(folds, method="platt")
+    assert found.verdict == "helps"
+    assert found.bound is not None
+    assert found.bound < 1e-6
+    exact = cal.improvement(y, p**2, method="platt")
+    assert found.interval.lower == pytest.approx(exact.interval.lower, abs=1e-4)
+    assert found.recalibrator.predict_proba([0.3]) == pytest.approx(exact.recalibrator.predict_proba([0.3]), abs=1e-6)
+    with pytest.raises(cal.CalipersError, match="at least 2, one for each fold"):
+        cal.improvement_from_sketches(folds[:1])
+
+
+def test_a_temperature_sketch_is_merged_and_pickled() -> None:
+    random = np.random.default_rng(2)
+    z = 3 * random.standard_normal((300, 4))
+    y = [random.choice(4, p=np.exp(row / 2) / np.exp(row / 2).sum()) for row in z]
+    parts = [cal.TemperatureSketch(4).update(y[part::3], z[part::3], from_logits=True) for part in range(3)]
+    merged = parts[0].copy().merge(pickle.loads(pickle.dumps(parts[1]))).merge(parts[2])
+    whole = cal.TemperatureSketch(4).update(y, z, from_logits=True)
+    assert merged == whole
+    assert cal.TemperatureSketch.from_bytes(whole.to_bytes()) == whole
+    assert (whole.n, whole.n_classes, whole.left_out) == (300, 4, {})
+    fitted = whole.fit(from_logits=True)
+    exact = cal.recalibrate(y, z, method="temperature", from_logits=True)
+    assert fitted.parameters["slope"] == pytest.approx(exact.parameters["slope"], rel=1e-6)
+    assert fitted.predict_proba(z) == pytest.approx(exact.predict_proba(z), abs=1e-6)
+    before = whole.to_bytes()
+    with pytest.raises(cal.CalipersError, match="row 301"):
+        whole.update([0, 1], [[0.0, 0, 0, 0], [np.nan, 0, 0, 0]], from_logits=True)
+    assert whole.to_bytes() == before
+    with pytest.raises(TypeError, match="must be a TemperatureSketch"):
+        whole.merge(cal.Sketch())  # type: ignore[arg-type]

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
     // proof: clap has matched a verb
     let matches = matches.subcommand().map_or(&matches, |(_, of_verb)| of_verb);
     let screen = Screen::of_output(color);
+    let keeps_rows = matches!(&verb, Verb::Recalibrate(arguments) if arguments.writes_rows());
     let output = match verb {
         Verb::Check(arguments) => check::run(&arguments, &screen),
         Verb::Measure(arguments) => measure::run(&arguments, &screen).map(Printed::from),
@@ -62,7 +63,7 @@ fn main() -> ExitCode {
     };
     let Printed { text, warning, status } = match output {
         Ok(printed) => printed,
-        Err(error) => return fail(&explained(&error)),
+        Err(error) => return fail(&explained(&error, if keeps_rows { LEAVE_EMPTY } else { LEAVE_OUT })),
     };
     let printed = print(&text);
     if let Some(warning) = &warning {
@@ -99,8 +100,11 @@ impl From<String> for Printed {
 /// What to do about a value that is missing or no number.
 const LEAVE_OUT: &str = "; correct it, or pass --invalid count to leave such rows out";
 
-/// The error, and the option that helps.
-fn explained(error: &anyhow::Error) -> String {
+/// The same where rows are written again.
+const LEAVE_EMPTY: &str = "; correct it, or pass --invalid count to leave the value of such rows empty";
+
+/// The error, and the option that helps; `invalid` is what to do about a value that is none.
+fn explained(error: &anyhow::Error, invalid: &'static str) -> String {
     let of_core = error.downcast_ref().or_else(|| error.downcast_ref::<AtPlace>().map(|located| &located.error));
     let hint = match of_core {
         Some(Error::RowSum { .. }) => {
@@ -114,12 +118,12 @@ fn explained(error: &anyhow::Error) -> String {
         Some(Error::LooksLikeLogits { .. }) => "; pass --from-logits",
         // A missing cluster cannot be counted.
         Some(Error::Missing { what: "cluster", .. }) => "",
-        Some(Error::Missing { .. }) => LEAVE_OUT,
+        Some(Error::Missing { .. }) => invalid,
         Some(
             Error::InvalidProbability { value, .. }
             | Error::InvalidLogit { value, .. }
             | Error::InvalidWeight { value, .. },
-        ) if !value.is_finite() => LEAVE_OUT,
+        ) if !value.is_finite() => invalid,
         _ => "",
     };
     format!("{error:#}{hint}")

@@ -13,6 +13,7 @@ mod calibration_tests;
 mod columns;
 mod dlpack;
 mod failure;
+mod groups;
 mod improvement;
 mod inference;
 mod measures;
@@ -24,6 +25,7 @@ mod results;
 mod simulation;
 mod sketch;
 mod sketch_runs;
+mod temperature_sketch;
 mod views;
 
 use pyo3::prelude::*;
@@ -40,7 +42,7 @@ mod _core {
         calibration_tests::{calibration_test, cox_test},
         dlpack::dlpack,
         failure::{CalipersError, input_error, no_cluster},
-        improvement::{decompose, improvement, improvement_on},
+        improvement::{decompose, improvement, improvement_from_sketches, improvement_on},
         inference::{assess, compare},
         measures::measures,
         pool::{set_threads, set_threads_here},
@@ -49,6 +51,7 @@ mod _core {
         simulation::{families, simulate_coverage, simulate_measures, simulate_rejections},
         sketch::Sketch,
         sketch_runs::{merge_runs, pack, update_runs},
+        temperature_sketch::TemperatureSketch,
         views::{
             calibration_bins, calibration_indices, canonical_kde_ece, corp, corp_curve, cox_calibration,
             cumulative_curve, estimate, ls_curve, ls_ece_sampled, spline_curve, sweep, top_label_calibration_error,

@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 
 use calipers::recalibrate::{
-    Band, BinaryMap, Choose, ClassFormula, Fit, FitRecord, Improvement, Label, Map, MapFile, Method, SqlInput,
+    Band, BinaryMap, Choose, ClassFormula, ClassSample, Fit, FitRecord, GroupFit, GroupMaps, Improvement, Label, Map,
+    MapFile, Method, SqlInput,
 };
-use calipers::{BinaryView, Error, Predictions, Rows, Sample, Scale};
+use calipers::{BinaryView, Error, Sample};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::columns::Columns;
 use crate::failure::Failure;
+use crate::groups::{self, NumberedGroups};
 use crate::inference::{Clusters, of_rows};
 use crate::options::Options;
 use crate::pool::{self, Length};
@@ -43,6 +45,11 @@ impl Recalibration {
     pub(crate) fn of_fit<M: Clone + Into<Map>>(fit: &Fit<M>, names: Option<Vec<String>>) -> Self {
         let labels = names.unwrap_or_default().into_iter().map(Label::Text).collect();
         Recalibration(MapFile::new(fit.map.clone()).labels(labels).fit(fit))
+    }
+
+    /// Maps by group.
+    pub(crate) fn of_groups(fit: &Fit<GroupMaps>, groups: &[GroupFit]) -> Self {
+        Recalibration(MapFile::new(fit.map.clone()).fit(FitRecord::from(fit).groups(groups)))
     }
 
     /// With what the map gains on new rows.
@@ -99,6 +106,12 @@ impl Recalibration {
         options: Options<'py>,
     ) -> Result<(Self, Bound<'py, PyDict>), Failure> {
         let (recalibrate, is_auto) = (options.recalibrate()?, options.is_auto()?);
+        if let Some(groups) = NumberedGroups::read(&options)? {
+            let recalibrate = if is_auto { recalibrate.method(Method::Beta) } else { recalibrate };
+            let found = groups.ask(py, &columns, &options, |sample, groups| recalibrate.fit_groups(sample, groups))?;
+            let remarks = Remarks::of(&found.fit).into_dict(py)?;
+            return Ok((Recalibration::of_groups(&found.fit, &found.groups), remarks));
+        }
         // Whether there is anything to fix is not asked here.
         let choose = Choose::new().recalibrate(recalibrate.clone()).n_resamples(0);
         let fit = of_predictions(
@@ -109,10 +122,10 @@ impl Recalibration {
             |sample| {
                 Ok(Of::Binary(if is_auto { choose.run(sample)?.improvement.fit } else { recalibrate.fit(sample)? }))
             },
-            |predictions| {
+            |rows| {
                 Ok(Of::Classes(match is_auto {
-                    true => choose.run_classes(predictions)?.improvement.fit,
-                    false => recalibrate.fit_classes(predictions)?,
+                    true => choose.run_classes(rows)?.improvement.fit,
+                    false => recalibrate.fit_classes(rows)?,
                 }))
             },
         )?;
@@ -144,6 +157,34 @@ impl Recalibration {
     /// How many classes it is for; 2 for a binary outcome.
     fn n_classes(&self) -> usize {
         self.map().n_classes()
+    }
+
+    /// What is known of each group, where each has a map of its own.
+    fn groups<'py>(&self, py: Python<'py>) -> PyResult<Option<Vec<Bound<'py, PyDict>>>> {
+        groups::listed(py, &self.0)
+    }
+
+    /// How much each parameter differs among groups.
+    fn spread<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Map::Groups(maps) = self.map() else { return Ok(None) };
+        let spread = PyDict::new(py);
+        for (name, value) in maps.method().parameter_names().iter().zip(&maps.spread) {
+            spread.set_item(name, value)?;
+        }
+        Ok(Some(spread))
+    }
+
+    /// The map of one group alone.
+    fn of_group(&self, group: &str) -> Result<Self, Failure> {
+        match self.map() {
+            Map::Groups(maps) => Ok(Recalibration(MapFile::new(maps.of(group).clone()))),
+            _ => Err(Error::InvalidSetting {
+                name: "recalibrator",
+                rule: "fitted by group".to_owned(),
+                value: "one map for all".to_owned(),
+            }
+            .into()),
+        }
     }
 
     /// The names of the classes, where they have any.
@@ -235,7 +276,7 @@ impl Recalibration {
         let found = pool::run(py, length, || {
             let predictions = input.check()?;
             let found: Option<Vec<Band>> = match self.map() {
-                Map::Binary(map) => logits(map, &predictions.binary()?).into_iter().map(|h| map.interval(h)).collect(),
+                Map::Binary(map) => map.logits(&predictions.binary()?).into_iter().map(|h| map.interval(h)).collect(),
                 _ => None,
             };
             found.ok_or_else(|| Error::InvalidSetting {
@@ -256,6 +297,11 @@ impl Recalibration {
         let input = if options.read("from_logits")? { SqlInput::Logit } else { SqlInput::Probability };
         match self.map() {
             Map::Binary(map) => Ok(map.to_sql(column, input, options.read("dialect")?)?),
+            Map::Groups(maps) => {
+                let by: Option<String> = options.given("by")?;
+                let maps = by.map_or(maps.clone(), |by| maps.clone().by(by));
+                Ok(maps.to_sql(column, input, options.read("dialect")?)?)
+            }
             other => Err(Error::InvalidSetting {
                 name: "map",
                 rule: "of a binary outcome for SQL".to_owned(),
@@ -266,19 +312,23 @@ impl Recalibration {
     }
 
     /// Recalibrated probabilities, row after row, as many for each row as it has scores.
+    #[pyo3(signature = (columns, options, groups = None))]
     fn apply<'py>(
         &self,
         py: Python<'py>,
         columns: Columns<'py>,
         options: Options<'py>,
+        groups: Option<NumberedGroups<'py>>,
     ) -> Result<Bound<'py, PyArray1<f64>>, Failure> {
         let input = columns.input(&options)?;
         let n_columns = columns.n_classes();
+        let groups = groups.map(|groups| groups.all()).transpose()?;
         let length = Length::of(&options, input.n_scores())?;
         let found = pool::run(py, length, || {
             let predictions = input.check()?;
             match self.map() {
                 Map::Binary(map) => Ok(both(map, &predictions.binary()?, n_columns)),
+                Map::Groups(maps) => groups::applied(maps, &predictions.binary()?, groups.as_ref(), n_columns),
                 Map::Classes(map) if map.n_classes == n_columns => Ok(map.apply_all(&predictions)),
                 other => {
                     let rule = format!("those of the {} classes that the map is for", other.n_classes());
@@ -293,10 +343,14 @@ impl Recalibration {
     /// The map at probabilities, and its band where it has one.
     fn curve<'py>(&self, py: Python<'py>, at: PyReadonlyArray1<'py, f64>, level: f64) -> Answer<'py> {
         let Map::Binary(map) = self.map() else {
+            let value = match self.map() {
+                Map::Groups(_) => "maps by group; of_group has the one of a group".to_owned(),
+                other => format!("one of {} classes", other.n_classes()),
+            };
             return Err(Error::InvalidSetting {
                 name: "curve",
                 rule: "of a map of a binary outcome".to_owned(),
-                value: format!("one of {} classes", self.n_classes()),
+                value,
             }
             .into());
         };
@@ -354,7 +408,7 @@ pub(crate) fn of_predictions<'py, B: Send, C: Send>(
     options: &Options<'py>,
     is_of_classes: bool,
     binary: impl FnOnce(Sample<'_>) -> Result<Of<B, C>, Error> + Send,
-    classes: impl FnOnce(&Predictions<'_>) -> Result<Of<B, C>, Error> + Send,
+    classes: impl FnOnce(ClassSample<'_>) -> Result<Of<B, C>, Error> + Send,
 ) -> Result<Of<B, C>, Failure> {
     let clusters = Clusters::new(options)?;
     let clusters = clusters.numbers()?;
@@ -365,14 +419,8 @@ pub(crate) fn of_predictions<'py, B: Send, C: Send>(
         let predictions = input.check()?;
         let clusters = clusters.map(|clusters| of_rows("clusters", &predictions, clusters)).transpose()?;
         if predictions.n_classes() >= least {
-            return match clusters {
-                None => classes(&predictions),
-                Some(_) => Err(Error::InvalidSetting {
-                    name: "cluster",
-                    rule: "left out for more than two classes".to_owned(),
-                    value: format!("{} classes", predictions.n_classes()),
-                }),
-            };
+            let rows = ClassSample::new(&predictions);
+            return classes(clusters.as_ref().map_or(rows, |clusters| rows.clusters(clusters)));
         }
         let view = predictions.binary()?;
         let sample = Sample::from(&view);
@@ -389,17 +437,7 @@ fn both(map: &BinaryMap, view: &BinaryView<'_>, n_columns: usize) -> Vec<f64> {
         let (positive, negative) = map.both(logit);
         [negative, positive]
     };
-    logits(map, view).into_iter().flat_map(of_row).collect()
-}
-
-/// The logits that a map sees.
-fn logits(map: &BinaryMap, view: &BinaryView<'_>) -> Vec<f64> {
-    let mut rows = Rows::default();
-    view.read(0..view.len(), &mut rows);
-    match view.scale() {
-        Scale::Probability => rows.scores.iter().map(|p| map.logit_of(*p)).collect(),
-        _ => rows.scores,
-    }
+    map.logits(view).into_iter().flat_map(of_row).collect()
 }
 
 fn setting(name: &'static str, rule: &str, value: f64) -> Failure {

@@ -33,11 +33,12 @@ def recalibrated(
     recalibrator : calipers.Recalibrator, or dict of them
         Fitted to a binary outcome. Whether it has `from_logits` decides what the column has. A dict
         has one for each group, as `Sketches.recalibrators` gives them; rows of other groups get
-        null.
+        null. One that was fitted by group has a map for each group and the pooled one for others.
     prob : str
         The column of probabilities of outcome 1, or of logits.
     by : str or sequence of str
-        The columns of the keys of a dict.
+        The columns of the keys of a dict; or the column of groups of a recalibrator that was fitted
+        by group, if its file does not name it.
     into : str, optional
         The new column; the name of the old one with ``_recalibrated`` unless given.
 
@@ -48,19 +49,22 @@ def recalibrated(
     """
     check_dataframe(df)
     names = [by] if isinstance(by, str) else list(by)
-    if isinstance(recalibrator, Mapping) != bool(names):
-        raise ValueError("by must be given for a dict of recalibrators, and for nothing else")
+    has_groups = isinstance(recalibrator, Recalibrator) and recalibrator.groups is not None
+    if has_groups and len(names) > 1:
+        raise ValueError(f"by must be the one column of groups of the recalibrator, got {len(names)} columns")
+    if not has_groups and isinstance(recalibrator, Mapping) != bool(names):
+        raise ValueError("by must be given for a dict of recalibrators or one by group, and for nothing else")
     if isinstance(recalibrator, Mapping):
         column = F.lit(None).cast("double")
         for key, each in recalibrator.items():
             column = F.when(_is_of(names, key), _mapped(each, prob)).otherwise(column)
     else:
-        column = _mapped(recalibrator, prob)
+        column = _mapped(recalibrator, prob, next(iter(names), None))
     return df.withColumn(f"{prob}_recalibrated" if into is None else into, column)
 
 
-def _mapped(recalibrator: Recalibrator, prob: str) -> Column:
-    return F.expr(recalibrator.to_sql(prob, dialect="spark"))
+def _mapped(recalibrator: Recalibrator, prob: str, by: str | None = None) -> Column:
+    return F.expr(recalibrator.to_sql(prob, by=by, dialect="spark"))
 
 
 def _is_of(names: list[str], key: Any) -> Column:

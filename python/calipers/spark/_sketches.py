@@ -16,6 +16,7 @@ from calipers._measures import LISTED, measures
 from calipers._parquet import FOLDERS, START
 from calipers._recalibrator import Recalibrator
 from calipers._sketch import Sketch
+from calipers._sketch_improvement import SketchImprovement, improvement_from_sketches
 from calipers.spark._collect import collected, created, shown
 from calipers.spark._columns import RESERVED, SKETCH, check_dataframe, column, input_error, key_field
 from calipers.spark._errors import clearly
@@ -117,6 +118,44 @@ class Sketches:
             Those of `calipers.Sketch.recalibrate`: ``ridge``, ``mixture`` and so on.
         """
         return {key: sketch.recalibrate(method, **options) for key, sketch in self.collect().items()}
+
+    def improvements(
+        self, fold: str, method: str = "beta", *, level: float = 0.95, **options: Any
+    ) -> dict[Any, SketchImprovement]:
+        """Whether recalibration helps in each group, where one of the columns of `by` is a fold.
+
+        Make the fold a hash of a key of the rows, ``F.pmod(F.xxhash64("id"), F.lit(5))``, and
+        sketch by it and by the groups. Each fold is then held out in turn.
+
+        Parameters
+        ----------
+        fold : str
+            The column of folds, one of `by`.
+        method : str
+            A family of maps of a binary outcome.
+        level : float
+            Level of the intervals.
+        **options
+            Those of `calipers.improvement_from_sketches`: ``ridge``, ``mixture`` and so on.
+
+        Returns
+        -------
+        dict of calipers.SketchImprovement
+            By the key of the group: a value, a tuple, or None where `by` has the fold alone.
+        """
+        if fold not in self.by:
+            raise ValueError(f"fold must be one of the columns that make the groups, {self.by}, got {fold!r}")
+        place = self.by.index(fold)
+        folds: dict[Any, list[Sketch]] = {}
+        for key, sketch in self.collect().items():
+            values = key if len(self.by) > 1 else (key,)
+            others = values[:place] + values[place + 1 :]
+            group = None if not others else others[0] if len(others) == 1 else others
+            folds.setdefault(group, []).append(sketch)
+        return {
+            group: improvement_from_sketches(sketches, method=method, level=level, **options)
+            for group, sketches in folds.items()
+        }
 
     def where(self, condition: Column | str) -> Sketches:
         """The groups whose keys satisfy a condition, as of `DataFrame.where`."""

@@ -122,7 +122,7 @@ pub(crate) fn first_given<A: Args>(matches: &ArgMatches) -> Option<String> {
 }
 
 /// Where predictions are, and how they are read.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
     /// Files of predictions: .csv .tsv .jsonl .ndjson (also with .gz or .zst), .parquet .arrow

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
+use calipers::recalibrate::Groups;
 use calipers::{BinaryView, Error, Form, Input, Invalid, Multiclass, Predictions, Ties};
 
 use super::columns::{Chosen, Scores};
@@ -271,6 +272,13 @@ impl Batch {
     pub(crate) fn cluster_numbers(&self, predictions: &Predictions<'_>) -> Result<Option<Vec<u32>>> {
         let numbers = self.clusters.as_ref().map(|column| groups::numbered(column, &kept_rows(predictions)));
         numbers.transpose().map_err(|error| self.located(error))
+    }
+
+    /// The groups of the rows that the predictions kept; `None` if there are none.
+    pub(crate) fn groups(&self, predictions: &Predictions<'_>) -> Result<Option<Groups>, Error> {
+        let Some(column) = &self.groups else { return Ok(None) };
+        let (names, numbers) = groups::keys_and_numbers(column, &kept_rows(predictions));
+        Groups::numbered(&names, &numbers).map(Some)
     }
 
     /// The input of one model, borrowed.

@@ -17,7 +17,7 @@ pub(crate) fn rows_of_groups(column: &Column, rows: impl IntoIterator<Item = usi
 }
 
 /// What tells the group of a row.
-fn key(column: &Column, row: usize) -> String {
+pub(crate) fn key(column: &Column, row: usize) -> String {
     if column.is_missing(row) { String::new() } else { column.values.display(row) }
 }
 

@@ -76,15 +76,17 @@ pub(crate) struct WholeFiles {
     pub(crate) verb: &'static str,
     /// What needs the rows.
     pub(crate) needs: &'static str,
+    /// Whether its result is by group if there are groups.
+    pub(crate) by_group: bool,
 }
 
 impl WholeFiles {
-    /// A reader that keeps all rows, without groups and classes.
+    /// A reader that keeps all rows, without classes.
     pub(crate) fn reader<'a>(&self, args: &'a InputArgs, cluster: Option<&'a str>) -> Result<Reader<'a>> {
         if args.rules.multiclass.asked == Multiclass::Classwise {
             bail!("{} does not accept --multiclass classwise; choose a class, as --multiclass 3", self.verb);
         }
-        if args.by.is_some() {
+        if args.by.is_some() && !self.by_group {
             bail!("{} does not accept --by; pass a file for each group", self.verb);
         }
         Ok(Reader { args, cluster, sketch: None })

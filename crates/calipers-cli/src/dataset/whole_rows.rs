@@ -18,6 +18,7 @@ use super::batch;
 use super::columns::{self, Scores};
 use super::files::InputFile;
 use super::formats::{self, AtPlace, Column, Dialect, Part, Role, Table, Values};
+use super::{groups, names};
 use crate::args::{InputArgs, InputRules};
 use crate::progress::Progress;
 
@@ -26,6 +27,8 @@ pub(crate) struct WholeFile<'a> {
     file: &'a InputFile,
     table: Box<dyn Table>,
     scores: Scores,
+    /// The column of groups, if rows are told apart by one.
+    by: Option<usize>,
     rules: &'a InputRules,
 }
 
@@ -33,6 +36,8 @@ pub(crate) struct WholeFile<'a> {
 pub(crate) struct Rows {
     /// Of the model; one value for each row, or one for each class.
     pub(crate) scores: Column,
+    /// The names of groups, if rows are told apart by them.
+    pub(crate) groups: Option<Vec<String>>,
     /// Rows with valid scores.
     pub(crate) is_valid: Vec<bool>,
     /// All columns of the file.
@@ -40,9 +45,11 @@ pub(crate) struct Rows {
 }
 
 impl<'a> WholeFile<'a> {
-    pub(crate) fn open(file: &'a InputFile, args: &'a InputArgs) -> Result<Self> {
+    /// With the column of groups, if it is named.
+    pub(crate) fn open(file: &'a InputFile, args: &'a InputArgs, by: Option<&str>) -> Result<Self> {
         let (table, scores) = columns::open_scores(file, args)?;
-        Ok(WholeFile { file, table, scores, rules: &args.rules })
+        let by = by.map(|name| names::find(&*table, "--by", name)).transpose()?;
+        Ok(WholeFile { file, table, scores, by, rules: &args.rules })
     }
 
     /// The names of the columns of the scores.
@@ -80,8 +87,9 @@ impl<'a> WholeFile<'a> {
             Form::Logits => Role::Logits,
         };
         let limit = self.rules.limit();
-        let wanted: Vec<(usize, Role)> = self.scores.places.iter().map(|place| (*place, role)).collect();
-        let n_scores = wanted.len();
+        let scores = self.scores.places.iter().map(|place| (*place, role));
+        let wanted: Vec<(usize, Role)> = scores.chain(self.by.map(|place| (place, Role::Groups))).collect();
+        let n_wanted = wanted.len();
         if let Some(rows) = self.table.whole_rows(&wanted, limit)? {
             let mut state = start()?;
             for part in rows {
@@ -100,7 +108,7 @@ impl<'a> WholeFile<'a> {
         let (_, state) = formats::in_order(&*self.table, &wanted, limit, start, |(progress, state), part| {
             progress.add(&part);
             let Part { first_row, mut columns, .. } = part;
-            let others = columns.split_off(n_scores);
+            let others = columns.split_off(n_wanted);
             let mut arrays: Vec<Option<ArrayRef>> = vec![None; self.table.names().len()];
             for (place, column) in kept.iter().zip(&others) {
                 arrays[*place] = Some(array(column)?);
@@ -117,13 +125,15 @@ impl<'a> WholeFile<'a> {
         Ok(state)
     }
 
-    fn rows(&self, first_row: u64, scores: Vec<Column>, columns: RecordBatch) -> Result<Rows> {
+    fn rows(&self, first_row: u64, mut scores: Vec<Column>, columns: RecordBatch) -> Result<Rows> {
+        let groups = self.by.and_then(|_| scores.pop());
+        let groups = groups.map(|column| (0..column.n_rows()).map(|row| groups::key(&column, row)).collect());
         let scores = batch::scaled(batch::one_column(scores, &self.scores)?, &self.scores, self.rules)?;
         let is_valid = self.check(&scores, first_row).map_err(|error| match error.row() {
             Some(row) => AtPlace::new(error, self.table.place(row)).into(),
             None => anyhow::Error::from(error),
         })?;
-        Ok(Rows { scores, is_valid, columns })
+        Ok(Rows { scores, groups, is_valid, columns })
     }
 
     /// Which rows have valid scores; an error where invalid rows are rejected. There are no labels,

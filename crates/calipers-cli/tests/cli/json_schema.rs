@@ -191,6 +191,7 @@ fn every_key_is_documented_and_every_documented_key_is_printed() {
     };
     recalibrate("fit", &[&["-o", "map.json"], &quick[..]].concat());
     recalibrate("apply", &[&["-o", "out.csv"], &map[..]].concat());
+    recalibrate("fit", &[&["-o", "by_group.json", "--by", "g", "--method", "shift"], &quick[..]].concat());
     recalibrate("compare", &["--method", "platt", "--method", "vector", "--n-resamples", "50"]);
     recalibrate("compare", &[&map[..], &quick].concat());
     recalibrate("check", &[&map[..], &quick].concat());

@@ -256,7 +256,7 @@ fn rows_without_a_valid_probability_are_rejected_or_stay_without_a_value() {
     let csv = folder.write("new.csv", "prob,id\n0.5,a\n,b\n1.5,c\n0.25,d\n");
     let output = folder.path("out.csv");
     let apply = ["recalibrate", "apply", text(&csv), "--map", text(&map), "-o", text(&output)];
-    let advice = "correct it, or pass --invalid count to leave such rows out";
+    let advice = "correct it, or pass --invalid count to leave the value of such rows empty";
     assert_fails(&apply, &format!("{}: probability in line 3 is missing; {advice}", csv.display()));
     assert!(!output.exists());
     let printed = succeed(&[&apply[..], &["--invalid", "count"]].concat());
@@ -439,4 +439,160 @@ fn a_sketch_gives_a_map_without_a_verdict() {
         assert!((ours - theirs).abs() < 1e-3, "{name}: {ours} {theirs}");
     }
     assert!(of_sketch.get("improvement").is_none());
+}
+
+/// Rows of two regions that are off in opposite directions, and of a third with four rows.
+fn rows_of_regions() -> String {
+    let row = |row: usize| {
+        let region = if row < 4 { "7" } else { ["north", "south"][row % 2] };
+        let logit = 6.0 * ((row as f64 * 0.618_033_988_749_895).fract() - 0.5);
+        let shift = if region == "north" { 1.0 } else { -1.0 };
+        let truth = 1.0 / (1.0 + (-(logit + shift)).exp());
+        let outcome = u8::from((row as f64 * 0.414_213_562_373_095).fract() < truth);
+        format!("{outcome},{:.17},{region},{}\n", 1.0 / (1.0 + (-logit).exp()), row % 50)
+    };
+    "label,prob,region,who\n".to_owned() + &(0..800).map(row).collect::<String>()
+}
+
+#[test]
+fn each_group_has_a_map_and_apply_reads_its_column() {
+    let folder = Folder::new();
+    let (csv, map) = (folder.write("rows.csv", rows_of_regions()), folder.path("map.json"));
+    let fit = ["recalibrate", "fit", text(&csv), "--by", "region", "-o", text(&map)];
+    let printed = succeed(&[&fit[..], &["--method", "platt"]].concat());
+    assert!(printed.starts_with("Platt scaling by group, partially pooled, helps: "), "{printed}");
+    for word in ["north", "south", "any other", "spread", "own share", "one map a group", "partially pooled"] {
+        assert!(printed.contains(word), "{word}: {printed}");
+    }
+    assert!(printed.ends_with(&format!("{}: platt by region, 800 rows\n", map.display())), "{printed}");
+    let file = json(&map);
+    assert_eq!((file["format"].as_u64(), file["by"].as_str()), (Some(2), Some("region")));
+    assert_eq!(file["groups"].as_array().unwrap().len(), 3);
+    let shown = succeed(&["recalibrate", "show", text(&map)]);
+    assert!(shown.contains("a map for each of 3 groups of region; any other gets the pooled one above"), "{shown}");
+    let sql = succeed(&["recalibrate", "show", text(&map), "--sql"]);
+    assert!(sql.starts_with("(CASE COALESCE(CAST(\"region\" AS VARCHAR), '')"), "{sql}");
+    // The same probabilities in every format, whatever the type of the column.
+    let intercept = |group: usize| file["groups"][group]["parameters"]["intercept"].as_f64().unwrap();
+    let slope = |group: usize| file["groups"][group]["parameters"]["slope"].as_f64().unwrap();
+    let places = ["7", "north", "south"];
+    let csv_out = folder.path("out.csv");
+    succeed(&["recalibrate", "apply", text(&csv), "--map", text(&map), "-o", text(&csv_out)]);
+    for line in std::fs::read_to_string(&csv_out).unwrap().lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let group = places.iter().position(|name| *name == cells[2]).unwrap();
+        let p: f64 = cells[1].parse().unwrap();
+        let u = slope(group) * (p / (1.0 - p)).ln() + intercept(group);
+        assert!((cells[4].parse::<f64>().unwrap() - 1.0 / (1.0 + (-u).exp())).abs() < 1e-12, "{line}");
+    }
+    let values: Vec<f64> = ["out.parquet", "out.jsonl", "out.arrow"]
+        .map(|name| {
+            let (first, second) = (folder.path(name), folder.path(&format!("again_{name}")));
+            succeed(&["recalibrate", "apply", text(&csv), "--map", text(&map), "-o", text(&first)]);
+            // From that format once more, in place of the values of the first time.
+            let again = ["--prob", "prob", "--map", text(&map), "--replace", "-o", text(&second)];
+            succeed(&[&["recalibrate", "apply", text(&first)][..], &again].concat());
+            assert_eq!(brier(&first, "prob_recalibrated"), brier(&second, "prob"), "{name}");
+            brier(&second, "prob")
+        })
+        .into();
+    assert!(values.iter().all(|value| *value == brier(&csv_out, "prob_recalibrated")), "{values:?}");
+}
+
+#[test]
+fn maps_by_group_are_measured_on_new_rows() {
+    let folder = Folder::new();
+    let (csv, map) = (folder.write("rows.csv", rows_of_regions()), folder.path("map.json"));
+    let args = ["recalibrate", "fit", text(&csv), "--by", "region", "--cluster", "who", "--json", "-o", text(&map)];
+    let found: Value = serde_json::from_str(&succeed(&args)).unwrap();
+    assert_eq!(found["result"]["method"], "beta");
+    assert_eq!(found["result"]["groups"].as_array().unwrap().len(), 3);
+    let ways: Vec<&str> =
+        found["result"]["pooling"].as_array().unwrap().iter().map(|way| way["pooling"].as_str().unwrap()).collect();
+    assert_eq!(ways, ["unchanged", "one map", "partially pooled", "one map a group"]);
+    let on = |verb: &str, more: &[&str]| {
+        calipers(&[&["recalibrate", verb, text(&csv), "--map", text(&map), "--n-resamples", "20"][..], more].concat())
+    };
+    let compared = on("compare", &[]);
+    assert!(compared.stdout.starts_with("The map helps on these rows"), "{compared:?}");
+    let checked = on("check", &["--cluster", "who"]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    // Rows of groups that are not known get the pooled map.
+    let new = folder.write("new.csv", "prob,region\n0.5,east\n0.5,\n");
+    let output = folder.path("out.csv");
+    succeed(&["recalibrate", "apply", text(&new), "--map", text(&map), "-o", text(&output)]);
+    let written = std::fs::read_to_string(&output).unwrap();
+    let values: Vec<&str> = written.lines().skip(1).map(|line| line.rsplit(',').next().unwrap()).collect();
+    assert_eq!(values[0], values[1]);
+    let other = folder.write("other.csv", "prob,area\n0.5,north\n");
+    let run = calipers(&["recalibrate", "apply", text(&other), "--map", text(&map), "-o", text(&output)]);
+    assert!(run.code == Some(2) && run.stderr.contains("region"), "{run:?}");
+    succeed(&["recalibrate", "apply", text(&other), "--by", "area", "--map", text(&map), "-o", text(&output)]);
+    let (_, one) = fitted(&folder, "platt");
+    assert_fails(
+        &["recalibrate", "compare", text(&csv), "--by", "region", "--map", text(&one)],
+        "recalibrate compare does not accept --by: the map is the same for all groups",
+    );
+}
+
+#[test]
+fn several_sketches_are_folds() {
+    let folder = Folder::new();
+    let map = folder.path("map.json");
+    let lines: Vec<String> = rows().lines().skip(1).map(str::to_owned).collect();
+    let sketches: Vec<std::path::PathBuf> = (0..4)
+        .map(|fold| {
+            let own: Vec<&str> = lines.iter().skip(fold).step_by(4).map(String::as_str).collect();
+            let csv = folder.write("fold.csv", format!("label,prob,id,name,flag\n{}\n", own.join("\n")));
+            let sketch = folder.path(&format!("fold{fold}.calipers"));
+            succeed(&["sketch", text(&csv), "-o", text(&sketch)]);
+            sketch
+        })
+        .collect();
+    let files: Vec<&str> = sketches.iter().map(|path| text(path)).collect();
+    let args = [&["recalibrate", "fit"][..], &files, &["--method", "platt", "-o", text(&map)]].concat();
+    let printed = succeed(&args);
+    assert!(printed.starts_with("Platt scaling helps: "), "{printed}");
+    assert!(printed.contains("the gain is known to within"), "{printed}");
+    let file = json(&map);
+    assert_eq!(
+        (file["improvement"]["n_folds"].as_u64(), file["improvement"]["verdict"].as_str()),
+        (Some(4), Some("helps"))
+    );
+    let found: Value = serde_json::from_str(&succeed(&[&args[..], &["--json"]].concat())).unwrap();
+    assert!(found["prob"].is_null() && found["result"]["floor"].is_null());
+}
+
+#[test]
+fn rows_of_one_outcome_are_an_error_about_the_outcome() {
+    let folder = Folder::new();
+    let csv = folder.write("rows.csv", "label,prob\n1,0.5\n1,0.6\n1,0.7\n");
+    assert_fails(
+        &["recalibrate", "fit", text(&csv), "-o", text(&folder.path("map.json"))],
+        &format!("{}: rows must be of both outcomes, got 3 rows of outcome 1", csv.display()),
+    );
+}
+
+#[test]
+fn clusters_of_rows_of_classes_are_held_out_whole() {
+    let folder = Folder::new();
+    let row = |row: usize| {
+        let u = |k: usize| ((row / 2 * 7 + k * 13) % 31) as f64 / 31.0 + 0.05;
+        let p: Vec<f64> = (0..3).map(|k| u(k) / (u(0) + u(1) + u(2))).collect();
+        let top = (0..3).max_by(|a, b| p[*a].total_cmp(&p[*b])).unwrap();
+        let label = if (row / 2).is_multiple_of(4) { row / 8 % 3 } else { top };
+        format!("{label},{},{},{},{}\n", p[0], p[1], p[2], row / 2)
+    };
+    let csv = folder.write("rows.csv", "label,p_0,p_1,p_2,who\n".to_owned() + &(0..300).map(row).collect::<String>());
+    let map = folder.path("map.json");
+    let args =
+        ["recalibrate", "fit", text(&csv), "--prob", "p_*", "--method", "temperature", "-o", text(&map), "--json"];
+    let width = |more: &[&str]| {
+        let found: Value = serde_json::from_str(&succeed(&[&args[..], more].concat())).unwrap();
+        let end = |name: &str| found["result"]["interval"][name].as_f64().unwrap();
+        end("upper") - end("lower")
+    };
+    assert!(width(&["--cluster", "who"]) > 1.2 * width(&[]));
+    let args = ["recalibrate", "compare", text(&csv), "--prob", "p_*", "--map", text(&map), "--cluster", "who"];
+    succeed(&args);
 }

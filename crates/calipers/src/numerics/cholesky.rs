@@ -153,6 +153,18 @@ impl Cholesky {
         if self.n > MANY { parallel::map(self.n, of) } else { (0..self.n).map(of).collect() }
     }
 
+    /// M⁻¹.
+    pub(crate) fn inverse(&self) -> Symmetric {
+        let mut inverse = Symmetric::zero(self.n);
+        for i in 0..self.n {
+            let mut unit = vec![0.0; self.n];
+            unit[i] = 1.0;
+            let column = self.solve(&unit);
+            (0..=i).for_each(|j| inverse.lower[place(i, j)] = column[j]);
+        }
+        inverse
+    }
+
     /// M⁻¹ B M⁻¹ for a symmetric B.
     pub(crate) fn sandwich(&self, b: &Symmetric) -> Symmetric {
         let columns = self.columns(|j| self.solve(&(0..self.n).map(|i| b.get(i, j)).collect::<Vec<f64>>()));
@@ -201,6 +213,7 @@ mod tests {
             (0..3).for_each(|j| assert!((inverse.get(i, j) - column[j]).abs() < 1e-14));
         }
         assert!((factor.trace_of_ratio(&m) - 3.0).abs() < 1e-14);
+        factor.inverse().lower.iter().zip(&inverse.lower).for_each(|(a, b)| assert!((a - b).abs() < 1e-14));
         let diagonal = factor.inverse_diagonal();
         (0..3).for_each(|i| assert!((inverse.get(i, i) - diagonal[i]).abs() < 1e-14));
     }

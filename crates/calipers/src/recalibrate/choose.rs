@@ -157,6 +157,8 @@ impl Choose {
         let view = rows_of(&sample)?;
         let clusters = sample.resolved_clusters()?;
         let ordered = self.recalibrate.ordered(view)?;
+        // Before the folds, since no number of them helps then.
+        ordered.pooled(|_| true).check_outcomes()?;
         let folds = self.folds(&ordered, clusters.as_ref())?;
         let trials = BinaryTrials { ordered: &ordered, clusters: clusters.as_ref(), folds: &folds, n_rows: view.len() };
         let decided = self.decide(&trials, &candidates(view.len()))?;

@@ -2,15 +2,15 @@
 
 use super::choose::{Choice, Choose, Trials};
 use super::class_map::ClassMap;
+use super::class_sample::{ClassSample, Units};
 use super::classes::{Classes, Detail};
 use super::cross_fit::CrossFit;
-use super::cross_fit_classes::{Applied, changes, folds_of_rows, sum_in_any_order};
+use super::cross_fit_classes::{Applied, changes, sum_in_any_order};
 use super::gain;
 use super::improvement::{GainInterval, Improvement, Verdict};
 use super::method::Method;
 use super::options::Recalibrate;
 use crate::Error;
-use crate::data::Predictions;
 use crate::measures::ProperScore;
 
 /// The candidates for rows of classes, from the simplest on.
@@ -33,23 +33,26 @@ impl Choose {
     /// assert_eq!(choice.table.len(), 5);
     /// # Ok::<(), calipers::Error>(())
     /// ```
-    pub fn run_classes(&self, predictions: &Predictions<'_>) -> Result<Choice<ClassMap>, Error> {
+    pub fn run_classes<'s>(&self, sample: impl Into<ClassSample<'s>>) -> Result<Choice<ClassMap>, Error> {
         self.check()?;
+        let sample = sample.into();
+        let (predictions, clusters) = (sample.predictions, sample.resolved_clusters()?);
+        let units = Units { clusters: clusters.as_ref() };
         let identity = Recalibrate { method: Method::Identity, ..self.recalibrate.clone() };
         // Checks the rows, and has their log-loss.
         let before = identity.fit_classes(predictions)?;
-        let n_rows = before.n as usize;
-        let n_folds = self.folds_of(n_rows);
-        Error::require(n_folds <= n_rows, "n_folds", format!("at most {n_rows}"), n_folds)?;
+        let n_units = units.len(before.n as usize);
+        let n_folds = self.folds_of(n_units);
+        Error::require(n_folds <= n_units, "n_folds", format!("at most {n_units}"), n_folds)?;
         let classes = Classes::new(&identity, predictions)?;
         let scores = &classes.scores;
-        let folds = folds_of_rows(scores, n_folds);
+        let folds = units.folds(scores, n_folds);
         let weights: Vec<f64> = (0..scores.len()).map(|index| scores.weight(index)).collect();
         let counts = self.recalibrate.counts;
-        let trials = ClassTrials { classes: &classes, folds: &folds, weights: &weights, counts };
+        let trials = ClassTrials { classes: &classes, folds: &folds, weights: &weights, counts, units };
         let decided = self.decide(&trials, &CANDIDATES)?;
         let options = Recalibrate { method: decided.chosen, ..self.recalibrate.clone() };
-        let fit = options.fit_classes(predictions)?;
+        let fit = units.known(options.fit_classes(predictions)?);
         // What changes nothing gains nothing, for certain.
         let maps = match decided.chosen {
             Method::Identity => vec![fit.map.clone(); n_folds],
@@ -60,10 +63,13 @@ impl Choose {
         let change = trials.mean(&held_out, None);
         let own = trials.mean(&changes(&classes, &fit.map), None);
         let deviation = trials.deviation(&held_out, change, None);
-        let unit = 1.0 / fit.effective_n;
+        let of_rows = ClassTrials { units: Units { clusters: None }, ..trials }.deviation(&held_out, change, None);
+        let effect = if of_rows > 0.0 { (deviation / of_rows).powi(2) } else { 1.0 };
+        let unit = effect / fit.effective_n;
         let (lower, upper) = gain::of_table(change, deviation, (change - own).max(0.0), unit, self.level);
         let floor = match self.n_resamples {
             0 => None,
+            _ if clusters.is_some() => None,
             n_resamples => {
                 let temperature = Recalibrate { method: Method::Temperature, ..self.recalibrate.clone() };
                 let test =
@@ -80,12 +86,12 @@ impl Choose {
             interval: GainInterval { lower: -upper, upper: -lower, level: self.level },
             verdict: Verdict::NoDifference,
             floor,
-            left: if self.left { Some(applied.left(&cross_fit.remainder(None))?) } else { None },
+            left: if self.left { Some(applied.left(&cross_fit.remainder(sample.numbers))?) } else { None },
             out_of_fold: Vec::new(),
             n_scores: None,
             top_class_changed: applied.top_class_changed(&weights) / sum_in_any_order(weights.iter().copied()),
             n_folds,
-            n_clusters: None,
+            n_clusters: clusters.as_ref().map(|clusters| clusters.len() as u64),
             fit,
         };
         improvement.judge(self.level);
@@ -103,12 +109,14 @@ impl Choose {
 }
 
 /// Rows of classes on which candidates are tried.
+#[derive(Clone, Copy)]
 struct ClassTrials<'a> {
     /// With the identity, for the losses of any map.
     classes: &'a Classes<'a>,
     folds: &'a [u32],
     weights: &'a [f64],
     counts: bool,
+    units: Units<'a>,
 }
 
 impl ClassTrials<'_> {
@@ -169,6 +177,14 @@ impl Trials for ClassTrials<'_> {
     }
 
     fn deviation(&self, changes: &[f64], mean: f64, without: Option<usize>) -> f64 {
+        if let Some(clusters) = self.units.clusters {
+            let total = self.total(without);
+            let part = |index: usize| match self.is_in(index, without) {
+                true => self.weights[index] / total * (changes[index] - mean),
+                false => 0.0,
+            };
+            return clusters.deviation(&(0..changes.len()).map(part).collect::<Vec<f64>>());
+        }
         let square = |index: usize| {
             let (weight, away) = (self.weights[index], changes[index] - mean);
             // A weight that counts rows stands for so many squares.

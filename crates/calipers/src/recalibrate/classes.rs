@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use super::class_map::ClassMap;
+use super::class_sample::{ClassSample, Units};
 use super::fit::{Fit, Note, Parameter};
 use super::folds::mixed;
 use super::formula::Bend;
@@ -334,13 +335,16 @@ impl Recalibrate {
     /// assert!((fit.map.slope - 2.0 / 3.0).abs() < 1e-14);
     /// # Ok::<(), calipers::Error>(())
     /// ```
-    pub fn fit_classes(&self, predictions: &Predictions<'_>) -> Result<Fit<ClassMap>, Error> {
+    pub fn fit_classes<'s>(&self, sample: impl Into<ClassSample<'s>>) -> Result<Fit<ClassMap>, Error> {
         self.check()?;
+        let sample = sample.into();
+        let predictions = sample.predictions;
         self.check_classes(predictions)?;
         let classes = Classes::new(self, predictions)?;
         let rows = classes.chosen(&|_| true);
         let found = classes.fit(&rows, Detail::Errors)?;
-        Ok(classes.report(&rows, found))
+        let clusters = sample.resolved_clusters()?;
+        Ok(Units { clusters: clusters.as_ref() }.known(classes.report(&rows, found)))
     }
 
     pub(crate) fn check_classes(&self, predictions: &Predictions<'_>) -> Result<(), Error> {

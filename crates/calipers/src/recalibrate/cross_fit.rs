@@ -309,7 +309,7 @@ impl Deviations<'_> {
     }
 
     /// How much larger the variance is by clusters than by rows.
-    fn effect(&self, changes: &[f64], mean: f64) -> f64 {
+    pub(crate) fn effect(&self, changes: &[f64], mean: f64) -> f64 {
         let of_rows = self.of_rows(changes, mean);
         if of_rows > 0.0 { (self.of(changes, mean) / of_rows).powi(2) } else { 1.0 }
     }

@@ -1,6 +1,7 @@
 //! Does a map of classes help?
 
 use super::class_map::{ClassFormula, ClassMap, top_changes};
+use super::class_sample::{ClassSample, Units};
 use super::classes::{Chosen, Classes, Detail};
 use super::cross_fit::{CrossFit, finite_logit, verdict};
 use super::drawn::GainFloor;
@@ -35,17 +36,23 @@ impl CrossFit {
     /// tested by the gain of one Newton step from the identity, which needs no fit for a draw
     /// either (`class_floor.rs`). One class against the rest is fitted anew for each draw; with
     /// many scores there are fewer draws, and from 2^22 scores on there is no test.
-    pub fn run_classes(&self, predictions: &Predictions<'_>) -> Result<Improvement<ClassMap>, Error> {
+    ///
+    /// With clusters of rows ([`ClassSample::clusters`]) there is no such test, since the labels of
+    /// one cluster cannot be drawn one by one, and the interval is by the rule for tables.
+    pub fn run_classes<'s>(&self, sample: impl Into<ClassSample<'s>>) -> Result<Improvement<ClassMap>, Error> {
         self.check()?;
+        let sample = sample.into();
+        let (predictions, clusters) = (sample.predictions, sample.resolved_clusters()?);
+        let units = Units { clusters: clusters.as_ref() };
         let options = &self.recalibrate;
         options.check_classes(predictions)?;
         let classes = Classes::new(options, predictions)?;
         let scores = &classes.scores;
         let all = classes.chosen(&|_| true);
-        let n_folds = self.folds_of(all.n as usize)?;
+        let n_folds = self.folds_of(units.len(all.n as usize))?;
         let found = classes.fit(&all, Detail::Errors)?;
-        let (map, spread) = (found.map.clone(), found.spread);
-        let folds = folds_of_rows(scores, n_folds);
+        let (map, spread) = (found.map.clone(), found.spread.filter(|_| clusters.is_none()));
+        let folds = units.folds(scores, n_folds);
         let own = changes(&classes, &map);
         let mut held_out = vec![0.0; scores.len()];
         let mut maps = Vec::with_capacity(n_folds);
@@ -61,30 +68,28 @@ impl CrossFit {
             sum_in_any_order((0..scores.len()).map(|index| scores.weight(index) * changes[index])) / all.total
         };
         let (in_sample, cross_fitted) = (mean(&own), mean(&held_out));
-        let deviation = |changes: &[f64], mean: f64| {
-            let square = |index: usize| {
-                let (weight, away) = (scores.weight(index), changes[index] - mean);
-                // A weight that counts rows stands for so many squares.
-                (if options.counts { weight / scores.weight_unit } else { weight * weight }) * away * away
-            };
-            sum_in_any_order((0..scores.len()).map(square)).sqrt() / all.total
-        };
+        let weights: Vec<f64> = (0..scores.len()).map(|index| scores.weight(index)).collect();
+        // A weight that counts rows stands for so many squares.
+        let square = |weight: f64| if options.counts { weight / scores.weight_unit } else { weight * weight };
+        let deviation = |changes: &[f64], mean: f64| units.deviation(changes, &weights, mean, square);
         let (lower, upper) = match spread {
             Some(spread) => Evidence { in_sample, deviation: deviation(&own, in_sample), spread }.interval(self.level),
             None => {
+                let of_rows = Units { clusters: None }.deviation(&held_out, &weights, cross_fitted, square);
                 let deviation = deviation(&held_out, cross_fitted);
+                let effect = if of_rows > 0.0 { (deviation / of_rows).powi(2) } else { 1.0 };
                 let optimism = (cross_fitted - in_sample).max(0.0);
-                gain::of_table(cross_fitted, deviation, optimism, 1.0 / all.effective_n, self.level)
+                gain::of_table(cross_fitted, deviation, optimism, effect / all.effective_n, self.level)
             }
         };
         let interval =
             GainInterval { lower: (-upper).min(-cross_fitted), upper: (-lower).max(-cross_fitted), level: self.level };
         let floor = match self.n_resamples {
             0 => None,
-            _ if self.recalibrate.method == Method::Identity => None,
+            _ if self.recalibrate.method == Method::Identity || clusters.is_some() => None,
             n_resamples => classes.floor(&all, &map, -in_sample, n_resamples, self.random_state)?,
         };
-        let fit = classes.report(&all, found);
+        let fit = units.known(classes.report(&all, found));
         Ok(Improvement {
             log_loss_before: fit.log_loss_before,
             log_loss_after: fit.log_loss_before + cross_fitted,
@@ -92,12 +97,12 @@ impl CrossFit {
             interval,
             verdict: verdict(&interval, floor.as_ref(), 1.0 - self.level),
             floor,
-            left: if self.left { Some(applied.left(&self.remainder(None))?) } else { None },
+            left: if self.left { Some(applied.left(&self.remainder(sample.numbers))?) } else { None },
             out_of_fold: if self.out_of_fold { applied.out_of_fold() } else { Vec::new() },
             n_scores: None,
             top_class_changed: classes.top_class_changed(&map) / all.total,
             n_folds,
-            n_clusters: None,
+            n_clusters: clusters.as_ref().map(|clusters| clusters.len() as u64),
             fit,
         })
     }

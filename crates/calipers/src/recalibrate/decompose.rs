@@ -2,6 +2,7 @@
 
 use super::choose::Choose;
 use super::class_map::ClassMap;
+use super::class_sample::ClassSample;
 use super::cross_fit::CrossFit;
 use super::cross_fit_classes::sum_in_any_order;
 use super::gain;
@@ -10,7 +11,7 @@ use super::map::BinaryMap;
 use super::method::Method;
 use super::options::Recalibrate;
 use crate::Error;
-use crate::data::{Binary, Predictions, Sample, Scale};
+use crate::data::{Binary, Sample, Scale};
 use crate::inference::{Clusters, digits, percent, signed};
 use crate::link::{Link, Logistic};
 use crate::measures::ProperScore;
@@ -123,15 +124,17 @@ impl Decompose {
     }
 
     /// The parts for rows of classes, all classes together.
-    pub fn run_classes(&self, predictions: &Predictions<'_>) -> Result<Decomposition, Error> {
+    pub fn run_classes<'s>(&self, sample: impl Into<ClassSample<'s>>) -> Result<Decomposition, Error> {
+        let sample = sample.into();
+        let predictions = sample.predictions;
         let options = match &self.method {
             Some(options) => options.clone(),
             None => {
-                let method = self.choice().run_classes(predictions)?.chosen;
+                let method = self.choice().run_classes(sample)?.chosen;
                 Recalibrate::new(method).or_instead_of_identity(Method::Temperature)
             }
         };
-        let improvement: Improvement<ClassMap> = self.cross_fit(options).run_classes(predictions)?;
+        let improvement: Improvement<ClassMap> = self.cross_fit(options).run_classes(sample)?;
         if self.score_in_use() == ProperScore::Log {
             return Ok(Decomposition::of_gain(&improvement));
         }
@@ -150,7 +153,8 @@ impl Decompose {
             after: after.map(|(index, row)| brier(row, predictions.label(index))).collect(),
             own: of_map(&improvement.fit.map),
         };
-        Ok(losses.parts(&predictions.row_weights(), None, &improvement))
+        let clusters = sample.resolved_clusters()?;
+        Ok(losses.parts(&predictions.row_weights(), clusters.as_ref(), &improvement))
     }
 }
 

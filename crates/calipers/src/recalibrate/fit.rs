@@ -82,6 +82,18 @@ pub enum Note {
         /// The parameter.
         parameter: &'static str,
     },
+    /// The rows do not show that groups differ, so that all have one map.
+    GroupsAlike {
+        /// How many groups.
+        n_groups: usize,
+    },
+    /// A slope of some groups is held at 0: their scores fall where they should rise.
+    GroupsHeldAtZero {
+        /// How many groups.
+        n_groups: usize,
+        /// The parameter.
+        parameter: &'static str,
+    },
     /// The fit is of the cells of a sketch.
     FromCells {
         /// Occupied cells.
@@ -158,6 +170,17 @@ impl fmt::Display for Note {
             ),
             Note::HeldAtZero { parameter } => {
                 write!(f, "{parameter} is held at 0: the scores fall there where they should rise with the outcome.")
+            }
+            Note::GroupsAlike { n_groups } => {
+                write!(f, "The rows do not show that the {n_groups} groups differ: all have the pooled map.")
+            }
+            Note::GroupsHeldAtZero { n_groups, parameter } => {
+                let groups = if *n_groups == 1 { "1 group".to_owned() } else { format!("{n_groups} groups") };
+                write!(
+                    f,
+                    "{parameter} is held at 0 for {groups}: the scores fall there where they should rise with the \
+                     outcome."
+                )
             }
             Note::FromCells { n_cells, width, distance: Some(distance) } => write!(
                 f,

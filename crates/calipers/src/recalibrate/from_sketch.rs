@@ -6,7 +6,7 @@ use super::formula::Formula;
 use super::linear::{Basis, Design, MOST, Penalised};
 use super::method::Method;
 use super::newton::{self, FitBound, Objective};
-use super::options::Recalibrate;
+use super::options::{Fitted, Recalibrate, mean_loss};
 use super::reported::About;
 use super::rows::{Atom, Atoms};
 use super::{BinaryMap, Fit};
@@ -22,6 +22,11 @@ use crate::sketch::Sketch;
 impl Recalibrate {
     /// The fit of the cells of a sketch.
     pub(crate) fn fit_sketch(&self, sketch: &Sketch) -> Result<Fit<BinaryMap>, Error> {
+        Ok(self.fit_cells(sketch)?.0)
+    }
+
+    /// The same, with what an interval for its gain needs.
+    pub(crate) fn fit_cells(&self, sketch: &Sketch) -> Result<(Fit<BinaryMap>, Fitted, Atoms), Error> {
         sketch.check_rows()?;
         // The rows have been clipped when they came in.
         let clip = if sketch.scale() == Some(Scale::Probability) { sketch.options().clip_value() } else { self.clip };
@@ -41,7 +46,42 @@ impl Recalibrate {
         let note = Note::FromCells { n_cells: cells.n_cells, width: cells.width(), distance };
         let notes = if self.method == Method::Identity { Vec::new() } else { vec![note] };
         let about = About { notes, n_clipped: sketch.n_clipped(), input: sketch.report().clone() };
-        Ok(options.reported(&atoms, &mut fitted, scatter, about))
+        let fit = options.reported(&atoms, &mut fitted, scatter, about);
+        Ok((fit, fitted, atoms))
+    }
+}
+
+/// The rows of a sketch that a map is tested on.
+pub(crate) struct HeldOutCells {
+    cells: Cells,
+    pub(crate) atoms: Atoms,
+}
+
+impl HeldOutCells {
+    /// Where a map is a table, the rows of a cell are at their mean, as they are in its fit.
+    pub(crate) fn new(sketch: &Sketch, counts: bool, method: Method) -> Self {
+        let cells = Cells::new(sketch, counts);
+        let atoms = if method.is_table() { cells.rounded() } else { cells.points() };
+        HeldOutCells { cells, atoms }
+    }
+
+    /// How far the sum of weights times changes of log-loss by a map is from that of the rows at
+    /// most: the price of cells for the loss after and the loss before. `None` for a table, which
+    /// may jump inside of a cell, and for a mixture.
+    pub(crate) fn error(&self, map: &BinaryMap) -> Option<f64> {
+        if map.method.is_table() || map.mixture > 0.0 {
+            return None;
+        }
+        let u = match &map.spline {
+            Some(spline) => spline.largest_derivatives(),
+            None => of_predictor(map.method, &map.parameters),
+        };
+        let after = composed(LOSS, u);
+        let jet: Jet = std::array::from_fn(|order| after[order] + LOSS[order]);
+        let sum: f64 = self.cells.all.iter().map(|cell| cell.weight * price(cell, jet)).sum();
+        // Shares of the weight are off, too, by what the units of a sketch have rounded.
+        let [loss, before] = [map, &BinaryMap::identity()].map(|map| mean_loss(map, &self.atoms));
+        Some((sum + 2.0 * self.cells.weight_error * self.atoms.total() * (loss + before)) * (1.0 + 1e-9))
     }
 }
 
@@ -282,6 +322,9 @@ fn composed(f: Jet, u: Jet) -> Jet {
     [f[0], f[1] * u[1], f[2] * u[1] * u[1] + f[1] * u[2], f[3] * u[1].powi(3) + 3.0 * f[2] * u[1] * u[2] + f[1] * u[3]]
 }
 
+/// Derivatives of the log-loss by the logit at most; its own size is not needed.
+const LOSS: Jet = [0.0, 1.0, 0.25, 0.096_225_05];
+
 /// σ - y and σ', and their derivatives, at most: as `link/logistic.rs` has them.
 const RESIDUAL: Jet = [1.0, 0.25, 0.096_225_05, 0.125];
 const CURVATURE: Jet = [0.25, 0.096_225_05, 0.125, 0.127_683_93];
@@ -305,18 +348,21 @@ impl<'a> Derivatives<'a> {
         }
         let u = match &formula.basis {
             Basis::Spline(basis) => basis.spline(&formula.theta, 0.0).largest_derivatives(),
-            Basis::Plain(method) => {
-                let offset = if *method == Method::Shift { 1.0 } else { 0.0 };
-                let mut u = [0.0, offset, 0.0, 0.0];
-                for (theta, jet) in formula.theta.iter().zip(&of_features) {
-                    (1..4).for_each(|order| u[order] += theta.abs() * jet[order]);
-                }
-                u
-            }
+            Basis::Plain(method) => of_predictor(*method, &formula.theta),
         };
         let (residual, curvature) = (composed(RESIDUAL, u), composed(CURVATURE, u));
         Derivatives { formula, scales, residual, curvature, features }
     }
+}
+
+/// Bounds on the derivatives of the recalibrated logit of a family of few parameters.
+fn of_predictor(method: Method, theta: &[f64]) -> Jet {
+    let offset = if matches!(method, Method::Shift | Method::Identity) { 1.0 } else { 0.0 };
+    let mut u = [0.0, offset, 0.0, 0.0];
+    for (theta, jet) in theta.iter().zip(&of_features(&Basis::Plain(method))) {
+        (1..4).for_each(|order| u[order] += theta.abs() * jet[order]);
+    }
+    u
 }
 
 /// Bounds on the derivatives of each feature, wherever.

@@ -1,6 +1,7 @@
 //! Does a map that is already there help on rows that it was not fitted to?
 
 use super::class_map::ClassMap;
+use super::class_sample::{ClassSample, Units};
 use super::classes::Classes;
 use super::cross_fit::{CrossRows, Deviations, change_of};
 use super::cross_fit_classes::{Applied, changes, sum_in_any_order};
@@ -10,9 +11,9 @@ use super::left::{Left, Remainder};
 use super::map::BinaryMap;
 use super::method::Method;
 use super::options::Recalibrate;
-use super::rows::Ordered;
+use super::rows::{Atoms, Ordered};
 use crate::Error;
-use crate::data::{Binary, Predictions, Sample};
+use crate::data::{Binary, Sample};
 use crate::inference::{digits, percent, signed};
 use crate::numerics::sum::Sum;
 use crate::setters::setters;
@@ -46,7 +47,7 @@ use crate::setters::setters;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeldOut<'a, M> {
-    map: &'a M,
+    pub(crate) map: &'a M,
     level: f64,
     left: bool,
     n_resamples: u64,
@@ -73,7 +74,7 @@ impl<'a, M> HeldOut<'a, M> {
         random_state: u64;
     }
 
-    fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         Error::require(self.level > 0.0 && self.level < 1.0, "level", "above 0 and below 1", self.level)
     }
 
@@ -99,18 +100,33 @@ impl HeldOut<'_, BinaryMap> {
         let ordered = Ordered::new(view, self.map.clip, false)?;
         let atoms = ordered.pooled(|_| true);
         let own: Vec<f64> = ordered.rows.iter().map(|row| change_of(self.map, row.h(), row.outcome())).collect();
-        let weighted = |values: &mut dyn Iterator<Item = f64>| values.collect::<Sum>().value() / atoms.total();
-        let change = weighted(&mut ordered.rows.iter().zip(&own).map(|(row, change)| row.weight() * change));
-        let deviations =
-            Deviations { ordered: &ordered, clusters: clusters.as_ref(), total: atoms.total(), n_rows: view.len() };
-        let standard_error = deviations.of(&own, change);
-        let log_loss_before = super::options::mean_loss(&BinaryMap::identity(), &atoms);
-        let interval = self.interval(-change, standard_error);
-        let no_folds = vec![0; ordered.rows.len()];
         let rows = CrossRows { view, ordered: &ordered, clusters: clusters.as_ref(), numbers: sample.clusters };
-        let after = rows.out_of_fold(&no_folds, std::slice::from_ref(self.map), self.map);
+        let after = rows.out_of_fold(&vec![0; ordered.rows.len()], std::slice::from_ref(self.map), self.map);
+        let top_class_changed = atoms.share(|h| (h > 0.0) != (self.map.apply(h) > 0.5));
+        self.of_changes(&rows, &atoms, &own, after, top_class_changed)
+    }
+}
+
+impl<M> HeldOut<'_, M> {
+    /// The gain of maps that change the log-loss of each row by so much, in the order of
+    /// [`Ordered::rows`], and make these probabilities of the rows of the view.
+    pub(crate) fn of_changes(
+        &self,
+        rows: &CrossRows<'_>,
+        atoms: &Atoms,
+        changes: &[f64],
+        after: Vec<(f64, f64)>,
+        top_class_changed: f64,
+    ) -> Result<HeldOutGain, Error> {
+        let CrossRows { view, ordered, clusters, numbers } = *rows;
+        let total = atoms.total();
+        let parts = ordered.rows.iter().zip(changes).map(|(row, change)| row.weight() * change);
+        let change = parts.collect::<Sum>().value() / total;
+        let standard_error = Deviations { ordered, clusters, total, n_rows: view.len() }.of(changes, change);
+        let log_loss_before = super::options::mean_loss(&BinaryMap::identity(), atoms);
+        let interval = self.interval(-change, standard_error);
         let left = match self.left {
-            true => Some(rows.left(&self.remainder(sample.clusters), &after)?),
+            true => Some(rows.left(&self.remainder(numbers), &after)?),
             false => None,
         };
         Ok(HeldOutGain {
@@ -122,18 +138,20 @@ impl HeldOut<'_, BinaryMap> {
             verdict: verdict(&interval),
             left,
             probabilities: after.into_iter().map(|(p, _)| p).collect(),
-            top_class_changed: atoms.share(|h| (h > 0.0) != (self.map.apply(h) > 0.5)),
+            top_class_changed,
             n: atoms.n,
             effective_n: atoms.effective_n,
-            n_clusters: clusters.as_ref().map(|clusters| clusters.len() as u64),
+            n_clusters: clusters.map(|clusters| clusters.len() as u64),
         })
     }
 }
 
 impl HeldOut<'_, ClassMap> {
     /// The gain on rows of classes.
-    pub fn run_classes(&self, predictions: &Predictions<'_>) -> Result<HeldOutGain, Error> {
+    pub fn run_classes<'s>(&self, sample: impl Into<ClassSample<'s>>) -> Result<HeldOutGain, Error> {
         self.check()?;
+        let sample = sample.into();
+        let (predictions, clusters) = (sample.predictions, sample.resolved_clusters()?);
         let (k, own) = (self.map.n_classes, predictions.n_classes());
         Error::require(own == k, "rows", format!("of {k} classes, as those that the map was fitted to"), own)?;
         let options = Recalibrate { method: Method::Identity, clip: self.map.clip, ..Recalibrate::default() };
@@ -151,8 +169,8 @@ impl HeldOut<'_, ClassMap> {
         let own = changes(&classes, self.map);
         let mean = |values: &dyn Fn(usize) -> f64| sum_in_any_order((0..scores.len()).map(values)) / total;
         let change = mean(&|index| weights[index] * own[index]);
-        let squares = sum_in_any_order((0..own.len()).map(|index| (weights[index] * (own[index] - change)).powi(2)));
-        let standard_error = squares.sqrt() / total;
+        let units = Units { clusters: clusters.as_ref() };
+        let standard_error = units.deviation(&own, &weights, change, |weight| weight * weight);
         let before =
             scores.at_slope(1.0 / scores.unit, |_, terms| terms.iter().map(|row| row.loss).collect::<Vec<f64>>());
         let before = before.concat();
@@ -167,12 +185,12 @@ impl HeldOut<'_, ClassMap> {
             standard_error,
             interval,
             verdict: verdict(&interval),
-            left: if self.left { Some(applied.left(&self.remainder(None))?) } else { None },
+            left: if self.left { Some(applied.left(&self.remainder(sample.numbers))?) } else { None },
             probabilities: applied.out_of_fold(),
             top_class_changed: applied.top_class_changed(&weights) / total,
             n: weights.iter().filter(|weight| **weight > 0.0).count() as u64,
             effective_n: total * total / sum_in_any_order(weights.iter().map(|weight| weight * weight)),
-            n_clusters: None,
+            n_clusters: clusters.map(|clusters| clusters.len() as u64),
         })
     }
 }

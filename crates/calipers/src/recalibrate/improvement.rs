@@ -119,8 +119,11 @@ impl<M> Improvement<M> {
         let significant = floor.p_value <= 1.0 - self.interval.level + 1e-12;
         // The top class alone may be calibrated where the probabilities of all classes are not.
         let subject = if self.n_scores.is_some() { "The predictions" } else { "Over all classes, the probabilities" };
+        // Temperatures of classes are tested without the equal probabilities that are mixed in.
+        let is_of_temperature = matches!(self.fit.method, Method::Temperature | Method::EnsembleTemperature);
+        let alone = if is_of_temperature && self.n_scores.is_none() { " by its temperature alone" } else { "" };
         let state = if significant { "are miscalibrated" } else { "may well be calibrated" };
-        format!("{left} {subject} {state} ({p}; {calibrated}, this one {}).", show(floor.value))
+        format!("{left} {subject} {state} ({p}; {calibrated}, this one {}{alone}).", show(floor.value))
     }
 }
 

@@ -59,11 +59,16 @@ impl BinaryMap {
 
     /// The recalibrated probabilities of all rows of a view.
     pub fn apply_view(&self, view: &BinaryView<'_>) -> Vec<f64> {
+        self.logits(view).into_iter().map(|logit| self.apply(logit)).collect()
+    }
+
+    /// The logits that the map sees of all rows of a view.
+    pub fn logits(&self, view: &BinaryView<'_>) -> Vec<f64> {
         let mut rows = Rows::default();
         view.read(0..view.len(), &mut rows);
         match view.scale() {
-            Scale::Probability => rows.scores.iter().map(|p| self.apply_probability(*p)).collect(),
-            Scale::LogOdds | Scale::Link => rows.scores.iter().map(|logit| self.apply(*logit)).collect(),
+            Scale::Probability => rows.scores.iter().map(|p| self.logit_of(*p)).collect(),
+            Scale::LogOdds | Scale::Link => rows.scores,
         }
     }
 

@@ -3,9 +3,12 @@
 //! ```text
 //! Recalibrate -> fit          -> Fit<BinaryMap>   map, parameters with standard errors, bound, notes
 //!             -> fit_classes  -> Fit<ClassMap>    the same for rows of classes
+//!             -> fit_groups   -> GroupedFit       a map for each group, partially pooled
 //! TemperatureSketch -> update, merge, fit         temperature in one pass over rows in many places
 //! CrossFit    -> run          -> Improvement      gain on new rows with an interval, and a verdict
 //!             -> run_classes                      the same for rows of classes
+//!             -> run_sketches -> SketchImprovement    the same for sketches, one for each fold
+//!             -> run_groups   -> GroupedImprovement   maps by group against one map for all
 //! HeldOut     -> run          -> HeldOutGain      what a map gains on rows of another file
 //! Choose      -> run          -> Choice           the method that these rows support, or none
 //! Decompose   -> run          -> Decomposition    what of a proper score is miscalibration
@@ -94,6 +97,7 @@ mod venn_abers;
 // Maps of classes.
 mod class_map;
 mod class_rows;
+mod class_sample;
 mod classes;
 mod ensemble;
 mod one_vs_rest;
@@ -103,12 +107,16 @@ mod scaling_fit;
 mod scaling_map;
 mod temperature_sketch;
 
+// Maps by group.
+mod groups;
+
 // The verdict.
 mod choose;
 mod choose_classes;
 mod class_floor;
 mod cross_fit;
 mod cross_fit_classes;
+mod cross_fit_sketches;
 mod decompose;
 mod drawn;
 mod gain;
@@ -122,13 +130,16 @@ mod sql;
 
 pub use choose::{Candidate, Choice, Choose};
 pub use class_map::{ClassFormula, ClassMap};
+pub use class_sample::ClassSample;
 pub use cross_fit::CrossFit;
+pub use cross_fit_sketches::SketchImprovement;
 pub use decompose::{Decompose, Decomposition};
 pub use drawn::GainFloor;
 pub use fit::{Band, Fit, Note, Parameter};
+pub use groups::{GroupFit, GroupMaps, GroupedFit, GroupedImprovement, Groups, Pooling, PoolingLoss};
 pub use held_out::{HeldOut, HeldOutGain};
 pub use improvement::{GainInterval, Improvement, Verdict};
-pub use json::{FitRecord, GainRecord, Label, Map, MapFile};
+pub use json::{FitRecord, GainRecord, GroupRecord, Label, Map, MapFile};
 pub use left::Left;
 pub use map::BinaryMap;
 pub use method::Method;

@@ -6,6 +6,7 @@
 //! σ(u) = e^min(u, 0) / (1 + e^-|u|)        min(u, 0) = (u - |u|) / 2
 //! ```
 
+use super::groups::GroupMaps;
 use super::map::BinaryMap;
 use super::method::Method;
 use super::table::{Between, Table};
@@ -48,10 +49,7 @@ impl BinaryMap {
     /// Its values differ from those of [`apply`](Self::apply) by at most 1e-12. Venn-Abers maps and
     /// splines have no expression.
     pub fn to_sql(&self, column: &str, input: SqlInput, dialect: Dialect) -> Result<String, Error> {
-        let column = match dialect {
-            Dialect::Ansi => format!("\"{}\"", column.replace('"', "\"\"")),
-            Dialect::Spark => format!("`{}`", column.replace('`', "``")),
-        };
+        let column = dialect.quoted(column);
         // p and 1 - p for probabilities, and the logit of the column.
         let (least, most) = (number(self.clip), number(1.0 - self.clip));
         let p =
@@ -89,6 +87,48 @@ impl BinaryMap {
             return Ok(value);
         }
         Ok(format!("({} * {value} + {})", number(1.0 - self.mixture), number(0.5 * self.mixture)))
+    }
+}
+
+impl Dialect {
+    fn quoted(self, column: &str) -> String {
+        match self {
+            Dialect::Ansi => format!("\"{}\"", column.replace('"', "\"\"")),
+            Dialect::Spark => format!("`{}`", column.replace('`', "``")),
+        }
+    }
+
+    fn text(self, value: &str) -> String {
+        match self {
+            Dialect::Ansi => format!("'{}'", value.replace('\'', "''")),
+            Dialect::Spark => format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'")),
+        }
+    }
+
+    fn text_type(self) -> &'static str {
+        match self {
+            Dialect::Ansi => "VARCHAR",
+            Dialect::Spark => "STRING",
+        }
+    }
+}
+
+impl GroupMaps {
+    /// An SQL expression for the recalibrated probability of a column: a `CASE` with a line for
+    /// each group, whose names are values of the column that the maps are [by](Self::by). A group
+    /// that is not listed gets the pooled map.
+    pub fn to_sql(&self, column: &str, input: SqlInput, dialect: Dialect) -> Result<String, Error> {
+        let Some(by) = &self.by else {
+            return Err(Error::setting("maps", "with the name of the column of groups for SQL", "none"));
+        };
+        // Rows without a value are a group, too, whose name is empty.
+        let by = format!("COALESCE(CAST({} AS {}), '')", dialect.quoted(by), dialect.text_type());
+        let arm = |(name, map): (&String, &BinaryMap)| {
+            Ok(format!("WHEN {} THEN {}", dialect.text(name), map.to_sql(column, input, dialect)?))
+        };
+        let arms: Vec<String> = self.names.iter().zip(&self.maps).map(arm).collect::<Result<_, Error>>()?;
+        let other = self.pooled.to_sql(column, input, dialect)?;
+        Ok(format!("(CASE {by}\n  {}\n  ELSE {other} END)", arms.join("\n  ")))
     }
 }
 

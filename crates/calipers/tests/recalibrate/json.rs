@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use calipers::Input;
 use calipers::recalibrate::{
-    Between, BinaryMap, ClassFormula, ClassMap, CrossFit, Dialect, Label, Map, MapFile, Method, Recalibrate, SqlInput,
+    Between, BinaryMap, ClassFormula, ClassMap, CrossFit, Dialect, FitRecord, GroupedFit, Groups, Label, Map, MapFile,
+    Method, Recalibrate, SqlInput,
 };
+use calipers::{Form, Input};
 
 use crate::fixtures;
 
@@ -131,7 +132,7 @@ fn what_is_no_map_is_an_error_with_its_place() {
             with(&text, "what", "\"sketch\""),
             "\"what\" must be \"calibrator\"; give a file that `calipers recalibrate fit` wrote",
         ),
-        (with(&text, "format", "2"), "\"format\" is 2 and this version reads 1; update calipers"),
+        (with(&text, "format", "3"), "\"format\" is 3 and this version reads 1 and 2; update calipers"),
         (with(&text, "format", "\"1\""), "\"format\" must be a count, got \"1\""),
         (with(&text, "method", "\"guess\""), "\"method\" must be \"identity\", \"shift\""),
         (with(&text, "method", "\"platt\""), "\"parameters.slope\" is missing"),
@@ -234,6 +235,83 @@ fn a_map_of_the_other_kind_is_an_error() {
     assert_eq!(error, "\"method\" must be of a binary outcome here, got \"vector\"");
 }
 
+/// Maps of three groups, one of which has few rows; the second has outcomes of its own.
+fn grouped() -> Vec<(String, GroupedFit)> {
+    let fixture = fixtures::binary();
+    let group = |row: usize| ["a", "b's", "c"][if row < 20 { 2 } else { row % 2 }];
+    let groups: Vec<&str> = (0..400).map(group).collect();
+    let mut labels = fixture.labels.clone();
+    (0..400).filter(|row| groups[*row] == "b's").for_each(|row| labels[row] = u8::from(row % 7 < 5));
+    let predictions = Input::logits(&fixture.logits, &labels).check().unwrap();
+    let view = predictions.binary().unwrap();
+    [Method::Shift, Method::Temperature, Method::Platt, Method::Beta]
+        .map(|method| {
+            let found = Recalibrate::new(method).fit_groups(&view, &Groups::new(&groups)).unwrap();
+            (format!("groups_{}", method.name()), found)
+        })
+        .into()
+}
+
+#[test]
+fn maps_by_group_are_read_to_the_same_bits() {
+    for (name, found) in grouped() {
+        let map = found.fit.map.clone();
+        assert!(map.spread.iter().any(|spread| *spread > 0.0), "{name}");
+        for file in [MapFile::new(map.clone()), MapFile::new(map.clone().by("shop")).fit(FitRecord::from(&found))] {
+            let text = file.to_json();
+            assert!(text.contains("\"format\": 2,"));
+            let read = MapFile::from_json(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+            assert_eq!(read, file);
+            assert_eq!(read.to_json(), text);
+            for (group, h) in [("a", -3.0), ("b's", 0.25), ("c", 700.0), ("d", 1e-300)] {
+                let own = read.map.apply_row_of(group, &[h], Form::Logits).unwrap()[0];
+                assert_eq!(own.to_bits(), map.of(group).apply(h).to_bits());
+            }
+        }
+    }
+    let (_, found) = &grouped()[2];
+    let file = MapFile::new(found.fit.map.clone().by("shop"));
+    let own = file.map.fingerprint();
+    assert_eq!(own, Map::Groups(found.fit.map.clone()).fingerprint(), "the column does not change the maps");
+    assert_ne!(own, Map::Binary(found.fit.map.pooled.clone()).fingerprint());
+    let sql = match &file.map {
+        Map::Groups(maps) => maps.to_sql("h", SqlInput::Logit, Dialect::Ansi).unwrap(),
+        _ => unreachable!(),
+    };
+    assert!(sql.starts_with("(CASE COALESCE(CAST(\"shop\" AS VARCHAR), '')\n  WHEN 'a' THEN "), "{sql}");
+    assert!(sql.contains("WHEN 'b''s' THEN "), "{sql}");
+    assert!(found.fit.map.to_sql("h", SqlInput::Logit, Dialect::Spark).is_err());
+}
+
+#[test]
+fn damaged_maps_by_group_are_rejected_with_the_reason() {
+    let (_, found) = &grouped()[0];
+    let text = MapFile::new(found.fit.map.clone().by("shop")).to_json();
+    let cases = [
+        ("\"format\": 2", "\"format\": 1", "\"check.by_group\" is not a key of this format"),
+        ("\"format\": 2", "\"format\": 3", "\"format\" is 3 and this version reads 1 and 2; update calipers"),
+        ("\"name\": \"a\"", "\"name\": \"z\"", "\"groups[1].name\" must be after the name before it, got \"b's\""),
+        ("\"name\": \"a\"", "\"name\": 1", "\"groups[0].name\" must be text, got 1"),
+        ("{\"shift\"", "{\"slope\"", "\"parameters.shift\" is missing"),
+        ("\"spread\": {", "\"spread\": {\"x\": 1, ", "\"spread.x\" is not a key of this format"),
+        ("\"by_group\": [[", "\"by_group\": [[1, ", "\"check.by_group[0]\" must be a list of 7 numbers"),
+        ("\"by\": \"shop\"", "\"by\": 3", "\"by\" must be text, got 3"),
+    ];
+    for (from, to, expected) in cases {
+        let error = error_of(&text, from, to);
+        assert!(error.starts_with(expected), "{from} -> {to}: {error}");
+    }
+    let moved = text.replacen("\"by_group\": [[0", "\"by_group\": [[1", 1);
+    let error = MapFile::from_json(&moved).unwrap_err().to_string();
+    assert!(error.contains("\"check.by_group[0]\" is not what this version gives"), "{error}");
+    let one = MapFile::new(found.fit.map.pooled.clone()).to_json().replacen("\"format\": 1", "\"format\": 2", 1);
+    let error = MapFile::from_json(&one).unwrap_err().to_string();
+    assert!(error.ends_with("\"spread\" is missing"), "{error}");
+    assert!(
+        BinaryMap::from_json(&text).unwrap_err().to_string().ends_with("it must be one map here, got maps by group")
+    );
+}
+
 /// Files in `fixtures/maps`, which other languages read, too.
 fn golden() -> Vec<(String, MapFile)> {
     let fixture = fixtures::binary();
@@ -247,6 +325,10 @@ fn golden() -> Vec<(String, MapFile)> {
     }
     let steps = Recalibrate::new(Method::Isotonic).between(Between::Step).mixture(0.01).fit(&view).unwrap();
     all.push(("isotonic_steps".to_owned(), MapFile::new(steps.map.clone()).fit(&steps)));
+    for (name, found) in grouped() {
+        let file = MapFile::new(found.fit.map.clone().by("shop")).fit(FitRecord::from(&found));
+        all.push((name, file));
+    }
     let (scores, labels) = fixtures::classes();
     let predictions = Input::logits(&scores, &labels).classes(3).check().unwrap();
     for method in Method::ALL {

@@ -53,7 +53,7 @@ struct Compared {
     by_measure: Vec<(Selected, Comparison)>,
 }
 
-const WHOLE_FILES: WholeFiles = WholeFiles { verb: "compare", needs: "pairs of models" };
+const WHOLE_FILES: WholeFiles = WholeFiles { verb: "compare", needs: "pairs of models", by_group: false };
 
 /// The first file is that of all.
 const OF_ALL: &str = "";

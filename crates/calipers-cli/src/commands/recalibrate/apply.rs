@@ -9,8 +9,9 @@ use calipers::recalibrate::Map;
 use calipers::{Form, Ties};
 use clap::Args;
 
-use super::map_file;
+use super::check::BY;
 use super::model::{check_fits, recalibrated};
+use super::{groups, map_file};
 use crate::args::{InputArgs, OutputArgs};
 use crate::dataset::files;
 use crate::dataset::formats::{Column, Values};
@@ -33,7 +34,7 @@ use crate::render::{json, number};
     mut_arg("label", |arg| arg.hide(true)),
     mut_arg("pred", |arg| arg.hide(true)),
     mut_arg("weight", |arg| arg.hide(true)),
-    mut_arg("by", |arg| arg.hide(true)),
+    mut_arg("by", |arg| arg.help(BY).long_help(None)),
     mut_arg("pos_label", |arg| arg.hide(true)),
     mut_arg("multiclass", |arg| arg.hide(true)),
     mut_arg("ties", |arg| arg.hide(true)),
@@ -63,12 +64,11 @@ pub(super) struct ApplyArgs {
 impl ApplyArgs {
     /// Options of outcomes, of which there are none here.
     fn check(&self) -> Result<()> {
-        let InputArgs { label, pred, weight, by, rules, .. } = &self.input;
+        let InputArgs { label, pred, weight, rules, .. } = &self.input;
         let given = [
             ("--label", label.is_some()),
             ("--pred", pred.is_some()),
             ("--weight", weight.is_some()),
-            ("--by", by.is_some()),
             ("--pos-label", rules.pos_label.is_some()),
             ("--multiclass", !rules.multiclass.is_automatic()),
             ("--ties", rules.ties != Ties::First),
@@ -103,7 +103,8 @@ pub(super) fn run(args: &ApplyArgs) -> Result<String> {
         if input.is_sketch() {
             bail!("recalibrate apply does not accept a sketch: a map is applied to rows");
         }
-        let file = WholeFile::open(&input, &args.input)?;
+        let by = groups::by_of(&map, &args.input, "recalibrate apply")?;
+        let file = WholeFile::open(&input, &args.input, by.as_deref())?;
         let format = RowFormat::of(&args.output, file.dialect())?;
         let names = Names::new(&file, args.replace)?;
         output.write_with(|target| {
@@ -172,7 +173,7 @@ impl Names {
     /// All columns of the output, and the places of those that are new.
     fn recalibrate(&self, map: &Map, form: Form, rows: Rows) -> Result<(RecordBatch, Vec<usize>)> {
         check_fits(map, rows.scores.n_classes)?;
-        let after = recalibrated(map, &rows.scores, form, &rows.is_valid)?;
+        let after = recalibrated(map, (&rows.scores, form), rows.groups.as_deref(), &rows.is_valid)?;
         let new = columns(after, self.scores.len())?;
         let schema = rows.columns.schema();
         let mut all: Vec<(String, ArrayRef)> = schema

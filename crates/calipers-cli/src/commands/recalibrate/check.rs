@@ -8,16 +8,21 @@ use calipers::{InputReport, Sample};
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::groups as by_group;
 use super::map_file;
 use super::model::{self, Model, Question, recalibrated};
 use super::table::{self, Ends};
 use crate::args::significance::ResampleArgs;
 use crate::args::{InputArgs, OutputArgs};
 use crate::dataset::batch::{Batch, kept_rows};
+use crate::dataset::groups;
 use crate::render::grid::Grid;
 use crate::render::screen::{Screen, Tone};
 use crate::render::{json, left_out, number};
 use crate::{Printed, Status, progress};
+
+/// The column of groups where a map is given.
+pub(super) const BY: &str = "Column of groups, for maps by group [default: the one that they were fitted by]";
 
 /// Fail if a map makes predictions worse, or if a new map would improve on it: a gate for CI
 ///
@@ -26,7 +31,7 @@ use crate::{Printed, Status, progress};
 /// then the model or the data have changed, and the map must be fitted again. It passes if the map
 /// helps. If no difference is seen, it is undecided: that is a warning, or a failure with --strict.
 #[derive(Debug, Args)]
-#[command(mut_arg("by", |by| by.hide(true)), after_help = include_str!("../help/recalibrate_check.txt"))]
+#[command(mut_arg("by", |by| by.help(BY).long_help(None)), after_help = include_str!("../help/recalibrate_check.txt"))]
 pub(super) struct CheckArgs {
     #[command(flatten)]
     input: InputArgs,
@@ -72,8 +77,17 @@ impl OnNewRows {
                 held_out(map, resample, left).run(sample)?
             }
             Map::Classes(map) => {
-                model::check_of_classes(batch, &predictions)?;
-                held_out(map, resample, left).run_classes(&predictions)?
+                let clusters = batch.cluster_numbers(&predictions)?;
+                held_out(map, resample, left).run_classes(model::of_classes(&predictions, clusters.as_deref()))?
+            }
+            Map::Groups(maps) => {
+                let view = batch.view(&predictions)?;
+                let clusters = batch.cluster_numbers(&predictions)?;
+                let sample = Sample::from(&view);
+                let sample = clusters.as_ref().map_or(sample, |clusters| sample.clusters(clusters));
+                // proof: the column was named
+                let groups = batch.groups(&predictions)?.context("the map is by group")?;
+                held_out(maps, resample, left).run_groups(sample, &groups)?
             }
             _ => bail!("a map of this kind cannot be measured"),
         };
@@ -124,14 +138,18 @@ fn recalibrated_rows(batch: &Batch, map: &Map) -> Result<Batch> {
     let scores = &batch.scores[0];
     let mut is_valid = vec![false; scores.n_rows()];
     kept_rows(&batch.predictions(0)?).into_iter().for_each(|row| is_valid[row] = true);
-    Ok(batch.with_probabilities(0, recalibrated(map, scores, batch.form(0), &is_valid)?))
+    let names: Option<Vec<String>> =
+        batch.groups.as_ref().map(|column| (0..column.n_rows()).map(|row| groups::key(column, row)).collect());
+    let after = recalibrated(map, (scores, batch.form(0)), names.as_deref(), &is_valid)?;
+    Ok(batch.with_probabilities(0, after))
 }
 
 pub(super) fn run(args: &CheckArgs, screen: &Screen) -> Result<Printed> {
     args.resample.check()?;
     args.output.start_threads()?;
     let file = map_file::read(&args.map)?;
-    let model = Model::open(&args.input, args.resample.cluster.as_deref(), "recalibrate check")?;
+    let input = by_group::input_of(&file.map, &args.input, "recalibrate check")?;
+    let model = Model::open(&input, args.resample.cluster.as_deref(), "recalibrate check", true)?;
     let waiting = progress::waiting();
     let held_out = OnNewRows::measure(&model, &file.map, &args.resample, false).with_context(|| model.file.shown())?;
     let again = refitted(&model, &file.map, &args.resample).with_context(|| model.file.shown())?;

@@ -7,10 +7,10 @@ use calipers::recalibrate::{Map, Method};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::check::OnNewRows;
+use super::check::{BY, OnNewRows};
 use super::method::{MapArgs, Requested, requested};
 use super::model::{self, Found, Model};
-use super::{map_file, table};
+use super::{groups, map_file, table};
 use crate::args::significance::ResampleArgs;
 use crate::args::{InputArgs, OutputArgs};
 use crate::progress;
@@ -24,7 +24,7 @@ use crate::render::{json, left_out};
 /// has nothing to gain, and the verdict says so. With --map, the rows are new ones, and the map
 /// stays as it is.
 #[derive(Debug, Args)]
-#[command(mut_arg("by", |by| by.hide(true)), after_help = include_str!("../help/recalibrate_compare.txt"))]
+#[command(mut_arg("by", |by| by.help(BY).long_help(None)), after_help = include_str!("../help/recalibrate_compare.txt"))]
 pub(super) struct CompareArgs {
     #[command(flatten)]
     input: InputArgs,
@@ -62,11 +62,13 @@ pub(super) fn run(args: &CompareArgs, screen: &Screen) -> Result<String> {
     args.resample.check()?;
     args.output.start_threads()?;
     let map = args.with_map.as_deref().map(map_file::read).transpose()?;
-    let model = Model::open(&args.input, args.resample.cluster.as_deref(), "recalibrate compare")?;
-    let predictions = model.predictions()?;
+    let cluster = args.resample.cluster.as_deref();
     if let Some(file) = map {
-        return on_new_rows(args, &model, &file.map, screen);
+        let input = groups::input_of(&file.map, &args.input, "recalibrate compare")?;
+        return on_new_rows(args, &Model::open(&input, cluster, "recalibrate compare", true)?, &file.map, screen);
     }
+    let model = Model::open(&args.input, cluster, "recalibrate compare", false)?;
+    let predictions = model.predictions()?;
     let named: Vec<Requested> = match &args.method[..] {
         [] => methods(predictions.n_classes()).into_iter().map(Requested::Named).chain([Requested::Auto]).collect(),
         named => named.to_vec(),

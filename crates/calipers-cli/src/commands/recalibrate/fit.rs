@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use calipers::Sketch;
 use calipers::recalibrate::{Label, MapFile, Method};
 use clap::Args;
 use serde_json::Value;
 
 use super::method::{MapArgs, Requested, requested};
-use super::model::{self, Model};
-use super::table;
+use super::model::{self, Found, Model};
+use super::{groups, table};
 use crate::args::significance::ResampleArgs;
 use crate::args::{InputArgs, OutputArgs};
 use crate::dataset::files::{self, InputFile};
@@ -27,14 +28,14 @@ use crate::render::{json, number};
 /// interval takes the error of the fitted map into account. The map is written whatever the
 /// verdict.
 #[derive(Debug, Args)]
-#[command(mut_arg("by", |by| by.hide(true)), after_help = include_str!("../help/recalibrate_fit.txt"))]
+#[command(mut_arg("by", |by| by.help("Column of groups: a map for each group of rows, drawn to the pooled one as far as the rows say").long_help(None)), after_help = include_str!("../help/recalibrate_fit.txt"))]
 pub(super) struct FitArgs {
     #[command(flatten)]
     input: InputArgs,
 
     /// The family of maps; auto chooses one by its log-loss on rows that are held out, or leaves
-    /// probabilities as they are if none helps. For a sketch, which has no rows to hold out, auto
-    /// is beta
+    /// probabilities as they are if none helps. For a sketch, which has no rows to hold out, and
+    /// with --by, auto is beta
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = requested(), help_heading = "Map")]
     method: Requested,
 
@@ -52,26 +53,61 @@ pub(super) struct FitArgs {
     outcome: OutputArgs,
 }
 
-/// The only file, if it is a sketch.
-fn of_sketch(args: &FitArgs) -> Result<Option<InputFile>> {
+/// All files, if they are sketches.
+fn of_sketches(args: &FitArgs) -> Result<Vec<InputFile>> {
     // Standard input is read once, and rows are the likelier content.
     if args.input.files.iter().any(|name| files::is_standard_input(name)) {
-        return Ok(None);
+        return Ok(Vec::new());
     }
-    let mut files = args.input.open_files()?;
-    let one = if files.len() == 1 { files.pop() } else { None };
-    Ok(one.filter(InputFile::is_sketch))
+    let files = args.input.open_files()?;
+    let are_sketches = files.iter().all(InputFile::is_sketch);
+    Ok(if are_sketches { files } else { Vec::new() })
 }
 
-/// A sketch has no folds: there is a map, and no verdict.
-fn from_sketch(args: &FitArgs, file: &InputFile, output: &Output, screen: &Screen) -> Result<String> {
+/// The method for sketches, to which no option of rows applies.
+fn method_of_sketches(args: &FitArgs) -> Result<Method> {
+    if args.input.by.is_some() {
+        bail!("--by needs the rows, which a sketch does not have");
+    }
     if args.resample.cluster.is_some() {
         bail!("--cluster needs the rows, which a sketch does not have");
     }
-    let method = match args.method {
+    Ok(match args.method {
         Requested::Auto => Method::Beta,
         Requested::Named(method) => method,
+    })
+}
+
+/// Several sketches are folds: each is held out in turn.
+fn from_folds(args: &FitArgs, files: &[InputFile], output: &Output, screen: &Screen) -> Result<String> {
+    let method = method_of_sketches(args)?;
+    let open = |file: &InputFile| Ok(Sketches::open(file).with_context(|| file.shown())?.all);
+    let folds = files.iter().map(open).collect::<Result<Vec<Sketch>>>()?;
+    let all = args.map.cross_fit(method, &args.resample).run_sketches(&folds)?;
+    let found = Found { sentence: all.sentence(), ..Found::new(&all.improvement) };
+    output.write(found.file.to_json().as_bytes())?;
+    if args.outcome.json {
+        let names: Vec<String> = files.iter().map(|file| file.name.display().to_string()).collect();
+        return Ok(json::document([
+            ("file", args.output.display().to_string().into()),
+            ("from", names.join(", ").into()),
+            ("prob", Value::Null),
+            ("fingerprint", found.file.map.fingerprint().into()),
+            ("result", table::to_json(&found)),
+            ("input", json::input(&found.input)),
+        ]));
+    }
+    let auto = match args.method {
+        Requested::Auto => "auto is beta for sketches.\n",
+        Requested::Named(_) => "",
     };
+    let written = format!("{auto}{}: {}, {} rows\n", args.output.display(), method.name(), found.n);
+    Ok(table::of_fit(&found, &written, screen))
+}
+
+/// One sketch has no folds: there is a map, and no verdict.
+fn from_sketch(args: &FitArgs, file: &InputFile, output: &Output, screen: &Screen) -> Result<String> {
+    let method = method_of_sketches(args)?;
     let sketch = Sketches::open(file).with_context(|| file.shown())?.all;
     let fit = args.map.recalibrate(method).fit(&sketch).with_context(|| file.shown())?;
     let map = MapFile::new(fit.map.clone()).fit(&fit);
@@ -89,7 +125,8 @@ fn from_sketch(args: &FitArgs, file: &InputFile, output: &Output, screen: &Scree
     let [before, after] = [fit.log_loss_before, fit.log_loss_after].map(number::significant);
     let mut text = screen.prose(&format!(
         "Log-loss of the rows of the sketch goes from {before} to {after}. Whether the map helps on new rows cannot be \
-         told from a sketch: measure it with calipers recalibrate compare --map {}.\n",
+         told from a sketch alone: give several, one for each fold of rows, or measure it with calipers recalibrate \
+         compare --map {}.\n",
         args.output.display()
     ));
     text += &format!("\n{}\n", table::of_fitted(&fit.parameters).draw(screen));
@@ -110,13 +147,18 @@ pub(super) fn run(args: &FitArgs, screen: &Screen) -> Result<String> {
         files::reject_overwriting(&args.output, &args.input.open_files()?)?;
     }
     let output = Output::new(&args.output)?;
-    if let Some(sketch) = of_sketch(args)? {
-        return from_sketch(args, &sketch, &output, screen);
+    match &of_sketches(args)?[..] {
+        [] => {}
+        [sketch] => return from_sketch(args, sketch, &output, screen),
+        folds => return from_folds(args, folds, &output, screen),
     }
-    let model = Model::open(&args.input, args.resample.cluster.as_deref(), "recalibrate fit")?;
+    let model = Model::open(&args.input, args.resample.cluster.as_deref(), "recalibrate fit", true)?;
     let predictions = model.predictions()?;
     let waiting = progress::waiting();
-    let mut found = model::requested(&model, &predictions, args.method, (&args.map, &args.resample, false))?;
+    let mut found = match &args.input.by {
+        Some(by) => groups::fit(&model, &predictions, args.method, (&args.map, &args.resample), by)?,
+        None => model::requested(&model, &predictions, args.method, (&args.map, &args.resample, false))?,
+    };
     drop(waiting);
     let names = model.class_names();
     if names.len() == found.file.map.n_classes() {
@@ -137,6 +179,7 @@ pub(super) fn run(args: &FitArgs, screen: &Screen) -> Result<String> {
         Method::Identity => "The map that was written leaves all probabilities as they are.\n",
         _ => "",
     };
-    let written = format!("{identity}{}: {}, {} rows\n", args.output.display(), found.method.name(), found.n);
+    let by = args.input.by.as_ref().map_or(String::new(), |by| format!(" by {by}"));
+    let written = format!("{identity}{}: {}{by}, {} rows\n", args.output.display(), found.method.name(), found.n);
     Ok(table::of_fit(&found, &written, screen))
 }

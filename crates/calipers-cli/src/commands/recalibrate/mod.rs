@@ -4,6 +4,7 @@ mod apply;
 mod check;
 mod compare;
 mod fit;
+mod groups;
 mod map_file;
 mod method;
 mod model;
@@ -27,6 +28,13 @@ use crate::render::screen::Screen;
 pub(crate) struct RecalibrateArgs {
     #[command(subcommand)]
     step: Step,
+}
+
+impl RecalibrateArgs {
+    /// Whether rows are written again, invalid ones too.
+    pub(crate) fn writes_rows(&self) -> bool {
+        matches!(self.step, Step::Apply(_))
+    }
 }
 
 #[derive(Debug, Subcommand)]

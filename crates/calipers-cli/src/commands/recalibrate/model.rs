@@ -2,11 +2,12 @@
 
 use anyhow::{Context, Result, bail};
 use calipers::recalibrate::{
-    Candidate, Choice, Choose, CrossFit, FitRecord, GainFloor, GainRecord, Improvement, Left, Map, MapFile, Method,
-    Parameter, Verdict,
+    BinaryMap, Candidate, Choice, Choose, ClassSample, CrossFit, FitRecord, GainFloor, GainRecord, Improvement, Left,
+    Map, MapFile, Method, Parameter, Verdict,
 };
 use calipers::{InputReport, Multiclass, Predictions, Sample};
 
+use super::groups::OfGroups;
 use super::method::{MapArgs, Requested};
 use super::table::Ends;
 use crate::args::InputArgs;
@@ -24,8 +25,9 @@ pub(super) struct Model {
 }
 
 impl Model {
-    pub(super) fn open(args: &InputArgs, cluster: Option<&str>, verb: &'static str) -> Result<Self> {
-        let whole_files = WholeFiles { verb, needs: "folds" };
+    /// With the groups of `--by`, where the verb has use for them.
+    pub(super) fn open(args: &InputArgs, cluster: Option<&str>, verb: &'static str, by_group: bool) -> Result<Self> {
+        let whole_files = WholeFiles { verb, needs: "folds", by_group };
         let reader = whole_files.reader(args, cluster)?;
         if args.prob.len() > 1 {
             bail!("a map is of one model, got --prob {}: fit one for each", args.prob.join(" and --prob "));
@@ -72,15 +74,18 @@ pub(super) struct Found {
     pub(super) n: u64,
     pub(super) n_folds: usize,
     pub(super) keeps_ranks: bool,
+    /// Of maps by group.
+    pub(super) of_groups: Option<OfGroups>,
     pub(super) input: InputReport,
 }
 
 impl Found {
-    fn new<M: Clone + Into<Map>>(improvement: &Improvement<M>) -> Self {
+    pub(super) fn new<M: Clone + Into<Map>>(improvement: &Improvement<M>) -> Self {
         let fit = &improvement.fit;
         let map: Map = fit.map.clone().into();
         let keeps_ranks = match &map {
             Map::Binary(map) => map.keeps_ranks(),
+            Map::Groups(maps) => maps.maps.iter().all(BinaryMap::keeps_ranks),
             _ => improvement.top_class_changed == 0.0,
         };
         Found {
@@ -100,6 +105,7 @@ impl Found {
             n: fit.n,
             n_folds: improvement.n_folds,
             keeps_ranks,
+            of_groups: None,
             input: fit.input.clone(),
         }
     }
@@ -120,10 +126,11 @@ pub(super) enum Question {
 /// What one method does for some rows.
 pub(super) fn answer(batch: &Batch, predictions: &Predictions<'_>, question: &Question) -> Result<Found> {
     if is_of_classes(batch, predictions)? {
-        check_of_classes(batch, predictions)?;
+        let clusters = batch.cluster_numbers(predictions)?;
+        let rows = of_classes(predictions, clusters.as_deref());
         return Ok(match question {
-            Question::Named(cross_fit) => Found::new(&cross_fit.run_classes(predictions)?),
-            Question::Auto(choose) => Found::chosen(&choose.run_classes(predictions)?),
+            Question::Named(cross_fit) => Found::new(&cross_fit.run_classes(rows)?),
+            Question::Auto(choose) => Found::chosen(&choose.run_classes(rows)?),
         });
     }
     let view = batch.view(predictions)?;
@@ -136,12 +143,10 @@ pub(super) fn answer(batch: &Batch, predictions: &Predictions<'_>, question: &Qu
     })
 }
 
-/// Rejects what maps of classes do not take.
-pub(super) fn check_of_classes(batch: &Batch, predictions: &Predictions<'_>) -> Result<()> {
-    if batch.clusters.is_some() {
-        bail!("--cluster is for a binary outcome, and the rows have {} classes", predictions.n_classes());
-    }
-    Ok(())
+/// Rows of classes with their clusters, if there are any.
+pub(super) fn of_classes<'a>(predictions: &'a Predictions<'a>, clusters: Option<&'a [u32]>) -> ClassSample<'a> {
+    let rows = ClassSample::new(predictions);
+    clusters.map_or(rows, |clusters| rows.clusters(clusters))
 }
 
 /// Whether the map is of all classes; two classes are one binary outcome.
@@ -168,8 +173,14 @@ pub(super) fn requested(
     answer(&model.dataset.content, predictions, &question).with_context(|| model.file.shown())
 }
 
-/// The recalibrated probabilities of all rows; those that are not valid are NaN and missing.
-pub(super) fn recalibrated(map: &Map, scores: &Column, form: calipers::Form, is_valid: &[bool]) -> Result<Column> {
+/// The recalibrated probabilities of all rows, by the maps of their groups where there are some;
+/// those that are not valid are NaN and missing.
+pub(super) fn recalibrated(
+    map: &Map,
+    (scores, form): (&Column, calipers::Form),
+    groups: Option<&[String]>,
+    is_valid: &[bool],
+) -> Result<Column> {
     let (mut row, mut all) = (Vec::new(), Vec::with_capacity(scores.values.len()));
     for (place, is_valid) in is_valid.iter().enumerate() {
         row_of(scores, place, &mut row);
@@ -177,7 +188,8 @@ pub(super) fn recalibrated(map: &Map, scores: &Column, form: calipers::Form, is_
             all.extend(std::iter::repeat_n(f64::NAN, scores.n_classes));
             continue;
         }
-        match map.apply_row(&row, form) {
+        let group = groups.and_then(|groups| groups.get(place)).map_or("", String::as_str);
+        match map.apply_row_of(group, &row, form) {
             Some(values) => all.extend(values),
             None => return Err(unlike(map, scores.n_classes)),
         }

@@ -47,12 +47,16 @@ pub(super) fn run(args: &ShowArgs, screen: &Screen) -> Result<String> {
         return Ok(file.to_json());
     }
     if args.sql {
-        let Map::Binary(map) = &file.map else {
-            let n_classes = file.map.n_classes();
-            bail!("{}: SQL is for maps of a binary outcome, and this one has {n_classes} classes", args.file.display());
-        };
         let input = if args.from_logits { SqlInput::Logit } else { SqlInput::Probability };
-        return Ok(map.to_sql(&args.column, input, args.dialect)? + "\n");
+        return match &file.map {
+            Map::Binary(map) => Ok(map.to_sql(&args.column, input, args.dialect)? + "\n"),
+            Map::Groups(maps) => Ok(maps.to_sql(&args.column, input, args.dialect)? + "\n"),
+            map => bail!(
+                "{}: SQL is for maps of a binary outcome, and this one has {} classes",
+                args.file.display(),
+                map.n_classes()
+            ),
+        };
     }
     let map = &file.map;
     let mut text = format!("{}: {}\n", map.method().name(), map.formula());
@@ -75,6 +79,12 @@ pub(super) fn run(args: &ShowArgs, screen: &Screen) -> Result<String> {
         );
     }
     let mut notes = Vec::new();
+    if let Map::Groups(maps) = map {
+        let of_fit = file.fit.as_ref().map_or(&[][..], |fit| &fit.groups);
+        text += &format!("\n{}", table::of_groups(maps, of_fit).draw(screen));
+        let by = maps.by.as_ref().map_or(String::new(), |by| format!(" of {}", crate::printable(by)));
+        notes.push(format!("a map for each of {} groups{by}; any other gets the pooled one above", maps.names.len()));
+    }
     if let Some(fit) = &file.fit {
         let [before, after] = [fit.log_loss_before, fit.log_loss_after].map(number::significant);
         notes.push(format!("fitted to {} rows; log-loss of these rows from {before} to {after}", number::count(fit.n)));

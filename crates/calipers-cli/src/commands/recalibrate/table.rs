@@ -1,9 +1,10 @@
 //! Maps and gains for people and for programs.
 
 use calipers::Assessment;
-use calipers::recalibrate::{Candidate, GainInterval, Left, Parameter, Verdict};
+use calipers::recalibrate::{BinaryMap, Candidate, GainInterval, GroupMaps, GroupRecord, Left, Parameter, Verdict};
 use serde_json::{Value, json};
 
+use super::groups::OfGroups;
 use super::model::Found;
 use crate::render::grid::{Cell, Grid};
 use crate::render::number;
@@ -16,11 +17,19 @@ pub(super) fn of_fit(found: &Found, written: &str, screen: &Screen) -> String {
     let left_out = left_out::sentences(std::iter::once(("", &found.input)));
     text += &left_out::painted(&left_out, screen);
     text += "\n";
-    if !found.parameters.is_empty() {
+    if let Some(of_groups) = &found.of_groups {
+        text += &of_groups.tables(&found.parameters, screen);
+        text += "\n";
+    } else if !found.parameters.is_empty() {
         text += &of_fitted(&found.parameters).draw(screen);
         text += "\n";
     }
-    let notes: String = found.notes.iter().map(|note| format!("{note}\n")).collect();
+    let mut notes: String = found.notes.iter().map(|note| format!("{note}\n")).collect();
+    if found.of_groups.is_some() {
+        notes += "own share: how much of a map the rows of its own group decide. spread: how much maps differ among \
+                  groups, as a standard deviation. worse by: the log-loss out of fold less that of partially pooled \
+                  maps.\n";
+    }
     text + &screen.notes(&(notes + written))
 }
 
@@ -38,6 +47,23 @@ pub(super) fn of_parameters<'a>(
     grid.numbers("value", parameters.map(|(_, value)| number::significant(value)));
     let error = |error: Option<f64>| error.map_or_else(Cell::dash, |error| number::significant(error).into());
     grid.numbers("standard error", errors.map(error));
+    grid
+}
+
+/// The parameters of each group, with the rows that are known of it.
+pub(super) fn of_groups(maps: &GroupMaps, of_fit: &[GroupRecord]) -> Grid {
+    let mut grid = Grid::with_whole_names();
+    let name = |name: &String| if name.is_empty() { "(none)".to_owned() } else { name.clone() };
+    grid.names("group", maps.names.iter().map(name));
+    if of_fit.len() == maps.names.len() {
+        grid.numbers("rows", of_fit.iter().map(|group| number::count(group.n)));
+        grid.numbers("own share", of_fit.iter().map(|group| format!("{:.0} %", 100.0 * group.own_share)));
+    }
+    for (place, parameter) in maps.method().parameter_names().iter().enumerate() {
+        let value =
+            |map: &BinaryMap| map.parameters.get(place).map_or_else(Cell::dash, |x| number::significant(*x).into());
+        grid.numbers(parameter, maps.maps.iter().map(value));
+    }
     grid
 }
 
@@ -139,8 +165,11 @@ pub(super) fn to_json(found: &Found) -> Value {
             "standard_error": parameter.standard_error,
         })
     });
+    let (groups, pooling) = found.of_groups.as_ref().map_or((Value::Null, Value::Null), OfGroups::to_json);
     json!({
         "method": found.method.name(),
+        "groups": groups,
+        "pooling": pooling,
         "n": found.n,
         "log_loss_before": found.log_loss_before,
         "log_loss_after": found.log_loss_after,

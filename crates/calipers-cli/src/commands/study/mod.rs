@@ -190,7 +190,7 @@ fn finding(found: &Finding) -> Value {
 /// The models of a group answer for the same rows.
 const OF_ALL: &str = " of its group";
 
-const WHOLE_FILES: WholeFiles = WholeFiles { verb: "study", needs: "bins of any number" };
+const WHOLE_FILES: WholeFiles = WholeFiles { verb: "study", needs: "bins of any number", by_group: false };
 
 fn images(args: &StudyArgs, out: &Path, setting: &Setting) -> Result<String> {
     let mut reader = WHOLE_FILES.reader(&args.input, None)?;

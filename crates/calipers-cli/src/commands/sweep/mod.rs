@@ -65,7 +65,7 @@ impl SweepArgs {
     }
 }
 
-const WHOLE_FILES: WholeFiles = WholeFiles { verb: "sweep", needs: "bins of any number" };
+const WHOLE_FILES: WholeFiles = WholeFiles { verb: "sweep", needs: "bins of any number", by_group: false };
 
 pub(crate) fn run(args: &SweepArgs, screen: &Screen) -> Result<String> {
     let sweep = args.sweep()?;

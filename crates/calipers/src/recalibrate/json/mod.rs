@@ -5,6 +5,7 @@
 //! that reads back the same.
 
 mod check;
+mod groups;
 mod object;
 mod parts;
 mod records;
@@ -14,10 +15,11 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use object::{Object, error};
-pub use records::{FitRecord, GainRecord};
+pub use records::{FitRecord, GainRecord, GroupRecord};
 use text::{Json, Text};
 
 use super::class_map::ClassMap;
+use super::groups::GroupMaps;
 use super::map::BinaryMap;
 use super::method::Method;
 use crate::Error;
@@ -26,8 +28,12 @@ use crate::data::Form;
 /// What `what` is in every file.
 const WHAT: &str = "calibrator";
 
-/// The version of the format that this version of calipers reads and writes.
+/// The version of the format of one map.
 const FORMAT: u64 = 1;
+
+/// The version of the format of maps by group. A reader of the first version would use the pooled
+/// map for all rows if it did not reject this one.
+const FORMAT_OF_GROUPS: u64 = 2;
 
 /// A map of a binary outcome or of classes, as a file has it.
 ///
@@ -52,6 +58,8 @@ pub enum Map {
     Binary(BinaryMap),
     /// From the scores of all classes to their probabilities.
     Classes(ClassMap),
+    /// A map of a binary outcome for each group of rows.
+    Groups(GroupMaps),
 }
 
 impl From<BinaryMap> for Map {
@@ -66,19 +74,26 @@ impl From<ClassMap> for Map {
     }
 }
 
+impl From<GroupMaps> for Map {
+    fn from(maps: GroupMaps) -> Self {
+        Map::Groups(maps)
+    }
+}
+
 impl Map {
     /// The family.
     pub fn method(&self) -> Method {
         match self {
             Map::Binary(map) => map.method,
             Map::Classes(map) => map.method,
+            Map::Groups(maps) => maps.method(),
         }
     }
 
     /// The number of classes; 2 for a binary outcome.
     pub fn n_classes(&self) -> usize {
         match self {
-            Map::Binary(_) => 2,
+            Map::Binary(_) | Map::Groups(_) => 2,
             Map::Classes(map) => map.n_classes,
         }
     }
@@ -88,6 +103,7 @@ impl Map {
         match self {
             Map::Binary(map) => map.clip,
             Map::Classes(map) => map.clip,
+            Map::Groups(maps) => maps.pooled.clip,
         }
     }
 
@@ -96,26 +112,18 @@ impl Map {
         match self {
             Map::Binary(map) => map.mixture,
             Map::Classes(map) => map.mixture,
+            Map::Groups(maps) => maps.pooled.mixture,
         }
     }
 
     /// The recalibrated probabilities of one row of raw scores or, by `form`, of probabilities: one
     /// for each class, or that of outcome 1 where the row has one score. `None` if the map is of
-    /// another number of classes.
+    /// another number of classes. Of maps by group it is the pooled one;
+    /// [`apply_row_of`](Self::apply_row_of) takes the group.
     pub fn apply_row(&self, scores: &[f64], form: Form) -> Option<Vec<f64>> {
         match (self, scores) {
-            (Map::Binary(map), [score]) => Some(vec![match form {
-                Form::Probabilities => map.apply_probability(*score),
-                Form::Logits => map.apply(*score),
-            }]),
-            (Map::Binary(map), [negative, positive]) => {
-                let logit = match form {
-                    Form::Probabilities => map.logit_of(*positive),
-                    Form::Logits => positive - negative,
-                };
-                let (p, complement) = map.both(logit);
-                Some(vec![complement, p])
-            }
+            (Map::Binary(map), scores) => map.apply_row(scores, form),
+            (Map::Groups(maps), scores) => maps.pooled.apply_row(scores, form),
             (Map::Classes(map), [score]) if map.n_classes == 2 => {
                 let pair = match form {
                     Form::Probabilities => [1.0 - score, *score],
@@ -124,7 +132,14 @@ impl Map {
                 Some(vec![map.apply(&pair, form)[1]])
             }
             (Map::Classes(map), scores) => (map.n_classes == scores.len()).then(|| map.apply(scores, form)),
-            _ => None,
+        }
+    }
+
+    /// The same for a row of a group, which only maps by group depend on.
+    pub fn apply_row_of(&self, group: &str, scores: &[f64], form: Form) -> Option<Vec<f64>> {
+        match self {
+            Map::Groups(maps) => maps.of(group).apply_row(scores, form),
+            map => map.apply_row(scores, form),
         }
     }
 
@@ -157,7 +172,33 @@ impl Map {
     }
 }
 
+impl GroupMaps {
+    /// The maps as JSON.
+    pub fn to_json(&self) -> String {
+        Map::Groups(self.clone()).to_json()
+    }
+}
+
 impl BinaryMap {
+    /// The recalibrated probabilities of a row of one score or of two.
+    fn apply_row(&self, scores: &[f64], form: Form) -> Option<Vec<f64>> {
+        match scores {
+            [score] => Some(vec![match form {
+                Form::Probabilities => self.apply_probability(*score),
+                Form::Logits => self.apply(*score),
+            }]),
+            [negative, positive] => {
+                let logit = match form {
+                    Form::Probabilities => self.logit_of(*positive),
+                    Form::Logits => positive - negative,
+                };
+                let (p, complement) = self.both(logit);
+                Some(vec![complement, p])
+            }
+            _ => None,
+        }
+    }
+
     /// The map as JSON.
     pub fn to_json(&self) -> String {
         Map::Binary(self.clone()).to_json()
@@ -170,6 +211,7 @@ impl BinaryMap {
             Map::Classes(map) => {
                 Err(error(format!("it must be of a binary outcome here, got a map of {} classes", map.n_classes)))
             }
+            Map::Groups(_) => Err(error("it must be one map here, got maps by group")),
         }
     }
 }
@@ -184,7 +226,7 @@ impl ClassMap {
     pub fn from_json(text: &str) -> Result<Self, Error> {
         match Map::from_json(text)? {
             Map::Classes(map) => Ok(map),
-            Map::Binary(_) => Err(error("it must be of rows of classes here, got a map of a binary outcome")),
+            _ => Err(error("it must be of rows of classes here, got a map of a binary outcome")),
         }
     }
 }
@@ -258,11 +300,16 @@ impl MapFile {
     /// The file as JSON, one line for each key.
     pub fn to_json(&self) -> String {
         let check = check::Values::of(&self.map);
+        let (format, of_groups) = match &self.map {
+            Map::Groups(maps) => (FORMAT_OF_GROUPS, groups::about(maps)),
+            _ => (FORMAT, Text::default()),
+        };
         Text::default()
             .with("calipers", env!("CARGO_PKG_VERSION"))
             .with("what", WHAT)
-            .with("format", FORMAT)
+            .with("format", format)
             .and(parts::written(&self.map))
+            .and(of_groups)
             .with("formula", self.map.formula())
             .maybe("labels", (!self.labels.is_empty()).then_some(&self.labels))
             .maybe("fit", self.fit.as_ref().map(FitRecord::written))
@@ -282,11 +329,16 @@ impl MapFile {
             return Err(error(format!("\"what\" must be {WHAT:?}; give a file that `calipers recalibrate fit` wrote")));
         }
         let format = object.count("format")?;
-        if format != FORMAT {
-            return Err(error(format!("\"format\" is {format} and this version reads {FORMAT}; update calipers")));
+        if ![FORMAT, FORMAT_OF_GROUPS].contains(&format) {
+            let known = format!("{FORMAT} and {FORMAT_OF_GROUPS}");
+            return Err(error(format!("\"format\" is {format} and this version reads {known}; update calipers")));
         }
         object.text("calipers")?;
-        let map = parts::read(&object)?;
+        let map = match parts::read(&object)? {
+            map if format == FORMAT => map,
+            Map::Binary(pooled) => Map::Groups(groups::read(&object, pooled)?),
+            _ => return Err(error(format!("\"input\" must be \"logit\" where \"format\" is {format}"))),
+        };
         object.exactly("formula", &map.formula())?;
         let label = |value: &Value| match value {
             Value::String(text) => Some(Label::Text(text.clone())),

@@ -1,11 +1,13 @@
 //! What decides the values of a map: method, parameters or table, mixture and clip.
 
+use super::groups;
 use super::object::{Object, error};
 use super::text::Text;
 use super::{ClassMap, Map};
 use crate::Error;
 use crate::names::rule;
 use crate::recalibrate::class_map::ClassFormula;
+use crate::recalibrate::groups::GroupMaps;
 use crate::recalibrate::map::BinaryMap;
 use crate::recalibrate::method::Method;
 use crate::recalibrate::spline::Spline;
@@ -25,6 +27,7 @@ const LOGARITHMS: &str = "g = log((1 - mixture_before) * softmax(slope * z) + mi
 pub(super) fn formula(map: &Map) -> String {
     let map = match map {
         Map::Binary(map) => return binary_formula(map.method).to_owned(),
+        Map::Groups(maps) => return binary_formula(maps.method()).to_owned(),
         Map::Classes(map) => map,
     };
     match &map.formula {
@@ -55,7 +58,7 @@ fn binary_formula(method: Method) -> &'static str {
 /// Names and values of single numbers; splines have their values at the knots.
 pub(super) fn parameters(map: &Map) -> Vec<(String, f64)> {
     match map {
-        Map::Binary(map) => {
+        Map::Binary(map) | Map::Groups(GroupMaps { pooled: map, .. }) => {
             let names = map.method.parameter_names().iter();
             names.zip(&map.parameters).map(|(name, value)| ((*name).to_owned(), *value)).collect()
         }
@@ -76,6 +79,7 @@ pub(super) fn written(map: &Map) -> Text {
     };
     match map {
         Map::Binary(binary) => head(LOGIT).and(written_binary(binary)),
+        Map::Groups(maps) => head(LOGIT).and(written_binary(&maps.pooled)).and(groups::written(maps)),
         Map::Classes(classes) => head(SCORES)
             .with("parameters", written_formula(classes))
             .with("mixture", classes.mixture)
@@ -86,15 +90,19 @@ pub(super) fn written(map: &Map) -> Text {
 /// All but the head, for maps of their own and for those of one class against the rest.
 fn written_binary(map: &BinaryMap) -> Text {
     let spline = map.spline.as_ref();
-    let names = if spline.is_some() { &[][..] } else { map.method.parameter_names() };
-    let values = names.iter().zip(&map.parameters);
     Text::default()
-        .with("parameters", values.fold(Text::default(), |text, (name, value)| text.with(name, *value)))
+        .with("parameters", written_parameters(map))
         .maybe("spline", spline.map(written_spline))
         .maybe("table", map.table.as_ref().map(written_table))
         .maybe("venn_abers", map.venn_abers.as_ref().map(written_venn_abers))
         .with("mixture", map.mixture)
         .with("clip", map.clip)
+}
+
+/// Single numbers by their names; those of a spline are its values, which stand elsewhere.
+pub(super) fn written_parameters(map: &BinaryMap) -> Text {
+    let names = if map.spline.is_some() { &[][..] } else { map.method.parameter_names() };
+    names.iter().zip(&map.parameters).fold(Text::default(), |text, (name, value)| text.with(name, *value))
 }
 
 fn written_spline(spline: &Spline) -> Text {
@@ -177,7 +185,7 @@ fn read_binary(object: &Object<'_>, method: Method) -> Result<BinaryMap, Error> 
     Ok(map)
 }
 
-fn read_parameter(parameters: &Object<'_>, name: &str, is_slope: bool) -> Result<f64, Error> {
+pub(super) fn read_parameter(parameters: &Object<'_>, name: &str, is_slope: bool) -> Result<f64, Error> {
     if is_slope {
         parameters.number(name, "finite and not negative, so that the map does not fall", |slope| slope >= 0.0)
     } else {

@@ -7,6 +7,7 @@ use super::parts::named;
 use super::text::Text;
 use crate::Error;
 use crate::recalibrate::fit::Fit;
+use crate::recalibrate::groups::{GroupFit, GroupedFit};
 use crate::recalibrate::improvement::{GainInterval, Improvement, Verdict};
 use crate::recalibrate::newton::FitBound;
 
@@ -30,6 +31,33 @@ pub struct FitRecord {
     pub covariance: Vec<f64>,
     /// How far the parameters are from the optimum at most.
     pub bound: FitBound,
+    /// Of maps by group, each group in the order of the maps; else none.
+    pub groups: Vec<GroupRecord>,
+}
+
+/// The numbers of a [`GroupFit`](super::super::GroupFit) that a file keeps.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct GroupRecord {
+    /// Rows with weight.
+    pub n: u64,
+    /// The share of the map that the group's own rows decide.
+    pub own_share: f64,
+    /// Of each parameter, in order; `None` where a constraint holds it.
+    pub standard_errors: Vec<Option<f64>>,
+}
+
+impl From<&GroupFit> for GroupRecord {
+    fn from(group: &GroupFit) -> Self {
+        let standard_errors = group.parameters.iter().map(|parameter| parameter.standard_error).collect();
+        GroupRecord { n: group.n, own_share: group.own_share, standard_errors }
+    }
+}
+
+impl From<&GroupedFit> for FitRecord {
+    fn from(found: &GroupedFit) -> Self {
+        FitRecord::from(&found.fit).groups(&found.groups)
+    }
 }
 
 impl<M> From<&Fit<M>> for FitRecord {
@@ -43,11 +71,18 @@ impl<M> From<&Fit<M>> for FitRecord {
             standard_errors: fit.parameters.iter().map(|parameter| parameter.standard_error).collect(),
             covariance: fit.covariance.clone(),
             bound: fit.bound,
+            groups: Vec::new(),
         }
     }
 }
 
 impl FitRecord {
+    /// With what is known of each group.
+    pub fn groups(mut self, groups: &[GroupFit]) -> Self {
+        self.groups = groups.iter().map(GroupRecord::from).collect();
+        self
+    }
+
     pub(super) fn written(&self) -> Text {
         let bound = Text::default().with("standard_errors", self.bound.standard_errors).with("nats", self.bound.nats);
         Text::default()
@@ -59,6 +94,10 @@ impl FitRecord {
             .with("standard_errors", &self.standard_errors)
             .with("covariance", &self.covariance)
             .with("bound", bound)
+            .maybe(
+                "groups",
+                (!self.groups.is_empty()).then(|| self.groups.iter().map(GroupRecord::written).collect::<Vec<Text>>()),
+            )
     }
 
     pub(super) fn read(object: &Object<'_>) -> Result<Self, Error> {
@@ -73,8 +112,29 @@ impl FitRecord {
             standard_errors: object.list("standard_errors", "a number or null", number_or_null)?,
             covariance: object.list("covariance", "a number or null", number)?,
             bound: FitBound { standard_errors: bound.measured("standard_errors")?, nats: bound.measured("nats")? },
+            groups: match object.get("groups") {
+                None => Vec::new(),
+                Some(_) => object.objects("groups")?.iter().map(GroupRecord::read).collect::<Result<_, _>>()?,
+            },
         };
         bound.finish()?;
+        object.finish()?;
+        Ok(record)
+    }
+}
+
+impl GroupRecord {
+    fn written(&self) -> Text {
+        let text = Text::default().with("n", self.n).with("own_share", self.own_share);
+        text.with("standard_errors", &self.standard_errors)
+    }
+
+    fn read(object: &Object<'_>) -> Result<Self, Error> {
+        let record = GroupRecord {
+            n: object.count("n")?,
+            own_share: object.number("own_share", "in [0, 1]", |share| (0.0..=1.0).contains(&share))?,
+            standard_errors: object.list("standard_errors", "a number or null", number_or_null)?,
+        };
         object.finish()?;
         Ok(record)
     }
