@@ -18,6 +18,7 @@ mod inference;
 mod measures;
 mod options;
 mod pool;
+mod quick;
 mod recalibration;
 mod report;
 mod results;

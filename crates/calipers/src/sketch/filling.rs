@@ -132,8 +132,8 @@ impl Sketch {
             columns[table].push(cell, content);
         });
         match &mut self.cells {
-            Cells::Plain(tables) => tables.add_columns(&columns),
-            Cells::Weighted(tables) => tables.add_columns(&columns.map(|Column { cells, sums }| {
+            Cells::Plain(tables) => tables.add_columns(columns),
+            Cells::Weighted(tables) => tables.add_columns(columns.map(|Column { cells, sums }| {
                 let weighted = |sums| Weighted::from_plain(sums, weight_bits);
                 Column { cells, sums: sums.into_iter().map(weighted).collect() }
             })),

@@ -35,11 +35,14 @@
 //! automatic sigma, and at most 3 % at sigma 0.3. Every estimate has its own bound.
 //!
 //! # Size
-//! `bytes/` codes n occupied cells out of the first s in at most n (k + 1) + (s - n) / 2^k bits with
-//! k = ⌊log2(s / n)⌋, whatever their places are, for gaps add up to s - n and a gap g takes
-//! 1 + k + ⌊g / 2^k⌋ bits. Each further row of a cell takes less than a cell of its own would. At
-//! M = 12 and clip 10^-6 four tables have 77,542 cells each, so that 10^4 rows take at most 7 bits
-//! each: at most 8.8 KB, with bins and header below 10 KB.
+//! `bytes/` codes n occupied cells out of the first s, whatever their places are, in at most
+//! ```text
+//! n (k + 1) + (s - n) / 2^k bits,      k = floor(log2(s / n))
+//! ```
+//! for gaps add up to s - n, and a gap g takes k + 1 bits and floor(g / 2^k) more. Each further row
+//! of a cell takes less than a cell of its own would. With resolution 12 and clip 1e-6 each of the
+//! four tables has 77,627 cells, so that 10^4 rows take at most 7 bits each: at most 8.8 KB, and
+//! with bins and header less than 10 KB.
 
 mod bytes;
 mod content;
@@ -104,8 +107,8 @@ pub(crate) const LARGEST_LOGIT: f64 = 708.0;
 ///
 /// # Cost
 /// `update`: one pass, for batches of any size. Memory: some hundred bytes, 36 for each occupied
-/// cell, and 8 for each of the last rows; at resolution 12 at most 11 MB for probabilities, weighted
-/// 26 MB, however many rows there are.
+/// cell, and 8 for each of the last rows; at resolution 12 at most 11 MB for probabilities,
+/// weighted 26 MB, however many rows there are.
 ///
 /// # Accuracy
 /// Every answer has its `numerical_bound`: for LS-ECE third order in the width of a cell over sigma
@@ -340,9 +343,9 @@ impl Sketch {
         self.tally().finish()
     }
 
-    /// Adds the rows of another sketch. Clip, binnings and units must be the same; of two
-    /// profiles and resolutions the coarser is taken, which costs no accuracy beyond its own. Nothing changes
-    /// where an error is returned.
+    /// Adds the rows of another sketch. Clip, binnings and units must be the same; of two profiles
+    /// and resolutions the coarser is taken, which costs no accuracy beyond its own. Nothing
+    /// changes where an error is returned.
     pub fn merge(&mut self, other: &Sketch) -> Result<(), Error> {
         self.options().check_mergeable(other.options())?;
         self.check_scale(other.scale)?;

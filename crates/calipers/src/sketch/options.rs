@@ -42,8 +42,8 @@ pub enum Profile {
     #[default]
     Exact,
     /// Nothing: a row is taken to be in the middle of its cell of about 2^-12 logits. LS-ECE with
-    /// Gaussian noise is off by at most 1.3e-4 / sigma, which is a few hundredths of the noise floor
-    /// of 10^4 rows; these take at most 10 KB if they are probabilities.
+    /// Gaussian noise is off by at most 1.3e-4 / sigma, which is a few hundredths of the noise
+    /// floor of 10^4 rows; these take at most 10 KB if they are probabilities.
     Monitoring,
 }
 
@@ -108,8 +108,8 @@ impl SketchOptions {
         resolution: u32;
     }
 
-    /// The exact profile, with the coarsest cells that answer LS-ECE with Gaussian noise and logistic link to within
-    /// `tolerance`, for any data and any sigma from `smallest_sigma` on.
+    /// The exact profile, with the coarsest cells that answer LS-ECE with Gaussian noise and
+    /// logistic link to within `tolerance`, for any data and any sigma from `smallest_sigma` on.
     ///
     /// # Bound
     /// By `cells/atoms.rs` a cell of width w costs at most 0.0437 w³ (N_3 + 3 N_2 + 4 N_1), the

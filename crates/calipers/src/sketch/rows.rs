@@ -132,7 +132,8 @@ impl Sketch {
         for ((&score, &outcome), &weight) in rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights) {
             let side = if is_probability { self.probability_side(score) } else { self.logit_side(score) };
             let scaled = weight * unit;
-            // The same as adding a half and rounding down, which is a call where processors are old.
+            // The same as adding a half and rounding down, which is a call where processors are
+            // old.
             let units = (scaled + 0.5) as u64;
             self.n_rounded_weights += u64::from(units as f64 != scaled);
             let key = layout.key(2 * usize::from(side.upper) + usize::from(outcome), side.q);
@@ -206,7 +207,8 @@ impl<S: Sums, F: Fn(u64) -> S::Row> PlainPass for Add<'_, S, F> {
         let mut n_clipped = 0;
         for (&p, label) in probabilities.iter().zip(labels) {
             let p: f64 = p.into();
-            // Comparisons rather than `clamp`, which the compiler does not turn into two instructions.
+            // Comparisons rather than `clamp`, which the compiler does not turn into two
+            // instructions.
             let raised = if p > clip { p } else { clip };
             let clipped = if raised < 1.0 - clip { raised } else { 1.0 - clip };
             let complement = 1.0 - clipped;

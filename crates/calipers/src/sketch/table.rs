@@ -60,7 +60,7 @@ impl<S: Sums> Column<S> {
         }
     }
 
-    fn iter(&self) -> impl Iterator<Item = (u32, S)> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, S)> + '_ {
         self.cells.iter().copied().zip(self.sums.iter().copied())
     }
 
@@ -124,10 +124,10 @@ impl<S: Sums> Table<S> {
     }
 
     /// Adds the rows of all cells of a column.
-    pub(super) fn add_column(&mut self, column: &Column<S>) {
+    pub(super) fn add_column(&mut self, column: Column<S>) {
         match self {
             Table::Few(ours) => {
-                *ours = ours.merged(column);
+                *ours = if ours.cells.is_empty() { column } else { ours.merged(&column) };
                 self.make_pages_if_dense();
             }
             Table::Many { .. } => column.iter().for_each(|(cell, sums)| self.add_to_page(cell, sums)),
@@ -159,7 +159,7 @@ impl<S: Sums> Table<S> {
         if are_dense(&column.cells) {
             let column = std::mem::take(column);
             *self = Table::Many { pages: Vec::new(), n_occupied: 0 };
-            self.add_column(&column);
+            self.add_column(column);
         }
     }
 
@@ -231,7 +231,7 @@ mod tests {
                 })
                 .collect();
             part.iter().for_each(|(cell, content)| map.entry(*cell).or_default().add(*content));
-            table.add_column(&column(part));
+            table.add_column(column(part));
         }
         assert!(table.has_pages());
         let expected = column(map.iter().map(|(cell, content)| (*cell, *content)));

@@ -67,7 +67,7 @@ impl<S: Sums> Tables<S> {
             columns[table].push(cell, S::of_row(row, offset, layout));
         }
         self.waiting.clear();
-        self.add_columns(&columns);
+        self.add_columns(columns);
     }
 
     /// With the rows that wait added, which `self` may lack.
@@ -85,7 +85,7 @@ impl<S: Sums> Tables<S> {
         &self.tables
     }
 
-    pub(super) fn add_columns(&mut self, columns: &[Column<S>; N_TABLES]) {
+    pub(super) fn add_columns(&mut self, columns: [Column<S>; N_TABLES]) {
         for (table, column) in self.tables.iter_mut().zip(columns).filter(|(_, column)| !column.cells.is_empty()) {
             table.add_column(column);
         }
@@ -93,14 +93,15 @@ impl<S: Sums> Tables<S> {
 
     /// Adds settled tables of another kind, or with narrower cells.
     pub(super) fn add_tables<T: Sums>(&mut self, others: &Tables<T>, widening: Widening, convert: impl Fn(T) -> S) {
-        for (ours, theirs) in self.tables.iter_mut().zip(&others.tables) {
+        for (ours, theirs) in self.tables.iter_mut().zip(&others.tables).filter(|(_, theirs)| theirs.len() > 0) {
+            let theirs = theirs.column();
             let cells = theirs.iter().map(|(cell, sums)| widening.apply(cell, convert(sums)));
             if ours.has_pages() {
                 cells.for_each(|(cell, sums)| ours.add_to_page(cell, sums));
             } else {
-                let mut column = Column::with_capacity(theirs.len());
+                let mut column = Column::with_capacity(theirs.cells.len());
                 cells.for_each(|(cell, sums)| column.push(cell, sums));
-                ours.add_column(&column);
+                ours.add_column(column);
             }
         }
     }

@@ -136,8 +136,8 @@ fn a_sketch_is_never_larger_than_its_rows() {
     for n in [0, 1, 2, 5, 10, 20, 50, 100, 300, 1_000, 5_000, 30_000, 200_000] {
         for weighted in [false, true] {
             let data = Data::new(n, 13, weighted);
-            // A double, a bit for the outcome and a double for the weight; and what has a fixed size:
-            // header, and bins, which hold as much for one row as for a thousand.
+            // A double, a bit for the outcome and a double for the weight; and what has a fixed
+            // size: header, and bins, which hold as much for one row as for a thousand.
             let of_rows = n * (65 + if weighted { 64 } else { 0 }) / 8;
             let fixed = if n < 100 { 70 + 13 * (2 * n).min(25) * if weighted { 2 } else { 1 } } else { 0 };
             for options in [SketchOptions::new(), monitoring()] {

@@ -42,7 +42,8 @@ impl LsEce {
         let rule = format!("within ±{largest} at this sigma and link in a sketch");
         let got = format!("{} beyond", sketch.n_clipped());
         Error::require(far <= CELLS_SHARE * self.tolerance, "logits", rule, got)?;
-        // Who chose the monitoring profile chose its bound, and the tolerance is that of the integral.
+        // Who chose the monitoring profile chose its bound, and the tolerance is that of the
+        // integral.
         let in_tolerance = if sketch.has_own_bound() { 0.0 } else { price };
         if !(in_tolerance <= CELLS_SHARE * self.tolerance) {
             return Err(self.cells_too_wide(price));

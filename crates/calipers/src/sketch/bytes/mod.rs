@@ -8,8 +8,9 @@
 //!
 //! Every sketch has one form in a version, and every form one sketch: numbers have the shortest
 //! form, cells ascend, and nothing is left over. So sketches are the same if their bytes are. Bytes
-//! from a stranger are read as they come, so that what is allocated is a multiple of what was given:
-//! 36 bytes for each cell, which takes a bit at least. Sums that no rows can have are rejected.
+//! from a stranger are read as they come, so that what is allocated is a multiple of what was
+//! given: 36 bytes for each cell, which takes a bit at least. Sums that no rows can have are
+//! rejected.
 
 mod bits;
 mod compact;
@@ -47,8 +48,8 @@ impl Sketch {
         self.written(CURRENT)
     }
 
-    /// The sketch as bytes for readers that know the format up to some version, as those of calipers
-    /// do that were made before the version.
+    /// The sketch as bytes for readers that know the format up to some version, as those of
+    /// calipers do that were made before the version.
     ///
     /// # Example
     /// ```
@@ -365,7 +366,7 @@ pub(super) fn check_agreement(sketch: &Sketch) -> Result<(), Error> {
 /// Of settled tables.
 fn positive_units<S: Sums>(tables: &Tables<S>) -> u128 {
     let tables: &[_; N_TABLES] = tables.tables();
-    [&tables[1], &tables[3]].into_iter().flat_map(|table| table.iter()).map(|(_, sums)| sums.units()).sum()
+    [&tables[1], &tables[3]].into_iter().map(|table| table.column().sums.iter().map(Sums::units).sum::<u128>()).sum()
 }
 
 /// Rejects the sums of a bin that no rows can have; those of a bin with rows.
