@@ -34,8 +34,7 @@ class Sketch:
     One sketch answers one question: all batches have scores of one kind, and the same `multiclass`,
     `ties` and `pos_label`. Threads may share a sketch; they wait for each other.
 
-    What one sketch has of another can be taken out again: ``month - day`` is the sketch of the other
-    days, exactly.
+    Rows can be taken out again: ``month - day`` is the sketch of the other days, exactly.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def sketch_merge(y_true: Any, y_prob: Any, *, sample_weight: Any, clip: float, o
 
 def sketch_subtract(y_true: Any, y_prob: Any, *, sample_weight: Any, other: float) -> None:
     whole = calipers.Sketch().update(y_true, y_prob, sample_weight=sample_weight)
-    whole - calipers.Sketch().update([1], [other])  # noqa: B018
+    whole - calipers.Sketch().update([1], [other])
 
 
 def sketch_bytes(*_: Any, sample_weight: Any, bytes: str) -> None:  # noqa: A002, ARG001

@@ -10,7 +10,10 @@ import calipers as cal
 import numpy as np
 import pytest
 
-QUICK: dict[str, list[type]] = {"labels": [np.int64, np.int32, np.uint8, np.float64, np.float32], "scores": [np.float64, np.float32]}
+QUICK: dict[str, list[type]] = {
+    "labels": [np.int64, np.int32, np.uint8, np.float64, np.float32],
+    "scores": [np.float64, np.float32],
+}
 
 
 @pytest.mark.parametrize("dtype", QUICK["labels"])

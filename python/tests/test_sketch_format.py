@@ -7,9 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import calipers as cal
+import pytest
 
 ROOT = Path(__file__).parents[2]
 KIT = ROOT / "fixtures" / "sketches"
@@ -68,7 +67,11 @@ def test_the_documented_reader_reads_every_version(name: str) -> None:
     assert units / unit == expected["total_weight"]
     positive = sum(cell[2] for table in tables[1::2] for cell in table)
     for of in bins:
-        assert [sum(column) for column in list(zip(*of, strict=True))[1:4]] == [expected["n"], units, positive] or not of
+        assert [sum(column) for column in list(zip(*of, strict=True))[1:4]] == [
+            expected["n"],
+            units,
+            positive,
+        ] or not of
     # ECE by its definition, from the sums of the first binning.
     if expected["n"] and bins:
         ece = sum(abs((outcomes << 56) - p) for _, _, _, outcomes, p in bins[0]) / (units << 56)

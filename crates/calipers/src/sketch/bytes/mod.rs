@@ -282,13 +282,12 @@ impl<'a> Reader<'a> {
             CURRENT => compact::read(self, &mut sketch.bins, last, layout)?,
             _ => plain::read(self, &mut sketch.bins, last, layout)?,
         };
-        for sums in columns.iter().flat_map(|column| &column.sums) {
-            sketch.n += sums.count();
-            sketch.units += sums.units();
-            if sketch.n > MOST_ROWS || sketch.units > MOST_UNITS {
-                return Err(Error::invalid_sketch("more rows or weight than a sketch can hold"));
-            }
-        }
+        // proof that nothing overflows: at most 2^34 cells of at most 2^38 rows and 2^71 units
+        let sums = || columns.iter().flat_map(|column| &column.sums);
+        let (n, units) = sums().fold((0, 0), |(n, units), sums| (n + u128::from(sums.count()), units + sums.units()));
+        require(n <= MOST_ROWS.into() && units <= MOST_UNITS, "more rows or weight than a sketch can hold")?;
+        // proof: at most 2^38
+        (sketch.n, sketch.units) = (n as u64, units);
         Ok(Tables::of(columns))
     }
 
