@@ -272,7 +272,8 @@ fn the_monitoring_profile_is_small_and_answers_with_its_bound() {
     assert!(std::fs::metadata(&small).unwrap().len() <= 10_000);
     let value = |path: &Path| {
         let found = results(&[text(path), "--measure", "ls_ece", "--sigma", "0.3"]);
-        (found[0]["value"].as_f64().unwrap(), found[0]["numerical_bound"].as_f64().unwrap())
+        let found = &found[0]["ls_ece"];
+        (found["value"].as_f64().unwrap(), found["numerical_bound"].as_f64().unwrap())
     };
     let ((coarse, bound), (fine, _)) = (value(&small), value(&exact));
     assert!((coarse - fine).abs() <= bound + 1e-6 && bound < 4.4e-4, "{coarse} {fine} {bound}");

@@ -138,8 +138,8 @@ impl Stored for Weighted {
                 bits.sized(self.first);
                 bits.sized(self.second);
             }
-        } else if self.weight > 0 {
-            bits.fixed(self.first / self.weight, layout.offset_bits);
+        } else if let Some(offset) = self.first.checked_div(self.weight) {
+            bits.fixed(offset, layout.offset_bits);
         }
     }
 
@@ -170,7 +170,7 @@ impl Stored for Weighted {
     }
 
     fn is_row(&self, layout: Layout) -> bool {
-        let offset = if self.weight > 0 { self.first / self.weight } else { 0 };
+        let offset = self.first.checked_div(self.weight).unwrap_or(0);
         let fits = self.weight <= 1 << 56 && offset >> layout.offset_bits == 0;
         // proof: both are below 2^56 and 2^26
         fits && *self == Weighted::row(self.weight as u64, offset as u64, layout.weight_bits)
