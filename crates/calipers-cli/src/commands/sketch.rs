@@ -111,7 +111,7 @@ pub(crate) fn run(args: &SketchArgs) -> Result<String> {
             // proof: there is one model, since several are rejected above and a guess is one
             reader.open_sketches(file, &options)?.content.into_iter().next().context("no model in it")
         },
-        |all| Ok(all),
+        Ok,
     )
 }
 
