@@ -111,7 +111,7 @@ fn the_bound_of_the_monitoring_profile_is_a_small_part_of_the_noise_floor() {
 fn ten_thousand_rows_take_ten_kilobytes_in_the_monitoring_profile_whatever_they_are() {
     let log_uniform = |k: usize| {
         let q = 0.5 * (2e-6f64).powf((k as f64 * 0.618_033_988_749_895).fract());
-        if k % 2 == 0 { q } else { 1.0 - q }
+        if k.is_multiple_of(2) { q } else { 1.0 - q }
     };
     let clustered = |k: usize| 0.3 + 1e-4 * (k as f64 * 0.618_033_988_749_895).fract();
     let sets: [(&str, Vec<f64>); 4] = [
