@@ -41,6 +41,22 @@ fn bytes_of_version_1_do_not_change() {
     assert_eq!(Sketch::from_bytes(GOLDEN_WEIGHTED).unwrap(), weighted());
 }
 
+/// The compatibility kit; python/tests/test_sketch_format.py asks more of it.
+#[test]
+fn every_file_of_the_kit_is_read_and_written_again() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sketches");
+    let expected = std::fs::read_to_string(format!("{folder}/expected.json")).unwrap();
+    let expected: serde_json::Value = serde_json::from_str(&expected).unwrap();
+    for (name, answers) in expected.as_object().unwrap() {
+        let bytes = std::fs::read(format!("{folder}/{name}.calipers")).unwrap();
+        let sketch = Sketch::from_bytes(&bytes).unwrap();
+        assert_eq!(sketch.to_bytes_for(bytes[8]).unwrap(), bytes, "{name}");
+        assert_eq!(answers["n"].as_u64(), Some(sketch.n()), "{name}");
+        assert_eq!(answers["n_cells"].as_u64(), Some(sketch.n_cells() as u64), "{name}");
+        assert_eq!(answers["total_weight"].as_f64(), Some(sketch.total_weight()), "{name}");
+    }
+}
+
 #[test]
 fn a_version_is_written_where_it_can_hold_the_sketch() {
     let limited = Sketch::with(&SketchOptions::new().largest_logit(50.0)).unwrap();
