@@ -12,7 +12,7 @@ from pathlib import Path
 
 import calipers
 
-from bench import checks, contenders, data, machine, report, truth
+from bench import checks, contenders, data, machine, report, sketches, truth
 from bench.contenders import CONTENDERS, Contender
 from bench.data import Sample
 from bench.groups import peak_of_groups
@@ -51,6 +51,7 @@ def main() -> None:
         run_recalibration(results)
         run_parquet(results, arguments.command, folder)
         run_groups(results, arguments.command, folder)
+        run_sketches(results, arguments.command, folder)
     results.seconds = time.perf_counter() - start
     found = checks.checks(results)
     report.write(results, found)
@@ -132,6 +133,11 @@ def run_groups(results: Results, command: Path, folder: Path) -> None:
     n_groups = 10**4 if results.quick else 10**5
     say(f"{n_groups:,} groups")
     results.groups[n_groups] = peak_of_groups(n_groups, command, folder)
+
+
+def run_sketches(results: Results, command: Path, folder: Path) -> None:
+    say("sketches")
+    results.sketches = sketches.lines(command, folder, quick=results.quick)
 
 
 def row_of(contender: Contender, timing: Timing, extra: float | None, truths: Truths) -> Row:

@@ -9,6 +9,7 @@ from bench.measures import ARGSORT, ISOTONIC, WITHOUT_SORT
 from bench.parquet import ParquetRace
 from bench.recalibration import Race
 from bench.results import Results
+from bench.sketches import Line
 
 MOST_MEMORY_MIB = 64
 MOST_RESIDENT_MIB = 300
@@ -41,6 +42,7 @@ def checks(results: Results) -> list[Check]:
         _memory(results),
         *_parquet(results),
         *_groups(results),
+        *_sketches(results),
         _exact_sums(results, 10**7),
         *_measures(results),
         *_recalibration(results),
@@ -127,6 +129,14 @@ def _groups(results: Results) -> list[Check]:
         return _check(claim, peak, f"below {MOST_GROUPS_MIB:,}", lambda x: x < MOST_GROUPS_MIB)
 
     return [check(n, peak) for n, peak in results.groups.items()]
+
+
+def _sketches(results: Results) -> list[Check]:
+    def check(line: Line) -> Check:
+        limit = f"{'at least' if line.at_least else 'at most'} {line.limit:,g}"
+        return _check(line.claim, line.value, limit, lambda _: line.holds)
+
+    return [check(line) for line in results.sketches]
 
 
 def _exact_sums(results: Results, n: int) -> Check:

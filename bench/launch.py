@@ -1,4 +1,4 @@
-"""Run a command, print its seconds and its largest resident set in KiB as JSON, then its output.
+"""Run a command, print its seconds, CPU seconds and largest resident set in KiB as JSON, then its output.
 
 This is a separate script with few imports, because on Linux a child starts with the peak of the process that it
 was forked from.
@@ -19,7 +19,8 @@ def main() -> None:
     _, status, usage = os.wait4(child.pid, 0)
     seconds = time.perf_counter() - start
     child.returncode = os.waitstatus_to_exitcode(status)
-    print(json.dumps({"seconds": seconds, "peak_kib": usage.ru_maxrss, "exit_code": child.returncode}))
+    fields = {"seconds": seconds, "cpu_seconds": usage.ru_utime + usage.ru_stime, "peak_kib": usage.ru_maxrss}
+    print(json.dumps({**fields, "exit_code": child.returncode}))
     sys.stdout.write(output.decode())
 
 

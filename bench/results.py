@@ -7,6 +7,7 @@ from typing import Any
 
 from bench.parquet import ParquetRace
 from bench.recalibration import Race
+from bench.sketches import Line
 from bench.timing import Timing
 
 
@@ -53,6 +54,7 @@ class Results:
     parquet: ParquetRace | str = "not run"
     # Largest resident MiB of `calipers sketch --by`, by the number of groups.
     groups: dict[int, float] = field(default_factory=dict)
+    sketches: list[Line] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
 

@@ -37,6 +37,7 @@ Norm: TypeAlias = Literal["l1"] | Literal["l2"] | Literal["max"]
 MeanNorm: TypeAlias = Literal["l1"] | Literal["l2"]
 Compat: TypeAlias = Literal["sklearn", "netcal", "torchmetrics", "relplot", "uncertainty-calibration"] | None
 RunOut: TypeAlias = Literal["natural"] | Literal["parabolic"] | Literal["cubic"]
+Profile: TypeAlias = Literal["exact", "monitoring"]
 NullDistribution: TypeAlias = Literal["auto"] | Literal["asymptotic"] | Literal["resampled"]
 Dialect: TypeAlias = Literal["ansi"] | Literal["spark"]
 Between: TypeAlias = Literal["line"] | Literal["step"]

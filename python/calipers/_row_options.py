@@ -25,6 +25,7 @@ from calipers._inputs import (
     NullDistribution,
     OneView,
     PosLabel,
+    Profile,
     RunOut,
     Strategy,
     Ties,
@@ -58,6 +59,7 @@ class ColumnOptions(_AllOptions, total=False):
 class DataFrameOptions(ColumnOptions, total=False):
     """The options of rows in a DataFrame, and of the sketches that they go into."""
 
+    profile: Profile
     resolution: int | None
     tolerance: float | None
     smallest_sigma: float | None

@@ -31,6 +31,11 @@ def sketch_merge(y_true: Any, y_prob: Any, *, sample_weight: Any, clip: float, o
     sketch.merge(other)
 
 
+def sketch_subtract(y_true: Any, y_prob: Any, *, sample_weight: Any, other: float) -> None:
+    whole = calipers.Sketch().update(y_true, y_prob, sample_weight=sample_weight)
+    whole - calipers.Sketch().update([1], [other])
+
+
 def sketch_bytes(*_: Any, sample_weight: Any, bytes: str) -> None:  # noqa: A002, ARG001
     calipers.Sketch.from_bytes(bytes.encode())
 
@@ -47,6 +52,7 @@ def map_json(*_: Any, sample_weight: Any, json: str) -> None:  # noqa: ARG001
 MEASURES: dict[str, Any] = {
     **vars(calipers),
     "sketch_merge": sketch_merge,
+    "sketch_subtract": sketch_subtract,
     "sketch_bytes": sketch_bytes,
     "map_json": map_json,
     "compare": compare,

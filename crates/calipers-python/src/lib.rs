@@ -19,6 +19,7 @@ mod inference;
 mod measures;
 mod options;
 mod pool;
+mod quick;
 mod recalibration;
 mod report;
 mod results;

@@ -9,7 +9,8 @@ use calipers::measure::{OptionDefault, OptionKind, OptionSpec};
 use calipers::recalibrate::{Between, Dialect, Method, Recalibrate};
 use calipers::{
     BinnedEce, Compat, Debias, Error, IntervalMethod, Invalid, Link, LsEce, Measure, Multiclass, NBins, Noise, Norm,
-    ProperScore, RunOut, Setting, Settings, Sigma, SketchOptions, Strategy, Sweep, Ties, link, noise, registry,
+    Profile, ProperScore, RunOut, Setting, Settings, Sigma, SketchOptions, Strategy, Sweep, Ties, link, noise,
+    registry,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyKeyError;
@@ -69,7 +70,7 @@ macro_rules! choices {
     )+};
 }
 choices!(BandKind, Compat, Debias, IntervalMethod, Invalid, Norm);
-choices!(Between, Dialect, Method, NullDistribution, ProperScore, Quantiles, RunOut, Strategy, Ties);
+choices!(Between, Dialect, Method, NullDistribution, Profile, ProperScore, Quantiles, RunOut, Strategy, Ties);
 
 impl OptionValue for Arc<dyn Noise> {
     fn read(name: &'static str, value: &Bound<'_, PyAny>) -> Result<Self, Failure> {
@@ -272,12 +273,18 @@ impl<'py> Options<'py> {
             .largest_logit(self.read("largest_logit")?)
             .n_bins(&self.read::<Vec<usize>>("n_bins")?)
             .weight_bits(self.read("weight_bits")?);
+        let profile: Profile = self.read("profile")?;
+        let options = options.profile(profile);
         let resolution: Option<u32> = self.given("resolution")?;
         let (tolerance, smallest_sigma): (Option<f64>, _) = (self.given("tolerance")?, self.given("smallest_sigma")?);
         match (resolution, tolerance, smallest_sigma) {
             (None, None, None) => Ok(options),
             (Some(resolution), None, None) => Ok(options.resolution(resolution)),
-            (None, Some(tolerance), Some(sigma)) => Ok(options.serving(tolerance, sigma)),
+            (None, Some(tolerance), Some(sigma)) if profile == Profile::Exact => Ok(options.serving(tolerance, sigma)),
+            (None, Some(_), Some(_)) => {
+                let rule = "\"exact\" with tolerance and smallest_sigma, since the other has a bound of its own";
+                Err(out_of_range("profile", rule, &format!("{:?}", profile.name())))
+            }
             _ => {
                 let is_given = [resolution.is_some(), tolerance.is_some(), smallest_sigma.is_some()];
                 let names = ["resolution", "tolerance", "smallest_sigma"].into_iter().zip(is_given);

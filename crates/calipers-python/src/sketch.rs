@@ -2,7 +2,7 @@
 
 use std::sync::{RwLock, RwLockWriteGuard};
 
-use calipers::{Error, Input, Scale, Tally};
+use calipers::{Error, Input, Multiclass, Profile, Scale, Tally, Ties};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::inference::{Choices, assessed};
 use crate::options::{OptionValue, Options, Question};
 use crate::pool::{self, Length, Threads};
+use crate::quick::Quick;
 use crate::recalibration::{Recalibration, Remarks};
 use crate::results::{self, Answer, IntoPython, dict};
 
@@ -42,6 +43,14 @@ impl State {
         self.sketch.update(&batch.view(question.multiclass, question.ties)?)?;
         self.n_updated += batch.report().n_rows;
         self.tally = tally;
+        Ok(())
+    }
+}
+
+impl State {
+    fn merge(&mut self, other: &State) -> Result<(), Error> {
+        self.sketch.merge(&other.sketch)?;
+        self.tally.absorb(&other.tally);
         Ok(())
     }
 }
@@ -151,9 +160,37 @@ impl Sketch {
         Ok(Sketch::new(py.detach(|| calipers::Sketch::from_bytes(data))?))
     }
 
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>, Failure> {
-        let bytes = self.get(py, calipers::Sketch::to_bytes)?;
+    /// The bytes for readers that know the format up to some version, or for all of today's.
+    #[pyo3(signature = (version = None))]
+    fn to_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        version: Option<Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyBytes>, Failure> {
+        let bytes = match version {
+            None => self.get(py, calipers::Sketch::to_bytes)?,
+            Some(version) => {
+                // Larger numbers than versions can have are no version either.
+                let version = u32::read("version", &version)?.min(u8::MAX.into()) as u8;
+                self.get(py, |sketch| sketch.to_bytes_for(version))??
+            }
+        };
         Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Adds a batch that can be read quickly, unless another thread has the sketch; whether it was.
+    fn update_quickly<'py>(
+        &self,
+        labels: &Bound<'py, PyAny>,
+        scores: &Bound<'py, PyAny>,
+        options: &Bound<'py, PyDict>,
+    ) -> Result<bool, Failure> {
+        let Some(quick) = Quick::read(labels, scores, options) else { return Ok(false) };
+        let Some(input) = quick.input() else { return Ok(false) };
+        // With the GIL, and so without waiting for the lock.
+        let Ok(mut state) = self.0.try_write() else { return Ok(false) };
+        state.update(input, Question { multiclass: Multiclass::Auto, ties: Ties::First })?;
+        Ok(true)
     }
 
     fn update<'py>(&self, py: Python<'py>, columns: Columns<'py>, options: Options<'py>) -> Result<(), Failure> {
@@ -162,18 +199,44 @@ impl Sketch {
     }
 
     fn merge(&self, py: Python<'_>, other: &Sketch) -> Result<(), Failure> {
-        // A copy, so that no thread holds two locks, and a sketch can be merged with itself.
-        let other = other.read(py, |state| Ok(state.clone()))?;
+        if std::ptr::eq(self, other) {
+            let other = self.read(py, |state| Ok(state.clone()))?;
+            return self.write(py, |state| state.merge(&other));
+        }
+        py.detach(|| {
+            // Both locks, always in the same order, so that no two threads wait for each other.
+            let (mut ours, theirs);
+            if std::ptr::from_ref(self) < std::ptr::from_ref(other) {
+                ours = self.0.write().map_err(broken)?;
+                theirs = other.0.read().map_err(broken)?;
+            } else {
+                theirs = other.0.read().map_err(broken)?;
+                ours = self.0.write().map_err(broken)?;
+            }
+            Ok(ours.merge(&theirs)?)
+        })
+    }
+
+    /// The sketch of the rows that are not those of another.
+    fn subtract(&self, py: Python<'_>, part: &Sketch) -> Result<Self, Failure> {
+        let part = part.get(py, calipers::Sketch::clone)?;
+        Ok(Sketch::new(self.read(py, |state| state.sketch.subtract(&part))?))
+    }
+
+    /// To a profile, to a resolution, or to both.
+    fn coarsen(&self, py: Python<'_>, options: Options<'_>) -> Result<(), Failure> {
+        let (profile, resolution) = (options.read::<Option<Profile>>("profile")?, options.given::<u32>("resolution")?);
         self.write(py, |state| {
-            state.sketch.merge(&other.sketch)?;
-            state.tally.absorb(&other.tally);
+            let mut sketch = state.sketch.clone();
+            profile.map_or(Ok(()), |profile| sketch.coarsen_to(profile))?;
+            resolution.map_or(Ok(()), |resolution| sketch.coarsen(resolution))?;
+            state.sketch = sketch;
             Ok(())
         })
     }
 
-    fn coarsen(&self, py: Python<'_>, resolution: Bound<'_, PyAny>) -> Result<(), Failure> {
-        let resolution = u32::read("resolution", &resolution)?;
-        self.write(py, |state| state.sketch.coarsen(resolution))
+    fn n_cells(&self, py: Python<'_>) -> Result<usize, Failure> {
+        self.get(py, calipers::Sketch::n_cells)
     }
 
     /// How many words [`to_dense`](Self::to_dense) has places for.
@@ -242,17 +305,17 @@ impl Sketch {
     /// What is known of the rows: counts, options, and what scores are (`None` without rows).
     fn facts<'py>(&self, py: Python<'py>) -> Answer<'py> {
         let (counts, weight, left_out, options, scale) = self.get(py, |sketch| {
-            let counts = (sketch.n(), sketch.n_cells(), sketch.n_clipped());
+            let counts = (sketch.n(), sketch.n_clipped());
             let weight = (sketch.total_weight(), sketch.is_weighted());
             (counts, weight, sketch.report().left_out.clone(), sketch.options().clone(), sketch.scale())
         })?;
         Ok(dict!(py;
             n: counts.0,
-            n_cells: counts.1,
-            n_clipped: counts.2,
+            n_clipped: counts.1,
             total_weight: weight.0,
             is_weighted: weight.1,
             left_out: left_out,
+            profile: options.profile_value().name(),
             resolution: options.resolution_bits() as usize,
             clip: options.clip_value(),
             n_bins: options.declared_bins().into_bound_py_any(py)?,

@@ -229,6 +229,13 @@ pub enum Error {
         theirs: String,
     },
 
+    /// A sketch to subtract that is not part of the other.
+    #[error("a sketch that is subtracted must be part of the other: {what} in it are not in the other")]
+    NotContained {
+        /// What the other lacks.
+        what: &'static str,
+    },
+
     /// Bytes that are no sketch, or one that was damaged.
     #[error("bytes must be a calipers sketch: {reason}")]
     InvalidSketch {
@@ -311,6 +318,7 @@ codes! {
     ZeroWeights: "zero_weights",
     InvalidSetting: "invalid_setting",
     UnlikeSketches: "unlike_sketches",
+    NotContained: "not_contained",
     InvalidSketch: "invalid_sketch",
     InvalidMap: "invalid_map",
     ToleranceNotMet: "tolerance_not_met",

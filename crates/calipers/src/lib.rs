@@ -42,6 +42,6 @@ pub use measures::{
 };
 pub use noise::{Epanechnikov, Gaussian, IntoNoise, Laplace, LogisticNoise, Noise, Uniform};
 pub use numerics::cubic_spline::RunOut;
-pub use sketch::{Dense, Filling, Sketch, SketchOptions};
+pub use sketch::{Dense, Filling, Profile, Sketch, SketchOptions};
 pub use sweep::{Extent, SamplingNoise, Sweep, SweepPoint, SweepResult, TiedJump, Verdict};
 pub use watch::{Stopped, Watch};

@@ -68,6 +68,15 @@ impl Case {
                 sketch.merge(&with_clip("other_clip")?)?;
                 sketch.estimate(&LsEce::new())
             }
+            "sketch_subtract" => {
+                let sketch_of = |p: &[f64], labels: &[f64]| {
+                    let mut sketch = Sketch::new();
+                    sketch.update(&Input::probabilities(p, labels).check()?.binary()?)?;
+                    Ok::<_, Error>(sketch)
+                };
+                let whole = sketch_of(&numbers(&self.y_prob).0, &numbers(&self.y_true).0)?;
+                whole.subtract(&sketch_of(&[self.number("other").unwrap()], &[1.0])?)?.estimate(&LsEce::new())
+            }
             "compare" => self.run_compare(),
             _ => self.run_measure(),
         }

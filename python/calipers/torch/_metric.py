@@ -33,6 +33,14 @@ LARGEST_LOGIT = 40.0
 # Cells for a sigma that is chosen automatically, which is not known before the rows are.
 RESOLUTION = 10
 
+_DEFAULTS: dict[str, Any] = {
+    "from_logits": False,
+    "multiclass": None,
+    "ties": "first",
+    "invalid": "reject",
+    "sum_tolerance": 1e-3,
+}
+
 
 @documented
 class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without torchmetrics, mypy knows no Metric
@@ -172,13 +180,17 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
             Outcomes 0 and 1, or class indices, of shape (n,); or one-hot rows, of shape (n, k).
         """
         of_probabilities = not self.reading["from_logits"]
-        batch = self._empty().update(_array(target), _array(preds), **self.reading)
+        batch = self._empty().update(_array(target), _array(preds), **self._asked_of_rows)
         places, words, score_error = batch._held.to_dense(of_probabilities)
         device = self.words.device
-        # Not in place: a state that was reset in inference mode could not be changed outside.
-        self.words = self.words.index_add(0, torch.from_numpy(places).to(device), torch.from_numpy(words).to(device))
-        error = torch.tensor(_bits(score_error), dtype=torch.int64, device=device)
-        self.score_error = torch.maximum(self.score_error, error)
+        # In place, since a copy of all words would take longer than the batch; but a state that was
+        # made in inference mode cannot be changed outside.
+        if self.words.is_inference() and not torch.is_inference_mode_enabled():
+            self.words = self.words.clone()
+        self.words.index_add_(0, torch.from_numpy(places).to(device), torch.from_numpy(words).to(device))
+        if score_error > 0:
+            error = torch.tensor(_bits(score_error), dtype=torch.int64, device=device)
+            self.score_error = torch.maximum(self.score_error, error)
 
     def compute(self) -> torch.Tensor:
         """LS-ECE of all rows of all processes, as a double where the device has doubles."""
@@ -218,6 +230,11 @@ class LogitSmoothedECE(Metric):  # type: ignore[misc, unused-ignore] # without t
 
     def _empty(self) -> Sketch:
         return Sketch(**self.shape)
+
+    @property
+    def _asked_of_rows(self) -> dict[str, Any]:
+        """The options of rows that are not the default: without any, a batch is read quickly."""
+        return {name: value for name, value in self.reading.items() if value != _DEFAULTS[name]}
 
     def _gathered(self) -> Sketch:
         if not torch.equal(self.kind.cpu(), self._kind()):

@@ -28,7 +28,8 @@ use crate::commands::sweep::SweepArgs;
 use crate::dataset::files::{self, InputFile};
 use crate::dataset::formats::{Format, Reading};
 pub(crate) use measures::{NamedOptionArgs, OptionArgs, SmoothingArgs, check_sigma};
-use values::{named, one_of};
+use values::named;
+pub(crate) use values::one_of;
 
 /// Measure how well a classifier's probabilities are calibrated, and how much of the error is
 /// chance

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use calipers::SketchOptions;
+use calipers::{Profile, SketchOptions};
 use clap::Args;
 
-use crate::args::{InputArgs, OutputArgs, check_sigma};
+use crate::args::{InputArgs, OutputArgs, check_sigma, one_of};
 use crate::dataset::Reader;
 use crate::dataset::files::{self, InputFile};
 use crate::dataset::sketches::{self, Groups, Sketches};
@@ -28,6 +28,18 @@ pub(crate) struct SketchArgs {
     /// File to write: .calipers for one sketch, .parquet for sketches of groups (a row for each)
     #[arg(short, long, value_name = "FILE", help_heading = "Sketch")]
     output: PathBuf,
+
+    /// exact: LS-ECE to within --tolerance; monitoring: at most 10 KB for 10,000 rows, with a bound
+    /// of a few hundredths of the noise floor
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "exact",
+        value_parser = one_of::<Profile>(Profile::NAMES),
+        conflicts_with_all = ["smallest_sigma", "tolerance"],
+        help_heading = "Sketch"
+    )]
+    profile: Profile,
 
     /// The smallest sigma for which LS-ECE can be computed; a smaller one makes a larger sketch
     #[arg(long, value_name = "X", default_value = "0.02", allow_negative_numbers = true, help_heading = "Sketch")]
@@ -53,13 +65,18 @@ pub(crate) struct SketchArgs {
 ///
 /// Use it to combine the sketches of days, files or machines. The result is the same as one sketch
 /// of all rows. The sketches must have the same --clip and --n-bins, and the same --by column if
-/// any.
+/// any. With --minus, rows are taken out again: a month without a day is the sketch of the other
+/// days.
 #[derive(Debug, Args)]
 #[command(after_help = include_str!("help/merge.txt"))]
 pub(crate) struct MergeArgs {
     /// Files that `calipers sketch` or `calipers merge` wrote
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+
+    /// Sketches of rows to take out again, which must be part of the others; can be repeated
+    #[arg(long, value_name = "FILE", help_heading = "Sketch")]
+    minus: Vec<PathBuf>,
 
     /// File to write: .calipers for one sketch, .parquet for sketches of groups (a row for each)
     #[arg(short, long, value_name = "FILE", help_heading = "Sketch")]
@@ -75,36 +92,53 @@ pub(crate) fn run(args: &SketchArgs) -> Result<String> {
         bail!("a sketch has one model, got --prob {}: make one for each", args.input.prob.join(" and --prob "));
     }
     check_sigma("smallest_sigma", args.smallest_sigma)?;
-    let options =
-        SketchOptions::new().serving(args.tolerance, args.smallest_sigma).clip(args.clip).n_bins(&args.n_bins);
+    let options = match args.profile {
+        Profile::Exact => SketchOptions::new().serving(args.tolerance, args.smallest_sigma),
+        Profile::Monitoring => SketchOptions::new().profile(Profile::Monitoring),
+    };
+    let options = options.clip(args.clip).n_bins(&args.n_bins);
     args.outcome.start_threads()?;
     let output = &args.output;
     sketches::check_name(output, args.input.by.is_some())?;
-    write_all(&args.input.open_files()?, output, args.outcome.json, |file| {
-        if file.is_sketch() {
-            bail!("is already a sketch; calipers merge combines sketches");
-        }
-        // proof: there is one model, since several are rejected above and a guess is one
-        reader.open_sketches(file, &options)?.content.into_iter().next().context("no model in it")
-    })
+    write_all(
+        &args.input.open_files()?,
+        output,
+        args.outcome.json,
+        |file| {
+            if file.is_sketch() {
+                bail!("is already a sketch; calipers merge combines sketches");
+            }
+            // proof: there is one model, since several are rejected above and a guess is one
+            reader.open_sketches(file, &options)?.content.into_iter().next().context("no model in it")
+        },
+        Ok,
+    )
 }
 
 pub(crate) fn merge(args: &MergeArgs) -> Result<String> {
     args.outcome.start_threads()?;
     let files = files::expand(&args.files, None)?;
-    write_all(&files, &args.output, args.outcome.json, Sketches::open)
+    let minus = if args.minus.is_empty() { Vec::new() } else { files::expand(&args.minus, None)? };
+    files::reject_overwriting(&args.output, &minus)?;
+    write_all(&files, &args.output, args.outcome.json, Sketches::open, |all| {
+        minus.iter().try_fold(all, |all, file| {
+            let part = Sketches::open(file).with_context(|| file.name.display().to_string())?;
+            all.subtract(&part).with_context(|| file.name.display().to_string())
+        })
+    })
 }
 
-/// Merges what `read` makes of each file, writes it, and reports it.
+/// Merges what `read` makes of each file, writes what `finish` makes of that, and reports it.
 fn write_all(
     inputs: &[InputFile],
     output: &Path,
     as_json: bool,
     read: impl Fn(&InputFile) -> Result<Sketches> + Sync,
+    finish: impl FnOnce(Sketches) -> Result<Sketches>,
 ) -> Result<String> {
     files::reject_overwriting(output, inputs)?;
     let place = Output::new(output)?;
-    let all = files::merged(inputs, read, |all, sketches| all.merge(&sketches))?;
+    let all = finish(files::merged(inputs, read, |all, sketches| all.merge(&sketches))?)?;
     let bytes = all.to_bytes(output)?;
     place.write(&bytes)?;
     if as_json {

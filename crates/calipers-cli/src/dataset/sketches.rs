@@ -69,6 +69,30 @@ impl Sketches {
         Ok(self.all.merge(&other.all)?)
     }
 
+    /// Those of the rows that are not in `part`.
+    pub(crate) fn subtract(&self, part: &Sketches) -> Result<Sketches> {
+        let groups = match (&self.groups, &part.groups) {
+            (Some(ours), Some(theirs)) if ours.by == theirs.by => {
+                if let Some(key) = theirs.sketches.keys().find(|key| !ours.sketches.contains_key(*key)) {
+                    bail!("{} {key:?} is not among the groups to take it out of", ours.by);
+                }
+                let mut rest = BTreeMap::new();
+                for (key, sketch) in &ours.sketches {
+                    let left =
+                        theirs.sketches.get(key).map_or_else(|| Ok(sketch.clone()), |part| sketch.subtract(part))?;
+                    // A group without rows is none.
+                    if left.report().n_rows > 0 {
+                        rest.insert(key.clone(), left);
+                    }
+                }
+                Some(Groups { by: ours.by.clone(), sketches: rest })
+            }
+            (None, None) => None,
+            _ => bail!("sketches must have the same groups to be subtracted"),
+        };
+        Ok(Sketches { all: self.all.subtract(&part.all)?, groups })
+    }
+
     /// Those of a file, or of all files of a folder together.
     pub(crate) fn open(file: &InputFile) -> Result<Self> {
         match file.is_folder() && !sketch_rows::is_one(&file.path) {

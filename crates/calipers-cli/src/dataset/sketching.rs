@@ -82,9 +82,11 @@ impl Model {
         self.n_classes.store(batch.scores[place].n_classes, Ordering::Relaxed);
         let mut tally = Tally::default();
         let predictions = batch.input(place)?.check_batch(&mut tally)?;
-        let mut sketch = lock(&self.idle).pop().unwrap_or_else(|| Filling::new(self.empty.empty_like()));
-        sketch.update(&batch.view(&predictions)?)?;
-        lock(&self.idle).push(sketch);
+        if batch.groups.is_none() {
+            let mut sketch = lock(&self.idle).pop().unwrap_or_else(|| Filling::new(self.empty.empty_like()));
+            sketch.update(&batch.view(&predictions)?)?;
+            lock(&self.idle).push(sketch);
+        }
         self.add_groups(batch, place)?;
         lock(&self.tally).absorb(&tally);
         Ok(())
@@ -115,6 +117,8 @@ impl Model {
             let sketches: BTreeMap<String, Sketch> = self.shards.into_iter().flat_map(into_inner).collect();
             Groups { by, sketches }
         });
+        // All groups together are all rows.
+        groups.iter().flat_map(|groups| groups.sketches.values()).try_for_each(|sketch| all.merge(sketch))?;
         Ok(Sketched { sketches: Sketches { all, groups }, n_classes: self.n_classes.into_inner() })
     }
 }

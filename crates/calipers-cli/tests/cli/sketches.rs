@@ -235,3 +235,48 @@ fn many_files_are_read_at_once_and_give_the_bytes_and_refusals_of_one_after_the_
         assert!(!out.exists());
     }
 }
+
+#[test]
+fn what_is_left_without_a_part_has_the_bytes_of_the_other_rows() {
+    let folder = Folder::new();
+    let a = folder.write("a.csv", rows(0..3_000, 5));
+    // One group more, which is only here.
+    let b = folder.write("b.csv", rows(3_000..9_000, 5) + "1,0.25,only here\n");
+    for (by, extension) in [(&[][..], "calipers"), (&["--by", "g"], "parquet")] {
+        let sketch = |name: &str, file: &Path| {
+            let path = folder.path(&format!("{name}.{extension}"));
+            succeed(&[&["sketch", text(file)], by, &["-o", text(&path)]].concat());
+            path
+        };
+        let (first, second) = (sketch("first", &a), sketch("second", &b));
+        let [both, rest] = ["both", "rest"].map(|name| folder.path(&format!("{name}.{extension}")));
+        succeed(&["merge", text(&first), text(&second), "-o", text(&both)]);
+        succeed(&["merge", text(&both), "--minus", text(&second), "-o", text(&rest)]);
+        assert_eq!(std::fs::read(&rest).unwrap(), std::fs::read(&first).unwrap());
+        let reason = match by.is_empty() {
+            true => "a sketch that is subtracted must be part of the other: rows of a cell in it are not in the other",
+            false => "g \"only here\" is not among the groups to take it out of",
+        };
+        let args = ["merge", text(&first), "--minus", text(&second), "-o", text(&rest)];
+        assert_fails(&args, &format!("{}: {reason}", second.display()));
+    }
+}
+
+#[test]
+fn the_monitoring_profile_is_small_and_answers_with_its_bound() {
+    let folder = Folder::new();
+    let file = folder.write("a.csv", rows(0..10_000, 5));
+    let (small, exact) = (folder.path("small.calipers"), folder.path("exact.calipers"));
+    succeed(&["sketch", text(&file), "--profile", "monitoring", "-o", text(&small)]);
+    succeed(&["sketch", text(&file), "-o", text(&exact)]);
+    assert!(std::fs::metadata(&small).unwrap().len() <= 10_000);
+    let value = |path: &Path| {
+        let found = results(&[text(path), "--measure", "ls_ece", "--sigma", "0.3"]);
+        let found = &found[0]["ls_ece"];
+        (found["value"].as_f64().unwrap(), found["numerical_bound"].as_f64().unwrap())
+    };
+    let ((coarse, bound), (fine, _)) = (value(&small), value(&exact));
+    assert!((coarse - fine).abs() <= bound + 1e-6 && bound < 4.4e-4, "{coarse} {fine} {bound}");
+    let merged = folder.path("merged.calipers");
+    succeed(&["merge", text(&small), text(&exact), "-o", text(&merged)]);
+}

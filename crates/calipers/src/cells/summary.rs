@@ -70,6 +70,11 @@ impl Summary {
         }
     }
 
+    /// Whether more is known of its points than the cell.
+    pub(crate) fn has_offsets(&self) -> bool {
+        self.step < self.width
+    }
+
     /// Largest distance of the mean from an end of the cell.
     pub(crate) fn reach(&self) -> f64 {
         (self.mean - self.lower).max(self.lower + self.width - self.mean)

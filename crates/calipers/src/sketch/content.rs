@@ -1,13 +1,30 @@
 //! What the cells of a sketch hold: integers, so that adding in any order gives the same bits.
 
+use std::fmt::Debug;
+
+use super::layout::Layout;
 use crate::cells::{Content, Moments};
 
 /// Sums over the rows of a cell that can be added and moved to a wider cell, exactly.
-pub(super) trait Sums: Copy + Default + PartialEq {
+pub(super) trait Sums: Copy + Default + PartialEq + Debug {
+    /// A row on its way to its cell: its key, and its weight if there are any.
+    type Row: Copy + Ord + Debug + Send + Sync;
+
+    fn key(row: Self::Row) -> u64;
+
+    /// The sums of one row with that offset.
+    fn of_row(row: Self::Row, offset: u64, layout: Layout) -> Self;
+
     fn add(&mut self, other: Self);
+
+    /// Takes rows away; `None` if they are not all there.
+    fn less(self, other: Self) -> Option<Self>;
 
     /// The same rows in a cell in which every offset is larger by `shift`.
     fn shifted(self, shift: u64) -> Self;
+
+    /// The same rows where offsets are not kept.
+    fn without_offsets(self) -> Self;
 
     /// Whether no row is there.
     fn is_empty(&self) -> bool {
@@ -26,8 +43,33 @@ pub(super) trait Sums: Copy + Default + PartialEq {
 }
 
 impl Sums for Content {
+    type Row = u64;
+
+    #[inline(always)]
+    fn key(row: u64) -> u64 {
+        row
+    }
+
+    #[inline(always)]
+    fn of_row(_: u64, offset: u64, _: Layout) -> Self {
+        Content { count: 1, first: offset, second: u128::from(offset) * u128::from(offset) }
+    }
+
+    #[inline(always)]
     fn add(&mut self, other: Self) {
         Content::add(self, other);
+    }
+
+    fn less(self, other: Self) -> Option<Self> {
+        Some(Content {
+            count: self.count.checked_sub(other.count)?,
+            first: self.first.checked_sub(other.first)?,
+            second: self.second.checked_sub(other.second)?,
+        })
+    }
+
+    fn without_offsets(self) -> Self {
+        Content { count: self.count, ..Content::default() }
     }
 
     fn shifted(self, shift: u64) -> Self {
@@ -92,6 +134,33 @@ impl Weighted {
 }
 
 impl Sums for Weighted {
+    /// A key, and units of weight.
+    type Row = (u64, u64);
+
+    #[inline(always)]
+    fn key(row: (u64, u64)) -> u64 {
+        row.0
+    }
+
+    #[inline(always)]
+    fn of_row(row: (u64, u64), offset: u64, layout: Layout) -> Self {
+        Weighted::row(row.1, offset, layout.weight_bits)
+    }
+
+    fn less(self, other: Self) -> Option<Self> {
+        Some(Weighted {
+            count: self.count.checked_sub(other.count)?,
+            weight: self.weight.checked_sub(other.weight)?,
+            square: self.square.checked_sub(other.square)?,
+            first: self.first.checked_sub(other.first)?,
+            second: self.second.checked_sub(other.second)?,
+        })
+    }
+
+    fn without_offsets(self) -> Self {
+        Weighted { first: 0, second: 0, ..self }
+    }
+
     fn add(&mut self, other: Self) {
         self.count += other.count;
         self.weight += other.weight;

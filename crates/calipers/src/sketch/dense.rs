@@ -16,7 +16,8 @@
 //! so that 2^31 of them can be added.
 
 use super::bytes::{check_agreement, require};
-use super::table::Table;
+use super::table::Column;
+use super::tables::Tables;
 use super::{Cells, MOST_ROWS, N_TABLES, SCALES, Sketch, name, unlike_scores};
 use crate::cells::Content;
 use crate::data::{InputReport, KINDS, Scale};
@@ -82,7 +83,7 @@ impl Sketch {
             at += WIDTH;
         }
         let n_cells = self.cells_of_table(of_probabilities);
-        for table in tables {
+        for table in tables.settled(self.layout()).tables() {
             for (cell, sums) in table.iter() {
                 let (low, high) = split(sums.second);
                 dense.put(at + WIDTH * cell as usize, [sums.count, sums.first, low, high]);
@@ -111,20 +112,20 @@ impl Sketch {
             let probability = joined(words[2], words[3]);
             *totals = BinTotals { count, weight: count.into(), positive: positive.into(), probability };
         }
-        let mut tables: [Table<Content>; N_TABLES] = Default::default();
+        let mut columns: [Column<Content>; N_TABLES] = Default::default();
         let of_table = cells.len() / N_TABLES;
-        for (table, words) in tables.iter_mut().zip(cells.chunks_exact(of_table)) {
+        for (column, words) in columns.iter_mut().zip(cells.chunks_exact(of_table)) {
             for (cell, words) in words.chunks_exact(WIDTH).enumerate() {
                 let content = Content { count: rows(words[0])?, first: words[1], second: joined(words[2], words[3]) };
                 if content.count > 0 {
                     sketch.n += content.count;
-                    table.add(cell as u32, content);
+                    column.push(cell as u32, content);
                 } else {
                     require(content == Content::default(), "a cell without rows has sums")?;
                 }
             }
         }
-        sketch.cells = Cells::Plain(tables);
+        sketch.cells = Cells::Plain(Tables::of(columns));
         let of_kinds: u128 = head[..SCALES.len()].iter().map(|n| u128::from(*n)).sum();
         require(of_kinds == sketch.n.into(), "kinds of scores and cells hold different rows")?;
         sketch.units = sketch.n.into();

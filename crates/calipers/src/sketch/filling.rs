@@ -3,10 +3,13 @@
 
 use std::ops::Range;
 
-use super::content::{Sums, Weighted};
-use super::{Cells, Sketch, offset_bits, wider};
+use super::content::Weighted;
+use super::layout::{Layout, Widening};
+use super::options::Profile;
+use super::table::Column;
+use super::{Cells, N_TABLES, Sketch};
 use crate::Error;
-use crate::cells::{Frame, Narrow, Resolution};
+use crate::cells::{Content, Frame, Narrow, Resolution};
 use crate::data::{BinaryView, PlainRows};
 use crate::measures::binned;
 
@@ -98,35 +101,46 @@ impl Filling {
 impl Sketch {
     /// A table in which plain rows of this sketch wait.
     fn narrow(&self) -> Narrow {
-        let fine = self.resolution_of_waiting();
-        Narrow::new(Frame::new(fine, offset_bits(fine), self.options().clip_value()))
+        let Layout { resolution, offset_bits, .. } = self.layout_of_waiting();
+        Narrow::new(Frame::new(resolution, offset_bits, self.options().clip_value()))
     }
 
-    fn resolution_of_waiting(&self) -> Resolution {
-        Resolution(self.resolution().0.max(COARSEST.0))
+    fn layout_of_waiting(&self) -> Layout {
+        let options = self.options();
+        Layout::new(
+            options.profile_value(),
+            match options.profile_value() {
+                Profile::Exact => options.resolution_bits().max(COARSEST.0),
+                Profile::Monitoring => options.resolution_bits(),
+            },
+            options.weight_unit_bits(),
+        )
     }
 
     /// By how many bits a row without a weight is less than a weight of 1.
-    fn weight_shift(&self) -> u32 {
+    pub(super) fn weight_shift(&self) -> u32 {
         if self.is_weighted() { self.options().weight_unit_bits() } else { 0 }
     }
 
     /// Adds the cells of rows that have waited.
     fn take_from(&mut self, waiting: &mut Narrow) {
-        let (from, to, weight_bits) =
-            (self.resolution_of_waiting(), self.resolution(), self.options().weight_unit_bits());
-        let cells = &mut self.cells;
+        let (widening, weight_bits) =
+            (Widening { from: self.layout_of_waiting(), to: self.layout() }, self.options().weight_unit_bits());
+        let mut columns: [Column<Content>; N_TABLES] = Default::default();
         self.n_clipped += waiting.empty(|table, cell, content| {
-            let (cell, shift) = wider(cell as u32, from, to);
-            let content = content.shifted(shift);
-            match cells {
-                Cells::Plain(tables) => tables[table].add(cell, content),
-                Cells::Weighted(tables) => tables[table].add(cell, Weighted::from_plain(content, weight_bits)),
-            }
+            let (cell, content) = widening.apply(cell as u32, content);
+            columns[table].push(cell, content);
         });
+        match &mut self.cells {
+            Cells::Plain(tables) => tables.add_columns(columns),
+            Cells::Weighted(tables) => tables.add_columns(columns.map(|Column { cells, sums }| {
+                let weighted = |sums| Weighted::from_plain(sums, weight_bits);
+                Column { cells, sums: sums.into_iter().map(weighted).collect() }
+            })),
+        }
     }
 
-    fn add_to_bins(&mut self, rows: PlainRows<'_>, range: Range<usize>) {
+    pub(super) fn add_to_bins(&mut self, rows: PlainRows<'_>, range: Range<usize>) {
         let shift = self.weight_shift();
         for (totals, binning) in self.bins.iter_mut().zip(&self.shape.binnings) {
             binned::add_plain(totals, binning, rows, range.clone(), shift);

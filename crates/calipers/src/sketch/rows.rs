@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use super::content::Weighted;
+use super::content::Sums;
 use super::filling::Filling;
+use super::layout::Layout;
 use super::options::LARGEST_WEIGHT;
-use super::{Cells, Sketch, offset_bits};
-use crate::cells::Content;
-use crate::data::{BinaryView, Rows, Scale};
+use super::tables::Tables;
+use super::{Cells, Sketch};
+use crate::data::{BinaryView, Outcome, PlainPass, PlainRows, Probability, Rows, Scale};
 use crate::numerics::parallel;
 use crate::{Error, error};
 
@@ -17,12 +18,18 @@ const MANY: usize = 1 << 15;
 /// Rows that are read at once.
 const CHUNK: usize = 1 << 12;
 
+/// Rows from which on it pays to add to bins in vectors.
+const SOME: usize = 24;
+
 impl Sketch {
     /// Adds the rows of a batch. Nothing changes where an error is returned.
     pub fn update(&mut self, view: &BinaryView<'_>) -> Result<(), Error> {
         self.prepare(view)?;
         if view.len() < MANY {
-            self.add_range(view, 0..view.len());
+            match view.plain() {
+                Some(rows) => self.add_plain(rows),
+                None => self.add_range(view, 0..view.len()),
+            }
         } else {
             self.add_in_parallel(view)?;
         }
@@ -41,8 +48,11 @@ impl Sketch {
         let weighted = view.is_weighted() || self.is_weighted();
         let (largest, total) = if view.is_weighted() { view.weight_extent() } else { (1.0, n as f64) };
         let most = LARGEST_WEIGHT / unit;
-        let rule = format!("at most {} in a sketch; divide all weights, or set fewer weight_bits", error::number(most));
-        Error::require(largest <= most, "weights", rule, error::number(largest))?;
+        if largest > most {
+            let most = error::number(most);
+            let rule = format!("at most {most} in a sketch; divide all weights, or set fewer weight_bits");
+            return Err(Error::setting("weights", rule, error::number(largest)));
+        }
         // Each row may be rounded up by half a unit; and the sum may have been rounded.
         let more = if weighted { (total * unit * (1.0 + 1e-6)) as u128 + n as u128 } else { n as u128 };
         let shift = if weighted && !self.is_weighted() { self.options().weight_unit_bits() } else { 0 };
@@ -75,6 +85,38 @@ impl Sketch {
         parallel::map(n_parts, fill).iter().try_for_each(|part| self.merge(part))
     }
 
+    /// Adds validated plain rows.
+    fn add_plain(&mut self, rows: PlainRows<'_>) {
+        let (layout, clip, shift) = (self.layout(), self.options().clip_value(), self.weight_shift());
+        for start in (0..rows.len()).step_by(CHUNK) {
+            let range = start..rows.len().min(start + CHUNK);
+            if range.len() < SOME {
+                let (binnings, bins) = (&self.shape.binnings, &mut self.bins);
+                // proof: plain rows have no labels that are text
+                let _ = rows.visit(
+                    range.clone(),
+                    Each(|p, outcome| {
+                        for (totals, binning) in bins.iter_mut().zip(binnings) {
+                            totals[binning.place(p)].add_row(p, outcome, 1 << shift);
+                        }
+                    }),
+                );
+            } else {
+                self.add_to_bins(rows, range.clone());
+            }
+            let clipped = match &mut self.cells {
+                Cells::Plain(tables) => rows.visit(range, Add { tables, row: |key| key, layout, clip }),
+                Cells::Weighted(tables) => {
+                    rows.visit(range, Add { tables, row: |key| (key, 1 << shift), layout, clip })
+                }
+            };
+            // proof: as above
+            self.n_clipped += clipped.unwrap_or(0);
+        }
+        self.n += rows.len() as u64;
+        self.units += (rows.len() as u128) << shift;
+    }
+
     pub(super) fn add_range(&mut self, view: &BinaryView<'_>, range: Range<usize>) {
         let mut rows = Rows::default();
         for start in range.clone().step_by(CHUNK) {
@@ -86,34 +128,26 @@ impl Sketch {
     /// Adds rows that [`prepare`](Self::prepare) has let through.
     fn add_rows(&mut self, rows: &Rows) {
         let is_probability = self.scale == Some(Scale::Probability);
-        let unit = self.unit();
+        let (unit, layout) = (self.unit(), self.layout());
         for ((&score, &outcome), &weight) in rows.scores.iter().zip(&rows.outcomes).zip(&rows.weights) {
             let side = if is_probability { self.probability_side(score) } else { self.logit_side(score) };
             let scaled = weight * unit;
-            let units = (scaled + 0.5).floor();
-            self.n_rounded_weights += u64::from(units != scaled);
-            self.add_row(side, outcome, units as u64);
-        }
-    }
-
-    fn add_row(&mut self, side: Side, outcome: bool, units: u64) {
-        let resolution = self.resolution();
-        let place = resolution.place_among(side.q, offset_bits(resolution));
-        let (cell, offset) = (place.cell as u32, place.offset);
-        let table = 2 * usize::from(side.upper) + usize::from(outcome);
-        let weight_bits = self.options().weight_unit_bits();
-        self.n += 1;
-        self.units += u128::from(units);
-        match &mut self.cells {
-            Cells::Plain(tables) => {
-                let second = u128::from(offset) * u128::from(offset);
-                tables[table].add(cell, Content { count: 1, first: offset, second });
+            // The same as adding a half and rounding down, which is a call where processors are
+            // old.
+            let units = (scaled + 0.5) as u64;
+            self.n_rounded_weights += u64::from(units as f64 != scaled);
+            let key = layout.key(2 * usize::from(side.upper) + usize::from(outcome), side.q);
+            self.units += u128::from(units);
+            match &mut self.cells {
+                Cells::Plain(tables) => tables.add_row(key, layout),
+                Cells::Weighted(tables) => tables.add_row((key, units), layout),
             }
-            Cells::Weighted(tables) => tables[table].add(cell, Weighted::row(units, offset, weight_bits)),
+            for (totals, binning) in self.bins.iter_mut().zip(&self.shape.binnings) {
+                totals[binning.place(side.probability)].add_row(side.probability, outcome, units);
+            }
         }
-        for (totals, binning) in self.bins.iter_mut().zip(&self.shape.binnings) {
-            totals[binning.place(side.probability)].add_row(side.probability, outcome, units);
-        }
+        self.n += rows.scores.len() as u64;
+        super::with_tables!(&mut self.cells, tables => tables.settle_if_many(layout));
     }
 
     fn probability_side(&mut self, p: f64) -> Side {
@@ -139,4 +173,50 @@ struct Side {
     q: f64,
     upper: bool,
     probability: f64,
+}
+
+/// A pass that calls a function with each probability, brought into [0, 1], and each outcome.
+struct Each<F>(F);
+
+impl<F: FnMut(f64, bool)> PlainPass for Each<F> {
+    type Output = ();
+
+    fn run<P: Probability, L: Outcome>(mut self, probabilities: &[P], labels: &[L]) {
+        for (&p, label) in probabilities.iter().zip(labels) {
+            let p: f64 = p.into();
+            (self.0)(p.clamp(0.0, 1.0), label.bit() == 1);
+        }
+    }
+}
+
+/// The pass over plain rows into cells.
+struct Add<'a, S: Sums, F> {
+    tables: &'a mut Tables<S>,
+    /// A row of some key.
+    row: F,
+    layout: Layout,
+    clip: f64,
+}
+
+impl<S: Sums, F: Fn(u64) -> S::Row> PlainPass for Add<'_, S, F> {
+    /// Rows that were clipped.
+    type Output = u64;
+
+    fn run<P: Probability, L: Outcome>(self, probabilities: &[P], labels: &[L]) -> u64 {
+        let Add { tables, row, layout, clip } = self;
+        let mut n_clipped = 0;
+        for (&p, label) in probabilities.iter().zip(labels) {
+            let p: f64 = p.into();
+            // Comparisons rather than `clamp`, which the compiler does not turn into two
+            // instructions.
+            let raised = if p > clip { p } else { clip };
+            let clipped = if raised < 1.0 - clip { raised } else { 1.0 - clip };
+            let complement = 1.0 - clipped;
+            let (q, upper) = (if clipped < complement { clipped } else { complement }, clipped > 0.5);
+            n_clipped += u64::from(clipped != p);
+            tables.add_row(row(layout.key(2 * usize::from(upper) + label.bit() as usize, q)), layout);
+        }
+        tables.settle_if_many(layout);
+        n_clipped
+    }
 }

@@ -1,6 +1,6 @@
-//! Cells by their number: a sorted map while they are few, pages when they are many.
+//! Cells by their number: two sorted columns while they are few, pages when they are many.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 
 use super::content::Sums;
 
@@ -10,9 +10,6 @@ const PAGE: usize = 256;
 /// Cells from which on pages are considered.
 const MANY: usize = 1 << 12;
 
-/// Cells that a node of the map has room for.
-const NODE: usize = 11;
-
 /// Cells that a page must hold on average to pay.
 const WORTH_A_PAGE: usize = 8;
 
@@ -20,21 +17,96 @@ fn page_of(cell: u32) -> usize {
     cell as usize / PAGE
 }
 
-/// Whether this number of pages is worth its memory.
-fn pay(n_pages: usize, n_cells: usize) -> bool {
-    n_cells >= MANY && n_pages * WORTH_A_PAGE <= n_cells
+/// Whether these ascending cells are worth the memory of their pages.
+fn are_dense(cells: &[u32]) -> bool {
+    let n_pages = || cells.chunk_by(|a, b| page_of(*a) == page_of(*b)).count();
+    cells.len() >= MANY && n_pages() * WORTH_A_PAGE <= cells.len()
 }
 
 /// The occupied cells of one half and one outcome.
 #[derive(Debug, Clone)]
 pub(super) enum Table<S> {
-    Few(BTreeMap<u32, S>),
+    Few(Column<S>),
     Many { pages: Vec<Option<Box<[S]>>>, n_occupied: usize },
+}
+
+/// Cells in ascending order, each once and none of them empty, beside their sums.
+#[derive(Debug, Clone)]
+pub(super) struct Column<S> {
+    pub(super) cells: Vec<u32>,
+    pub(super) sums: Vec<S>,
+}
+
+impl<S> Default for Column<S> {
+    fn default() -> Self {
+        Column { cells: Vec::new(), sums: Vec::new() }
+    }
+}
+
+impl<S: Sums> Column<S> {
+    pub(super) fn with_capacity(n_cells: usize) -> Self {
+        Column { cells: Vec::with_capacity(n_cells), sums: Vec::with_capacity(n_cells) }
+    }
+
+    /// Adds rows to a cell that is the last one, or beyond it.
+    #[inline]
+    pub(super) fn push(&mut self, cell: u32, sums: S) {
+        match (self.cells.last(), self.sums.last_mut()) {
+            (Some(last), Some(there)) if *last == cell => there.add(sums),
+            _ => {
+                self.cells.push(cell);
+                self.sums.push(sums);
+            }
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, S)> + '_ {
+        self.cells.iter().copied().zip(self.sums.iter().copied())
+    }
+
+    /// The cells of both.
+    fn merged(&self, other: &Column<S>) -> Column<S> {
+        let mut all = Column::with_capacity(self.cells.len() + other.cells.len());
+        let mut ours = 0;
+        for (cell, sums) in other.iter() {
+            // What comes before, as a block.
+            let end = ours + self.cells[ours..].partition_point_near(cell);
+            all.cells.extend_from_slice(&self.cells[ours..end]);
+            all.sums.extend_from_slice(&self.sums[ours..end]);
+            ours = end;
+            all.push(cell, sums);
+            if self.cells.get(ours) == Some(&cell) {
+                all.push(cell, self.sums[ours]);
+                ours += 1;
+            }
+        }
+        all.cells.extend_from_slice(&self.cells[ours..]);
+        all.sums.extend_from_slice(&self.sums[ours..]);
+        all
+    }
+}
+
+/// A search that is short if what is looked for is near.
+trait Near {
+    /// How many cells from the start on are below `cell`.
+    fn partition_point_near(&self, cell: u32) -> usize;
+}
+
+impl Near for [u32] {
+    #[inline]
+    fn partition_point_near(&self, cell: u32) -> usize {
+        let mut reach = 1;
+        while reach < self.len() && self[reach - 1] < cell {
+            reach *= 2;
+        }
+        let (start, end) = (reach / 2, reach.min(self.len()));
+        start + self[start..end].partition_point(|other| *other < cell)
+    }
 }
 
 impl<S> Default for Table<S> {
     fn default() -> Self {
-        Table::Few(BTreeMap::new())
+        Table::Few(Column::default())
     }
 }
 
@@ -45,67 +117,63 @@ impl<S: Sums> PartialEq for Table<S> {
 }
 
 impl<S: Sums> Table<S> {
-    /// Cells in the order of their numbers, none of which is empty.
-    pub(super) fn from_sorted(cells: Vec<(u32, S)>) -> Self {
-        let n_pages = cells.chunk_by(|(a, _), (b, _)| page_of(*a) == page_of(*b)).count();
-        if pay(n_pages, cells.len()) {
-            let mut table = Table::Many { pages: Vec::new(), n_occupied: 0 };
-            cells.into_iter().for_each(|(cell, sums)| table.add(cell, sums));
-            return table;
-        }
-        Table::Few(cells.into_iter().collect())
+    pub(super) fn of(column: Column<S>) -> Self {
+        let mut table = Table::Few(column);
+        table.make_pages_if_dense();
+        table
     }
 
-    /// Adds rows to a cell; `sums` is not empty.
-    pub(super) fn add(&mut self, cell: u32, sums: S) {
+    /// Adds the rows of all cells of a column.
+    pub(super) fn add_column(&mut self, column: Column<S>) {
         match self {
-            Table::Few(cells) => {
-                cells.entry(cell).or_default().add(sums);
-                // Looked at now and then: a scan for each doubling.
-                if cells.len() >= MANY && cells.len().is_power_of_two() {
-                    self.make_pages_if_dense();
-                }
+            Table::Few(ours) => {
+                *ours = if ours.cells.is_empty() { column } else { ours.merged(&column) };
+                self.make_pages_if_dense();
             }
-            Table::Many { pages, n_occupied } => {
-                let page = page_of(cell);
-                if page >= pages.len() {
-                    pages.resize_with(page + 1, || None);
-                }
-                let page = pages[page].get_or_insert_with(|| vec![S::default(); PAGE].into());
-                let place = &mut page[cell as usize % PAGE];
-                *n_occupied += usize::from(place.is_empty());
-                place.add(sums);
-            }
+            Table::Many { .. } => column.iter().for_each(|(cell, sums)| self.add_to_page(cell, sums)),
         }
+    }
+
+    /// Whether a row can be added at once, and not only with many others.
+    #[inline]
+    pub(super) fn has_pages(&self) -> bool {
+        matches!(self, Table::Many { .. })
+    }
+
+    /// Adds rows to a cell of a table that has pages; `sums` is not empty.
+    #[inline]
+    pub(super) fn add_to_page(&mut self, cell: u32, sums: S) {
+        let Table::Many { pages, n_occupied } = self else { return };
+        let page = page_of(cell);
+        if page >= pages.len() {
+            pages.resize_with(page + 1, || None);
+        }
+        let page = pages[page].get_or_insert_with(|| vec![S::default(); PAGE].into());
+        let place = &mut page[cell as usize % PAGE];
+        *n_occupied += usize::from(place.is_empty());
+        place.add(sums);
     }
 
     fn make_pages_if_dense(&mut self) {
-        let Table::Few(cells) = self else { return };
-        let mut n_pages = 0;
-        let mut last = usize::MAX;
-        for page in cells.keys().map(|cell| page_of(*cell)) {
-            n_pages += usize::from(page != last);
-            last = page;
-        }
-        if pay(n_pages, cells.len()) {
-            let cells = std::mem::take(cells);
+        let Table::Few(column) = self else { return };
+        if are_dense(&column.cells) {
+            let column = std::mem::take(column);
             *self = Table::Many { pages: Vec::new(), n_occupied: 0 };
-            cells.into_iter().for_each(|(cell, sums)| self.add(cell, sums));
+            self.add_column(column);
         }
     }
 
     pub(super) fn len(&self) -> usize {
         match self {
-            Table::Few(cells) => cells.len(),
+            Table::Few(column) => column.cells.len(),
             Table::Many { n_occupied, .. } => *n_occupied,
         }
     }
 
-    /// Memory that the cells take, an upper estimate: nodes of the map are at least half full,
-    /// pages are as large as they are.
+    /// Memory that the cells take.
     pub(super) fn heap_bytes(&self) -> usize {
         match self {
-            Table::Few(cells) => cells.len().div_ceil(NODE / 2) * NODE * size_of::<(u32, S)>(),
+            Table::Few(column) => column.cells.capacity() * size_of::<u32>() + column.sums.capacity() * size_of::<S>(),
             Table::Many { pages, .. } => {
                 let of_a_page = PAGE * size_of::<S>();
                 size_of_val(pages.as_slice()) + pages.iter().flatten().count() * of_a_page
@@ -116,7 +184,7 @@ impl<S: Sums> Table<S> {
     /// Occupied cells in the order of their numbers.
     pub(super) fn iter(&self) -> Box<dyn Iterator<Item = (u32, S)> + '_> {
         match self {
-            Table::Few(cells) => Box::new(cells.iter().map(|(cell, sums)| (*cell, *sums))),
+            Table::Few(column) => Box::new(column.iter()),
             Table::Many { pages, .. } => {
                 let pages = pages.iter().enumerate();
                 let pages = pages.filter_map(|(page, cells)| cells.as_ref().map(|cells| (page * PAGE, cells)));
@@ -125,47 +193,70 @@ impl<S: Sums> Table<S> {
             }
         }
     }
+
+    /// The occupied cells as a column.
+    pub(super) fn column(&self) -> Cow<'_, Column<S>> {
+        match self {
+            Table::Few(column) => Cow::Borrowed(column),
+            Table::Many { .. } => {
+                let mut column = Column::with_capacity(self.len());
+                self.iter().for_each(|(cell, sums)| column.push(cell, sums));
+                Cow::Owned(column)
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::cells::Content;
 
+    fn column(cells: impl IntoIterator<Item = (u32, Content)>) -> Column<Content> {
+        let mut column = Column::default();
+        cells.into_iter().for_each(|(cell, content)| column.push(cell, content));
+        column
+    }
+
     #[test]
-    fn pages_hold_what_the_map_held() {
+    fn a_table_holds_what_a_map_holds() {
         let (mut table, mut map) = (Table::<Content>::default(), BTreeMap::<u32, Content>::new());
         for k in 0u32..20_000 {
-            let cell = k.wrapping_mul(2_654_435_761) % 9_000;
-            let content = Content { count: 1, first: u64::from(k), second: u128::from(k) };
-            table.add(cell, content);
-            map.entry(cell).or_default().add(content);
+            let part: BTreeMap<u32, Content> = (0..k % 4 + 1)
+                .map(|j| {
+                    let content = Content { count: 1, first: u64::from(k), second: u128::from(j) };
+                    ((4 * k + j).wrapping_mul(2_654_435_761) % 9_000, content)
+                })
+                .collect();
+            part.iter().for_each(|(cell, content)| map.entry(*cell).or_default().add(*content));
+            table.add_column(column(part));
         }
-        assert!(matches!(table, Table::Many { .. }));
-        assert_eq!(Table::from_sorted(map.iter().map(|(cell, content)| (*cell, *content)).collect()), table);
+        assert!(table.has_pages());
+        let expected = column(map.iter().map(|(cell, content)| (*cell, *content)));
+        assert_eq!(Table::of(expected.clone()), table);
+        assert_eq!(Table::Few(expected), table);
         assert_eq!(table.len(), map.len());
         assert!(table.iter().eq(map.iter().map(|(cell, content)| (*cell, *content))));
+        assert!(table.column().iter().eq(table.iter()));
     }
 
     #[test]
     fn memory_is_that_of_pages_not_of_cells() {
-        let mut table = Table::<Content>::default();
-        assert_eq!(table.heap_bytes(), 0);
+        assert_eq!(Table::<Content>::default().heap_bytes(), 0);
         // One cell in sixteen: pages that are mostly empty.
-        for k in 0u32..MANY as u32 {
-            table.add(k * 16, Content { count: 1, first: 0, second: 0 });
-        }
-        assert!(matches!(table, Table::Many { .. }));
+        let cells = (0u32..MANY as u32).map(|k| (k * 16, Content { count: 1, first: 0, second: 0 }));
+        let table = Table::of(column(cells));
+        assert!(table.has_pages());
         assert!(table.heap_bytes() >= MANY * 16 * size_of::<Content>());
     }
 
     #[test]
     fn scattered_cells_get_no_pages() {
-        let mut table = Table::<Content>::default();
-        for k in 0u32..20_000 {
-            table.add(k * 1000, Content { count: 1, first: 0, second: 0 });
-        }
-        assert!(matches!(table, Table::Few(_)));
+        let cells = (0u32..20_000).map(|k| (k * 1000, Content { count: 1, first: 0, second: 0 }));
+        let table = Table::of(column(cells));
+        assert!(!table.has_pages());
         assert_eq!(table.iter().count(), 20_000);
     }
 }

@@ -86,9 +86,11 @@ fn scores_beyond_a_smaller_limit_are_priced_too() {
     let rule = "logits must be within ±40 at this sigma and link in a sketch";
     assert_eq!(refusal.to_string(), format!("{rule}, got {} beyond", sketch.n_clipped()));
 
-    let bytes = sketch.to_bytes();
-    assert_eq!(bytes[8], 2);
-    assert_eq!(Sketch::from_bytes(&bytes).unwrap(), sketch);
+    for (version, written) in [(2, 2), (3, 3)] {
+        let bytes = sketch.to_bytes_for(version).unwrap();
+        assert_eq!(bytes[8], written);
+        assert_eq!(Sketch::from_bytes(&bytes).unwrap(), sketch);
+    }
     let refusal = Sketch::new().merge(&sketch).unwrap_err();
     assert_eq!(refusal.to_string(), "sketches must have the same largest_logit to be merged, got 708 and 40");
     let refusal = Sketch::with(&SketchOptions::new().largest_logit(f64::NAN)).unwrap_err();

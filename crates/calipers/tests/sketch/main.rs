@@ -7,4 +7,8 @@ mod dense;
 mod far_scores;
 mod limits;
 mod merging;
+mod oracle;
+mod profiles;
 mod resolution;
+mod small_batches;
+mod subtracting;

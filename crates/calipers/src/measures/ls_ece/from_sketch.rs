@@ -32,6 +32,8 @@ impl LsEce {
     /// The rounding of weights adds to the bound of `cells/atoms.rs`. If it adds or removes Σ|δ| of
     /// the total weight W, both W and the integral before its division by W move by at most Σ|δ|.
     /// So the measure moves by at most 2 Σ|δ| / W, also in the residual form, since |y - p| <= 1.
+    ///
+    /// A sketch of the monitoring profile has the bound that its cells have, however large.
     pub(super) fn measure_sketch(&self, sketch: &Sketch) -> Result<(Measured, &'static str), Error> {
         let Prepared { atoms, far, sigma, raised } = self.prepare(sketch)?;
         let kernel = self.kernel(sigma);
@@ -40,10 +42,14 @@ impl LsEce {
         let rule = format!("within ±{largest} at this sigma and link in a sketch");
         let got = format!("{} beyond", sketch.n_clipped());
         Error::require(far <= CELLS_SHARE * self.tolerance, "logits", rule, got)?;
-        if !(price <= CELLS_SHARE * self.tolerance) {
+        // Who chose the monitoring profile chose its bound, and the tolerance is that of the
+        // integral.
+        let in_tolerance = if sketch.has_own_bound() { 0.0 } else { price };
+        if !(in_tolerance <= CELLS_SHARE * self.tolerance) {
             return Err(self.cells_too_wide(price));
         }
-        let Integral { value, bound } = kernel.integrate(&atoms.points, self.integrand, self.tolerance - price)?;
+        let Integral { value, bound } =
+            kernel.integrate(&atoms.points, self.integrand, self.tolerance - in_tolerance)?;
         let integral = Integral { value, bound: bound + price };
         let rule = match (self.sigma, raised) {
             (Sigma::Value(_), _) => "given",
@@ -106,7 +112,7 @@ impl LsEce {
             // Both forms, so that LS-ECE and the residual form that decides on it have one sigma.
             let bound = atoms.bound.max(self.other_form().atoms(sketch, sigma).bound);
             let excess = bound / (CELLS_SHARE * self.tolerance - 2.0 * sketch.weight_error());
-            if excess <= 1.0 {
+            if excess <= 1.0 || sketch.has_own_bound() {
                 let far = self.price_of_far(sketch, sigma);
                 return Ok(Prepared { atoms, far, sigma, raised: sigma > by_rule });
             }

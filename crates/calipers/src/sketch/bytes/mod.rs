@@ -1,27 +1,43 @@
 //! A sketch as bytes: docs/sketch-format.md has the layout.
 //!
-//! Every sketch has one form, and every form one sketch: numbers have the shortest form, cells
-//! ascend, and nothing is left over. So sketches are the same if their bytes are. Bytes from a
-//! stranger are read as they come, so that what is allocated is a small multiple of what was given;
-//! sums that no rows can have are rejected.
+//! ```text
+//! magic | version | header in numbers of seven bits a byte | bins and cells | checksum
+//! ```
+//! Versions 1 and 2 have bins and cells as numbers of seven bits a byte (`plain.rs`), version 3 as
+//! bits (`compact.rs`). Written is version 3, read are all.
+//!
+//! Every sketch has one form in a version, and every form one sketch: numbers have the shortest
+//! form, cells ascend, and nothing is left over. So sketches are the same if their bytes are. Bytes
+//! from a stranger are read as they come, so that what is allocated is a multiple of what was
+//! given: 36 bytes for each cell, which takes a bit at least. Sums that no rows can have are
+//! rejected.
+
+mod bits;
+mod compact;
+mod plain;
+mod stored;
 
 use std::sync::Arc;
 
-use super::content::{Sums, Weighted};
-use super::table::Table;
+use super::content::Sums;
+use super::table::Column;
+use super::tables::Tables;
 use super::{
-    Cells, LARGEST_LOGIT, MOST_ROWS, MOST_UNITS, N_TABLES, SCALES, Shape, Sketch, SketchOptions, offset_bits,
-    with_tables,
+    Cells, LARGEST_LOGIT, MOST_ROWS, MOST_UNITS, N_TABLES, Profile, SCALES, Shape, Sketch, SketchOptions, with_tables,
 };
 use crate::Error;
-use crate::cells::Content;
 use crate::data::{InputReport, KINDS};
 use crate::measures::binned::{BinTotals, PROBABILITY_BITS};
+pub(super) use stored::{Stored, check_sums};
 
 const MAGIC: &[u8; 8] = b"calipers";
-/// Of sketches that take raw scores as they are up to ±708, and of all others, which have that
-/// limit.
-const VERSIONS: [u8; 2] = [1, 2];
+
+/// Of sketches that take raw scores as they are up to ±708; of all others of the exact profile,
+/// which have that limit; and of all.
+const VERSIONS: [u8; 3] = [1, 2, 3];
+
+/// The version that is written.
+const CURRENT: u8 = 3;
 
 /// Bytes of the checksum at the end.
 const CHECKSUM: usize = 4;
@@ -29,46 +45,75 @@ const CHECKSUM: usize = 4;
 impl Sketch {
     /// The sketch as bytes, the same for the same rows however they came.
     pub fn to_bytes(&self) -> Vec<u8> {
+        self.written(CURRENT)
+    }
+
+    /// The sketch as bytes for readers that know the format up to some version, as those of
+    /// calipers do that were made before the version.
+    ///
+    /// # Example
+    /// ```
+    /// use calipers::Sketch;
+    ///
+    /// let old = Sketch::new().to_bytes_for(1)?;
+    /// assert_eq!(old[8], 1);
+    /// assert_eq!(Sketch::from_bytes(&old)?, Sketch::new());
+    /// # Ok::<(), calipers::Error>(())
+    /// ```
+    pub fn to_bytes_for(&self, version: u8) -> Result<Vec<u8>, Error> {
+        let [first, .., last] = VERSIONS;
+        Error::require((first..=last).contains(&version), "version", format!("from {first} to {last}"), version)?;
+        let options = self.options();
+        let (is_exact, own_limit) =
+            (options.profile_value() == Profile::Exact, options.largest_logit_value() != LARGEST_LOGIT);
+        let needed = if !is_exact { CURRENT } else { 1 + u8::from(own_limit) };
+        let rule = format!("at least {needed} for the profile and the largest logit of the sketch");
+        Error::require(version >= needed, "version", rule, version)?;
+        // Versions 1 and 2 share no sketches.
+        Ok(self.written(if version < CURRENT { needed } else { version }))
+    }
+
+    fn written(&self, version: u8) -> Vec<u8> {
         let mut bytes = Writer(MAGIC.to_vec());
-        let own_limit = self.options().largest_logit_value() != LARGEST_LOGIT;
-        bytes.byte(VERSIONS[usize::from(own_limit)]);
+        bytes.byte(version);
         bytes.byte(u8::from(self.is_weighted()));
         bytes.byte(SCALES.iter().position(|scale| self.scale == Some(*scale)).map_or(0, |code| code as u8 + 1));
-        let options = self.options();
-        bytes.byte(options.resolution_bits() as u8);
-        bytes.byte(options.weight_unit_bits() as u8);
-        bytes.double(options.clip_value());
-        if own_limit {
-            bytes.double(options.largest_logit_value());
-        }
-        bytes.number(options.declared_bins().len() as u128);
-        options.declared_bins().iter().for_each(|n_bins| bytes.number(*n_bins as u128));
+        bytes.options(self.options(), version);
         bytes.number(self.n_clipped.into());
         bytes.number(self.n_rounded_weights.into());
         bytes.double(self.score_error);
         bytes.report(&self.report);
-        for totals in &self.bins {
-            bytes.bins(totals, self.is_weighted());
-        }
-        with_tables!(&self.cells, tables => tables.iter().for_each(|table| bytes.table(table)));
+        let layout = self.layout();
+        with_tables!(&self.cells, tables => {
+            let settled = tables.settled(layout);
+            match version {
+                CURRENT => compact::write(&mut bytes, &self.bins, settled.tables(), layout),
+                _ => plain::write(&mut bytes, &self.bins, settled.tables()),
+            }
+        });
         let checksum = crc32fast::hash(&bytes.0);
         bytes.0.extend(checksum.to_le_bytes());
         bytes.0
     }
 
-    /// The sketch that [`to_bytes`](Self::to_bytes) wrote.
+    /// The sketch that [`to_bytes`](Self::to_bytes) wrote, in this or any earlier version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         require(bytes.starts_with(MAGIC), "they do not begin with \"calipers\"")?;
         let version = bytes.get(MAGIC.len()).copied().ok_or_else(ends_early)?;
-        let [first, last] = VERSIONS;
-        require(VERSIONS.contains(&version), format!("version must be {first} or {last}, got {version}"))?;
+        if !VERSIONS.contains(&version) {
+            let [first, .., last] = VERSIONS;
+            let newer = if version > last { "; a newer calipers wrote them" } else { "" };
+            return Err(Error::invalid_sketch(format!("version must be from {first} to {last}, got {version}{newer}")));
+        }
         let (content, checksum) = bytes.split_last_chunk::<CHECKSUM>().ok_or_else(ends_early)?;
         let is_intact = crc32fast::hash(content) == u32::from_le_bytes(*checksum);
         require(is_intact, "the checksum is wrong, so they were damaged or cut")?;
-        let mut reader = Reader { bytes: content, at: MAGIC.len() + 1, own_limit: version == last };
+        let mut reader = Reader { bytes: content, at: MAGIC.len() + 1, version };
         let sketch = reader.sketch()?;
         let n_left = content.len() - reader.at;
-        require(n_left == 0, format!("{n_left} bytes are left over"))?;
+        if n_left > 0 {
+            return Err(Error::invalid_sketch(format!("{n_left} bytes are left over")));
+        }
         Ok(sketch)
     }
 }
@@ -82,9 +127,23 @@ pub(super) fn require(valid: bool, reason: impl Into<String>) -> Result<(), Erro
     if valid { Ok(()) } else { Err(Error::invalid_sketch(reason)) }
 }
 
-struct Writer(Vec<u8>);
+pub(super) struct Writer(Vec<u8>);
 
 impl Writer {
+    fn options(&mut self, options: &SketchOptions, version: u8) {
+        if version == CURRENT {
+            self.byte(options.profile_value() as u8);
+        }
+        self.byte(options.resolution_bits() as u8);
+        self.byte(options.weight_unit_bits() as u8);
+        self.double(options.clip_value());
+        if version > 1 {
+            self.double(options.largest_logit_value());
+        }
+        self.number(options.declared_bins().len() as u128);
+        options.declared_bins().iter().for_each(|n_bins| self.number(*n_bins as u128));
+    }
+
     fn byte(&mut self, byte: u8) {
         self.0.push(byte);
     }
@@ -110,89 +169,31 @@ impl Writer {
             self.number(report.left_out.get(kind).copied().unwrap_or(0).into());
         }
     }
-
-    /// Of a bin without rows only that it has none.
-    fn bins(&mut self, totals: &[BinTotals], weighted: bool) {
-        for totals in totals {
-            self.number(totals.count.into());
-            if totals.count > 0 {
-                if weighted {
-                    self.number(totals.weight);
-                }
-                self.number(totals.positive);
-                self.number(totals.probability);
-            }
-        }
-    }
-
-    fn table<S: Stored>(&mut self, table: &Table<S>) {
-        self.number(table.len() as u128);
-        let mut next = 0;
-        for (cell, sums) in table.iter() {
-            self.number(u128::from(cell - next));
-            next = cell + 1;
-            sums.write(self);
-        }
-    }
-}
-
-/// Sums that can be written and read.
-trait Stored: Sums {
-    fn write(&self, bytes: &mut Writer);
-
-    /// Rejects sums that no rows with offsets of so many bits can have.
-    fn read(bytes: &mut Reader<'_>, offset_bits: u32) -> Result<Self, Error>;
-}
-
-impl Stored for Content {
-    fn write(&self, bytes: &mut Writer) {
-        bytes.number(self.count.into());
-        bytes.number(self.first.into());
-        bytes.number(self.second);
-    }
-
-    fn read(bytes: &mut Reader<'_>, offset_bits: u32) -> Result<Self, Error> {
-        let count = bytes.count("rows of a cell", MOST_ROWS)?;
-        let (first, second) = bytes.moments(u128::from(count), offset_bits)?;
-        // proof: at most 2^38 rows with offsets below 2^26
-        Ok(Content { count, first: first as u64, second })
-    }
-}
-
-impl Stored for Weighted {
-    fn write(&self, bytes: &mut Writer) {
-        bytes.number(self.count.into());
-        bytes.number(self.weight);
-        bytes.number(self.square);
-        bytes.number(self.first);
-        bytes.number(self.second);
-    }
-
-    fn read(bytes: &mut Reader<'_>, offset_bits: u32) -> Result<Self, Error> {
-        let count = bytes.count("rows of a cell", MOST_ROWS)?;
-        let weight = bytes.at_most("the weight of a cell", MOST_UNITS)?;
-        // A weight has at most 2^56 units.
-        let square = bytes.at_most("squared weights of a cell", weight << 56)?;
-        let (first, second) = bytes.moments(weight, offset_bits)?;
-        Ok(Weighted { count, weight, square, first, second })
-    }
 }
 
 /// Bytes of a number that a word of 64 bits holds in any case.
 const SHORT: usize = 9;
 
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Whether the largest logit follows the clip.
-    own_limit: bool,
+    version: u8,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn byte(&mut self) -> Result<u8, Error> {
         let byte = self.bytes.get(self.at).copied().ok_or_else(ends_early)?;
         self.at += 1;
         Ok(byte)
+    }
+
+    /// The bytes that were not read.
+    fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    fn skip_rest(&mut self) {
+        self.at = self.bytes.len();
     }
 
     fn double(&mut self) -> Result<f64, Error> {
@@ -251,18 +252,6 @@ impl Reader<'_> {
         self.at_most(what, most.into()).map(|value| value as u64)
     }
 
-    /// Sums of weighted offsets and of their squares: no larger than offsets allow, and with a
-    /// variance that is not negative, as far as doubles can tell.
-    fn moments(&mut self, weight: u128, offset_bits: u32) -> Result<(u128, u128), Error> {
-        let largest = (1u128 << offset_bits) - 1;
-        let first = self.at_most("offsets of a cell", weight * largest)?;
-        let second = self.at_most("squared offsets of a cell", first * largest)?;
-        let (mean, mean_square) = (first as f64 / weight as f64, second as f64 / weight as f64);
-        let is_negative = weight > 0 && mean_square < mean * mean * (1.0 - 1e-12);
-        require(!is_negative, "offsets of a cell have a negative variance")?;
-        Ok((first, second))
-    }
-
     fn sketch(&mut self) -> Result<Sketch, Error> {
         let mark = self.byte()?;
         require(mark <= 1, format!("the mark of weights must be 0 or 1, got {mark}"))?;
@@ -278,28 +267,50 @@ impl Reader<'_> {
         let error = sketch.score_error;
         require((0.0..=1.0).contains(&error), format!("the error of scores must be in [0, 1], got {error}"))?;
         sketch.report = self.report()?;
-        for totals in &mut sketch.bins {
-            self.bins(totals, weighted)?;
+        match weighted {
+            true => sketch.cells = Cells::Weighted(self.bins_and_tables(&mut sketch)?),
+            false => sketch.cells = Cells::Plain(self.bins_and_tables(&mut sketch)?),
         }
-        sketch.cells = match weighted {
-            true => Cells::Weighted(self.tables(&mut sketch)?),
-            false => Cells::Plain(self.tables(&mut sketch)?),
-        };
         check_agreement(&sketch)?;
         Ok(sketch)
     }
 
+    /// Bins and cells, whose rows and units are counted.
+    fn bins_and_tables<S: Stored>(&mut self, sketch: &mut Sketch) -> Result<Tables<S>, Error> {
+        let (last, layout) = (sketch.last_cell(sketch.scale), sketch.layout());
+        let columns: [Column<S>; N_TABLES] = match self.version {
+            CURRENT => compact::read(self, &mut sketch.bins, last, layout)?,
+            _ => plain::read(self, &mut sketch.bins, last, layout)?,
+        };
+        // proof that nothing overflows: at most 2^34 cells of at most 2^38 rows and 2^71 units
+        let sums = || columns.iter().flat_map(|column| &column.sums);
+        let (n, units) = sums().fold((0, 0), |(n, units), sums| (n + u128::from(sums.count()), units + sums.units()));
+        require(n <= MOST_ROWS.into() && units <= MOST_UNITS, "more rows or weight than a sketch can hold")?;
+        // proof: at most 2^38
+        (sketch.n, sketch.units) = (n as u64, units);
+        Ok(Tables::of(columns))
+    }
+
     fn options(&mut self) -> Result<SketchOptions, Error> {
+        let profile = match self.version {
+            CURRENT => {
+                let code = self.byte()?;
+                let profile = Profile::ALL.get(usize::from(code)).copied();
+                profile.ok_or_else(|| Error::invalid_sketch(format!("the profile must be 0 or 1, got {code}")))?
+            }
+            _ => Profile::Exact,
+        };
         let (resolution, weight_bits) = (self.byte()?, self.byte()?);
         let clip = self.double()?;
-        let largest_logit = if self.own_limit { self.double()? } else { LARGEST_LOGIT };
-        let is_own = !self.own_limit || largest_logit != LARGEST_LOGIT;
-        require(is_own, format!("a largest logit of {LARGEST_LOGIT} is of version {}", VERSIONS[0]))?;
+        let largest_logit = if self.version > 1 { self.double()? } else { LARGEST_LOGIT };
+        let is_own = self.version != 2 || largest_logit != LARGEST_LOGIT;
+        require(is_own, "a largest logit of 708 is of version 1")?;
         let n_sets = self.count("declared binnings", 16)?;
         let n_bins: Vec<usize> =
             (0..n_sets).map(|_| self.count("bins", 10_000).map(|n_bins| n_bins as usize)).collect::<Result<_, _>>()?;
         require(n_bins.is_sorted_by(|a, b| a < b), "declared binnings do not ascend")?;
         let options = SketchOptions::new()
+            .profile(profile)
             .resolution(resolution.into())
             .weight_bits(weight_bits.into())
             .clip(clip)
@@ -329,51 +340,6 @@ impl Reader<'_> {
         require(n_left_out <= n_rows, format!("{n_left_out} rows were left out of {n_rows}"))?;
         Ok(report)
     }
-
-    fn bins(&mut self, totals: &mut [BinTotals], weighted: bool) -> Result<(), Error> {
-        for totals in totals {
-            totals.count = self.count("rows of a bin", MOST_ROWS)?;
-            if totals.count > 0 {
-                totals.weight = match weighted {
-                    true => self.at_most("the weight of a bin", MOST_UNITS)?,
-                    false => totals.count.into(),
-                };
-                totals.positive = self.at_most("the weight of outcome 1 in a bin", totals.weight)?;
-                totals.probability = self.at_most("probabilities of a bin", totals.weight << PROBABILITY_BITS)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The tables of a sketch, whose rows and units are counted on the way.
-    fn tables<S: Stored>(&mut self, sketch: &mut Sketch) -> Result<[Table<S>; N_TABLES], Error> {
-        let (most, offset_bits) = (sketch.last_cell(sketch.scale), offset_bits(sketch.resolution()));
-        let mut tables: [Table<S>; N_TABLES] = std::array::from_fn(|_| Table::default());
-        for table in &mut tables {
-            let mut next = 0u32;
-            let mut cells = Vec::new();
-            for _ in 0..self.number()? {
-                let gap = self.at_most("the number of a cell", u128::from(most) - u128::from(next.min(most)))?;
-                // proof: at most `most`, and so is the sum
-                let cell = next + gap as u32;
-                if cell > most {
-                    return Err(Error::invalid_sketch(format!(
-                        "the number of a cell must be at most {most}, got {cell}"
-                    )));
-                }
-                let sums = S::read(self, offset_bits)?;
-                require(!sums.is_empty(), "a cell has no rows")?;
-                sketch.n += sums.count();
-                sketch.units += sums.units();
-                let fits = sketch.n <= MOST_ROWS && sketch.units <= MOST_UNITS;
-                require(fits, "more rows or weight than a sketch can hold")?;
-                cells.push((cell, sums));
-                next = cell + 1;
-            }
-            *table = Table::from_sorted(cells);
-        }
-        Ok(tables)
-    }
 }
 
 /// Bins and cells are sums over the same rows.
@@ -396,6 +362,18 @@ pub(super) fn check_agreement(sketch: &Sketch) -> Result<(), Error> {
     Ok(())
 }
 
-fn positive_units<S: Sums>(tables: &[Table<S>; N_TABLES]) -> u128 {
-    [&tables[1], &tables[3]].into_iter().flat_map(Table::iter).map(|(_, sums)| sums.units()).sum()
+/// Of settled tables.
+fn positive_units<S: Sums>(tables: &Tables<S>) -> u128 {
+    let tables: &[_; N_TABLES] = tables.tables();
+    [&tables[1], &tables[3]].into_iter().map(|table| table.column().sums.iter().map(Sums::units).sum::<u128>()).sum()
+}
+
+/// Rejects the sums of a bin that no rows can have; those of a bin with rows.
+fn check_bin(totals: &BinTotals) -> Result<(), Error> {
+    let BinTotals { count, weight, positive, probability } = *totals;
+    let valid = count <= MOST_ROWS && weight <= MOST_UNITS;
+    if !valid || positive > weight || probability > weight << PROBABILITY_BITS {
+        return Err(Error::invalid_sketch("a bin has sums that no rows can have"));
+    }
+    Ok(())
 }

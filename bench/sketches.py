@@ -1,0 +1,181 @@
+"""Sketches: small batches, bytes, merges and groups.
+
+python -m bench.sketches [--command PATH-OF-CALIPERS] runs these lines alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import calipers
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench import data
+from bench.launching import launch
+from bench.timing import race
+
+# Calls in one timing, and rows of a sketch that is merged.
+N_CALLS = 1000
+ROWS_OF_A_SKETCH = 10_000
+BATCH = 256
+
+# CPU seconds of the query alone, in a process of its own: ECE with 15 bins by group.
+DUCKDB = """
+import resource, sys
+import duckdb
+connection = duckdb.connect(config={"threads": 2})
+def cpu():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+start = cpu()
+connection.execute('''
+    select country, sum(abs(sy - sp)) / sum(n) from (
+        select country, least(floor(p * 15), 14) bin, count(*) n, sum(p) sp, sum(y) sy
+        from read_parquet(?) group by all
+    ) group by country''', [sys.argv[1]]).fetchall()
+print(cpu() - start)
+"""
+
+
+@dataclass
+class Line:
+    """A value, and the limit that is claimed for it."""
+
+    claim: str
+    value: float
+    limit: float
+    # Whether the value must not be below its limit, rather than above.
+    at_least: bool = False
+
+    @property
+    def holds(self) -> bool:
+        return self.value >= self.limit if self.at_least else self.value <= self.limit
+
+
+def lines(command: Path | None, folder: Path, *, quick: bool) -> list[Line]:
+    """All of them; those of the command if there is one."""
+    turns = 3 if quick else 7
+    found = [*_updates(turns), *_torch(turns), *_sizes(), *_merges(turns)]
+    return found + ([_groups(10**6 if quick else 10**7, command, folder, turns)] if command else [])
+
+
+def _updates(turns: int) -> list[Line]:
+    rows = data.sample(100 * N_CALLS)
+    singles = [(rows.y[k : k + 1], rows.p[k : k + 1]) for k in range(N_CALLS)]
+    hundreds = [(rows.y[k : k + 100], rows.p[k : k + 100]) for k in range(0, 100 * N_CALLS, 100)]
+    weights = np.ones(100)
+    logits = [(y, np.log(p / (1 - p))) for y, p in hundreds]
+
+    def updated(batches: list[tuple[np.ndarray, np.ndarray]], **options: object) -> float:
+        sketch = calipers.Sketch()
+        for y, p in batches:
+            sketch.update(y, p, **options)
+        return float(sketch.n)
+
+    timings = race(
+        {
+            "one": lambda: updated(singles),
+            "hundred": lambda: updated(hundreds),
+            "weighted": lambda: updated(hundreds, sample_weight=weights),
+            "logits": lambda: updated(logits, from_logits=True),
+        },
+        turns=turns,
+        budget=10,
+    )
+    speed = {key: timing.value / timing.seconds for key, timing in timings.items()}
+    return [
+        Line("updates of one row: thousands a second", speed["one"] / 1e3, 200, at_least=True),
+        Line("updates of 100 rows: million rows a second", speed["hundred"] / 1e6, 8, at_least=True),
+        Line("the same with weights", speed["weighted"] / 1e6, 3, at_least=True),
+        Line("the same of raw scores", speed["logits"] / 1e6, 3, at_least=True),
+    ]
+
+
+def _torch(turns: int) -> list[Line]:
+    import torch
+    from calipers.torch import LogitSmoothedECE
+    from torchmetrics.classification import BinaryCalibrationError
+
+    rows = data.sample(100 * BATCH)
+    p, y = torch.from_numpy(rows.p).float(), torch.from_numpy(rows.y).long()
+    batches = list(zip(p.split(BATCH), y.split(BATCH), strict=True))
+
+    def updated(metric: object) -> float:
+        for batch in batches:
+            metric.update(*batch)
+        return 0.0
+
+    ours, theirs = LogitSmoothedECE(), BinaryCalibrationError(n_bins=15)
+    calls = {"calipers": lambda: updated(ours), "torchmetrics": lambda: updated(theirs)}
+    timings = race(calls, turns=turns, budget=10)
+    ratio = timings["calipers"].seconds / timings["torchmetrics"].seconds
+    return [Line(f"torch updates of {BATCH} rows, times those of torchmetrics' ECE", ratio, 1.5)]
+
+
+def _sketch(n: int, seed: int, **options: object) -> calipers.Sketch:
+    random = np.random.default_rng([data.SEED, n, seed])
+    p = 1 / (1 + np.exp(-random.normal(0, 2, n)))
+    return calipers.Sketch(**options).update((random.random(n) < p).astype(np.int64), p)
+
+
+def _sizes() -> list[Line]:
+    n = ROWS_OF_A_SKETCH
+    exact, small = (len(_sketch(n, 0, profile=profile).to_bytes()) for profile in ("exact", "monitoring"))
+    return [
+        Line(f"bytes of {n:,} rows, over those of doubles and bits", exact / (n * 65 / 8), 0.5),
+        Line(f"bytes of {n:,} rows, profile monitoring", small, 10_000),
+    ]
+
+
+def _merges(turns: int) -> list[Line]:
+    parts = [_sketch(ROWS_OF_A_SKETCH, seed).to_bytes() for seed in range(N_CALLS)]
+
+    def merged() -> float:
+        whole = calipers.Sketch()
+        for part in parts:
+            whole.merge(calipers.Sketch.from_bytes(part))
+        return float(whole.n)
+
+    seconds = race({"merge": merged}, turns=turns, budget=10)["merge"].seconds
+    return [Line(f"{N_CALLS:,} sketches of {ROWS_OF_A_SKETCH:,} rows read and merged, s", seconds, 0.25)]
+
+
+def _groups(n: int, command: Path, folder: Path, turns: int) -> Line:
+    rows = data.sample(n)
+    random = np.random.default_rng([data.SEED, n])
+    number = np.minimum((random.pareto(1.2, n) * 3).astype(int), 29)
+    names = pa.DictionaryArray.from_arrays(number, [f"country {k:02}" for k in range(30)]).cast(pa.string())
+    path, out = folder / "countries.parquet", folder / "sketches.parquet"
+    pq.write_table(pa.table({"p": rows.p, "y": rows.y, "country": names}), path)
+    sketch = [str(command), "sketch", str(path), "--prob", "p", "--label", "y", "--by", "country", "-o", str(out)]
+    ours, theirs = [], []
+    for _ in range(turns):
+        usage, _ = launch(sketch)
+        ours.append(usage["cpu_seconds"])
+        _, printed = launch([sys.executable, "-c", DUCKDB, str(path)])
+        theirs.append(float(printed))
+    path.unlink()
+    return Line(
+        f"`sketch --by` of 30 groups, {n:,} rows: CPU over that of DuckDB's ECE by group", min(ours) / min(theirs), 3
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.sketches")
+    parser.add_argument("--command", type=Path, help="the calipers command, as released")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer repetitions")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="calipers-bench-") as name:
+        for line in lines(arguments.command, Path(name), quick=arguments.quick):
+            sign = "at least" if line.at_least else "at most"
+            print(f"{'ok ' if line.holds else 'NOT'} {line.value:10.3f}  {sign} {line.limit:g}  {line.claim}")
+
+
+if __name__ == "__main__":
+    main()
