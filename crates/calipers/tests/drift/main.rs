@@ -79,15 +79,12 @@ fn share_found(case: &Case, truth_after: &Truth, sizes: [usize; 2], n_runs: u64)
     found.count() as f64 / n_runs as f64
 }
 
-/// A test with a size of 5 % is outside of 1.5 to 9.5 % of 300 runs once in a thousand times.
+/// A test with a size of 5 % is outside of these limits in 200 runs about twice in a thousand times.
 #[test]
 fn the_test_of_the_curve_has_its_size_whatever_the_scores_do() {
     for case in equal_curves() {
-        for sizes in [[150, 300], [1200, 600]] {
-            let share = share_found(&case, &case.4, sizes, 300);
-            println!("{} {sizes:?}: {share:.3}", case.0);
-            assert!((0.008..=0.095).contains(&share), "{} {sizes:?}: {share}", case.0);
-        }
+        let share = share_found(&case, &case.4, [200, 300], 200);
+        assert!((0.01..=0.105).contains(&share), "{}: {share}", case.0);
     }
 }
 
@@ -107,18 +104,18 @@ fn the_size_in_many_runs() {
 fn a_change_is_found_the_oftener_the_larger_it_is() {
     let case = ("normal", normal(0.0, 2.0), normal(0.5, 2.0), 0.0, Truth::CALIBRATED);
     let shifted = |intercept: f64| Truth::Affine { intercept, slope: 1.0 };
-    let shares = [0.1, 0.3, 0.6].map(|by| share_found(&case, &shifted(by), [1000, 1000], 100));
+    let shares = [0.1, 0.3, 0.6].map(|by| share_found(&case, &shifted(by), [1000, 1000], 50));
     assert!(shares[0] < shares[1] && shares[1] < shares[2] && shares[2] > 0.95, "{shares:?}");
     // A change that is as much up as down is not in the mean, and is found.
     let steeper = Truth::Affine { intercept: 0.0, slope: 0.6 };
-    assert!(share_found(&case, &steeper, [1000, 1000], 100) > 0.9);
+    assert!(share_found(&case, &steeper, [1000, 1000], 50) > 0.9);
     let waves = Truth::Sinusoidal { amplitude: 1.0, frequency: 1.5 };
-    assert!(share_found(&case, &waves, [2000, 2000], 100) > 0.8);
+    assert!(share_found(&case, &waves, [2000, 2000], 50) > 0.8);
 }
 
 #[test]
 fn the_odds_ratio_is_that_of_the_populations() {
-    let n_runs = 300;
+    let n_runs = 200;
     let covered = (0..n_runs).into_par_iter().filter(|run| {
         let truth = Truth::Affine { intercept: 0.4, slope: 1.0 };
         let before = rows(&normal(0.0, 2.0), &Truth::CALIBRATED, 0.0, 500, 2 * run);
