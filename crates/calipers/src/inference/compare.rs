@@ -3,14 +3,12 @@
 use std::fmt::Display;
 
 use super::assess::{Assess, check_ordered};
-use super::bracket::REACH;
-use super::interval::least_half;
+use super::difference::Difference;
 use super::resampler::{Draws, Kind, Resampler};
-use super::rows::{effective_rows, variance};
-use super::{Assessment, Clusters, Interval, IntervalMethod, RowBracket, RowEnd, RowResampler, holm, sentence};
+use super::rows::effective_rows;
+use super::{Assessment, Clusters, Interval, RowBracket, RowResampler, holm, sentence};
 use crate::Error;
 use crate::data::{BinaryView, Sample};
-use crate::link::{Link, Probit};
 use crate::measure::{Estimate, Measure};
 use crate::setters::setters;
 use crate::watch;
@@ -116,9 +114,6 @@ pub struct Pair {
     /// The same, adjusted for all pairs by [`holm`].
     pub p_adjusted: f64,
 }
-
-/// Of a standard error, what is rounding alone.
-const NOTHING: f64 = 1e-13;
 
 /// One model, as pairs need it.
 struct Model {
@@ -235,97 +230,19 @@ impl<'a> Compare<'a> {
                 Difference::about(a.compared.value - b.compared.value - bias, draws.deviation())
             }
         };
-        let tail = 0.5 * (1.0 - self.level);
-        let least = least_half(tail, a.effective_rows);
-        let (smallest, largest) = (a.range.0 - b.range.1, a.range.1 - b.range.0);
-        let z = Probit.inverse(1.0 - tail, tail);
-        let beyond = |deviation: f64| least.max(z * deviation);
-        let lower = (found.lower.0 - beyond(found.lower.1)).clamp(smallest, largest);
-        let upper = (found.upper.0 + beyond(found.upper.1)).clamp(smallest, largest);
+        let range = (a.range.0 - b.range.1, a.range.1 - b.range.0);
+        let interval = found.interval(self.level, range, a.effective_rows);
         let p_value = found.p_value(a.effective_rows);
         Ok(Pair {
             first: 0,
             second: 0,
-            difference: found.centre.clamp(lower, upper),
-            interval: Interval { lower, upper, level: self.level, method: found.method, is_upper_limit: false },
+            difference: found.centre.clamp(interval.lower, interval.upper),
+            interval,
             standard_error: found.deviation,
             p_value,
             p_adjusted: p_value,
         })
     }
-}
-
-/// Two estimates that enclose a difference but for chance, and one between them.
-struct Difference {
-    centre: f64,
-    /// The standard error of a difference of two estimates of one kind.
-    deviation: f64,
-    /// Each with its standard error.
-    lower: (f64, f64),
-    upper: (f64, f64),
-    method: IntervalMethod,
-}
-
-impl Difference {
-    /// From the brackets of both models: the possible biases are as alike as the noise of the upper
-    /// estimates.
-    fn of_brackets(a: &RowBracket, b: &RowBracket, clusters: Option<&Clusters>) -> Self {
-        let [half_a, half_b] = [a, b].map(|bracket| 0.5 * (bracket.upper.value - bracket.lower.value));
-        let middle = 0.5 * (a.upper.value + a.lower.value) - 0.5 * (b.upper.value + b.lower.value);
-        let alike = likeness(&a.upper.influences, &b.upper.influences);
-        let slack = (half_a * half_a + half_b * half_b - 2.0 * alike * half_a * half_b).max(0.0).sqrt();
-        // Upper estimates have the noise of all places, and that of like models cancels in their
-        // difference.
-        let of_upper = deviation(&a.upper, &b.upper, alike, clusters);
-        // Unlike models differ by at least the lower estimate of one less the upper one of the
-        // other, with less noise.
-        let least = (a.lower.value - b.upper.value, deviation(&a.lower, &b.upper, alike, clusters));
-        let most = (a.upper.value - b.lower.value, deviation(&a.upper, &b.lower, alike, clusters));
-        let reach = |(value, deviation): (f64, f64)| value - REACH * deviation;
-        let least_is_higher = reach(least) > reach((middle - slack, of_upper));
-        let most_is_lower = reach((-most.0, most.1)) > reach((-middle - slack, of_upper));
-        Difference {
-            centre: a.debiased - b.debiased,
-            deviation: of_upper,
-            lower: if least_is_higher { least } else { (middle - slack, of_upper) },
-            upper: if most_is_lower { most } else { (middle + slack, of_upper) },
-            method: IntervalMethod::BiasAware,
-        }
-    }
-
-    fn about(centre: f64, deviation: f64) -> Self {
-        let end = (centre, deviation);
-        Difference { centre, deviation, lower: end, upper: end, method: IntervalMethod::Normal }
-    }
-
-    /// Of no difference, two-sided.
-    fn p_value(&self, effective_rows: f64) -> f64 {
-        // How far 0 is outside of what the estimates enclose, and the standard error of the end
-        // that is nearer.
-        let (distance, deviation) =
-            if self.lower.0 > -self.upper.0 { self.lower } else { (-self.upper.0, self.upper.1) };
-        let beyond = match (deviation > NOTHING, distance > NOTHING) {
-            (true, _) => 2.0 * Probit.complement(distance / deviation),
-            (false, true) => 0.0,
-            (false, false) => 1.0,
-        };
-        // The α of the interval that ends at 0.
-        beyond.max(2.0 * (-effective_rows * distance.max(0.0)).exp()).min(1.0)
-    }
-}
-
-/// The correlation of two models' influences, or 0 where it is negative.
-fn likeness(a: &[f64], b: &[f64]) -> f64 {
-    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let squares = product(a, a) * product(b, b);
-    if squares > 0.0 { (product(a, b) / squares.sqrt()).clamp(0.0, 1.0) } else { 0.0 }
-}
-
-/// The standard error of the difference between estimates of two models.
-fn deviation(a: &RowEnd, b: &RowEnd, alike: f64, clusters: Option<&Clusters>) -> f64 {
-    let influences: Vec<f64> = a.influences.iter().zip(&b.influences).map(|(a, b)| a - b).collect();
-    // What few rows lack is as alike as the rest.
-    (variance(&influences, clusters) + (a.lacking + b.lacking) * (1.0 - alike)).sqrt()
 }
 
 /// Checks that all models have the same rows.

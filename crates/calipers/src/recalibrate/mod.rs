@@ -146,6 +146,7 @@ pub use method::Method;
 pub use newton::FitBound;
 pub use options::Recalibrate;
 pub use spline::Spline;
+pub(crate) use spline::SplineBasis;
 pub use sql::{Dialect, SqlInput};
 pub use table::{Between, Table};
 pub use temperature_sketch::TemperatureSketch;

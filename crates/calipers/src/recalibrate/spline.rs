@@ -171,7 +171,8 @@ impl SplineBasis {
         SplineBasis { knots: vec![ends[0] - apart, ends[1] + apart], inner: Vec::new() }
     }
 
-    fn with_knots(knots: Vec<f64>) -> Self {
+    /// Knots are strictly ascending, and three at least.
+    pub(crate) fn with_knots(knots: Vec<f64>) -> Self {
         let n = knots.len();
         let (first, range) = (knots[0], knots[n - 1] - knots[0]);
         let x: Vec<f64> = knots.iter().map(|knot| (knot - first) / range).collect();
