@@ -1,14 +1,18 @@
 //! Which method for rows of classes?
 
-use super::choose::{Choice, Choose, Trials};
+use super::choice::Choice;
+use super::choose::Choose;
 use super::class_map::ClassMap;
 use super::classes::{Classes, Detail};
 use super::cross_fit::CrossFit;
-use super::cross_fit_classes::{Applied, changes, folds_of_rows, sum_in_any_order};
-use super::gain;
+use super::cross_fit_classes::{
+    Applied, changes, deviation_if_drawn, folds_of_rows, square_of_weight, sum_in_any_order,
+};
+use super::gain::TableEvidence;
 use super::improvement::{GainInterval, Improvement, Verdict};
 use super::method::Method;
 use super::options::Recalibrate;
+use super::trials::Trials;
 use crate::Error;
 use crate::data::Predictions;
 use crate::measures::ProperScore;
@@ -50,18 +54,22 @@ impl Choose {
         let decided = self.decide(&trials, &CANDIDATES)?;
         let options = Recalibrate { method: decided.chosen, ..self.recalibrate.clone() };
         let fit = options.fit_classes(predictions)?;
-        // What changes nothing gains nothing, for certain.
-        let maps = match decided.chosen {
-            Method::Identity => vec![fit.map.clone(); n_folds],
-            _ => decided.maps,
-        };
+        let maps = decided.maps_in_use(&fit.map);
         let all: Vec<&ClassMap> = maps.iter().collect();
         let held_out = trials.changes(ProperScore::Log, &all, None);
         let change = trials.mean(&held_out, None);
         let own = trials.mean(&changes(&classes, &fit.map), None);
-        let deviation = trials.deviation(&held_out, change, None);
-        let unit = 1.0 / fit.effective_n;
-        let (lower, upper) = gain::of_table(change, deviation, (change - own).max(0.0), unit, self.level);
+        let of_folds = maps.iter().map(|map| trials.mean(&changes(&classes, map), None)).sum::<f64>() / n_folds as f64;
+        let squares: Vec<f64> = (0..scores.len()).map(|index| square_of_weight(scores, index, counts)).collect();
+        let evidence = TableEvidence {
+            cross_fitted: change,
+            in_sample: own,
+            of_folds,
+            deviation: trials.deviation(&held_out, change, None),
+            drawn: deviation_if_drawn(&classes, &fit.map, &squares) / trials.total(None),
+            unit: 1.0 / fit.effective_n,
+        };
+        let (lower, upper) = evidence.interval(self.level);
         let floor = match self.n_resamples {
             0 => None,
             n_resamples => {
@@ -89,16 +97,7 @@ impl Choose {
             fit,
         };
         improvement.judge(self.level);
-        Ok(Choice {
-            chosen: decided.chosen,
-            best: decided.best,
-            table: decided.table,
-            outer: decided.outer,
-            nested_gain: decided.nested_gain,
-            score: self.score,
-            tolerance: self.tolerance,
-            improvement,
-        })
+        Ok(self.choice(decided, improvement))
     }
 }
 
@@ -134,8 +133,8 @@ impl ClassTrials<'_> {
 impl Trials for ClassTrials<'_> {
     type Map = ClassMap;
 
-    fn n_folds(&self) -> usize {
-        self.folds.iter().max().map_or(0, |fold| *fold as usize + 1)
+    fn folds(&self) -> &[u32] {
+        self.folds
     }
 
     fn is_base(&self, method: Method) -> bool {
@@ -170,9 +169,8 @@ impl Trials for ClassTrials<'_> {
 
     fn deviation(&self, changes: &[f64], mean: f64, without: Option<usize>) -> f64 {
         let square = |index: usize| {
-            let (weight, away) = (self.weights[index], changes[index] - mean);
-            // A weight that counts rows stands for so many squares.
-            (if self.counts { weight / self.classes.scores.weight_unit } else { weight * weight }) * away * away
+            let away = changes[index] - mean;
+            square_of_weight(&self.classes.scores, index, self.counts) * away * away
         };
         let rows = (0..changes.len()).filter(|index| self.is_in(*index, without));
         sum_in_any_order(rows.map(square)).sqrt() / self.total(without)

@@ -81,9 +81,24 @@ impl<'a, M> HeldOut<'a, M> {
         Remainder { level: self.level, n_resamples: self.n_resamples, random_state: self.random_state, clusters }
     }
 
-    fn interval(&self, gain: f64, standard_error: f64) -> GainInterval {
+    /// The gain of a mean change of log-loss with its interval; of no rows so far.
+    fn gain(&self, log_loss_before: f64, change: f64, standard_error: f64) -> HeldOutGain {
         let half = normal_quantile(0.5 * (1.0 - self.level)) * standard_error;
-        GainInterval { lower: gain - half, upper: gain + half, level: self.level }
+        let interval = GainInterval { lower: -change - half, upper: half - change, level: self.level };
+        HeldOutGain {
+            log_loss_before,
+            log_loss_after: log_loss_before + change,
+            gain: -change,
+            standard_error,
+            interval,
+            verdict: super::cross_fit::verdict(&interval, None, 0.0),
+            left: None,
+            probabilities: Vec::new(),
+            top_class_changed: 0.0,
+            n: 0,
+            effective_n: 0.0,
+            n_clusters: None,
+        }
     }
 }
 
@@ -105,7 +120,6 @@ impl HeldOut<'_, BinaryMap> {
             Deviations { ordered: &ordered, clusters: clusters.as_ref(), total: atoms.total(), n_rows: view.len() };
         let standard_error = deviations.of(&own, change);
         let log_loss_before = super::options::mean_loss(&BinaryMap::identity(), &atoms);
-        let interval = self.interval(-change, standard_error);
         let no_folds = vec![0; ordered.rows.len()];
         let rows = CrossRows { view, ordered: &ordered, clusters: clusters.as_ref(), numbers: sample.clusters };
         let after = rows.out_of_fold(&no_folds, std::slice::from_ref(self.map), self.map);
@@ -114,18 +128,13 @@ impl HeldOut<'_, BinaryMap> {
             false => None,
         };
         Ok(HeldOutGain {
-            log_loss_before,
-            log_loss_after: log_loss_before + change,
-            gain: -change,
-            standard_error,
-            interval,
-            verdict: verdict(&interval),
             left,
             probabilities: after.into_iter().map(|(p, _)| p).collect(),
             top_class_changed: atoms.share(|h| (h > 0.0) != (self.map.apply(h) > 0.5)),
             n: atoms.n,
             effective_n: atoms.effective_n,
             n_clusters: clusters.as_ref().map(|clusters| clusters.len() as u64),
+            ..self.gain(log_loss_before, change, standard_error)
         })
     }
 }
@@ -157,28 +166,17 @@ impl HeldOut<'_, ClassMap> {
             scores.at_slope(1.0 / scores.unit, |_, terms| terms.iter().map(|row| row.loss).collect::<Vec<f64>>());
         let before = before.concat();
         let log_loss_before = mean(&|index| weights[index] * before[index]);
-        let interval = self.interval(-change, standard_error);
         let folds = vec![0; scores.len()];
         let applied = Applied { predictions, folds: &folds, maps: std::slice::from_ref(self.map) };
         Ok(HeldOutGain {
-            log_loss_before,
-            log_loss_after: log_loss_before + change,
-            gain: -change,
-            standard_error,
-            interval,
-            verdict: verdict(&interval),
             left: if self.left { Some(applied.left(&self.remainder(None))?) } else { None },
             probabilities: applied.out_of_fold(),
             top_class_changed: applied.top_class_changed(&weights) / total,
             n: weights.iter().filter(|weight| **weight > 0.0).count() as u64,
             effective_n: total * total / sum_in_any_order(weights.iter().map(|weight| weight * weight)),
-            n_clusters: None,
+            ..self.gain(log_loss_before, change, standard_error)
         })
     }
-}
-
-fn verdict(interval: &GainInterval) -> Verdict {
-    super::cross_fit::verdict(interval, None, 0.0)
 }
 
 /// What a fixed map gains on new rows.

@@ -101,6 +101,7 @@ mod scaling_map;
 mod temperature_sketch;
 
 // The verdict.
+mod choice;
 mod choose;
 mod choose_classes;
 mod class_floor;
@@ -112,12 +113,15 @@ mod gain;
 mod held_out;
 mod improvement;
 mod left;
+mod line;
+mod trials;
 
 // Maps elsewhere.
 mod json;
 mod sql;
 
-pub use choose::{Candidate, Choice, Choose};
+pub use choice::{Candidate, Choice};
+pub use choose::Choose;
 pub use class_map::{ClassFormula, ClassMap};
 pub use cross_fit::CrossFit;
 pub use decompose::{Decompose, Decomposition};
