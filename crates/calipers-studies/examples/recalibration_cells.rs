@@ -1,8 +1,13 @@
-//! Prints the cells of the simulations of recalibration as they become known.
+//! Prints the cells of the simulations of recalibration as they become known, and parts of the page
+//! of the study.
 //!
-//! `recalibration_cells coverage 1000 200,1000 shift,platt [LAWS] [TRUTHS]`, `recalibration_cells size ...`,
-//! `recalibration_cells classes 200 200,1000 temperature,vector [NUMBERS OF CLASSES]`. `recalibration_cells page risk FOLDER` writes the page of
-//! the study with one of its sections: risk, coverage, classes or size.
+//! ```text
+//! recalibration_cells coverage 1000 200,1000 shift,platt [LAWS] [TRUTHS]
+//! recalibration_cells classes 200 200,1000 temperature,vector [NUMBERS OF CLASSES]
+//! recalibration_cells size ...     the size of the test, with the arguments of coverage
+//! recalibration_cells risk ...     every sample of the known families, as lines of CSV
+//! recalibration_cells page coverage|risk|classes|size FOLDER
+//! ```
 
 use std::io::Write;
 

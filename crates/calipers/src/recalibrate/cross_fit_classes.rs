@@ -77,8 +77,10 @@ impl CrossFit {
         let (lower, upper) = match spread {
             Some(spread) => {
                 let line = classes.line(&all, &map, &spread);
+                let expected = expected_changes(&classes, &map, &own);
+                let design = deviation(&expected, mean(&expected));
                 let deviation = deviation(&own, in_sample);
-                Evidence { in_sample, deviation, design: 0.0, spread, line: line.as_ref() }.interval(self.level)
+                Evidence { in_sample, deviation, design, spread, line: line.as_ref() }.interval(self.level)
             }
             None => {
                 let of_folds = of_folds.iter().sum::<f64>() / n_folds as f64;
@@ -194,7 +196,8 @@ impl Classes<'_> {
         Ok(Some(Draws::new(&self.scores, all).floor(value, n_resamples, random_state)))
     }
 
-    /// The likelihood of slopes from the identity through the fit; `None` where many rows decide it.
+    /// The likelihood of slopes from the identity through the fit; `None` where many rows decide
+    /// it.
     fn line(&self, all: &Chosen<'_>, map: &ClassMap, spread: &Spread) -> Option<Line> {
         let v = map.slope - 1.0;
         if spread.concentration * line::MANY < 1.0 || v == 0.0 {
@@ -246,6 +249,16 @@ pub(crate) fn changes(classes: &Classes<'_>, map: &ClassMap) -> Vec<f64> {
         _ => losses_of(scores, map),
     };
     after.into_iter().zip(losses(1.0)).map(|(after, before)| after - before).collect()
+}
+
+/// The expected change of log-loss of each row by a slope, if the map is right: labels enter the
+/// change as they do its derivative by the slope, whose expectation is 0.
+fn expected_changes(classes: &Classes<'_>, map: &ClassMap, own: &[f64]) -> Vec<f64> {
+    let scores = &classes.scores;
+    let away = (map.slope - 1.0) / scores.unit;
+    let first =
+        scores.at_slope(map.slope / scores.unit, |_, terms| terms.iter().map(|row| row.first).collect::<Vec<f64>>());
+    own.iter().zip(first.concat()).map(|(own, first)| own - away * first).collect()
 }
 
 /// The square of the weight of a row; a weight that counts rows stands for so many squares.

@@ -10,14 +10,14 @@
 //! # The rule for formulas
 //! 1. Let u = θ'φ be the recalibrated logit and c the parameters of the identity. Log-loss is
 //!    softplus(u) - y u, so the outcomes enter through the sums of y φ alone. Let v be the way from
-//!    c to the fit. On new rows at the same logits, Δ is the change on the fitted rows less v'∇(θ*),
-//!    where ∇ is the gradient of the mean loss of the fitted rows, and θ* the parameters at which
-//!    the expected gradient is 0, whether the family contains the truth or not. So an interval for
-//!    θ* is one for Δ, without any expansion.
+//!    c to the fit. On new rows at the same logits, Δ is the change on the fitted rows less
+//!    v'∇(θ*), where ∇ is the gradient of the mean loss of the fitted rows, and θ* the parameters
+//!    at which the expected gradient is 0, whether the family contains the truth or not. So an
+//!    interval for θ* is one for Δ, without any expansion.
 //! 2. In units of H^(1/2) / √κ, with H the Hessian, let μ be the distance of θ* from the identity,
 //!    Z the error of the fit without ridge and x = μ + Z its distance from the identity. κ =
-//!    trace(H⁻¹ J) / d, with J the scatter of the gradients; it is 1 / n for n independent rows of a
-//!    family that contains the truth, and is not taken to be less. With many rows Z is standard
+//!    trace(H⁻¹ J) / d, with J the scatter of the gradients; it is 1 / n for n independent rows of
+//!    a family that contains the truth, and is not taken to be less. With many rows Z is standard
 //!    normal in d dimensions, and n Δ = ½|x|² - x'μ: only the component s of μ along x matters.
 //! 3. What is known about s is its likelihood on the line from the identity through the fit: the
 //!    mean loss there over -κ (`line.rs`). With few rows, or where most predictions are sure, it is
@@ -63,9 +63,9 @@
 //! # Where it is weak
 //! Where predictions are very sure and too sure, a few unexpected outcomes decide the gain of a
 //! table, and samples without them show neither the gain nor its spread: with 200 rows, upper ends
-//! of centred isotonic regression, Venn-Abers prediction and bins are too low in a tenth of samples.
-//! Where the choice is not the identity though nothing is to fix, its interval is too high more
-//! often than 1 in 20. `calipers study recalibration` has the numbers.
+//! of centred isotonic regression, Venn-Abers prediction and bins are too low in a tenth of
+//! samples. Where the choice is not the identity though nothing is to fix, its interval is too high
+//! more often than 1 in 20. `calipers study recalibration` has the numbers.
 
 use super::line::Line;
 use super::options::Spread;
