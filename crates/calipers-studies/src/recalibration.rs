@@ -3,9 +3,11 @@
 //! ```text
 //! known families     risk       excess risk of every method and of the choice "auto", by n
 //!                    coverage   how often intervals of the gain hold it, and the size of the test
+//!                    classes    how often intervals hold it for maps of classes
 //! files in two parts files      what maps of the validation part do to the test part
 //! ```
 
+pub mod classes;
 pub mod coverage;
 mod files;
 mod population;
@@ -61,19 +63,49 @@ const RATIO: f64 = 1.1;
 /// The lists of families, in the words of the page.
 const LISTS: [&str; 2] = ["on which the rule of the choice was chosen", "on which nothing was chosen"];
 
+/// A part of the study, which does not depend on the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    /// The excess risk of every method, and what is chosen.
+    Risk,
+    /// Coverage of intervals for a binary outcome.
+    Coverage,
+    /// Coverage of intervals for classes.
+    Classes,
+    /// The size of the test.
+    Size,
+}
+
+impl Section {
+    /// All of them, in the order of the page.
+    pub const ALL: [Section; 4] = [Section::Risk, Section::Coverage, Section::Classes, Section::Size];
+}
+
 /// The study, with the section on files where there are any.
 pub fn run(pairs: &[Pair<'_>], setting: &Setting) -> Result<Page, Error> {
+    let mut page = some_sections(&Section::ALL, setting)?;
+    if !pairs.is_empty() {
+        files::section(&mut page, pairs)?;
+    }
+    Ok(page)
+}
+
+/// The page with some sections: each is what the whole page has, so that they can be computed at
+/// the same time.
+pub fn some_sections(sections: &[Section], setting: &Setting) -> Result<Page, Error> {
     let mut page = Page::new(NAME, "Whether recalibration helps, and whether the verdict can be trusted", setting);
     page.text(
-        "Every rule on this page was written down before its results were seen: what counts as a success is stated with each question. \
+        "What counts as a success is stated with each question. \
          Excess risk is the expected log-loss of a fitted map less that of the truth, by integration over a population that is known; so it has no test noise. \
          Populations are those of `calipers::population::Family`.",
     );
-    risk_section(&mut page, setting)?;
-    coverage_section(&mut page, setting)?;
-    size_section(&mut page, setting)?;
-    if !pairs.is_empty() {
-        files::section(&mut page, pairs)?;
+    for section in sections {
+        match section {
+            Section::Risk => risk_section(&mut page, setting)?,
+            Section::Coverage => coverage_section(&mut page, setting)?,
+            Section::Classes => class_section(&mut page, setting)?,
+            Section::Size => size_section(&mut page, setting)?,
+        }
     }
     Ok(page)
 }
@@ -94,20 +126,25 @@ impl OfFamily {
 }
 
 fn risk_section(page: &mut Page, setting: &Setting) -> Result<(), Error> {
-    let rows: &[usize] = setting.pick(&[200, 600, 2_000, 5_000], &[200]);
-    let n_runs = setting.pick(100, 2);
+    let runs: &[(usize, u64)] = setting.pick(&[(200, 20), (1_000, 10), (5_000, 4)], &[(200, 2)]);
+    let rows: Vec<usize> = runs.iter().map(|(n, _)| *n).collect();
+    let rows = rows.as_slice();
     let mut all: Vec<OfFamily> = Vec::new();
     let choose = Choose::new().n_resamples(0);
-    risk::all_trials(&choose, rows, n_runs, setting.random_state, |name, list, n, trials| {
-        // Quick: a few families of each list.
-        if !trials.is_empty() {
-            all.push(OfFamily { name, list: list / 2, n, trials: trials.to_vec() });
-        }
-    })?;
+    for &(n, n_runs) in runs {
+        risk::all_trials(&choose, &[n], n_runs, setting.random_state, |name, list, n, trials| {
+            // Quick: a few families of each list.
+            if !trials.is_empty() {
+                all.push(OfFamily { name, list: list / 2, n, trials: trials.to_vec() });
+            }
+        })?;
+    }
+    let counts: Vec<String> = runs.iter().map(|(n, n_runs)| format!("{n_runs} at n = {n}")).collect();
+    let counts = counts.join(", ");
     let methods: Vec<Method> = [Method::Identity].into_iter().chain(METHODS.into_iter().take(6)).collect();
     page.heading("Excess risk of each method");
     page.text(&format!(
-        "Mean excess log-loss over families, in 1/1000 nats, {n_runs} samples of each family and number of rows. *auto* is the choice that `Choose` makes among these methods. \
+        "Mean excess log-loss over families, in 1/1000 nats; samples of each family: {counts}. *auto* is the choice that `Choose` makes among these methods. \
          The question is whether the choice costs more than it is worth; the answer is no if its mean excess risk is at most {RATIO} times that of the single method that turns out best for that number of rows, \
          on families that its rule was not chosen on."
     ));
@@ -181,9 +218,9 @@ fn harm(page: &mut Page, all: &[OfFamily], rows: &[usize]) {
 /// What is chosen how often.
 fn choices(page: &mut Page, all: &[OfFamily], rows: &[usize], methods: &[Method]) {
     page.heading("What auto chooses");
-    page.text("Share of samples by method. On calibrated families the identity is right. The last columns have the share of its 95 % intervals that hold the gain of the chosen map, where that is not the identity, and the mean gain out of fold less the true gain, which nesting should keep near 0.");
+    page.text("Share of samples by method. On calibrated families the identity is right. Then the share of its 95 % intervals that hold the gain of the chosen map: of all samples, and of those whose choice is not the identity, whose gain is 0 for certain. Last, the mean gain out of fold less the true gain, which nesting should keep near 0.");
     let names = methods.iter().map(|method| method.name().to_owned());
-    let last = ["covered", "nested gain less gain, 1/1000"].map(str::to_owned);
+    let last = ["covered", "covered where changed", "nested gain less gain, 1/1000"].map(str::to_owned);
     let mut table = Table::new(["families", "n"].map(str::to_owned).into_iter().chain(names).chain(last));
     for (words, is_calibrated) in [("calibrated", true), ("others", false)] {
         for &n in rows {
@@ -193,14 +230,16 @@ fn choices(page: &mut Page, all: &[OfFamily], rows: &[usize], methods: &[Method]
             let share = |method: Method| trials.iter().filter(|trial| trial.chosen == method).count() as f64 / total;
             let changed: Vec<&&Trial> = trials.iter().filter(|trial| trial.chosen != Method::Identity).collect();
             let holds = |trial: &&&&Trial| trial.interval.0 <= trial.gain && trial.gain <= trial.interval.1;
+            let n_holds = changed.iter().filter(holds).count();
+            let of_all = fixed((n_holds + trials.len() - changed.len()) as f64 / total, 3);
             let covered = match changed.len() {
                 0 => String::new(),
-                n_changed => fixed(changed.iter().filter(holds).count() as f64 / n_changed as f64, 3),
+                n_changed => fixed(n_holds as f64 / n_changed as f64, 3),
             };
             let optimism = trials.iter().map(|trial| trial.nested_gain - trial.gain).sum::<f64>() / total;
             let first = [words.to_owned(), n.to_string()];
             let shares = methods.iter().map(|method| fixed(share(*method), 3));
-            table.row(first.into_iter().chain(shares).chain([covered, fixed(1000.0 * optimism, 2)]));
+            table.row(first.into_iter().chain(shares).chain([of_all, covered, fixed(1000.0 * optimism, 2)]));
         }
     }
     page.table(&table);
@@ -220,14 +259,36 @@ fn risk_csv(all: &[OfFamily], methods: &[Method]) -> Table {
     table
 }
 
-fn plan(setting: &Setting, methods: &[Method]) -> Plan {
-    Plan {
-        methods: methods.to_vec(),
-        rows: setting.pick(vec![200, 1_000, 5_000], vec![200]),
-        n_runs: setting.pick(1_000, 4),
-        laws: Vec::new(),
-        random_state: setting.random_state,
+/// The parametric families and isotonic regression, which the target of coverage is for.
+const PROMISED: [Method; 5] = [Method::Shift, Method::Temperature, Method::Platt, Method::Beta, Method::Isotonic];
+
+/// The methods for classes.
+const OF_CLASSES: [Method; 3] = [Method::Temperature, Method::BiasCorrectedTemperature, Method::Vector];
+
+fn plan(setting: &Setting, n: usize, methods: &[Method], n_runs: u64) -> Plan {
+    let (laws, truths, random_state) = (Vec::new(), Vec::new(), setting.random_state);
+    Plan { methods: methods.to_vec(), rows: vec![n], n_runs, laws, truths, random_state }
+}
+
+/// What the target is for on all populations with 200 rows, and on some with more, which take
+/// longer; then the other methods.
+fn plans(setting: &Setting) -> Vec<Plan> {
+    if setting.quick {
+        return vec![plan(setting, 200, &METHODS[..3], 4)];
     }
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
+    let truths = names(&["calibrated", "slope 0.6"]);
+    let others: Vec<Method> = METHODS.into_iter().filter(|method| !PROMISED.contains(method)).collect();
+    vec![
+        plan(setting, 200, &PROMISED, 1_000),
+        Plan { truths: truths.clone(), ..plan(setting, 1_000, &PROMISED, 1_000) },
+        Plan {
+            laws: names(&["skewed", "ties"]),
+            truths: names(&["calibrated"]),
+            ..plan(setting, 5_000, &PROMISED, 1_000)
+        },
+        Plan { truths, ..plan(setting, 200, &others, 200) },
+    ]
 }
 
 /// Whether a share is outside a target by more than two standard errors of its runs.
@@ -237,42 +298,94 @@ fn is_outside(share: f64, n_runs: u64, target: (f64, f64)) -> bool {
 }
 
 fn coverage_section(page: &mut Page, setting: &Setting) -> Result<(), Error> {
-    let plan = plan(setting, setting.pick(&METHODS, &METHODS[..3]));
     let mut cells: Vec<Cell> = Vec::new();
-    coverage::coverage(&plan, |cell| cells.push(cell))?;
     page.heading("Coverage of the interval of the gain");
     page.text(&format!(
-        "Share of samples whose 95 % interval holds the gain of the fitted map on new rows, {} runs each, on laws of logits that the constants of the rule were not chosen on: \
-         skewed; eight levels that most rows share; rare events (2 %); very sure predictions; clusters of five rows. The truths go from calibrated to a slope of 0.6. \
-         Bold: outside {} to {} by more than two standard errors. Runs without a fit are left out.",
-        plan.n_runs, COVERED.0, COVERED.1
+        "Share of samples whose 95 % interval holds the gain of the fitted map on new rows, on six laws of logits: normal; skewed; eight levels that most rows share; \
+         rare events (2 %); very sure predictions; clusters of five rows. The one constant of the rule for tables was chosen on normal logits; the rule for formulas has none. \
+         The truths go from calibrated to a slope of 0.6, and a sine that no formula contains. The target is {} to {} for {}; the others are shown beside them. \
+         Bold: outside by more than two standard errors. Runs without a fit are left out.",
+        COVERED.0, COVERED.1, PROMISED.map(Method::name).join(", ")
     ));
-    let names = plan.methods.iter().map(|method| method.name().to_owned());
-    let mut table = Table::new(["logits", "truth", "n"].map(str::to_owned).into_iter().chain(names));
+    for plan in plans(setting) {
+        let from = cells.len();
+        coverage::coverage(&plan, |cell| cells.push(cell))?;
+        page.text(&format!("n = {}, {} runs each:", plan.rows[0], plan.n_runs));
+        page.table(&coverage_table(&plan.methods, &cells[from..]));
+    }
+    let (promised, others): (Vec<&Cell>, Vec<&Cell>) = cells.iter().partition(|cell| PROMISED.contains(&cell.method));
+    page.finding(
+        Agreement::seen_if(n_outside(&promised) == 0),
+        &format!("Of {}: {}.", PROMISED.map(Method::name).join(", "), outcome(&promised)),
+    );
+    if !others.is_empty() {
+        page.finding(Agreement::Noted, &format!("Of other methods: {}.", outcome(&others)));
+    }
+    let wrong = cells.iter().map(|cell| cell.wrongly_helps.max(cell.wrongly_hurts)).fold(0.0, f64::max);
+    page.finding(
+        Agreement::Noted,
+        &format!("Verdicts \"helps\" on maps that do not, and \"hurts\" on maps that do not, are at most {} of all verdicts in every combination.", fixed(wrong, 3)),
+    );
+    page.csv("coverage", &coverage_csv(&cells));
+    Ok(())
+}
+
+/// The same for maps of classes.
+fn class_section(page: &mut Page, setting: &Setting) -> Result<(), Error> {
+    let mut cells: Vec<Cell> = Vec::new();
+    page.heading("Coverage for classes");
+    page.text(
+        "The same for 3, 6 and 10 classes: logits that are independent and normal, and those of a model that is sure of one class. \
+         Labels have the softmax of the logits (calibrated), of 0.85 and of 0.6 times the logits, or of the logits plus biases of 0.4 that alternate.",
+    );
+    let numbers = setting.pick(vec![3, 6, 10], vec![3]);
+    for (n, n_runs) in setting.pick(vec![(200, 100), (1_000, 20)], vec![(100, 2)]) {
+        let plan = plan(setting, n, &OF_CLASSES, n_runs);
+        let from = cells.len();
+        classes::coverage(&plan, &numbers, |cell| cells.push(cell))?;
+        page.text(&format!("n = {n}, {n_runs} runs each:"));
+        page.table(&coverage_table(&plan.methods, &cells[from..]));
+    }
+    page.finding(Agreement::Noted, &format!("Of classes: {}.", outcome(&cells.iter().collect::<Vec<_>>())));
+    page.csv("classes", &coverage_csv(&cells));
+    Ok(())
+}
+
+fn coverage_table(methods: &[Method], cells: &[Cell]) -> Table {
+    let names = methods.iter().map(|method| method.name().to_owned());
+    let mut table = Table::new(["logits", "truth"].map(str::to_owned).into_iter().chain(names));
     for same in cells.chunk_by(|a, b| (a.law, a.truth, a.n) == (b.law, b.truth, b.n)) {
-        let first = [same[0].law.to_owned(), same[0].truth.to_owned(), same[0].n.to_string()];
+        let first = [same[0].law.to_owned(), same[0].truth.to_owned()];
         let shown = same.iter().map(|cell| match is_outside(cell.covered, cell.n_runs, COVERED) {
             true => format!("**{}**", fixed(cell.covered, 3)),
             false => fixed(cell.covered, 3),
         });
         table.row(first.into_iter().chain(shown));
     }
-    page.table(&table);
-    let outside: Vec<&Cell> = cells.iter().filter(|cell| is_outside(cell.covered, cell.n_runs, COVERED)).collect();
-    let below = outside.iter().filter(|cell| cell.covered < COVERED.0).count();
+    table
+}
+
+fn n_outside(cells: &[&Cell]) -> usize {
+    cells.iter().filter(|cell| is_outside(cell.covered, cell.n_runs, COVERED)).count()
+}
+
+/// The coverage of some cells in words.
+fn outcome(cells: &[&Cell]) -> String {
     let (least, most) = crate::summary::extent(cells.iter().map(|cell| cell.covered));
-    page.finding(
-        Agreement::seen_if(outside.is_empty()),
-        &format!(
-            "Coverage of 95 % intervals of the gain in {} combinations: {} to {}. Outside {} to {} by more than two standard errors: {}, of which {below} are below.",
-            cells.len(), fixed(least, 3), fixed(most, 3), COVERED.0, COVERED.1, outside.len()
-        ),
-    );
-    let wrong = cells.iter().map(|cell| cell.wrongly_helps.max(cell.wrongly_hurts)).fold(0.0, f64::max);
-    page.finding(
-        Agreement::Noted,
-        &format!("Verdicts \"helps\" on maps that do not, and \"hurts\" on maps that do not, are at most {} of all verdicts in every combination.", fixed(wrong, 3)),
-    );
+    let outside = cells.iter().filter(|cell| is_outside(cell.covered, cell.n_runs, COVERED));
+    let below = outside.filter(|cell| cell.covered < COVERED.0).count();
+    let above = n_outside(cells) - below;
+    format!(
+        "coverage of 95 % intervals of the gain is {} to {} in {} combinations; {below} are below {} and {above} above {} by more than two standard errors",
+        fixed(least, 3),
+        fixed(most, 3),
+        cells.len(),
+        COVERED.0,
+        COVERED.1
+    )
+}
+
+fn coverage_csv(cells: &[Cell]) -> Table {
     let mut csv = Table::new([
         "method",
         "logits",
@@ -289,20 +402,20 @@ fn coverage_section(page: &mut Page, setting: &Setting) -> Result<(), Error> {
         "n_times_width",
         "n_times_gain",
     ]);
-    for c in &cells {
+    for c in cells {
         let first =
             [c.method.name().to_owned(), c.law.to_owned(), c.truth.to_owned(), c.n.to_string(), c.n_runs.to_string()];
         let shares = [c.covered, c.below, c.above, c.helps, c.wrongly_helps, c.hurts, c.wrongly_hurts, c.width, c.gain];
         csv.row(first.into_iter().chain(shares.map(full)));
     }
-    page.csv("coverage", &csv);
-    Ok(())
+    csv
 }
 
 fn size_section(page: &mut Page, setting: &Setting) -> Result<(), Error> {
-    let plan = plan(setting, setting.pick(&METHODS, &METHODS[..3]));
     let n_resamples = setting.pick(59, 19);
     let mut cells: Vec<SizeCell> = Vec::new();
+    let methods: &[Method] = setting.pick(&PROMISED, &METHODS[..3]);
+    let plan = plan(setting, 200, methods, setting.pick(1_000, 4));
     coverage::sizes(&plan, n_resamples, |cell| cells.push(cell))?;
     page.heading("Size of the test of whether there is anything to fix");
     page.text(&format!(

@@ -19,6 +19,8 @@ pub struct Plan {
     pub n_runs: u64,
     /// Laws of logits, by their names; all if empty.
     pub laws: Vec<String>,
+    /// Truths, by their names; all if empty.
+    pub truths: Vec<String>,
     /// The seed.
     pub random_state: u64,
 }
@@ -56,8 +58,18 @@ pub struct Cell {
     pub gain: f64,
 }
 
-/// The laws of logits, none of which the rule of the interval was chosen on.
-const LAWS: [&str; 5] = ["skewed", "ties", "rare events", "very sure", "clusters"];
+impl Plan {
+    fn laws(&self) -> impl Iterator<Item = &'static str> {
+        LAWS.into_iter().filter(|law| self.laws.is_empty() || self.laws.iter().any(|own| own == law))
+    }
+
+    fn truths(&self) -> impl Iterator<Item = (&'static str, Truth)> {
+        truths().into_iter().filter(|(name, _)| self.truths.is_empty() || self.truths.iter().any(|own| own == name))
+    }
+}
+
+/// The laws of logits. The one constant of the rule for tables was chosen on the first.
+const LAWS: [&str; 6] = ["normal", "skewed", "ties", "rare events", "very sure", "clusters"];
 
 /// The truths, from calibrated to strongly miscalibrated.
 fn truths() -> [(&'static str, Truth); 5] {
@@ -74,6 +86,7 @@ fn truths() -> [(&'static str, Truth); 5] {
 fn population(law: &str, name: &'static str, truth: Truth) -> Result<Known, Error> {
     let steps = |edges: &[f64], masses: &[f64]| Logits::Steps { edges: edges.to_vec(), masses: masses.to_vec() };
     let logits = match law {
+        "normal" => Logits::Normal { mean: 0.0, deviation: 1.5 },
         "skewed" => steps(&[-4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 3.0, 5.0], &[0.08, 0.24, 0.26, 0.12, 0.1, 0.14, 0.06]),
         "ties" => {
             // The logits of 0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9 and 0.95.
@@ -100,8 +113,8 @@ fn population(law: &str, name: &'static str, truth: Truth) -> Result<Known, Erro
 /// Coverage of the interval, cell by cell; each cell is handed on as soon as it is known.
 pub fn coverage(plan: &Plan, mut each: impl FnMut(Cell)) -> Result<(), Error> {
     for &n in &plan.rows {
-        for law in LAWS.into_iter().filter(|law| plan.laws.is_empty() || plan.laws.iter().any(|own| own == law)) {
-            for (name, truth) in truths() {
+        for law in plan.laws() {
+            for (name, truth) in plan.truths() {
                 let known = population(law, name, truth)?;
                 for &method in &plan.methods {
                     each(cell(plan, &known, law, method, n)?);
@@ -113,11 +126,11 @@ pub fn coverage(plan: &Plan, mut each: impl FnMut(Cell)) -> Result<(), Error> {
 }
 
 /// One run: the true gain, the ends of the interval and the verdict.
-struct Run {
-    gain: f64,
-    lower: f64,
-    upper: f64,
-    verdict: Verdict,
+pub(super) struct Run {
+    pub(super) gain: f64,
+    pub(super) lower: f64,
+    pub(super) upper: f64,
+    pub(super) verdict: Verdict,
 }
 
 fn cell(plan: &Plan, known: &Known, law: &'static str, method: Method, n: usize) -> Result<Cell, Error> {
@@ -130,25 +143,32 @@ fn cell(plan: &Plan, known: &Known, law: &'static str, method: Method, n: usize)
         Ok(Some(Run { gain, lower: interval.lower, upper: interval.upper, verdict: found.verdict }))
     })?;
     let runs: Vec<Run> = runs.into_iter().flatten().collect();
-    let n_runs = runs.len() as f64;
-    let share = |is: &dyn Fn(&Run) -> bool| runs.iter().filter(|run| is(run)).count() as f64 / n_runs;
-    let mean = |of: &dyn Fn(&Run) -> f64| runs.iter().map(of).sum::<f64>() / n_runs;
-    Ok(Cell {
-        method,
-        law,
-        truth: known.family.name(),
-        n,
-        n_runs: runs.len() as u64,
-        covered: share(&|run| run.lower <= run.gain && run.gain <= run.upper),
-        below: share(&|run| run.upper < run.gain),
-        above: share(&|run| run.gain < run.lower),
-        helps: share(&|run| run.verdict == Verdict::Helps),
-        wrongly_helps: share(&|run| run.verdict == Verdict::Helps && run.gain <= 0.0),
-        hurts: share(&|run| run.verdict == Verdict::Hurts),
-        wrongly_hurts: share(&|run| run.verdict == Verdict::Hurts && run.gain >= 0.0),
-        width: n as f64 * mean(&|run| run.upper - run.lower),
-        gain: n as f64 * mean(&|run| run.gain),
-    })
+    Ok(Cell::of(&runs, method, law, known.family.name(), n))
+}
+
+impl Cell {
+    /// The shares of some runs.
+    pub(super) fn of(runs: &[Run], method: Method, law: &'static str, truth: &'static str, n: usize) -> Self {
+        let n_runs = runs.len().max(1) as f64;
+        let share = |is: &dyn Fn(&Run) -> bool| runs.iter().filter(|run| is(run)).count() as f64 / n_runs;
+        let mean = |of: &dyn Fn(&Run) -> f64| runs.iter().map(of).sum::<f64>() / n_runs;
+        Cell {
+            method,
+            law,
+            truth,
+            n,
+            n_runs: runs.len() as u64,
+            covered: share(&|run| run.lower <= run.gain && run.gain <= run.upper),
+            below: share(&|run| run.upper < run.gain),
+            above: share(&|run| run.gain < run.lower),
+            helps: share(&|run| run.verdict == Verdict::Helps),
+            wrongly_helps: share(&|run| run.verdict == Verdict::Helps && run.gain <= 0.0),
+            hurts: share(&|run| run.verdict == Verdict::Hurts),
+            wrongly_hurts: share(&|run| run.verdict == Verdict::Hurts && run.gain >= 0.0),
+            width: n as f64 * mean(&|run| run.upper - run.lower),
+            gain: n as f64 * mean(&|run| run.gain),
+        }
+    }
 }
 
 pub(super) fn improvement(cross_fit: &CrossFit, drawn: &Drawn) -> Result<calipers::recalibrate::Improvement, Error> {
@@ -179,7 +199,7 @@ pub struct SizeCell {
 /// The size of the test at 5 %, cell by cell.
 pub fn sizes(plan: &Plan, n_resamples: u64, mut each: impl FnMut(SizeCell)) -> Result<(), Error> {
     for &n in &plan.rows {
-        for law in LAWS {
+        for law in plan.laws() {
             let known = population(law, "calibrated", Truth::CALIBRATED)?;
             for &method in &plan.methods {
                 let cross_fit = CrossFit::new(Recalibrate::new(method)).n_folds(2).n_resamples(n_resamples);

@@ -7,7 +7,7 @@ use calipers::{Error, Link, Logistic, Probit};
 use crate::replicates::{seed_of, uniform};
 
 /// Places at which a population is looked at: quantiles of its logits, all of the same probability.
-const N_PLACES: usize = 4000;
+const N_PLACES: usize = 2000;
 
 /// The share of the variance that rows of one cluster have in common, on the scale of normal
 /// numbers: of logits, and of outcomes given logits.

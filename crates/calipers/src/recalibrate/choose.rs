@@ -1,21 +1,20 @@
 //! Which method? Cross-fitted losses, the simplest candidate that is as good as the best, and an
 //! honest gain.
 
+use super::choice::{Candidate, Choice};
 use super::cross_fit::{CrossFit, CrossRows};
 use super::drawn::Redrawn;
 use super::folds::folds;
-use super::improvement::{Improvement, lowered, title};
-use super::linear::Design;
-use super::map::BinaryMap;
+use super::improvement::Improvement;
 use super::method::Method;
 use super::options::Recalibrate;
-use super::rows::{Atoms, Ordered};
+use super::rows::Ordered;
+use super::trials::{BinaryTrials, Trials};
 use crate::Error;
 use crate::data::{Binary, BinaryView, Sample};
-use crate::inference::{Clusters, digits, signed};
+use crate::inference::Clusters;
 use crate::measures::ProperScore;
 use crate::numerics::parallel;
-use crate::numerics::sum::Sum;
 use crate::setters::setters;
 
 /// The candidates for a binary outcome, from the simplest on.
@@ -166,11 +165,8 @@ impl Choose {
         let (fit, _) = options.fit_ordered(view, &ordered, clusters.as_ref())?;
         let atoms = ordered.pooled(|_| true);
         let rows = CrossRows { view, ordered: &ordered, clusters: clusters.as_ref(), numbers: sample.clusters };
-        // What changes nothing gains nothing, for certain.
-        let maps = match decided.chosen {
-            Method::Identity => vec![fit.map.clone(); decided.maps.len()],
-            _ => decided.maps,
-        };
+        let maps = decided.maps_in_use(&fit.map);
+        // By the rule for tables, whatever is chosen: the choice is part of what was fitted.
         let mut improvement = self.cross_fit(options).assemble(&rows, &atoms, fit, None, &folds, &maps)?;
         if self.n_resamples > 0 {
             let options = Recalibrate { method: Method::Beta, ..self.recalibrate.clone() };
@@ -179,16 +175,7 @@ impl Choose {
             improvement.floor = Some(redrawn.floor(&atoms, self.n_resamples, self.random_state)?);
         }
         improvement.judge(self.level);
-        Ok(Choice {
-            chosen: decided.chosen,
-            best: decided.best,
-            table: decided.table,
-            outer: decided.outer,
-            nested_gain: decided.nested_gain,
-            score: self.score,
-            tolerance: self.tolerance,
-            improvement,
-        })
+        Ok(self.choice(decided, improvement))
     }
 
     /// The options of the method that is chosen.
@@ -228,6 +215,20 @@ impl Choose {
     pub(super) fn cross_fit(&self, options: Recalibrate) -> CrossFit {
         let cross_fit = CrossFit::new(options).level(self.level).random_state(self.random_state);
         cross_fit.n_resamples(0).left(self.left)
+    }
+
+    /// The choice, once its gain is known.
+    pub(super) fn choice<M>(&self, decided: Decided<M>, improvement: Improvement<M>) -> Choice<M> {
+        Choice {
+            chosen: decided.chosen,
+            best: decided.best,
+            table: decided.table,
+            outer: decided.outer,
+            nested_gain: decided.nested_gain,
+            score: self.score,
+            tolerance: self.tolerance,
+            improvement,
+        }
     }
 
     pub(super) fn decide<T: Trials>(&self, rows: &T, all: &[Method]) -> Result<Decided<T::Map>, Error> {
@@ -337,33 +338,6 @@ fn rows_of<'a>(sample: &Sample<'a>) -> Result<&'a BinaryView<'a>, Error> {
     }
 }
 
-/// Rows on which candidates are tried.
-pub(crate) trait Trials: Sync {
-    /// A map of one row.
-    type Map: Clone + Send + Sync;
-
-    fn n_folds(&self) -> usize;
-
-    /// Whether a method is chosen without evidence against the others.
-    fn is_base(&self, method: Method) -> bool;
-
-    /// The map of the rows of some folds.
-    fn fit(&self, options: &Recalibrate, of: &(dyn Fn(u32) -> bool + Sync)) -> Result<Self::Map, Error>;
-
-    /// The loss after less that before, of each row by the map of its fold; 0 for the fold that is
-    /// left out.
-    fn changes(&self, score: ProperScore, maps: &[&Self::Map], without: Option<usize>) -> Vec<f64>;
-
-    /// The mean of changes without those of a fold.
-    fn mean(&self, changes: &[f64], without: Option<usize>) -> f64;
-
-    /// The standard error of that mean.
-    fn deviation(&self, changes: &[f64], mean: f64, without: Option<usize>) -> f64;
-
-    /// The mean loss of the rows as they are.
-    fn loss_before(&self, score: ProperScore) -> f64;
-}
-
 /// A candidate with its maps.
 struct Contender<M> {
     name: String,
@@ -395,193 +369,13 @@ pub(super) struct Decided<M> {
     pub(super) nested_gain: f64,
 }
 
-/// Rows of a binary outcome.
-struct BinaryTrials<'a> {
-    ordered: &'a Ordered,
-    clusters: Option<&'a Clusters>,
-    folds: &'a [u32],
-    n_rows: usize,
-}
-
-impl BinaryTrials<'_> {
-    fn is_in(&self, place: usize, without: Option<usize>) -> bool {
-        without.is_none_or(|fold| self.folds[place] != fold as u32)
-    }
-
-    fn weight(&self, without: Option<usize>) -> f64 {
-        let rows = self.ordered.rows.iter().enumerate().filter(|(place, _)| self.is_in(*place, without));
-        rows.map(|(_, row)| row.weight()).collect::<Sum>().value()
-    }
-}
-
-impl Trials for BinaryTrials<'_> {
-    type Map = BinaryMap;
-
-    fn n_folds(&self) -> usize {
-        self.folds.iter().max().map_or(0, |fold| *fold as usize + 1)
-    }
-
-    fn is_base(&self, method: Method) -> bool {
-        matches!(method, Method::Identity | Method::Platt)
-    }
-
-    fn fit(&self, options: &Recalibrate, of: &(dyn Fn(u32) -> bool + Sync)) -> Result<BinaryMap, Error> {
-        let atoms: Atoms = self.ordered.pooled(|place| of(self.folds[place]));
-        let design = Design::new(options.method, &atoms);
-        Ok(options.fit_atoms(&design, &atoms)?.map)
-    }
-
-    fn changes(&self, score: ProperScore, maps: &[&BinaryMap], without: Option<usize>) -> Vec<f64> {
-        let identity = BinaryMap::identity();
-        let change = |(row, fold): (&super::rows::Row, &u32)| {
-            if without == Some(*fold as usize) {
-                return 0.0;
-            }
-            let outcome = row.outcome();
-            loss(maps[*fold as usize], score, row.h(), outcome) - loss(&identity, score, row.h(), outcome)
-        };
-        self.ordered.rows.iter().zip(self.folds).map(change).collect()
-    }
-
-    fn mean(&self, changes: &[f64], without: Option<usize>) -> f64 {
-        let parts = self.ordered.rows.iter().zip(changes).map(|(row, change)| row.weight() * change);
-        parts.collect::<Sum>().value() / self.weight(without)
-    }
-
-    fn deviation(&self, changes: &[f64], mean: f64, without: Option<usize>) -> f64 {
-        let total = self.weight(without);
-        let away = |place: usize| if self.is_in(place, without) { changes[place] - mean } else { 0.0 };
-        match self.clusters {
-            Some(clusters) => {
-                let mut parts = vec![0.0; self.n_rows];
-                for (place, row) in self.ordered.rows.iter().enumerate() {
-                    parts[row.index as usize] = row.weight() / total * away(place);
-                }
-                clusters.deviation(&parts)
-            }
-            None => {
-                let square = |(place, row): (usize, &super::rows::Row)| {
-                    let weight = row.weight();
-                    (if self.ordered.counts { weight } else { weight * weight }) * away(place).powi(2)
-                };
-                self.ordered.rows.iter().enumerate().map(square).collect::<Sum>().value().sqrt() / total
-            }
+impl<M: Clone> Decided<M> {
+    /// The maps of the folds by which the gain is measured: what changes nothing gains nothing, for
+    /// certain.
+    pub(super) fn maps_in_use(&self, of_all: &M) -> Vec<M> {
+        match self.chosen {
+            Method::Identity => vec![of_all.clone(); self.maps.len()],
+            _ => self.maps.clone(),
         }
-    }
-
-    fn loss_before(&self, score: ProperScore) -> f64 {
-        let identity = BinaryMap::identity();
-        let part = |row: &super::rows::Row| row.weight() * loss(&identity, score, row.h(), row.outcome());
-        self.ordered.rows.iter().map(part).collect::<Sum>().value() / self.weight(None)
-    }
-}
-
-/// The loss of a map for an outcome at a logit.
-pub(crate) fn loss(map: &BinaryMap, score: ProperScore, h: f64, outcome: bool) -> f64 {
-    match score {
-        ProperScore::Log => map.losses(h)[usize::from(outcome)],
-        ProperScore::Brier => {
-            let (p, complement) = map.both(h);
-            if outcome { complement * complement } else { p * p }
-        }
-    }
-}
-
-/// A candidate of a choice.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Candidate {
-    /// Its name, as it was given.
-    pub name: String,
-    /// The method; `None` where there is none of that name.
-    pub method: Option<Method>,
-    /// Mean loss out of fold; `None` without a fit.
-    pub loss: Option<f64>,
-    /// By how much that is above the loss of the best candidate.
-    pub difference: Option<f64>,
-    /// The standard error of the difference.
-    pub standard_error: Option<f64>,
-    /// Why it has no fit.
-    pub reason: Option<String>,
-}
-
-/// The choice of a method, with what it rests on.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Choice<M = BinaryMap> {
-    /// The method to use; the identity where none is better by enough.
-    pub chosen: Method,
-    /// The method with the smallest loss out of fold.
-    pub best: Method,
-    /// All candidates, in the order in which they were listed.
-    pub table: Vec<Candidate>,
-    /// What would be chosen without each of the folds: all the same where the choice is clear.
-    pub outer: Vec<Method>,
-    /// The gain in log-loss of the whole procedure on rows that it has not seen: in each fold by
-    /// the choice that is made without it.
-    pub nested_gain: f64,
-    /// The loss by which candidates were compared.
-    pub score: ProperScore,
-    /// By how many standard errors others must be better than the identity and Platt scaling.
-    pub tolerance: f64,
-    /// The map that was chosen, fitted to all rows, and what it gains: the gain is the nested one,
-    /// and 0 where the choice is the identity.
-    pub improvement: Improvement<M>,
-}
-
-impl<M> Choice<M> {
-    /// The fit of the chosen method to all rows.
-    pub fn fit(&self) -> &super::Fit<M> {
-        &self.improvement.fit
-    }
-
-    /// The choice and the verdict in plain sentences.
-    pub fn sentence(&self) -> String {
-        let n_fitted = self.table.iter().filter(|candidate| candidate.loss.is_some()).count();
-        let of = |method: Method| self.table.iter().find(|candidate| candidate.method == Some(method));
-        let failed: Vec<String> = self
-            .table
-            .iter()
-            .filter_map(|candidate| Some(format!("{} ({})", candidate.name, candidate.reason.as_ref()?)))
-            .collect();
-        let without = match failed.len() {
-            0 => String::new(),
-            _ => format!(" Without a fit: {}.", failed.join("; ")),
-        };
-        let score = match self.score {
-            ProperScore::Log => "log-loss",
-            ProperScore::Brier => "Brier score",
-        };
-        let behind = of(self.chosen).and_then(|candidate| Some((candidate.difference?, candidate.standard_error?)));
-        let behind = match behind {
-            Some((difference, standard_error)) if self.best != self.chosen => {
-                let digits = digits(standard_error);
-                // Of the identity, it begins a sentence.
-                let best = match self.chosen {
-                    Method::Identity => title(self.best).to_owned(),
-                    _ => lowered(title(self.best)),
-                };
-                format!(
-                    "{best} has a smaller {score} out of fold, but not by {} standard errors ({} ± {})",
-                    self.tolerance,
-                    signed(difference, digits),
-                    signed(standard_error, digits)
-                )
-            }
-            _ if self.chosen == Method::Identity => format!("none has a smaller {score} out of fold"),
-            _ => format!("it has the smallest {score} out of fold"),
-        };
-        if self.chosen == Method::Identity {
-            // The interval of what changes nothing has no width.
-            let digits = digits(self.improvement.floor.map_or(0.0, |floor| floor.deviation));
-            let evidence = self.improvement.evidence(digits);
-            let leave = format!("Leave the predictions as they are: of {n_fitted} candidates");
-            return match self.best == Method::Identity {
-                true => format!("{leave}, {behind}.{without}{evidence}"),
-                false => format!("{leave} none is clearly better. {behind}.{without}{evidence}"),
-            };
-        }
-        let title = title(self.chosen);
-        format!("{title} is chosen of {n_fitted} candidates: {behind}.{without} {}", self.improvement.sentence())
     }
 }

@@ -1,15 +1,17 @@
 //! Which method for rows of classes?
 
-use super::choose::{Choice, Choose, Trials};
+use super::choice::Choice;
+use super::choose::Choose;
 use super::class_map::ClassMap;
 use super::class_sample::{ClassSample, Units};
 use super::classes::{Classes, Detail};
 use super::cross_fit::CrossFit;
-use super::cross_fit_classes::{Applied, changes, sum_in_any_order};
-use super::gain;
+use super::cross_fit_classes::{Applied, changes, deviation_if_drawn, square_of_weight, sum_in_any_order};
+use super::gain::TableEvidence;
 use super::improvement::{GainInterval, Improvement, Verdict};
 use super::method::Method;
 use super::options::Recalibrate;
+use super::trials::Trials;
 use crate::Error;
 use crate::measures::ProperScore;
 
@@ -53,20 +55,25 @@ impl Choose {
         let decided = self.decide(&trials, &CANDIDATES)?;
         let options = Recalibrate { method: decided.chosen, ..self.recalibrate.clone() };
         let fit = units.known(options.fit_classes(predictions)?);
-        // What changes nothing gains nothing, for certain.
-        let maps = match decided.chosen {
-            Method::Identity => vec![fit.map.clone(); n_folds],
-            _ => decided.maps,
-        };
+        let maps = decided.maps_in_use(&fit.map);
         let all: Vec<&ClassMap> = maps.iter().collect();
         let held_out = trials.changes(ProperScore::Log, &all, None);
         let change = trials.mean(&held_out, None);
         let own = trials.mean(&changes(&classes, &fit.map), None);
+        let of_folds = maps.iter().map(|map| trials.mean(&changes(&classes, map), None)).sum::<f64>() / n_folds as f64;
+        let squares: Vec<f64> = (0..scores.len()).map(|index| square_of_weight(scores, index, counts)).collect();
         let deviation = trials.deviation(&held_out, change, None);
         let of_rows = ClassTrials { units: Units { clusters: None }, ..trials }.deviation(&held_out, change, None);
-        let effect = if of_rows > 0.0 { (deviation / of_rows).powi(2) } else { 1.0 };
-        let unit = effect / fit.effective_n;
-        let (lower, upper) = gain::of_table(change, deviation, (change - own).max(0.0), unit, self.level);
+        let effect = units.effect(deviation, of_rows);
+        let evidence = TableEvidence {
+            cross_fitted: change,
+            in_sample: own,
+            of_folds,
+            deviation,
+            drawn: deviation_if_drawn(&classes, &fit.map, &squares) / trials.total(None) * effect.sqrt(),
+            unit: effect / fit.effective_n,
+        };
+        let (lower, upper) = evidence.interval(self.level);
         let floor = match self.n_resamples {
             0 => None,
             _ if clusters.is_some() => None,
@@ -95,16 +102,7 @@ impl Choose {
             fit,
         };
         improvement.judge(self.level);
-        Ok(Choice {
-            chosen: decided.chosen,
-            best: decided.best,
-            table: decided.table,
-            outer: decided.outer,
-            nested_gain: decided.nested_gain,
-            score: self.score,
-            tolerance: self.tolerance,
-            improvement,
-        })
+        Ok(self.choice(decided, improvement))
     }
 }
 
@@ -142,8 +140,8 @@ impl ClassTrials<'_> {
 impl Trials for ClassTrials<'_> {
     type Map = ClassMap;
 
-    fn n_folds(&self) -> usize {
-        self.folds.iter().max().map_or(0, |fold| *fold as usize + 1)
+    fn folds(&self) -> &[u32] {
+        self.folds
     }
 
     fn is_base(&self, method: Method) -> bool {
@@ -186,9 +184,8 @@ impl Trials for ClassTrials<'_> {
             return clusters.deviation(&(0..changes.len()).map(part).collect::<Vec<f64>>());
         }
         let square = |index: usize| {
-            let (weight, away) = (self.weights[index], changes[index] - mean);
-            // A weight that counts rows stands for so many squares.
-            (if self.counts { weight / self.classes.scores.weight_unit } else { weight * weight }) * away * away
+            let away = changes[index] - mean;
+            square_of_weight(&self.classes.scores, index, self.counts) * away * away
         };
         let rows = (0..changes.len()).filter(|index| self.is_in(*index, without));
         sum_in_any_order(rows.map(square)).sqrt() / self.total(without)

@@ -89,13 +89,21 @@ impl Units<'_> {
     }
 
     /// The standard error of a mean change: by clusters or, with the squares of weights, by rows.
-    pub(crate) fn deviation(&self, changes: &[f64], weights: &[f64], mean: f64, square: impl Fn(f64) -> f64) -> f64 {
+    pub(crate) fn deviation(&self, changes: &[f64], weights: &[f64], mean: f64, squares: &[f64]) -> f64 {
         let total = sum_in_any_order(weights.iter().copied());
-        let away = changes.iter().zip(weights).map(|(change, weight)| (change - mean, *weight));
+        let away = changes.iter().map(|change| change - mean);
         match self.clusters {
-            Some(clusters) => clusters.deviation(&away.map(|(away, weight)| weight / total * away).collect::<Vec<_>>()),
-            None => sum_in_any_order(away.map(|(away, weight)| square(weight) * away * away)).sqrt() / total,
+            Some(clusters) => {
+                let parts = away.zip(weights).map(|(away, weight)| weight / total * away);
+                clusters.deviation(&parts.collect::<Vec<_>>())
+            }
+            None => sum_in_any_order(away.zip(squares).map(|(away, square)| square * away * away)).sqrt() / total,
         }
+    }
+
+    /// How many times the variance of independent rows that of clusters is.
+    pub(crate) fn effect(&self, deviation: f64, of_rows: f64) -> f64 {
+        if of_rows > 0.0 { (deviation / of_rows).powi(2) } else { 1.0 }
     }
 
     /// A fit without what takes its rows as independent.

@@ -3,13 +3,14 @@
 use super::drawn::{GainFloor, Redrawn};
 use super::fit::Fit;
 use super::folds::folds;
-use super::gain::{self, Evidence};
+use super::gain::{Evidence, TableEvidence};
 use super::improvement::{GainInterval, Improvement, Verdict};
 use super::left::{Left, Remainder};
+use super::line::Line;
 use super::linear::Design;
 use super::map::BinaryMap;
 use super::method::Method;
-use super::options::{Fitted, Recalibrate, Spread};
+use super::options::{Fitted, Recalibrate, Spread, mean_loss};
 use super::rows::{Atoms, Ordered, Row};
 use crate::Error;
 use crate::data::{Binary, BinaryView, Sample, Scale};
@@ -139,7 +140,7 @@ impl CrossFit {
         let n_folds = self.folds_of(rows.clusters.map_or(rows.ordered.rows.len(), Clusters::len))?;
         let folds = folds(rows.ordered, rows.clusters, n_folds);
         let maps = fold_maps(&self.recalibrate, rows.ordered, &folds, n_folds)?;
-        self.assemble(rows, atoms, fit, fitted.spread, &folds, &maps)
+        self.assemble(rows, atoms, fit, Shape::of(fitted, atoms), &folds, &maps)
     }
 
     /// The gain of a map, for the maps of the folds; without a spread by the rule for tables.
@@ -148,7 +149,7 @@ impl CrossFit {
         rows: &CrossRows<'_>,
         atoms: &Atoms,
         fit: Fit<BinaryMap>,
-        spread_of_fit: Option<Spread>,
+        shape: Option<Shape>,
         folds: &[u32],
         maps: &[BinaryMap],
     ) -> Result<Improvement, Error> {
@@ -165,15 +166,20 @@ impl CrossFit {
         let own: Vec<f64> = ordered.rows.iter().map(|row| change_of(&fit.map, row.h(), row.outcome())).collect();
         let in_sample = change(&own);
         let spread = Deviations { ordered, clusters, total, n_rows: view.len() };
-        let (lower, upper) = match spread_of_fit {
-            Some(spread_of_fit) => {
+        let (lower, upper) = match shape {
+            Some(Shape { spread: of_fit, line }) => {
                 let deviation = spread.of(&own, in_sample);
-                Evidence { in_sample, deviation, spread: spread_of_fit }.interval(self.level)
+                let expected: Vec<f64> = ordered.rows.iter().map(|row| expected_change(&fit.map, row.h())).collect();
+                let design = spread.of(&expected, change(&expected));
+                Evidence { in_sample, deviation, design, spread: of_fit, line: line.as_ref() }.interval(self.level)
             }
             None => {
                 let deviation = spread.of(&held_out, cross_fitted);
                 let unit = spread.effect(&held_out, cross_fitted) / atoms.effective_n;
-                gain::of_table(cross_fitted, deviation, (cross_fitted - in_sample).max(0.0), unit, self.level)
+                let of_all: f64 = maps.iter().map(|map| mean_loss(map, atoms)).sum();
+                let of_folds = of_all / n_folds as f64 - fit.log_loss_before;
+                let drawn = spread.if_drawn(|_| &fit.map) * (unit * atoms.effective_n).sqrt();
+                TableEvidence { cross_fitted, in_sample, of_folds, deviation, drawn, unit }.interval(self.level)
             }
         };
         let floor = match self.n_resamples {
@@ -301,11 +307,23 @@ impl Deviations<'_> {
 
     fn of_rows(&self, changes: &[f64], mean: f64) -> f64 {
         let square = |(row, change): (&Row, &f64)| {
-            let (weight, away) = (row.weight(), change - mean);
-            // A weight that counts rows stands for so many squares.
-            (if self.ordered.counts { weight } else { weight * weight }) * away * away
+            let away = change - mean;
+            self.square_of_weight(row) * away * away
         };
         self.ordered.rows.iter().zip(changes).map(square).collect::<Sum>().value().sqrt() / self.total
+    }
+
+    /// The standard error of the mean change by the map of each row, for independent outcomes that
+    /// are drawn from the predictions.
+    pub(crate) fn if_drawn<'m>(&self, map: impl Fn(&Row) -> &'m BinaryMap) -> f64 {
+        let square = |row: &Row| self.square_of_weight(row) * drawn_variance(map(row), row.h());
+        self.ordered.rows.iter().map(square).collect::<Sum>().value().sqrt() / self.total
+    }
+
+    /// A weight that counts rows stands for so many squares.
+    fn square_of_weight(&self, row: &Row) -> f64 {
+        let weight = row.weight();
+        if self.ordered.counts { weight } else { weight * weight }
     }
 
     /// How much larger the variance is by clusters than by rows.
@@ -313,6 +331,34 @@ impl Deviations<'_> {
         let of_rows = self.of_rows(changes, mean);
         if of_rows > 0.0 { (self.of(changes, mean) / of_rows).powi(2) } else { 1.0 }
     }
+}
+
+/// What the interval of the gain needs of a formula.
+pub(crate) struct Shape {
+    pub(crate) spread: Spread,
+    pub(crate) line: Option<Line>,
+}
+
+impl Shape {
+    /// `None` for tables.
+    pub(crate) fn of(fitted: &Fitted, atoms: &Atoms) -> Option<Self> {
+        let (spread, formula) = fitted.spread.zip(fitted.formula.as_ref())?;
+        Some(Shape { spread, line: formula.line(&spread, atoms) })
+    }
+}
+
+/// The expected change of log-loss of a row, if the map is right.
+pub(crate) fn expected_change(map: &BinaryMap, h: f64) -> f64 {
+    let p = map.apply(h);
+    p * change_of(map, h, true) + (1.0 - p) * change_of(map, h, false)
+}
+
+/// The variance of the change at a logit, for an outcome that is drawn from the prediction.
+pub(crate) fn drawn_variance(map: &BinaryMap, h: f64) -> f64 {
+    let (p, complement) = super::formula::both(h);
+    let away = change_of(map, h, true) - change_of(map, h, false);
+    // A loss that is infinite is one of an outcome that does not occur.
+    if p * complement > 0.0 { p * complement * away * away } else { 0.0 }
 }
 
 /// Log-loss after less that before.

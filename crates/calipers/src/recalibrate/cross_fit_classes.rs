@@ -6,10 +6,12 @@ use super::classes::{Chosen, Classes, Detail};
 use super::cross_fit::{CrossFit, finite_logit, verdict};
 use super::drawn::GainFloor;
 use super::folds;
-use super::gain::{self, Evidence};
+use super::gain::{Evidence, TableEvidence};
 use super::improvement::{GainInterval, Improvement};
 use super::left::{Left, Remainder};
+use super::line::{self, Line, Place};
 use super::method::Method;
+use super::options::Spread;
 use super::panel::row_hashes;
 use crate::Error;
 use crate::data::{ClassScores, Predictions, Scale, Ties};
@@ -54,32 +56,42 @@ impl CrossFit {
         let (map, spread) = (found.map.clone(), found.spread.filter(|_| clusters.is_none()));
         let folds = units.folds(scores, n_folds);
         let own = changes(&classes, &map);
+        let mean = |changes: &[f64]| {
+            sum_in_any_order((0..scores.len()).map(|index| scores.weight(index) * changes[index])) / all.total
+        };
+        let mut of_folds = Vec::with_capacity(n_folds);
         let mut held_out = vec![0.0; scores.len()];
         let mut maps = Vec::with_capacity(n_folds);
         for fold in 0..n_folds {
             let is_training = |index: usize| folds[index] != fold as u32;
             let of_fold = classes.fit(&classes.chosen(&is_training), Detail::MapOnly)?.map;
             let changes = changes(&classes, &of_fold);
+            of_folds.push(mean(&changes));
             (0..scores.len()).filter(|index| !is_training(*index)).for_each(|index| held_out[index] = changes[index]);
             maps.push(of_fold);
         }
         let applied = Applied { predictions, folds: &folds, maps: &maps };
-        let mean = |changes: &[f64]| {
-            sum_in_any_order((0..scores.len()).map(|index| scores.weight(index) * changes[index])) / all.total
-        };
         let (in_sample, cross_fitted) = (mean(&own), mean(&held_out));
+        let squares: Vec<f64> =
+            (0..scores.len()).map(|index| square_of_weight(scores, index, options.counts)).collect();
         let weights: Vec<f64> = (0..scores.len()).map(|index| scores.weight(index)).collect();
-        // A weight that counts rows stands for so many squares.
-        let square = |weight: f64| if options.counts { weight / scores.weight_unit } else { weight * weight };
-        let deviation = |changes: &[f64], mean: f64| units.deviation(changes, &weights, mean, square);
+        let deviation = |changes: &[f64], mean: f64| units.deviation(changes, &weights, mean, &squares);
         let (lower, upper) = match spread {
-            Some(spread) => Evidence { in_sample, deviation: deviation(&own, in_sample), spread }.interval(self.level),
+            Some(spread) => {
+                let line = classes.line(&all, &map, &spread);
+                let expected = expected_changes(&classes, &map, &own);
+                let design = deviation(&expected, mean(&expected));
+                let deviation = deviation(&own, in_sample);
+                Evidence { in_sample, deviation, design, spread, line: line.as_ref() }.interval(self.level)
+            }
             None => {
-                let of_rows = Units { clusters: None }.deviation(&held_out, &weights, cross_fitted, square);
+                let of_folds = of_folds.iter().sum::<f64>() / n_folds as f64;
+                let of_rows = Units { clusters: None }.deviation(&held_out, &weights, cross_fitted, &squares);
                 let deviation = deviation(&held_out, cross_fitted);
-                let effect = if of_rows > 0.0 { (deviation / of_rows).powi(2) } else { 1.0 };
-                let optimism = (cross_fitted - in_sample).max(0.0);
-                gain::of_table(cross_fitted, deviation, optimism, effect / all.effective_n, self.level)
+                let effect = units.effect(deviation, of_rows);
+                let drawn = deviation_if_drawn(&classes, &map, &squares) / all.total * effect.sqrt();
+                let unit = effect / all.effective_n;
+                TableEvidence { cross_fitted, in_sample, of_folds, deviation, drawn, unit }.interval(self.level)
             }
         };
         let interval =
@@ -189,6 +201,25 @@ impl Classes<'_> {
         Ok(Some(Draws::new(&self.scores, all).floor(value, n_resamples, random_state)))
     }
 
+    /// The likelihood of slopes from the identity through the fit; `None` where many rows decide
+    /// it.
+    fn line(&self, all: &Chosen<'_>, map: &ClassMap, spread: &Spread) -> Option<Line> {
+        let v = map.slope - 1.0;
+        if spread.concentration * line::MANY < 1.0 || v == 0.0 {
+            return None;
+        }
+        let unit = self.scores.unit;
+        // Of one standard error, toward the fit.
+        let step = v / spread.square.sqrt() * spread.unit.sqrt();
+        let at = |s: f64| {
+            let slope = 1.0 + s * step;
+            let (first, second, loss) = (slope > 0.0).then(|| all.derivatives(slope / unit))?;
+            Some(Place { loss, along: v * first / unit, curvature: second * (step / unit).powi(2) })
+        };
+        let r = (spread.square / spread.unit).sqrt() * spread.bend.stretch;
+        Line::new(r, spread.unit, at)
+    }
+
     /// The weight of rows whose top class changes.
     fn top_class_changed(&self, map: &ClassMap) -> f64 {
         // A slope above 0 and mixtures keep the order of classes.
@@ -223,6 +254,45 @@ pub(crate) fn changes(classes: &Classes<'_>, map: &ClassMap) -> Vec<f64> {
         _ => losses_of(scores, map),
     };
     after.into_iter().zip(losses(1.0)).map(|(after, before)| after - before).collect()
+}
+
+/// The expected change of log-loss of each row by a slope, if the map is right: labels enter the
+/// change as they do its derivative by the slope, whose expectation is 0.
+fn expected_changes(classes: &Classes<'_>, map: &ClassMap, own: &[f64]) -> Vec<f64> {
+    let scores = &classes.scores;
+    let away = (map.slope - 1.0) / scores.unit;
+    let first =
+        scores.at_slope(map.slope / scores.unit, |_, terms| terms.iter().map(|row| row.first).collect::<Vec<f64>>());
+    own.iter().zip(first.concat()).map(|(own, first)| own - away * first).collect()
+}
+
+/// The square of the weight of a row; a weight that counts rows stands for so many squares.
+pub(crate) fn square_of_weight(scores: &ClassScores<'_>, index: usize, counts: bool) -> f64 {
+    let weight = scores.weight(index);
+    if counts { weight / scores.weight_unit } else { weight * weight }
+}
+
+/// The standard error of the sum of changes by a map, for labels that are drawn from the
+/// predictions and squares of weights.
+pub(crate) fn deviation_if_drawn(classes: &Classes<'_>, map: &ClassMap, squares: &[f64]) -> f64 {
+    let k = classes.scores.n_classes();
+    let (identity, form) = (ClassMap::identity(k), classes.predictions.form());
+    let n = squares.len();
+    let chunks = parallel::map_chunks(n, (parallel::CHUNK / k).max(1), |range| {
+        let variance = |index: usize| {
+            let row = classes.predictions.scores_of(index);
+            let (before, after) = (identity.apply(&row, form), map.apply(&row, form));
+            let (mut mean, mut square) = (0.0, 0.0);
+            for (before, after) in before.iter().zip(&after).filter(|(before, after)| **before > 0.0 && **after > 0.0) {
+                let change = before.ln() - after.ln();
+                mean += before * change;
+                square += before * change * change;
+            }
+            squares[index] * (square - mean * mean).max(0.0)
+        };
+        range.map(variance).collect::<Vec<f64>>()
+    });
+    sum_in_any_order(chunks.concat().into_iter()).sqrt()
 }
 
 /// The log-loss of each row after a map of any kind; probabilities are taken as their logarithms.

@@ -1,8 +1,8 @@
 //! Does recalibration help? The gain from sketches, one for each fold.
 
-use super::cross_fit::{CrossFit, change_of, verdict};
+use super::cross_fit::{CrossFit, Shape, change_of, drawn_variance, expected_change, verdict};
 use super::from_sketch::HeldOutCells;
-use super::gain::{self, Evidence};
+use super::gain::{Evidence, TableEvidence};
 use super::improvement::{GainInterval, Improvement};
 use super::map::BinaryMap;
 use super::rows::{Atom, Atoms};
@@ -95,16 +95,22 @@ impl CrossFit {
         let cross_fitted = held_out.iter().map(sum_of).collect::<Sum>().value() / total;
         let squares = |map: &BinaryMap, atoms: &Atoms, mean: f64| sum_of_squares(map, atoms, mean);
         let own = fit.log_loss_after - fit.log_loss_before;
-        let (lower, upper) = match fitted.spread {
-            Some(spread) => {
+        let (lower, upper) = match Shape::of(&fitted, &atoms) {
+            Some(Shape { spread, line }) => {
                 let deviation = squares(&fit.map, &atoms, own).sqrt() / atoms.total();
-                Evidence { in_sample: own, deviation, spread }.interval(self.level)
+                let design = deviation_of_expected(&fit.map, &atoms);
+                Evidence { in_sample: own, deviation, design, spread, line: line.as_ref() }.interval(self.level)
             }
             None => {
                 let parts = held_out.iter().map(|(map, cells)| squares(map, &cells.atoms, cross_fitted));
                 let deviation = parts.collect::<Sum>().value().sqrt() / total;
-                let optimism = (cross_fitted - own).max(0.0);
-                gain::of_table(cross_fitted, deviation, optimism, 1.0 / atoms.effective_n, self.level)
+                let of_all: f64 = held_out.iter().map(|(map, _)| sum_of_changes(map, &atoms)).sum();
+                let of_folds = of_all / atoms.total() / held_out.len() as f64;
+                let drawn = |atom: &Atom| (atom.squares[0] + atom.squares[1]) * drawn_variance(&fit.map, atom.h);
+                let drawn = atoms.atoms.iter().map(drawn).collect::<Sum>().value().sqrt() / atoms.total();
+                let unit = 1.0 / atoms.effective_n;
+                let evidence = TableEvidence { cross_fitted, in_sample: own, of_folds, deviation, drawn, unit };
+                evidence.interval(self.level)
             }
         };
         let errors = held_out.iter().map(|(map, cells)| cells.error(map)).collect::<Option<Vec<f64>>>();
@@ -157,6 +163,15 @@ fn changes<'a>(map: &'a BinaryMap, atom: &'a Atom) -> impl Iterator<Item = (usiz
 fn sum_of_changes(map: &BinaryMap, atoms: &Atoms) -> f64 {
     let of_atom = |atom: &Atom| changes(map, atom).map(|(outcome, change)| atom.weights[outcome] * change).sum::<f64>();
     atoms.atoms.iter().map(of_atom).collect::<Sum>().value()
+}
+
+/// The standard error of the mean expected change: what is due to which rows were drawn.
+fn deviation_of_expected(map: &BinaryMap, atoms: &Atoms) -> f64 {
+    let expected = |atom: &Atom| expected_change(map, atom.h);
+    let weighted = |atom: &Atom| (atom.weights[0] + atom.weights[1]) * expected(atom);
+    let mean = atoms.atoms.iter().map(weighted).collect::<Sum>().value() / atoms.total();
+    let square = |atom: &Atom| (atom.squares[0] + atom.squares[1]) * (expected(atom) - mean).powi(2);
+    atoms.atoms.iter().map(square).collect::<Sum>().value().sqrt() / atoms.total()
 }
 
 fn sum_of_squares(map: &BinaryMap, atoms: &Atoms, mean: f64) -> f64 {

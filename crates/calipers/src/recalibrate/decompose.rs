@@ -5,7 +5,7 @@ use super::class_map::ClassMap;
 use super::class_sample::ClassSample;
 use super::cross_fit::CrossFit;
 use super::cross_fit_classes::sum_in_any_order;
-use super::gain;
+use super::gain::TableEvidence;
 use super::improvement::{GainInterval, Improvement, title};
 use super::map::BinaryMap;
 use super::method::Method;
@@ -178,7 +178,12 @@ impl Losses {
         let effect = if of_rows > 0.0 { (deviation / of_rows).powi(2) } else { 1.0 };
         let unit = effect * 2.0 * after / improvement.fit.effective_n;
         let level = improvement.interval.level;
-        let (lower, upper) = gain::of_table(change, deviation, (after - own).max(0.0), unit, level);
+        let in_sample = own - before;
+        // The maps of the folds are not known here, nor is a Brier score of rare outcomes far from
+        // normal: so there is no correction for the size of folds, and no floor of the spread.
+        let evidence =
+            TableEvidence { cross_fitted: change, in_sample, of_folds: in_sample, deviation, drawn: 0.0, unit };
+        let (lower, upper) = evidence.interval(level);
         Decomposition {
             score: ProperScore::Brier,
             method: improvement.fit.method,

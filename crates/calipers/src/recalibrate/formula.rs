@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 
-use super::linear::{Basis, Design, MOST, Penalised};
+use super::line::{self, Line, Place};
+use super::linear::{Basis, Design, MOST, Penalised, softplus};
 use super::method::Method;
 use super::newton::{self, FitBound, NotFound, Objective};
 use super::options::Spread;
@@ -251,22 +252,66 @@ impl Bend {
     pub(crate) const NONE: Bend = Bend { stretch: 1.0, cosine: 1.0 };
 }
 
+/// The way v from the identity to a fit, and the way x to where no ridge would have led, in the
+/// free parameters, with their products in the norm of the information H.
+struct Way {
+    v: Vec<f64>,
+    x: Vec<f64>,
+    vv: f64,
+    vx: f64,
+    xx: f64,
+}
+
 impl Formula {
-    /// v is the way from the identity to the fit, x the way to where no ridge would have led:
     /// H x = (H + 2λ) v.
-    pub(crate) fn bend(&self) -> Bend {
+    fn way(&self) -> Option<Way> {
         let v: Vec<f64> = self.free.iter().map(|&place| self.theta[place] - self.centre[place]).collect();
         let along = |i: usize| (0..v.len()).map(|j| self.information.get(i, j) * v[j]).sum::<f64>();
         let h_v: Vec<f64> = (0..v.len()).map(along).collect();
         let pulled = |((h_v, v), penalty): ((&f64, &f64), &f64)| h_v + 2.0 * penalty * v;
         let h_x: Vec<f64> = h_v.iter().zip(&v).zip(&self.penalties).map(pulled).collect();
-        let is_free = self.penalties.iter().all(|penalty| *penalty == 0.0);
-        let Some(information) = Cholesky::new(&self.information).filter(|_| !is_free) else { return Bend::NONE };
-        let [vv, vx, xx] = [newton::dot(&v, &h_v), newton::dot(&v, &h_x), information.inverse_form(&h_x)];
-        if !(vv > 0.0 && xx.is_finite()) {
-            return Bend::NONE;
+        let information = Cholesky::new(&self.information)?;
+        let x = information.solve(&h_x);
+        let [vv, vx, xx] = [newton::dot(&v, &h_v), newton::dot(&v, &h_x), newton::dot(&x, &h_x)];
+        (vv > 0.0 && xx.is_finite()).then_some(Way { v, x, vv, vx, xx })
+    }
+
+    /// How far the ridge shortens the way, and by which angle it turns it.
+    pub(crate) fn bend(&self) -> Bend {
+        let Some(way) = self.way() else { return Bend::NONE };
+        let cosine = (way.vx / (way.vv * way.xx).sqrt()).clamp(0.0, 1.0);
+        Bend { stretch: (way.xx / way.vv).sqrt().max(1.0), cosine }
+    }
+
+    /// The likelihood on the line from the identity through the fit; `None` where many rows decide
+    /// the fit, or where a slope is held at 0, so that the identity is not among the maps.
+    pub(crate) fn line(&self, spread: &Spread, atoms: &Atoms) -> Option<Line> {
+        if spread.concentration * line::MANY < 1.0 || self.free.len() < self.theta.len() {
+            return None;
         }
-        Bend { stretch: (xx / vv).sqrt().max(1.0), cosine: (vx / (vv * xx).sqrt()).clamp(0.0, 1.0) }
+        let Way { v, x, xx, .. } = self.way()?;
+        let root = xx.sqrt();
+        // Of one standard error.
+        let step: Vec<f64> = x.iter().map(|x| x / root * spread.unit.sqrt()).collect();
+        let at = |s: f64| {
+            let theta: Vec<f64> = self.centre.iter().zip(&step).map(|(centre, step)| centre + s * step).collect();
+            let [loss, along, curvature] = parallel::sums(atoms.atoms.len(), |range, sums| {
+                for atom in &atoms.atoms[range] {
+                    let features = &self.basis.features(atom.h)[..theta.len()];
+                    let u = self.basis.predictor(atom.h, &theta);
+                    let (p, complement) = both(u);
+                    let [negative, positive] = atom.weights;
+                    let residual = negative * p - positive * complement;
+                    let across = newton::dot(features, &step);
+                    sums[0].add(negative * softplus(u) + positive * softplus(-u));
+                    sums[1].add(residual * newton::dot(features, &v));
+                    sums[2].add((negative + positive) * p * complement * across * across);
+                }
+            })
+            .map(|sum| sum / atoms.total());
+            Some(Place { loss, along, curvature })
+        };
+        Line::new(root / spread.unit.sqrt(), spread.unit, at)
     }
 
     /// What the interval of the gain needs: see the rule of `gain.rs`.

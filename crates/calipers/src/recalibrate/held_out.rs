@@ -82,9 +82,24 @@ impl<'a, M> HeldOut<'a, M> {
         Remainder { level: self.level, n_resamples: self.n_resamples, random_state: self.random_state, clusters }
     }
 
-    fn interval(&self, gain: f64, standard_error: f64) -> GainInterval {
+    /// The gain of a mean change of log-loss with its interval; of no rows so far.
+    fn gain(&self, log_loss_before: f64, change: f64, standard_error: f64) -> HeldOutGain {
         let half = normal_quantile(0.5 * (1.0 - self.level)) * standard_error;
-        GainInterval { lower: gain - half, upper: gain + half, level: self.level }
+        let interval = GainInterval { lower: -change - half, upper: half - change, level: self.level };
+        HeldOutGain {
+            log_loss_before,
+            log_loss_after: log_loss_before + change,
+            gain: -change,
+            standard_error,
+            interval,
+            verdict: super::cross_fit::verdict(&interval, None, 0.0),
+            left: None,
+            probabilities: Vec::new(),
+            top_class_changed: 0.0,
+            n: 0,
+            effective_n: 0.0,
+            n_clusters: None,
+        }
     }
 }
 
@@ -124,24 +139,18 @@ impl<M> HeldOut<'_, M> {
         let change = parts.collect::<Sum>().value() / total;
         let standard_error = Deviations { ordered, clusters, total, n_rows: view.len() }.of(changes, change);
         let log_loss_before = super::options::mean_loss(&BinaryMap::identity(), atoms);
-        let interval = self.interval(-change, standard_error);
         let left = match self.left {
             true => Some(rows.left(&self.remainder(numbers), &after)?),
             false => None,
         };
         Ok(HeldOutGain {
-            log_loss_before,
-            log_loss_after: log_loss_before + change,
-            gain: -change,
-            standard_error,
-            interval,
-            verdict: verdict(&interval),
             left,
             probabilities: after.into_iter().map(|(p, _)| p).collect(),
             top_class_changed,
             n: atoms.n,
             effective_n: atoms.effective_n,
             n_clusters: clusters.map(|clusters| clusters.len() as u64),
+            ..self.gain(log_loss_before, change, standard_error)
         })
     }
 }
@@ -170,33 +179,24 @@ impl HeldOut<'_, ClassMap> {
         let mean = |values: &dyn Fn(usize) -> f64| sum_in_any_order((0..scores.len()).map(values)) / total;
         let change = mean(&|index| weights[index] * own[index]);
         let units = Units { clusters: clusters.as_ref() };
-        let standard_error = units.deviation(&own, &weights, change, |weight| weight * weight);
+        let squares: Vec<f64> = weights.iter().map(|weight| weight * weight).collect();
+        let standard_error = units.deviation(&own, &weights, change, &squares);
         let before =
             scores.at_slope(1.0 / scores.unit, |_, terms| terms.iter().map(|row| row.loss).collect::<Vec<f64>>());
         let before = before.concat();
         let log_loss_before = mean(&|index| weights[index] * before[index]);
-        let interval = self.interval(-change, standard_error);
         let folds = vec![0; scores.len()];
         let applied = Applied { predictions, folds: &folds, maps: std::slice::from_ref(self.map) };
         Ok(HeldOutGain {
-            log_loss_before,
-            log_loss_after: log_loss_before + change,
-            gain: -change,
-            standard_error,
-            interval,
-            verdict: verdict(&interval),
             left: if self.left { Some(applied.left(&self.remainder(sample.numbers))?) } else { None },
             probabilities: applied.out_of_fold(),
             top_class_changed: applied.top_class_changed(&weights) / total,
             n: weights.iter().filter(|weight| **weight > 0.0).count() as u64,
             effective_n: total * total / sum_in_any_order(weights.iter().map(|weight| weight * weight)),
             n_clusters: clusters.map(|clusters| clusters.len() as u64),
+            ..self.gain(log_loss_before, change, standard_error)
         })
     }
-}
-
-fn verdict(interval: &GainInterval) -> Verdict {
-    super::cross_fit::verdict(interval, None, 0.0)
 }
 
 /// What a fixed map gains on new rows.

@@ -111,6 +111,7 @@ mod temperature_sketch;
 mod groups;
 
 // The verdict.
+mod choice;
 mod choose;
 mod choose_classes;
 mod class_floor;
@@ -123,12 +124,15 @@ mod gain;
 mod held_out;
 mod improvement;
 mod left;
+mod line;
+mod trials;
 
 // Maps elsewhere.
 mod json;
 mod sql;
 
-pub use choose::{Candidate, Choice, Choose};
+pub use choice::{Candidate, Choice};
+pub use choose::Choose;
 pub use class_map::{ClassFormula, ClassMap};
 pub use class_sample::ClassSample;
 pub use cross_fit::CrossFit;

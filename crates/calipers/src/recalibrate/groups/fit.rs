@@ -2,6 +2,7 @@
 
 use super::super::fit::{Fit, Note, Parameter};
 use super::super::linear::Design;
+use super::super::logits::Clipped;
 use super::super::map::BinaryMap;
 use super::super::method::Method;
 use super::super::newton::NotFound;
@@ -103,11 +104,11 @@ impl Recalibrate {
         let parts = Parts::new(&ordered, groups, view.len(), |_| true)?;
         let solved = self.solve_groups(&atoms, &parts)?;
         let mut found = self.grouped(&atoms, &parts, &solved, groups.names());
-        if let Some(row) = ordered.first_contradicted {
-            let n_rows = ordered.n_contradicted;
+        if let Some(row) = ordered.clipped.first_contradicted {
+            let n_rows = ordered.clipped.n_contradicted;
             found.fit.notes.insert(0, Note::Contradicted { n_rows, row, clip: self.clip });
         }
-        found.fit.n_clipped = ordered.n_clipped;
+        found.fit.n_clipped = ordered.clipped.n;
         found.fit.input = view.report().clone();
         Ok(found)
     }
@@ -327,8 +328,7 @@ impl Parts {
         }
         let of_group = |(number, rows): (usize, Vec<_>)| {
             let rows = rows.into_iter().map(|(_, row): (usize, _)| row).collect();
-            let part =
-                Ordered { rows, counts: ordered.counts, n_clipped: 0, n_contradicted: 0, first_contradicted: None };
+            let part = Ordered { rows, counts: ordered.counts, clipped: Clipped::default() };
             (part.pooled(|_| true), number as u32)
         };
         let some = rows.into_iter().enumerate().filter(|(_, rows)| !rows.is_empty());

@@ -3,7 +3,7 @@
 
 use super::super::cross_fit::{CrossFit, CrossRows, Deviations, change_of, verdict};
 use super::super::folds::folds;
-use super::super::gain;
+use super::super::gain::TableEvidence;
 use super::super::held_out::{HeldOut, HeldOutGain};
 use super::super::improvement::{GainInterval, Improvement, Verdict, lowered, title};
 use super::super::linear::Design;
@@ -128,9 +128,16 @@ impl CrossFit {
         let cross_fitted = mean(partial);
         let in_sample = fit.log_loss_after - fit.log_loss_before;
         let unit = deviations.effect(partial, cross_fitted) / atoms.effective_n;
-        let optimism = (cross_fitted - in_sample).max(0.0);
         let deviation = deviations.of(partial, cross_fitted);
-        let (lower, upper) = gain::of_table(cross_fitted, deviation, optimism, unit, self.level);
+        let by_fold = |maps: &FoldMaps| {
+            let change = |row: &Row| change_of(&maps.partial[number(row.index)], row.h(), row.outcome());
+            mean(&ordered.rows.iter().map(change).collect::<Vec<f64>>())
+        };
+        let of_folds = of_folds.iter().map(by_fold).sum::<f64>() / n_folds as f64;
+        let by_number: Vec<&BinaryMap> = groups.names().iter().map(|name| fit.map.of(name)).collect();
+        let drawn = deviations.if_drawn(|row| by_number[number(row.index)]) * (unit * atoms.effective_n).sqrt();
+        let evidence = TableEvidence { cross_fitted, in_sample, of_folds, deviation, drawn, unit };
+        let (lower, upper) = evidence.interval(self.level);
         let interval = GainInterval { lower: -upper, upper: -lower, level: self.level };
         let unchanged = vec![0.0; partial.len()];
         let others = [
@@ -159,7 +166,6 @@ impl CrossFit {
             true => Some(cross_rows.left(&self.remainder(sample.clusters), &out_of_fold)?),
             false => None,
         };
-        let by_number: Vec<&BinaryMap> = groups.names().iter().map(|name| fit.map.of(name)).collect();
         let crosses = |place: usize| {
             let row = ordered.rows[place];
             let after = by_number[number(row.index)].apply(row.h());
