@@ -47,10 +47,10 @@ use crate::setters::setters;
 /// sort of the rows, then 4 to 10 passes over the different scores.
 ///
 /// # Accuracy
-/// [`FitBound`] has the proven distance from the optimum, rounding included. Order of rows and
-/// number of threads change no bit; a weight of 3 in place of three equal rows changes none with
-/// [`counts`](Self::counts). Where there is no optimum, or none can be proven to be near, there is
-/// an error and never the identity in its place.
+/// [`FitBound`](super::FitBound) has the proven distance from the optimum, rounding included. Order
+/// of rows and number of threads change no bit; a weight of 3 in place of three equal rows changes
+/// none with [`counts`](Self::counts). Where there is no optimum, or none can be proven to be near,
+/// there is an error and never the identity in its place.
 ///
 /// # Reference
 /// Cox 1958 and Platt 1999 (logistic); Kull, Silva Filho, Flach, "Beta calibration", AISTATS 2017;
