@@ -301,7 +301,9 @@ fn damaged_maps_by_group_are_rejected_with_the_reason() {
         let error = error_of(&text, from, to);
         assert!(error.starts_with(expected), "{from} -> {to}: {error}");
     }
-    let moved = text.replacen("\"by_group\": [[0", "\"by_group\": [[1", 1);
+    let key = "\"by_group\": [[";
+    let start = text.find(key).unwrap() + key.len();
+    let moved = format!("{}0.5{}", &text[..start], &text[start + text[start..].find(',').unwrap()..]);
     let error = MapFile::from_json(&moved).unwrap_err().to_string();
     assert!(error.contains("\"check.by_group[0]\" is not what this version gives"), "{error}");
     let one = MapFile::new(found.fit.map.pooled.clone()).to_json().replacen("\"format\": 1", "\"format\": 2", 1);

@@ -67,7 +67,8 @@ impl Recalibrate {
     /// not known before.
     ///
     /// # Cost
-    /// About ten times that of one fit.
+    /// Some rounds of fits to all groups. With thousands of groups the spreads take most of the
+    /// time, which grows with the number of groups.
     ///
     /// # Accuracy
     /// For the spreads τ of the result, [`Fit::bound`] has the proven distance from
