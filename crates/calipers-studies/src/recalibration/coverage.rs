@@ -205,6 +205,9 @@ pub fn sizes(plan: &Plan, n_resamples: u64, mut each: impl FnMut(SizeCell)) -> R
                 let cross_fit = CrossFit::new(Recalibrate::new(method)).n_folds(2).n_resamples(n_resamples);
                 let rejected = replicates(plan.n_runs, |run| {
                     let drawn = known.draw(n, seed_of(plan.random_state, 32, run));
+                    // Draws of their own: with those of one seed, all runs would have nearly the
+                    // same threshold, and the share would be the size of that one alone.
+                    let cross_fit = cross_fit.clone().random_state(seed_of(plan.random_state, 36, run));
                     let found = improvement(&cross_fit, &drawn);
                     Ok(found.ok().and_then(|found| found.floor).map(|floor| floor.p_value <= 0.05 + 1e-12))
                 })?;
