@@ -1,6 +1,7 @@
 //! Maps by group: their fit, and the column that tells groups apart.
 
 use anyhow::{Context, Result, bail};
+use calipers::LogLoss;
 use calipers::recalibrate::{
     FitRecord, GainRecord, GroupFit, GroupedImprovement, Map, MapFile, Method, Parameter, PoolingLoss,
 };
@@ -131,7 +132,7 @@ impl OfGroups {
         let pooling = |row: &PoolingLoss| {
             json!({
                 "pooling": row.pooling.name(),
-                "log_loss": row.log_loss,
+                (LogLoss::NAME): row.log_loss,
                 "difference": row.difference,
                 "standard_error": row.standard_error,
             })
