@@ -79,7 +79,7 @@ fn share_found(case: &Case, truth_after: &Truth, sizes: [usize; 2], n_runs: u64)
     found.count() as f64 / n_runs as f64
 }
 
-/// A test with a size of 5 % is outside of these limits in 200 runs about twice in a thousand times.
+/// A test with a size of 5 % is outside of these limits about twice in a thousand times.
 #[test]
 fn the_test_of_the_curve_has_its_size_whatever_the_scores_do() {
     for case in equal_curves() {

@@ -1,7 +1,6 @@
 //! Maps by group: their fit, and the column that tells groups apart.
 
 use anyhow::{Context, Result, bail};
-use calipers::LogLoss;
 use calipers::recalibrate::{
     FitRecord, GainRecord, GroupFit, GroupedImprovement, Map, MapFile, Method, Parameter, PoolingLoss,
 };
@@ -132,7 +131,7 @@ impl OfGroups {
         let pooling = |row: &PoolingLoss| {
             json!({
                 "pooling": row.pooling.name(),
-                (LogLoss::NAME): row.log_loss,
+                "log_loss_out_of_fold": row.log_loss,
                 "difference": row.difference,
                 "standard_error": row.standard_error,
             })

@@ -2,21 +2,22 @@
 //!
 //! # The test
 //! Let r(h) be the probability of outcome 1 at score h, and S be 1 after and 0 before. The question
-//! is whether r depends on S. With r̂ a smooth curve that is fitted to both samples together, look at
+//! is whether r depends on S. With r̂ a smooth curve that is fitted to both samples together, look
+//! at
 //! ```text
 //! U_m = Σ w Z_m (y - r̂(h))      Z_m = S cos(π m c(h)) - its projection on functions of h alone
 //! ```
 //! c is the rank of h in both samples together, from 0 to 1, so that m = 0 sees a shift, m = 1 a
 //! change of slope, and larger m finer changes. The projection is that of least squares with the
 //! weights w r̂ (1 - r̂) on the functions that r̂ is a sum of. So U_m is the score, in the sense of
-//! likelihood, of S cos(π m c) beside them: to first order it does not depend on the error of r̂, and
-//! where r is not quite a sum of these functions, what remains is a product of two errors, that of
-//! r̂ and that of S given h by the same functions. A different distribution of scores alone does not
-//! move it.
+//! likelihood, of S cos(π m c) beside them: to first order it does not depend on the error of r̂.
+//! Where r is not quite a sum of these functions, what remains is a product of two errors, that of
+//! r̂ and that of S given h by the same functions. A different distribution of scores alone does
+//! not move it.
 //!
 //! The U_m are made uncorrelated with variance 1, one after the other, as z_1, z_2, ...; the
-//! statistic is the largest over k of (z_1² + ... + z_k² - k) / √(2k), as Neyman's smooth tests with
-//! an order that the data choose. Its p-value is by draws: outcomes with the probabilities r̂.
+//! statistic is the largest over k of (z_1² + ... + z_k² - k) / √(2k), as Neyman's smooth tests
+//! with an order that the data choose. Its p-value is by draws: outcomes with the probabilities r̂.
 
 use super::pooled::Pooled;
 use crate::Error;
