@@ -81,7 +81,7 @@ lint: $(VENV)/installed ## formatting, widths, clippy and rustdoc, no warning al
 
 test-rust: data-note ## tests and doctests of the core, the charts and the command
 	$(call heading,'Rust tests')
-	@cargo test $(PROFILE) --workspace --exclude calipers-python
+	@cargo test $(PROFILE) --workspace --exclude calipers-python --no-fail-fast
 
 test-python: data-note develop ## style, types, stubs and tests of the Python package
 	$(call heading,'ruff')
