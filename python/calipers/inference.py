@@ -19,19 +19,23 @@ from calipers._calibration_tests import (
     tcal_test,
 )
 from calipers._compare import ComparedBy, Comparison, Pair, compare
+from calipers._drift import Change, CurveChange, Origin, drift
 from calipers._sweep import SweepResult, sweep
 
 __all__ = [
     "Assessment",
     "CalibrationTest",
     "CalibrationTests",
+    "Change",
     "ClassAssessment",
     "CoefficientInterval",
     "ComparedBy",
     "Comparison",
     "CoxTest",
+    "CurveChange",
     "Interval",
     "NoiseFloor",
+    "Origin",
     "Pair",
     "Part",
     "Parts",
@@ -41,6 +45,7 @@ __all__ = [
     "calibration_tests",
     "compare",
     "cox_test",
+    "drift",
     "ecce_mad_test",
     "ecce_r_test",
     "hosmer_lemeshow_test",

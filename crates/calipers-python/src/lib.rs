@@ -12,6 +12,7 @@ mod borrowed;
 mod calibration_tests;
 mod columns;
 mod dlpack;
+mod drift;
 mod failure;
 mod groups;
 mod improvement;
@@ -42,6 +43,7 @@ mod _core {
         borrowed::Borrowed,
         calibration_tests::{calibration_test, cox_test},
         dlpack::dlpack,
+        drift::drift,
         failure::{CalipersError, input_error, no_cluster},
         improvement::{decompose, improvement, improvement_from_sketches, improvement_on},
         inference::{assess, compare},

@@ -113,7 +113,7 @@ impl Sketch {
     }
 
     /// What a sketch knows of how its rows were read, as the settings of its results have it.
-    fn input_settings<'py>(&self, py: Python<'py>) -> Answer<'py> {
+    pub(crate) fn input_settings<'py>(&self, py: Python<'py>) -> Answer<'py> {
         let (scale, weighted, resolution) =
             self.get(py, |sketch| (sketch.scale(), sketch.is_weighted(), sketch.options().resolution_bits()))?;
         Ok(dict!(py;

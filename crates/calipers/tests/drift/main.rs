@@ -120,8 +120,8 @@ fn the_odds_ratio_is_that_of_the_populations() {
         let truth = Truth::Affine { intercept: 0.4, slope: 1.0 };
         let before = rows(&normal(0.0, 2.0), &Truth::CALIBRATED, 0.0, 500, 2 * run);
         let after = rows(&normal(1.0, 1.5), &truth, 0.0, 800, 2 * run + 1);
-        let (lower, upper) = change(&BinnedEce::new(), &before, &after, *run).curve.log_odds_interval;
-        (lower..=upper).contains(&0.4)
+        let interval = change(&BinnedEce::new(), &before, &after, *run).curve.interval;
+        (interval.lower..=interval.upper).contains(&0.4)
     });
     let share = covered.count() as f64 / n_runs as f64;
     assert!((0.915..=0.985).contains(&share), "{share}");

@@ -22,6 +22,7 @@
 use super::pooled::Pooled;
 use crate::Error;
 use crate::inference::resampler::Draws;
+use crate::inference::{Interval, IntervalMethod};
 use crate::link::{Link, Probit};
 use crate::numerics::cholesky::Cholesky;
 use crate::numerics::counts::binomial;
@@ -47,8 +48,8 @@ pub struct CurveChange {
     pub log_odds: f64,
     /// Its standard error.
     pub standard_error: f64,
-    /// Its interval at the level of the other intervals.
-    pub log_odds_interval: (f64, f64),
+    /// Where that of the populations is.
+    pub interval: Interval,
 }
 
 /// What the test needs at each place.
@@ -87,8 +88,9 @@ impl CurveChange {
         let standard_error = variance.sqrt() * unit;
         let tail = 0.5 * (1.0 - level);
         let half = Probit.inverse(1.0 - tail, tail) * standard_error;
-        let log_odds_interval = (log_odds - half, log_odds + half);
-        Ok(CurveChange { p_value: draws.p_value(value), log_odds, standard_error, log_odds_interval })
+        let (lower, upper) = (log_odds - half, log_odds + half);
+        let interval = Interval { lower, upper, level, method: IntervalMethod::Normal, is_upper_limit: false };
+        Ok(CurveChange { p_value: draws.p_value(value), log_odds, standard_error, interval })
     }
 }
 

@@ -144,7 +144,7 @@ impl Change {
     /// What has changed, in plain sentences.
     pub fn sentence(&self) -> String {
         let level = sentence::percent(self.interval.level);
-        let (lower, upper) = self.curve.log_odds_interval;
+        let Interval { lower, upper, .. } = self.curve.interval;
         let odds = format!(
             "the odds of the outcome after are {:.2} times those before ({level} interval {:.2} to {:.2})",
             self.curve.log_odds.exp(),

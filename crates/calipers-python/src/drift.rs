@@ -1,0 +1,104 @@
+//! What has changed between two samples that share no rows.
+
+use calipers::{Drift, Input, Measure, Sample};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::columns::Columns;
+use crate::failure::Failure;
+use crate::inference::assessed;
+use crate::options::{Options, Question, Resampling};
+use crate::pool::{self, Length};
+use crate::results::{Answer, dict, input_settings};
+use crate::sketch::Sketch;
+
+/// A sample as Python has it: a sketch, or rows with the options of how they are read.
+#[derive(FromPyObject)]
+pub(crate) enum Side<'py> {
+    Sketch(PyRef<'py, Sketch>),
+    Rows(Columns<'py>, Options<'py>),
+}
+
+/// The same, for the core.
+enum Given<'a> {
+    Sketch(calipers::Sketch),
+    Rows(Input<'a>, Question),
+}
+
+impl<'py> Side<'py> {
+    fn given(&self, py: Python<'py>) -> Result<Given<'_>, Failure> {
+        Ok(match self {
+            Side::Sketch(sketch) => Given::Sketch(sketch.finished(py)?),
+            Side::Rows(columns, options) => Given::Rows(columns.input(options)?, Question::read(options)?),
+        })
+    }
+
+    fn settings(&self, py: Python<'py>, measure: &dyn Measure) -> Answer<'py> {
+        match self {
+            Side::Sketch(sketch) => sketch.input_settings(py),
+            Side::Rows(columns, options) => {
+                let asked = Question::read(options)?.multiclass;
+                let multiclass = measure.spec().multiclass(asked, columns.n_classes());
+                input_settings(py, options, columns, Some(multiclass))
+            }
+        }
+    }
+}
+
+impl Given<'_> {
+    fn with<T>(self, measure: &dyn Measure, run: impl FnOnce(Sample<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+        match self {
+            Given::Sketch(sketch) => run(Sample::from(&sketch)),
+            Given::Rows(input, Question { multiclass, ties }) => {
+                let predictions = input.check()?;
+                let multiclass = measure.spec().multiclass(multiclass, predictions.n_classes());
+                let asked = predictions.asked(multiclass, ties)?;
+                run(asked.sample())
+            }
+        }
+    }
+}
+
+/// Two samples by the measure of that name, and outcomes at equal predictions.
+#[pyfunction]
+pub(crate) fn drift<'py>(
+    py: Python<'py>,
+    measure: &str,
+    before: Side<'py>,
+    after: Side<'py>,
+    options: Options<'py>,
+) -> Answer<'py> {
+    let (resampling, measure) = (Resampling::read(&options)?, options.measure(measure)?);
+    let Resampling { level, n_resamples, random_state } = resampling;
+    let drift = Drift::new(&*measure).level(level).n_resamples(n_resamples).random_state(random_state);
+    let given = [before.given(py)?, after.given(py)?];
+    let change = pool::run(py, Length::of(&options, 0)?, || {
+        let [before, after] = given;
+        before.with(&*measure, |before| after.with(&*measure, |after| Ok(drift.run(before, after)?)))
+    })?;
+    let side = |side: &Side<'py>, assessment| -> Result<Bound<'py, PyDict>, Failure> {
+        Ok(assessed(py, assessment, resampling, &side.settings(py, &*measure)?)?)
+    };
+    let curve = dict!(py;
+        p_value: change.curve.p_value,
+        log_odds: change.curve.log_odds,
+        standard_error: change.curve.standard_error,
+        interval: change.curve.interval,
+    );
+    let origin = match change.origin {
+        Some(origin) => Some(dict!(py; predictions: origin.predictions, outcomes: origin.outcomes)),
+        None => None,
+    };
+    Ok(dict!(py;
+        sentence: change.sentence(),
+        significant: change.is_significant(),
+        curve: curve,
+        difference: change.difference,
+        interval: change.interval,
+        standard_error: change.standard_error,
+        p_value: change.p_value,
+        origin: origin,
+        before: side(&before, &change.before)?,
+        after: side(&after, &change.after)?,
+    ))
+}
