@@ -176,7 +176,7 @@ def test_float32_gives_the_bits_of_numpys_float32(library: str) -> None:
         pd.Series(texts(Y), dtype="category"),
         pd.Series(texts(Y), dtype=object),
     ],
-    ids=repr,
+    ids=lambda labels: type(labels).__name__,
 )
 def test_text_of_every_kind_is_a_label(labels: Any) -> None:
     assert calipers.ls_ece(labels, P, pos_label="cluster 1") == calipers.ls_ece(Y, P)
@@ -264,7 +264,7 @@ def test_nan_is_no_null(column: Any) -> None:
         (pl.Series(["a", "b"]), 'must be numbers, got text "a" in row 0'),
         (pl.Series([0.5, 1.5]), "probability in row 1 must be in [0, 1], got 1.5"),
     ],
-    ids=repr,
+    ids=lambda given: given if isinstance(given, str) else type(given).__name__,
 )
 def test_what_cannot_be_probabilities_is_refused(column: Any, text: str) -> None:
     with pytest.raises(calipers.CalipersError) as refused:
