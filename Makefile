@@ -176,12 +176,14 @@ check-wheel: $(VENV)/installed ## does the wheel work on every Python (3.10 to 3
 # The sources that are in it are compiled anew, since they are elsewhere; not optimised, which says as much about them.
 check-sdist: $(VENV)/installed ## does the source distribution build in an empty environment, with build isolation?
 	$(call heading,'source distribution in an empty environment')
-	@rm -rf dist/from-source dist/checked-source && $(PYTHON) -m venv dist/from-source
+	@rm -rf dist/from-source dist/checked-source dist/unpacked && $(PYTHON) -m venv dist/from-source
 	$(call quietly,$(BIN)/maturin sdist --out dist/checked-source)
+# With times of now: those in the archive are the same for every version, and cargo would take a former one's objects.
+	@mkdir dist/unpacked && tar -xzmf dist/checked-source/calipers-*.tar.gz -C dist/unpacked
 	@cd dist && CARGO_PROFILE_FAST_OPT_LEVEL=0 MATURIN_PEP517_ARGS="$(PROFILE)" \
-	  from-source/bin/pip install --quiet checked-source/calipers-*.tar.gz
+	  from-source/bin/pip install --quiet unpacked/calipers-*/
 	@cd dist && from-source/bin/python $(CURDIR)/scripts/wheel_works.py
-	@rm -rf dist/from-source
+	@rm -rf dist/from-source dist/unpacked
 
 examples: $(VENV)/examples-installed ## make the files in examples/ again
 	$(call heading,'examples')
