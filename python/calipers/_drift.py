@@ -130,9 +130,9 @@ def drift(
         difference  v(after) - v(before), each without what noise adds
         origin      how much of it comes from predictions, and how much from outcomes
 
-    The test of the curve is a score test in several directions, from a shift to finer changes,
-    beside a smooth curve that both samples share. Another distribution of predictions alone does
-    not move it.
+    The test of the curve fits one smooth curve of E[y | p] to both samples, and asks whether the
+    second departs from it by a shift, a slope or finer shapes. If only the distribution of
+    predictions differs, the test does not react.
 
     Parameters
     ----------
@@ -148,7 +148,9 @@ def drift(
     Returns
     -------
     Change
-        It prints as sentences.
+        It prints as sentences. ``significant`` is whether outcomes at equal predictions have
+        changed, ``curve`` has the p-value and the odds ratio, ``difference`` and ``interval`` are
+        those of the measure, and ``origin`` has the parts of its change.
 
     Notes
     -----
