@@ -124,8 +124,9 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         X, y, sample_weight = indexable(X, y, sample_weight)
         y = column_or_1d(y, warn=True)
         self.classes_ = np.unique(y)
-        if len(self.classes_) < 2:
-            n_classes = "no rows" if len(self.classes_) == 0 else f"1 class: {self.classes_.tolist()[0]!r}"
+        with_weight = _classes_with_weight(y, sample_weight)
+        if len(with_weight) < 2:
+            n_classes = "no rows" if len(with_weight) == 0 else f"1 class: {with_weight[0]!r}"
             raise ValueError(f"y must have at least two classes, got {n_classes}")
         params = self._params(sample_weight, fit_params)
         from_logits = self._takes_logits()
@@ -208,6 +209,15 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         if theirs.tolist() != self.classes_.tolist():
             raise ValueError(f"estimator must have the classes of y, {self.classes_.tolist()}, got {theirs.tolist()}")
         return _columns(getattr(self.estimator_, _method(from_logits))(X))
+
+
+def _classes_with_weight(y: Any, sample_weight: Any) -> list[Any]:
+    """The classes of rows whose weight is not 0."""
+    weights = None if sample_weight is None else np.asarray(sample_weight)
+    # No weight at all, or weights of another shape, are errors later, with texts of their own.
+    is_told = weights is not None and weights.shape == y.shape and (weights != 0).any()
+    classes: list[Any] = np.unique(y[weights != 0] if is_told else y).tolist()
+    return classes
 
 
 def _method(from_logits: bool) -> str:
