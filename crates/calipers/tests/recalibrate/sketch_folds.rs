@@ -43,7 +43,7 @@ impl Rows {
         )
     }
 
-    /// The cross-fitted gain of the rows themselves.
+    /// The gain that cross-fitting the rows gives, without sketches.
     fn gain(&self, recalibrate: &Recalibrate) -> f64 {
         let n: usize = self.logits.iter().map(Vec::len).sum();
         let of_fold = |fold: usize| {

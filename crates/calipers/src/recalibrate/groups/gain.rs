@@ -277,15 +277,16 @@ impl GroupedImprovement {
 
     /// One map, and one for each group, against partially pooled maps.
     fn against(&self) -> String {
-        let worse = |pooling: Pooling| {
+        let compared = |pooling: Pooling| {
             let row = self.table.iter().find(|row| row.pooling == pooling);
             row.map_or(String::new(), |row| {
-                let digits = digits(row.standard_error);
-                format!("{} ± {}", signed(row.difference, digits), signed(row.standard_error, digits))
+                let show = |value: f64| signed(value, digits(row.standard_error));
+                let verb = if row.difference < 0.0 { "better" } else { "worse" };
+                format!("{verb} by {} ± {}", show(row.difference.abs()), show(row.standard_error))
             })
         };
-        let (one, separate) = (worse(Pooling::Complete), worse(Pooling::Separate));
-        format!("One map for all rows is worse by {one}, and a map from each group's rows alone by {separate}.")
+        let (one, separate) = (compared(Pooling::Complete), compared(Pooling::Separate));
+        format!("One map for all rows is {one}, and a map from each group's rows alone is {separate}.")
     }
 }
 
