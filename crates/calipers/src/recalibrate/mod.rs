@@ -15,7 +15,8 @@
 //! Map, MapFile                                    a map as JSON, with its fit and its gain
 //! ```
 //!
-//! A map is a small value: a [`Method`] with its parameters, a [`Spline`], a [`Table`] or
+//! `binary/` and `classes/` have the maps, `fit/` the solvers, and `verdict/` decides whether a map
+//! helps. A map is a small value: a [`Method`] with its parameters, a [`Spline`], a [`Table`] or
 //! [`VennAbers`]. Formulas and tables can be fitted to a [`Sketch`](crate::Sketch), too.
 //! Probabilities and raw scores give the same map. The order of rows and the number of threads
 //! change no bit of any result.
@@ -71,87 +72,28 @@
 //! on, add to η and ε. Tables are the fits of rows whose scores are rounded to the mean of their
 //! cell. [`Note::FromCells`] has the bound and the width of the cells.
 
-// What a fit is, and its solver.
-mod fit;
-mod folds;
-mod method;
-mod newton;
-mod options;
-mod reported;
-
-// Maps of a binary outcome.
-mod bins;
-mod formula;
-mod from_sketch;
-mod linear;
-mod logits;
-mod map;
-mod rows;
-mod slope;
-mod smoothing;
-mod spline;
-mod table;
-mod unsorted;
-mod venn_abers;
-
-// Maps of classes.
-mod class_map;
-mod class_rows;
-mod class_sample;
+mod binary;
 mod classes;
-mod ensemble;
-mod one_vs_rest;
-mod panel;
-mod scaling;
-mod scaling_fit;
-mod scaling_map;
-mod temperature_sketch;
-
-// Maps by group.
+mod fit;
 mod groups;
-
-// The verdict.
-mod choice;
-mod choose;
-mod choose_classes;
-mod class_floor;
-mod cross_fit;
-mod cross_fit_classes;
-mod cross_fit_sketches;
-mod decompose;
-mod drawn;
-mod gain;
-mod held_out;
-mod improvement;
-mod left;
-mod line;
-mod trials;
-
-// Maps elsewhere.
 mod json;
+mod method;
+mod options;
+mod sketches;
 mod sql;
+mod verdict;
 
-pub use choice::{Candidate, Choice};
-pub use choose::Choose;
-pub use class_map::{ClassFormula, ClassMap};
-pub use class_sample::ClassSample;
-pub use cross_fit::CrossFit;
-pub use cross_fit_sketches::SketchImprovement;
-pub use decompose::{Decompose, Decomposition};
-pub use drawn::GainFloor;
-pub use fit::{Band, Fit, Note, Parameter};
+pub(crate) use binary::spline::SplineBasis;
+pub use binary::{Between, BinaryMap, Spline, Table, VennAbers};
+pub use classes::{ClassFormula, ClassMap, ClassSample};
+pub use fit::{Band, Fit, FitBound, Note, Parameter};
 pub use groups::{GroupFit, GroupMaps, GroupedFit, GroupedImprovement, Groups, Pooling, PoolingLoss};
-pub use held_out::{HeldOut, HeldOutGain};
-pub use improvement::{GainInterval, Improvement, Verdict};
 pub use json::{FitRecord, GainRecord, GroupRecord, Label, Map, MapFile};
-pub use left::Left;
-pub use map::BinaryMap;
 pub use method::Method;
-pub use newton::FitBound;
 pub use options::Recalibrate;
-pub use spline::Spline;
-pub(crate) use spline::SplineBasis;
+pub use sketches::TemperatureSketch;
 pub use sql::{Dialect, SqlInput};
-pub use table::{Between, Table};
-pub use temperature_sketch::TemperatureSketch;
-pub use venn_abers::VennAbers;
+pub use verdict::{
+    Candidate, Choice, Choose, CrossFit, Decompose, Decomposition, GainFloor, GainInterval, HeldOut, HeldOutGain,
+    Improvement, Left, SketchImprovement, Verdict,
+};

@@ -1,15 +1,15 @@
 //! The options of a fit, and the fit of binary outcomes.
 
-use super::bins::{self, Bins};
+use super::binary::bins::{self, Bins};
+use super::binary::formula::{Bend, Fitter, Formula, both};
+use super::binary::linear::{Design, MOST, logistic_loss};
+use super::binary::map::BinaryMap;
+use super::binary::rows::{Atom, Atoms, Ordered};
+use super::binary::smoothing::SplineFit;
+use super::binary::table::{Between, Table};
+use super::binary::venn_abers::VennAbers;
 use super::fit::{Fit, Note, Parameter};
-use super::formula::{Bend, Fitter, Formula};
-use super::linear::{Design, MOST, logistic_loss};
-use super::map::BinaryMap;
 use super::method::Method;
-use super::rows::{Atoms, Ordered};
-use super::smoothing::SplineFit;
-use super::table::{Between, Table};
-use super::venn_abers::VennAbers;
 use crate::Error;
 use crate::data::{Binary, BinaryView, Sample};
 use crate::inference::Clusters;
@@ -335,7 +335,7 @@ pub(crate) fn mean_loss(map: &BinaryMap, atoms: &Atoms) -> f64 {
     if !map.method.is_table() && map.mixture == 0.0 {
         return logistic_loss(atoms, |h| map.predictor(h));
     }
-    let loss = |atom: &super::rows::Atom| {
+    let loss = |atom: &Atom| {
         let [negative, positive] = map.losses(atom.h);
         // A weight of 0 beside an infinite loss is none.
         let part = |weight: f64, loss: f64| if weight > 0.0 { weight * loss } else { 0.0 };
@@ -359,7 +359,7 @@ fn clustered_scatter(
     let mut gradients = vec![0.0; n_rows * d];
     for row in &ordered.rows {
         let features = formula.basis.features(row.h());
-        let (p, complement) = super::formula::both(formula.basis.predictor(row.h(), &formula.theta));
+        let (p, complement) = both(formula.basis.predictor(row.h(), &formula.theta));
         let residual = row.weight() / total * if row.outcome() { -complement } else { p };
         for (i, &place) in formula.free.iter().enumerate() {
             gradients[row.index as usize * d + i] = residual * features[place];

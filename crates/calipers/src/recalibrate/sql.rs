@@ -6,10 +6,10 @@
 //! σ(u) = e^min(u, 0) / (1 + e^-|u|)        min(u, 0) = (u - |u|) / 2
 //! ```
 
+use super::binary::map::BinaryMap;
+use super::binary::table::{Between, Table};
 use super::groups::GroupMaps;
-use super::map::BinaryMap;
 use super::method::Method;
-use super::table::{Between, Table};
 use crate::Error;
 use crate::names::names;
 

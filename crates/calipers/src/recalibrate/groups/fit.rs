@@ -1,13 +1,5 @@
 //! The fit of maps by group.
 
-use super::super::fit::{Fit, Note, Parameter};
-use super::super::linear::Design;
-use super::super::logits::Clipped;
-use super::super::map::BinaryMap;
-use super::super::method::Method;
-use super::super::newton::NotFound;
-use super::super::options::{Recalibrate, mean_loss};
-use super::super::rows::{Atom, Atoms, Ordered};
 use super::joint::{Found, Group, Joint, Own};
 use super::maps::{GroupMaps, Groups};
 use super::pooling::{Likelihood, Quadratic};
@@ -15,6 +7,14 @@ use crate::Error;
 use crate::data::{Binary, Sample};
 use crate::numerics::cholesky::{Cholesky, Symmetric};
 use crate::numerics::sum::Sum;
+use crate::recalibrate::binary::linear::Design;
+use crate::recalibrate::binary::logits::Clipped;
+use crate::recalibrate::binary::map::BinaryMap;
+use crate::recalibrate::binary::rows::{Atom, Atoms, Ordered};
+use crate::recalibrate::fit::newton::NotFound;
+use crate::recalibrate::fit::{Fit, Note, Parameter};
+use crate::recalibrate::method::Method;
+use crate::recalibrate::options::{Recalibrate, mean_loss};
 
 /// Maps by group, with what is known about the fit.
 #[derive(Debug, Clone, PartialEq)]

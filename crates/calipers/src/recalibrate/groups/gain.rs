@@ -1,15 +1,6 @@
 //! Do maps by group help? Partially pooled maps out of fold, against one map for all rows and one
 //! for each group alone.
 
-use super::super::cross_fit::{CrossFit, CrossRows, Deviations, change_of, verdict};
-use super::super::folds::folds;
-use super::super::gain::TableEvidence;
-use super::super::held_out::{HeldOut, HeldOutGain};
-use super::super::improvement::{GainInterval, Improvement, Verdict, lowered, title};
-use super::super::linear::Design;
-use super::super::map::BinaryMap;
-use super::super::options::Recalibrate;
-use super::super::rows::{Atoms, Ordered, Row};
 use super::fit::{GroupFit, GroupedFit, Parts};
 use super::maps::{GroupMaps, Groups};
 use crate::Error;
@@ -18,6 +9,15 @@ use crate::inference::{Clusters, digits, percent, signed};
 use crate::names::names;
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
+use crate::recalibrate::binary::linear::Design;
+use crate::recalibrate::binary::map::BinaryMap;
+use crate::recalibrate::binary::rows::{Atoms, Ordered, Row};
+use crate::recalibrate::options::Recalibrate;
+use crate::recalibrate::verdict::cross_fit::{CrossFit, CrossRows, Deviations, change_of, verdict};
+use crate::recalibrate::verdict::folds::folds;
+use crate::recalibrate::verdict::gain::TableEvidence;
+use crate::recalibrate::verdict::held_out::{HeldOut, HeldOutGain};
+use crate::recalibrate::verdict::improvement::{GainInterval, Improvement, Verdict, lowered, title};
 
 /// How the rows of groups are used for the maps of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,13 +3,13 @@
 
 use std::sync::Mutex;
 
-use super::super::linear::{Design, MOST, Penalised};
-use super::super::method::Method;
-use super::super::newton::{self, FitBound, Local, NotFound, Objective, dot};
-use super::super::rows::Atoms;
 use crate::numerics::cholesky::{Cholesky, Symmetric};
 use crate::numerics::parallel;
 use crate::numerics::sum::Sum;
+use crate::recalibrate::binary::linear::{Design, MOST, Penalised};
+use crate::recalibrate::binary::rows::Atoms;
+use crate::recalibrate::fit::newton::{self, FitBound, Local, NotFound, Objective, dot};
+use crate::recalibrate::method::Method;
 
 /// The rows of one group, and what every fit to them starts from.
 pub(super) struct Group {

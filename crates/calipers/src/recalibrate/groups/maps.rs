@@ -1,8 +1,8 @@
 //! The groups of rows, and a map for each of them.
 
-use super::super::map::BinaryMap;
-use super::super::method::Method;
 use crate::Error;
+use crate::recalibrate::binary::map::BinaryMap;
+use crate::recalibrate::method::Method;
 
 /// Which group each row belongs to.
 ///

@@ -7,7 +7,7 @@ use super::object::{Object, error};
 use super::text::{Json, Text};
 use crate::Error;
 use crate::data::Form;
-use crate::recalibrate::map::BinaryMap;
+use crate::recalibrate::binary::map::BinaryMap;
 
 /// How far outputs may be off.
 const TOLERANCE: f64 = 1e-12;

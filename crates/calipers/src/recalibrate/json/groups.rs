@@ -4,8 +4,8 @@ use super::object::{Object, error};
 use super::parts::{read_parameter, written_parameters};
 use super::text::Text;
 use crate::Error;
+use crate::recalibrate::binary::map::BinaryMap;
 use crate::recalibrate::groups::GroupMaps;
-use crate::recalibrate::map::BinaryMap;
 use crate::recalibrate::method::Method;
 
 /// What decides the values of groups.

@@ -18,12 +18,12 @@ use object::{Object, error};
 pub use records::{FitRecord, GainRecord, GroupRecord};
 use text::{Json, Text};
 
-use super::class_map::ClassMap;
 use super::groups::GroupMaps;
-use super::map::BinaryMap;
 use super::method::Method;
 use crate::Error;
 use crate::data::Form;
+use crate::recalibrate::binary::map::BinaryMap;
+use crate::recalibrate::classes::map::ClassMap;
 
 /// What `what` is in every file.
 const WHAT: &str = "calibrator";

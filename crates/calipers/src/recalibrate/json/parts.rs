@@ -6,13 +6,13 @@ use super::text::Text;
 use super::{ClassMap, Map};
 use crate::Error;
 use crate::names::rule;
-use crate::recalibrate::class_map::ClassFormula;
+use crate::recalibrate::binary::map::BinaryMap;
+use crate::recalibrate::binary::spline::Spline;
+use crate::recalibrate::binary::table::{Between, Table};
+use crate::recalibrate::binary::venn_abers::VennAbers;
+use crate::recalibrate::classes::map::ClassFormula;
 use crate::recalibrate::groups::GroupMaps;
-use crate::recalibrate::map::BinaryMap;
 use crate::recalibrate::method::Method;
-use crate::recalibrate::spline::Spline;
-use crate::recalibrate::table::{Between, Table};
-use crate::recalibrate::venn_abers::VennAbers;
 
 /// Input is the logit of a probability.
 const LOGIT: &str = "logit";

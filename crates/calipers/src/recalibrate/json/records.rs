@@ -7,9 +7,9 @@ use super::parts::named;
 use super::text::Text;
 use crate::Error;
 use crate::recalibrate::fit::Fit;
+use crate::recalibrate::fit::newton::FitBound;
 use crate::recalibrate::groups::{GroupFit, GroupedFit};
-use crate::recalibrate::improvement::{GainInterval, Improvement, Verdict};
-use crate::recalibrate::newton::FitBound;
+use crate::recalibrate::verdict::improvement::{GainInterval, Improvement, Verdict};
 
 /// The numbers of a [`Fit`] that a file keeps.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +35,7 @@ pub struct FitRecord {
     pub groups: Vec<GroupRecord>,
 }
 
-/// The numbers of a [`GroupFit`](super::super::GroupFit) that a file keeps.
+/// The numbers of a [`GroupFit`](crate::recalibrate::GroupFit) that a file keeps.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct GroupRecord {
